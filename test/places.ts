@@ -1,5 +1,8 @@
-/** Folders and kernels that end with the test that makes them. */
+/** Folders, kernels and servers that end with the test that makes them. */
+import { once } from 'node:events';
 import fs from 'node:fs';
+import { createServer, type RequestListener } from 'node:http';
+import type { AddressInfo } from 'node:net';
 import os from 'node:os';
 import path from 'node:path';
 import { testKernel, type TestKernel, type TestKernelOptions } from 'pith/testing';
@@ -24,4 +27,12 @@ export async function kernelOf(options: TestKernelOptions = {}): Promise<TestKer
   const kernel = await testKernel(options);
   onTestFinished(() => kernel.stop());
   return kernel;
+}
+
+/** The address of a server on this machine that answers so. */
+export async function serverOf(answer: RequestListener): Promise<string> {
+  const server = createServer(answer).listen(0, '127.0.0.1');
+  onTestFinished(() => void server.close().closeAllConnections());
+  await once(server, 'listening');
+  return `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
 }

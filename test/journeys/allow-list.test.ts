@@ -1,31 +1,18 @@
-import { afterEach, beforeEach, describe, expect, it } from 'vitest';
-import { mkdtemp, realpath, rm } from 'node:fs/promises';
-import os from 'node:os';
-import path from 'node:path';
-import { startOpenAiServer, type OpenAiServer } from '../fixtures/openai-server.ts';
+import { beforeEach, describe, expect, it } from 'vitest';
+import { folderWith } from '../places.ts';
 import { pithHere } from './pith-here.ts';
-import { linesOf, projectFolder, type Folder } from './pith-process.ts';
+import { linesOf, type Folder } from './pith-process.ts';
+import { ownFolder, ownServer, type OwnServer } from './until-test-ends.ts';
 
-let server: OpenAiServer;
+let server: OwnServer;
 let folder: Folder;
 let home: string;
 
 beforeEach(async () => {
-  server = await startOpenAiServer();
-  folder = await projectFolder({});
-  home = await realpath(await mkdtemp(path.join(os.tmpdir(), 'pith-home-')));
-});
-afterEach(async () => {
-  await server.close();
-  await folder.remove();
-  await rm(home, { recursive: true, force: true });
+  [server, folder, home] = [await ownServer(), await ownFolder(), folderWith()];
 });
 
-const pith = (...argv: string[]) =>
-  pithHere(argv, {
-    cwd: folder.path,
-    env: { HOME: home, OPENAI_BASE_URL: server.url, OPENAI_API_KEY: 'sk-test', PITH_MODEL: 'openai/test' },
-  });
+const pith = (...argv: string[]) => pithHere(argv, { cwd: folder.path, env: { HOME: home, ...server.env } });
 const write = (file: string) => ({ calls: [{ name: 'write_file', input: { path: file, content: 'one\n' } }] });
 
 describe('what a script may do', () => {

@@ -1,7 +1,8 @@
 import path from 'node:path';
-import { fakeClock, scriptedModel, testKernel } from 'pith/testing';
+import { scriptedModel } from 'pith/testing';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import type { Diagnostic } from '../../core/contract/index.ts';
+import { kernelOf } from '../places.ts';
 import { addOddFiles, BROKEN_SANDBOX, NEIGHBOURS, type Neighbour } from './broken-sandbox.ts';
 import type { Ran } from '../core/cli/fakes.ts';
 import { pithHere } from './pith-here.ts';
@@ -33,7 +34,7 @@ describe('a sandbox with thirty broken neighbours', () => {
       },
       { text: 'still here' },
     ]);
-    const pith = await testKernel({ sandbox: folder.sandbox, model });
+    const pith = await kernelOf({ sandbox: folder.sandbox, model });
     const turn = await pith.run('hello');
     expect(turn, JSON.stringify(turn.error)).toMatchObject({ reason: 'done', text: 'still here' });
     const [first] = turn.requests;
@@ -55,11 +56,10 @@ describe('a sandbox with thirty broken neighbours', () => {
     expect(seen.get('kind')).toMatchObject({ state: 'active' });
     expect(seen.get('context_throws')).toMatchObject({ message: expect.stringContaining('boom-context') });
     expect(seen.get('context_hangs')?.message).toMatch(/getContext|1 s|time/u);
-    await pith.stop();
   });
 
   it('K44 a turn with a broken or unknown agent or model ends with the reason, file and nearest names', async () => {
-    const pith = await testKernel({
+    const pith = await kernelOf({
       sandbox: folder.sandbox,
       env: { OPENAI_API_KEY: 'sk-test', OPENAI_BASE_URL: 'http://127.0.0.1:9/v1' },
     });
@@ -79,12 +79,11 @@ describe('a sandbox with thirty broken neighbours', () => {
       code: 'tool_unknown',
       cure: expect.stringContaining('kind_tool'),
     });
-    await pith.stop();
   });
 
   it('K2 an agent that leans on a failed extension works without its tools, degraded, and says so once', async () => {
     const model = scriptedModel([{ calls: [{ name: 'kind_tool', input: {} }] }, { text: 'one' }, { text: 'two' }]);
-    const pith = await testKernel({
+    const pith = await kernelOf({
       model,
       files: {
         ...toolExtension('kind', 'kind_tool', "'kindness'"),
@@ -98,11 +97,10 @@ describe('a sandbox with thirty broken neighbours', () => {
     expect(notices).toEqual([expect.objectContaining({ message: expect.stringMatching(/sick/u) })]);
     expect((await pith.run('again', { agent: 'leaning' })).events.filter(({ type }) => type === 'notice')).toEqual([]);
     expect((await pith.kernel.agents.resolve('leaning')).state).toBe('degraded');
-    await pith.stop();
   });
 
   it('K2 what a person switched off is said once to each agent that leans on it, whatever threads begin, and always by doctor', async () => {
-    const pith = await testKernel({
+    const pith = await kernelOf({
       model: scriptedModel(Array.from({ length: 5 }, () => ({ text: 'done' }))),
       files: {
         ...toolExtension('kind', 'kind_tool', "'kindness'"),
@@ -121,26 +119,6 @@ describe('a sandbox with thirty broken neighbours', () => {
     expect(await said('other', 'three')).toEqual([]);
     const { agents } = await pith.kernel.doctor();
     for (const id of ['leaning', 'other']) expect(agents.find((one) => one.id === id)).toMatchObject({ state: 'degraded', message: off });
-    await pith.stop();
-  });
-
-  it('K5 an extension that hangs while it starts is cut, named, and does not keep the chat', async () => {
-    const clock = fakeClock();
-    const pith = await testKernel({
-      clock,
-      model: scriptedModel([{ text: 'here' }]),
-      files: extensionFiles('sleeper', {
-        provides: ['context'],
-        main: 'export default class {\n  contextPriority = 1;\n  initialize() { globalThis.sleeperSleeps = true; return new Promise(() => {}); }\n  async getContext() { return null; }\n}\n',
-      }),
-    });
-    const turn = pith.run('hello');
-    await expect.poll(() => 'sleeperSleeps' in globalThis).toBe(true); // the phases before it take their own time
-    await clock.advance(10_000);
-    expect(await turn).toMatchObject({ reason: 'done', text: 'here' });
-    const sleeper = (await pith.kernel.doctor()).extensions.find(({ id }) => id === 'sleeper');
-    expect(sleeper).toMatchObject({ state: 'failed', phase: 'initialize', code: 'phase_timeout' });
-    await pith.stop();
   });
 });
 

@@ -1,22 +1,19 @@
 import { existsSync } from 'node:fs';
 import { readFile } from 'node:fs/promises';
 import path from 'node:path';
-import { testKernel, type TestKernel, type TurnOutcome } from 'pith/testing';
-import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import type { TestKernel, TurnOutcome } from 'pith/testing';
+import { beforeEach, describe, expect, it } from 'vitest';
 import { kernelCommands } from '../../core/cli/index.ts';
-import { startOpenAiServer, type ChatBody, type OpenAiServer } from '../fixtures/openai-server.ts';
+import type { ChatBody } from '../fixtures/openai-server.ts';
 import type { ScriptedReply } from '../fixtures/scripted-server.ts';
+import { kernelOf } from '../places.ts';
+import { ownServer, type OwnServer } from './until-test-ends.ts';
 
-let server: OpenAiServer;
+let server: OwnServer;
 let test: TestKernel;
 beforeEach(async () => {
-  server = await startOpenAiServer();
-  const env = { OPENAI_BASE_URL: server.url, OPENAI_API_KEY: 'test', PITH_MODEL: 'openai/test-model' };
-  test = await testKernel({ commands: kernelCommands, isolation: 'process', env });
-});
-afterEach(async () => {
-  await test.stop();
-  await server.close();
+  server = await ownServer();
+  test = await kernelOf({ commands: kernelCommands, isolation: 'process', env: server.env });
 });
 
 const CITY_TIME = (body: string) => `import { defineTool, toolError, z, type ExtensionContext, type ToolProvider } from 'pith';

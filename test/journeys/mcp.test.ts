@@ -1,21 +1,23 @@
 import { spawnSync } from 'node:child_process';
 import { existsSync, readdirSync, readFileSync } from 'node:fs';
 import path from 'node:path';
-import { afterEach, describe, expect, it } from 'vitest';
-import { projectFolder, startPith, type Folder, type PithProcess } from './pith-process.ts';
+import { describe, expect, it, onTestFinished } from 'vitest';
+import { startPith, type PithProcess } from './pith-process.ts';
+import { ownFolder } from './until-test-ends.ts';
 
-let folder: Folder;
-let chat: PithProcess | undefined;
-afterEach(async () => {
-  chat?.child.kill('SIGKILL');
-  await chat?.ended;
-  await folder.remove();
-});
+/** A chat with this server, until the test ends. */
+async function chatWith(id: string, command: string, args: readonly string[]): Promise<PithProcess> {
+  const folder = await ownFolder({ 'pith.yaml': JSON.stringify({ extensions: { mcp: { servers: { [id]: { command, args } } } } }) });
+  const chat = startPith(['chat', '--lines'], { cwd: folder.path, input: null });
+  onTestFinished(async () => {
+    chat.child.kill('SIGKILL');
+    await chat.ended;
+  });
+  return chat;
+}
 
 /** How many processes have this word among their arguments. */
-function runs(word: string): number {
-  return pidsOf(word).length;
-}
+const runs = (word: string): number => pidsOf(word).length;
 function pidsOf(word: string): readonly string[] {
   return readdirSync('/proc').filter((pid) => /^\d+$/u.test(pid) && argumentsOf(pid).includes(word));
 }
@@ -50,9 +52,7 @@ const signals = spawnSync('setpriv', ['--pdeathsig', 'KILL', '--', 'true']).stat
 
 describe.runIf(existsSync('/proc'))('servers that Pith starts', () => {
   it.each(['SIGKILL', 'SIGTERM'] as const)('K95 end with Pith, and what they started too: %s', async (signal) => {
-    const servers = { stubborn: { command: process.execPath, args: ['--input-type=module', '-e', STUBBORN, 'stubborn-server'] } };
-    folder = await projectFolder({ 'pith.yaml': JSON.stringify({ extensions: { mcp: { servers } } }) });
-    chat = startPith(['chat', '--lines'], { cwd: folder.path, input: null });
+    const chat = await chatWith('stubborn', process.execPath, ['--input-type=module', '-e', STUBBORN, 'stubborn-server']);
     await expect.poll(() => [runs('stubborn-server'), runs('71.5')]).not.toContain(0);
     chat.child.kill(signal);
     await chat.ended;
@@ -62,9 +62,8 @@ describe.runIf(existsSync('/proc'))('servers that Pith starts', () => {
   it.runIf(namespaces || signals)(
     'T20 F23: a server that clears its environment ends with Pith, with bubblewrap also what it started and hid',
     async () => {
-      const servers = { hiding: { command: 'env', args: ['-i', process.execPath, '--input-type=module', '-e', HIDING, 'hiding-server'] } };
-      folder = await projectFolder({ 'pith.yaml': JSON.stringify({ extensions: { mcp: { servers } } }) });
-      chat = startPith(['chat', '--lines'], { cwd: folder.path, input: null });
+      const args = ['-i', process.execPath, '--input-type=module', '-e', HIDING, 'hiding-server'];
+      const chat = await chatWith('hiding', 'env', args);
       const running = () => [runs('hiding-server') > 0, runs('72.5') > 0];
       await expect.poll(running).toEqual([true, true]);
       const left = pidsOf('72.5');

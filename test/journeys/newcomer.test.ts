@@ -1,17 +1,10 @@
-import { mkdir, writeFile } from 'node:fs/promises';
-import path from 'node:path';
-import { afterEach, beforeEach, describe, expect, it } from 'vitest';
-import { startOpenAiServer } from '../fixtures/openai-server.ts';
+import { beforeEach, describe, expect, it } from 'vitest';
 import { pithHere } from './pith-here.ts';
-import { linesOf, projectFolder, startPith, type Folder } from './pith-process.ts';
-import { skillFile } from './sandbox-files.ts';
-import { until } from '../waiting.ts';
+import { linesOf, type Folder } from './pith-process.ts';
+import { ownFolder } from './until-test-ends.ts';
 
 let folder: Folder;
-beforeEach(async () => {
-  folder = await projectFolder({ 'pith.yaml': 'default_agent: orchestrator\n' });
-});
-afterEach(() => folder.remove());
+beforeEach(async () => void (folder = await ownFolder({ 'pith.yaml': 'default_agent: orchestrator\n' })));
 
 describe('a newcomer without a key or a network', () => {
   it('K80 asks for a review: the librarian finds the skill, reads it, answers from it and says how to connect a model', async () => {
@@ -27,32 +20,5 @@ describe('a newcomer without a key or a network', () => {
     expect(text).toContain('code-review');
     expect(text).toMatch(/skills.code-review/u); // the place
     expect(text).toContain('To connect a model, type /setup in a chat, or run: pith setup');
-  });
-});
-
-describe('a conversation that is open', () => {
-  it('S22 sees a skill that is dropped in between two messages', async () => {
-    const server = await startOpenAiServer();
-    server.script({ text: 'first answer' });
-    const env = { OPENAI_BASE_URL: server.url, OPENAI_API_KEY: 'sk-test', PITH_MODEL: 'openai/test' };
-    const chat = startPith(['chat', '--lines'], { cwd: folder.path, env, input: null });
-    chat.child.stdin.write('hello\n');
-    await expect.poll(() => chat.out()).toContain('first answer');
-    const skill = path.join(folder.sandbox, 'skills/dropped');
-    await mkdir(skill, { recursive: true });
-    await writeFile(path.join(skill, 'SKILL.md'), skillFile('dropped', 'Dropped in while we talked.', 'x'));
-    const systems = () => server.requests.filter(({ method }) => method === 'POST').map(({ body }) => String(body.messages[0]?.content));
-    let turns = 1;
-    // S22: a look at the disk holds for a quarter of a second, so that a message at once may come too early.
-    await until(async () => {
-      server.script({ text: `answer ${++turns}.` });
-      chat.child.stdin.write('again\n');
-      await until(() => chat.out().includes(`answer ${turns}.`));
-      return systems().at(-1)!.includes('• `dropped` — Dropped in while we talked.');
-    });
-    chat.child.stdin.end();
-    expect((await chat.ended).code).toBe(0);
-    await server.close();
-    expect(systems()[0]).not.toContain('`dropped`');
   });
 });

@@ -1,36 +1,28 @@
 import { encode } from 'gpt-tokenizer';
-import { cp, mkdtemp, rm } from 'node:fs/promises';
-import os from 'node:os';
+import { cp } from 'node:fs/promises';
 import path from 'node:path';
-import { fakeClock, testKernel, type TestKernel, type TestKernelOptions } from 'pith/testing';
-import { afterEach, beforeEach, describe, expect, it } from 'vitest';
-import { startOpenAiServer, type ChatBody, type OpenAiServer } from '../fixtures/openai-server.ts';
+import { fakeClock, type TestKernel, type TestKernelOptions } from 'pith/testing';
+import { beforeEach, describe, expect, it } from 'vitest';
+import type { ChatBody } from '../fixtures/openai-server.ts';
+import { folderWith, kernelOf } from '../places.ts';
 import { agentFile, contextExtension, skillFile, toolExtension } from './sandbox-files.ts';
+import { ownServer, type OwnServer } from './until-test-ends.ts';
 
 const READ_TOOLS = ['list_skills', 'read_skill', 'read_skill_resource'];
 
 describe.each([{ wire: false }, { wire: true }])('what a server is sent (wire: $wire)', ({ wire }) => {
-  let server: OpenAiServer;
-  let pith: TestKernel | undefined;
+  let server: OwnServer;
+  let pith: TestKernel;
+  beforeEach(async () => void (server = await ownServer()));
 
-  beforeEach(async () => {
-    server = await startOpenAiServer();
-  });
-  afterEach(async () => {
-    await pith?.stop();
-    pith = undefined;
-    await server.close();
-  });
-
-  async function start(options: TestKernelOptions = {}): Promise<TestKernel> {
-    const env = { OPENAI_BASE_URL: server.url, OPENAI_API_KEY: 'sk-test', PITH_MODEL: 'openai/test', ...options.env };
-    return (pith = await testKernel({ wire, ...options, env }));
+  async function start(options: TestKernelOptions = {}): Promise<void> {
+    pith = await kernelOf({ wire, ...options, env: server.env });
   }
 
   /** One turn that answers `ok`, and the request that it made. */
   async function sent(input: string, request: Parameters<TestKernel['run']>[1] = {}): Promise<ChatBody> {
     server.script({ text: 'ok' });
-    const turn = await (pith as TestKernel).run(input, { channelId: 'cli', ...request });
+    const turn = await pith.run(input, { channelId: 'cli', ...request });
     expect(turn, JSON.stringify(turn.error)).toMatchObject({ reason: 'done', text: 'ok' });
     return (server.requests.at(-1) as { body: ChatBody }).body;
   }
@@ -97,7 +89,7 @@ describe.each([{ wire: false }, { wire: true }])('what a server is sent (wire: $
     expect(second.messages).toHaveLength(4);
     expect(systemOf(second)).toBe(first);
     expect(systemOf(await sent('hello', { agent: 'reviewer', threadId: 'another' }))).toBe(first);
-    await pith?.restart();
+    await pith.restart();
     expect(systemOf(await sent('third', { agent: 'reviewer' }))).toBe(first);
   });
 
@@ -105,7 +97,7 @@ describe.each([{ wire: false }, { wire: true }])('what a server is sent (wire: $
     await start({
       files: { 'skills/gamma/SKILL.md': skillFile('gamma', 'Turns gamma readings into a table with totals and outliers. Long tail.', 'x') },
     });
-    expect(pith?.kernel.settings.default_agent).toBe('orchestrator');
+    expect(pith.kernel.settings.default_agent).toBe('orchestrator');
     const system = systemOf(await sent('hello'));
     expect(system).toMatch(/always check the available skills before starting a complex task/iu);
     const lines = system.split('\n').filter((line) => line.startsWith('• `'));
@@ -133,17 +125,13 @@ describe.each([{ wire: false }, { wire: true }])('what a server is sent (wire: $
   });
 
   it('S20 chats without skill_registry where it is not there at all', async () => {
-    const folder = await mkdtemp(path.join(os.tmpdir(), 'pith-without-'));
-    const sandbox = path.join(folder, 'sandbox');
+    const sandbox = path.join(folderWith(), 'sandbox');
     const left = new Set(['data', 'skill_registry']);
     await cp(path.resolve('sandbox'), sandbox, { recursive: true, filter: (source) => !left.has(path.basename(source)) });
     await start({ sandbox, only: [] });
     const body = await sent('hello');
     expect(systemOf(body)).toContain('You are the orchestrator');
     expect(body.tools?.map((tool) => tool.function.name)).toContain('file');
-    await pith!.stop();
-    pith = undefined;
-    await rm(folder, { recursive: true, force: true });
   });
 
   it('S15 --no-skills removes catalog, tools and bodies; the agent is degraded and says so once', async () => {
@@ -152,43 +140,13 @@ describe.each([{ wire: false }, { wire: true }])('what a server is sent (wire: $
     expect(body.tools ?? []).toEqual([]);
     expect(systemOf(body)).toContain('PROMPT-OF reviewer');
     expect(systemOf(body)).not.toMatch(/BODY-OF|Available Skills|<skill/u);
-    expect((await pith!.kernel.agents.resolve('reviewer')).state).toBe('degraded');
+    expect((await pith.kernel.agents.resolve('reviewer')).state).toBe('degraded');
     server.script({ text: 'a' }, { text: 'b' });
     const said = [
-      await pith!.run('x', { agent: 'reviewer', threadId: 'fresh' }),
-      await pith!.run('y', { agent: 'reviewer', threadId: 'fresh' }),
+      await pith.run('x', { agent: 'reviewer', threadId: 'fresh' }),
+      await pith.run('y', { agent: 'reviewer', threadId: 'fresh' }),
     ].map(({ events }) => events.filter((event) => event.type === 'notice').length);
     expect(said[1]).toBe(0);
-  });
-
-  it('S31 shows an agent what its allow, deny and scope leave, without what it carries, only if it holds read_skill', async () => {
-    const skills = Object.fromEntries(
-      ['alpha', 'beta', 'gamma', 'delta'].map((id) => [`skills/${id}/SKILL.md`, skillFile(id, `The ${id} skill.`, `BODY-OF-${id}`)]),
-    );
-    await start({
-      files: {
-        ...skills,
-        'agents/allowed/manifest.yaml': agentFile('allowed', {
-          uses_tools: ['skill_registry'],
-          skills: { allow: ['alpha', 'beta', 'gamma'], deny: ['beta'] },
-        }),
-        'agents/declared/manifest.yaml': agentFile('declared', {
-          uses_tools: ['skill_registry'],
-          uses_skills: ['alpha'],
-          skills: { scope: 'declared', allow: ['gamma'] },
-        }),
-        'agents/toolless/manifest.yaml': agentFile('toolless', { uses_skills: ['alpha'] }),
-      },
-    });
-    const catalog = async (agent: string) =>
-      [...systemOf(await sent('hello', { agent, threadId: agent })).matchAll(/^• `([^`]+)`/gmu)].map((match) => match[1]);
-    expect(await catalog('allowed')).toEqual(['alpha', 'gamma']);
-    expect(await catalog('declared')).toEqual(['gamma']);
-    expect(await catalog('toolless')).toEqual([]);
-    const read = (agent: string, skill_id: string) => pith!.kernel.agents.callTool(agent, 'read_skill', { skill_id });
-    expect(await read('declared', 'alpha')).toMatchObject({ ok: true });
-    expect(await read('declared', 'delta')).toMatchObject({ ok: false, error: { code: 'skill_not_found' } });
-    expect(await read('allowed', 'beta')).toMatchObject({ ok: false, error: { code: 'skill_not_found' } });
   });
 
   it('S50 says that a skill is unknown and works without it, uses it when it appears, and fails for one that is kept back', async () => {
@@ -203,16 +161,16 @@ describe.each([{ wire: false }, { wire: true }])('what a server is sent (wire: $
         'pith.yaml': 'skills:\n  disabled: [shut]\n  poll_seconds: 0\n',
       },
     });
-    expect((await pith!.run('hello', { agent: 'closed' })).error?.message).toMatch(/shut.*(?:disabled|switched off)/su);
+    expect((await pith.run('hello', { agent: 'closed' })).error?.message).toMatch(/shut.*(?:disabled|switched off)/su);
     expect(server.requests).toEqual([]);
     server.script({ text: 'ok' });
-    const { events } = await pith!.run('hello', { agent: 'writer' });
+    const { events } = await pith.run('hello', { agent: 'writer' });
     const said = events.flatMap((event) => (event.type === 'notice' ? [event.message] : [])).join(' ');
     expect(said).toMatch(/no skill is called 'alhpa' \(did you mean 'alpha'\?\); .*add the skill/su);
     expect(systemOf(server.requests.at(-1)!.body)).toMatch(/^WRITER/u);
-    const { state, notes } = await pith!.kernel.agents.resolve('writer');
+    const { state, notes } = await pith.kernel.agents.resolve('writer');
     expect([state, notes.map(({ code }) => code)]).toEqual(['degraded', ['unknown_key', 'skill_not_found']]);
-    await pith!.write('skills/alhpa/SKILL.md', skillFile('alhpa', 'The misspelt one.', 'BODY-OF-ALHPA'));
+    await pith.write('skills/alhpa/SKILL.md', skillFile('alhpa', 'The misspelt one.', 'BODY-OF-ALHPA'));
     await clock.advance(260); // S22: a look at the disk holds for a quarter of a second
     expect(systemOf(await sent('hello', { agent: 'writer' }))).toContain('BODY-OF-ALHPA');
   });
@@ -227,20 +185,20 @@ describe.each([{ wire: false }, { wire: true }])('what a server is sent (wire: $
       },
     });
     expect(systemOf(await sent('hello', { agent: 'writer' }))).toContain('BODY-ONE');
-    await pith!.write('skills/alpha/SKILL.md', skillFile('alpha', 'Alpha.', 'BODY-TWO'));
+    await pith.write('skills/alpha/SKILL.md', skillFile('alpha', 'Alpha.', 'BODY-TWO'));
     const changed = systemOf(await sent('again', { agent: 'writer' }));
     expect(changed).toContain('BODY-TWO');
     expect(changed).not.toContain('BODY-ONE');
-    await pith!.remove('skills/alpha');
+    await pith.remove('skills/alpha');
     await clock.advance(260);
     server.script({ text: 'ok' }, { text: 'ok' });
-    const removed = await pith!.run('third', { agent: 'writer' });
+    const removed = await pith.run('third', { agent: 'writer' });
     expect(systemOf(server.requests.at(-1)!.body)).toContain('BODY-TWO');
     expect(removed.events).toContainEqual(expect.objectContaining({ type: 'notice', message: expect.stringContaining('alpha') }));
-    expect((await pith!.run('fourth', { agent: 'writer' })).events.filter(({ type }) => type === 'notice')).toEqual([]);
+    expect((await pith.run('fourth', { agent: 'writer' })).events.filter(({ type }) => type === 'notice')).toEqual([]);
     expect(systemOf(server.requests.at(-1)!.body)).toContain('BODY-TWO');
     const notes = [expect.objectContaining({ message: expect.stringContaining('removed') })];
-    expect(await pith!.kernel.agents.resolve('writer')).toMatchObject({ state: 'degraded', notes });
+    expect(await pith.kernel.agents.resolve('writer')).toMatchObject({ state: 'degraded', notes });
   });
 });
 

@@ -1,11 +1,12 @@
 import { existsSync } from 'node:fs';
 import { readFile, rm, writeFile } from 'node:fs/promises';
 import path from 'node:path';
-import { afterEach, beforeEach, describe, expect, it } from 'vitest';
-import { startOpenAiServer, type ChatBody, type OpenAiServer } from '../fixtures/openai-server.ts';
+import { beforeEach, describe, expect, it } from 'vitest';
+import type { ChatBody } from '../fixtures/openai-server.ts';
 import { pithHere } from './pith-here.ts';
-import { linesOf, projectFolder, startPith, type Folder, type PithProcess } from './pith-process.ts';
+import { linesOf, startPith, type Folder, type PithProcess } from './pith-process.ts';
 import { extensionFiles } from './sandbox-files.ts';
+import { ownFolder, ownServer, type OwnServer } from './until-test-ends.ts';
 import { within } from '../waiting.ts';
 
 /** Two tools that write a line into `log` and then wait while there is a file `hold`. */
@@ -32,25 +33,20 @@ export default class {
 `,
 });
 
-let server: OpenAiServer;
+let server: OwnServer;
 let folder: Folder;
 
 beforeEach(async () => {
-  server = await startOpenAiServer();
-  folder = await projectFolder(RECORDER);
-});
-afterEach(async () => {
-  await server.close();
-  await folder.remove();
+  server = await ownServer();
+  folder = await ownFolder(RECORDER);
 });
 
-const env = () => ({ OPENAI_BASE_URL: server.url, OPENAI_API_KEY: 'sk-test', PITH_MODEL: 'openai/test' });
 const data = (file: string) => path.join(folder.sandbox, 'data', 'extensions', 'recorder', file);
 const log = async () => (existsSync(data('log')) ? (await readFile(data('log'), 'utf8')).trim().split('\n') : []);
 const TALK = ['chat', '--lines', '--json', '--thread', 'talk'];
-const here = (...argv: string[]) => pithHere(argv, { cwd: folder.path, env: env() });
+const here = (...argv: string[]) => pithHere(argv, { cwd: folder.path, env: server.env });
 /** In a process, to be killed. */
-const startChat = (message: string): PithProcess => startPith([...TALK, '-p', message], { cwd: folder.path, env: env() });
+const startChat = (message: string): PithProcess => startPith([...TALK, '-p', message], { cwd: folder.path, env: server.env });
 
 async function resumed() {
   const { code, out, err } = await here(...TALK, '--resume');
@@ -149,15 +145,5 @@ describe('a turn that was killed', () => {
     const { code, out } = await here(...TALK, '-p', 'and now?');
     expect(code).toBe(0);
     expect(linesOf(out).at(-1)).toMatchObject({ reason: 'done', text: 'back again' });
-  });
-
-  it('--resume where nothing is unfinished says so', async () => {
-    server.script({ text: 'fine' });
-    await here(...TALK, '-p', 'hello');
-    const { code, out, err } = await here(...TALK, '--resume');
-    expect(code, err).toBe(0);
-    expect(linesOf(out).at(-1)).toMatchObject({ type: 'turn-end', reason: 'done' });
-    expect(err).toMatch(/nothing to resume|no unfinished/u);
-    expect(bodies()).toHaveLength(1);
   });
 });

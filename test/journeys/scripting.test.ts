@@ -1,27 +1,22 @@
 import { spawn } from 'node:child_process';
 import path from 'node:path';
-import { afterEach, beforeEach, describe, expect, it } from 'vitest';
-import { startOpenAiServer, type OpenAiServer } from '../fixtures/openai-server.ts';
+import { beforeEach, describe, expect, it } from 'vitest';
 import { until } from '../waiting.ts';
 import { pithHere } from './pith-here.ts';
-import { projectFolder, startPith, type Ended, type Folder, type PithProcess } from './pith-process.ts';
+import { startPith, type Ended, type Folder, type PithProcess } from './pith-process.ts';
+import { ownFolder, ownServer, type OwnServer } from './until-test-ends.ts';
 
 let folder: Folder;
-let server: OpenAiServer;
+let server: OwnServer;
 beforeEach(async () => {
-  folder = await projectFolder({
+  folder = await ownFolder({
     'pith.yaml': 'default_agent: main\n',
     'agents/main/manifest.yaml': 'id: main\nagent: { uses_tools: [] }\n',
   });
-  server = await startOpenAiServer();
-});
-afterEach(async () => {
-  await server.close();
-  await folder.remove();
+  server = await ownServer();
 });
 
-const env = () => ({ OPENAI_BASE_URL: server.url, OPENAI_API_KEY: 'sk-test', PITH_MODEL: 'openai/test' });
-const pith = (argv: readonly string[], input = '') => pithHere(argv, { cwd: folder.path, env: env(), input });
+const pith = (argv: readonly string[], input = '') => pithHere(argv, { cwd: folder.path, env: server.env, input });
 const asked = () =>
   server.requests.filter(({ method }) => method === 'POST').map(({ body }) => JSON.stringify(body.messages.at(-1)?.content));
 
@@ -29,7 +24,7 @@ const asked = () =>
 function shell(line: string): Promise<Ended> {
   const script = `pith() { "$NODE" "$PITH" "$@"; }; ${line}`;
   const paths = { PATH: process.env['PATH'], HOME: folder.path, PITH_TRUST: '1', NODE: process.execPath, PITH: path.resolve('bin/pith') };
-  const child = spawn('/bin/sh', ['-c', script], { cwd: folder.path, env: { ...paths, ...env() }, stdio: ['ignore', 'pipe', 'pipe'] });
+  const child = spawn('/bin/sh', ['-c', script], { cwd: folder.path, env: { ...paths, ...server.env }, stdio: ['ignore', 'pipe', 'pipe'] });
   let [out, err] = ['', ''];
   child.stdout.on('data', (chunk) => (out += String(chunk)));
   child.stderr.on('data', (chunk) => (err += String(chunk)));
@@ -60,12 +55,6 @@ describe('pith in a script', () => {
     expect(asked()).toEqual([expect.stringContaining('a\\nb'), expect.stringContaining('"a"'), expect.stringContaining('"b"')]);
   });
 
-  it('U30 a program that leaves the input open is answered after three seconds, and told why', async () => {
-    server.script({ text: 'alone' });
-    const child = startPith(['why?'], { cwd: folder.path, env: env(), input: null });
-    expect(await child.ended).toMatchObject({ code: 0, out: 'alone\n', err: 'nothing came on standard input: only the message is sent\n' });
-  });
-
   it('U30 endless input is cut, and its writer ended', async () => {
     server.script({ text: 'much' });
     const { code, out, err } = await shell(`yes | pith "how much?"`);
@@ -74,17 +63,6 @@ describe('pith in a script', () => {
       out: 'much\n',
       err: 'standard input is longer than 1 MB: its beginning is sent, and the rest is left out\n',
     });
-  });
-
-  it('U30 -c goes on where the last conversation ended', async () => {
-    server.script({ text: 'one' }, { text: 'two' });
-    await pith(['first']);
-    expect(await pith(['-c', 'second'])).toMatchObject({
-      code: 0,
-      out: 'two\n',
-      err: expect.stringMatching(/^continuing conversation \S+\n$/u),
-    });
-    expect(server.requests.at(-1)!.body.messages.map(({ role }) => role)).toEqual(['system', 'user', 'assistant', 'user']);
   });
 });
 
@@ -104,7 +82,7 @@ describe('exit codes', () => {
 
   async function inTurn(): Promise<PithProcess> {
     server.script({ text: ['never', ' ends'], stallAfter: 2 });
-    const process = startPith(['wait', 'for it', '--thread', 't1'], { cwd: folder.path, env: env() });
+    const process = startPith(['wait', 'for it', '--thread', 't1'], { cwd: folder.path, env: server.env });
     await until(() => server.requests.some(({ method }) => method === 'POST'));
     return process;
   }

@@ -1,20 +1,15 @@
 import { existsSync, readdirSync } from 'node:fs';
 import { mkdir, readFile, rename, writeFile } from 'node:fs/promises';
 import path from 'node:path';
-import { afterEach, describe, expect, it } from 'vitest';
+import { describe, expect, it, onTestFinished } from 'vitest';
 import { pithHere } from './pith-here.ts';
-import { linesOf, projectFolder, startPith, type Folder, type PithProcess } from './pith-process.ts';
+import { linesOf, startPith, type Folder, type PithProcess } from './pith-process.ts';
 import { extensionFiles } from './sandbox-files.ts';
+import { ownFolder } from './until-test-ends.ts';
+import { isAlive } from '../core/process/hosts.ts';
 import { within } from '../waiting.ts';
 
 let folder: Folder;
-let serving: PithProcess | undefined;
-afterEach(async () => {
-  serving?.child.kill('SIGKILL');
-  await serving?.ended;
-  serving = undefined;
-  await folder.remove();
-});
 
 /** A service inside the kernel that runs `body` as soon as it is started; `{}` is granted nothing. */
 const service = (id: string, body: string) =>
@@ -31,8 +26,21 @@ const bare = (...ids: string[]) => ({
   }),
 });
 
-function serve(env: Readonly<Record<string, string>> = {}): PithProcess {
-  return (serving = startPith(['serve', '--json'], { cwd: folder.path, env, input: null }));
+/** `pith serve`, until the test ends. */
+function serve(env: Readonly<Record<string, string>> = {}, ...more: readonly string[]): PithProcess {
+  const serving = startPith(['serve', ...(more.length === 0 ? ['--json'] : more)], { cwd: folder.path, env, input: null });
+  onTestFinished(async () => {
+    serving.child.kill('SIGKILL');
+    await serving.ended;
+  });
+  return serving;
+}
+
+/** What it has said on the error stream until now. */
+function errorsOf({ child }: PithProcess): () => string {
+  let said = '';
+  child.stderr.on('data', (text) => (said += String(text)));
+  return () => said;
 }
 
 type Started = { readonly pid: number; readonly quarantined: readonly string[] };
@@ -43,27 +51,18 @@ async function started(process: PithProcess, count = 1): Promise<Started> {
   return starts(process)[count - 1]!;
 }
 
-function isAlive(pid: number): boolean {
-  try {
-    return process.kill(pid, 0);
-  } catch {
-    return false; // there is no such process
-  }
-}
-
 const log = () => readFile(path.join(folder.sandbox, 'data', 'logs', 'pith.log'), 'utf8');
 
 describe('pith serve', () => {
   it('K21 starts a kernel that died again; use.md 3 says what an edit left wrong when it comes, once; B9 SIGTERM ends the kernel and its supervisor', async () => {
-    folder = await projectFolder();
+    folder = await ownFolder();
     const supervisor = serve();
-    let err = '';
-    supervisor.child.stderr.on('data', (text) => (err += String(text)));
+    const errors = errorsOf(supervisor);
     const { pid } = await started(supervisor);
     expect(pid).not.toBe(supervisor.child.pid);
     await writeFile(path.join(folder.sandbox, 'pith.yaml'), 'skills: { disabled: [debuging] }\n');
     const line = "pith: skills.disabled names 'debuging', which no source has; it counts as 'debugging'; correct the id or remove it\n";
-    await expect.poll(() => err).toBe(line);
+    await expect.poll(errors).toBe(line);
     process.kill(pid, 'SIGKILL');
     const next = await started(supervisor, 2);
     expect(next.pid).not.toBe(pid);
@@ -74,26 +73,19 @@ describe('pith serve', () => {
   });
 
   it('says where it listens, and once that a port is taken', async () => {
-    folder = await projectFolder();
-    const first = startPith(['serve', '--port', '0'], { cwd: folder.path, input: null });
-    try {
-      await expect.poll(() => first.out()).toMatch(/^http: Listening on http:\/\/127\.0\.0\.1:\d+$/mu);
-      const [, port = ''] = /127\.0\.0\.1:(\d+)/u.exec(first.out()) ?? [];
-      serving = startPith(['serve', '--port', port], { cwd: folder.path, input: null });
-      let said = '';
-      serving.child.stderr?.on('data', (part: Buffer) => (said += part.toString()));
-      await expect.poll(() => said).toContain('stopped after 3 crashes');
-      expect(said.match(/cannot run: port \d+ of 127\.0\.0\.1 is taken; .*pith serve --port N/gu)).toHaveLength(1);
-    } finally {
-      first.child.kill('SIGKILL');
-      await first.ended;
-    }
+    folder = await ownFolder();
+    const first = serve({}, '--port', '0');
+    await expect.poll(() => first.out()).toMatch(/^http: Listening on http:\/\/127\.0\.0\.1:\d+$/mu);
+    const [, port = ''] = /127\.0\.0\.1:(\d+)/u.exec(first.out()) ?? [];
+    const errors = errorsOf(serve({}, '--port', port));
+    await expect.poll(errors).toContain('stopped after 3 crashes');
+    expect(errors().match(/cannot run: port \d+ of 127\.0\.0\.1 is taken; .*pith serve --port N/gu)).toHaveLength(1);
   });
 
   it('K21 B9: SIGTERM ends it at once also while an extension does not come to start', async () => {
     const hanging = "initialize() { fs.writeFileSync('began', ''); return new Promise(() => {}); }";
     const main = `import fs from 'node:fs';\nexport default class { ${hanging} async runBackground() {} }\n`;
-    folder = await projectFolder({ ...bare(), ...extensionFiles('hang', { provides: ['service'], main }) });
+    folder = await ownFolder({ ...bare(), ...extensionFiles('hang', { provides: ['service'], main }) });
     const supervisor = serve();
     await expect.poll(() => existsSync(path.join(folder.sandbox, 'data/extensions/hang/began'))).toBe(true);
     supervisor.child.kill('SIGTERM');
@@ -101,7 +93,7 @@ describe('pith serve', () => {
   });
 
   it('K21 counts it as a crash when a kernel cannot start again, and goes on when it can; kill -9 of the supervisor leaves no kernel behind', async () => {
-    folder = await projectFolder(bare());
+    folder = await ownFolder(bare());
     const supervisor = serve({ PITH_SANDBOX: folder.sandbox });
     const { pid } = await started(supervisor);
     const away = `${folder.sandbox}.away`;
@@ -119,7 +111,7 @@ describe('pith serve', () => {
   });
 
   it('K21 a database that cannot be opened is no extension that is to blame, and says so at once', async () => {
-    folder = await projectFolder({ ...bare(), ...service('innocent', WAIT), 'data/pith.db': 'garbage'.repeat(1000) });
+    folder = await ownFolder({ ...bare(), ...service('innocent', WAIT), 'data/pith.db': 'garbage'.repeat(1000) });
     const { code, err } = await within(30_000, serve().ended);
     expect(code).toBe(1);
     expect(err).toMatch(/^pith: database .*pith\.db: it is damaged [^\n]*\n$/u);
@@ -127,7 +119,7 @@ describe('pith serve', () => {
   });
 
   it('K21 a database that cannot be opened any more is tried again, and blames nobody', async () => {
-    folder = await projectFolder({ ...bare(), ...service('innocent', WAIT) });
+    folder = await ownFolder({ ...bare(), ...service('innocent', WAIT) });
     const supervisor = serve();
     const { pid } = await started(supervisor);
     const file = path.join(folder.sandbox, 'data', 'pith.db');
@@ -145,21 +137,20 @@ describe('pith serve', () => {
   });
 
   it('K21 goes on, and says it once, where what it leaves out cannot be kept', async () => {
-    folder = await projectFolder({ ...bare('crasher'), ...service('crasher', CRASH) });
+    folder = await ownFolder({ ...bare('crasher'), ...service('crasher', CRASH) });
     const supervisor = serve();
-    let err = '';
-    supervisor.child.stderr.on('data', (text) => (err += String(text)));
-    await expect.poll(() => err).toContain('the kernel crashed');
+    const errors = errorsOf(supervisor);
+    await expect.poll(errors).toContain('the kernel crashed');
     await mkdir(path.join(folder.sandbox, 'data', 'quarantine.json'));
     const unkept = "it starts with 'crasher' again, which could not be left out: ";
-    await expect.poll(() => err).toContain(unkept);
-    await expect.poll(() => err.slice(err.indexOf(unkept))).toContain('it starts again');
+    await expect.poll(errors).toContain(unkept);
+    await expect.poll(() => errors().slice(errors().indexOf(unkept))).toContain('it starts again');
     expect(supervisor.child.exitCode).toBeNull();
-    expect(err.split(unkept)).toHaveLength(2);
+    expect(errors().split(unkept)).toHaveLength(2);
   });
 
   it('K21 starts a kernel that answers no more again', async () => {
-    folder = await projectFolder({
+    folder = await ownFolder({
       ...bare('stuck'),
       ...service(
         'stuck',
@@ -174,7 +165,7 @@ describe('pith serve', () => {
   });
 
   it('K21 a restart that is asked for starts the kernel again, and is no crash', async () => {
-    folder = await projectFolder({
+    folder = await ownFolder({
       ...bare('asker'),
       ...extensionFiles('asker', {
         provides: ['service'],
@@ -208,7 +199,7 @@ export default class {
   });
 
   it('K21 after five crashes it starts without the newest changed extension and names it, until that is reloaded', async () => {
-    folder = await projectFolder({ ...bare('crasher', 'steady'), ...service('steady', WAIT) });
+    folder = await ownFolder({ ...bare('crasher', 'steady'), ...service('steady', WAIT) });
     const first = serve({ PITH_SERVE_HEALTHY_MS: '200' });
     await started(first);
     await expect.poll(() => readFile(path.join(folder.sandbox, 'data', 'last-good.json'), 'utf8').catch(() => '')).toContain('steady');

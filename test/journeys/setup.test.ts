@@ -1,9 +1,9 @@
 import { readFile, stat } from 'node:fs/promises';
 import path from 'node:path';
-import { afterEach, beforeEach, describe, expect, it } from 'vitest';
-import { startOpenAiServer, type OpenAiServer } from '../fixtures/openai-server.ts';
+import { beforeEach, describe, expect, it } from 'vitest';
 import { pithHere } from './pith-here.ts';
-import { allOf, projectFolder, type Folder } from './pith-process.ts';
+import { allOf, type Folder } from './pith-process.ts';
+import { ownFolder, ownServer, type OwnServer } from './until-test-ends.ts';
 
 const CANARY = 'sk-canary-5150-kept-by-a-person';
 const SETTINGS = `# mine
@@ -16,19 +16,16 @@ models:
 `;
 
 let folder: Folder;
-let server: OpenAiServer;
+let server: OwnServer;
 beforeEach(async () => {
-  server = await startOpenAiServer();
-  folder = await projectFolder({ 'pith.yaml': SETTINGS });
-});
-afterEach(async () => {
-  await server.close();
-  await folder.remove();
+  server = await ownServer();
+  folder = await ownFolder({ 'pith.yaml': SETTINGS });
 });
 
 const pith = (argv: readonly string[], input = '', env: Record<string, string> = {}) => pithHere(argv, { cwd: folder.path, input, env });
 const here = (argv: readonly string[]) => pithHere(argv, { cwd: folder.path });
 const settings = () => readFile(path.join(folder.sandbox, 'pith.yaml'), 'utf8');
+const recipient = ({ url }: { readonly url: string }) => `provider:openai ${new URL(url).origin}`;
 const setUp = (...values: string[]) => here(['setup', 'openai_compatible', ...values.flatMap((value) => ['--set', value])]);
 
 describe('pith setup', () => {
@@ -94,19 +91,19 @@ describe('pith secrets', () => {
     await setUp(`base_url=${server.url}`, 'model=test-model');
     expect(await pith(['secrets', 'set', 'OPENAI_API_KEY'], `${CANARY}\nnot this\n`)).toMatchObject({
       code: 0,
-      out: `Stored OPENAI_API_KEY for provider:openai ${new URL(server.url).origin}\n`,
+      out: `Stored OPENAI_API_KEY for ${recipient(server)}\n`,
     });
     const file = path.join(folder.path, '.pith', 'secrets.json');
     expect((await stat(file)).mode & 0o777).toBe(0o600);
     expect(JSON.parse(await readFile(file, 'utf8'))).toEqual({
-      OPENAI_API_KEY: { value: CANARY, for: [`provider:openai ${new URL(server.url).origin}`] },
+      OPENAI_API_KEY: { value: CANARY, for: [recipient(server)] },
     });
     const listed = await pith(['secrets', 'list', '--json']);
     expect(JSON.parse(listed.out)).toContainEqual({
       name: 'OPENAI_API_KEY',
       extensions: ['embedding', 'openai_compatible'],
       from: 'file',
-      for: [`provider:openai ${new URL(server.url).origin}`],
+      for: [recipient(server)],
     });
 
     server.script({ text: `your key is ${CANARY}` }, { status: 400, error: { message: `bad key ${CANARY}` } }, { text: 'ok' });
@@ -129,25 +126,21 @@ describe('pith secrets', () => {
   it('T5 F2 a server at another address does not get it, says whose it is, and gets it once a person says so', async () => {
     await setUp(`base_url=${server.url}`, 'model=test-model');
     await pith(['secrets', 'set', 'OPENAI_API_KEY'], `${CANARY}\n`);
-    const attacker = await startOpenAiServer();
-    try {
-      const changed = await setUp(`base_url=${attacker.url}`);
-      expect(changed.err).toContain(`was given for provider:openai ${new URL(server.url).origin}`);
-      const refused = await pith(['chat', '-p', 'hi']);
-      const command = `pith secrets allow OPENAI_API_KEY --for 'provider:openai ${new URL(attacker.url).origin}'`;
-      expect([refused.code, refused.err]).toEqual([1, expect.stringContaining(command)]);
-      expect(attacker.requests).toEqual([]);
-      const allowed = await pith(['secrets', 'allow', 'OPENAI_API_KEY', '--for', `provider:openai ${attacker.url}`, '--json']);
-      const recipients = [server, attacker].map(({ url }) => `provider:openai ${new URL(url).origin}`);
-      expect(JSON.parse(allowed.out)).toEqual({ ok: true, name: 'OPENAI_API_KEY', for: recipients });
-      attacker.script({ text: 'thank you' });
-      expect(await pith(['chat', '-p', 'hi'])).toMatchObject({ code: 0, out: 'thank you\n' });
-      expect(attacker.requests.at(-1)!.headers['authorization']).toBe(`Bearer ${CANARY}`);
-      const wrong = await pith(['secrets', 'allow', 'OPENAI_API_KEY', '--for', 'openai']);
-      expect([wrong.code, wrong.err]).toEqual([2, expect.stringContaining('write extension:ID')]);
-    } finally {
-      await attacker.close();
-    }
+    const attacker = await ownServer();
+    const changed = await setUp(`base_url=${attacker.url}`);
+    expect(changed.err).toContain(`was given for ${recipient(server)}`);
+    const refused = await pith(['chat', '-p', 'hi']);
+    const command = `pith secrets allow OPENAI_API_KEY --for '${recipient(attacker)}'`;
+    expect([refused.code, refused.err]).toEqual([1, expect.stringContaining(command)]);
+    expect(attacker.requests).toEqual([]);
+    const allowed = await pith(['secrets', 'allow', 'OPENAI_API_KEY', '--for', `provider:openai ${attacker.url}`, '--json']);
+    const recipients = [server, attacker].map(recipient);
+    expect(JSON.parse(allowed.out)).toEqual({ ok: true, name: 'OPENAI_API_KEY', for: recipients });
+    attacker.script({ text: 'thank you' });
+    expect(await pith(['chat', '-p', 'hi'])).toMatchObject({ code: 0, out: 'thank you\n' });
+    expect(attacker.requests.at(-1)!.headers['authorization']).toBe(`Bearer ${CANARY}`);
+    const wrong = await pith(['secrets', 'allow', 'OPENAI_API_KEY', '--for', 'openai']);
+    expect([wrong.code, wrong.err]).toEqual([2, expect.stringContaining('write extension:ID')]);
   });
 
   it('K61 refuses names that nobody declares, and no value', async () => {

@@ -1,18 +1,16 @@
 import { execFileSync } from 'node:child_process';
 import fs from 'node:fs';
 import path from 'node:path';
-import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { beforeEach, describe, expect, it } from 'vitest';
 import { pithHere } from './pith-here.ts';
-import { projectFolder, runPith, startPith, type Folder } from './pith-process.ts';
+import { runPith, startPith, type Folder } from './pith-process.ts';
+import { ownFolder } from './until-test-ends.ts';
 import { words } from '../words.ts';
 
 const ENV = { PITH_MODEL: 'offline/librarian' };
 let folder: Folder;
-beforeEach(
-  async () =>
-    void (folder = await projectFolder({ 'skills/own/SKILL.md': '---\nname: own\ndescription: Mine. $(touch ran)\n---\nDo it.\n' })),
-);
-afterEach(() => folder.remove());
+const OWN = { 'skills/own/SKILL.md': '---\nname: own\ndescription: Mine. $(touch ran)\n---\nDo it.\n' };
+beforeEach(async () => void (folder = await ownFolder(OWN)));
 
 const pith = (argv: readonly string[], input = '') => pithHere(argv, { cwd: folder.path, env: ENV, input });
 const pithApart = (argv: readonly string[], input = '') => runPith(argv, { cwd: folder.path, env: ENV, input });

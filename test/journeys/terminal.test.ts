@@ -1,25 +1,20 @@
-import { existsSync } from 'node:fs';
 import { readFile } from 'node:fs/promises';
 import path from 'node:path';
-import { spawn, type ChildProcessWithoutNullStreams } from 'node:child_process';
-import { stripVTControlCharacters } from 'node:util';
-import { afterEach, beforeEach, describe, expect, it } from 'vitest';
-import { startOpenAiServer, type ChatBody, type OpenAiServer } from '../fixtures/openai-server.ts';
+import { beforeEach, describe, expect, it } from 'vitest';
+import type { ChatBody } from '../fixtures/openai-server.ts';
 import type { ScriptedReply } from '../fixtures/scripted-server.ts';
-import { allOf, projectFolder, type Folder } from './pith-process.ts';
+import { allOf, type Folder } from './pith-process.ts';
 import { agentFile, extensionFiles } from './sandbox-files.ts';
+import { HAS_TERMINALS, terminalChat } from './terminal-chat.ts';
+import { ownFolder, ownServer, type OwnServer } from './until-test-ends.ts';
 
-const SCRIPT = '/usr/bin/script';
 const CANARY = 'sk-canary-2718-typed-by-a-person';
-const OFTEN = { interval: 20 };
 
 let folder: Folder;
-let server: OpenAiServer;
-let child: ChildProcessWithoutNullStreams;
-let shown: string;
+let server: OwnServer;
 beforeEach(async () => {
-  server = await startOpenAiServer();
-  folder = await projectFolder({
+  server = await ownServer();
+  folder = await ownFolder({
     ...extensionFiles('greeter', {
       provides: ['tool'],
       manifest: { secrets: ['GREETER_KEY'] },
@@ -37,36 +32,7 @@ export default class {
     'pith.yaml': 'default_agent: main\n',
   });
 });
-afterEach(async () => {
-  const ended = new Promise((resolve) => child.once('close', resolve));
-  child.stdin.end('\u0004');
-  if (child.exitCode === null) await ended;
-  await server.close();
-  await folder.remove();
-});
-
-/** `pith chat` on a terminal of its own. */
-function chat(): void {
-  const env = {
-    PATH: process.env['PATH'],
-    PITH_TRUST: '1',
-    HOME: folder.path,
-    OPENAI_BASE_URL: server.url,
-    OPENAI_API_KEY: 'sk-x',
-    PITH_MODEL: 'openai/test',
-    TERM: 'xterm',
-  };
-  child = spawn(SCRIPT, ['-qec', `"${process.execPath}" "${path.resolve('bin/pith')}" chat`, '/dev/null'], { cwd: folder.path, env });
-  shown = '';
-  let raw = '';
-  child.stdout.on('data', (chunk: Buffer) => (shown = closed(stripVTControlCharacters((raw += chunk.toString())))));
-}
-/** Without spaces: a terminal moves the cursor in place of writing them, and breaks lines where it likes. */
-const closed = (text: string) => text.replace(/\s+/gu, '');
-async function sees(text: string | RegExp): Promise<void> {
-  await expect.poll(() => (typeof text === 'string' ? shown.includes(closed(text)) : text.test(shown)) || shown, OFTEN).toBe(true);
-}
-const type = (text: string) => child.stdin.write(`${text}\r`);
+const chat = () => terminalChat(folder.path, server.env);
 
 /** The model, by what it was told last. */
 function answerBy(reply: (said: string, steps: number) => ScriptedReply): void {
@@ -78,18 +44,18 @@ function answerBy(reply: (said: string, steps: number) => ScriptedReply): void {
   server.script(next);
 }
 
-describe.runIf(existsSync(SCRIPT))('a chat that stays open on a terminal', () => {
+describe.runIf(HAS_TERMINALS)('a chat that stays open on a terminal', () => {
   it('K95 shows that a task has ended, without being asked', async () => {
     answerBy((said, steps) => {
       if (said.includes('count the stars')) return { text: 'There are 9096.' };
       return steps === 0 ? { calls: [{ name: 'submit_task', input: { goal: 'count the stars' } }] } : { text: 'I have begun.' };
     });
-    chat();
+    const { sees, shown, type } = chat();
     await sees('› ');
-    type('please count');
+    type('please count\r');
     await sees('I have begun.');
     await sees(/Task\w{10}\(countthestars\)isdone:Thereare9096\./u);
-    expect(shown.indexOf('isdone')).toBeGreaterThan(shown.indexOf('pleasecount'));
+    expect(shown().indexOf('isdone')).toBeGreaterThan(shown().indexOf('pleasecount'));
   });
 
   it('K61 tells that a secret is wanted; it is typed unseen, and neither the model nor any file of the sandbox gets it', async () => {
@@ -99,22 +65,22 @@ describe.runIf(existsSync(SCRIPT))('a chat that stays open on a terminal', () =>
         ? { calls: [{ name: 'request_secret', input: { name: 'GREETER_KEY', why: 'to say hello' } }] }
         : { text: 'I wait.' };
     });
-    chat();
+    const { sees, shown, type } = chat();
     await sees('› ');
-    type('prepare');
+    type('prepare\r');
     await sees("'main' needs the secret GREETER_KEY: to say hello; give it with: /secrets set GREETER_KEY");
-    type('/secrets set GREETER_KEY');
+    type('/secrets set GREETER_KEY\r');
     await sees(/giventoextension:greeterandtonobodyelse\.GREETER_KEY:$/u);
-    type(CANARY);
+    type(`${CANARY}\r`);
     await sees('Stored GREETER_KEY');
-    child.stdin.write('\u001b[A'); // the line before: never the secret
+    type('\u001b[A'); // the line before: never the secret
     await sees('› /secrets set GREETER_KEY');
-    child.stdin.write('\u0015');
-    type('now greet');
+    type('\u0015');
+    type('now greet\r');
     await sees('Greeted.');
     expect(JSON.stringify(server.requests.at(-1)!.body.messages)).toContain('my key is [secret GREETER_KEY]');
     for (const { body } of server.requests) expect(JSON.stringify(body ?? null)).not.toContain(CANARY);
-    expect(shown).not.toContain(CANARY);
+    expect(shown()).not.toContain(CANARY);
     expect(await allOf(folder.sandbox)).not.toContain(CANARY);
     expect(JSON.parse(await readFile(path.join(folder.path, '.pith', 'secrets.json'), 'utf8'))).toEqual({
       GREETER_KEY: { value: CANARY, for: ['extension:greeter'] },

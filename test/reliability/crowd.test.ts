@@ -1,6 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import { expectNoLeaks, scriptedModel, testKernel, type ModelRequest, type ScriptedReply } from 'pith/testing';
 import { describe, expect, it } from 'vitest';
+import { kernelOf } from '../places.ts';
 import { extensionFiles, toolExtension } from '../journeys/sandbox-files.ts';
 
 const isLong = process.env['PITH_TEST_LONG'] === '1';
@@ -19,7 +20,7 @@ const ECHO = extensionFiles('echo', {
 describe('a crowd', () => {
   it(`${CHATS} chats at once: no error, and no word of one in another`, async () => {
     const model = scriptedModel(Array.from({ length: CHATS * 2 }, () => answer));
-    const pith = await testKernel({ model, only: REMEMBER, files: ECHO });
+    const pith = await kernelOf({ model, only: REMEMBER, files: ECHO });
     const nonces = Array.from({ length: CHATS }, () => `nonce-${randomUUID()}`);
     const turns = await Promise.all(
       nonces.map((nonce, index) => pith.run(`say ${nonce}`, { threadId: `thread-${index}`, userId: `user-${index}` })),
@@ -38,21 +39,19 @@ describe('a crowd', () => {
       const stored = JSON.stringify((await pith.kernel.threads.load(`thread-${index}`))?.messages);
       expect(new Set(stored.match(NONCE))).toEqual(new Set([nonce]));
     }
-    await pith.stop();
   });
 
   it(`${MESSAGES} messages at once in one thread are answered one after the other, each seeing all before it`, async () => {
     const model = scriptedModel(Array.from({ length: MESSAGES }, () => ({ text: 'ok' })));
-    const pith = await testKernel({ model, only: REMEMBER });
+    const pith = await kernelOf({ model, only: REMEMBER });
     const turns = await Promise.all(Array.from({ length: MESSAGES }, (_, index) => pith.run(`message ${index}`)));
     expect(turns.map(({ reason }) => reason)).toEqual(turns.map(() => 'done'));
     expect(model.requests.map(({ messages }) => messages.length)).toEqual(Array.from({ length: MESSAGES }, (_, index) => index * 2 + 1));
-    await pith.stop();
   });
 
   it('messages at once in one thread: who waits is served before who comes when the thread becomes free', async () => {
     const model = scriptedModel(Array.from({ length: MESSAGES }, () => ({ text: 'ok' })));
-    const pith = await testKernel({ model, only: REMEMBER });
+    const pith = await kernelOf({ model, only: REMEMBER });
     let current = pith.run('message 0');
     for (let at = 1; at < MESSAGES; at++) {
       const waiting = pith.run(`message ${at}`);
@@ -62,7 +61,6 @@ describe('a crowd', () => {
     await current;
     const said = model.requests.map(({ messages }) => /message \d+/u.exec(JSON.stringify(messages.at(-1)))?.[0]);
     expect(said).toEqual(Array.from({ length: MESSAGES }, (_, at) => `message ${at}`));
-    await pith.stop();
   });
 
   it('boot, services, a turn with a tool, a reload and stop leave nothing behind', async () => {

@@ -1,30 +1,20 @@
 import { readdir, readFile } from 'node:fs/promises';
 import path from 'node:path';
-import { afterAll, beforeAll, expect, it } from 'vitest';
+import { expect, it } from 'vitest';
 import { openDatabase } from '../../core/store/index.ts';
-import { startOpenAiServer, type OpenAiServer } from '../fixtures/openai-server.ts';
-import { linesOf, projectFolder, runPith, startPith, type Folder } from '../journeys/pith-process.ts';
+import { linesOf, runPith, startPith } from '../journeys/pith-process.ts';
+import { ownFolder, ownServer } from '../journeys/until-test-ends.ts';
 import { realTime } from '../waiting.ts';
 
 /** 1, in the long form 200; before a release `PITH_TEST_ROUNDS=2000 npm run test:soak`. */
 const ROUNDS = Number(process.env['PITH_TEST_ROUNDS'] ?? (process.env['PITH_TEST_LONG'] === '1' ? 200 : 1));
 const MESSAGES = 40;
 
-let server: OpenAiServer;
-let folder: Folder;
-beforeAll(async () => {
-  server = await startOpenAiServer();
-  folder = await projectFolder({ 'pith.yaml': 'default_agent: orchestrator\n' });
-});
-afterAll(async () => {
-  await server.close();
-  await folder.remove();
-});
-
 it(
   'kill -9 at random points of conversations: no torn file, no acknowledged turn lost, ready again',
   async () => {
-    const env = { OPENAI_BASE_URL: server.url, OPENAI_API_KEY: 'sk-test', PITH_MODEL: 'openai/test' };
+    const server = await ownServer();
+    const folder = await ownFolder({ 'pith.yaml': 'default_agent: orchestrator\n' });
     const acknowledged: string[] = [];
     for (let round = 0; round < ROUNDS; round += 1) {
       server.script(
@@ -33,7 +23,7 @@ it(
         ),
       );
       const input = Array.from({ length: MESSAGES }, (_, index) => `message ${round}.${index}`).join('\n');
-      const process = startPith(['chat', '--lines', '--json', '--thread', `thread-${round}`], { cwd: folder.path, env, input });
+      const process = startPith(['chat', '--lines', '--json', '--thread', `thread-${round}`], { cwd: folder.path, env: server.env, input });
       const wanted = 1 + Math.floor(Math.random() * 11);
       await new Promise<void>((resolve) => {
         process.child.stdout.on('data', () => (process.out().split('"turn-end"').length > wanted ? resolve() : undefined));
@@ -47,7 +37,7 @@ it(
       expect(ended.filter(({ reason }) => reason !== 'done')).toEqual([]);
       acknowledged.push(...ended.map((_, index) => `message ${round}.${index}`));
       server.script(); // what is left of the script belongs to no one
-      await drained();
+      await drained(server.url);
     }
     expect(acknowledged.length).toBeGreaterThan(0);
 
@@ -73,9 +63,9 @@ it(
 );
 
 /** Takes the steps that the killed process left out of the script. */
-async function drained(): Promise<void> {
+async function drained(url: string): Promise<void> {
   for (;;) {
-    const response = await fetch(`${server.url}/chat/completions`, { method: 'POST', body: '{"model":"drain","messages":[]}' });
+    const response = await fetch(`${url}/chat/completions`, { method: 'POST', body: '{"model":"drain","messages":[]}' });
     await response.text();
     if (response.status === 500) return;
   }

@@ -29,6 +29,7 @@ describe('reload', () => {
     ['a syntax error', 'export default class {{'],
     ['a constructor that throws', toolClass('return 2;', 'constructor() { throw new Error("broke"); }')],
     ['a method that is misspelt', 'export default class { getTool() { return []; } }'],
+    ['what throws when it is imported', 'throw new Error("broke");'],
   ])('K20 keeps the old version running over %s, which never stopped', async (_, broken) => {
     log().length = 0;
     await sandbox.extension('it', 'tool', toolClass('return 1;', 'stop() { globalThis.reloadLog.push("stopped"); }'));

@@ -2,11 +2,10 @@ import path from 'node:path';
 import { describe, expect, it } from 'vitest';
 import { scriptedModel, testKernel } from 'pith/testing';
 import { until } from '../../waiting.ts';
-import { editAs, saveAs, savedKernel, type SavedKernel } from './saved-kernel.ts';
+import { editAs, HELPER, saveAs, savedKernel, type SavedKernel } from './saved-kernel.ts';
 import { rowsIn } from './shared-store.ts';
 
 const PLAIN = { system_prompt: 'You help.' };
-const files = { 'agents/helper/manifest.yaml': 'id: helper\nagent: { uses_tools: [saved_skills] }\n' };
 
 /** What the model was offered in the last step of a turn as this user. */
 async function offered(kernel: SavedKernel, userId: string) {
@@ -20,7 +19,7 @@ const fileOf = (kernel: SavedKernel) => path.join(kernel.pith.sandbox, 'data/pit
 
 describe('names of exposed skills', () => {
   it('M52 none is that of a tool of the extension, by its name or by another: the extension goes on', async () => {
-    const kernel = await savedKernel([], { files });
+    const kernel = await savedKernel([], { files: HELPER });
     await saveAs(kernel, 'bob', 'mine', PLAIN);
     const own = [...(await namesFor(kernel, 'bob')), 'update_status'];
     expect(own).toContain('skill_invoke');
@@ -39,7 +38,7 @@ describe('names of exposed skills', () => {
   });
 
   it('M52 two processes that save one name at once cost the second skill its tool, and nothing else', async () => {
-    const kernel = await savedKernel([], { files });
+    const kernel = await savedKernel([], { files: HELPER });
     for (const [owner, name] of [
       ['ada', 'one'],
       ['bob', 'two'],
@@ -77,7 +76,7 @@ describe('names of exposed skills', () => {
 
 describe('what agents are offered', () => {
   it('M10 M52 the inputs of the version that the person runs: the pinned ones, and to the owner those of the draft', async () => {
-    const kernel = await savedKernel([], { files });
+    const kernel = await savedKernel([], { files: HELPER });
     const inputs = (name: string) => ({ input_schema: [{ name, required: true }] });
     await saveAs(kernel, 'ada', 'greet', { ...PLAIN, ...inputs('who'), visibility: 'public' });
     await kernel.as('ada', 'saved expose greet on');
@@ -100,7 +99,7 @@ describe('what agents are offered', () => {
   });
 
   it('M9 M52 no skill that the person may see and not run, and none that was retired', async () => {
-    const kernel = await savedKernel([], { files });
+    const kernel = await savedKernel([], { files: HELPER });
     await saveAs(kernel, 'ada', 'greet', { ...PLAIN, visibility: 'public' });
     await kernel.as('ada', 'saved expose greet on');
     expect(await namesFor(kernel, 'ada')).toContain('greet');
@@ -115,7 +114,7 @@ describe('what agents are offered', () => {
   });
 
   it('M52 a running kernel sees within seconds what another process exposed, and what it took back', async () => {
-    const kernel = await savedKernel([], { files });
+    const kernel = await savedKernel([], { files: HELPER });
     const elsewhere = async (state: string) => {
       const other = await testKernel({ sandbox: kernel.pith.sandbox, model: scriptedModel([]) });
       await other.command(['saved', 'expose', 'weather', state], { userId: 'ada' });

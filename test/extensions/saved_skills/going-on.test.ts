@@ -1,18 +1,15 @@
 import path from 'node:path';
-import { describe, expect, it } from 'vitest';
+import { describe, expect, it, onTestFinished } from 'vitest';
 import type { ChannelMessage } from 'pith';
 import { fakeClock } from 'pith/testing';
 import { main, manifest } from '../../core/process/extension.ts';
 import { folderWith } from '../../places.ts';
 import { deliverDue } from '../../../sandbox/extensions/saved_skills/runs/index.ts';
 import { passed, passing, until } from '../../waiting.ts';
-import { saveAs, savedKernel, type SavedKernel } from './saved-kernel.ts';
+import { lanes, saveAs, savedKernel, type SavedKernel } from './saved-kernel.ts';
 import { newRun, openRuns, rowsIn } from './shared-store.ts';
 
 const PLAIN = { system_prompt: 'You help.' };
-const lanes = (slots: number) => ({
-  'pith.yaml': `admins: [admin]\nextensions: { saved_skills: { lanes: { skill-default: { slots: ${slots} } } } }\n`,
-});
 const invoke = (skill: string) => ({ calls: [{ name: 'skill_invoke', input: { skill, inputs: {} } }] });
 
 interface Shown {
@@ -26,6 +23,46 @@ interface Shown {
 const listed = async (kernel: SavedKernel) => (await kernel.as('admin', 'runs list')).json as unknown as readonly Shown[];
 const shown = async (kernel: SavedKernel, id: string) => (await kernel.as('admin', `runs show ${id}`)).json as unknown as Shown;
 const begun = async (kernel: SavedKernel, line: string) => ((await kernel.as('ada', `${line} --background`)).json as unknown as Shown).id;
+
+/** A store of its own with so many slots, and one process that takes runs of it. Both end with the test. */
+async function taking(slots: number, clock?: Parameters<typeof openRuns>[1], leaseMs = 60_000) {
+  const file = path.join(folderWith(), 'pith.db');
+  const { runs, close } = await openRuns(file, clock);
+  onTestFinished(() => close());
+  const rules = { slots, preemptionMs: 0 };
+  const arrive = (number: number, more: Parameters<typeof newRun>[1] = {}) => runs.arrive(newRun(number, more), rules);
+  const claim = () => runs.claim('skill-default', rules, { holder: 'x', leaseMs });
+  return {
+    file,
+    runs,
+    arrive,
+    claim,
+    /** A run that has ended, with a result that is to be delivered. */
+    async ended(number: number) {
+      await arrive(number);
+      const { run } = (await claim())!;
+      await runs.finish(run, { state: 'ok', output: 'x', error: null }, true);
+      return run.id;
+    },
+  };
+}
+
+/** One round of deliveries of a store, by a pager. */
+function deliver(
+  runs: Awaited<ReturnType<typeof taking>>['runs'],
+  page: (message: ChannelMessage, target: string) => Promise<string>,
+  summaryTarget = '',
+) {
+  const kind = summaryTarget === '' ? 'channel' : 'channel_with_summary';
+  return deliverDue({
+    runs,
+    logger: { warn: () => undefined },
+    channels: async () => [{ extensionId: 'pager', kinds: ['pager'], deliver: page }],
+    events: { publish: async () => undefined },
+    summaryTarget,
+    targetOf: async () => ({ kind, target: 'pager:ada' }),
+  } as unknown as Parameters<typeof deliverDue>[0]);
+}
 
 describe('runs whose process ends or stalls', () => {
   it('M56 M60 a restart in the middle of a run inside another ends that one, and the one above goes on', async () => {
@@ -74,10 +111,8 @@ describe('runs whose process ends or stalls', () => {
   });
 
   it('M46 C2 who took a delivery and stalled changes nothing once another has taken it', async () => {
-    const { runs, close } = await openRuns(path.join(folderWith(), 'pith.db'));
-    await runs.arrive(newRun(1), { slots: 1, preemptionMs: 0 });
-    const claimed = await runs.claim('skill-default', { slots: 1, preemptionMs: 0 }, { holder: 'x', leaseMs: 60_000 });
-    await runs.finish(claimed!.run, { state: 'ok', output: 'x', error: null }, true);
+    const { runs, ended } = await taking(1);
+    await ended(1);
     const [due] = await runs.deliverable();
     const stalled = await runs.takeDelivery(due!, 0);
     const [again] = await runs.deliverable();
@@ -88,60 +123,32 @@ describe('runs whose process ends or stalls', () => {
     expect(await runs.byId(due!.id)).toEqual(before);
     await runs.delivered(other!);
     expect(await runs.byId(due!.id)).toMatchObject({ delivery: 'delivered', deliveryAttempts: 2 });
-    await close();
   });
 
   it('M46 a record that cannot be read is a failed delivery, and keeps no other from its target', async () => {
-    const file = path.join(folderWith(), 'pith.db');
-    const { runs, close } = await openRuns(file);
-    const rules = { slots: 2, preemptionMs: 0 };
-    for (const at of [1, 2]) {
-      await runs.arrive(newRun(at), rules);
-      const claimed = await runs.claim('skill-default', rules, { holder: 'x', leaseMs: 60_000 });
-      await runs.finish(claimed!.run, { state: 'ok', output: 'x', error: null }, true);
-    }
+    const { file, runs, ended } = await taking(2);
+    for (const at of [1, 2]) await ended(at);
     const [damaged, whole] = await runs.deliverable();
     rowsIn(file, `UPDATE saved_skills__runs SET inputs = '{' WHERE id = ? RETURNING id`, damaged!.id);
     const delivered: string[] = [];
-    const channel = { extensionId: 'pager', kinds: ['pager'], deliver: async ({ text }: ChannelMessage) => (delivered.push(text), 'p1') };
-    await deliverDue({
-      runs,
-      logger: { warn: () => undefined },
-      channels: async () => [channel],
-      events: { publish: async () => undefined },
-      summaryTarget: '',
-      targetOf: async () => ({ kind: 'channel', target: 'pager:ada' }),
-    } as unknown as Parameters<typeof deliverDue>[0]);
+    await deliver(runs, async ({ text }) => (delivered.push(text), 'p1'));
     expect(delivered).toEqual(['ada/skill: x']);
     expect(await runs.byId(damaged!.id)).toMatchObject({ delivery: 'failed', deliveryError: expect.stringContaining('cannot be read') });
     expect(await runs.byId(whole!.id)).toMatchObject({ delivery: 'delivered' });
-    await close();
   });
 
   it('M44 M46 a part of a result that has arrived is not sent again, and each has a key', async () => {
     const clock = fakeClock();
-    const { runs, close } = await openRuns(path.join(folderWith(), 'pith.db'), clock);
-    const rules = { slots: 1, preemptionMs: 0 };
-    await runs.arrive(newRun(1), rules);
-    const claimed = await runs.claim('skill-default', rules, { holder: 'x', leaseMs: 60_000 });
-    await runs.finish(claimed!.run, { state: 'ok', output: 'x', error: null }, true);
-    const id = claimed!.run.id;
+    const { runs, ended } = await taking(1, clock);
+    const id = await ended(1);
     const sent: (readonly [string | undefined, string])[] = [];
     let isBroken = true;
-    const deliver = async ({ key }: ChannelMessage, target: string) => {
+    const page = async ({ key }: ChannelMessage, target: string) => {
       if (isBroken && target === 'pager:ada') throw new Error('no signal');
       sent.push([key, target]);
       return 'p1';
     };
-    const round = () =>
-      deliverDue({
-        runs,
-        logger: { warn: () => undefined },
-        channels: async () => [{ extensionId: 'pager', kinds: ['pager'], deliver }],
-        events: { publish: async () => undefined },
-        summaryTarget: 'pager:all',
-        targetOf: async () => ({ kind: 'channel_with_summary', target: 'pager:ada' }),
-      } as unknown as Parameters<typeof deliverDue>[0]);
+    const round = () => deliver(runs, page, 'pager:all');
     await round();
     isBroken = false;
     await passing(clock, async () => {
@@ -152,7 +159,6 @@ describe('runs whose process ends or stalls', () => {
       [id, 'pager:all'],
       [`${id}/1`, 'pager:ada'],
     ]);
-    await close();
   });
 
   it('M60 a damaged record ends as an error, and keeps no other run from its slot', async () => {
@@ -192,53 +198,41 @@ describe('runs whose process ends or stalls', () => {
 
   it('M60 M65 a run that was asked to end and begins to wait has given its slot: after the answer it goes on', async () => {
     const clock = fakeClock();
-    const { runs, close } = await openRuns(path.join(folderWith(), 'pith.db'), clock);
-    const rules = { slots: 1, preemptionMs: 0 };
-    const taker = { holder: 'x', leaseMs: 60_000 };
-    await runs.arrive(newRun(1, { preemptible: 1 }), rules);
-    const first = await runs.claim('skill-default', rules, taker);
-    await runs.arrive(newRun(2, { priority: 5 }), rules);
+    const { runs, arrive, claim } = await taking(1, clock);
+    await arrive(1, { preemptible: 1 });
+    const first = await claim();
+    await arrive(2, { priority: 5 });
     await runs.giveBack(first!.run, 'waiting');
-    const second = await runs.claim('skill-default', rules, taker);
+    const second = await claim();
     await runs.finish(second!.run, { state: 'ok', output: 'x', error: null }, false);
     await clock.advance(10_000);
     await runs.resume(first!.run.id);
-    expect(await runs.claim('skill-default', rules, taker)).toMatchObject({ isOver: false, run: { id: first!.run.id, state: 'running' } });
-    await close();
+    expect(await claim()).toMatchObject({ isOver: false, run: { id: first!.run.id, state: 'running' } });
   });
 
   it('M60 what was asked of a run while it ran counts when it begins to wait: to end, or that its answer is there', async () => {
-    const { runs, close } = await openRuns(path.join(folderWith(), 'pith.db'));
-    const rules = { slots: 2, preemptionMs: 0 };
-    const taker = { holder: 'x', leaseMs: 60_000 };
+    const { runs, arrive, claim } = await taking(2);
     const states: string[] = [];
-    for (const [number, ask] of [
-      [1, runs.cancel.bind(runs)],
-      [2, runs.resume.bind(runs)],
-    ] as const) {
-      await runs.arrive(newRun(number), rules);
-      const claimed = await runs.claim('skill-default', rules, taker);
-      await ask(claimed!.run.id);
-      await runs.giveBack(claimed!.run, 'waiting');
-      states.push((await runs.byId(claimed!.run.id))!.state);
+    for (const ask of ['cancel', 'resume'] as const) {
+      await arrive(states.length + 1);
+      const { run } = (await claim())!;
+      await runs[ask](run.id);
+      await runs.giveBack(run, 'waiting');
+      states.push((await runs.byId(run.id))!.state);
     }
     expect(states).toEqual(['cancelled', 'queued']);
-    await close();
   });
 
   it('M60 C4 a clock that is set back by an hour keeps no lost run for an hour', async () => {
     const clock = fakeClock();
-    const { runs, close } = await openRuns(path.join(folderWith(), 'pith.db'), { now: () => clock.now() - behind });
     let behind = 0;
-    const rules = { slots: 1, preemptionMs: 0 };
-    const taker = { holder: 'x', leaseMs: 2_000 };
-    await runs.arrive(newRun(1), rules);
-    await runs.claim('skill-default', rules, taker);
+    const { arrive, claim } = await taking(1, { now: () => clock.now() - behind }, 2_000);
+    await arrive(1);
+    await claim();
     behind = 3_600_000;
-    expect(await runs.claim('skill-default', rules, taker)).toBeNull();
+    expect(await claim()).toBeNull();
     await clock.advance(2_000);
-    expect(await runs.claim('skill-default', rules, taker)).toMatchObject({ run: { id: newRun(1).id, attempt: 2 } });
-    await close();
+    expect(await claim()).toMatchObject({ run: { id: newRun(1).id, attempt: 2 } });
   });
 
   it('M62 runs of one millisecond are begun in the order in which they were asked for', async () => {

@@ -222,16 +222,6 @@ describe('saving', () => {
     expect((await kernel.as('admin', 'saved show a')).json).toMatchObject({ pending_approval: true });
   });
 
-  it('says in words what is wrong with a name or a part that was typed', async () => {
-    const kernel = await savedKernel();
-    await kernel.pith.write('files/x.yml', 'system_prompt: x\n');
-    const file = `${kernel.pith.sandbox}/files/x.yml`;
-    expect(await kernel.as('ada', ['saved', 'new', 'Bad Name', '--file', file])).toMatchObject({
-      error: 'skill_invalid',
-      message: "'name' must be 1 to 64 lower-case letters, digits, - and _",
-    });
-  });
-
   it('skills that everybody may run are agents, as others run them', async () => {
     const kernel = await savedKernel([{ text: 'pinned answer' }]);
     await saveAs(kernel, 'ada', 'greet', { system_prompt: 'First text.' });
@@ -263,13 +253,17 @@ describe('saving', () => {
     expect((await kernel.as('ada', 'saved set-priority a 0 --preemptible off')).json).toMatchObject({ preemptible: false });
   });
 
-  it('names each line of a file that is wrong', async () => {
+  it('names each line of a file that is wrong, and says in words what is wrong with a name that was typed', async () => {
     const kernel = await savedKernel();
     await kernel.pith.write('files/bad.yml', 'system_prompt: x\nmax_itertions: 3\nmax_runtime: soon\n');
     const { error, message } = await kernel.as('ada', ['saved', 'new', 'a', '--file', `${kernel.pith.sandbox}/files/bad.yml`]);
     expect(error).toBe('skill_file_invalid');
     expect(message).toMatch(/line 2: unknown key 'max_itertions' \(did you mean 'max_iterations'/u);
     expect(message).toMatch(/line 3: 'max_runtime'/u);
+    expect(await saveAs(kernel, 'ada', 'Bad Name', PLAIN)).toMatchObject({
+      error: 'skill_invalid',
+      message: "'name' must be 1 to 64 lower-case letters, digits, - and _",
+    });
   });
 });
 

@@ -2,7 +2,7 @@ import { readFile } from 'node:fs/promises';
 import { beforeEach, describe, expect, it } from 'vitest';
 import { main, manifest } from '../../core/process/extension.ts';
 import { until } from '../../waiting.ts';
-import { saveAs, savedKernel } from './saved-kernel.ts';
+import { HELPER, saveAs, savedKernel } from './saved-kernel.ts';
 
 /** Reactions by the message that has them. */
 const shown: [message: string, emoji: string][] = [];
@@ -25,7 +25,7 @@ const FILES = {
     'asks',
     `getTools() { return [defineTool({ name: 'pay', description: 'd', input: z.object({}), effect: 'write', needsApproval: true, execute: () => 'paid' })]; }`,
   ),
-  'agents/helper/manifest.yaml': 'id: helper\nagent: { uses_tools: [saved_skills] }\n',
+  ...HELPER,
   'agents/buyer/manifest.yaml': 'id: buyer\nagent: { uses_tools: [asks, saved_skills] }\n',
 };
 const FROM_PAGER = { agent: 'helper', userId: 'ada', channelId: 'pager', messageId: 'm1' };

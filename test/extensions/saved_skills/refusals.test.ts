@@ -3,7 +3,7 @@ import { mkdirSync, symlinkSync } from 'node:fs';
 import path from 'node:path';
 import { describe, expect, it } from 'vitest';
 import { firstMessage } from '../../../sandbox/extensions/saved_skills/runs/execution.ts';
-import { editAs, saveAs, savedKernel, WITH_BUILTINS, WITH_WEBHOOKS } from './saved-kernel.ts';
+import { editAs, HELPER, saveAs, savedKernel, WITH_BUILTINS, WITH_WEBHOOKS } from './saved-kernel.ts';
 import { rowsIn } from './shared-store.ts';
 
 const PLAIN = { system_prompt: 'You help.' };
@@ -64,8 +64,7 @@ describe('what is refused, with a cure', () => {
 });
 
 it('M52 one damaged version costs itself only, is named, and is cured by an edit', async () => {
-  const files = { 'agents/helper/manifest.yaml': 'id: helper\nagent: { uses_tools: [saved_skills] }\n' };
-  const kernel = await savedKernel([], { files });
+  const kernel = await savedKernel([], { files: HELPER });
   for (const name of ['one', 'two']) {
     await saveAs(kernel, 'ada', name, PLAIN);
     await kernel.as('ada', `saved expose ${name} on`);

@@ -4,10 +4,20 @@ import { fakeClock, scriptedModel, type ModelRequest, type ScriptedReply } from 
 import { main, manifest } from '../../core/process/extension.ts';
 import { kernelOf } from '../../places.ts';
 import { passed } from '../../waiting.ts';
-import { editAs, saveAs, savedKernel } from './saved-kernel.ts';
+import { editAs, HELPER, lanes, saveAs, savedKernel, type SavedKernel } from './saved-kernel.ts';
 
 const PLAIN = { system_prompt: 'You help.' };
-const invoke = (skill: string) => ({ calls: [{ name: 'skill_invoke', input: { skill, inputs: {} } }] });
+/** Ada's skills `inner`, and `outer`, which runs others by these tools. */
+async function saveBoth(kernel: SavedKernel, ...tools: readonly string[]): Promise<void> {
+  await saveAs(kernel, 'ada', 'inner', PLAIN);
+  await saveAs(kernel, 'ada', 'outer', { ...PLAIN, tools: tools.length === 0 ? ['skill_invoke'] : tools });
+}
+const invoke = (skill: string, times = 1) => ({
+  calls: Array.from({ length: times }, () => ({ name: 'skill_invoke', input: { skill, inputs: {} } })),
+});
+const invokeParallel = (...skills: readonly string[]) => ({
+  calls: [{ name: 'skill_invoke_parallel', input: { calls: skills.map((skill) => ({ skill })) } }],
+});
 /** Answers by what the model is sent, for runs whose order does not matter. */
 const byPrompt =
   (answers: Readonly<Record<string, ScriptedReply | string>>) =>
@@ -20,24 +30,22 @@ describe('runs that run others', () => {
   it('M56 a run inside another is in its slot and has its result; a chat agent runs one in its lane', async () => {
     const kernel = await savedKernel(
       [invoke('inner'), { text: 'inner says hi' }, { text: 'outer heard it' }, invoke('inner'), { text: 'again' }, { text: 'told' }],
-      { files: { 'agents/helper/manifest.yaml': 'id: helper\nagent: { uses_tools: [saved_skills] }\n' } },
+      { files: HELPER },
     );
-    await saveAs(kernel, 'ada', 'inner', PLAIN);
-    await saveAs(kernel, 'ada', 'outer', { ...PLAIN, tools: ['skill_invoke'] });
+    await saveBoth(kernel);
     expect((await kernel.as('ada', 'run outer')).json).toMatchObject({ state: 'ok', output: 'outer heard it' });
     expect(JSON.stringify(kernel.model.requests[2]?.messages)).toContain('inner says hi');
-    const [outer, inner] = (await kernel.as('ada', 'runs list')).json as readonly { id: string; cause: string; parent: string | null }[];
-    const composed = [outer, inner].find((run) => run?.cause === 'composed');
-    expect(composed).toMatchObject({ parent: [outer, inner].find((run) => run?.cause === 'manual')?.id });
+    const runs = (await kernel.as('ada', 'runs list')).json as readonly { id: string; cause: string; parent: string | null }[];
+    const of = (cause: string) => runs.find((run) => run.cause === cause);
+    expect(of('composed')).toMatchObject({ parent: of('manual')?.id });
     const { text } = await kernel.pith.run('use it', { agent: 'helper', userId: 'ada' });
     expect(text).toBe('told');
     expect((await kernel.as('ada', 'runs list --limit 1')).json).toMatchObject([{ cause: 'tool', state: 'ok', output: 'again' }]);
   });
 
   it('M56 is executed by the process of a chat of one message, in which no service runs', async () => {
-    const files = { 'agents/helper/manifest.yaml': 'id: helper\nagent: { uses_tools: [saved_skills] }\n' };
     const model = scriptedModel([]);
-    const pith = await kernelOf({ model, files });
+    const pith = await kernelOf({ model, files: HELPER });
     await pith.kernel.start('used');
     model.add(
       {
@@ -69,24 +77,18 @@ describe('runs that run others', () => {
       now -= 1;
       return { text: 'in' };
     };
-    const calls = Array.from({ length: 10 }, () => ({ name: 'skill_invoke', input: { skill: 'inner', inputs: {} } }));
-    const kernel = await savedKernel([{ calls }, ...Array.from({ length: 8 }, () => inner), { text: 'out' }]);
-    await saveAs(kernel, 'ada', 'inner', PLAIN);
-    await saveAs(kernel, 'ada', 'outer', { ...PLAIN, tools: ['skill_invoke'] });
+    const kernel = await savedKernel([invoke('inner', 10), ...Array.from({ length: 8 }, () => inner), { text: 'out' }]);
+    await saveBoth(kernel);
     expect((await kernel.as('ada', 'run outer')).json).toMatchObject({ state: 'ok', output: 'out' });
     expect(most).toBe(1);
     expect(JSON.stringify(kernel.model.requests.at(-1)?.messages).match(/limit_reached/g)).toHaveLength(2);
   });
 
   it('M58 calls side by side count with all others of their run', async () => {
-    const one = Array.from({ length: 7 }, () => ({ name: 'skill_invoke', input: { skill: 'inner', inputs: {} } }));
-    const parallel = (count: number) => ({
-      calls: [{ name: 'skill_invoke_parallel', input: { calls: Array.from({ length: count }, () => ({ skill: 'inner' })) } }],
-    });
     const inner = Array.from({ length: 7 }, () => ({ text: 'in' }));
-    const kernel = await savedKernel([{ calls: one }, ...inner, parallel(2), parallel(1), { text: 'in' }, { text: 'out' }]);
-    await saveAs(kernel, 'ada', 'inner', PLAIN);
-    await saveAs(kernel, 'ada', 'outer', { ...PLAIN, tools: ['skill_invoke', 'skill_invoke_parallel'] });
+    const two = invokeParallel('inner', 'inner');
+    const kernel = await savedKernel([invoke('inner', 7), ...inner, two, invokeParallel('inner'), { text: 'in' }, { text: 'out' }]);
+    await saveBoth(kernel, 'skill_invoke', 'skill_invoke_parallel');
     await kernel.as('admin', 'saved grant-parallel ada/outer');
     expect((await kernel.as('ada', 'run outer')).json).toMatchObject({ state: 'ok', output: 'out' });
     const all = (await kernel.as('ada', 'runs list --limit 100')).json as readonly { readonly cause: string }[];
@@ -94,10 +96,8 @@ describe('runs that run others', () => {
   });
 
   it('M56 M60 what has not begun when the run above is cancelled does not begin', async () => {
-    const calls = Array.from({ length: 3 }, () => ({ name: 'skill_invoke', input: { skill: 'inner', inputs: {} } }));
-    const kernel = await savedKernel([{ calls }, { hang: true }]);
-    await saveAs(kernel, 'ada', 'inner', PLAIN);
-    await saveAs(kernel, 'ada', 'outer', { ...PLAIN, tools: ['skill_invoke'] });
+    const kernel = await savedKernel([invoke('inner', 3), { hang: true }]);
+    await saveBoth(kernel);
     const { id } = (await kernel.as('ada', 'run outer --background')).json as { readonly id: string };
     await expect.poll(() => kernel.model.requests.length).toBe(2);
     await kernel.as('ada', `runs cancel ${id}`);
@@ -115,17 +115,9 @@ describe('runs that run others', () => {
   });
 
   it('M56 M57 M58 side by side only where it was granted, looked at with each call; results in order, one failure alone', async () => {
-    const parallel = {
-      calls: [{ name: 'skill_invoke_parallel', input: { calls: [{ skill: 'one' }, { skill: 'missing' }, { skill: 'two' }] } }],
-    };
-    const kernel = await savedKernel([
-      parallel,
-      { text: 'not allowed then' },
-      parallel,
-      byPrompt({ One: 'first', Two: 'second' }),
-      byPrompt({ One: 'first', Two: 'second' }),
-      { text: 'all' },
-    ]);
+    const parallel = invokeParallel('one', 'missing', 'two');
+    const either = byPrompt({ One: 'first', Two: 'second' });
+    const kernel = await savedKernel([parallel, { text: 'not allowed then' }, parallel, either, either, { text: 'all' }]);
     await saveAs(kernel, 'ada', 'one', { system_prompt: 'One.' });
     await saveAs(kernel, 'ada', 'two', { system_prompt: 'Two.' });
     await saveAs(kernel, 'ada', 'outer', { system_prompt: 'Out.', tools: ['skill_invoke_parallel'] });
@@ -141,7 +133,7 @@ describe('runs that run others', () => {
   it('M63 M64 an agent says how urgent a run is, within what its user may', async () => {
     const call = (priority: number) => ({ calls: [{ name: 'skill_invoke', input: { skill: 'inner', inputs: {}, priority } }] });
     const kernel = await savedKernel([call(3), { text: 'in' }, { text: 'out' }, call(9), { text: 'in' }, { text: 'out' }], {
-      files: { 'agents/helper/manifest.yaml': 'id: helper\nagent: { uses_tools: [saved_skills] }\n' },
+      files: HELPER,
     });
     await saveAs(kernel, 'ada', 'inner', { ...PLAIN, default_priority: 1 });
     for (const threadId of ['one', 'two']) await kernel.pith.run('go', { agent: 'helper', userId: 'ada', threadId });
@@ -181,7 +173,7 @@ describe('exposed skills', () => {
   it('M52 M53 are tools with their inputs, for those who may run them, where their channel is', async () => {
     const call = { calls: [{ name: 'weather', input: { city: 'Rome' } }] };
     const kernel = await savedKernel([call, { text: 'sunny' }, { text: 'It is sunny.' }, { text: 'none' }, { text: 'none' }], {
-      files: { 'agents/helper/manifest.yaml': 'id: helper\nagent: { uses_tools: [saved_skills] }\n' },
+      files: HELPER,
     });
     const input_schema = [{ name: 'city', required: true, description: 'Where' }];
     await saveAs(kernel, 'ada', 'weather', {
@@ -273,9 +265,7 @@ describe('runs that nobody waits for', () => {
 
   it('M90 update_status is the line of the run; a cancelled run ends, and one that waits never begins', async () => {
     const status = { calls: [{ name: 'update_status', input: { text: 'reading' } }] };
-    const kernel = await savedKernel([status, { text: '', hang: true }], {
-      files: { 'pith.yaml': 'admins: [admin]\nextensions: { saved_skills: { lanes: { skill-default: { slots: 1 } } } }\n' },
-    });
+    const kernel = await savedKernel([status, { text: '', hang: true }], { files: lanes(1) });
     await saveAs(kernel, 'ada', 'slow', PLAIN);
     const first = (await kernel.as('ada', 'run slow --background')).json as { id: string };
     const second = (await kernel.as('ada', 'run slow --background')).json as { id: string };

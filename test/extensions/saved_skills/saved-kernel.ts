@@ -1,11 +1,6 @@
-import { afterEach } from 'vitest';
 import { codeOf, messageOf, type JsonValue } from 'pith';
-import { scriptedModel, testKernel, type ScriptedStep, type TestKernel, type TestKernelOptions } from 'pith/testing';
-
-const open: TestKernel[] = [];
-afterEach(async () => {
-  for (const pith of open.splice(0)) await pith.stop();
-});
+import { scriptedModel, type ScriptedStep, type TestKernel, type TestKernelOptions } from 'pith/testing';
+import { kernelOf } from '../../places.ts';
 
 /** What a command printed as JSON, or the code with which it was refused. */
 export interface Said {
@@ -25,6 +20,14 @@ export interface SavedKernel {
   restart(): Promise<void>;
 }
 
+/** An agent that has the tools of saved skills. */
+export const HELPER = { 'agents/helper/manifest.yaml': 'id: helper\nagent: { uses_tools: [saved_skills] }\n' };
+
+/** Settings in which the default lane has so many slots. */
+export const lanes = (slots: number) => ({
+  'pith.yaml': `admins: [admin]\nextensions: { saved_skills: { lanes: { skill-default: { slots: ${slots} } } } }\n`,
+});
+
 /** What of Pith is there. Skills that ship name tools of `project_tools`. */
 export const ONLY = ['saved_skills', 'orchestrator'];
 export const WITH_BUILTINS = { only: [...ONLY, 'project_tools'] };
@@ -37,8 +40,7 @@ export async function savedKernel(
 ): Promise<SavedKernel> {
   const model = scriptedModel(script);
   const files = { 'pith.yaml': 'admins: [admin]\n', ...options.files };
-  const pith = await testKernel({ model, only: ONLY, ...options, files });
-  open.push(pith);
+  const pith = await kernelOf({ model, only: ONLY, ...options, files });
   onKernel?.(pith.kernel.events);
   await pith.kernel.start();
   return {

@@ -1,14 +1,13 @@
 import path from 'node:path';
-import { execFileSync, spawn, spawnSync } from 'node:child_process';
-import { once } from 'node:events';
+import { spawn, spawnSync } from 'node:child_process';
 import { existsSync } from 'node:fs';
 import { mkdir, writeFile } from 'node:fs/promises';
-import { createServer, type RequestListener, type Server } from 'node:http';
-import type { AddressInfo } from 'node:net';
-import { afterEach, describe, expect, it } from 'vitest';
+import type { RequestListener } from 'node:http';
+import { describe, expect, it } from 'vitest';
 import { pinnedGitAddress, originOf } from '../../../sandbox/extensions/skill_install/install/git-origin.ts';
+import { serverOf } from '../../places.ts';
 import { skillText } from '../skill_registry/skill-sandbox.ts';
-import { installSandbox, type InstallSandbox } from './install-sandbox.ts';
+import { gitIn, installSandbox, type InstallSandbox } from './install-sandbox.ts';
 import { zipOf } from './zip-writer.ts';
 import { words } from '../../words.ts';
 
@@ -16,26 +15,14 @@ const backend = path.join(spawnSync('git', ['--exec-path']).stdout?.toString().t
 const servesGit = existsSync(backend);
 const ZIP = zipOf([{ name: 'letters/SKILL.md', text: skillText({ name: 'letters' }) }]);
 
-const servers: Server[] = [];
-afterEach(async () => {
-  for (const server of servers.splice(0)) {
-    server.closeAllConnections();
-    server.close();
-    await once(server, 'close');
-  }
-});
-
 /** The address of a server, and what it was asked for. */
 async function serve(answer: RequestListener): Promise<{ readonly at: string; readonly asked: readonly string[] }> {
   const asked: string[] = [];
-  const server = createServer((request, response) => {
+  const at = await serverOf((request, response) => {
     asked.push(request.url ?? '');
     answer(request, response);
   });
-  servers.push(server);
-  server.listen(0, '127.0.0.1');
-  await once(server, 'listening');
-  return { at: `http://127.0.0.1:${(server.address() as AddressInfo).port}`, asked };
+  return { at, asked };
 }
 
 /** git's own server for the repositories in a folder. */
@@ -77,12 +64,7 @@ async function repository(box: InstallSandbox): Promise<string> {
   const folder = path.join(box.project, 'origins/pack.git');
   await mkdir(path.join(folder, 'letters'), { recursive: true });
   await writeFile(path.join(folder, 'letters/SKILL.md'), skillText({ name: 'letters' }));
-  const git = (...args: readonly string[]) =>
-    execFileSync('git', ['-c', 'user.name=t', '-c', 'user.email=t@example.com', '-c', 'init.defaultBranch=main', ...args], {
-      cwd: folder,
-      env: { PATH: process.env['PATH'], HOME: box.home, GIT_CONFIG_NOSYSTEM: '1' },
-      stdio: 'ignore',
-    });
+  const git = gitIn(folder, box.home);
   git('init', '-q');
   git('add', '-A');
   git('commit', '-qm', 'x');
@@ -99,16 +81,9 @@ describe('where skills are fetched from', () => {
   )('T17 an origin in a lock file, which came with the project, must be public: %s', async (location) => {
     const box = await installSandbox();
     const kind = location.endsWith('.zip') ? 'zip' : 'git';
-    const entry = { origin: { kind, location: location.replace('2130706433', '127.0.0.1') }, commit: null, digest: 'x', installedAt: '' };
-    await box.write(
-      'sandbox/skills.lock.json',
-      JSON.stringify({
-        version: 1,
-        skills: {
-          letters: { ...entry, origin: { kind, location: kind === 'zip' || !URL.canParse(location) ? location : new URL(location).href } },
-        },
-      }),
-    );
+    const origin = { kind, location: URL.canParse(location) ? new URL(location).href : location };
+    const letters = { origin, commit: null, digest: 'x', installedAt: '' };
+    await box.write('sandbox/skills.lock.json', JSON.stringify({ version: 1, skills: { letters } }));
     const { json } = await box.run('update', [], { json: true });
     expect(json).toMatchObject([
       { id: 'letters', state: 'failed', error: { code: 'address_refused', message: expect.stringMatching(/settings|private_origins/) } },

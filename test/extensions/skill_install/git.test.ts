@@ -1,4 +1,4 @@
-import { execFileSync, spawnSync } from 'node:child_process';
+import { spawnSync } from 'node:child_process';
 import { existsSync, readFileSync } from 'node:fs';
 import { chmod, mkdir, rm, symlink, writeFile } from 'node:fs/promises';
 import path from 'node:path';
@@ -7,22 +7,15 @@ import { describe, expect, it } from 'vitest';
 import { openGitOrigin } from '../../../sandbox/extensions/skill_install/install/git-origin.ts';
 import { systemClock } from '@pith/promises';
 import { skillText } from '../skill_registry/skill-sandbox.ts';
-import { installSandbox, type InstallSandbox } from './install-sandbox.ts';
+import { gitIn, installSandbox, type InstallSandbox } from './install-sandbox.ts';
 
 const hasGit = spawnSync('git', ['--version']).status === 0;
 
 /** A working copy whose commits a test makes; its address is a file address. */
 async function repository(box: InstallSandbox, files: Readonly<Record<string, string>>) {
   const folder = path.join(box.project, 'origin/letters-pack');
-  const env = { PATH: process.env['PATH'], HOME: box.home, GIT_CONFIG_NOSYSTEM: '1' };
-  const git = (...args: readonly string[]) =>
-    execFileSync('git', ['-c', 'user.name=t', '-c', 'user.email=t@example.com', '-c', 'init.defaultBranch=main', ...args], {
-      cwd: folder,
-      env,
-      stdio: ['ignore', 'pipe', 'pipe'],
-    })
-      .toString()
-      .trim();
+  await mkdir(folder, { recursive: true });
+  const git = gitIn(folder, box.home);
   const commit = async (changes: Readonly<Record<string, string | null>>) => {
     for (const [name, text] of Object.entries(changes)) {
       await mkdir(path.dirname(path.join(folder, name)), { recursive: true });
@@ -33,7 +26,6 @@ async function repository(box: InstallSandbox, files: Readonly<Record<string, st
     git('commit', '-qm', 'x');
     return git('rev-parse', 'HEAD');
   };
-  await mkdir(folder, { recursive: true });
   git('init', '-q');
   return { folder, url: pathToFileURL(folder).href, git, commit, first: await commit(files) };
 }

@@ -1,3 +1,4 @@
+import { execFileSync } from 'node:child_process';
 import { existsSync, readdirSync, readFileSync } from 'node:fs';
 import { mkdir } from 'node:fs/promises';
 import path from 'node:path';
@@ -17,9 +18,18 @@ export interface InstallSandbox extends Omit<SkillSandbox, 'run'> {
   readonly home: string;
   /** The first argument is `argument`; names that are not of `Given` are options. */
   run(command: string, argument: string | readonly string[], given?: Given): Promise<Outcome>;
+  /** `skills install` from a folder or file of the project. */
+  install(from: string, given?: Given): Promise<Outcome>;
   /** Names in sandbox/skills, hidden ones too. */
   skills(): readonly string[];
   lock(): { readonly [id: string]: { readonly origin: JsonValue; readonly commit: string | null; readonly digest: string } };
+}
+
+/** git in a folder, as somebody with this home. Says what git says. */
+export function gitIn(cwd: string, home: string): (...args: readonly string[]) => string {
+  const settings = ['-c', 'user.name=t', '-c', 'user.email=t@example.com', '-c', 'init.defaultBranch=main'];
+  const env = { PATH: process.env['PATH'], HOME: home, GIT_CONFIG_NOSYSTEM: '1' };
+  return (...args) => execFileSync('git', [...settings, ...args], { cwd, env, encoding: 'utf8', stdio: ['ignore', 'pipe', 'pipe'] }).trim();
 }
 
 const FIRST: Readonly<Record<string, string>> = { install: 'from', validate: 'path', lint: 'skill' };
@@ -28,16 +38,18 @@ export async function installSandbox(files: Readonly<Record<string, string>> = {
   const box = await skillSandbox(files);
   const home = path.join(box.project, 'home');
   await mkdir(home);
+  const run: InstallSandbox['run'] = async (name, argument, { json, answer, signal, config, ...options } = {}) => {
+    const input = { arguments: { [FIRST[name] ?? 'id']: argument }, options: options as Asked['options'] };
+    const asked = { ...input, home, json, answer, signal, config } as Asked;
+    const answered = await box.attempt(`skills ${name}`, asked);
+    const { code, message, where, cure } = answered.error ?? {};
+    return { ...answered, error: answered.error === null ? '' : `${code}: ${message} (${where ?? ''}); ${cure ?? ''}` };
+  };
   return {
     ...box,
     home,
-    async run(name, argument, { json, answer, signal, config, ...options } = {}) {
-      const input = { arguments: { [FIRST[name] ?? 'id']: argument }, options: options as Asked['options'] };
-      const asked = { ...input, home, json, answer, signal, config } as Asked;
-      const answered = await box.attempt(`skills ${name}`, asked);
-      const { code, message, where, cure } = answered.error ?? {};
-      return { ...answered, error: answered.error === null ? '' : `${code}: ${message} (${where ?? ''}); ${cure ?? ''}` };
-    },
+    run,
+    install: (from, given) => run('install', path.join(box.project, from), given),
     skills: () => readdirSync(path.join(box.sandbox, 'skills')).sort(),
     lock() {
       const file = path.join(box.sandbox, 'skills.lock.json');

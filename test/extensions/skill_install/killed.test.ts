@@ -1,19 +1,16 @@
-import { createServer, type Server } from 'node:http';
-import type { AddressInfo } from 'node:net';
 import { existsSync, readdirSync, readFileSync, rmSync, symlinkSync, utimesSync } from 'node:fs';
 import { cp, mkdir, rename, writeFile } from 'node:fs/promises';
 import path from 'node:path';
-import { afterEach, describe, expect, it } from 'vitest';
+import { describe, expect, it } from 'vitest';
 import { stateFolder } from '@pith/safe-files';
 import { treeDigest } from '@pith/skill-files';
 import { skillText } from '../skill_registry/skill-sandbox.ts';
 import { bundleText, exitOf, startProgram } from '../../core/store/child-process.ts';
+import { serverOf } from '../../places.ts';
 import { until } from '../../waiting.ts';
 import { installSandbox, type InstallSandbox } from './install-sandbox.ts';
 
 const ROOT = path.resolve(import.meta.dirname, '../../..');
-const running: Server[] = [];
-afterEach(() => running.splice(0).forEach((server) => server.close()));
 
 const entry = async (folder: string) => ({
   origin: { kind: 'folder', location: '/somewhere' },
@@ -84,7 +81,7 @@ describe('a command that is killed (S83)', () => {
     for (const next of ['install', 'list'] as const) {
       const box = await installSandbox(FILES);
       await leftovers(box, point);
-      const done = next === 'install' ? await box.run('install', path.join(box.project, 'from/notes')) : await box.run('list', '');
+      const done = next === 'install' ? await box.install('from/notes') : await box.run('list', '');
       expect(done.error).toBe('');
       expect(bodyOf(path.join(box.sandbox, 'skills/letters/SKILL.md'))).toBe('Old.\n');
       expect(box.lock()['letters']).toBeUndefined();
@@ -106,7 +103,7 @@ describe('a command that is killed (S83)', () => {
     await box.write('sandbox/skills/letters/notes.md', 'of a week');
     const found = (await box.registry().refresh()).diagnostics.map(({ code, file }) => [code, file]);
     const skills = path.join(box.sandbox, 'skills');
-    expect((await box.run('install', path.join(box.project, 'from/notes'))).error).toBe('');
+    expect((await box.install('from/notes')).error).toBe('');
     expect(bodyOf(path.join(skills, 'letters/SKILL.md'))).toBe('Mine.\n');
     expect(readFileSync(path.join(skills, 'letters/notes.md'), 'utf8')).toBe('of a week');
     expect(found).toEqual(point.oldMoved ? [['skills_kept', path.join(skills, '.kept')]] : []);
@@ -119,7 +116,7 @@ describe('a command that is killed (S83)', () => {
 
   it('S83 the lock file goes back too, and a copy that a person made of the new one stays', async () => {
     const box = await installSandbox(FILES);
-    expect((await box.run('install', path.join(box.project, 'from/notes'))).error).toBe('');
+    expect((await box.install('from/notes')).error).toBe('');
     const notes = path.join(box.sandbox, 'skills/notes');
     const { notes: before } = box.lock();
     const staged = path.join(box.sandbox, 'skills/.staging/abc');
@@ -151,7 +148,7 @@ describe('a command that is killed (S83)', () => {
     const change = { folder: 'stolen', id: 'stolen', from: '../../../../.docs', entry: await entry(path.join(box.project, 'from/notes')) };
     await writeFile(path.join(directory, 'commit.json'), JSON.stringify([change]));
     dead(box);
-    expect((await box.run('install', path.join(box.project, 'from/notes'))).error).toBe('');
+    expect((await box.install('from/notes')).error).toBe('');
     expect(readFileSync(path.join(box.project, '.docs/private.md'), 'utf8')).toBe('mine');
     expect(box.skills()).toEqual(['letters', 'notes']);
   });
@@ -168,7 +165,7 @@ describe('a command that is killed (S83)', () => {
     await mkdir(directory, { recursive: true });
     symlinkSync(box.project, path.join(directory, 'way'));
     journal(box, [{ id: 'stolen', entry: null, before: null, old: null, next: null, ...bad }]);
-    expect((await box.run('install', path.join(box.project, 'from/notes'))).error).toContain('is no folder in');
+    expect((await box.install('from/notes')).error).toContain('is no folder in');
     expect(readFileSync(path.join(box.project, '.docs/private.md'), 'utf8')).toBe('mine');
     expect(box.skills()).toEqual(['.staging', 'letters']);
   });
@@ -196,13 +193,13 @@ describe('a command that is killed (S83)', () => {
   it('T6: what had begun and is confirmed in another data folder is left as it is', async () => {
     const box = await installSandbox(FILES);
     await leftovers(box, { journal: false, oldMoved: true, newMoved: false });
-    expect((await box.run('install', path.join(box.project, 'from/notes'))).error).toBe('');
+    expect((await box.install('from/notes')).error).toBe('');
     const left = path.join(box.sandbox, 'skills/.staging/abc');
     expect(readFileSync(path.join(left, 'old/0/SKILL.md'), 'utf8')).toContain('Old.');
     const old = await treeDigest(path.join(left, 'old/0'));
     const next = await entry(path.join(left, 'new/letters'));
     journal(box, [{ folder: 'letters', id: 'letters', from: 'new/letters', entry: next, before: null, old, next: next.digest }]);
-    expect((await box.run('install', path.join(box.project, 'from/notes'), { force: true, yes: true })).error).toBe('');
+    expect((await box.install('from/notes', { force: true, yes: true })).error).toBe('');
     expect([box.skills(), bodyOf(path.join(box.sandbox, 'skills/letters/SKILL.md'))]).toEqual([['letters', 'notes'], 'Old.\n']);
   });
 
@@ -210,25 +207,23 @@ describe('a command that is killed (S83)', () => {
     const box = await installSandbox({ ...FILES, 'theirs/.bashrc': 'mine', 'other/skills.lock.json': '{"version":1,"skills":{}}' });
     const skills = path.join(box.sandbox, 'skills');
     symlinkSync(path.join(box.project, 'theirs'), path.join(skills, '.staging'));
-    expect((await box.run('install', path.join(box.project, 'from/notes'))).error).toContain('a link is in the place of a folder');
+    expect((await box.install('from/notes')).error).toContain('a link is in the place of a folder');
     rmSync(path.join(skills, '.staging'));
     symlinkSync(path.join(box.project, 'other/skills.lock.json'), path.join(box.sandbox, 'skills.lock.json'));
-    expect((await box.run('install', path.join(box.project, 'from/notes'))).error).toContain('there is a link in its place');
+    expect((await box.install('from/notes')).error).toContain('there is a link in its place');
     expect(readdirSync(path.join(box.project, 'theirs'))).toEqual(['.bashrc']);
     expect(readFileSync(path.join(box.project, 'other/skills.lock.json'), 'utf8')).toBe('{"version":1,"skills":{}}');
   });
 
   it('S83 kill -9 while it fetches leaves nothing that is offered, and the next command sweeps', async () => {
     const box = await installSandbox({ 'from/notes/SKILL.md': skillText({ name: 'notes' }) });
-    const server = createServer((_, response) => void response.writeHead(200).write('PK')); // and never ends
-    running.push(server);
-    await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
+    const at = await serverOf((_, response) => void response.writeHead(200).write('PK')); // and never ends
     const source = `import { installSkills } from '${ROOT}/sandbox/extensions/skill_install/install/install.ts';
       import { targetsAt } from '${ROOT}/sandbox/extensions/skill_registry/writing/targets.ts';
       import { Writer } from '${ROOT}/sandbox/extensions/skill_registry/writing/writer.ts';
       const clock = { now: () => Date.now(), after: (ms, run) => { const timer = setTimeout(run, ms); return () => clearTimeout(timer); } };
       const io = { print() {}, json() {}, interactive: false };
-      const request = { from: 'http://127.0.0.1:${(server.address() as AddressInfo).port}/a.zip', source: 'project', skills: [], all: true };
+      const request = { from: '${at}/a.zip', source: 'project', skills: [], all: true };
       const places = { sandbox: '${box.sandbox}', home: null };
       const writer = new Writer(targetsAt(places, '${dataOf(box)}', clock));
       const use = ({ id }) => (id === 'places' ? places : writer);
@@ -244,7 +239,7 @@ describe('a command that is killed (S83)', () => {
     expect(box.skills()).toEqual(['.staging']);
     expect((await box.registry().refresh()).all).toEqual([]); // hidden folders hold no skills
     dead(box);
-    expect((await box.run('install', path.join(box.project, 'from/notes'))).error).toBe('');
+    expect((await box.install('from/notes')).error).toBe('');
     expect(box.skills()).toEqual(['notes']);
   });
 });

@@ -1,11 +1,11 @@
-import { execFileSync, spawnSync } from 'node:child_process';
+import { spawnSync } from 'node:child_process';
 import { existsSync, readFileSync } from 'node:fs';
 import { mkdir, symlink } from 'node:fs/promises';
 import path from 'node:path';
 import { pathToFileURL } from 'node:url';
 import { describe, expect, it } from 'vitest';
 import { skillText } from '../skill_registry/skill-sandbox.ts';
-import { installSandbox } from './install-sandbox.ts';
+import { gitIn, installSandbox } from './install-sandbox.ts';
 
 const hasGit = spawnSync('git', ['--version']).status === 0;
 const market = (...plugins: readonly unknown[]) => ({
@@ -55,10 +55,16 @@ interface Report {
   }[];
 }
 
+/** What became of what is no skill: its state, and why. */
+const statesOf = (json: unknown) =>
+  Object.fromEntries(
+    (json as Report).others.map(({ kind, id, state, error }) => [`${kind} ${id}`, `${state} ${error?.code ?? ''}`.trim()]),
+  );
+
 describe('plugins and marketplaces (S83)', () => {
   it('S83 installs a plugin by its name: its skills, its commands as recipes and its agents, each shown and asked for; what there is no place for is said', async () => {
     const box = await installSandbox(FILES);
-    const { code, error, text, asked } = await box.run('install', path.join(box.project, 'from'), { plugin: ['writing'], answer: 'yes' });
+    const { code, error, text, asked } = await box.install('from', { plugin: ['writing'], answer: 'yes' });
     expect([error, code, box.skills()]).toEqual(['', 0, ['letters']]);
     expect(asked).toEqual(['Install 1 skill, 1 recipe and 1 agent into the sandbox?']);
     expect(text).toContain('recipe review-pr: Review a pull request');
@@ -79,7 +85,7 @@ describe('plugins and marketplaces (S83)', () => {
     const agent = readFileSync(path.join(box.sandbox, 'agents/code-reviewer/AGENT.md'), 'utf8');
     expect(agent).toBe('---\nname: "Reviewer"\ndescription: "Reviews code."\n---\nYou review code.\n');
     expect(box.lock()['letters']!.origin).toMatchObject({ path: 'plugins/writing/skills/letters' });
-    const again = await box.run('install', path.join(box.project, 'from'), { plugin: ['writing'], yes: true });
+    const again = await box.install('from', { plugin: ['writing'], yes: true });
     expect([again.code, again.text]).toEqual([
       1,
       expect.stringContaining('pith: recipe review-pr was not installed: a recipe of that name exists already'),
@@ -88,47 +94,42 @@ describe('plugins and marketplaces (S83)', () => {
 
   it('S83 of a plugin that lists its skills only those are taken; without a choice plugins and skills are shown', async () => {
     const box = await installSandbox(FILES);
-    const from = path.join(box.project, 'from');
-    expect((await box.run('install', from, { plugin: ['documents'], yes: true })).error).toBe('');
+    expect((await box.install('from', { plugin: ['documents'], yes: true })).error).toBe('');
     expect(box.skills()).toEqual(['pdf']);
-    const listed = await box.run('install', from);
+    const listed = await box.install('from');
     expect(listed.error).toMatch(/^skill_choice_needed: it contains 3 skills and 5 plugins .*--plugin NAME/);
     expect(listed.text).toMatch(/writing +plugins\/writing +Writes\./);
     expect(listed.text).toMatch(/far +https:\/\/github\.com\/someone\/far/);
-    expect((await box.run('install', from, { plugin: ['writng'] })).error).toMatch(
+    expect((await box.install('from', { plugin: ['writng'] })).error).toMatch(
       /^plugin_not_found: it has no plugin 'writng' \(did you mean 'writing'/,
     );
-    for (const [name, why] of [
-      ['out', 'leads out of the repository'],
-      ['odd', 'of a kind that is not known here'],
-    ] as const)
-      expect((await box.run('install', from, { plugin: [name] })).error).toMatch(
+    const refused = { out: 'leads out of the repository', odd: 'of a kind that is not known here' };
+    for (const [name, why] of Object.entries(refused))
+      expect((await box.install('from', { plugin: [name] })).error).toMatch(
         new RegExp(`^plugin_invalid: its plugin '${name}' cannot be taken: .*${why}`),
       );
-    expect((await box.run('install', from, { plugin: ['writing'], skill: ['letters'], yes: true })).error).toBe('');
+    expect((await box.install('from', { plugin: ['writing'], skill: ['letters'], yes: true })).error).toBe('');
     expect(existsSync(path.join(box.sandbox, 'recipes/review-pr.md'))).toBe(false); // one skill was asked for
   });
 
   it('S83 --all takes every skill, recipe and agent that lies here, and says what becomes of the rest', async () => {
     const box = await installSandbox(FILES);
-    const { code, error, json } = await box.run('install', path.join(box.project, 'from'), { all: true, yes: true, json: true });
+    const { code, error, json } = await box.install('from', { all: true, yes: true, json: true });
     expect([error, code, box.skills()]).toEqual(['', 0, ['letters', 'other', 'pdf']]);
-    const { skills, others } = json as unknown as Report;
-    expect(skills.map(({ state }) => state)).toEqual(['installed', 'installed', 'installed']);
-    expect(others.map(({ kind, id, state, error: why }) => [kind, id, state, why?.code].join(' ').trim())).toEqual([
-      'recipe review-pr installed',
-      'agent code-reviewer installed',
-      'plugin writing skipped plugin_part_unsupported',
-      'plugin out refused plugin_invalid',
-      'plugin odd refused plugin_invalid',
-      'plugin far skipped plugin_elsewhere',
-    ]);
+    expect((json as unknown as Report).skills.map(({ state }) => state)).toEqual(['installed', 'installed', 'installed']);
+    expect(statesOf(json)).toEqual({
+      'recipe review-pr': 'installed',
+      'agent code-reviewer': 'installed',
+      'plugin writing': 'skipped plugin_part_unsupported',
+      'plugin out': 'refused plugin_invalid',
+      'plugin odd': 'refused plugin_invalid',
+      'plugin far': 'skipped plugin_elsewhere',
+    });
   });
 
   it('S83 a folder that is one plugin is installed as one; for every project only its skills are', async () => {
     const box = await installSandbox({ ...FILES });
-    const from = path.join(box.project, 'from/plugins/writing');
-    const { error, json } = await box.run('install', from, { plugin: ['writing'], source: 'user', json: true });
+    const { error, json } = await box.install('from/plugins/writing', { plugin: ['writing'], source: 'user', json: true });
     expect([error, existsSync(path.join(box.home, '.pith/skills/letters/SKILL.md'))]).toEqual(['', true]);
     expect((json as unknown as Report).others.slice(0, 2)).toMatchObject([
       { kind: 'recipe', state: 'skipped', error: { message: 'a recipe belongs to a project' } },
@@ -151,12 +152,8 @@ describe('plugins and marketplaces (S83)', () => {
       'sandbox/recipes/mine.md': '---\ndescription: Mine\n---\nMine.\n',
     });
     await symlink('/etc/passwd', path.join(box.project, 'from/evil/commands/link.md'));
-    const { code, json } = await box.run('install', path.join(box.project, 'from/evil'), { plugin: ['evil'], yes: true, json: true });
-    const states = (json as unknown as Report).others.map(({ kind, id, state, error }) => [
-      `${kind} ${id}`,
-      `${state} ${error?.code ?? ''}`.trim(),
-    ]);
-    expect([code, Object.fromEntries(states)]).toEqual([
+    const { code, json } = await box.install('from/evil', { plugin: ['evil'], yes: true, json: true });
+    expect([code, statesOf(json)]).toEqual([
       0,
       {
         'recipe 1st': 'refused origin_refused',
@@ -186,21 +183,17 @@ describe('plugins and marketplaces (S83)', () => {
     await box.write('dotfiles/daily.md', '---\ndescription: Mine\n---\nMine.\n');
     await mkdir(path.join(box.home, '.pith'), { recursive: true });
     await symlink(path.join(box.project, 'dotfiles'), path.join(box.home, '.pith/recipes')); // as who keeps such files elsewhere
-    const run = async () =>
-      (await box.run('install', path.join(box.project, 'from/evil'), { plugin: ['evil'], yes: true, json: true }))
-        .json as unknown as Report;
-    const states = (report: Report) =>
-      Object.fromEntries(report.others.map(({ id, state, error }) => [id, `${state} ${error?.code ?? ''}`.trim()]));
-    expect(states(await run())).toEqual({
-      orchestrator: 'skipped target_exists',
-      review: 'skipped target_exists',
-      daily: 'skipped target_exists',
-      fresh: 'installed',
-      half: 'installed',
+    const states = async () => statesOf((await box.install('from/evil', { plugin: ['evil'], yes: true, json: true })).json);
+    expect(await states()).toEqual({
+      'agent orchestrator': 'skipped target_exists',
+      'recipe review': 'skipped target_exists',
+      'recipe daily': 'skipped target_exists',
+      'recipe fresh': 'installed',
+      'agent half': 'installed',
     });
     await box.remove('sandbox/recipes');
     await symlink('/tmp', path.join(box.sandbox, 'recipes'));
-    expect(states(await run())).toMatchObject({ fresh: expect.stringMatching(/^(?:skipped|refused) place_unusable/) });
+    expect(await states()).toMatchObject({ 'recipe fresh': expect.stringMatching(/^(?:skipped|refused) place_unusable/) });
   });
 
   it('S83 what a marketplace says badly is refused, and harms neither the skills nor what is asked for by name', async () => {
@@ -208,14 +201,11 @@ describe('plugins and marketplaces (S83)', () => {
       'from/skills/a/SKILL.md': skillText({ name: 'a' }),
       'from/skills/b/SKILL.md': skillText({ name: 'b' }),
     });
-    const from = path.join(box.project, 'from');
     for (const broken of ['{', '[]', '{"plugins": 5}', '"x"']) {
       await box.write('from/.claude-plugin/marketplace.json', broken);
-      expect((await box.run('install', from, { plugin: ['a'] })).error).toMatch(
-        /^plugin_invalid: its .*marketplace\.json cannot be used: /,
-      );
-      expect((await box.run('install', from, { skill: ['a'], force: true })).error).toBe('');
-      const all = await box.run('install', from, { all: true, force: true });
+      expect((await box.install('from', { plugin: ['a'] })).error).toMatch(/^plugin_invalid: its .*marketplace\.json cannot be used: /);
+      expect((await box.install('from', { skill: ['a'], force: true })).error).toBe('');
+      const all = await box.install('from', { all: true, force: true });
       expect([all.code, all.text]).toEqual([0, expect.stringMatching(/marketplace\.json cannot be used: /)]);
     }
   });
@@ -237,9 +227,8 @@ describe('plugins and marketplaces (S83)', () => {
       'from/empty/readme.md': 'x',
       'from/other/SKILL.md': skillText({ name: 'other' }),
     });
-    const from = path.join(box.project, 'from');
     const named = { plugin: ['torn', 'good', 'greedy', 'empty'], yes: true };
-    const { code, error, text } = await box.run('install', from, named);
+    const { code, error, text } = await box.install('from', named);
     expect([code, error, box.skills()]).toEqual([0, '', ['a']]);
     expect(text).toContain('a: installed\n');
     expect(text).toMatch(/pith: plugin torn was not installed: its torn\/\.claude-plugin\/plugin\.json cannot be used: /);
@@ -249,18 +238,12 @@ describe('plugins and marketplaces (S83)', () => {
     expect(text).toContain(
       "pith: plugin empty was not installed: its plugin 'empty' has no skill, command or agent; ask its author to fix it",
     );
-    expect((await box.run('install', from, { plugin: ['empty'] })).error).toMatch(/^plugin_invalid: its plugin 'empty' has no skill/);
-    expect((await box.run('install', from, { plugin: ['absolute'] })).error).toMatch(
-      /^plugin_invalid: .*its path "\/etc\/passwd" leads out/,
-    );
-    const { json } = await box.run('install', from, { all: true, yes: true, force: true, json: true });
+    expect((await box.install('from', { plugin: ['empty'] })).error).toMatch(/^plugin_invalid: its plugin 'empty' has no skill/);
+    expect((await box.install('from', { plugin: ['absolute'] })).error).toMatch(/^plugin_invalid: .*its path "\/etc\/passwd" leads out/);
+    const { json } = await box.install('from', { all: true, yes: true, force: true, json: true });
     const { skills, others } = json as unknown as Report;
-    expect(skills.map(({ id, state }) => [id, state])).toEqual([
-      ['a', 'installed'],
-      ['other', 'installed'],
-      ['b', 'installed'],
-    ]);
-    expect(others.map(({ id, state }) => [id, state])).toEqual(['torn', 'empty', 'greedy', 'absolute', ''].map((id) => [id, 'refused']));
+    expect(skills).toMatchObject(['a', 'other', 'b'].map((id) => ({ id, state: 'installed' })));
+    expect(others).toMatchObject(['torn', 'empty', 'greedy', 'absolute', ''].map((id) => ({ id, state: 'refused' })));
   });
 
   it('S83 plugins are listed and not installed without a choice, also where there is one skill or none', async () => {
@@ -271,13 +254,13 @@ describe('plugins and marketplaces (S83)', () => {
       ...plugin('none', { description: 'Evil\n\u001b[2Jname' }),
       'from/none/commands/ho.md': 'Say ho.\n',
     });
-    const one = await box.run('install', path.join(box.project, 'from/one'), { yes: true });
+    const one = await box.install('from/one', { yes: true });
     expect(one.error).toMatch(/^skill_choice_needed: it contains 1 skill and 1 plugin .*--plugin NAME.*--all/);
-    const none = await box.run('install', path.join(box.project, 'from/none'), { yes: true });
+    const none = await box.install('from/none', { yes: true });
     expect(none.error).toMatch(/^skill_choice_needed: it contains 1 plugin /);
     expect(none.text.split('\n')).toEqual([expect.stringMatching(/^PLUGIN/), expect.stringMatching(/^none +\. +Evil \\x1b\[2Jname$/)]);
     expect([box.skills(), existsSync(path.join(box.sandbox, 'recipes'))]).toEqual([[], false]);
-    const all = await box.run('install', path.join(box.project, 'from/none'), { all: true });
+    const all = await box.install('from/none', { all: true });
     expect([all.error, all.text.split('\n').slice(-2)]).toEqual([
       '',
       ['recipe ho: installed; see pith recipes show ho', 'Installed ho into the sandbox.'],
@@ -295,14 +278,9 @@ describe('plugins and marketplaces (S83)', () => {
         'from/skills/a/SKILL.md': skillText({ name: 'a' }),
         'other/skills/b/SKILL.md': skillText({ name: 'b' }),
       });
-      const from = path.join(box.project, 'from');
-      expect((await box.run('install', from, { plugin: ['near'] })).error).toMatch(/^address_refused/);
-      expect((await box.run('install', from, { plugin: ['file'] })).error).toMatch(/^plugin_invalid/);
-      const git = (...args: readonly string[]) =>
-        execFileSync('git', ['-c', 'user.name=t', '-c', 'user.email=t@example.com', ...args], {
-          cwd: path.join(box.project, 'other'),
-          env: { PATH: process.env['PATH'], HOME: box.home },
-        });
+      expect((await box.install('from', { plugin: ['near'] })).error).toMatch(/^address_refused/);
+      expect((await box.install('from', { plugin: ['file'] })).error).toMatch(/^plugin_invalid/);
+      const git = gitIn(path.join(box.project, 'other'), box.home);
       git('init', '-q');
       git('add', '-A');
       git('commit', '-qm', 'x');

@@ -221,9 +221,7 @@ describe('the scan of a skill (S84)', () => {
     await chmod(path.join(folder, 'program'), 0o755);
     const inspection = await inspectSkill(folder);
     expect(inspection.files.map((file) => file.path)).toEqual(
-      words(`
-      SKILL.md program references/guide.md references/twin.md scripts/run.py tools/start
-    `),
+      words('SKILL.md program references/guide.md references/twin.md scripts/run.py tools/start'),
     );
     expect(inspection.links).toEqual([
       { path: 'guide.md', target: 'references/guide.md' },

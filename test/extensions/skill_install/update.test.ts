@@ -16,7 +16,7 @@ const PACK = {
 
 async function installed() {
   const box = await installSandbox(PACK);
-  expect((await box.run('install', path.join(box.project, 'from/pack'), { all: true })).error).toBe('');
+  expect((await box.install('from/pack', { all: true })).error).toBe('');
   const body = () => readFileSync(path.join(box.sandbox, 'skills/letters/SKILL.md'), 'utf8').split('---\n').at(-1);
   return { ...box, body };
 }
@@ -39,7 +39,7 @@ describe('skills update (S83)', () => {
 
   it('S83 says which of two skills of one id it means (N19)', async () => {
     const box = await installed();
-    await box.run('install', path.join(box.project, 'from/pack/letters'), { source: 'user' });
+    await box.install('from/pack/letters', { source: 'user' });
     const told = 'sandbox/skills/letters: up to date\nnotes: up to date\n~/.pith/skills/letters: up to date';
     expect((await box.run('update', [])).text).toBe(told);
     const { json } = await box.run('update', [], { json: true });
@@ -79,15 +79,12 @@ describe('skills update (S83)', () => {
     await write('two');
     await chmod(letters('tool'), 0o755);
     const { text, json } = await box.run('update', ['letters'], { answer: 'no' });
-    expect(json).toMatchObject([
-      {
-        changes: [
-          { path: 'data.bin', change: 'changed', patch: null },
-          { path: 'large.py', change: 'changed', patch: null },
-          { path: 'tool', change: 'changed', patch: 'it was a file, and is a program now' },
-        ],
-      },
-    ]);
+    const changes = [
+      { path: 'data.bin', change: 'changed', patch: null },
+      { path: 'large.py', change: 'changed', patch: null },
+      { path: 'tool', change: 'changed', patch: 'it was a file, and is a program now' },
+    ];
+    expect(json).toMatchObject([{ changes }]);
     expect(text).toMatch(/changed +data\.bin \(too large to show, or no text\)\n +changed +large\.py \(too large/);
   });
 
@@ -168,19 +165,8 @@ describe('skills remove (S83)', () => {
   it('S83 takes ids of the index only, never paths', async () => {
     const box = await installed();
     await box.write('keep/SKILL.md', skillText({ name: 'keep' }));
-    for (const id of [
-      '../../keep',
-      '..',
-      '.',
-      '',
-      'letters/',
-      './letters',
-      'letters/../notes',
-      '/etc',
-      '.staging',
-      'sandbox/skills/../keep',
-    ])
-      expect((await box.run('remove', id, { yes: true })).error, id).toMatch(/^skill_not_found/);
+    const paths = words('../../keep .. . letters/ ./letters letters/../notes /etc .staging sandbox/skills/../keep');
+    for (const id of [...paths, '']) expect((await box.run('remove', id, { yes: true })).error, id).toMatch(/^skill_not_found/);
     expect(box.skills()).toEqual(['letters', 'notes']);
     expect(readFileSync(path.join(box.project, 'keep/SKILL.md'), 'utf8')).toContain('keep');
   });

@@ -1,74 +1,75 @@
-import { createServer } from 'node:http';
-import type { AddressInfo } from 'node:net';
 import { readFileSync } from 'node:fs';
 import { writeFile } from 'node:fs/promises';
 import path from 'node:path';
-import { afterEach, describe, expect, it } from 'vitest';
+import { describe, expect, it } from 'vitest';
+import { serverOf } from '../../places.ts';
 import { skillText } from '../skill_registry/skill-sandbox.ts';
 import { installSandbox } from './install-sandbox.ts';
 import { zipOf, type ZipFile } from './zip-writer.ts';
 
 const SKILL: ZipFile = { name: 'letters/SKILL.md', text: skillText({ name: 'letters' }) };
 
-const HOSTILE: readonly (readonly [what: string, files: readonly ZipFile[], error: RegExp])[] = [
-  ['a name that escapes', [SKILL, { name: '../evil.md', text: 'x' }], /invalid relative path|leads elsewhere/],
-  ['a name that escapes from inside', [SKILL, { name: 'letters/../../evil.md', text: 'x' }], /invalid relative path|leads elsewhere/],
-  ['an absolute name', [SKILL, { name: '/etc/evil', text: 'x' }], /absolute path/],
-  ['the name of a drive', [SKILL, { name: 'C:/evil', text: 'x' }], /absolute path/],
-  ['a repository of git', [SKILL, { name: 'letters/.git/config', text: '[core]' }], /git takes for a repository/],
-  ['a repository of git by another name', [SKILL, { name: 'letters/lib/.Gi\u200dT', text: 'gitdir: x' }], /git takes for a repository/],
-  ['a backslash', [SKILL, { name: 'letters\\evil.md', text: 'x' }], /invalid characters in fileName/],
-  ['a home', [SKILL, { name: '~/evil', text: 'x' }], /absolute/],
-  ['a control character', [SKILL, { name: 'letters/a\nb', text: 'x' }], /control characters/],
-  ['a link', [SKILL, { name: 'letters/link', text: '/etc/passwd', mode: 0o120777 }], /is a link/],
-  ['a device', [SKILL, { name: 'letters/device', mode: 0o020666 }], /is no regular file/],
-  ['a pipe', [SKILL, { name: 'letters/pipe', mode: 0o010666 }], /is no regular file/],
-  ['the same name twice', [SKILL, { name: 'letters/SKILL.md', text: 'other' }], /one name on some systems/],
-  ['names that differ in case', [SKILL, { name: 'LETTERS/a.md', text: 'x' }], /one name on some systems/],
+/** What lies in an archive beside an honest skill. */
+const HOSTILE: readonly (readonly [what: string, beside: readonly ZipFile[], error: RegExp])[] = [
+  ['a name that escapes', [{ name: '../evil.md', text: 'x' }], /invalid relative path|leads elsewhere/],
+  ['a name that escapes from inside', [{ name: 'letters/../../evil.md', text: 'x' }], /invalid relative path|leads elsewhere/],
+  ['an absolute name', [{ name: '/etc/evil', text: 'x' }], /absolute path/],
+  ['the name of a drive', [{ name: 'C:/evil', text: 'x' }], /absolute path/],
+  ['a repository of git', [{ name: 'letters/.git/config', text: '[core]' }], /git takes for a repository/],
+  ['a repository of git by another name', [{ name: 'letters/lib/.Gi\u200dT', text: 'gitdir: x' }], /git takes for a repository/],
+  ['a backslash', [{ name: 'letters\\evil.md', text: 'x' }], /invalid characters in fileName/],
+  ['a home', [{ name: '~/evil', text: 'x' }], /absolute/],
+  ['a control character', [{ name: 'letters/a\nb', text: 'x' }], /control characters/],
+  ['a link', [{ name: 'letters/link', text: '/etc/passwd', mode: 0o120777 }], /is a link/],
+  ['a device', [{ name: 'letters/device', mode: 0o020666 }], /is no regular file/],
+  ['a pipe', [{ name: 'letters/pipe', mode: 0o010666 }], /is no regular file/],
+  ['the same name twice', [{ name: 'letters/SKILL.md', text: 'other' }], /one name on some systems/],
+  ['names that differ in case', [{ name: 'LETTERS/a.md', text: 'x' }], /one name on some systems/],
   [
     'names that differ in composition',
-    [SKILL, { name: 'letters/\u00e9', text: '' }, { name: 'letters/e\u0301', text: '' }],
+    [
+      { name: 'letters/\u00e9', text: '' },
+      { name: 'letters/e\u0301', text: '' },
+    ],
     /one name on some systems/,
   ],
   [
     'names that differ in what nobody sees',
-    [SKILL, { name: 'letters/ab', text: '' }, { name: 'letters/a\u200db', text: '' }],
+    [
+      { name: 'letters/ab', text: '' },
+      { name: 'letters/a\u200db', text: '' },
+    ],
     /others that nobody sees/,
   ],
   [
     'a file and a folder of one name',
-    [SKILL, { name: 'letters/a', text: '' }, { name: 'letters/a/b', text: '' }],
+    [
+      { name: 'letters/a', text: '' },
+      { name: 'letters/a/b', text: '' },
+    ],
     /one name on some systems/,
   ],
-  ['an encrypted entry', [{ ...SKILL, flags: 1 }], /encrypted/],
-  ['a bomb', [SKILL, { name: 'letters/zeros', text: Buffer.alloc(8 * 1024 * 1024) }], /more than 100 times/],
+  ['an encrypted entry', [{ name: 'letters/closed', text: 'x', flags: 1 }], /encrypted/],
+  ['a bomb', [{ name: 'letters/zeros', text: Buffer.alloc(8 * 1024 * 1024) }], /more than 100 times/],
   [
     'a bomb that says it is small',
-    [SKILL, { name: 'letters/zeros', text: Buffer.alloc(8 * 1024 * 1024), saysSize: 100 }],
+    [{ name: 'letters/zeros', text: Buffer.alloc(8 * 1024 * 1024), saysSize: 100 }],
     /too many bytes|larger than it says/,
   ],
-  ['a size that is too large', [SKILL, { name: 'letters/short', text: 'abc', saysSize: 100 }], /not enough bytes|smaller than it says/],
+  ['a size that is too large', [{ name: 'letters/short', text: 'abc', saysSize: 100 }], /not enough bytes|smaller than it says/],
   [
     'a stored entry with a wrong size',
-    [SKILL, { name: 'letters/short', text: 'abc', store: true, saysSize: 2 }],
+    [{ name: 'letters/short', text: 'abc', store: true, saysSize: 2 }],
     /size mismatch|compressed\/uncompressed/i,
   ],
-  ['a wrong checksum', [SKILL, { name: 'letters/a.md', text: 'abc', saysCrc: 1 }], /are damaged/],
+  ['a wrong checksum', [{ name: 'letters/a.md', text: 'abc', saysCrc: 1 }], /are damaged/],
   [
     'more than it may hold',
-    [SKILL, { name: 'letters/large', text: 'x', saysSize: 51 * 1024 * 1024, store: false }],
+    [{ name: 'letters/large', text: 'x', saysSize: 51 * 1024 * 1024, store: false }],
     /more than 100 times|more than 50 MB/,
   ],
-  [
-    'too many files',
-    [SKILL, ...Array.from({ length: 2000 }, (_, at) => ({ name: `letters/${at}`, store: true }))],
-    /2001 files; at most 2000/,
-  ],
-  ['no archive at all', [], /no SKILL\.md|origin_without_skill/],
+  ['too many files', Array.from({ length: 2000 }, (_, at) => ({ name: `letters/${at}`, store: true })), /2001 files; at most 2000/],
 ];
-
-const servers: { close(): unknown }[] = [];
-afterEach(() => servers.splice(0).forEach((server) => server.close()));
 
 describe('skills install from a zip archive (S83)', () => {
   it('S83 installs what an archive holds', async () => {
@@ -89,10 +90,10 @@ describe('skills install from a zip archive (S83)', () => {
     expect(box.lock()['letters']).toMatchObject({ origin: { kind: 'zip', location: zip, path: 'pack-main' }, commit: null });
   });
 
-  it.each(HOSTILE)('S83 refuses %s, and leaves nothing', async (_, files, error) => {
+  it.each(HOSTILE)('S83 refuses %s, and leaves nothing', async (_, beside, error) => {
     const box = await installSandbox();
-    await writeFile(path.join(box.project, 'a.zip'), zipOf(files));
-    const outcome = await box.run('install', path.join(box.project, 'a.zip'), { yes: true });
+    await writeFile(path.join(box.project, 'a.zip'), zipOf([SKILL, ...beside]));
+    const outcome = await box.install('a.zip', { yes: true });
     expect(outcome.error).toMatch(error);
     expect(outcome.code).toBe(1);
     expect([box.skills(), box.lock()]).toEqual([[], {}]);
@@ -108,25 +109,24 @@ describe('skills install from a zip archive (S83)', () => {
     expect((await box.run('install', zip, { skill: ['letters'], force: true })).error).toBe('');
   });
 
-  it('S83 refuses what is no archive', async () => {
-    const box = await installSandbox({ 'a.zip': 'not a zip' });
-    expect((await box.run('install', path.join(box.project, 'a.zip'))).error).toMatch(
-      /^origin_refused: cannot take skills from ".*a\.zip": it is not a valid zip archive/,
-    );
+  it.each([
+    ['no archive', 'not a zip', /^origin_refused: cannot take skills from ".*a\.zip": it is not a valid zip archive/],
+    ['an archive of nothing', zipOf([]), /no SKILL\.md|origin_without_skill/],
+  ])('S83 refuses %s', async (_, content, error) => {
+    const box = await installSandbox();
+    await box.write('a.zip', content);
+    expect((await box.install('a.zip')).error).toMatch(error);
   });
 
   it('S83 fetches an archive from an address, up to a size', async () => {
     const box = await installSandbox();
     const zip = zipOf([SKILL]);
-    const server = createServer((request, response) => {
+    const at = await serverOf((request, response) => {
       if (request.url === '/gone.zip') return void response.writeHead(404).end();
       if (request.url === '/moved.zip') return void response.writeHead(302, { location: '/a.zip' }).end();
       if (request.url === '/large.zip') return void response.writeHead(200, { 'content-length': String(60 * 1024 * 1024) }).end(zip);
       response.end(zip);
     });
-    servers.push(server);
-    await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
-    const at = `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
     expect((await box.run('install', `${at}/gone.zip`)).error).toMatch(/^download_failed: .*answers 404/);
     expect((await box.run('install', `${at}/large.zip`)).error).toMatch(
       /^origin_refused: cannot take skills from "http.*large\.zip": it is larger than 50 MB/,

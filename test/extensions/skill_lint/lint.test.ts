@@ -25,32 +25,28 @@ async function lint(skills: Readonly<Record<string, string>>, given: readonly st
   return { code, text, results, found, box };
 }
 
+/** A skill below the folder of skills, by the values of its frontmatter. */
+const skill = (name: string, values: Parameters<typeof skillText>[0] = {}) => ({
+  [`${name}/SKILL.md`]: skillText({ name, description: letters, ...values }),
+});
+
 const letters = 'Writes letters to customers about late orders. Use when somebody wants a letter.';
 
 describe('skills lint (S81)', () => {
   it('S81 says nothing about skills that are well written', async () => {
     const { code, found, results } = await lint({
-      'letters/SKILL.md': skillText({
-        name: 'letters',
-        description: letters,
-        more: 'examples:\n  - write a letter\n',
-        body: 'See [forms](references/forms.md).\n',
-      }),
+      ...skill('letters', { more: 'examples:\n  - write a letter\n', body: 'See [forms](references/forms.md).\n' }),
       'letters/references/forms.md': 'Dear …\n',
-      'walks/SKILL.md': skillText({
-        name: 'walks',
-        description: 'Plans walks through a city. Use when somebody visits one.',
-        more: 'requires:\n  - letters\n',
-      }),
+      ...skill('walks', { description: 'Plans walks through a city. Use when somebody visits one.', more: 'requires:\n  - letters\n' }),
     });
     expect([code, found, results.length]).toEqual([0, [], 2 + SHIPPED]);
   });
 
   it('S81 names both of two skills that say nearly the same, and how near', async () => {
     const { found, code } = await lint({
-      'letters/SKILL.md': skillText({ name: 'letters', description: letters }),
-      'post/SKILL.md': skillText({ name: 'post', description: letters.replace('late', 'lost') }),
-      'walks/SKILL.md': skillText({ name: 'walks', description: 'Plans walks. Use when somebody visits a city.' }),
+      ...skill('letters'),
+      ...skill('post', { description: letters.replace('late', 'lost') }),
+      ...skill('walks', { description: 'Plans walks. Use when somebody visits a city.' }),
     });
     expect(code).toBe(0);
     expect(found).toEqual([
@@ -60,11 +56,8 @@ describe('skills lint (S81)', () => {
 
   it('S81 tells once of many that say nearly the same (N12)', async () => {
     const names = ['a', 'b', 'c', 'd', 'e', 'f', 'g'];
-    const { found } = await lint(
-      Object.fromEntries(
-        names.map((name, at) => [`${name}/SKILL.md`, skillText({ name, description: letters.replace('late', `late no ${at}`) })]),
-      ),
-    );
+    const each = names.map((name, at) => skill(name, { description: letters.replace('late', `late no ${at}`) }));
+    const { found } = await lint(Object.assign({}, ...each) as Record<string, string>);
     expect(found.map(([id, , code, , message]) => [id, code, message])).toEqual([
       ['a', 'description_similar', expect.stringMatching(/^is hard to tell from 'b', 'c', 'd', 'e', 'f' and 'g': \d+ % of/)],
     ]);
@@ -95,8 +88,8 @@ describe('skills lint (S81)', () => {
 
   it('S81 asks nobody to edit a skill that came with Pith (N11)', async () => {
     const box = await skillSandbox({
-      'letters/SKILL.md': skillText({ name: 'letters', description: 'Corresponds.', more: 'examples:\n  - plan a walk\n' }),
-      'walks/SKILL.md': skillText({ name: 'walks', description: 'Plans a walk. Use when somebody wants to plan a walk.' }),
+      ...skill('letters', { description: 'Corresponds.', more: 'examples:\n  - plan a walk\n' }),
+      ...skill('walks', { description: 'Plans a walk. Use when somebody wants to plan a walk.' }),
     });
     const [own, other] = ['letters', 'walks'].map((id) => path.join(box.project, id, 'SKILL.md')) as [string, string];
     const cure = async (shipped: readonly string[]) =>
@@ -116,13 +109,8 @@ describe('skills lint (S81)', () => {
 
   it('S81 finds a skill that outranks another for that one\u2019s own example', async () => {
     const { found } = await lint({
-      'letters/SKILL.md': skillText({
-        name: 'letters',
-        description: 'Corresponds. Use when asked.',
-        more: 'examples:\n  - plan a walk through the old town\n',
-      }),
-      'walks/SKILL.md': skillText({
-        name: 'walks',
+      ...skill('letters', { description: 'Corresponds. Use when asked.', more: 'examples:\n  - plan a walk through the old town\n' }),
+      ...skill('walks', {
         description: 'Plans a walk through the old town. Use when somebody wants to plan a walk.',
         more: 'tags:\n  - walk\n  - old town\n',
       }),
@@ -140,13 +128,9 @@ describe('skills lint (S81)', () => {
 
   it('S81 misses when to use it, and what is required and nowhere; circles are told once', async () => {
     const { found } = await lint({
-      'silent/SKILL.md': skillText({ name: 'silent', description: 'Letters and forms of a company.', more: 'requires:\n  - lettres\n' }),
-      'letters/SKILL.md': skillText({ name: 'letters', description: letters, more: 'requires:\n  - walks\n' }),
-      'walks/SKILL.md': skillText({
-        name: 'walks',
-        description: 'Plans walks. Use when somebody visits a city.',
-        more: 'requires:\n  - letters\n',
-      }),
+      ...skill('silent', { description: 'Letters and forms of a company.', more: 'requires:\n  - lettres\n' }),
+      ...skill('letters', { more: 'requires:\n  - walks\n' }),
+      ...skill('walks', { description: 'Plans walks. Use when somebody visits a city.', more: 'requires:\n  - letters\n' }),
     });
     expect(found).toEqual([
       ['letters', 'warning', 'requires_circle', 4, 'requires itself in a circle: letters → walks → letters'],
@@ -159,7 +143,7 @@ describe('skills lint (S81)', () => {
     const body =
       'See [the forms](references/forms.md#top) and `scripts/send.sh`.\n\nAlso [a page](https://example.com/a.md), [b](../other/b.md), [c](#c), `templates/<name>.md`.\n```\n[no](references/no.md)\n```\n';
     const { found } = await lint({
-      'letters/SKILL.md': skillText({ name: 'letters', description: letters, body }),
+      ...skill('letters', { body }),
       'letters/references/orphan.md': 'x',
       'letters/references/LICENSE.txt': 'x',
     });
@@ -177,26 +161,21 @@ describe('skills lint (S81)', () => {
     ['a code block in a code block', '````md\n```\n[no](references/no.md)\n```\n[no](references/no.md)\n````'],
     ['a code block that another one seems to begin in', '```\n```js\n[no](references/no.md)\n```'],
     ['a code block of an item of a list', '- ```md\n  [no](references/no.md)\n  ```'],
-    ...[
-      '<name>.md',
-      '{file}.py',
-      'path/to/a.md',
-      'YYYY-MM-DD.md',
-      'log_YYYY.md',
-      '*.md',
-      '$VAR/x.md',
-      '[name].md',
-      'step-NN.md',
-      'your-file.md',
-    ].map((name) => [name, `See [it](references/${name}), [it](${name}) and \`references/${name}\`.`]),
+    ...words('<name>.md {file}.py path/to/a.md YYYY-MM-DD.md log_YYYY.md *.md $VAR/x.md [name].md step-NN.md your-file.md').map((name) => [
+      name,
+      `See [it](references/${name}), [it](${name}) and \`references/${name}\`.`,
+    ]),
   ])('S81 takes %s for no file that is missing', async (_, body) => {
-    expect((await lint({ 'letters/SKILL.md': skillText({ name: 'letters', description: letters, body }) })).found).toEqual([]);
+    expect((await lint({ ...skill('letters', { body }) })).found).toEqual([]);
   });
 
   it('S81 takes a name with a placeholder for all files that it fits', async () => {
     const body = 'Read `references/step-N-*.md` in turn, then `references/<language>.md`.';
-    const file = skillText({ name: 'letters', description: letters, body });
-    const { found } = await lint({ 'letters/SKILL.md': file, 'letters/references/step-1-a.md': 'x', 'letters/references/french.md': 'x' });
+    const { found } = await lint({
+      ...skill('letters', { body }),
+      'letters/references/step-1-a.md': 'x',
+      'letters/references/french.md': 'x',
+    });
     expect(found).toEqual([]);
   });
 
@@ -213,24 +192,19 @@ describe('skills lint (S81)', () => {
     ['two names', { 'fill-forms': forms('PDF'), customers: 'Fills in the PDF forms of customers, and stamps them. Use when asked.' }, 0],
     ['each naming the other', { letters: `${letters} For lost post use post.`, post: `${letters} For late letters use letters.` }, 0],
   ])('S81 looks at the names of skills that say nearly the same: %s', async (_, skills, count) => {
-    const files = Object.entries(skills).map(([name, description]) => [`${name}/SKILL.md`, skillText({ name, description })] as const);
-    const { found } = await lint(Object.fromEntries(files));
+    const each = Object.entries(skills).map(([name, description]) => skill(name, { description }));
+    const { found } = await lint(Object.assign({}, ...each) as Record<string, string>);
     expect(found.filter(([, , code]) => code === 'description_similar')).toHaveLength(count);
   });
 
   it('S81 says with each advice what to write', async () => {
     const { results } = await lint({
-      'letters/SKILL.md': skillText({
-        name: 'letters',
-        description: letters,
-        more: 'requires:\n  - walk\n',
-        body: '[a](references/Forms.md) [b](scripts/send.sh)',
-      }),
+      ...skill('letters', { more: 'requires:\n  - walk\n', body: '[a](references/Forms.md) [b](scripts/send.sh)' }),
       'letters/references/forms.md': 'x',
-      'post/SKILL.md': skillText({ name: 'post', description: letters, more: 'requires:\n  - nothing-alike\n' }),
-      'walks/SKILL.md': skillText({ name: 'walks', description: 'Plans of cities.', more: 'requires:\n  - tours\n' }),
+      ...skill('post', { more: 'requires:\n  - nothing-alike\n' }),
+      ...skill('walks', { description: 'Plans of cities.', more: 'requires:\n  - tours\n' }),
       'walks/references/towns.md': 'x',
-      'tours/SKILL.md': skillText({ name: 'tours', description: 'Plans tours. Use when asked.', more: 'requires:\n  - walks\n' }),
+      ...skill('tours', { description: 'Plans tours. Use when asked.', more: 'requires:\n  - walks\n' }),
     });
     expect(results.flatMap(({ diagnostics }) => diagnostics.map(({ code, cure }) => `${code}: ${cure}`)).sort()).toEqual([
       'description_similar: write in each description what it alone is for, here such as `Use for …; for … use post`, or make them one skill',
@@ -247,7 +221,7 @@ describe('skills lint (S81)', () => {
 
   it('S81 has what validate finds, fails on errors only, and takes ids and folders', async () => {
     const files = {
-      'letters/SKILL.md': skillText({ name: 'Letters', description: 'x'.repeat(501) }),
+      ...skill('letters', { name: 'Letters', description: 'x'.repeat(501) }),
       'walks/SKILL.md': skillText({ name: 'walks' }),
     };
     const all = await lint(files);

@@ -304,19 +304,6 @@ export default class Explainer {
       trusted: expect.not.stringContaining('by me'),
     });
   });
-
-  it('S82 explain says when there is no room for its line', async () => {
-    const many = Object.fromEntries(
-      Array.from({ length: 200 }, (_, index) => [
-        `sandbox/skills/skill-${index}/SKILL.md`,
-        skillText({ name: `skill-${index}`, description: `Does the thing with the number ${index} for people who need exactly that.` }),
-      ]),
-    );
-    const box = await skillSandbox(many);
-    expect((await run(box, 'skills explain', { arguments: { id: 'skill-7' }, json: true })).json).toMatchObject({
-      catalog: { offered: true, budget: 2000, withinBudget: false },
-    });
-  });
 });
 
 const agentFiles = (agents: Readonly<Record<string, AgentFile>>) =>

@@ -1,7 +1,9 @@
 import { expect, it } from 'vitest';
-import { call, LEARNS, skill, skillKernel, type SkillKernel } from './skill-kernel.ts';
+import { agent, call, crowd, skill, skillKernel, type SkillKernel } from './skill-kernel.ts';
 
 let world: SkillKernel;
+
+const scoped = (id: string, skills: string) => agent(id, 'uses_tools: [skill_registry]', `skills: ${skills}`);
 
 it('S82 S90 explain tells the last uses of a skill from the ledger', async () => {
   world = await skillKernel(skill('alpha'), { only: ['orchestrator', 'skill_stats'] });
@@ -16,25 +18,15 @@ it('S82 S90 explain tells the last uses of a skill from the ledger', async () =>
   expect(await world.print('skills explain alpha --agent orchestrator')).toContain('not used in the last 30 days');
 });
 
-it('S82 explain says what an agent of another mode is told, and what a text brings it', async () => {
-  const agent = (id: string, mode: string) => ({
-    [`agents/${id}/manifest.yaml`]: `id: ${id}\nagent: { uses_tools: [skill_registry], skills: { mode: ${mode}, deny: [beta] } }\n`,
-  });
+it('S82 explain says what an agent of another mode is told', async () => {
   world = await skillKernel({
-    ...skill('alpha', { more: 'triggers: { keywords: [invoice] }\n' }),
+    ...skill('alpha'),
     ...skill('beta'),
-    ...agent('caller', 'single_tool'),
-    ...agent('trigger', 'triggers'),
+    ...scoped('caller', '{ mode: single_tool, deny: [beta] }'),
   });
   const catalog = async (line: string) => (await world.command(`skills explain ${line}`))['catalog'];
   expect(await catalog('alpha --agent caller')).toMatchObject({ mode: 'single_tool', offered: true, withinBudget: null });
   expect(await catalog('beta --agent caller')).toMatchObject({ offered: false, why: "the agent's skills.deny names it" });
-  const explained = await world.print('skills explain alpha --agent trigger --text invoice');
-  expect(explained).toContain("triggers: 'invoice' is of tier 3, the message matches skills");
-  expect(explained).toContain('triggers: it has keyword invoice, and brings its text');
-  expect(await world.print('skills explain alpha --agent trigger --text hello')).toContain(
-    'triggers: the text matches no trigger of this skill',
-  );
 });
 
 it('S82 explain lists the scripts of a skill, and whether they can be run', async () => {
@@ -49,20 +41,19 @@ it('S82 explain lists the scripts of a skill, and whether they can be run', asyn
 });
 
 const many = (count: number) =>
-  Array.from({ length: count }, (_, at) =>
-    skill(`report-${String(at).padStart(2, '0')}`, { description: `Writes the yearly report of branch ${at}.` }),
+  crowd(
+    count,
+    (at) => `report-${String(at).padStart(2, '0')}`,
+    (at) => `Writes the yearly report of branch ${at}.`,
   );
-const agent = (id: string, skills: string) => ({
-  [`agents/${id}/manifest.yaml`]: `id: ${id}\nagent: { uses_tools: [skill_registry], skills: ${skills} }\n`,
-});
 
 it('R12 explain --text tells rank, reason, where it stands for that text, and the state of the budget, among what the agent may see', async () => {
   world = await skillKernel({
-    ...(Object.assign({}, ...many(40)) as Record<string, string>),
+    ...many(40),
     ...skill('zoo', { description: 'Feeds penguins.' }),
     ...skill('aviary', { description: 'Feeds parrots.', body: 'They eat sunflower seeds.\n' }),
-    ...agent('small', '{ budget_tokens: 150, pinned: [zoo] }'),
-    ...agent('two', '{ allow: [zoo, aviary] }'),
+    ...scoped('small', '{ budget_tokens: 150, pinned: [zoo] }'),
+    ...scoped('two', '{ allow: [zoo, aviary] }'),
   });
   const text = async (line: string) => world.print(`skills explain ${line}`);
   expect(await world.command('skills explain aviary --agent small --text parrots')).toMatchObject({
@@ -85,14 +76,8 @@ it('R12 explain --text tells rank, reason, where it stands for that text, and th
   });
 });
 
-it('R5 explain tells how many learned examples help to find a skill', async () => {
-  world = await skillKernel({ ...skill('alpha'), ...LEARNS });
-  await world.chat('Plan our paddling trip through the fjords', [call('read_skill', { skill_id: 'alpha' })]);
-  await expect.poll(() => world.print('skills explain alpha')).toContain('learned: 1 of the texts that it was loaded for helps to find it');
-});
-
 it('R12 explain shows no line of what the agent may not see, and refuses an empty text as search does', async () => {
-  world = await skillKernel({ ...skill('alpha'), ...skill('beta'), ...agent('two', '{ allow: [beta] }') });
+  world = await skillKernel({ ...skill('alpha'), ...skill('beta'), ...scoped('two', '{ allow: [beta] }') });
   expect(await world.print('skills explain alpha --agent two')).not.toContain('line: ');
   expect(await world.print('skills explain beta --agent two')).toContain('line: • `beta`');
   for (const wrong of ['0', '1.5', '-1']) {
@@ -103,9 +88,6 @@ it('R12 explain shows no line of what the agent may not see, and refuses an empt
 });
 
 it('R12 explain counts all skills that rank, and all others that do', async () => {
-  world = await skillKernel({
-    ...(Object.assign({}, ...many(1010)) as Record<string, string>),
-    ...skill('zoo', { description: 'Feeds penguins.' }),
-  });
+  world = await skillKernel({ ...many(1010), ...skill('zoo', { description: 'Feeds penguins.' }) });
   expect(await world.command('skills explain zoo --text report')).toMatchObject({ skill_search: { ranking: { rank: null, of: 1010 } } });
 });

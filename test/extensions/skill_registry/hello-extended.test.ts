@@ -1,24 +1,25 @@
 import { probeSandboxing } from '@pith/held-process';
-import { scriptedModel, testKernel } from 'pith/testing';
+import { scriptedModel } from 'pith/testing';
 import { expect, it } from 'vitest';
+import { kernelOf } from '../../places.ts';
 
 const { available } = await probeSandboxing();
 
 const AGENT = 'id: main\nagent: { uses_tools: [skill_registry], skills: { mode: triggers } }\n';
-const SETTINGS = 'default_agent: main\n';
+/** A sandbox with an agent, `main`, and these lines of settings. */
+const files = (settings = '', agent = AGENT) => ({ 'agents/main/manifest.yaml': agent, 'pith.yaml': `default_agent: main\n${settings}` });
 
 it('S2 S15 hello-extended is off by default, and says how to switch it on', async () => {
   const model = scriptedModel([{ text: 'no' }]);
-  await using pith = await testKernel({ model, files: { 'agents/main/manifest.yaml': AGENT, 'pith.yaml': SETTINGS } });
+  const pith = await kernelOf({ model, files: files() });
   const { requests } = await pith.run('please greet Ada in French');
   expect(JSON.stringify([requests[0]?.system, requests[0]?.messages])).not.toContain('Hello, extended');
   expect(requests[0]?.tools.map(({ name }) => name)).not.toContain('greet');
 });
 
 it('use.md 19: named alone under skills.allowed it takes all others away, which is said with what to write', async () => {
-  const files = (settings: string) => ({ 'agents/main/manifest.yaml': AGENT, 'pith.yaml': `${SETTINGS}skills: { ${settings} }\n` });
   const said = async (settings: string) => {
-    await using pith = await testKernel({ model: scriptedModel([]), files: files(settings) });
+    const pith = await kernelOf({ model: scriptedModel([]), files: files(`skills: { ${settings} }\n`) });
     return (await pith.kernel.problems()).filter(({ code }) => code === 'skills_only_allowed');
   };
   expect(await said('allowed: [hello-extended]')).toMatchObject([
@@ -38,8 +39,7 @@ it('S63 S70 switched on, a message brings its text and its tools', async () => {
     { calls: [{ name: 'greet', input: { name: 'Ada', language: 'Frensh' } }] },
     { text: 'Bonjour, Ada!' },
   ]);
-  const settings = `${SETTINGS}skills: { allowed: ["*", hello-extended] }\n`;
-  await using pith = await testKernel({ model, files: { 'agents/main/manifest.yaml': AGENT, 'pith.yaml': settings } });
+  const pith = await kernelOf({ model, files: files('skills: { allowed: ["*", hello-extended] }\n') });
   const { requests, results } = await pith.run('please greet Ada in French');
   expect(JSON.stringify(requests[0]?.messages)).toContain('# Hello, extended');
   expect(requests[0]?.tools.map(({ name }) => name)).toEqual(expect.arrayContaining(['greet', 'list_greetings']));
@@ -54,8 +54,8 @@ it.skipIf(!available)('S72 S73 its script runs confined, for an agent that lists
   const input = { skill_id: 'hello-extended', script: 'scripts/banner.mjs', args: ['Hé!'] };
   const model = scriptedModel([{ calls: [{ name: 'run_skill_script', input }] }, { text: 'done' }]);
   const agent = 'id: main\nagent: { uses_tools: [skill_registry, skill_scripts/run_skill_script] }\n';
-  const settings = `${SETTINGS}skills: { allowed: ["*", hello-extended], scripts: { approval: never } }\n`;
-  await using pith = await testKernel({ model, files: { 'agents/main/manifest.yaml': agent, 'pith.yaml': settings } });
+  const settings = 'skills: { allowed: ["*", hello-extended], scripts: { approval: never } }\n';
+  const pith = await kernelOf({ model, files: files(settings, agent) });
   const { results } = await pith.run('a banner, please');
   expect(results).toMatchObject([{ ok: true, line: 'Script scripts/banner.mjs of hello-extended: exit 0' }]);
   expect(JSON.stringify(results)).toContain('* Hé! *');

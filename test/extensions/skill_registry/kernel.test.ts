@@ -5,16 +5,12 @@ import path from 'node:path';
 import { fakeClock, type FakeClock, type ScriptedStep, type TestKernel } from 'pith/testing';
 import { describe, expect, it } from 'vitest';
 import { skillsChanged } from '../../../sandbox/extensions/skill_registry/contract.ts';
-import { call, lastResult, skill, skillKernel, type SkillKernel } from './skill-kernel.ts';
+import { call, crowd, lastResult, skill, skillKernel, type SkillKernel } from './skill-kernel.ts';
 import { skillText } from './skill-sandbox.ts';
 
 /** Too many for a small budget. */
-const crowd: Readonly<Record<string, string>> = Object.assign(
-  {},
-  ...Array.from({ length: 200 }, (_, at) =>
-    skill(`topic-${at}`, { description: `Explains subject number ${at} at some length, with examples and hints.` }),
-  ),
-);
+const describedIn = (at: number) => `Explains subject number ${at} at some length, with examples and hints.`;
+const many = crowd(200, (at) => `topic-${at}`, describedIn);
 
 describe.each([{ wire: false }, { wire: true }])('skills in the real kernel (wire: $wire)', ({ wire }) => {
   let world: SkillKernel;
@@ -162,7 +158,7 @@ describe.each([{ wire: false }, { wire: true }])('skills in the real kernel (wir
   });
 
   it('S40 S42 where there are many or none, they are not all named', async () => {
-    await start(crowd);
+    await start(many);
     expect(await resultOf('read_skill', { skill_id: 'zzz' })).not.toContain('topic-1');
     await start({});
     expect(await resultOf('list_skills', {})).toBe('There are no skills.');
@@ -250,7 +246,7 @@ describe.each([{ wire: false }, { wire: true }])('skills in the real kernel (wir
   });
 
   it('R11 R12 R10 beyond its budget, which it uses, the catalog counts what it leaves out, and the skills for a message stand beside it', async () => {
-    await start({ ...crowd, ...skill('soup', { description: 'Cooks broth of every kind.' }) }, 8000);
+    await start({ ...many, ...skill('soup', { description: 'Cooks broth of every kind.' }) }, 8000);
     await resultOf('list_skills', { query: 'broth' }); // waits for the index, for longer than a turn does
     const first = (await turn('cook me a broth please')).requests[0]!;
     const second = (await turn('explain subject number 77')).requests[0]!;
@@ -264,7 +260,7 @@ describe.each([{ wire: false }, { wire: true }])('skills in the real kernel (wir
   });
 
   it('R3 the first message of a process has the skills that fit it, of which nothing is counted again', async () => {
-    await start({ ...crowd, ...skill('soup', { description: 'Cooks broth of every kind.' }) }, 8000);
+    await start({ ...many, ...skill('soup', { description: 'Cooks broth of every kind.' }) }, 8000);
     await resultOf('list_skills', { query: 'broth' });
     const kept = () => statSync(path.join(pith.sandbox, 'data/extensions/skill_search/.cache/skills.index')).mtimeMs;
     await pith.restart();
@@ -278,7 +274,7 @@ describe.each([{ wire: false }, { wire: true }])('skills in the real kernel (wir
   });
 
   it('S23 R12 a preview begins anew each time, and shows what a conversation gets once all bodies are read', async () => {
-    await start({ ...crowd, ...skill('alpha', { body: 'Grows porcupines and feeds porcupines with chestnuts.\n' }) }, 8000);
+    await start({ ...many, ...skill('alpha', { body: 'Grows porcupines and feeds porcupines with chestnuts.\n' }) }, 8000);
     const preview = (input: string) => pith.kernel.agents.preview({ agent: 'reader', input });
     const shown = JSON.stringify((await preview('grow porcupines, feed them chestnuts')).messages);
     expect(shown).toContain('`alpha`');
@@ -290,7 +286,7 @@ describe.each([{ wire: false }, { wire: true }])('skills in the real kernel (wir
 
   it('R13 the skills beside a message are those for what the user says, never for what a tool returned', async () => {
     const luthier = skill('luthier', { description: 'Repairs every xylophone.' });
-    await start({ ...crowd, ...skill('soup', { description: 'Cooks broth.', body: 'Stir it with a xylophone.\n' }), ...luthier }, 8000);
+    await start({ ...many, ...skill('soup', { description: 'Cooks broth.', body: 'Stir it with a xylophone.\n' }), ...luthier }, 8000);
     const first = await turn('cook me a broth please', call('read_skill', { skill_id: 'soup' }));
     expect(lastResult(first, 1)).toContain('xylophone');
     const sent = first.requests[1]!.messages.length + 1; // and its answer

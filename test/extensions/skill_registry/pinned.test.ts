@@ -2,7 +2,7 @@ import { SkillProvider } from 'pith';
 import { expect, it } from 'vitest';
 import { catalogParts } from '../../../sandbox/extensions/skill_registry/catalog/catalog-context.ts';
 import { scopeOf } from '../../../sandbox/extensions/skill_registry/catalog/scope.ts';
-import { skillKernel, type SkillKernel, skill } from './skill-kernel.ts';
+import { agent, skillKernel, type SkillKernel, skill } from './skill-kernel.ts';
 import { agentOf, catalogPorts, skillOf, snapshotOf, turnOf } from './skill-values.ts';
 
 let world: SkillKernel;
@@ -45,13 +45,11 @@ it('R12 what is pinned stands once in a prompt: its place beside the message goe
 });
 
 it('R12 S31 a skill that an agent pins, allows or denies and that does not exist is a problem at start, with the nearest id', async () => {
-  const agent = (id: string, skills: string) => ({
-    [`agents/${id}/manifest.yaml`]: `id: ${id}\nagent: { uses_tools: [skill_registry], skills: { ${skills} } }\n`,
-  });
+  const scoped = (id: string, skills: string) => agent(id, 'uses_tools: [skill_registry]', `skills: { ${skills} }`);
   world = await skillKernel({
     ...skill('alpha'),
-    ...agent('wrong', "pinned: [alhpa, 'be*'], allow: [alfa, alpha], deny: [alphaa, absent, 'none*']"),
-    ...agent('right', "pinned: [alpha, 'al*'], allow: ['*'], deny: ['al*']"),
+    ...scoped('wrong', "pinned: [alhpa, 'be*'], allow: [alfa, alpha], deny: [alphaa, absent, 'none*']"),
+    ...scoped('right', "pinned: [alpha, 'al*'], allow: ['*'], deny: ['al*']"),
   });
   const found = (await world.pith.kernel.problems()).filter(({ code }) => code === 'setting_unknown_skill').map(({ message }) => message);
   expect(found).toEqual([
@@ -63,51 +61,44 @@ it('R12 S31 a skill that an agent pins, allows or denies and that does not exist
 });
 
 it('S31 use.md 3: of a key below `skills` that cannot be read the narrowest value stands, and the agent works', async () => {
-  const slips = {
+  /** Below `skills` of an agent, what is said of it, and what the agent may read then. */
+  const slips: Readonly<Record<string, readonly [written: string, said: string, readable: readonly string[]]>> = {
     mode: [
       'mode: nnone',
       "'agent.skills.mode' must be catalog, single_tool, triggers or none, not 'nnone' (did you mean 'none'?); it counts as 'none'",
+      [],
     ],
     scope: [
       'scope: declard',
       "'agent.skills.scope' must be all or declared, not 'declard' (did you mean 'declared'?); it counts as 'declared'",
+      [],
     ],
-    deny: ['deny: [[5]]', '\'agent.skills.deny[0]\' must be a string, not a list; the list counts as ["*"]'],
-    number: ['deny: [5, alpha]', "'agent.skills.deny[0]' must be a string, not 5; it counts as '5'"],
-    both: ['deny: [alpha], denny: [beta]', "unknown key 'denny' in 'agent.skills' is ignored (did you mean 'deny'?)"],
-    stray: ['mode: catalog, modes: x', "unknown key 'modes' in 'agent.skills' is ignored (did you mean 'mode'?)"],
-    denny: ['denny: [alpha]', "'agent.skills.denny' must be written 'deny'; it counts as that"],
-    pinned: ['pinned: 5', "'agent.skills.pinned' must be a list, not 5 (ignored)"],
-    all: ['nnone', '\'agent.skills\' must be a map, not a string; it counts as {"mode":"none"}'],
-  } as const;
+    deny: ['deny: [[5]]', '\'agent.skills.deny[0]\' must be a string, not a list; the list counts as ["*"]', []],
+    number: ['deny: [5, alpha]', "'agent.skills.deny[0]' must be a string, not 5; it counts as '5'", ['beta']],
+    both: ['deny: [alpha], denny: [beta]', "unknown key 'denny' in 'agent.skills' is ignored (did you mean 'deny'?)", ['beta']],
+    stray: ['mode: catalog, modes: x', "unknown key 'modes' in 'agent.skills' is ignored (did you mean 'mode'?)", ['alpha', 'beta']],
+    denny: ['denny: [alpha]', "'agent.skills.denny' must be written 'deny'; it counts as that", ['beta']],
+    pinned: ['pinned: 5', "'agent.skills.pinned' must be a list, not 5 (ignored)", ['alpha', 'beta']],
+    all: ['nnone', '\'agent.skills\' must be a map, not a string; it counts as {"mode":"none"}', []],
+  };
   const skills = (text: string) => (text.includes(':') ? `{ ${text} }` : text);
   world = await skillKernel({
     ...skill('alpha'),
     ...skill('beta'),
-    ...Object.fromEntries(
-      Object.entries(slips).map(([id, [text]]) => [
-        `agents/${id}/manifest.yaml`,
-        `id: ${id}\nagent:\n  uses_tools: [skill_registry]\n  skills: ${skills(text)}\n`,
-      ]),
+    ...Object.assign(
+      {},
+      ...Object.entries(slips).map(([id, [text]]) => agent(id, 'uses_tools: [skill_registry]', `skills: ${skills(text)}`)),
     ),
   });
   const { kernel } = world.pith;
   const provider = (await kernel.host.providers.active(SkillProvider))[0]!;
   const found = (await kernel.agents.list()).filter(({ id }) => id in slips);
   const seen = async (id: string) => provider.readableSkills!((await kernel.agents.resolve(id)).spec);
+  expect(found).toHaveLength(Object.keys(slips).length);
   for (const { id, state, notes } of found) {
-    expect([state, notes.map(({ message }) => message)]).toEqual(['degraded', [slips[id as keyof typeof slips][1]]]);
-    expect(notes[0]).toMatchObject({ severity: 'warning', line: 4, cure: expect.stringContaining("correct 'agent.skills") });
+    const [, said, readable] = slips[id]!;
+    expect([state, notes.map(({ message }) => message)]).toEqual(['degraded', [said]]);
+    expect(notes[0]).toMatchObject({ severity: 'warning', line: 5, cure: expect.stringContaining("correct 'agent.skills") });
+    expect([id, await seen(id)]).toEqual([id, readable]);
   }
-  expect(Object.fromEntries(await Promise.all(found.map(async ({ id }) => [id, await seen(id)] as const)))).toEqual({
-    mode: [],
-    scope: [],
-    deny: [],
-    number: ['beta'],
-    both: ['beta'],
-    stray: ['alpha', 'beta'],
-    denny: ['beta'],
-    pinned: ['alpha', 'beta'],
-    all: [],
-  });
 });

@@ -1,12 +1,12 @@
 import { mkdir, symlink } from 'node:fs/promises';
 import path from 'node:path';
 import { describe, expect, it } from 'vitest';
-import { scriptedModel, testKernel } from 'pith/testing';
+import { scriptedModel } from 'pith/testing';
 import { scopeOf, findReadable } from '../../../sandbox/extensions/skill_registry/catalog/scope.ts';
 import { findSkill } from '../../../sandbox/extensions/skill_registry/scan/names.ts';
 import { openTrustFile, trustSandbox } from '../../../core/trust/index.ts';
-import { folderWith } from '../../places.ts';
-import { skillSandbox, skillText } from './skill-sandbox.ts';
+import { folderWith, kernelOf } from '../../places.ts';
+import { ownSkill, skillSandbox, skillsIn, skillText } from './skill-sandbox.ts';
 
 const COMPOSED = 'café'.normalize('NFC');
 const DECOMPOSED = 'café'.normalize('NFD');
@@ -14,10 +14,10 @@ const DECOMPOSED = 'café'.normalize('NFD');
 describe('precedence, names and filters', () => {
   it('S10 S14 the user’s folders are looked into and trusted, the later of the list wins', async () => {
     const box = await skillSandbox({
-      'home/.pith/skills/a/SKILL.md': skillText({ name: 'a' }),
-      'home/.claude/skills/a/SKILL.md': skillText({ name: 'a', body: 'Claude.\n' }),
-      '.cursor/skills/b/SKILL.md': skillText({ name: 'b' }),
-      '.agents/skills/b/SKILL.md': skillText({ name: 'b', body: 'Agents.\n' }),
+      ...skillsIn('home/.pith/skills', 'a'),
+      ...skillsIn('home/.claude/skills', 'a'),
+      ...skillsIn('.cursor/skills', 'b'),
+      ...skillsIn('.agents/skills', 'b'),
     });
     const { skills } = await box.registry({ home: path.join(box.project, 'home') }).refresh();
     expect(skills.get('a')).toMatchObject({ source: '~/.claude/skills', state: 'offered' });
@@ -26,11 +26,14 @@ describe('precedence, names and filters', () => {
 
   it('S12 a default source that is a link out of the project is refused; two that are one folder count once', async () => {
     const box = await skillSandbox({ '.agents/skills/a/SKILL.md': skillText({ name: 'a' }) });
-    const outside = await skillSandbox({ 'skills/x/SKILL.md': skillText({ name: 'x' }) });
-    await mkdir(path.join(box.project, '.claude'));
-    await mkdir(path.join(box.project, '.codex'));
-    await symlink('../.agents/skills', path.join(box.project, '.claude/skills'));
-    await symlink(path.join(outside.project, 'skills'), path.join(box.project, '.codex/skills'));
+    const outside = folderWith(skillsIn('skills', 'x'));
+    for (const [name, target] of [
+      ['.claude', '../.agents/skills'],
+      ['.codex', path.join(outside, 'skills')],
+    ] as const) {
+      await mkdir(path.join(box.project, name));
+      await symlink(target, path.join(box.project, name, 'skills'));
+    }
     const { all, diagnostics } = await box.registry().refresh();
     expect(all.map(({ id, source }) => [id, source])).toEqual([['a', '.agents/skills']]);
     expect(diagnostics).toMatchObject([
@@ -41,7 +44,7 @@ describe('precedence, names and filters', () => {
         message: expect.stringContaining("'.claude/skills' is the same folder as '.agents/skills'"),
       },
     ]);
-    const named = await box.registry({ config: { trusted_links: [path.join(outside.project, 'skills')] } }).refresh();
+    const named = await box.registry({ config: { trusted_links: [path.join(outside, 'skills')] } }).refresh();
     expect(named.skills.get('x')?.state).toBe('untrusted');
   });
 
@@ -133,10 +136,7 @@ describe('precedence, names and filters', () => {
   });
 
   it('S13 S15 lists of the settings and of agents take source/id', async () => {
-    const box = await skillSandbox({
-      'team/a/SKILL.md': skillText({ name: 'a', body: 'Team.\n' }),
-      'sandbox/skills/a/SKILL.md': skillText({ name: 'a' }),
-    });
+    const box = await skillSandbox({ ...skillsIn('team', 'a'), ...ownSkill('a') });
     const under = async (config: object) =>
       (await box.registry({ config: { sources: ['team'], ...config } }).refresh()).all.map(({ source, state }) => `${source} ${state}`);
     expect(await under({ disabled: ['sandbox/skills/a'] })).toEqual(['sandbox/skills disabled', 'team offered']);
@@ -153,9 +153,9 @@ describe('precedence, names and filters', () => {
 
   it('S3 B2 lists match ids only: nobody enters by the name that it gives itself', async () => {
     const box = await skillSandbox({
-      'sandbox/skills/code-review/SKILL.md': skillText({ name: 'code-review' }),
-      'sandbox/skills/evil/SKILL.md': skillText({ name: 'code-review', more: 'default_enabled: false\n' }),
-      'sandbox/skills/hidden/SKILL.md': skillText({ name: 'code-review', more: 'disable-model-invocation: true\n' }),
+      ...ownSkill('code-review'),
+      ...ownSkill('evil', { name: 'code-review', more: 'default_enabled: false\n' }),
+      ...ownSkill('hidden', { name: 'code-review', more: 'disable-model-invocation: true\n' }),
     });
     const offered = async (config: object) => {
       const { skills } = await box.registry({ config }).refresh();
@@ -171,18 +171,18 @@ describe('precedence, names and filters', () => {
     expect(scope({ allow: ['code-*'], pinned: ['code-review'], scope: 'declared' })).toEqual(['code-review']);
   });
 
-  it('S15 what is off by default is switched on by skills.enable, and the reason is the line to paste', async () => {
-    const box = await skillSandbox({
-      'sandbox/skills/quiet/SKILL.md': skillText({ name: 'quiet', more: 'default_enabled: false\n' }),
-      'sandbox/skills/other/SKILL.md': skillText({ name: 'other' }),
-    });
-    const states = async (config: object) => [...(await box.registry({ config }).refresh()).skills.values()].map(({ state }) => state);
-    const { skills } = await box.registry().refresh();
-    expect(skills.get('quiet')?.reason).toContain('write into pith.yaml  skills: { enable: [quiet] }');
-    expect(await states({ enable: ['quiet'] })).toEqual(['offered', 'offered']);
-    const { diagnostics } = await box.registry({ config: { enable: ['qiuet'] } }).refresh();
-    expect(diagnostics).toMatchObject([{ code: 'setting_unknown_skill', message: expect.stringContaining("did you mean 'quiet'?") }]);
-  });
+  it.each([
+    ['default_enabled: false', { enable: ['quiet'] }, 'write into pith.yaml  skills: { enable: [quiet] }'],
+    ['disable-model-invocation: true', { allowed: ['*', 'quiet'] }, 'disable-model-invocation: true'],
+  ])(
+    'S15 a skill that says %s is off until the settings have %j, and the reason is what to paste, or that it says so',
+    async (more, config, reason) => {
+      const box = await skillSandbox({ ...ownSkill('quiet', { more: `${more}\n` }), ...ownSkill('other') });
+      const under = async (given: object) => (await box.registry({ config: given }).refresh()).skills;
+      expect((await under({})).get('quiet')).toMatchObject({ state: 'disabled', reason: expect.stringContaining(reason) });
+      expect([...(await under(config)).values()].map(({ state }) => state)).toEqual(['offered', 'offered']);
+    },
+  );
 
   it('S3 S14 a name in a source that nobody trusts takes no name from a skill that is offered', async () => {
     const box = await skillSandbox({
@@ -192,52 +192,18 @@ describe('precedence, names and filters', () => {
     expect(findSkill(await box.registry().refresh(), 'Letter Writing')?.id).toBe('letters');
   });
 
-  it('S15 disable-model-invocation keeps a skill off until it is allowed', async () => {
-    const box = await skillSandbox({
-      'sandbox/skills/deploy/SKILL.md': skillText({ name: 'deploy', more: 'disable-model-invocation: true\n' }),
-    });
-    expect((await box.registry().refresh()).skills.get('deploy')).toMatchObject({
-      state: 'disabled',
-      reason: expect.stringContaining('disable-model-invocation: true'),
-    });
-    expect((await box.registry({ config: { allowed: ['*', 'deploy'] } }).refresh()).skills.get('deploy')?.state).toBe('offered');
-  });
-
   it('S15 S50 a bound skill of a source that nobody trusts counts as unknown, with the reason and the cure', async () => {
     const box = await skillSandbox({
-      '.claude/skills/letters/SKILL.md': skillText({ name: 'letters' }),
-      'sandbox/agents/main/manifest.yaml':
-        'id: main\nname: Main\nversion: 1.0.0\ndescription: Main.\nagent: { description: Main., uses_skills: [letters], uses_tools: [skill_registry] }\n',
+      ...skillsIn('.claude/skills', 'letters'),
+      'sandbox/agents/main/manifest.yaml': 'id: main\nagent: { uses_skills: [letters], uses_tools: [skill_registry] }\n',
     });
     const home = folderWith({});
     trustSandbox(openTrustFile(home), box.sandbox);
     const flags = { default_agent: 'main' };
-    const test = await testKernel({ sandbox: box.sandbox, home, accepts: false, model: scriptedModel([]), flags });
+    const test = await kernelOf({ sandbox: box.sandbox, home, accepts: false, model: scriptedModel([]), flags });
     const { reason, error } = await test.run('hello');
     expect(reason).toBe('error');
     expect(error?.message).toContain("skill 'letters' is untrusted: its source .claude/skills is not trusted");
     expect((await test.kernel.agents.list()).find(({ id }) => id === 'main')).toMatchObject({ state: 'failed' });
-    await test.stop();
-  });
-
-  it('S15 --no-skills leaves the bodies out: the agent works, degraded, and says so once', async () => {
-    const test = await testKernel({
-      model: scriptedModel([{ text: 'Hi.' }, { text: 'Hi.' }]),
-      flags: { default_agent: 'main', skills: { enabled: false } },
-      files: {
-        'skills/letters/SKILL.md': skillText({ name: 'letters', body: 'LETTERS\n' }),
-        'skills/tables/SKILL.md': skillText({ name: 'tables', body: 'TABLES\n' }),
-        'agents/main/manifest.yaml':
-          'id: main\nname: Main\nversion: 1.0.0\ndescription: Main.\nagent: { description: Main., uses_skills: [letters, tables], uses_tools: [skill_registry] }\n',
-      },
-    });
-    const { text, requests, events } = await test.run('hello');
-    expect(text).toBe('Hi.');
-    expect(JSON.stringify(requests)).not.toMatch(/LETTERS|TABLES|read_skill|Available Skills/);
-    expect(JSON.stringify(events).match(/is left out/g)?.length ?? 0).toBeLessThanOrEqual(2);
-    expect((await test.kernel.agents.list()).find(({ id }) => id === 'main')).toMatchObject({ state: 'degraded' });
-    const again = await test.run('hello again');
-    expect(JSON.stringify(again.events)).not.toContain('is left out');
-    await test.stop();
   });
 });

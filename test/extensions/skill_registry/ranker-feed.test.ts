@@ -1,7 +1,7 @@
 import { PithError, type Events, type Logger, type Remote, type TopicMap } from 'pith';
 import type { RankerDocument, RankerOptions, RankerProvider } from 'pith/skill_registry';
 import { fakeClock } from 'pith/testing';
-import { describe, expect, it } from 'vitest';
+import { describe, expect, it, onTestFinished } from 'vitest';
 import { RankerFeed } from '../../../sandbox/extensions/skill_registry/search/ranker-feed.ts';
 import { bySharedWords } from '../../../sandbox/extensions/skill_registry/search/skill-search.ts';
 import { skillSandbox, skillText } from './skill-sandbox.ts';
@@ -35,10 +35,8 @@ function ranker(
   } as unknown as Remote<RankerProvider>;
   let there = true;
   const listeners = new Map<string, (payload: { readonly extensionId: string }) => void>();
-  const events = { handle: (topic: string, listener: never) => (listeners.set(topic, listener), () => {}) } as unknown as Pick<
-    Events,
-    'handle'
-  >;
+  const handle = (topic: string, listener: never) => (listeners.set(topic, listener), () => {});
+  const events = { handle } as unknown as Pick<Events, 'handle'>;
   let known = 0;
   const feed = new RankerFeed({
     id: 'mine',
@@ -49,12 +47,21 @@ function ranker(
     clock,
     logger,
   });
+  onTestFinished(() => feed.close());
   const happens = (topic: keyof TopicMap) => listeners.get(topic)!({ extensionId: 'mine' });
   return { feed, asked, documents, clock, lines, happens, known: () => known, upserts: () => upserts, leave: () => (there = false) };
 }
 
 const SKILLS = ['alpha', 'beta', 'gamma'].map((id) => skillOf(id));
 const good = (id: string) => ({ id, score: 1, why: ['because'] });
+
+/** A ranker that knows these skills. */
+async function knowing(answer: (query: string) => unknown, skills = SKILLS) {
+  const made = ranker(answer);
+  made.feed.follow(snapshotOf(skills));
+  await made.feed.settled();
+  return made;
+}
 
 describe('R1 the ranker that the settings name', () => {
   it('S21 R3 is told of all skills in the background, then of what changed, and asked only when it knows them', async () => {
@@ -77,7 +84,6 @@ describe('R1 the ranker that the settings name', () => {
     expect(await feed.rank('x', { k: 5 }, 250)).toBe('indexing');
     await feed.settled();
     expect(upserts()).toBe(6);
-    await feed.close();
   });
 
   it.each([
@@ -88,30 +94,20 @@ describe('R1 the ranker that the settings name', () => {
     ['ids that nobody has, and twice the same', () => [good('nobody'), good('alpha'), good('alpha')], ['alpha']],
     ['an id that the agent may not see', () => [good('gamma'), good('beta')], ['beta']],
     ['nothing', () => [], []],
-    [
-      'an error',
-      () => {
-        throw new PithError('provider_failed', 'it broke');
-      },
-      null,
-    ],
+    ['an error', () => Promise.reject(new PithError('provider_failed', 'it broke')), null],
   ])('that answers %s harms nobody, and is named once', async (_name, answer, expected) => {
-    const { feed, lines } = ranker(answer);
-    feed.follow(snapshotOf(SKILLS));
-    await feed.settled();
+    const { feed, lines } = await knowing(answer);
     for (let time = 0; time < 3; time++) {
       const found = await feed.rank('x', { k: 5, among: (id) => id !== 'gamma' }, 250);
       expect(typeof found === 'string' ? found : found.map(({ id }) => id)).toEqual(expected ?? 'failed');
     }
     expect(lines.filter((line) => line.includes("the ranker 'mine'"))).toHaveLength(expected === null ? 1 : 0);
-    await feed.close();
   });
 
   it('that hangs is waited for once, as long as the asker has patience', async () => {
     let release = (): void => {};
-    const { feed, asked: calls, clock, lines } = ranker(() => new Promise((resolve) => (release = () => resolve([good('alpha')]))));
-    feed.follow(snapshotOf(SKILLS));
-    await feed.settled();
+    const answer = () => new Promise((resolve) => (release = () => resolve([good('alpha')])));
+    const { feed, asked: calls, clock, lines } = await knowing(answer);
     const asked = feed.rank('x', { k: 5 }, 250);
     await clock.advance(250);
     expect(await asked).toBe('failed');
@@ -124,41 +120,32 @@ describe('R1 the ranker that the settings name', () => {
     await clock.advance(0);
     release();
     expect(await again).toEqual([good('alpha')]);
-    await feed.close();
   });
 
   it('is asked for a few more where few are hidden, and is told who may be seen only where many are', async () => {
-    const { feed, asked } = ranker(() => [good('s-0'), good('s-299')]);
-    feed.follow(snapshotOf(Array.from({ length: 300 }, (_, at) => skillOf(`s-${at}`))));
-    await feed.settled();
+    const many = Array.from({ length: 300 }, (_, at) => skillOf(`s-${at}`));
+    const { feed, asked } = await knowing(() => [good('s-0'), good('s-299')], many);
     const scope = (hidden: number) => (id: string) => Number(id.slice(2)) >= hidden;
     expect(await feed.rank('a', { k: 5, among: scope(2) }, 250)).toEqual([good('s-299')]);
     expect(asked.at(-1)!.options).toEqual({ k: 7 });
     expect(await feed.rank('d', { k: 5, among: scope(298) }, 250)).toEqual([good('s-299')]);
     expect(asked.at(-1)!.options).toEqual({ k: 5, among: ['s-298', 's-299'] });
-    await feed.close();
   });
 
   it('that is gone leaves the search to shared words', async () => {
-    const { feed, leave } = ranker(() => [good('alpha')]);
-    feed.follow(snapshotOf(SKILLS));
-    await feed.settled();
+    const { feed, leave } = await knowing(() => [good('alpha')]);
     leave();
     expect(await feed.rank('x', { k: 5 }, 250)).toBe('absent');
-    await feed.close();
   });
 
   it.each([
     [249, [good('alpha')]],
     [251, 'failed'],
   ])('is waited for by a turn, and answers after %i ms', async (ms, expected) => {
-    const { feed, clock } = ranker(() => clock.sleep(ms).then(() => [good('alpha')]));
-    feed.follow(snapshotOf(SKILLS));
-    await feed.settled();
+    const { feed, clock } = await knowing(() => clock.sleep(ms).then(() => [good('alpha')]));
     const asked = feed.rank('x', { k: 5 }, 250);
     for (let at = 0; at < ms; at++) await clock.advance(1);
     expect(await asked).toEqual(expected);
-    await feed.close();
   });
 
   it('R3 S21 is told what is known of a skill whose body cannot be read, which is read again, with one line in the log', async () => {
@@ -181,7 +168,6 @@ describe('R1 the ranker that the settings name', () => {
     expect(known()).toBe(3);
     feed.follow(snapshot);
     expect(feed.isBehind).toBe(false);
-    await feed.close();
   });
 
   it('R3 is not sent what it recalls, of which no body is read, and is asked at once where that is most', async () => {
@@ -200,7 +186,6 @@ describe('R1 the ranker that the settings name', () => {
     goOn();
     await feed.settled();
     expect([...documents.keys()]).toEqual(['gamma']);
-    await feed.close();
   });
 
   it('S21 R3 goes on being asked while it is told of a change, and may be closed in the middle', async () => {

@@ -102,9 +102,7 @@ describe.each<ProveBy>(['descriptor', 'path'])('paths of resources, proven by it
     const { readdir } = await import('node:fs/promises');
     const before = (await readdir('/proc/self/fd')).length;
     for (let round = 0; round < 10; round++)
-      for (const payload of words(`
-        references/guide.md out.txt folder/secret.txt hard.txt fifo references/deep missing/missing
-      `))
+      for (const payload of words('references/guide.md out.txt folder/secret.txt hard.txt fifo references/deep missing/missing'))
         await readResource(skill, payload, { proveBy });
     expect((await readdir('/proc/self/fd')).length).toBeLessThanOrEqual(before + 1);
   });

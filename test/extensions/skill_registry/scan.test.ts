@@ -1,11 +1,11 @@
-import { link, mkdir, rename, symlink, utimes } from 'node:fs/promises';
+import { copyFile, link, mkdir, rename, symlink, utimes } from 'node:fs/promises';
 import { execFileSync } from 'node:child_process';
 import path from 'node:path';
 import type * as fs from 'node:fs';
 import { describe, expect, it, onTestFinished, vi } from 'vitest';
 import { scanSource } from '@pith/skill-files';
 import { buildSnapshot } from '../../../sandbox/extensions/skill_registry/scan/snapshot.ts';
-import { skillSandbox, skillText } from './skill-sandbox.ts';
+import { ownSkill, skillSandbox, skillsIn, skillText } from './skill-sandbox.ts';
 import { folderWith } from '../../places.ts';
 import { words } from '../../words.ts';
 import { HOPELESS, writeStrangers } from '../../fixtures/strangers.ts';
@@ -16,6 +16,10 @@ vi.mock('node:fs', async (original) => {
   const real = await original<typeof fs>();
   return { ...real, openSync: (...given: Parameters<typeof fs.openSync>) => (opened.count++, real.openSync(...given)) };
 });
+
+/** Everything in a folder, as the registry looks at it. */
+const scanOf = (source: Parameters<typeof scanSource>[0]) =>
+  scanSource(source, null, { trustedLinks: [], now: () => 0, goodBody: () => null });
 
 const ids = (snapshot: { skills: ReadonlyMap<string, { state: string }> }) =>
   [...snapshot.skills].filter(([, skill]) => skill.state === 'offered').map(([id]) => id);
@@ -41,15 +45,13 @@ describe('the scan', () => {
 
   it('S11 finds grouped skills to depth 5, skips hidden folders and node_modules, and ends at a SKILL.md', async () => {
     const box = await skillSandbox();
-    const folders = words(`
-      a g/b g/h/c g/h/i/d g/h/i/j/e g/h/i/j/k/too-deep .hidden/x node_modules/y .git/z a/nested
-    `);
+    const folders = words('a g/b g/h/c g/h/i/d g/h/i/j/e g/h/i/j/k/too-deep .hidden/x node_modules/y .git/z a/nested');
     for (const folder of folders) await box.write(`sandbox/skills/${folder}/SKILL.md`, skillText({ name: path.basename(folder) }));
     expect(ids(await box.registry().refresh())).toEqual(['a', 'b', 'c', 'd', 'e']);
   });
 
   it('S11 a SKILL.md in the source itself hides nothing', async () => {
-    const box = await skillSandbox({ 'sandbox/skills/SKILL.md': skillText(), 'sandbox/skills/good/SKILL.md': skillText({ name: 'good' }) });
+    const box = await skillSandbox({ 'sandbox/skills/SKILL.md': skillText(), ...ownSkill('good') });
     const snapshot = await box.registry().refresh();
     expect(ids(snapshot)).toEqual(['good']);
     expect(snapshot.diagnostics).toMatchObject([{ code: 'skill_at_root' }]);
@@ -59,22 +61,15 @@ describe('the scan', () => {
     const directory = folderWith();
     execFileSync('bash', ['-c', 'mkdir -p {a..u}/d{1..1000}'], { cwd: directory });
     onTestFinished(() => void execFileSync('rm', ['-rf', directory]));
-    const source = { label: 'sandbox/skills', directory, trusted: true, configured: false };
-    const scan = await scanSource(source, null, { trustedLinks: [], now: () => 0, goodBody: () => null });
+    const scan = await scanOf({ label: 'sandbox/skills', directory, configured: false });
     expect(scan.diagnostics).toMatchObject([{ severity: 'warning', code: 'source_too_large' }]);
     expect(scan.directories.size).toBe(20_000);
   });
 
   it('S12 follows a link inside its source once, ends loops and finds nothing twice', async () => {
-    const box = await skillSandbox({
-      'sandbox/skills/real/SKILL.md': skillText({ name: 'real' }),
-      'sandbox/skills/.store/kept/SKILL.md': skillText({ name: 'kept' }),
-    });
-    await symlink('real', `${box.sandbox}/skills/again`);
-    await symlink('.store/kept', `${box.sandbox}/skills/kept`);
-    await symlink('.store/kept', `${box.sandbox}/skills/kept-too`);
-    await symlink('.', `${box.sandbox}/skills/loop`);
-    await symlink('round', `${box.sandbox}/skills/round`);
+    const box = await skillSandbox({ ...ownSkill('real'), ...skillsIn('sandbox/skills/.store', 'kept') });
+    const links = { again: 'real', kept: '.store/kept', 'kept-too': '.store/kept', loop: '.', round: 'round' };
+    for (const [name, target] of Object.entries(links)) await symlink(target, `${box.sandbox}/skills/${name}`);
     const snapshot = await box.registry().refresh();
     expect(ids(snapshot)).toEqual(['kept', 'real']);
     expect(snapshot.skills.get('kept')).toMatchObject({
@@ -85,7 +80,7 @@ describe('the scan', () => {
   });
 
   it('S12 lists a link that leads out as refused, and follows it when its target is trusted', async () => {
-    const box = await skillSandbox({ 'outside/skill/SKILL.md': skillText({ name: 'skill' }), 'sandbox/skills/filed/readme.txt': 'x' });
+    const box = await skillSandbox({ ...skillsIn('outside', 'skill'), 'sandbox/skills/filed/readme.txt': 'x' });
     await symlink('../../outside/skill', `${box.sandbox}/skills/skill`);
     await symlink('../../../outside/skill/SKILL.md', `${box.sandbox}/skills/filed/SKILL.md`);
     const refused = await box.registry().refresh();
@@ -127,10 +122,7 @@ describe('the scan', () => {
   });
 
   it('S12 a SKILL.md with several hard links is invalid, in the scan and when its body is read', async () => {
-    const box = await skillSandbox({
-      'sandbox/skills/own/SKILL.md': skillText({ name: 'own' }),
-      'outside.md': skillText({ name: 'taken' }),
-    });
+    const box = await skillSandbox({ ...ownSkill('own'), 'outside.md': skillText({ name: 'taken' }) });
     await mkdir(`${box.sandbox}/skills/taken`);
     await link(`${box.project}/outside.md`, `${box.sandbox}/skills/taken/SKILL.md`);
     const registry = box.registry();
@@ -155,34 +147,23 @@ describe('the scan', () => {
     );
   });
 
-  it('S22 notices a same-size same-mtime rewrite', async () => {
-    const box = await skillSandbox({ 'sandbox/skills/demo/SKILL.md': skillText({ description: 'Aaaa.' }) });
-    const file = `${box.sandbox}/skills/demo/SKILL.md`;
-    await utimes(file, 1_700_000_000, 1_700_000_000);
+  it.each([
+    ['written over', (from: string, to: string) => copyFile(from, to)],
+    ['renamed over it', (from: string, to: string) => rename(from, to)],
+  ])('S22 notices a file of the same size and time that was %s', async (_, replace) => {
+    const box = await skillSandbox({ ...ownSkill('demo', { description: 'Aaaa.' }), 'new.md': skillText({ description: 'Bbbb.' }) });
+    const [demo, next] = [`${box.sandbox}/skills/demo/SKILL.md`, `${box.project}/new.md`];
+    const age = (file: string) => utimes(file, 1_700_000_000, 1_700_000_000);
+    for (const file of [demo, next]) await age(file);
     const registry = box.registry();
     expect((await registry.refresh()).skills.get('demo')?.description).toBe('Aaaa.');
-    await box.write('sandbox/skills/demo/SKILL.md', skillText({ description: 'Bbbb.' }));
-    await utimes(file, 1_700_000_000, 1_700_000_000);
-    expect((await registry.refresh()).skills.get('demo')?.description).toBe('Bbbb.');
-  });
-
-  it('S22 notices a file that was renamed over another of the same size and time', async () => {
-    const box = await skillSandbox({
-      'sandbox/skills/demo/SKILL.md': skillText({ description: 'Aaaa.' }),
-      'new.md': skillText({ description: 'Bbbb.' }),
-    });
-    for (const file of ['sandbox/skills/demo/SKILL.md', 'new.md']) await utimes(`${box.project}/${file}`, 1_700_000_000, 1_700_000_000);
-    const registry = box.registry();
-    await registry.refresh();
-    await rename(`${box.project}/new.md`, `${box.sandbox}/skills/demo/SKILL.md`);
+    await replace(next, demo);
+    await age(demo);
     expect((await registry.refresh()).skills.get('demo')?.description).toBe('Bbbb.');
   });
 
   it('S22 reads only what changed and keeps the snapshot when nothing did', async () => {
-    const box = await skillSandbox({
-      'sandbox/skills/a/SKILL.md': skillText({ name: 'a' }),
-      'sandbox/skills/b/SKILL.md': skillText({ name: 'b' }),
-    });
+    const box = await skillSandbox(skillsIn('sandbox/skills', 'a', 'b'));
     const registry = box.registry({ clock: { now: () => 0, sleep: async () => undefined, after: () => () => undefined } });
     const first = await registry.refresh();
     expect(await registry.refresh()).toBe(first);
@@ -213,7 +194,7 @@ describe('the scan', () => {
     expect(most).toBeLessThanOrEqual(250);
 
     const source = registry.sources.at(-1)!;
-    const scan = await scanSource(source, null, { trustedLinks: [], now: () => 0, goodBody: () => null });
+    const scan = await scanOf(source);
     const [found] = scan.skills.values();
     const many = Array.from({ length: 3500 }, (_, at) => [`${at}`, { ...found!, id: `n${at}` }] as const);
     const pieces = buildSnapshot([{ source, scan: { ...scan, skills: new Map(many) } }], {}, registry.current());
@@ -232,12 +213,8 @@ describe('2,000 skills of strangers', () => {
     const found = [...written].filter(([, shape]) => shape !== 'nested'); // a SKILL.md ends the descent
     expect([...skills.keys()].sort()).toEqual(found.map(([id]) => id).sort());
     const invalid = all.filter(({ state }) => state === 'invalid');
-    expect(invalid.map(({ id }) => id)).toEqual(
-      found
-        .filter(([, shape]) => HOPELESS.has(shape))
-        .map(([id]) => id)
-        .sort(),
-    );
+    const hopeless = found.filter(([, shape]) => HOPELESS.has(shape));
+    expect(invalid.map(({ id }) => id)).toEqual(hopeless.map(([id]) => id).sort());
     expect(invalid.length).toBeGreaterThan(5);
     for (const { reason, diagnostics: its, file } of invalid) {
       expect(reason).toMatch(/line \d+/);

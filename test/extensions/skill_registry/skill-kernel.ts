@@ -18,10 +18,22 @@ export const skill = (id: string, values: Parameters<typeof skillText>[0] = {}) 
   [`skills/${id}/SKILL.md`]: skillText({ name: id, description: `Knows all about ${id}.`, body: `BODY-OF-${id}\n`, ...values }),
 });
 
+/** So many skills, of which only ids and descriptions differ. */
+export function crowd(count: number, idOf: (at: number) => string, described?: (at: number) => string): Record<string, string> {
+  const ids = Array.from({ length: count }, (_, at) => idOf(at));
+  return Object.assign({}, ...ids.map((id, at) => skill(id, described && { description: described(at) }))) as Record<string, string>;
+}
+
+/** Settings with the skills of the sandbox only: further keys below `skills`, and other lines. */
+export const settings = (skills = '', more = '') => ({
+  'pith.yaml': `default_agent: reader\nskills: { sources: { replace: [sandbox/skills] }, poll_seconds: 0${skills && `, ${skills}`} }\n${more}`,
+});
+
+/** Settings with which an extension is switched off. */
+export const without = (extension: string) => settings('', `extensions: { ${extension}: { enabled: false } }\n`);
+
 /** Settings with which people's texts teach. */
-export const LEARNS = {
-  'pith.yaml': 'default_agent: reader\nskills: { sources: { replace: [sandbox/skills] }, poll_seconds: 0, learn_examples: true }\n',
-};
+export const LEARNS = settings('learn_examples: true');
 
 /** An agent by its manifest's lines under `agent:`. */
 export const agent = (id: string, ...lines: readonly string[]) => ({
@@ -77,12 +89,11 @@ export async function skillKernel(
 ): Promise<SkillKernel> {
   const model = scriptedModel([], { contextWindow });
   const reader = 'id: reader\nagent: { uses_tools: [skill_registry], instructions: READER }\n';
-  const settings = `default_agent: reader\nskills: { sources: { replace: [sandbox/skills] }, poll_seconds: 0 }\n${TOOLSETS_RUN}`;
   const pith = await testKernel({
     only: SKILLS,
     ...options,
     model,
-    files: { 'agents/reader/manifest.yaml': reader, 'pith.yaml': settings, ...files },
+    files: { 'agents/reader/manifest.yaml': reader, ...settings('', TOOLSETS_RUN), ...files },
   });
   onTestFinished(() => pith.stop());
   const used: SkillUsed[] = [];

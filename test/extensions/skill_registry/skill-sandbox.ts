@@ -98,6 +98,16 @@ export function skillText({ name = 'demo', description = 'Does a thing. Use it f
   return `---\nname: ${name}\ndescription: ${description}\n${more}---\n${body}`;
 }
 
+/** Skills of these ids in a folder, each with its SKILL.md. */
+export function skillsIn(folder: string, ...ids: readonly string[]): Record<string, string> {
+  return Object.fromEntries(ids.map((id) => [`${folder}/${id}/SKILL.md`, skillText({ name: id })]));
+}
+
+/** A skill of the sandbox. */
+export function ownSkill(id: string, values: Parameters<typeof skillText>[0] = {}): Record<string, string> {
+  return { [`sandbox/skills/${id}/SKILL.md`]: skillText({ name: id, ...values }) };
+}
+
 export function logTo(lines: string[]): Logger {
   const at = (level: string) => (message: string) => void lines.push(`${level} ${message}`);
   return { debug: at('debug'), info: at('info'), warn: at('warn'), error: at('error') };

@@ -19,8 +19,9 @@ it('S10 a skill that breaks or grows too long is said while the conversation goe
   await write(good.replace('.\n---', '.\n'));
   await expect.poll(() => found.map(({ message }) => message)).toEqual([expect.stringContaining("skill 'letters'")]);
   expect(found[0]).toMatchObject({ severity: 'error', file, message: expect.stringContaining('an earlier version stays in use') });
-  const { requests } = await chat('hello');
+  const { requests, results } = await chat('hello', [call('read_skill', { skill_id: 'letters' })]);
   expect(requests[0]?.system).toContain('`letters`');
+  expect(results[0]?.output).toMatch(/note: the file is broken now; this is the last good version[^]*BODY-OF-letters/);
   await write(good);
   await write(good.replace('Body', 'word '.repeat(9000)));
   await expect.poll(() => found.length).toBe(2);
@@ -40,21 +41,4 @@ it('S41 a skill that is long beyond a part, and in the instructions of an agent,
       message: expect.stringMatching(/^agent 'bound': its instructions contain the whole of skill 'long', about \d+ tokens/),
     }),
   );
-});
-
-it('S3 a folder with a SKILL.md without frontmatter is a skill, with a warning: read from the text below, however long', async () => {
-  const world = await skillKernel({
-    'skills/letters/SKILL.md': `# Count letters\n\nCounts the letters of a word.\n\n${'More. '.repeat(2000)}\n`,
-    'skills/undescribed/SKILL.md': `---\ntags: [a]\n---\n# Sums\n\nAdds up numbers.\n`,
-    'skills/empty/SKILL.md': '# Only a heading\n',
-  });
-  const { requests } = await world.chat('hello', [call('read_skill', { skill_id: 'letters' })]);
-  const system = JSON.stringify(requests[0]);
-  expect(system).toContain('Counts the letters of a word.');
-  expect(system).toContain('Adds up numbers.');
-  expect(JSON.stringify(requests.at(-1)?.messages.at(-1))).toContain('# Count letters');
-  const listed = await world.print('skills list --all');
-  expect(listed).toMatch(/letters +offered/);
-  expect(listed).toMatch(/empty +invalid/);
-  expect(listed).toContain('has no frontmatter');
 });

@@ -4,14 +4,10 @@ import { systemClock } from '@pith/promises';
 import { describe, expect, it } from 'vitest';
 import type { RegistryOptions } from '../../../sandbox/extensions/skill_registry/registry.ts';
 import { TrustFile } from '../../../sandbox/extensions/skill_registry/trust/trust-file.ts';
-import { skillSandbox, skillText } from './skill-sandbox.ts';
+import { skillSandbox, skillsIn, skillText } from './skill-sandbox.ts';
 
 const SOURCE = '.claude/skills';
-const FILES = {
-  [`${SOURCE}/letters/SKILL.md`]: skillText({ name: 'letters' }),
-  [`${SOURCE}/tables/SKILL.md`]: skillText({ name: 'tables' }),
-  [`${SOURCE}/tables/scripts/sum.py`]: 'print(1)\n',
-};
+const FILES = { ...skillsIn(SOURCE, 'letters', 'tables'), [`${SOURCE}/tables/scripts/sum.py`]: 'print(1)\n' };
 
 /** A registry over a project that was trusted with this source, whose scan finds nothing. */
 async function trusting(options: Partial<RegistryOptions> = {}) {

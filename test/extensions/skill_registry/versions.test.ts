@@ -10,28 +10,35 @@ const FILE = 'sandbox/skills/review/SKILL.md';
 const digestIn = (reference: string) => reference.slice(reference.lastIndexOf('@') + 1);
 const folderOf = (id: string) => createHash('sha256').update(id).digest('hex');
 const text = (version: string, body: string) => skillText({ name: 'review', more: `version: ${version}\n`, body });
+const keptIn = ({ sandbox }: { readonly sandbox: string }) =>
+  path.join(sandbox, 'data/extensions/skill_registry/versions', folderOf('review'));
 
 async function registryWith(files: Readonly<Record<string, string>>) {
   const box = await skillSandbox(files);
   const registry = box.registry();
   await registry.refresh();
-  return { ...box, registry, kept: path.join(box.sandbox, 'data/extensions/skill_registry/versions', folderOf('review')) };
+  const find = (named: string) => registry.versions.find(registry.current(), named);
+  const rewrite = async (content: string) => {
+    await box.write(FILE, content);
+    await registry.refresh();
+  };
+  return { ...box, registry, find, rewrite, kept: keptIn(box) };
 }
 
 describe('P7 P8 kept versions of skills', () => {
   it('P8 are the whole folder under its digest, and stay as they were; keeping the same again keeps one', async () => {
-    const { registry, write, kept } = await registryWith({ [FILE]: text('1.0.0', 'One.\n'), 'sandbox/skills/review/data.txt': 'a' });
+    const files = { [FILE]: text('1.0.0', 'One.\n'), 'sandbox/skills/review/data.txt': 'a' };
+    const { registry, find, rewrite, kept } = await registryWith(files);
     const reference = await registry.keepVersion('review');
     expect(reference).toMatch(/^review@sha256:[0-9a-f]{64}$/);
     const digest = digestIn(reference);
     expect(await registry.keepVersion('review')).toBe(reference);
-    await write(FILE, text('1.1.0', 'Two.\n'));
-    await registry.refresh();
+    await rewrite(text('1.1.0', 'Two.\n'));
     const second = digestIn(await registry.keepVersion('review'));
     expect(second).not.toBe(digest);
     expect(readdirSync(kept).sort()).toEqual([digest, second].flatMap((each) => [each.slice(7), `${each.slice(7)}.json`]).sort());
     for (const named of ['review@1.0.0', `review@${digest}`, `review@${digest.slice(7, 19)}`, 'sandbox/skills/review@1.0.0']) {
-      const found = await registry.versions.find(registry.current(), named);
+      const found = await find(named);
       expect(found).toMatchObject({ id: 'review', source: `version:${digest}`, version: '1.0.0', state: 'offered' });
       expect((await registry.readBody(found)).body).toBe('One.\n');
     }
@@ -39,12 +46,11 @@ describe('P7 P8 kept versions of skills', () => {
   });
 
   it('P8 the version that a skill has now is kept by naming it; another that nobody kept is refused with those that are', async () => {
-    const { registry, write } = await registryWith({ [FILE]: text('1.0.0', 'One.\n') });
-    const first = await registry.versions.find(registry.current(), 'review@1.0.0');
-    await write(FILE, text('1.0.0', 'Other text, same version.\n'));
-    await registry.refresh();
-    expect(await registry.versions.find(registry.current(), 'review@1.0.0')).toEqual(first);
-    await expect(registry.versions.find(registry.current(), 'review@2.0.0')).rejects.toMatchObject({
+    const { registry, find, rewrite } = await registryWith({ [FILE]: text('1.0.0', 'One.\n') });
+    const first = await find('review@1.0.0');
+    await rewrite(text('1.0.0', 'Other text, same version.\n'));
+    expect(await find('review@1.0.0')).toEqual(first);
+    await expect(find('review@2.0.0')).rejects.toMatchObject({
       code: 'skill_not_offered',
       message: "no version '2.0.0' of skill 'review' is kept; kept are 1.0.0",
     });
@@ -52,26 +58,21 @@ describe('P7 P8 kept versions of skills', () => {
   });
 
   it('P8 a digest is what is meant, whatever another version calls itself', async () => {
-    const { registry, write } = await registryWith({ [FILE]: text('1.0.0', 'One.\n') });
+    const { registry, find, rewrite } = await registryWith({ [FILE]: text('1.0.0', 'One.\n') });
     const reference = await registry.keepVersion('review');
     const digest = digestIn(reference);
     for (const version of [digest, digest.slice(7, 19), digest.slice(7)]) {
-      await write(FILE, text(`"${version}"`, `Evil ${version}.\n`));
-      await registry.refresh();
+      await rewrite(text(`"${version}"`, `Evil ${version}.\n`));
       await registry.keepVersion('review');
     }
-    for (const named of [reference, `review@${digest.slice(7, 19)}`, `review@${digest.slice(7)}`]) {
-      const found = await registry.versions.find(registry.current(), named);
-      expect((await registry.readBody(found)).body).toBe('One.\n');
-    }
+    for (const named of [reference, `review@${digest.slice(7, 19)}`, `review@${digest.slice(7)}`])
+      expect((await registry.readBody(await find(named))).body).toBe('One.\n');
   });
 
   it('P8 a skill without a version is kept by the digest that it has now', async () => {
-    const { registry } = await registryWith({ [FILE]: skillText({ name: 'review', body: 'Plain.\n' }) });
-    const folder = registry.current().skills.get('review')!.realDirectory;
-    const digest = await treeDigest(folder);
-    const found = await registry.versions.find(registry.current(), `review@${digest.slice(0, 19)}`);
-    expect(found).toMatchObject({ source: `version:${digest}` });
+    const { registry, find } = await registryWith({ [FILE]: skillText({ name: 'review', body: 'Plain.\n' }) });
+    const digest = await treeDigest(registry.current().skills.get('review')!.realDirectory);
+    expect(await find(`review@${digest.slice(0, 19)}`)).toMatchObject({ source: `version:${digest}` });
   });
 
   it('P8 a skill that is switched off, by whatever name, is off in every version', async () => {
@@ -86,16 +87,14 @@ describe('P7 P8 kept versions of skills', () => {
   });
 
   it('P8 a kept version whose files were changed is refused, also where one was added, and comes back when it is kept again', async () => {
-    const { registry, kept } = await registryWith({ [FILE]: text('1.0.0', 'One.\n') });
+    const { registry, find, kept } = await registryWith({ [FILE]: text('1.0.0', 'One.\n') });
     const digest = digestIn(await registry.keepVersion('review'));
     const folder = path.join(kept, digest.slice(7), 'review');
-    const found = await registry.versions.find(registry.current(), 'review@1.0.0');
+    const found = await find('review@1.0.0');
     expect(await registry.isStillTrusted(found)).toBe(true);
     writeFileSync(path.join(folder, 'more.txt'), 'more');
-    await expect(registry.versions.find(registry.current(), 'review@1.0.0')).rejects.toMatchObject({
-      code: 'skill_not_offered',
-      message: expect.stringContaining('is damaged'),
-    });
+    const damaged = { code: 'skill_not_offered', message: expect.stringContaining('is damaged') };
+    await expect(find('review@1.0.0')).rejects.toMatchObject(damaged);
     expect(await registry.isStillTrusted(found)).toBe(false);
     await registry.keepVersion('review');
     expect(await registry.isStillTrusted(found)).toBe(true);
@@ -185,35 +184,33 @@ export const list = [defineTool({ name: 'lint', description: 'd', input: z.objec
   });
 });
 
-it('P8 taking back the trust of a source removes what was kept of it', async () => {
+/** A kept version of a skill of a source that a person has trusted. */
+async function keptOfTrusted() {
   const box = await skillSandbox({ '.claude/skills/review/SKILL.md': text('1.0.0', 'One.\n') });
+  const show = async () => (await box.run('skills show', { arguments: { id: 'review@1.0.0' } })).text;
   await box.run('skills trust', { arguments: { source: '.claude/skills' } });
-  const { text: shown } = await box.run('skills show', { arguments: { id: 'review@1.0.0' } });
-  expect(shown).toContain('One.');
-  const kept = path.join(box.sandbox, 'data/extensions/skill_registry/versions', folderOf('review'));
+  expect(await show()).toContain('One.');
+  const untrust = () => box.run('skills untrust', { arguments: { source: '.claude/skills' } });
+  return { ...box, show, untrust, kept: keptIn(box) };
+}
+
+it('P8 taking back the trust of a source removes what was kept of it', async () => {
+  const { kept, untrust } = await keptOfTrusted();
   expect(readdirSync(kept)).toHaveLength(2);
-  await box.run('skills untrust', { arguments: { source: '.claude/skills' } });
+  await untrust();
   expect(existsSync(kept) ? readdirSync(kept) : []).toEqual([]);
 });
 
 it('P8 the same bytes of two sources stay for the one when the trust of the other is taken back', async () => {
-  const files = text('1.0.0', 'One.\n');
-  const box = await skillSandbox({ '.claude/skills/review/SKILL.md': files });
-  const show = async () => (await box.run('skills show', { arguments: { id: 'review@1.0.0' } })).text;
-  await box.run('skills trust', { arguments: { source: '.claude/skills' } });
-  await show();
-  const kept = path.join(box.sandbox, 'data/extensions/skill_registry/versions', folderOf('review'));
-  const file = path.join(
-    kept,
-    readdirSync(kept).find((name) => name.endsWith('.json'))!,
-  );
+  const { kept, show, untrust, write } = await keptOfTrusted();
+  const file = path.join(kept, readdirSync(kept).find((name) => name.endsWith('.json')) ?? '');
   const { sources, ...description } = JSON.parse(readFileSync(file, 'utf8')) as { sources: readonly string[] };
   expect(sources).toEqual(['.claude/skills']);
   writeFileSync(file, JSON.stringify({ ...description, source: sources[0] })); // as it was before a version had several
-  await box.write(FILE, files);
+  await write(FILE, text('1.0.0', 'One.\n'));
   expect(await show()).toContain('One.');
-  await box.run('skills untrust', { arguments: { source: '.claude/skills' } });
-  await box.write(FILE, text('2.0.0', 'Two.\n'));
+  await untrust();
+  await write(FILE, text('2.0.0', 'Two.\n'));
   expect(await show()).toContain('One.');
   expect(JSON.parse(readFileSync(file, 'utf8'))).toMatchObject({ sources: ['sandbox/skills'] });
 });

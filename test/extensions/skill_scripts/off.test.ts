@@ -3,15 +3,14 @@ import { expect, it } from 'vitest';
 import { openKernel } from '../../../core/cli/index.ts';
 import { cli } from '../../core/cli/fakes.ts';
 import { TOOLSETS_RUN } from '../../fixtures/toolset-settings.ts';
-import { agent, call, skill, skillKernel, toolsOf } from '../skill_registry/skill-kernel.ts';
+import { agent, call, skill, skillKernel, toolsOf, without } from '../skill_registry/skill-kernel.ts';
 
 it('without skill_scripts the chat goes on with catalog and bodies, nothing of a skill runs, and the agent says so once', async () => {
   const world = await skillKernel({
     ...skill('letters', { more: 'scripts: [scripts/count.sh]\ntoolsets: ["toolsets/index:list"]\n' }),
     'skills/letters/scripts/count.sh': 'echo counted\n',
     'skills/letters/toolsets/index.ts': 'export const list = [];\n',
-    'pith.yaml':
-      'default_agent: reader\nskills: { sources: { replace: [sandbox/skills] }, poll_seconds: 0 }\nextensions: { skill_scripts: { enabled: false } }\n',
+    ...without('skill_scripts'),
     ...agent('runner', 'uses_tools: [skill_registry, skill_scripts/run_skill_script]'),
   });
   const { text, requests, events } = await world.turn('runner', 'go', call('read_skill', { skill_id: 'letters' }));

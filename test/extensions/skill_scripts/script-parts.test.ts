@@ -5,7 +5,7 @@ import { beforeEach, describe, expect, it } from 'vitest';
 import { stateFolder } from '@pith/safe-files';
 import { configSchema } from '../../../sandbox/extensions/skill_scripts/config.ts';
 import { interpreterOf, runScript, type ScriptPorts } from '../../../sandbox/extensions/skill_scripts/scripts/run-script.ts';
-import { copySkill, type Digests } from '@pith/skill-files';
+import { type Digests } from '@pith/skill-files';
 import { findScript, subjectOf } from '../../../sandbox/extensions/skill_scripts/scripts/script-file.ts';
 import type { Skill } from '../../../sandbox/extensions/skill_registry/skill.ts';
 import { skillSandbox, skillText } from '../skill_registry/skill-sandbox.ts';
@@ -236,10 +236,4 @@ it('S72 a yes is for all that decides what runs: every file, what it is given, w
   ];
   expect(new Set(subjects).size).toBe(subjects.length);
   expect(of({}, { ...none, env: ['OTHER'] }, [declared])).toBe(of()); // not given to it
-});
-
-it('S72 what is too large to be copied is refused', async () => {
-  const sandbox = await skillSandbox({ 'sandbox/skills/kit/SKILL.md': skillText({ name: 'kit' }) });
-  mkdirSync(path.join(sandbox.sandbox, 'skills/kit/scripts', ...Array.from({ length: 32 }, () => 'deep')), { recursive: true });
-  await expect(copySkill(path.join(sandbox.sandbox, 'skills/kit'), null)).rejects.toThrow('folders more than 32 deep');
 });

@@ -7,6 +7,7 @@ import { recordEvents } from 'pith/testing';
 import { describe, expect, it } from 'vitest';
 import { skillUsed } from '../../../sandbox/extensions/skill_registry/contract.ts';
 import { runs } from '../../core/process/hosts.ts';
+import { words } from '../../words.ts';
 import { scriptKernel } from './script-kernel.ts';
 
 const { available } = await probeSandboxing();
@@ -154,26 +155,12 @@ console.log(JSON.stringify({
     await symlink(path.dirname(outside), path.join(kit.skill, 'scripts/folder'));
     await link(path.join(kit.skill, 'scripts/c.sh'), path.join(kit.skill, 'scripts/hard.sh'));
     await mkdir(path.join(kit.skill, 'scripts/dir.sh'));
-    const refused = [
-      'link.sh',
-      'inner.sh',
-      'folder/outside.sh',
-      'hard.sh',
-      'c.sh',
-      'dir.sh',
-      '../other/b.sh',
-      'other/b.sh',
-      'scripts/../other/b.sh',
-      outside,
-      '../SKILL.md',
-      'SKILL.md',
-      '',
-      'scripts',
-      'scripts/%2e%2e/other/b.sh',
-      'missing.sh',
-    ];
+    const refused = words(`
+      link.sh inner.sh folder/outside.sh hard.sh c.sh dir.sh ../other/b.sh other/b.sh scripts/../other/b.sh ../SKILL.md SKILL.md
+      scripts scripts/%2e%2e/other/b.sh missing.sh
+    `);
     const told = new Set<string>();
-    for (const script of refused) {
+    for (const script of [...refused, outside, '']) {
       const { code, output } = await kit.run(script);
       expect([script, code]).toEqual([script, 'script_not_found']);
       told.add(output);

@@ -1,6 +1,7 @@
-import { testKernel, type TestKernel } from 'pith/testing';
+import type { TestKernel } from 'pith/testing';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { startEmbeddingsServer, type EmbeddingsServer } from '../../fixtures/embeddings-server.ts';
+import { kernelOf } from '../../places.ts';
 import { rankerExtension, skillKernel } from '../skill_registry/skill-kernel.ts';
 import { skillText } from '../skill_registry/skill-sandbox.ts';
 
@@ -14,27 +15,21 @@ const RANKER = rankerExtension();
 
 describe('commands ask the same ranker as a turn does, the first time that they are typed', () => {
   let server: EmbeddingsServer;
-  let pith: TestKernel | undefined;
-  beforeEach(async () => {
-    server = await startEmbeddingsServer();
-  });
-  afterEach(async () => {
-    await pith?.stop();
-    pith = undefined;
-    await server.close();
-  });
+  let pith: TestKernel;
+  beforeEach(async () => void (server = await startEmbeddingsServer()));
+  afterEach(() => server.close());
 
   async function start(settings: string, files: Readonly<Record<string, string>> = {}): Promise<void> {
     const pithYaml = `skills: { sources: { replace: [sandbox/skills] }, poll_seconds: 0${settings} }\n`;
     const model = `extensions: { embedding: { model: concepts, base_url: "${server.url}" } }\n`;
-    pith = await testKernel({
+    pith = await kernelOf({
       isolation: 'in_process',
       files: { 'pith.yaml': pithYaml + (settings === '' ? model : ''), ...SKILLS, ...files },
     });
   }
 
   async function run(line: readonly string[], json = false) {
-    const { text, values } = await pith!.command(line, { json });
+    const { text, values } = await pith.command(line, { json });
     return { text, json: values.at(-1) };
   }
 
@@ -43,7 +38,7 @@ describe('commands ask the same ranker as a turn does, the first time that they 
     const { text } = await run(['skills', 'search', 'zlorp glimms']);
     expect(text).toMatch(/picture-press +[\d.]+ +similar meaning/);
     expect(text).not.toContain('ranked by');
-    await pith!.restart();
+    await pith.restart();
     expect((await run(['skills', 'explain', 'picture-press', '--text', 'zlorp glimms'], true)).json).toMatchObject({
       skill_search: { ranking: { rank: 1, by: 'fused', instead: null } },
     });

@@ -3,7 +3,7 @@ import path from 'node:path';
 import { expect, it } from 'vitest';
 import { requestsIn } from '../../../sandbox/extensions/skill_search/enriching/request-writer.ts';
 import { withExamples } from '../../../sandbox/extensions/skill_search/enriching/write-into-skill.ts';
-import { skill, skillKernel } from '../skill_registry/skill-kernel.ts';
+import { crowd, skill, skillKernel } from '../skill_registry/skill-kernel.ts';
 
 const ALPHA = 'Where is my porcupine hiding tonight?\n- "count the hedgehogs in this photo"\n3. shrink the quills';
 const REQUESTS = ['Where is my porcupine hiding tonight?', 'count the hedgehogs in this photo', 'shrink the quills'];
@@ -69,8 +69,7 @@ it("R5 --write puts them into the frontmatter's examples and changes nothing els
 });
 
 it('R5 says what is wrong before any skill is sent, and of one skill where the model fails for it', async () => {
-  const many = Object.assign({}, ...Array.from({ length: 11 }, (_, at) => skill(`s${at}`))) as Record<string, string>;
-  const { pith, model, print, command } = await skillKernel({ ...many, ...FILES });
+  const { pith, model, print, command } = await skillKernel({ ...crowd(11, (at) => `s${at}`), ...FILES });
   await expect(print('skills enrich')).rejects.toMatchObject({ code: 'usage', message: 'no skill was named' });
   await expect(print('skills enrich alpha --all')).rejects.toMatchObject({ code: 'usage' });
   await expect(print('skills enrich nobody')).rejects.toMatchObject({ code: 'skill_not_found' });

@@ -4,14 +4,23 @@ import path from 'node:path';
 import type { JsonValue } from 'pith';
 import { expect, it } from 'vitest';
 import { openDatabase } from '../../../core/store/index.ts';
-import { call, LEARNS, rankerExtension, skillKernel as bareKernel, skill, type SkillKernel } from '../skill_registry/skill-kernel.ts';
+import {
+  agent,
+  call,
+  crowd,
+  LEARNS,
+  rankerExtension,
+  settings,
+  skillKernel as bareKernel,
+  skill,
+  type SkillKernel,
+} from '../skill_registry/skill-kernel.ts';
 
 let world: SkillKernel;
 
 const skillKernel: typeof bareKernel = (files, options) => bareKernel({ ...LEARNS, ...files }, options);
 
-const agent = (declaration: string) => ({ 'agents/reader/manifest.yaml': `id: reader\nagent: { ${declaration} }\n` });
-const READS = 'uses_tools: [skill_registry], instructions: READER';
+const READS = 'uses_tools: [skill_registry]';
 const SAID = 'Plan our paddling trip through the fjords';
 const data = () => path.join(world.pith.sandbox, 'data');
 const kept = async () => {
@@ -50,9 +59,9 @@ it('R5 a skill is found by the words of those for whom it was loaded, at once an
 
 it("R5 nothing is learned from turns that ended badly, looked around, brought what the agent carries, or were no person's", async () => {
   world = await skillKernel({
-    ...['alpha', 'beta', 'gamma', 'delta', 'bound', 'marker'].reduce((all, id) => ({ ...all, ...skill(id) }), {}),
-    ...agent(`${READS}, uses_skills: [bound], limits: { max_turns: 6 }`),
-    'agents/discreet/manifest.yaml': `id: discreet\nagent: { ${READS}, skills: { learn_examples: false } }\n`,
+    ...crowd(6, (at) => ['alpha', 'beta', 'gamma', 'delta', 'bound', 'marker'][at]!),
+    ...agent('reader', READS, 'uses_skills: [bound]', 'limits: { max_turns: 6 }'),
+    ...agent('discreet', READS, 'skills: { learn_examples: false }'),
   });
   world.model.add(read('alpha'), { text: 'done' });
   await world.pith.run(SAID, { threadId: 'discreet', agent: 'discreet' });
@@ -70,7 +79,7 @@ it("R5 nothing is learned from turns that ended badly, looked around, brought wh
 it('R5 what a trigger brought is learned once, not while it stays in', async () => {
   world = await skillKernel({
     ...skill('forms', { more: 'triggers: { keywords: [form] }\n' }),
-    ...agent('uses_tools: [skill_registry], skills: { mode: triggers }'),
+    ...agent('reader', READS, 'skills: { mode: triggers }'),
   });
   await world.chat('Fill in the form for parental leave');
   await world.chat('Which documents belong to the application?');
@@ -78,15 +87,14 @@ it('R5 what a trigger brought is learned once, not while it stays in', async () 
 });
 
 it('R5 B7 it is off until a person switches it on: nothing is learned, and nothing that was is used', async () => {
-  const settings = LEARNS['pith.yaml'].replace(', learn_examples: true', '');
-  world = await skillKernel({ ...skill('alpha'), 'pith.yaml': settings });
+  world = await skillKernel({ ...skill('alpha'), ...settings() });
   await world.chat(SAID, [read('alpha')]);
   await world.pith.write('pith.yaml', LEARNS['pith.yaml']);
   await world.pith.restart();
   expect(await found('paddling')).toEqual([]);
   await world.chat(SAID, [read('alpha')], 'other');
   await expect.poll(async () => (await kept()).length).toBe(1);
-  await world.pith.write('pith.yaml', settings);
+  await world.pith.write('pith.yaml', settings()['pith.yaml']);
   await world.pith.restart();
   expect(await found('paddling')).toEqual([]); // nor used
 });
@@ -133,9 +141,8 @@ it('R5 forget removes what was learned, from the search index too, and says what
 });
 
 it('R5 B7 no word of what was learned reaches the ranker of another extension', async () => {
-  const settings = LEARNS['pith.yaml'].replace('learn_examples', 'ranker: my_ranker, learn_examples');
   const nosy = rankerExtension("if (JSON.stringify(arguments).includes('paddling')) throw new Error('it was told');");
-  world = await skillKernel({ ...skill('alpha'), ...skill('beta'), ...nosy, 'pith.yaml': settings });
+  world = await skillKernel({ ...skill('alpha'), ...skill('beta'), ...nosy, ...settings('ranker: my_ranker, learn_examples: true') });
   await world.chat(SAID, [read('alpha')]);
   await expect.poll(kept).toEqual([['alpha', SAID]]);
   await world.pith.restart();

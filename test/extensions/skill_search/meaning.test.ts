@@ -3,16 +3,12 @@ import path from 'node:path';
 import { expect, it } from 'vitest';
 import { hasWordVectors, wordVectors } from '../../../sandbox/extensions/skill_search/vectors.ts';
 import { folderWith } from '../../places.ts';
-import { call, lastResult, skill, skillKernel } from '../skill_registry/skill-kernel.ts';
+import { call, crowd, lastResult, skill, skillKernel } from '../skill_registry/skill-kernel.ts';
 import { logTo } from '../skill_registry/skill-sandbox.ts';
 
 /** So many that the catalog has no line for each. */
-const crowd: Readonly<Record<string, string>> = Object.assign(
-  {},
-  ...Array.from({ length: 150 }, (_, at) =>
-    skill(`report-${String(at).padStart(3, '0')}`, { description: `Writes the yearly report of branch ${at} for its owners.` }),
-  ),
-);
+const idOf = (at: number) => `report-${String(at).padStart(3, '0')}`;
+const many = crowd(150, idOf, (at) => `Writes the yearly report of branch ${at} for its owners.`);
 const FEW = {
   ...skill('health-helper', { description: 'Sees to wounds, fever and pills.' }),
   ...skill('kitchen-helper', { description: 'Cooks soup and dinner from what is in the fridge.' }),
@@ -30,7 +26,7 @@ it.each([{ wire: false }, { wire: true }])('R4 list_skills finds what shares no 
 });
 
 it('R6 in one conversation no skill is suggested beside small talk, beside a request those that fit are, and after it none again', async () => {
-  const { chat, pith } = await skillKernel({ ...crowd, ...FEW }, { contextWindow: 8000 });
+  const { chat, pith } = await skillKernel({ ...many, ...FEW }, { contextWindow: 8000 });
   await expect.poll(async () => (await pith.command('skills search soup')).text).not.toContain('indexed');
   const beside = async (text: string) =>
     JSON.stringify((await chat(text)).requests[0]!.messages.filter(({ role }) => role === 'user').at(-1));
@@ -43,7 +39,7 @@ it('R6 in one conversation no skill is suggested beside small talk, beside a req
 });
 
 it('R2 list_skills fills its answer up with weak matches, marked so, and puts those that fit before them', async () => {
-  const { chat } = await skillKernel({ ...crowd, ...FEW }, { contextWindow: 8000 });
+  const { chat } = await skillKernel({ ...many, ...FEW }, { contextWindow: 8000 });
   const listed = lastResult(await chat('go on', [call('list_skills', { query: 'cook a report', limit: 8 })]));
   const lines = listed.split('\n').filter((line) => line.startsWith('• '));
   expect(lines).toHaveLength(8);

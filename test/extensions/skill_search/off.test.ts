@@ -1,20 +1,12 @@
 import path from 'node:path';
 import { expect, it } from 'vitest';
 import { pithHere } from '../../journeys/pith-here.ts';
-import { call, skill, skillKernel } from '../skill_registry/skill-kernel.ts';
+import { call, skill, skillKernel, without } from '../skill_registry/skill-kernel.ts';
 
-const SETTINGS = 'default_agent: reader\nskills: { sources: { replace: [sandbox/skills] }, poll_seconds: 0 }\n';
-const reader = (more = '') => ({
-  'agents/reader/manifest.yaml': `id: reader\nagent: { uses_tools: [skill_registry], ${more}instructions: READER }\n`,
-});
 const SKILLS = { ...skill('letter-writing', { more: 'tags: [post]\n' }), ...skill('bird-feeding') };
 
 it('R1 without skill_search a chat goes on, the catalog stands, shared words find skills and say so, and its commands are gone', async () => {
-  const world = await skillKernel({
-    ...SKILLS,
-    ...reader(),
-    'pith.yaml': `${SETTINGS}extensions: { skill_search: { enabled: false } }\n`,
-  });
+  const world = await skillKernel({ ...SKILLS, ...without('skill_search') });
   const { requests } = await world.chat('hello');
   expect(requests[0]!.system).toContain('`letter-writing`');
   const found = await world.resultOf('list_skills', { query: 'write a letter' });
@@ -34,7 +26,7 @@ it('R1 without skill_search a chat goes on, the catalog stands, shared words fin
 });
 
 it('R3 until the ranker knows the skills, shared words answer and say that more will be found', async () => {
-  const world = await skillKernel({ ...SKILLS, ...reader() });
+  const world = await skillKernel(SKILLS);
   expect(await world.resultOf('list_skills', { query: 'letter' })).toContain('letter-writing');
   expect(await world.print('skills search all about letter')).toMatch(/^ID .*\nletter-writing /);
   await world.chat('go', [call('read_skill', { skill_id: 'bird-feeding' })]);

@@ -19,17 +19,20 @@ const document = (id: string, body: string): RankerDocument => ({
   whenToUse: [],
   body,
 });
-const NONE_WRITTEN = { look: async () => '', of: () => NOTHING };
-const idsOf = async (index: SearchIndex, query: string) => (await index.rank(query, { k: 10 })).map(({ id }) => id);
-
-it('R2 R3 takes over what came, changed and went, each by itself', async () => {
-  const index = new SearchIndex({
+/** Of words alone; nothing of it was learned, written or kept before. */
+const indexOf = (values: Partial<SearchIndexPorts> = {}) =>
+  new SearchIndex({
     learned: null,
-    written: NONE_WRITTEN,
+    written: { look: async () => '', of: () => NOTHING },
     document: async () => null,
     vectors: async () => null,
     kept: null,
+    ...values,
   });
+const idsOf = async (index: SearchIndex, query: string) => (await index.rank(query, { k: 10 })).map(({ id }) => id);
+
+it('R2 R3 takes over what came, changed and went, each by itself', async () => {
+  const index = indexOf();
   await index.upsert([document('alpha', 'Grows porcupines.'), document('beta', 'Feeds badgers.'), document('gamma', 'Counts owls.')]);
   expect([await idsOf(index, 'porcupines'), await idsOf(index, 'badgers'), await idsOf(index, 'owls')]).toEqual([
     ['alpha'],
@@ -42,13 +45,7 @@ it('R2 R3 takes over what came, changed and went, each by itself', async () => {
 });
 
 it('R3 lets others work after each skill that it counts, and ends in the middle of its work', async () => {
-  const index = new SearchIndex({
-    learned: null,
-    written: NONE_WRITTEN,
-    document: async () => null,
-    vectors: async () => null,
-    kept: null,
-  });
+  const index = indexOf();
   const many = Array.from({ length: 100 }, (_, at) => document(`s${at}`, 'word '.repeat(200)));
   let [beats, isRunning] = [0, true];
   const beat = () => {
@@ -71,13 +68,7 @@ it('R5 indexes a skill again when something of it was learned or forgotten, and 
   let version = 0;
   const learned = { look: async () => String(version), of: (id: string) => texts.get(id) ?? none } as unknown as LearnedExamples;
   const asked: string[] = [];
-  const index = new SearchIndex({
-    learned,
-    written: NONE_WRITTEN,
-    document: async (id) => (asked.push(id), document(id, 'x')),
-    vectors: async () => null,
-    kept: null,
-  });
+  const index = indexOf({ learned, document: async (id) => (asked.push(id), document(id, 'x')) });
   await index.upsert([document('alpha', 'x'), document('beta', 'x')]);
   expect(await idsOf(index, 'pangolin')).toEqual([]);
   texts.set('alpha', ['my pangolin is ill']);
@@ -93,14 +84,7 @@ describe('R3 what an earlier process counted', () => {
   const versions = (documents: readonly RankerDocument[]) => documents.map(({ id, version }) => ({ id, version }));
   const folder = () => stateFolder(folderWith(), '.cache');
   const indexOn = (place: StateFolder, values: Partial<SearchIndexPorts> = {}) =>
-    new SearchIndex({
-      learned: null,
-      written: NONE_WRITTEN,
-      document: async () => null,
-      vectors: async () => null,
-      kept: new KeptIndex(place, logTo([])),
-      ...values,
-    });
+    indexOf({ kept: new KeptIndex(place, logTo([])), ...values });
   async function counted(): Promise<StateFolder> {
     const place = folder();
     const index = indexOn(place);

@@ -1,18 +1,15 @@
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import { openDatabase } from '../../../core/store/index.ts';
-import { call, skill, skillKernel, type SkillKernel } from '../skill_registry/skill-kernel.ts';
+import { agent, call, crowd, settings, skill, skillKernel, type SkillKernel, without } from '../skill_registry/skill-kernel.ts';
 
 let world: SkillKernel;
 
 const words = (count: number) => 'one more word '.repeat(count);
 const guide = (id: string) => ({ [`skills/${id}/references/guide.md`]: 'GUIDE' });
+const numbered = (at: number) => `skill-${at}`;
 const read = (id: string) => call('read_skill', { skill_id: id });
 const stats = (id: string) => world.command(`skills stats ${id}`);
-const agent = (declaration: string) => ({ 'agents/reader/manifest.yaml': `id: reader\nagent: { ${declaration} }\n` });
-const settings = (more: string) => ({
-  'pith.yaml': `default_agent: reader\nskills: { sources: { replace: [sandbox/skills] }, poll_seconds: 0, ${more} }\n`,
-});
 
 /** Rows of `pith.db`, once they are there: nobody waits for the ledger. */
 function rows(sql: string): readonly Record<string, unknown>[] {
@@ -25,10 +22,8 @@ function rows(sql: string): readonly Record<string, unknown>[] {
 }
 
 async function written(sql: string, count: number): Promise<readonly Record<string, unknown>[]> {
-  return expect
-    .poll(() => rows(sql))
-    .toHaveLength(count)
-    .then(() => rows(sql));
+  await expect.poll(() => rows(sql)).toHaveLength(count);
+  return rows(sql);
 }
 
 describe('the ledger of skills', () => {
@@ -38,7 +33,7 @@ describe('the ledger of skills', () => {
       ...guide('alpha'),
       ...skill('beta'),
       ...skill('gamma'),
-      ...agent('uses_tools: [skill_registry], uses_skills: [beta], skills: { deny: [gamma] }'),
+      ...agent('reader', 'uses_tools: [skill_registry]', 'uses_skills: [beta]', 'skills: { deny: [gamma] }'),
     });
     await world.chat('go', [read('alpha')]);
     await world.chat('on', [read('alpha'), call('read_skill_resource', { skill_id: 'alpha', path: 'guide.md' })]);
@@ -69,7 +64,7 @@ describe('the ledger of skills', () => {
   });
 
   it('S90 counts no preview, which loads nothing and is no turn', async () => {
-    world = await skillKernel({ ...skill('alpha'), ...agent('uses_tools: [skill_registry], uses_skills: [alpha]') });
+    world = await skillKernel({ ...skill('alpha'), ...agent('reader', 'uses_tools: [skill_registry]', 'uses_skills: [alpha]') });
     await world.pith.kernel.agents.preview({ agent: 'reader', input: 'go' });
     await world.chat('go');
     await written('SELECT * FROM skill_stats__turns', 1);
@@ -103,10 +98,7 @@ describe('the ledger of skills', () => {
   });
 
   it('S90 a skill that stood beside one message was suggested; turns that could not show all are counted', async () => {
-    const many = Object.assign(
-      {},
-      ...Array.from({ length: 60 }, (_, at) => skill(`skill-${at}`, { description: `Number${at} ${words(9)}.` })),
-    );
+    const many = crowd(60, numbered, (at) => `Number${at} ${words(9)}.`);
     world = await skillKernel({ ...many, ...skill('soup', { description: 'Cooks soup of onions and leeks.' }) }, { contextWindow: 20_000 });
     await world.chat('what is the weather');
     await world.chat('cook a soup of onions');
@@ -116,8 +108,7 @@ describe('the ledger of skills', () => {
   });
 
   it('S90 writes few rows a turn: one and one for each use, whatever the number of skills', async () => {
-    const many = Object.assign({}, ...Array.from({ length: 300 }, (_, at) => skill(`skill-${at}`)));
-    world = await skillKernel(many, { contextWindow: 10_000_000 });
+    world = await skillKernel(crowd(300, numbered), { contextWindow: 10_000_000 });
     for (let at = 0; at < 5; at++) await world.chat(`turn ${at}`, at === 2 ? [read('skill-7')] : []);
     await written('SELECT * FROM skill_stats__turns', 5);
     expect(rows(`SELECT count(*) AS n FROM skill_stats__uses WHERE state <> 'suggested'`)).toEqual([{ n: 1 }]);
@@ -146,7 +137,7 @@ describe('the ledger of skills', () => {
     world = await skillKernel({
       ...skill('linked', { body: 'See [the guide](references/guide.md).\n' }),
       'skills/linked/references/guide.md': 'GUIDE',
-      ...agent('uses_tools: [skill_registry, skill_registry/run_skill]'),
+      ...agent('reader', 'uses_tools: [skill_registry, skill_registry/run_skill]'),
     });
     const file = call('read_skill_resource', { skill_id: 'linked', path: 'guide.md' });
     await world.chat('go', [call('run_skill', { skill_id: 'linked', task: 'Do it.' }), file, { text: 'done' }]);
@@ -161,7 +152,7 @@ describe('the ledger of skills', () => {
       ...skill('alpha'),
       ...skill('beta'),
       ...skill('bound'),
-      ...agent('uses_tools: [skill_registry], uses_skills: [bound], skills: { allow: [alpha] }'),
+      ...agent('reader', 'uses_tools: [skill_registry]', 'uses_skills: [bound]', 'skills: { allow: [alpha] }'),
     });
     await world.chat('hello');
     const short = await world.print('skills stats');
@@ -175,8 +166,7 @@ describe('the ledger of skills', () => {
 
 describe('without the extension', () => {
   it('chat, catalog and reading go on, and the command is gone', async () => {
-    const off = settings('enabled: true')['pith.yaml'];
-    world = await skillKernel({ ...skill('alpha'), 'pith.yaml': `${off}extensions: { skill_stats: { enabled: false } }\n` });
+    world = await skillKernel({ ...skill('alpha'), ...without('skill_stats') });
     const { requests } = await world.chat('go', [read('alpha')]);
     expect(JSON.stringify(requests[0])).toContain('Knows all about alpha.');
     expect(JSON.stringify(requests.at(-1)?.messages.at(-1))).toContain('BODY-OF-alpha');

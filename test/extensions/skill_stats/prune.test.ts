@@ -1,23 +1,16 @@
 import path from 'node:path';
-import { rm } from 'node:fs/promises';
 import { fakeClock } from 'pith/testing';
-import { afterEach, expect, it } from 'vitest';
-import { createDatabase, openStore, type Store } from '../../../core/store/index.ts';
+import { expect, it, onTestFinished } from 'vitest';
+import { createDatabase, openStore } from '../../../core/store/index.ts';
 import { Ledger } from '../../../sandbox/extensions/skill_stats/ledger.ts';
 import { folderWith } from '../../places.ts';
 
 const DAY_MS = 86_400_000;
-let folder: string | undefined;
-let store: Store | undefined;
-afterEach(async () => {
-  await store?.close();
-  if (folder !== undefined) await rm(folder, { recursive: true, force: true });
-});
 
 function opened(keepDays = 30) {
-  folder = folderWith();
   const clock = fakeClock();
-  store = openStore(path.join(folder, 'pith.db'), clock);
+  const store = openStore(path.join(folderWith(), 'pith.db'), clock);
+  onTestFinished(() => store.close());
   const real = createDatabase(store, 'skill_stats');
   const seen = { writes: 0, fails: false, warned: [] as string[] };
   const database = {

@@ -1,6 +1,7 @@
 import type { Message } from 'pith';
-import { fakeClock, testKernel, type ModelRequest, type TestKernel } from 'pith/testing';
+import { fakeClock, type ModelRequest, type TestKernel } from 'pith/testing';
 import { describe, expect, it } from 'vitest';
+import { kernelOf } from '../../places.ts';
 import { call, skillKernel, type SkillKernel } from '../skill_registry/skill-kernel.ts';
 import { skillText } from '../skill_registry/skill-sandbox.ts';
 
@@ -87,14 +88,11 @@ describe('mode triggers', () => {
     expect(after.beside).toEqual([expect.stringMatching(/^Active skills: `pdf-forms`\./)]);
     expect(after.all).toContain('BODY-OF-pdf-forms');
 
-    const other = await testKernel({ model: world.model, clock, sandbox: pith.sandbox });
-    try {
-      world.model.add({ text: 'done' });
-      const { requests } = await other.run('my spreadsheet too');
-      expect(sentOf(requests[0]!).beside.at(-1)).toMatch(/^Active skills: `pdf-forms`\./);
-    } finally {
-      await other.stop();
-    }
+    const other = await kernelOf({ model: world.model, clock, sandbox: pith.sandbox });
+    world.model.add({ text: 'done' });
+    const { requests } = await other.run('my spreadsheet too');
+    expect(sentOf(requests[0]!).beside.at(-1)).toMatch(/^Active skills: `pdf-forms`\./);
+    await other.stop();
     expect((await say('and page 4?')).beside).toEqual([expect.stringMatching(/^Active skills: `sheets`, `pdf-forms`\./)]);
     expect((await say('and page 5?')).beside).toEqual([expect.stringMatching(/^Active skills: `sheets`\./)]);
   });

@@ -1,9 +1,8 @@
 import type { ModelRequest } from 'pith/testing';
 import { describe, expect, it } from 'vitest';
-import { agent, skill, skillKernel } from '../skill_registry/skill-kernel.ts';
+import { agent, crowd, skill, skillKernel } from '../skill_registry/skill-kernel.ts';
 
 const HEAD = '[Skills for this message]';
-const filler = Object.assign({}, ...Array.from({ length: 220 }, (_, at) => skill(`filler-${at}`))) as Record<string, string>;
 const FORMS = skill('forms', { more: 'triggers: { keywords: [zugzwang], verbs: [fill] }\n' });
 
 /** What stood beside the user's message. */
@@ -26,7 +25,7 @@ describe('S62 triggers in the mode catalog', () => {
   });
 
   it('S62 it stands before all that a search finds, where the catalog does not name every skill', async () => {
-    const { chat } = await skillKernel({ ...FORMS, ...filler });
+    const { chat } = await skillKernel({ ...FORMS, ...crowd(220, (at) => `filler-${at}`) });
     const [asked] = (await chat('a zugzwang in filler-7 and filler-8')).requests;
     const lines = beside(asked!).split('\\n');
     expect(lines[1]).toContain('• `forms` — ');
@@ -45,11 +44,5 @@ describe('S62 triggers in the mode catalog', () => {
       const { requests } = await turn(id, 'zugzwang');
       expect(beside(requests[0]!), id).toBe('');
     }
-  });
-
-  it('S62 without skill_triggers nothing is suggested', async () => {
-    const settings = 'default_agent: reader\nextensions: { skill_triggers: { enabled: false } }\n';
-    const { chat } = await skillKernel({ ...FORMS, 'pith.yaml': `${settings}skills: { poll_seconds: 0 }\n` });
-    expect(beside((await chat('zugzwang')).requests[0]!)).toBe('');
   });
 });

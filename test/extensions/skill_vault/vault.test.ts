@@ -29,30 +29,29 @@ function opened(keys: { current?: string | null; former?: string | null } = {}) 
   return { vault, database, kept };
 }
 
-/** That database, where `between` happens just before its query or write of that number. */
-function interrupted(database: Database, number: number, between: () => Promise<unknown>): Database {
+const keys = { current: () => Buffer.from(KEY, 'base64'), former: () => null as Buffer | null };
+/** A vault of its own on that database, where `between` happens just before its query or write of that number. */
+function meeting(database: Database, number: number, between: () => Promise<unknown>, itsKeys = keys): Vault {
   let count = 0;
-  const turn = async () => {
-    if (++count === number) await between();
-  };
-  return {
-    ...database,
-    all: async (...query) => {
-      await turn();
-      return database.all(...query);
-    },
-    write: async (statements) => {
-      await turn();
-      return database.write(statements);
-    },
-  };
+  const counted =
+    <Given extends unknown[], Answer>(query: (...given: Given) => Promise<Answer>) =>
+    async (...given: Given) => {
+      if (++count === number) await between();
+      return query(...given);
+    };
+  return new Vault({ ...database, all: counted(database.all), write: counted(database.write) }, itsKeys);
 }
-
-const keys = { current: () => Buffer.from(KEY, 'base64'), former: () => null };
 /** More queries and writes than any call makes of a small vault, until it is done or the other has been noticed. */
 const QUERIES = Array.from({ length: 12 }, (_, index) => index + 1);
 
 const plain = { skillId: 's1', isOn: false };
+/** A vault that keeps the value 0 as `x`, sealed or plain. */
+async function keepingX(how: 'sealed' | 'plain') {
+  const made = opened();
+  if (how === 'sealed') await made.vault.switchTo('s1', true);
+  await made.vault.write(plain, 'value', 'x', Buffer.from('0'));
+  return made;
+}
 /** A vault whose skill had `y` and a file `x2` while it was plain, then `x` sealed, `z` plain again, and is encrypted now. */
 async function mixed() {
   const made = opened();
@@ -99,12 +98,8 @@ describe('the vault', () => {
     await vault.write(plain, 'file', 'during', Buffer.from('secret file'));
     await vault.switchTo('s1', false);
     await vault.write(plain, 'value', 'after', Buffer.from('plain again'));
-    for (const [name, value] of [
-      ['before', 'plain'],
-      ['during', 'secret'],
-      ['after', 'plain again'],
-    ] as const)
-      expect(text(await vault.read('s1', 'value', name))).toBe(value);
+    const values = { before: 'plain', during: 'secret', after: 'plain again' };
+    for (const [name, value] of Object.entries(values)) expect(text(await vault.read('s1', 'value', name))).toBe(value);
     const rows = await database.all('SELECT name, version, content FROM skill_vault__data WHERE kind = ?', 'value');
     expect(Object.fromEntries(rows.map(({ name, version }) => [name, Number(version) > 0]))).toEqual({
       before: false,
@@ -251,15 +246,9 @@ describe('the vault', () => {
     await vault.switchTo('s1', true);
     for (let number = 0; number < 120; number += 1) await vault.write(plain, 'value', `n${number}`, Buffer.from(`v${number}`));
     let writes = 0;
-    const cut = new Vault(
-      {
-        ...database,
-        dialect: 'sqlite',
-        all: database.all,
-        write: (statements) => ((writes += 1) > 40 ? Promise.reject(new Error('killed')) : database.write(statements)),
-      },
-      keys,
-    );
+    const write: Database['write'] = (statements) =>
+      (writes += 1) > 40 ? Promise.reject(new Error('killed')) : database.write(statements);
+    const cut = new Vault({ ...database, write }, keys);
     await expect(cut.rotate('s1')).rejects.toThrow('killed');
     for (const number of [0, 60, 119]) expect(text(await vault.read('s1', 'value', `n${number}`))).toBe(`v${number}`);
     await vault.rotate('s1');
@@ -270,13 +259,8 @@ describe('the vault', () => {
   });
 
   it.each(QUERIES)('M80 M82 a write beside a rotation is sealed and read, wherever they meet: before its step %i', async (number) => {
-    const { vault, database } = opened();
-    await vault.switchTo('s1', true);
-    await vault.write(plain, 'value', 'x', Buffer.from('0'));
-    const beside = new Vault(
-      interrupted(database, number, () => vault.rotate('s1')),
-      keys,
-    );
+    const { vault, database } = await keepingX('sealed');
+    const beside = meeting(database, number, () => vault.rotate('s1'));
     await beside.write(plain, 'value', 'a', Buffer.from('canary'));
     expect(text(await vault.read('s1', 'value', 'a'))).toBe('canary');
     const rows = await database.all('SELECT version, content FROM skill_vault__data');
@@ -285,33 +269,22 @@ describe('the vault', () => {
   });
 
   it.each(QUERIES)('M77 M81 a write beside switching on is read, wherever they meet: before its step %i', async (number) => {
-    const { vault, database } = opened();
-    await vault.write(plain, 'value', 'x', Buffer.from('0'));
-    const beside = new Vault(
-      interrupted(database, number, () => vault.switchTo('s1', true)),
-      keys,
-    );
+    const { vault, database } = await keepingX('plain');
+    const beside = meeting(database, number, () => vault.switchTo('s1', true));
     await beside.write(plain, 'value', 'a', Buffer.from('canary'));
     expect(text(await vault.read('s1', 'value', 'a'))).toBe('canary');
   });
 
   it.each(QUERIES)('M77 two who switch on at once both do, wherever they meet: before its step %i', async (number) => {
     const { vault, database } = opened();
-    const beside = new Vault(
-      interrupted(database, number, () => vault.switchTo('s1', true)),
-      keys,
-    );
+    const beside = meeting(database, number, () => vault.switchTo('s1', true));
     await beside.switchTo('s1', true);
     expect(await database.all('SELECT number, is_on FROM skill_vault__switches')).toEqual([{ number: 1, is_on: 1 }]);
   });
 
   it.each(QUERIES)('M77 M78 a plain value is read beside switching on, wherever they meet: before its step %i', async (number) => {
-    const { vault, database } = opened();
-    await vault.write(plain, 'value', 'x', Buffer.from('0'));
-    const beside = new Vault(
-      interrupted(database, number, () => vault.switchTo('s1', true)),
-      keys,
-    );
+    const { vault, database } = await keepingX('plain');
+    const beside = meeting(database, number, () => vault.switchTo('s1', true));
     expect(text(await beside.read('s1', 'value', 'x'))).toBe('0');
   });
 
@@ -319,10 +292,8 @@ describe('the vault', () => {
     const { vault, database, kept } = await mixed();
     kept.former = kept.current;
     kept.current = randomBytes(32).toString('base64');
-    const beside = new Vault(
-      interrupted(database, number, () => vault.rewrap()),
-      { current: () => Buffer.from(kept.current as string, 'base64'), former: () => keys.current() },
-    );
+    const renewed = { current: () => Buffer.from(kept.current as string, 'base64'), former: keys.current };
+    const beside = meeting(database, number, () => vault.rewrap(), renewed);
     await beside.switchTo('s1', false);
     await vault.rewrap();
     kept.former = null;
@@ -330,13 +301,8 @@ describe('the vault', () => {
   });
 
   it.each(QUERIES)('M82 a value is read beside a rotation, wherever they meet: before its step %i', async (number) => {
-    const { vault, database } = opened();
-    await vault.switchTo('s1', true);
-    await vault.write(plain, 'value', 'x', Buffer.from('0'));
-    const beside = new Vault(
-      interrupted(database, number, () => vault.rotate('s1')),
-      keys,
-    );
+    const { vault, database } = await keepingX('sealed');
+    const beside = meeting(database, number, () => vault.rotate('s1'));
     expect(text(await beside.read('s1', 'value', 'x'))).toBe('0');
   });
 
@@ -344,10 +310,7 @@ describe('the vault', () => {
     const { vault, database } = opened();
     await vault.switchTo('s1', true);
     for (const name of ['x', 'y']) await vault.write(plain, 'value', name, Buffer.from(name));
-    const beside = new Vault(
-      interrupted(database, number, () => vault.rotate('s1')),
-      keys,
-    );
+    const beside = meeting(database, number, () => vault.rotate('s1'));
     await beside.rotate('s1');
     for (const name of ['x', 'y']) expect(text(await vault.read('s1', 'value', name))).toBe(name);
   });

@@ -1,21 +1,16 @@
 import { spawn } from 'node:child_process';
 import { readFileSync } from 'node:fs';
+import { once } from 'node:events';
 import { readFile } from 'node:fs/promises';
-import { createServer, type IncomingHttpHeaders, type Server } from 'node:http';
-import type { AddressInfo } from 'node:net';
+import type { IncomingHttpHeaders } from 'node:http';
+import { createServer, type AddressInfo } from 'node:net';
 import { Webhook } from 'standardwebhooks';
-import { afterEach, describe, expect, it } from 'vitest';
+import { describe, expect, it, onTestFinished } from 'vitest';
 import { fakeClock } from 'pith/testing';
 import { main, manifest } from '../../core/process/extension.ts';
+import { serverOf } from '../../places.ts';
 import { passed, passing, until } from '../../waiting.ts';
 import { editAs, saveAs, savedKernel, type SavedKernel, WITH_WEBHOOKS } from '../saved_skills/saved-kernel.ts';
-
-const servers: Server[] = [];
-const ends: (() => void)[] = [];
-afterEach(() => {
-  for (const end of ends.splice(0)) end();
-  for (const server of servers.splice(0)) server.close().closeAllConnections();
-});
 
 interface Received {
   readonly path: string;
@@ -26,7 +21,7 @@ interface Received {
 /** A server that answers with these statuses, one after the other, and with the last for ever; `hang`: not at all. */
 async function receiver(...statuses: readonly (number | 'hang')[]) {
   const received: Received[] = [];
-  const server = createServer(async (request, response) => {
+  const origin = await serverOf(async (request, response) => {
     const parts: Buffer[] = [];
     for await (const part of request) parts.push(part as Buffer);
     const status = statuses[Math.min(received.length, statuses.length - 1)] ?? 200;
@@ -34,9 +29,6 @@ async function receiver(...statuses: readonly (number | 'hang')[]) {
     if (status === 'hang') return;
     response.writeHead(status, status === 302 ? { location: '/elsewhere' } : {}).end('the answer');
   });
-  servers.push(server);
-  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
-  const origin = `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
   return { received, origin, address: `${origin}/hooks/SECRET-PATH` };
 }
 
@@ -51,20 +43,50 @@ interface RunView {
   readonly delivery_error: string | null;
 }
 
-const newest = async (kernel: SavedKernel) => ((await kernel.as('ada', 'runs list --limit 1')).json as unknown as readonly RunView[])[0];
-/** The newest run, when its delivery has come so far. */
-const delivery = (kernel: SavedKernel, clock: ReturnType<typeof fakeClock>, isSo: (run: RunView) => boolean) =>
-  passing(
+type Options = NonNullable<Parameters<typeof savedKernel>[1]>;
+
+/** A kernel in which results of Ada's skill `report` go to `address`; `origins`: those that the settings allow, of a private network. */
+async function reporting(
+  address: string,
+  script: Parameters<typeof savedKernel>[0],
+  origins: readonly string[] = [],
+  options: Options = {},
+) {
+  const clock = fakeClock(Date.now());
+  const files = { 'pith.yaml': settings({ private_origins: origins }), ...options.files };
+  const kernel = await savedKernel(script, { clock, ...WITH_WEBHOOKS, ...options, files });
+  await saveAs(kernel, 'ada', 'report', target(address));
+  const newest = async () => ((await kernel.as('ada', 'runs list --limit 1')).json as unknown as readonly RunView[])[0];
+  return {
+    kernel,
     clock,
-    async () => {
-      const run = await newest(kernel);
-      return run !== undefined && isSo(run) && run;
-    },
-    500,
-  );
+    run: async () => (await kernel.as('ada', 'run report --background')).json as unknown as RunView,
+    /** The newest run, when its delivery has come so far. */
+    delivery: (isSo: (run: RunView) => boolean) =>
+      passing(
+        clock,
+        async () => {
+          const run = await newest();
+          return run !== undefined && isSo(run) && run;
+        },
+        500,
+      ),
+  };
+}
+const isDelivered = (run: RunView) => run.delivery === 'delivered';
+const isRefused = (run: RunView) => run.delivery_error !== null;
 const keyOf = async (kernel: SavedKernel) =>
   ((await kernel.as('ada', 'saved webhook result-key report')).json as { signing_key: string }).signing_key;
 const logOf = (kernel: SavedKernel) => readFile(`${kernel.pith.sandbox}/data/logs/pith.log`, 'utf8');
+
+/** A port at which nothing listens. */
+async function freePort(): Promise<number> {
+  const server = createServer().listen(0, '127.0.0.1');
+  await once(server, 'listening');
+  const { port } = server.address() as AddressInfo;
+  await new Promise((resolve) => server.close(resolve));
+  return port;
+}
 
 describe('results that are sent to a webhook', () => {
   it.each([
@@ -74,23 +96,16 @@ describe('results that are sent to a webhook', () => {
     'M46 under %s they are signed for the reference package, and come again under the same id where they were not taken',
     async (_, serve) => {
       const { received, origin, address } = await receiver(500, 200);
-      const clock = fakeClock(Date.now());
-      const kernel = await savedKernel([{ text: 'the report' }], {
-        clock,
-        serve,
-        ...WITH_WEBHOOKS,
-        files: { 'pith.yaml': settings({ private_origins: [origin] }) },
-      });
-      await saveAs(kernel, 'ada', 'report', target(address));
+      const { kernel, run, delivery } = await reporting(address, [{ text: 'the report' }], [origin], { serve });
       const key = await keyOf(kernel);
       expect(key).toMatch(/^whsec_[A-Za-z0-9+/]{43}=$/u);
-      await kernel.as('ada', 'run report --background');
-      const refused = await delivery(kernel, clock, (run) => run.delivery_error !== null);
+      await run();
+      const refused = await delivery(isRefused);
       expect(refused).toMatchObject({ state: 'ok', delivery: 'waiting' });
       expect(refused.delivery_error).toBe(
         `the webhook at ${new URL(origin).host} answered 500; it must answer with a status from 200 to 299`,
       );
-      const { id } = await delivery(kernel, clock, (run) => run.delivery === 'delivered');
+      const { id } = await delivery(isDelivered);
       expect(received).toHaveLength(2);
       for (const { headers, body, path } of received) {
         expect(path).toBe('/hooks/SECRET-PATH');
@@ -112,25 +127,19 @@ describe('results that are sent to a webhook', () => {
 
   it('M46 a key is the owner’s to renew, and the former counts no more', async () => {
     const { received, origin, address } = await receiver(200);
-    const clock = fakeClock(Date.now());
-    const kernel = await savedKernel([{ text: 'one' }, { text: 'two' }], {
-      clock,
-      ...WITH_WEBHOOKS,
-      files: { 'pith.yaml': settings({ private_origins: [origin] }) },
-    });
-    await saveAs(kernel, 'ada', 'report', target(address));
+    const { kernel, clock, run, delivery } = await reporting(address, [{ text: 'one' }, { text: 'two' }], [origin]);
     const ofKey = (key: string) => {
       const last = received.at(-1) as Received;
       return () => new Webhook(key).verify(last.body, last.headers as Record<string, string>);
     };
-    await kernel.as('ada', 'run report --background');
-    await delivery(kernel, clock, (run) => run.delivery === 'delivered');
+    await run();
+    await delivery(isDelivered);
     expect(received[0]?.headers['webhook-signature']).toMatch(/^v1,/u); // by a key that nobody knows
     const former = await keyOf(kernel);
     expect(ofKey(former)).toThrow('No matching signature');
     expect(await kernel.as('bob', 'saved webhook result-key ada/report')).toMatchObject({ error: 'not_found' });
     const key = await keyOf(kernel);
-    await kernel.as('ada', 'run report --background');
+    await run();
     await until(async () => {
       await clock.advance(500);
       return received.length === 2;
@@ -141,13 +150,11 @@ describe('results that are sent to a webhook', () => {
 
   it('M46 a private address is refused unless the settings name it, and the run stays ok', async () => {
     const { received, origin, address } = await receiver(200);
-    const clock = fakeClock(Date.now());
-    const kernel = await savedKernel([{ text: 'the report' }], { ...WITH_WEBHOOKS, clock });
-    await saveAs(kernel, 'ada', 'report', target(address));
-    await kernel.as('ada', 'run report --background');
-    const run = await delivery(kernel, clock, ({ delivery_error }) => delivery_error !== null);
-    expect(run).toMatchObject({ state: 'ok', delivery: 'waiting' });
-    expect(run.delivery_error).toBe(
+    const { run, delivery } = await reporting(address, [{ text: 'the report' }]);
+    await run();
+    const refused = await delivery(isRefused);
+    expect(refused).toMatchObject({ state: 'ok', delivery: 'waiting' });
+    expect(refused.delivery_error).toBe(
       `the webhook at ${new URL(origin).host} was not sent the result: 127.0.0.1 is not on the public internet; if it is meant, add ${origin} to extensions.skill_webhooks.private_origins`,
     );
     expect(received).toEqual([]);
@@ -155,15 +162,9 @@ describe('results that are sent to a webhook', () => {
 
   it('M46 a server that does not answer is left after its time, and keeps no other run waiting', async () => {
     const { received, origin, address } = await receiver('hang');
-    const clock = fakeClock(Date.now());
-    const kernel = await savedKernel([{ text: 'the report' }, { text: 'at once' }], {
-      clock,
-      ...WITH_WEBHOOKS,
-      files: { 'pith.yaml': settings({ private_origins: [origin] }) },
-    });
-    await saveAs(kernel, 'ada', 'report', target(address));
+    const { kernel, clock, run: begin } = await reporting(address, [{ text: 'the report' }, { text: 'at once' }], [origin]);
     await saveAs(kernel, 'ada', 'other', { system_prompt: 'You help.' });
-    const { id } = (await kernel.as('ada', 'run report --background')).json as unknown as RunView;
+    const { id } = await begin();
     await passing(clock, () => received.length === 1, 100);
     expect((await passed(clock, kernel.as('ada', 'run other'), 100)).json).toMatchObject({ state: 'ok', output: 'at once' });
     const view = async () => (await kernel.as('ada', `runs show ${id}`)).json as unknown as RunView;
@@ -180,35 +181,15 @@ describe('results that are sent to a webhook', () => {
 
   it('M46 a redirect is not followed, and a server that is not there is said so', async () => {
     const { received, origin, address } = await receiver(302);
-    const clock = fakeClock(Date.now());
     const gone = 'http://127.0.0.1:1';
-    const kernel = await savedKernel([{ text: 'the report' }, { text: 'again' }], {
-      clock,
-      ...WITH_WEBHOOKS,
-      files: { 'pith.yaml': settings({ private_origins: [origin, gone] }) },
-    });
-    await saveAs(kernel, 'ada', 'report', target(address));
-    await kernel.as('ada', 'run report --background');
-    expect((await delivery(kernel, clock, (run) => run.delivery_error !== null)).delivery_error).toContain('answered 302');
+    const { kernel, run, delivery } = await reporting(address, [{ text: 'the report' }, { text: 'again' }], [origin, gone]);
+    await run();
+    expect((await delivery(isRefused)).delivery_error).toContain('answered 302');
     expect(received.map(({ path }) => path)).toEqual(['/hooks/SECRET-PATH']);
     await editAs(kernel, 'ada', 'report', { output_target: { kind: 'channel', target: `${gone}/SECRET-PATH` } });
-    await kernel.as('ada', 'run report --background');
-    const unreached = await delivery(kernel, clock, (run) => run.delivery_error !== null && !run.delivery_error.includes('302'));
+    await run();
+    const unreached = await delivery(({ delivery_error }) => delivery_error !== null && !delivery_error.includes('302'));
     expect(unreached.delivery_error).toBe('the webhook at 127.0.0.1:1 was not reached: connect ECONNREFUSED 127.0.0.1:1');
-  });
-
-  it('M44 the beginning and the whole of a result go to two webhooks', async () => {
-    const [short, whole] = [await receiver(200), await receiver(200)];
-    const clock = fakeClock(Date.now());
-    const files = { 'pith.yaml': settings({ private_origins: [short.origin, whole.origin] }, { summary_channel_id: whole.address }) };
-    const kernel = await savedKernel([{ text: 'x'.repeat(500) }], { ...WITH_WEBHOOKS, clock, files });
-    const output_target = { kind: 'channel_with_summary', target: short.address };
-    await saveAs(kernel, 'ada', 'report', { ...target(short.address), output_target });
-    await kernel.as('ada', 'run report --background');
-    const { id } = await delivery(kernel, clock, (run) => run.delivery === 'delivered');
-    const textOf = ({ received }: typeof short) => (JSON.parse(received[0]?.body ?? '') as { data: { text: string } }).data.text;
-    expect(textOf(whole)).toBe('x'.repeat(500));
-    expect(textOf(short)).toBe(`${'x'.repeat(280)}…\nAll of it: pith runs show ${id}`);
   });
 
   it('sends nothing for other extensions: neither their texts, nor results that are not due there', async () => {
@@ -225,15 +206,9 @@ describe('results that are sent to a webhook', () => {
       ),
       'agents/asker/manifest.yaml': 'id: asker\nagent: { uses_tools: [sends] }\n',
     };
-    const clock = fakeClock(Date.now());
-    const kernel = await savedKernel([{ text: 'the report' }], {
-      ...WITH_WEBHOOKS,
-      clock,
-      files: { ...sends, 'pith.yaml': settings({ private_origins: [origin] }) },
-    });
-    await saveAs(kernel, 'ada', 'report', target(address));
-    await kernel.as('ada', 'run report --background');
-    const { id } = await delivery(kernel, clock, (run) => run.delivery === 'delivered');
+    const { kernel, run, delivery } = await reporting(address, [{ text: 'the report' }], [origin], { files: sends });
+    await run();
+    const { id } = await delivery(isDelivered);
     for (const input of [{ to: address }, { to: address, key: id }, { to: `${origin}/other`, key: id }])
       expect(await kernel.pith.kernel.agents.callTool('asker', 'send', input)).toMatchObject({ output: 'not_allowed' });
     expect(received).toHaveLength(1);
@@ -256,26 +231,18 @@ describe('results that are sent to a webhook', () => {
   it('M46 the example of the page takes a signed result, and nothing else', async () => {
     const page = readFileSync('docs/webhooks.md', 'utf8');
     const [, example = ''] = /```js\n([\s\S]*?)```/u.exec(page) ?? [];
-    const free = await receiver(200);
-    const port = Number(new URL(free.origin).port);
-    await new Promise((resolve) => servers.splice(0).at(-1)?.close(resolve));
-    const clock = fakeClock(Date.now());
+    const port = await freePort();
     const origin = `http://127.0.0.1:${port}`;
-    const kernel = await savedKernel([{ text: 'the report' }], {
-      ...WITH_WEBHOOKS,
-      clock,
-      files: { 'pith.yaml': settings({ private_origins: [origin] }) },
-    });
-    await saveAs(kernel, 'ada', 'report', target(origin));
+    const { kernel, run, delivery } = await reporting(origin, [{ text: 'the report' }], [origin]);
     const child = spawn(process.execPath, ['--input-type=module', '-e', example.replace('8080', String(port))], {
       env: { ...process.env, SIGNING_KEY: await keyOf(kernel) },
     });
-    ends.push(() => child.kill());
+    onTestFinished(() => void child.kill());
     let said = '';
     child.stdout.on('data', (part: Buffer) => void (said += part.toString()));
     await until(async () => (await fetch(origin, { method: 'POST', body: '{}' })).status === 401);
-    await kernel.as('ada', 'run report --background');
-    const { id } = await delivery(kernel, clock, (run) => run.delivery === 'delivered');
+    await run();
+    const { id } = await delivery(isDelivered);
     await until(() => said !== '');
     expect(said).toBe(`ada/report ${id}: the report\n`);
   });

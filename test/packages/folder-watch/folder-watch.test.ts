@@ -1,4 +1,4 @@
-import { describe, expect, it } from 'vitest';
+import { describe, expect, it, onTestFinished } from 'vitest';
 import { fakeClock } from 'pith/testing';
 import { type FolderHint, FolderWatch, type FolderWatchOptions } from '@pith/folder-watch';
 
@@ -29,16 +29,18 @@ function watching(options: Partial<FolderWatchOptions> = {}) {
     ...options,
   });
   const done = watch.run(stop.signal);
+  const end = async () => {
+    stop.abort(new Error('stopped'));
+    await done;
+  };
+  onTestFinished(end);
   return {
     clock,
     log,
     watch,
     hint,
     looks: () => counted.looks,
-    stop: async () => {
-      stop.abort(new Error('stopped'));
-      await done;
-    },
+    stop: end,
   };
 }
 
@@ -58,14 +60,13 @@ describe('the watch', () => {
   });
 
   it('S22 no seconds switches polling off', async () => {
-    const { clock, looks, stop } = watching({ pollSeconds: 0 });
+    const { clock, looks } = watching({ pollSeconds: 0 });
     await clock.advance(3_600_000);
     expect(looks()).toBe(1);
-    await stop();
   });
 
   it('S22 a hint brings a look forward, and many hints bring one', async () => {
-    const { clock, looks, hint, stop } = watching();
+    const { clock, looks, hint } = watching();
     await clock.advance(0);
     for (let index = 0; index < 100; index += 1) hint.tell();
     await clock.advance(10);
@@ -75,25 +76,22 @@ describe('the watch', () => {
     expect(looks(), 'looks that hints bring forward take a share of the time').toBe(2);
     await clock.advance(20);
     expect(looks()).toBe(3);
-    await stop();
   });
 
   it('S22 what changed before the watch of a folder began is seen soon after', async () => {
-    const { clock, looks, hint, stop } = watching({ folders: () => new Set(['/a', '/a/b']) });
+    const { clock, looks, hint } = watching({ folders: () => new Set(['/a', '/a/b']) });
     await clock.advance(10);
     expect([looks(), hint.covered]).toEqual([2, ['/a', '/a/b']]);
-    await stop();
   });
 
   it('S22 a watcher that fails is said once, and polling goes on', async () => {
-    const { clock, log, looks, hint, stop } = watching();
+    const { clock, log, looks, hint } = watching();
     await clock.advance(0);
     hint.full(new Error('ENOSPC'));
     hint.full(new Error('ENOSPC'));
     await clock.advance(10_000);
     expect(looks()).toBe(3);
     expect(log).toEqual(['full Error: ENOSPC']);
-    await stop();
   });
 
   it('S22 a look that fails is said, and the next poll looks again', async () => {
@@ -101,22 +99,20 @@ describe('the watch', () => {
     const look = async () => {
       if (++asked === 2) throw new Error('EIO');
     };
-    const { clock, log, hint, stop } = watching({ look });
+    const { clock, log, hint } = watching({ look });
     await clock.advance(0);
     hint.tell();
     await clock.advance(5100);
     expect([asked, log]).toEqual([3, ['failed Error: EIO']]);
-    await stop();
   });
 
   it('S22 who follows a hint looks instead of the watch', async () => {
-    const { clock, watch, looks, hint, stop } = watching();
+    const { clock, watch, looks, hint } = watching();
     expect(await watch.takeHint()).toBe(false);
     await clock.advance(0);
     hint.tell();
     expect([await watch.takeHint(), await watch.takeHint()]).toEqual([true, false]);
     await clock.advance(4000);
     expect(looks()).toBe(1);
-    await stop();
   });
 });

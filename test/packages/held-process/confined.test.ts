@@ -1,24 +1,19 @@
-import { mkdir, mkdtemp, open, readdir, readFile, realpath, rm, writeFile } from 'node:fs/promises';
+import { chmod, open, readdir, readFile } from 'node:fs/promises';
 import { createServer } from 'node:net';
 import os from 'node:os';
 import path from 'node:path';
 import { monitorEventLoopDelay } from 'node:perf_hooks';
-import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { beforeEach, describe, expect, it } from 'vitest';
 import { createConfinedPrograms, probeSandboxing, type ConfinedProgram } from '@pith/held-process';
 import { runs } from '../../core/process/hosts.ts';
+import { folderWith, writeFiles } from '../../places.ts';
 import { until } from '../../waiting.ts';
 import { words } from '../../words.ts';
 
 const isLinux = process.platform === 'linux';
 const { available } = await probeSandboxing();
 let folder: string;
-beforeAll(async () => {
-  folder = await realpath(await mkdtemp(path.join(os.tmpdir(), 'pith-confined-')));
-  await mkdir(path.join(folder, 'open'));
-  await writeFile(path.join(folder, 'open/file.txt'), 'seen');
-  await writeFile(path.join(folder, 'closed.txt'), 'never seen');
-});
-afterAll(() => rm(folder, { recursive: true, force: true }));
+beforeEach(() => void (folder = folderWith({ 'open/file.txt': 'seen', 'closed.txt': 'never seen' })));
 
 const confined = () => createConfinedPrograms({ dataDirectory: path.join(folder, 'data'), env: { LANG: 'C.UTF-8', SECRET_KEY: 'canary' } });
 
@@ -28,6 +23,10 @@ function sh(script: string, options: Partial<ConfinedProgram> = {}, signal?: Abo
   const limits = { timeoutMs: 10_000, maxOutputBytes: 100_000, sandbox: 'required' } as const;
   return confined().run({ argv: ['/bin/sh', '-c', script], cwd: open, readOnly: [open], ...limits, ...options }, signal);
 }
+
+/** The same of a program for Node, which is given no folder. */
+const node = (code: string, options: Partial<ConfinedProgram> = {}) =>
+  sh('', { argv: [process.execPath, '-e', code], cwd: '/tmp', readOnly: [], ...options });
 
 /** A number of seconds that no other process sleeps. */
 let sleeps = 0;
@@ -40,12 +39,13 @@ describe.skipIf(!available)('U3 a command of the person', () => {
 
   it('U3 has the tools of PATH and of home, reads no credential of them, and writes its home in memory only', async () => {
     const home = path.join(folder, 'home');
-    await mkdir(path.join(home, '.nvm/node/bin'), { recursive: true });
-    await mkdir(path.join(home, '.cargo'), { recursive: true });
-    await writeFile(path.join(home, '.nvm/node/bin/tool'), '#!/bin/sh\ncat $(dirname $0)/../lib.txt\n', { mode: 0o755 });
-    await writeFile(path.join(home, '.nvm/node/lib.txt'), 'from its library\n');
-    await writeFile(path.join(home, '.cargo/credentials.toml'), 'token = "canary"');
-    await writeFile(path.join(home, 'diary.txt'), 'canary');
+    writeFiles(home, {
+      '.nvm/node/bin/tool': '#!/bin/sh\ncat $(dirname $0)/../lib.txt\n',
+      '.nvm/node/lib.txt': 'from its library\n',
+      '.cargo/credentials.toml': 'token = "canary"',
+      'diary.txt': 'canary',
+    });
+    await chmod(path.join(home, '.nvm/node/bin/tool'), 0o755);
     const env = { PATH: `relative:${home}/.nvm/node/bin:/usr/bin`, TZ: 'Europe/Rome', AWS_SECRET: 'canary' };
     const programs = createConfinedPrograms({ dataDirectory: path.join(folder, 'data'), env });
     const open = path.join(folder, 'open');
@@ -61,26 +61,11 @@ describe.skipIf(!available)('U3 a command of the person', () => {
 
   it('U3 does not see what is covered as empty, and cannot change what is covered as read only', async () => {
     const open = path.join(folder, 'covered');
-    await mkdir(path.join(open, 'state'), { recursive: true });
-    await mkdir(path.join(open, 'code'));
-    await writeFile(path.join(open, '.env'), 'canary');
-    await writeFile(path.join(open, 'state/row'), 'canary');
-    await writeFile(path.join(open, 'code/main.ts'), 'kept');
-    const covered = [
-      { at: path.join(open, '.env'), as: 'empty' },
-      { at: path.join(open, 'state'), as: 'empty' },
-      { at: path.join(open, 'code'), as: 'read_only' },
-      { at: path.join(open, 'gone'), as: 'empty' },
-    ] as const;
-    const { stdout, stderr } = await sh(
-      'cat .env; ls state; cat code/main.ts; echo x > code/main.ts; rm -rf code; mv code other; echo ok > new; cat new',
-      {
-        cwd: open,
-        readOnly: [],
-        writable: [open],
-        covered,
-      },
-    );
+    writeFiles(open, { '.env': 'canary', 'state/row': 'canary', 'code/main.ts': 'kept' });
+    const empty = ['.env', 'state', 'gone'].map((name) => ({ at: path.join(open, name), as: 'empty' }) as const);
+    const covered = [...empty, { at: path.join(open, 'code'), as: 'read_only' } as const];
+    const script = 'cat .env; ls state; cat code/main.ts; echo x > code/main.ts; rm -rf code; mv code other; echo ok > new; cat new';
+    const { stdout, stderr } = await sh(script, { cwd: open, readOnly: [], writable: [open], covered });
     expect(stdout).toBe('keptok\n');
     expect(stderr).toContain('Read-only file system');
     expect(await readFile(path.join(open, 'code/main.ts'), 'utf8')).toBe('kept');
@@ -129,11 +114,8 @@ describe.skipIf(!available)('S73 a confined program', () => {
     delete process.env['PITH_TEST_SECRET'];
     expect(stdout).not.toContain('canary');
     const names = stdout.split('\n').map((line) => line.split('=')[0]);
-    expect(names.filter((name) => !/^(PWD|PITH_HOST|)/u.exec(name ?? '')?.[0]).sort()).toEqual(
-      words(`
-      HOME LANG LD_PRELOAD OWN PATH TMPDIR
-    `),
-    );
+    const own = names.filter((name) => !/^(PWD|PITH_HOST|)/u.exec(name ?? '')?.[0]);
+    expect(own.sort()).toEqual(words('HOME LANG LD_PRELOAD OWN PATH TMPDIR'));
     expect(stdout).toMatch(/^PATH=\/usr\/bin:/mu);
   });
 
@@ -146,14 +128,7 @@ describe.skipIf(!available)('S73 a confined program', () => {
     await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
     const { port } = server.address() as { port: number };
     const code = `require('net').connect(${port}, '127.0.0.1').on('error', (e) => console.log(e.code)).on('connect', () => console.log('reached'))`;
-    const { stdout } = await confined().run({
-      argv: [process.execPath, '-e', code],
-      cwd: '/tmp',
-      readOnly: [],
-      timeoutMs: 10_000,
-      maxOutputBytes: 1000,
-      sandbox: 'required',
-    });
+    const { stdout } = await node(code);
     server.close();
     expect([stdout.trim(), asked]).toEqual(['ECONNREFUSED', 0]);
   });
@@ -177,15 +152,7 @@ describe.skipIf(!available)('S73 a confined program', () => {
 
   it('S73 ends when it holds more memory than it may', async () => {
     const code = "const kept = []; setInterval(() => kept.push(Buffer.alloc(8e6, 'x')), 10)";
-    const outcome = await confined().run({
-      argv: [process.execPath, '-e', code],
-      cwd: '/tmp',
-      readOnly: [],
-      timeoutMs: 10_000,
-      maxOutputBytes: 1000,
-      memoryMb: 160,
-      sandbox: 'required',
-    });
+    const outcome = await node(code, { memoryMb: 160 });
     expect(outcome).toMatchObject({ exit: null, stopped: expect.stringMatching(/^it took \d+ MB of memory; its limit is 160 MB$/u) });
   });
 

@@ -23,7 +23,6 @@ describe('one message', () => {
     const said = editor.next('› ');
     await type(typed);
     expect(await said).toBe(text);
-    editor.close();
   });
 
   it('U20 what is pasted is one insertion, which sends nothing; what would steer a terminal goes, and Up brings it back whole', async () => {
@@ -38,7 +37,6 @@ describe('one message', () => {
     const again = editor.next('› ');
     await type(`${UP}\r`);
     expect(await again).toBe(text);
-    editor.close();
   });
 
   it('U20 Up and Down move between lines first, then through history; what was being typed comes back', async () => {
@@ -54,7 +52,6 @@ describe('one message', () => {
     await type(UP); // stays at the oldest
     await type(DOWN + DOWN + DOWN);
     expect(screen.text()).toBe('› draft');
-    editor.close();
   });
 
   it('U20 a search that finds nothing gives back the draft, and Enter sends nothing', async () => {
@@ -65,7 +62,6 @@ describe('one message', () => {
     expect(screen.text()).toContain('› my draft');
     await type('\r');
     expect(await said).toBe('my draft');
-    editor.close();
   });
 
   it('U20 Ctrl-R searches, Ctrl-R again goes further back, Enter sends, Esc gives back what was typed', async () => {
@@ -81,7 +77,6 @@ describe('one message', () => {
     expect(screen.text()).toContain("not found 'zzz'");
     await type('\u007f\u007f\u007fnpm\r');
     expect(await said).toBe('npm test');
-    editor.close();
   });
 
   it('U20 Esc alone stops, Ctrl-C gives what was typed, Ctrl-D leaves on an empty line only', async () => {
@@ -94,7 +89,6 @@ describe('one message', () => {
     await type('\u0003\u0004');
     expect(stops).toEqual(['Esc', 'b']);
     expect(await said).toBeNull();
-    editor.close();
   });
 });
 
@@ -118,7 +112,6 @@ describe('the area below what is printed', () => {
     expect(await editor.next('› ')).toBe('last');
     await type('');
     expect(screen.text()).toBe('› go\nThe answer\nmore\n› next!\n› last\n›');
-    editor.close();
   });
 
   it('U20 the queue comes back into the editor', async () => {
@@ -145,7 +138,6 @@ describe('the area below what is printed', () => {
     for (const line of screen.window()) expect(line.length).toBeLessThanOrEqual(columns);
     const shown = screen.text().replaceAll(/\n */gu, '');
     expect(shown.replaceAll(' ', '')).toContain(`${text}!`.replaceAll(' ', ''));
-    editor.close();
   });
 
   it('U20 a text longer than the window is shown around its cursor', async () => {
@@ -159,7 +151,6 @@ describe('the area below what is printed', () => {
     await said;
     await type('');
     expect(screen.text()).toContain('› line 0\n  line 1\n');
-    editor.close();
   });
 
   it('U21 Tab completes what is certain and lists what is not; a list goes with the next key', async () => {
@@ -175,7 +166,6 @@ describe('the area below what is printed', () => {
     expect(screen.text()).toBe('› /agents show');
     await type('\r');
     expect(await said).toBe('/agents show');
-    editor.close();
   });
 });
 
@@ -214,7 +204,6 @@ describe('questions', () => {
     const atOnce = editor.choose('Allow? ', 'yn', signal);
     await type('no, never\r');
     expect(await atOnce).toBe('no, never');
-    editor.close();
   });
 
   it('U20 a question waits for the message that is being typed, so that no letter of it is an answer', async () => {
@@ -228,7 +217,6 @@ describe('questions', () => {
     expect(screen.text()).toBe('› go\nqueued: please yes\nAllow?');
     await type('n');
     expect(await asked).toBe('n');
-    editor.close();
   });
 
   it('K61 what is hidden is neither shown nor remembered; a withdrawn question leaves nothing', async () => {
@@ -245,7 +233,6 @@ describe('questions', () => {
     void editor.next('› ');
     await type(UP);
     expect(screen.text()).toBe('KEY:\n›');
-    editor.close();
   });
 });
 

@@ -1,5 +1,5 @@
 import { PassThrough, Writable } from 'node:stream';
-import { describe, expect, it } from 'vitest';
+import { describe, expect, it, onTestFinished } from 'vitest';
 import { PlainLines } from '@pith/line-editor';
 
 const { signal } = new AbortController();
@@ -16,6 +16,7 @@ function plain(columns?: number) {
   });
   const output = Object.assign(writable, { columns });
   const lines = new PlainLines({ terminal: { input, output }, escaped: () => undefined });
+  onTestFinished(() => lines.close());
   const type = async (text: string) => {
     input.write(text);
     for (let turn = 0; turn < 4; turn += 1) await new Promise((resolve) => setImmediate(resolve));
@@ -32,7 +33,6 @@ describe('U23 a hidden answer where nothing is drawn again', () => {
     expect(await asked).toBe('secret');
     expect(isRaw()).toBe(false);
     expect(shown()).toBe('KEY: \n');
-    lines.close();
   });
 
   it('U23 is left by Ctrl-C, by the end and by whoever withdraws it; the terminal is given back, and nothing of it becomes a message', async () => {
@@ -62,5 +62,4 @@ it('U23 a long question breaks between words, and ends before what is typed', as
   await type('y\n');
   expect(await asked).toBe('y');
   expect(shown()).toBe('Allow? [y]es, [a]lways in this\nchat, [n]o ');
-  lines.close();
 });

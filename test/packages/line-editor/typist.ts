@@ -1,5 +1,6 @@
 import { PassThrough, Writable } from 'node:stream';
 import { LineEditor, type LineEditorOptions } from '@pith/line-editor';
+import { onTestFinished } from 'vitest';
 import { TerminalScreen } from '../../terminal-screen.ts';
 
 export interface Typist {
@@ -15,7 +16,7 @@ export interface Typist {
   end(): void;
 }
 
-/** A person at an editor on a terminal that is none. */
+/** A person at an editor on a terminal that is none. It is closed when the test ends. */
 export function typist(options: Partial<LineEditorOptions> = {}, columns = 80, rows = 24): Typist {
   const screen = new TerminalScreen(columns, rows);
   let raw = '';
@@ -39,6 +40,7 @@ export function typist(options: Partial<LineEditorOptions> = {}, columns = 80, r
     escaped: () => void stops.push('Esc'),
     ...options,
   });
+  onTestFinished(() => editor.close());
   const settled = async () => {
     for (let turn = 0; turn < 4; turn += 1) await new Promise((resolve) => setImmediate(resolve));
   };

@@ -2,6 +2,7 @@ import fc from 'fast-check';
 import { beforeAll, describe, expect, it } from 'vitest';
 import { type Mode, parseSkillFile } from '@pith/skill-files';
 import { leastCpu } from '../../waiting.ts';
+import { words } from '../../words.ts';
 
 /** Of the processor's time. What is linear takes a few; what is quadratic takes hundreds. */
 const BAR_MS = 50;
@@ -81,40 +82,13 @@ describe('hostile files', () => {
 
   // fast-check prints seed and path of a failure: `fc.assert(…, { seed, path })` runs it again.
   const key = fc.constantFrom(
-    'name',
-    'description',
-    'tags',
-    'metadata',
-    'triggers',
-    'scripts',
-    'toolsets',
-    'allowed-tools',
-    'version',
-    '__proto__',
+    ...words('name description tags metadata triggers scripts toolsets allowed-tools version __proto__'),
     'x y',
     '? z',
   );
   const scalar = fc.oneof(
-    fc.constantFrom(
-      'a: b',
-      '@x',
-      '"open',
-      "it's",
-      '[a, b]',
-      '{a: b}',
-      '|',
-      '>-',
-      '*a',
-      '&a b',
-      '!t b',
-      '# c',
-      '1.0',
-      'yes',
-      '~',
-      '',
-      'é 😀 \u202e',
-      '- x',
-    ),
+    fc.constantFrom(...words(`@x "open it's | >- *a 1.0 yes ~`)),
+    fc.constantFrom('', 'a: b', '[a, b]', '{a: b}', '&a b', '!t b', '# c', '- x', 'é 😀 \u202e'),
     fc.string({ unit: 'binary', maxLength: 20 }),
   );
   const line = fc.tuple(

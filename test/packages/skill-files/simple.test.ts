@@ -39,12 +39,7 @@ const quoted = fc.oneof(tame, wild).chain((text) => fc.constantFrom(`"${text}"`,
 const value = fc.oneof({ weight: 6, arbitrary: tame }, { weight: 2, arbitrary: quoted }, { weight: 1, arbitrary: wild });
 const key = fc.oneof(
   { weight: 8, arbitrary: fc.stringMatching(/^[a-z_-]{1,3}$/) },
-  fc.constantFrom(
-    ...words(`
-      name description tags metadata version allowed-tools true null __proto__ constructor <<
-    `),
-    'a b',
-  ),
+  fc.constantFrom(...words('name description tags metadata version allowed-tools true null __proto__ constructor <<'), 'a b'),
   wild,
 );
 const line = fc.oneof(

@@ -13,14 +13,6 @@ const codes = async (text: string, mode: Mode = 'load', id = 'demo') =>
 const raw = (head: string, body = 'Body.\n') => `---\n${head}\n---\n${body}`;
 
 describe('the format', () => {
-  it('S1 the id is the directory name and another case of SKILL.md is a warning', async () => {
-    const parsed = await parse(skillText({ name: 'demo' }), 'load', 'demo', '/skills/demo/skill.md');
-    expect(parsed.valid).toBe(true);
-    expect(parsed.diagnostics).toMatchObject([
-      { severity: 'warning', code: 'file_name_case', file: '/skills/demo/skill.md', cure: 'rename `skill.md` to `SKILL.md`' },
-    ]);
-  });
-
   it('a key that misses a known one is said, and one that misses a safeguard counts as that', async () => {
     const more =
       'tag: [a]\nalowed-tools: Read\ndefault-enabled: false\ndisable-model-invokation: true\ndisallowed-tools: x\nargument-hint: x\n';
@@ -106,24 +98,14 @@ describe('the format', () => {
     );
   });
 
-  it.each([
-    ['Ideas For Walks', 'walks', 'write `name: walks`'],
-    ['walk_ideas', 'Walk_Ideas', 'write `name: walk-ideas` and rename the folder to `walk-ideas`'],
-    ['tours', 'walks', 'write `name: walks`, or rename the folder to `tours`'],
-    ['!', '!', 'write `name: my-skill` and rename the folder to `my-skill`'],
-  ])('S3 the cure of the name %s in the folder %s says which name to write', async (name, id, cure) => {
-    const text = skillText({ name: JSON.stringify(name) });
-    const { diagnostics } = await parseSkillFile(text, { id, file: `/${id}/SKILL.md`, mode: 'lint' });
-    expect(diagnostics.find(({ code }) => code.startsWith('name_'))?.cure).toBe(cure);
+  it('S3 the cure of a name of which nothing can be used writes another', async () => {
+    const { diagnostics } = await parse(skillText({ name: '"!"' }), 'lint', '!');
+    const named = diagnostics.find(({ code }) => code.startsWith('name_'));
+    expect(named?.cure).toBe('write `name: my-skill` and rename the folder to `my-skill`');
   });
 
   it('S3 fields that other clients read are no errors, and who reads them is told', async () => {
-    const lint = (lines: string) =>
-      parseSkillFile(raw(`name: demo\ndescription: Does it. Use when asked.\n${lines}`), {
-        id: 'demo',
-        file: '/demo/SKILL.md',
-        mode: 'lint',
-      });
+    const lint = (lines: string) => parse(raw(`name: demo\ndescription: Does it. Use when asked.\n${lines}`), 'lint');
     const fields = words(`
       when_to_use argument-hint arguments disable-model-invocation user-invocable disallowed-tools model effort context agent hooks paths
       shell globs alwaysApply homepage command-dispatch command-tool command-arg-mode author platforms environments prerequisites
@@ -131,11 +113,8 @@ describe('the format', () => {
     `);
     for (const field of fields) {
       const { valid, diagnostics } = await lint(`${field}: x`);
-      expect([field, valid, diagnostics.map(({ severity, code }) => `${severity} ${code}`)]).toEqual([
-        field,
-        true,
-        ['info field_of_others'],
-      ]);
+      const found = diagnostics.map(({ severity, code }) => `${severity} ${code}`);
+      expect([field, valid, found]).toEqual([field, true, ['info field_of_others']]);
     }
     expect((await lint('metadata:\n  hermes:\n    tags: x\n  openclaw:\n    emoji: x')).diagnostics).toEqual([]);
     expect((await lint('argument-hint: x\nplatforms: y')).diagnostics[0]?.message).toBe(
@@ -157,25 +136,11 @@ describe('the format', () => {
 
   it('S5 a picture that is named SKILL.md is no text that says what it is for', async () => {
     const picture = Buffer.from('89504e470d0a1a0a0000000d49484452000000010000000108060000001f15c489', 'hex');
-    const { valid, diagnostics } = await parseSkillFile(picture, { id: 'demo', file: '/demo/SKILL.md', mode: 'load' });
+    const { valid, diagnostics } = await parse(picture);
     expect([valid, diagnostics.at(-1)?.code]).toEqual([false, 'frontmatter_and_text_missing']);
   });
 
   const repairs: readonly [title: string, text: string, code: string, at: [number, number], fields: object][] = [
-    [
-      'an unquoted colon and quotes',
-      skillText({ description: `It's "this": that` }),
-      'repaired_quote',
-      [3, 14],
-      { description: `It's "this": that` },
-    ],
-    [
-      'brackets that are text',
-      skillText({ more: 'argument-hint: [file] [--all]\n' }),
-      'repaired_quote',
-      [4, 16],
-      { extra: { 'argument-hint': '[file] [--all]' } },
-    ],
     [
       'a colon in a continued value',
       raw('name: demo\ndescription: Does a\n  thing: well'),
@@ -220,13 +185,6 @@ describe('the format', () => {
     expect(diagnostics.filter(({ message }) => message.includes("'allowed-tools'"))).toHaveLength(problems);
   });
 
-  it('S4 yes, no and dates are text in the core schema', async () => {
-    expect((await parse(skillText({ description: 'yes', more: 'version: 2024-01-01\n' }))).fields).toMatchObject({
-      description: 'yes',
-      version: '2024-01-01',
-    });
-  });
-
   it('S5 tags and directives do not change what a value means', async () => {
     const text = raw(
       '%YAML 1.1\n%TAG !e! tag:example.org:\nname: demo\ndescription: !!str Does it.\nwhen: !!timestamp 2001-01-01\nbytes: !!binary aGk=\ncount: !!int "12"\noctal: 010\nanswer: yes',
@@ -246,14 +204,6 @@ describe('the format', () => {
     const many = (count: number) => raw(`name: demo\ndescription: Does it.\na: &a text\nlist:\n${'  - *a\n'.repeat(count)}`);
     expect((await parse(many(100))).valid).toBe(true);
     expect(await codes(many(101))).toEqual(['error yaml_too_large']);
-    const bomb = ['a: &a0 [x, x, x, x, x, x, x, x, x, x]'];
-    for (let level = 1; level < 9; level += 1)
-      bomb.push(
-        `a${level}: &a${level} [${Array(10)
-          .fill(`*a${level - 1}`)
-          .join(', ')}]`,
-      );
-    expect(await codes(raw(`name: demo\ndescription: Does it.\n${bomb.join('\n')}`))).toEqual(['error yaml_too_large']);
     expect((await parse(raw('name: demo\ndescription: Does it.\nloop: &a [*a]'))).fields.extra).toEqual({ loop: '&a [*a]' });
   });
 
@@ -291,14 +241,5 @@ describe('the format', () => {
     expect(await codes(skillText({ description: 'd'.repeat(501) }), 'lint')).toEqual(['warning description_long']);
     expect(await codes(skillText({ description: 'd'.repeat(500) }), 'lint')).toEqual([]);
     expect(await codes(skillText({ description: 'd'.repeat(501) }), 'load')).toEqual([]);
-  });
-
-  it('S6 names invalid UTF-8', async () => {
-    const bytes = Buffer.concat([
-      Buffer.from('---\nname: demo\ndescription: Does '),
-      Buffer.from([0xff, 0xfe]),
-      Buffer.from(' it.\n---\n'),
-    ]);
-    expect((await parse(bytes)).diagnostics).toMatchObject([{ severity: 'warning', code: 'encoding_invalid' }]);
   });
 });

@@ -3,6 +3,7 @@ import { readFileSync } from 'node:fs';
 import { inPieces } from '@pith/skill-files';
 import { type TextDocument, TextRanker, WordVectors } from '@pith/word-ranker';
 import { expect, it } from 'vitest';
+import { words } from '../../words.ts';
 
 const TABLE = new URL('../../../sandbox/extensions/skill_search/vectors/english.bin', import.meta.url);
 const vectors = new WordVectors(readFileSync(TABLE));
@@ -15,19 +16,8 @@ const document = (at: number, more = ''): TextDocument => ({
   examples: at % 5 === 0 ? [`please look at my ${SUBJECTS[(at + 1) % 8]}`] : [],
   body: `# Work\n\n${`Write what there is about ${SUBJECTS[(at * 5) % 8]} and porcupine${at}. `.repeat(at % 7)}`,
 });
-const QUERIES = [
-  'invoice of team 12',
-  'gardn',
-  '表計算',
-  '表',
-  'Number 9',
-  'skill-17',
-  'porcupine4',
-  'money to be paid',
-  'zzz',
-  'poem lens',
-  'geschaftsfuhrer',
-];
+const PHRASES = ['invoice of team 12', 'Number 9', 'money to be paid', 'poem lens'];
+const QUERIES = [...PHRASES, ...words('gardn 表計算 表 skill-17 porcupine4 zzz geschaftsfuhrer')];
 const answers = (ranker: TextRanker) =>
   QUERIES.map((query) => ranker.rank(query, { k: 30, weak: true }).map(({ id, score, why, weak }) => [id, score.toFixed(9), why, weak]));
 const rankerOf = (documents: readonly TextDocument[], table: WordVectors | null) => {

@@ -14,17 +14,20 @@ const CORRECT =
 const UTF_8 = 'save the file as UTF-8 without a byte order mark';
 const SHORTEN = 'write two sentences, `What it does. Use when …`, and move the rest below the frontmatter';
 const PLAIN = 'write each value as plain text, `key: value`, or move it below the frontmatter';
-const QUOTE = 'put the value in quotes: `description: "…"`';
+const quote = (field: string) => `put the value in quotes: \`${field}: "…"\``;
+const QUOTE = quote('description');
+const rename = (name: string, folder?: string) =>
+  folder === undefined
+    ? `write \`name: ${name}\` and rename the folder to \`${name}\``
+    : `write \`name: ${name}\`, or rename the folder to \`${folder}\``;
+const begin = (name: string) =>
+  `begin the file with the four lines \`---\`, \`name: ${name}\`, \`description: What it does. Use when …\` and \`---\``;
+const head = (name: string) => `write \`name: ${name}\` and below it \`description: What it does. Use when …\``;
 
 /** One folder below `test/fixtures/skills` each, named for its one defect; `none…` and 技能 have none. */
 export const DEFECTS: readonly Defect[] = [
-  [
-    '-name-leading-hyphen',
-    'offered',
-    ['error name_hyphens 2:1'],
-    'write `name: name-leading-hyphen` and rename the folder to `name-leading-hyphen`',
-  ],
-  ['alias-of-nothing', 'offered', ['error repaired_quote 4:10'], 'put the value in quotes: `license: "…"`'],
+  ['-name-leading-hyphen', 'offered', ['error name_hyphens 2:1'], rename('name-leading-hyphen')],
+  ['alias-of-nothing', 'offered', ['error repaired_quote 4:10'], quote('license')],
   [
     'all-repairs-at-once',
     'offered',
@@ -89,35 +92,14 @@ export const DEFECTS: readonly Defect[] = [
     ['error field_unknown 4:1'],
     'write a line `metadata:` and move them below it, each indented: `  drawer: …`',
   ],
-  [
-    'file-empty',
-    'invalid',
-    ['error frontmatter_missing 1:1'],
-    'begin the file with the four lines `---`, `name: file-empty`, `description: What it does. Use when …` and `---`',
-    ['frontmatter_and_text_missing 1:1'],
-  ],
+  ['file-empty', 'invalid', ['error frontmatter_missing 1:1'], begin('file-empty'), ['frontmatter_and_text_missing 1:1']],
   ['file-name-lower-case', 'offered', ['warning file_name_case 1:1'], 'rename `skill.md` to `SKILL.md`'],
   ['file-name-upper-case', 'offered', ['warning file_name_case 1:1'], 'rename `SKILL.MD` to `SKILL.md`'],
   ['four-dashes', 'invalid', ['error frontmatter_misspelt 1:1'], 'write `---` and nothing else on the first line'],
   ['frontmatter-closed-by-dots', 'invalid', ['error frontmatter_unclosed 1:1'], 'end the frontmatter with a line `---`'],
-  [
-    'frontmatter-empty',
-    'invalid',
-    ['error frontmatter_no_map 2:1'],
-    'write `name: frontmatter-empty` and below it `description: What it does. Use when …`',
-  ],
-  [
-    'frontmatter-is-a-list',
-    'invalid',
-    ['error frontmatter_no_map 2:1'],
-    'write `name: frontmatter-is-a-list` and below it `description: What it does. Use when …`',
-  ],
-  [
-    'frontmatter-is-a-text',
-    'invalid',
-    ['error frontmatter_no_map 2:1'],
-    'write `name: frontmatter-is-a-text` and below it `description: What it does. Use when …`',
-  ],
+  ['frontmatter-empty', 'invalid', ['error frontmatter_no_map 2:1'], head('frontmatter-empty')],
+  ['frontmatter-is-a-list', 'invalid', ['error frontmatter_no_map 2:1'], head('frontmatter-is-a-list')],
+  ['frontmatter-is-a-text', 'invalid', ['error frontmatter_no_map 2:1'], head('frontmatter-is-a-text')],
   ['frontmatter-never-closed', 'invalid', ['error frontmatter_unclosed 1:1'], 'end the frontmatter with a line `---`'],
   [
     'frontmatter-over-16-kib',
@@ -128,55 +110,30 @@ export const DEFECTS: readonly Defect[] = [
   ['hash-first', 'offered', ['error repaired_quote 3:14'], QUOTE],
   ['leading-blank-line', 'offered', ['error repaired_leading_blank 1:1'], 'remove what is above the first `---`'],
   ['metadata-is-a-list', 'offered', ['error field_type 4:1'], 'write `metadata:` and below it a line such as `  author: …` for each'],
-  [
-    'name-double--hyphen',
-    'offered',
-    ['error name_hyphens 2:1'],
-    'write `name: name-double-hyphen` and rename the folder to `name-double-hyphen`',
-  ],
+  ['name-double--hyphen', 'offered', ['error name_hyphens 2:1'], rename('name-double-hyphen')],
   [
     'name-for-display',
     'offered',
     ['error name_case 2:1', 'error name_characters 2:1', 'error name_differs 2:1'],
     'write `name: name-for-display`',
   ],
-  [
-    'name-is-a-number',
-    'offered',
-    ['error name_differs 2:1', 'warning text_expected 2:1'],
-    'write `name: name-is-a-number`, or rename the folder to `123`',
-  ],
-  [
-    'name-is-not-the-folder',
-    'offered',
-    ['error name_differs 2:1'],
-    'write `name: name-is-not-the-folder`, or rename the folder to `something-else`',
-  ],
+  ['name-is-a-number', 'offered', ['error name_differs 2:1', 'warning text_expected 2:1'], rename('name-is-a-number', '123')],
+  ['name-is-not-the-folder', 'offered', ['error name_differs 2:1'], rename('name-is-not-the-folder', 'something-else')],
   ['name-missing', 'offered', ['error name_missing 1:1'], 'write `name: name-missing`'],
   [
     'name-of-more-characters-than-the-sixty-four-that-are-allowed-here',
     'offered',
     ['error name_length 2:1'],
-    'write `name: name-of-more-characters-than-the-sixty-four-that-are-allowed` and rename the folder to `name-of-more-characters-than-the-sixty-four-that-are-allowed`',
+    rename('name-of-more-characters-than-the-sixty-four-that-are-allowed'),
   ],
-  [
-    'name-trailing-hyphen-',
-    'offered',
-    ['error name_hyphens 2:1'],
-    'write `name: name-trailing-hyphen` and rename the folder to `name-trailing-hyphen`',
-  ],
+  ['name-trailing-hyphen-', 'offered', ['error name_hyphens 2:1'], rename('name-trailing-hyphen')],
   ['name-upper-case', 'offered', ['error name_case 2:1', 'error name_differs 2:1'], 'write `name: name-upper-case`'],
-  [
-    'name_with_underscores',
-    'offered',
-    ['error name_characters 2:1'],
-    'write `name: name-with-underscores` and rename the folder to `name-with-underscores`',
-  ],
+  ['name_with_underscores', 'offered', ['error name_characters 2:1'], rename('name-with-underscores')],
   [
     'no-frontmatter',
     'offered',
     ['error frontmatter_missing 1:1'],
-    'begin the file with the four lines `---`, `name: no-frontmatter`, `description: What it does. Use when …` and `---`',
+    begin('no-frontmatter'),
     ['frontmatter_missing 1:1', 'description_taken_from_text 1:1', 'name_missing 1:1'],
   ],
   ['none', 'offered', [], ''],
@@ -195,7 +152,7 @@ export const DEFECTS: readonly Defect[] = [
   ],
   ['tab-in-indentation', 'offered', ['error repaired_tab 5:1'], 'write two spaces in place of each tab'],
   ['tags-are-a-map', 'offered', ['error field_type 4:1'], 'write `tags:` and below it a line `  - …` for each'],
-  ['text-after-brackets', 'offered', ['error repaired_quote 4:10'], 'put the value in quotes: `license: "…"`'],
+  ['text-after-brackets', 'offered', ['error repaired_quote 4:10'], quote('license')],
   ['text-after-quotes', 'offered', ['error repaired_quote 3:14'], QUOTE],
   [
     'toolset-without-export',
@@ -212,12 +169,7 @@ export const DEFECTS: readonly Defect[] = [
   ],
   ['utf-16', 'invalid', ['error encoding_utf16 1:1'], UTF_8],
   ['utf-16-without-mark', 'invalid', ['error encoding_utf16 1:1'], UTF_8],
-  [
-    'version-is-a-number',
-    'offered',
-    ['warning text_expected 4:1', 'warning version_no_semver 4:1'],
-    'put the value in quotes: `version: "…"`',
-  ],
+  ['version-is-a-number', 'offered', ['warning text_expected 4:1', 'warning version_no_semver 4:1'], quote('version')],
   ['version-is-no-version', 'offered', ['warning version_no_semver 4:1'], 'write `version: 1.0.0`'],
   ['yaml-alias-bomb', 'invalid', ['error yaml_too_large 7:36'], PLAIN],
   ['yaml-aliases-over-100', 'invalid', ['error yaml_too_large 107:5'], PLAIN],
@@ -226,6 +178,6 @@ export const DEFECTS: readonly Defect[] = [
   ['yaml-directive', 'offered', ['error repaired_directive 2:1'], 'remove the line `%YAML 1.1`'],
   ['yaml-quote-never-closed', 'offered', ['error repaired_quote 3:14'], QUOTE],
   ['yaml-too-deep', 'invalid', ['error yaml_too_large 4:71'], PLAIN],
-  ['НАВЫК', 'offered', ['error name_case 2:1'], 'write `name: навык` and rename the folder to `навык`'],
+  ['НАВЫК', 'offered', ['error name_case 2:1'], rename('навык')],
   ['技能', 'offered', [], ''],
 ];

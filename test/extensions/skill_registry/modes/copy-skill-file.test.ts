@@ -108,11 +108,4 @@ describe.each(SYSTEMS)('S65 copy_skill_file on a system %s', (system) => {
     expect((await readdir(kernel.pith.sandbox)).filter((name) => /^[a-e]\.md$/.test(name))).toEqual([]);
     expect(existsSync(path.join(path.dirname(kernel.pith.sandbox), 'escaped.md'))).toBe(false);
   });
-
-  it('S25 only who names it has it', async () => {
-    await kernel.pith.write('agents/plain/manifest.yaml', 'id: plain\nagent: { model: scripted/scripted, uses_tools: [skill_registry] }\n');
-    await kernel.pith.restart();
-    const { requests } = await kernel.turn('plain', 'hi');
-    expect(requests[0]!.tools.map(({ name }) => name)).not.toContain('copy_skill_file');
-  });
 });

@@ -151,9 +151,4 @@ describe('S71 run_skill', () => {
     expect(text).toContain('allowed tools (advice): Read, take, Bash(git:*)\n');
     expect(text).toContain('note: of the allowed tools you do not have: Read, Bash(git:*)\n');
   });
-
-  it('S25 only who names it has it', async () => {
-    const { turn } = await skillKernel({ ...skill('worker'), ...agent('main', 'uses_tools: [skill_registry]') });
-    expect(toolsOf(await turn('main', 'hi'))).not.toContain('run_skill');
-  });
 });

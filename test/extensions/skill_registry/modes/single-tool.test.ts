@@ -163,7 +163,7 @@ describe('the mode single_tool', () => {
     expect(lastResult(outcome)).toMatch(/^# Skill: Beta Two\n[^]*BODY \{\{ x \}\} \$&$/);
   });
 
-  it('S25 skill_registry/skill can be named by an agent of another mode, and the extension alone does not bring it', async () => {
+  it('S25 skill_registry/skill can be named by an agent of another mode; the extension alone brings neither it nor run_skill and copy_skill_file', async () => {
     const { turn } = await skillKernel({
       ...skill('alpha'),
       ...agent('both', 'uses_tools: [skill_registry, skill_registry/skill]'),

@@ -1,10 +1,11 @@
 import { execFileSync } from 'node:child_process';
 import { symlink } from 'node:fs/promises';
 import path from 'node:path';
-import { fakeClock, testKernel, type FakeClock, type TestKernel, type TestKernelOptions } from 'pith/testing';
-import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { fakeClock, type FakeClock, type TestKernel, type TestKernelOptions } from 'pith/testing';
+import { beforeEach, describe, expect, it } from 'vitest';
 import { CALL, NEVER } from '../../../core/kernel/extensions.ts';
 import { TURN } from '../../../fixtures/agent-spec.ts';
+import { kernelOf } from '../../../places.ts';
 import { stampsHold, until } from '../../../waiting.ts';
 import { words } from '../../../words.ts';
 
@@ -15,10 +16,9 @@ let clock: FakeClock;
 const start = async (more: Partial<TestKernelOptions> = {}): Promise<void> => {
   clock = fakeClock();
   const files = { 'pith.yaml': 'extensions_sandbox: off\nskills: { sources: { replace: [sandbox/skills] }, poll_seconds: 0 }\n' };
-  pith = await testKernel({ clock, files, only: ['skill_scripts'], ...more });
+  pith = await kernelOf({ clock, files, only: ['skill_scripts'], ...more });
 };
 beforeEach(() => start());
-afterEach(() => pith.stop());
 
 const HEAD = `import { defineTool, Tool, z } from 'pith';
 const tool = (name, execute, more = {}) => defineTool({ name, description: 'd', input: z.object({ n: z.number().optional() }), execute, ...more });`;
@@ -27,6 +27,10 @@ const write = (file: string, text: string): Promise<void> => pith.write(`skills/
 const directoryOf = (id: string): string => path.join(pith.sandbox, 'skills', id);
 const host = () => pith.kernel.host;
 const show = (id: string) => host().extensions.show(`toolset:${id}`);
+
+/** A module that exports these tools as `list`. */
+const writeList = (file: string, tools: string, imports = ''): Promise<void> =>
+  write(file, `${HEAD}\n${imports}\nexport const list = [${tools}];`);
 
 /** A skill that names these modules. */
 const named = (id: string, ...modules: readonly string[]): Promise<void> =>
@@ -46,9 +50,10 @@ const call = (id: string, tool: string, input = {}) =>
 
 describe('the toolset of a skill', () => {
   it('S70: brings the tools of an array, of a class with getTools() and of Tool.define, from a separate process', async () => {
-    await write(
+    await writeList(
       'hello/toolsets/index.ts',
-      `${HEAD}\nimport { word } from '../lib/word';\nexport const list = [tool('greet', () => ({ word, pid: process.pid, cwd: process.cwd() }))];`,
+      `tool('greet', () => ({ word, pid: process.pid, cwd: process.cwd() }))`,
+      `import { word } from '../lib/word';`,
     );
     await write('hello/lib/word.ts', `export const word: string = 'hi';`);
     await write('hello/toolsets/more.js', `${HEAD}\nexport class Hello { getTools() { return [tool('bye', async () => 'bye')]; } }`);
@@ -69,10 +74,7 @@ describe('the toolset of a skill', () => {
   });
 
   it('S70: what is wrong with one module is told with its name and the cure, and the others load', async () => {
-    await write(
-      'mixed/good.ts',
-      `${HEAD}\nexport const list = [tool('good', () => 1), { name: 'odd' }, tool('x'.repeat(200), () => 1), tool('good', () => 2)];`,
-    );
+    await writeList('mixed/good.ts', `tool('good', () => 1), { name: 'odd' }, tool('x'.repeat(200), () => 1), tool('good', () => 2)`);
     await write('mixed/broken.ts', `export const list = [;`);
     await write('mixed/throws.ts', `throw new Error('at import');`);
     await write('mixed/exits.ts', `${HEAD}\nprocess.exit(0);\nexport const list = [];`);
@@ -129,7 +131,7 @@ describe('the toolset of a skill', () => {
       /toolset 'index:list' of the skill 'none': 'list' is neither[^]*toolset 'gone:x'[^]*add the file/,
     );
     expect(show('none')).toMatchObject({ state: 'failed', code: 'toolset_invalid', file: path.join(directoryOf('none'), 'SKILL.md') });
-    await write('none/index.ts', `${HEAD}\nexport const list = [tool('now', () => 1)];`);
+    await writeList('none/index.ts', `tool('now', () => 1)`);
     expect((await open('none', 'index:list')).tools).toHaveLength(1);
     await write('none/index.ts', `export const list = [;`);
     const broken = await open('none', 'index:list');
@@ -141,17 +143,17 @@ describe('the toolset of a skill', () => {
     await pith.stop();
     await start({ env: { OPENAI_API_KEY: 'secret' }, clock: undefined }); // time passes for what loops
     const dies = `while (true) {}`;
-    await write(
+    await writeList(
       'wild/index.ts',
-      `${HEAD}\nexport const list = [
+      `
       tool('loop', () => { ${dies} }, { timeoutMs: 200 }), tool('exit', () => process.kill(process.pid, 'SIGKILL')), tool('fine', () => process.pid),
       tool('flood', () => 'x'.repeat(50_000_000)), tool('spies', async () => {
         const fs = await import('node:fs');
         const body = Buffer.from(JSON.stringify([0, 1, 'kv.set', ['k', 1]])); const head = Buffer.alloc(4); head.writeUInt32LE(body.length);
         fs.writeSync(3, Buffer.concat([head, body])); return Object.keys(process.env).sort();
-      })];`,
+      })`,
     );
-    await write('calm/index.ts', `${HEAD}\nexport const list = [tool('fine', () => process.pid)];`);
+    await writeList('calm/index.ts', `tool('fine', () => process.pid)`);
     for (const id of ['wild', 'calm']) await named(id, 'index:list');
     for (const id of ['wild', 'calm']) await bring(id);
     const { output: calm } = (await call('calm', 'fine')) as unknown as { output: number };
@@ -171,10 +173,8 @@ describe('the toolset of a skill', () => {
   });
 
   it('S70: ids are names of folders, in any script; two skills may bring the same tool', async () => {
-    for (const id of ['wetter-ünö', 'My Skill', '天气', 'toolset']) {
-      await write(`${id}/index.ts`, `${HEAD}\nexport const list = [tool('same', () => [${JSON.stringify(id)}, process.cwd()])];`);
-    }
     const ids = ['wetter-ünö', 'My Skill', '天气', 'toolset'];
+    for (const id of ids) await writeList(`${id}/index.ts`, `tool('same', () => [${JSON.stringify(id)}, process.cwd()])`);
     for (const id of ids) await open(id, 'index:list', ...(id === 'toolset' ? ['gone:x'] : []));
     expect(show('toolset')).toMatchObject({ state: 'active', code: 'toolset_invalid' });
     for (const id of ids)
@@ -182,10 +182,7 @@ describe('the toolset of a skill', () => {
   });
 
   it('S70: code is loaded anew when it changes, not when a text does; it is known without a process after a restart', async () => {
-    await write(
-      'hello/index.ts',
-      `${HEAD}\nimport { word } from './word.ts';\nexport const list = [tool('greet', () => [word, process.pid])];`,
-    );
+    await writeList('hello/index.ts', `tool('greet', () => [word, process.pid])`, `import { word } from './word.ts';`);
     await write('hello/word.ts', `export const word = 'one';`);
     const greet = async () => ((await call('hello', 'greet')) as unknown as { output: [string, number] }).output;
     await open('hello', 'index:list');
@@ -206,7 +203,7 @@ describe('the toolset of a skill', () => {
   });
 
   it('S70: a change is seen wherever the code lies: hidden, found before another, or not there before', async () => {
-    await write('hid/index.ts', `${HEAD}\nimport { say } from './.lib/impl';\nexport const list = [tool('say', () => say)];`);
+    await writeList('hid/index.ts', `tool('say', () => say)`, `import { say } from './.lib/impl';`);
     await write('hid/.lib/impl.js', `export const say = 'v1';`);
     const opened = async () => {
       await open('hid', 'index:list');
@@ -219,7 +216,7 @@ describe('the toolset of a skill', () => {
     expect(await opened()).toBe('v3');
     await write('hid/index.ts', `import './gone';`);
     await open('hid', 'index:list');
-    await write('hid/index.ts', `${HEAD}\nimport { say } from './gone/deep';\nexport const list = [tool('say', () => say)];`);
+    await writeList('hid/index.ts', `tool('say', () => say)`, `import { say } from './gone/deep';`);
     await open('hid', 'index:list');
     await stampsHold(pith.sandbox); // what is there is no longer fresh
     await open('hid', 'index:list');
@@ -230,8 +227,8 @@ describe('the toolset of a skill', () => {
   it('S14 S70: packages come from the folder of the skill or from Pith, not from what lies around', async () => {
     await pith.write('skills/node_modules/around/index.js', `module.exports = 'around';`);
     await write('pack/node_modules/own/index.js', `module.exports = 'own';`);
-    await write('pack/own.ts', `${HEAD}\nimport own from 'own';\nexport const list = [tool('own', () => own)];`);
-    await write('pack/around.ts', `${HEAD}\nimport around from 'around';\nexport const list = [tool('around', () => around)];`);
+    await writeList('pack/own.ts', `tool('own', () => own)`, `import own from 'own';`);
+    await writeList('pack/around.ts', `tool('around', () => around)`, `import around from 'around';`);
     const { tools, notes } = await open('pack', 'own:list', 'around:list');
     expect(tools.map(({ name }) => name)).toEqual(['own']);
     expect(notes?.[0]?.message).toContain("Cannot find package 'around' from the toolset's folder nor from Pith");
@@ -244,8 +241,8 @@ describe('the toolset of a skill', () => {
       'glob/index.ts',
       `${HEAD}\nconst name = 'secret';\nexport const list = [tool('a', () => import(\`../../\${name}.json\`))];`,
     );
-    await write('walk/index.ts', `${HEAD}\nexport const list = [tool('a', (x) => require('.' + './../../../../../../../' + x))];`);
-    await write('linked/index.ts', `${HEAD}\nexport const list = [tool('a', (x) => import(\`./up/\${x}.json\`))];`);
+    await writeList('walk/index.ts', `tool('a', (x) => require('.' + './../../../../../../../' + x))`);
+    await writeList('linked/index.ts', `tool('a', (x) => import(\`./up/\${x}.json\`))`);
     await symlink(pith.sandbox, path.join(directoryOf('linked'), 'up'));
     await write('pipe/index.ts', `import './pipe.ts';\n${HEAD}\nexport const list = [tool('a', () => 1)];`);
     execFileSync('mkfifo', [path.join(directoryOf('pipe'), 'pipe.ts')]);
@@ -268,7 +265,7 @@ describe('the toolset of a skill', () => {
   });
 
   it('S70: a toolset for which nobody asks any more is forgotten', async () => {
-    for (const id of ['a', 'b']) await write(`${id}/index.ts`, `${HEAD}\nexport const list = [tool('t', () => 1)];`);
+    for (const id of ['a', 'b']) await writeList(`${id}/index.ts`, `tool('t', () => 1)`);
     await open('a', 'index:list');
     await clock.advance(31 * 60_000);
     await open('b', 'index:list');
