@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { toolResult, type TurnRequest } from '../../../core/contract/index.ts';
-import { calls, createWorld } from './world.ts';
+import { calls, call, createWorld } from './world.ts';
 
 type Attachment = NonNullable<TurnRequest['attachments']>[number];
 
@@ -47,10 +47,7 @@ describe('U21 attachments stand in the message that they are sent with', () => {
 describe('U1 images in results of tools', () => {
   it('reach the model beside the output', async () => {
     const look = () => toolResult('a pixel', { images: [{ mediaType: 'image/png', data: PIXEL }] });
-    const world = await createWorld({
-      extensions: { ext: { tools: { look: { run: look } } } },
-      script: [{ calls: calls('look') }, { text: 'I see' }],
-    });
+    const world = await createWorld({ tools: { look: { run: look } }, script: [call('look'), { text: 'I see' }] });
     await world.run('look');
     const result = world.model.requests[1]?.messages.find(({ role }) => role === 'tool');
     expect(result?.content).toMatchObject([
@@ -68,10 +65,7 @@ describe('U1 images in results of tools', () => {
 
   it('of another kind fail that call alone', async () => {
     const look = () => toolResult('x', { images: [{ mediaType: 'text/html', data: PIXEL }] });
-    const world = await createWorld({
-      extensions: { ext: { tools: { look: { run: look } } } },
-      script: [{ calls: calls('look') }, { text: 'no' }],
-    });
+    const world = await createWorld({ tools: { look: { run: look } }, script: [call('look'), { text: 'no' }] });
     const { events } = await world.run('look');
     expect(events.find(({ type }) => type === 'tool-result')).toMatchObject({ ok: false, error: { code: 'not_serialisable' } });
   });

@@ -17,7 +17,7 @@ describe('a turn whose thread another process has taken', () => {
     let before: unknown;
     const world = await createWorld({
       agents,
-      extensions: { ext: { tools: { t: { effect, run: async () => ((before = await stolen(world)), 'ok') } } } },
+      tools: { t: { effect, run: async () => ((before = await stolen(world)), 'ok') } },
       script: [call('t')],
     });
     expect((await world.run('go')).end).toMatchObject(busy);
@@ -33,7 +33,7 @@ describe('a turn whose thread another process has taken', () => {
     let before: unknown;
     const world = await createWorld({
       agents,
-      extensions: { ext: { tools: { t: { run: () => 'ok' }, risky: { needsApproval: 'always', run: () => 'ok' } } } },
+      tools: { t: { run: () => 'ok' }, risky: { needsApproval: 'always', run: () => 'ok' } },
       script: [
         async () => {
           before = await stolen(world);
@@ -68,7 +68,7 @@ describe('a turn whose thread another process has taken', () => {
       (await world.collect({ agent: 'callee', input: 'do it', threadId: 'child', parent: turn, key: idempotencyKey })).end.reason;
     const world: World = await createWorld({
       agents,
-      extensions: { ext: { tools: { ask: { run } } } },
+      tools: { ask: { run } },
       script: [
         call('ask'),
         async () => {

@@ -8,7 +8,7 @@ const call: ScriptedStep = { text: 'Step.', calls: [{ name: 't', input: {} }] };
 function limited(limits: Partial<AgentSpec['limits']>, script: readonly ScriptedStep[], run: () => unknown = () => 'ok') {
   return createWorld({
     agents: [agent('main', { usesTools: ['ext'], limits: limits as AgentSpec['limits'] })],
-    extensions: { ext: { tools: { t: { run } } } },
+    tools: { t: { run } },
     script,
   });
 }

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { agent, createWorld } from './world.ts';
+import { agent, call, createWorld } from './world.ts';
 
 const tools = {
   look: { effect: 'read' as const, run: () => 'seen' },
@@ -14,7 +14,7 @@ const both = {
 
 describe('U14 plan mode', () => {
   it('U14 only reading tools run, nobody is asked, and the model reads so', async () => {
-    const world = await createWorld({ extensions: { ext: { tools } }, script: [both, { text: 'a plan' }, both] });
+    const world = await createWorld({ tools, script: [both, { text: 'a plan' }, both] });
     const { events, end } = await world.run('go', { policy: { readOnly: true } });
     expect(end).toMatchObject({ reason: 'done', text: 'a plan' });
     expect(world.calls.map(({ tool }) => tool)).toEqual(['ext/look']);
@@ -46,7 +46,7 @@ describe('U14 plan mode', () => {
           },
         },
       },
-      script: [{ calls: [{ name: 'ask', input: {} }] }, { calls: [{ name: 'change', input: {} }] }, { text: 'inner' }, { text: 'outer' }],
+      script: [call('ask'), call('change'), { text: 'inner' }, { text: 'outer' }],
     });
     const { events } = await world.run('go', { policy: { readOnly: true } });
     expect(events).toContainEqual(expect.objectContaining({ type: 'tool-result', name: 'ask', output: ['plan_mode'] }));

@@ -2,10 +2,9 @@ import { describe, expect, it, vi } from 'vitest';
 import { PithError, type TurnInfo } from '../../../core/contract/index.ts';
 import type { ScriptedStep } from 'pith/testing';
 import { passed } from '../../waiting.ts';
-import { agent, type BroughtTool, createWorld, type FakeExtension, type World, type WorldOptions } from './world.ts';
+import { agent, type BroughtTool, call, createWorld, type FakeExtension, type World, type WorldOptions } from './world.ts';
 
 const brought = (id: string): BroughtTool => ({ brought: `set:${id}` });
-const call = (name: string): ScriptedStep => ({ calls: [{ name, input: {} }] });
 const names = (world: World) => world.model.requests.map(({ tools }) => tools.map(({ name }) => name));
 const messages = (events: readonly { readonly type: string }[]) =>
   events.flatMap((event) => (event.type === 'notice' && 'message' in event ? [String(event.message)] : []));
@@ -221,7 +220,7 @@ describe('DESIGN 3.3 the tools of one turn', () => {
     const [question] = await world.approvals.list();
     expect(question).toMatchObject({ tool: 'set:hello/greet', source: expect.any(String) });
     await world.approvals.answer(question!.id, { answer: 'once', by: 'local' });
-    const { events, end } = await world.collect({ resume: true });
+    const { events, end } = await world.resume();
     expect(end).toMatchObject({ reason: 'done', text: 'ok' });
     expect(events).toContainEqual(expect.objectContaining({ type: 'tool-result', name: 'greet', output: 'Hello!' }));
   });
@@ -233,8 +232,8 @@ describe('DESIGN 3.3 the tools of one turn', () => {
     const { world } = await bringing(() => ids.map(brought), [call('greet'), { text: 'ok' }], { extensions });
     await world.run('hi');
     ids.unshift('early');
-    await world.approvals.answer((await world.approvals.list())[0]!.id, { answer: 'once', by: 'local' });
-    await world.collect({ resume: true });
+    await world.answer('once');
+    await world.resume();
     expect(world.calls.map(({ tool }) => tool)).toEqual(['set_0/greet']);
   });
 

@@ -3,7 +3,7 @@ import { readFileSync } from 'node:fs';
 import path from 'node:path';
 import { describe, expect, it, vi } from 'vitest';
 import { type JsonValue, type ModelPart, type ToolCall, toolError, toolResult } from '../../../core/contract/index.ts';
-import { agent, calls, createWorld, noticesOf, type World } from './world.ts';
+import { agent, calls, call, createWorld, type World } from './world.ts';
 import type { ThreadWriter } from '../../../core/agent/index.ts';
 
 const tools = (names: Record<string, object>) => ({ ext: { tools: names } });
@@ -164,7 +164,7 @@ describe('one turn', () => {
   it('DESIGN 3.4 metadata is for channels, retain for compaction; neither reaches the model', async () => {
     const world = await createWorld({
       extensions: tools({ t: { run: () => toolResult('text', { title: 'T', metadata: { a: 1 }, retain: { key: 'k', digest: 'd' } }) } }),
-      script: [{ calls: [{ name: 't', input: {} }] }, { text: 'ok' }],
+      script: [call('t'), { text: 'ok' }],
     });
     const { events } = await world.run('go');
     expect(events.find(({ type }) => type === 'tool-result')).toMatchObject({ output: 'text', title: 'T', metadata: { a: 1 } });
@@ -195,11 +195,11 @@ describe('one turn', () => {
       ],
     });
     expect((await world.run('1')).end).toMatchObject({ reason: 'error', error: { code: 'model_failed' } });
-    expect(noticesOf((await world.run('2')).events)).toEqual(['answer_cut']);
-    expect(noticesOf((await world.run('3')).events)).toEqual(['answer_filtered']);
+    expect((await world.run('2')).notices).toEqual(['answer_cut']);
+    expect((await world.run('3')).notices).toEqual(['answer_filtered']);
     const last = await world.run('4');
     expect(last.end).toMatchObject({ reason: 'done', text: 'Saving.' });
-    expect(noticesOf(last.events)).toEqual(['answer_empty']);
+    expect(last.notices).toEqual(['answer_empty']);
     world.model.expectFinished();
   });
 
@@ -395,7 +395,7 @@ function failing({ threads }: World, writes: Partial<ThreadWriter>): void {
 }
 
 describe('the size of a tool result', () => {
-  const huge = (run: () => unknown) => ({ extensions: tools({ huge: { run } }), script: [{ calls: calls('huge') }, { text: 'done' }] });
+  const huge = (run: () => unknown) => ({ extensions: tools({ huge: { run } }), script: [call('huge'), { text: 'done' }] });
   const resultOf = async (run: () => unknown) => {
     const { events } = await (await createWorld(huge(run))).run('go');
     return events.find((event) => event.type === 'tool-result');
