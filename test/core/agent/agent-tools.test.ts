@@ -5,7 +5,6 @@ import type { CallRecord } from '../../../core/agent/index.ts';
 import { callOf, leftBehind } from './records.ts';
 
 const schema = { type: 'object', properties: { agent_id: { type: 'string' }, task: { type: 'string' } }, required: ['agent_id', 'task'] };
-const never = new AbortController().signal;
 
 /** An extension whose tool `run_agent` runs agents, and tells what it was called with. */
 function runner(seen: JsonValue[] = []): Record<string, FakeExtension> {
@@ -57,7 +56,7 @@ describe('agents as tools', () => {
     expect(seen).toEqual([{ task: 'bread', agent_id: 'baker' }]);
     expect(events.find(({ type }) => type === 'tool-call')).toMatchObject({ name: 'baker', input: { agent_id: 'baker' } });
     expect(JSON.stringify(await world.history())).toContain('"stranger"');
-    expect(await world.kernel.agents.callTool('main', 'baker', { task: 'rolls' }, never)).toMatchObject({ ok: true });
+    expect(await world.kernel.agents.callTool('main', 'baker', { task: 'rolls' })).toMatchObject({ ok: true });
     expect(seen.at(-1)).toEqual({ task: 'rolls', agent_id: 'baker' });
   });
 
@@ -141,8 +140,8 @@ describe('what a turn has used through others', () => {
   it('K42 fan-out and steps are not given back by a restart', async () => {
     const reasons: unknown[] = [];
     const run = async (_input: JsonValue, { turn, signal }: { turn: TurnInfo; signal: AbortSignal }) => {
-      for await (const event of world.kernel.agents.run({ agent: 'main', input: 'task', threadId: 'child', parent: turn }, signal))
-        if (event.type === 'turn-end') reasons.push(event.error?.code ?? event.reason);
+      const { end } = await world.collect({ input: 'task', threadId: 'child', parent: turn }, signal);
+      reasons.push(end.error?.code ?? end.reason);
     };
     const world: World = await createWorld({ tools: { ask: { effect: 'idempotent', run } }, script: [{ text: 'ok' }] });
     const usage = { inputTokens: 70, outputTokens: 7 };

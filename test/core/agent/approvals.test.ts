@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { type JsonValue, type Tool, type ToolCall, toolError } from '../../../core/contract/index.ts';
-import { agent, call, createWorld, type End, together, type World, type WorldOptions } from './world.ts';
+import { agent, call, createWorld, together, type World, type WorldOptions } from './world.ts';
 import { kernelOf } from '../../places.ts';
 
 /** A tool that says at each call whether it asks. */
@@ -293,11 +293,10 @@ async function delegating(script: WorldOptions['script'], more: { effect?: Tool[
   const { effect = 'idempotent', swallows = false, sandbox } = more;
   const ran: JsonValue[] = [];
   const run = async (_input: JsonValue, { turn, signal, idempotencyKey: key }: ToolCall) => {
-    let end: End | undefined;
     const request = { agent: 'helper', threadId: `${turn.threadId}/${key}`, input: 'help', parent: turn, key };
-    for await (const event of world.kernel.agents.run(request, signal)) if (event.type === 'turn-end') end = event;
-    if (end?.reason === 'awaiting_approval' && !swallows) return toolError('awaiting_approval', 'the helper waits for a person');
-    return `${end?.reason}: ${end?.text}`;
+    const { end } = await world.collect(request, signal);
+    if (end.reason === 'awaiting_approval' && !swallows) return toolError('awaiting_approval', 'the helper waits for a person');
+    return `${end.reason}: ${end.text}`;
   };
   const agents = [agent('main', { usesTools: ['boss'] }), agent('helper', { usesTools: ['ext'] })];
   const side = { effect: 'write' as const, run: () => (ran.push('side'), 'aside') };

@@ -20,10 +20,9 @@ async function delegating(
   let count = 0;
   const run = async (input: JsonValue, { turn, signal }: ToolCall) => {
     const request = { agent: 'child', threadId: `child-${(count += 1)}`, input: 'task', parent: turn, ...(input as object) } as TurnRequest;
-    let end: End | undefined;
-    for await (const event of world.kernel.agents.run(request, signal)) if (event.type === 'turn-end') end = event;
-    ends.push(end as End);
-    return `${end?.reason}: ${end?.text}`;
+    const { end } = await world.collect(request, signal);
+    ends.push(end);
+    return `${end.reason}: ${end.text}`;
   };
   const agents = (['main', 'child'] as const).map((id) => agent(id, { usesTools: ['ext'], limits: limits[id] as AgentSpec['limits'] }));
   const tools = { ask: { run }, look: { run: (_: JsonValue, { turn }: ToolCall) => void infos.push(turn) } };

@@ -45,11 +45,8 @@ describe('turns of extensions outside the kernel', () => {
 
   it('T14 F6: what a turn comes from is never loosened by a turn below it', async () => {
     const world = await createWorld({ agents, extensions, script: [call('own'), { text: 'below' }, { text: 'above' }] });
-    const run: FakeTool['run'] = async (_, { turn }) => {
-      for await (const each of world.kernel.agents.run({ agent: 'main', input: 'x', threadId: `${turn.threadId}/x`, parent: turn }))
-        void each;
-      return 'ran';
-    };
+    const run: FakeTool['run'] = async (_, { turn }) =>
+      (await world.collect({ input: 'x', threadId: `${turn.threadId}/x`, parent: turn })).text;
     await world.declare('deputy', { ...extensions.deputy, tools: { own: { run } } });
     await world.run('hi', { origin: { extensionId: 'deputy', agents: [] }, threadId: 'deputy:1' });
     expect(world.model.requests.map(({ tools }) => tools.map(({ name }) => name))).toEqual([['own'], ['own'], ['own']]);

@@ -1,7 +1,7 @@
 import { describe, expect, it, vi } from 'vitest';
 import type { CallRecord } from '../../../core/agent/index.ts';
 import { assistant, callOf, leftBehind, stepOf, user } from './records.ts';
-import { agent, call, createWorld, type World, type WorldOptions } from './world.ts';
+import { agent, call, createWorld, resultsIn, type World, type WorldOptions } from './world.ts';
 
 const spec = agent('main', { usesTools: ['ext'], instructions: 'AS IT WAS' });
 const tools = {
@@ -45,8 +45,7 @@ describe('a turn that a killed process left', () => {
       ['ext/read', 'T/0/2'],
       ['ext/same', 'T/0/3'],
     ]);
-    const results = world.model.requests[0]?.messages.at(-1);
-    expect(results?.role === 'tool' && results.content.map((part) => part.type === 'tool-result' && part.output)).toMatchObject([
+    expect(resultsIn(world.model.requests[0]?.messages.at(-1)).map(({ output }) => output)).toMatchObject([
       { value: 'put once' },
       { value: 'put again' },
       { value: 'read again' },
@@ -89,14 +88,7 @@ describe('a turn that a killed process left', () => {
     expect(world.calls).toEqual([]);
     const sent = world.model.requests[0]?.messages ?? [];
     expect(sent.map(({ role }) => role)).toEqual(['user', 'assistant', 'tool', 'user']);
-    const answers = sent[2];
-    expect(answers?.role === 'tool' && answers.content.map((part) => part.type === 'tool-result' && part.output.type)).toEqual([
-      'text',
-      'error-json',
-      'error-json',
-      'error-json',
-      'error-json',
-    ]);
+    expect(resultsIn(sent[2]).map(({ output }) => output.type)).toEqual(['text', ...Array(4).fill('error-json')]);
     expect(await world.threads.unfinished('thread')).toBeNull();
   });
 

@@ -188,7 +188,9 @@ export async function createWorld(options: WorldOptions = {}) {
     /** Answers the first question that is open. */
     answer: async (answer: Answer['answer'], more: Partial<Answer> = {}) =>
       approvals.answer((await approvals.list())[0]!.id, { answer, by: 'ann', ...more }),
-    turn: (...asked: Parameters<typeof kernel.agents.run>) => kernel.agents.run(...asked) as AsyncGenerator<TurnEvent, void, void>,
+    /** The turn itself, for who reads it step by step. */
+    turn: (input: string, signal?: AbortSignal) =>
+      kernel.agents.run({ agent: 'main', threadId: 'thread', input }, signal) as AsyncGenerator<TurnEvent, void, void>,
     run: (input: string, request: Partial<OriginalRequest> = {}, signal?: AbortSignal) => collect({ input, ...request }, signal),
     /** Begins a turn and stands still once its model speaks, with its lease gone, as if this program had been killed. */
     async dies(request: Partial<OriginalRequest>) {
@@ -253,6 +255,11 @@ function manifestOf(spec: AgentSpec): Record<string, string> {
     [`agents/${id}/manifest.yaml`]: JSON.stringify({ id, name, agent: parts }),
     ...(prompt !== null && { [`agents/${id}/prompt.jinja2`]: prompt }),
   };
+}
+
+/** The results of tools in a message. */
+export function resultsIn(message: Message | undefined) {
+  return message?.role === 'tool' ? message.content.filter((part) => part.type === 'tool-result') : [];
 }
 
 /** All that is stored of threads, to be compared. */
