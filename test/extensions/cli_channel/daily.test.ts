@@ -212,16 +212,6 @@ describe('U25 commands of the conversation', () => {
     expect(chat.requests[1]?.threadId).not.toBe(chat.requests[0]?.threadId);
   });
 
-  it('U25 /agent refuses one that is unknown or cannot run, and nothing changes', async () => {
-    const broken = { 'agents/bad/manifest.yaml': 'id: bad\nagent: { uses_tools: [nothing_there] }\n' };
-    const chat = await scriptedChat([says('ok')], [], { files: broken });
-    const { out, err } = await pipe(chat, [], { lines: ['/agent bad', '/agent nobody', 'hello'] });
-    expect(out).not.toContain('Talking with');
-    expect(err).toContain('bad');
-    expect(err).toContain("no agent 'nobody'");
-    expect(chat.requests).toMatchObject([{ agent: 'main', input: 'hello' }]);
-  });
-
   it.each([
     [10_000, /^scripted\/scripted: about \d+% of its context of 10,000 tokens$/mu],
     [null, /^scripted\/scripted: its context size is unknown, so no percentage is shown$/mu],
@@ -257,6 +247,26 @@ describe('U25 commands of the conversation', () => {
     expect(sent).toContain('Use the skill `letters`: to my landlord');
     // The statistics count it as one that the model read.
     expect(used).toEqual([expect.objectContaining({ skillId: 'letters', state: 'loaded', how: 'slash', agentId: 'main' })]);
+  });
+
+  it('S85 a skill typed with a slash is asked for by a message; a command of the name comes first, an unknown name is an error', async () => {
+    const chat = await kernelChat({
+      model: scriptedModel([{ text: 'answer' }, { text: 'answer' }]),
+      files: {
+        'pith.yaml': 'default_agent: main\n',
+        'agents/main/manifest.yaml': agentFile('main', { uses_tools: ['skill_registry'] }),
+        'skills/letters/SKILL.md': skillFile('letters', 'Writes letters.', 'Write.'),
+        'skills/tools/SKILL.md': skillFile('tools', 'Knows tools.', 'Use them.'),
+      },
+    });
+    expect(await pipe(chat, [], { lines: ['/letters to  my landlord', '/letters'] })).toMatchObject({ code: 0, err: '' });
+    expect(chat.requests.map(({ input }) => input)).toEqual(['Use the skill `letters`: to  my landlord', 'Use the skill `letters`.']);
+    await pipe(chat, [], { lines: ['/tools'] });
+    expect(chat.requests).toHaveLength(2);
+    expect(await pipe(chat, [], { lines: ['/lettres'] })).toMatchObject({
+      code: 1,
+      err: expect.stringContaining('unknown command /lettres'),
+    });
   });
 });
 
