@@ -3,7 +3,7 @@ import path from 'node:path';
 import { fakeClock } from 'pith/testing';
 import { expect, it } from 'vitest';
 import { bareHost, type BareOptions } from './bare-host.ts';
-import { CALL, NEVER, toolClass } from './extensions.ts';
+import { callTool, toolClass } from './extensions.ts';
 import { writeFiles } from '../../places.ts';
 import { extension } from '../declarations/sandbox-folder.ts';
 
@@ -15,7 +15,7 @@ async function bare(options: BareOptions = {}) {
   });
   const { directory, events, host } = await bareHost(code('return 1;'), options);
   const write = (body: string, more = '') => writeFiles(directory, code(body, more));
-  return { directory, write, events, host, work: () => host.providers.tools.call('it', 'work', {}, { ...CALL, signal: NEVER }) };
+  return { directory, write, events, host, work: () => callTool(host, 'it') };
 }
 
 it('the kernel alone boots, reloads and stops: without a database, processes, agents or durable events', async () => {

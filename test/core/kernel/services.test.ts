@@ -3,7 +3,7 @@ import path from 'node:path';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { fakeClock } from 'pith/testing';
 import { isAlive } from '../process/hosts.ts';
-import { CALL, NEVER, testSandbox, toolClass, type TestSandbox } from './extensions.ts';
+import { callTool, testSandbox, type TestSandbox, toolClass } from './extensions.ts';
 
 let sandbox: TestSandbox;
 let clock: ReturnType<typeof fakeClock>;
@@ -53,7 +53,7 @@ describe('services', () => {
       await sandbox.extension('asleep', 'service, tool', body(started));
       const host = await sandbox.host({ isolation });
       const facts = async () => {
-        const found = await host.providers.tools.call('used', 'facts', {}, { ...CALL, signal: NEVER });
+        const found = await callTool(host, 'used', 'facts');
         return found.ok ? found.output : found.error;
       };
       await host.startServices('used');
@@ -86,7 +86,7 @@ describe('services', () => {
     });
     await clock.advance(600_000);
     expect(state.serviceRuns).toBe(3);
-    expect(await host.providers.tools.call('worker', 'work', {}, { ...CALL, signal: NEVER })).toMatchObject({
+    expect(await callTool(host, 'worker')).toMatchObject({
       error: { code: 'tool_gone', message: expect.stringContaining('3 crashes') },
     });
     expect(sandbox.failures.filter(({ code }) => code === 'background_failed')).toHaveLength(3);
@@ -115,8 +115,7 @@ describe('services', () => {
     for (let round = 0; round < 6 && host.extensions.state('worker') !== 'failed'; round++) await clock.advance(10_000);
     expect(state.serviceRuns).toBe(3);
     state.serviceMode = 'wait';
-    await sandbox.write('extensions/worker/note.txt', 'mended');
-    await host.extensions.refresh();
+    await sandbox.rewrite(host, 'extensions/worker/note.txt', 'mended');
     expect(host.extensions.state('worker')).toBe('active');
     expect(state.serviceRuns).toBe(4);
   });
@@ -124,13 +123,11 @@ describe('services', () => {
   it('K20 runs a service that is added while services run, and leaves it at rest where they do not', async () => {
     state.serviceMode = 'wait';
     const host = await sandbox.host({ clock });
-    await sandbox.extension('early', 'service', COUNTING);
-    await host.extensions.refresh();
+    await sandbox.edit(host, 'early', 'service', COUNTING);
     expect([host.extensions.state('early'), state.serviceRuns]).toEqual(['idle', 0]);
     await host.startServices();
     expect(state.serviceRuns).toBe(2);
-    await sandbox.extension('late', 'service', COUNTING);
-    await host.extensions.refresh();
+    await sandbox.edit(host, 'late', 'service', COUNTING);
     expect([host.extensions.state('late'), state.serviceRuns]).toEqual(['active', 3]);
   });
 
@@ -144,11 +141,9 @@ describe('services', () => {
     await sandbox.remove('extensions/base');
     await host.extensions.refresh();
     expect(host.extensions.state('leaning')).toBe('blocked');
-    await sandbox.extension('base', 'tool', toolClass('return 1;', 'constructor() { throw new Error("sick"); }'));
-    await host.extensions.refresh();
+    await sandbox.edit(host, 'base', 'tool', toolClass('return 1;', 'constructor() { throw new Error("sick"); }'));
     expect([host.extensions.state('leaning'), state.serviceRuns]).toEqual(['blocked', 2]);
-    await sandbox.extension('base', 'tool', toolClass('return 1;'));
-    await host.extensions.refresh();
+    await sandbox.edit(host, 'base', 'tool', toolClass('return 1;'));
     expect([host.extensions.state('leaning'), state.serviceRuns]).toEqual(['active', 3]);
   });
 
@@ -255,7 +250,7 @@ describe('services', () => {
     await host.extensions.activateAll();
     await host.stop();
     expect(order).toEqual(['top', 'middle', 'base']);
-    expect(await host.providers.tools.call('top', 'work', {}, { ...CALL, signal: NEVER })).toMatchObject({
+    expect(await callTool(host, 'top')).toMatchObject({
       ok: false,
       error: { code: 'tool_gone' },
     });
