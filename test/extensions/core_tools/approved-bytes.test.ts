@@ -5,6 +5,7 @@ import { scriptedModel, type ScriptedStep } from 'pith/testing';
 import { beforeEach, describe, expect, it } from 'vitest';
 import { answered, answerFirst } from '../../answers.ts';
 import { kernelOf } from '../../places.ts';
+import { words } from '../../words.ts';
 import { workbench, type Workbench } from './workbench.ts';
 
 let bench: Workbench;
@@ -84,23 +85,10 @@ describe('a yes is for the bytes that were shown', () => {
 
   it('T18 F20: every way to each of them asks: write, move, copy, delete, patch, other spellings, a folder that is made; no link leads there', async () => {
     await bench.put('note.md', 'text');
-    for (const path of [
-      '.envrc',
-      '.npmrc',
-      '.vscode/settings.json',
-      '.vscode/new/deep/x.md',
-      '.claude/settings.json',
-      './/package.json',
-      'Package.JSON',
-      'package.json.',
-      'skills.lock.json',
-      'recipes/deploy.md',
-      'AGENTS.md',
-      'web/Makefile',
-      '.staging/extensions/x/.npmrc',
-      '.staging/.envrc',
-      '.staging/\u2060.envrc',
-    ]) {
+    for (const path of words(`
+      .envrc .npmrc .vscode/settings.json .vscode/new/deep/x.md .claude/settings.json .//package.json Package.JSON package.json.
+      skills.lock.json recipes/deploy.md AGENTS.md web/Makefile .staging/extensions/x/.npmrc .staging/.envrc .staging/\u2060.envrc
+    `)) {
       for (const call of [
         { action: 'write', path, content: 'x' },
         { action: 'delete', path },
