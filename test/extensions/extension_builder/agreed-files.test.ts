@@ -45,22 +45,12 @@ describe('a yes to an activation is for those very files', () => {
     const made = await bench({ model: scriptedModel([]) });
     await made.stage('city_time', CITY_TIME);
     const input = { id: 'city_time', digest: await passed(made) };
-    const { tools } = made.test.kernel.host.providers;
-    const turn = { agent: { id: 'builder_agent' }, threadId: 't', userId: 'ann' } as never;
-    const question = await tools.needsApproval('extension_builder', 'activate_extension', input, turn);
+    const question = await made.question('activate_extension', input);
     await made.test.write('extensions/city_time/manifest.yaml', 'id: city_time\n');
-    const subject = typeof question === 'object' ? question.subject : undefined;
-    const about = {
-      turn,
-      idempotencyKey: 'k',
-      signal: new AbortController().signal,
-      ...(subject === undefined ? {} : { approved: subject }),
-    };
+    const subject = question?.subject;
     expect(subject).toMatch(/^[0-9a-f]{64}$/);
-    expect(await tools.call('extension_builder', 'activate_extension', input, about)).toMatchObject({
-      ok: false,
-      error: { code: 'approval_needed' },
-    });
+    const late = await made.approved('activate_extension', input, subject);
+    expect(late).toMatchObject({ ok: false, error: { code: 'approval_needed' } });
     expect(existsSync(path.join(made.test.sandbox, 'extensions/city_time/main.ts'))).toBe(false);
   });
 
