@@ -1,6 +1,6 @@
 import { describe, expect, it, vi } from 'vitest';
 import { PithError, type TurnInfo } from '../../../core/contract/index.ts';
-import { passed } from '../../waiting.ts';
+import { gate, passed } from '../../waiting.ts';
 import { agent, type BroughtTool, call, createWorld, type FakeExtension, type FakeTool, type World, type WorldOptions } from './world.ts';
 
 const brought = (id: string): BroughtTool => ({ brought: `set:${id}` });
@@ -168,9 +168,8 @@ describe('DESIGN 3.3 the tools of one turn', () => {
   });
 
   it('S70 S21 what is brought and is not open in time holds up neither this turn nor the next, and comes with a later step', async () => {
-    let opened = (): void => undefined;
-    const opening = new Promise<void>((resolve) => (opened = resolve));
-    const other: FakeExtension = { tools: { other: { run: () => void opened() } } };
+    const { opened: opening, open } = gate();
+    const other: FakeExtension = { tools: { other: { run: () => open() } } };
     const { world, asked } = await bringing(() => [brought('slow'), brought('hello')], [{ text: 'ok' }, call('other'), { text: 'ok' }], {
       agents: [agent('main', { usesTools: ['ext', 'other'] })],
       extensions: { other, 'set:slow': { opening, tools: { late: {} } } },

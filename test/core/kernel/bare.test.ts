@@ -6,6 +6,7 @@ import { bareHost, type BareOptions } from './bare-host.ts';
 import { callTool, toolClass } from './extensions.ts';
 import { writeFiles } from '../../places.ts';
 import { extension } from '../declarations/sandbox-folder.ts';
+import { gate } from '../../waiting.ts';
 
 /** With the extension `it`. */
 async function bare(options: BareOptions = {}) {
@@ -38,13 +39,12 @@ it('the kernel alone boots, reloads and stops: without a database, processes, ag
 
 it('K20 looks again after a look that may have read the folder before an edit; those that ask meanwhile share that look', async () => {
   const clock = fakeClock();
-  let open = (): void => undefined;
-  const gate = new Promise<void>((resolve) => (open = resolve));
+  const { opened, open } = gate();
   let looks = 0;
   const { host, write, work } = await bare({
     clock,
     looks: async () => {
-      if ((looks += 1) === 2) await gate; // the first is that of the host as it is made
+      if ((looks += 1) === 2) await opened; // the first is that of the host as it is made
     },
   });
   await work();

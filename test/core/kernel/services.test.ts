@@ -4,6 +4,7 @@ import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { fakeClock } from 'pith/testing';
 import { isAlive } from '../process/hosts.ts';
 import { callTool, testSandbox, type TestSandbox, toolClass } from './extensions.ts';
+import { gate } from '../../waiting.ts';
 
 let sandbox: TestSandbox;
 let clock: ReturnType<typeof fakeClock>;
@@ -185,9 +186,9 @@ describe('services', () => {
     ['start', false],
     ['start', true],
   ])('ends also what was in its %s when Pith ended (active before: %s): no service begins after that', async (phase, wasActive) => {
-    let open = (): void => undefined;
+    const { opened, open } = gate();
     const log: string[] = [];
-    Object.assign(globalThis, { lateGate: new Promise<void>((resolve) => (open = resolve)), lateLog: log });
+    Object.assign(globalThis, { lateGate: opened, lateLog: log });
     await sandbox.extension(
       'late',
       'service',

@@ -10,6 +10,7 @@ import { complete } from '../../../sandbox/extensions/cli_channel/completion.ts'
 import { mentionedFiles, ProjectPaths } from '../../../sandbox/extensions/cli_channel/file-mentions.ts';
 import { statusText } from '../../../sandbox/extensions/cli_channel/chat-status.ts';
 import { answering, atPrompt, kernelChat, person, pipe, says, scriptedChat, talking, turn, type Chat } from './chats.ts';
+import { gate } from '../../waiting.ts';
 
 const signal = new AbortController().signal;
 const PNG = Buffer.from('iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwADhgGAWjR9awAAAABJRU5ErkJggg==', 'base64');
@@ -132,8 +133,8 @@ describe('U23 steps', () => {
   const ended = (id: string, line: string, output = '') =>
     ({ type: 'tool-result', id, name: 'shell', ok: true, at: 1, output, line }) as const;
   const lines = Array.from({ length: 30 }, (_, index) => prints('c', `line ${index + 1}\n`));
-  const working = (gate: Promise<void>) =>
-    turn(called('c', 'npm test'), ...lines, () => gate, ended('c', 'npm test', 'exit 0\nall passed'), 'Done.');
+  const working = (open: Promise<void>) =>
+    turn(called('c', 'npm test'), ...lines, () => open, ended('c', 'npm test', 'exit 0\nall passed'), 'Done.');
 
   it('U23 are one line each; /expand shows what went in and came out', async () => {
     const { ada } = await talking([working(Promise.resolve())]);
@@ -157,9 +158,8 @@ describe('U23 steps', () => {
   });
 
   it('U23 --plain prints lines as they come, and draws nothing again', async () => {
-    let open = () => {};
-    const gate = new Promise<void>((resolve) => (open = resolve));
-    const { ada } = await talking([working(gate)], [], { words: ['--plain'] });
+    const { opened, open } = gate();
+    const { ada } = await talking([working(opened)], [], { words: ['--plain'] });
     await ada.type('test it\n', '  line 30\n');
     open();
     await ada.sees('✓ npm test', 'Done.');
@@ -170,8 +170,8 @@ describe('U23 steps', () => {
 });
 
 it('U24 a result arrives as a rendered block, after the paragraph that is being written', async () => {
-  let more = () => {};
-  const answer = turn('First par', () => new Promise<void>((resolve) => (more = resolve)), 'agraph.\n\nSecond one.');
+  const { opened, open: more } = gate();
+  const answer = turn('First par', () => opened, 'agraph.\n\nSecond one.');
   const { ada, chat } = await talking([answer]);
   await ada.type('go\r', 'First');
   chat.terminals.deliver({ text: 'Task a is done:\n\n- **one**\n- two', kind: 'task' }, 'all');

@@ -8,6 +8,7 @@ import { findCommands } from '../../../sandbox/extensions/cli_channel/query.ts';
 import { complete } from '../../../sandbox/extensions/cli_channel/completion.ts';
 import { newThreadId } from '../../../sandbox/extensions/cli_channel/conversation.ts';
 import { answering, atPrompt, scriptedChat, fails, hangs, person, says, talking, turn, untilAborted, USAGE, type Answer } from './chats.ts';
+import { gate } from '../../waiting.ts';
 
 describe('a conversation on a terminal', () => {
   it('29 draws its prompt first: what is typed before the services are there waits, and is sent after the header', async () => {
@@ -134,8 +135,8 @@ describe('a conversation on a terminal', () => {
   });
 
   it('U20 shows what is typed during an answer as queued, and sends it after the answer', async () => {
-    let go = () => {};
-    const waits = turn('slow one', () => new Promise<void>((resolve) => (go = resolve)));
+    const { opened, open: go } = gate();
+    const waits = turn('slow one', () => opened);
     const { ada, chat } = await talking([waits, says('second answer')]);
     await ada.type('first\r', 'slow');
     await ada.type('second\r', 'queued: second');
