@@ -18,6 +18,13 @@ export async function until<T>(check: () => T | false | Promise<T | false>, limi
   }
 }
 
+/** What awaits `opened` goes on once `open` is called. */
+export function gate(): { readonly opened: Promise<void>; open(): void } {
+  let open = (): void => undefined;
+  const opened = new Promise<void>((resolve) => (open = resolve));
+  return { opened, open };
+}
+
 /** As `until`, while a clock that stands still is moved on by `stepMs` now and then: real work on a real disk goes on between. */
 export async function passing<T>(clock: FakeClock, check: () => T | false | Promise<T | false>, stepMs = 1000): Promise<T> {
   let round = 0;

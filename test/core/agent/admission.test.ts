@@ -2,7 +2,7 @@ import { rmSync } from 'node:fs';
 import path from 'node:path';
 import { describe, expect, it } from 'vitest';
 import { checkAgent } from '../../../core/agent/index.ts';
-import { agent, createWorld, noticesOf } from './world.ts';
+import { agent, call, createWorld } from './world.ts';
 
 describe('admission of agents', () => {
   it.each([
@@ -21,9 +21,9 @@ describe('admission of agents', () => {
       state: 'degraded',
       notes: [{ severity: 'warning', code, file, message: expect.stringContaining(hint) }],
     });
-    const { end, events } = await world.run('hi');
+    const { end, notices } = await world.run('hi');
     expect(end).toMatchObject({ reason: 'done', text: 'hello' });
-    expect(noticesOf(events)).toEqual([code]);
+    expect(notices).toEqual([code]);
     expect(world.model.requests[0]?.tools.map(({ name }) => name)).toEqual(['read']);
     const router = { check: () => undefined };
     expect(await checkAgent(world.registry, router as never, agent('made', given))).toMatchObject([{ severity: 'error', code }]);
@@ -67,13 +67,11 @@ it('K44 a tool that is missing because its extension failed is told as such, to 
   const world = await createWorld({
     agents: [agent('main', { usesTools: ['mine', 'fine'] })],
     extensions: { mine: { state: 'failed' }, fine: { tools: { look: {} } } },
-    script: [{ calls: [{ name: 'roll', input: {} }] }, { text: 'ok' }],
+    script: [call('roll'), { text: 'ok' }],
   });
   const why = /no tool 'roll'.*'mine' failed, and its tools are missing: see 'pith doctor'/u;
-  await expect(world.kernel.agents.callTool('main', 'roll', {}, new AbortController().signal)).rejects.toMatchObject({
-    code: 'tool_unknown',
-    message: expect.stringMatching(why),
-  });
+  const called = world.kernel.agents.callTool('main', 'roll', {});
+  await expect(called).rejects.toMatchObject({ code: 'tool_unknown', message: expect.stringMatching(why) });
   await world.run('go');
   expect(JSON.stringify(world.model.requests[1]?.messages)).toMatch(why);
 });

@@ -1,10 +1,10 @@
 import { describe, expect, it } from 'vitest';
-import type { AgentSpec, JsonValue, Message, TurnInfo, TurnPolicy } from '../../../core/contract/index.ts';
-import { agent, createWorld, type FakeExtension, type World } from './world.ts';
-import type { CallRecord, ThreadWriter, TurnRecord } from '../../../core/agent/index.ts';
+import type { AgentSpec, JsonValue, TurnInfo, TurnPolicy } from '../../../core/contract/index.ts';
+import { agent, call, createWorld, type FakeExtension, type World } from './world.ts';
+import type { CallRecord } from '../../../core/agent/index.ts';
+import { callOf, leftBehind } from './records.ts';
 
 const schema = { type: 'object', properties: { agent_id: { type: 'string' }, task: { type: 'string' } }, required: ['agent_id', 'task'] };
-const never = new AbortController().signal;
 
 /** An extension whose tool `run_agent` runs agents, and tells what it was called with. */
 function runner(seen: JsonValue[] = []): Record<string, FakeExtension> {
@@ -50,21 +50,22 @@ describe('agents as tools', () => {
     const world = await createWorld({
       agents: [main, ...callees],
       extensions: runner(seen),
-      script: [{ calls: [{ name: 'baker', input }] }, { text: 'ok' }],
+      script: [call('baker', input), { text: 'ok' }],
     });
     const { events } = await world.run('go');
     expect(seen).toEqual([{ task: 'bread', agent_id: 'baker' }]);
     expect(events.find(({ type }) => type === 'tool-call')).toMatchObject({ name: 'baker', input: { agent_id: 'baker' } });
     expect(JSON.stringify(await world.history())).toContain('"stranger"');
-    expect(await world.kernel.agents.callTool('main', 'baker', { task: 'rolls' }, never)).toMatchObject({ ok: true });
+    expect(await world.kernel.agents.callTool('main', 'baker', { task: 'rolls' })).toMatchObject({ ok: true });
     expect(seen.at(-1)).toEqual({ task: 'rolls', agent_id: 'baker' });
   });
 
   it('K43 K45 a call that a process left behind is run again for the same agent', async () => {
     const seen: JsonValue[] = [];
     const world = await createWorld({ agents: [main, ...callees], extensions: runner(seen), script: [{ text: 'ok' }] });
-    await leftBehind(world, { name: 'baker', tool: 'run_agent', extensionId: 'runner', input: { task: 'bread', agent_id: 'baker' } });
-    expect((await world.collect({ resume: true })).end.reason).toBe('done');
+    const input = { task: 'bread', agent_id: 'baker' };
+    await left(world, { name: 'baker', tool: 'run_agent', extensionId: 'runner', input });
+    expect((await world.resume()).end.reason).toBe('done');
     expect(seen).toEqual([{ task: 'bread', agent_id: 'baker' }]);
   });
 });
@@ -73,12 +74,8 @@ describe('what a called turn may do', () => {
   const DECLARED = agent('child', { usesTools: ['ext'] });
   const MADE = agent('made', { usesTools: ['ext', 'more'], origin: null, limits: { ...DECLARED.limits, max_turns: 19 } });
 
-  /** The tools and limits that a child has whose caller has `parent`'s tools and runs under `policy`. */
-  async function childOf(
-    child: AgentSpec,
-    usesTools: readonly string[],
-    policy: TurnPolicy,
-  ): Promise<{ tools: readonly string[]; turn: TurnInfo }> {
+  /** The tools of a child whose caller has these tools and runs under `policy`. */
+  async function toolsOf(child: AgentSpec, usesTools: readonly string[], policy: TurnPolicy): Promise<readonly string[] | undefined> {
     const infos: TurnInfo[] = [];
     const extensions: Record<string, FakeExtension> = {
       ext: { tools: { read: {}, put: {} } },
@@ -87,33 +84,28 @@ describe('what a called turn may do', () => {
       asks: {
         tools: {
           ask: {
-            run: async (_input, { turn, signal }) => {
-              const events = world.kernel.agents.run({ agent: child, input: 'task', threadId: 'child', parent: turn }, signal);
-              for await (const event of events) void event;
-            },
+            run: async (_input, { turn }) => void (await world.collect({ agent: child, input: 'task', threadId: 'child', parent: turn })),
           },
         },
       },
     };
-    const script = [{ calls: [{ name: 'ask', input: {} }] }, { text: 'child' }, { text: 'main' }];
+    const script = [call('ask'), { text: 'child' }, { text: 'main' }];
     const world: World = await createWorld({ agents: [agent('main', { usesTools }), DECLARED], extensions, script });
     await world.run('go', { policy });
-    const turn = infos.find(({ threadId }) => threadId === 'child');
-    expect(turn).toBeDefined();
-    return { tools: turn!.tools, turn: turn! };
+    return infos.find(({ threadId }) => threadId === 'child')?.tools;
   }
 
   it('K43 a declared agent has its own tools whoever calls it, but nothing that its caller was denied', async () => {
-    expect((await childOf(DECLARED, ['asks'], {})).tools).toEqual(['ext/read', 'ext/put']);
-    expect((await childOf(DECLARED, ['asks'], { allowTools: ['asks'] })).tools).toEqual(['ext/read', 'ext/put']);
-    expect((await childOf(DECLARED, ['asks'], { denyTools: ['ext/put'] })).tools).toEqual(['ext/read']);
+    expect(await toolsOf(DECLARED, ['asks'], {})).toEqual(['ext/read', 'ext/put']);
+    expect(await toolsOf(DECLARED, ['asks'], { allowTools: ['asks'] })).toEqual(['ext/read', 'ext/put']);
+    expect(await toolsOf(DECLARED, ['asks'], { denyTools: ['ext/put'] })).toEqual(['ext/read']);
   });
 
   it('K43 an agent made at run time has at most the tools of its caller at that moment', async () => {
-    expect((await childOf(MADE, ['asks', 'ext/read'], {})).tools).toEqual(['ext/read']);
-    expect((await childOf(MADE, ['asks', 'ext'], { allowTools: ['asks', 'ext/put'] })).tools).toEqual(['ext/put']);
-    expect((await childOf(MADE, ['asks', 'ext', 'more'], { denyTools: ['ext'] })).tools).toEqual(['more/wipe']);
-    expect((await childOf(MADE, ['asks'], {})).tools).toEqual([]);
+    expect(await toolsOf(MADE, ['asks', 'ext/read'], {})).toEqual(['ext/read']);
+    expect(await toolsOf(MADE, ['asks', 'ext'], { allowTools: ['asks', 'ext/put'] })).toEqual(['ext/put']);
+    expect(await toolsOf(MADE, ['asks', 'ext', 'more'], { denyTools: ['ext'] })).toEqual(['more/wipe']);
+    expect(await toolsOf(MADE, ['asks'], {})).toEqual([]);
   });
 });
 
@@ -129,8 +121,8 @@ describe('what a turn has used through others', () => {
     };
     const world: World = await createWorld({
       agents: [agent('main', { usesTools: ['ext'] }), agent('child', { usesTools: ['ext/look'] })],
-      extensions: { ext: { tools: { ask: { run }, look: {} } } },
-      script: [{ calls: [{ name: 'ask', input: {} }] }, { calls: [{ name: 'look', input: {} }] }, { text: 'found' }, { text: 'ok' }],
+      tools: { ask: { run }, look: {} },
+      script: [call('ask'), call('look'), { text: 'found' }, { text: 'ok' }],
     });
     await world.run('go');
     expect(charged).toEqual([
@@ -148,57 +140,21 @@ describe('what a turn has used through others', () => {
   it('K42 fan-out and steps are not given back by a restart', async () => {
     const reasons: unknown[] = [];
     const run = async (_input: JsonValue, { turn, signal }: { turn: TurnInfo; signal: AbortSignal }) => {
-      for await (const event of world.kernel.agents.run({ agent: 'main', input: 'task', threadId: 'child', parent: turn }, signal))
-        if (event.type === 'turn-end') reasons.push(event.error?.code ?? event.reason);
+      const { end } = await world.collect({ input: 'task', threadId: 'child', parent: turn }, signal);
+      reasons.push(end.error?.code ?? end.reason);
     };
-    const world: World = await createWorld({
-      extensions: { ext: { tools: { ask: { effect: 'idempotent', run } } } },
-      script: [{ text: 'ok' }],
-    });
+    const world: World = await createWorld({ tools: { ask: { effect: 'idempotent', run } }, script: [{ text: 'ok' }] });
     const usage = { inputTokens: 70, outputTokens: 7 };
     const charge = { turnId: 'T', delegated: { turns: 10, steps: 4, calls: 2 }, usage, fence: { name: 'test', holder: 'test' } };
-    await leftBehind(world, { name: 'ask', tool: 'ask', extensionId: 'ext', input: {} }, [charge]);
-    const { end } = await world.collect({ resume: true });
+    await left(world, { name: 'ask', tool: 'ask', extensionId: 'ext', input: {} }, [charge]);
+    const { end } = await world.resume();
     expect(reasons).toEqual(['limit_reached']);
     expect(end).toMatchObject({ reason: 'done', usage: { inputTokens: 80, outputTokens: 12 } });
   });
 });
 
-/** The store as a process leaves it that was killed while this one call ran. */
-async function leftBehind(
-  world: World,
-  call: Pick<CallRecord, 'name' | 'tool' | 'extensionId' | 'input'>,
-  callers: Parameters<ThreadWriter['beginTurn']>[0]['callers'] = [],
-): Promise<void> {
-  const turn: TurnRecord = {
-    id: 'T',
-    threadId: 'thread',
-    agent: (await world.registry.resolve('main')).spec,
-    channelId: 'cli',
-    userId: 'local',
-    policy: {},
-    correlationId: 'C',
-    depth: 0,
-    state: 'running',
-    steps: 0,
-    usage: { inputTokens: 0, outputTokens: 0 },
-    startedAt: 1,
-    key: null,
-  };
-  const asked: Message = { role: 'user', content: [{ type: 'text', text: 'do it' }] };
-  await world.writer.beginTurn({ thread: { id: 'thread', agentId: 'main', date: '2025-12-31', title: 't' }, turn, messages: [asked] });
-  const record: CallRecord = {
-    turnId: 'T',
-    step: 0,
-    index: 0,
-    callId: 'c0',
-    effect: 'idempotent',
-    state: 'requested',
-    result: null,
-    ...call,
-  };
-  const NOTHING = { inputTokens: 0, outputTokens: 0 };
-  const message: Message = { role: 'assistant', content: [{ type: 'tool-call', toolCallId: 'c0', toolName: call.name, input: {} }] };
-  await world.writer.recordStep('T', { step: 0, message, calls: [record], usage: NOTHING, own: NOTHING, model: 'test/a', callers });
-  await world.writer.setCall({ turnId: 'T', step: 0, index: 0 }, 'started');
+/** As a process leaves the turn of `main` that was killed while this one call ran. */
+async function left(world: World, call: Partial<CallRecord>, callers: NonNullable<Parameters<typeof leftBehind>[3]>['callers'] = []) {
+  const { spec } = await world.registry.resolve('main');
+  await leftBehind(world, spec, [callOf('T', 0, 0, { effect: 'idempotent', state: 'started', ...call })], { callers });
 }

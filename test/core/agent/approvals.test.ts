@@ -1,43 +1,42 @@
 import { describe, expect, it } from 'vitest';
-import type { JsonValue, TurnEvent } from '../../../core/contract/index.ts';
-import { agent, createWorld, type World, type WorldOptions } from './world.ts';
+import { type JsonValue, type Tool, type ToolCall, toolError } from '../../../core/contract/index.ts';
+import { agent, call, createWorld, together, type World, type WorldOptions } from './world.ts';
 import { kernelOf } from '../../places.ts';
 
-const agents = [agent('main', { usesTools: ['ext'] })];
-const call = (name: string, input: JsonValue = {}) => ({ calls: [{ name, input }] });
+/** A tool that says at each call whether it asks. */
+const LOOKS = { needsApproval: 'maybe', effect: 'write' } as const;
 
+/** A person is asked about `risky` and not about `safe`; `ran` has the inputs of both. */
 async function asking(script: WorldOptions['script'], more: Partial<WorldOptions> = {}) {
   const ran: JsonValue[] = [];
   const tools = {
     risky: { needsApproval: 'always' as const, effect: 'write' as const, run: (input: JsonValue) => (ran.push(input), 'did it') },
     safe: { effect: 'write' as const, run: (input: JsonValue) => (ran.push(input), 'was safe') },
   };
-  const world = await createWorld({ agents, extensions: { ext: { tools } }, script, ...more });
-  const { approvals } = world;
-  const resume = () => world.collect({ resume: true });
-  return { world, ran, approvals, resume, tools };
+  const world = await createWorld({ tools, script, ...more });
+  return { world, ran, tools, approvals: world.approvals };
 }
 
-const questions = (events: readonly TurnEvent[]) => events.filter((event) => event.type === 'approval-request');
-const results = (events: readonly TurnEvent[]) => events.filter((event) => event.type === 'tool-result');
+/** The same once a person has answered its question. */
+async function answered(answer: 'once' | 'always', script: WorldOptions['script']) {
+  const asked = await asking(script);
+  await asked.world.run('go');
+  await asked.world.answer(answer);
+  return asked;
+}
+
 const lastTool = (world: World) => JSON.stringify(world.model.requests.at(-1)?.messages.findLast(({ role }) => role === 'tool'));
 
 describe('a call that needs approval', () => {
   it('K50 suspends the turn: sibling calls finish, the question is on disk with its exact arguments and their digest', async () => {
     const input = { file: 'a', list: [1, 2] };
-    const both = {
-      calls: [
-        { name: 'risky', input },
-        { name: 'safe', input: { n: 1 } },
-      ],
-    };
-    const { world, ran, approvals } = await asking([both]);
-    const { events, end } = await world.run('go');
+    const { world, ran, approvals } = await asking([together(call('risky', input), call('safe', { n: 1 }))]);
+    const { events, end, questions, results } = await world.run('go');
     expect(end.reason).toBe('awaiting_approval');
     expect(ran).toEqual([{ n: 1 }]);
-    expect(results(events)).toMatchObject([{ name: 'safe', ok: true }]);
-    const [open] = await approvals.list();
-    expect(await approvals.list()).toHaveLength(1);
+    expect(results).toMatchObject([{ name: 'safe', ok: true }]);
+    const [open, ...others] = await approvals.list();
+    expect(others).toEqual([]);
     expect(open).toMatchObject({
       tool: 'ext/risky',
       input,
@@ -47,7 +46,7 @@ describe('a call that needs approval', () => {
       answer: null,
     });
     expect(open!.expiresAt - open!.createdAt).toBe(24 * 60 * 60 * 1000);
-    expect(questions(events)).toEqual([
+    expect(questions).toEqual([
       {
         type: 'approval-request',
         id: open!.id,
@@ -62,24 +61,22 @@ describe('a call that needs approval', () => {
       },
     ]);
     expect(events.at(-2)?.type).toBe('approval-request');
-    expect((await world.threads.unfinished('thread'))?.turn.state).toBe('awaiting_approval');
-    expect((await world.threads.unfinished('thread'))?.calls.map(({ state }) => state)).toEqual(['requested', 'finished']);
+    const unfinished = await world.threads.unfinished('thread');
+    expect(unfinished?.turn.state).toBe('awaiting_approval');
+    expect(unfinished?.calls.map(({ state }) => state)).toEqual(['requested', 'finished']);
   });
 
   it.each(['once', 'always'] as const)(
     'K50 %s holds for the code that was asked about: when it has changed, it is asked again and says so',
     async (answer) => {
-      const { world, ran, approvals, resume, tools } = await asking([call('risky', { n: 1 }), { text: 'done' }]);
-      await world.run('go');
-      await approvals.answer((await approvals.list())[0]!.id, { answer, by: 'ann' });
+      const { world, ran, tools } = await answered(answer, [call('risky', { n: 1 }), { text: 'done' }]);
       await world.declare('ext', { tools });
-      const { events, end } = await resume();
+      const { questions, end } = await world.resume();
       expect(end.reason).toBe('awaiting_approval');
       expect(ran).toEqual([]);
-      expect(questions(events)).toMatchObject([{ details: expect.stringContaining("'ext' has changed since you approved this") }]);
-      const [again] = await approvals.list();
-      await approvals.answer(again!.id, { answer, by: 'ann' });
-      expect((await resume()).end.reason).toBe('done');
+      expect(questions).toMatchObject([{ details: expect.stringContaining("'ext' has changed since you approved this") }]);
+      await world.answer(answer);
+      expect((await world.resume()).end.reason).toBe('done');
       expect(ran).toEqual([{ n: 1 }]);
     },
   );
@@ -88,47 +85,39 @@ describe('a call that needs approval', () => {
     let subject = 'digest-1';
     const told: (string | undefined)[] = [];
     const risky = {
-      needsApproval: 'maybe' as const,
-      effect: 'write' as const,
+      ...LOOKS,
       asks: () => ({ text: `runs ${subject}`, subject }),
-      run: (_: JsonValue, { approved }: { readonly approved?: string }) => (told.push(approved), 'did it'),
+      run: (_: JsonValue, { approved }: { readonly approved?: string }) => {
+        // The second call is covered; before the third the subject changes.
+        if (told.push(approved) === 2) subject = 'digest-3';
+        return 'did it';
+      },
     };
-    const steps = [call('risky', { n: 1 }), call('risky', { n: 2 }), call('risky', { n: 3 }), { text: 'done' }];
-    const world = await createWorld({ agents, extensions: { ext: { tools: { risky } } }, script: steps });
-    const { approvals } = world;
-    const answer = async (said: 'once' | 'always') => approvals.answer((await approvals.list())[0]!.id, { answer: said, by: 'ann' });
-    const first = await world.run('go');
-    expect(questions(first.events)).toMatchObject([{ details: 'runs digest-1' }]);
-    await answer('once');
+    const script = [...[1, 2, 3].map((n) => call('risky', { n })), { text: 'done' }];
+    const { world } = await asking(script, { tools: { risky } });
+    expect((await world.run('go')).questions).toMatchObject([{ details: 'runs digest-1' }]);
+    await world.answer('once');
     subject = 'digest-2';
-    const second = await world.collect({ resume: true });
-    expect(questions(second.events)).toMatchObject([
-      { details: expect.stringMatching(/^what would run has changed since.*\nruns digest-2$/u) },
-    ]);
+    const details = expect.stringMatching(/^what would run has changed since.*\nruns digest-2$/u);
+    expect((await world.resume()).questions).toMatchObject([{ details }]);
     expect(told).toEqual([]);
-    await answer('always');
-    // The second call is covered; before the third the subject changes.
-    risky.run = (_, { approved }) => {
-      if (told.push(approved) === 2) subject = 'digest-3';
-      return 'did it';
-    };
-    const third = await world.collect({ resume: true });
+    await world.answer('always');
+    const { questions } = await world.resume();
     expect(told).toEqual(['digest-2', 'digest-2']);
-    expect(questions(third.events)).toMatchObject([{ details: 'runs digest-3' }]);
-    await answer('once');
-    expect((await world.collect({ resume: true })).end.reason).toBe('done');
+    expect(questions).toMatchObject([{ details: 'runs digest-3' }]);
+    await world.answer('once');
+    expect((await world.resume()).end.reason).toBe('done');
     expect(told.at(-1)).toBe('digest-3');
   });
 
   it('K50 a tool that cannot say whether it asks, asks, and is not allowed for always', async () => {
-    const broken = { needsApproval: 'maybe' as const, asks: () => Promise.reject(new Error('broken')) as never };
-    const world = await createWorld({ agents, extensions: { ext: { tools: { broken } } }, script: [call('broken')] });
-    expect(questions((await world.run('go')).events)).toMatchObject([{ tool: 'ext/broken', once: true }]);
+    const broken = { ...LOOKS, asks: () => Promise.reject(new Error('broken')) as never };
+    const { world } = await asking([call('broken')], { tools: { broken } });
+    expect((await world.run('go')).questions).toMatchObject([{ tool: 'ext/broken', once: true }]);
   });
 
   it('K50 questions are kept for 30 days, and an always for good', async () => {
-    const { world } = await asking([1, 2, 3].map((n) => call('risky', { n })));
-    const { approvals, clock } = world;
+    const { world, approvals } = await asking([1, 2, 3].map((n) => call('risky', { n })));
     const asked = async (threadId: string, answer?: 'no' | 'always') => {
       await world.run('go', { threadId });
       const { id } = (await approvals.list()).at(-1)!;
@@ -136,7 +125,7 @@ describe('a call that needs approval', () => {
       return id;
     };
     const [old, kept] = [await asked('one', 'no'), await asked('two', 'always')];
-    await clock.advance(31 * 86_400_000);
+    await world.clock.advance(31 * 86_400_000);
     await asked('three');
     expect(await approvals.get(old)).toBeNull();
     expect(await approvals.get(kept)).toMatchObject({ answer: 'always' });
@@ -144,53 +133,43 @@ describe('a call that needs approval', () => {
   });
 
   it('K50 once: the call runs when the turn is resumed, siblings are neither run nor told again, and the next call asks again', async () => {
-    const both = {
-      calls: [
-        { name: 'risky', input: { n: 1 } },
-        { name: 'safe', input: {} },
-      ],
-    };
-    const { world, ran, approvals, resume } = await asking([both, call('risky', { n: 2 }), { text: 'done' }]);
+    const both = together(call('risky', { n: 1 }), call('safe'));
+    const { world, ran, approvals } = await asking([both, call('risky', { n: 2 }), { text: 'done' }]);
     await world.run('go');
-    const [first] = await approvals.list();
-    await approvals.answer(first!.id, { answer: 'once', by: 'ann' });
-    expect(await approvals.get(first!.id)).toMatchObject({ answer: 'once', by: 'ann' });
-    const { events, end } = await resume();
+    const { id } = await world.answer('once');
+    expect(await approvals.get(id)).toMatchObject({ answer: 'once', by: 'ann' });
+    const { results, end } = await world.resume();
     expect(ran).toEqual([{}, { n: 1 }]);
-    expect(results(events)).toMatchObject([{ name: 'risky', ok: true, output: 'did it' }]);
+    expect(results).toMatchObject([{ name: 'risky', ok: true, output: 'did it' }]);
     expect(end.reason).toBe('awaiting_approval');
-    const [second] = await approvals.list();
-    expect(second).toMatchObject({ input: { n: 2 } });
-    await approvals.answer(second!.id, { answer: 'once', by: 'ann' });
-    expect((await resume()).end).toMatchObject({ reason: 'done', text: 'done' });
+    expect(await world.answer('once')).toMatchObject({ input: { n: 2 } });
+    expect((await world.resume()).end).toMatchObject({ reason: 'done', text: 'done' });
     expect(ran).toEqual([{}, { n: 1 }, { n: 2 }]);
     expect(JSON.stringify(world.model.requests[1]?.messages)).toMatch(/did it.*was safe/su);
   });
 
   it('K50 once binds the digest: the same call with other arguments asks again', async () => {
-    const { world, ran, approvals, resume } = await asking([call('risky', { n: 1 }), { text: 'done' }]);
-    await world.run('go');
-    await approvals.answer((await approvals.list())[0]!.id, { answer: 'once', by: 'ann' });
+    const { world, ran } = await answered('once', [call('risky', { n: 1 }), { text: 'done' }]);
     await world.store.write((statement) => void statement(`UPDATE calls SET input = '{"n":666}'`));
-    const { end, events } = await resume();
+    const { end, questions } = await world.resume();
     expect(end.reason).toBe('awaiting_approval');
     expect(ran).toEqual([]);
-    expect(questions(events)).toMatchObject([{ input: { n: 666 } }]);
-    await approvals.answer((await approvals.list())[0]!.id, { answer: 'no', by: 'ann' });
-    expect((await resume()).end.reason).toBe('done');
+    expect(questions).toMatchObject([{ input: { n: 666 } }]);
+    await world.answer('no');
+    expect((await world.resume()).end.reason).toBe('done');
     expect(ran).toEqual([]);
   });
 
   it('K50 always: that tool asks no more in that thread, and what else it asks there is answered; other threads and tools ask', async () => {
-    const twice = { calls: [1, 2].map((n) => ({ name: 'risky', input: { n } })) };
+    const twice = together(call('risky', { n: 1 }), call('risky', { n: 2 }));
     const script = [twice, call('risky', { n: 3 }), { text: 'done' }, call('risky'), call('dear')];
-    const { world, ran, approvals, resume, tools } = await asking(script, { askAlways: ['ext/dear'] });
+    const { world, ran, approvals, tools } = await asking(script, { askAlways: ['ext/dear'] });
     Object.assign(tools, { dear: {} });
     await world.run('go');
-    const [first, second] = await approvals.list();
-    await approvals.answer(first!.id, { answer: 'always', by: 'ann' });
+    const [, second] = await approvals.list();
+    await world.answer('always');
     expect(await approvals.get(second!.id)).toMatchObject({ answer: 'always', by: 'ann' });
-    expect((await resume()).end).toMatchObject({ reason: 'done' });
+    expect((await world.resume()).end).toMatchObject({ reason: 'done' });
     expect(ran).toEqual([{ n: 1 }, { n: 2 }, { n: 3 }]);
     expect((await world.run('go', { threadId: 'other' })).end.reason).toBe('awaiting_approval');
     expect((await world.run('go')).end.reason).toBe('awaiting_approval');
@@ -201,62 +180,48 @@ describe('a call that needs approval', () => {
   });
 
   it('T18 F12 always of a tool that looks at its input is for that very input; once offers none, by any door', async () => {
-    const risky = { needsApproval: 'maybe' as const, effect: 'write' as const, asks: () => 'look at this', run: () => 'did it' };
+    const risky = { ...LOOKS, asks: () => 'look at this', run: () => 'did it' };
     const careful = { ...risky, asks: () => ({ text: 'changes what runs later', once: true }) };
-    const steps = [call('risky', { n: 1 }), call('risky', { n: 1 }), call('risky', { n: 2 }), call('careful'), call('careful')];
-    const world = await createWorld({ agents, extensions: { ext: { tools: { risky, careful } } }, script: steps });
-    const { approvals } = world;
-    const answer = async (said: 'once' | 'always') => approvals.answer((await approvals.list())[0]!.id, { answer: said, by: 'ann' });
+    const script = [...[1, 1, 2].map((n) => call('risky', { n })), call('careful'), call('careful')];
+    const { world, approvals } = await asking(script, { tools: { risky, careful } });
     await world.run('go');
-    await answer('always');
-    const second = await world.collect({ resume: true });
-    expect(results(second.events)).toHaveLength(2);
-    expect(questions(second.events)).toMatchObject([{ input: { n: 2 } }]);
-    expect(questions(second.events)[0]).not.toHaveProperty('once');
-    await answer('once');
-    const third = await world.collect({ resume: true });
-    expect(questions(third.events)).toMatchObject([{ tool: 'ext/careful', once: true, details: 'changes what runs later' }]);
-    await expect(answer('always')).rejects.toMatchObject({
-      code: 'not_allowed',
-      message: expect.stringContaining("'ext/careful' cannot be approved always"),
-    });
-    const other = await kernelOf({ sandbox: world.sandbox, only: [] });
-    await expect(other.kernel.approvals.answer((await approvals.list())[0]!.id, { answer: 'always', by: 'bob' })).rejects.toMatchObject({
-      code: 'not_allowed',
-    });
-    await answer('once');
-    expect(questions((await world.collect({ resume: true })).events)).toMatchObject([{ tool: 'ext/careful', once: true }]);
+    await world.answer('always');
+    const second = await world.resume();
+    expect(second.results).toHaveLength(2);
+    expect(second.questions).toMatchObject([{ input: { n: 2 } }]);
+    expect(second.questions[0]).not.toHaveProperty('once');
+    await world.answer('once');
+    const asksOnce = { tool: 'ext/careful', once: true, details: 'changes what runs later' };
+    expect((await world.resume()).questions).toMatchObject([asksOnce]);
+    const message = expect.stringContaining("'ext/careful' cannot be approved always");
+    await expect(world.answer('always')).rejects.toMatchObject({ code: 'not_allowed', message });
+    const { kernel } = await kernelOf({ sandbox: world.sandbox, only: [] });
+    const elsewhere = kernel.approvals.answer((await approvals.list())[0]!.id, { answer: 'always', by: 'bob' });
+    await expect(elsewhere).rejects.toMatchObject({ code: 'not_allowed', message });
+    await world.answer('once');
+    expect((await world.resume()).questions).toMatchObject([asksOnce]);
   });
 
   it.each([['the files'], [undefined]])('T18 always covers the text that was shown too, with the subject %s', async (subject) => {
     const texts = ['reads a.txt', 'reads a.txt', 'deletes all'];
     const ran: string[] = [];
     const vague = {
-      needsApproval: 'maybe' as const,
-      effect: 'write' as const,
+      ...LOOKS,
       asks: () => ({ text: texts[ran.length] ?? '', ...(subject === undefined ? {} : { subject }) }),
       run: () => (ran.push('did it'), 'did it'),
     };
-    const steps = [call('vague'), call('vague'), call('vague'), { text: 'done' }];
-    const world = await createWorld({ agents, extensions: { ext: { tools: { vague } } }, script: steps });
-    const { approvals } = world;
+    const { world } = await asking([call('vague'), call('vague'), call('vague'), { text: 'done' }], { tools: { vague } });
     await world.run('go');
-    await approvals.answer((await approvals.list())[0]!.id, { answer: 'always', by: 'ann' });
-    const { events } = await world.collect({ resume: true });
+    await world.answer('always');
+    const { questions } = await world.resume();
     expect(ran).toHaveLength(2);
-    expect(questions(events)).toMatchObject([{ details: 'deletes all' }]);
+    expect(questions).toMatchObject([{ details: 'deletes all' }]);
   });
 
   it('T18 F12 T20 always of a tool that asks for every call ends when it describes itself otherwise', async () => {
-    const { world, ran, approvals, resume, tools } = await asking([
-      call('risky', { n: 1 }),
-      call('risky', { n: 2 }),
-      { text: 'done' },
-      call('risky', { n: 3 }),
-    ]);
-    await world.run('go');
-    await approvals.answer((await approvals.list())[0]!.id, { answer: 'always', by: 'ann' });
-    expect((await resume()).end.reason).toBe('done');
+    const script = [call('risky', { n: 1 }), call('risky', { n: 2 }), { text: 'done' }, call('risky', { n: 3 })];
+    const { world, ran, approvals, tools } = await answered('always', script);
+    expect((await world.resume()).end.reason).toBe('done');
     expect(ran).toEqual([{ n: 1 }, { n: 2 }]);
     await world.declare('ext', { tools: { ...tools, risky: { ...tools.risky, description: 'Does something else.' } } });
     expect((await world.run('again')).end.reason).toBe('awaiting_approval');
@@ -264,36 +229,33 @@ describe('a call that needs approval', () => {
   });
 
   it('T18 F12 an always from before it was said what it covers gives nothing, and a question from before takes none', async () => {
-    const { world, ran, approvals } = await asking([call('risky', { n: 1 }), { text: 'done' }, call('risky', { n: 2 })]);
-    await world.run('go');
-    await approvals.answer((await approvals.list())[0]!.id, { answer: 'always', by: 'ann' });
-    await world.store.write((statement) => void statement('UPDATE approvals SET always = NULL'));
-    expect((await world.collect({ resume: true })).end.reason).toBe('done');
+    const { world, ran } = await answered('always', [call('risky', { n: 1 }), { text: 'done' }, call('risky', { n: 2 })]);
+    const fromBefore = () => world.store.write((statement) => void statement('UPDATE approvals SET always = NULL'));
+    await fromBefore();
+    expect((await world.resume()).end.reason).toBe('done');
     expect(ran).toEqual([{ n: 1 }]); // the call that it answered
     expect((await world.run('again')).end.reason).toBe('awaiting_approval');
-    await world.store.write((statement) => void statement('UPDATE approvals SET always = NULL'));
-    await expect(approvals.answer((await approvals.list())[0]!.id, { answer: 'always', by: 'ann' })).rejects.toMatchObject({
-      code: 'not_allowed',
-    });
+    await fromBefore();
+    await expect(world.answer('always')).rejects.toMatchObject({ code: 'not_allowed' });
   });
 
   it('K50 no: the model sees the reason, and the call never runs', async () => {
-    const { world, ran, approvals, resume } = await asking([call('risky'), { text: 'I see' }]);
+    const { world, ran } = await asking([call('risky'), { text: 'I see' }]);
     await world.run('go');
-    await approvals.answer((await approvals.list())[0]!.id, { answer: 'no', reason: 'use the other file', by: 'ann' });
-    const { events, end } = await resume();
+    await world.answer('no', { reason: 'use the other file' });
+    const { results, end } = await world.resume();
     expect(end).toMatchObject({ reason: 'done', text: 'I see' });
-    expect(results(events)).toMatchObject([{ ok: false, error: { code: 'approval_denied' } }]);
+    expect(results).toMatchObject([{ ok: false, error: { code: 'approval_denied' } }]);
     expect(lastTool(world)).toContain('use the other file');
     expect(ran).toEqual([]);
   });
 
   it('K50 resumed before anybody answered, it asks the same question again and runs nothing', async () => {
-    const { world, ran, approvals, resume } = await asking([call('risky')]);
+    const { world, ran, approvals } = await asking([call('risky')]);
     const first = await world.run('go');
-    const again = await resume();
+    const again = await world.resume();
     expect(again.end.reason).toBe('awaiting_approval');
-    expect(questions(again.events)).toEqual(questions(first.events));
+    expect(again.questions).toEqual(first.questions);
     expect(await approvals.list()).toHaveLength(1);
     expect(ran).toEqual([]);
   });
@@ -311,7 +273,7 @@ describe('a call that needs approval', () => {
   });
 
   it('K50 what nobody answered within 24 h counts as no', async () => {
-    const { world, ran, approvals, resume } = await asking([call('risky'), { text: 'nobody was there' }]);
+    const { world, ran, approvals } = await asking([call('risky'), { text: 'nobody was there' }]);
     await world.run('go');
     const [open] = await approvals.list();
     await world.clock.advance(24 * 60 * 60 * 1000 - 1);
@@ -320,8 +282,85 @@ describe('a call that needs approval', () => {
     expect(await approvals.list()).toEqual([]);
     expect(await approvals.get(open!.id)).toMatchObject({ answer: 'no', by: null, reason: 'nobody answered within 24 h' });
     await expect(approvals.answer(open!.id, { answer: 'once', by: 'ann' })).rejects.toMatchObject({ code: 'approval_answered' });
-    expect((await resume()).end.reason).toBe('done');
+    expect((await world.resume()).end.reason).toBe('done');
     expect(lastTool(world)).toContain('nobody answered within 24 h');
     expect(ran).toEqual([]);
+  });
+});
+
+/** `main` delegates to `helper`, as a delegating extension does: a thread and a key of its own for each call. */
+async function delegating(script: WorldOptions['script'], more: { effect?: Tool['effect']; swallows?: boolean; sandbox?: string } = {}) {
+  const { effect = 'idempotent', swallows = false, sandbox } = more;
+  const ran: JsonValue[] = [];
+  const run = async (_input: JsonValue, { turn, signal, idempotencyKey: key }: ToolCall) => {
+    const request = { agent: 'helper', threadId: `${turn.threadId}/${key}`, input: 'help', parent: turn, key };
+    const { end } = await world.collect(request, signal);
+    if (end.reason === 'awaiting_approval' && !swallows) return toolError('awaiting_approval', 'the helper waits for a person');
+    return `${end.reason}: ${end.text}`;
+  };
+  const agents = [agent('main', { usesTools: ['boss'] }), agent('helper', { usesTools: ['ext'] })];
+  const side = { effect: 'write' as const, run: () => (ran.push('side'), 'aside') };
+  const risky = { needsApproval: 'always' as const, effect: 'write' as const, run: (input: JsonValue) => (ran.push(input), 'did it') };
+  const extensions = { boss: { tools: { delegate: { effect, run }, side } } };
+  const world: World = await createWorld({ agents, extensions, tools: { risky }, script, sandbox });
+  return { world, ran, approvals: world.approvals };
+}
+
+describe('a question of an agent that another one called', () => {
+  const risky = (n: number) => call('risky', { n });
+
+  it.each(['idempotent', 'write'] as const)(
+    'K50 reaches the person with the path of agents; parents suspend with it, and the answer continues them all in another process, by a tool of the effect %s',
+    async (effect) => {
+      const first = await delegating([together(call('delegate'), call('side')), risky(1)], { effect });
+      const { questions, end } = await first.world.run('go');
+      expect(end.reason).toBe('awaiting_approval');
+      expect(questions).toMatchObject([{ tool: 'ext/risky', agents: ['main', 'helper'], thread: 'thread', input: { n: 1 } }]);
+      expect(first.ran).toEqual(['side']);
+      const [open] = await first.approvals.list();
+      expect(open).toMatchObject({ rootThreadId: 'thread', path: [{ agentId: 'main', threadId: 'thread' }, { agentId: 'helper' }] });
+      expect((await first.world.threads.unfinished(open!.threadId))?.turn.state).toBe('awaiting_approval');
+
+      const { world, ran } = await delegating([{ text: 'helped' }, { text: 'all done' }], { effect, sandbox: first.world.sandbox });
+      await world.answer('once');
+      expect((await world.resume()).end).toMatchObject({ reason: 'done', text: 'all done' });
+      expect([first.ran, ran]).toEqual([['side'], [{ n: 1 }]]);
+      const [key, again] = [first.world, world].map(({ calls }) => calls.find(({ tool }) => tool === 'boss/delegate')?.key);
+      expect(again).toBe(key);
+      expect(JSON.stringify(world.model.requests.at(-1)?.messages)).toContain('done: helped');
+      expect([first.world, world].map(({ model }) => model.requests.length)).toEqual([2, 2]);
+    },
+  );
+
+  it('K50 always binds the thread of the person, so it holds for all that is called from there', async () => {
+    const delegate = call('delegate');
+    const { world, ran } = await delegating([delegate, risky(1), { text: 'a' }, delegate, risky(2), { text: 'b' }, { text: 'done' }]);
+    await world.run('go');
+    await world.answer('always');
+    expect((await world.resume()).end).toMatchObject({ reason: 'done', text: 'done' });
+    expect(ran).toEqual([{ n: 1 }, { n: 2 }]);
+  });
+
+  it('K50 a new message of the person ends the called agent too, and tells the model why', async () => {
+    const { world, ran, approvals } = await delegating([call('delegate'), risky(1), { text: 'fine' }]);
+    await world.run('go');
+    const [open] = await approvals.list();
+    expect((await world.run('forget it')).end).toMatchObject({ reason: 'done', text: 'fine' });
+    expect(await approvals.get(open!.id)).toMatchObject({ answer: 'no', reason: 'they wrote instead: forget it' });
+    expect(await world.threads.unfinished(open!.threadId)).toBeNull();
+    expect(JSON.stringify(world.model.requests.at(-1)?.messages)).toMatch(/approval_denied.*'ext\/risky'.*forget it/su);
+    expect(ran).toEqual([]);
+  });
+
+  it('K50 a question whose callers have ended is withdrawn; a tool alone cannot suspend its turn', async () => {
+    const { world, approvals } = await delegating([call('delegate'), risky(1), { text: 'I went on' }], { swallows: true });
+    const { questions, end } = await world.run('go');
+    expect(end).toMatchObject({ reason: 'done', text: 'I went on' });
+    expect(await approvals.list()).toEqual([]);
+    expect(await approvals.get(questions[0]!.id)).toMatchObject({ answer: 'no', by: null });
+
+    const lie = { run: () => toolError('awaiting_approval', 'wait for me') };
+    const liar = await createWorld({ tools: { lie }, script: [call('lie'), { text: 'no' }] });
+    expect((await liar.run('go')).end).toMatchObject({ reason: 'done', text: 'no' });
   });
 });

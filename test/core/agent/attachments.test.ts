@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { toolResult, type TurnRequest } from '../../../core/contract/index.ts';
-import { calls, createWorld } from './world.ts';
+import { call, createWorld, type FakeTool, resultsIn, type World } from './world.ts';
 
 type Attachment = NonNullable<TurnRequest['attachments']>[number];
 
@@ -47,56 +47,34 @@ describe('U21 attachments stand in the message that they are sent with', () => {
 describe('U1 images in results of tools', () => {
   it('reach the model beside the output', async () => {
     const look = () => toolResult('a pixel', { images: [{ mediaType: 'image/png', data: PIXEL }] });
-    const world = await createWorld({
-      extensions: { ext: { tools: { look: { run: look } } } },
-      script: [{ calls: calls('look') }, { text: 'I see' }],
-    });
+    const world = await createWorld({ tools: { look: { run: look } }, script: [call('look'), { text: 'I see' }] });
     await world.run('look');
-    const result = world.model.requests[1]?.messages.find(({ role }) => role === 'tool');
-    expect(result?.content).toMatchObject([
-      {
-        output: {
-          type: 'content',
-          value: [
-            { type: 'text', text: 'a pixel' },
-            { type: 'image-data', mediaType: 'image/png', data: PIXEL },
-          ],
-        },
-      },
-    ]);
+    const value = [
+      { type: 'text', text: 'a pixel' },
+      { type: 'image-data', mediaType: 'image/png', data: PIXEL },
+    ];
+    expect(resultsIn(world.model.requests[1]?.messages.at(-1))).toMatchObject([{ output: { type: 'content', value } }]);
   });
 
   it('of another kind fail that call alone', async () => {
     const look = () => toolResult('x', { images: [{ mediaType: 'text/html', data: PIXEL }] });
-    const world = await createWorld({
-      extensions: { ext: { tools: { look: { run: look } } } },
-      script: [{ calls: calls('look') }, { text: 'no' }],
-    });
-    const { events } = await world.run('look');
-    expect(events.find(({ type }) => type === 'tool-result')).toMatchObject({ ok: false, error: { code: 'not_serialisable' } });
+    const world = await createWorld({ tools: { look: { run: look } }, script: [call('look'), { text: 'no' }] });
+    expect((await world.run('look')).results).toMatchObject([{ ok: false, error: { code: 'not_serialisable' } }]);
   });
 });
 
 describe('U3 what a tool shows while it runs', () => {
   it('is an event of its call, in order, and the model does not read it', async () => {
-    const world = await createWorld({
-      extensions: {
-        ext: {
-          tools: {
-            run: {
-              run: (_input, { idempotencyKey }) => {
-                for (const text of ['one\n', 'two\n'])
-                  world.kernel.events.publish('tool.progressed', { extensionId: 'ext', idempotencyKey, text });
-                world.kernel.events.publish('tool.progressed', { extensionId: 'other', idempotencyKey, text: 'forged' });
-                world.kernel.events.publish('tool.progressed', { extensionId: 'ext', idempotencyKey: 'another/0/0', text: 'of another' });
-                return 'done';
-              },
-            },
-          },
-        },
-      },
-      script: [{ calls: [{ name: 'run', input: {}, id: 'c1' }] }, { text: 'ok' }],
-    });
+    const progress = (extensionId: string, idempotencyKey: string, text: string) =>
+      world.kernel.events.publish('tool.progressed', { extensionId, idempotencyKey, text });
+    const run: FakeTool['run'] = (_input, { idempotencyKey: key }) => {
+      for (const text of ['one\n', 'two\n']) progress('ext', key, text);
+      progress('other', key, 'forged');
+      progress('ext', 'another/0/0', 'of another');
+      return 'done';
+    };
+    const script = [{ calls: [{ name: 'run', input: {}, id: 'c1' }] }, { text: 'ok' }];
+    const world: World = await createWorld({ tools: { run: { run } }, script });
     const { events } = await world.run('run it');
     expect(events.flatMap((event) => (event.type === 'tool-output' ? [[event.id, event.text]] : []))).toEqual([
       ['c1', 'one\n'],

@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import { type CompactionProvider, toolResult } from '../../../core/contract/index.ts';
 import type { ScriptedStep } from 'pith/testing';
-import { createWorld, noticesOf } from './world.ts';
+import { call, createWorld } from './world.ts';
 
 const words = (count: number) => 'word '.repeat(count);
 
@@ -18,9 +18,9 @@ describe('compaction of a thread', () => {
       script: [talk('one'), talk('two'), { text: 'SHORT', usage: { inputTokens: 30, outputTokens: 4 } }, talk('three')],
     });
     await world.run(`first ${words(250)}`);
-    expect(noticesOf((await world.run(`second ${words(250)}`)).events)).toEqual([]);
+    expect((await world.run(`second ${words(250)}`)).notices).toEqual([]);
     const third = await world.run(`third ${words(350)}`);
-    expect(noticesOf(third.events)).toEqual(['thread_compacted']);
+    expect(third.notices).toEqual(['thread_compacted']);
     expect(third.end).toMatchObject({ reason: 'done', text: 'three', usage: { inputTokens: 130, outputTokens: 54 } });
     expect((await world.threads.load('thread'))?.thread.compactions).toBe(1);
     expect(world.recorded.of('thread.compacted')).toMatchObject([
@@ -50,12 +50,12 @@ describe('compaction of a thread', () => {
     const seen: number[] = [];
     const world = await createWorld({
       contextWindow: 1000,
-      extensions: { ext: { tools: { t: { run: (_input, call) => (seen.push(call.turn.compactions), 'ok') } } } },
+      tools: { t: { run: (_input, call) => (seen.push(call.turn.compactions), 'ok') } },
       script: [
         talk(words(500)),
         { calls: [{ name: 't', input: {} }], usage: { inputTokens: 900, outputTokens: 10 } },
         { text: 'SHORT' },
-        { calls: [{ name: 't', input: {} }] },
+        call('t'),
         { text: 'done' },
       ],
     });
@@ -70,9 +70,9 @@ describe('compaction of a thread', () => {
     const world = await createWorld({ script: [talk('one'), talk('two'), { error: tooLong }, { text: 'SHORT' }, talk('three')] });
     await world.run(words(500));
     await world.run(words(500));
-    const { end, events } = await world.run('third');
+    const { end, notices } = await world.run('third');
     expect(end).toMatchObject({ reason: 'done', text: 'three' });
-    expect(noticesOf(events)).toEqual(['thread_compacted']);
+    expect(notices).toEqual(['thread_compacted']);
   });
 
   it('K46 by hand, and an unknown thread is an error', async () => {
@@ -89,8 +89,8 @@ describe('compaction of a thread', () => {
     const retain = { key: 'guide', digest: 'd1' };
     const read = () => toolResult(words(300), { retain });
     const world = await createWorld({
-      extensions: { ext: { tools: { read: { run: read } } } },
-      script: [{ calls: [{ name: 'read', input: {} }] }, talk('one'), talk('two'), { text: 'SHORT' }],
+      tools: { read: { run: read } },
+      script: [call('read'), talk('one'), talk('two'), { text: 'SHORT' }],
     });
     await world.run('go');
     await world.run('again');
@@ -129,12 +129,12 @@ describe('compaction of a thread', () => {
     const world = await createWorld({
       contextWindow: 1000,
       compact,
-      extensions: { ext: { tools: { t: {} } } },
+      tools: { t: {} },
       script: [{ calls: [{ name: 't', input: {} }], usage: { inputTokens: 850, outputTokens: 10 } }, talk('done')],
     });
-    const { end, events } = await world.run('go');
+    const { end, notices } = await world.run('go');
     expect(end).toMatchObject({ reason: 'done', text: 'done' });
-    expect(noticesOf(events)).toEqual(['provider_failed']);
+    expect(notices).toEqual(['provider_failed']);
     expect(await world.history()).toHaveLength(4);
   });
 });

@@ -2,13 +2,13 @@ import { describe, expect, it } from 'vitest';
 import type { AgentSpec, JsonValue, ToolCall, TurnInfo, TurnRequest } from '../../../core/contract/index.ts';
 import type { ScriptedStep } from 'pith/testing';
 import { until } from '../../waiting.ts';
-import { agent, calls, createWorld, type End, type World } from './world.ts';
+import { agent, calls, call, createWorld, type End, type World } from './world.ts';
 
 const ask = (...children: readonly JsonValue[]): ScriptedStep => ({
   text: 'Asking.',
   calls: children.map((input) => ({ name: 'ask', input })),
 });
-const look: ScriptedStep = { calls: [{ name: 'look', input: {} }] };
+const look: ScriptedStep = call('look');
 
 /** `main` and `child` have a tool `ask`, which runs the agent that its input names as the called one of its turn. */
 async function delegating(
@@ -20,14 +20,13 @@ async function delegating(
   let count = 0;
   const run = async (input: JsonValue, { turn, signal }: ToolCall) => {
     const request = { agent: 'child', threadId: `child-${(count += 1)}`, input: 'task', parent: turn, ...(input as object) } as TurnRequest;
-    let end: End | undefined;
-    for await (const event of world.kernel.agents.run(request, signal)) if (event.type === 'turn-end') end = event;
-    ends.push(end as End);
-    return `${end?.reason}: ${end?.text}`;
+    const { end } = await world.collect(request, signal);
+    ends.push(end);
+    return `${end.reason}: ${end.text}`;
   };
   const agents = (['main', 'child'] as const).map((id) => agent(id, { usesTools: ['ext'], limits: limits[id] as AgentSpec['limits'] }));
   const tools = { ask: { run }, look: { run: (_: JsonValue, { turn }: ToolCall) => void infos.push(turn) } };
-  const world: World = await createWorld({ agents, extensions: { ext: { tools } }, script });
+  const world: World = await createWorld({ agents, tools, script });
   return { world, ends, infos };
 }
 

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import type { ContextParts } from '../../../core/contract/index.ts';
-import { agent, createWorld, noticesOf, type WorldOptions } from './world.ts';
+import { agent, createWorld, type WorldOptions } from './world.ts';
 
 const words = (count: number, word = 'word') => `${word} `.repeat(count).trim();
 const document = (key: string, text: string): NonNullable<ContextParts['documents']>[number] => ({ key, digest: `sha-${key}`, text });
@@ -33,7 +33,7 @@ describe('documents beside a message', () => {
   it('fill at most a quarter of the window: what does not fit is left out with a notice, the rest stays', async () => {
     const documents = [document('small', words(100)), document('big', words(5000)), document('last', words(100))];
     const world = await giving(() => ({ documents }), { contextWindow: 8000, script: [{ text: 'x' }] });
-    const { events } = await world.run('hi');
+    const { events, notices } = await world.run('hi');
     expect(textsOf(world.model.requests[0]?.messages[0]?.content)).toEqual([
       words(100),
       words(100),
@@ -41,7 +41,7 @@ describe('documents beside a message', () => {
       'hi',
     ]);
     expect(world.recorded.of('turn.started')[0]?.documents).toEqual(['small', 'last'].map((key) => ({ key, digest: `sha-${key}` })));
-    expect(noticesOf(events)).toEqual(['document_left_out']);
+    expect(notices).toEqual(['document_left_out']);
     expect(events.find(({ type }) => type === 'notice')).toMatchObject({
       message: expect.stringMatching(/'big' of 'docs'.* 2000, a quarter/),
     });

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import type { JsonValue, ToolCall } from '../../../core/contract/index.ts';
-import { agent, createWorld, storedRows, type World } from './world.ts';
+import { createWorld, storedRows, type World } from './world.ts';
 
 /** Another process has waited for the lease of this one, which stood still, and has the thread now. Returns what is stored then. */
 async function stolen(world: World): Promise<unknown> {
@@ -8,7 +8,6 @@ async function stolen(world: World): Promise<unknown> {
   return storedRows(world);
 }
 
-const agents = [agent('main', { usesTools: ['ext'] }), agent('callee', { usesTools: ['ext'] })];
 const call = (name: string, input: JsonValue = {}) => ({ text: 'Looking.', calls: [{ name, input }] });
 const busy = { reason: 'error', error: { code: 'thread_busy', message: expect.stringContaining("'thread'") } };
 
@@ -16,8 +15,7 @@ describe('a turn whose thread another process has taken', () => {
   it.each(['read', 'write'] as const)('B8: stores nothing more when its %s tool ends', async (effect) => {
     let before: unknown;
     const world = await createWorld({
-      agents,
-      extensions: { ext: { tools: { t: { effect, run: async () => ((before = await stolen(world)), 'ok') } } } },
+      tools: { t: { effect, run: async () => ((before = await stolen(world)), 'ok') } },
       script: [call('t')],
     });
     expect((await world.run('go')).end).toMatchObject(busy);
@@ -32,8 +30,7 @@ describe('a turn whose thread another process has taken', () => {
   ])('B8: stores nothing more when its model answers: %s', async (_what, reply) => {
     let before: unknown;
     const world = await createWorld({
-      agents,
-      extensions: { ext: { tools: { t: { run: () => 'ok' }, risky: { needsApproval: 'always', run: () => 'ok' } } } },
+      tools: { t: { run: () => 'ok' }, risky: { needsApproval: 'always', run: () => 'ok' } },
       script: [
         async () => {
           before = await stolen(world);
@@ -49,7 +46,6 @@ describe('a turn whose thread another process has taken', () => {
     let before: unknown;
     let asked = 0;
     const world = await createWorld({
-      agents,
       extensions: {
         ext: { tools: { risky: { needsApproval: 'always', run: () => 'ok' } } },
         slow: { context: { priority: 1, get: async () => ((asked += 1) === 2 && (before = await stolen(world)), 'now') } },
@@ -65,10 +61,9 @@ describe('a turn whose thread another process has taken', () => {
   it('B8: stores nothing of what a turn that it called has used', async () => {
     let before: unknown;
     const run = async (_input: JsonValue, { turn, idempotencyKey }: ToolCall) =>
-      (await world.collect({ agent: 'callee', input: 'do it', threadId: 'child', parent: turn, key: idempotencyKey })).end.reason;
+      (await world.collect({ input: 'do it', threadId: 'child', parent: turn, key: idempotencyKey })).end.reason;
     const world: World = await createWorld({
-      agents,
-      extensions: { ext: { tools: { ask: { run } } } },
+      tools: { ask: { run } },
       script: [
         call('ask'),
         async () => {
@@ -84,33 +79,20 @@ describe('a turn whose thread another process has taken', () => {
 });
 
 describe('compacting by hand', () => {
-  const words = 'word '.repeat(500);
-
-  it('B8 C2: stores nothing when another process has taken the thread', async () => {
+  it.each([
+    ['when its summary comes', async () => ({ text: 'SHORT' })],
+    [
+      'as soon as it learns of it',
+      (world: World) => {
+        void world.clock.advance(1_000); // the lease is to be renewed
+        return new Promise<never>(() => undefined);
+      },
+    ],
+  ])('B8 C2: stores nothing when another process has taken the thread, and ends %s', async (_when, summary) => {
     let before: unknown;
-    const world = await createWorld({
-      script: [{ text: 'one' }, { text: 'two' }, async () => ((before = await stolen(world)), { text: 'SHORT' })],
-    });
-    await world.run(words);
-    await world.run('short');
-    await expect(world.kernel.agents.compact('thread')).rejects.toMatchObject({ code: 'thread_busy', where: 'thread' });
-    expect(storedRows(world)).toEqual(before);
-  });
-
-  it('B8: ends as soon as it learns of it', async () => {
-    let before: unknown;
-    const world = await createWorld({
-      script: [
-        { text: 'one' },
-        { text: 'two' },
-        async () => {
-          before = await stolen(world);
-          void world.clock.advance(1_000); // the lease is to be renewed
-          return new Promise<never>(() => undefined);
-        },
-      ],
-    });
-    await world.run(words);
+    const summarises = async () => ((before = await stolen(world)), summary(world));
+    const world: World = await createWorld({ script: [{ text: 'one' }, { text: 'two' }, summarises] });
+    await world.run('word '.repeat(500));
     await world.run('short');
     await expect(world.kernel.agents.compact('thread')).rejects.toMatchObject({ code: 'thread_busy', where: 'thread' });
     expect(storedRows(world)).toEqual(before);

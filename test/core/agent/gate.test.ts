@@ -1,23 +1,16 @@
 import { describe, expect, it } from 'vitest';
-import { agent, createWorld } from './world.ts';
-
-const never = new AbortController().signal;
+import { agent, call, createWorld } from './world.ts';
 
 describe('the gate', () => {
   it('K50 one tool called as an agent is refused where nobody can be asked, and runs only when the person says so', async () => {
-    const world = await createWorld({ extensions: { ext: { tools: { always: { needsApproval: 'always' } } } } });
-    expect(await world.kernel.agents.callTool('main', 'always', {}, never)).toMatchObject({
-      ok: false,
-      error: { code: 'approval_needed' },
-    });
+    const world = await createWorld({ tools: { always: { needsApproval: 'always' } } });
+    const { callTool } = world.kernel.agents;
+    expect(await callTool('main', 'always', {})).toMatchObject({ ok: false, error: { code: 'approval_needed' } });
     const asked: unknown[] = [];
     const person = (says: boolean) => ({ agentId: 'main', approve: async (question: unknown) => (asked.push(question), says) });
-    expect(await world.kernel.agents.callTool(person(false), 'always', { a: 1 }, never)).toMatchObject({
-      ok: false,
-      error: { code: 'approval_denied' },
-    });
+    expect(await callTool(person(false), 'always', { a: 1 })).toMatchObject({ ok: false, error: { code: 'approval_denied' } });
     expect(world.calls).toHaveLength(0);
-    expect(await world.kernel.agents.callTool(person(true), 'always', { a: 1 }, never)).toMatchObject({ ok: true });
+    expect(await callTool(person(true), 'always', { a: 1 })).toMatchObject({ ok: true });
     expect(asked[1]).toEqual({
       tool: 'ext/always',
       summary: 'run always of ext',
@@ -31,7 +24,7 @@ describe('the gate', () => {
     const world = await createWorld({
       agents: [agent('main', { usesTools: ['ext', 'more'] })],
       extensions: { ext: { tools: { a: {}, b: {} } }, more: { tools: { c: {} } } },
-      script: [{ calls: [{ name: 'b', input: {} }] }, { text: 'ok' }],
+      script: [call('b'), { text: 'ok' }],
     });
     await world.run('go', { policy: { allowTools: ['ext', 'more'], denyTools: ['ext/b', 'more'] } });
     expect(world.model.requests[0]?.tools.map(({ name }) => name)).toEqual(['a']);
@@ -68,12 +61,10 @@ describe('tools of an agent', () => {
   });
 
   it('K44 a tool called by hand goes through as that agent, by either name; an unknown one gets the nearest', async () => {
-    const world = await createWorld({ extensions: { ext: { tools: { echo: { run: (input) => input } } } } });
-    expect(await world.kernel.agents.callTool('main', 'echo', { a: 1 }, never)).toMatchObject({ ok: true, output: { a: 1 } });
-    expect(await world.kernel.agents.callTool('main', 'ext/echo', {}, never)).toMatchObject({ ok: true });
-    await expect(world.kernel.agents.callTool('main', 'ecko', {}, never)).rejects.toMatchObject({
-      code: 'tool_unknown',
-      cure: expect.stringContaining('echo'),
-    });
+    const world = await createWorld({ tools: { echo: { run: (input) => input } } });
+    expect(await world.kernel.agents.callTool('main', 'echo', { a: 1 })).toMatchObject({ ok: true, output: { a: 1 } });
+    expect(await world.kernel.agents.callTool('main', 'ext/echo', {})).toMatchObject({ ok: true });
+    const unknown = world.kernel.agents.callTool('main', 'ecko', {});
+    await expect(unknown).rejects.toMatchObject({ code: 'tool_unknown', cure: expect.stringContaining('echo') });
   });
 });

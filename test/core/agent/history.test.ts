@@ -27,8 +27,7 @@ describe('a question without an answer', () => {
     while (world.model.requests.length === 0) await new Promise((resolve) => setImmediate(resolve));
     silent.abort();
     expect((await first).end.reason).toBe('aborted');
-    for await (const event of world.kernel.agents.run({ agent: 'main', threadId: 'thread', input: 'cut' }))
-      if (event.type === 'text-delta') break;
+    for await (const event of world.turn('cut')) if (event.type === 'text-delta') break;
     await world.run('third');
     const sent = textsOf(world.model.requests[2]?.messages);
     expect(sent).not.toContain('user: lost');

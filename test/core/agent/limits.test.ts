@@ -8,7 +8,7 @@ const call: ScriptedStep = { text: 'Step.', calls: [{ name: 't', input: {} }] };
 function limited(limits: Partial<AgentSpec['limits']>, script: readonly ScriptedStep[], run: () => unknown = () => 'ok') {
   return createWorld({
     agents: [agent('main', { usesTools: ['ext'], limits: limits as AgentSpec['limits'] })],
-    extensions: { ext: { tools: { t: { run } } } },
+    tools: { t: { run } },
     script,
   });
 }
@@ -63,7 +63,7 @@ describe('limits', () => {
   it('K42 time_budget_ms ends a model that does not stop, and keeps what it said', async () => {
     const world = await limited({ time_budget_ms: 5000 }, [{ text: 'Thinking', hang: true }]);
     let end: unknown;
-    for await (const event of world.kernel.agents.run({ agent: 'main', threadId: 'thread', input: 'go' })) {
+    for await (const event of world.turn('go')) {
       if (event.type === 'text-delta') await world.clock.advance(5001);
       end = event;
     }

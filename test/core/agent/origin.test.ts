@@ -1,7 +1,7 @@
 import pc from 'picocolors';
 import { describe, expect, it } from 'vitest';
 import { questionLines } from '../../../core/cli/index.ts';
-import { agent, createWorld as worldOf, type FakeTool, type WorldOptions } from './world.ts';
+import { agent, call, createWorld as worldOf, type FakeTool, type WorldOptions } from './world.ts';
 
 const extensions = {
   deputy: { tools: { own: { run: () => 'mine' } }, context: { priority: 10, get: () => 'what deputy knows' } },
@@ -18,7 +18,6 @@ async function createWorld(options: WorldOptions) {
   Object.assign(world.kernel.router, { providerOf: (ref: string) => (ref.includes('/') ? ref.split('/', 1)[0] : null) });
   return world;
 }
-const call = (name: string) => ({ calls: [{ name, input: {} }] });
 
 describe('turns of extensions outside the kernel', () => {
   it('T14 F6: it has the tools and contexts of the extension alone, unless a person let it start the agent', async () => {
@@ -46,11 +45,8 @@ describe('turns of extensions outside the kernel', () => {
 
   it('T14 F6: what a turn comes from is never loosened by a turn below it', async () => {
     const world = await createWorld({ agents, extensions, script: [call('own'), { text: 'below' }, { text: 'above' }] });
-    const run: FakeTool['run'] = async (_, { turn }) => {
-      for await (const each of world.kernel.agents.run({ agent: 'main', input: 'x', threadId: `${turn.threadId}/x`, parent: turn }))
-        void each;
-      return 'ran';
-    };
+    const run: FakeTool['run'] = async (_, { turn }) =>
+      (await world.collect({ input: 'x', threadId: `${turn.threadId}/x`, parent: turn })).text;
     await world.declare('deputy', { ...extensions.deputy, tools: { own: { run } } });
     await world.run('hi', { origin: { extensionId: 'deputy', agents: [] }, threadId: 'deputy:1' });
     expect(world.model.requests.map(({ tools }) => tools.map(({ name }) => name))).toEqual([['own'], ['own'], ['own']]);

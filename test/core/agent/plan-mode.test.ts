@@ -1,24 +1,19 @@
 import { describe, expect, it } from 'vitest';
-import { agent, createWorld } from './world.ts';
+import { agent, call, createWorld, together } from './world.ts';
 
 const tools = {
   look: { effect: 'read' as const, run: () => 'seen' },
   change: { effect: 'write' as const, needsApproval: 'always' as const },
 };
-const both = {
-  calls: [
-    { name: 'look', input: {} },
-    { name: 'change', input: {} },
-  ],
-};
+const both = together(call('look'), call('change'));
 
 describe('U14 plan mode', () => {
   it('U14 only reading tools run, nobody is asked, and the model reads so', async () => {
-    const world = await createWorld({ extensions: { ext: { tools } }, script: [both, { text: 'a plan' }, both] });
-    const { events, end } = await world.run('go', { policy: { readOnly: true } });
+    const world = await createWorld({ tools, script: [both, { text: 'a plan' }, both] });
+    const { results, end } = await world.run('go', { policy: { readOnly: true } });
     expect(end).toMatchObject({ reason: 'done', text: 'a plan' });
     expect(world.calls.map(({ tool }) => tool)).toEqual(['ext/look']);
-    expect(events.filter(({ type }) => type === 'tool-result')).toMatchObject([{ ok: false, error: { code: 'plan_mode' } }, { ok: true }]);
+    expect(results).toMatchObject([{ ok: false, error: { code: 'plan_mode' } }, { ok: true }]);
     expect(JSON.stringify(world.model.requests[0]?.messages)).toContain('Plan mode: only reading tools run');
     // What the model has been sent before stays the same bytes.
     expect(world.model.requests[0]?.tools.map(({ name }) => name)).toEqual(['look', 'change']);
@@ -38,17 +33,15 @@ describe('U14 plan mode', () => {
               effect: 'read',
               run: async (_, { turn }) => {
                 const request = { agent: 'other', input: 'do', threadId: `${turn.threadId}/deep`, parent: turn };
-                const codes: string[] = [];
-                for await (const event of world.turn(request)) if (event.type === 'tool-result') codes.push(event.error?.code ?? 'ran');
-                return codes;
+                return (await world.collect(request)).results.map(({ error }) => error?.code ?? 'ran');
               },
             },
           },
         },
       },
-      script: [{ calls: [{ name: 'ask', input: {} }] }, { calls: [{ name: 'change', input: {} }] }, { text: 'inner' }, { text: 'outer' }],
+      script: [call('ask'), call('change'), { text: 'inner' }, { text: 'outer' }],
     });
-    const { events } = await world.run('go', { policy: { readOnly: true } });
-    expect(events).toContainEqual(expect.objectContaining({ type: 'tool-result', name: 'ask', output: ['plan_mode'] }));
+    const { results } = await world.run('go', { policy: { readOnly: true } });
+    expect(results).toMatchObject([{ name: 'ask', output: ['plan_mode'] }]);
   });
 });

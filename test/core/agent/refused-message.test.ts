@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { type AgentSpec, PithError } from '../../../core/contract/index.ts';
-import { agent, createWorld, storedRows, type World, type WorldOptions } from './world.ts';
+import { agent, call, createWorld, storedRows, type World, type WorldOptions } from './world.ts';
 
 const agents = [
   agent('main', { usesTools: ['ext'] }),
@@ -8,7 +8,7 @@ const agents = [
   agent('without_skill', { usesSkills: ['kept_back'] }),
   agent('broken_prompt', { prompt: '{{ nothing.of.this }}' }),
 ];
-const risky = { calls: [{ name: 'risky', input: { n: 1 } }] };
+const risky = call('risky', { n: 1 });
 
 const kept_back = new PithError('skill_not_offered', "skill 'kept_back' is untrusted");
 
@@ -36,7 +36,7 @@ async function waiting(extensions: WorldOptions['extensions'] = {}): Promise<Wor
 async function goesOn(world: World): Promise<void> {
   const { approvals } = world;
   await approvals.answer((await approvals.list())[0]!.id, { answer: 'once', by: 'ann' });
-  expect((await world.collect({ resume: true })).end).toMatchObject({ reason: 'done', text: 'done' });
+  expect((await world.resume()).end).toMatchObject({ reason: 'done', text: 'done' });
 }
 
 describe('a message that cannot be answered', () => {

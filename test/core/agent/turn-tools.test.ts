@@ -1,11 +1,9 @@
 import { describe, expect, it, vi } from 'vitest';
 import { PithError, type TurnInfo } from '../../../core/contract/index.ts';
-import type { ScriptedStep } from 'pith/testing';
-import { passed } from '../../waiting.ts';
-import { agent, type BroughtTool, createWorld, type FakeExtension, type World, type WorldOptions } from './world.ts';
+import { gate, passed } from '../../waiting.ts';
+import { agent, type BroughtTool, call, createWorld, type FakeExtension, type FakeTool, type World, type WorldOptions } from './world.ts';
 
 const brought = (id: string): BroughtTool => ({ brought: `set:${id}` });
-const call = (name: string): ScriptedStep => ({ calls: [{ name, input: {} }] });
 const names = (world: World) => world.model.requests.map(({ tools }) => tools.map(({ name }) => name));
 const messages = (events: readonly { readonly type: string }[]) =>
   events.flatMap((event) => (event.type === 'notice' && 'message' in event ? [String(event.message)] : []));
@@ -56,13 +54,10 @@ describe('DESIGN 3.3 the tools of one turn', () => {
   it('stand behind those of uses_tools, described as the turn needs them, and can be called', async () => {
     const told = { tool: 'hidden', description: 'For this turn.', inputSchema: { type: 'object', title: 'T' } };
     const { world, asked } = await bringing(() => [told], [call('hidden'), { text: 'ok' }]);
-    const { events } = await world.run('hi');
-    expect(names(world)).toEqual([
-      ['load', 'hidden'],
-      ['load', 'hidden'],
-    ]);
+    const { results } = await world.run('hi');
+    expect(names(world)).toEqual([1, 2].map(() => ['load', 'hidden']));
     expect(world.model.requests[0]?.tools[1]).toMatchObject({ description: 'For this turn.', inputSchema: { title: 'T' } });
-    expect(events).toContainEqual(expect.objectContaining({ type: 'tool-result', name: 'hidden', ok: true, output: 'was hidden' }));
+    expect(results).toContainEqual(expect.objectContaining({ name: 'hidden', ok: true, output: 'was hidden' }));
     expect(asked.map(({ tools }) => tools)).toEqual([['ext/load'], ['ext/load']]); // of uses_tools, at the beginning and after the call
   });
 
@@ -90,7 +85,7 @@ describe('DESIGN 3.3 the tools of one turn', () => {
       extensions: { other },
     });
     ext.tools = load;
-    const { events } = await world.run('hi');
+    const { results } = await world.run('hi');
     expect(names(world)).toEqual([
       ['load', 'other'],
       ['load', 'other'],
@@ -98,7 +93,7 @@ describe('DESIGN 3.3 the tools of one turn', () => {
       ['load', 'other', 'greet'],
     ]);
     expect(asked).toHaveLength(2); // neither `other` nor what is brought is the extension
-    expect(events).toContainEqual(expect.objectContaining({ type: 'tool-result', name: 'greet', output: 'Hello!' }));
+    expect(results).toContainEqual(expect.objectContaining({ name: 'greet', output: 'Hello!' }));
   });
 
   it('stay until the end of the turn, and go with it', async () => {
@@ -173,9 +168,8 @@ describe('DESIGN 3.3 the tools of one turn', () => {
   });
 
   it('S70 S21 what is brought and is not open in time holds up neither this turn nor the next, and comes with a later step', async () => {
-    let opened = (): void => undefined;
-    const opening = new Promise<void>((resolve) => (opened = resolve));
-    const other: FakeExtension = { tools: { other: { run: () => void opened() } } };
+    const { opened: opening, open } = gate();
+    const other: FakeExtension = { tools: { other: { run: () => open() } } };
     const { world, asked } = await bringing(() => [brought('slow'), brought('hello')], [{ text: 'ok' }, call('other'), { text: 'ok' }], {
       agents: [agent('main', { usesTools: ['ext', 'other'] })],
       extensions: { other, 'set:slow': { opening, tools: { late: {} } } },
@@ -196,11 +190,9 @@ describe('DESIGN 3.3 the tools of one turn', () => {
   it('are narrowed by the policy of the turn, as they are offered and as they are called', async () => {
     const policy = { denyTools: ['set:hello'] };
     const { world } = await bringing(() => [brought('hello'), { tool: 'hidden' }], [call('greet'), { text: 'ok' }], {});
-    const { events } = await world.run('hi', { policy });
+    const { results } = await world.run('hi', { policy });
     expect(names(world)[0]).toEqual(['load', 'hidden']);
-    expect(events).toContainEqual(
-      expect.objectContaining({ type: 'tool-result', ok: false, error: expect.objectContaining({ code: 'tool_unknown' }) }),
-    );
+    expect(results).toContainEqual(expect.objectContaining({ ok: false, error: expect.objectContaining({ code: 'tool_unknown' }) }));
   });
 
   it('uses_tools may name what is brought or tools of it, which narrows it; one that nobody brings is said', async () => {
@@ -218,12 +210,10 @@ describe('DESIGN 3.3 the tools of one turn', () => {
     };
     const { world } = await bringing(() => [brought('hello')], [call('greet'), { text: 'ok' }], { extensions });
     expect((await world.run('hi')).end.reason).toBe('awaiting_approval');
-    const [question] = await world.approvals.list();
-    expect(question).toMatchObject({ tool: 'set:hello/greet', source: expect.any(String) });
-    await world.approvals.answer(question!.id, { answer: 'once', by: 'local' });
-    const { events, end } = await world.collect({ resume: true });
+    expect(await world.answer('once')).toMatchObject({ tool: 'set:hello/greet', source: expect.any(String) });
+    const { results, end } = await world.resume();
     expect(end).toMatchObject({ reason: 'done', text: 'ok' });
-    expect(events).toContainEqual(expect.objectContaining({ type: 'tool-result', name: 'greet', output: 'Hello!' }));
+    expect(results).toMatchObject([{ name: 'greet', output: 'Hello!' }]);
   });
 
   it('a call that waited runs also when its tool has another name by then', async () => {
@@ -233,8 +223,8 @@ describe('DESIGN 3.3 the tools of one turn', () => {
     const { world } = await bringing(() => ids.map(brought), [call('greet'), { text: 'ok' }], { extensions });
     await world.run('hi');
     ids.unshift('early');
-    await world.approvals.answer((await world.approvals.list())[0]!.id, { answer: 'once', by: 'local' });
-    await world.collect({ resume: true });
+    await world.answer('once');
+    await world.resume();
     expect(world.calls.map(({ tool }) => tool)).toEqual(['set_0/greet']);
   });
 
@@ -242,28 +232,21 @@ describe('DESIGN 3.3 the tools of one turn', () => {
     const { world } = await bringing(() => [brought('hello')], []);
     expect((await world.kernel.agents.preview({ agent: 'main', input: 'hi' })).tools.map(({ name }) => name)).toEqual(['load', 'greet']);
     expect((await world.kernel.agents.toolsOf('main')).map(({ modelName }) => modelName)).toEqual(['load', 'greet']);
-    const signal = new AbortController().signal;
-    expect(await world.kernel.agents.callTool('main', 'set:hello/greet', {}, signal)).toMatchObject({ ok: true, output: 'Hello!' });
+    expect(await world.kernel.agents.callTool('main', 'set:hello/greet', {})).toMatchObject({ ok: true, output: 'Hello!' });
   });
 
   it('K61 an agent made at run time gets those of its caller, and no others', async () => {
-    const run: (call: { readonly turn: TurnInfo; readonly signal: AbortSignal }) => Promise<string> = async ({ turn, signal }) => {
-      const child = agent('child', { usesTools: ['ext', 'set:hello/greet', 'set:more'], origin: null });
-      for await (const _ of world.kernel.agents.run({ agent: child, threadId: 'child', input: 'task', parent: turn }, signal));
-      return 'done';
-    };
+    const child = agent('child', { usesTools: ['ext', 'set:hello/greet', 'set:more'], origin: null });
+    const run: FakeTool['run'] = async (_, { turn }) =>
+      (await world.collect({ agent: child, threadId: 'child', input: 'task', parent: turn })).text;
     const extensions = { 'set:more': { tools: { other: {} } } };
     const { world, ext } = await bringing(
       ({ agent: { id } }) => (id === 'main' ? [brought('hello')] : [brought('hello'), brought('more'), { tool: 'hidden' }]),
       [call('load'), { text: 'child' }, { text: 'ok' }],
       { extensions },
     );
-    ext.tools = { load: { run: (_, each) => run(each) }, hidden: { optIn: true } };
+    ext.tools = { load: { run }, hidden: { optIn: true } };
     await world.run('hi');
-    expect(names(world)).toEqual([
-      ['load', 'greet'],
-      ['load', 'greet'],
-      ['load', 'greet'],
-    ]);
+    expect(names(world)).toEqual([1, 2, 3].map(() => ['load', 'greet']));
   });
 });

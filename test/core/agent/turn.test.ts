@@ -2,29 +2,21 @@ import { AsyncLocalStorage } from 'node:async_hooks';
 import { readFileSync } from 'node:fs';
 import path from 'node:path';
 import { describe, expect, it, vi } from 'vitest';
-import { type JsonValue, type ModelPart, type ToolCall, toolError, toolResult } from '../../../core/contract/index.ts';
-import { agent, calls, createWorld, noticesOf, type World } from './world.ts';
+import { type ModelPart, toolError, toolResult } from '../../../core/contract/index.ts';
+import { agent, call, calls, createWorld, type FakeTool, resultsIn, together, type World } from './world.ts';
+import { words } from '../../words.ts';
 import type { ThreadWriter } from '../../../core/agent/index.ts';
-
-const tools = (names: Record<string, object>) => ({ ext: { tools: names } });
 
 describe('one turn', () => {
   it('K45 persists a turn step by step and ends with turn-end', async () => {
     const world = await createWorld({
-      extensions: tools({ look: { run: () => ({ found: 3 }) } }),
+      tools: { look: { run: () => ({ found: 3 }) } },
       script: [{ text: 'Looking.', calls: [{ name: 'look', input: { at: 'x' } }] }, { text: 'Three.' }],
     });
     const { events, end } = await world.run('How many?');
-    expect(events.map(({ type }) => type)).toEqual([
-      'turn-start',
-      'text-delta',
-      'tool-call',
-      'tool-result',
-      'step-end',
-      'text-delta',
-      'step-end',
-      'turn-end',
-    ]);
+    expect(events.map(({ type }) => type)).toEqual(
+      words('turn-start text-delta tool-call tool-result step-end text-delta step-end turn-end'),
+    );
     expect(end).toEqual({ type: 'turn-end', reason: 'done', text: 'Three.', usage: { inputTokens: 20, outputTokens: 10 } });
     expect(events[3]).toMatchObject({ name: 'look', ok: true, output: { found: 3 } });
     expect(await world.history()).toEqual([
@@ -53,51 +45,24 @@ describe('one turn', () => {
     let release = () => undefined as void;
     const both = new Promise<void>((resolve) => (release = resolve));
     const world = await createWorld({
-      extensions: tools({
-        slow: {
-          async run() {
-            arrived.push('slow');
-            await both;
-            return 'slow';
-          },
-        },
-        quick: {
-          run() {
-            arrived.push('quick');
-            setImmediate(release);
-            return 'quick';
-          },
-        },
-      }),
+      tools: {
+        slow: { run: async () => (arrived.push('slow'), await both) },
+        quick: { run: () => void (arrived.push('quick'), setImmediate(release)) },
+      },
       script: [{ calls: calls('slow', 'quick') }, { text: 'done' }],
     });
-    const { events } = await world.run('go');
+    const { results } = await world.run('go');
     expect(arrived).toEqual(['slow', 'quick']);
-    expect(events.flatMap((event) => (event.type === 'tool-result' ? [event.name] : []))).toEqual(['quick', 'slow']);
-    const message = (await world.history())[2];
-    expect(message?.role === 'tool' && message.content.map((part) => part.type === 'tool-result' && part.toolName)).toEqual([
-      'slow',
-      'quick',
-    ]);
+    expect(results.map(({ name }) => name)).toEqual(['quick', 'slow']);
+    expect(resultsIn((await world.history())[2]).map(({ toolName }) => toolName)).toEqual(['slow', 'quick']);
   });
 
   it('K44 an unknown tool and input that is no object are answered, with the nearest names', async () => {
     const world = await createWorld({
-      extensions: tools({ read_skill: {}, other: {} }),
-      script: [
-        {
-          calls: [
-            { name: 'raed_skill', input: {} },
-            { name: 'other', input: '{"a":' },
-            { name: 'other', input: '[1]' },
-            { name: 'other', input: '' },
-          ],
-        },
-        { text: 'sorry' },
-      ],
+      tools: { read_skill: {}, other: {} },
+      script: [together(call('raed_skill'), call('other', '{"a":'), call('other', '[1]'), call('other', '')), { text: 'sorry' }],
     });
-    const { events } = await world.run('go');
-    const results = events.flatMap((event) => (event.type === 'tool-result' ? [event] : []));
+    const { results } = await world.run('go');
     expect(results.map(({ ok, error }) => [ok, error?.code])).toEqual([
       [false, 'tool_unknown'],
       [false, 'tool_input_invalid'],
@@ -105,69 +70,46 @@ describe('one turn', () => {
       [true, undefined],
     ]);
     expect(results[0]?.error?.message).toContain('read_skill');
-    const sent = world.model.requests[1]?.messages.at(-1);
-    expect(sent?.role === 'tool' && sent.content[1]).toMatchObject({
-      output: { type: 'error-json', value: { error: { code: 'tool_input_invalid' } } },
+    expect(resultsIn(world.model.requests[1]?.messages.at(-1))[1]?.output).toMatchObject({
+      type: 'error-json',
+      value: { error: { code: 'tool_input_invalid' } },
     });
     expect(world.calls).toMatchObject([{ tool: 'ext/other', input: {} }]);
   });
 
   it('T19 F27: arguments nested 200,000 deep are refused before anything walks them, and the turn goes on', async () => {
     const deep = (levels: number) => `${'{"a":'.repeat(levels)}1${'}'.repeat(levels)}`;
+    const inputs = [deep(200_000), `{"a":${'['.repeat(200_000)}${']'.repeat(200_000)}}`, deep(61)];
     const world = await createWorld({
-      extensions: tools({ other: { needsApproval: true } }),
-      script: [
-        {
-          calls: [
-            { name: 'other', input: deep(200_000) },
-            { name: 'other', input: `{"a":${'['.repeat(200_000)}${']'.repeat(200_000)}}` },
-            { name: 'other', input: deep(61) },
-          ],
-        },
-        { text: 'sorry' },
-      ],
+      tools: { other: { needsApproval: 'always' } },
+      script: [together(...inputs.map((input) => call('other', input))), { text: 'sorry' }],
     });
-    const { events, end } = await world.run('go');
-    const results = events.flatMap((event) => (event.type === 'tool-result' ? [event.error] : []));
-    expect(results.map((error) => [error?.code, error?.message])).toEqual(
-      Array.from({ length: 3 }, () => [
-        'tool_input_invalid',
-        "the input of 'other' is nested more than 60 levels deep; give it flatter, or as text",
-      ]),
-    );
+    const { results, end } = await world.run('go');
+    const message = "the input of 'other' is nested more than 60 levels deep; give it flatter, or as text";
+    expect(results.map(({ error }) => error)).toEqual(inputs.map(() => ({ code: 'tool_input_invalid', message })));
     expect(end).toMatchObject({ reason: 'done', text: 'sorry' });
     expect(world.calls).toEqual([]);
   });
 
   it('DESIGN 3.4 calls that share an id, or have none, keep their own results', async () => {
     const world = await createWorld({
-      extensions: tools({ echo: { run: (input: { n: string }) => input.n } }),
-      script: [
-        { calls: ['a', 'b', 'c'].map((n, index) => ({ name: 'echo', input: { n }, id: index === 2 ? '' : 'same' })) },
-        { text: 'ok' },
-      ],
+      tools: { echo: { run: (input) => (input as { n: string }).n } },
+      script: [{ calls: ['a', 'b', 'c'].map((n) => ({ name: 'echo', input: { n }, id: n === 'c' ? '' : 'same' })) }, { text: 'ok' }],
     });
     await world.run('go');
     const [, asked, answered] = await world.history();
     const ids = asked?.role === 'assistant' ? asked.content.map((part) => part.type === 'tool-call' && part.toolCallId) : [];
     expect(new Set(ids).size).toBe(3);
-    expect(
-      answered?.role === 'tool' &&
-        answered.content.map((part) => part.type === 'tool-result' && [part.toolCallId, 'value' in part.output && part.output.value]),
-    ).toEqual([
-      [ids[0], 'a'],
-      [ids[1], 'b'],
-      [ids[2], 'c'],
-    ]);
+    expect(resultsIn(answered)).toMatchObject(['a', 'b', 'c'].map((value, index) => ({ toolCallId: ids[index], output: { value } })));
   });
 
   it('DESIGN 3.4 metadata is for channels, retain for compaction; neither reaches the model', async () => {
     const world = await createWorld({
-      extensions: tools({ t: { run: () => toolResult('text', { title: 'T', metadata: { a: 1 }, retain: { key: 'k', digest: 'd' } }) } }),
-      script: [{ calls: [{ name: 't', input: {} }] }, { text: 'ok' }],
+      tools: { t: { run: () => toolResult('text', { title: 'T', metadata: { a: 1 }, retain: { key: 'k', digest: 'd' } }) } },
+      script: [call('t'), { text: 'ok' }],
     });
-    const { events } = await world.run('go');
-    expect(events.find(({ type }) => type === 'tool-result')).toMatchObject({ output: 'text', title: 'T', metadata: { a: 1 } });
+    const { results } = await world.run('go');
+    expect(results).toMatchObject([{ output: 'text', title: 'T', metadata: { a: 1 } }]);
     expect(JSON.stringify(world.model.requests[1]?.messages)).not.toMatch(/"a":1|digest/);
     expect((await world.threads.load('thread'))?.messages[2]?.retain).toEqual({ 'call-1-0': { key: 'k', digest: 'd' } });
   });
@@ -185,7 +127,7 @@ describe('one turn', () => {
 
   it('K44 an empty answer, a cut answer and a filtered one are said', async () => {
     const world = await createWorld({
-      extensions: tools({ t: {} }),
+      tools: { t: {} },
       script: [
         {},
         { text: 'long', finish: 'length' },
@@ -195,11 +137,11 @@ describe('one turn', () => {
       ],
     });
     expect((await world.run('1')).end).toMatchObject({ reason: 'error', error: { code: 'model_failed' } });
-    expect(noticesOf((await world.run('2')).events)).toEqual(['answer_cut']);
-    expect(noticesOf((await world.run('3')).events)).toEqual(['answer_filtered']);
+    expect((await world.run('2')).notices).toEqual(['answer_cut']);
+    expect((await world.run('3')).notices).toEqual(['answer_filtered']);
     const last = await world.run('4');
     expect(last.end).toMatchObject({ reason: 'done', text: 'Saving.' });
-    expect(noticesOf(last.events)).toEqual(['answer_empty']);
+    expect(last.notices).toEqual(['answer_empty']);
     world.model.expectFinished();
   });
 
@@ -231,7 +173,7 @@ describe('one turn', () => {
       for (let round = 0; round < 5; round += 1) await new Promise((resolve) => setImmediate(resolve));
       done.push('slow');
     };
-    const world = await createWorld({ extensions: tools({ quick: {}, slow: { run: slow } }), script: [{ calls: calls('quick', 'slow') }] });
+    const world = await createWorld({ tools: { quick: {}, slow: { run: slow } }, script: [{ calls: calls('quick', 'slow') }] });
     failing(world, { finishCall: () => Promise.reject(new Error('disk full')) });
     expect((await world.run('hi')).end).toMatchObject({ reason: 'error', error: { message: 'disk full' } });
     expect(done).toEqual(['slow']);
@@ -243,7 +185,7 @@ describe('ending a turn early', () => {
     const world = await createWorld({ script: [{ text: 'Half of', hang: true }, { text: 'next' }] });
     const stop = new AbortController();
     const events = [];
-    for await (const event of world.turn({ agent: 'main', threadId: 'thread', input: 'hi' }, stop.signal)) {
+    for await (const event of world.turn('hi', stop.signal)) {
       events.push(event);
       if (event.type === 'text-delta' && event.text === 'of') stop.abort();
     }
@@ -255,50 +197,44 @@ describe('ending a turn early', () => {
 
   it('DESIGN 3.4 an abort while a tool runs answers every call, so that the history stays valid', async () => {
     const stop = new AbortController();
-    const hang = {
-      run: (_: unknown, call: { signal: AbortSignal }) =>
-        new Promise((_resolve, reject) => call.signal.addEventListener('abort', () => reject(call.signal.reason))),
+    const hang: FakeTool = {
+      run: (_, { signal }) => new Promise((_resolve, reject) => signal.addEventListener('abort', () => reject(signal.reason))),
     };
     const world = await createWorld({
-      extensions: tools({ hang, quick: { run: () => setImmediate(() => stop.abort()) && 'q' } }),
+      tools: { hang, quick: { run: () => setImmediate(() => stop.abort()) && 'q' } },
       script: [{ calls: calls('hang', 'quick') }, { text: 'next' }],
     });
     const { end } = await world.run('go', {}, stop.signal);
     expect(end.reason).toBe('aborted');
-    const answer = (await world.history())[2];
-    expect(answer?.role === 'tool' && answer.content.map((part) => part.type === 'tool-result' && part.output.type)).toEqual([
-      'error-json',
-      'text',
-    ]);
+    expect(resultsIn((await world.history())[2]).map(({ output }) => output.type)).toEqual(['error-json', 'text']);
     expect((await world.run('on')).end.reason).toBe('done');
   });
 
   it('DESIGN 3.4 who stops reading ends the turn and lets the next one in', async () => {
     const world = await createWorld({ script: [{ text: 'Half', hang: true }, { text: 'next' }] });
-    for await (const event of world.turn({ agent: 'main', threadId: 'thread', input: 'hi' })) if (event.type === 'text-delta') break;
+    for await (const event of world.turn('hi')) if (event.type === 'text-delta') break;
     expect(await world.threads.unfinished('thread')).toBeNull();
     expect((await world.run('on')).text).toBe('next');
   });
 
   it('DESIGN 3.4 who leaves while a model hangs ends the turn at once', async () => {
     const world = await createWorld({ script: [{ text: 'Half', hang: true }, { text: 'next' }] });
-    const turn = world.turn({ agent: 'main', threadId: 'thread', input: 'hi' });
+    const turn = world.turn('hi');
     for (let event = await turn.next(); event.value?.type !== 'text-delta';) event = await turn.next();
     const pending = turn.next();
     await turn.return(undefined);
     expect(await pending).toMatchObject({ done: expect.any(Boolean) });
     expect(await turn.next()).toEqual({ done: true, value: undefined });
-    expect(world.store.all('SELECT state FROM turns')).toEqual([{ state: 'aborted' }]);
-    expect(world.store.all(`SELECT * FROM leases WHERE name <> 'test'`)).toEqual([]);
+    expect([world.store.all('SELECT state FROM turns'), leases(world)]).toEqual([[{ state: 'aborted' }], []]);
   });
 
   it('DESIGN 3.4 a turn that nobody reads on ends when it is stopped, and whoever reads later hears how', async () => {
     const stop = new AbortController();
     const world = await createWorld({ script: [{ text: 'Half', hang: true }] });
-    const turn = world.turn({ agent: 'main', threadId: 'thread', input: 'hi' }, stop.signal);
+    const turn = world.turn('hi', stop.signal);
     await turn.next();
     stop.abort();
-    await vi.waitFor(() => expect(world.store.all(`SELECT * FROM leases WHERE name <> 'test'`)).toEqual([]));
+    await vi.waitFor(() => expect(leases(world)).toEqual([]));
     const rest = [];
     for await (const event of turn) rest.push(event);
     expect(rest.at(-1)).toMatchObject({ type: 'turn-end', reason: 'aborted' });
@@ -306,18 +242,15 @@ describe('ending a turn early', () => {
 
   it('DESIGN 3.4 who leaves gets back when how the turn ended is stored, and its tools have heard of it', async () => {
     const heard: unknown[] = [];
-    const run = (_input: JsonValue, { signal }: ToolCall) =>
+    const run: FakeTool['run'] = (_, { signal }) =>
       new Promise((resolve) => signal.addEventListener('abort', () => (heard.push(signal.aborted), resolve('late'))));
-    const world = await createWorld({
-      extensions: tools({ quick: {}, slow: { run } }),
-      script: [{ calls: ['quick', 'slow'].map((name) => ({ name, input: {} })) }],
-    });
-    const turn = world.turn({ agent: 'main', threadId: 'thread', input: 'hi' });
+    const world = await createWorld({ tools: { quick: {}, slow: { run } }, script: [{ calls: calls('quick', 'slow') }] });
+    const turn = world.turn('hi');
     for await (const event of turn) if (event.type === 'tool-result') break;
     expect(heard).toEqual([true]);
     expect(world.store.all('SELECT state FROM turns')).toEqual([{ state: 'aborted' }]);
     expect(world.store.all('SELECT state FROM calls')).toEqual([{ state: 'finished' }, { state: 'finished' }]);
-    expect(world.store.all(`SELECT * FROM leases WHERE name <> 'test'`)).toEqual([]);
+    expect(leases(world)).toEqual([]);
   });
 
   it('DESIGN 3.4 waits for a slow reader', async () => {
@@ -329,7 +262,7 @@ describe('ending a turn early', () => {
       })(),
     });
     Object.assign(world.model.model, { doStream });
-    const turn = world.turn({ agent: 'main', threadId: 'thread', input: 'hi' });
+    const turn = world.turn('hi');
     for (let read = 0; read < 10; read += 1) await turn.next();
     for (let round = 0; round < 20; round += 1) await new Promise((resolve) => setImmediate(resolve));
     expect(given).toBeLessThan(20);
@@ -340,13 +273,13 @@ describe('ending a turn early', () => {
     const context = new AsyncLocalStorage<string>();
     const seen: unknown[] = [];
     const world = await createWorld({
-      extensions: tools({ t: { run: () => void seen.push(context.getStore()) } }),
+      tools: { t: { run: () => void seen.push(context.getStore()) } },
       script: [
         () => (seen.push(context.getStore()), { text: 'a', calls: [{ name: 't', input: {} }] }),
         () => (seen.push(context.getStore()), { text: 'b' }),
       ],
     });
-    const turn = context.run('asker', () => world.turn({ agent: 'main', threadId: 'thread', input: 'hi' }));
+    const turn = context.run('asker', () => world.turn('hi'));
     await context.run('reader', async () => {
       for await (const _ of turn) expect(context.getStore()).toBe('reader');
     });
@@ -388,6 +321,9 @@ describe('ending a turn early', () => {
   });
 });
 
+/** Who has a thread now, apart from the test. */
+const leases = ({ store }: World) => store.all(`SELECT * FROM leases WHERE name <> 'test'`);
+
 /** From now on these writes of turns fail. */
 function failing({ threads }: World, writes: Partial<ThreadWriter>): void {
   const { writer } = threads;
@@ -395,11 +331,8 @@ function failing({ threads }: World, writes: Partial<ThreadWriter>): void {
 }
 
 describe('the size of a tool result', () => {
-  const huge = (run: () => unknown) => ({ extensions: tools({ huge: { run } }), script: [{ calls: calls('huge') }, { text: 'done' }] });
-  const resultOf = async (run: () => unknown) => {
-    const { events } = await (await createWorld(huge(run))).run('go');
-    return events.find((event) => event.type === 'tool-result');
-  };
+  const huge = (run: () => unknown) => createWorld({ tools: { huge: { run } }, script: [call('huge'), { text: 'done' }] });
+  const resultOf = async (run: () => unknown) => (await (await huge(run)).run('go')).results[0];
 
   it('leaves what has a sane size alone, a part of a long skill file included', async () => {
     const output = 'x'.repeat(1_100_000);
@@ -411,12 +344,9 @@ describe('the size of a tool result', () => {
     expect(text).toMatchObject({ ok: true, output: expect.stringMatching(/^begin[^]*characters cut[^]*end$/) });
     expect(JSON.stringify(text).length).toBeLessThan(100_000);
     const list = Array.from({ length: 400_000 }, (_, index) => index);
-    const world = await createWorld(huge(() => toolResult(list, { retain: { key: 'k', digest: 'd' } })));
-    const { events } = await world.run('go');
-    expect(events.find((event) => event.type === 'tool-result')).toMatchObject({
-      ok: true,
-      output: expect.stringMatching(/^\[0,1,2[^]*characters cut/),
-    });
+    const world = await huge(() => toolResult(list, { retain: { key: 'k', digest: 'd' } }));
+    const { results } = await world.run('go');
+    expect(results).toMatchObject([{ ok: true, output: expect.stringMatching(/^\[0,1,2[^]*characters cut/) }]);
     expect((await world.threads.load('thread'))?.messages.filter(({ retain }) => Object.keys(retain).length > 0)).toEqual([]);
   });
 

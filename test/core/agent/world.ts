@@ -18,6 +18,7 @@ import {
   z,
 } from '../../../core/contract/index.ts';
 import type { OriginalRequest, ToolDescriptor } from '../../../core/kernel/index.ts';
+import type { ApprovalStore } from '../../../core/agent/index.ts';
 import { DEFAULT_LIMITS } from '../../../core/trust/index.ts';
 import { openStore } from '../../../core/store/index.ts';
 import { nearest } from '@pith/plain-text';
@@ -32,6 +33,10 @@ export function agent(id: string, parts: Partial<AgentSpec> = {}): AgentSpec {
 
 /** Calls without input. */
 export const calls = (...names: readonly string[]) => names.map((name) => ({ name, input: {} }));
+
+/** An answer of the model that calls one tool, and one that makes the calls of several such answers. */
+export const call = (name: string, input: JsonValue = {}) => ({ calls: [{ name, input }] });
+export const together = (...each: readonly ReturnType<typeof call>[]) => ({ calls: each.flatMap((one) => one.calls) });
 
 export type BroughtTool = Awaited<ReturnType<NonNullable<ToolProvider['getTurnTools']>>>[number];
 
@@ -57,6 +62,8 @@ export interface WorldOptions {
   /** Default: `main`, with the tools of the extension `ext`. */
   readonly agents?: readonly AgentSpec[];
   readonly extensions?: Record<string, FakeExtension>;
+  /** Those of the extension `ext`. */
+  readonly tools?: Record<string, FakeTool>;
   /** Bodies by id. A body that is an error is refused with it. */
   readonly skills?: Record<string, string | PithError>;
   readonly script?: readonly ScriptedStep[];
@@ -74,6 +81,7 @@ export interface WorldOptions {
 }
 
 export type End = Extract<TurnEvent, { type: 'turn-end' }>;
+type Answer = Parameters<ApprovalStore['answer']>[1];
 
 const summariseAll: CompactionProvider['compact'] = async ({ messages }) => {
   const replaced = messages.findLastIndex(({ message, isSummary }) => message.role === 'user' && !isSummary);
@@ -92,9 +100,10 @@ const makers = ((globalThis as { testWorlds?: Map<string, (id: string) => object
 
 export async function createWorld(options: WorldOptions = {}) {
   const { skills, compact = summariseAll, askAlways = [], script, contextWindow = null } = options;
-  const agents = options.agents ?? [agent('main', options.extensions?.['ext'] && { usesTools: ['ext'] })];
+  const extensions = { ...(options.tools && { ext: { tools: options.tools } }), ...options.extensions };
+  const agents = options.agents ?? [agent('main', 'ext' in extensions ? { usesTools: ['ext'] } : {})];
   const clock = (options.clock ?? fakeClock()) as FakeClock;
-  const declared = new Map(Object.entries(options.extensions ?? {}));
+  const declared = new Map<string, FakeExtension>(Object.entries(extensions));
   const toolCalls: { readonly tool: string; readonly input: JsonValue; readonly key: string }[] = [];
   const hooks: (readonly [what: string, extensionId: string, held: readonly string[]])[] = [];
   const sandbox = options.sandbox ?? path.join(folderWith(), 'sandbox');
@@ -149,7 +158,14 @@ export async function createWorld(options: WorldOptions = {}) {
     const seen: TurnEvent[] = [];
     for await (const event of kernel.agents.run({ agent: 'main', threadId: 'thread', ...request }, signal)) seen.push(event);
     const end = seen.at(-1) as End;
-    return { events: seen, end, text: end.text };
+    return {
+      events: seen,
+      end,
+      text: end.text,
+      questions: seen.filter((event) => event.type === 'approval-request'),
+      results: seen.filter((event) => event.type === 'tool-result'),
+      notices: seen.flatMap((event) => (event.type === 'notice' ? [event.code] : [])),
+    };
   }
 
   return {
@@ -167,8 +183,26 @@ export async function createWorld(options: WorldOptions = {}) {
     writer: threads.writer(await lastingFence(store, clock)),
     registry: kernel.agents,
     collect,
-    turn: (...asked: Parameters<typeof kernel.agents.run>) => kernel.agents.run(...asked) as AsyncGenerator<TurnEvent, void, void>,
+    /** Goes on with the turn that waits in this thread, or that a program which has died left behind. */
+    resume: (request: Partial<OriginalRequest> = {}) => collect({ resume: true, ...request }),
+    /** Answers the first question that is open. */
+    answer: async (answer: Answer['answer'], more: Partial<Answer> = {}) =>
+      approvals.answer((await approvals.list())[0]!.id, { answer, by: 'ann', ...more }),
+    /** The turn itself, for who reads it step by step. */
+    turn: (input: string, signal?: AbortSignal) =>
+      kernel.agents.run({ agent: 'main', threadId: 'thread', input }, signal) as AsyncGenerator<TurnEvent, void, void>,
     run: (input: string, request: Partial<OriginalRequest> = {}, signal?: AbortSignal) => collect({ input, ...request }, signal),
+    /** Begins a turn and stands still once its model speaks, with its lease gone, as if this program had been killed. */
+    async dies(request: Partial<OriginalRequest>) {
+      const stop = new AbortController();
+      const turn = kernel.agents.run({ agent: 'main', threadId: 'thread', ...request }, stop.signal)[Symbol.asyncIterator]();
+      onTestFinished(async () => {
+        stop.abort();
+        await turn.return?.();
+      });
+      while ((await turn.next()).value?.type !== 'text-delta');
+      await store.write((statement) => void statement('DELETE FROM leases'));
+    },
     history: async (threadId = 'thread') => ((await threads.load(threadId))?.messages ?? []).map(({ message }) => message),
     /** Has this extension from now on, also in the place of another. */
     async declare(id: string, extension: FakeExtension) {
@@ -223,8 +257,9 @@ function manifestOf(spec: AgentSpec): Record<string, string> {
   };
 }
 
-export function noticesOf(events: readonly TurnEvent[]): readonly string[] {
-  return events.flatMap((event) => (event.type === 'notice' ? [event.code] : []));
+/** The results of tools in a message. */
+export function resultsIn(message: Message | undefined) {
+  return message?.role === 'tool' ? message.content.filter((part) => part.type === 'tool-result') : [];
 }
 
 /** All that is stored of threads, to be compared. */

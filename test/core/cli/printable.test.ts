@@ -1,9 +1,10 @@
-import { mkdir, mkdtemp, realpath, rm, writeFile } from 'node:fs/promises';
+import { mkdtemp, readFile, realpath, rm } from 'node:fs/promises';
 import os from 'node:os';
 import path from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { renderTable } from '@pith/command-line';
 import { openKernel } from '../../../core/cli/index.ts';
+import { writeFiles } from '../../places.ts';
 import { cli } from './fakes.ts';
 
 /** Each would do something to a terminal, or be read as something else. */
@@ -77,29 +78,20 @@ describe('T19 F26: what comes from elsewhere steers no terminal', () => {
   beforeAll(async () => {
     folder = await realpath(await mkdtemp(path.join(os.tmpdir(), 'pith-printable-')));
     await cli(['init'], { cwd: folder });
-    const at = (file: string) => path.join(folder, 'sandbox/extensions/canary', file);
-    await mkdir(at(''), { recursive: true });
-    await writeFile(
-      at('manifest.yaml'),
-      [
-        'id: canary',
-        `name: ${JSON.stringify(`Canary ${HOSTILE.bidi}`)}`,
-        `description: ${JSON.stringify(`Sings ${ALL}`)}`,
-        'version: 1.0.0',
-        'entrypoint: main.ts',
-        'provides: [tool, command, model]',
-        'models: [{ prefix: canary }]',
-        'commands:',
-        '  - { path: canary says, needs: initialized, description: Says }',
-        '  - { path: canary fails, needs: initialized, description: Fails }',
-        '',
-      ].join('\n'),
-    );
-    await writeFile(at('main.ts'), SOURCE);
-    await writeFile(
-      path.join(folder, 'sandbox/agents/assistant/manifest.yaml'),
-      `id: assistant\nname: Assistant\nversion: 1.0.0\ndescription: ${JSON.stringify(`Helps ${ALL}`)}\nagent:\n  uses_tools: [canary]\n  model: canary/x\n`,
-    );
+    writeFiles(path.join(folder, 'sandbox'), {
+      'extensions/canary/manifest.yaml': JSON.stringify({
+        id: 'canary',
+        name: `Canary ${HOSTILE.bidi}`,
+        description: `Sings ${ALL}`,
+        version: '1.0.0',
+        entrypoint: 'main.ts',
+        provides: ['tool', 'command', 'model'],
+        models: [{ prefix: 'canary' }],
+        commands: ['says', 'fails'].map((does) => ({ path: `canary ${does}`, needs: 'initialized', description: does })),
+      }),
+      'extensions/canary/main.ts': SOURCE,
+      'agents/assistant/manifest.yaml': `id: assistant\nname: Assistant\nversion: 1.0.0\ndescription: ${JSON.stringify(`Helps ${ALL}`)}\nagent:\n  uses_tools: [canary]\n  model: canary/x\n`,
+    });
   });
   afterAll(() => rm(folder, { recursive: true, force: true }));
 
@@ -122,11 +114,8 @@ describe('T19 F26: what comes from elsewhere steers no terminal', () => {
   });
 
   it.each([false, true])('T19 F26: results and errors of tools, terminal: %s', async (terminal) => {
-    const [said, refused, thrown] = [
-      await run(['tools', 'call', 'said'], terminal),
-      await run(['tools', 'call', 'refused'], terminal),
-      await run(['tools', 'call', 'thrown'], terminal),
-    ];
+    const call = (tool: string) => run(['tools', 'call', tool], terminal);
+    const [said, refused, thrown] = [await call('said'), await call('refused'), await call('thrown')];
     expect(said.out).toContain(String.raw`\x1b]52;c;`);
     expect(said.out).not.toMatch(OBEYED);
     expect(refused.err).toContain(String.raw`not \x1b]52;c;`);
@@ -166,7 +155,6 @@ describe('T19 F26: what comes from elsewhere steers no terminal', () => {
 
   it('T19: a line of the log', async () => {
     await run(['tools', 'call', 'thrown']);
-    const { readFile } = await import('node:fs/promises');
     const log = await readFile(path.join(folder, 'sandbox/data/logs/pith.log'), 'utf8').catch(() => '');
     expect(log).not.toMatch(OBEYED);
     for (const line of log.split('\n').filter((each) => each !== '')) expect(() => JSON.parse(line) as unknown).not.toThrow();

@@ -1,10 +1,11 @@
-import { cp, mkdir, readFile, rm, stat, writeFile } from 'node:fs/promises';
+import { cp, readFile, rm, stat } from 'node:fs/promises';
 import path from 'node:path';
 import { beforeEach, describe, expect, it } from 'vitest';
 import { shippedSandbox } from '../../../core/declarations/index.ts';
 import { openKernel } from '../../../core/cli/index.ts';
 import { cli } from './fakes.ts';
-import { folderWith } from '../../places.ts';
+import { linesOf } from '../../journeys/pith-process.ts';
+import { folderWith, writeFiles } from '../../places.ts';
 
 let folder: string;
 beforeEach(async () => {
@@ -13,6 +14,11 @@ beforeEach(async () => {
 });
 
 const run = (...argv: string[]) => cli(argv, { cwd: folder, openKernel });
+/** A file of the sandbox, by its whole path. */
+const write = (file: string, text: string) => {
+  writeFiles(path.join(folder, 'sandbox'), { [file]: text });
+  return path.join(folder, 'sandbox', file);
+};
 
 describe('a new sandbox with the real kernel', () => {
   it('has its own agent as the default, and the commands of the extensions that ship', async () => {
@@ -62,20 +68,15 @@ describe('a new sandbox with the real kernel', () => {
   it('U30 answers a message without a command, with what is piped in', async () => {
     const ran = await cli(['--json', 'brainstorming ideas please'], { cwd: folder, openKernel, input: 'names of boats\n' });
     expect(ran).toMatchObject({ code: 0, err: '' });
-    expect(
-      ran.out
-        .trim()
-        .split('\n')
-        .map((line) => (JSON.parse(line) as { type: string }).type),
-    ).toContain('turn-end');
-    const id = (JSON.parse(ran.out.split('\n', 1)[0] ?? '') as { thread: string }).thread;
+    const events = linesOf(ran.out);
+    expect(events.map(({ type }) => type)).toContain('turn-end');
+    const id = String(events[0]?.['thread']);
     expect((await run('threads', 'export', id)).out).toContain('<attachment name="stdin">\nnames of boats\n\n</attachment>');
     // What was put beside a message is not what the person wrote.
     const shown = JSON.parse((await run('threads', 'show', id, '--json')).out) as { messages: { text: string }[] };
     expect(shown.messages[0]?.text).toBe('brainstorming ideas please');
-    const { out } = await run('--plan', 'brainstorming ideas please', '--json');
-    const planned = (JSON.parse(out.split('\n', 1)[0] ?? '') as { thread: string }).thread;
-    expect((await run('threads', 'show', planned)).out).toMatch(/^user: brainstorming ideas please\n/u);
+    const [planned] = linesOf((await run('--plan', 'brainstorming ideas please', '--json')).out);
+    expect((await run('threads', 'show', String(planned?.['thread']))).out).toMatch(/^user: brainstorming ideas please\n/u);
   });
 
   it('use.md LOW: a secret that is not stored is not said to be removed', async () => {
@@ -87,7 +88,7 @@ describe('a new sandbox with the real kernel', () => {
   });
 
   it('use.md 3: one wrong setting is said on the error stream, also under --json and for what the setting does not concern', async () => {
-    await writeFile(path.join(folder, 'sandbox/pith.yaml'), 'default_agent: assistant\nskills:\n  max_skills: many\n');
+    write('pith.yaml', 'default_agent: assistant\nskills:\n  max_skills: many\n');
     for (const argv of [['-p', 'hi'], ['--json', '-p', 'hi'], ['hello there']]) {
       const { code, err } = await run(...argv);
       expect({ code, err: err.split('\n')[0] }).toEqual({
@@ -116,18 +117,14 @@ describe('a new sandbox with the real kernel', () => {
     const json = JSON.parse((await run('threads', 'export', 't1', '--json')).out) as { title: string; messages: { role: string }[] };
     expect(json).toMatchObject({ id: 't1', title: 'Names of boats' });
     expect(new Set(json.messages.map(({ role }) => role))).toEqual(new Set(['user', 'assistant', 'tool']));
-    expect(await run('threads', 'export', 't1', '-o', 'talk.json')).toMatchObject({
-      code: 0,
-      out: `Wrote ${path.join(folder, 'talk.json')}\n`,
-    });
-    expect(JSON.parse(await readFile(path.join(folder, 'talk.json'), 'utf8'))).toEqual(json);
-    expect((await stat(path.join(folder, 'talk.json'))).mode & 0o777).toBe(0o600);
+    const file = path.join(folder, 'talk.json');
+    expect(await run('threads', 'export', 't1', '-o', 'talk.json')).toMatchObject({ code: 0, out: `Wrote ${file}\n` });
+    expect(JSON.parse(await readFile(file, 'utf8'))).toEqual(json);
+    expect((await stat(file)).mode & 0o777).toBe(0o600);
     await run('threads', 'export', 't1', '-o', 'talk.md');
     expect(await readFile(path.join(folder, 'talk.md'), 'utf8')).toBe(out);
-    expect(await run('threads', 'export', 't1', '-o', 'no/where.md')).toMatchObject({
-      code: 1,
-      err: expect.stringContaining('name another file with -o'),
-    });
+    const nowhere = await run('threads', 'export', 't1', '-o', 'no/where.md');
+    expect(nowhere).toMatchObject({ code: 1, err: expect.stringContaining('name another file with -o') });
 
     expect(await run('threads', 'delete', 't1')).toMatchObject({ code: 2, err: expect.stringContaining('pith threads delete t1 --yes') });
     expect(await run('threads', 'delete', 't1', '--yes')).toEqual({ code: 0, out: 'Deleted t1\n', err: '' });
@@ -136,17 +133,14 @@ describe('a new sandbox with the real kernel', () => {
   });
 
   it('names the nearest extension where a secret is to be given to one that is not there', async () => {
+    const err = expect.stringContaining("no extension 'embeding': nothing declares it (did you mean 'embedding'?)");
     for (const how of ['set', 'allow'])
-      expect(await run('secrets', how, 'OPENAI_API_KEY', '--for', 'extension:embeding')).toMatchObject({
-        code: 1,
-        err: expect.stringContaining("no extension 'embeding': nothing declares it (did you mean 'embedding'?)"),
-      });
+      expect(await run('secrets', how, 'OPENAI_API_KEY', '--for', 'extension:embeding')).toMatchObject({ code: 1, err });
   });
 
   it('doctor says of settings that are no YAML where that begins, and nothing that follows from it', async () => {
-    const at = (file: string) => path.join(folder, 'sandbox', file);
-    await writeFile(at('agents/assistant/manifest.yaml'), 'id: assistant\nname: A\nversion: 1.0.0\nagent: { model: smart }\n');
-    await writeFile(at('pith.yaml'), 'models: { smart: offline }\nextensions:\n  kv: [\n  mcp: : x\nskills: {}\n');
+    write('agents/assistant/manifest.yaml', 'id: assistant\nname: A\nversion: 1.0.0\nagent: { model: smart }\n');
+    write('pith.yaml', 'models: { smart: offline }\nextensions:\n  kv: [\n  mcp: : x\nskills: {}\n');
     const { code, out } = await run('doctor');
     expect(code).toBe(1);
     expect(out.match(/pith\.yaml|smart/gu)).toEqual(['pith.yaml']);
@@ -164,27 +158,24 @@ describe('a new sandbox with the real kernel', () => {
   });
 
   it('names the extension of a command that throws', async () => {
-    const at = (file: string) => path.join(folder, 'sandbox/extensions/teller', file);
-    await mkdir(at(''), { recursive: true });
-    await writeFile(
-      at('manifest.yaml'),
+    write(
+      'extensions/teller/manifest.yaml',
       'id: teller\nname: T\nversion: 1.0.0\nentrypoint: main.ts\nprovides: [command]\ncommands:\n  - { path: tell, needs: initialized, description: Tells }\n',
     );
-    await writeFile(
-      at('main.ts'),
+    write(
+      'extensions/teller/main.ts',
       "export default class {\n  getCommands() {\n    return [{ path: 'tell', description: 'Tells', run: async () => { throw new TypeError('boom'); } }];\n  }\n}\n",
     );
     const { code, err } = await run('tell');
     expect(code).toBe(1);
     expect(err).toMatch(/^pith: the command 'tell' of the extension 'teller' failed(?: in \S*teller\/main\.ts:3)?: boom; /u);
-    await writeFile(at('main.ts'), "export default class {\n  getCommands() {\n    throw new TypeError('boom');\n  }\n}\n");
+    write('extensions/teller/main.ts', "export default class {\n  getCommands() {\n    throw new TypeError('boom');\n  }\n}\n");
     expect((await run('tell')).err).toMatch(/^pith: the commands of the extension 'teller' failed.*: boom; /u);
   });
 
   it('S10 lists what ships also when the registry is a copy in the sandbox', async () => {
-    await cp(path.join(shippedSandbox(), 'extensions/skill_registry'), path.join(folder, 'sandbox/extensions/skill_registry'), {
-      recursive: true,
-    });
+    const [from, to] = [shippedSandbox(), path.join(folder, 'sandbox')].map((at) => path.join(at, 'extensions/skill_registry'));
+    await cp(from!, to!, { recursive: true });
     const ran = await run('skills', 'list', '--json');
     expect(ran).toMatchObject({ code: 0, err: '' });
     const ids = (JSON.parse(ran.out) as { id: string }[]).map(({ id }) => id);
@@ -192,45 +183,30 @@ describe('a new sandbox with the real kernel', () => {
   });
 
   it('S82 explains a skill for an agent wherever the settings let it be found', async () => {
-    await mkdir(path.join(folder, 'team/scout'), { recursive: true });
-    await writeFile(path.join(folder, 'team/scout/AGENT.md'), '---\nname: scout\nallow_skills: false\n---\nYou scout.\n');
-    await mkdir(path.join(folder, 'sandbox/agents/broken'));
-    await writeFile(path.join(folder, 'sandbox/agents/broken/manifest.yaml'), 'id: broken\nagnet: {}\n');
-    const explain = (agent: string) =>
-      cli(['skills', 'explain', 'hello', '--agent', agent, '--json'], {
-        cwd: folder,
-        env: { PITH_AGENTS_PATHS: path.join(folder, 'team') },
-        openKernel,
-      });
+    write('../team/scout/AGENT.md', '---\nname: scout\nallow_skills: false\n---\nYou scout.\n');
+    write('agents/broken/manifest.yaml', 'id: broken\nagnet: {}\n');
+    const env = { PITH_AGENTS_PATHS: path.join(folder, 'team') };
+    const explain = (agent: string) => cli(['skills', 'explain', 'hello', '--agent', agent, '--json'], { cwd: folder, env, openKernel });
     const scout = await explain('scout');
     expect(scout).toMatchObject({ code: 0, err: '' });
-    expect(JSON.parse(scout.out)).toMatchObject({
-      catalog: { agent: 'scout', offered: false, why: expect.stringContaining('skills.mode') },
-    });
+    const catalog = { agent: 'scout', offered: false, why: expect.stringContaining('skills.mode') };
+    expect(JSON.parse(scout.out)).toMatchObject({ catalog });
     expect((await explain('assistant')).out).toContain('"offered":true');
     expect((await explain('broken')).err).toMatch(/^pith: the agent 'broken' cannot run \S+manifest\.yaml:2: unknown key 'agnet'/u); // N15: with the reason
   });
 
   it('shows with an agent what its lists of skills name wrongly', async () => {
-    const agent = path.join(folder, 'sandbox/agents/denying/manifest.yaml');
-    await mkdir(path.dirname(agent));
-    await writeFile(agent, 'id: denying\nagent: { skills: { deny: [debuging] } }\n');
+    const agent = write('agents/denying/manifest.yaml', 'id: denying\nagent: { skills: { deny: [debuging] } }\n');
     const ran = await run('agents', 'show', 'denying');
     expect(ran.out).toContain(`${agent}: agent 'denying': skills.deny names 'debuging'`);
   });
 });
 
 describe("the kernel's own commands with the real kernel", () => {
-  const write = async (file: string, text: string) => {
-    const full = path.join(folder, 'sandbox', file);
-    await mkdir(path.dirname(full), { recursive: true });
-    await writeFile(full, text);
-    return full;
-  };
   const json = async (...argv: string[]): Promise<unknown> => JSON.parse((await run(...argv, '--json')).out);
 
   it('agents list', async () => {
-    const file = await write('agents/odd/manifest.yaml', 'id: odd\nname: Odd\ntols: [x]\n');
+    const file = write('agents/odd/manifest.yaml', 'id: odd\nname: Odd\ntols: [x]\n');
     const agents = await json('agents', 'list');
     expect(agents).toContainEqual({
       id: 'assistant',
@@ -298,28 +274,20 @@ describe("the kernel's own commands with the real kernel", () => {
 
   it('extensions list, show and reload; doctor names what failed', async () => {
     const manifest = 'name: B\nversion: 1.0.0\nentrypoint: main.ts\nprovides: [tool]\n';
-    await write('extensions/crooked/manifest.yaml', `id: crooked\n${manifest}`);
-    const file = await write('extensions/crooked/main.ts', '\n\nexport default clas {\n');
-    await write('extensions/broken/manifest.yaml', `id: broken\n${manifest}isolation: nowhere\n`);
+    write('extensions/crooked/manifest.yaml', `id: crooked\n${manifest}`);
+    const file = write('extensions/crooked/main.ts', '\n\nexport default clas {\n');
+    write('extensions/broken/manifest.yaml', `id: broken\n${manifest}isolation: nowhere\n`);
     const broken = { id: 'broken', state: 'failed', phase: expect.any(String), code: expect.any(String), line: 6 };
     const extensions = await json('extensions', 'list');
     expect(extensions).toContainEqual(expect.objectContaining({ id: 'hello_tool', state: 'idle', provides: ['tool'] }));
     expect(extensions).toContainEqual(expect.objectContaining(broken));
     expect((await run('extensions', 'show', 'broken')).code).toBe(1);
     expect(await run('extensions', 'reload', 'hello_tool')).toMatchObject({ code: 0, out: 'Reloaded hello_tool\n' });
-    expect(await json('extensions', 'reload', 'crooked')).toMatchObject({
-      ok: false,
-      state: 'failed',
-      code: 'bundle_failed',
-      file,
-      line: 3,
-    });
-    expect(await run('extensions', 'reload', 'crooked')).toMatchObject({
-      code: 1,
-      out: '',
-      err: expect.stringContaining(`pith: crooked was not reloaded: ${file}:3: `),
-    });
-    const failed = { id: 'crooked', state: 'failed', phase: 'bundle', code: 'bundle_failed', file, line: 3, cure: expect.any(String) };
+    const reason = { state: 'failed', code: 'bundle_failed', file, line: 3 };
+    expect(await json('extensions', 'reload', 'crooked')).toMatchObject({ ok: false, ...reason });
+    const err = expect.stringContaining(`pith: crooked was not reloaded: ${file}:3: `);
+    expect(await run('extensions', 'reload', 'crooked')).toMatchObject({ code: 1, out: '', err });
+    const failed = { id: 'crooked', phase: 'bundle', ...reason, cure: expect.any(String) };
     expect(await json('doctor')).toMatchObject({ ok: false, extensions: expect.arrayContaining([expect.objectContaining(failed)]) });
   });
 
@@ -327,14 +295,8 @@ describe("the kernel's own commands with the real kernel", () => {
     await run('chat', '-p', 'greet Ada');
     const [thread] = (await json('threads', 'list')) as { id: string }[];
     const id = thread!.id;
-    const listed = {
-      id,
-      agentId: 'assistant',
-      date: expect.any(String),
-      title: 'greet Ada',
-      updatedAt: expect.any(Number),
-      compactions: 0,
-    };
+    const times = { date: expect.any(String), updatedAt: expect.any(Number) };
+    const listed = { id, agentId: 'assistant', title: 'greet Ada', compactions: 0, ...times };
     expect(thread).toEqual({ ...listed, createdAt: expect.any(Number) });
     expect(await json('threads', 'show', id, '--last', '1')).toMatchObject({
       ...listed,

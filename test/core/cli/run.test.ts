@@ -3,7 +3,7 @@ import path from 'node:path';
 import { beforeEach, describe, expect, it } from 'vitest';
 import { type Command, type CommandInput, type CommandIO, PithError } from '../../../core/contract/index.ts';
 import type { Target } from '../../../core/cli/index.ts';
-import { cli, declare, fakeOpen } from './fakes.ts';
+import { cli, declare, fakeOpen, type FakeKernel } from './fakes.ts';
 import { folderWith } from '../../places.ts';
 
 const ran: { input?: CommandInput; io?: CommandIO } = {};
@@ -84,44 +84,27 @@ describe('running a command line', () => {
     expect(log).toEqual(['kernel', 'declared', 'activate sample', 'start used', 'stop']);
   });
 
-  it('K50 says on the error stream what in the settings does not hold, in every mode, once', async () => {
-    const findings = [
-      {
-        severity: 'error',
-        code: 'settings_invalid',
-        message: "'approvals.tool' is not known",
-        file: path.join(folder, 'pith.yaml'),
-        line: 2,
-        cure: 'Mend it',
-      },
-      { severity: 'warning', code: 'unknown_key', message: 'other' },
-    ] as const;
-    const broken = fakeOpen({ declared: [declare('things', 'index')], commands: COMMANDS, kernel: { findings: () => findings } });
-    for (const words of [
-      ['things', 'list'],
-      ['things', 'list', '--json'],
-      ['things', 'list', '--quiet'],
-    ])
-      expect((await cli(words, { openKernel: broken, cwd: folder })).err).toBe(
-        "pith: pith.yaml:2: 'approvals.tool' is not known; Mend it\n",
-      );
-  });
+  const problem = (number: number, message = `problem ${number}`) =>
+    ({ severity: 'error', code: 'unknown_key', message, file: path.join(folder, 'pith.yaml'), line: number, cure: 'mend it' }) as const;
+  /** The kernel of these parts, whose command `talk` does this. */
+  const openTalk = (kernel: FakeKernel['kernel'], talk: Partial<Command> = {}, log: string[] = []) => {
+    const commands = COMMANDS.map((each) => (each.path === 'talk' ? { ...each, ...talk } : each));
+    return fakeOpen({ declared: [declare('talk', 'started')], commands, kernel, log });
+  };
 
-  const problem = (number: number) =>
-    ({
-      severity: 'error',
-      code: 'unknown_key',
-      message: `problem ${number}`,
-      file: path.join(folder, 'pith.yaml'),
-      line: number,
-      cure: 'mend it',
-    }) as const;
+  it('K50 says on the error stream what in the settings does not hold, in every mode, once', async () => {
+    const findings = [problem(2, "'approvals.tool' is not known"), { severity: 'warning', code: 'unknown_key', message: 'other' }] as const;
+    const broken = fakeOpen({ declared: [declare('things', 'index')], commands: COMMANDS, kernel: { findings: () => findings } });
+    for (const mode of [[], ['--json'], ['--quiet']]) {
+      const { err } = await cli(['things', 'list', ...mode], { openKernel: broken, cwd: folder });
+      expect(err).toBe("pith: pith.yaml:2: 'approvals.tool' is not known; mend it\n");
+    }
+  });
 
   it('use.md 3: a conversation in a terminal begins with its problems, a line each', async () => {
     const talk = (count: number, terminal = true, ...words: string[]) => {
       const problems = async () => Array.from({ length: count }, (_, at) => problem(at + 1));
-      const openKernel = fakeOpen({ declared: [declare('talk', 'started')], commands: COMMANDS, kernel: { problems } });
-      return cli(['talk', ...words], { openKernel, cwd: path.resolve('core'), terminal });
+      return cli(['talk', ...words], { openKernel: openTalk({ problems }), cwd: path.resolve('core'), terminal });
     };
     expect(await talk(0)).toMatchObject({ out: '', err: '' });
     expect((await talk(1)).out).toMatch(/^1 problem \(\/doctor\):\n {2}.*pith\.yaml:1: problem 1; mend it\n$/u);
@@ -136,8 +119,7 @@ describe('running a command line', () => {
       log.push('drawn');
       log.push(`told ${await start()}`);
     };
-    const commands = COMMANDS.map((each) => (each.path === 'talk' ? { ...each, runBeforeStart } : each));
-    const openKernel = fakeOpen({ declared: [declare('talk', 'started')], commands, kernel: { problems }, log });
+    const openKernel = openTalk({ problems }, { runBeforeStart }, log);
     const { out } = await cli(['talk'], { openKernel, cwd: folder, terminal: true });
     expect(out).toBe('');
     expect(log.slice(log.indexOf('drawn'))).toEqual([
@@ -172,9 +154,7 @@ describe('running a command line', () => {
     const log: string[] = [];
     const problems = async (agentId?: string) => (log.push(`problems ${agentId}`), agentId === undefined ? [problem(1)] : []);
     const run = async (_: CommandInput, io: CommandIO) => (log.push('answer'), io.error('✓ step'));
-    const commands = COMMANDS.map((each) => (each.path === 'talk' ? { ...each, run } : each));
-    const openKernel = fakeOpen({ declared: [declare('talk', 'started')], commands, kernel: { problems }, log });
-    const { err } = await cli(['talk', '--prompt', 'hi'], { openKernel, cwd: folder });
+    const { err } = await cli(['talk', '--prompt', 'hi'], { openKernel: openTalk({ problems }, { run }, log), cwd: folder });
     expect(log.slice(log.indexOf('start used'))).toEqual(['start used', 'problems main', 'answer', 'problems undefined', 'stop']);
     expect(err).toBe('✓ step\npith: pith.yaml:1: problem 1; mend it\n');
   });
@@ -193,26 +173,21 @@ describe('running a command line', () => {
       ), // part of one that was said
       130
     );
-    const commands = COMMANDS.map((each) => (each.path === 'talk' ? { ...each, run } : each));
     for (const words of [['talk'], ['talk', '--prompt', 'hi'], ['talk', '--json']]) {
-      const openKernel = fakeOpen({ declared: [declare('talk', 'started')], commands, kernel: { problems } });
-      const { code, out, err } = await cli(words, { openKernel, cwd: folder });
+      const { code, out, err } = await cli(words, { openKernel: openTalk({ problems }, { run }), cwd: folder });
       expect({ code, out }).toEqual({ code: 130, out: '' });
       expect(err).toBe(`${texts(20)}and 2 more: pith doctor\n✓ step\n✓ step\npith: problem\n`);
     }
     let noticed = false;
     const late = async () => (noticed ? [problem(1)] : []);
-    const notices = commands.map((each) => ({
-      ...each,
-      run: async (_: CommandInput, io: CommandIO) => ((noticed = true), io.error('problem 1; mend it')),
-    }));
-    const openKernel = fakeOpen({ declared: [declare('talk', 'started')], commands: notices, kernel: { problems: late } });
+    const notices = async (_: CommandInput, io: CommandIO) => ((noticed = true), io.error('problem 1; mend it'));
+    const openKernel = openTalk({ problems: late }, { run: notices });
     expect((await cli(['talk'], { openKernel, cwd: folder })).err).toBe('problem 1; mend it\n');
   });
 
   it('use.md 3: a pipe says what comes meanwhile when it comes, and no error of a turn for an agent whose errors were said', async () => {
     await mkdir(path.join(folder, 'sandbox/agents'), { recursive: true });
-    const found = [1, 2].map((number) => ({ ...problem(number), message: `the agent 'me' cannot run: reason ${number}` }));
+    const found = [1, 2].map((number) => problem(number, `the agent 'me' cannot run: reason ${number}`));
     const listeners = new Map<string, (payload: unknown) => void>();
     const events = { handle: (topic: string, listener: (payload: unknown) => void) => listeners.set(topic, listener) };
     const run = async (_: CommandInput, io: CommandIO) => {
@@ -221,11 +196,10 @@ describe('running a command line', () => {
       listeners.get('problem.found')!(problem(3));
       listeners.get('extension.failed')!({ extensionId: 'kv', phase: 'reload', code: 'x', message: 'no' });
       listeners.get('extension.failed')!({ extensionId: 'kv', phase: 'tool call', code: 'x', message: 'a tool failed' });
-      found.push(problem(3) as never);
+      found.push(problem(3));
       io.error('problem 3; mend it');
     };
-    const commands = COMMANDS.map((each) => (each.path === 'talk' ? { ...each, run } : each));
-    const openKernel = fakeOpen({ declared: [declare('talk', 'started')], commands, kernel: { problems: async () => [...found], events } });
+    const openKernel = openTalk({ problems: async () => [...found], events }, { run });
     expect((await cli(['talk'], { openKernel, cwd: folder })).err.split('\n')).toEqual([
       "pith: the agent 'me' cannot run pith.yaml:1: reason 1; mend it",
       "pith: the agent 'me' cannot run pith.yaml:2: reason 2; mend it",
@@ -239,7 +213,7 @@ describe('running a command line', () => {
   it('an interruption ends a start that hangs, and a doctor, without a word', async () => {
     const stop = new AbortController();
     const never = () => (stop.abort(), new Promise<never>(() => undefined));
-    const openKernel = fakeOpen({ declared: [declare('talk', 'started')], commands: COMMANDS, kernel: { doctor: never } });
+    const openKernel = openTalk({ doctor: never });
     expect(await cli(['doctor'], { openKernel, signal: stop.signal })).toMatchObject({ code: 1, out: '', err: '' });
     const hangs: typeof openKernel = async (target) => ({ ...(await openKernel(target)), start: never });
     const again = new AbortController();
@@ -337,19 +311,15 @@ describe('running a command line', () => {
       { id: 'dancer', state: 'failed', message: 'it has no feet', manifest: { commands: [{ path: 'dance' }] } },
       { id: 'sorter', state: 'disabled', manifest: { commands: [{ path: 'things sort' }] } },
     ];
-    const openKernel = fakeOpen({
-      kernel: { host: { extensions: { list: () => withheld } } },
-      declared: [declare('things', 'index')],
-      commands: COMMANDS,
-    });
+    const kernel = { host: { extensions: { list: () => withheld } } };
+    const openKernel = fakeOpen({ kernel, declared: [declare('things', 'index')], commands: COMMANDS });
     expect(await cli(['sing', 'loudly'], { openKernel })).toMatchObject({
       code: 2,
       err: "pith: no command 'sing': its extension 'singer' is switched off; switch it on in pith.yaml: extensions.singer.enabled\n",
     });
     expect((await cli(['dance'], { openKernel })).err).toContain('it has no feet; see: pith doctor');
-    expect((await cli(['things', 'sort'], { openKernel })).err).toContain(
-      "no command 'things sort': its extension 'sorter' is switched off",
-    );
+    const sorted = await cli(['things', 'sort'], { openKernel });
+    expect(sorted.err).toContain("no command 'things sort': its extension 'sorter' is switched off");
     expect(await cli(['things', 'list'], { openKernel })).toMatchObject({ code: 0 });
   });
 
@@ -358,18 +328,15 @@ describe('running a command line', () => {
     await mkdir(path.join(folder, 'project/src/sandbox/castle'), { recursive: true }); // somebody else's
     await mkdir(path.join(folder, 'empty/data'), { recursive: true }); // as it is when it was begun
     const targets: Target[] = [];
-    for (const cwd of ['project', 'project/src', 'project/sandbox', 'project/sandbox/agents'])
-      await cli(['doctor'], { openKernel: openKernel([], targets), cwd: path.join(folder, cwd) });
+    const called = (cwd: string, argv: readonly string[] = [], env = {}) =>
+      cli([...argv, 'doctor'], { openKernel: openKernel([], targets), cwd: path.join(folder, cwd), env });
+    for (const cwd of ['project', 'project/src', 'project/sandbox', 'project/sandbox/agents']) await called(cwd);
     expect(new Set(targets.map(({ sandbox }) => sandbox))).toEqual(new Set([path.join(folder, 'project/sandbox')]));
 
     targets.length = 0;
-    await cli(['--sandbox', '../empty', 'doctor'], { openKernel: openKernel([], targets), cwd: path.join(folder, 'project') });
-    await cli(['doctor'], {
-      openKernel: openKernel([], targets),
-      cwd: path.join(folder, 'project'),
-      env: { PITH_SANDBOX: path.join(folder, 'empty') },
-    });
-    await cli(['doctor'], { openKernel: openKernel([], targets), cwd: folder });
+    await called('project', ['--sandbox', '../empty']);
+    await called('project', [], { PITH_SANDBOX: path.join(folder, 'empty') });
+    await called('');
     expect(targets.map(({ sandbox }) => sandbox)).toEqual([
       path.join(folder, 'empty'),
       path.join(folder, 'empty'),
@@ -380,11 +347,8 @@ describe('running a command line', () => {
 
   it('S15 hands every word with dashes to the kernel, where an extension may declare it as a switch', async () => {
     const targets: Target[] = [];
-    for (const argv of [
-      ['talk', '--no-things'],
-      ['--no-things', 'talk'],
-    ]) {
-      await cli(argv, { openKernel: openKernel([], targets) });
+    for (const line of ['talk --no-things', '--no-things talk']) {
+      await cli(line.split(' '), { openKernel: openKernel([], targets) });
       expect(targets.pop()?.switches).toEqual(['no-things']);
     }
   });
@@ -393,12 +357,8 @@ describe('running a command line', () => {
     const switches = ['all', 'no-things'].map((name) => ({ name, description: '', config: {} }));
     const list = () => [{ id: 'sample', state: 'active', manifest: { commands: [], switches } }];
     const targets: Target[] = [];
-    const opened = fakeOpen({
-      declared: [declare('things', 'index')],
-      commands: COMMANDS,
-      kernel: { host: { extensions: { list } } as never },
-      targets,
-    });
+    const kernel = { host: { extensions: { list } } };
+    const opened = fakeOpen({ declared: [declare('things', 'index')], commands: COMMANDS, kernel, targets });
     const { out } = await cli(['things', 'list', '--all', '--no-things'], { openKernel: opened });
     expect(out).toBe((await cli(['things', 'list', '--all'], { openKernel: openKernel() })).out);
     expect(targets[0]?.switches).toEqual(['all', 'no-things']);
@@ -409,12 +369,8 @@ describe('running a command line', () => {
   });
 
   it('prints only JSON on the output under --json, wherever it stands', async () => {
-    for (const argv of [
-      ['things', 'list', '--json'],
-      ['--json', 'things', 'list'],
-    ]) {
-      expect(await cli(argv, { openKernel: openKernel() })).toEqual({ code: 0, out: '["a thing"]\n', err: '' });
-    }
+    for (const line of ['things list --json', '--json things list'])
+      expect(await cli(line.split(' '), { openKernel: openKernel() })).toEqual({ code: 0, out: '["a thing"]\n', err: '' });
   });
 });
 

@@ -1,4 +1,3 @@
-import { testKernel } from 'pith/testing';
 import { expect, it } from 'vitest';
 import { kernelCommands } from '../../../core/cli/index.ts';
 import { kernelOf } from '../../places.ts';
@@ -6,22 +5,20 @@ import { extensionFiles, toolExtension } from '../../journeys/sandbox-files.ts';
 
 const AGENT = (id: string, model: string) => `id: ${id}\nname: A\nversion: 1.0.0\nagent:\n  description: Answers.\n  model: ${model}\n`;
 
+/** A note that says this. */
+const noted = (said: RegExp, more: object = {}) => expect.objectContaining({ message: expect.stringMatching(said), ...more });
+
 it('doctor finds a default agent that is not there, with the nearest name and the line', async () => {
-  await using pith = await testKernel({ files: { 'pith.yaml': '# mine\ndefault_agent: orchestratr\n' } });
+  const pith = await kernelOf({ files: { 'pith.yaml': '# mine\ndefault_agent: orchestratr\n' } });
   expect(pith.kernel.settings.default_agent).toBe('orchestrator'); // it answers instead
   const report = await pith.kernel.doctor();
   expect(report.ok).toBe(false);
-  expect(report.notes).toContainEqual(
-    expect.objectContaining({
-      severity: 'error',
-      code: 'agent_unknown',
-      message: expect.stringMatching(/^sandbox\/pith\.yaml:2 default_agent: .*did you mean 'orchestrator'/u),
-    }),
-  );
+  const said = /^sandbox\/pith\.yaml:2 default_agent: .*did you mean 'orchestrator'/u;
+  expect(report.notes).toContainEqual(noted(said, { severity: 'error', code: 'agent_unknown' }));
 });
 
 it('doctor finds misspelt models: the chosen one, aliases and those of agents, and asks no provider', async () => {
-  await using pith = await testKernel({
+  const pith = await kernelOf({
     files: {
       'pith.yaml': 'models:\n  fast: opnai/test\n',
       'agents/hasty/manifest.yaml': AGENT('hasty', 'fastt'),
@@ -31,37 +28,25 @@ it('doctor finds misspelt models: the chosen one, aliases and those of agents, a
   });
   const report = await pith.kernel.doctor();
   expect(report).toMatchObject({ ok: false, model: { ref: 'none', why: expect.stringContaining("did you mean 'openai'") } });
-  expect(report.notes).toContainEqual(
-    expect.objectContaining({
-      severity: 'error',
-      message: expect.stringMatching(/^sandbox\/pith\.yaml:2 models\.fast: .*did you mean 'openai'/u),
-    }),
-  );
-  expect(report.agents.find(({ id }) => id === 'hasty')).toMatchObject({
-    state: 'degraded',
-    code: 'model_unknown',
-    line: 6,
-    message: expect.stringContaining("did you mean 'fast'"),
-  });
+  const said = /^sandbox\/pith\.yaml:2 models\.fast: .*did you mean 'openai'/u;
+  expect(report.notes).toContainEqual(noted(said, { severity: 'error' }));
+  const hasty = { state: 'degraded', code: 'model_unknown', line: 6, message: expect.stringContaining("did you mean 'fast'") };
+  expect(report.agents.find(({ id }) => id === 'hasty')).toMatchObject(hasty);
   expect(report.agents.find(({ id }) => id === 'sound')).toMatchObject({ state: 'active', code: undefined });
 });
 
 it('doctor finds a misspelt provider, with the nearest one and the line', async () => {
-  await using pith = await testKernel({
+  const pith = await kernelOf({
     files: { 'pith.yaml': 'providers:\n  opnai:\n    base_url: http://127.0.0.1:1/v1\n  ollama: {}\n' },
   });
   const { notes } = await pith.kernel.doctor();
-  expect((notes ?? []).filter(({ message }) => message.includes('providers.'))).toEqual([
-    expect.objectContaining({
-      severity: 'warning',
-      code: 'unknown_key',
-      message: expect.stringMatching(/^sandbox\/pith\.yaml:2 providers\.opnai: .*did you mean 'openai'\?\)$/u),
-    }),
-  ]);
+  const said = /^sandbox\/pith\.yaml:2 providers\.opnai: .*did you mean 'openai'\?\)$/u;
+  const found = (notes ?? []).filter(({ message }) => message.includes('providers.'));
+  expect(found).toEqual([noted(said, { severity: 'warning', code: 'unknown_key' })]);
 });
 
 it('doctor is content with names that are right', async () => {
-  await using pith = await testKernel({
+  const pith = await kernelOf({
     files: { 'pith.yaml': 'default_agent: orchestrator\nmodels:\n  fast: openai/x\n  thinking: fast\n' },
   });
   expect(await pith.kernel.doctor()).toMatchObject({ ok: true });
@@ -72,18 +57,14 @@ it('a command of an extension that the kernel has as well is noted, with the one
   const manifest = { commands: [{ path: 'doctor', description: 'x' }] };
   const files = extensionFiles('kv', { provides: ['command'], manifest, main }); // what replaces a shipped one keeps its names
   const { kernel } = await kernelOf({ files, commands: kernelCommands });
-  expect((await kernel.doctor()).notes).toContainEqual(
-    expect.objectContaining({
-      code: 'name_clash',
-      message: expect.stringMatching(/'doctor' is declared by 'pith itself' and 'kv'; only that of 'pith itself' runs/u),
-    }),
-  );
+  const said = /'doctor' is declared by 'pith itself' and 'kv'; only that of 'pith itself' runs/u;
+  expect((await kernel.doctor()).notes).toContainEqual(noted(said, { code: 'name_clash' }));
 });
 
 it('doctor notes tools and commands that share a name, and is well with them', async () => {
   const main = "export default class { getCommands() { return [{ path: 'greet', description: 'x', run: () => 0 }]; } }\n";
   const commands = [{ path: 'greet', description: 'x' }];
-  await using pith = await testKernel({
+  const pith = await kernelOf({
     files: {
       ...toolExtension('one', 'greet_person', "'a'"),
       ...toolExtension('two', 'greet_person', "'b'"),
@@ -95,16 +76,9 @@ it('doctor notes tools and commands that share a name, and is well with them', a
   const report = await pith.kernel.doctor();
   expect(report.ok).toBe(true);
   expect(report.notes.filter(({ code }) => code === 'name_clash')).toEqual([
-    expect.objectContaining({
-      severity: 'info',
-      code: 'name_clash',
-      message: expect.stringMatching(/'greet_person' is offered by 'one' and 'two'/u),
-    }),
-    expect.objectContaining({ code: 'name_clash', message: expect.stringMatching(/'greet' of 'first' is reached as 'pith first:greet'/u) }),
-    expect.objectContaining({
-      code: 'name_clash',
-      message: expect.stringMatching(/'greet' of 'second' is reached as 'pith second:greet'/u),
-    }),
+    noted(/'greet_person' is offered by 'one' and 'two'/u, { severity: 'info' }),
+    noted(/'greet' of 'first' is reached as 'pith first:greet'/u),
+    noted(/'greet' of 'second' is reached as 'pith second:greet'/u),
   ]);
 });
 
@@ -132,7 +106,7 @@ it.each([
     /^the extension 'mine' .*no start/u,
   ],
 ])('problems have %s, once', async (_what, files, message) => {
-  await using pith = await testKernel({ files });
+  const pith = await kernelOf({ files });
   await pith.kernel.start();
   const found = await pith.kernel.problems();
   expect(found.map((each) => each.message)).toEqual([expect.stringMatching(message)]);
@@ -140,7 +114,7 @@ it.each([
 
 it('problems have every error of an agent', async () => {
   const manifest = 'id: me\nagent:\n  uses_tools: kv\n  limits: { max_turns: 0 }\n';
-  await using pith = await testKernel({ files: { 'agents/me/manifest.yaml': manifest } });
+  const pith = await kernelOf({ files: { 'agents/me/manifest.yaml': manifest } });
   expect(await pith.kernel.problems()).toMatchObject([
     { message: expect.stringMatching(/^the agent 'me' cannot run: 'agent\.uses_tools' must be a list/u), line: 3 },
     { message: expect.stringMatching(/^the agent 'me' cannot run: 'agent\.limits\.max_turns'/u), line: 4 },
@@ -149,7 +123,7 @@ it('problems have every error of an agent', async () => {
 
 it('problems do not name an extension that runs, although its service threw once', async () => {
   const main = "export default class { async runBackground() { throw new Error('boom'); } }\n";
-  await using pith = await testKernel({ files: extensionFiles('mine', { provides: ['service'], main }) });
+  const pith = await kernelOf({ files: extensionFiles('mine', { provides: ['service'], main }) });
   await pith.kernel.start();
   await expect.poll(() => pith.kernel.host.extensions.show('mine')).toMatchObject({ state: 'active', phase: 'background' });
   expect(await pith.kernel.problems()).toEqual([]);
@@ -164,7 +138,7 @@ it.each(['in_process', 'process'] as const)(
         main: `export default class { async runBackground() {} findings(signal) { ${body} } }\n`,
       });
     const place = "file: '/own.txt', line: 3, cure: 'mend it'";
-    await using pith = await testKernel({
+    const pith = await kernelOf({
       isolation,
       files: {
         ...finder(
@@ -186,13 +160,8 @@ it.each(['in_process', 'process'] as const)(
     expect(byMessage(await pith.kernel.problems())).toMatchObject([own.told, own.babbler, own.thrower]);
     const { ok, notes } = await pith.kernel.doctor();
     expect(ok).toBe(false);
-    expect(notes).toEqual(
-      expect.arrayContaining(
-        Object.values({ ...own, note: { severity: 'info', code: 'own', message: 'by the way' } }).map((each) =>
-          expect.objectContaining(each),
-        ),
-      ),
-    );
+    for (const each of [...Object.values(own), { severity: 'info', code: 'own', message: 'by the way' }])
+      expect(notes).toContainEqual(expect.objectContaining(each));
   },
 );
 
@@ -207,7 +176,7 @@ it.each([
 ])(
   'U32 a wrong setting of an extension that nothing needs is said at the start, with its line, and degrades it: %j',
   async (text, id, message) => {
-    await using first = await testKernel({ files: { 'pith.yaml': text } });
+    const first = await kernelOf({ files: { 'pith.yaml': text } });
     await first.kernel.problems();
     await first.restart(); // what the index knows by now needs no code
     expect(await first.kernel.problems()).toContainEqual(expect.objectContaining({ message: expect.stringMatching(message) }));
@@ -221,7 +190,7 @@ it.each([
   ['approvals:\n  tool: [kv]\n', 'every tool asks'],
   ['aprovals:\n  tools: [kv]\n', 'every tool asks'],
 ])('U32 T4 a misspelt approval fails closed: %j', async (text, said) => {
-  await using pith = await testKernel({ files: { 'pith.yaml': text } });
+  const pith = await kernelOf({ files: { 'pith.yaml': text } });
   expect(await pith.kernel.problems()).toContainEqual(expect.objectContaining({ cure: expect.stringContaining(said) }));
   expect(pith.kernel.settings.approvals.tools).toEqual(['*']);
 });

@@ -1,6 +1,7 @@
-import { afterEach, describe, expect, it } from 'vitest';
-import { fakeClock, scriptedModel, testKernel, type TestKernel } from 'pith/testing';
+import { describe, expect, it } from 'vitest';
+import { fakeClock, scriptedModel, type TestKernel } from 'pith/testing';
 import { NewProblems } from '../../../core/compose/index.ts';
+import { kernelOf } from '../../places.ts';
 import { agentFile, skillFile, toolExtension } from '../../journeys/sandbox-files.ts';
 
 const FILES: Readonly<Record<string, string>> = {
@@ -45,14 +46,11 @@ function messagesOf({ kernel }: TestKernel): readonly string[] {
 }
 
 describe('an edit that breaks something while Pith runs', () => {
-  let world: TestKernel | undefined;
-  afterEach(() => world?.stop());
-
   it.each(SLIPS.flatMap(([...slip]) => [[...slip, false] as const, [...slip, true] as const]))(
     'is said once: %s in %s',
     async (_what, file, text, message, wasUsed) => {
       const clock = fakeClock();
-      world = await testKernel({ files: FILES, clock, model: scriptedModel([{ text: 'ok' }, { text: 'ok' }]) });
+      const world = await kernelOf({ files: FILES, clock, model: scriptedModel([{ text: 'ok' }, { text: 'ok' }]) });
       await world.run('zero');
       if (!wasUsed) await world.restart(); // what it has is known without its code
       const { kernel } = world;
@@ -72,7 +70,7 @@ describe('an edit that breaks something while Pith runs', () => {
 
   it('whose reload fails says nothing again when it is corrected: no note of that extension', async () => {
     const noted = { ...FILES, 'extensions/hello_tool/manifest.yaml': MANIFEST.replace('{', '{ "descripton": "Greets",') };
-    world = await testKernel({ files: noted, model: scriptedModel([{ text: 'ok' }]) });
+    const world = await kernelOf({ files: noted, model: scriptedModel([{ text: 'ok' }]) });
     await world.run('zero');
     await world.kernel.start();
     expect(await world.kernel.problems()).toMatchObject([{ message: expect.stringContaining('descripton') }]);
@@ -86,7 +84,9 @@ describe('an edit that breaks something while Pith runs', () => {
   });
 
   it('does not say again what a start said of skills', async () => {
-    world = await testKernel({ files: { ...FILES, 'pith.yaml': 'default_agent: me\nskills: { disabled: [helo], sources: [missing] }\n' } });
+    const world = await kernelOf({
+      files: { ...FILES, 'pith.yaml': 'default_agent: me\nskills: { disabled: [helo], sources: [missing] }\n' },
+    });
     await world.kernel.start();
     expect(await world.kernel.problems()).toMatchObject([
       { message: "the skill source 'missing' does not exist" },
@@ -99,7 +99,7 @@ describe('an edit that breaks something while Pith runs', () => {
   });
 
   it('before everything has started keeps in mind what is known of agents', async () => {
-    world = await testKernel({ files: { ...FILES, 'agents/me/manifest.yaml': agentFile('me', { uses_tools: ['hello_tol'] }) } });
+    const world = await kernelOf({ files: { ...FILES, 'agents/me/manifest.yaml': agentFile('me', { uses_tools: ['hello_tol'] }) } });
     expect(await world.kernel.problems()).toHaveLength(1);
     const told = messagesOf(world);
     await world.write('pith.yaml', 'default_agent: me\nlog: 1\n');

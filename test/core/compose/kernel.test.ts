@@ -1,11 +1,12 @@
 import { readFile, stat } from 'node:fs/promises';
 import path from 'node:path';
-import { scriptedModel, testKernel } from 'pith/testing';
+import { scriptedModel } from 'pith/testing';
 import { expect, it } from 'vitest';
+import { kernelOf } from '../../places.ts';
 
 it('a turn whose store cannot be opened ends with the reason, and the next one runs when it has been mended', async () => {
   const model = scriptedModel([{ text: 'hello' }]);
-  await using pith = await testKernel({
+  const pith = await kernelOf({
     only: ['orchestrator'],
     files: { 'data/pith.db': 'this is no database at all, '.repeat(100) },
     model,
@@ -20,7 +21,7 @@ it('a turn whose store cannot be opened ends with the reason, and the next one r
 });
 
 it('conversations and the log can be read by their owner only', async () => {
-  await using pith = await testKernel({ only: ['orchestrator'], model: scriptedModel([{ text: 'hello' }]) });
+  const pith = await kernelOf({ only: ['orchestrator'], model: scriptedModel([{ text: 'hello' }]) });
   await pith.run('hi');
   const mode = async (file: string) => ((await stat(path.join(pith.sandbox, 'data', file))).mode & 0o777).toString(8);
   expect(await mode('pith.db')).toBe('600');
@@ -31,7 +32,7 @@ it('conversations and the log can be read by their owner only', async () => {
 });
 
 it('an index that cannot be written is told in the log', async () => {
-  await using pith = await testKernel({ only: ['orchestrator'], model: scriptedModel([]) });
+  const pith = await kernelOf({ only: ['orchestrator'], model: scriptedModel([]) });
   await pith.write('data/.cache', 'a file where the folder should be');
   await pith.restart();
   await pith.kernel.stop();
@@ -41,7 +42,7 @@ it('an index that cannot be written is told in the log', async () => {
 });
 
 it('messages of listeners that fail are kept once each, and not without end', async () => {
-  await using pith = await testKernel({ only: ['orchestrator'], model: scriptedModel([]) });
+  const pith = await kernelOf({ only: ['orchestrator'], model: scriptedModel([]) });
   const { events } = pith.kernel;
   let count = 0;
   events.handle('provider.changed', () => {
@@ -58,7 +59,7 @@ it('messages of listeners that fail are kept once each, and not without end', as
 });
 
 it('an agent is checked again when an extension that it uses has gone, although that never ran here', async () => {
-  await using pith = await testKernel({
+  const pith = await kernelOf({
     files: {
       'extensions/side/manifest.yaml': JSON.stringify({ id: 'side', entrypoint: 'main.ts', provides: ['tool'] }),
       'extensions/side/main.ts': 'export default class { getTools() { return []; } }\n',

@@ -1,38 +1,25 @@
-import { mkdir, writeFile } from 'node:fs/promises';
 import path from 'node:path';
-import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { beforeEach, describe, expect, it } from 'vitest';
 import { kernelCommands, openKernel } from '../../../core/cli/index.ts';
-import { testKernel, type TestKernel } from 'pith/testing';
 import { cli } from '../cli/fakes.ts';
 import { main, manifest, tools } from '../process/extension.ts';
-import { folderWith } from '../../places.ts';
+import { folderWith, kernelOf, writeFiles } from '../../places.ts';
 
 const tool = (name: string) => `defineTool({ name: '${name}', description: 'd', input: z.object({}), execute: () => '${name}' })`;
 const command = (at: string) => `{ path: '${at}', description: 'taken', run: async (_, io) => io.print('stranger ran ${at}') }`;
 
 /** Declares what ships under other ids, and what the kernel has. */
+const PATHS = ['skills list', 'skills', 'mcp list', 'doctor deep', 'chat', 'mine'];
 const CMD = {
-  ...manifest('cmd', {
-    provides: ['command'],
-    commands: ['skills list', 'skills', 'mcp list', 'doctor deep', 'chat', 'mine'].map((at) => ({
-      path: at,
-      description: `of cmd: ${at}`,
-    })),
-  }),
-  ...main(
-    'cmd',
-    `getCommands() { return [${['skills list', 'skills', 'mcp list', 'doctor deep', 'chat', 'mine', 'deploy'].map(command).join()}]; }`,
-  ),
+  ...manifest('cmd', { provides: ['command'], commands: PATHS.map((at) => ({ path: at, description: `of cmd: ${at}` })) }),
+  ...main('cmd', `getCommands() { return [${[...PATHS, 'deploy'].map(command).join()}]; }`),
 };
 
 describe('commands', () => {
   let folder: string;
-  beforeEach(async () => {
+  beforeEach(() => {
     folder = folderWith();
-    for (const [file, text] of Object.entries({ ...CMD, 'skills/hello/SKILL.md': '---\nname: hello\ndescription: d\n---\n' })) {
-      await mkdir(path.dirname(path.join(folder, 'sandbox', file)), { recursive: true });
-      await writeFile(path.join(folder, 'sandbox', file), text);
-    }
+    writeFiles(path.join(folder, 'sandbox'), { ...CMD, 'skills/hello/SKILL.md': '---\nname: hello\ndescription: d\n---\n' });
   });
   const run = (...argv: string[]) => cli(argv, { cwd: folder, openKernel });
 
@@ -53,24 +40,18 @@ describe('commands', () => {
       ...manifest('mcp', { provides: ['command'], commands: [{ path: 'mcp list', description: 'own' }] }),
       ...main('mcp', `getCommands() { return [${command('mcp list')}]; }`),
     };
-    for (const [file, text] of Object.entries(own)) {
-      await mkdir(path.dirname(path.join(folder, 'sandbox', file)), { recursive: true });
-      await writeFile(path.join(folder, 'sandbox', file), text);
-    }
+    writeFiles(path.join(folder, 'sandbox'), own);
     expect((await run('mcp', 'list')).out).toContain('stranger ran mcp list');
   });
 });
 
 describe('names in a kernel', () => {
-  let test: TestKernel;
-  afterEach(() => test.stop());
-
   it('T15 F17: doctor says under which name a command of a stranger is reached; two strangers both have their ids in front', async () => {
     const twin = (id: string) => ({
       ...manifest(id, { provides: ['command'], commands: [{ path: 'both' }] }),
       ...main(id, `getCommands() { return [${command('both')}]; }`),
     });
-    test = await testKernel({ files: { ...CMD, ...twin('one'), ...twin('two') }, commands: kernelCommands });
+    const test = await kernelOf({ files: { ...CMD, ...twin('one'), ...twin('two') }, commands: kernelCommands });
     const { notes } = await test.kernel.doctor();
     const said = notes.filter(({ code }) => code === 'name_clash').map(({ message }) => message);
     expect(said).toContainEqual(expect.stringContaining("the command 'skills list' of 'cmd' is reached as 'pith cmd:skills list'"));
@@ -93,15 +74,11 @@ describe('names in a kernel', () => {
       'agents/asker/manifest.yaml': 'id: asker\nagent: { uses_tools: [cmd, core_tools, skill_registry, other/file, other, third] }\n',
       'agents/without/manifest.yaml': 'id: without\nagent: { uses_tools: [cmd/alone, cmd/file] }\n',
     };
-    test = await testKernel({ files });
-    const { kernel } = test;
-    const nameOf = async (agent: string) =>
-      Object.fromEntries(
-        (await kernel.agents.toolsOf(agent)).map(({ modelName, extensionId, descriptor }) => [
-          `${extensionId}/${descriptor.name}`,
-          modelName,
-        ]),
-      );
+    const { kernel } = await kernelOf({ files });
+    const nameOf = async (agent: string) => {
+      const all = await kernel.agents.toolsOf(agent);
+      return Object.fromEntries(all.map(({ modelName, extensionId, descriptor }) => [`${extensionId}/${descriptor.name}`, modelName]));
+    };
     expect(await nameOf('asker')).toMatchObject({
       'core_tools/file': 'file',
       'cmd/file': 'cmd__file',

@@ -65,15 +65,20 @@ const DEFECTS: readonly (readonly [name: string, manifest: string, line: number,
   ['prototype key', 'id: bad\nconfig:\n  __proto__: { polluted: true }\n', 3, /not allowed/],
 ];
 
+const TOOL = 'id: slip\nentrypoint: main.ts\nprovides: [tool]\n';
+
+/** What is found of an extension `slip` with this manifest. */
+async function slipped(manifest: string) {
+  const { declarations, failures } = await discoverIn(
+    folderWith({ 'extensions/slip/manifest.yaml': manifest, 'extensions/slip/main.ts': '' }),
+  );
+  return { ...declarations.get('slip')!, failures };
+}
+
 describe('a slip in one key', () => {
   it.each([
-    [
-      'an unknown key',
-      'id: slip\nentrypoint: main.ts\nprovides: [tool]\ndescripton: x\n',
-      4,
-      /'descripton' is ignored \(did you mean 'description'/,
-    ],
-    ['a bad value', 'id: slip\nentrypoint: main.ts\nprovides: [tool]\nversion: one\n', 4, /'version' must be .*ignored/],
+    ['an unknown key', `${TOOL}descripton: x\n`, 4, /'descripton' is ignored \(did you mean 'description'/],
+    ['a bad value', `${TOOL}version: one\n`, 4, /'version' must be .*ignored/],
     ['an unknown key of an agent', 'id: slip\nagent:\n  use_tools: [good]\n', 3, /is ignored \(did you mean 'uses_tools'/],
     [
       'a permission that is no boolean',
@@ -82,18 +87,14 @@ describe('a slip in one key', () => {
       /'permissions.network' must be true or false, not 'yess'/,
     ],
   ])('use.md 3: %s is ignored with its default kept, and reported with file and line', async (_, manifest, line, message) => {
-    const sandbox = folderWith({ 'extensions/slip/manifest.yaml': manifest, 'extensions/slip/main.ts': '' });
-    const { declarations, failures } = await discoverIn(sandbox);
+    const { manifest: read, diagnostics, file, failures } = await slipped(manifest);
     expect(failures.size).toBe(0);
-    const { manifest: read, diagnostics, file } = declarations.get('slip')!;
     expect(read).toMatchObject({ id: 'slip', description: '', version: '0.0.0', permissions: { network: false } });
     expect(diagnostics).toMatchObject([{ severity: 'warning', file, line, message: expect.stringMatching(message) }]);
   });
 
   it('use.md 3: a slip in the name of a safeguard counts as that, and is said', async () => {
-    const text = 'id: slip\nentrypoint: main.ts\nprovides: [tool]\nagent: { limits: { max_turn: 3 } }\nenbled: false\n';
-    const { declarations } = await discoverIn(folderWith({ 'extensions/slip/manifest.yaml': text, 'extensions/slip/main.ts': '' }));
-    const { manifest, diagnostics } = declarations.get('slip')!;
+    const { manifest, diagnostics } = await slipped(`${TOOL}agent: { limits: { max_turn: 3 } }\nenbled: false\n`);
     expect(manifest).toMatchObject({ enabled: false, agent: { limits: { max_turns: 3 } } });
     expect(diagnostics.map(({ line, message }) => [line, message])).toEqual([
       [4, "'agent.limits.max_turn' must be written 'max_turns'; it counts as that"],
@@ -102,9 +103,7 @@ describe('a slip in one key', () => {
   });
 
   it.each(['enabled: flase', 'enbled: flase'])('use.md 3: %s switches it off, and is said', async (slip) => {
-    const text = `id: slip\nentrypoint: main.ts\nprovides: [tool]\n${slip}\n`;
-    const { declarations } = await discoverIn(folderWith({ 'extensions/slip/manifest.yaml': text, 'extensions/slip/main.ts': '' }));
-    const { manifest, diagnostics } = declarations.get('slip')!;
+    const { manifest, diagnostics } = await slipped(`${TOOL}${slip}\n`);
     expect(manifest?.enabled).toBe(false);
     expect(diagnostics.at(-1)?.message).toBe("'enabled' must be true or false, not 'flase'; it counts as false");
   });
@@ -112,8 +111,7 @@ describe('a slip in one key', () => {
   it.each(['agent: { limits: { max_turns: many } }', 'agent: { limit: { max_turns: 1 } }'])(
     'use.md 3: %s is a safeguard, and what cannot be read stops the extension',
     async (slip) => {
-      const text = `id: slip\nentrypoint: main.ts\nprovides: [tool]\n${slip}\n`;
-      const { failures } = await discoverIn(folderWith({ 'extensions/slip/manifest.yaml': text, 'extensions/slip/main.ts': '' }));
+      const { failures } = await slipped(`${TOOL}${slip}\n`);
       expect(failures.get('slip')).toMatchObject({ phase: 'validate', line: 4 });
     },
   );
@@ -186,23 +184,17 @@ describe('a defect in one manifest', () => {
     expect(diagnostics.map(({ code }) => code)).toEqual(['manifest_invalid', 'settings_invalid']);
   });
 
+  const REMEMBERS = { 'agents/one/manifest.yaml': 'id: one\nagent:\n  memory: {}\n' };
   it('K1 a key that a broken extension may own leaves the agent working', async () => {
-    const sandbox = folderWith({
-      'extensions/owner/manifest.yaml': 'id: [',
-      'agents/one/manifest.yaml': 'id: one\nagent:\n  memory: {}\n',
-    });
-    const found = await discoverIn(sandbox);
-    const { declarations } = found;
+    const found = await discoverIn(folderWith({ 'extensions/owner/manifest.yaml': 'id: [', ...REMEMBERS }));
     expect(able(found)).toEqual(['one']);
-    expect(declarations.get('one')!.diagnostics).toMatchObject([{ severity: 'warning', code: 'agent_key_unowned', line: 3 }]);
+    const [unowned] = found.declarations.get('one')!.diagnostics;
+    expect(unowned).toMatchObject({ severity: 'warning', code: 'agent_key_unowned', line: 3 });
   });
 
   it('K1 a manifest with an error elsewhere still owns its agent keys', async () => {
-    const sandbox = folderWith({
-      'extensions/owner/manifest.yaml': 'id: owner\nagent_keys: [memory]\nversion: x\n',
-      'agents/one/manifest.yaml': 'id: one\nagent:\n  memory: {}\n',
-    });
-    const { declarations } = await discoverIn(sandbox);
+    const owner = { 'extensions/owner/manifest.yaml': 'id: owner\nagent_keys: [memory]\nversion: x\n' };
+    const { declarations } = await discoverIn(folderWith({ ...owner, ...REMEMBERS }));
     expect(declarations.get('one')!.diagnostics).toEqual([]);
   });
 });

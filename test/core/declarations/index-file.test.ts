@@ -79,9 +79,8 @@ describe('the persisted index', () => {
       fs.writeFileSync(path.join(sandbox, 'data/.cache/index.json'), text);
       const index = indexIn(sandbox);
       const found = await discoverIn(sandbox, { index });
-      const { diagnostics } = found;
       expect(able(found)).toEqual(['one']);
-      expect(diagnostics).toMatchObject([{ severity: 'info', message: expect.stringContaining('rebuilt') }]);
+      expect(found.diagnostics).toMatchObject([{ severity: 'info', message: expect.stringContaining('rebuilt') }]);
       expect(await index.save()).toBeNull();
       expect(indexIn(sandbox).diagnostics).toEqual([]);
     });
@@ -103,10 +102,9 @@ describe('the persisted index', () => {
       expect(() => void JSON.parse(damaged)).not.toThrow();
       fs.writeFileSync(file, damaged);
       const found = await discoverIn(sandbox);
-      const { declarations, diagnostics } = found;
       expect(able(found)).toEqual(['one']);
-      expect([...declarations]).toEqual([...first.declarations]);
-      expect(diagnostics).toMatchObject([{ severity: 'info', message: expect.stringContaining('damaged') }]);
+      expect([...found.declarations]).toEqual([...first.declarations]);
+      expect(found.diagnostics).toMatchObject([{ severity: 'info', message: expect.stringContaining('damaged') }]);
     });
   }
 
@@ -146,21 +144,14 @@ describe('the persisted index', () => {
     expect(again.surface('one', 'digest-1')).toBeUndefined();
   });
 
-  it('K3 forgets folders that are gone', async () => {
-    const { sandbox } = await indexed({ ...extension('one'), ...extension('two') });
-    fs.rmSync(path.join(sandbox, 'extensions/two'), { recursive: true });
-    const index = indexIn(sandbox);
-    expect([...(await discoverIn(sandbox, { index })).declarations.keys()]).toEqual(['one']);
-    expect(index.folder(path.join(sandbox, 'extensions/two'))).toBeUndefined();
-  });
-
-  it('K3 forgets what was kept for the ids of folders that are gone', async () => {
+  it('K3 forgets folders that are gone, and what was kept for their ids', async () => {
     const { sandbox } = await indexed({ ...extension('one'), ...extension('two') });
     const names = (id: string) => [id, `config ${id}`, `agent key ${id}.skills`];
     const index = indexIn(sandbox);
     for (const name of [...names('one'), ...names('two')]) index.putSurface(name, 'key', name);
     fs.rmSync(path.join(sandbox, 'extensions/two'), { recursive: true });
-    await discoverIn(sandbox, { index });
+    expect([...(await discoverIn(sandbox, { index })).declarations.keys()]).toEqual(['one']);
+    expect(index.folder(path.join(sandbox, 'extensions/two'))).toBeUndefined();
     expect(names('one').map((name) => index.surface(name, 'key'))).toEqual(names('one'));
     expect(names('two').map((name) => index.surface(name, 'key'))).toEqual([undefined, undefined, undefined]);
   });

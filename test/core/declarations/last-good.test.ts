@@ -16,15 +16,15 @@ function declared(id: string, digest: string, changedAt: number, shipped = false
   return { id, digest, directory, shipped, manifest: {} } as unknown as Declaration;
 }
 
+const goodOf = (now: Parameters<typeof lastGoodIn>[1]) => {
+  const counted = () => 7;
+  return lastGoodIn(folder, now, counted);
+};
+
 describe('the last good set of extensions', () => {
   it('K21 is kept once it has been the same for a while; what differs from it has changed', () => {
     let now = [declared('a', 'a1', 1000), declared('b', 'b1', 2000), declared('ours', 'o1', 9000, true)];
-    const open = () =>
-      lastGoodIn(
-        folder,
-        () => now,
-        () => 7,
-      );
+    const open = () => goodOf(() => now);
     expect(open().changed()).toEqual([
       { id: 'a', digest: 'a1', changedAt: 1000 },
       { id: 'b', digest: 'b1', changedAt: 2000 },
@@ -41,13 +41,7 @@ describe('the last good set of extensions', () => {
 
   it('K21 a damaged file counts as none', () => {
     writeFileSync(path.join(folder, 'last-good.json'), '{"extensions":');
-    expect(
-      lastGoodIn(
-        folder,
-        () => [declared('a', 'a1', 1000)],
-        () => 7,
-      ).changed(),
-    ).toHaveLength(1);
+    expect(goodOf(() => [declared('a', 'a1', 1000)]).changed()).toHaveLength(1);
   });
 });
 

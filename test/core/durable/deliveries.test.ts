@@ -3,7 +3,7 @@ import { fakeClock } from 'pith/testing';
 import { systemClock } from '@pith/promises';
 import { openNode, task, type Handle, type Node } from './world.ts';
 import { folderWith } from '../../places.ts';
-import { until } from '../../waiting.ts';
+import { gate, until } from '../../waiting.ts';
 
 let folder: string;
 beforeEach(() => void (folder = folderWith()));
@@ -34,8 +34,7 @@ it('K31 each handler gets each event once, with id, topic, key, attempt and corr
 
 it('K31 a slow handler delays neither another key, nor another handler; the order of a key is kept', async () => {
   const seen: string[] = [];
-  let free = (): void => undefined;
-  const slow = new Promise<void>((resolve) => (free = resolve));
+  const { opened: slow, open: free } = gate();
   const node = open(systemClock, {
     'a/slow': async (payload, { key }) => {
       if (idOf(payload) === 's0') await slow;
@@ -95,9 +94,8 @@ it('K31 of two processes never both deliver an event, whoever published it', asy
   const second = open(clock, handlers('second'));
   first.deliveries.start();
   second.deliveries.start();
-  await Promise.all(
-    Array.from({ length: 300 }, (_, index) => (index % 2 ? first : second).journal.publish('task.changed', task(`t${index}`))),
-  );
+  const publish = (index: number) => (index % 2 ? first : second).journal.publish('task.changed', task(`t${index}`));
+  await Promise.all(Array.from({ length: 300 }, (_, index) => publish(index)));
   await until(() => expect(seen).toHaveLength(300));
   expect(new Set(seen.map((each) => each.split(' ')[1])).size).toBe(300);
 });

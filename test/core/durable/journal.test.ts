@@ -48,13 +48,10 @@ it('B7: an event that was rolled back is never announced, also when another one 
 });
 
 it('K31 events published in one tick get ids in their order, each with a delivery for the handlers of its topic', async () => {
-  const ids = await Promise.all(
-    Array.from({ length: 2500 }, (_, index) =>
-      index % 2
-        ? node.journal.publish('task.changed', task(`t${index}`))
-        : node.journal.publish('schedule.due', { v: 1, extensionId: 'b', name: 's', at: index }),
-    ),
-  );
+  const { publish } = node.journal;
+  const due = (at: number) => publish('schedule.due', { v: 1, extensionId: 'b', name: 's', at });
+  const published = Array.from({ length: 2500 }, (_, at) => (at % 2 ? publish('task.changed', task(`t${at}`)) : due(at)));
+  const ids = await Promise.all(published);
   expect(ids).toEqual(Array.from({ length: 2500 }, (_, index) => String(index + 1)));
   expect(node.store.get('SELECT count(*) AS n FROM deliveries')).toEqual({ n: 3750 });
   expect(node.store.get(`SELECT payload FROM events WHERE id = 2500`)).toEqual({ payload: JSON.stringify(task('t2499')) });

@@ -1,7 +1,8 @@
-import { fakeClock, scriptedModel, testKernel } from 'pith/testing';
+import { fakeClock, scriptedModel, type TestKernelOptions } from 'pith/testing';
 import { createKeyValue, openStore } from '../../../core/store/index.ts';
 import { systemClock } from '@pith/promises';
 import { task, taskChanged } from './world.ts';
+import { kernelOf } from '../../places.ts';
 import { until } from '../../waiting.ts';
 import { describe, expect, it } from 'vitest';
 
@@ -9,21 +10,19 @@ const SEEN = (method: string, body = '') =>
   `async ${method}(payload, delivery) { await this.context.kv.set(\`\${delivery.id} ${method} \${delivery.attempt}\`, { payload, correlation: delivery.correlationId }); ${body} }`;
 
 const DEFINES = { topics: { 'task.changed': { durable: true } } };
+const LISTENER = { id: 'listener', entrypoint: 'main.ts', isolation: 'in_process', defines: DEFINES };
 
 function listener(methods: string, manifest: object): Record<string, string> {
   return {
-    'extensions/listener/manifest.yaml': JSON.stringify({
-      id: 'listener',
-      entrypoint: 'main.ts',
-      isolation: 'in_process',
-      defines: DEFINES,
-      ...manifest,
-    }),
+    'extensions/listener/manifest.yaml': JSON.stringify({ ...LISTENER, ...manifest }),
     'extensions/listener/main.ts': `export default class { constructor(context) { this.context = context; } ${methods} }\n`,
   };
 }
 
 const AGENT = { 'agents/main/manifest.yaml': 'id: main\nagent: {}\n', 'pith.yaml': 'default_agent: main\n' };
+
+const listening = (methods: string, manifest: object, { files, ...options }: TestKernelOptions = {}) =>
+  kernelOf({ only: [], model: scriptedModel([]), ...options, files: { ...AGENT, ...listener(methods, manifest), ...files } });
 
 async function kept(pith: { sandbox: string }): Promise<readonly { key: string; value: Record<string, unknown> }[]> {
   const store = openStore(`${pith.sandbox}/data/pith.db`, systemClock);
@@ -40,11 +39,7 @@ async function kept(pith: { sandbox: string }): Promise<readonly { key: string; 
 describe('handlers of manifests', () => {
   it('K31 K32 a message reaches the handlers that manifests declare, with the correlation id of its turn', async () => {
     const model = scriptedModel([{ text: 'hello' }]);
-    await using pith = await testKernel({
-      model,
-      only: [],
-      files: { ...AGENT, ...listener(SEEN('remember'), { events: { handles: [{ topic: 'user.message', handler: 'remember' }] } }) },
-    });
+    const pith = await listening(SEEN('remember'), { events: { handles: [{ topic: 'user.message', handler: 'remember' }] } }, { model });
     const started: string[] = [];
     pith.kernel.events.handle('turn.started', ({ correlationId }) => void started.push(correlationId));
     const said: string[] = [];
@@ -63,25 +58,16 @@ describe('handlers of manifests', () => {
   });
 
   it('K31 a method that is missing is named, with the nearest; topics and times that cannot be are found in the file', async () => {
-    await using pith = await testKernel({
-      only: [],
-      model: scriptedModel([]),
-      files: {
-        ...AGENT,
-        ...listener('rememberAll() {}', { events: { handles: [{ topic: 'user.message', handler: 'remember' }] } }),
-        'extensions/ear/manifest.yaml': 'id: ear\nentrypoint: main.ts\nevents:\n  handles: [{ topic: user.mesage, handler: tick }]\n',
-        'extensions/ear/main.ts': 'export default class { tick() {} }\n',
-        'extensions/timer/manifest.yaml': [
-          'id: timer',
-          'entrypoint: main.ts',
-          'schedules:',
-          '  - { name: a, cron: "* * * * * *", handler: tick }',
-          '  - { name: b, cron: "61 * * * *", handler: tick }',
-          '',
-        ].join('\n'),
-        'extensions/timer/main.ts': 'export default class { tick() {} }\n',
-      },
-    });
+    const tick = 'export default class { tick() {} }\n';
+    const schedules = ['a, cron: "* * * * * *"', 'b, cron: "61 * * * *"'].map((each) => `  - { name: ${each}, handler: tick }\n`);
+    const files = {
+      'extensions/ear/manifest.yaml': 'id: ear\nentrypoint: main.ts\nevents:\n  handles: [{ topic: user.mesage, handler: tick }]\n',
+      'extensions/ear/main.ts': tick,
+      'extensions/timer/manifest.yaml': `id: timer\nentrypoint: main.ts\nschedules:\n${schedules.join('')}`,
+      'extensions/timer/main.ts': tick,
+    };
+    const remembers = { events: { handles: [{ topic: 'user.message', handler: 'remember' }] } };
+    const pith = await listening('rememberAll() {}', remembers, { files });
     const report = await pith.kernel.doctor();
     expect(report.extensions.find(({ id }) => id === 'listener')).toMatchObject({ state: 'failed', code: 'provides_mismatch' });
     expect(report.extensions.find(({ id }) => id === 'listener')?.message).toContain("'remember(payload, delivery)'");
@@ -104,11 +90,7 @@ describe('handlers of manifests', () => {
       await events.publish('notify', { v: 1, text: 'x'.repeat(300_000) }).catch((error) => codes.push(error.code));
       await this.context.kv.set('codes', codes);
     }`;
-    await using pith = await testKernel({
-      only: [],
-      model: scriptedModel([]),
-      files: { ...AGENT, ...listener(body, { events: { publishes: ['notify'], handles: [{ topic: 'task.changed', handler: 'tick' }] } }) },
-    });
+    const pith = await listening(body, { events: { publishes: ['notify'], handles: [{ topic: 'task.changed', handler: 'tick' }] } });
     await pith.kernel.start();
     await pith.kernel.events.publish(taskChanged, task('x'));
     await until(async () => expect(await kept(pith)).toHaveLength(1));
@@ -127,11 +109,7 @@ describe('handlers of manifests', () => {
       }
       await kv.set('heard', heard);
     }`;
-    await using pith = await testKernel({
-      only: [],
-      model: scriptedModel([]),
-      files: { ...AGENT, ...listener(body, { events: { handles: [{ topic: 'schedule.due', handler: 'tick' }] } }) },
-    });
+    const pith = await listening(body, { events: { handles: [{ topic: 'schedule.due', handler: 'tick' }] } });
     await pith.kernel.start();
     await pith.kernel.events.publish('schedule.due', { v: 1, extensionId: 'x', name: 'x', at: 1 });
     await until(async () => expect(await kept(pith)).toHaveLength(1));
@@ -147,12 +125,7 @@ describe('handlers of manifests', () => {
       }
       await this.context.kv.set('codes', codes);
     }`;
-    await using pith = await testKernel({
-      only: [],
-      isolation,
-      model: scriptedModel([]),
-      files: { ...AGENT, ...listener(body, { events: { handles: [{ topic: 'schedule.due', handler: 'tick' }] } }) },
-    });
+    const pith = await listening(body, { events: { handles: [{ topic: 'schedule.due', handler: 'tick' }] } }, { isolation });
     const heard: unknown[] = [];
     for (const topic of ['extension.failed', 'turn.ended', 'tool.called', 'agent.changed'] as const)
       pith.kernel.events.handle(topic, (payload) => void heard.push(payload));
@@ -167,12 +140,7 @@ describe('handlers of manifests', () => {
   it('K31 a new handler sees only later events, and doctor lists dead letters and what waits for handlers that are gone', async () => {
     const clock = fakeClock();
     const handles = (handler: string) => ({ events: { handles: [{ topic: 'task.changed', handler }] } });
-    await using pith = await testKernel({
-      clock,
-      only: [],
-      model: scriptedModel([]),
-      files: { ...AGENT, ...listener('old() { throw new Error("no luck"); }', handles('old')) },
-    });
+    const pith = await listening('old() { throw new Error("no luck"); }', handles('old'), { clock });
     await pith.kernel.events.publish(taskChanged, task('early'));
     await pith.kernel.start();
     for (let round = 0; round < 600; round++) {
@@ -197,12 +165,11 @@ describe('handlers of manifests', () => {
       if (delivery.attempt === 1) (await import('node:child_process')).execSync('kill -9 ' + process.pid);
       await this.context.kv.set(String(delivery.attempt), { taskId: payload.taskId });
     }`;
-    await using pith = await testKernel({
-      isolation: 'process',
-      only: [],
-      model: scriptedModel([]),
-      files: { ...AGENT, ...listener(body, { isolation: 'process', events: { handles: [{ topic: 'task.changed', handler: 'tick' }] } }) },
-    });
+    const pith = await listening(
+      body,
+      { isolation: 'process', events: { handles: [{ topic: 'task.changed', handler: 'tick' }] } },
+      { isolation: 'process' },
+    );
     await pith.kernel.start();
     await pith.kernel.events.publish(taskChanged, task('t1'));
     await until(async () => expect(await kept(pith)).toEqual([{ key: '2', value: { taskId: 't1' } }]));

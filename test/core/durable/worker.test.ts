@@ -4,7 +4,7 @@ import { DeliveryQueue } from '../../../core/durable/index.ts';
 import { Postponed } from '../../../core/kernel/index.ts';
 import { openNode, task, type Handle, type Node } from './world.ts';
 import { folderWith } from '../../places.ts';
-import { until } from '../../waiting.ts';
+import { gate, until } from '../../waiting.ts';
 
 let folder: string;
 let node: Node;
@@ -13,20 +13,18 @@ const open = (handle: Handle): void => {
   node = openNode(folder, clock, { 'a/one': handle });
   node.deliveries.start();
 };
+/** Time passes in such steps until `check` holds. */
+const after = (ms: number, check: () => void) => until(() => clock.advance(ms).then(check));
 const rows = () => node.store.all('SELECT attempts, due FROM deliveries ORDER BY event');
 
 beforeEach(() => void (folder = folderWith()));
 
 it('K31 K46 a timer whose handler runs on is not begun again while it runs', async () => {
-  let free = (): void => undefined;
-  const slow = new Promise<void>((resolve) => (free = resolve));
+  const { opened: slow, open: free } = gate();
   let runs = 0;
   open(() => ((runs += 1), slow));
   await node.journal.publish('task.changed', task('t'), { at: clock.now() + 200 });
-  await until(async () => {
-    await clock.advance(100);
-    expect(runs).toBe(1);
-  });
+  await after(100, () => expect(runs).toBe(1));
   free();
   await until(() => expect(rows()).toEqual([]));
   expect(runs).toBe(1);
@@ -41,14 +39,8 @@ it('K31 K46 what is due and waits for a failed one of its key comes after it', a
   });
   await node.journal.publish('task.changed', task('first'), { at: clock.now() + 100, key: 'k' });
   await node.journal.publish('task.changed', task('second'), { at: clock.now() + 200, key: 'k' });
-  await until(async () => {
-    await clock.advance(100);
-    expect(rows()).toMatchObject([{ attempts: 3 }, { attempts: 0 }]);
-  });
-  await until(async () => {
-    await clock.advance(500);
-    expect(seen).toEqual(['first 1', 'first 2', 'first 3', 'first 4', 'second 1']);
-  });
+  await after(100, () => expect(rows()).toMatchObject([{ attempts: 3 }, { attempts: 0 }]));
+  await after(500, () => expect(seen).toEqual(['first 1', 'first 2', 'first 3', 'first 4', 'second 1']));
 });
 
 it('K31 no code that a handler throws excuses it: it is tried eight times and becomes a dead letter', async () => {
@@ -58,10 +50,7 @@ it('K31 no code that a handler throws excuses it: it is tried eight times and be
     throw Object.assign(new Error('not my fault'), { code: ['stopped', 'interrupted', 'aborted'][runs % 3] });
   });
   await node.journal.publish('task.changed', task('t'));
-  await until(async () => {
-    await clock.advance(60_000);
-    expect(rows()).toEqual([{ attempts: 8, due: -1 }]);
-  });
+  await after(60_000, () => expect(rows()).toEqual([{ attempts: 8, due: -1 }]));
   expect(runs).toBe(8);
 });
 
@@ -72,15 +61,9 @@ it('K31 what the kernel postpones does not count, but not for ever', async () =>
     throw new Postponed('the extension is being replaced');
   });
   await node.journal.publish('task.changed', task('t'));
-  await until(async () => {
-    await clock.advance(1000);
-    expect(runs).toBeGreaterThan(20);
-  });
+  await after(1000, () => expect(runs).toBeGreaterThan(20));
   expect(rows()).toMatchObject([{ attempts: 0 }]);
-  await until(async () => {
-    await clock.advance(60_000);
-    expect(rows()).toEqual([{ attempts: 8, due: -1 }]);
-  });
+  await after(60_000, () => expect(rows()).toEqual([{ attempts: 8, due: -1 }]));
 });
 
 it('K31 K46 a failed delivery does not wait for a day because the clock went back; a timer keeps its time', async () => {
@@ -97,16 +80,12 @@ it('K31 K46 a failed delivery does not wait for a day because the clock went bac
   await node.store.write((statement) => void statement('UPDATE deliveries SET due = due + 86400000 WHERE attempts = 1'));
   await node.close();
   open(handle);
-  await until(async () => {
-    await clock.advance(1000);
-    expect(seen).toEqual(['failed 1', 'failed 2']);
-  });
+  await after(1000, () => expect(seen).toEqual(['failed 1', 'failed 2']));
   expect(rows()).toMatchObject([{ attempts: 0 }]);
 });
 
 it('B12: nobody begins a delivery that a stopped worker could not end', async () => {
-  let free = (): void => undefined;
-  const ended = new Promise<void>((resolve) => (free = resolve));
+  const { opened: ended, open: free } = gate();
   let atOnce = 0;
   let most = 0;
   let runs = 0;
@@ -126,17 +105,13 @@ it('B12: nobody begins a delivery that a stopped worker could not end', async ()
   for (let second = 0; second < 60; second += 1) await clock.advance(1000);
   expect({ runs, most }).toEqual({ runs: 1, most: 1 });
   free();
-  await until(async () => {
-    await clock.advance(1000);
-    expect(runs).toBe(2);
-  });
+  await after(1000, () => expect(runs).toBe(2));
   expect(most).toBe(1);
   await until(() => expect(rows()).toEqual([]));
 });
 
 it('B12: nothing is begun again in a process whose lease was lost before what it began has ended', async () => {
-  let free = (): void => undefined;
-  const ended = new Promise<void>((resolve) => (free = resolve));
+  const { opened: ended, open: free } = gate();
   let runs = 0;
   open(() => ((runs += 1), ended));
   await node.journal.publish('task.changed', task('t'));

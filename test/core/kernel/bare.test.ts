@@ -3,9 +3,10 @@ import path from 'node:path';
 import { fakeClock } from 'pith/testing';
 import { expect, it } from 'vitest';
 import { bareHost, type BareOptions } from './bare-host.ts';
-import { CALL, NEVER, toolClass } from './extensions.ts';
+import { callTool, toolClass } from './extensions.ts';
 import { writeFiles } from '../../places.ts';
 import { extension } from '../declarations/sandbox-folder.ts';
+import { gate } from '../../waiting.ts';
 
 /** With the extension `it`. */
 async function bare(options: BareOptions = {}) {
@@ -15,7 +16,7 @@ async function bare(options: BareOptions = {}) {
   });
   const { directory, events, host } = await bareHost(code('return 1;'), options);
   const write = (body: string, more = '') => writeFiles(directory, code(body, more));
-  return { directory, write, events, host, work: () => host.providers.tools.call('it', 'work', {}, { ...CALL, signal: NEVER }) };
+  return { directory, write, events, host, work: () => callTool(host, 'it') };
 }
 
 it('the kernel alone boots, reloads and stops: without a database, processes, agents or durable events', async () => {
@@ -38,13 +39,12 @@ it('the kernel alone boots, reloads and stops: without a database, processes, ag
 
 it('K20 looks again after a look that may have read the folder before an edit; those that ask meanwhile share that look', async () => {
   const clock = fakeClock();
-  let open = (): void => undefined;
-  const gate = new Promise<void>((resolve) => (open = resolve));
+  const { opened, open } = gate();
   let looks = 0;
   const { host, write, work } = await bare({
     clock,
     looks: async () => {
-      if ((looks += 1) === 2) await gate; // the first is that of the host as it is made
+      if ((looks += 1) === 2) await opened; // the first is that of the host as it is made
     },
   });
   await work();

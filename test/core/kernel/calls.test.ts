@@ -10,11 +10,6 @@ import { until } from '../../waiting.ts';
 let sandbox: TestSandbox;
 beforeEach(() => void (sandbox = testSandbox()));
 
-const edit = async (host: Host, id: string, provides: string, body: string, manifest = '') => {
-  await sandbox.extension(id, provides, body, manifest);
-  await host.extensions.refresh();
-};
-
 describe('context providers', () => {
   it.each([
     ['an undeclared secret', "return this.context.getSecret('NOPE')", 'not_declared'],
@@ -71,7 +66,7 @@ describe('models', () => {
     const held = await ask(host);
     const answer = async () => textOf((await held.doStream(CALL)).stream);
     expect([await answer(), await answer(), state.madeK20]).toEqual(['old', 'old', 1]);
-    await edit(host, 'mine', 'model', says('new'), DECLARED);
+    await sandbox.edit(host, 'mine', 'model', says('new'), DECLARED);
     expect([await answer(), await answer(), state.madeK20]).toEqual(['new', 'new', 2]);
   });
 
@@ -100,7 +95,7 @@ describe('models', () => {
     const held = await ask(host);
     await textOf((await held.doStream(CALL)).stream);
     for await (const _ of (await held.doStream(CALL)).stream) break;
-    await edit(host, 'mine', 'model', says('new'), DECLARED);
+    await sandbox.edit(host, 'mine', 'model', says('new'), DECLARED);
     expect(await textOf((await held.doStream(CALL)).stream)).toBe('new');
   });
 
@@ -143,10 +138,10 @@ describe('commands', () => {
     const [held] = await host.providers.commands.of('mine');
     const run = () => held!.run({ arguments: {}, options: {} }, io, NEVER);
     await run();
-    await edit(host, 'mine', 'command', main('mine show', 'new'), manifest('mine show'));
+    await sandbox.edit(host, 'mine', 'command', main('mine show', 'new'), manifest('mine show'));
     await run();
     expect(told).toEqual(['old', 'new']);
-    await edit(host, 'mine', 'command', main('mine list', 'other'), manifest('mine list'));
+    await sandbox.edit(host, 'mine', 'command', main('mine list', 'other'), manifest('mine list'));
     await expect(run()).rejects.toMatchObject({ code: 'command_unknown', message: expect.stringContaining('mine show') });
   });
 });

@@ -1,6 +1,6 @@
 import { beforeEach, describe, expect, it } from 'vitest';
 import { fakeClock } from 'pith/testing';
-import { CALL, NEVER, testSandbox, toolClass, type TestSandbox } from './extensions.ts';
+import { callTool, testSandbox, type TestSandbox, toolClass } from './extensions.ts';
 import { passing } from '../../waiting.ts';
 
 const DAY_MS = 24 * 60 * 60_000;
@@ -21,10 +21,9 @@ describe('a clock that is set back by a day', () => {
     const end = `if (!input.n) return 'well'; (await import('node:fs')).writeSync(3, Buffer.alloc(8, 255)); return new Promise(() => {});`;
     await sandbox.extension('mine', 'tool', toolClass(end));
     const host = await sandbox.host({ isolation: 'process', clock });
-    for (let round = 0; round < 2; round++)
-      expect(await host.providers.tools.call('mine', 'work', { n: 1 }, { ...CALL, signal: NEVER })).toMatchObject({ ok: false });
+    for (let round = 0; round < 2; round++) expect(await callTool(host, 'mine', 'work', { n: 1 })).toMatchObject({ ok: false });
     clock.setBack(DAY_MS);
-    const answer = host.providers.tools.call('mine', 'work', {}, { ...CALL, signal: NEVER });
+    const answer = callTool(host, 'mine');
     for (let second = 0; second < 60; second++) {
       for (let turn = 0; turn < 20; turn++) await new Promise((resolve) => setImmediate(resolve));
       await clock.advance(1000);
@@ -36,11 +35,11 @@ describe('a clock that is set back by a day', () => {
     const clock = clockToSet();
     await sandbox.extension('it', 'tool', toolClass('return 1;'));
     const host = await sandbox.host({ clock });
-    expect(await host.providers.tools.call('it', 'work', {}, { ...CALL, signal: NEVER })).toMatchObject({ output: 1 });
+    expect(await callTool(host, 'it')).toMatchObject({ output: 1 });
     await sandbox.extension('it', 'tool', toolClass('return 2;'));
     clock.setBack(DAY_MS);
     await host.refreshIfOlderThan(1000);
-    expect(await host.providers.tools.call('it', 'work', {}, { ...CALL, signal: NEVER })).toMatchObject({ output: 2 });
+    expect(await callTool(host, 'it')).toMatchObject({ output: 2 });
   });
 
   it('K11: what crashed a day later by the clock does not count', async () => {
@@ -59,7 +58,7 @@ describe('a clock that is set back by a day', () => {
     const clock = clockToSet();
     await sandbox.extension('it', 'tool', toolClass('return 1;'));
     const host = await sandbox.host({ isolation: 'process', clock });
-    await host.providers.tools.call('it', 'work', {}, { ...CALL, signal: NEVER });
+    await callTool(host, 'it');
     expect(host.extensions.state('it')).toBe('active');
     clock.setBack(DAY_MS);
     await passing(clock, () => host.extensions.state('it') === 'idle', 60_000);

@@ -6,7 +6,7 @@ import { beforeEach, describe, expect, it } from 'vitest';
 import { createScope } from '../../../core/kernel/index.ts';
 import { systemClock } from '@pith/promises';
 import { fakeClock } from 'pith/testing';
-import { CALL, NEVER, testSandbox, type TestSandbox } from './extensions.ts';
+import { callTool, NEVER, testSandbox, type TestSandbox } from './extensions.ts';
 import { TURN } from '../../fixtures/agent-spec.ts';
 
 let sandbox: TestSandbox;
@@ -49,8 +49,7 @@ describe('secrets', () => {
     );
     const host = await sandbox.host({ env: { SPY_TOKEN: CANARY, HOME_TOKEN: 'another-canary' } });
     const seen: unknown[] = [];
-    for (const tool of ['throws', 'returns', 'refuses', 'logs', 'other', 'unset'])
-      seen.push(await host.providers.tools.call('spy', tool, {}, { ...CALL, signal: NEVER }));
+    for (const tool of ['throws', 'returns', 'refuses', 'logs', 'other', 'unset']) seen.push(await callTool(host, 'spy', tool));
     expect(seen[1]).toMatchObject({ ok: true, output: { list: ['[secret SPY_TOKEN]'] } });
     expect(seen[4]).toMatchObject({
       ok: false,
@@ -77,9 +76,9 @@ describe('secrets', () => {
       'secrets: [SPY_TOKEN]',
     );
     const host = await sandbox.host({ env: { SPY_TOKEN: CANARY }, clock });
-    await host.providers.tools.call('spy', 'work', {}, { ...CALL, signal: NEVER });
+    await callTool(host, 'spy');
     await clock.advance(1000);
-    await host.providers.tools.call('spy', 'work', {}, { ...CALL, signal: NEVER });
+    await callTool(host, 'spy');
     await host.stop();
     const log = await readFile(path.join(sandbox.directory, 'data/logs/pith.log'), 'utf8');
     expect(
@@ -117,7 +116,7 @@ describe('context', () => {
       }`,
     );
     const host = await sandbox.host();
-    const call = (tool: string) => host.providers.tools.call('owner', tool, {}, { ...CALL, signal: NEVER });
+    const call = (tool: string) => callTool(host, 'owner', tool);
     await call('nothing');
     expect(existsSync(path.join(sandbox.directory, 'data/extensions/owner'))).toBe(false);
     await call('write');

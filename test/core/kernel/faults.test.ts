@@ -2,7 +2,7 @@ import { contextSources } from '../../../core/agent/index.ts';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { fakeClock } from 'pith/testing';
 import type { Host } from '../../../core/kernel/index.ts';
-import { CALL, NEVER, testSandbox, toolClass, type TestSandbox } from './extensions.ts';
+import { callTool, NEVER, testSandbox, type TestSandbox, toolClass } from './extensions.ts';
 import { TURN } from '../../fixtures/agent-spec.ts';
 import { passed, until } from '../../waiting.ts';
 
@@ -72,7 +72,7 @@ async function drive(host: Host, phase: (typeof PHASES)[number], fault: keyof ty
   await host.startServices();
   const sources = await contextSources(host);
   await Promise.allSettled(sources.map((source) => source.getContext('p', TURN, NEVER)));
-  await host.providers.tools.call('faulty', 'work', {}, { ...CALL, signal: NEVER });
+  await callTool(host, 'faulty');
   if (phase === 'reload') await sandbox.extension('faulty', 'tool, context, service', faulty(phase, fault, 2));
   if (phase === 'stop') await sandbox.write('extensions/faulty/note.txt', 'changed');
   await host.extensions.refresh();
@@ -86,7 +86,7 @@ describe.each(PHASES)('in %s', (phase) => {
       const host = await sandbox.host({ clock });
       const driven = drive(host, phase, fault);
       await (fault === 'hang' ? until(() => hanging.hangs === true).then(() => passed(clock, driven)) : driven);
-      expect(await host.providers.tools.call('other', 'work', {}, { ...CALL, signal: NEVER })).toEqual({ ok: true, output: 'fine' });
+      expect(await callTool(host, 'other')).toEqual({ ok: true, output: 'fine' });
       const harmless = (phase === 'construct' || phase === 'reload') && (fault === 'reject' || fault === 'hang');
       const waiting = phase === 'background' && fault === 'hang';
       if (harmless && fault === 'hang') return; // a promise that a constructor forgets is nobody's fault

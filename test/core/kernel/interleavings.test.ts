@@ -1,7 +1,7 @@
 import fc from 'fast-check';
 import { expect, it } from 'vitest';
 import type { Host } from '../../../core/kernel/index.ts';
-import { CALL, NEVER, testSandbox, toolClass, type TestSandbox } from './extensions.ts';
+import { callTool, testSandbox, type TestSandbox, toolClass } from './extensions.ts';
 
 const STEPS = [
   'sound 1',
@@ -45,14 +45,14 @@ async function take(sandbox: TestSandbox, host: Host, step: Step): Promise<{ rea
       await sandbox.extension('it', 'tool', source('sound 1'));
       const found = host.extensions.refresh();
       while (host.extensions.state('it') === undefined) await tick();
-      return { work: Promise.all([removed, found, host.providers.tools.call('it', 'work', {}, { ...CALL, signal: NEVER })]) };
+      return { work: Promise.all([removed, found, callTool(host, 'it')]) };
     }
     case 'look':
       return { work: host.extensions.refresh() };
     case 'call':
-      return { work: host.providers.tools.call('it', 'work', {}, { ...CALL, signal: NEVER }) };
+      return { work: callTool(host, 'it') };
     case 'crash':
-      return { work: host.providers.tools.call('it', 'work', { n: 1 }, { ...CALL, signal: NEVER }) };
+      return { work: callTool(host, 'it', 'work', { n: 1 }) };
     case 'reload':
       return { work: host.extensions.reload('it').catch(() => undefined) }; // nothing may declare it then
     case 'tick':
@@ -80,10 +80,9 @@ it('B1 B11: whatever is written, called and reloaded in any order, one version o
         const open: (Promise<unknown> | undefined)[] = [];
         for (const step of steps) open.push((await take(sandbox, host, step)).work);
         await Promise.all(open);
-        await sandbox.extension('it', 'tool', source('sound 2'));
-        await host.extensions.refresh();
+        await sandbox.edit(host, 'it', 'tool', source('sound 2'));
         await host.extensions.reload('it'); // also after three crashes
-        expect(await host.providers.tools.call('it', 'work', {}, { ...CALL, signal: NEVER })).toEqual({ ok: true, output: 'sound 2' });
+        expect(await callTool(host, 'it')).toEqual({ ok: true, output: 'sound 2' });
         await sandbox.close();
         expect(log).toEqual(log.map((_, index) => (index % 2 === 0 ? 'begun' : 'ended')));
         expect(log.at(-1)).toBe('ended');

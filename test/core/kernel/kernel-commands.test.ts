@@ -1,7 +1,7 @@
 import { testKernel } from 'pith/testing';
 import { describe, expect, it } from 'vitest';
 import { kernelCommands } from '../../../core/cli/index.ts';
-import { CALL, NEVER } from './extensions.ts';
+import { callTool } from './extensions.ts';
 
 const files = {
   'extensions/asker/manifest.yaml': 'id: asker\nentrypoint: main.ts\nprovides: [tool]\ndepends_on: [wanted]\n',
@@ -34,7 +34,7 @@ async function look(flags: object): Promise<unknown> {
     isolation: 'process',
     commands: kernelCommands,
   });
-  const result = await test.kernel.host.providers.tools.call('asker', 'look', {}, { ...CALL, signal: NEVER });
+  const result = await callTool(test.kernel.host, 'asker', 'look');
   expect(result).toMatchObject({ ok: true });
   return result.ok ? result.output : null;
 }

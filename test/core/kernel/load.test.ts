@@ -5,7 +5,7 @@ import { readFile, readdir } from 'node:fs/promises';
 import path from 'node:path';
 import { beforeEach, describe, expect, it } from 'vitest';
 import { fakeClock } from 'pith/testing';
-import { CALL, NEVER, testSandbox, toolClass, type TestSandbox } from './extensions.ts';
+import { callTool, NEVER, testSandbox, type TestSandbox, toolClass } from './extensions.ts';
 import { TURN } from '../../fixtures/agent-spec.ts';
 import { until } from '../../waiting.ts';
 
@@ -22,7 +22,7 @@ describe.each([{ wire: false }, { wire: true }])('loading, wire $wire', ({ wire 
     );
     const host = await sandbox.host({ wire });
     expect(host.extensions.state('sum')).toBe('idle');
-    expect(await host.providers.tools.call('sum', 'work', { n: 2 }, { ...CALL, signal: NEVER })).toEqual({
+    expect(await callTool(host, 'sum', 'work', { n: 2 })).toEqual({
       ok: true,
       output: { sum: 3, id: 26, turn: 't1' },
     });
@@ -45,7 +45,7 @@ describe.each([{ wire: false }, { wire: true }])('loading, wire $wire', ({ wire 
       }`),
     );
     const host = await sandbox.host({ wire });
-    const call = (n: unknown) => host.providers.tools.call('many', 'work', { n } as never, { ...CALL, signal: NEVER });
+    const call = (n: unknown) => callTool(host, 'many', 'work', { n } as never);
     expect(await call('x')).toMatchObject({ ok: false, error: { code: 'tool_input_invalid', message: expect.stringContaining("'n'") } });
     expect(await call(1)).toEqual({ ok: false, error: { code: 'tool_failed', message: 'broke' } });
     expect(await call(2)).toMatchObject({
@@ -57,8 +57,8 @@ describe.each([{ wire: false }, { wire: true }])('loading, wire $wire', ({ wire 
     expect(await call(5)).toEqual({ ok: true, output: 'text', title: 'T', metadata: { a: 1 }, retain: { key: 'k', digest: 'd' } });
     expect(await call(6)).toMatchObject({ error: { code: 'not_serialisable' } });
     expect(await call(7)).toMatchObject({ error: { code: 'not_serialisable' } });
-    expect(await host.providers.tools.call('many', 'gone', {}, { ...CALL, signal: NEVER })).toMatchObject({ error: { code: 'tool_gone' } });
-    expect(await host.providers.tools.call('none', 'work', {}, { ...CALL, signal: NEVER })).toMatchObject({ error: { code: 'tool_gone' } });
+    expect(await callTool(host, 'many', 'gone')).toMatchObject({ error: { code: 'tool_gone' } });
+    expect(await callTool(host, 'none')).toMatchObject({ error: { code: 'tool_gone' } });
     expect(host.extensions.failures().map(({ phase, code }) => `${phase} ${code}`)).toContain('tool call tool_failed');
   });
 
@@ -90,7 +90,7 @@ describe.each([{ wire: false }, { wire: true }])('loading, wire $wire', ({ wire 
       'depends_on: [knowing]',
     );
     const host = await sandbox.host({ wire });
-    const result = await host.providers.tools.call('asking', 'ask', {}, { ...CALL, signal: NEVER });
+    const result = await callTool(host, 'asking', 'ask');
     expect(result).toMatchObject({
       ok: true,
       output: {
@@ -317,9 +317,8 @@ describe('what keeps an extension from loading', () => {
   it('keeps five bundles of an extension', async () => {
     const host = await sandbox.host();
     for (let version = 0; version < 7; version++) {
-      await sandbox.extension('often', 'tool', toolClass(`return ${version};`));
-      await host.extensions.refresh();
-      expect(await host.providers.tools.call('often', 'work', {}, { ...CALL, signal: NEVER })).toEqual({ ok: true, output: version });
+      await sandbox.edit(host, 'often', 'tool', toolClass(`return ${version};`));
+      expect(await callTool(host, 'often')).toEqual({ ok: true, output: version });
     }
     const bundles = await readdir(path.join(sandbox.directory, 'data/.cache/bundles'));
     expect(bundles.length).toBe(5);
@@ -400,11 +399,11 @@ describe('what keeps an extension from loading', () => {
     await sandbox.extension('long', 'tool', toolClass('return new Promise(() => {});'));
     const host = await sandbox.host({ clock });
     await host.extensions.activate('long');
-    const late = host.providers.tools.call('long', 'work', {}, { ...CALL, signal: NEVER });
+    const late = callTool(host, 'long');
     await clock.advance(20_000);
     expect(await late).toMatchObject({ ok: false, error: { code: 'tool_timeout', message: expect.stringContaining('20000 ms') } });
     const controller = new AbortController();
-    const aborted = host.providers.tools.call('long', 'work', {}, { ...CALL, signal: controller.signal });
+    const aborted = callTool(host, 'long', 'work', {}, controller.signal);
     await clock.advance(0);
     controller.abort();
     expect(await aborted).toMatchObject({ ok: false, error: { code: 'aborted' } });

@@ -3,14 +3,22 @@ import { beforeEach, describe, expect, it } from 'vitest';
 import { SkillProvider } from '../../../core/contract/index.ts';
 import { fakeClock } from 'pith/testing';
 import type { Host } from '../../../core/kernel/index.ts';
-import { CALL, NEVER, testSandbox, toolClass, type TestSandbox } from './extensions.ts';
+import { callTool, testSandbox, type TestSandbox, toolClass } from './extensions.ts';
 import { passed, until } from '../../waiting.ts';
 
 let sandbox: TestSandbox;
 beforeEach(() => void (sandbox = testSandbox()));
 
 const log = (): string[] => ((globalThis as { reloadLog?: string[] }).reloadLog ??= []);
-const work = (host: Host, id = 'it') => host.providers.tools.call(id, 'work', {}, { ...CALL, signal: NEVER });
+const work = (host: Host, id = 'it') => callTool(host, id);
+
+/** A kernel in which the extension `it` runs, whose class this is. */
+async function running(body: string, options: Parameters<TestSandbox['host']>[0] = {}): Promise<Host> {
+  await sandbox.extension('it', 'tool', body);
+  const host = await sandbox.host(options);
+  await work(host);
+  return host;
+}
 
 describe('reload', () => {
   it('K20 takes an edit of a helper file, fresh, without a restart', async () => {
@@ -32,11 +40,8 @@ describe('reload', () => {
     ['what throws when it is imported', 'throw new Error("broke");'],
   ])('K20 keeps the old version running over %s, which never stopped', async (_, broken) => {
     log().length = 0;
-    await sandbox.extension('it', 'tool', toolClass('return 1;', 'stop() { globalThis.reloadLog.push("stopped"); }'));
-    const host = await sandbox.host();
-    await work(host);
-    await sandbox.extension('it', 'tool', broken);
-    await host.extensions.refresh();
+    const host = await running(toolClass('return 1;', 'stop() { globalThis.reloadLog.push("stopped"); }'));
+    await sandbox.edit(host, 'it', 'tool', broken);
     expect(await work(host)).toEqual({ ok: true, output: 1 });
     expect(log()).toEqual([]);
     expect(host.extensions.show('it')).toMatchObject({
@@ -44,23 +49,18 @@ describe('reload', () => {
       phase: 'reload',
       message: expect.stringContaining('still running the previous one'),
     });
-    await sandbox.extension('it', 'tool', toolClass('return 3;'));
-    await host.extensions.refresh();
+    await sandbox.edit(host, 'it', 'tool', toolClass('return 3;'));
     expect(await work(host)).toEqual({ ok: true, output: 3 });
     expect(host.extensions.show('it')?.phase).toBeUndefined();
   });
 
   it('K20 shows a reload that failed until one succeeds, whatever fails after it', async () => {
-    await sandbox.extension('it', 'tool', toolClass('throw new Error("no luck");'));
-    const host = await sandbox.host();
-    await work(host);
-    await sandbox.extension('it', 'tool', 'export default class {{');
-    await host.extensions.refresh();
+    const host = await running(toolClass('throw new Error("no luck");'));
+    await sandbox.edit(host, 'it', 'tool', 'export default class {{');
     await work(host);
     expect(host.extensions.failures().at(-1)).toMatchObject({ code: 'tool_failed' });
     expect(host.extensions.show('it')).toMatchObject({ state: 'active', phase: 'reload' });
-    await sandbox.extension('it', 'tool', toolClass('return 3;'));
-    await host.extensions.refresh();
+    await sandbox.edit(host, 'it', 'tool', toolClass('return 3;'));
     expect(host.extensions.show('it')?.phase).toBeUndefined();
   });
 
@@ -69,8 +69,7 @@ describe('reload', () => {
     await sandbox.extension('user', 'tool', toolClass('return 2;'), 'depends_on: [it]');
     const host = await sandbox.host();
     await host.extensions.activateAll();
-    await sandbox.write('extensions/it/manifest.yaml', 'id: it\nentrypointt: main.ts\n');
-    await host.extensions.refresh();
+    await sandbox.rewrite(host, 'extensions/it/manifest.yaml', 'id: it\nentrypointt: main.ts\n');
     expect(host.extensions.show('it')).toMatchObject({ state: 'active', phase: 'reload' });
     expect(await work(host)).toEqual({ ok: true, output: 1 });
     expect(await work(host, 'user')).toEqual({ ok: true, output: 2 });
@@ -80,11 +79,8 @@ describe('reload', () => {
     log().length = 0;
     const logged = (name: string, body = '') =>
       `async initialize() { globalThis.reloadLog.push("init ${name}"); ${body} } stop() { globalThis.reloadLog.push("stop ${name}"); }`;
-    await sandbox.extension('it', 'tool', toolClass('return 1;', logged('old')));
-    const host = await sandbox.host();
-    await work(host);
-    await sandbox.extension('it', 'tool', toolClass('return 2;', logged('new', 'throw new Error("cannot");')));
-    await host.extensions.refresh();
+    const host = await running(toolClass('return 1;', logged('old')));
+    await sandbox.edit(host, 'it', 'tool', toolClass('return 2;', logged('new', 'throw new Error("cannot");')));
     expect(await work(host)).toEqual({ ok: true, output: 1 });
     expect(log()).toEqual(['init old', 'stop old', 'init new', 'stop new', 'init old']);
     expect(host.extensions.show('it')).toMatchObject({ state: 'active', phase: 'reload', message: expect.stringContaining('cannot') });
@@ -118,8 +114,7 @@ describe('reload', () => {
     const host = await sandbox.host();
     const handle = (await host.providers.active(SkillProvider))[0];
     expect(await handle?.listSkills()).toEqual([{ id: 'one' }]);
-    await sandbox.extension('it', 'skill', skills('two'));
-    await host.extensions.refresh();
+    await sandbox.edit(host, 'it', 'skill', skills('two'));
     expect(await handle?.listSkills()).toEqual([{ id: 'two' }]);
     expect(handle?.extensionId).toBe('it');
     expect(SkillProvider.missing(handle ?? {})).toEqual([]);
@@ -135,15 +130,13 @@ describe('reload', () => {
     const changes: string[][] = [];
     const off = host.extensions.onChange((ids) => changes.push([...ids]));
     await sandbox.extension('added', 'tool', toolClass('return 2;'));
-    await sandbox.write('agents/someone/manifest.yaml', 'id: someone\nagent: { description: A }\n');
-    await host.extensions.refresh();
+    await sandbox.rewrite(host, 'agents/someone/manifest.yaml', 'id: someone\nagent: { description: A }\n');
     expect(host.extensions.ids()).toEqual(['added', 'it']);
     expect(host.agents.declared().map(({ id, spec }) => [id, spec?.description])).toEqual([['someone', 'A']]);
     expect(changes).toEqual([['added', 'someone']]);
     await work(host, 'added');
     off();
-    await sandbox.extension('added', 'tool', toolClass('return 2;'), 'enabled: false');
-    await host.extensions.refresh();
+    await sandbox.edit(host, 'added', 'tool', toolClass('return 2;'), 'enabled: false');
     expect(host.extensions.show('added')).toMatchObject({ state: 'disabled', generation: 0 });
     await sandbox.remove('extensions/added');
     await host.extensions.refresh();
@@ -153,9 +146,7 @@ describe('reload', () => {
 
   it('K20 sees an edit in a turn that starts a second later, and does not look sooner', async () => {
     const clock = fakeClock();
-    await sandbox.extension('it', 'tool', toolClass('return 1;'));
-    const host = await sandbox.host({ clock });
-    await work(host);
+    const host = await running(toolClass('return 1;'), { clock });
     await sandbox.extension('it', 'tool', toolClass('return 2;'));
     await host.refreshIfOlderThan(1000);
     expect(await work(host)).toEqual({ ok: true, output: 1 });
@@ -165,9 +156,7 @@ describe('reload', () => {
   });
 
   it('K20 a message that follows a save waits a moment for the reload, whoever looked first', async () => {
-    await sandbox.extension('it', 'tool', toolClass('return 1;'));
-    const host = await sandbox.host({ clock: fakeClock() });
-    await work(host);
+    const host = await running(toolClass('return 1;'), { clock: fakeClock() });
     await sandbox.extension('it', 'tool', toolClass('return 2;'));
     const looking = host.extensions.refresh();
     await host.refreshIfOlderThan(1000);
@@ -194,9 +183,7 @@ describe('reload', () => {
   });
 
   it('K20 looks at once when a folder changes', async () => {
-    await sandbox.extension('it', 'tool', toolClass('return 1;'));
-    const host = await sandbox.host();
-    await work(host);
+    const host = await running(toolClass('return 1;'));
     await host.watch();
     const edit = async () => {
       if (host.extensions.show('it')?.generation !== 1) return true;
@@ -227,8 +214,7 @@ describe('reload', () => {
     await sandbox.extension('user', 'tool', toolClass('return "used";'), 'depends_on: [it]');
     const host = await sandbox.host();
     await work(host);
-    await sandbox.write('extensions/it/manifest.yaml', manifest.replace('provides', 'provids'));
-    await host.extensions.refresh();
+    await sandbox.rewrite(host, 'extensions/it/manifest.yaml', manifest.replace('provides', 'provids'));
     expect((await host.providers.tools.of('it')).map(({ name }) => name)).toEqual(['work']);
     expect((await contextSources(host)).map(({ extensionId }) => extensionId)).toEqual(['it']);
     expect(await work(host)).toEqual({ ok: true, output: 1 });
@@ -239,8 +225,7 @@ describe('reload', () => {
       phase: 'reload',
       message: expect.stringContaining('New version is invalid; still running the previous one'),
     });
-    await sandbox.extension('it', 'tool, context', both(2));
-    await host.extensions.refresh();
+    await sandbox.edit(host, 'it', 'tool, context', both(2));
     expect(await work(host)).toEqual({ ok: true, output: 2 });
     expect(host.extensions.show('it')?.phase).toBeUndefined();
   });
@@ -252,8 +237,7 @@ describe('reload', () => {
     await sandbox.extension('it', 'tool', toolClass('return 1;'));
     const host = await sandbox.host();
     const source = host.extensions.sourceOf('it');
-    await sandbox.write('extensions/it/manifest.yaml', `id: it\nentrypoint: main.ts\n${broken}\n`);
-    await host.extensions.refresh();
+    await sandbox.rewrite(host, 'extensions/it/manifest.yaml', `id: it\nentrypoint: main.ts\n${broken}\n`);
     expect(host.extensions.show('it')).toMatchObject({
       state: 'idle',
       phase: 'reload',
@@ -262,8 +246,7 @@ describe('reload', () => {
     expect((await host.providers.tools.of('it')).map(({ name }) => name)).toEqual(['work']);
     expect(await work(host)).toEqual({ ok: true, output: 1 });
     expect(host.extensions.sourceOf('it')).toBe(source);
-    await sandbox.extension('it', 'tool', toolClass('return 2;'));
-    await host.extensions.refresh();
+    await sandbox.edit(host, 'it', 'tool', toolClass('return 2;'));
     expect(await work(host)).toEqual({ ok: true, output: 2 });
     expect(host.extensions.show('it')?.phase).toBeUndefined();
   });
@@ -273,32 +256,25 @@ describe('reload', () => {
     await sandbox.extension('it', 'tool', toolClass('return 1;'));
     const host = await sandbox.host();
     await sandbox.write('extensions/it/main.ts', toolClass('return 2;'));
-    await sandbox.write('extensions/it/manifest.yaml', broken);
-    await host.extensions.refresh();
+    await sandbox.rewrite(host, 'extensions/it/manifest.yaml', broken);
     expect(host.extensions.show('it')).toMatchObject({ state: 'failed', phase: 'validate', message: expect.stringContaining("'provids'") });
     expect(await work(host)).toMatchObject({ error: { code: 'tool_gone' } });
-    await sandbox.extension('it', 'tool', toolClass('return 3;'));
-    await host.extensions.refresh();
+    await sandbox.edit(host, 'it', 'tool', toolClass('return 3;'));
     await sandbox.remove('extensions/it');
     await host.extensions.refresh();
     await sandbox.extension('it', 'tool', toolClass('return 3;'));
-    await sandbox.write('extensions/it/manifest.yaml', broken);
-    await host.extensions.refresh();
+    await sandbox.rewrite(host, 'extensions/it/manifest.yaml', broken);
     expect(host.extensions.show('it')).toMatchObject({ state: 'failed', phase: 'validate' });
   });
 
   it('B4: an approval is bound to the code that runs, not to the one that failed to load', async () => {
-    await sandbox.extension('it', 'tool', toolClass('return 1;'));
-    const host = await sandbox.host();
-    await work(host);
-    const running = host.extensions.sourceOf('it');
-    await sandbox.extension('it', 'tool', 'export default class {{');
-    await host.extensions.refresh();
+    const host = await running(toolClass('return 1;'));
+    const source = host.extensions.sourceOf('it');
+    await sandbox.edit(host, 'it', 'tool', 'export default class {{');
     expect(await work(host)).toEqual({ ok: true, output: 1 });
-    expect(host.extensions.sourceOf('it')).toBe(running);
-    await sandbox.extension('it', 'tool', toolClass('return 2;'));
-    await host.extensions.refresh();
-    expect(host.extensions.sourceOf('it')).not.toBe(running);
+    expect(host.extensions.sourceOf('it')).toBe(source);
+    await sandbox.edit(host, 'it', 'tool', toolClass('return 2;'));
+    expect(host.extensions.sourceOf('it')).not.toBe(source);
   });
 
   it('B11: a folder that is removed and back within the drain, as a checkout does it, leaves one version alive', async () => {
@@ -312,7 +288,7 @@ describe('reload', () => {
     await sandbox.extension('it', 'tool', own(1));
     const host = await sandbox.host({ clock });
     await host.extensions.activate('it');
-    const open = host.providers.tools.call('it', 'work', { n: 1 }, { ...CALL, signal: NEVER });
+    const open = callTool(host, 'it', 'work', { n: 1 });
     await sandbox.remove('extensions/it');
     const removed = host.extensions.refresh();
     await until(() => host.extensions.state('it') === undefined);

@@ -3,7 +3,8 @@ import path from 'node:path';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { fakeClock } from 'pith/testing';
 import { isAlive } from '../process/hosts.ts';
-import { CALL, NEVER, testSandbox, toolClass, type TestSandbox } from './extensions.ts';
+import { callTool, testSandbox, type TestSandbox, toolClass } from './extensions.ts';
+import { gate } from '../../waiting.ts';
 
 let sandbox: TestSandbox;
 let clock: ReturnType<typeof fakeClock>;
@@ -53,7 +54,7 @@ describe('services', () => {
       await sandbox.extension('asleep', 'service, tool', body(started));
       const host = await sandbox.host({ isolation });
       const facts = async () => {
-        const found = await host.providers.tools.call('used', 'facts', {}, { ...CALL, signal: NEVER });
+        const found = await callTool(host, 'used', 'facts');
         return found.ok ? found.output : found.error;
       };
       await host.startServices('used');
@@ -86,7 +87,7 @@ describe('services', () => {
     });
     await clock.advance(600_000);
     expect(state.serviceRuns).toBe(3);
-    expect(await host.providers.tools.call('worker', 'work', {}, { ...CALL, signal: NEVER })).toMatchObject({
+    expect(await callTool(host, 'worker')).toMatchObject({
       error: { code: 'tool_gone', message: expect.stringContaining('3 crashes') },
     });
     expect(sandbox.failures.filter(({ code }) => code === 'background_failed')).toHaveLength(3);
@@ -115,8 +116,7 @@ describe('services', () => {
     for (let round = 0; round < 6 && host.extensions.state('worker') !== 'failed'; round++) await clock.advance(10_000);
     expect(state.serviceRuns).toBe(3);
     state.serviceMode = 'wait';
-    await sandbox.write('extensions/worker/note.txt', 'mended');
-    await host.extensions.refresh();
+    await sandbox.rewrite(host, 'extensions/worker/note.txt', 'mended');
     expect(host.extensions.state('worker')).toBe('active');
     expect(state.serviceRuns).toBe(4);
   });
@@ -124,13 +124,11 @@ describe('services', () => {
   it('K20 runs a service that is added while services run, and leaves it at rest where they do not', async () => {
     state.serviceMode = 'wait';
     const host = await sandbox.host({ clock });
-    await sandbox.extension('early', 'service', COUNTING);
-    await host.extensions.refresh();
+    await sandbox.edit(host, 'early', 'service', COUNTING);
     expect([host.extensions.state('early'), state.serviceRuns]).toEqual(['idle', 0]);
     await host.startServices();
     expect(state.serviceRuns).toBe(2);
-    await sandbox.extension('late', 'service', COUNTING);
-    await host.extensions.refresh();
+    await sandbox.edit(host, 'late', 'service', COUNTING);
     expect([host.extensions.state('late'), state.serviceRuns]).toEqual(['active', 3]);
   });
 
@@ -144,11 +142,9 @@ describe('services', () => {
     await sandbox.remove('extensions/base');
     await host.extensions.refresh();
     expect(host.extensions.state('leaning')).toBe('blocked');
-    await sandbox.extension('base', 'tool', toolClass('return 1;', 'constructor() { throw new Error("sick"); }'));
-    await host.extensions.refresh();
+    await sandbox.edit(host, 'base', 'tool', toolClass('return 1;', 'constructor() { throw new Error("sick"); }'));
     expect([host.extensions.state('leaning'), state.serviceRuns]).toEqual(['blocked', 2]);
-    await sandbox.extension('base', 'tool', toolClass('return 1;'));
-    await host.extensions.refresh();
+    await sandbox.edit(host, 'base', 'tool', toolClass('return 1;'));
     expect([host.extensions.state('leaning'), state.serviceRuns]).toEqual(['active', 3]);
   });
 
@@ -190,9 +186,9 @@ describe('services', () => {
     ['start', false],
     ['start', true],
   ])('ends also what was in its %s when Pith ended (active before: %s): no service begins after that', async (phase, wasActive) => {
-    let open = (): void => undefined;
+    const { opened, open } = gate();
     const log: string[] = [];
-    Object.assign(globalThis, { lateGate: new Promise<void>((resolve) => (open = resolve)), lateLog: log });
+    Object.assign(globalThis, { lateGate: opened, lateLog: log });
     await sandbox.extension(
       'late',
       'service',
@@ -255,7 +251,7 @@ describe('services', () => {
     await host.extensions.activateAll();
     await host.stop();
     expect(order).toEqual(['top', 'middle', 'base']);
-    expect(await host.providers.tools.call('top', 'work', {}, { ...CALL, signal: NEVER })).toMatchObject({
+    expect(await callTool(host, 'top')).toMatchObject({
       ok: false,
       error: { code: 'tool_gone' },
     });

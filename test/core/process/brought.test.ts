@@ -5,7 +5,7 @@ import type { AddressInfo } from 'node:net';
 import path from 'node:path';
 import { beforeEach, describe, expect, it } from 'vitest';
 import { folderWith } from '../../places.ts';
-import { CALL, NEVER, testSandbox, type TestSandbox } from '../kernel/extensions.ts';
+import { callTool, testSandbox, type TestSandbox } from '../kernel/extensions.ts';
 
 const sandboxing = await probeSandboxing();
 const why = sandboxing.available ? '' : ` (skipped: ${sandboxing.why})`;
@@ -52,7 +52,7 @@ describe('an extension that another one brings', () => {
     await bringer('mine');
     const host = await sandbox.host();
     expect(await host.brought.open('mine', 'set:one')).toMatchObject({ extensionId: 'set:one', tools: [{ name: 'greet' }] });
-    expect(await host.providers.tools.call('set:one', 'greet', {}, { ...CALL, signal: NEVER })).toMatchObject({
+    expect(await callTool(host, 'set:one', 'greet')).toMatchObject({
       ok: true,
       output: 'greet',
     });
@@ -122,7 +122,7 @@ describe.runIf(sandboxing.available)(`an extension that is brought, in bubblewra
     );
     const host = await sandbox.host({ flags: {} });
     await host.brought.open('mine', 'set:sky 天');
-    const result = await host.providers.tools.call('set:sky 天', 'look', {}, { ...CALL, signal: NEVER });
+    const result = await callTool(host, 'set:sky 天', 'look');
     server.close();
     expect(result).toMatchObject({
       ok: true,

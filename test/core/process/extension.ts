@@ -23,5 +23,25 @@ export function main(id: string, body: string, head = ''): Record<string, string
 
 /** A `main.ts` with these tools, which may use `context`. */
 export function tools(id: string, list: string, head = ''): Record<string, string> {
-  return main(id, `getTools() { const { context } = this; return [${list}]; }`, head);
+  return main(id, offering(list), head);
+}
+
+/** A kernel in whose processes the extension `mine` runs: its manifest has these fields, its class this body. */
+export function mine(
+  fields: Readonly<Record<string, unknown>>,
+  body: string,
+  options: TestKernelOptions & { readonly head?: string } = {},
+) {
+  const { head, files, ...more } = options;
+  return inProcesses({ ...more, files: { ...manifest('mine', fields), ...main('mine', body, head), ...files } });
+}
+
+/** The same with these tools, which may use `context`. */
+export function mineWith(list: string, options: TestKernelOptions & { readonly fields?: object; readonly head?: string } = {}) {
+  const { fields, ...more } = options;
+  return mine({ provides: ['tool'], ...fields }, offering(list), more);
+}
+
+function offering(list: string): string {
+  return `getTools() { const { context } = this; return [${list}]; }`;
 }

@@ -83,3 +83,9 @@ export function runs(word: string): boolean {
   const { stdout } = spawnSync('ps', ['-eo', 'stat=,args='], { encoding: 'utf8' });
   return stdout.split('\n').some((line) => !line.startsWith('Z') && line.split(/\s+/u).includes(word));
 }
+
+/** Ends it as the kernel ends one that it needs no more. */
+export async function stopped(host: HostProcess): Promise<void> {
+  host.kill({ code: 'stopped', message: 'enough' });
+  await host.ended;
+}

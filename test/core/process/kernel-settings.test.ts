@@ -2,7 +2,7 @@ import { createConfinedPrograms, probeSandboxing } from '@pith/held-process';
 import os from 'node:os';
 import path from 'node:path';
 import { expect, it } from 'vitest';
-import { firstWord, hostFolder } from './hosts.ts';
+import { firstWord, hostFolder, stopped } from './hosts.ts';
 
 const sandboxing = await probeSandboxing();
 /** Opens for writing, and writes nothing. */
@@ -39,7 +39,6 @@ it.skipIf(!sandboxing.available)(
     const permissions = { network: true, read: [], write: [] };
     const host = await folder.launch(`${PROGRAM}; say(seen);`, { sandboxing, permissions });
     expect(answerOf(await firstWord(host, folder.lines))).toEqual(HELD);
-    host.kill({ code: 'stopped', message: 'enough' });
-    await host.ended;
+    await stopped(host);
   },
 );

@@ -1,6 +1,6 @@
 import { existsSync } from 'node:fs';
 import { beforeEach, expect, it } from 'vitest';
-import { firstWord, hostFolder, isAlive, type HostFolder } from './hosts.ts';
+import { firstWord, hostFolder, isAlive, type HostFolder, stopped } from './hosts.ts';
 import { until } from '../../waiting.ts';
 
 const isLinux = process.platform === 'linux';
@@ -83,8 +83,7 @@ it.runIf(isLinux)('K10 nothing that a process started is left when it ends: of i
   `;
   const killed = await folder.launch(code);
   const pids = (await firstWord(killed, folder.lines)) as number[];
-  killed.kill({ code: 'stopped', message: 'enough' });
-  await killed.ended;
+  await stopped(killed);
   expect(pids.filter(isAlive)).toEqual([]);
 
   const exited = await folder.launch(`${code}; setTimeout(() => process.exit(0), 600);`);

@@ -4,16 +4,18 @@ import { describe, expect, it } from 'vitest';
 import { fakeClock, recordEvents, type TestKernel, type TestKernelOptions } from 'pith/testing';
 import { isAlive } from './hosts.ts';
 import { until, within } from '../../waiting.ts';
-import { inProcesses, main, manifest, tools } from './extension.ts';
+import { mine, mineWith, tools } from './extension.ts';
 
 /** A process in a sandbox does not know its own number. */
-const open = (options: TestKernelOptions) => inProcesses({ flags: { extensions_sandbox: 'off' }, ...options });
+const unheld: TestKernelOptions = { flags: { extensions_sandbox: 'off' } };
+/** `mine` with these tools beside the one that says which process it is in. */
+const open = (more: readonly string[] = [], options: Parameters<typeof mineWith>[1] = {}) =>
+  mineWith([PID, ...more].join(), { ...unheld, ...options });
 
 const call = (test: TestKernel, name: string, signal?: AbortSignal) => test.kernel.agents.callTool('asker', name, {}, signal);
 const tool = (name: string, body: string, more = '') =>
   `defineTool({ name: '${name}', description: 'd', input: z.object({}), ${more} execute: async (_, call) => { ${body} } })`;
 const PID = tool('pid', 'return process.pid;');
-const TOOLS = manifest('mine', { provides: ['tool'] });
 
 async function pidOf(test: TestKernel): Promise<number> {
   const result = await call(test, 'pid');
@@ -23,7 +25,7 @@ async function pidOf(test: TestKernel): Promise<number> {
 
 describe('the life of an extension’s process', () => {
   it('K3: nothing starts until a tool is called, once its tools are known', async () => {
-    const test = await open({ files: { ...TOOLS, ...tools('mine', PID) } });
+    const test = await open();
     const first = await pidOf(test);
     await test.restart();
     expect(isAlive(first)).toBe(false);
@@ -33,35 +35,23 @@ describe('the life of an extension’s process', () => {
   });
 
   it('K10: a process that ends by itself fails its open call with the reason, and the next call starts another', async () => {
-    const test = await open({
-      files: {
-        ...TOOLS,
-        ...tools(
-          'mine',
-          [PID, tool('die', 'execSync("kill -9 " + process.pid); await new Promise(() => {});')].join(),
-          "import { execSync } from 'node:child_process';",
-        ),
-      },
-    });
+    const die = tool('die', 'execSync("kill -9 " + process.pid); await new Promise(() => {});');
+    const test = await open([die], { head: "import { execSync } from 'node:child_process';" });
     const first = await pidOf(test);
     const failed = record(test);
     process.kill(first, 'SIGKILL');
-    await until(() => failed.of('extension.failed').length > 0);
-    expect(failed.of('extension.failed')[0]).toMatchObject({
-      extensionId: 'mine',
-      code: 'process_ended',
-      message: expect.stringContaining('SIGKILL'),
-    });
+    await until(() => failed().length > 0);
+    const [failure] = failed();
+    expect(failure).toMatchObject({ extensionId: 'mine', code: 'process_ended', message: expect.stringContaining('SIGKILL') });
     expect(await pidOf(test)).not.toBe(first);
-    const open_ = call(test, 'die');
-    expect(await open_).toMatchObject({ ok: false, error: { code: 'tool_failed' } });
+    expect(await call(test, 'die')).toMatchObject({ ok: false, error: { code: 'tool_failed' } });
   });
 
   it.each([
     ['imported', { head: "fs.writeFileSync('began', String(process.pid)); await new Promise(() => {});", body: '' }],
     ['constructed', { head: '', body: "stopped = (fs.writeFileSync('began', String(process.pid)), (() => { for (;;); })());" }],
   ])('B9: a process whose code does not come to be %s is ended with Pith', async (_, { head, body }) => {
-    const test = await open({ files: { ...TOOLS, ...main('mine', body, `import fs from 'node:fs';\n${head}`) } });
+    const test = await mine({ provides: ['tool'] }, body, { ...unheld, head: `import fs from 'node:fs';\n${head}` });
     void test.kernel.host.extensions.activate('mine');
     const began = path.join(test.kernel.settings.data_dir, 'extensions/mine/began');
     const pidOfBegun = () => (existsSync(began) ? Number(readFileSync(began, 'utf8')) : 0);
@@ -77,26 +67,22 @@ describe('the life of an extension’s process', () => {
       'bad',
       `queueMicrotask(() => { throw new Error('astray'); }); try { process.exit(3); } catch (error) { return error.code; }`,
     );
-    const test = await open({ files: { ...TOOLS, ...tools('mine', [PID, bad].join()) } });
+    const test = await open([bad]);
     const failed = record(test);
     const first = await pidOf(test);
     expect(await call(test, 'bad')).toEqual({ ok: true, output: 'exit_refused' });
-    await until(() => failed.of('extension.failed').length > 1);
-    expect(
-      failed
-        .of('extension.failed')
-        .map(({ code, phase }) => `${code} ${phase}`)
-        .sort(),
-    ).toEqual(['exit_refused tool call', 'stray_error tool call']);
+    await until(() => failed().length > 1);
+    const said = failed().map(({ code, phase }) => `${code} ${phase}`);
+    expect(said.sort()).toEqual(['exit_refused tool call', 'stray_error tool call']);
     expect(await pidOf(test)).toBe(first);
   });
 
   it('K11: the third crash in five minutes stops it until it is reloaded by hand', async () => {
-    const test = await open({ files: { ...TOOLS, ...tools('mine', PID) } });
+    const test = await open();
     const failed = record(test);
     for (let crash = 1; crash <= 3; crash += 1) {
       process.kill(await pidOf(test), 'SIGKILL');
-      await until(() => failed.of('extension.failed').filter(({ code }) => code === 'process_ended').length === crash);
+      await until(() => failed().filter(({ code }) => code === 'process_ended').length === crash);
     }
     await expect(call(test, 'pid')).rejects.toMatchObject({ code: 'tool_unknown', message: expect.stringContaining("'mine' failed") });
     expect(test.kernel.host.extensions.show('mine')).toMatchObject({ state: 'failed', code: 'breaker_open' });
@@ -106,7 +92,7 @@ describe('the life of an extension’s process', () => {
 
   it('K10: what is too large to cross fails its own call only', async () => {
     const big = tool('big', `return 'x'.repeat(9 * 1024 * 1024);`);
-    const test = await open({ files: { ...TOOLS, ...tools('mine', [PID, big].join()) } });
+    const test = await open([big]);
     const first = await pidOf(test);
     expect(await call(test, 'big')).toMatchObject({
       ok: false,
@@ -120,7 +106,7 @@ describe('the life of an extension’s process', () => {
       'wait',
       `await new Promise((resolve) => call.signal.addEventListener('abort', resolve)); context.events.publish('provider.changed', { protocol: 'aborted' });`,
     );
-    const test = await open({ files: { ...TOOLS, ...tools('mine', [PID, wait].join()) } });
+    const test = await open([wait]);
     await pidOf(test);
     const controller = new AbortController();
     const aborted = new Promise((resolve) => test.kernel.events.handle('provider.changed', resolve));
@@ -133,7 +119,7 @@ describe('the life of an extension’s process', () => {
 
   it('K10: after five minutes without a call the process is ended, and started again when it is needed', async () => {
     const clock = fakeClock();
-    const test = await open({ clock, files: { ...TOOLS, ...tools('mine', PID) } });
+    const test = await open([], { clock });
     const first = await pidOf(test);
     await clock.advance(4 * 60_000);
     expect(await pidOf(test)).toBe(first);
@@ -146,7 +132,7 @@ describe('the life of an extension’s process', () => {
   });
 
   it('K20: the new version stands in its own process before the old one stops; a broken one leaves the old as it is', async () => {
-    const test = await open({ files: { ...TOOLS, ...tools('mine', PID) } });
+    const test = await open();
     const first = await pidOf(test);
     await test.write('extensions/mine/main.ts', 'export default class { constructor() { throw new Error("broken"); } }');
     await test.kernel.host.extensions.refresh();
@@ -159,12 +145,8 @@ describe('the life of an extension’s process', () => {
   });
 
   it('K10: what is printed while it stops goes out before the process ends, and too much of it is told', async () => {
-    const test = await open({
-      files: {
-        ...TOOLS,
-        ...main('mine', `getTools() { return [${PID}]; } stop() { process.stdout.write('x'.repeat(20 * 1024 * 1024)); }`),
-      },
-    });
+    const flood = `getTools() { return [${PID}]; } stop() { process.stdout.write('x'.repeat(20 * 1024 * 1024)); }`;
+    const test = await mine({ provides: ['tool'] }, flood, unheld);
     await pidOf(test);
     await test.kernel.host.extensions.reload('mine');
     expect(test.kernel.host.extensions.show('mine')).toMatchObject({
@@ -174,12 +156,9 @@ describe('the life of an extension’s process', () => {
   });
 
   it('K10: a service runs in the process, is aborted by a stop, and the process ends with the kernel', async () => {
-    const mine = main(
-      'mine',
-      `getTools() { return [${PID}]; }
-       async runBackground(signal) { this.context.events.publish('provider.changed', { protocol: 'running' }); await new Promise((resolve) => signal.addEventListener('abort', resolve)); }`,
-    );
-    const test = await open({ files: { ...manifest('mine', { provides: ['tool', 'service'] }), ...mine } });
+    const serves = `getTools() { return [${PID}]; }
+       async runBackground(signal) { this.context.events.publish('provider.changed', { protocol: 'running' }); await new Promise((resolve) => signal.addEventListener('abort', resolve)); }`;
+    const test = await mine({ provides: ['tool', 'service'] }, serves, unheld);
     const runs = new Promise((resolve) => test.kernel.events.handle('provider.changed', resolve));
     await test.kernel.start();
     expect(await runs).toMatchObject({ protocol: 'running' });
@@ -190,5 +169,6 @@ describe('the life of an extension’s process', () => {
 });
 
 function record(test: TestKernel) {
-  return recordEvents(test.kernel.events);
+  const events = recordEvents(test.kernel.events);
+  return () => events.of('extension.failed');
 }

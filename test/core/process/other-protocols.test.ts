@@ -2,7 +2,7 @@ import { existsSync } from 'node:fs';
 import path from 'node:path';
 import { describe, expect, it } from 'vitest';
 import type { CommandIO, JsonValue } from '../../../core/contract/index.ts';
-import { inProcesses, main, manifest } from './extension.ts';
+import { main, manifest, mine } from './extension.ts';
 import { until } from '../../waiting.ts';
 
 function terminal(answers: readonly string[], lines: readonly string[]) {
@@ -32,13 +32,12 @@ function terminal(answers: readonly string[], lines: readonly string[]) {
 
 describe('other protocols across processes', () => {
   it('K5: a command speaks to the terminal of the kernel, in order', async () => {
-    const mine = main(
-      'mine',
+    const test = await mine(
+      { provides: ['command'], commands: [{ path: 'mine' }] },
       `getCommands() { return [{ path: 'mine greet', description: 'd', run: async (input, io, signal) => {
          io.print('hello ' + input.arguments.who + ' ' + io.columns + ' in ' + io.workingDirectory); const answer = await io.ask('name?'); io.error(String(answer));
          for await (const line of io.input) io.print(line); io.json({ pid: process.pid }); return 4; } }]; }`,
     );
-    const test = await inProcesses({ files: { ...manifest('mine', { provides: ['command'], commands: [{ path: 'mine' }] }), ...mine } });
     const [command] = await test.kernel.host.providers.commands.of('mine');
     const { said, io } = terminal(['Ada'], ['one', 'two']);
     expect(await command?.run({ arguments: { who: 'you' }, options: {} }, io, new AbortController().signal)).toBe(4);
@@ -47,12 +46,11 @@ describe('other protocols across processes', () => {
   });
 
   it('S92: a command in another process sends the next message of its conversation, which stays a conversation here', async () => {
-    const mine = main(
-      'mine',
+    const test = await mine(
+      { provides: ['command'], commands: [{ path: 'mine' }] },
       `getCommands() { return [{ path: 'mine', description: 'd', takesLine: true, yields: true,
          run: async (input, io) => { io.session.send('in ' + io.session.threadId + ' with ' + io.session.agentId); } }]; }`,
     );
-    const test = await inProcesses({ files: { ...manifest('mine', { provides: ['command'], commands: [{ path: 'mine' }] }), ...mine } });
     const [command] = await test.kernel.host.providers.commands.of('mine');
     expect(command).toMatchObject({ takesLine: true, yields: true });
     const sent: string[] = [];
@@ -62,26 +60,24 @@ describe('other protocols across processes', () => {
   });
 
   it('K5: what a command throws keeps its code and cure', async () => {
-    const mine = main(
-      'mine',
+    const test = await mine(
+      { provides: ['command'], commands: [{ path: 'mine' }] },
       `getCommands() { return [{ path: 'mine', description: 'd', run: async () => { throw new PithError('usage', 'no', { cure: 'say yes' }); } }]; }`,
     );
-    const test = await inProcesses({ files: { ...manifest('mine', { provides: ['command'], commands: [{ path: 'mine' }] }), ...mine } });
     const [command] = await test.kernel.host.providers.commands.of('mine');
     const run = command?.run({ arguments: {}, options: {} }, terminal([], []).io, new AbortController().signal);
     await expect(run).rejects.toMatchObject({ code: 'usage', message: 'no', cure: 'say yes' });
   });
 
   it('K5: a model streams from another process, with credit, and its errors keep what retries need', async () => {
-    const mine = main(
-      'mine',
+    const test = await mine(
+      { provides: ['model'], models: [{ prefix: 'mine' }] },
       `async models() { return [{ name: 'm', contextWindow: 100 }]; }
        getModel(name) { return { contextWindow: 100, model: { specificationVersion: 'v3', provider: 'mine', modelId: name, doStream: async ({ prompt }) => {
          if (name === 'broken') throw Object.assign(new Error('slow down'), { statusCode: 429, isRetryable: true, responseHeaders: { 'retry-after': '2' } });
          const say = async function* () { for (let n = 0; n < 300; n += 1) yield { type: 'text-delta', id: '0', delta: String(n) + ' ' }; yield { type: 'error', error: Object.assign(new Error('late'), { statusCode: 500 }) }; };
          return { stream: say() }; } } }; }`,
     );
-    const test = await inProcesses({ files: { ...manifest('mine', { provides: ['model'], models: [{ prefix: 'mine' }] }), ...mine } });
     const provider = await test.kernel.host.providers.models.of('mine');
     expect(await provider.models('mine')).toEqual([{ name: 'm', contextWindow: 100 }]);
     const { model, contextWindow } = await provider.getModel('m', 'mine');
@@ -110,8 +106,8 @@ describe('other protocols across processes', () => {
     ['holds a part that cannot be sent', '0', '10n', 1, 'returned'],
     ['is cancelled while the other side has no room', '0', 'n', 3, 'returned'],
   ])('B6: a stream that %s is given back', async (_, opens, part, reads, left) => {
-    const mine = main(
-      'mine',
+    const test = await mine(
+      { provides: ['model'], models: [{ prefix: 'mine' }] },
       `async models() { return []; }
        getModel(name) {
          const at = (file) => this.context.dataDirectory + '/' + file;
@@ -120,9 +116,8 @@ describe('other protocols across processes', () => {
            return: async () => { fs.writeFileSync(at('returned'), ''); return { done: true, value: undefined }; } };
          return { contextWindow: null, model: { specificationVersion: 'v3', provider: 'mine', modelId: name, doStream: async ({ abortSignal }) => { abortSignal.addEventListener('abort', () => fs.writeFileSync(at('aborted'), '')); await ${opens}; return { stream: parts }; } } };
        }`,
-      "import fs from 'node:fs';",
+      { head: "import fs from 'node:fs';" },
     );
-    const test = await inProcesses({ files: { ...manifest('mine', { provides: ['model'], models: [{ prefix: 'mine' }] }), ...mine } });
     const stop = new AbortController();
     const { model } = await (await test.kernel.host.providers.models.of('mine')).getModel('m', 'mine');
     const read = async () => {
@@ -146,15 +141,12 @@ describe('other protocols across processes', () => {
   });
 
   it('K5: keys under agent: are checked where their schema lives', async () => {
-    const mine = main('mine', `static agentKeys = { mood: z.enum(['good', 'bad']) }; getTools() { return []; }`);
-    const test = await inProcesses({
-      files: {
-        ...manifest('mine', { provides: ['tool'], agent_keys: ['mood'] }),
-        ...mine,
-        'agents/asker/manifest.yaml': 'id: asker\nagent:\n  mood: odd\n',
-        'agents/fine/manifest.yaml': 'id: fine\nagent:\n  mood: good\n',
-      },
-    });
+    const files = {
+      'agents/asker/manifest.yaml': 'id: asker\nagent:\n  mood: odd\n',
+      'agents/fine/manifest.yaml': 'id: fine\nagent:\n  mood: good\n',
+    };
+    const keys = `static agentKeys = { mood: z.enum(['good', 'bad']) }; getTools() { return []; }`;
+    const test = await mine({ provides: ['tool'], agent_keys: ['mood'] }, keys, { files });
     const states = (await test.kernel.agents.list()).map(({ id, state, notes }) => [id, state, notes[0]?.line]);
     expect(states).toEqual([
       ['asker', 'failed', 3],
@@ -163,43 +155,32 @@ describe('other protocols across processes', () => {
   });
 
   it('K5: channels are told through their process', async () => {
-    const mine = main('mine', `kinds = ['pager']; async deliver(message, target) { return target + ':' + message.text; }`);
+    const pager = `kinds = ['pager']; async deliver(message, target) { return target + ':' + message.text; }`;
     const asks = main(
       'asks',
       `getTools() { return [defineTool({ name: 'page', description: 'd', input: z.object({}), execute: async () => { const [channel] = this.context.find(ChannelProvider); return { kinds: channel.kinds, said: await channel.deliver({ text: 'hi', kind: 'note' }, 'me') }; } })]; }`,
       "import { ChannelProvider } from 'pith';",
     );
-    const test = await inProcesses({
-      files: {
-        ...manifest('mine', { provides: ['channel'] }),
-        ...mine,
-        ...manifest('asks', { provides: ['tool'] }),
-        ...asks,
-        'agents/asker/manifest.yaml': 'id: asker\nagent: { uses_tools: [asks] }\n',
-      },
-    });
+    const files = {
+      ...manifest('asks', { provides: ['tool'] }),
+      ...asks,
+      'agents/asker/manifest.yaml': 'id: asker\nagent: { uses_tools: [asks] }\n',
+    };
+    const test = await mine({ provides: ['channel'] }, pager, { files });
     await test.kernel.host.extensions.activate('mine');
     expect(await test.kernel.agents.callTool('asker', 'page', {})).toEqual({ ok: true, output: { kinds: ['pager'], said: 'me:hi' } });
   });
 
   it('K31: a durable event reaches a handler in its process, with its delivery', async () => {
-    const mine = main(
-      'mine',
-      `async changed(payload, delivery) { await this.context.kv.set('seen', { task: payload.taskId, attempt: delivery.attempt, correlated: delivery.correlationId !== '', signal: delivery.signal instanceof AbortSignal });
+    const body = `async changed(payload, delivery) { await this.context.kv.set('seen', { task: payload.taskId, attempt: delivery.attempt, correlated: delivery.correlationId !== '', signal: delivery.signal instanceof AbortSignal });
          this.context.events.publish('provider.changed', { protocol: 'handled' }); }
        getTools() { const { context } = this; return [
          defineTool({ name: 'tell', description: 'd', input: z.object({}), execute: async () => typeof (await context.events.publish(defineTopic('task.changed', { durable: true }), { v: 1, taskId: 't1', state: 'done', goal: 'g', threadId: null, note: null })) }),
-         defineTool({ name: 'seen', description: 'd', input: z.object({}), execute: () => context.kv.get('seen') })]; }`,
-    );
+         defineTool({ name: 'seen', description: 'd', input: z.object({}), execute: () => context.kv.get('seen') })]; }`;
     const defines = { topics: { 'task.changed': { durable: true } } };
     const events = { handles: [{ topic: 'task.changed', handler: 'changed' }] };
-    const test = await inProcesses({
-      files: {
-        ...manifest('mine', { provides: ['tool'], defines, events }),
-        ...mine,
-        'agents/asker/manifest.yaml': 'id: asker\nagent: { uses_tools: [mine] }\n',
-      },
-    });
+    const files = { 'agents/asker/manifest.yaml': 'id: asker\nagent: { uses_tools: [mine] }\n' };
+    const test = await mine({ provides: ['tool'], defines, events }, body, { files });
     await test.kernel.start();
     const handled = new Promise((resolve) => test.kernel.events.handle('provider.changed', resolve));
     expect(await test.kernel.agents.callTool('asker', 'tell', {})).toEqual({ ok: true, output: 'string' });

@@ -4,6 +4,7 @@ import os from 'node:os';
 import path from 'node:path';
 import { afterEach, describe, expect, it } from 'vitest';
 import { scriptedModel, type ScriptedModel, type TestKernel, type TestKernelOptions } from 'pith/testing';
+import { answered } from '../../answers.ts';
 import { inProcesses, main, manifest } from './extension.ts';
 
 const ASKER = { 'agents/asker/manifest.yaml': 'id: asker\nagent: {}\n' };
@@ -25,9 +26,28 @@ const runs = (request: string): string => `
 const SPEC = `{ id: 'weather', name: 'W', description: 'd', model: 'default', integrationMode: 'none', instructions: '', promptFile: null,
   usesTools: [], usesSkills: [], delegatesTo: [], limits: { max_turns: 2, max_tool_calls: 2, max_tokens: 1000, time_budget_ms: 60000 }, keys: {}, origin: null`;
 
-const open = (files: Record<string, string>, model: ScriptedModel, options: TestKernelOptions = {}) =>
-  inProcesses({ model, ...options, files: { ...ASKER, ...files } });
+/** Its context, which says nothing. */
+const SILENT = 'contextPriority = 50; async getContext() { return null; }';
 
+interface Weather {
+  /** Beside its manifest; absent: it is no agent. */
+  readonly prompt?: string;
+  readonly agent?: object;
+  readonly body?: string;
+  /** What its code does when it is imported. */
+  readonly head?: string;
+}
+
+/** A kernel with the extension `weather`, and the agent `asker`. */
+function open({ prompt, agent = {}, body = SILENT, head }: Weather, model: ScriptedModel, options: TestKernelOptions = {}) {
+  const provides = body.includes('getTools') ? ['tool'] : ['context'];
+  const files = {
+    ...manifest('weather', { provides, ...(prompt !== undefined && { agent }) }),
+    ...(prompt !== undefined && { 'extensions/weather/prompt.jinja2': prompt }),
+    ...main('weather', body, head),
+  };
+  return inProcesses({ model, ...options, files: { ...ASKER, ...files, ...options.files } });
+}
 const ask = (test: TestKernel) => test.run('hello', { agent: 'asker' });
 
 describe('a prompt that an extension brings', () => {
@@ -39,39 +59,27 @@ describe('a prompt that an extension brings', () => {
     String.raw`{{ agent['\\"+(` + code.replaceAll('"', '`') + String.raw`), context, [])),0,3), env.opts.autoescape);//']() }}`,
   ];
 
-  it.each(hostile)('T9 F1: runs no code in the kernel, as the attack on weather did: %s', async (prompt) => {
-    const model = scriptedModel([{ text: 'outer' }]);
-    const files = {
-      ...manifest('weather', { provides: ['context'], agent: {} }),
-      'extensions/weather/prompt.jinja2': prompt,
-      ...main('weather', runs(`{ agent: 'weather' }`)),
-    };
-    const test = await open(files, model);
-    expect(await ask(test)).toMatchObject({ reason: 'done', text: 'outer' });
-    expect(existsSync(canary)).toBe(false);
-    expect(model.requests[0]?.system).toMatch(/inner: (agent_failed|prompt_invalid) /);
-  });
-
-  it.each(hostile)('T9 F1: nor as the prompt of an agent that it passes: %s', async (prompt) => {
-    const model = scriptedModel([{ text: 'outer' }]);
-    const files = {
-      ...manifest('weather', { provides: ['context'] }),
-      ...main('weather', runs(`{ agent: ${SPEC}, prompt: ${JSON.stringify(prompt)} } }`)),
-    };
-    const test = await open(files, model);
-    expect(await ask(test)).toMatchObject({ reason: 'done', text: 'outer' });
-    expect(existsSync(canary)).toBe(false);
-    expect(model.requests[0]?.system).toMatch(/inner: (agent_failed|prompt_invalid) /);
+  const given = (prompt: string): Weather => ({ body: runs(`{ agent: ${SPEC}, prompt: ${JSON.stringify(prompt)} } }`) });
+  it.each([
+    [
+      'T9 F1: runs no code in the kernel, as the attack on weather did',
+      (prompt: string): Weather => ({ prompt, body: runs(`{ agent: 'weather' }`) }),
+    ],
+    ['T9 F1: nor as the prompt of an agent that it passes', given],
+  ])('%s', async (_, weather) => {
+    for (const prompt of hostile) {
+      const model = scriptedModel([{ text: 'outer' }]);
+      const test = await open(weather(prompt), model);
+      expect(await ask(test)).toMatchObject({ reason: 'done', text: 'outer' });
+      expect(existsSync(canary), prompt).toBe(false);
+      expect(model.requests[0]?.system).toMatch(/inner: (agent_failed|prompt_invalid) /);
+    }
   });
 
   it('T9: is rendered in its own process: the one beside its manifest', async () => {
     const model = scriptedModel([{ text: 'sunny' }]);
-    const files = {
-      ...manifest('weather', { provides: ['context'], agent: { uses_skills: [] } }),
-      'extensions/weather/prompt.jinja2': `${PRINTS} {{ agent.name }} {{ date }}`,
-      ...main('weather', `contextPriority = 50; async getContext() { return 'context of ' + process.pid; }`, TELLS),
-    };
-    const test = await open(files, model);
+    const body = `contextPriority = 50; async getContext() { return 'context of ' + process.pid; }`;
+    const test = await open({ prompt: `${PRINTS} {{ agent.name }} {{ date }}`, agent: { uses_skills: [] }, body, head: TELLS }, model);
     expect(await test.run('hello', { agent: 'weather' })).toMatchObject({ reason: 'done' });
     const system = model.requests[0]?.system ?? '';
     const [, pid] = /rendered in (\d+) weather \d{4}-\d\d-\d\d/.exec(system) ?? [];
@@ -83,11 +91,8 @@ describe('a prompt that an extension brings', () => {
 
   it('T9: is rendered in its own process: the one of an agent that it passes, whoever it says brought it', async () => {
     const model = scriptedModel([{ text: 'sunny' }, { text: 'outer' }]);
-    const files = {
-      ...manifest('weather', { provides: ['context'] }),
-      ...main('weather', runs(`{ agent: ${SPEC}, prompt: ${JSON.stringify(PRINTS)}, promptBy: 'asker' } }`), TELLS),
-    };
-    const test = await open(files, model);
+    const body = runs(`{ agent: ${SPEC}, prompt: ${JSON.stringify(PRINTS)}, promptBy: 'asker' } }`);
+    const test = await open({ body, head: TELLS }, model);
     await ask(test);
     expect(model.requests[0]?.system).toMatch(/^rendered in \d+$/);
     expect(model.requests[0]?.system).not.toBe(`rendered in ${process.pid}`);
@@ -96,32 +101,18 @@ describe('a prompt that an extension brings', () => {
 
   it('T9: is rendered there too when the turn is continued after a restart', async () => {
     const model = scriptedModel([{ calls: [{ name: 'wait', input: {} }] }, { text: 'sunny' }]);
-    const files = {
-      ...manifest('weather', { provides: ['tool'], agent: { uses_tools: ['weather'] } }),
-      'extensions/weather/prompt.jinja2': PRINTS,
-      ...main(
-        'weather',
-        `getTools() { return [defineTool({ name: 'wait', description: 'd', input: z.object({}), needsApproval: true, execute: () => 'waited' })]; }`,
-        TELLS,
-      ),
-    };
-    const test = await open(files, model);
+    const body = `getTools() { return [defineTool({ name: 'wait', description: 'd', input: z.object({}), needsApproval: true, execute: () => 'waited' })]; }`;
+    const test = await open({ prompt: PRINTS, agent: { uses_tools: ['weather'] }, body, head: TELLS }, model);
     expect(await test.run('hello', { agent: 'weather' })).toMatchObject({ reason: 'awaiting_approval' });
     await test.restart();
-    await test.kernel.approvals.answer((await test.kernel.approvals.list())[0]!.id, { answer: 'once', by: 'ann' });
-    expect(await test.run('', { agent: 'weather', input: undefined, resume: true })).toMatchObject({ reason: 'done', text: 'sunny' });
+    expect(await answered(test, 'once', { agent: 'weather' })).toMatchObject({ reason: 'done', text: 'sunny' });
     expect(model.requests[1]?.system).toMatch(/^rendered in \d+$/);
     expect(model.requests[1]?.system).not.toBe(`rendered in ${process.pid}`);
   });
 
   it('T9: fails the turn with the reason where its process cannot be started', async () => {
     const model = scriptedModel([]);
-    const files = {
-      ...manifest('weather', { provides: ['context'], agent: {} }),
-      'extensions/weather/prompt.jinja2': PRINTS,
-      ...main('weather', `contextPriority = 50; async getContext() { return null; }`, `throw new Error('it rains');`),
-    };
-    const test = await open(files, model);
+    const test = await open({ prompt: PRINTS, head: `throw new Error('it rains');` }, model);
     const { reason, error } = await test.run('hello', { agent: 'weather' });
     expect(reason).toBe('error');
     expect(error?.message).toContain('it rains');
@@ -132,18 +123,9 @@ describe('a prompt that an extension brings', () => {
     ['no text', `process.pid && ({ length: 1 })`],
     ['a text that is too long', `'x'.repeat(1024 * 1024 + 1)`],
   ])('T9: is %s where its process says so, and the turn fails', async (_, says) => {
-    const model = scriptedModel([]);
-    const files = {
-      ...manifest('weather', { provides: ['context'], agent: {} }),
-      'extensions/weather/prompt.jinja2': PRINTS,
-      ...main(
-        'weather',
-        `contextPriority = 50; async getContext() { return null; }`,
-        `const join = Array.prototype.join; Array.prototype.join = function (by) { return String(this[0]).startsWith('someone') ? ${says} : join.call(this, by); };
-         String.prototype.trim = function () { return 'someone'; };`,
-      ),
-    };
-    const test = await open(files, model);
+    const head = `const join = Array.prototype.join; Array.prototype.join = function (by) { return String(this[0]).startsWith('someone') ? ${says} : join.call(this, by); };
+         String.prototype.trim = function () { return 'someone'; };`;
+    const test = await open({ prompt: PRINTS, head }, scriptedModel([]));
     expect(await test.run('hello', { agent: 'weather' })).toMatchObject({
       reason: 'error',
       error: { code: 'prompt_invalid', message: expect.stringContaining('answered with no text, or with one that is too long') as string },
@@ -151,33 +133,17 @@ describe('a prompt that an extension brings', () => {
   });
 
   it.skipIf(process.env['PITH_TEST_LONG'] !== '1')('T9: ends the process that never answers, and the turn with it', async () => {
-    const model = scriptedModel([]);
-    const files = {
-      ...manifest('weather', { provides: ['context'], agent: {} }),
-      'extensions/weather/prompt.jinja2': PRINTS,
-      ...main(
-        'weather',
-        `contextPriority = 50; async getContext() { return null; }`,
-        `String.prototype.trim = function () { if (this == 'tester') for (;;); return this.replace(/x/, 'x'); };`,
-      ),
-    };
-    const test = await open(files, model);
+    const head = `String.prototype.trim = function () { if (this == 'tester') for (;;); return this.replace(/x/, 'x'); };`;
+    const test = await open({ prompt: PRINTS, head }, scriptedModel([]));
     expect(await test.run('hello', { agent: 'weather' })).toMatchObject({ reason: 'error', error: { code: 'prompt_invalid' } });
   });
 
   it('T9: gets places for skills and never their bodies', async () => {
     const model = scriptedModel([{ text: 'sunny' }]);
-    const files = {
-      'skills/clouds/SKILL.md': '---\nname: clouds\ndescription: What clouds are\n---\nClouds are water.\n',
-      ...manifest('weather', { provides: ['context'], agent: { uses_skills: ['clouds'] } }),
-      'extensions/weather/prompt.jinja2': "{{ skills['clouds'] | trim }}{{ skills['clouds'] }}",
-      ...main(
-        'weather',
-        `contextPriority = 50; async getContext() { return null; }`,
-        `String.prototype.trim = function () { return 'length ' + this.length + (this.includes('water') ? ' with the body' : ' of a place') + '|'; };`,
-      ),
-    };
-    const test = await open(files, model, { only: undefined });
+    const files = { 'skills/clouds/SKILL.md': '---\nname: clouds\ndescription: What clouds are\n---\nClouds are water.\n' };
+    const prompt = "{{ skills['clouds'] | trim }}{{ skills['clouds'] }}";
+    const head = `String.prototype.trim = function () { return 'length ' + this.length + (this.includes('water') ? ' with the body' : ' of a place') + '|'; };`;
+    const test = await open({ prompt, agent: { uses_skills: ['clouds'] }, head }, model, { only: undefined, files });
     await test.run('hello', { agent: 'weather' });
     expect(model.requests[0]?.system).toMatch(/length \d{1,3} of a place\|<skill id="clouds"/);
     expect(model.requests[0]?.system).toContain('Clouds are water.');
@@ -185,12 +151,7 @@ describe('a prompt that an extension brings', () => {
 
   it('T9: is rendered by the kernel where a person let the extension in', async () => {
     const model = scriptedModel([{ text: 'sunny' }]);
-    const files = {
-      ...manifest('weather', { provides: ['context'], agent: {} }),
-      'extensions/weather/prompt.jinja2': '{{ user | upper }}',
-      ...main('weather', `contextPriority = 50; async getContext() { return null; }`),
-    };
-    const test = await open(files, model, { isolation: 'in_process' });
+    const test = await open({ prompt: '{{ user | upper }}' }, model, { isolation: 'in_process' });
     await test.run('hello', { agent: 'weather' });
     expect(model.requests[0]?.system).toBe('TESTER');
   });

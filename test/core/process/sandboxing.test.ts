@@ -5,9 +5,10 @@ import type { AddressInfo } from 'node:net';
 import os from 'node:os';
 import path from 'node:path';
 import { beforeEach, describe, expect, it } from 'vitest';
-import { firstWord, hostFolder, isAlive, runs, type HostFolder } from './hosts.ts';
+import { firstWord, hostFolder, isAlive, runs, type HostFolder, stopped } from './hosts.ts';
 import { until } from '../../waiting.ts';
-import { folderWith } from '../../places.ts';
+import { folderWith, writeFiles } from '../../places.ts';
+import { words } from '../../words.ts';
 
 const sandboxing = await probeSandboxing();
 const why = sandboxing.available ? '' : ` (skipped: ${sandboxing.why})`;
@@ -18,10 +19,8 @@ describe.runIf(sandboxing.available)(`a process in bubblewrap${why}`, () => {
   beforeEach(async () => {
     folder = await hostFolder();
     outside = folderWith({ 'secret.txt': 'secret' });
-    await mkdir(path.join(folder.data, 'other'));
-    await writeFile(path.join(folder.data, 'other', 'state.json'), 'other');
-    await writeFile(path.join(folder.data, 'pith.db'), 'threads');
-    await writeFile(path.join(folder.project, 'notes.md'), 'notes');
+    writeFiles(folder.data, { 'other/state.json': 'other', 'pith.db': 'threads' });
+    writeFiles(folder.project, { 'notes.md': 'notes' });
   });
 
   /** What each action gave: its value, or the code of its error. */
@@ -36,8 +35,7 @@ describe.runIf(sandboxing.available)(`a process in bubblewrap${why}`, () => {
       { sandboxing, home, permissions: { network: false, read: [], write: [], ...permissions } },
     );
     const results = await firstWord(host, folder.lines);
-    host.kill({ code: 'stopped', message: 'enough' });
-    await host.ended;
+    await stopped(host);
     return results as Record<string, unknown>;
   }
   const read = (file: string): string => `fs.readFileSync(${JSON.stringify(file)}, 'utf8')`;
@@ -45,11 +43,8 @@ describe.runIf(sandboxing.available)(`a process in bubblewrap${why}`, () => {
 
   it('T10 F11 sees no keys: not in a home folder that it may read, not in the project, not by a link that came later', async () => {
     const home = path.join(outside, 'home');
-    await mkdir(path.join(home, '.ssh'), { recursive: true });
-    await writeFile(path.join(home, '.ssh/id_rsa'), 'key');
-    await writeFile(path.join(home, '.netrc'), 'password');
-    await writeFile(path.join(home, 'notes.txt'), 'notes');
-    await writeFile(path.join(folder.project, '.env'), 'KEY=1');
+    writeFiles(home, { '.ssh/id_rsa': 'key', '.netrc': 'password', 'notes.txt': 'notes' });
+    writeFiles(folder.project, { '.env': 'KEY=1' });
     await symlink(path.join(home, '.ssh'), path.join(folder.project, 'docs'));
     const results = await tried(
       {
@@ -67,23 +62,11 @@ describe.runIf(sandboxing.available)(`a process in bubblewrap${why}`, () => {
 
   it('T10: starts whatever the paths are that it may read and write: with a slash, twice, a link, below a link, of the system', async () => {
     const home = path.join(outside, 'home');
-    await mkdir(path.join(home, 'docs/b'), { recursive: true });
-    await writeFile(path.join(home, 'docs/b/notes.txt'), 'notes');
+    writeFiles(home, { 'docs/b/notes.txt': 'notes' });
     await symlink(path.join(home, 'docs'), path.join(home, 'link'));
     const notes = (at: string) => read(path.join(home, at, 'b/notes.txt'));
-    const paths = [
-      '~/docs/',
-      '~/link',
-      '~/link/b',
-      '/etc/localtime',
-      '/bin',
-      '/usr/bin/sh',
-      '~/docs/b/notes.txt/x',
-      'loop',
-      'loop/y',
-      'x'.repeat(300),
-      'a\0b',
-    ];
+    const named = words('~/docs/ ~/link ~/link/b /etc/localtime /bin /usr/bin/sh ~/docs/b/notes.txt/x loop loop/y');
+    const paths = [...named, 'x'.repeat(300), 'a\0b'];
     await symlink('loop', path.join(folder.project, 'loop'));
     const results = await tried({ docs: notes('docs'), link: notes('link') }, { read: paths, write: ['~/link', '~/docs'] }, home);
     expect(results).toEqual({ docs: 'notes', link: 'notes' });
@@ -124,8 +107,7 @@ describe.runIf(sandboxing.available)(`a process in bubblewrap${why}`, () => {
       await writeFile(at('docs/text.md'), 'text'); // below its entries everything is as it is outside
       host.socket.write('again');
       expect(await firstWord(host, folder.lines)).toEqual(none('text'));
-      host.kill({ code: 'stopped', message: 'enough' });
-      await host.ended;
+      await stopped(host);
     },
   );
 
@@ -198,12 +180,10 @@ describe.runIf(sandboxing.available)(`a process in bubblewrap${why}`, () => {
   it('K10 says how it ended, and nothing that it started is left', async () => {
     const abort = await folder.launch('process.abort()', { sandboxing });
     expect(await abort.ended).toMatchObject({ message: 'its process was ended by the signal SIGABRT' });
-    const host = await folder.launch(`spawn('sleep', ['61.5'], { detached: true, stdio: 'ignore', env: {} }); say('started');`, {
-      sandboxing,
-    });
+    const sleeper = `spawn('sleep', ['61.5'], { detached: true, stdio: 'ignore', env: {} }); say('started');`;
+    const host = await folder.launch(sleeper, { sandboxing });
     await firstWord(host, folder.lines);
-    host.kill({ code: 'stopped', message: 'enough' });
-    await host.ended;
+    await stopped(host);
     await until(() => !isAlive(host.pid) && !runs('61.5'));
   });
 

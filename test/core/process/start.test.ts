@@ -4,7 +4,7 @@ import { spawn } from 'node:child_process';
 import path from 'node:path';
 import { beforeEach, describe, expect, it, vi } from 'vitest';
 import { fakeClock } from 'pith/testing';
-import { CALL, NEVER, testSandbox, type TestSandbox } from '../kernel/extensions.ts';
+import { callTool, testSandbox, type TestSandbox } from '../kernel/extensions.ts';
 import { writeFiles } from '../../places.ts';
 import { until } from '../../waiting.ts';
 
@@ -34,8 +34,7 @@ describe('a process that cannot be started', () => {
     const clock = fakeClock();
     await sandbox.extension('mine', 'tool', TOOL('calm'));
     const host = await sandbox.host({ isolation: 'process', clock, flags: {} });
-    const failed = () =>
-      expect(host.providers.tools.call('mine', 'calm', {}, { ...CALL, signal: NEVER })).resolves.toMatchObject({ ok: false });
+    const failed = () => expect(callTool(host, 'mine', 'calm')).resolves.toMatchObject({ ok: false });
     await failed();
     expect(host.extensions.show('mine')).toMatchObject({
       state: 'failed',
@@ -50,7 +49,7 @@ describe('a process that cannot be started', () => {
     expect(host.extensions.show('mine')).toMatchObject({ state: 'failed' }); // the second time it waits two seconds
     appear();
     await clock.advance(1000);
-    expect(await host.providers.tools.call('mine', 'calm', {}, { ...CALL, signal: NEVER })).toMatchObject({ ok: true, output: 'well' });
+    expect(await callTool(host, 'mine', 'calm')).toMatchObject({ ok: true, output: 'well' });
     expect(host.extensions.show('mine')).toMatchObject({ state: 'active' });
   });
 
@@ -73,10 +72,10 @@ describe('a process that cannot be started', () => {
     appear();
     await sandbox.extension('mine', 'tool', TOOL('calm'));
     const host = await sandbox.host({ isolation: 'process', flags: {} });
-    expect(await host.providers.tools.call('mine', 'calm', {}, { ...CALL, signal: NEVER })).toMatchObject({ ok: true });
+    expect(await callTool(host, 'mine', 'calm')).toMatchObject({ ok: true });
     vanish();
     await host.extensions.reload('mine');
-    expect(await host.providers.tools.call('mine', 'calm', {}, { ...CALL, signal: NEVER })).toMatchObject({ ok: true, output: 'well' });
+    expect(await callTool(host, 'mine', 'calm')).toMatchObject({ ok: true, output: 'well' });
   });
 
   it('K21 an edit for which there was no room is loaded when there is room, although the former version stands in meanwhile', async () => {
@@ -84,11 +83,10 @@ describe('a process that cannot be started', () => {
     appear();
     await sandbox.extension('mine', 'tool', TOOL('calm'));
     const host = await sandbox.host({ isolation: 'process', flags: {}, clock });
-    const call = (tool: string) => host.providers.tools.call('mine', tool, {}, { ...CALL, signal: NEVER });
+    const call = (tool: string) => callTool(host, 'mine', tool);
     expect(await call('calm')).toMatchObject({ ok: true });
     vanish();
-    await sandbox.extension('mine', 'tool', TOOL('newer'));
-    await host.extensions.refresh();
+    await sandbox.edit(host, 'mine', 'tool', TOOL('newer'));
     expect(await call('calm')).toMatchObject({ ok: true });
     expect(host.extensions.show('mine')).toMatchObject({
       phase: 'reload',

@@ -1,26 +1,23 @@
-import { existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs';
+import { existsSync, readFileSync, writeFileSync } from 'node:fs';
 import path from 'node:path';
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
 import { openKernel } from '../../../core/cli/index.ts';
 import { openTrustFile } from '../../../core/trust/index.ts';
 import { cli } from '../cli/fakes.ts';
-import { folderWith } from '../../places.ts';
+import { folderWith, writeFiles } from '../../places.ts';
 
 let root: string;
 let home: string;
 let project: string;
 let sandbox: string;
 
-beforeEach(async () => {
-  root = folderWith();
+beforeEach(() => {
+  root = folderWith({ 'home/.keep': '', 'project/.keep': '' });
   [home, project] = [path.join(root, 'home'), path.join(root, 'project')];
   sandbox = path.join(project, 'sandbox');
-  for (const folder of [home, project]) mkdirSync(folder);
   vi.stubEnv('HOME', home);
 });
-afterEach(() => {
-  vi.unstubAllEnvs();
-});
+afterEach(() => void vi.unstubAllEnvs());
 
 interface More {
   readonly env?: Readonly<Record<string, string>>;
@@ -33,15 +30,9 @@ const recorded = () => openTrustFile(home).read();
 
 /** An extension whose tool tells whether it is given a key. */
 function dropIn(): void {
-  const folder = path.join(sandbox, 'extensions/peeker');
-  mkdirSync(folder, { recursive: true });
-  writeFileSync(
-    path.join(folder, 'manifest.yaml'),
-    'id: peeker\nentrypoint: main.ts\nprovides: [tool]\nsecrets: [CITY_KEY]\npermissions: { network: true }\n',
-  );
-  writeFileSync(
-    path.join(folder, 'main.ts'),
-    `import { defineTool, z } from 'pith';
+  writeFiles(path.join(sandbox, 'extensions/peeker'), {
+    'manifest.yaml': 'id: peeker\nentrypoint: main.ts\nprovides: [tool]\nsecrets: [CITY_KEY]\npermissions: { network: true }\n',
+    'main.ts': `import { defineTool, z } from 'pith';
     export default class {
       constructor(context) { this.context = context; }
       getTools() {
@@ -49,7 +40,7 @@ function dropIn(): void {
         return [defineTool({ name: 'peek', description: 'Peeks.', input: z.object({}), effect: 'read', execute: () => execute()?.length ?? null })];
       }
     }`,
-  );
+  });
 }
 const asks = async () => {
   const { out } = await run(['extensions', 'show', 'peeker', '--json']);
@@ -76,10 +67,8 @@ describe('what a person decided', () => {
     expect(unasked).toMatchObject({ code: 2, err: expect.stringContaining('Pith cannot ask here') });
     expect(recorded().grants[sandbox]?.['peeker']).toBeUndefined();
 
-    expect(await run(['extensions', 'allow', 'peeker', '--yes'])).toMatchObject({
-      code: 0,
-      out: expect.stringContaining('the secret CITY_KEY'),
-    });
+    const allowed = await run(['extensions', 'allow', 'peeker', '--yes']);
+    expect(allowed).toMatchObject({ code: 0, out: expect.stringContaining('the secret CITY_KEY') });
     expect(recorded().grants[sandbox]).toEqual({ peeker: ['network', 'secret CITY_KEY'] });
     expect(await asks()).toEqual([]);
     expect(await peeked()).toEqual({ ok: true, output: 'canary-1234'.length });
@@ -137,9 +126,8 @@ describe('what a person decided', () => {
     expect(existsSync(path.join(sandbox, 'data/pith.db'))).toBe(false);
     expect(JSON.parse((await run(['threads', 'list', '--json'])).out)).toHaveLength(1);
     const { notes } = JSON.parse((await run(['doctor', '--json'])).out);
-    expect(notes).toContainEqual(
-      expect.objectContaining({ code: 'trust_failed', message: expect.stringContaining('cannot be marked as yours') }),
-    );
+    const unmarked = { code: 'trust_failed', message: expect.stringContaining('cannot be marked as yours') };
+    expect(notes).toContainEqual(expect.objectContaining(unmarked));
     expect(readFileSync(path.join(home, '.pith/states.json'), 'utf8')).toBe('{"ids":');
   });
 });

@@ -1,4 +1,3 @@
-import { mkdirSync } from 'node:fs';
 import path from 'node:path';
 import { beforeEach, describe, expect, it } from 'vitest';
 import { openTrustFile, trustSandbox } from '../../../core/trust/index.ts';
@@ -12,10 +11,9 @@ let sandbox: string;
 let made: Bench;
 
 beforeEach(() => {
-  root = folderWith();
+  root = folderWith({ 'home/.keep': '', 'project/sandbox/.keep': '' });
   home = path.join(root, 'home');
   sandbox = path.join(root, 'project/sandbox');
-  for (const folder of [home, sandbox]) mkdirSync(folder, { recursive: true });
   trustSandbox(openTrustFile(home), sandbox);
 });
 
@@ -34,20 +32,21 @@ describe('what a person agreed to', () => {
     expect(activated).toMatchObject({ ok: true });
     expect(open('city_time')).toEqual([]);
 
+    const { extensions } = made.test.kernel.host;
     await made.test.write('extensions/dropped/manifest.yaml', asking['manifest.yaml'].replaceAll('city_time', 'dropped'));
     await made.test.write('extensions/dropped/main.ts', asking['main.ts']);
-    await made.test.kernel.host.extensions.refresh();
+    await extensions.refresh();
     expect(open('dropped')).toEqual(['network', 'secret CITY_KEY']);
-    const status = made.test.kernel.host.extensions.show('dropped');
+    const status = extensions.show('dropped');
     expect(status).toMatchObject({ state: 'idle', manifest: { secrets: [], permissions: { network: false } } });
     expect(status?.notes).toContainEqual(
       expect.objectContaining({ code: 'not_agreed', message: expect.stringMatching(/^asks to .*pith extensions allow dropped/u) }),
     );
 
     made.test.kernel.trust.allow('dropped', ['network', 'secret CITY_KEY']);
-    await made.test.kernel.host.extensions.refresh();
+    await extensions.refresh();
     expect(open('dropped')).toEqual([]);
-    expect(made.test.kernel.host.extensions.show('dropped')?.manifest?.secrets).toEqual(['CITY_KEY']);
+    expect(extensions.show('dropped')?.manifest?.secrets).toEqual(['CITY_KEY']);
   });
 
   it('T10: what is taken back is taken from a version that stands in for a broken manifest, too', async () => {

@@ -99,44 +99,22 @@ describe('what a manifest asks for', () => {
     expect(granted(manifest).withheld).toHaveLength(1);
   });
 
-  it.each([
-    ['read', '~/.ssh'],
-    ['read', '~/.ssh/id_rsa'],
-    ['read', '~/.pith/secrets.json'],
-    ['read', 'keys'],
-    ['read', 'keys/id_rsa'],
-    ['read', 'sandbox/pith.yaml'],
-    ['read', 'docs/../sandbox/data/pith.db'],
-    ['read', '.env'],
-    ['read', '.env.staging'],
-    ['read', 'alias'],
-    ['write', '~\\x'],
-    ['read', '/run'],
-    ['read', '/var/run/docker.sock'],
-    ['read', '/srv/someone/.ssh'],
-    ['read', '/etc/shadow'],
-    ['write', '/etc/cron.d'],
-    ['write', '/usr/local/bin'],
-    ['write', '/var/spool/cron'],
-    ['write', '~/bin'],
-    ['read', '/'],
-    ['read', '/proc/1'],
-    ['write', 'sandbox'],
-    ['write', '.'],
-    ['write', '~/'],
-    ['write', '/'],
-    ['write', 'sandbox/extensions/other'],
-    ['write', 'sandbox/agents'],
-    ['write', 'sandbox/recipes'],
-    ['write', '.git/hooks'],
-    ['write', '~/.config/autostart'],
-    ['write', '~/.bashrc'],
-    ['read', '~//.ssh'],
-  ] as const)('T10 F11: nobody can be given %s %s by a manifest, not even with --trust', (how, file) => {
-    const manifest = made({ permissions: { [how]: [file] } });
-    expect(granted(manifest, trusted(true)).manifest.permissions[how]).toEqual([]);
-    expect(granted(manifest, trusted(true)).withheld).toEqual([{ ask: `${how} ${file}`, never: expect.any(String) }]);
-  });
+  const READ = words(String.raw`
+    ~/.ssh ~/.ssh/id_rsa ~/.pith/secrets.json keys keys/id_rsa sandbox/pith.yaml docs/../sandbox/data/pith.db .env .env.staging
+    alias /run /var/run/docker.sock /srv/someone/.ssh /etc/shadow / /proc/1 ~//.ssh
+  `);
+  const WRITE = words(String.raw`
+    ~\x /etc/cron.d /usr/local/bin /var/spool/cron ~/bin sandbox . ~/ / sandbox/extensions/other sandbox/agents sandbox/recipes
+    .git/hooks ~/.config/autostart ~/.bashrc
+  `);
+  it.each([...READ.map((file) => ['read', file] as const), ...WRITE.map((file) => ['write', file] as const)])(
+    'T10 F11: nobody can be given %s %s by a manifest, not even with --trust',
+    (how, file) => {
+      const manifest = made({ permissions: { [how]: [file] } });
+      expect(granted(manifest, trusted(true)).manifest.permissions[how]).toEqual([]);
+      expect(granted(manifest, trusted(true)).withheld).toEqual([{ ask: `${how} ${file}`, never: expect.any(String) }]);
+    },
+  );
 
   it.each([
     ['write', '.git/hooks'],

@@ -5,6 +5,7 @@ import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it, vi } 
 import { openKernel } from '../../../core/cli/index.ts';
 import { hostileClone, type HostileClone } from '../../fixtures/hostile-clone.ts';
 import { cli } from '../cli/fakes.ts';
+import { words } from '../../words.ts';
 
 let server: Server;
 let requests: string[] = [];
@@ -120,23 +121,10 @@ describe('a hostile clone that nobody has trusted', () => {
   it('T1 T6: pith trust shows what it will allow, and then it works; its state is not believed', async () => {
     const shown = await run(clone.project, ['trust']);
     expect(shown.code).toBe(2);
-    for (const text of [
-      'evil, which asks to',
-      'the secret STORED_KEY',
-      'the network',
-      'read ~/.ssh',
-      'sh -c touch',
-      '/v1',
-      'extensions_sandbox',
-      'extensions.evil.isolation',
-      'skills.scripts.sandbox',
-      'skills.trusted_links',
-      'AGENTS.md',
-      '.mcp.json',
-      '.env',
-      '.claude/skills',
-    ])
+    for (const text of ['evil, which asks to', 'the secret STORED_KEY', 'the network', 'read ~/.ssh', 'sh -c touch', '/v1'])
       expect(shown.out).toContain(text);
+    const settings = 'extensions_sandbox extensions.evil.isolation skills.scripts.sandbox skills.trusted_links';
+    for (const text of words(`${settings} AGENTS.md .mcp.json .env .claude/skills`)) expect(shown.out).toContain(text);
     expect(readdirSync(clone.canaries)).toEqual([]);
     expect((await run(clone.project, ['trust', '--yes'])).code).toBe(0);
     const listed = await run(clone.deep, ['agents', 'list']);

@@ -1,4 +1,4 @@
-import { mkdirSync, symlinkSync, writeFileSync } from 'node:fs';
+import { symlinkSync } from 'node:fs';
 import path from 'node:path';
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
 import { openKernel } from '../../../core/cli/index.ts';
@@ -6,7 +6,7 @@ import { printableLine } from '@pith/plain-text';
 import { type SandboxOverview, shownOverview } from '../../../core/compose/index.ts';
 import { askText, openTrustFile } from '../../../core/trust/index.ts';
 import { cli } from '../cli/fakes.ts';
-import { folderWith } from '../../places.ts';
+import { folderWith, writeFiles } from '../../places.ts';
 
 const NOTHING: SandboxOverview = {
   sandbox: '/s/sandbox',
@@ -26,30 +26,20 @@ const NOTHING: SandboxOverview = {
 let root: string;
 beforeEach(() => {
   vi.stubEnv('TMPDIR', '/tmp'); // no extension is given anything below /dev
-  root = folderWith();
-  for (const folder of ['home', 'clone/sandbox/extensions/helper']) mkdirSync(path.join(root, folder), { recursive: true });
+  root = folderWith({ 'home/.keep': '', 'clone/sandbox/extensions/.keep': '' });
   vi.stubEnv('HOME', path.join(root, 'home'));
 });
-afterEach(() => {
-  vi.unstubAllEnvs();
-});
-const put = (file: string, text: string) => writeFileSync(path.join(root, 'clone', file), text);
+afterEach(() => void vi.unstubAllEnvs());
+const put = (file: string, text: string) => writeFiles(path.join(root, 'clone'), { [file]: text });
 const trust = () => cli(['trust', '--yes'], { cwd: path.join(root, 'clone'), openKernel, env: { PITH_TRUST: '0' } });
 
 describe('the question about a sandbox', () => {
   it('T1 T10: shows each ask on a line of its own, however many stand before it, and gives no more than was shown', async () => {
     const long = Array.from({ length: 12 }, (_, index) => `docs/${'x'.repeat(60)}${index}`);
     put('sandbox/extensions/helper/main.ts', 'export default class { getTools() { return []; } }\n');
-    put(
-      'sandbox/extensions/helper/manifest.yaml',
-      JSON.stringify({
-        id: 'helper',
-        entrypoint: 'main.ts',
-        provides: ['tool'],
-        secrets: ['AWS_SECRET_ACCESS_KEY'],
-        permissions: { read: long },
-      }),
-    );
+    const asks = { secrets: ['AWS_SECRET_ACCESS_KEY'], permissions: { read: long } };
+    const manifest = { id: 'helper', entrypoint: 'main.ts', provides: ['tool'], ...asks };
+    put('sandbox/extensions/helper/manifest.yaml', JSON.stringify(manifest));
     const { out, code } = await trust();
     expect(code).toBe(0);
     for (const file of long) expect(out).toContain(`read ${file}\n`);
@@ -75,14 +65,8 @@ describe('the question about a sandbox', () => {
   });
 
   it('T1 T4: names every setting that would hold, each loosened safeguard, and variables in lists', async () => {
-    put(
-      'sandbox/pith.yaml',
-      JSON.stringify({
-        extensions_sandbox: 'off',
-        quotas: { data_mb: 90_000 },
-        skills: { enabled: true, sources: [{ path: '~/' }], scripts: { env: ['AWS_SECRET_ACCESS_KEY'] } },
-      }),
-    );
+    const skills = { enabled: true, sources: [{ path: '~/' }], scripts: { env: ['AWS_SECRET_ACCESS_KEY'] } };
+    put('sandbox/pith.yaml', JSON.stringify({ extensions_sandbox: 'off', quotas: { data_mb: 90_000 }, skills }));
     const { out } = await trust();
     for (const text of ['extensions_sandbox', 'data_mb 90000', 'skills.sources', 'AWS_SECRET_ACCESS_KEY', 'skills.scripts.env'])
       expect(out).toContain(text);

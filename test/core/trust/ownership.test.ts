@@ -1,4 +1,4 @@
-import { chmodSync, mkdirSync, writeFileSync } from 'node:fs';
+import { chmodSync } from 'node:fs';
 import path from 'node:path';
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
 import { openKernel } from '../../../core/cli/index.ts';
@@ -12,20 +12,13 @@ let sandbox: string;
 let home: string;
 
 beforeEach(() => {
-  root = folderWith();
+  const hello = '---\nname: hello\ndescription: Greets. Use when somebody greets.\n---\nHi.\n';
+  root = folderWith({ 'home/.keep': '', 'project/sandbox/skills/hello/SKILL.md': hello });
   [project, home] = [path.join(root, 'project'), path.join(root, 'home')];
   sandbox = path.join(project, 'sandbox');
-  mkdirSync(path.join(sandbox, 'skills/hello'), { recursive: true });
-  mkdirSync(home);
-  writeFileSync(
-    path.join(sandbox, 'skills/hello/SKILL.md'),
-    '---\nname: hello\ndescription: Greets. Use when somebody greets.\n---\nHi.\n',
-  );
   vi.stubEnv('HOME', home);
 });
-afterEach(() => {
-  vi.unstubAllEnvs();
-});
+afterEach(() => void vi.unstubAllEnvs());
 
 const list = (...argv: string[]) =>
   cli(['skills', 'list', '--all', '--json', ...argv], { cwd: project, openKernel, env: { PITH_TRUST: '0' } });

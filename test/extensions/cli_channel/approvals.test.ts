@@ -3,8 +3,9 @@ import type { Command } from 'pith';
 import { scriptedModel, type ScriptedStep, type TestKernelOptions } from 'pith/testing';
 import { describe, expect, it } from 'vitest';
 import { questionLines } from '../../../core/cli/index.ts';
+import { linesOf } from '../../journeys/pith-process.ts';
 import { agentFile, extensionFiles } from '../../journeys/sandbox-files.ts';
-import { kernelChat, person as personAt, pipe, scriptedChat, type Chat, type Person, type PersonOptions } from './chats.ts';
+import { atPrompt, kernelChat, person, pipe, talking } from './chats.ts';
 import { printedHints } from '../../../sandbox/extensions/cli_channel/typed-hints.ts';
 import { folderWith, kernelOf } from '../../places.ts';
 import { within } from '../../waiting.ts';
@@ -22,18 +23,13 @@ export default class {
 }
 `,
 });
-/** At a terminal in which a question has one row. */
-function person(chat: Chat, words: readonly string[] = [], options: PersonOptions = {}): Person {
-  return personAt(chat, words, { columns: 160, ...options });
-}
-
 const FILES = { ...RISKY, 'agents/main/manifest.yaml': agentFile('main', { uses_tools: ['risky'] }), 'pith.yaml': 'default_agent: main\n' };
 const launch = (what: string): ScriptedStep => ({ calls: [{ name: 'launch', input: { what } }] });
 
 const ALLOW = 'Allow? [y]es, [a]lways in this chat (every call of launch), [n]o, [e]xplain no, [v]iew all, [?]';
+const ALLOW_ONCE = 'Allow? [y]es, [n]o, [e]xplain no, [v]iew all, [?]';
 /** So that no question is broken into rows. */
 const WIDE = { columns: 160 };
-const ALLOW_ONCE = 'Allow? [y]es, [n]o, [e]xplain no, [v]iew all, [?]';
 
 async function chatting(script: readonly ScriptedStep[], options: TestKernelOptions = {}) {
   const model = scriptedModel(script);
@@ -42,11 +38,26 @@ async function chatting(script: readonly ScriptedStep[], options: TestKernelOpti
   return { pith: chat.pith, chat, lastTool };
 }
 
+/** The same with a person at the terminal, whose message has led to this question. */
+async function asked(script: readonly ScriptedStep[], question = ALLOW, options: TestKernelOptions = {}) {
+  const made = await chatting(script, options);
+  const user = await atPrompt(made.chat, [], WIDE);
+  await user.type('go\n', question);
+  return { ...made, user };
+}
+
+/** A question of `arm` about a long text, as the kernel keeps it. */
+async function questionAbout(input: { readonly long: string; readonly other?: string }): Promise<Parameters<typeof questionLines>[0]> {
+  const { pith } = await chatting([{ calls: [{ name: 'arm', input }] }]);
+  await pith.run('go');
+  const [open] = await pith.kernel.approvals.list();
+  return open!;
+}
+
 describe('a tool asks the person at the terminal', () => {
   it('U10 U11 K50 shows what it does, the exact arguments and what is enforced; one key runs it and the turn goes on', async () => {
     const { chat, lastTool } = await chatting([launch('it \u001b[2J\u202egnp'), { text: 'It flies.' }]);
-    const user = person(chat, [], WIDE);
-    await user.sees('› ');
+    const user = await atPrompt(chat, [], WIDE);
     await user.type('go\n', 'run launch of risky', 'what: "it \\u001b[2J\\u{202e}gnp"', 'not sandboxed: sees what you see', ALLOW);
     expect(user.screen()).not.toContain('asked by'); // it is the agent that one talks with
     await user.type('y', 'It flies.');
@@ -57,10 +68,7 @@ describe('a tool asks the person at the terminal', () => {
   it.each(['yes', 'Y', 'ok', 'once'])(
     'U10 the word %s is a yes as well, whether it comes at once or after its first letter',
     async (word) => {
-      const { chat, lastTool } = await chatting([launch('it'), { text: 'It flies.' }]);
-      const user = person(chat, [], WIDE);
-      await user.sees('› ');
-      await user.type('go\n', ALLOW);
+      const { user, chat, lastTool } = await asked([launch('it'), { text: 'It flies.' }]);
       user.type(word[0]!);
       await new Promise((resolve) => setImmediate(() => setImmediate(resolve)));
       await user.type(`${word.slice(1)}\n`, 'It flies.');
@@ -73,10 +81,7 @@ describe('a tool asks the person at the terminal', () => {
   );
 
   it('U10 anything else asks again and says so; a slash command is one, and the question stays; e takes a reason', async () => {
-    const { chat, lastTool, pith } = await chatting([launch('it'), { text: 'I see.' }]);
-    const user = person(chat, [], WIDE);
-    await user.sees('› ');
-    await user.type('go\n', ALLOW);
+    const { user, lastTool, pith } = await asked([launch('it'), { text: 'I see.' }]);
     await user.type('please launch the small one\n', 'That is not an answer, so nothing happened', ALLOW);
     await user.type('/approvals\n', 'ASKED BY', ALLOW);
     await user.type('?', 'refuse and say why', ALLOW);
@@ -92,8 +97,7 @@ describe('a tool asks the person at the terminal', () => {
   it('U10 p allows it in every chat of the project; /permissions lists both scopes and takes back', async () => {
     const home = folderWith();
     const { chat, pith } = await chatting([launch('a'), { text: 'One.' }, launch('b'), { text: 'Two.' }, launch('c')], { home });
-    const user = person(chat, [], WIDE);
-    await user.sees('› ');
+    const user = await atPrompt(chat, [], WIDE);
     await user.type('go\n', '[a]lways in this chat (every call of launch), always in this [p]roject, [n]o');
     await user.type('p', 'Run launch of risky: allowed always in this project', 'One.');
     await user.type('/new\n', 'New conversation');
@@ -107,8 +111,7 @@ describe('a tool asks the person at the terminal', () => {
 
   it('U11 a diff is shown with a bar before each line, whole up to a screen, and v shows all of it; typing its command does too', async () => {
     const { chat, lastTool } = await chatting([{ calls: [{ name: 'edit', input: {} }] }, { text: 'Edited.' }]);
-    const user = person(chat, [], WIDE);
-    await user.sees('› ');
+    const user = await atPrompt(chat, [], WIDE);
     await user.type('go\n', 'run edit of risky (it says: change 60 lines in a.ts)', '│ +new 0', 'more lines; v shows all 123 lines');
     await user.sees('no arguments'); // what a stranger shows may leave out what it was given
     await user.sees(ALLOW_ONCE);
@@ -129,8 +132,7 @@ describe('a tool asks the person at the terminal', () => {
       { text: 'As you wish.' },
       { text: 'You said once.' },
     ]);
-    const user = person(chat, [], WIDE);
-    await user.sees('› ');
+    const user = await atPrompt(chat, [], WIDE);
     await user.type('go\n', ALLOW);
     expect(await pith.kernel.approvals.list()).toHaveLength(1);
     await user.type('e', 'Why not?');
@@ -143,8 +145,7 @@ describe('a tool asks the person at the terminal', () => {
   it('K50 an answer from elsewhere takes the question away within a second, says whose it was, and the turn goes on', async () => {
     const { chat, pith, lastTool } = await chatting([launch('x'), { text: 'It flies.' }]);
     const other = await kernelOf({ sandbox: pith.sandbox, only: [] });
-    const user = person(chat, [], WIDE);
-    await user.sees('› ');
+    const user = await atPrompt(chat, [], WIDE);
     await user.type('go\n', ALLOW);
     const [open] = await other.kernel.approvals.list();
     await expect.poll(async () => await other.kernel.approvals.isAwaited(open!.rootThreadId)).toBe(true);
@@ -156,10 +157,7 @@ describe('a tool asks the person at the terminal', () => {
   });
 
   it('K50 Ctrl-C leaves the question open; /approvals approve answers it, and the conversation goes on', async () => {
-    const { chat, pith } = await chatting([launch('x'), { text: 'It flies.' }]);
-    const user = person(chat, [], WIDE);
-    await user.sees('› ');
-    await user.type('go\n', ALLOW);
+    const { user, pith } = await asked([launch('x'), { text: 'It flies.' }]);
     await user.type('\u0003', 'The question stays open: answer it with /approvals 1');
     const [open] = await pith.kernel.approvals.list();
     await user.type('/approvals 1\n', 'Allow? [y]es');
@@ -179,10 +177,7 @@ describe('a tool asks the person at the terminal', () => {
   });
 
   it('U24 what comes from elsewhere while a question is open is shown above it, and the question stays', async () => {
-    const { chat, pith } = await chatting([{ calls: [{ name: 'arm', input: { long: 'x' } }] }, { text: 'Armed.' }]);
-    const user = person(chat, [], WIDE);
-    await user.sees('› ');
-    await user.type('go\n', ALLOW_ONCE);
+    const { user, pith } = await asked([{ calls: [{ name: 'arm', input: { long: 'x' } }] }, { text: 'Armed.' }], ALLOW_ONCE);
     pith.kernel.events.publish('problem.found', { severity: 'warning', code: 'unknown_key', message: 'a key that nobody knows' });
     await user.sees('a key that nobody knows');
     await user.type('y', 'Armed.');
@@ -197,9 +192,7 @@ describe('a tool asks the person at the terminal', () => {
         io.print(`chosen: ${await io.ask('Which one?', { choices: ['red', 'blue'] })}`);
       },
     };
-    const chat = await scriptedChat([], [asking]);
-    const user = person(chat, [], WIDE);
-    await user.sees('› ');
+    const { ada: user, chat } = await talking([], [asking], WIDE);
     await user.type('/choose\n', 'Which one? [red/blue]');
     chat.terminals.deliver({ text: 'the task is done', kind: 'task' }, 'all');
     await user.sees('the task is done');
@@ -212,20 +205,12 @@ describe('a tool asks the person at the terminal', () => {
     expect(printedHints('See one: pith approvals 1; answer: pith approvals approve 1 or pith approvals reject 1', paths)).toBe(
       'See one: /approvals 1; answer: /approvals approve 1 or /approvals reject 1',
     );
-    for (const exact of [
-      '  │ +run: pith doctor',
-      '\u001b[32m  │ +see pith doctor\u001b[39m',
-      '  command: "pith doctor"',
-      'run `pith doctor`',
-    ])
-      expect(printedHints(exact, paths)).toBe(exact);
+    const exact = ['  │ +run: pith doctor', '\u001b[32m  │ +see pith doctor\u001b[39m', '  command: "pith doctor"', 'run `pith doctor`'];
+    for (const text of exact) expect(printedHints(text, paths)).toBe(text);
   });
 
   it('T18 F12 where always is not offered, the terminal does not take it', async () => {
-    const { chat, pith, lastTool } = await chatting([{ calls: [{ name: 'arm', input: { long: 'x' } }] }, { text: 'Armed.' }]);
-    const user = person(chat, [], WIDE);
-    await user.sees('› ');
-    await user.type('go\n', ALLOW_ONCE);
+    const { user, pith, lastTool } = await asked([{ calls: [{ name: 'arm', input: { long: 'x' } }] }, { text: 'Armed.' }], ALLOW_ONCE);
     await user.type('always\n', 'Always is not offered for this call');
     expect(await pith.kernel.approvals.list()).toMatchObject([{ answer: null }]);
     await user.sees(ALLOW_ONCE);
@@ -235,27 +220,22 @@ describe('a tool asks the person at the terminal', () => {
   });
 
   it('T18 F27 what is long is cut, and it says exactly how much; what nobody sees is written out', async () => {
-    const long = `${'x'.repeat(1000)}\n${'y\n'.repeat(59)}`;
-    const { pith } = await chatting([{ calls: [{ name: 'arm', input: { long } }] }]);
-    await pith.run('go');
-    const [open] = await pith.kernel.approvals.list();
+    const question = await questionAbout({ long: `${'x'.repeat(1000)}\n${'y\n'.repeat(59)}` });
     const look = { most: 40, wholeBy: 'pith approvals 1 --all', colour: pc.createColors(false), columns: Infinity };
-    const lines = questionLines(open!, look);
+    const lines = questionLines(question, look);
     expect(lines).toContain(
       '  … not shown: 22 more lines and 604 characters at the end of 1 line; pith approvals 1 --all shows all 62 lines',
     );
     expect(lines.join('\n')).toContain('│ for \\u{202e}good');
-    expect(questionLines(open!, { ...look, most: Infinity }).join('\n')).not.toContain('not shown');
+    expect(questionLines(question, { ...look, most: Infinity }).join('\n')).not.toContain('not shown');
   });
 
   it('U11 no text looks like a line of Pith by its length: each row of a long line has a mark', async () => {
     const columns = 40;
     const long = `${'x'.repeat(columns - 6)} sandboxed: no network, writes nothing ${' '.repeat(60)}sandboxed: nothing`;
-    const { pith } = await chatting([{ calls: [{ name: 'arm', input: { long, other: `${long}\nnext` } }] }]);
-    await pith.run('go');
-    const [open] = await pith.kernel.approvals.list();
+    const question = await questionAbout({ long, other: `${long}\nnext` });
     const look = { most: 40, wholeBy: 'v', colour: pc.createColors(false), columns };
-    const rows = questionLines(open!, look).slice(1);
+    const rows = questionLines(question, look).slice(1);
     expect(rows.length).toBeGreaterThan(8);
     for (const row of rows) {
       expect(row.length).toBeLessThanOrEqual(columns);
@@ -263,7 +243,7 @@ describe('a tool asks the person at the terminal', () => {
     }
     expect(rows.filter((row) => row.startsWith('  sandboxed:')).length).toBeLessThanOrEqual(1); // the line of Pith itself
     // Rows count, not lines: what is shown fits the screen.
-    expect(questionLines(open!, { ...look, most: 3 }).join('\n')).toMatch(/not shown: \d+ more lines/u);
+    expect(questionLines(question, { ...look, most: 3 }).join('\n')).toMatch(/not shown: \d+ more lines/u);
   });
 
   it('K50 a pipe cannot be asked: the line says how to answer, and the exit code is 1', async () => {
@@ -275,18 +255,10 @@ describe('a tool asks the person at the terminal', () => {
     expect(err).toContain('Paused: waiting for your approval');
     expect(err).toContain('No --allow covers this: run launch of risky');
     const json = await pipe(chat, ['-p', 'go', '--thread', 'two'], { json: true });
-    const lines = json.out
-      .trim()
-      .split('\n')
-      .map((line) => JSON.parse(line) as Record<string, unknown>);
-    expect(lines.at(-2)).toMatchObject({
-      type: 'approval-request',
-      tool: 'risky/launch',
-      input: { what: 'x' },
-      agents: ['main'],
-      thread: 'two',
-    });
-    expect(lines.at(-1)).toMatchObject({ type: 'turn-end', reason: 'awaiting_approval' });
+    expect(linesOf(json.out).slice(-2)).toMatchObject([
+      { type: 'approval-request', tool: 'risky/launch', input: { what: 'x' }, agents: ['main'], thread: 'two' },
+      { type: 'turn-end', reason: 'awaiting_approval' },
+    ]);
     expect(json.code).toBe(1);
   });
 
@@ -303,14 +275,8 @@ describe('a tool asks the person at the terminal', () => {
     const first = await pipe(chat, ['-p', 'go', '--thread', 'one', ...rules], { json: true });
     expect(first.code, first.err).toBe(0);
     expect(lastTool()).toContain('wrote src/deep/a.ts');
-    const lines = first.out
-      .trim()
-      .split('\n')
-      .map((line) => JSON.parse(line) as { type: string });
-    expect(lines.filter(({ type }) => type === 'turn-start' || type === 'turn-end' || type === 'approval-request')).toMatchObject([
-      { type: 'turn-start' },
-      { type: 'turn-end', reason: 'done' },
-    ]);
+    const asked = linesOf(first.out).filter(({ type }) => type === 'turn-start' || type === 'turn-end' || type === 'approval-request');
+    expect(asked).toMatchObject([{ type: 'turn-start' }, { type: 'turn-end', reason: 'done' }]);
     expect(first.err).toContain('Allowed by --allow: run shell of risky');
     expect(await pith.kernel.approvals.permissions()).toEqual([]); // once each
     const second = await pipe(chat, ['-p', 'go', '--thread', 'two', ...rules]);

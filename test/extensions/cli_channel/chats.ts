@@ -15,23 +15,28 @@ export type Answer = (request: TurnRequest, signal?: AbortSignal) => AsyncIterab
 
 export const USAGE = { inputTokens: 3, outputTokens: 2 };
 
-/** A turn that says `text`. */
-export function says(text: string, ...before: TurnEvent[]): Answer {
-  return async function* (request) {
-    yield { type: 'turn-start', agent: String(request.agent), thread: request.threadId, turn: 'turn-1', model: 'test/model' };
-    yield* before;
-    for (const word of text.split(/(?<= )/u)) yield { type: 'text-delta', text: word };
-    yield { type: 'step-end', step: 1, usage: USAGE, request: USAGE };
-    yield { type: 'turn-end', reason: 'done', text, usage: USAGE };
+/** A turn of these events between its beginning and its end. A text is what the model says; a function is waited for. */
+export function turn(...parts: readonly (TurnEvent | string | ((signal?: AbortSignal) => Promise<unknown>))[]): Answer {
+  return async function* ({ agent, threadId }, signal) {
+    yield { type: 'turn-start', agent: String(agent), thread: threadId, turn: 'turn-1', model: 'test/model' };
+    for (const part of parts) {
+      if (typeof part === 'function') await part(signal);
+      else yield typeof part === 'string' ? { type: 'text-delta', text: part } : part;
+    }
+    const text = parts.filter((part) => typeof part === 'string').join('');
+    yield { type: 'turn-end', reason: signal?.aborted ? 'aborted' : 'done', text, usage: USAGE };
   };
 }
 
+/** A turn that says `text` word by word. */
+export function says(text: string, ...before: readonly TurnEvent[]): Answer {
+  return turn(...before, ...text.split(/(?<= )/u), { type: 'step-end', step: 1, usage: USAGE, request: USAGE });
+}
+
+export const untilAborted = (signal?: AbortSignal) => new Promise((resolve) => signal?.addEventListener('abort', resolve, { once: true }));
+
 /** A turn that goes on until it is aborted. */
-export const hangs: Answer = async function* (request, signal) {
-  yield { type: 'turn-start', agent: String(request.agent), thread: request.threadId, turn: 'turn-1', model: 'test/model' };
-  await new Promise((resolve) => signal?.addEventListener('abort', resolve, { once: true }));
-  yield { type: 'turn-end', reason: 'aborted', text: '', usage: USAGE };
-};
+export const hangs = turn(untilAborted);
 
 export const fails: Answer = async function* () {
   yield { type: 'turn-end', reason: 'error', text: '', usage: USAGE, error: { code: 'model_auth', message: 'the key was refused' } };
@@ -238,4 +243,21 @@ export function person(chat: Chat, words: readonly string[] = [], options: Perso
     end: () => (input.end(), done),
     listeners: () => [...(output.listenerCount('resize') > 0 ? ['resize'] : []), ...(input.listenerCount('data') > 0 ? ['data'] : [])],
   };
+}
+
+/** The same once the chat has its prompt. */
+export async function atPrompt(chat: Chat, words: readonly string[] = [], options: PersonOptions = {}): Promise<Person> {
+  const ada = person(chat, words, options);
+  await ada.sees('› ');
+  return ada;
+}
+
+/** A person who has the prompt of a chat whose turns are these answers, and which has these commands too. */
+export async function talking(
+  answers: readonly Answer[],
+  commands: readonly Command[] = [],
+  { words, ...options }: PersonOptions & { readonly words?: readonly string[] } = {},
+) {
+  const chat = await scriptedChat(answers, commands);
+  return { chat, ada: await atPrompt(chat, words, options) };
 }

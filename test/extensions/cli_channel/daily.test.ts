@@ -1,39 +1,37 @@
 import { execFileSync } from 'node:child_process';
-import { mkdtemp, mkdir, realpath, writeFile } from 'node:fs/promises';
-import os from 'node:os';
+import { writeFileSync } from 'node:fs';
 import path from 'node:path';
 import { skillUsed } from 'pith/skill_registry';
 import { scriptedModel } from 'pith/testing';
 import { describe, expect, it } from 'vitest';
+import { folderWith } from '../../places.ts';
 import { agentFile, skillFile } from '../../journeys/sandbox-files.ts';
 import { complete } from '../../../sandbox/extensions/cli_channel/completion.ts';
 import { mentionedFiles, ProjectPaths } from '../../../sandbox/extensions/cli_channel/file-mentions.ts';
 import { statusText } from '../../../sandbox/extensions/cli_channel/chat-status.ts';
-import { answering, kernelChat, person, pipe, says, scriptedChat, USAGE, type Answer } from './chats.ts';
+import { answering, atPrompt, kernelChat, person, pipe, says, scriptedChat, talking, turn, type Chat } from './chats.ts';
+import { gate } from '../../waiting.ts';
 
 const signal = new AbortController().signal;
 const PNG = Buffer.from('iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwADhgGAWjR9awAAAABJRU5ErkJggg==', 'base64');
 
-async function project(): Promise<string> {
-  const folder = await realpath(await mkdtemp(path.join(os.tmpdir(), 'pith-files-')));
-  await mkdir(path.join(folder, 'src'));
-  const files: Readonly<Record<string, string | Buffer>> = {
+function project(): string {
+  const folder = folderWith({
     'src/parser.ts': 'export const parse = 1;\n',
     'src/my notes.md': 'notes\n',
-    'pixel.png': PNG,
     '.env': 'KEY=secret-7\n',
     'ignored.log': 'noise\n',
     '.gitignore': '*.log\n',
-    'blob.bin': Buffer.from([0, 1, 2]),
+    'blob.bin': '\0\u0001\u0002',
     'long.txt': 'ä'.repeat(200_000),
-  };
-  for (const [name, content] of Object.entries(files)) await writeFile(path.join(folder, name), content);
+  });
+  writeFileSync(path.join(folder, 'pixel.png'), PNG);
   return folder;
 }
 
 describe('U21 files of the project', () => {
   it.each([true, false])('U21 are completed after @, never secret ones; with git: %s', async (git) => {
-    const folder = await project();
+    const folder = project();
     if (git) execFileSync('git', ['init', '-q'], { cwd: folder });
     const paths = new ProjectPaths(folder, true, { now: () => 0 });
     const all = await paths.list(signal);
@@ -49,7 +47,7 @@ describe('U21 files of the project', () => {
   });
 
   it('U21 are attached when a message names them: texts, images, the beginning of long ones; nothing secret and nothing outside', async () => {
-    const folder = await project();
+    const folder = project();
     const message =
       'Compare @src/parser.ts, @"src/my notes.md" and (@pixel.png). @.env @blob.bin @long.txt @../x @/etc/passwd @nobody me@src/parser.ts';
     const { attachments, lines } = await mentionedFiles(message, folder);
@@ -70,7 +68,7 @@ describe('U21 files of the project', () => {
   });
 
   it('U21 says of a path that names no file that nothing goes along, and leaves words alone', async () => {
-    const folder = await project();
+    const folder = project();
     const { attachments, lines } = await mentionedFiles('@src/missing.ts, @src and @src/ for @ada, missing @notes.txt.', folder);
     expect(attachments).toEqual([]);
     expect(lines.map(({ text }) => text)).toEqual([
@@ -82,10 +80,8 @@ describe('U21 files of the project', () => {
   });
 
   it('U21 go with the message, and the terminal says so', async () => {
-    const folder = await project();
-    const chat = await scriptedChat([says('ok')]);
-    const ada = person(chat, [], { workingDirectory: folder });
-    await ada.sees('› ');
+    const folder = project();
+    const { ada, chat } = await talking([says('ok')], [], { workingDirectory: folder });
     await ada.type('explain @src/parser.ts\r', '✓ src/parser.ts attached (24 bytes)', 'ok');
     await ada.end();
     expect(chat.requests[0]).toMatchObject({
@@ -104,18 +100,16 @@ describe('U22 the status line', () => {
   ])('U22 in %i columns', (columns, line) => expect(statusText(status, columns)).toBe(line));
 
   it('U22 shows what the thread has used, tasks and questions; a cost only where a price is set', async () => {
-    const answer: Answer = async function* (request) {
-      yield { type: 'turn-start', agent: 'main', thread: request.threadId, turn: 't', model: 'test/model' };
-      yield { type: 'text-delta', text: 'ok' };
-      yield { type: 'step-end', step: 1, usage: { inputTokens: 400, outputTokens: 50 }, request: { inputTokens: 400, outputTokens: 50 } };
-      yield {
-        type: 'step-end',
-        step: 2,
-        usage: { inputTokens: 1300, outputTokens: 150 },
-        request: { inputTokens: 900, outputTokens: 100 },
-      };
-      yield { type: 'turn-end', reason: 'done', text: 'ok', usage: { inputTokens: 1300, outputTokens: 150 } };
-    };
+    const [first, second, both] = [
+      [400, 50],
+      [900, 100],
+      [1300, 150],
+    ].map(([inputTokens = 0, outputTokens = 0]) => ({ inputTokens, outputTokens }));
+    const answer = turn(
+      'ok',
+      { type: 'step-end', step: 1, usage: first!, request: first! },
+      { type: 'step-end', step: 2, usage: both!, request: second! },
+    );
     const running = { ...answering('tasks list', [{ id: 'a' }]), options: [{ name: 'state', type: 'string', description: '' } as const] };
     const chat = await scriptedChat([answer], [running]);
     chat.terminals.saw({ model: { ref: 'test/model', contextWindow: 10_000 } });
@@ -124,8 +118,7 @@ describe('U22 the status line', () => {
       [{}, 'test/model · main · context 10% · 1.4k tokens · 1 task'],
       [{ prices }, 'test/model · main · context 10% · 1.4k tokens $0.028 · 1 task'],
     ] as const) {
-      const ada = person({ ...chat, context: { ...chat.context, config, find: onlyExtra(chat.context.find) as typeof chat.context.find } });
-      await ada.sees('› ');
+      const ada = await atPrompt(asksExtraFirst(chat, config));
       ada.type('go\r');
       await expect.poll(() => ada.screen().split('\n').at(-1)).toBe(line);
       await ada.end();
@@ -135,23 +128,16 @@ describe('U22 the status line', () => {
 });
 
 describe('U23 steps', () => {
-  const working: Answer = async function* (request) {
-    yield { type: 'turn-start', agent: 'main', thread: request.threadId, turn: 't', model: 'test/model' };
-    yield { type: 'tool-call', id: 'c', name: 'shell', input: { command: 'npm test' } };
-    for (let line = 1; line <= 30; line += 1) yield { type: 'tool-output', id: 'c', text: `line ${line}\n` };
-    await gate;
-    yield { type: 'tool-result', id: 'c', name: 'shell', ok: true, at: 1, output: 'exit 0\nall passed', line: 'npm test' };
-    yield { type: 'text-delta', text: 'Done.' };
-    yield { type: 'turn-end', reason: 'done', text: 'Done.', usage: USAGE };
-  };
-  let open = () => {};
-  let gate: Promise<void>;
+  const called = (id: string, command: string) => ({ type: 'tool-call', id, name: 'shell', input: { command } }) as const;
+  const prints = (id: string, text: string) => ({ type: 'tool-output', id, text }) as const;
+  const ended = (id: string, line: string, output = '') =>
+    ({ type: 'tool-result', id, name: 'shell', ok: true, at: 1, output, line }) as const;
+  const lines = Array.from({ length: 30 }, (_, index) => prints('c', `line ${index + 1}\n`));
+  const working = (open: Promise<void>) =>
+    turn(called('c', 'npm test'), ...lines, () => open, ended('c', 'npm test', 'exit 0\nall passed'), 'Done.');
 
   it('U23 are one line each; /expand shows what went in and came out', async () => {
-    gate = Promise.resolve();
-    const chat = await scriptedChat([working]);
-    const ada = person(chat);
-    await ada.sees('› ');
+    const { ada } = await talking([working(Promise.resolve())]);
     await ada.type('test it\r', 'Done.');
     await ada.type('/expand\r', '✓ 1. npm test (shell)', 'command: npm test', '… 10 more lines: /expand 1', 'all passed');
     await ada.type('/expand 2\r', "there is no step '2'");
@@ -159,25 +145,21 @@ describe('U23 steps', () => {
   });
 
   it('U23 lines of calls that run side by side are not mixed', async () => {
-    const both: Answer = async function* (request) {
-      yield { type: 'turn-start', agent: 'main', thread: request.threadId, turn: 't', model: 'test/model' };
-      for (const id of ['a', 'b']) yield { type: 'tool-call', id, name: 'shell', input: { command: id } };
-      for (const part of ['one ', 'line'])
-        for (const id of ['a', 'b']) yield { type: 'tool-output', id, text: part === 'line' ? `${part} of ${id}\n` : part };
-      for (const id of ['a', 'b']) yield { type: 'tool-result', id, name: 'shell', ok: true, at: 1, output: '', line: id };
-      yield { type: 'turn-end', reason: 'done', text: 'ok', usage: USAGE };
-    };
-    const ada = person(await scriptedChat([both]), ['--plain']);
-    await ada.sees('› ');
+    const of = <T>(event: (id: string) => T) => ['a', 'b'].map(event);
+    const both = turn(
+      ...of((id) => called(id, id)),
+      ...of((id) => prints(id, 'one ')),
+      ...of((id) => prints(id, `line of ${id}\n`)),
+      ...of((id) => ended(id, id)),
+    );
+    const { ada } = await talking([both], [], { words: ['--plain'] });
     await ada.type('go\n', '  one line of a\n', '  one line of b\n');
     expect(await ada.end()).toBe(0);
   });
 
   it('U23 --plain prints lines as they come, and draws nothing again', async () => {
-    gate = new Promise((resolve) => (open = resolve));
-    const chat = await scriptedChat([working]);
-    const ada = person(chat, ['--plain']);
-    await ada.sees('› ');
+    const { opened, open } = gate();
+    const { ada } = await talking([working(opened)], [], { words: ['--plain'] });
     await ada.type('test it\n', '  line 30\n');
     open();
     await ada.sees('✓ npm test', 'Done.');
@@ -188,17 +170,9 @@ describe('U23 steps', () => {
 });
 
 it('U24 a result arrives as a rendered block, after the paragraph that is being written', async () => {
-  let more = () => {};
-  const answer: Answer = async function* (request) {
-    yield { type: 'turn-start', agent: 'main', thread: request.threadId, turn: 't', model: 'test/model' };
-    yield { type: 'text-delta', text: 'First par' };
-    await new Promise<void>((resolve) => (more = resolve));
-    yield { type: 'text-delta', text: 'agraph.\n\nSecond one.' };
-    yield { type: 'turn-end', reason: 'done', text: '', usage: USAGE };
-  };
-  const chat = await scriptedChat([answer]);
-  const ada = person(chat);
-  await ada.sees('› ');
+  const { opened, open: more } = gate();
+  const answer = turn('First par', () => opened, 'agraph.\n\nSecond one.');
+  const { ada, chat } = await talking([answer]);
   await ada.type('go\r', 'First');
   chat.terminals.deliver({ text: 'Task a is done:\n\n- **one**\n- two', kind: 'task' }, 'all');
   await new Promise((resolve) => setImmediate(resolve));
@@ -221,18 +195,14 @@ describe('U25 commands of the conversation', () => {
   });
 
   it.each(['exit', 'quit', '/exit', '/quit'])('U25 %s leaves', async (word) => {
-    const chat = await scriptedChat([says('ok')]);
-    const ada = person(chat);
-    await ada.sees('› ');
+    const { ada, chat } = await talking([says('ok')]);
     ada.type(`${word}\r`);
     expect(await ada.done).toBe(0);
     expect(chat.requests).toEqual([]);
   });
 
   it('U25 /clear begins a new conversation on a clear screen', async () => {
-    const chat = await scriptedChat([says('first answer'), says('ok')]);
-    const ada = person(chat);
-    await ada.sees('› ');
+    const { ada, chat } = await talking([says('first answer'), says('ok')]);
     ada.type('one\r');
     await expect.poll(() => ada.screen()).toContain('first answer\n\n›');
     await ada.type('/clear\r', 'New conversation (back to the last one: /thread');
@@ -240,16 +210,6 @@ describe('U25 commands of the conversation', () => {
     await ada.type('two\r', 'ok');
     await ada.end();
     expect(chat.requests[1]?.threadId).not.toBe(chat.requests[0]?.threadId);
-  });
-
-  it('U25 /agent refuses one that is unknown or cannot run, and nothing changes', async () => {
-    const broken = { 'agents/bad/manifest.yaml': 'id: bad\nagent: { uses_tools: [nothing_there] }\n' };
-    const chat = await scriptedChat([says('ok')], [], { files: broken });
-    const { out, err } = await pipe(chat, [], { lines: ['/agent bad', '/agent nobody', 'hello'] });
-    expect(out).not.toContain('Talking with');
-    expect(err).toContain('bad');
-    expect(err).toContain("no agent 'nobody'");
-    expect(chat.requests).toMatchObject([{ agent: 'main', input: 'hello' }]);
   });
 
   it.each([
@@ -277,8 +237,7 @@ describe('U25 commands of the conversation', () => {
     });
     const used: unknown[] = [];
     chat.pith.kernel.events.handle(skillUsed, (use) => void used.push(use));
-    const ada = person(chat);
-    await ada.sees('› ');
+    const ada = await atPrompt(chat);
     await ada.type('/letters to my landlord\r', '✓ skill letters loaded', 'landlord');
     await expect.poll(() => ada.screen()).toContain('Dear landlord');
     await ada.end();
@@ -289,20 +248,35 @@ describe('U25 commands of the conversation', () => {
     // The statistics count it as one that the model read.
     expect(used).toEqual([expect.objectContaining({ skillId: 'letters', state: 'loaded', how: 'slash', agentId: 'main' })]);
   });
+
+  it('S85 a skill typed with a slash is asked for by a message; a command of the name comes first, an unknown name is an error', async () => {
+    const chat = await kernelChat({
+      model: scriptedModel([{ text: 'answer' }, { text: 'answer' }]),
+      files: {
+        'pith.yaml': 'default_agent: main\n',
+        'agents/main/manifest.yaml': agentFile('main', { uses_tools: ['skill_registry'] }),
+        'skills/letters/SKILL.md': skillFile('letters', 'Writes letters.', 'Write.'),
+        'skills/tools/SKILL.md': skillFile('tools', 'Knows tools.', 'Use them.'),
+      },
+    });
+    expect(await pipe(chat, [], { lines: ['/letters to  my landlord', '/letters'] })).toMatchObject({ code: 0, err: '' });
+    expect(chat.requests.map(({ input }) => input)).toEqual(['Use the skill `letters`: to  my landlord', 'Use the skill `letters`.']);
+    await pipe(chat, [], { lines: ['/tools'] });
+    expect(chat.requests).toHaveLength(2);
+    expect(await pipe(chat, [], { lines: ['/lettres'] })).toMatchObject({
+      code: 1,
+      err: expect.stringContaining('unknown command /lettres'),
+    });
+  });
 });
 
 it('U13 a question of work in the background is shown with its number', async () => {
-  const chat = await scriptedChat(
-    [says('ok')],
-    [
-      answering('approvals', [
-        { id: 'q-one', number: 5 },
-        { id: 'q-two', number: 8 },
-      ]),
-    ],
+  const approvals = answering(
+    'approvals',
+    ['q-one', 'q-two'].map((id, index) => ({ id, number: 5 + 3 * index })),
   );
-  const named = { ...chat, context: { ...chat.context, find: onlyExtra(chat.context.find) } as typeof chat.context };
-  const ada = person(named);
+  const chat = await scriptedChat([says('ok')], [approvals]);
+  const ada = person(asksExtraFirst(chat));
   await ada.sees('Ctrl-D leaves');
   chat.terminals.deliver({ text: 'asks; answer with: pith approvals approve q-two', kind: 'approval', approvalId: 'q-two' }, 'all');
   await ada.sees('approve 8');
@@ -310,7 +284,9 @@ it('U13 a question of work in the background is shown with its number', async ()
   await ada.end();
 });
 
-/** The list of questions of this test before the kernel's. */
-function onlyExtra(find: (protocol: never) => readonly { readonly extensionId: string }[]) {
-  return (protocol: never) => [...find(protocol)].sort((a, b) => Number(b.extensionId === 'extra') - Number(a.extensionId === 'extra'));
+/** The commands of this test come before the kernel's. */
+function asksExtraFirst(chat: Chat, config: object = chat.context.config): Chat {
+  const find = (protocol: never) =>
+    [...chat.context.find(protocol)].sort((a, b) => Number(b.extensionId === 'extra') - Number(a.extensionId === 'extra'));
+  return { ...chat, context: { ...chat.context, config, find } as typeof chat.context };
 }

@@ -7,17 +7,14 @@ import { toolExtension } from '../../journeys/sandbox-files.ts';
 import { findCommands } from '../../../sandbox/extensions/cli_channel/query.ts';
 import { complete } from '../../../sandbox/extensions/cli_channel/completion.ts';
 import { newThreadId } from '../../../sandbox/extensions/cli_channel/conversation.ts';
-import { answering, scriptedChat, fails, hangs, person, says, USAGE, type Answer, type Chat } from './chats.ts';
-
-let chat: Chat;
+import { answering, atPrompt, scriptedChat, fails, hangs, person, says, talking, turn, untilAborted, USAGE, type Answer } from './chats.ts';
+import { gate } from '../../waiting.ts';
 
 describe('a conversation on a terminal', () => {
   it('29 draws its prompt first: what is typed before the services are there waits, and is sent after the header', async () => {
-    chat = await scriptedChat([says('The answer')]);
     let started: (problems: string) => void = () => undefined;
     const ready = new Promise<string>((resolve) => (started = resolve));
-    const ada = person(chat, [], { start: () => ready });
-    await ada.sees('› ');
+    const { ada, chat } = await talking([says('The answer')], [], { start: () => ready });
     await ada.type('hello\r', 'queued: hello');
     ada.type('and mo');
     await expect.poll(() => ada.screen()).toContain('queued: hello\n› and mo');
@@ -38,9 +35,7 @@ describe('a conversation on a terminal', () => {
     ['Ctrl-D', '\u0004', 0],
     ['Ctrl-C twice', '\u0003\u0003', 0],
   ])('29 %s leaves before the services are there, and gives the terminal back', async (_, keys, code) => {
-    chat = await scriptedChat([says('never')]);
-    const ada = person(chat, [], { start: () => new Promise(() => undefined) });
-    await ada.sees('› ');
+    const { ada, chat } = await talking([says('never')], [], { start: () => new Promise(() => undefined) });
     ada.type(keys);
     expect(await ada.done).toBe(code);
     expect(ada.raw().endsWith('\u001b[<u\u001b[?2004l')).toBe(true);
@@ -48,7 +43,7 @@ describe('a conversation on a terminal', () => {
   });
 
   it('29 a start that fails ends the conversation with its reason and gives the terminal back; so does the end of the process', async () => {
-    chat = await scriptedChat([says('never')]);
+    const chat = await scriptedChat([says('never')]);
     const ada = person(chat, [], { start: async () => Promise.reject(new Error('no disk')) });
     await expect(ada.done).rejects.toThrow('no disk');
     expect(ada.raw()).toContain('\u001b[?2004l');
@@ -61,13 +56,9 @@ describe('a conversation on a terminal', () => {
   });
 
   it('opens with who, which model and how to leave; shows answers and steps; says how to go on', async () => {
-    chat = await scriptedChat([
-      says(
-        'The **answer**',
-        { type: 'tool-call', id: 'c', name: 'read_skill', input: {} },
-        { type: 'tool-result', id: 'c', name: 'read_skill', ok: true, at: 1, output: '', line: 'Skill pdf loaded' },
-      ),
-    ]);
+    const step = { id: 'c', name: 'read_skill' } as const;
+    const result = { type: 'tool-result', ...step, ok: true, at: 1, output: '', line: 'Skill pdf loaded' } as const;
+    const chat = await scriptedChat([says('The **answer**', { type: 'tool-call', ...step, input: {} }, result)]);
     const ada = person(chat);
     await ada.sees('main · scripted/scripted · /help shows what you can do, Ctrl-D leaves', '› ');
     await ada.type('hello\r', '✓ Skill pdf loaded 0 ms\n');
@@ -78,33 +69,28 @@ describe('a conversation on a terminal', () => {
   });
 
   it('takes a terminal that does not know its width for one of 80', async () => {
-    chat = await scriptedChat([says('one two three four')]);
-    const ada = person(chat, [], { columns: 0 });
-    await ada.sees('› ');
+    const { ada } = await talking([says('one two three four')], [], { columns: 0 });
     await ada.type('hello\r', 'one two three four\n');
     expect(await ada.end()).toBe(0);
   });
 
-  it('says how to connect a model when there is none', async () => {
-    chat = await scriptedChat([says('ok')], [], { model: undefined, env: {}, only: undefined });
-    const ada = person(chat);
-    await ada.sees('No model is connected', '/setup adds one', '› ');
-    ada.type('/quit\r');
-    expect(await ada.done).toBe(0);
-  });
-
-  it('a model that is unknown is said below, and takes no room in the line of status', async () => {
-    chat = await scriptedChat([says('ok')], [], { model: undefined, env: { PITH_MODEL: 'nowhere/m1' }, only: undefined });
-    const ada = person(chat);
-    await ada.sees('main · no model · /help', "model 'nowhere/m1' is unknown", '/model chooses another for this conversation');
-    await ada.sees('no model · main');
+  it.each([
+    ['there is none', {}, ['No model is connected', '/setup adds one', '› ']],
+    [
+      'it is unknown, which takes no room in the line of status',
+      { PITH_MODEL: 'nowhere/m1' },
+      ['main · no model · /help', "model 'nowhere/m1' is unknown", '/model chooses another for this conversation', 'no model · main'],
+    ],
+  ])('says how to come to a model where %s', async (_, env, seen) => {
+    const ada = person(await scriptedChat([says('ok')], [], { model: undefined, env, only: undefined }));
+    await ada.sees(...seen);
     ada.type('/quit\r');
     expect(await ada.done).toBe(0);
   });
 
   it('shows a notice once and an error clearly', async () => {
     const notice = { type: 'notice', code: 'degraded', message: 'kv is off' } as const;
-    chat = await scriptedChat([says('one', notice), says('two', notice), fails]);
+    const chat = await scriptedChat([says('one', notice), says('two', notice), fails]);
     const ada = person(chat);
     for (const [said, seen] of [
       ['a', 'one'],
@@ -119,9 +105,7 @@ describe('a conversation on a terminal', () => {
   });
 
   it('Ctrl-C stops the turn and the conversation goes on; twice on an empty line it leaves', async () => {
-    chat = await scriptedChat([hangs, says('here again')]);
-    const ada = person(chat);
-    await ada.sees('› ');
+    const { ada, chat } = await talking([hangs, says('here again')]);
     ada.type('work\r');
     await expect.poll(() => chat.requests.length).toBe(1);
     await ada.type('\u0003', 'Stopped', '› ');
@@ -133,10 +117,8 @@ describe('a conversation on a terminal', () => {
   });
 
   it('ends when the process is asked to, in the middle of a turn', async () => {
-    chat = await scriptedChat([hangs]);
     const abort = new AbortController();
-    const ada = person(chat, [], { signal: abort.signal });
-    await ada.sees('› ');
+    const { ada, chat } = await talking([hangs], [], { signal: abort.signal });
     ada.type('work\r');
     await expect.poll(() => chat.requests.length).toBe(1);
     abort.abort();
@@ -144,9 +126,7 @@ describe('a conversation on a terminal', () => {
   });
 
   it('keeps what is pasted as one message, and lines that end in a backslash', async () => {
-    chat = await scriptedChat([says('ok')]);
-    const ada = person(chat);
-    await ada.sees('› ');
+    const { ada, chat } = await talking([says('ok')]);
     ada.type('\u001b[200~first\rsecond\rthird\u001b[201~');
     await ada.type('\r', 'ok', '› ');
     await ada.type('one \\\rtwo\r', 'ok');
@@ -155,16 +135,9 @@ describe('a conversation on a terminal', () => {
   });
 
   it('U20 shows what is typed during an answer as queued, and sends it after the answer', async () => {
-    let go = () => {};
-    const waits: Answer = async function* (request) {
-      yield { type: 'turn-start', agent: 'main', thread: request.threadId, turn: 't', model: 'test/model' };
-      yield { type: 'text-delta', text: 'slow one' };
-      await new Promise<void>((resolve) => (go = resolve));
-      yield { type: 'turn-end', reason: 'done', text: 'slow', usage: USAGE };
-    };
-    chat = await scriptedChat([waits, says('second answer')]);
-    const ada = person(chat);
-    await ada.sees('› ');
+    const { opened, open: go } = gate();
+    const waits = turn('slow one', () => opened);
+    const { ada, chat } = await talking([waits, says('second answer')]);
     await ada.type('first\r', 'slow');
     await ada.type('second\r', 'queued: second');
     expect(chat.requests).toHaveLength(1);
@@ -176,15 +149,7 @@ describe('a conversation on a terminal', () => {
   });
 
   it.each(['\u0003', '\u001b[27u'])('U20 a stop keeps what was said, and gives what was queued back to be edited: %j', async (key) => {
-    const talks: Answer = async function* (request, signal) {
-      yield { type: 'turn-start', agent: 'main', thread: request.threadId, turn: 't', model: 'test/model' };
-      yield { type: 'text-delta', text: 'The beginning of it' };
-      await new Promise((resolve) => signal?.addEventListener('abort', resolve, { once: true }));
-      yield { type: 'turn-end', reason: 'aborted', text: 'The beginning', usage: USAGE };
-    };
-    chat = await scriptedChat([talks, says('second answer')]);
-    const ada = person(chat);
-    await ada.sees('› ');
+    const { ada, chat } = await talking([turn('The beginning of it', untilAborted), says('second answer')]);
     await ada.type('first\r', 'The beginning');
     await ada.type('second\r', 'queued: second');
     await ada.type(key, 'Stopped', '› second');
@@ -197,9 +162,7 @@ describe('a conversation on a terminal', () => {
   });
 
   it('leaves no listener on the streams of the process', async () => {
-    chat = await scriptedChat([says('ok')]);
-    const ada = person(chat);
-    await ada.sees('› ');
+    const { ada } = await talking([says('ok')]);
     expect(ada.listeners()).toEqual(['resize', 'data']);
     ada.type('\u0004');
     await ada.done;
@@ -207,17 +170,10 @@ describe('a conversation on a terminal', () => {
   });
 
   it('tells of an edit that could not be loaded: at the prompt at once, during an answer after it', async () => {
-    chat = await scriptedChat([hangs]);
+    const chat = await scriptedChat([hangs]);
     const ada = person(chat);
-    const failure = (message: string) => ({
-      extensionId: 'kv',
-      phase: 'reload' as const,
-      code: 'x',
-      message,
-      at: 0,
-      file: '/s/kv/main.ts',
-      line: 3,
-    });
+    const where = { extensionId: 'kv', file: '/s/kv/main.ts', line: 3 };
+    const failure = (message: string) => ({ ...where, phase: 'reload' as const, code: 'x', message, at: 0 });
     await ada.sees('Ctrl-D leaves');
     chat.tell('extension.failed', failure('first'));
     await ada.sees('kv /s/kv/main.ts:3: first');
@@ -234,7 +190,7 @@ describe('a conversation on a terminal', () => {
 
   it('says what an edit left wrong once: no notice of a turn says it again', async () => {
     const slip = { code: 'unknown_key', message: 'a wrong key', cure: 'look' };
-    chat = await scriptedChat([says('ok', { type: 'notice', code: slip.code, message: 'a wrong key; look' })]);
+    const chat = await scriptedChat([says('ok', { type: 'notice', code: slip.code, message: 'a wrong key; look' })]);
     const ada = person(chat);
     await ada.sees('Ctrl-D leaves');
     chat.tell('problem.found', { ...slip, severity: 'warning', file: '/s/pith.yaml', line: 2 });
@@ -246,11 +202,10 @@ describe('a conversation on a terminal', () => {
 
   it('prints JSON in one line, and leaves it to a reload command to say that it failed', async () => {
     const long = { words: 'many words '.repeat(20) };
-    chat = await scriptedChat([says('ok')], [answering('long', long)], { files: toolExtension('edited', 'edited', '1') });
+    const chat = await scriptedChat([says('ok')], [answering('long', long)], { files: toolExtension('edited', 'edited', '1') });
     await chat.pith.kernel.host.extensions.activate('edited');
     await chat.pith.write('extensions/edited/main.ts', 'export default class {');
-    const ada = person(chat);
-    await ada.sees('› ');
+    const ada = await atPrompt(chat);
     await ada.type('/long --json\r', `${JSON.stringify(long)}\n`);
     await ada.type('/extensions reload edited\r', 'edited was not reloaded', '› ');
     await ada.end();
@@ -263,9 +218,7 @@ describe('a conversation on a terminal', () => {
       yield { type: 'notice', code: 'x', message: words };
       yield { type: 'turn-end', reason: 'error', text: '', usage: USAGE, error: { code: 'x', message: words } };
     };
-    chat = await scriptedChat([failing], [{ ...answering('odd', null), description: words }]);
-    const ada = person(chat, [], { columns: 60 });
-    await ada.sees('› ');
+    const { ada } = await talking([failing], [{ ...answering('odd', null), description: words }], { columns: 60 });
     await ada.type('hi\r', 'pith: extraordinary', '› ');
     await ada.type('/help all\r', '/quit', '› ');
     await ada.end();
@@ -275,14 +228,9 @@ describe('a conversation on a terminal', () => {
   });
 
   it('Up stays at the oldest line, and Ctrl-D leaves no prompt behind', async () => {
-    chat = await scriptedChat([says('ok')]);
-    const ada = person(chat);
-    await ada.sees('› ');
+    const { ada, chat } = await talking([says('ok')]);
     await ada.type('alpha\r', 'ok', '› ');
-    ada.type('\u001b[A');
-    ada.type('\u001b[A');
-    ada.type('\u001b[A');
-    ada.type('\r');
+    for (const key of ['\u001b[A', '\u001b[A', '\u001b[A', '\r']) ada.type(key);
     await expect.poll(() => chat.requests.map(({ input }) => input)).toEqual(['alpha', 'alpha']);
     await ada.sees('ok', '› ');
     ada.type('\u0004');
@@ -291,23 +239,21 @@ describe('a conversation on a terminal', () => {
   });
 
   it('keeps a history for the next conversation', async () => {
-    chat = await scriptedChat([says('ok')]);
+    const chat = await scriptedChat([says('ok')]);
     for (const said of ['alpha', 'beta']) {
-      const ada = person(chat);
-      await ada.sees('› ');
+      const ada = await atPrompt(chat);
       await ada.type(`${said}\r`, 'ok');
       await ada.end();
     }
     expect(await readFile(path.join(chat.context.dataDirectory, 'history'), 'utf8')).toBe('"alpha"\n"beta"\n');
-    const ada = person(chat);
-    await ada.sees('› ');
+    const ada = await atPrompt(chat);
     await ada.type('\u001b[A\u001b[A\r', 'ok');
     await ada.end();
     expect(chat.requests.at(-1)?.input).toBe('alpha');
   });
 
   it('K45 --thread shows the last lines of the conversation', async () => {
-    chat = await scriptedChat([says('ok')]);
+    const chat = await scriptedChat([says('ok')]);
     const ada = person(chat, ['--thread', 'old-1']);
     await ada.sees('other · scripted/scripted', '› What was it?', 'It was this.');
     expect(await ada.end()).toBe(0);
@@ -320,7 +266,7 @@ describe('a conversation on a terminal', () => {
       description: 'Keeps a secret',
       run: async (_input, io) => void given.push(await io.ask('KEY:', { secret: true })),
     };
-    chat = await scriptedChat([says('ok')], [keep]);
+    const chat = await scriptedChat([says('ok')], [keep]);
     const ada = person(chat);
     for (const typed of ['sk-unseen-7\\\r', '\u0003']) {
       await ada.sees('› ');
@@ -344,9 +290,7 @@ describe('a conversation on a terminal', () => {
       description: 'Asks',
       run: async (_input, io) => io.print(`answered ${await io.ask(question, { choices: ['yes', 'no'] })}`),
     };
-    chat = await scriptedChat([says('ok')], [asks]);
-    const ada = person(chat);
-    await ada.sees('› ');
+    const { ada } = await talking([says('ok')], [asks]);
     await ada.type('/ask\r', 'really?\n[y]es, [n]o');
     await ada.type('maybe\r', 'Answer with yes or no; Ctrl-C leaves the question');
     await ada.type('n', 'answered no');
@@ -354,7 +298,7 @@ describe('a conversation on a terminal', () => {
   });
 
   it('is where notices of others are delivered while it is open', async () => {
-    chat = await scriptedChat([says('ok')]);
+    const chat = await scriptedChat([says('ok')]);
     expect(() => chat.terminals.deliver({ text: 'x', kind: 'notice' }, 'all')).toThrow('no terminal is open');
     const ada = person(chat);
     await ada.sees('Ctrl-D leaves');
@@ -367,7 +311,7 @@ describe('a conversation on a terminal', () => {
 
 describe('completion', () => {
   it('offers commands after a slash, and ids after those that take one', async () => {
-    chat = await scriptedChat([says('ok')]);
+    const chat = await scriptedChat([says('ok')]);
     const commands = await findCommands(chat.context);
     const sources = { commands: async () => commands, skills: async () => ['letters'], files: async () => [] };
     const at = (line: string) => complete(line, line.length, sources, new AbortController().signal);

@@ -1,27 +1,17 @@
 import { describe, expect, it } from 'vitest';
-import type { TurnEvent } from 'pith';
+import type { Command, TurnEvent } from 'pith';
 import { describeChannel } from '../../../sandbox/extensions/cli_channel/conversation.ts';
 import { typedHints } from '../../../sandbox/extensions/cli_channel/typed-hints.ts';
 import { fakeClock, scriptedModel } from 'pith/testing';
+import { linesOf } from '../../journeys/pith-process.ts';
 import { passed } from '../../waiting.ts';
-import { kernelChat, scriptedChat, fails, hangs, pipe, says, USAGE, type Chat } from './chats.ts';
+import { kernelChat, scriptedChat, fails, hangs, pipe, says, USAGE } from './chats.ts';
 
-let chat: Chat;
-
+const SHOWN = { title: 'Skill pdf', metadata: { skill_id: 'pdf' }, line: 'Skill pdf loaded' };
 const STEPS: readonly TurnEvent[] = [
   { type: 'notice', code: 'degraded', message: 'kv is off' },
   { type: 'tool-call', id: 'c1', name: 'read_skill', input: { skill_id: 'pdf' } },
-  {
-    type: 'tool-result',
-    id: 'c1',
-    name: 'read_skill',
-    ok: true,
-    at: 5,
-    output: 'body',
-    title: 'Skill pdf',
-    metadata: { skill_id: 'pdf' },
-    line: 'Skill pdf loaded',
-  },
+  { type: 'tool-result', id: 'c1', name: 'read_skill', ok: true, at: 5, output: 'body', ...SHOWN },
   { type: 'tool-call', id: 'c2', name: 'kv_get', input: { key: 'a' } },
   { type: 'tool-result', id: 'c2', name: 'kv_get', ok: false, at: 6, error: { code: 'tool_failed', message: 'no such key' } },
 ];
@@ -31,7 +21,7 @@ const withoutLine = (event: TurnEvent) => Object.fromEntries(Object.entries(even
 
 describe('pith chat -p', () => {
   it('prints the answer as the model wrote it, steps and notices on the error stream', async () => {
-    chat = await scriptedChat([says('**Hello**\nthere', ...STEPS)]);
+    const chat = await scriptedChat([says('**Hello**\nthere', ...STEPS)]);
     expect(await pipe(chat, ['-p', 'hi'])).toEqual({
       code: 0,
       out: '**Hello**\nthere\n',
@@ -43,15 +33,10 @@ describe('pith chat -p', () => {
   });
 
   it('prints with --json exactly the lines of the format', async () => {
-    chat = await scriptedChat([says('Hi you', ...STEPS)]);
+    const chat = await scriptedChat([says('Hi you', ...STEPS)]);
     const { out, code } = await pipe(chat, ['-p', 'hi', '--thread', 't-9'], { json: true });
     expect(code).toBe(0);
-    expect(
-      out
-        .trim()
-        .split('\n')
-        .map((line) => JSON.parse(line) as unknown),
-    ).toEqual([
+    expect(linesOf(out)).toEqual([
       { type: 'turn-start', agent: 'main', thread: 't-9', model: 'test/model' },
       ...STEPS.slice(1).map(withoutLine),
       { type: 'text-delta', text: 'Hi ' },
@@ -62,7 +47,7 @@ describe('pith chat -p', () => {
 
   it('exits 1 for a turn that stopped at a limit, and says so; what it had said by then is printed', async () => {
     const error = { code: 'limit_reached', message: 'stopped at time_budget_ms (5)' };
-    chat = await scriptedChat([
+    const chat = await scriptedChat([
       async function* () {
         yield { type: 'text-delta', text: 'half' };
         yield { type: 'turn-end', reason: 'limit', text: 'half', usage: USAGE, error };
@@ -72,7 +57,7 @@ describe('pith chat -p', () => {
   });
 
   it('exits 1 for a turn that fails and 130 for one that is aborted', async () => {
-    chat = await scriptedChat([fails]);
+    const chat = await scriptedChat([fails]);
     expect(await pipe(chat, ['-p', 'hi'])).toEqual({ code: 1, out: '', err: 'pith: the key was refused\n' });
     expect((await pipe(chat, ['-p', 'hi'], { json: true })).out).toBe(
       `${JSON.stringify({ type: 'turn-end', reason: 'error', text: '', usage: USAGE, error: { code: 'model_auth', message: 'the key was refused' } })}\n`,
@@ -86,7 +71,7 @@ describe('pith chat -p', () => {
   });
 
   it('takes agent, model and thread from the line; the thread’s own agent when none is named', async () => {
-    chat = await scriptedChat([says('ok')]);
+    const chat = await scriptedChat([says('ok')]);
     await pipe(chat, ['-p', 'hi', '-a', 'other', '--model', 'x/y', '--thread', 'new-1']);
     await pipe(chat, ['-p', 'hi', '--thread', 'old-1']);
     expect(chat.requests).toMatchObject([
@@ -96,7 +81,7 @@ describe('pith chat -p', () => {
   });
 
   it('K45 continues an interrupted turn with --resume, in the named thread or the last one', async () => {
-    chat = await scriptedChat([says('ok')]);
+    const chat = await scriptedChat([says('ok')]);
     await pipe(chat, ['--thread', 'old-1', '--resume'], { lines: ['not read'] });
     await pipe(chat, ['--resume', '-p', 'and then?']);
     expect(chat.requests).toEqual([
@@ -107,45 +92,51 @@ describe('pith chat -p', () => {
   });
 
   it('says which conversation it begins or continues where that was not said', async () => {
-    chat = await scriptedChat([says('ok')]);
+    const chat = await scriptedChat([says('ok')]);
     expect((await pipe(chat, ['-p', 'hi', '--thread', 'fresh'])).err).toBe('new conversation fresh\n');
     expect((await pipe(chat, ['-p', 'hi', '--thread', 'old-1'])).err).toBe('');
     expect((await pipe(chat, ['--resume', '-p', 'hi'])).err).toBe('continuing conversation old-1\n');
     await expect(pipe(chat, ['--resume', '--thread', 'fresh'])).rejects.toMatchObject({ code: 'thread_unknown' });
   });
 
-  it.each(['', '../../x', 'a/b', '.hidden', 'x'.repeat(65)])('refuses %j as the name of a conversation', async (name) => {
-    chat = await scriptedChat([says('ok')]);
-    await expect(pipe(chat, ['-p', 'hi', `--thread=${name}`])).rejects.toMatchObject({ code: 'usage' });
-    expect(chat.requests).toEqual([]);
-  });
+  it.each([' ', 'hi --thread=', 'hi --thread=../../x', 'hi --thread=a/b', 'hi --thread=.hidden', `hi --thread=${'x'.repeat(65)}`])(
+    'refuses an empty message, and what is no name of a conversation: %s',
+    async (line) => {
+      const chat = await scriptedChat([says('ok')]);
+      const [message = '', ...options] = line.split(/ (?=--)/u);
+      await expect(pipe(chat, ['-p', message, ...options])).rejects.toMatchObject({ code: 'usage' });
+      expect(chat.requests).toEqual([]);
+    },
+  );
 
   it('does not answer as another agent when the default agent is not there', async () => {
-    chat = await scriptedChat([says('ok')], [], { only: [], files: { 'pith.yaml': 'default_agent: mian\n' } });
+    const chat = await scriptedChat([says('ok')], [], { only: [], files: { 'pith.yaml': 'default_agent: mian\n' } });
     await expect(pipe(chat, ['-p', 'hi'])).rejects.toMatchObject({ code: 'agent_unknown', message: expect.stringContaining("'mian'") });
     expect(chat.requests).toEqual([]);
     await pipe(chat, ['-p', 'hi', '--agent', 'main']);
     expect(chat.requests).toHaveLength(1);
-  });
-
-  it('refuses an empty message', async () => {
-    chat = await scriptedChat([says('ok')]);
-    await expect(pipe(chat, ['-p', ' '])).rejects.toMatchObject({ code: 'usage' });
-    expect(chat.requests).toEqual([]);
   });
 });
 
 describe('standard input', () => {
   const stdin = (text: string) => [{ name: 'stdin', text }];
 
-  it.each([[['-p', 'why?']], [['why?']], [['-p', 'why?', '--lines']]])('U30 goes with the message of %j as a document', async (words) => {
-    chat = await scriptedChat([says('ok')]);
-    expect(await pipe(chat, words, { stdin: 'line 1\nline 2\n' })).toEqual({ code: 0, out: 'ok\n', err: '' });
-    expect(chat.requests).toMatchObject([{ input: 'why?', attachments: stdin('line 1\nline 2\n') }]);
+  const utf16 = Buffer.concat([Buffer.from([0xff, 0xfe]), Buffer.from('größer', 'utf16le')]);
+  it.each([
+    ['-p why?', 'line 1\nline 2\n', stdin('line 1\nline 2\n')],
+    ['why?', 'line 1\nline 2\n', stdin('line 1\nline 2\n')],
+    ['-p why? --lines', 'line 1\nline 2\n', stdin('line 1\nline 2\n')],
+    ['-p why?', utf16, stdin('größer')], // with its mark, as some shells pipe it
+    ['-p why?', '', undefined],
+  ])('U30 goes with the message of %j as a document where it is not empty: %j', async (words, piped, attachments) => {
+    const chat = await scriptedChat([says('ok')]);
+    expect(await pipe(chat, words.split(' '), { stdin: piped })).toEqual({ code: 0, out: 'ok\n', err: '' });
+    expect(chat.requests[0]).toMatchObject({ input: 'why?', ...(attachments && { attachments }) });
+    expect('attachments' in chat.requests[0]!).toBe(attachments !== undefined);
   });
 
   it('U30 is one message where there is none on the line, a slash in it too', async () => {
-    chat = await scriptedChat([says('ok')]);
+    const chat = await scriptedChat([says('ok')]);
     expect(await pipe(chat, [], { stdin: '/skills\nand more\n' })).toMatchObject({ code: 0, out: 'ok\n' });
     expect(chat.requests.map(({ input, attachments }) => ({ input, attachments }))).toEqual([
       { input: '/skills\nand more', attachments: undefined },
@@ -156,14 +147,8 @@ describe('standard input', () => {
     });
   });
 
-  it('U30 adds nothing where it is empty', async () => {
-    chat = await scriptedChat([says('ok')]);
-    await pipe(chat, ['-p', 'hi'], { stdin: '' });
-    expect(chat.requests[0]).not.toHaveProperty('attachments');
-  });
-
   it('U30 is read to 1 MB, at the end of a character, and what is left out is said', async () => {
-    chat = await scriptedChat([says('ok')]);
+    const chat = await scriptedChat([says('ok')]);
     const { err } = await pipe(chat, ['-p', 'hi'], { stdin: `a${'é'.repeat(700_000)}` });
     expect(err).toBe('standard input is longer than 1 MB: its beginning is sent, and the rest is left out\n');
     expect(chat.requests[0]?.attachments?.[0]).toHaveProperty(
@@ -177,22 +162,16 @@ describe('standard input', () => {
   it.each([Buffer.from([0x61, 0xe9, 0x62]), Buffer.from('PK\u0003\u0004\0\0'), Buffer.from([0xff, 0xfe, 0x00, 0xd8])])(
     'U30 is refused where it is no text: %j',
     async (bytes) => {
-      chat = await scriptedChat([says('ok')]);
+      const chat = await scriptedChat([says('ok')]);
       for (const words of [[], ['-p', 'hi']])
         await expect(pipe(chat, words, { stdin: bytes })).rejects.toMatchObject({ code: 'usage', cure: expect.stringContaining('iconv') });
       expect(chat.requests).toEqual([]);
     },
   );
 
-  it('U30 may be UTF-16 with its mark, as some shells pipe it', async () => {
-    chat = await scriptedChat([says('ok')]);
-    await pipe(chat, ['-p', 'hi'], { stdin: Buffer.concat([Buffer.from([0xff, 0xfe]), Buffer.from('größer', 'utf16le')]) });
-    expect(chat.requests[0]?.attachments).toEqual(stdin('größer'));
-  });
-
   it('U30 is not waited for where programs left it open: after three silent seconds the message goes alone', async () => {
     const clock = fakeClock();
-    chat = await scriptedChat([says('ok')], [], { clock });
+    const chat = await scriptedChat([says('ok')], [], { clock });
     const running = pipe(chat, ['-p', 'hi'], { stdin: null });
     expect(await passed(clock, running)).toEqual({
       code: 0,
@@ -204,7 +183,7 @@ describe('standard input', () => {
 
   it('U30 goes with a recipe too', async () => {
     const files = { 'recipes/look.md': '---\ndescription: d\n---\nLook at it.' };
-    chat = await scriptedChat([says('ok')], [], { files, only: ['recipes'] });
+    const chat = await scriptedChat([says('ok')], [], { files, only: ['recipes'] });
     await pipe(chat, ['-r', 'look'], { stdin: 'a log\n' });
     expect(chat.requests).toMatchObject([{ input: 'Look at it.', attachments: stdin('a log\n') }]);
   });
@@ -212,7 +191,7 @@ describe('standard input', () => {
 
 describe('the last conversation', () => {
   it('U30 goes on with -c, and says which it is', async () => {
-    chat = await scriptedChat([says('ok')]);
+    const chat = await scriptedChat([says('ok')]);
     expect(await pipe(chat, ['-c', 'and then?'])).toEqual({ code: 0, out: 'ok\n', err: 'continuing conversation old-1\n' });
     expect(chat.requests).toMatchObject([{ agent: 'other', threadId: 'old-1', input: 'and then?' }]);
     await expect(pipe(chat, ['-c', '-t', 'old-1', 'x'])).rejects.toMatchObject({ code: 'usage' });
@@ -229,19 +208,19 @@ describe('the last conversation', () => {
 
 describe('a pipe', () => {
   it('U30 is with --lines one message a line until it ends, all in one thread', async () => {
-    chat = await scriptedChat([says('one'), says('two')]);
+    const chat = await scriptedChat([says('one'), says('two')]);
     expect(await pipe(chat, [], { lines: ['first', '', 'second'] })).toEqual({ code: 0, out: 'one\ntwo\n', err: '' });
     expect(chat.requests.map(({ input }) => input)).toEqual(['first', 'second']);
     expect(new Set(chat.requests.map(({ threadId }) => threadId)).size).toBe(1);
   });
 
   it('goes on after a turn that failed, and says so in the exit code', async () => {
-    chat = await scriptedChat([fails, says('two')]);
+    const chat = await scriptedChat([fails, says('two')]);
     expect(await pipe(chat, [], { lines: ['first', 'second'] })).toMatchObject({ code: 1, out: 'two\n' });
   });
 
   it('ends when it is aborted while it waits for a line', async () => {
-    chat = await scriptedChat([says('one')]);
+    const chat = await scriptedChat([says('one')]);
     const abort = new AbortController();
     const never: AsyncIterable<string> = { [Symbol.asyncIterator]: () => ({ next: () => new Promise(() => undefined) }) };
     const running = pipe(chat, [], { lines: never, signal: abort.signal });
@@ -250,14 +229,14 @@ describe('a pipe', () => {
   });
 
   it('K47 names the help of a group for a command that it does not have', async () => {
-    chat = await scriptedChat([]);
+    const chat = await scriptedChat([]);
     const { err, code } = await pipe(chat, [], { lines: ['/skills remove-everything'] });
     expect(err).toBe('pith: unknown command /skills remove-everything; see /help skills\n');
     expect(code).toBe(1);
   });
 
   it('K47 takes slash commands, and paths as messages', async () => {
-    chat = await scriptedChat([says('ok')]);
+    const chat = await scriptedChat([says('ok')]);
     const { out, err, code } = await pipe(chat, [], {
       lines: ['/skills', '/agent other', '/context --full', '/etc/hosts is what?', '/skils', '/quit', 'never'],
     });
@@ -270,28 +249,11 @@ describe('a pipe', () => {
 
 describe('slash commands', () => {
   it('K47 are all there, listed by /help from their definitions', async () => {
-    chat = await scriptedChat([says('ok')]);
+    const chat = await scriptedChat([says('ok')]);
     const { out } = await pipe(chat, ['-p', '/help all']);
-    for (const name of [
-      'help',
-      'agents list',
-      'agent [id]',
-      'skills list',
-      'tools list',
-      'context',
-      'compact',
-      'new',
-      'threads list',
-      'thread [id]',
-      'approvals [question]',
-      'permissions',
-      'plan [state]',
-      'doctor',
-      'model [ref]',
-      'quit',
-    ]) {
-      expect(out).toMatch(new RegExp(`^  /${name.replaceAll(/[[\]]/gu, '\\$&')} `, 'mu'));
-    }
+    const names = `help, agents list, agent [id], skills list, tools list, context, compact, new, threads list, thread [id],
+      approvals [question], permissions, plan [state], doctor, model [ref], quit`;
+    for (const name of names.split(/,\s+/u)) expect(`\n${out}`).toContain(`\n  /${name} `);
     expect(out).not.toContain('/chat');
     const some = (await pipe(chat, ['-p', '/help /agents list'])).out;
     expect(some.trim().split('\n')).toEqual([expect.stringContaining('/agents list')]);
@@ -299,7 +261,7 @@ describe('slash commands', () => {
   });
 
   it('K47 /new begins another thread, /thread goes back, /model takes another model', async () => {
-    chat = await scriptedChat([says('ok')]);
+    const chat = await scriptedChat([says('ok')]);
     await pipe(chat, ['--thread', 'a-1'], {
       lines: ['one', '/new', 'two', '/thread old-1', 'three', '/model x/y', 'four', '/model default', 'five'],
     });
@@ -313,42 +275,38 @@ describe('slash commands', () => {
 
   it('K47 are told of the conversation, and of no shell', async () => {
     const seen: unknown[] = [];
-    chat = await scriptedChat(
-      [],
-      [{ path: 'where', description: 'Where it runs', run: async (_, io) => void seen.push('shell' in io, io.session?.agentId) }],
-    );
+    const run: Command['run'] = async (_, io) => void seen.push('shell' in io, io.session?.agentId);
+    const chat = await scriptedChat([], [{ path: 'where', description: 'Where it runs', run }]);
     expect(await pipe(chat, [], { lines: ['/where'] })).toMatchObject({ code: 0 });
     expect(seen).toEqual([false, 'main']);
   });
 
   it('take --json, as on the command line', async () => {
-    chat = await scriptedChat([says('ok')]);
+    const chat = await scriptedChat([says('ok')]);
     const { out } = await pipe(chat, ['-p', '/agents list --json']);
     expect(out.trim().split('\n')).toHaveLength(1);
     expect(JSON.parse(out)).toContainEqual(expect.objectContaining({ id: 'main', default: true }));
   });
 
   it('name other commands as they are typed there', async () => {
-    chat = await scriptedChat([says('ok')]);
+    const chat = await scriptedChat([says('ok')]);
     expect((await pipe(chat, ['-p', '/agent mian'])).err).toContain('; see: /agents list\n');
-    expect(
-      typedHints("see 'pith doctor' for x, npx pith skills list, node ../bin/pith doctor; pith chat; my-pith doctor", [
-        'doctor',
-        'skills list',
-      ]),
-    ).toBe("see '/doctor' for x, /skills list, /doctor; pith chat; my-pith doctor");
+    const hint = "see 'pith doctor' for x, npx pith skills list, node ../bin/pith doctor; pith chat; my-pith doctor";
+    const typed = "see '/doctor' for x, /skills list, /doctor; pith chat; my-pith doctor";
+    expect(typedHints(hint, ['doctor', 'skills list'])).toBe(typed);
   });
 
-  it('K44 an unknown agent or thread is told, and nothing changes', async () => {
-    chat = await scriptedChat([says('ok')]);
-    const { err } = await pipe(chat, [], { lines: ['/agent mian', '/thread nowhere', 'hi'] });
-    expect(err).toContain("did you mean 'main'?");
-    expect(err).toContain("no thread 'nowhere'");
-    expect(chat.requests).toMatchObject([{ agent: 'main' }]);
+  it('K44 U25 an agent or thread that is unknown, or an agent that cannot run, is told, and nothing changes', async () => {
+    const broken = { 'agents/bad/manifest.yaml': 'id: bad\nagent: { uses_tools: [nothing_there] }\n' };
+    const chat = await scriptedChat([says('ok')], [], { files: broken });
+    const { out, err } = await pipe(chat, [], { lines: ['/agent mian', '/agent nobody', '/agent bad', '/thread nowhere', 'hi'] });
+    for (const said of ["did you mean 'main'?", "no agent 'nobody'", 'bad', "no thread 'nowhere'"]) expect(err).toContain(said);
+    expect(out).not.toContain('Talking with');
+    expect(chat.requests).toMatchObject([{ agent: 'main', input: 'hi' }]);
   });
 
   it('work without the extension whose commands fail', async () => {
-    chat = await scriptedChat([says('ok')]);
+    const chat = await scriptedChat([says('ok')]);
     const broken = { extensionId: 'broken', getCommands: () => Promise.reject(new Error('gone')) };
     const { find } = chat.context;
     Object.assign(chat.context, { find: (protocol: Parameters<typeof find>[0]) => [broken, ...find(protocol)] });

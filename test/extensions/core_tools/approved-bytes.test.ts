@@ -1,9 +1,11 @@
-import { link, readdir, symlink } from 'node:fs/promises';
+import { link, readdir, readFile, symlink } from 'node:fs/promises';
 import { join } from 'node:path';
-import type { JsonValue, TurnEvent } from 'pith';
-import { scriptedModel, testKernel, type ScriptedStep, type TestKernel } from 'pith/testing';
-import { readFile, writeFile } from 'node:fs/promises';
-import { beforeEach, describe, expect, it, onTestFinished } from 'vitest';
+import type { JsonValue } from 'pith';
+import { scriptedModel, type ScriptedStep } from 'pith/testing';
+import { beforeEach, describe, expect, it } from 'vitest';
+import { answered, answerFirst } from '../../answers.ts';
+import { kernelOf } from '../../places.ts';
+import { words } from '../../words.ts';
 import { workbench, type Workbench } from './workbench.ts';
 
 let bench: Workbench;
@@ -83,23 +85,10 @@ describe('a yes is for the bytes that were shown', () => {
 
   it('T18 F20: every way to each of them asks: write, move, copy, delete, patch, other spellings, a folder that is made; no link leads there', async () => {
     await bench.put('note.md', 'text');
-    for (const path of [
-      '.envrc',
-      '.npmrc',
-      '.vscode/settings.json',
-      '.vscode/new/deep/x.md',
-      '.claude/settings.json',
-      './/package.json',
-      'Package.JSON',
-      'package.json.',
-      'skills.lock.json',
-      'recipes/deploy.md',
-      'AGENTS.md',
-      'web/Makefile',
-      '.staging/extensions/x/.npmrc',
-      '.staging/.envrc',
-      '.staging/\u2060.envrc',
-    ]) {
+    for (const path of words(`
+      .envrc .npmrc .vscode/settings.json .vscode/new/deep/x.md .claude/settings.json .//package.json Package.JSON package.json.
+      skills.lock.json recipes/deploy.md AGENTS.md web/Makefile .staging/extensions/x/.npmrc .staging/.envrc .staging/\u2060.envrc
+    `)) {
       for (const call of [
         { action: 'write', path, content: 'x' },
         { action: 'delete', path },
@@ -122,73 +111,55 @@ describe('a yes is for the bytes that were shown', () => {
   });
 });
 
-const AGENT = 'id: editor\nversion: 1.0.0\nagent:\n  description: Edits.\n  uses_tools: [core_tools]\n';
 const file = (input: Readonly<Record<string, JsonValue>>): ScriptedStep => ({ calls: [{ name: 'file', input }] });
 
-async function editing(script: readonly ScriptedStep[], files: Readonly<Record<string, string>> = {}): Promise<TestKernel> {
-  const made = await testKernel({
-    files: { 'agents/editor/manifest.yaml': AGENT, 'pith.yaml': 'default_agent: editor\n', ...files },
+/** A kernel with an agent that edits and whose model says this, once it has worked until a person is asked. */
+async function asked(script: readonly ScriptedStep[], files: Readonly<Record<string, string>> = {}) {
+  const agent = 'id: editor\nversion: 1.0.0\nagent:\n  description: Edits.\n  uses_tools: [core_tools]\n';
+  const pith = await kernelOf({
+    files: { 'agents/editor/manifest.yaml': agent, 'pith.yaml': 'default_agent: editor\n', ...files },
     model: scriptedModel(script),
   });
-  onTestFinished(() => made.stop());
-  return made;
-}
-
-async function resumed(pith: TestKernel): Promise<readonly TurnEvent[]> {
-  const events: TurnEvent[] = [];
-  const turn = { agent: 'editor', threadId: 'test', channelId: 'test', userId: 'tester', resume: true } as const;
-  for await (const event of pith.kernel.agents.run(turn)) events.push(event);
-  return events;
+  const { events } = await pith.run('go');
+  const read = (name: string) => readFile(join(pith.sandbox, name), 'utf8');
+  return { pith, events, approvals: pith.kernel.approvals, read };
 }
 
 describe('the file tool in the kernel', () => {
   it('T18 F12: always for a write to agents/ is refused, and the write to extensions/ after it is asked about', async () => {
-    const pith = await editing([
+    const { pith, events, approvals, read } = await asked([
       file({ action: 'write', path: 'agents/helper/notes.md', content: 'hello\n' }),
       file({ action: 'write', path: 'extensions/z/main.ts', content: 'evil();\n' }),
     ]);
-    expect((await pith.run('go')).events).toContainEqual(expect.objectContaining({ type: 'approval-request', once: true }));
-    const { approvals } = pith.kernel;
-    const [first] = await approvals.list();
-    await expect(approvals.answer(first!.id, { answer: 'always', by: 'ann' })).rejects.toMatchObject({
-      code: 'not_allowed',
-      message: expect.stringContaining('cannot be approved always'),
-    });
-    expect((await approvals.get(first!.id))?.answer).toBeNull();
-    await approvals.answer(first!.id, { answer: 'once', by: 'ann' });
-    expect((await resumed(pith)).at(-1)).toMatchObject({ reason: 'awaiting_approval' });
-    expect(await readFile(join(pith.sandbox, 'agents/helper/notes.md'), 'utf8')).toBe('hello\n');
+    expect(events).toContainEqual(expect.objectContaining({ type: 'approval-request', once: true }));
+    const message = expect.stringContaining('cannot be approved always');
+    await expect(answerFirst(pith, 'always')).rejects.toMatchObject({ code: 'not_allowed', message });
+    expect(await approvals.list()).toMatchObject([{ answer: null }]);
+    expect((await answered(pith, 'once')).reason).toBe('awaiting_approval');
+    expect(await read('agents/helper/notes.md')).toBe('hello\n');
     expect(await approvals.list()).toMatchObject([{ input: { path: 'extensions/z/main.ts' }, always: null }]);
     expect(await readdir(pith.sandbox)).not.toContain('extensions');
   });
 
   it('T18 F14: a source that changes after the yes is asked about again, and says so', async () => {
-    const pith = await editing([file({ action: 'move', path: 'notes/z.ts', to: 'extensions/z/main.ts' }), { text: 'moved' }], {
-      'notes/z.ts': 'harmless();\n',
-    });
-    await pith.run('go');
-    const { approvals } = pith.kernel;
-    await approvals.answer((await approvals.list())[0]!.id, { answer: 'once', by: 'ann' });
-    await writeFile(join(pith.sandbox, 'notes/z.ts'), 'evil();\n');
-    const events = await resumed(pith);
+    const move = file({ action: 'move', path: 'notes/z.ts', to: 'extensions/z/main.ts' });
+    const { pith, read } = await asked([move, { text: 'moved' }], { 'notes/z.ts': 'harmless();\n' });
+    await answerFirst(pith, 'once');
+    await pith.write('notes/z.ts', 'evil();\n');
+    const { events } = await pith.run('', { input: undefined, resume: true });
     expect(events.filter(({ type }) => type === 'approval-request')).toMatchObject([
       { details: expect.stringMatching(/has changed since you approved this[^]*\+evil\(\);/) },
     ]);
     expect(await readdir(pith.sandbox)).not.toContain('extensions');
-    await approvals.answer((await approvals.list())[0]!.id, { answer: 'once', by: 'ann' });
-    expect((await resumed(pith)).at(-1)).toMatchObject({ reason: 'done' });
-    expect(await readFile(join(pith.sandbox, 'extensions/z/main.ts'), 'utf8')).toBe('evil();\n');
+    expect((await answered(pith, 'once')).reason).toBe('done');
+    expect(await read('extensions/z/main.ts')).toBe('evil();\n');
   });
 
   it('T18 F20: with approvals for all of core_tools, always covers what the settings alone ask about', async () => {
     const note = (name: string) => file({ action: 'write', path: `notes/${name}.md`, content: 'x' });
-    const pith = await editing([note('a'), note('b'), file({ action: 'write', path: '.envrc', content: 'evil' })], {
-      'pith.yaml': 'default_agent: editor\napprovals: { tools: [core_tools] }\n',
-    });
-    await pith.run('go');
-    const { approvals } = pith.kernel;
-    await approvals.answer((await approvals.list())[0]!.id, { answer: 'always', by: 'ann' });
-    expect((await resumed(pith)).at(-1)).toMatchObject({ reason: 'awaiting_approval' });
+    const settings = { 'pith.yaml': 'default_agent: editor\napprovals: { tools: [core_tools] }\n' };
+    const { pith, approvals } = await asked([note('a'), note('b'), file({ action: 'write', path: '.envrc', content: 'evil' })], settings);
+    expect((await answered(pith, 'always')).reason).toBe('awaiting_approval');
     expect((await readdir(join(pith.sandbox, 'notes'))).sort()).toEqual(['a.md', 'b.md']);
     expect(await approvals.list()).toMatchObject([{ input: { path: '.envrc' }, always: null }]);
   });

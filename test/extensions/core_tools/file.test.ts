@@ -91,9 +91,8 @@ describe.each(SYSTEMS)('file on a system %s', (system) => {
 
   it('K60 refuses to write more than its cap and leaves the old file', async () => {
     await bench.put('a.txt', 'old');
-    expect(await bench.file({ action: 'write', path: 'a.txt', content: 'x'.repeat(1024 * 1024 + 1) })).toMatchObject(
-      refused('file_too_large'),
-    );
+    const tooLong = await bench.file({ action: 'write', path: 'a.txt', content: 'x'.repeat(1024 * 1024 + 1) });
+    expect(tooLong).toMatchObject(refused('file_too_large'));
     expect(await bench.get('a.txt')).toBe('old');
   });
 
@@ -146,9 +145,8 @@ describe('what needs a person', () => {
     await bench.put('crew/scout/Agent.md', 'Scouts.');
     for (const path of ['team/helper/prompt.jinja2', 'team/helper/lib/deep/tool.ts', 'crew/scout/notes.md'])
       expect({ path, asks: await asks({ action: 'write', path, content: '' }) }).toEqual({ path, asks: true });
-    expect(await bench.needsApproval('apply_patch', { patch: '--- /dev/null\n+++ b/team/helper/lib/a.ts\n@@ -0,0 +1 @@\n+x\n' })).toBe(
-      true,
-    );
+    const patch = '--- /dev/null\n+++ b/team/helper/lib/a.ts\n@@ -0,0 +1 @@\n+x\n';
+    expect(await bench.needsApproval('apply_patch', { patch })).toBe(true);
     expect(await asks({ action: 'write', path: 'team/notes.md', content: '' })).toBe(false);
   });
 

@@ -1,9 +1,10 @@
-import { cp, rm } from 'node:fs/promises';
+import { cp } from 'node:fs/promises';
 import type { JsonValue, TopicMap } from 'pith';
-import { scriptedModel, testKernel, type ScriptedStep } from 'pith/testing';
-import { describe, expect, it, onTestFinished } from 'vitest';
+import { fakeClock, scriptedModel, type ScriptedStep } from 'pith/testing';
+import { describe, expect, it } from 'vitest';
+import { answered } from '../../answers.ts';
 import { asked, call, calls, readResults, toolNames, world } from './delegation-sandbox.ts';
-import { folderWith } from '../../places.ts';
+import { folderWith, kernelOf } from '../../places.ts';
 
 const cook = { description: 'Cooks soup.', uses_tools: ['toys'] };
 const order = { agent_id: 'cook', task: 'Cook a soup.' };
@@ -160,7 +161,6 @@ describe('delegate_task', () => {
 describe('a turn that is gone on with', () => {
   it('K45 K43 continues the child that it waited for, and asks its model only for what is missing', async () => {
     const killed = folderWith();
-    onTestFinished(() => rm(killed, { recursive: true, force: true }));
     const { pith } = await world({ boss: { delegates_to: ['cook'] }, cook }, [
       call('delegate_task', order),
       call('look', {}),
@@ -173,7 +173,7 @@ describe('a turn that is gone on with', () => {
     await pith.run('I am hungry');
 
     const model = scriptedModel([{ text: 'Leek soup.' }, { text: 'Soup is ready.' }]);
-    await using after = await testKernel({ sandbox: killed, model });
+    const after = await kernelOf({ sandbox: killed, model });
     const { text, requests, events } = await after.run('', { input: undefined, resume: true });
     expect(text).toBe('Soup is ready.');
     expect(asked(requests[0])).toBe('Cook a soup.');
@@ -181,5 +181,74 @@ describe('a turn that is gone on with', () => {
     expect(readResults(requests[1])).toMatchObject([{ agent: 'cook', text: 'Leek soup.' }]);
     expect((await after.kernel.threads.list(10)).filter(({ id }) => id.startsWith('test/'))).toHaveLength(1);
     expect(events.at(-1)).toMatchObject({ usage: { inputTokens: 40, outputTokens: 20 } });
+  });
+});
+
+/** Bakes when a person agrees. */
+const OVEN = `import { defineTool, z } from 'pith';
+export default class Oven {
+  getTools() {
+    return [defineTool({ name: 'bake', description: 'Bakes.', needsApproval: true, input: z.object({ what: z.string() }), execute: ({ what }) => 'baked ' + what })];
+  }
+}
+`;
+const OVEN_FILES = {
+  'extensions/oven/manifest.yaml': 'id: oven\nentrypoint: main.ts\nprovides: [tool]\nisolation: in_process\n',
+  'extensions/oven/main.ts': OVEN,
+};
+describe('a question of an agent that another called', () => {
+  const agents = {
+    boss: { delegates_to: ['cook', 'helper'], uses_tools: ['delegation', 'oven'] },
+    cook: { uses_tools: ['oven'] },
+    helper: {},
+  };
+
+  it('K50 K43 the question of an agent that another called reaches the person; the answer continues both where they were', async () => {
+    const cookOrHelper: ScriptedStep = ({ system }) => (system.includes('I AM cook.') ? call('bake', { what: 'bread' }) : { text: 'Set.' });
+    const { pith, model } = await world(
+      agents,
+      [
+        calls(
+          ['delegate_task', { agent_id: 'cook', task: 'Bake bread.' }],
+          ['delegate_task', { agent_id: 'helper', task: 'Set the table.' }],
+        ),
+        cookOrHelper,
+        cookOrHelper,
+      ],
+      { files: OVEN_FILES },
+    );
+    const first = await pith.run('bread, please');
+    expect(first.reason).toBe('awaiting_approval');
+    const question = first.events.find((event) => event.type === 'approval-request');
+    expect(question).toMatchObject({ tool: 'oven/bake', input: { what: 'bread' }, agents: ['boss', 'cook'], thread: 'test' });
+    expect(first.results.filter(({ ok }) => ok)).toMatchObject([{ output: { agent: 'helper', text: 'Set.' } }]);
+
+    await pith.restart();
+    model.add({ text: 'Bread.' }, { text: 'Here it is.' });
+    const { text, requests } = await answered(pith, 'once');
+    expect(text).toBe('Here it is.');
+    expect(readResults(requests[0])).toEqual(['baked bread']);
+    expect(readResults(requests[1])).toMatchObject([
+      { agent: 'cook', text: 'Bread.' },
+      { agent: 'helper', text: 'Set.' },
+    ]);
+  });
+
+  it('K50 K43 an agent made at run time is still there when the answer comes hours later', async () => {
+    const clock = fakeClock();
+    const { pith, model } = await world(
+      agents,
+      [
+        call('create_agent', { name: 'Baker', instructions: 'YOU BAKE.', uses_tools: ['bake'] }),
+        (request) => call('delegate_task', { agent_id: (readResults(request)[0] as { agent_id: string }).agent_id, task: 'Bake.' }),
+        call('bake', { what: 'rolls' }),
+      ],
+      { files: OVEN_FILES, clock },
+    );
+    await pith.run('rolls, please');
+    await clock.advance(20 * 3_600_000);
+    model.add({ text: 'Rolls.' }, { text: 'Here they are.' });
+    const { requests } = await answered(pith, 'once');
+    expect(readResults(requests[1])).toMatchObject([{ text: 'Rolls.' }]);
   });
 });

@@ -1,14 +1,6 @@
 import type { JsonValue } from 'pith';
-import {
-  scriptedModel,
-  testKernel,
-  type FakeClock,
-  type ModelRequest,
-  type ScriptedModel,
-  type ScriptedStep,
-  type TestKernel,
-} from 'pith/testing';
-import { onTestFinished } from 'vitest';
+import { scriptedModel, type FakeClock, type ModelRequest, type ScriptedModel, type ScriptedStep, type TestKernel } from 'pith/testing';
+import { kernelOf } from '../../places.ts';
 
 type Agents = Readonly<Record<string, Readonly<Record<string, JsonValue>>>>;
 
@@ -39,7 +31,7 @@ export async function world(
     const uses_tools: readonly JsonValue[] = id === 'boss' ? ['delegation', 'toys'] : [];
     return [`agents/${id}/manifest.yaml`, JSON.stringify({ id, agent: { instructions: `I AM ${id}.`, uses_tools, ...parts } })] as const;
   });
-  const pith = await testKernel({
+  const pith = await kernelOf({
     only: ['delegation'],
     model,
     clock: options.clock,
@@ -51,11 +43,10 @@ export async function world(
       ...options.files,
     },
   });
-  onTestFinished(() => pith.stop());
   return { pith, model };
 }
 
-export const call = (name: string, input: JsonValue): ScriptedStep => ({ calls: [{ name, input }] });
+export const call = (name: string, input: JsonValue) => ({ calls: [{ name, input }] });
 export const calls = (...each: readonly (readonly [string, JsonValue])[]): ScriptedStep => ({
   calls: each.map(([name, input]) => ({ name, input })),
 });

@@ -1,21 +1,15 @@
 import { probeSandboxing } from '@pith/held-process';
 import { existsSync } from 'node:fs';
 import path from 'node:path';
-import type { JsonValue, TurnEvent } from 'pith';
+import type { JsonValue } from 'pith';
 import { scriptedModel, type ScriptedStep } from 'pith/testing';
 import { describe, expect, it } from 'vitest';
+import { answered, answerFirst } from '../../answers.ts';
 import { bench, CITY_TIME, passed, type Bench } from './bench.ts';
 
 const call =
   (name: string, input: () => Readonly<Record<string, JsonValue>>): ScriptedStep =>
   () => ({ calls: [{ name, input: input() }] });
-
-async function resumed({ test }: Bench): Promise<TurnEvent | undefined> {
-  const events: TurnEvent[] = [];
-  const turn = { agent: 'builder_agent', threadId: 'test', channelId: 'test', userId: 'tester', resume: true } as const;
-  for await (const event of test.kernel.agents.run(turn)) events.push(event);
-  return events.at(-1);
-}
 
 const isActive = ({ test }: Bench, id: string) => existsSync(path.join(test.sandbox, 'extensions', id));
 const EVIL = {
@@ -40,41 +34,23 @@ describe('a yes to an activation is for those very files', () => {
     for (const id of ['city_time', 'second']) digests.set(id, await passed(made, id));
     const first = await made.test.run('go', { agent: 'builder_agent' });
     expect(first.events).toContainEqual(expect.objectContaining({ type: 'approval-request', once: true }));
-    const { approvals } = made.test.kernel;
-    const [asked] = await approvals.list();
-    await expect(approvals.answer(asked!.id, { answer: 'always', by: 'ann' })).rejects.toMatchObject({ code: 'not_allowed' });
+    await expect(answerFirst(made.test, 'always')).rejects.toMatchObject({ code: 'not_allowed' });
     expect(isActive(made, 'city_time')).toBe(false);
-    await approvals.answer(asked!.id, { answer: 'once', by: 'ann' });
-    expect(await resumed(made)).toMatchObject({ reason: 'awaiting_approval' });
+    expect((await answered(made.test, 'once', { agent: 'builder_agent' })).reason).toBe('awaiting_approval');
     expect([isActive(made, 'city_time'), isActive(made, 'second')]).toEqual([true, false]);
-    expect(await approvals.list()).toMatchObject([
-      {
-        always: null,
-        details: expect.stringMatching(ASKED),
-      },
-    ]);
+    expect(await made.test.kernel.approvals.list()).toMatchObject([{ always: null, details: expect.stringMatching(ASKED) }]);
   });
 
   it('T18 F14: what stands in the place by the time of the call is part of it', async () => {
     const made = await bench({ model: scriptedModel([]) });
     await made.stage('city_time', CITY_TIME);
     const input = { id: 'city_time', digest: await passed(made) };
-    const { tools } = made.test.kernel.host.providers;
-    const turn = { agent: { id: 'builder_agent' }, threadId: 't', userId: 'ann' } as never;
-    const question = await tools.needsApproval('extension_builder', 'activate_extension', input, turn);
+    const question = await made.question('activate_extension', input);
     await made.test.write('extensions/city_time/manifest.yaml', 'id: city_time\n');
-    const subject = typeof question === 'object' ? question.subject : undefined;
-    const about = {
-      turn,
-      idempotencyKey: 'k',
-      signal: new AbortController().signal,
-      ...(subject === undefined ? {} : { approved: subject }),
-    };
+    const subject = question?.subject;
     expect(subject).toMatch(/^[0-9a-f]{64}$/);
-    expect(await tools.call('extension_builder', 'activate_extension', input, about)).toMatchObject({
-      ok: false,
-      error: { code: 'approval_needed' },
-    });
+    const late = await made.approved('activate_extension', input, subject);
+    expect(late).toMatchObject({ ok: false, error: { code: 'approval_needed' } });
     expect(existsSync(path.join(made.test.sandbox, 'extensions/city_time/main.ts'))).toBe(false);
   });
 
@@ -83,11 +59,8 @@ describe('a yes to an activation is for those very files', () => {
     const files = { 'agents/main/manifest.yaml': 'id: main\nagent:\n  description: Works.\n  uses_tools: [core_tools]\n' };
     const made = await bench({ model, files });
     await made.test.run('go', { agent: 'main' });
-    const { approvals } = made.test.kernel;
-    expect(await approvals.list()).toMatchObject([{ tool: 'core_tools/configure_extension', always: null }]);
-    await expect(approvals.answer((await approvals.list())[0]!.id, { answer: 'always', by: 'ann' })).rejects.toMatchObject({
-      code: 'not_allowed',
-    });
+    expect(await made.test.kernel.approvals.list()).toMatchObject([{ tool: 'core_tools/configure_extension', always: null }]);
+    await expect(answerFirst(made.test, 'always')).rejects.toMatchObject({ code: 'not_allowed' });
   });
 
   it('T18 F13: a source with a NUL is found by the check, with file and place, refused by the bundler, and never activated', async () => {

@@ -8,7 +8,7 @@ import { kernelCommands } from '../../../core/cli/index.ts';
 import { shippedSandbox } from '../../../core/declarations/index.ts';
 import commands from '../../../sandbox/extensions/extension_builder/commands.ts';
 import { KINDS } from '../../../sandbox/extensions/extension_builder/templates.ts';
-import { kernelOf } from '../../places.ts';
+import { kernelOf, writeFiles } from '../../places.ts';
 
 let pith: TestKernel;
 let extensions: string;
@@ -28,10 +28,8 @@ describe('new from templates', () => {
     const { agents, ...found } = await pith.kernel.doctor();
     expect([...found.extensions, ...agents].filter(({ state }) => state !== 'active')).toEqual([]);
     expect(agents.map(({ id }) => id)).toContain('travel_agent');
-    expect(await pith.kernel.agents.callTool('asker', 'my_tool_one_greet', { name: 'Ada' })).toMatchObject({
-      ok: true,
-      output: { text: 'Hello, Ada!' },
-    });
+    const greeted = await pith.kernel.agents.callTool('asker', 'my_tool_one_greet', { name: 'Ada' });
+    expect(greeted).toMatchObject({ ok: true, output: { text: 'Hello, Ada!' } });
   });
 
   it('K74 nothing is written into what ships with Pith from outside of it', async () => {
@@ -75,17 +73,12 @@ describe('new from templates', () => {
 
   it('K74 nothing is overwritten, and what cannot be an id or a kind is told with the cure', async () => {
     await pith.command('extensions new my_dice');
-    await expect(pith.command('extensions new my_dice')).rejects.toMatchObject({
-      code: 'usage',
-      message: expect.stringContaining('exists already'),
-    });
-    await expect(pith.command('extensions new ../../etc')).rejects.toMatchObject({
-      code: 'usage',
-      cure: expect.stringContaining('snake_case'),
-    });
-    await expect(pith.command('extensions new other --kind tols')).rejects.toMatchObject({
-      message: expect.stringContaining("did you mean 'tool'"),
-    });
+    for (const [line, said] of [
+      ['extensions new my_dice', { code: 'usage', message: expect.stringContaining('exists already') }],
+      ['extensions new ../../etc', { code: 'usage', cure: expect.stringContaining('snake_case') }],
+      ['extensions new other --kind tols', { message: expect.stringContaining("did you mean 'tool'") }],
+    ] as const)
+      await expect(pith.command(line)).rejects.toMatchObject(said);
     expect(await readdir(extensions)).toEqual(['my_dice']);
   });
 });
@@ -100,19 +93,14 @@ describe('validate', () => {
   const validate = () => pith.command('extensions validate');
 
   it('K71 passes what only has a contract, and what depends on it', async () => {
-    await pith.write('extensions/acme/manifest.yaml', 'id: acme\ndefines: { protocols: { acme.ranker: [rank] } }\n');
-    await pith.write(
-      'extensions/acme/contract.ts',
-      "import { defineProtocol } from 'pith';\nexport const Ranker = defineProtocol<{ rank(): Promise<string> }>('acme.ranker', { rank: { kind: 'method', signature: 'rank(): Promise<string>' } });\n",
-    );
-    await pith.write(
-      'extensions/acme_impl/manifest.yaml',
-      'id: acme_impl\nentrypoint: main.ts\nprovides: [acme.ranker]\ndepends_on: [acme]\n',
-    );
-    await pith.write(
-      'extensions/acme_impl/main.ts',
-      "import { Ranker } from 'pith/acme';\nexport default class { static protocols = [Ranker]; async rank() { return 'a'; } }\n",
-    );
+    writeFiles(extensions, {
+      'acme/manifest.yaml': 'id: acme\ndefines: { protocols: { acme.ranker: [rank] } }\n',
+      'acme/contract.ts':
+        "import { defineProtocol } from 'pith';\nexport const Ranker = defineProtocol<{ rank(): Promise<string> }>('acme.ranker', { rank: { kind: 'method', signature: 'rank(): Promise<string>' } });\n",
+      'acme_impl/manifest.yaml': 'id: acme_impl\nentrypoint: main.ts\nprovides: [acme.ranker]\ndepends_on: [acme]\n',
+      'acme_impl/main.ts':
+        "import { Ranker } from 'pith/acme';\nexport default class { static protocols = [Ranker]; async rank() { return 'a'; } }\n",
+    });
     await pith.kernel.host.extensions.refresh();
     expect(await validate()).toMatchObject({ code: 0, text: 'acme: passes\nacme_impl: passes' });
   });

@@ -1,5 +1,5 @@
 import { probeSandboxing } from '@pith/held-process';
-import { existsSync } from 'node:fs';
+import { existsSync, renameSync } from 'node:fs';
 import { readdir, writeFile } from 'node:fs/promises';
 import path from 'node:path';
 import type { JsonValue } from 'pith';
@@ -19,15 +19,11 @@ const askTime = () => askedTools(made.test, 'city_time').call('city_time', { cit
 // The kernel offers `extensions reload` to extensions in its own process only.
 describe('the tools of the builder', () => {
   it('K72 stages from a template, checks it and says what a person must decide', async () => {
-    expect(await made.call('stage_extension', { id: 'my_dice', kind: 'tool' })).toMatchObject({
-      ok: true,
-      output: {
-        path: '.staging/extensions/my_dice',
-        files: ['.staging/extensions/my_dice/main.ts', '.staging/extensions/my_dice/manifest.yaml'],
-      },
-    });
-    expect(await made.read('.staging/extensions/my_dice/manifest.yaml')).toContain('id: my_dice');
-    expect(await made.read('.staging/extensions/my_dice/main.ts')).toContain('class MyDice');
+    const path = '.staging/extensions/my_dice';
+    const staged = await made.call('stage_extension', { id: 'my_dice', kind: 'tool' });
+    expect(staged).toMatchObject({ ok: true, output: { path, files: [`${path}/main.ts`, `${path}/manifest.yaml`] } });
+    expect(await made.read(`${path}/manifest.yaml`)).toContain('id: my_dice');
+    expect(await made.read(`${path}/main.ts`)).toContain('class MyDice');
     const result = await made.call('check_extension', { id: 'my_dice' });
     expect(result).toMatchObject({ ok: true, output: { ok: true, tools: [{ name: 'my_dice_greet' }] } });
     const { digest } = (result as unknown as { output: { digest: string } }).output;
@@ -36,23 +32,10 @@ describe('the tools of the builder', () => {
     });
   });
 
-  it('K60 K72 a person is asked before a check where nothing holds the code that it runs', async () => {
-    const ask = (kernel: Bench['test']['kernel']) =>
-      kernel.host.providers.tools.needsApproval('extension_builder', 'check_extension', { id: 'city_time' }, TURN);
-    const open = await bench({ files: { 'pith.yaml': 'extensions_sandbox: off\n' } });
-    expect(await ask(open.test.kernel)).toMatch(
-      /runs the code and the tests in \.staging\/extensions\/city_time as you.*the settings say extensions_sandbox: off/,
-    );
-    const { available } = await probeSandboxing();
-    expect((await ask(made.test.kernel)) === false).toBe(available);
-  });
-
   it('K72 activates what was checked, and its tool can be used at once', async () => {
     await made.stage('city_time', CITY_TIME);
-    expect(await activate({ give_to: ['traveller'] })).toMatchObject({
-      ok: true,
-      output: { version: 1, before: null, given_to: ['traveller'] },
-    });
+    const given = { version: 1, before: null, given_to: ['traveller'] };
+    expect(await activate({ give_to: ['traveller'] })).toMatchObject({ ok: true, output: given });
     expect(await askTime()).toMatchObject({ ok: true, output: { city: 'Rome', time: '12:00' } });
     expect(await made.read('agents/traveller/manifest.yaml')).toBe(TRAVELLER.replace('[core_tools]', '[core_tools, city_time]'));
     expect((await readdir(path.join(made.test.sandbox, 'extensions'))).sort()).toEqual(['city_time']);
@@ -79,16 +62,10 @@ describe('the tools of the builder', () => {
   it('K72 takes back a version that does not load, and names the reason', async () => {
     await made.stage('city_time', CITY_TIME);
     await activate();
-    await made.stage('city_time', {
-      'main.ts': toolSource(
-        "return 'new';",
-        "import fs from 'node:fs';\nif (!import.meta.url.includes('probes')) throw new Error('only in trials');",
-      ),
-    });
-    expect(await activate()).toMatchObject({
-      ok: false,
-      error: { code: 'activation_failed', message: expect.stringMatching(/only in trials.*version 1 is active again/) },
-    });
+    const inTrials = "import fs from 'node:fs';\nif (!import.meta.url.includes('probes')) throw new Error('only in trials');";
+    await made.stage('city_time', { 'main.ts': toolSource("return 'new';", inTrials) });
+    const message = expect.stringMatching(/only in trials.*version 1 is active again/);
+    expect(await activate()).toMatchObject({ ok: false, error: { code: 'activation_failed', message } });
     expect(await askTime()).toMatchObject({ ok: true, output: { time: '12:00' } });
     expect(await made.read('extensions/city_time/main.ts')).toBe(CITY_TIME['main.ts']);
   });
@@ -110,19 +87,15 @@ describe('the tools of the builder', () => {
       await made.stage('city_time', { ...CITY_TIME, 'main.ts': toolSource(`return ${number};`) });
       expect(await activate()).toMatchObject({ ok: true, output: { version: number } });
     }
-    const unnamed = await made.call('rollback_extension', { id: 'city_time' });
-    expect(unnamed).toMatchObject({ ok: false, error: { code: 'tool_input_invalid' } }); // a person agrees to a version, not to whichever it is then
-    expect(await made.call('rollback_extension', { id: 'city_time', version: 1 })).toMatchObject({
-      ok: true,
-      output: { version: 1, before: 2 },
-    });
+    const backTo = (more: object) => made.call('rollback_extension', { id: 'city_time', ...more });
+    // A person agrees to a version, not to whichever it is then.
+    expect(await backTo({})).toMatchObject({ ok: false, error: { code: 'tool_input_invalid' } });
+    expect(await backTo({ version: 1 })).toMatchObject({ ok: true, output: { version: 1, before: 2 } });
     expect(await askTime()).toMatchObject({ ok: true, output: 1 });
-    expect(await made.call('rollback_extension', { id: 'city_time', version: 2 })).toMatchObject({ ok: true });
+    expect(await backTo({ version: 2 })).toMatchObject({ ok: true });
     expect(await askTime()).toMatchObject({ ok: true, output: 2 });
-    expect(await made.call('rollback_extension', { id: 'city_time', version: 3 })).toMatchObject({
-      ok: false,
-      error: { code: 'not_found', message: expect.stringContaining('choose one of 1, 2') },
-    });
+    const message = expect.stringContaining('choose one of 1, 2');
+    expect(await backTo({ version: 3 })).toMatchObject({ ok: false, error: { code: 'not_found', message } });
   });
 
   it('K72 finishes after a kill what had begun: a half exchange ends with a whole version', async () => {
@@ -131,12 +104,9 @@ describe('the tools of the builder', () => {
     const { sandbox, kernel } = made.test;
     const journal = path.join(kernel.settings.data_dir, 'extensions/extension_builder/switches/city_time.json');
     expect(existsSync(journal)).toBe(true); // still watched
-    const { renameSync } = await import('node:fs');
     renameSync(path.join(sandbox, 'extensions/city_time'), path.join(sandbox, 'extensions/.city_time.previous'));
-    await writeFile(
-      journal,
-      JSON.stringify({ id: 'city_time', phase: 'switching', from: 1, to: 2, digest: 'x', agents: [], threadId: null, userId: null }),
-    );
+    const half = { id: 'city_time', phase: 'switching', from: 1, to: 2, digest: 'x', agents: [], threadId: null, userId: null };
+    await writeFile(journal, JSON.stringify(half));
     await made.test.restart();
     await made.test.kernel.start();
     await expect.poll(() => existsSync(journal)).toBe(false);
@@ -144,4 +114,28 @@ describe('the tools of the builder', () => {
     expect(await readdir(path.join(sandbox, 'extensions'))).toEqual(['city_time']);
     expect(await askTime()).toMatchObject({ ok: true });
   });
+});
+
+it('T13 F3 K60 K72: a person is asked before a check where nothing holds the code that it runs, once for each conversation and extension', async () => {
+  const { test, stage } = await bench({ files: { 'pith.yaml': 'extensions_sandbox: off\n' } });
+  /** What the gate would show a person of that conversation; false: it asks nothing. */
+  const question = (id: string, threadId = 'a', kernel = test.kernel) =>
+    kernel.host.providers.tools.needsApproval('extension_builder', 'check_extension', { id }, { ...TURN, threadId });
+  const check = (id: string, threadId: string) =>
+    askedTools(test, 'extension_builder', { ...TURN, threadId }).approved('check_extension', { id });
+  for (const id of ['first', 'second']) await stage(id, { 'manifest.yaml': `id: ${id}\n`, 'main.ts': CITY_TIME['main.ts'] });
+  const asked = await question('first');
+  expect(asked).toMatch(/runs the code and the tests in \.staging\/extensions\/first as you, .*because nothing confines it here/);
+  expect(asked).toMatch(/the settings say extensions_sandbox: off/);
+  expect(await question('first')).toMatch(/as you/); // a question is no answer
+  expect(await check('first', 'a')).toMatchObject({ ok: true });
+  expect(await question('first')).toBe(false);
+  expect(await question('second')).toMatch(/second as you/);
+  expect(await question('first', 'b')).toMatch(/first as you/);
+  await test.remove('.staging/extensions/first'); // an answer holds, whatever the check then says
+  expect(await check('first', 'b')).toMatchObject({ ok: false });
+  expect(await question('first', 'b')).toBe(false);
+  expect(await question('second', 'b')).toMatch(/second as you/);
+  const { available } = await probeSandboxing();
+  expect((await question('first', 'c', made.test.kernel)) === false).toBe(available);
 });

@@ -18,17 +18,13 @@ const check = async (id: string) => {
 
 describe('the tools for skills', () => {
   it('K75 a new skill is staged, checked, agreed to and offered', async () => {
-    expect(await made.call('stage_skill', { id: 'release-notes' })).toMatchObject({
-      ok: true,
-      output: { files: ['.staging/skills/release-notes/SKILL.md'] },
-    });
+    const staged = await made.call('stage_skill', { id: 'release-notes' });
+    expect(staged).toMatchObject({ ok: true, output: { files: ['.staging/skills/release-notes/SKILL.md'] } });
     await write('release-notes', SKILL('release-notes'));
     const { ok, digest } = await check('release-notes');
     expect(ok).toBe(true);
-    expect(await made.question('activate_skill', { id: 'release-notes', digest })).toMatchObject({
-      text: expect.stringContaining('+# Notes'),
-      once: true,
-    });
+    const question = await made.question('activate_skill', { id: 'release-notes', digest });
+    expect(question).toMatchObject({ text: expect.stringContaining('+# Notes'), once: true });
     expect(await made.call('activate_skill', { id: 'release-notes', digest })).toMatchObject({ ok: true });
     expect(await made.read('skills/release-notes/SKILL.md')).toBe(SKILL('release-notes'));
     expect(existsSync(path.join(made.test.sandbox, '.staging/skills/release-notes'))).toBe(false);
@@ -41,10 +37,8 @@ describe('the tools for skills', () => {
     expect(await made.call('activate_skill', { id: 'bad-one', digest })).toMatchObject({ ok: false, error: { code: 'not_checked' } });
     await write('old', SKILL('old'));
     const old = await check('old');
-    expect(await made.call('activate_skill', { id: 'old', digest: old.digest })).toMatchObject({
-      ok: false,
-      error: { code: 'use_proposal' },
-    });
+    const again = await made.call('activate_skill', { id: 'old', digest: old.digest });
+    expect(again).toMatchObject({ ok: false, error: { code: 'use_proposal' } });
   });
 
   it('K72 K75 nothing outside the sandbox is staged or checked by way of a link', async () => {

@@ -1,7 +1,9 @@
 import path from 'node:path';
 import type { JsonValue, ToolResult } from 'pith';
-import { scriptedModel, testKernel, type ScriptedModel, type TestKernel } from 'pith/testing';
-import { afterEach, describe, expect, it } from 'vitest';
+import { scriptedModel, type TestKernel, type TestKernelOptions } from 'pith/testing';
+import { describe, expect, it } from 'vitest';
+import { answered } from '../../answers.ts';
+import { kernelOf } from '../../places.ts';
 
 const SERVER = path.resolve('test/fixtures/mcp-server.mjs');
 const signal = new AbortController().signal;
@@ -10,19 +12,10 @@ const local = (...args: string[]) => ({ command: process.execPath, args: [SERVER
 const step = (name: string) => ({ calls: [{ name, input: {} }] });
 
 let test: TestKernel;
-afterEach(() => test.stop());
 
-async function start(
-  servers: object,
-  more: { settings?: object; env?: Record<string, string>; model?: ScriptedModel } = {},
-): Promise<void> {
-  const settings = { extensions: { mcp: { servers, ...more.settings } } };
-  test = await testKernel({
-    files: { 'pith.yaml': JSON.stringify(settings) },
-    only: ['mcp', 'orchestrator'],
-    env: more.env,
-    model: more.model,
-  });
+async function start(servers: object, more: TestKernelOptions = {}, settings: object = {}): Promise<void> {
+  const written = JSON.stringify({ extensions: { mcp: { servers, ...settings } } });
+  test = await kernelOf({ only: ['mcp', 'orchestrator'], ...more, files: { 'pith.yaml': written, ...more.files } });
 }
 const call = async (tool: string, input: JsonValue = {}): Promise<ToolResult> =>
   test.kernel.host.providers.tools.call('mcp', tool, input, { turn: {} as never, idempotencyKey: 'k', signal: signal });
@@ -59,12 +52,10 @@ describe('MCP servers', () => {
     expect((await names()).filter((name) => !name.startsWith('fix_'))).toEqual([]);
     const { extensions } = await test.kernel.doctor();
     const said = extensions.find(({ id }) => id === 'mcp')!.notes.map(({ message }) => message);
-    for (const text of [
-      /servers\.bad.*is missing/,
-      /unknown key 'comand' \(did you mean 'command'\?\)/,
-      /unknown key 'timout' \(did you mean 'timeout'\?\)/,
-    ])
-      expect(said).toContainEqual(expect.stringMatching(text));
+    const unknown = (key: string, meant: string) => `unknown key '${key}' (did you mean '${meant}'?)`;
+    expect(said).toContainEqual(expect.stringMatching(/servers\.bad.*is missing/));
+    for (const text of [unknown('comand', 'command'), unknown('timout', 'timeout')])
+      expect(said).toContainEqual(expect.stringContaining(text));
   });
 
   it('follows a server whose tools change', async () => {
@@ -76,10 +67,8 @@ describe('MCP servers', () => {
   });
 
   it('gives a server the secrets that the settings grant, and no others', async () => {
-    await start(
-      { fix: { ...local(), env: { FIXTURE_KEY: '${FIXTURE_KEY}' } } },
-      { settings: { secrets: ['FIXTURE_KEY'] }, env: { FIXTURE_KEY: 'sk-fixture-1234' } },
-    );
+    const fix = { ...local(), env: { FIXTURE_KEY: '${FIXTURE_KEY}' } };
+    await start({ fix }, { env: { FIXTURE_KEY: 'sk-fixture-1234' } }, { secrets: ['FIXTURE_KEY'] });
     await names();
     expect(await call('fix_echo', { text: 'hello' })).toMatchObject({ output: 'hello with key' });
   });
@@ -142,24 +131,16 @@ describe('MCP servers', () => {
   });
 
   it('T20 F23: an earlier always ends with a changed schema; a tool that came later is not believed to only read', async () => {
-    const model = scriptedModel([
-      step('fix_write'),
-      { text: 'one' },
-      step('fix_write'),
-      { text: 'two' },
-      step('fix_pull_write'),
-      { text: 'x' },
-    ]);
+    const write = step('fix_write');
+    const model = scriptedModel([write, { text: 'one' }, write, { text: 'two' }, step('fix_pull_write'), { text: 'x' }]);
     await start({ fix: local('rug') }, { model });
     await test.run('go');
-    const [first] = await test.kernel.approvals.list();
-    await test.kernel.approvals.answer(String(first?.id), { answer: 'always', by: 'me' });
-    await test.run('', { resume: true, input: undefined });
+    await answered(test, 'always');
     expect((await test.run('again')).reason).toBe('done');
     const schema = async () => JSON.stringify((await tools()).find(({ name }) => name === 'fix_write')?.inputSchema);
     await test.run('pull');
     await expect.poll(schema).toContain('where');
-    model.add(step('fix_write'));
+    model.add(write);
     expect((await test.run('once more')).reason).toBe('awaiting_approval');
     expect((await test.kernel.approvals.list())[0]).toMatchObject({
       details: expect.stringContaining('has changed the schema of this tool since you agreed to it'),
@@ -171,13 +152,8 @@ describe('MCP servers', () => {
   });
 
   it('T15 F18: a tool of a server takes no name of a shipped one', async () => {
-    test = await testKernel({
-      only: ['delegation', 'mcp'],
-      files: {
-        'pith.yaml': JSON.stringify({ extensions: { mcp: { servers: { create: local('names') } } } }),
-        'agents/asker/manifest.yaml': 'id: asker\nagent: { uses_tools: [delegation, mcp] }\n',
-      },
-    });
+    const files = { 'agents/asker/manifest.yaml': 'id: asker\nagent: { uses_tools: [delegation, mcp] }\n' };
+    await start({ create: local('names') }, { only: ['delegation', 'mcp'], files });
     const found = (await test.kernel.agents.toolsOf('asker')).filter(({ descriptor }) => descriptor.name === 'create_agent');
     expect(found.map(({ modelName, extensionId }) => [extensionId, modelName])).toEqual([
       ['delegation', 'create_agent'],
@@ -189,7 +165,7 @@ describe('MCP servers', () => {
     await start({ fix: { command: 'x', argz: [] }, strict: { command: 'x', approvals: 'alwys' } });
     const { state, notes } = await test.kernel.host.extensions.activate('mcp');
     expect(state).toBe('active');
-    expect(notes).toContainEqual({ code: 'config_invalid', message: expect.stringContaining('argz'), cure: 'correct the setting' });
-    expect(notes).toContainEqual({ code: 'config_invalid', message: expect.stringContaining('approvals'), cure: 'correct the setting' });
+    for (const slip of ['argz', 'approvals'])
+      expect(notes).toContainEqual({ code: 'config_invalid', message: expect.stringContaining(slip), cure: 'correct the setting' });
   });
 });

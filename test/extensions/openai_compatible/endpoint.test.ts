@@ -8,7 +8,6 @@ import { startOpenAiServer, type OpenAiServer } from '../../fixtures/openai-serv
 import { providerOf } from '../model-parts.ts';
 import { kernelOf } from '../../places.ts';
 
-const secret = (secrets: Record<string, string>) => (name: string) => secrets[name] ?? null;
 let server: OpenAiServer | undefined;
 afterEach(async () => {
   await server?.close();
@@ -16,49 +15,39 @@ afterEach(async () => {
 });
 
 describe('openai_compatible addresses', () => {
-  it('uses OpenAI itself with a key alone, and names the cure without one', () => {
-    expect(endpointOf('openai', config.parse({}), secret({ OPENAI_API_KEY: 'k' }))).toMatchObject({
-      baseUrl: 'https://api.openai.com/v1',
-      apiKey: 'k',
-      official: true,
-    });
-    expect(() => endpointOf('openai', config.parse({}), secret({}))).toThrow(
-      expect.objectContaining({ code: 'model_auth', cure: expect.stringContaining('OPENAI_API_KEY') }),
-    );
+  const endpoint = (prefix: string, settings: object, secrets: Record<string, string>) =>
+    endpointOf(prefix, config.parse(settings), (name) => secrets[name] ?? null);
+  const OWN = { base_url: 'http://own/v1' };
+  const LOCAL = { baseUrl: 'http://127.0.0.1:11434/v1', apiKey: null };
+
+  it.each([
+    ['a key alone', 'openai', {}, { OPENAI_API_KEY: 'k' }, { baseUrl: 'https://api.openai.com/v1', apiKey: 'k', official: true }],
+    [
+      'another address, also with a slash at its end',
+      'openai',
+      {},
+      { OPENAI_BASE_URL: 'http://localhost:1234/v1/' },
+      { baseUrl: 'http://localhost:1234/v1', apiKey: null, official: false },
+    ],
+    ['its own settings before the environment', 'openai', OWN, { OPENAI_BASE_URL: 'http://env/v1' }, { baseUrl: 'http://own/v1' }],
+    [
+      'providers.<prefix> before its own settings',
+      'openai',
+      { ...OWN, providers: { openai: { base_url: 'http://settings/v1' } } },
+      { OPENAI_BASE_URL: 'http://env/v1' },
+      { baseUrl: 'http://settings/v1' },
+    ],
+    ['Ollama, which never gets the key of OpenAI', 'ollama', {}, { OPENAI_API_KEY: 'k' }, LOCAL],
+  ])('takes %s', (_what, prefix, settings, secrets, expected) => {
+    expect(endpoint(prefix, settings, secrets)).toMatchObject(expected);
   });
 
-  it('needs no key at another address and forgives a trailing slash', () => {
-    expect(endpointOf('openai', config.parse({}), secret({ OPENAI_BASE_URL: 'http://localhost:1234/v1/' }))).toMatchObject({
-      baseUrl: 'http://localhost:1234/v1',
-      apiKey: null,
-      official: false,
-    });
-  });
-
-  it('prefers providers.<prefix>, then its own settings, then the environment', () => {
-    const env = secret({ OPENAI_BASE_URL: 'http://env/v1' });
-    expect(endpointOf('openai', config.parse({}), env).baseUrl).toBe('http://env/v1');
-    expect(endpointOf('openai', config.parse({ base_url: 'http://own/v1' }), env).baseUrl).toBe('http://own/v1');
-    expect(
-      endpointOf('openai', config.parse({ base_url: 'http://own/v1', providers: { openai: { base_url: 'http://settings/v1' } } }), env)
-        .baseUrl,
-    ).toBe('http://settings/v1');
-  });
-
-  it('never sends the OpenAI key to Ollama', () => {
-    expect(endpointOf('ollama', config.parse({}), secret({ OPENAI_API_KEY: 'k' }))).toMatchObject({
-      baseUrl: 'http://127.0.0.1:11434/v1',
-      apiKey: null,
-    });
-  });
-
-  it('refuses a prefix without an address and an address that is none', () => {
-    expect(() => endpointOf('vllm', config.parse({}), secret({}))).toThrow(
-      expect.objectContaining({ code: 'model_unknown', cure: 'set providers.vllm.base_url' }),
-    );
-    expect(() => endpointOf('openai', config.parse({}), secret({ OPENAI_BASE_URL: 'localhost:1234' }))).toThrow(
-      expect.objectContaining({ code: 'model_unreachable' }),
-    );
+  it.each([
+    ['OpenAI without a key', 'openai', {}, { code: 'model_auth', cure: expect.stringContaining('OPENAI_API_KEY') }],
+    ['a prefix without an address', 'vllm', {}, { code: 'model_unknown', cure: 'set providers.vllm.base_url' }],
+    ['an address that is none', 'openai', { OPENAI_BASE_URL: 'localhost:1234' }, { code: 'model_unreachable' }],
+  ])('refuses %s, with the cure', (_what, prefix, secrets, failure) => {
+    expect(() => endpoint(prefix, {}, secrets)).toThrow(expect.objectContaining(failure));
     expect(config.safeParse({ base_url: 'file:///etc/passwd' }).success).toBe(false);
   });
 

@@ -21,13 +21,7 @@ describe('U2 edit_file', () => {
 
   it('U2 several edits are all or none, and each must match once', async () => {
     const project = await projectWith({ 'a.txt': 'x\ny\nx\n' });
-    const both = {
-      path: 'a.txt',
-      edits: [
-        { old_text: 'y', new_text: 'z' },
-        { old_text: 'x', new_text: 'w' },
-      ],
-    };
+    const both = { path: 'a.txt', edits: [...edit('a.txt', 'y', 'z').edits, ...edit('a.txt', 'x', 'w').edits] };
     expect(await project.call('edit_file', both)).toMatchObject({
       error: { code: 'edit_many_matches', message: expect.stringContaining("occurs 2 times in 'a.txt', on lines 1, 3") },
     });

@@ -1,10 +1,10 @@
 import { execFileSync } from 'node:child_process';
 import { existsSync, mkdirSync, realpathSync, symlinkSync, writeFileSync } from 'node:fs';
 import { describe, expect, it } from 'vitest';
-import type { JsonValue } from 'pith';
 import { probeSandboxing } from '@pith/held-process';
 import { prefixOf } from '../../../sandbox/extensions/project_tools/shell/command-words.ts';
 import { folderWith } from '../../places.ts';
+import { words } from '../../words.ts';
 import { until } from '../../waiting.ts';
 import { projectWith } from './project.ts';
 
@@ -65,19 +65,14 @@ it('U11 shows characters that only look like a space', async () => {
 
 it('U12 no two calls that differ in what a person was shown share what always covers', async () => {
   const project = await projectWith({ 'src/a.ts': '' });
-  const keyOf = async (input: JsonValue) => (await project.question('shell', input))?.always?.key;
-  const keys = await Promise.all([
-    keyOf({ command: 'python3 x.py', access: ['network'] }),
-    keyOf({ command: 'python3 x.py +network' }),
-    keyOf({ command: 'python3 x.py' }),
-    keyOf({ command: 'git push' }),
-    keyOf({ command: '"git push"' }),
-    keyOf({ command: 'python3 "a b"' }),
-    keyOf({ command: 'python3 a b' }),
-    keyOf({ command: 'npm test' }),
-    keyOf({ command: 'npm test', cwd: 'src' }),
-    keyOf({ command: 'npm test', background: true }),
-  ]);
+  const plain = ['python3 x.py', 'python3 x.py +network', 'git push', '"git push"', 'python3 "a b"', 'python3 a b', 'npm test'];
+  const more = [
+    { command: 'python3 x.py', access: ['network'] },
+    { command: 'npm test', cwd: 'src' },
+    { command: 'npm test', background: true },
+  ];
+  const questions = [...plain.map((command) => ({ command })), ...more].map((input) => project.question('shell', input));
+  const keys = (await Promise.all(questions)).map((question) => question?.always?.key);
   expect(keys).not.toContain(undefined);
   expect(new Set(keys).size).toBe(keys.length);
 });
@@ -258,13 +253,8 @@ describe.skipIf(!available)('U3 in a sandbox', () => {
     for (const name of ['more.cfg', 'absent.cfg'])
       execFileSync('git', ['config', '--add', 'include.path', `../${name}`], { cwd: project.root });
     const set = (file: string) => `printf "[core]\\n\\tfsmonitor = ./evil.sh\\n" > ${file}`;
-    const command = [
-      set('shared.cfg'),
-      set('more.cfg'),
-      'echo x > .myhooks/pre-commit',
-      set('.git/config.worktree'),
-      set('absent.cfg'),
-    ].join('\n');
+    const files = ['shared.cfg', 'more.cfg', '.git/config.worktree', 'absent.cfg'];
+    const command = [...files.map(set), 'echo x > .myhooks/pre-commit'].join('\n');
     expect(out(await project.call('shell', { command }))).toContain('[Pith removed .git/config.worktree');
     expect(project.read('shared.cfg')).toBe('[core]\n');
     expect(project.read('more.cfg')).toContain('hooksPath');
@@ -286,11 +276,8 @@ describe.skipIf(!available)('U3 in a sandbox', () => {
     process.env['PATH'] = `${home}/work/bin:${home}/.fly/bin:${before}`;
     try {
       const project = await projectWith({}, { home });
-      const printed = out(
-        await project.call('shell', {
-          command: `sh ${home}/work/bin/tool; cat ${home}/work/lib/a; ls -a ${home}/work ${home}/.fly; cat ${home}/work/shop/.env ${home}/.fly/config.yml`,
-        }),
-      );
+      const command = `sh ${home}/work/bin/tool; cat ${home}/work/lib/a; ls -a ${home}/work ${home}/.fly; cat ${home}/work/shop/.env ${home}/.fly/config.yml`;
+      const printed = out(await project.call('shell', { command }));
       expect(printed).toContain('ran');
       expect(printed).toContain('library');
       expect(printed).not.toMatch(/canary|config.yml\n|shop\n/u);
@@ -303,17 +290,7 @@ describe.skipIf(!available)('U3 in a sandbox', () => {
     const home = realpathSync(folderWith({ 'dotfiles/npmrc': 'canary', 'dotfiles/aws/credentials': 'canary' }));
     symlinkSync('dotfiles/npmrc', `${home}/.npmrc`);
     symlinkSync('dotfiles/aws', `${home}/.aws`);
-    const names = [
-      '.envrc',
-      'prod.env',
-      '.env~',
-      'secrets.prod.yaml',
-      '.env-prod',
-      '.vault-token',
-      'id_rsa.bak',
-      'auth.json',
-      'wp-config.php',
-    ];
+    const names = words('.envrc prod.env .env~ secrets.prod.yaml .env-prod .vault-token id_rsa.bak auth.json wp-config.php');
     const project = await projectWith(Object.fromEntries(names.map((name) => [name, 'canary'])), { home });
     const command = `cat ${names.join(' ')} ${home}/.npmrc ${home}/.aws/credentials ${home}/dotfiles/npmrc; echo end`;
     const printed = out(await project.call('shell', { command, access: ['home'] }));

@@ -1,13 +1,15 @@
 import path from 'node:path';
 import { describe, expect, it } from 'vitest';
-import { testKernel, scriptedModel } from 'pith/testing';
+import { scriptedModel } from 'pith/testing';
+import { answerFirst } from '../../answers.ts';
 import { main, manifest } from '../../core/process/extension.ts';
+import { kernelOf } from '../../places.ts';
 import { until } from '../../waiting.ts';
 import { saveAs, savedKernel } from './saved-kernel.ts';
 import { rowsIn } from './shared-store.ts';
 
 const PAY = `getTools() { return [defineTool({ name: 'pay', description: 'd', input: z.object({}), effect: 'write', needsApproval: true, execute: () => { globalThis.paid += 1; return 'paid'; } })]; }`;
-const FILES = { ...manifest('asks', { provides: ['tool'], isolation: 'in_process' }), ...main('asks', PAY) };
+const paying = (body: string) => ({ ...manifest('asks', { provides: ['tool'], isolation: 'in_process' }), ...main('asks', body) });
 
 describe('runs that ask a person', () => {
   it.each([
@@ -20,7 +22,7 @@ describe('runs that ask a person', () => {
       paid.paid = 0;
       const slots = 'admins: [admin]\nextensions: { saved_skills: { lanes: { skill-default: { slots: 1 } } } }\n';
       const script = [{ calls: [{ name: 'pay', input: {} }] }, { text: 'other' }, { text }];
-      const kernel = await savedKernel(script, { files: { ...FILES, 'pith.yaml': slots } });
+      const kernel = await savedKernel(script, { files: { ...paying(PAY), 'pith.yaml': slots } });
       expect(await saveAs(kernel, 'ada', 'buy', { system_prompt: 'You buy.', tools: ['asks/pay'] })).toMatchObject({ code: 0 });
       await saveAs(kernel, 'ada', 'talk', { system_prompt: 'You talk.' });
       const { json } = await kernel.as('ada', 'run buy --background');
@@ -30,8 +32,7 @@ describe('runs that ask a person', () => {
       expect((await kernel.as('ada', 'run talk')).json).toMatchObject({ state: 'ok', output: 'other' });
       await kernel.restart();
       expect(await state()).toBe('waiting');
-      const [open] = await kernel.pith.kernel.approvals.list();
-      await kernel.pith.kernel.approvals.answer(open!.id, { answer, by: 'ada' });
+      await answerFirst(kernel.pith, answer);
       await expect.poll(state).toBe('ok');
       expect((await kernel.as('ada', `runs show ${id}`)).json).toMatchObject({ output: text });
       expect(paid.paid).toBe(times);
@@ -43,8 +44,7 @@ describe('runs that ask a person', () => {
     state.payBegan = 0;
     const pay = `getTools() { return [defineTool({ name: 'pay', description: 'd', input: z.object({ n: z.number() }), effect: 'write', needsApproval: true, execute: async ({ n }) => { globalThis.payBegan += 1; if (n === 1) await new Promise((resolve) => (globalThis.payEnd = resolve)); return 'paid'; } })]; }`;
     const two = [1, 2].map((n) => ({ name: 'pay', input: { n } }));
-    const files = { ...manifest('asks', { provides: ['tool'], isolation: 'in_process' }), ...main('asks', pay) };
-    const kernel = await savedKernel([{ calls: two }, { text: 'both paid' }], { files });
+    const kernel = await savedKernel([{ calls: two }, { text: 'both paid' }], { files: paying(pay) });
     await saveAs(kernel, 'ada', 'buy', { system_prompt: 'You buy.', tools: ['asks/pay'] });
     const { id } = (await kernel.as('ada', 'run buy --background')).json as { readonly id: string };
     const shown = async () => (await kernel.as('ada', `runs show ${id}`)).json as Readonly<Record<string, unknown>>;
@@ -67,24 +67,21 @@ describe('the off switch', () => {
   const chat = async (settings: string) => {
     const model = scriptedModel([{ text: 'hello' }]);
     const files = { 'pith.yaml': settings, 'skills/plain/SKILL.md': '---\nname: plain\ndescription: Plain.\n---\nText.\n' };
-    const pith = await testKernel({ model, files });
+    const pith = await kernelOf({ model, files });
     await pith.kernel.start();
     const { text, reason } = await pith.run('hi');
+    const { system, messages, tools } = model.requests[0]!;
     const commands = pith.kernel.host.providers.commands.declared().map(({ path }) => path);
-    await pith.stop();
-    return { text, reason, request: model.requests[0]!, commands };
+    return { answer: { text, reason, system, messages, tools }, commands };
   };
 
   it('without the extension nothing else changes: the same request to the model, and all other commands', async () => {
     const without = await chat('extensions: { saved_skills: { enabled: false } }\n');
     const usual = await chat('');
-    expect(without.text).toBe(usual.text);
-    expect(without.reason).toBe(usual.reason);
-    expect(without.request.system).toBe(usual.request.system);
-    expect(without.request.messages).toEqual(usual.request.messages);
-    expect(without.request.tools).toEqual(usual.request.tools);
+    expect(without.answer).toEqual(usual.answer);
     const own = /^(?:saved|run|runs)(?: |$)/;
-    expect(without.commands.filter((path) => !own.test(path)).sort()).toEqual(usual.commands.filter((path) => !own.test(path)).sort());
+    const others = (paths: readonly string[]) => paths.filter((path) => !own.test(path)).sort();
+    expect(others(without.commands)).toEqual(others(usual.commands));
     expect(without.commands.some((path) => own.test(path))).toBe(false);
     expect(usual.commands.some((path) => own.test(path))).toBe(true);
   });

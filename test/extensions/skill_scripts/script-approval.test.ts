@@ -4,23 +4,14 @@ import path from 'node:path';
 import type { TurnEvent } from 'pith';
 import { recordEvents } from 'pith/testing';
 import { describe, expect, it } from 'vitest';
+import { answered } from '../../answers.ts';
 import { scriptKernel, type ScriptKernel } from './script-kernel.ts';
 
 const { available } = await probeSandboxing();
 const questions = (events: readonly TurnEvent[]) => events.filter((event) => event.type === 'approval-request');
-const results = (events: readonly TurnEvent[]) => events.filter((event) => event.type === 'tool-result');
 
-async function resumed({ pith }: ScriptKernel): Promise<readonly TurnEvent[]> {
-  const events: TurnEvent[] = [];
-  const turn = { agent: 'runner', threadId: 'test', channelId: 'test', userId: 'tester', resume: true } as const;
-  for await (const event of pith.kernel.agents.run(turn)) events.push(event);
-  return events;
-}
+const goesOn = ({ pith }: ScriptKernel, said: 'once' | 'always' | 'no') => answered(pith, said, { agent: 'runner' });
 
-const answer = async ({ pith }: ScriptKernel, said: 'once' | 'always' | 'no') => {
-  const [open] = await pith.kernel.approvals.list();
-  await pith.kernel.approvals.answer(open!.id, { answer: said, by: 'ann' });
-};
 const SCRIPTS = { 'scripts/a.sh': 'echo first; . scripts/part.sh\n', 'scripts/part.sh': 'echo part\n' };
 const input = { skill_id: 'tool-kit', script: 'a.sh', args: ['one\n two'] };
 
@@ -47,32 +38,28 @@ describe.skipIf(!available)('S72 a person is asked before a script runs', () => 
     );
     // A neighbour changes while the question is open: the yes is not for that.
     await writeFile(path.join(kit.skill, 'scripts/part.sh'), 'echo changed\n');
-    await answer(kit, 'once');
-    const again = await resumed(kit);
-    expect(results(again)).toEqual([]);
-    expect(questions(again)).toMatchObject([{ details: expect.stringMatching(/^what would run has changed since you approved this/u) }]);
-    await answer(kit, 'once');
-    expect(results(await resumed(kit))).toMatchObject([{ ok: true, output: 'first\nchanged\n' }]);
+    const again = await goesOn(kit, 'once');
+    expect(again.results).toEqual([]);
+    expect(questions(again.events)).toMatchObject([
+      { details: expect.stringMatching(/^what would run has changed since you approved this/u) },
+    ]);
+    expect((await goesOn(kit, 'once')).results).toMatchObject([{ ok: true, output: 'first\nchanged\n' }]);
   });
 
   it('S72 a no is told to the model; always holds for this script as it is, and for no other', async () => {
     const kit = await scriptKernel({ ...SCRIPTS, 'scripts/b.sh': 'echo b\n' }, { settings: '' });
     await kit.turn(input);
-    await answer(kit, 'no');
-    expect(results(await resumed(kit))).toMatchObject([{ ok: false, error: { code: 'approval_denied' } }]);
+    expect((await goesOn(kit, 'no')).results).toMatchObject([{ ok: false, error: { code: 'approval_denied' } }]);
     await kit.turn(input);
-    await answer(kit, 'always');
-    expect(results(await resumed(kit))).toMatchObject([{ ok: true, output: 'first\npart\n' }]);
+    expect((await goesOn(kit, 'always')).results).toMatchObject([{ ok: true, output: 'first\npart\n' }]);
     expect((await kit.turn({ ...input, args: [] })).results).toMatchObject([{ ok: true }]);
     // A file elsewhere in the skill, that the script may load, counts as the script does.
     await kit.pith.write('skills/tool-kit/lib/steps', 'echo new\n');
     expect(questions((await kit.turn(input)).events)).toHaveLength(1);
-    await answer(kit, 'no');
-    await resumed(kit);
+    await goesOn(kit, 'no');
     const other = await kit.turn({ ...input, script: 'b.sh' });
     expect(questions(other.events)).toHaveLength(1);
-    await answer(kit, 'no');
-    await resumed(kit);
+    await goesOn(kit, 'no');
   });
 
   it('S72 nobody is asked about what is refused anyway, and nothing runs that nobody was asked about', async () => {
@@ -130,7 +117,6 @@ describe('S73 without a sandbox', () => {
   it('S73 a question about a script that nothing will hold says so', async () => {
     const kit = await scriptKernel(SCRIPTS, { settings: 'sandbox: none' });
     expect(questions((await kit.turn(input)).events)[0]?.enforced).toMatch(/^not sandboxed: /u);
-    await answer(kit, 'no');
-    await resumed(kit);
+    await goesOn(kit, 'no');
   });
 });

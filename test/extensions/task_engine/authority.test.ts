@@ -1,9 +1,6 @@
-import { describe, expect, it } from 'vitest';
-import type { TurnInfo } from 'pith';
-import { lastUser, stepOf, taskKernel } from './task-kernel.ts';
-
-const text = (value: string) => ({ text: value });
-const call = (name: string, input: Record<string, unknown>) => ({ calls: [{ name, input: input as never }] });
+import { describe, expect, it, onTestFinished } from 'vitest';
+import type { JsonValue, TurnInfo, TurnPolicy } from 'pith';
+import { call, lastUser, stepOf, taskKernel, text } from './task-kernel.ts';
 
 describe('what tasks may do', () => {
   it('K90: only to agents that the submitter may delegate to, or to itself; unknown ones get the nearest names', async () => {
@@ -19,17 +16,21 @@ describe('what tasks may do', () => {
     expect(await kernel.refusal('submit_task', { goal: 'x', after: ['nope'] })).toMatchObject({ code: 'task_unknown' });
   });
 
-  it('K90: the worker gets no tool that the submitter lacked, its user goes with it, and limits only shrink', async () => {
-    await using kernel = await taskKernel((request) => {
-      if (lastUser(request).includes('please'))
-        return stepOf(request) === 0 ? call('submit_task', { goal: 'count', max_steps: 500 }) : text('ok');
-      return text('counted');
+  /** `boss` submits a task in a turn under this policy; the tools of whoever works on it, and the kernel. */
+  async function toolsOfWorker(task: Record<string, JsonValue>, policy: TurnPolicy) {
+    const kernel = await taskKernel((request) => {
+      if (!lastUser(request).includes('please')) return text('counted');
+      return stepOf(request) === 0 ? call('submit_task', { goal: 'count', ...task }) : text('ok');
     });
-    const policy = { denyTools: ['kv/kv_delete'] };
+    onTestFinished(() => kernel[Symbol.asyncDispose]());
     await kernel.test.run('please', { agent: 'boss', policy, channelId: 'web', userId: 'ada' });
-    await expect.poll(async () => (await kernel.clock.advance(50), kernel.requests.length)).toBe(3);
+    await kernel.asked(3);
     const worker = kernel.requests.find((request) => lastUser(request).startsWith('count'))!;
-    const names = worker.tools.map(({ name }) => name);
+    return { kernel, names: worker.tools.map(({ name }) => name) };
+  }
+
+  it('K90: the worker gets no tool that the submitter lacked, its user goes with it, and limits only shrink', async () => {
+    const { kernel, names } = await toolsOfWorker({ max_steps: 500 }, { denyTools: ['kv/kv_delete'] });
     expect(names).toContain('kv_get');
     expect(names).not.toContain('kv_delete');
     expect(names).not.toContain('respond_to_review');
@@ -39,54 +40,28 @@ describe('what tasks may do', () => {
     expect(tasks).toEqual([]); // they are ada's, and this user is another
   });
 
-  it('K90: what the submitter was denied stays denied to another agent that works on the task', async () => {
-    await using kernel = await taskKernel((request) => {
-      if (lastUser(request).includes('please'))
-        return stepOf(request) === 0 ? call('submit_task', { goal: 'count', agent_id: 'worker' }) : text('ok');
-      return text('counted');
-    });
-    await kernel.test.run('please', { agent: 'boss', policy: { denyTools: ['kv/kv_delete'] } });
-    await expect.poll(async () => (await kernel.clock.advance(50), kernel.requests.length)).toBe(3);
-    const worker = kernel.requests.find((request) => lastUser(request).startsWith('count'))!;
-    const names = worker.tools.map(({ name }) => name);
-    expect(names).toContain('kv_get');
-    expect(names).not.toContain('kv_delete');
-  });
-
-  it('T14: whom a stranger lets work comes to the task: neither it nor another agent has more than the stranger', async () => {
-    const startedBy = [{ extensionId: 'task_engine', ownOnly: true }]; // as if that were a stranger: of its tools there is one to submit
-    await using kernel = await taskKernel((request) => {
-      if (lastUser(request).includes('please'))
-        return stepOf(request) === 0 ? call('submit_task', { goal: 'count', agent_id: 'worker' }) : text('ok');
-      return text('counted');
-    });
-    await kernel.test.run('please', { agent: 'boss', policy: { startedBy } });
-    await expect.poll(async () => (await kernel.clock.advance(50), kernel.requests.length)).toBe(3);
-    const worker = kernel.requests.find((request) => lastUser(request).startsWith('count'))!;
-    const names = worker.tools.map(({ name }) => name);
-    expect(names).toContain('complete_task');
-    expect(names).not.toContain('kv_get');
+  it.each([
+    ['K90: what the submitter was denied stays denied to another agent', { denyTools: ['kv/kv_delete'] }, 'kv_get', 'kv_delete'],
+    [
+      // as if that were a stranger: of its tools there is one to submit
+      'T14: whom a stranger lets work has no more than the stranger, nor has another agent',
+      { startedBy: [{ extensionId: 'task_engine', ownOnly: true }] },
+      'complete_task',
+      'kv_get',
+    ],
+  ])('%s that works on the task', async (_what, policy, has, lacks) => {
+    const { names } = await toolsOfWorker({ agent_id: 'worker' }, policy);
+    expect(names).toContain(has);
+    expect(names).not.toContain(lacks);
   });
 
   it('K91: a call that is repeated after a crash submits nothing twice', async () => {
     await using kernel = await taskKernel(() => text('done'), { start: false });
     const { host, agents } = kernel.test.kernel;
     const { spec } = await agents.resolve('boss');
-    const turn = {
-      threadId: 'talk',
-      agent: spec,
-      channelId: 'cli',
-      userId: 'local',
-      tools: ['task_engine/submit_task'],
-      depth: 0,
-    } as unknown as TurnInfo;
-    const submit = () =>
-      host.providers.tools.call(
-        'task_engine',
-        'submit_task',
-        { goal: 'once' },
-        { turn, idempotencyKey: 'turn/0/0', signal: new AbortController().signal },
-      );
+    const about = { threadId: 'talk', agent: spec, channelId: 'cli', userId: 'local', tools: ['task_engine/submit_task'], depth: 0 };
+    const call = { turn: about as unknown as TurnInfo, idempotencyKey: 'turn/0/0', signal: new AbortController().signal };
+    const submit = () => host.providers.tools.call('task_engine', 'submit_task', { goal: 'once' }, call);
     const first = await submit();
     expect(await submit()).toEqual(first);
     expect((await kernel.tool('list_tasks', {}))['tasks']).toHaveLength(1);
@@ -110,7 +85,7 @@ describe('what tasks may do', () => {
     await using first = await taskKernel(reply, { start: false });
     const goals = Array.from({ length: 12 }, (_, index) => `goal${index}`);
     const ids: string[] = [];
-    for (const goal of goals) ids.push(String((await first.tool('submit_task', { goal, agent_id: 'worker' }))['task_id']));
+    for (const goal of goals) ids.push(await first.submit(goal));
     await using second = await taskKernel(reply, { sandbox: first.test.sandbox, start: false });
     await Promise.all([first.test.kernel.start(), second.test.kernel.start()]);
     for (const id of ids) {

@@ -25,8 +25,8 @@ it('K92: "review the kv extension for best practices" loads code-review, reads t
     },
     { only: ['task_engine', 'kv', 'core_tools', 'skill_registry'], files: { ...files, 'agents/reviewer/manifest.yaml': agent } },
   );
-  const { task_id } = await kernel.tool('submit_task', { goal: 'review the kv extension for best practices' }, 'reviewer');
-  const task = await kernel.until(String(task_id), 'done');
+  const id = await kernel.submit('review the kv extension for best practices', { agent_id: 'reviewer' }, 'reviewer');
+  const task = await kernel.until(id, 'done');
   expect(task).toMatchObject({ loaded: ['code-review'], steps: 6, result: expect.stringMatching(/^Verdict: ready\n\nMust fix/) });
   const [first, ...later] = kernel.requests;
   expect(lastUser(first!)).toContain('review the kv extension');

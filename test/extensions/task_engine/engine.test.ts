@@ -1,35 +1,33 @@
 import path from 'node:path';
 import { describe, expect, it } from 'vitest';
 import { openStore } from '../../../core/store/index.ts';
-import { lastUser, stepOf, taskKernel } from './task-kernel.ts';
+import { call, lastUser, stepOf, taskKernel, text } from './task-kernel.ts';
 import { words } from '../../words.ts';
-
-const text = (value: string) => ({ text: value });
-const call = (name: string, input: Record<string, unknown>) => ({ calls: [{ name, input: input as never }] });
 
 describe('the task engine', () => {
   it('K90: an agent that is named works on the goal in a separate thread, and its prompt has the task’s id', async () => {
     await using kernel = await taskKernel((request) =>
       stepOf(request) === 0 ? call('kv_set', { key: 'a', value: 1 }) : text('all counted'),
     );
-    const { task_id: id, note } = await kernel.tool('submit_task', { goal: 'count the stars', agent_id: 'worker' });
+    const { task_id, note } = await kernel.tool('submit_task', { goal: 'count the stars', agent_id: 'worker' });
     expect(note).toMatch(/while a chat or `pith serve` is open/);
-    const task = await kernel.until(String(id), 'done');
-    expect(task).toMatchObject({ agent: 'worker', result: 'all counted', steps: 2, thread: `tasks/${String(id)}` });
-    expect(kernel.requests[0]!.system).toContain(`You work on task ${String(id)}.`);
+    const id = String(task_id);
+    const task = await kernel.until(id, 'done');
+    expect(task).toMatchObject({ agent: 'worker', result: 'all counted', steps: 2, thread: `tasks/${id}` });
+    expect(kernel.requests[0]!.system).toContain(`You work on task ${id}.`);
     expect(lastUser(kernel.requests[0]!)).toBe('count the stars');
-    expect((await kernel.test.kernel.threads.load(`tasks/${String(id)}`))?.thread.agentId).toBe('worker');
-    await expect.poll(() => kernel.states()).toEqual(['pending', 'running', 'done'].map((state) => `${String(id)} ${state}`));
+    expect((await kernel.test.kernel.threads.load(`tasks/${id}`))?.thread.agentId).toBe('worker');
+    await expect.poll(() => kernel.states()).toEqual(['pending', 'running', 'done'].map((state) => `${id} ${state}`));
   });
 
   it('K90: complete_task gives the result; a worker may complete only its own task', async () => {
     await using kernel = await taskKernel((request) => {
-      const id = /work on task (\w+)/.exec(request.system)?.[1];
+      const id = /work on task (\w+)/.exec(request.system)![1]!;
       if (stepOf(request) === 0) return call('complete_task', { task_id: 'zzzzzzzzzz', result: 'not mine' });
       return stepOf(request) === 1 ? call('complete_task', { task_id: id, result: 'forty-two' }) : text('bye');
     });
-    const { task_id: id } = await kernel.tool('submit_task', { goal: 'find the answer', agent_id: 'worker' });
-    expect(await kernel.until(String(id), 'done')).toMatchObject({ result: 'forty-two' });
+    const id = await kernel.submit('find the answer');
+    expect(await kernel.until(id, 'done')).toMatchObject({ result: 'forty-two' });
     expect(JSON.stringify(kernel.requests[1]!.messages.at(-1))).toContain('not_allowed');
     expect(await kernel.refusal('complete_task', { result: 'x' })).toMatchObject({ code: 'not_in_task' });
   });
@@ -53,7 +51,7 @@ describe('the task engine', () => {
       ['middle', 0],
       ['high', 5],
     ] as const)
-      ids.push(String((await kernel.tool('submit_task', { goal, priority, agent_id: 'worker' }))['task_id']));
+      ids.push(await kernel.submit(goal, { priority }));
     await kernel.test.kernel.start();
     await expect.poll(async () => (await kernel.clock.advance(100), gates.length)).toBe(2);
     await kernel.clock.advance(1_000);
@@ -88,24 +86,22 @@ describe('the task engine', () => {
     const results: unknown[] = [];
     await using kernel = await taskKernel(async (request) => {
       if (stepOf(request) > 0) return text('what now?');
-      const store = openStore(path.join(kernel.test.sandbox, 'data/pith.db'), kernel.clock);
-      await store.write((statement) => void statement("UPDATE task_engine__tasks SET owner = 'another process', until = until + 1000000"));
-      await store.close();
+      await kernel.change("UPDATE task_engine__tasks SET owner = 'another process', until = until + 1000000");
       return call('complete_task', { result: 'too late' });
     });
     kernel.test.kernel.events.handle('tool.called', ({ tool, ok }) => void (tool === 'complete_task' && results.push(ok)));
-    const { task_id: id } = await kernel.tool('submit_task', { goal: 'be slow', agent_id: 'worker' });
+    const id = await kernel.submit('be slow');
     await expect.poll(() => results).toEqual([false]);
     const store = openStore(path.join(kernel.test.sandbox, 'data/pith.db'), kernel.clock);
-    const row = store.get('SELECT owner, task FROM task_engine__tasks WHERE id = ?', String(id));
+    const row = store.get('SELECT owner, task FROM task_engine__tasks WHERE id = ?', id);
     await store.close();
     expect([row?.['owner'], JSON.parse(String(row?.['task']))]).toMatchObject(['another process', { state: 'running', completed: null }]);
   });
 
   it('K91: reaching max_steps is failed: step_limit', async () => {
     await using kernel = await taskKernel((request) => call('kv_set', { key: 'a', value: stepOf(request) }));
-    const { task_id: id } = await kernel.tool('submit_task', { goal: 'never ends', agent_id: 'worker', max_steps: 3 });
-    expect(await kernel.until(String(id), 'failed')).toMatchObject({ error: { code: 'step_limit' }, steps: 3, result: null });
+    const id = await kernel.submit('never ends', { max_steps: 3 });
+    expect(await kernel.until(id, 'failed')).toMatchObject({ error: { code: 'step_limit' }, steps: 3, result: null });
     expect(kernel.requests).toHaveLength(3);
   });
 
@@ -119,15 +115,13 @@ describe('the task engine', () => {
       const refused = JSON.stringify(request.messages.at(-1)).includes('limit_reached');
       return text(refused ? 'the bottom' : 'waiting');
     });
-    const { task_id: id } = await kernel.tool('submit_task', { goal: 'level 0', agent_id: 'worker' });
-    const task = await kernel.until(String(id), 'done');
+    const id = await kernel.submit('level 0');
+    const task = await kernel.until(id, 'done');
     expect(task).toMatchObject({ result: 'level 1 of level 2 of level 3 of the bottom' });
     const { tasks } = await kernel.tool('list_tasks', {});
     expect(tasks).toHaveLength(4);
     expect((task['history'] as { state: string }[]).map(({ state }) => state)).toEqual(
-      words(`
-      pending running waiting_subtasks pending running done
-    `),
+      words('pending running waiting_subtasks pending running done'),
     );
   });
 
@@ -140,11 +134,11 @@ describe('the task engine', () => {
         return call('respond_to_review', { task_id: /work on task (\w+)/.exec(request.system)![1]!, answer: 'red' });
       return text('waiting for the answer');
     });
-    const { task_id: id } = await kernel.tool('submit_task', { goal: 'paint it', agent_id: 'worker' });
-    expect(await kernel.until(String(id), 'human_review')).toMatchObject({ question: 'Which colour?' });
+    const id = await kernel.submit('paint it');
+    expect(await kernel.until(id, 'human_review')).toMatchObject({ question: 'Which colour?' });
     expect(JSON.stringify(kernel.requests[2]!.messages.at(-1))).toMatch(/not_allowed|tool_unknown/);
-    expect(await kernel.refusal('respond_to_review', { task_id: String(id), answer: 'red' })).toMatchObject({ code: 'approval_needed' });
-    await kernel.command('tasks', 'review', String(id), 'the', 'blue', 'one');
-    expect(await kernel.until(String(id), 'done')).toMatchObject({ result: 'painted blue' });
+    expect(await kernel.refusal('respond_to_review', { task_id: id, answer: 'red' })).toMatchObject({ code: 'approval_needed' });
+    await kernel.command('tasks', 'review', id, 'the', 'blue', 'one');
+    expect(await kernel.until(id, 'done')).toMatchObject({ result: 'painted blue' });
   });
 });

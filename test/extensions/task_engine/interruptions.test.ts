@@ -1,8 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { lastUser, stepOf, taskKernel } from './task-kernel.ts';
-
-const text = (value: string) => ({ text: value });
-const call = (name: string, input: Record<string, unknown> = {}) => ({ calls: [{ name, input: input as never }] });
+import { call, lastUser, stepOf, taskKernel, text } from './task-kernel.ts';
 
 describe('tasks that are held up', () => {
   it('K91 K93: cancel ends the running turn, and takes subtasks and what waits with it', async () => {
@@ -12,18 +9,18 @@ describe('tasks that are held up', () => {
       request.options.abortSignal?.addEventListener('abort', () => (aborted = true));
       return stepOf(request) === 0 ? call('submit_task', { goal: 'child' }) : { hang: true };
     });
-    const { task_id: parent } = await kernel.tool('submit_task', { goal: 'parent', agent_id: 'worker' });
-    const { task_id: later } = await kernel.tool('submit_task', { goal: 'later', after: [String(parent)] });
-    await expect.poll(async () => (await kernel.clock.advance(50), kernel.requests.length)).toBe(3);
+    const parent = await kernel.submit('parent');
+    const later = await kernel.submit('later', { agent_id: 'boss', after: [parent] });
+    await kernel.asked(3);
     const { tasks } = await kernel.tool('list_tasks', { state: 'running' });
     const child = (tasks as { id: string; goal: string }[]).find(({ goal }) => goal === 'child')!.id;
-    expect(await kernel.command('tasks', 'cancel', String(parent))).toMatchObject({ state: 'cancelled', note: 'cancelled by a person' });
-    expect(await kernel.until(child, 'cancelled')).toMatchObject({ note: `its parent ${String(parent)} is cancelled` });
-    expect(await kernel.until(String(later), 'cancelled')).toMatchObject({ error: { code: 'dependency_failed' } });
+    expect(await kernel.command('tasks', 'cancel', parent)).toMatchObject({ state: 'cancelled', note: 'cancelled by a person' });
+    expect(await kernel.until(child, 'cancelled')).toMatchObject({ note: `its parent ${parent} is cancelled` });
+    expect(await kernel.until(later, 'cancelled')).toMatchObject({ error: { code: 'dependency_failed' } });
     await expect.poll(async () => (await kernel.clock.advance(50), aborted)).toBe(true);
-    const again = await kernel.command('tasks', 'retry', String(parent));
+    const again = await kernel.command('tasks', 'retry', parent);
     expect(again).toMatchObject({ state: 'pending', error: null });
-    expect(await kernel.task(String(later))).toMatchObject({ state: 'blocked' });
+    expect(await kernel.task(later)).toMatchObject({ state: 'blocked' });
   });
 
   it('K91: a task that Pith is stopped in goes on where it was, in the same turn', async () => {
@@ -32,9 +29,8 @@ describe('tasks that are held up', () => {
       if (stepOf(request) === 0) return call('kv_set', { key: 'a', value: 1 });
       return stopped ? text('finished after all') : { hang: true };
     });
-    const { task_id } = await kernel.tool('submit_task', { goal: 'take long', agent_id: 'worker' });
-    const id = String(task_id);
-    await expect.poll(async () => (await kernel.clock.advance(50), kernel.requests.length)).toBe(2);
+    const id = await kernel.submit('take long');
+    await kernel.asked(2);
     stopped = true;
     await kernel.test.restart();
     expect(await kernel.task(id)).toMatchObject({ state: 'pending', note: 'Pith was stopped', steps: 1 });
@@ -50,8 +46,7 @@ describe('tasks that are held up', () => {
       if (stepOf(request) === 0) return call('kv_set', { key: 'a', value: 1 });
       return (failures += 1) < 3 ? { error: new Error('the model is down') } : text('worked in the end');
     });
-    const { task_id } = await kernel.tool('submit_task', { goal: 'be patient', agent_id: 'worker' });
-    const id = String(task_id);
+    const id = await kernel.submit('be patient');
     await kernel.until(id, 'retry_scheduled');
     const began = kernel.clock.now();
     expect(await kernel.until(id, 'done')).toMatchObject({ result: 'worked in the end', steps: 2 });
@@ -67,8 +62,7 @@ describe('tasks that are held up', () => {
       if (message.includes('has answered')) return text('all of it is done');
       return stepOf(request) === 0 ? call('request_human_review', { question: 'Shall I go on?' }) : text('asked');
     });
-    const { task_id } = await kernel.tool('submit_task', { goal: 'parent', agent_id: 'worker' });
-    const id = String(task_id);
+    const id = await kernel.submit('parent');
     await kernel.until(id, 'human_review');
     await kernel.command('tasks', 'review', id, 'yes');
     await kernel.until(id, 'done');
@@ -78,5 +72,52 @@ describe('tasks that are held up', () => {
         `Task ${id} (parent) asks: Shall I go on?; answer: pith tasks review ${id} "<your answer>"`,
         `Task ${id} (parent) is done:\n\nall of it is done`,
       ]);
+  });
+});
+
+/** A tool that a person must approve, and that counts how often it ran. */
+const LAUNCHER = {
+  'agents/pilot/manifest.yaml': 'id: pilot\nversion: 1.0.0\nagent:\n  description: Flies.\n  uses_tools: [task_engine, launcher]\n',
+  'extensions/launcher/manifest.yaml': 'id: launcher\nentrypoint: main.ts\nprovides: [tool]\n',
+  'extensions/launcher/main.ts': `
+import { defineTool, z } from 'pith';
+export default class {
+  constructor(context) { this.context = context; }
+  getTools() {
+    return [
+      defineTool({ name: 'launch', description: 'Launches.', input: z.object({}), needsApproval: true,
+        execute: async () => {
+          const launches = ((await this.context.kv.get('launches')) ?? 0) + 1;
+          await this.context.kv.set('launches', launches);
+          return 'launched ' + launches;
+        } }),
+    ];
+  }
+}
+`,
+};
+
+const pilot = (request: Parameters<typeof stepOf>[0]) =>
+  stepOf(request) === 0
+    ? call('launch')
+    : text(`it says ${JSON.stringify(request.messages.at(-1)).match(/launched \d|approval_denied/)?.[0]}`);
+
+describe('tasks whose tools need approval', () => {
+  it.each([
+    ['puts the task into human_review; the answer continues it, without a second run', false],
+    ['is answered to the task, also when whoever approved has continued the thread already', true],
+  ])('K91 K50: a tool call that needs approval %s', async (_what, continued) => {
+    await using kernel = await taskKernel(pilot, { files: LAUNCHER });
+    const id = await kernel.submit('fly', { agent_id: 'pilot' }, 'pilot');
+    expect(await kernel.until(id, 'human_review')).toMatchObject({ note: expect.stringContaining('pith approvals') });
+    const { approvals } = kernel.test.kernel;
+    const [question] = await approvals.list();
+    expect(question).toMatchObject({ tool: 'launcher/launch', rootThreadId: `tasks/${id}` });
+    await approvals.answer(question!.id, { answer: 'once', by: 'local' });
+    const resume = { agent: 'pilot', threadId: `tasks/${id}`, input: undefined, resume: true } as const;
+    const here = continued ? await kernel.test.run('', resume) : null;
+    expect(here?.text).toBe(continued ? 'it says launched 1' : undefined);
+    expect(await kernel.until(id, 'done')).toMatchObject({ result: 'it says launched 1' });
+    expect(kernel.requests).toHaveLength(2);
   });
 });

@@ -10,9 +10,9 @@ import {
 } from 'pith/testing';
 import type { JsonValue } from 'pith';
 import { taskChanged } from '../../../sandbox/extensions/task_engine/contract.ts';
+import path from 'node:path';
 import { expect } from 'vitest';
-
-/** For `expect.poll`: the machine may be busy. */
+import { openStore } from '../../../core/store/index.ts';
 
 export type Row = { readonly [key: string]: JsonValue };
 
@@ -36,7 +36,13 @@ export interface TaskKernel extends AsyncDisposable {
   refusal(name: string, input: JsonValue, agentId?: string): Promise<{ readonly code: string; readonly message: string }>;
   /** Runs `pith tasks …` as it is typed, and returns its JSON. */
   command(...words: readonly string[]): Promise<Row>;
+  /** Submits a task for `worker`, unless another agent is named, and returns its id. */
+  submit(goal: string, more?: Record<string, JsonValue>, by?: string): Promise<string>;
   task(id: string): Promise<Row>;
+  /** A change of the database by somebody else. */
+  change(sql: string): Promise<void>;
+  /** Moves time on until the model has been asked this often. */
+  asked(times: number): Promise<void>;
   /** Moves time on in small steps until the task is in this state. */
   until(id: string, state: string): Promise<Row>;
 }
@@ -46,6 +52,10 @@ export function lastUser({ messages }: ModelRequest): string {
   const content = messages.findLast(({ role }) => role === 'user')?.content;
   return Array.isArray(content) ? content.map((part) => ('text' in part ? part.text : '')).join('\n') : String(content ?? '');
 }
+
+/** An answer of the model that says something, and one that calls a tool. */
+export const text = (value: string) => ({ text: value });
+export const call = (name: string, input: Readonly<Record<string, JsonValue>> = {}) => ({ calls: [{ name, input }] });
 
 /** How many results of tools stand after the user's text. */
 export function stepOf({ messages }: ModelRequest): number {
@@ -105,7 +115,15 @@ export async function taskKernel(
       const { values } = await test.command(words, { json: true });
       return values[0] as Row;
     },
+    submit: async (goal, more, by) => String((await tool('submit_task', { goal, agent_id: 'worker', ...more }, by))['task_id']),
     task,
+    async change(sql) {
+      const store = openStore(path.join(test.kernel.settings.data_dir, 'pith.db'), clock);
+      await store.write((statement) => void statement(sql)).finally(() => store.close());
+    },
+    async asked(times) {
+      await expect.poll(async () => (await clock.advance(50), requests.length)).toBe(times);
+    },
     async until(id, state) {
       for (let round = 0; round < 400; round += 1) {
         const now = await task(id);

@@ -3,18 +3,13 @@ import { createLeases, type Leases, sqliteLeaseRows } from '../../../../core/sto
 import { manualClock } from '../../store/manual-clock.ts';
 import { temporaryStore } from '../../store/temporary-store.ts';
 import { createThreadQueue } from '../../../../core/agent/index.ts';
+import { gate } from '../../../waiting.ts';
 
 function setup(jump = false) {
   const clock = manualClock({ jump });
   const store = temporaryStore(undefined, clock);
   const leases = createLeases(sqliteLeaseRows(store, clock), clock, 'mine');
   return { clock, store, leases, queue: createThreadQueue(leases, clock) };
-}
-
-function gate(): { readonly opened: Promise<void>; open(): void } {
-  let open = (): void => undefined;
-  const opened = new Promise<void>((resolve) => (open = resolve));
-  return { opened, open };
 }
 
 describe('thread queue', () => {

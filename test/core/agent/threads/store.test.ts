@@ -1,58 +1,15 @@
 import type { Message } from 'pith';
 import { describe, expect, it } from 'vitest';
 import type { Fence } from '../../../../core/store/index.ts';
-import { type CallRecord, createSqliteThreads, type Threads, type TurnRecord } from '../../../../core/agent/index.ts';
+import { type CallRecord, createSqliteThreads, type Threads } from '../../../../core/agent/index.ts';
 import { manualClock } from '../../store/manual-clock.ts';
 import { lastingFence, temporaryStore } from '../../store/temporary-store.ts';
+import { assistant, callOf, stepOf as stepWith, turnOf, user } from '../records.ts';
 import { memoryLeaseRows, memoryThreads } from './in-memory.ts';
 
-const user = (text: string): Message => ({ role: 'user', content: [{ type: 'text', text }] });
-const assistant = (text: string): Message => ({ role: 'assistant', content: [{ type: 'text', text }] });
 const usage = { inputTokens: 10, outputTokens: 2 };
-
-function turnOf(id: string, threadId: string, changes: Partial<TurnRecord> = {}): TurnRecord {
-  return {
-    id,
-    threadId,
-    agent: { id: 'helper', prompt: 'p' } as TurnRecord['agent'],
-    channelId: 'cli',
-    userId: 'me',
-    policy: { denyTools: ['x'] },
-    correlationId: 'c1',
-    depth: 0,
-    state: 'running',
-    steps: 0,
-    usage: { inputTokens: 0, outputTokens: 0 },
-    startedAt: 5,
-    key: null,
-    ...changes,
-  };
-}
-
-function callOf(turnId: string, step: number, index: number): CallRecord {
-  return {
-    turnId,
-    step,
-    index,
-    callId: `call-${step}-${index}`,
-    name: 'read',
-    extensionId: 'files',
-    tool: 'read',
-    input: { path: 'a' },
-    effect: 'read',
-    state: 'requested',
-    result: null,
-  };
-}
-
-const stepOf = (step: number, text: string, calls: readonly CallRecord[] = []) => ({
-  step,
-  message: assistant(text),
-  calls,
-  usage,
-  own: usage,
-  model: 'test/a',
-});
+const stepOf = (step: number, text: string, calls: readonly CallRecord[] = []) =>
+  stepWith(assistant(text), { step, calls, usage, own: usage });
 
 interface Kind {
   readonly threads: Threads;

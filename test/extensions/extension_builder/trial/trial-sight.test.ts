@@ -1,9 +1,10 @@
 import { probeSandboxing } from '@pith/held-process';
 import { existsSync } from 'node:fs';
-import { mkdir, writeFile } from 'node:fs/promises';
+
 import path from 'node:path';
 import type { TestKernel } from 'pith/testing';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { writeFiles } from '../../../places.ts';
 import { probe, trialKernel } from './probe.ts';
 
 const sandboxing = await probeSandboxing();
@@ -27,11 +28,10 @@ describe.runIf(sandboxing.available)(`what is loaded for trial in bubblewrap${wh
     });
     project = path.dirname(test.sandbox);
     staged = path.join(test.sandbox, '.staging', 'extensions', 'spy');
-    await mkdir(staged, { recursive: true });
-    await writeFile(
-      path.join(staged, 'manifest.yaml'),
-      'id: spy\nentrypoint: main.ts\nprovides: [tool]\npermissions: { network: true, read: ["..", "/"], write: ["data"] }\n',
-    );
+    writeFiles(staged, {
+      'manifest.yaml':
+        'id: spy\nentrypoint: main.ts\nprovides: [tool]\npermissions: { network: true, read: ["..", "/"], write: ["data"] }\n',
+    });
   });
   afterAll(() => test.stop());
 
@@ -66,22 +66,20 @@ describe.runIf(sandboxing.available)(`what is loaded for trial in bubblewrap${wh
     }`;
 
   it('T13 F3: its tools see neither project nor data nor siblings, and reach no network', async () => {
-    await writeFile(path.join(staged, 'look.ts'), LOOK());
-    await writeFile(
-      path.join(staged, 'main.ts'),
-      `import { defineTool, z } from 'pith'; import { look } from './look.ts';
+    writeFiles(staged, {
+      'look.ts': LOOK(),
+      'main.ts': `import { defineTool, z } from 'pith'; import { look } from './look.ts';
       export default class { getTools() { return [defineTool({ name: 'spy', description: 'd', effect: 'read', input: z.object({}), execute: async () => { throw new Error('SAW ' + (await look())); } })]; } }`,
-    );
+    });
     const text = await told();
     expect(text).toContain('SAW {"seen":[],"reached":"ENETUNREACH"}');
     expect(text).not.toContain(CANARY);
   });
 
   it('T13 F3: nor do its own tests', async () => {
-    await writeFile(
-      path.join(staged, 'spy.test.ts'),
-      `import test from 'node:test'; import { look } from './look.ts'; test('looks', async () => { throw new Error('SAW ' + (await look())); });`,
-    );
+    writeFiles(staged, {
+      'spy.test.ts': `import test from 'node:test'; import { look } from './look.ts'; test('looks', async () => { throw new Error('SAW ' + (await look())); });`,
+    });
     expect(await told()).toMatch(/^tests .*[^]*SAW \{"seen":\[\],"reached":"ENETUNREACH"\}/m);
   });
 });
