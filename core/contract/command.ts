@@ -61,7 +61,7 @@ export interface CommandShell {
 export interface PipedInput {
   readonly bytes: AsyncIterable<Uint8Array>;
   /** True for a socket, as programs have it who start others: it may be open without anybody who writes to it. */
-  readonly mayStaySilent: boolean;
+  readonly mayBeIdle: boolean;
 }
 
 export interface CommandSession {

@@ -3,7 +3,7 @@ import path from 'node:path';
 import type { Metafile, Plugin } from 'esbuild';
 import { stateFolder } from '@pith/safe-files';
 import { type Declaration, discover, isExtension, openIndex, RECORDS_FILE, recordsOf } from '../declarations/index.ts';
-import { fileDigests, type ShippedIndex } from './bundle-store.ts';
+import type { ShippedIndex } from './bundle-store.ts';
 import { contractShim } from './contract-shim.ts';
 
 export interface Graph {
@@ -67,7 +67,7 @@ export async function buildGraph({ packageRoot, folder, entries, ships = () => t
     await writeFile(target, name(withoutNeedless(text)));
   }
   const files: ShippedIndex = Object.fromEntries(shipped.map((declaration) => [declaration.id, filesOf(declaration)]));
-  await writeFile(path.join(folder, 'ext', 'index.json'), `${JSON.stringify(files)}\n`);
+  await writeFile(path.join(folder, 'ext', 'index.json'), `${JSON.stringify(files, null, 2)}\n`);
   const directories = [...declarations.values()].flatMap((each) => (isExtension(each) && !ships(each.id) ? [] : [each.directory]));
   await writeFile(path.join(folder, RECORDS_FILE), recordsOf(index, sandbox, directories));
 }
@@ -79,11 +79,10 @@ function entriesOf({ id, directory, manifest }: Declaration): readonly (readonly
   ]);
 }
 
-function filesOf(declaration: Declaration): ShippedIndex[string] {
-  const { id, digest, manifest } = declaration;
+function filesOf({ id, digest, manifest }: Declaration): ShippedIndex[string] {
   const file = (entry: string) => `${id}/${withoutExtension(entry)}.mjs`;
   const commands = commandEntries(manifest).map((entry) => [entry, file(entry)] as const);
-  return { digest, files: fileDigests(declaration), main: file(manifest?.entrypoint ?? ''), commands: Object.fromEntries(commands) };
+  return { digest, main: file(manifest?.entrypoint ?? ''), commands: Object.fromEntries(commands) };
 }
 
 function commandEntries(manifest: Declaration['manifest']): readonly string[] {

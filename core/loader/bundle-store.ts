@@ -12,16 +12,7 @@ import { BROUGHT_ENTRY, broughtDeclaration, bundleBrought, digestOfText, isUncha
 
 /** `ext/index.json` in the folder of a build. Files are relative to it. */
 export type ShippedIndex = Readonly<
-  Record<
-    string,
-    {
-      readonly digest: string;
-      /** The digest of each file that it was made of. */
-      readonly files: Readonly<Record<string, string>>;
-      readonly main: string | null;
-      readonly commands: Readonly<Record<string, string>>;
-    }
-  >
+  Record<string, { readonly digest: string; readonly main: string | null; readonly commands: Readonly<Record<string, string>> }>
 >;
 
 const KEPT = 5;
@@ -61,7 +52,7 @@ export function createLoader(options: { readonly dataDirectory: string; readonly
   function fileOf(declaration: Declaration, entry: string): string {
     const name = `${fileNameOf(declaration)}-${versionOf(declaration)}-${keyOf(declaration, entry, options.packageRoot)}`;
     const file = path.join(folder.path, `${name}.mjs`);
-    // Nobody needs to know of a folder in its place: another name does as well.
+    // A folder in its place takes nothing away: another name does as well.
     const isFolder = folder.list().includes(`${name}.mjs`) && lstatSync(file, { throwIfNoEntry: false })?.isDirectory() === true;
     return isFolder ? path.join(folder.path, `${name}-00000000.mjs`) : file;
   }
@@ -116,12 +107,7 @@ export function createLoader(options: { readonly dataDirectory: string; readonly
       return found;
     },
     isShipped: (declaration) => shippedOf(declaration) !== undefined,
-    alteredFiles(declaration) {
-      const known = shippedAs(declaration.id);
-      if (known === undefined || known.digest === declaration.digest) return [];
-      const now = fileDigests(declaration);
-      return Object.keys({ ...known.files, ...now }).filter((file) => known.files[file] !== now[file]);
-    },
+    isAltered: ({ id, digest }) => (shippedAs(id)?.digest ?? digest) !== digest,
     import: importBundle,
     async forget(made) {
       if (!made.shipped) folder.remove(path.basename(made.file));
@@ -160,13 +146,6 @@ function readShipped(file: string): ShippedIndex {
   } catch {
     return {}; // not built: everything is bundled from its sources
   }
-}
-
-/** Of the files that its digest covers, contracts of others among them. */
-export function fileDigests({ directory, imports }: Declaration): ShippedIndex[string]['files'] {
-  const contracts = Object.values(imports?.contracts ?? {}).map(({ file }) => path.relative(directory, file));
-  const files = [...stampFolder(directory).files, ...contracts];
-  return Object.fromEntries(files.map((file) => [file, digestOf(directory, [file]).slice(0, 16)]));
 }
 
 /** Keeps all that was made of an extension's sources as they are now, and of former ones the newest, up to five in all. */

@@ -54,7 +54,7 @@ export function createChildRuntime(importing: Loader['import'], { setup, peer, e
     loader: {
       bundle: async () => bundle,
       isShipped: () => bundle.shipped,
-      alteredFiles: () => [],
+      isAltered: () => false,
       forget: async () => undefined,
       brought: () => Promise.reject(new PithError('internal', 'only the kernel opens what is brought')),
       import: importing,

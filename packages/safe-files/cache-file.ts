@@ -17,13 +17,13 @@ export class CacheFile {
     private readonly logger: { debug(message: string, data: { readonly why: string }): void },
   ) {}
 
-  /** From the first byte of a buffer. null where there is none, or it is damaged, of another version or cannot be read. */
-  read(version: string): Buffer | null {
+  /** What `decode` makes of its content, which begins at the first byte of a buffer. null where there is none, or it is damaged, of another version or shape, or cannot be read. */
+  read<T>(version: string, decode: (body: Buffer) => T): T | null {
     try {
       const whole = this.folder.read(this.name, this.limit);
       const end = Math.max(0, whole?.lastIndexOf('\n') ?? 0);
       const body = whole?.subarray(0, end) ?? null;
-      return body !== null && whole?.toString('utf8', end) === lastLineOf(version, body) ? body : null;
+      return body !== null && whole?.toString('utf8', end) === lastLineOf(version, body) ? decode(body) : null;
     } catch (error) {
       this.logger.debug(`${this.name} was not used`, { why: (error as Error).message });
       return null;
@@ -40,15 +40,15 @@ export class CacheFile {
     }
   }
 
-  /** Why it can be neither read nor written, such as a folder in its place; none where it can. Never throws. `without`: what that costs. */
-  findings(without: string) {
+  /** Why it can be neither read nor written, such as a folder in its place; none where it can. Never throws. `consequence`: what that costs. */
+  findings(consequence: string) {
     try {
       this.folder.has(this.name);
       return [];
     } catch (error) {
       const { message } = error as Error;
       const { code, cure } = error instanceof FileRefused ? error : { code: 'internal', cure: 'make its folder readable and writable' };
-      return [{ severity: 'warning' as const, code, message: `${message}, so ${without}`, cure }];
+      return [{ severity: 'warning' as const, code, message: `${message}, so ${consequence}`, cure }];
     }
   }
 

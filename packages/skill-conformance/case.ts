@@ -15,13 +15,13 @@ const text = z
   .union([z.string(), parts], { error: 'must be a text, or a list of its parts' })
   .transform((given) => [given].flat().join(''));
 
-/** What holds of each case that says nothing else. */
-export const usualFile = z.strictObject({ folder: z.string(), neighbours: parts, descriptions: z.array(text).min(1), text: z.string() });
+/** What a case has that does not say otherwise. */
+export const defaultsFile = z.strictObject({ folder: z.string(), neighbours: parts, descriptions: z.array(text).min(1), text: z.string() });
 
 /** The odd skills of each area, and what is right to make of them; README.md has the words. */
-export function caseFile(usual: z.infer<typeof usualFile>) {
-  const skillFile = (lines: string) => `---\n${lines}---\n${usual.text}`;
-  const goodSkill = (name: string) => skillFile(`name: ${name}\ndescription: ${usual.descriptions[0]}\n`);
+export function caseFile(defaults: z.infer<typeof defaultsFile>) {
+  const skillFile = (lines: string) => `---\n${lines}---\n${defaults.text}`;
+  const goodSkill = (name: string) => skillFile(`name: ${name}\ndescription: ${defaults.descriptions[0]}\n`);
   /** `{root}` in a text becomes the root's own path. */
   const entry = z.union(
     [
@@ -43,17 +43,17 @@ export function caseFile(usual: z.infer<typeof usualFile>) {
     /** Why so, as sentences. */
     why: z.string(),
     /** The folder below `skills/` of which the verdicts speak. */
-    folder: z.string().default(usual.folder),
+    folder: z.string().default(defaults.folder),
     /** Under which of these it may be known; without: its folder. */
     names: z.array(z.string()).min(1).optional(),
     /** Which of these descriptions it may have; empty: any. */
-    descriptions: z.array(text).default(usual.descriptions),
+    descriptions: z.array(text).default(defaults.descriptions),
     /** Where a loader tells a version, it is this one. */
     version: z.string().optional(),
     /** Where a loader tells the body, this text is in it. */
     body: z.string().optional(),
     /** Folders of good skills that have to be loaded, whatever becomes of the odd one. */
-    neighbours: parts.default(usual.neighbours),
+    neighbours: parts.default(defaults.neighbours),
     /** Texts that nothing printed may contain. */
     never: z.array(z.string()).default([]),
     /** How many skills the root has at most, however they are reached. */

@@ -32,7 +32,7 @@ const CODES = words(`
   entrypoint_missing bundle_failed import_failed construct_failed initialize_failed start_failed stop_failed
   background_failed handler_failed breaker_open quarantined phase_timeout phase_slow exit_refused stray_error
   import_forbidden disabled isolation_in_process process_ended process_not_started process_limit sandbox_unavailable
-  not_supported_yet trust_failed restricted not_agreed safeguard_loosened state_unknown provider_failed provider_timeout
+  not_supported_yet trust_failed restricted not_agreed not_as_shipped safeguard_loosened state_unknown provider_failed provider_timeout
   not_serialisable not_declared stopped tool_failed tool_gone tool_timeout tool_unknown tool_input_invalid tool_name_invalid
   interrupted limit_reached not_allowed denied approval_needed approval_denied plan_mode approval_unknown approval_answered
   awaiting_approval aborted address_refused secret_not_given skill_not_found skills_disabled skill_not_offered agent_unknown

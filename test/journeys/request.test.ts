@@ -149,6 +149,29 @@ describe.each([{ wire: false }, { wire: true }])('what a server is sent (wire: $
     expect(said[1]).toBe(0);
   });
 
+  it('S31 shows an agent what its allow, deny and scope leave, without what it carries, only if it holds read_skill', async () => {
+    const uses_tools = ['skill_registry'];
+    await start({
+      files: {
+        ...Object.fromEntries(
+          ['alpha', 'beta', 'gamma', 'delta'].map((id) => [`skills/${id}/SKILL.md`, skillFile(id, `The ${id} skill.`, 'x')]),
+        ),
+        'agents/allowed/manifest.yaml': agentFile('allowed', { uses_tools, skills: { allow: ['alpha', 'beta', 'gamma'], deny: ['beta'] } }),
+        'agents/declared/manifest.yaml': agentFile('declared', {
+          uses_tools,
+          uses_skills: ['alpha'],
+          skills: { scope: 'declared', allow: ['gamma'] },
+        }),
+        'agents/toolless/manifest.yaml': agentFile('toolless', { uses_skills: ['alpha'] }),
+      },
+    });
+    const catalog = async (agent: string) =>
+      [...systemOf(await sent('hello', { agent, threadId: agent })).matchAll(/^• `([^`]+)`/gmu)].map((match) => match[1]);
+    expect(await catalog('allowed')).toEqual(['alpha', 'gamma']);
+    expect(await catalog('declared')).toEqual(['gamma']);
+    expect(await catalog('toolless')).toEqual([]);
+  });
+
   it('S50 says that a skill is unknown and works without it, uses it when it appears, and fails for one that is kept back', async () => {
     const clock = fakeClock();
     await start({

@@ -49,7 +49,7 @@ export function terminalIO(stdio: Stdio, options: TerminalOptions): CommandIO {
     },
     shell: {
       get piped() {
-        return isTerminal(stdio.input) ? null : { bytes: stdio.input as Readable, mayStaySilent: isSocket(stdio.input) };
+        return isTerminal(stdio.input) ? null : { bytes: stdio.input as Readable, mayBeIdle: isSocket(stdio.input) };
       },
       plain: options.dumb === true,
     },

@@ -378,22 +378,7 @@ export class Lifecycle {
   }
 
   #failureOf(extensionId: string, error: unknown, phase: Phase): Failure {
-    const problem = problemOf(error, phase, phase === 'start' ? 'start_failed' : 'initialize_failed');
-    const failure = this.runtime.failures.describe(extensionId, problem);
-    const altered = this.alteration(this.slots.get(extensionId)?.declaration);
-    if (altered === null || failure.phase === 'bundle') return failure;
-    return { ...failure, message: `${failure.message} (${altered.message})`, cure: altered.cure };
-  }
-
-  /** Of an extension that is Pith's own by its place, and not by its files. */
-  alteration(declaration: Declaration | undefined): { readonly message: string; readonly cure: string } | null {
-    const [first, ...others] = declaration?.shipped ? this.runtime.loader.alteredFiles(declaration) : [];
-    if (declaration === undefined || first === undefined) return null;
-    const more = others.length === 0 ? '' : ` (and ${others.length} more)`;
-    return {
-      message: `${first}${more} is not as it came with Pith, so '${declaration.id}' runs as an extension that did not`,
-      cure: 'install Pith again, or where you changed it on purpose: npm run build',
-    };
+    return this.runtime.failures.describe(extensionId, problemOf(error, phase, phase === 'start' ? 'start_failed' : 'initialize_failed'));
   }
 
   /** Until its dependencies run and its time has come. Why it may not begin, as the end of a sentence; null: it may. Never rejects. */

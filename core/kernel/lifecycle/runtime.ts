@@ -133,8 +133,8 @@ export interface Loader {
   bundle(declaration: Declaration, entry: string): Promise<Bundle>;
   /** Whether its sources are those that Pith's own bundle was made from. */
   isShipped(declaration: Declaration): boolean;
-  /** Of an extension that Pith was built with, the files that are others now, are gone or have come. */
-  alteredFiles(declaration: Declaration): readonly string[];
+  /** Whether Pith was built with other files of it. */
+  isAltered(declaration: Declaration): boolean;
   /** What declares it, as its code is now: known from an earlier look where nothing that it is made of has changed, else bundled. `directory` is a real path. */
   brought(extension: Parameters<BroughtExtensions['open']>[0], by: string): Promise<Declaration>;
   /** After a bundle could not be imported: the next one is rebuilt. */

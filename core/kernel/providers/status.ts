@@ -115,8 +115,12 @@ function notesOf(lifecycle: Lifecycle, slot: Slot): ExtensionStatus['notes'] {
           }
         : { code: 'not_agreed', message: `asks to ${askText(ask)}, which is not possible: ${never}` },
     );
-  const altered = lifecycle.alteration(declaration);
-  if (altered !== null) found.push({ code: 'not_as_shipped', ...altered });
+  if (declaration.shipped && lifecycle.runtime.loader.isAltered(declaration))
+    found.push({
+      code: 'not_as_shipped',
+      message: 'its files were changed, so it runs without the rights of a shipped extension',
+      cure: 'install Pith again; if you changed it on purpose: npm run build, and start Pith again',
+    });
   const trusted = declaration.shipped || current?.shipped || config.isolation === 'in_process';
   if (!trusted && config.enabled && tierOf(lifecycle, slot) === 'in_process')
     found.push({

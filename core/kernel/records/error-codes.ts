@@ -43,6 +43,7 @@ export const ERROR_CODES = [
   'trust_failed',
   'restricted',
   'not_agreed',
+  'not_as_shipped',
   'safeguard_loosened',
   'state_unknown',
   // calls

@@ -206,7 +206,7 @@ interface Reading {
  * start others leave open, only when its first bytes come in time. Throws `usage` for what is no text.
  */
 async function readStandardInput(
-  { bytes: input, mayStaySilent }: NonNullable<Piped['piped']>,
+  { bytes: input, mayBeIdle }: NonNullable<Piped['piped']>,
   { clock, waits, note }: Reading,
   signal: AbortSignal,
 ): Promise<PipedText | null> {
@@ -218,7 +218,7 @@ async function readStandardInput(
   const silence = new Promise<typeof silent>((resolve) => {
     if (waits) return;
     cancel = clock.after(SILENT_MS, () => {
-      if (mayStaySilent) resolve(silent);
+      if (mayBeIdle) resolve(silent);
       else note('waiting for the end of standard input; to send the message alone, add: </dev/null');
     });
   });

@@ -16,9 +16,9 @@ export class KeptIndex {
     this.file = new CacheFile(folder, 'skills.index', MOST_BYTES, logger);
   }
 
-  /** null where there is none, or it is damaged, of another version or counted with another table. */
-  read(vectors: WordVectors | null): Uint8Array | null {
-    return this.file.read(versionOf(vectors));
+  /** null where there is none, or it is damaged, of another version or shape, or counted with another table. */
+  read<T>(vectors: WordVectors | null, decode: (ranker: Uint8Array) => T): T | null {
+    return this.file.read(versionOf(vectors), decode);
   }
 
   /** Never rejects: without it the next process counts all. */

@@ -71,11 +71,12 @@ export class SearchIndex {
     if (this.ports.kept === null || this.indexed.size > 0) return NOTHING;
     const taken = await this.look();
     const vectors = await this.ports.vectors();
-    const found = this.ports.kept.read(vectors);
-    if (found === null || this.indexed.size > 0) return NOTHING; // some were counted meanwhile
-    this.taken = taken;
     const ranker = new TextRanker(vectors);
-    const documents = JSON.parse(Buffer.from(ranker.restore(found)).toString()) as readonly Noted[];
+    const decode = (bytes: Uint8Array) => JSON.parse(Buffer.from(ranker.restore(bytes)).toString()) as readonly Noted[];
+    const documents = this.ports.kept.read(vectors, decode);
+    await yieldToOthers(); // of thousands of skills that took as long as others may wait
+    if (documents === null || this.indexed.size > 0) return NOTHING; // some were counted meanwhile
+    this.taken = taken;
     this.ranker = once(async () => ranker);
     const wanted = new Map(versions.map(({ id, version }) => [id, version]));
     for (const { id, version, digest, extras } of documents) {

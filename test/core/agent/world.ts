@@ -200,7 +200,8 @@ export async function createWorld(options: WorldOptions = {}) {
         stop.abort();
         await turn.return?.();
       });
-      while ((await turn.next()).value?.type !== 'text-delta');
+      for (let next = await turn.next(); next.value?.type !== 'text-delta'; next = await turn.next())
+        if (next.done === true) throw new Error('the turn ended before its model spoke');
       await store.write((statement) => void statement('DELETE FROM leases'));
     },
     history: async (threadId = 'thread') => ((await threads.load(threadId))?.messages ?? []).map(({ message }) => message),

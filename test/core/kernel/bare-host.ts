@@ -12,13 +12,13 @@ export interface BareOptions {
   /** Awaited by each look at the folder, after it. */
   looks?(): Promise<void>;
   renewed?(): Promise<void>;
-  /** The extensions lie where those that ship do, and these files of each are others. */
-  readonly altered?: readonly string[];
+  /** The extensions lie where those that ship do; true: and the build had other files of them. */
+  readonly isAltered?: boolean;
 }
 
 /** The kernel alone over a sandbox, which a test kernel never is: without a database, processes, agents or durable events. */
 export async function bareHost(files: Readonly<Record<string, string>>, options: BareOptions = {}) {
-  const { clock = systemClock, looks, renewed = async () => undefined, altered } = options;
+  const { clock = systemClock, looks, renewed = async () => undefined, isAltered } = options;
   const directory = folderWith(files);
   const { settings } = await loadSettings({ sandbox: directory, env: {}, workingDirectory: directory });
   const index = indexIn(directory);
@@ -29,7 +29,7 @@ export async function bareHost(files: Readonly<Record<string, string>>, options:
     source: {
       async discover(at) {
         const found = await discover({
-          roots: [{ directory, shipped: altered !== undefined }],
+          roots: [{ directory, shipped: isAltered !== undefined }],
           agentPaths: [],
           index,
           isEnabled: enabledBy(settings),
@@ -46,7 +46,7 @@ export async function bareHost(files: Readonly<Record<string, string>>, options:
     clock,
     loader: {
       ...createLoader({ dataDirectory: path.join(directory, 'data'), packageRoot: packageRoot() }),
-      alteredFiles: () => altered ?? [],
+      isAltered: () => isAltered === true,
     },
     secrets: { env: {} },
     services: { events, keyValue: () => kv, database: absent, agents: { list: absent, find: absent, check: absent, run: absent } },

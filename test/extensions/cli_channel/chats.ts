@@ -143,7 +143,7 @@ export async function pipe(
     columns: 80,
     workingDirectory: '/',
     userId: 'local',
-    shell: { piped: { bytes: input, mayStaySilent: stdin === null }, plain: false },
+    shell: { piped: { bytes: input, mayBeIdle: stdin === null }, plain: false },
   };
   const command = chatCommand(chat.context, chat.terminals, () => ({ input, output: new PassThrough() }));
   const all = lines === undefined ? words : [...words, '--lines'];

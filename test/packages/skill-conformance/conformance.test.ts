@@ -1,5 +1,5 @@
 import { execFile } from 'node:child_process';
-import { cpSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
+import { cpSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import path from 'node:path';
 import { promisify } from 'node:util';
 import type { CommandContext } from 'pith';
@@ -87,6 +87,8 @@ describe('the table of odd skills', () => {
       message: `the odd skills in ${file}:4: 'YAML[0].expect.lenient' must be loads, refuses or open, not 'lods' (did you mean 'loads'?)`,
       cure: 'correct the value',
     });
+    rmSync(file);
+    await expect(conformanceCases(folder)).rejects.toMatchObject({ code: 'cases_invalid', message: expect.stringContaining(file) });
   });
 
   it('S1 S4 S5 our own loader does what lenient loading does with each of them', async () => {

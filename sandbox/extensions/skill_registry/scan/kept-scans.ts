@@ -23,8 +23,8 @@ export class KeptScans {
 
   /** By the source's directory; empty where there is none, or it is damaged or of another version. */
   read(): Scans {
-    const body = this.file.read(VERSION)?.toString('utf8') ?? '[]';
-    return new Map((JSON.parse(body) as KeptSource[]).map((source) => [source[0], scanOf(source)]));
+    const decode = (body: Buffer) => (JSON.parse(body.toString('utf8')) as KeptSource[]).map((one) => [one[0], scanOf(one)] as const);
+    return new Map(this.file.read(VERSION, decode));
   }
 
   /** Never rejects: without it the next start reads all skills. */
