@@ -23,7 +23,7 @@ exports.digestOf = (root, extensions) =>
   hash([
     process.versions.node.split('.')[0],
     ...['esbuild', 'typescript-7'].map((name) => require(`${name}/package.json`).version),
-    ...filesOf(root, extensions).flatMap((file) => [file, fs.readFileSync(path.join(root, file), 'utf8')]),
+    ...filesOf(root, extensions).flatMap((file) => [file, textOf(path.join(root, file))]),
   ]);
 
 /** By what a build is known to be as new as its sources: without what it has no bundle of, as a person's own extensions, which run without a build. */
@@ -82,7 +82,7 @@ function filesOf(root, extensions) {
       if (entry.name === 'node_modules') continue;
       if (file === EXTENSIONS && extensions?.includes(entry.name) === false) continue;
       if (entry.isDirectory()) visit(`${file}/${entry.name}`);
-      else files.push(`${file}/${entry.name}`);
+      else if (!entry.isFIFO()) files.push(`${file}/${entry.name}`); // to read a pipe would wait for ever
     }
   };
   for (const source of SOURCES) {
@@ -90,6 +90,14 @@ function filesOf(root, extensions) {
     else visit(source);
   }
   return files.sort();
+}
+
+function textOf(file) {
+  try {
+    return fs.readFileSync(file, 'utf8');
+  } catch {
+    return ''; // gone, or a link that leads nowhere
+  }
 }
 
 function stampOf(file, name) {

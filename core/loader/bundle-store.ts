@@ -1,10 +1,10 @@
 import { createHash } from 'node:crypto';
-import { lstatSync, readFileSync, statSync } from 'node:fs';
+import { existsSync, lstatSync, readFileSync, statSync } from 'node:fs';
 import path from 'node:path';
 import { type Declaration, digestOf, digestWith, sourceDigest, stampFolder, buildOf, packageVersion } from '../declarations/index.ts';
-import type { Bundle, Loader } from '../kernel/index.ts';
+import { type Bundle, type Loader, Problem } from '../kernel/index.ts';
 import { systemClock } from '@pith/promises';
-import type { BroughtExtensions } from '../contract/index.ts';
+import { type BroughtExtensions, messageOf } from '../contract/index.ts';
 import { importBundle } from './contract-shim.ts';
 import { stateFolder, type StateFolder } from '@pith/safe-files';
 import { bundle } from './bundle.ts';
@@ -20,11 +20,12 @@ const KEPT = 5;
 export function createLoader(options: { readonly dataDirectory: string; readonly packageRoot: string }): Loader {
   const folder = stateFolder(options.dataDirectory, '.cache', 'bundles');
   const shippedFolder = path.join(buildOf(options.packageRoot), 'ext');
-  let shipped: ShippedIndex | undefined;
+  let shipped: ShippedIndex | null | undefined;
   const making = new Map<string, Promise<Bundle>>();
 
   function shippedAs(id: string): ShippedIndex[string] | undefined {
-    return (shipped ??= readShipped(path.join(shippedFolder, 'index.json')))[id];
+    if (shipped === undefined) shipped = readShipped(shippedFolder);
+    return shipped?.[id];
   }
 
   function shippedOf({ id, digest }: Declaration): ShippedIndex[string] | undefined {
@@ -70,9 +71,17 @@ export function createLoader(options: { readonly dataDirectory: string; readonly
   }
 
   async function write(target: string, text: string, declaration: Declaration): Promise<string> {
-    await folder.write(path.basename(target), text, { durable: false }); // made again where it is lost
-    prune(folder, declaration);
-    return target;
+    try {
+      await folder.write(path.basename(target), text, { durable: false }); // made again where it is lost
+      prune(folder, declaration);
+      return target;
+    } catch (error) {
+      throw new Problem('bundle', 'bundle_failed', `its bundle cannot be written: ${messageOf(error)}`, {
+        cause: error,
+        file: target,
+        cure: `make ${folder.path} writable, or set data_dir to another folder`,
+      });
+    }
   }
 
   const studied = new Map<string, Sources>();
@@ -107,7 +116,10 @@ export function createLoader(options: { readonly dataDirectory: string; readonly
       return found;
     },
     isShipped: (declaration) => shippedOf(declaration) !== undefined,
-    isAltered: ({ id, digest }) => (shippedAs(id)?.digest ?? digest) !== digest,
+    isAltered({ id, digest }) {
+      const known = shippedAs(id);
+      return known === undefined ? shipped === null : known.digest !== digest;
+    },
     import: importBundle,
     async forget(made) {
       if (!made.shipped) folder.remove(path.basename(made.file));
@@ -140,11 +152,12 @@ function keyOf(declaration: Declaration, entry: string, packageRoot: string): st
   return createHash('sha256').update(parts.join('\0')).digest('hex').slice(0, 32);
 }
 
-function readShipped(file: string): ShippedIndex {
+/** null where the build is damaged; empty where there is none: everything is bundled from its sources. */
+function readShipped(folder: string): ShippedIndex | null {
   try {
-    return JSON.parse(readFileSync(file, 'utf8')) as ShippedIndex;
+    return JSON.parse(readFileSync(path.join(folder, 'index.json'), 'utf8')) as ShippedIndex;
   } catch {
-    return {}; // not built: everything is bundled from its sources
+    return existsSync(path.dirname(folder)) ? null : {};
   }
 }
 

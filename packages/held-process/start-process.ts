@@ -81,6 +81,12 @@ const MADE = 'child_process';
 function notStarted(error: unknown): ProcessFailed {
   const code = codeOf(error);
   const why = WHY.get(code);
+  const { path } = error as NodeJS.ErrnoException;
+  if (code === 'ENOENT' && path !== undefined)
+    return new ProcessFailed('process_not_started', `a process could not be started: there is no program '${path}'`, {
+      cause: error,
+      cure: 'correct its name, install it, or run it in a folder that exists',
+    });
   return new ProcessFailed(
     'process_not_started',
     `a process could not be started: ${why ? `${why} (${code})` : error instanceof Error ? error.message : String(error)}`,

@@ -29,7 +29,7 @@ export function checkLoader(check: LoaderCheck): Promise<readonly Result[]> {
         results[at] = await resultOf(one, path.join(folder, one.id), check);
       }
     };
-    const workers = await Promise.allSettled(Array.from({ length: Math.max(1, check.jobs) }, work));
+    const workers = await Promise.allSettled(Array.from({ length: Math.max(1, Math.min(check.jobs, check.cases.length)) }, work));
     for (const worker of workers) if (worker.status === 'rejected') throw worker.reason;
     return results;
   });

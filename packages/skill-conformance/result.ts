@@ -58,7 +58,8 @@ function outcomeOf(run: LoaderRun, listed: readonly ListedSkill[] | null, skill:
 function failure(run: LoaderRun, outcome: Outcome): string {
   if (outcome === 'hung') return 'it did not end in time';
   if (outcome === 'flooded') return 'it printed without end';
-  const said = run.stderr.trim().split('\n').at(-1)?.slice(0, 200) ?? '';
+  const lines = run.stderr.trim().split('\n');
+  const said = (lines.findLast((line) => /\berror\b/iu.test(line)) ?? lines.at(-1) ?? '').slice(0, 200);
   const how =
     outcome === 'crashed' ? `it ended with ${run.signal ?? run.code} and listed nothing` : 'what it printed is no list of skills in JSON';
   return said === '' ? how : `${how}: ${said}`;

@@ -25,7 +25,7 @@ export interface LoaderRun {
 const MOST_PRINTED = 16 * 1024 * 1024;
 const LAST_WORDS = 2000;
 
-/** Runs the loader once on one root. It and all that it started are ended with their time. Rejects where the program cannot be started, or on abort. */
+/** Runs the loader once on one root. It and its process group are ended with their time. Rejects where the program cannot be started, or on abort. */
 export async function runLoader(command: LoaderCommand, root: string, signal?: AbortSignal): Promise<LoaderRun> {
   signal?.throwIfAborted();
   const started = elapsed();

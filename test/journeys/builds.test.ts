@@ -1,5 +1,5 @@
 import { execFile, spawn, type ChildProcessWithoutNullStreams } from 'node:child_process';
-import { appendFile, cp, mkdtemp, readdir, readFile, realpath, rm, symlink, utimes } from 'node:fs/promises';
+import { appendFile, cp, mkdtemp, readdir, readFile, realpath, rename, rm, symlink, utimes } from 'node:fs/promises';
 import { createRequire } from 'node:module';
 import os from 'node:os';
 import path from 'node:path';
@@ -45,9 +45,12 @@ const edit = () => appendFile(path.join(copy, 'core/main.ts'), `// ${Math.random
 /** A build after an edit that changes nothing that runs: what would be made, is there. */
 async function buildSame(): Promise<void> {
   await edit();
-  const { digestOf } = createRequire(`${copy}/`)('./scripts/checkout.cjs') as { digestOf(root: string): string };
-  await cp(path.join(copy, 'dist', await newest()), path.join(copy, 'dist', digestOf(copy)), { recursive: true });
+  await cp(path.join(copy, 'dist', await newest()), path.join(copy, 'dist', digestNow()), { recursive: true });
   await build();
+}
+function digestNow(): string {
+  const { digestOf } = createRequire(`${copy}/`)('./scripts/checkout.cjs') as { digestOf(root: string): string };
+  return digestOf(copy);
 }
 
 /** A chat that is told a line at a time. */
@@ -129,4 +132,16 @@ describe('use.md 1: builds beside a chat', () => {
     await putFiles(path.join(copy, 'sandbox'), toolExtension('own', 'say_own', "'own'"));
     expect((await pith('skills', 'list')).stderr).toBe('');
   });
+});
+
+it('use.md 1: sources that are gone, and pipes among them, keep no checkout from starting', async () => {
+  const pipe = path.join(copy, 'sandbox/extensions/kv/pipe');
+  await run('mkfifo', [pipe]);
+  const lock = path.join(copy, 'package-lock.json');
+  await rename(lock, `${lock}.gone`);
+  const digest = digestNow();
+  await rm(pipe);
+  await rename(`${lock}.gone`, lock);
+  expect(digest).toMatch(/^[0-9a-f]{16}$/u);
+  expect(digestNow()).not.toBe(digest);
 });

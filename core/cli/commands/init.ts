@@ -121,11 +121,15 @@ export function newProject(project: string, installation = packageRoot()): NewPr
           ['.gitignore', 'node_modules/\n'],
         ] as const)),
     ['tsconfig.json', TSCONFIG] as const,
-    ['vitest.config.js', VITEST_CONFIG] as const,
+    ...(hasVitestConfig(project) ? [] : [['vitest.config.mjs', VITEST_CONFIG] as const]),
   ].filter(([path]) => !existsSync(join(project, path)));
   const ready = existsSync(join(project, 'node_modules', '.bin', 'pith'));
   const install = ready ? null : hasPackage ? `npm install ${installation}` : 'npm install';
   return { files: new Map(missing), install, command: 'npx pith' };
+}
+
+function hasVitestConfig(project: string): boolean {
+  return existsSync(project) && readdirSync(project).some((name) => /^(?:vite|vitest)\.config\.\w+$/u.test(name));
 }
 
 /** How a person in `folder` starts Pith: `npx pith` where npm finds it, else by the path of the program. */
@@ -185,7 +189,14 @@ const TSCONFIG = `{
 
 /** Of vitest's own time a test that boots the kernel and its processes for the first time takes twice as much. */
 const VITEST_CONFIG = `/** For tests of your extensions, which run the real kernel: npm install --save-dev vitest, then npx vitest run */
-export default { test: { include: ['test/**/*.test.ts'], testTimeout: 60_000, hookTimeout: 60_000 } };
+export default {
+  test: {
+    include: ['test/**/*.test.ts'],
+    testTimeout: 60_000,
+    hookTimeout: 60_000,
+    server: { deps: { external: [/\\/dist\\/.*\\.m?js$/] } }, // Pith is built, also where it is linked
+  },
+};
 `;
 
 /** The files of a new sandbox by path. Each is an example that a person can read and change. */

@@ -133,7 +133,7 @@ export interface Loader {
   bundle(declaration: Declaration, entry: string): Promise<Bundle>;
   /** Whether its sources are those that Pith's own bundle was made from. */
   isShipped(declaration: Declaration): boolean;
-  /** Whether Pith was built with other files of it. */
+  /** Whether Pith was built with other files of it, or that build is damaged. */
   isAltered(declaration: Declaration): boolean;
   /** What declares it, as its code is now: known from an earlier look where nothing that it is made of has changed, else bundled. `directory` is a real path. */
   brought(extension: Parameters<BroughtExtensions['open']>[0], by: string): Promise<Declaration>;

@@ -2,7 +2,7 @@ import { createHash } from 'node:crypto';
 import { realpath } from 'node:fs/promises';
 import path from 'node:path';
 import { isInside } from '@pith/safe-files';
-import { FILE_LIMIT } from '../format/rules.ts';
+import { FILE_LIMIT, SEVERAL_LINKS } from '../format/rules.ts';
 import { type Inside, isOfPackage, openBelow, openFolder, type ProveBy, stillInside } from './inside.ts';
 import { reasonOf } from './regular-file.ts';
 
@@ -64,5 +64,5 @@ async function openReal(real: string, proveBy?: ProveBy): Promise<Inside | null>
 /** Why a skill's file with that many links is not its own, or null. */
 export function severalLinks(links: number | bigint, real: string): string | null {
   if (links <= 1 || isOfPackage(real)) return null;
-  return 'it has several hard links, so it may be a file from elsewhere; copy it here';
+  return SEVERAL_LINKS;
 }

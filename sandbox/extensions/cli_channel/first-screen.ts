@@ -1,5 +1,5 @@
 import type pc from 'picocolors';
-import { messageOf, type Command, type Diagnostic } from 'pith';
+import { codeOf, messageOf, type Command, type Diagnostic } from 'pith';
 import { printable, printableLine } from '@pith/plain-text';
 import type { Conversation } from './conversation.ts';
 import { renderMarkdown } from './markdown-stream.ts';
@@ -19,13 +19,11 @@ export async function firstScreen(
 ): Promise<{ readonly text: string; readonly model: string }> {
   const model = await modelOf(conversation, commands, signal);
   const line = `${colour.bold(conversation.agentId)} ${colour.dim(`· ${printableLine(model.text)} · /help shows what you can do, Ctrl-D leaves`)}`;
-  const below =
-    model.unknown === null ? (model.offline ? colour.dim(CONNECT) : '') : colour.yellow(`${printable(model.unknown)}; ${CHOOSE}`);
+  const below = model.unknown === null ? (model.offline ? colour.dim(CONNECT) : '') : colour.yellow(printable(model.unknown));
   return { text: below === '' ? `${line}\n` : `${line}\n${below}\n`, model: model.text };
 }
 
 const CONNECT = 'No model is connected: answers come from the skills alone. /setup adds one.';
-const CHOOSE = '/model chooses another for this conversation';
 
 /** What an edit broke while the conversation goes on; `what`: whose it is. */
 export function problemLine({ message, file, line, cure }: Omit<Diagnostic, 'severity'>, what = ''): string {
@@ -67,6 +65,7 @@ export async function modelOf(
       ) ?? own;
     return { text: ref, offline: ref.startsWith('offline/'), unknown: null };
   } catch (error) {
-    return { text: 'no model', offline: false, unknown: messageOf(error) };
+    const chooses = codeOf(error, '') === 'agent_unknown' ? '/agent' : '/model';
+    return { text: 'no model', offline: false, unknown: `${messageOf(error)}; ${chooses} chooses another for this conversation` };
   }
 }

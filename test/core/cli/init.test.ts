@@ -86,7 +86,7 @@ describe('pith init', () => {
     expect(made).toMatchObject({ name: 'mine', private: true, type: 'module' });
     expect(path.resolve(folder, 'mine', made.dependencies.pith.replace('file:', ''))).toBe(packageRoot());
     expect(JSON.parse(await read('mine/tsconfig.json'))).toMatchObject({ compilerOptions: { module: 'NodeNext' } });
-    const vitest = (await import(path.join(folder, 'mine/vitest.config.js'))) as { default: { test: { testTimeout: number } } };
+    const vitest = (await import(path.join(folder, 'mine/vitest.config.mjs'))) as { default: { test: { testTimeout: number } } };
     expect(vitest.default.test.testTimeout).toBeGreaterThanOrEqual(60_000); // vitest's own 5 s were too few for a first run
 
     await mkdir(path.join(folder, 'old'));

@@ -80,7 +80,7 @@ it('K6 says of a shipped extension that it was changed, and the cure', async () 
     notes: [
       {
         code: 'not_as_shipped',
-        message: expect.stringContaining('its files were changed'),
+        message: expect.stringContaining('it is not as it was built'),
         cure: expect.stringContaining('npm run build'),
       },
     ],

@@ -68,6 +68,8 @@ describe('bundles', () => {
     await source('words.bin', 'abd');
     expect(store().isAltered(declaration())).toBe(true);
     expect(store().isAltered({ ...declaration(), id: 'elsewhere' })).toBe(false);
+    await writeFile(path.join(root, 'dist/newest/ext/index.json'), '{');
+    expect(store().isAltered(declaration())).toBe(true);
     await rm(path.join(root, 'dist'), { recursive: true });
     expect(store().isAltered(declaration())).toBe(false);
   });

@@ -128,7 +128,11 @@ describe('the scan', () => {
     const registry = box.registry();
     const snapshot = await registry.refresh();
     expect(ids(snapshot)).toEqual(['own']);
-    expect(snapshot.skills.get('taken')).toMatchObject({ state: 'invalid', reason: expect.stringContaining('several hard links') });
+    expect(snapshot.skills.get('taken')).toMatchObject({
+      state: 'invalid',
+      reason: expect.stringContaining('several hard links'),
+      diagnostics: [{ cure: expect.stringContaining('copy it here') }],
+    });
     await expect(registry.readBody(snapshot.skills.get('taken')!)).rejects.toMatchObject({ code: 'skill_not_found' });
     const own = snapshot.skills.get('own')!;
     await box.remove('sandbox/skills/own/SKILL.md');

@@ -98,6 +98,11 @@ describe('the table of odd skills', () => {
     expect(results.filter(({ lenient }) => lenient === 'right').length).toBeGreaterThan(100);
   });
 
+  it('S4 no more loaders run at a time than there are cases', async () => {
+    const run = async () => ({ end: 'ended', code: 0, signal: null, stdout: '[]', stderr: '', ms: 0 }) as const;
+    expect(await checkLoader({ run, cases: cases.slice(0, 1), jobs: 1e9 })).toHaveLength(1);
+  });
+
   it('S4 our own validator differs from the specification in what the page says, and in nothing else', async () => {
     const checked = cases.filter((one) => one.expect.specification !== 'open');
     const results = await ours('skills validate', {}, checked);
