@@ -31,7 +31,7 @@ async function updateBuild() {
   const started = performance.now();
   const digest = digestOf(root);
   const newest = await readNewest();
-  const isThere = existsSync(path.join(dist, digest));
+  const isThere = await isWhole(path.join(dist, digest));
   if (!isThere) {
     process.stdout.write('pith: building dist/, which is older than its sources\n');
     if (!(await makeBuild(digest))) return updateBuild();
@@ -48,6 +48,18 @@ async function updateBuild() {
   process.stdout.write(`pith: built dist/ in ${((performance.now() - started) / 1000).toFixed(1)} s\n`);
 }
 
+/** A damaged build is made again in its place. */
+async function isWhole(folder) {
+  if (!existsSync(folder)) return false;
+  try {
+    JSON.parse(await readFile(path.join(folder, 'ext', 'index.json'), 'utf8'));
+    return existsSync(path.join(folder, 'main.mjs'));
+  } catch {
+    await rm(folder, { recursive: true, force: true });
+    return false;
+  }
+}
+
 async function readNewest() {
   const file = path.join(dist, 'build.json');
   return existsSync(file) ? JSON.parse(await readFile(file, 'utf8')) : {};
@@ -59,10 +71,10 @@ async function makeBuild(digest) {
   await rm(aside, { recursive: true, force: true });
   await mkdir(aside, { recursive: true });
   await Promise.all([bundleAll(aside), emitDeclarations(aside)]);
-  const isWhole = digestOf(root) === digest;
-  if (isWhole) await rename(aside, path.join(dist, digest)).catch(unlessThere);
+  const isSame = digestOf(root) === digest;
+  if (isSame) await rename(aside, path.join(dist, digest)).catch(unlessThere);
   await rm(aside, { recursive: true, force: true });
-  return isWhole;
+  return isSame;
 }
 
 /** Another build of the same sources was faster. */

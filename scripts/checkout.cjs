@@ -82,7 +82,7 @@ function filesOf(root, extensions) {
       if (entry.name === 'node_modules') continue;
       if (file === EXTENSIONS && extensions?.includes(entry.name) === false) continue;
       if (entry.isDirectory()) visit(`${file}/${entry.name}`);
-      else if (!entry.isFIFO()) files.push(`${file}/${entry.name}`); // to read a pipe would wait for ever
+      else files.push(`${file}/${entry.name}`);
     }
   };
   for (const source of SOURCES) {
@@ -92,12 +92,9 @@ function filesOf(root, extensions) {
   return files.sort();
 }
 
+/** Nothing of what is gone or is no file: to read a pipe would wait for ever. */
 function textOf(file) {
-  try {
-    return fs.readFileSync(file, 'utf8');
-  } catch {
-    return ''; // gone, or a link that leads nowhere
-  }
+  return fs.statSync(file, { throwIfNoEntry: false })?.isFile() ? fs.readFileSync(file, 'utf8') : '';
 }
 
 function stampOf(file, name) {

@@ -4,9 +4,9 @@ import path from 'node:path';
 import { type Declaration, digestOf, digestWith, sourceDigest, stampFolder, buildOf, packageVersion } from '../declarations/index.ts';
 import { type Bundle, type Loader, Problem } from '../kernel/index.ts';
 import { systemClock } from '@pith/promises';
-import { type BroughtExtensions, messageOf } from '../contract/index.ts';
+import { type BroughtExtensions, codeOf } from '../contract/index.ts';
 import { importBundle } from './contract-shim.ts';
-import { stateFolder, type StateFolder } from '@pith/safe-files';
+import { FileRefused, stateFolder, type StateFolder, systemReason } from '@pith/safe-files';
 import { bundle } from './bundle.ts';
 import { BROUGHT_ENTRY, broughtDeclaration, bundleBrought, digestOfText, isUnchanged, sourcesOf, type Sources } from './brought.ts';
 
@@ -71,17 +71,18 @@ export function createLoader(options: { readonly dataDirectory: string; readonly
   }
 
   async function write(target: string, text: string, declaration: Declaration): Promise<string> {
-    try {
-      await folder.write(path.basename(target), text, { durable: false }); // made again where it is lost
-      prune(folder, declaration);
-      return target;
-    } catch (error) {
-      throw new Problem('bundle', 'bundle_failed', `its bundle cannot be written: ${messageOf(error)}`, {
+    await folder.write(path.basename(target), text, { durable: false }).catch((error: unknown) => {
+      if (error instanceof FileRefused) throw error;
+      const code = codeOf(error, '');
+      const isFull = ['ENOSPC', 'EDQUOT'].includes(code);
+      throw new Problem('bundle', 'bundle_failed', `its bundle cannot be written: ${systemReason(code)}`, {
         cause: error,
         file: target,
-        cure: `make ${folder.path} writable, or set data_dir to another folder`,
+        cure: `${isFull ? 'make room there' : `make ${folder.path} writable`}, or set data_dir to another folder`,
       });
-    }
+    }); // made again where it is lost
+    prune(folder, declaration);
+    return target;
   }
 
   const studied = new Map<string, Sources>();

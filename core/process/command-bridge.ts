@@ -93,7 +93,7 @@ function fieldsOf(value: unknown): Readonly<Record<string, unknown>> {
 
 /** Without what cannot cross. */
 export function commandData(commands: readonly Command[]): readonly CommandData[] {
-  return commands.map((command) => ({ ...command, run: undefined }));
+  return commands.map((command) => ({ ...command, run: undefined, runBeforeStart: undefined }));
 }
 
 /** Runs one of `commands` for the other side. */

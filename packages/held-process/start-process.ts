@@ -1,5 +1,6 @@
 import { spawn, type ChildProcess, type SpawnOptions } from 'node:child_process';
 import { subscribe, unsubscribe } from 'node:diagnostics_channel';
+import { existsSync } from 'node:fs';
 
 /** `process_not_started`, `process_ended`, `sandbox_unavailable` or `aborted`, with what to do about it. */
 export class ProcessFailed extends Error {
@@ -31,8 +32,14 @@ export async function startProcess(argv: readonly string[], options: SpawnOption
   }
   // Of a process that did not start there may be no streams, and its error event ends Pith where nobody listens.
   const failed = new Promise<unknown>((resolve) => child.on('error', resolve));
-  if (child.pid === undefined) throw notStarted(await failed);
-  return child;
+  if (child.pid !== undefined) return child;
+  const error = await failed;
+  const { cwd } = options;
+  if (codeOf(error) !== 'ENOENT' || cwd === undefined || existsSync(cwd)) throw notStarted(error);
+  throw new ProcessFailed('process_not_started', `a process could not be started: there is no folder '${String(cwd)}' for it to run in`, {
+    cause: error,
+    cure: 'name a folder that exists',
+  });
 }
 
 /** Whether something failed because the system had no room for it, which it may have later. */
@@ -83,9 +90,10 @@ function notStarted(error: unknown): ProcessFailed {
   const why = WHY.get(code);
   const { path } = error as NodeJS.ErrnoException;
   if (code === 'ENOENT' && path !== undefined)
-    return new ProcessFailed('process_not_started', `a process could not be started: there is no program '${path}'`, {
+    return new ProcessFailed('process_not_started', `a process could not be started: there is no program '${path}', or none that runs it`, {
       cause: error,
-      cure: 'correct its name, install it, or run it in a folder that exists',
+      retryable: true,
+      cure: 'correct its name, or install it',
     });
   return new ProcessFailed(
     'process_not_started',

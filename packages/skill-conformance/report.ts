@@ -26,7 +26,7 @@ export function reportText(results: readonly Result[], width: number): string {
     ...(['specification', 'lenient'] as const).map((column) => `${scoreOf(own, column).right} of ${scoreOf(own, column).checked}`),
   ]);
   const skipped = notRunOf(results);
-  const counts = `${results.length} cases${skipped === 0 ? '' : `, of which ${skipped} could not be run here`}.`;
+  const counts = `${results.length} ${results.length === 1 ? 'case' : 'cases'}${skipped === 0 ? '' : `, of which ${skipped} could not be run here`}.`;
   return [...tables, renderTable(totals, textColumns(['AREA', 'SPECIFICATION', 'LENIENT']), width), counts].join('\n\n');
 }
 

@@ -2,7 +2,7 @@ export { emptyFields, type SkillFields, type SkillScript } from './format/fields
 export { placesIn, type Finding } from './format/finding.ts';
 export { FRONTMATTER_LIMIT, splitFrontmatter } from './format/frontmatter.ts';
 export { loadPatternCompiler, type Pattern } from './format/patterns.ts';
-export { FILE_LIMIT, RULE } from './format/rules.ts';
+export { COPY_IT, FILE_LIMIT, RULE, SEVERAL_LINKS } from './format/rules.ts';
 export {
   loadRepairing,
   parseHead,

@@ -1,5 +1,5 @@
 import { execFile, spawn, type ChildProcessWithoutNullStreams } from 'node:child_process';
-import { appendFile, cp, mkdtemp, readdir, readFile, realpath, rename, rm, symlink, utimes } from 'node:fs/promises';
+import { appendFile, cp, mkdtemp, readdir, readFile, realpath, rename, rm, symlink, utimes, writeFile } from 'node:fs/promises';
 import { createRequire } from 'node:module';
 import os from 'node:os';
 import path from 'node:path';
@@ -134,14 +134,24 @@ describe('use.md 1: builds beside a chat', () => {
   });
 });
 
-it('use.md 1: sources that are gone, and pipes among them, keep no checkout from starting', async () => {
+it('use.md 1: a build is named also where a source is gone, or a pipe or a link to one lies among them', async () => {
   const pipe = path.join(copy, 'sandbox/extensions/kv/pipe');
   await run('mkfifo', [pipe]);
+  await symlink(pipe, `${pipe}-link`);
   const lock = path.join(copy, 'package-lock.json');
   await rename(lock, `${lock}.gone`);
   const digest = digestNow();
   await rm(pipe);
+  await rm(`${pipe}-link`);
   await rename(`${lock}.gone`, lock);
   expect(digest).toMatch(/^[0-9a-f]{16}$/u);
   expect(digestNow()).not.toBe(digest);
+});
+
+it('use.md 1: a damaged build is made again', async () => {
+  await build(); // of the sources as the tests above left them
+  const index = path.join(copy, 'dist', await newest(), 'ext/index.json');
+  await writeFile(index, '{');
+  await build();
+  expect(JSON.parse(await readFile(index, 'utf8'))).toHaveProperty('kv');
 });

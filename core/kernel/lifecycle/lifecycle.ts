@@ -378,7 +378,12 @@ export class Lifecycle {
   }
 
   #failureOf(extensionId: string, error: unknown, phase: Phase): Failure {
-    return this.runtime.failures.describe(extensionId, problemOf(error, phase, phase === 'start' ? 'start_failed' : 'initialize_failed'));
+    const problem = problemOf(error, phase, phase === 'start' ? 'start_failed' : 'initialize_failed');
+    const failure = this.runtime.failures.describe(extensionId, problem);
+    const { declaration } = this.slots.get(extensionId) ?? {};
+    if (declaration?.shipped !== true || !this.runtime.loader.isAltered(declaration)) return failure;
+    const cure = `if you did not change it, install Pith again; else ${failure.cure ?? 'correct the source'}`;
+    return { ...failure, message: `${failure.message} (its files are not those that Pith was built with)`, cure };
   }
 
   /** Until its dependencies run and its time has come. Why it may not begin, as the end of a sentence; null: it may. Never rejects. */

@@ -118,7 +118,8 @@ function notesOf(lifecycle: Lifecycle, slot: Slot): ExtensionStatus['notes'] {
   if (declaration.shipped && lifecycle.runtime.loader.isAltered(declaration))
     found.push({
       code: 'not_as_shipped',
-      message: 'it is not as it was built, so it runs without the rights of a shipped extension',
+      message:
+        'its files are not those that Pith was built with, or the build is damaged, so it runs without the rights of a shipped extension',
       cure: 'install Pith again; if you changed it on purpose: npm run build, and start Pith again',
     });
   const trusted = declaration.shipped || current?.shipped || config.isolation === 'in_process';

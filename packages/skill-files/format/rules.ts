@@ -74,6 +74,7 @@ const LF = 'save the file with LF line ends';
 
 /** Why a file is not read of which nobody knows whose it is. */
 export const SEVERAL_LINKS = 'it has several hard links, so it may be a file from elsewhere';
+export const COPY_IT = 'copy it here: `cp SKILL.md x && mv x SKILL.md`';
 
 export const RULES: readonly Rule[] = [
   // reading
@@ -81,10 +82,7 @@ export const RULES: readonly Rule[] = [
     'file_unreadable',
     FATAL,
     (why) => `cannot be read: ${why}`,
-    ({ detail }) =>
-      detail === SEVERAL_LINKS
-        ? 'copy it here: `cp SKILL.md x && mv x SKILL.md`'
-        : 'give yourself the right to read it: `chmod u+r SKILL.md`',
+    ({ detail }) => (detail === SEVERAL_LINKS ? COPY_IT : 'give yourself the right to read it: `chmod u+r SKILL.md`'),
   ),
   rule('file_not_regular', FATAL, (why) => `cannot be read: ${why}`, 'put a text file in its place, named `SKILL.md`'),
   rule('file_too_large', FATAL, (bytes) => `is ${bytes} bytes; at most ${FILE_LIMIT} are allowed`, MOVE, largerThan(FILE_LIMIT)),

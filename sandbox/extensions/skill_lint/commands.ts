@@ -76,7 +76,10 @@ function keyMap(text: string): LoaderCheck['map'] {
   const pairs = text.split(',').flatMap((part) => (part.trim() === '' ? [] : [part.split('=').map((word) => word.trim())]));
   for (const [field = '', key = '', ...rest] of pairs) {
     if (LISTING_FIELDS.some((known) => known === field) && key !== '' && rest.length === 0) continue;
-    throw misused(`--map has '${[field, key, ...rest].join('=')}'`, `write pairs such as id=slug, of ${LISTING_FIELDS.join(', ')}`);
+    throw misused(
+      `wrong use of --map: '${[field, key, ...rest].join('=')}' names no field of a skill`,
+      `write pairs such as id=slug; fields: ${LISTING_FIELDS.join(', ')}`,
+    );
   }
   return Object.fromEntries(pairs) as LoaderCheck['map'];
 }
@@ -87,7 +90,7 @@ function textOf(value: unknown): string | undefined {
 
 function above(name: string, value: unknown): number {
   if (typeof value === 'number' && value > 0) return value;
-  throw misused(`--${name} is ${String(value)}`, 'write a number above 0');
+  throw misused(`wrong use of --${name}: ${String(value)} is not above 0`, 'write a number above 0');
 }
 
 function misused(message: string, cure: string): PithError {

@@ -1,6 +1,15 @@
 import { type Diagnostic, type Logger, PithError } from 'pith';
 import { printableLine } from '@pith/plain-text';
-import { type FoundSkill, type ProveBy, readSkillFile, realOf, type SkillBody, splitFrontmatter } from '@pith/skill-files';
+import {
+  COPY_IT,
+  type FoundSkill,
+  type ProveBy,
+  readSkillFile,
+  realOf,
+  SEVERAL_LINKS,
+  type SkillBody,
+  splitFrontmatter,
+} from '@pith/skill-files';
 import type { Source } from './scan/sources.ts';
 import type { Skill, Snapshot } from './skill.ts';
 
@@ -24,7 +33,7 @@ export async function readSkillBody(skill: Skill, { kept, broken, roots, proveBy
     if (kept !== null) return { ...kept, stale: `the file cannot be read (${live}); this is the last good version` };
     throw new PithError('skill_not_found', `skill '${printableLine(skill.id)}' cannot be read: ${live}`, {
       where: skill.file,
-      cure: 'restore the file, or choose another skill',
+      cure: live === SEVERAL_LINKS ? COPY_IT : 'restore the file, or choose another skill',
     });
   }
   const split = splitFrontmatter(live.text, true);

@@ -75,15 +75,23 @@ it('K20 a change that could not be told fails neither the look that found it nor
 });
 
 it('K6 says of a shipped extension that it was changed, and the cure', async () => {
-  const { host } = await bare({ isAltered: true });
+  const { host, write } = await bare({ isAltered: true });
   expect(host.extensions.show('it')).toMatchObject({
     notes: [
       {
         code: 'not_as_shipped',
-        message: expect.stringContaining('it is not as it was built'),
+        message: expect.stringContaining('its files are not those'),
         cure: expect.stringContaining('npm run build'),
       },
     ],
+  });
+  write('return 1;', "constructor() { throw new Error('no table'); }");
+  await host.extensions.refresh();
+  await host.extensions.activate('it');
+  expect(host.extensions.show('it')).toMatchObject({
+    state: 'failed',
+    message: 'no table (its files are not those that Pith was built with)',
+    cure: expect.stringMatching(/^if you did not change it, install Pith again; else .*correct the source/u),
   });
   await host.stop();
 });
