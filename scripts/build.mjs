@@ -55,6 +55,7 @@ async function isWhole(folder) {
     JSON.parse(await readFile(path.join(folder, 'ext', 'index.json'), 'utf8'));
     return existsSync(path.join(folder, 'main.mjs'));
   } catch {
+    // damaged
     await rm(folder, { recursive: true, force: true });
     return false;
   }

@@ -158,7 +158,7 @@ function readShipped(folder: string): ShippedIndex | null {
   try {
     return JSON.parse(readFileSync(path.join(folder, 'index.json'), 'utf8')) as ShippedIndex;
   } catch {
-    return existsSync(path.dirname(folder)) ? null : {};
+    return existsSync(path.dirname(folder)) ? null : {}; // it cannot be read, or nothing was built
   }
 }
 
