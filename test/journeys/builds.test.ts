@@ -149,7 +149,7 @@ it('use.md 1: a build is named also where a source is gone, or a pipe or a link 
 });
 
 it('use.md 1: a damaged build is made again', async () => {
-  await build(); // of the sources as the tests above left them
+  await buildSame(); // the sources are as the tests above left them
   const index = path.join(copy, 'dist', await newest(), 'ext/index.json');
   await writeFile(index, '{');
   await build();
