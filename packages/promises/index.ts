@@ -79,3 +79,20 @@ export class AbortableWait {
     this.#fail(this.#signal?.reason);
   }
 }
+
+/** Runs what has the same key one after the other, in the order in which it came. */
+export class KeyedQueue {
+  private readonly last = new Map<string, Promise<unknown>>();
+
+  async run<T>(key: string, work: () => Promise<T>): Promise<T> {
+    const before = this.last.get(key) ?? Promise.resolve();
+    const own = before.then(work);
+    const ended = own.catch(() => undefined); // who asked hears of it
+    this.last.set(key, ended);
+    try {
+      return await own;
+    } finally {
+      if (this.last.get(key) === ended) this.last.delete(key);
+    }
+  }
+}

@@ -1,11 +1,24 @@
 import { randomBytes } from 'node:crypto';
-import { close, constants, fchmodSync, fsync, linkSync, openSync, renameSync, unlinkSync, writeFile } from 'node:fs';
+import {
+  close,
+  closeSync,
+  constants,
+  fchmodSync,
+  fsync,
+  linkSync,
+  openSync,
+  readFileSync,
+  renameSync,
+  unlinkSync,
+  writeFile,
+} from 'node:fs';
 import { promisify } from 'node:util';
 import type { ProvenFolder } from './proven-folder.ts';
 import { codeOf, FileRefused, isAbsence, unavailable } from './refused.ts';
 import { syncFolder } from './state-files.ts';
 
 const CREATE = constants.O_WRONLY | constants.O_CREAT | constants.O_EXCL | constants.O_NOFOLLOW;
+const READ = constants.O_RDONLY | constants.O_NOFOLLOW | constants.O_NONBLOCK | constants.O_NOCTTY;
 
 /** New content of a file, on disk under another name. Either `commit` or `discard` ends it. */
 export class StagedFile {
@@ -33,11 +46,15 @@ export class StagedFile {
     return staged;
   }
 
-  /** Puts the content in place at once; whoever reads sees the old or the new, never a part. Throws `target_exists` for what it may not replace. */
-  commit({ replace = true }: { readonly replace?: boolean } = {}): void {
+  /**
+   * Puts the content in place at once; whoever reads sees the old or the new, never a part. Throws `target_exists` for what it may not
+   * replace, and with `former` `file_changed` where something else is there than these bytes, or, with null, anything.
+   */
+  commit({ replace = true, former }: { readonly replace?: boolean; readonly former?: Uint8Array | null } = {}): void {
     try {
       this.folder.within((at) => {
-        if (replace) renameSync(at(this.temporary), at(this.name));
+        if (former !== undefined && !isSame(contentOf(at(this.name)), former)) throw changed(this.name);
+        if (replace && former !== null) renameSync(at(this.temporary), at(this.name));
         else this.link(at);
         syncFolder(at('.'));
       });
@@ -74,5 +91,29 @@ export class StagedFile {
     } catch (error) {
       if (!isAbsence(error)) throw error; // the rename has happened
     }
+  }
+}
+
+function isSame(now: Buffer | null, former: Uint8Array | null): boolean {
+  return now === null || former === null ? now === former : now.equals(former);
+}
+
+function changed(name: string): FileRefused {
+  return new FileRefused('file_changed', `'${name}' was changed by another meanwhile; nothing was changed, read it and try again`);
+}
+
+/** null: there is none. */
+function contentOf(file: string): Buffer | null {
+  let descriptor: number;
+  try {
+    descriptor = openSync(file, READ);
+  } catch (error) {
+    if (codeOf(error) === 'ENOENT') return null;
+    throw error;
+  }
+  try {
+    return readFileSync(descriptor);
+  } finally {
+    closeSync(descriptor);
   }
 }

@@ -1,4 +1,5 @@
 import { defineTool, toolError, toolResult, z, type ApprovalQuestion, type Tool, type ToolCall, type ToolResult } from 'pith';
+import type { KeyedQueue } from '@pith/promises';
 import {
   answerOrRefusal,
   binaryType,
@@ -38,7 +39,7 @@ type Input = z.infer<typeof input>;
  * One tool for all actions. Its effect is `write` as a whole: a call that was cut off is reported to the model, not
  * repeated, also where it only read.
  */
-export function fileTool(jail: Jail, policy: Policy, shipped: Shelf): Tool {
+export function fileTool(jail: Jail, policy: Policy, shipped: Shelf, changes: KeyedQueue): Tool {
   const own: Shelf = { jail, prefix: '', isReadable: (names) => policy.isReadable(names) };
   return defineTool({
     name: 'file',
@@ -53,7 +54,7 @@ export function fileTool(jail: Jail, policy: Policy, shipped: Shelf): Tool {
       unlessRefused(async () => (isShipped(call) ? null : (await prepare(jail, policy, call)).question) ?? false, false),
     execute: (call, about) =>
       answerOrRefusal(
-        () => (isShipped(call) ? readShipped(shipped, call, about.signal) : run(own, policy, call, about)),
+        () => (isShipped(call) ? readShipped(shipped, call, about.signal) : changes.run(jail.root, () => run(own, policy, call, about))),
         call.path,
         toolError,
         about.signal,

@@ -1,5 +1,6 @@
 import { dirname } from 'node:path';
 import { Places, type ExtensionContext, type ToolProvider } from 'pith';
+import { KeyedQueue } from '@pith/promises';
 import { Jail } from '@pith/safe-files';
 import { config, type Config } from './config.ts';
 import { fileTool } from './file-tool.ts';
@@ -17,6 +18,7 @@ export default class CoreTools implements ToolProvider {
     const { sandbox, shippedSandbox } = this.context.use(Places);
     const jail = new Jail(sandbox);
     const policy = new Policy(jail, this.context.config, () => dirname(dirname(this.context.dataDirectory)));
-    return [fileTool(jail, policy, shippedShelf(shippedSandbox)), patchTool(jail, policy), ...kernelTools(this.context)];
+    const changes = new KeyedQueue();
+    return [fileTool(jail, policy, shippedShelf(shippedSandbox), changes), patchTool(jail, policy, changes), ...kernelTools(this.context)];
   }
 }

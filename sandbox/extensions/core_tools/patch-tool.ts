@@ -1,4 +1,5 @@
 import { defineTool, toolResult, z, type ApprovalQuestion, type Tool, type ToolCall, type ToolResult, toolError } from 'pith';
+import type { KeyedQueue } from '@pith/promises';
 import { answerOrRefusal, decodeText, FileRefused, type Jail, type StagedFile, unlessRefused } from '@pith/safe-files';
 import { questionOf, unlessApproved, type Asked } from './change-question.ts';
 import { applyTo, parsePlan, type FilePatch } from './patch-plan.ts';
@@ -14,7 +15,7 @@ interface Change {
 }
 
 /** Applies a unified diff to the sandbox: all its files or, when anything fails, none. */
-export function patchTool(jail: Jail, policy: Policy): Tool {
+export function patchTool(jail: Jail, policy: Policy, changes: KeyedQueue): Tool {
   return defineTool({
     name: 'apply_patch',
     description:
@@ -23,7 +24,8 @@ export function patchTool(jail: Jail, policy: Policy): Tool {
     input: z.object({ patch: z.string().min(1).describe('The unified diff; paths are relative to the sandbox.') }),
     effect: 'write',
     needsApproval: ({ patch }) => unlessRefused(async () => (await prepare(jail, policy, patch)).question ?? false, false),
-    execute: ({ patch }, about) => answerOrRefusal(() => run(jail, policy, patch, about), 'patch', toolError, about.signal),
+    execute: ({ patch }, about) =>
+      answerOrRefusal(() => changes.run(jail.root, () => run(jail, policy, patch, about)), 'patch', toolError, about.signal),
     present: (result) => (result.ok ? (result.title ?? 'Done') : `Error: ${result.error.message}`),
   });
 }
@@ -111,7 +113,7 @@ async function apply(jail: Jail, changes: readonly Change[]): Promise<void> {
     for (const change of changes) await requireUnchanged(jail, change);
     for (const { change, file } of staged) {
       waiting.delete(file);
-      file.commit();
+      file.commit({ former: change.before });
       done.push(change);
     }
     for (const change of changes) {

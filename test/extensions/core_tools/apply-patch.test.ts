@@ -3,6 +3,7 @@ import { join } from 'node:path';
 import { beforeEach, describe, expect, it } from 'vitest';
 import type { ToolCall } from 'pith';
 import { config } from '../../../sandbox/extensions/core_tools/config.ts';
+import { KeyedQueue } from '@pith/promises';
 import { Jail } from '@pith/safe-files';
 import { patchTool } from '../../../sandbox/extensions/core_tools/patch-tool.ts';
 import { Policy } from '../../../sandbox/extensions/core_tools/policy.ts';
@@ -18,7 +19,7 @@ const add = (path: string, text: string) => `--- /dev/null\n+++ b/${path}\n@@ -0
 const remove = (path: string, text: string) => `--- a/${path}\n+++ /dev/null\n@@ -1 +0,0 @@\n-${text}\n`;
 /** The tool over a jail in which something happens. */
 const patched = async (jail: Jail, patch: string) =>
-  patchTool(jail, new Policy(jail, config.parse({}), () => join(bench.sandbox, 'data'))).execute({ patch }, {
+  patchTool(jail, new Policy(jail, config.parse({}), () => join(bench.sandbox, 'data')), new KeyedQueue()).execute({ patch }, {
     signal: new AbortController().signal,
   } as ToolCall);
 const THREE = 'one\ntwo\nthree\n';
@@ -96,6 +97,14 @@ describe.each(SYSTEMS)('apply_patch on a system %s', (system) => {
     };
     expect(await patched(jail, change('a.txt', 'two', '2'))).toMatchObject({ ok: false, error: { code: 'file_changed' } });
     expect([await bench.get('a.txt'), await bench.names()]).toEqual(['changed by another', ['a.txt']]);
+  });
+
+  it('E1 loses none of three patches of one file that come at once', async () => {
+    await bench.put('a.txt', THREE);
+    const line = (at: number, before: string) => `--- a/a.txt\n+++ b/a.txt\n@@ -${at} +${at} @@\n-${before}\n+${before.toUpperCase()}\n`;
+    const results = await Promise.all(['one', 'two', 'three'].map((word, at) => bench.patch(line(at + 1, word))));
+    expect(results).toMatchObject(results.map(() => ({ ok: true })));
+    expect(await bench.get('a.txt')).toBe(THREE.toUpperCase());
   });
 
   it.each([

@@ -34,6 +34,23 @@ describe('U2 edit_file', () => {
     expect(await project.call('edit_file', edit('none.txt', 'x', 'w'))).toMatchObject({ error: { code: 'file_unavailable' } });
   });
 
+  it('E1 of changes of one file that come at once each is made or said not to be, and none is lost', async () => {
+    const lines = ['one', 'two', 'three', 'four', 'five'];
+    const project = await projectWith({ 'a.txt': `${lines.join('\n')}\n` });
+    const results = await Promise.all(lines.map((line) => project.call('edit_file', edit('a.txt', line, line.toUpperCase()))));
+    const made = results.map(({ ok }) => ok);
+    expect(made).toContain(true);
+    expect(project.read('a.txt')).toBe(`${lines.map((line, at) => (made[at] ? line.toUpperCase() : line)).join('\n')}\n`);
+    const refused = results.filter(({ ok }) => !ok);
+    expect(refused).toMatchObject(refused.map(() => ({ error: { code: 'approval_needed' } }))); // the yes was for other bytes
+    const new1 = { path: 'new.txt', content: 'x\n' };
+    expect(await Promise.all([project.call('write_file', new1), project.call('write_file', { ...new1, content: 'y\n' })])).toMatchObject([
+      { ok: true },
+      { error: { code: 'approval_needed' } },
+    ]);
+    expect(project.read('new.txt')).toBe('x\n');
+  });
+
   it('U2 keeps mode, line endings and byte order mark', async () => {
     const project = await projectWith({ 'w.txt': '\uFEFFone\r\ntwo\r\n' });
     chmodSync(project.at('w.txt'), 0o750);

@@ -223,6 +223,24 @@ describe.each(WAYS)('a jail that reaches files by %s', (reach) => {
     );
   }
 
+  it('E1 commits only in the place of what was there before, and leaves nothing else behind', async () => {
+    const { jailed } = place();
+    const jail = new Jail(jailed, reach);
+    const commit = async (name: string, former: string | null) => {
+      const staged = await jail.stage(['a', 'b', name], Buffer.from('new'));
+      staged.commit({ former: former === null ? null : Buffer.from(former) });
+    };
+    const before = contents(jailed);
+    const refused = { code: 'file_changed', message: expect.stringContaining('was changed by another') };
+    await expect(commit('file.txt', 'inside ')).rejects.toMatchObject(refused);
+    await expect(commit('file.txt', null)).rejects.toMatchObject(refused);
+    await expect(commit('gone.txt', 'x')).rejects.toMatchObject(refused);
+    expect(contents(jailed)).toEqual(before);
+    await commit('file.txt', 'inside');
+    await commit('fresh.txt', null);
+    expect(contents(path.join(jailed, 'a/b'))).toEqual(['empty ', 'file.txt new', 'fresh.txt new']);
+  });
+
   it('K60 does not commit to a folder that was replaced since', async () => {
     const { jailed, outside } = place();
     const before = contents(outside);

@@ -1,4 +1,5 @@
 import { defineTool, toolResult, z, type Tool, type ToolCall, type ToolResult, type TurnInfo, toolError } from 'pith';
+import { KeyedQueue } from '@pith/promises';
 import { answerOrRefusal, FileRefused, unlessRefused } from '@pith/safe-files';
 import type { Project } from '../files/project.ts';
 import { applyEdits } from './edits.ts';
@@ -26,8 +27,9 @@ const whole = z.object({ path, content: z.string().describe('The whole text of t
 
 /** U2: changes that a person sees as a diff before they happen. Absent in a project that nobody has trusted. */
 export function changeTools(project: Project, undo: UndoLog): readonly Tool[] {
+  const own = { undo, changes: new KeyedQueue() };
   return [
-    changeTool(project, undo, {
+    changeTool(project, own, {
       name: 'edit_file',
       description:
         'Change a file of the project by exact replacements: each old_text must occur once. The person sees the diff first. ' +
@@ -41,7 +43,7 @@ export function changeTools(project: Project, undo: UndoLog): readonly Tool[] {
         return { names, before: former.bytes, after: inStyleOf(former.text, applyEdits(call.path, former.text, call.edits)) };
       },
     }),
-    changeTool(project, undo, {
+    changeTool(project, own, {
       name: 'write_file',
       description:
         'Write a whole file of the project, new or in the place of another. The person sees the diff first. For a part of a file use edit_file.',
@@ -56,7 +58,7 @@ export function changeTools(project: Project, undo: UndoLog): readonly Tool[] {
   ];
 }
 
-interface ChangeTool<Schema extends z.ZodType> {
+interface ChangeTool<Schema extends z.ZodType<{ readonly path: string }>> {
   readonly name: string;
   readonly description: string;
   readonly input: Schema;
@@ -64,7 +66,11 @@ interface ChangeTool<Schema extends z.ZodType> {
   plan(call: z.infer<Schema>): Promise<TextChange>;
 }
 
-function changeTool<Schema extends z.ZodType>(project: Project, undo: UndoLog, { plan, ...tool }: ChangeTool<Schema>): Tool {
+function changeTool<Schema extends z.ZodType<{ readonly path: string }>>(
+  project: Project,
+  { undo, changes }: { readonly undo: UndoLog; readonly changes: KeyedQueue },
+  { plan, ...tool }: ChangeTool<Schema>,
+): Tool {
   const planned = async (call: z.infer<Schema>): Promise<TextChange> => {
     const change = await plan(call);
     project.changeGuard(change.names); // throws for what is changed in another way
@@ -77,8 +83,8 @@ function changeTool<Schema extends z.ZodType>(project: Project, undo: UndoLog, {
     needsApproval: (call) => unlessRefused(async () => changeQuestion(project, await planned(call)) ?? false, false),
     execute: (call, about) =>
       answerOrRefusal(
-        async () => apply(project, undo, await planned(call), about),
-        String((call as { readonly path?: unknown }).path),
+        () => changes.run(project.names(call.path).join('/'), async () => apply(project, undo, await planned(call), about)),
+        call.path,
         toolError,
         about.signal,
       ),
@@ -94,15 +100,11 @@ async function apply(project: Project, undo: UndoLog, change: TextChange, { appr
   const staged = await project.jail.stage(change.names, change.after);
   try {
     await undo.keep({ ...placeOf(turn), path: file }, change.before, change.after);
-    const now = await textBefore(project, change.names);
-    const isSame = change.before === null ? now === null : now?.bytes.equals(change.before) === true;
-    if (!isSame)
-      throw new FileRefused('file_changed', `'${file}' was changed by another meanwhile; nothing was changed, read it and try again`);
   } catch (error) {
     staged.discard();
     throw error;
   }
-  staged.commit();
+  staged.commit({ former: change.before });
   const count = countOf(change.before?.toString() ?? '', change.after.toString());
   return toolResult(`${change.before === null ? 'created' : 'changed'} ${file} (${count})`, {
     title: `${change.before === null ? 'Created' : 'Changed'} ${file} (${count})`,
