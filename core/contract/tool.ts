@@ -78,6 +78,8 @@ export interface ToolDefinition<Schema extends z.ZodType = z.ZodType> {
   readonly timeoutMs?: number;
   /** Given only to agents that name it (`extension/tool`), not by the extension's id alone. */
   readonly optIn?: boolean;
+  /** It runs an agent in a thread of its own: calls of one answer run side by side. Without it a call whose effect is not `read` waits for those before it. */
+  readonly runsAgent?: boolean;
   /** The tool runs the agent that its input names as `agent_id`: agents with `integration_mode: tool` are offered as tools that are this one, with the agent filled in. */
   readonly agentTools?: boolean;
   /** Its name was chosen by somebody else, such as a server: it gives way to a tool that ships. */

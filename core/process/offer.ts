@@ -90,7 +90,8 @@ export function checkedResult(value: unknown): ToolResult {
 }
 
 function checkedTool(tool: JsonValue): ToolDescriptor {
-  const { name, description, inputSchema, effect, needsApproval, timeoutMs, optIn, agentTools, yields, permission } = fieldsOf(tool);
+  const { name, description, inputSchema, effect, needsApproval, timeoutMs, optIn, runsAgent, agentTools, yields, permission } =
+    fieldsOf(tool);
   const { authoring, safeToShare, onlyForSkills } = fieldsOf(permission);
   if (typeof name !== 'string' || !NAME.test(name)) throw mismatch(': a tool has no name that can be used');
   if (typeof description !== 'string' || typeof inputSchema !== 'object' || inputSchema === null) throw mismatch(`: '${name}' is no tool`);
@@ -102,6 +103,7 @@ function checkedTool(tool: JsonValue): ToolDescriptor {
     needsApproval: needsApproval === 'never' || needsApproval === 'maybe' ? needsApproval : 'always',
     timeoutMs: typeof timeoutMs === 'number' ? Math.min(Math.max(timeoutMs, 1), MOST_TIMEOUT_MS) : DEFAULT_TIMEOUT_MS,
     optIn: optIn === true,
+    ...(runsAgent === true ? { runsAgent } : {}),
     ...(agentTools === true ? { agentTools } : {}),
     ...(yields === true ? { yields } : {}),
     permission: {

@@ -1,8 +1,8 @@
 import { headAndTail, nearest } from '@pith/plain-text';
 import { ulid } from 'ulid';
 import { inputProblem, digestOf, needsApproval, forbidden } from '../tools/gate.ts';
-import { type JsonValue, type Message, toolError, type ToolResult, type TurnEvent } from '../../contract/index.ts';
-import type { Retain, CallRecord } from '../threads/thread.ts';
+import { type JsonValue, toolError, type ToolResult, type TurnEvent } from '../../contract/index.ts';
+import type { CallRecord } from '../threads/thread.ts';
 import {
   type Ask,
   type Approval,
@@ -19,7 +19,6 @@ import { missingTools, type OfferedTool, withFixed } from '../tools/tools.ts';
 import type { AskedCall, RunningTurn } from './running-turn.ts';
 import { startersOf } from './origin.ts';
 import { startSpan } from '../../durable/index.ts';
-import { resultPart } from '../prompt/messages.ts';
 
 /** A call and what the gate decided. */
 export interface DecidedCall extends CallDecision {
@@ -40,18 +39,50 @@ export function readCalls(turn: RunningTurn, calls: readonly RawCall[]): readonl
   });
 }
 
-/** Sends each call through the gate, in the order in which the model asked. */
-export function decideCalls(turn: RunningTurn, step: number, asked: readonly AskedCall[]): Promise<readonly DecidedCall[]> {
+/** A call whose turn has not come. */
+export interface PendingCall {
+  readonly record: CallRecord;
+  /** It may run beside others: it only reads, runs an agent in a thread of its own, or has its answer. */
+  readonly isFree: boolean;
+  /** What the gate says of it now. Never twice. */
+  decide(): Promise<CallDecision>;
+}
+
+/** Each call of a new step, in the order in which the model asked. */
+export function pendingCalls(turn: RunningTurn, step: number, asked: readonly AskedCall[]): readonly PendingCall[] {
   const before = turn.progress.calls;
   const most = before + callsLeft(turn).calls;
   spendCalls(turn, asked.length);
-  return Promise.all(
-    asked.map(async (call, index): Promise<DecidedCall> => {
-      const record = recordOf(turn.record.id, step, index, call);
-      if (call.problem) return { record, result: call.problem, question: null };
-      return { record, ...(await decideCall(turn, record, before + index, most)) };
-    }),
-  );
+  return asked.map((call, index): PendingCall => {
+    const record = recordOf(turn.record.id, step, index, call);
+    const { problem } = call;
+    if (problem) return answeredCall(record, problem);
+    return { record, isFree: isFree(call.tool), decide: () => decideCall(turn, record, before + index, most) };
+  });
+}
+
+/** One that does not run any more. */
+export function answeredCall(record: CallRecord, result: ToolResult): PendingCall {
+  return { record, isFree: true, decide: async () => ({ result, question: null }) };
+}
+
+export function isFree(tool: OfferedTool | null): boolean {
+  return tool === null || tool.descriptor.effect === 'read' || tool.descriptor.runsAgent === true;
+}
+
+/** What runs side by side, in the order of the answer: a call that has an effect is alone, and what comes between two of these is together. */
+export function inOrder(calls: readonly PendingCall[]): readonly (readonly PendingCall[])[] {
+  const groups: PendingCall[][] = [];
+  for (const call of calls) {
+    const last = groups.at(-1);
+    if (call.isFree && last?.[0]?.isFree) last.push(call);
+    else groups.push([call]);
+  }
+  return groups;
+}
+
+export function decided(calls: readonly PendingCall[]): Promise<readonly DecidedCall[]> {
+  return Promise.all(calls.map(async ({ record, decide }) => ({ record, ...(await decide()) })));
 }
 
 /** The tool that a recorded call is for: by its name, or, where names have changed since it was asked for, by what it is. */
@@ -64,6 +95,7 @@ export function toolOf({ offer }: RunningTurn, { name, extensionId, tool }: Call
 /** What the gate says of a call. `mostCalls`: how many this turn may make in all. */
 export async function decideCall(turn: RunningTurn, record: CallRecord, callsBefore: number, mostCalls: number): Promise<CallDecision> {
   const { deps, plan } = turn;
+  if (turn.signal.aborted) return { result: toolError('aborted', 'not run: the turn was ended'), question: null };
   const { extensionId, tool, input } = record;
   const offered = toolOf(turn, record);
   const { effect, permission } = offered?.descriptor ?? { effect: record.effect, permission: {} };
@@ -126,7 +158,7 @@ function unknownTool(name: string, turn: RunningTurn): ToolResult {
 }
 
 /** What the gate says of a call: it runs, it does not with `result`, or a person is asked first. */
-interface CallDecision {
+export interface CallDecision {
   readonly result: ToolResult | null;
   readonly question: AskedQuestion | null;
   /** What a person agreed to beside the input. */
@@ -219,28 +251,15 @@ function questionId(id: string): string {
   return `${id.slice(4, 10)}-${id.slice(-4)}`.toLowerCase();
 }
 
-/** What came of the calls of a step. */
-interface RanCalls {
-  /** The results in the order of the calls; null when one of them waits for a person. */
-  readonly message: Message | null;
-  readonly retain: Readonly<Record<string, Retain>>;
-  /** What is being written of them. */
-  readonly stored: Promise<void>[];
-}
-
-/** Runs what the gate let through, side by side. Never fails for a tool's sake. */
-export async function* runCalls(turn: RunningTurn, calls: readonly DecidedCall[]): AsyncGenerator<TurnEvent, RanCalls, undefined> {
-  const stored: Promise<void>[] = [];
+/** Runs what the gate let through, side by side, and gives the results in the order of the calls; null: it waits for a person. Never fails for a tool's sake. */
+export async function* runCalls(
+  turn: RunningTurn,
+  calls: readonly DecidedCall[],
+  stored: Promise<void>[],
+): AsyncGenerator<TurnEvent, readonly (ToolResult | null)[], undefined> {
   const running = Promise.all(calls.map((call) => runOne(turn, call, stored)));
   yield* turn.events.until(running);
-  const results = await running;
-  const retain: Record<string, Retain> = {};
-  const content = calls.flatMap(({ record: { callId, name } }, index) => {
-    const result = results[index] ?? null;
-    if (result?.ok && result.retain) retain[callId] = result.retain;
-    return result === null ? [] : resultPart(callId, name, result);
-  });
-  return { message: results.includes(null) ? null : { role: 'tool', content }, retain, stored };
+  return running;
 }
 
 /** null: it waits for a person. */

@@ -1,8 +1,19 @@
-import { codeOf, type JsonValue, type Message, messageOf, PithError, type TurnEvent } from '../../contract/index.ts';
-import { announceQuestion, decideCalls, type DecidedCall, readCalls, runCalls, wasShown } from './calls.ts';
+import { codeOf, type JsonValue, type Message, messageOf, PithError, type ToolResult, type TurnEvent } from '../../contract/index.ts';
+import type { Retain } from '../threads/thread.ts';
+import {
+  announceQuestion,
+  decided,
+  type DecidedCall,
+  inOrder,
+  type PendingCall,
+  pendingCalls,
+  readCalls,
+  runCalls,
+  wasShown,
+} from './calls.ts';
 import { compactIfNeeded, addUsage } from './compaction.ts';
 import { chargesOf, NO_USE, spendStep, callsLeft, limitEnd, limitReached } from './call-tree.ts';
-import { type AssistantMessage, countTokens, distinct } from '../prompt/messages.ts';
+import { type AssistantMessage, countTokens, distinct, resultPart } from '../prompt/messages.ts';
 import { modelFailure } from '../../models/index.ts';
 import { streamStep, type StepOutcome } from './step.ts';
 import type { AskedCall, RunningTurn, TurnEnd } from './running-turn.ts';
@@ -27,30 +38,46 @@ export async function* runLoop(turn: RunningTurn): AsyncGenerator<TurnEvent, Tur
   }
 }
 
-/** Runs the calls of a step that is being recorded, and adds their results. Returns the turn's end when it must not go on. */
+/**
+ * Runs the calls of a step in the order of their effects, and adds their results: who waits for a person holds up all that come after.
+ * `record` stores the step once the first are decided. Returns the turn's end when it must not go on.
+ */
 export async function* answerCalls(
   turn: RunningTurn,
-  step: number,
-  calls: readonly DecidedCall[],
-  recording: Promise<unknown> = Promise.all(calls.filter(mustBeKnown).map(({ record }) => turn.writer.setCall(record, 'started'))),
+  pending: readonly PendingCall[],
+  record: (first: readonly DecidedCall[]) => Promise<unknown> = (first) => storeStarted(turn, first),
 ): AsyncGenerator<TurnEvent, TurnEnd | null, undefined> {
-  const questions = calls.flatMap(({ question }) => question ?? []);
-  // Questions in the same tick as the step itself cost no further commit.
-  await Promise.all([
-    recording,
-    ...questions.flatMap(({ question, isNew }) => (isNew ? turn.deps.approvals.ask(question, turn.fence) : [])),
-  ]);
-  for (const { record } of calls)
-    if (!wasShown(turn, record)) yield { type: 'tool-call', id: record.callId, name: record.name, input: record.input };
-  const { message, retain, stored } = yield* runCalls(turn, calls);
-  if (message === null) {
-    await Promise.all(stored);
-    for (const question of questions) yield announceQuestion(turn, question);
-    return { reason: 'awaiting_approval' };
+  const results: ToolResult[] = [];
+  const calls: DecidedCall[] = [];
+  const stored: Promise<void>[] = [];
+  for (const [at, group] of inOrder(pending).entries()) {
+    const now = await decided(group);
+    const questions = now.flatMap(({ question }) => question ?? []);
+    // Questions in the same tick as the step itself cost no further commit.
+    await Promise.all([
+      at === 0 ? record(now) : storeStarted(turn, now),
+      ...questions.flatMap(({ question, isNew }) => (isNew ? turn.deps.approvals.ask(question, turn.fence) : [])),
+    ]);
+    for (const { record: call } of now)
+      if (!wasShown(turn, call)) yield { type: 'tool-call', id: call.callId, name: call.name, input: call.input };
+    const came = yield* runCalls(turn, now, stored);
+    if (came.includes(null)) {
+      await Promise.all(stored);
+      for (const question of questions) yield announceQuestion(turn, question);
+      return { reason: 'awaiting_approval' };
+    }
+    results.push(...(came as readonly ToolResult[]));
+    calls.push(...now);
   }
+  const message: Message = {
+    role: 'tool',
+    content: calls.map(({ record: { callId, name } }, at) => resultPart(callId, name, results[at]!)),
+  };
+  const retain = retainedOf(calls, results);
   await Promise.all([...stored, turn.writer.recordResults(turn.record.id, message, retain)]);
   turn.conversation.prompt.push(message);
   turn.offer.info = { ...turn.offer.info, held: distinct([...turn.offer.info.held, ...Object.values(retain)]) };
+  const step = calls[0]?.record.step ?? turn.progress.steps;
   yield { type: 'step-end', step, usage: turn.progress.usage, request: turn.progress.request };
   if (calls.some(({ result }) => result?.ok === false && result.error.code === 'limit_reached')) return limitEnd(turn, callsLeft(turn));
   const end = stopBefore(turn);
@@ -58,6 +85,16 @@ export async function* answerCalls(
   const providers = providersToAsk(turn, calls);
   if (providers.length > 0) yield* await appendTools(turn, providers);
   return null;
+}
+
+function storeStarted(turn: RunningTurn, calls: readonly DecidedCall[]): Promise<unknown> {
+  return Promise.all(calls.filter(mustBeKnown).map(({ record }) => turn.writer.setCall(record, 'started')));
+}
+
+function retainedOf(calls: readonly DecidedCall[], results: readonly ToolResult[]): Readonly<Record<string, Retain>> {
+  return Object.fromEntries(
+    results.flatMap((result, at) => (result.ok && result.retain ? [[calls[at]!.record.callId, result.retain] as const] : [])),
+  );
 }
 
 function stopBefore(turn: RunningTurn): TurnEnd | null {
@@ -77,23 +114,27 @@ async function* takeStep(turn: RunningTurn, outcome: StepOutcome): AsyncGenerato
   turn.conversation.prompt.push(message);
   const step = turn.progress.steps;
   spendStep(turn);
-  const decided = ending ? [] : await decideCalls(turn, step, asked);
-  const calls = decided.map((call) => (mustBeKnown(call) ? { ...call.record, state: 'started' as const } : call.record));
-  const { usage, unrecorded: own } = turn.progress;
-  turn.progress.unrecorded = NO_USE;
-  const recording = turn.writer.recordStep(turn.record.id, {
-    step,
-    message,
-    calls,
-    usage,
-    own,
-    model: turn.plan.model.ref,
-    end: ending?.reason,
-    callers: chargesOf(turn.parent),
-  });
-  if (ending === null) return yield* answerCalls(turn, step, decided, recording);
-  await recording;
-  yield { type: 'step-end', step, usage, request: turn.progress.request };
+  const record = (pending: readonly PendingCall[], first: readonly DecidedCall[]) => {
+    const { usage, unrecorded: own } = turn.progress;
+    turn.progress.unrecorded = NO_USE;
+    const started = new Set(first.filter(mustBeKnown).map(({ record: { index } }) => index));
+    return turn.writer.recordStep(turn.record.id, {
+      step,
+      message,
+      calls: pending.map(({ record: call }) => (started.has(call.index) ? { ...call, state: 'started' as const } : call)),
+      usage,
+      own,
+      model: turn.plan.model.ref,
+      end: ending?.reason,
+      callers: chargesOf(turn.parent),
+    });
+  };
+  if (ending === null) {
+    const pending = pendingCalls(turn, step, asked);
+    return yield* answerCalls(turn, pending, (first) => record(pending, first));
+  }
+  await record([], []);
+  yield { type: 'step-end', step, usage: turn.progress.usage, request: turn.progress.request };
   return { ...ending, stored: true };
 }
 

@@ -41,7 +41,7 @@ import type { OriginalRequest } from '../../kernel/index.ts';
 import { type CallNode, chargesOf, countCalled, NO_USE } from './call-tree.ts';
 import { type NoticeSink, type RunningTurn, StepEvents, type TurnDependencies, type TurnEnd } from './running-turn.ts';
 import type { Approval, ApprovalStore } from '../threads/approval.ts';
-import { decideCall, type DecidedCall, denied, keyOf, toolOf } from './calls.ts';
+import { answeredCall, decideCall, denied, isFree, keyOf, type PendingCall, toolOf } from './calls.ts';
 
 /** A turn whose row and first message are on disk. */
 interface OpenedTurn {
@@ -304,18 +304,15 @@ function openCalls({ turn, calls }: Unfinished, messages: readonly StoredMessage
 }
 
 /** Finished calls are reused, requested ones run, started ones only if that repeats nothing. */
-export async function resumeCalls(turn: RunningTurn, open: readonly CallRecord[]): Promise<readonly DecidedCall[]> {
+export function resumeCalls(turn: RunningTurn, open: readonly CallRecord[]): readonly PendingCall[] {
   const before = turn.progress.calls - open.length;
-  return Promise.all(
-    open.map(async (record, index): Promise<DecidedCall> => {
-      if (record.state === 'finished') return { record, result: record.result ?? interrupted(record), question: null };
-      if (record.state === 'started' && record.effect === 'write') return { record, result: interrupted(record), question: null };
-      const offered = toolOf(turn, record);
-      if (offered === undefined)
-        return { record, result: toolError('tool_gone', `not run: '${record.name}' is no longer there`), question: null };
-      return { record, ...(await decideCall(turn, record, before + index, turn.plan.limits.max_tool_calls)) };
-    }),
-  );
+  return open.map((record, index): PendingCall => {
+    if (record.state === 'finished') return answeredCall(record, record.result ?? interrupted(record));
+    if (record.state === 'started' && record.effect === 'write') return answeredCall(record, interrupted(record));
+    const offered = toolOf(turn, record);
+    if (offered === undefined) return answeredCall(record, toolError('tool_gone', `not run: '${record.name}' is no longer there`));
+    return { record, isFree: isFree(offered), decide: () => decideCall(turn, record, before + index, turn.plan.limits.max_tool_calls) };
+  });
 }
 
 /** Ends a turn that nobody continues: its open calls are answered, so that the history stays one that models accept. */
@@ -404,6 +401,8 @@ export async function withdraw(stores: Stores, turnId: string, { reason, by }: W
 function answerFor({ turnId, step, index, name }: CallRecord, open: readonly Approval[], { reason, by }: Withdrawal): ToolResult {
   const own = open.some((each) => each.turnId === turnId && each.step === step && each.index === index);
   if (own) return denied({ reason, by });
+  if (open.some((each) => each.turnId === turnId && each.step === step && each.index < index))
+    return toolError('approval_denied', `not run: it was to run after a call that no person approved: ${reason}`);
   const asked = open.map(({ tool }) => `'${tool}'`).join(', ');
   return toolError(
     'approval_denied',

@@ -170,7 +170,7 @@ async function* turn(opening: HeldThread, tree: CallTree, stop: AbortController)
       cancelBudget = deps.clock.after(begun.plan.limits.time_budget_ms, () => stop.abort(new TimeBudgetSpent(begun)));
       yield* begun.span.run(() => announce(begun));
       const [first] = opened.open;
-      const resumed = first === undefined ? null : yield* answerCalls(begun, first.step, await resumeCalls(begun, opened.open));
+      const resumed = first === undefined ? null : yield* answerCalls(begun, resumeCalls(begun, opened.open));
       end = resumed ?? (opened.answered ? { reason: 'done' } : yield* runLoop(begun));
     }
   } catch (error) {

@@ -27,6 +27,8 @@ export interface ToolDescriptor {
   readonly needsApproval: 'never' | 'always' | 'maybe';
   readonly timeoutMs: number;
   readonly optIn: boolean;
+  /** It runs an agent in a thread of its own. */
+  readonly runsAgent?: true;
   /** It also stands for each agent with `integration_mode: tool` that its caller may call. */
   readonly agentTools?: true;
   /** It gives its name up for a tool that ships. */
@@ -87,6 +89,7 @@ function describe(tool: Tool, inputSchema: Readonly<Record<string, unknown>>): T
     needsApproval: typeof tool.needsApproval === 'function' ? 'maybe' : tool.needsApproval ? 'always' : 'never',
     timeoutMs: tool.timeoutMs ?? DEFAULT_TIMEOUT_MS,
     optIn: tool.optIn ?? false,
+    ...(tool.runsAgent === true || tool.agentTools === true ? { runsAgent: true } : {}),
     ...(tool.agentTools === true ? { agentTools: true } : {}),
     ...(tool.yields === true ? { yields: true } : {}),
     permission: tool.permission ?? {},

@@ -28,9 +28,9 @@ async function answered(answer: 'once' | 'always', script: WorldOptions['script'
 const lastTool = (world: World) => JSON.stringify(world.model.requests.at(-1)?.messages.findLast(({ role }) => role === 'tool'));
 
 describe('a call that needs approval', () => {
-  it('K50 suspends the turn: sibling calls finish, the question is on disk with its exact arguments and their digest', async () => {
+  it('K50 suspends the turn: calls before it finish, the question is on disk with its exact arguments and their digest', async () => {
     const input = { file: 'a', list: [1, 2] };
-    const { world, ran, approvals } = await asking([together(call('risky', input), call('safe', { n: 1 }))]);
+    const { world, ran, approvals } = await asking([together(call('safe', { n: 1 }), call('risky', input), call('safe', { n: 2 }))]);
     const { events, end, questions, results } = await world.run('go');
     expect(end.reason).toBe('awaiting_approval');
     expect(ran).toEqual([{ n: 1 }]);
@@ -63,7 +63,7 @@ describe('a call that needs approval', () => {
     expect(events.at(-2)?.type).toBe('approval-request');
     const unfinished = await world.threads.unfinished('thread');
     expect(unfinished?.turn.state).toBe('awaiting_approval');
-    expect(unfinished?.calls.map(({ state }) => state)).toEqual(['requested', 'finished']);
+    expect(unfinished?.calls.map(({ state }) => state)).toEqual(['finished', 'requested', 'requested']);
   });
 
   it.each(['once', 'always'] as const)(
@@ -133,7 +133,7 @@ describe('a call that needs approval', () => {
   });
 
   it('K50 once: the call runs when the turn is resumed, siblings are neither run nor told again, and the next call asks again', async () => {
-    const both = together(call('risky', { n: 1 }), call('safe'));
+    const both = together(call('safe'), call('risky', { n: 1 }));
     const { world, ran, approvals } = await asking([both, call('risky', { n: 2 }), { text: 'done' }]);
     await world.run('go');
     const { id } = await world.answer('once');
@@ -145,7 +145,7 @@ describe('a call that needs approval', () => {
     expect(await world.answer('once')).toMatchObject({ input: { n: 2 } });
     expect((await world.resume()).end).toMatchObject({ reason: 'done', text: 'done' });
     expect(ran).toEqual([{}, { n: 1 }, { n: 2 }]);
-    expect(JSON.stringify(world.model.requests[1]?.messages)).toMatch(/did it.*was safe/su);
+    expect(JSON.stringify(world.model.requests[1]?.messages)).toMatch(/was safe.*did it/su);
   });
 
   it('K50 once binds the digest: the same call with other arguments asks again', async () => {
@@ -164,7 +164,7 @@ describe('a call that needs approval', () => {
     const twice = together(call('risky', { n: 1 }), call('risky', { n: 2 }));
     const script = [twice, call('risky', { n: 3 }), { text: 'done' }, call('risky'), call('dear')];
     const { world, ran, approvals, tools } = await asking(script, { askAlways: ['ext/dear'] });
-    Object.assign(tools, { dear: {} });
+    Object.assign(tools, { dear: {}, risky: { ...tools.risky, effect: 'read' } }); // two of them ask at once
     await world.run('go');
     const [, second] = await approvals.list();
     await world.answer('always');
@@ -301,7 +301,7 @@ async function delegating(script: WorldOptions['script'], more: { effect?: Tool[
   const agents = [agent('main', { usesTools: ['boss'] }), agent('helper', { usesTools: ['ext'] })];
   const side = { effect: 'write' as const, run: () => (ran.push('side'), 'aside') };
   const risky = { needsApproval: 'always' as const, effect: 'write' as const, run: (input: JsonValue) => (ran.push(input), 'did it') };
-  const extensions = { boss: { tools: { delegate: { effect, run }, side } } };
+  const extensions = { boss: { tools: { delegate: { effect, run, runsAgent: true as const }, side } } };
   const world: World = await createWorld({ agents, extensions, tools: { risky }, script, sandbox });
   return { world, ran, approvals: world.approvals };
 }
@@ -312,7 +312,7 @@ describe('a question of an agent that another one called', () => {
   it.each(['idempotent', 'write'] as const)(
     'K50 reaches the person with the path of agents; parents suspend with it, and the answer continues them all in another process, by a tool of the effect %s',
     async (effect) => {
-      const first = await delegating([together(call('delegate'), call('side')), risky(1)], { effect });
+      const first = await delegating([together(call('side'), call('delegate')), risky(1)], { effect });
       const { questions, end } = await first.world.run('go');
       expect(end.reason).toBe('awaiting_approval');
       expect(questions).toMatchObject([{ tool: 'ext/risky', agents: ['main', 'helper'], thread: 'thread', input: { n: 1 } }]);

@@ -69,7 +69,8 @@ describe('U12 what always covers', () => {
       four: runs({ subject: 's'.repeat(1025) }),
     };
     const input = { command: 'x' };
-    const { world } = await asking([{ calls: Object.keys(tools).map((name) => ({ name, input })) }], tools);
+    const readers = Object.fromEntries(Object.entries(tools).map(([name, tool]) => [name, { ...tool, effect: 'read' as const }])); // which ask at once
+    const { world } = await asking([{ calls: Object.keys(tools).map((name) => ({ name, input })) }], readers);
     const { questions } = await world.run('go');
     expect(questions).toHaveLength(4);
     for (const question of questions) {

@@ -13,7 +13,7 @@ describe('U14 plan mode', () => {
     const { results, end } = await world.run('go', { policy: { readOnly: true } });
     expect(end).toMatchObject({ reason: 'done', text: 'a plan' });
     expect(world.calls.map(({ tool }) => tool)).toEqual(['ext/look']);
-    expect(results).toMatchObject([{ ok: false, error: { code: 'plan_mode' } }, { ok: true }]);
+    expect(results).toMatchObject([{ ok: true }, { ok: false, error: { code: 'plan_mode' } }]);
     expect(JSON.stringify(world.model.requests[0]?.messages)).toContain('Plan mode: only reading tools run');
     // What the model has been sent before stays the same bytes.
     expect(world.model.requests[0]?.tools.map(({ name }) => name)).toEqual(['look', 'change']);

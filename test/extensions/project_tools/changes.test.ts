@@ -1,6 +1,6 @@
 import { chmodSync, existsSync, mkdirSync, readFileSync, rmSync, statSync, symlinkSync, writeFileSync } from 'node:fs';
 import { describe, expect, it } from 'vitest';
-import { fakeClock } from 'pith/testing';
+import { fakeClock, scriptedModel } from 'pith/testing';
 import { folderWith } from '../../places.ts';
 import { projectWith } from './project.ts';
 
@@ -49,6 +49,30 @@ describe('U2 edit_file', () => {
       { error: { code: 'approval_needed' } },
     ]);
     expect(project.read('new.txt')).toBe('x\n');
+  });
+
+  it('E1 E2 two edits of one file and a read in one answer: both are asked about in their order, both are made, the read sees them', async () => {
+    const calls = [
+      { name: 'edit_file', input: edit('a.txt', 'one', '1') },
+      { name: 'edit_file', input: edit('a.txt', 'five', '5') },
+      { name: 'read_file', input: { path: 'a.txt' } },
+    ];
+    const model = scriptedModel([{ calls }, { text: 'done' }]);
+    const project = await projectWith({ 'a.txt': 'one\ntwo\nfive\n' }, { model });
+    const { approvals } = project.test.kernel;
+    const asked: string[] = [];
+    let turn = await project.test.run('go');
+    while (turn.reason === 'awaiting_approval') {
+      const [open, ...others] = await approvals.list();
+      expect(others).toEqual([]);
+      asked.push(open!.details ?? '');
+      await approvals.answer(open!.id, { answer: 'once', by: 'ann' });
+      turn = await project.test.run('', { resume: true });
+    }
+    expect(turn.text).toBe('done');
+    expect(asked).toMatchObject([expect.stringContaining('-one\n+1'), expect.stringContaining(' 1\n two\n-five\n+5')]);
+    expect(project.read('a.txt')).toBe('1\ntwo\n5\n');
+    expect(JSON.stringify(model.requests.at(-1)?.messages.at(-1))).toMatch(/changed a\.txt.*changed a\.txt.*1.*two.*5/su);
   });
 
   it('U2 keeps mode, line endings and byte order mark', async () => {

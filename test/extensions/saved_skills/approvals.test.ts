@@ -42,7 +42,7 @@ describe('runs that ask a person', () => {
   it('M60 C5 an answer to its second question, while what the first one allowed is under way, is not lost', async () => {
     const state = globalThis as { payBegan?: number; payEnd?: () => void };
     state.payBegan = 0;
-    const pay = `getTools() { return [defineTool({ name: 'pay', description: 'd', input: z.object({ n: z.number() }), effect: 'write', needsApproval: true, execute: async ({ n }) => { globalThis.payBegan += 1; if (n === 1) await new Promise((resolve) => (globalThis.payEnd = resolve)); return 'paid'; } })]; }`;
+    const pay = `getTools() { return [defineTool({ name: 'pay', description: 'd', input: z.object({ n: z.number() }), effect: 'read', needsApproval: true, execute: async ({ n }) => { globalThis.payBegan += 1; if (n === 1) await new Promise((resolve) => (globalThis.payEnd = resolve)); return 'paid'; } })]; }`;
     const two = [1, 2].map((n) => ({ name: 'pay', input: { n } }));
     const kernel = await savedKernel([{ calls: two }, { text: 'both paid' }], { files: paying(pay) });
     await saveAs(kernel, 'ada', 'buy', { system_prompt: 'You buy.', tools: ['asks/pay'] });

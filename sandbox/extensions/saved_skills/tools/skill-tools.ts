@@ -53,6 +53,7 @@ export function skillTools(ports: ToolPorts): readonly Tool[] {
       description: 'Runs a saved skill and returns its result.',
       input: call(),
       effect: 'idempotent',
+      runsAgent: true,
       timeoutMs: TIMEOUT_MS,
       present: (result) => (result.ok ? 'Saved skill run' : `Saved skill: ${result.error.message}`),
       execute: (input, about) =>
@@ -108,6 +109,7 @@ export function exposedTool(ports: ToolPorts, skill: SavedSkill): Tool {
     input: z.record(z.string(), z.unknown()),
     inputSchema: inputJsonSchema(skill.input_schema),
     effect: 'idempotent',
+    runsAgent: true,
     optIn: true,
     yields: true,
     timeoutMs: TIMEOUT_MS,
