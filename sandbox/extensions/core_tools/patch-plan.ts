@@ -9,6 +9,8 @@ export interface FilePatch {
   /** null: the file is removed. */
   readonly to: string | null;
   readonly patch: StructuredPatch;
+  /** Whether it may be run afterwards, where the patch says so; null: as before. */
+  readonly executable: boolean | null;
 }
 
 const MAX_FILES = 100;
@@ -51,21 +53,26 @@ export function applyTo(before: string, { patch, from, to }: FilePatch): string 
 }
 
 function filePatch(patch: StructuredPatch, index: number): FilePatch {
-  const from = nameOf(patch.oldFileName, 'a/');
-  const to = nameOf(patch.newFileName, 'b/');
-  if (from === undefined || to === undefined) throw invalid(`section ${index + 1} has no '--- a/path' and '+++ b/path' header`);
+  const { isCreate, isDelete, newMode } = patch;
+  const [old, next] = withoutPrefixes(patch.oldFileName, patch.newFileName);
+  if (!old || !next) throw invalid(`section ${index + 1} has no '--- a/path' and '+++ b/path' header`);
+  const from = isCreate === true || old === ABSENT ? null : old;
+  const to = isDelete === true || next === ABSENT ? null : next;
   if (from === null && to === null) throw invalid(`section ${index + 1} names no file`);
   if (patch.isBinary === true) throw invalid(`'${to ?? from}' is a binary file`);
   if (patch.isCopy === true) throw invalid(`'${to}' is a copy; use the file tool for that`);
-  if (patch.hunks.length === 0 && from === to) throw invalid(`'${to}' has no hunk`);
-  return { from, to, patch };
+  if (newMode !== undefined && !/^100(?:644|755)$/u.test(newMode)) throw invalid(`'${to}' would be no ordinary file (mode ${newMode})`);
+  if (patch.hunks.length === 0 && from === to && newMode === undefined) throw invalid(`'${to}' has no hunk`);
+  return { from, to, patch, executable: newMode === undefined ? null : newMode === '100755' };
 }
 
-/** undefined: there is no header; null: /dev/null. */
-function nameOf(header: string | undefined, prefix: string): string | null | undefined {
-  if (header === undefined || header === '') return undefined;
-  if (header === '/dev/null') return null;
-  return header.startsWith(prefix) ? header.slice(prefix.length) : header;
+const ABSENT = '/dev/null';
+
+/** The prefixes of git, `a/` and `b/`, are none where one of the two names lacks its own. */
+function withoutPrefixes(old: string | undefined, next: string | undefined): readonly (string | undefined)[] {
+  const has = (name: string | undefined, prefix: string) => name === ABSENT || name?.startsWith(prefix) === true;
+  if (!has(old, 'a/') || !has(next, 'b/')) return [old, next];
+  return [old, next].map((name) => (name === ABSENT ? name : name?.slice(2)));
 }
 
 function invalid(reason: string): FileRefused {

@@ -12,6 +12,10 @@ interface Change {
   readonly segments: readonly string[];
   readonly before: Buffer | null;
   readonly after: Buffer | null;
+  /** Of what was there; null: nothing. */
+  readonly oldMode: number | null;
+  /** Null: as the system makes new files. */
+  readonly mode: number | null;
 }
 
 /** Applies a unified diff to the sandbox: all its files or, when anything fails, none. */
@@ -78,7 +82,8 @@ async function run(jail: Jail, policy: Policy, text: string, { approved, signal 
 async function changesOf(jail: Jail, file: FilePatch): Promise<readonly Change[]> {
   const from = file.from === null ? null : jail.namesOf(file.from);
   const to = file.to === null ? null : jail.namesOf(file.to);
-  const before = from === null ? null : await readWhole(jail, from);
+  const old = from === null ? null : await readWhole(jail, from);
+  const { bytes: before, mode: oldMode } = old ?? { bytes: null, mode: null };
   const text = before === null ? '' : decodeText(before);
   if (text === null) throw new FileRefused('file_binary', `'${file.from}' is a binary file; nothing was changed`);
   const after = Buffer.from(applyTo(text, file));
@@ -90,12 +95,18 @@ async function changesOf(jail: Jail, file: FilePatch): Promise<readonly Change[]
         'patch_failed',
         `The patch removes '${file.from}' but leaves text in it. Nothing was changed; read the file and try again`,
       );
-    return from === null ? [] : [{ segments: from, before, after: null }];
+    return from === null ? [] : [{ segments: from, before, after: null, oldMode, mode: null }];
   }
   const moved = from === null || from.join('/') !== to.join('/');
   if (moved && (await jail.stat(to)) !== null) throw new FileRefused('target_exists', `'${file.to}' exists already; nothing was changed`);
-  const written = { segments: to, before: moved ? null : before, after };
-  return moved && from !== null ? [written, { segments: from, before, after: null }] : [written];
+  const written = { segments: to, before: moved ? null : before, after, oldMode, mode: modeOf(file, oldMode) };
+  return moved && from !== null ? [written, { segments: from, before, after: null, oldMode, mode: null }] : [written];
+}
+
+function modeOf({ executable }: FilePatch, before: number | null): number | null {
+  if (executable === null) return before;
+  if (executable) return (before ?? 0o644) | 0o111;
+  return before === null ? null : before & ~0o111;
 }
 
 /** Everything is on disk, next to its place, before the first file changes; a failure after that puts the others back. */
@@ -106,7 +117,7 @@ async function apply(jail: Jail, changes: readonly Change[]): Promise<void> {
   try {
     for (const change of changes) {
       if (change.after === null) continue;
-      const file = await jail.stage(change.segments, change.after);
+      const file = await jail.stage(change.segments, change.after, change.mode);
       staged.push({ change, file });
       waiting.add(file);
     }
@@ -128,13 +139,13 @@ async function apply(jail: Jail, changes: readonly Change[]): Promise<void> {
   }
 }
 
-async function undo(jail: Jail, { segments, before }: Change): Promise<void> {
+async function undo(jail: Jail, { segments, before, oldMode }: Change): Promise<void> {
   if (before === null) await jail.remove(segments);
-  else (await jail.stage(segments, before)).commit();
+  else (await jail.stage(segments, before, oldMode)).commit();
 }
 
 async function requireUnchanged(jail: Jail, { segments, before }: Change): Promise<void> {
-  const same = before === null ? (await jail.stat(segments)) === null : before.equals(await readWhole(jail, segments));
+  const same = before === null ? (await jail.stat(segments)) === null : before.equals((await readWhole(jail, segments)).bytes);
   if (!same)
     throw new FileRefused(
       'file_changed',
@@ -142,11 +153,11 @@ async function requireUnchanged(jail: Jail, { segments, before }: Change): Promi
     );
 }
 
-function readWhole(jail: Jail, segments: readonly string[]): Promise<Buffer> {
+function readWhole(jail: Jail, segments: readonly string[]): Promise<{ readonly bytes: Buffer; readonly mode: number }> {
   return jail.read(segments, async (handle, size) => {
     if (size > MAX_BYTES)
       throw new FileRefused('file_too_large', `'${segments.join('/')}' has more than ${MAX_BYTES} bytes and cannot be patched`);
-    return handle.readFile();
+    return { bytes: await handle.readFile(), mode: (await handle.stat()).mode & 0o777 };
   });
 }
 

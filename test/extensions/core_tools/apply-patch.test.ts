@@ -99,6 +99,47 @@ describe.each(SYSTEMS)('apply_patch on a system %s', (system) => {
     expect([await bench.get('a.txt'), await bench.names()]).toEqual(['changed by another', ['a.txt']]);
   });
 
+  it.each([
+    ['prefixes come off together', '--- b/config.txt\n+++ b/config.txt\n@@ -1 +1 @@\n-one\n+1\n', 'b/config.txt', '1\n'],
+    ['names without prefixes', 'diff --git a.txt a.txt\n--- a.txt\n+++ a.txt\n@@ -1 +1 @@\n-one\n+1\n', 'a.txt', '1\n'],
+    ['a folder named like a prefix', '--- a/a/deep.txt\n+++ b/a/deep.txt\n@@ -1 +1 @@\n-one\n+1\n', 'a/deep.txt', '1\n'],
+    [
+      'an empty new file',
+      'diff --git a/new/__init__.py b/new/__init__.py\nnew file mode 100644\nindex 0000000..e69de29\n',
+      'new/__init__.py',
+      '',
+    ],
+    [
+      'a name alone',
+      'diff --git a/a.txt b/moved.txt\nsimilarity index 100%\nrename from a.txt\nrename to moved.txt\n',
+      'moved.txt',
+      'one\n',
+    ],
+  ])('E3 %s: as git reads it', async (_what, text, file, after) => {
+    for (const name of ['a.txt', 'a/deep.txt', 'b/config.txt']) await bench.put(name, 'one\n');
+    expect(await bench.patch(text)).toMatchObject({ ok: true });
+    expect(await bench.get(file)).toBe(after);
+    expect(await bench.names()).not.toContain('config.txt');
+  });
+
+  it('E3 removes an empty file, and keeps, gives and takes the right to run a file', async () => {
+    const modeOf = async (name: string) => (await stat(join(bench.sandbox, name))).mode & 0o777;
+    await bench.put('empty.txt', '');
+    await bench.put('old.sh', THREE);
+    await chmod(join(bench.sandbox, 'old.sh'), 0o750);
+    const removed = 'diff --git a/empty.txt b/empty.txt\ndeleted file mode 100644\nindex e69de29..0000000\n';
+    const renamed = `diff --git a/old.sh b/new.sh\nsimilarity index 80%\nrename from old.sh\nrename to new.sh\n--- a/old.sh\n+++ b/new.sh\n@@ -2 +2 @@\n-two\n+2\n`;
+    const made = 'diff --git a/run.sh b/run.sh\nnew file mode 100755\n--- /dev/null\n+++ b/run.sh\n@@ -0,0 +1 @@\n+hi\n';
+    expect(await bench.patch(removed + renamed + made)).toMatchObject({ ok: true });
+    expect(await bench.names()).toEqual(['new.sh', 'run.sh']);
+    expect([await modeOf('new.sh'), (await modeOf('run.sh')) & 0o111]).toEqual([0o750, 0o111]);
+    const mode = (from: string, to: string) => `diff --git a/new.sh b/new.sh\nold mode ${from}\nnew mode ${to}\n`;
+    expect(await bench.patch(mode('100755', '100644'))).toMatchObject({ ok: true });
+    expect(await modeOf('new.sh')).toBe(0o640);
+    expect(await bench.patch(mode('100644', '120000'))).toMatchObject({ error: { code: 'patch_invalid' } });
+    expect(await bench.get('new.sh')).toBe('one\n2\nthree\n');
+  });
+
   it('E1 loses none of three patches of one file that come at once', async () => {
     await bench.put('a.txt', THREE);
     const line = (at: number, before: string) => `--- a/a.txt\n+++ b/a.txt\n@@ -${at} +${at} @@\n-${before}\n+${before.toUpperCase()}\n`;
