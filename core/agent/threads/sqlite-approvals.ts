@@ -89,7 +89,7 @@ export function createSqliteApprovals(
   /** False when it has an answer already, or nobody can answer any more. */
   const close = (statement: Statement, approval: Approval, { answer, reason, by }: Said): boolean => {
     const now = clock.now();
-    const { changes } = statement(CLOSE, answer, reason ?? null, by, now, approval.id, now);
+    const { changes } = statement(CLOSE, answer, reason?.replaceAll('\0', ' ') ?? null, by, now, approval.id, now);
     if (changes === 1) events.answered(statement, approval, answer);
     return changes === 1;
   };

@@ -94,7 +94,8 @@ export async function needsApproval(
 ): Promise<Ask | null> {
   const { name, needsApproval: says } = descriptor;
   const { tools } = host.providers;
-  const asked = async (ask: Ask): Promise<Ask> => {
+  const asked = async (given: Ask): Promise<Ask> => {
+    const ask = withoutNul(given);
     const enforced = await tools.enforced(extensionId);
     return enforced === null ? { ...ask, ships: true } : { ...ask, enforced }; // of what does not ship, only Pith says what is enforced
   };
@@ -107,6 +108,12 @@ export async function needsApproval(
   } catch {
     return asked(NOTHING_SAID); // fail closed: the host has recorded why
   }
+}
+
+/** A text column ends at a NUL; who reads the question sees its picture. What runs has the NUL. */
+function withoutNul(ask: Ask): Ask {
+  const texts = Object.entries(ask).map(([key, value]) => [key, typeof value === 'string' ? value.replaceAll('\0', '\u2400') : value]);
+  return Object.fromEntries(texts) as unknown as Ask;
 }
 
 const NOTHING_SAID: Ask = {

@@ -28,14 +28,16 @@ export interface DecidedCall extends CallDecision {
 /** Finds the tool and reads the input of each call. What cannot run carries its answer. */
 export function readCalls(turn: RunningTurn, calls: readonly RawCall[]): readonly AskedCall[] {
   const taken = new Set<string>();
-  return calls.map(({ callId: given, name, input: text }, index) => {
+  return calls.map(({ callId, name: called, input: text }, index) => {
+    // Ids and names are stored as text, which has no NUL.
+    const [given, name] = [callId, called].map((each) => each.replaceAll('\0', '')) as [string, string];
     // Some servers give parallel calls the same id, or none: results could not be told apart.
-    const callId = given === '' || taken.has(given) ? `${given || 'call'}-${turn.progress.steps}-${index}` : given;
-    taken.add(callId);
+    const id = given === '' || taken.has(given) ? `${given || 'call'}-${turn.progress.steps}-${index}` : given;
+    taken.add(id);
     const tool = turn.offer.toolsByName.get(name) ?? null;
     const read = parseInput(text);
     const problem = tool === null ? unknownTool(name, turn) : 'why' in read ? invalidInput(name, read.why) : null;
-    return { callId, name, tool, input: 'why' in read ? {} : read.input, problem };
+    return { callId: id, name, tool, input: 'why' in read ? {} : read.input, problem };
   });
 }
 

@@ -1,4 +1,5 @@
 import { randomUUID } from 'node:crypto';
+import { printableLine } from '@pith/plain-text';
 import { PithError, type ModelPart } from 'pith';
 import type { CallDelta, Chunk, ChunkUsage, Delta } from './chat-stream.ts';
 
@@ -20,7 +21,10 @@ export class AnswerParts {
   private finishReason: string | null = null;
   private usage: ChunkUsage | null = null;
   private readonly calls: PendingCall[] = [];
-  private readonly byIndex = new Map<number, PendingCall>();
+  /** The latest of each index: some servers number all calls 0, or write the number as text. */
+  private readonly byIndex = new Map<string, PendingCall>();
+  /** What came last that is no JSON. */
+  private unread: string | null = null;
 
   /** Appends what `chunk` brings to `parts`. After an error the rest of the answer says nothing. */
   add(chunk: Chunk, parts: ModelPart[]): void {
@@ -32,7 +36,7 @@ export class AnswerParts {
       parts.push({ type: 'response-metadata', id: chunk.id ?? undefined, modelId: chunk.model ?? undefined, timestamp });
     }
     if (chunk.usage) this.usage = chunk.usage;
-    const choice = chunk.choices?.[0];
+    const choice = chunk.choices?.find?.(({ index }) => (index ?? 0) === 0); // others are other answers
     if (choice?.finish_reason) this.finishReason = choice.finish_reason;
     if (choice?.delta) this.addDelta(choice.delta, parts);
   }
@@ -42,22 +46,34 @@ export class AnswerParts {
     parts.push({ type: 'error', error });
   }
 
-  end(parts: ModelPart[]): void {
+  /** What came between the parts and is none, such as a heartbeat; where the answer then breaks off, it says why. */
+  skip(text: string): void {
+    if (text.trim() !== '') this.unread = text.trim().slice(0, MOST_UNREAD);
+  }
+
+  /** `isDone`: the server said that this is all. */
+  end(parts: ModelPart[], isDone = false): void {
     this.close(parts);
+    const hasAnswer = this.opened + this.calls.length > 0 && this.calls.every(({ input }) => input.trim() === '' || isJson(input));
     if (!this.failed) {
-      if (this.finishReason === null)
-        this.fail(
-          new PithError('model_failed', 'the answer ended in the middle', { retryable: true, cure: 'send the message again' }),
-          parts,
-        );
-      else for (const call of this.calls) parts.push(partOf(call));
+      if (this.finishReason === 'error')
+        this.fail(new PithError('model_failed', `the server ended the answer with an error${this.said()}`), parts);
+      else if (this.finishReason === null && !(isDone && hasAnswer)) {
+        const why = `the answer ended in the middle${this.said()}`;
+        this.fail(new PithError('model_failed', why, { retryable: true, cure: 'send the message again' }), parts);
+      } else for (const call of this.calls) parts.push(partOf(call));
     }
     parts.push({ type: 'finish', finishReason: this.reason(), usage: usageOf(this.usage) });
+  }
+
+  private said(): string {
+    return this.unread === null ? '' : `; it sent: ${printableLine(this.unread)}`;
   }
 
   private addDelta(delta: Delta, parts: ModelPart[]): void {
     const reasoning = delta.reasoning_content ?? delta.reasoning;
     if (reasoning) this.say('reasoning', reasoning, parts);
+    if (typeof delta.refusal === 'string' && delta.refusal !== '') this.say('text', delta.refusal, parts);
     if (typeof delta.content === 'string') {
       if (delta.content !== '') this.say('text', delta.content, parts);
     } else if (delta.content) {
@@ -82,21 +98,30 @@ export class AnswerParts {
   }
 
   private addCall({ index, id, function: called, extra_content: extra }: CallDelta): void {
-    const call = this.callFor(index ?? null, id ?? null);
-    call.id ??= id ?? null;
-    call.name ||= called?.name ?? '';
-    call.input += called?.arguments ?? '';
+    const name = called?.name || '';
+    const given = called?.arguments ?? '';
+    const call = this.callFor(index ?? null, id || null, name);
+    call.id ??= id || null;
+    call.name ||= name;
+    call.input += typeof given === 'string' ? given : JSON.stringify(given); // Ollama's servers send an object
     call.signature ??= extra?.google?.thought_signature ?? null;
   }
 
-  /** Without an index a new id begins a new call, and all else belongs to the last one. */
-  private callFor(index: number | null, id: string | null): PendingCall {
-    const last = this.calls.at(-1);
-    const known = index === null ? (last !== undefined && (id === null || id === last.id) ? last : undefined) : this.byIndex.get(index);
+  /**
+   * A known id belongs to its call. With a name, another id begins a call, whatever its index, and so does no id after whole arguments;
+   * all else belongs to the last call of its index, or to the last of all.
+   */
+  private callFor(index: number | string | null, id: string | null, name: string): PendingCall {
+    const known = id === null ? undefined : this.calls.find((call) => call.id === id);
     if (known !== undefined) return known;
+    const last = index === null ? this.calls.at(-1) : this.byIndex.get(String(index));
+    const isOther =
+      last !== undefined &&
+      (id !== null && last.id !== null ? name !== '' || index === null : name !== '' && last.name !== '' && isJson(last.input));
+    if (last !== undefined && !isOther) return last;
     const call: PendingCall = { id: null, name: '', input: '', signature: null };
     this.calls.push(call);
-    if (index !== null) this.byIndex.set(index, call);
+    if (index !== null) this.byIndex.set(String(index), call);
     return call;
   }
 
@@ -107,6 +132,17 @@ export class AnswerParts {
     if (this.calls.length > 0 && (raw === 'stop' || raw === 'tool_calls' || raw === 'function_call')) return { unified: 'tool-calls', raw };
     if (raw === 'stop' || raw === 'length') return { unified: raw, raw };
     return { unified: raw === 'content_filter' ? 'content-filter' : 'other', raw };
+  }
+}
+
+const MOST_UNREAD = 200;
+
+function isJson(text: string): boolean {
+  try {
+    JSON.parse(text);
+    return true;
+  } catch {
+    return false; // not yet, or never
   }
 }
 

@@ -1,5 +1,5 @@
 import { systemClock, within } from '@pith/promises';
-import { PithError, type ModelPart } from 'pith';
+import type { ModelPart } from 'pith';
 import { AnswerParts } from './answer-parts.ts';
 
 type Warnings = Extract<ModelPart, { type: 'stream-start' }>['warnings'];
@@ -30,13 +30,13 @@ export async function* chatStream(
         isDone ||= data === '[DONE]';
         if (isDone) continue;
         const chunk = parseChunk(data);
-        if (chunk === null) answer.fail(new PithError('model_failed', 'the server sent something that is no JSON'), parts);
+        if (chunk === null) answer.skip(data);
         else answer.add(chunk, parts);
       }
       yield* parts;
     }
     const last: ModelPart[] = [];
-    answer.end(last);
+    answer.end(last, isDone);
     yield* last;
     if (isDone) isRead = await within(systemClock, REST_MS, readToEnd(batches), () => false);
   } finally {
@@ -59,7 +59,7 @@ function parseChunk(data: string): Chunk | null {
     const value: unknown = JSON.parse(data);
     return typeof value === 'object' && value !== null ? value : null;
   } catch {
-    return null; // reported as a failed answer, without the text
+    return null; // a heartbeat, or why the answer breaks off
   }
 }
 
@@ -104,7 +104,9 @@ export interface Chunk {
   readonly id?: string | null;
   readonly model?: string | null;
   readonly created?: number | null;
-  readonly choices?: readonly { readonly delta?: Delta | null; readonly finish_reason?: string | null }[] | null;
+  readonly choices?:
+    | readonly { readonly index?: number | null; readonly delta?: Delta | null; readonly finish_reason?: string | null }[]
+    | null;
   readonly usage?: ChunkUsage | null;
   readonly error?: unknown;
 }
@@ -113,13 +115,14 @@ export interface Delta {
   readonly content?: string | readonly { readonly type?: string; readonly text?: string }[] | null;
   readonly reasoning_content?: string | null;
   readonly reasoning?: string | null;
+  readonly refusal?: string | null;
   readonly tool_calls?: readonly CallDelta[] | null;
 }
 
 export interface CallDelta {
-  readonly index?: number | null;
+  readonly index?: number | string | null;
   readonly id?: string | null;
-  readonly function?: { readonly name?: string | null; readonly arguments?: string | null } | null;
+  readonly function?: { readonly name?: string | null; readonly arguments?: unknown } | null;
   /** Where Gemini's servers keep what must be sent back with the call. */
   readonly extra_content?: { readonly google?: { readonly thought_signature?: string | null } | null } | null;
 }

@@ -110,6 +110,23 @@ describe('a call that needs approval', () => {
     expect(told.at(-1)).toBe('digest-3');
   });
 
+  it('V1 a NUL in the arguments, the id or the name of a call is asked about, runs, and leaves a conversation that goes on', async () => {
+    const seen: JsonValue[] = [];
+    const risky = { ...LOOKS, asks: () => 'writes a\0b', run: (input: JsonValue) => (seen.push(input), 'did it') };
+    const odd = { calls: [{ id: 'c\0', name: 'ris\0ky', input: { text: 'a\0b' } }] };
+    const { world, approvals } = await asking([odd, { text: 'done' }, odd, { text: 'well' }], { tools: { risky } });
+    expect((await world.run('go')).questions).toMatchObject([
+      { details: expect.stringContaining('writes a\u2400b'), input: { text: 'a\0b' } },
+    ]);
+    await world.answer('once', { reason: 'be\0cause' });
+    expect((await world.resume()).end).toMatchObject({ reason: 'done', text: 'done' });
+    expect(seen).toEqual([{ text: 'a\0b' }]);
+    expect((await world.run('again')).end.reason).toBe('awaiting_approval');
+    expect((await world.run('no\0, rather not')).end).toMatchObject({ reason: 'done', text: 'well' });
+    expect(await approvals.list()).toEqual([]);
+    expect(JSON.stringify(world.model.requests.at(-1)?.messages)).toContain('they wrote instead: no');
+  });
+
   it('K50 a tool that cannot say whether it asks, asks, and is not allowed for always', async () => {
     const broken = { ...LOOKS, asks: () => Promise.reject(new Error('broken')) as never };
     const { world } = await asking([call('broken')], { tools: { broken } });

@@ -139,8 +139,10 @@ describe('a streamed answer', () => {
     const half = delta({ content: 'a', tool_calls: [{ index: 0, id: 'a', function: { name: 'f', arguments: '{"x"' } }] });
     for (const [rest, message] of [
       [[], 'in the middle'],
-      [['{broken'], 'no JSON'],
-      [['3'], 'no JSON'],
+      [['{broken'], 'in the middle; it sent: {broken'],
+      [['3'], 'in the middle; it sent: 3'],
+      [['[DONE]'], 'in the middle'],
+      [[delta({}, 'error')], 'ended the answer with an error'],
       [[{ error: { message: 'overloaded', code: 'x' } }, delta({}, 'stop')], 'overloaded'],
     ] as const) {
       const found = await parts([half, ...rest]);
@@ -150,5 +152,95 @@ describe('a streamed answer', () => {
       expect(calls(found)).toEqual([]);
       expect(found.at(-1)).toMatchObject({ type: 'finish', finishReason: { unified: 'error' } });
     }
+  });
+
+  /** A piece of a call: index, id, name, arguments. */
+  const piece = (index: unknown, id: unknown, name: unknown, args: unknown) =>
+    delta({ tool_calls: [{ index, id, function: { name, arguments: args } }] });
+  const end = delta({}, 'tool_calls');
+
+  it.each<readonly [what: string, chunks: readonly unknown[], expected: readonly (readonly [unknown, string, string])[]]>([
+    [
+      'two calls that are both numbered 0',
+      [piece(0, 'c1', 'f', '{"a":1}'), piece(0, 'c2', 'g', '{"b":2}'), end],
+      [
+        ['c1', 'f', '{"a":1}'],
+        ['c2', 'g', '{"b":2}'],
+      ],
+    ],
+    [
+      'the same, each in pieces',
+      [piece(0, 'c1', 'f', '{"a"'), piece(0, null, null, ':1}'), piece(0, 'c2', 'g', '{"b"'), piece(0, 'c2', null, ':2}'), end],
+      [
+        ['c1', 'f', '{"a":1}'],
+        ['c2', 'g', '{"b":2}'],
+      ],
+    ],
+    [
+      'two calls by turns, with their ids',
+      [piece(0, 'c1', 'f', '{"a"'), piece(0, 'c2', 'g', '{"b"'), piece(0, 'c1', '', ':1}'), piece(0, 'c2', '', ':2}'), end],
+      [
+        ['c1', 'f', '{"a":1}'],
+        ['c2', 'g', '{"b":2}'],
+      ],
+    ],
+    [
+      'no ids at all, and whole arguments',
+      [piece(0, null, 'f', '{"a":1}'), piece(0, null, 'f', '{"a":2}'), end],
+      [
+        [expect.any(String), 'f', '{"a":1}'],
+        [expect.any(String), 'f', '{"a":2}'],
+      ],
+    ],
+    ['a name with every piece', [piece(0, 'c1', 'f', '{"a"'), piece(0, 'c1', 'f', ':1}'), end], [['c1', 'f', '{"a":1}']]],
+    [
+      'a name with every piece, and no id',
+      [piece(0, '', 'f', '{"a"'), piece(0, '', 'f', ':1}'), end],
+      [[expect.any(String), 'f', '{"a":1}']],
+    ],
+    ['an id that comes late', [piece(0, null, 'f', '{"a"'), piece(0, 'c1', null, ':1}'), end], [['c1', 'f', '{"a":1}']]],
+    ['another id with every piece', [piece(0, 'c1', 'f', '{"a"'), piece(0, 'x2', null, ':1}'), end], [['c1', 'f', '{"a":1}']]],
+    [
+      'a number as text',
+      [piece('0', 'c1', 'f', '{"a":1}'), piece('1', 'c2', 'g', '{}'), end],
+      [
+        ['c1', 'f', '{"a":1}'],
+        ['c2', 'g', '{}'],
+      ],
+    ],
+    [
+      'numbers that begin at 5',
+      [piece(5, 'c1', 'f', '{"a"'), piece(7, 'c2', 'g', '{}'), piece(5, null, null, ':1}'), end],
+      [
+        ['c1', 'f', '{"a":1}'],
+        ['c2', 'g', '{}'],
+      ],
+    ],
+    ['arguments as an object', [piece(0, 'c1', 'f', { a: 1 }), end], [['c1', 'f', '{"a":1}']]],
+    ['arguments that are null', [piece(0, 'c1', 'f', null), end], [['c1', 'f', '{}']]],
+    ['no reason for the end, and [DONE]', [piece(0, 'c1', 'f', '{"a":1}'), '[DONE]'], [['c1', 'f', '{"a":1}']]],
+    [
+      'heartbeats between',
+      [piece(0, 'c1', 'f', '{"a"'), 'ping', '""', '{}', piece(0, null, null, ':1}'), 'null', end],
+      [['c1', 'f', '{"a":1}']],
+    ],
+    [
+      'a second answer mixed in',
+      [piece(0, 'c1', 'f', '{"a"'), { choices: [{ index: 1, delta: { content: 'other' } }] }, piece(0, null, null, ':1}'), end],
+      [['c1', 'f', '{"a":1}']],
+    ],
+  ])('V3 V8 tells calls apart: %s', async (_what, chunks, expected) => {
+    const found = await parts(chunks);
+    expect(found.filter(({ type }) => type === 'error' || type === 'text-delta')).toEqual([]);
+    expect(calls(found)).toEqual(expected);
+  });
+
+  it('V8 text without a reason for its end is whole with [DONE], and a refusal is what the model says', async () => {
+    const found = await parts([delta({ content: 'all' }), '[DONE]']);
+    expect(found.map(({ type }) => type)).not.toContain('error');
+    expect(found.at(-1)).toMatchObject({ type: 'finish', finishReason: { unified: 'other' } });
+    expect(await parts([delta({ refusal: 'I cannot' }), delta({}, 'stop')])).toContainEqual(
+      expect.objectContaining({ type: 'text-delta', delta: 'I cannot' }),
+    );
   });
 });
