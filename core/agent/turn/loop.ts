@@ -114,7 +114,8 @@ async function* takeStep(turn: RunningTurn, outcome: StepOutcome): AsyncGenerato
   turn.conversation.prompt.push(message);
   const step = turn.progress.steps;
   spendStep(turn);
-  const record = (pending: readonly PendingCall[], first: readonly DecidedCall[]) => {
+  const pending = pendingCalls(turn, step, asked);
+  const record = (first: readonly DecidedCall[]) => {
     const { usage, unrecorded: own } = turn.progress;
     turn.progress.unrecorded = NO_USE;
     const started = new Set(first.filter(mustBeKnown).map(({ record: { index } }) => index));
@@ -129,11 +130,8 @@ async function* takeStep(turn: RunningTurn, outcome: StepOutcome): AsyncGenerato
       callers: chargesOf(turn.parent),
     });
   };
-  if (ending === null) {
-    const pending = pendingCalls(turn, step, asked);
-    return yield* answerCalls(turn, pending, (first) => record(pending, first));
-  }
-  await record([], []);
+  if (ending === null) return yield* answerCalls(turn, pending, record);
+  await record([]);
   yield { type: 'step-end', step, usage: turn.progress.usage, request: turn.progress.request };
   return { ...ending, stored: true };
 }
