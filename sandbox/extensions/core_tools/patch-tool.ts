@@ -43,8 +43,9 @@ interface Prepared {
 async function prepare(jail: Jail, policy: Policy, text: string): Promise<Prepared> {
   if (Buffer.byteLength(text) > MAX_BYTES) throw new FileRefused('patch_too_large', `A patch may have at most ${MAX_BYTES} bytes`);
   const plan = parsePlan(text);
+  for (const { from, isCopy } of plan) if (from !== null && isCopy) policy.requireReadable(jail.namesOf(from));
   const asked: Asked[] = [];
-  for (const path of pathsOf(plan)) {
+  for (const path of changedBy(plan)) {
     const segments = jail.namesOf(path);
     const why = await policy.reasonToAsk(segments);
     if (why !== null) asked.push({ path: segments.join('/'), why });
@@ -100,7 +101,7 @@ async function changesOf(jail: Jail, file: FilePatch): Promise<readonly Change[]
   const moved = from === null || from.join('/') !== to.join('/');
   if (moved && (await jail.stat(to)) !== null) throw new FileRefused('target_exists', `'${file.to}' exists already; nothing was changed`);
   const written = { segments: to, before: moved ? null : before, after, oldMode, mode: modeOf(file, oldMode) };
-  return moved && from !== null ? [written, { segments: from, before, after: null, oldMode, mode: null }] : [written];
+  return moved && from !== null && !file.isCopy ? [written, { segments: from, before, after: null, oldMode, mode: null }] : [written];
 }
 
 function modeOf({ executable }: FilePatch, before: number | null): number | null {
@@ -161,6 +162,6 @@ function readWhole(jail: Jail, segments: readonly string[]): Promise<{ readonly 
   });
 }
 
-function pathsOf(plan: readonly FilePatch[]): readonly string[] {
-  return plan.flatMap(({ from, to }) => [from, to]).filter((path) => path !== null);
+function changedBy(plan: readonly FilePatch[]): readonly string[] {
+  return plan.flatMap(({ from, to, isCopy }) => [isCopy ? null : from, to]).filter((path) => path !== null);
 }

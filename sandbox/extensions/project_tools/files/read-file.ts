@@ -1,6 +1,15 @@
 import { createHash } from 'node:crypto';
 import { defineTool, toolError, toolResult, z, type ApprovalQuestion, type Tool, type ToolCall, type ToolResult } from 'pith';
-import { answerOrRefusal, BYTE_ORDER_MARK, binaryType, decodeText, isSecretFile, unlessRefused } from '@pith/safe-files';
+import {
+  answerOrRefusal,
+  BYTE_ORDER_MARK,
+  binaryType,
+  decodeText,
+  isSecretFile,
+  linesOf,
+  unlessRefused,
+  type Line,
+} from '@pith/safe-files';
 import type { Project } from './project.ts';
 
 const MOST_LINES = 2000;
@@ -69,8 +78,8 @@ async function read(project: Project, call: z.infer<typeof input>, { approved }:
 
 function partOf(path: string, text: string, { from_line: from, lines: most }: z.infer<typeof input>): ToolResult {
   if (text === '') return toolResult(`${path} is empty`, { title: `Read ${path} (empty)` });
-  const all = (text.startsWith(BYTE_ORDER_MARK) ? text.slice(1) : text).split(/\r?\n/u);
-  if (all.at(-1) === '') all.pop();
+  const lines = linesOf(text.startsWith(BYTE_ORDER_MARK) ? text.slice(1) : text);
+  const all = lines.map((line) => line.text);
   if (from > all.length) return toolError('part_unknown', `'${path}' has ${all.length} lines; line ${from} was asked for`);
   const shown: string[] = [];
   let characters = 0;
@@ -84,7 +93,15 @@ function partOf(path: string, text: string, { from_line: from, lines: most }: z.
   const isWhole = from === 1 && last === all.length;
   const rest = last < all.length ? `\n… ${all.length - last} more lines: read from_line ${last + 1}` : '';
   const head = isWhole ? path : `${path}, lines ${from} to ${last} of ${all.length}`;
-  return toolResult(`${head}\n${shown.join('\n')}${rest}`, {
+  return toolResult(`${head}${endsNote(lines)}\n${shown.join('\n')}${rest}`, {
     title: `Read ${path}${isWhole ? '' : ` (${from}–${last} of ${all.length})`}`,
   });
+}
+
+/** What the lines do not show: which of them end with CR LF. */
+function endsNote(lines: readonly Line[]): string {
+  const returns = lines.filter(({ end }) => end === '\r\n').length;
+  if (returns === 0) return '';
+  if (lines.every(({ end }) => end !== '\n')) return ' (its lines end with CR LF)';
+  return ` (${returns} of its ${lines.length} lines end with CR LF, the others with LF)`;
 }
