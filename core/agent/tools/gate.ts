@@ -155,7 +155,7 @@ export function inputProblem(input: unknown): string | null {
   for (let depth = 0; depth <= DEEPEST_INPUT; depth++) {
     const half = level.find((value): value is string => typeof value === 'string' && HALF.test(value));
     if (half !== undefined) return halfCharacterIn(half);
-    level = level.flatMap((value) => (typeof value === 'object' && value !== null ? Object.values(value) : []));
+    level = level.flatMap((value) => (typeof value === 'object' && value !== null ? Object.entries(value).flat() : []));
     if (level.length === 0) return null;
   }
   return `is nested more than ${DEEPEST_INPUT} levels deep; give it flatter, or as text`;

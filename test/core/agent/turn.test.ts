@@ -91,6 +91,19 @@ describe('one turn', () => {
     expect(world.calls).toEqual([]);
   });
 
+  it('E6 an input with half of a character is refused, with its place, whatever the tool: nothing would keep it as it is', async () => {
+    const inputs = ['{"a":["x\\n\\ud83d!"]}', '{"\\udc00":1}', '{"a":"\\ud83d\\ude00"}'];
+    const world = await createWorld({
+      tools: { other: {} },
+      script: [together(...inputs.map((input) => call('other', input))), { text: 'ok' }],
+    });
+    const { results } = await world.run('go');
+    const of = (half: string, line: number) =>
+      `the input of 'other' has half of a character (${half}) in line ${line} of a text; give the whole character`;
+    expect(results.map(({ error }) => error?.message)).toEqual([of('\\ud83d', 2), of('\\udc00', 1), undefined]);
+    expect(world.calls).toMatchObject([{ input: { a: '😀' } }]);
+  });
+
   it('DESIGN 3.4 calls that share an id, or have none, keep their own results', async () => {
     const world = await createWorld({
       tools: { echo: { run: (input) => (input as { n: string }).n } },

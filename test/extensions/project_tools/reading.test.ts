@@ -31,6 +31,43 @@ describe.each([{ git: true }, { git: false }])('reading the project (git: $git)'
     expect(await project.call('read_file', { path: 'long.txt', from_line: 3001 })).toMatchObject({ error: { code: 'part_unknown' } });
   });
 
+  it('E6 read_file follows a link within the project and names its target, says which lines end with CR LF, and leaves secrets to a person', async () => {
+    const project = await projectWith(
+      { 'AGENTS.md': 'one\n', 'crlf.txt': 'a\r\nb\r\n', 'mixed.txt': 'a\r\nb\nc', 'src/x.txt': 'x\n', '.env': 'A=1\n' },
+      { git },
+    );
+    for (const [to, at] of [
+      ['AGENTS.md', 'CLAUDE.md'],
+      ['src', 'lib'],
+      ['.env', 'notes.md'],
+      ['sandbox/pith.yaml', 'p.md'],
+      ['gone', 'dangling'],
+      ['/etc/hostname', 'host'],
+    ] as const)
+      symlinkSync(to, project.at(at));
+    project.write('sandbox/pith.yaml', '{}\n');
+    for (const [path, said] of [
+      ['CLAUDE.md', 'CLAUDE.md (a link to AGENTS.md)\n     1\tone'],
+      ['lib/x.txt', 'lib/x.txt (a link to src/x.txt)\n     1\tx'],
+      ['crlf.txt', 'crlf.txt (its lines end with CR LF)\n     1\ta\n     2\tb'],
+      ['mixed.txt', 'mixed.txt (1 of its 3 lines end with CR LF, the others with LF)\n     1\ta\n     2\tb\n     3\tc'],
+    ] as const)
+      expect(out(await project.approved('read_file', { path })), path).toBe(said);
+    for (const [path, code] of [
+      ['notes.md', 'approval_needed'],
+      ['p.md', 'protected'],
+      ['dangling', 'file_unavailable'],
+      ['host', 'file_unavailable'],
+    ] as const)
+      expect(await project.approved('read_file', { path }), path).toMatchObject({ error: { code } });
+    expect(await project.question('read_file', { path: 'notes.md' })).toMatchObject({ summary: 'read .env, which may contain secrets' });
+    expect(out(await project.call('list_files', { path: 'lib' }))).toBe('src/x.txt');
+    expect(await project.call('edit_file', { path: 'CLAUDE.md', edits: [{ old_text: 'one', new_text: 'two' }] })).toMatchObject({
+      error: { code: 'file_unavailable', message: "'CLAUDE.md' is a link to 'AGENTS.md': change that file instead" },
+    });
+    expect(project.read('AGENTS.md')).toBe('one\n');
+  });
+
   it('U1 an image comes as an image, other binaries are refused', async () => {
     const project = await projectWith(FILES, { git });
     project.write('p.png', Buffer.from([0x89, 0x50, 0x4e, 0x47, 0]));

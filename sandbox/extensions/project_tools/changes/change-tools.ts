@@ -35,8 +35,7 @@ export function changeTools(project: Project, undo: UndoLog): readonly Tool[] {
         'Change a file of the project by exact replacements: each old_text must occur once. The person sees the diff first. ' +
         'Line endings, mode and byte order mark stay.',
       input: edits,
-      async plan(call) {
-        const names = project.names(call.path);
+      async plan(call, names) {
         const former = await textBefore(project, names);
         if (former === null)
           throw new FileRefused('file_unavailable', `there is no file '${call.path}' in the project; make it with write_file`);
@@ -48,8 +47,7 @@ export function changeTools(project: Project, undo: UndoLog): readonly Tool[] {
       description:
         'Write a whole file of the project, new or in the place of another. The person sees the diff first. For a part of a file use edit_file.',
       input: whole,
-      async plan(call) {
-        const names = project.names(call.path);
+      async plan(call, names) {
         if (names.length === 0) throw new FileRefused('file_unavailable', 'name a file');
         const former = await textBefore(project, names);
         return { names, before: former?.bytes ?? null, after: inStyleOf(former?.text ?? null, call.content) };
@@ -63,7 +61,7 @@ interface ChangeTool<Schema extends z.ZodType<{ readonly path: string }>> {
   readonly description: string;
   readonly input: Schema;
   /** What the call would do to the file as it is now. Throws `FileRefused`. */
-  plan(call: z.infer<Schema>): Promise<TextChange>;
+  plan(call: z.infer<Schema>, names: readonly string[]): Promise<TextChange>;
 }
 
 function changeTool<Schema extends z.ZodType<{ readonly path: string }>>(
@@ -72,7 +70,10 @@ function changeTool<Schema extends z.ZodType<{ readonly path: string }>>(
   { plan, ...tool }: ChangeTool<Schema>,
 ): Tool {
   const planned = async (call: z.infer<Schema>): Promise<TextChange> => {
-    const change = await plan(call);
+    const [names, real] = [project.names(call.path), project.followed(call.path)];
+    if (names.join('/') !== real.join('/'))
+      throw new FileRefused('file_unavailable', `'${names.join('/')}' is a link to '${real.join('/')}': change that file instead`);
+    const change = await plan(call, names);
     project.changeGuard(change.names); // throws for what is changed in another way
     if (change.before?.equals(change.after)) throw new FileRefused('edit_empty', `'${change.names.join('/')}' has this text already`);
     return change;

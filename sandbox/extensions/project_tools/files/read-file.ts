@@ -34,14 +34,15 @@ export function readFileTool(project: Project): Tool {
       'Read a file before you edit it. Files that may contain secrets need the approval of the person.',
     input,
     effect: 'read',
-    needsApproval: ({ path }) => unlessRefused(() => questionFor(project.names(path)) ?? false, false),
+    needsApproval: ({ path }) => unlessRefused(() => questionFor(project, path) ?? false, false),
     execute: (call, about) => answerOrRefusal(() => read(project, call, about), call.path, toolError, about.signal),
     present: (result) => (result.ok ? (result.title ?? 'Read') : `Error: ${result.error.message}`),
   });
 }
 
-function questionFor(names: readonly string[]): ApprovalQuestion | null {
-  if (!isSecretFile(names)) return null;
+function questionFor(project: Project, given: string): ApprovalQuestion | null {
+  const names = project.followed(given);
+  if (![names, project.names(given)].some(isSecretFile)) return null;
   const path = names.join('/');
   return {
     summary: `read ${path}, which may contain secrets`,
@@ -52,16 +53,17 @@ function questionFor(names: readonly string[]): ApprovalQuestion | null {
 }
 
 async function read(project: Project, call: z.infer<typeof input>, { approved }: ToolCall): Promise<ToolResult> {
-  const names = project.names(call.path);
-  const path = names.join('/');
-  const question = questionFor(names);
+  const names = project.followed(call.path);
+  const [asked, real] = [project.names(call.path).join('/'), names.join('/')];
+  const path = asked === real ? real : `${asked} (a link to ${real})`;
+  const question = questionFor(project, call.path);
   if (question !== null && question.subject !== approved)
     return toolError(
       'approval_needed',
       `'${path}' may contain secrets: only a person can let you read it; make the call again, so that they are asked`,
     );
   return project.jail.read(names, async (handle, size) => {
-    const type = binaryType(path);
+    const type = binaryType(real);
     if (IMAGES.has(type)) {
       if (size > LARGEST_IMAGE)
         return toolError('file_too_large', `'${path}' has ${size} bytes; images of at most ${LARGEST_IMAGE} bytes are read`);
