@@ -12,6 +12,16 @@ export class FileRefused extends Error {
   }
 }
 
+/** For a file that another process has been changing for too long. */
+export function fileBusy(where: string): FileRefused {
+  return new FileRefused(
+    'file_busy',
+    `another Pith does not let go of it; nothing was changed: try again`,
+    'if no other Pith runs, remove that folder',
+    where,
+  );
+}
+
 /** One text for all that cannot be used, so that an answer never tells whether something exists outside. */
 export function unavailable(path: string): FileRefused {
   return new FileRefused(

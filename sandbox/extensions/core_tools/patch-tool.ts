@@ -1,5 +1,5 @@
 import { defineTool, toolResult, z, type ApprovalQuestion, type Tool, type ToolCall, type ToolResult, toolError } from 'pith';
-import type { KeyedQueue } from '@pith/promises';
+import type { OneAtATime } from '@pith/folder-changes';
 import { answerOrRefusal, decodeText, FileRefused, type Jail, type StagedFile, unlessRefused } from '@pith/safe-files';
 import { questionOf, unlessApproved, type Asked } from './change-question.ts';
 import { applyTo, parsePlan, type FilePatch } from './patch-plan.ts';
@@ -19,7 +19,7 @@ interface Change {
 }
 
 /** Applies a unified diff to the sandbox: all its files or, when anything fails, none. */
-export function patchTool(jail: Jail, policy: Policy, changes: KeyedQueue): Tool {
+export function patchTool(jail: Jail, policy: Policy, changes: OneAtATime): Tool {
   return defineTool({
     name: 'apply_patch',
     description:
@@ -29,7 +29,7 @@ export function patchTool(jail: Jail, policy: Policy, changes: KeyedQueue): Tool
     effect: 'write',
     needsApproval: ({ patch }) => unlessRefused(async () => (await prepare(jail, policy, patch)).question ?? false, false),
     execute: ({ patch }, about) =>
-      answerOrRefusal(() => changes.run(jail.root, () => run(jail, policy, patch, about)), 'patch', toolError, about.signal),
+      answerOrRefusal(() => changes.run(jail.root, () => run(jail, policy, patch, about), about.signal), 'patch', toolError, about.signal),
     present: (result) => (result.ok ? (result.title ?? 'Done') : `Error: ${result.error.message}`),
   });
 }
@@ -130,7 +130,7 @@ async function apply(jail: Jail, changes: readonly Change[]): Promise<void> {
     }
     for (const change of changes) {
       if (change.after !== null) continue;
-      await jail.remove(change.segments);
+      await jail.remove(change.segments, { bytes: change.before ?? undefined });
       done.push(change);
     }
   } catch (error) {
