@@ -8,6 +8,7 @@ import { changeTools, type Changes } from './changes/change-tools.ts';
 import { undoCommand } from './changes/undo-command.ts';
 import { UndoLog } from './changes/undo-log.ts';
 import { config, type Config } from './config.ts';
+import { withInstructions } from './files/joined-instructions.ts';
 import { readingTools } from './files/reading-tools.ts';
 import { openProject, type Project } from './files/project.ts';
 import { CommandRuns, type BackgroundCommand } from './shell/command-runs.ts';
@@ -33,11 +34,8 @@ export default class ProjectTools implements ToolProvider, CommandProvider, Work
     const project = this.#project;
     if (project === null) return [];
     this.#runs ??= new CommandRuns(this.context, project);
-    return [
-      ...readingTools(project, this.context.clock),
-      ...changeTools(project, this.#changes),
-      ...shellTools(this.#runs, this.#changes.undo),
-    ];
+    const files = [...readingTools(project, this.context.clock), ...changeTools(project, this.#changes)];
+    return [...files.map((tool) => withInstructions(tool, project, this.context)), ...shellTools(this.#runs, this.#changes.undo)];
   }
 
   async listWork(): Promise<readonly RunningWork[]> {
