@@ -8,7 +8,7 @@ export type Glob = (text: string) => boolean;
 export function globOf(pattern: string, isPath: boolean): Glob {
   const plain = pattern.search(/[*?[\\]/u);
   if (plain < 0) return (text) => text === pattern;
-  const start = pattern.slice(0, plain); // git compares it first, so that what follows begins anew
+  const start = pattern.slice(0, plain); // git compares it first, so that what follows is a pattern by itself
   const steps = stepsOf(pattern.slice(plain), isPath);
   return steps === null ? () => false : (text) => text.startsWith(start) && isMatch(steps, text.slice(plain));
 }
@@ -130,7 +130,7 @@ const CLASSES: ReadonlyMap<string, Bytes> = new Map([
   ['alnum', named(/[a-z0-9]/iu)],
   ['alpha', named(/[a-z]/iu)],
   ['blank', named(/[ \t]/u)],
-  ['cntrl', named(/[\0-\x1f\x7f]/u)],
+  ['cntrl', (code) => code < 0x20 || code === 0x7f],
   ['digit', named(/[0-9]/u)],
   ['graph', named(/[!-~]/u)],
   ['lower', named(/[a-z]/u)],

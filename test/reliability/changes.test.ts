@@ -273,11 +273,9 @@ it(
         calls.map((of, index) => chat(kernels[index] ?? one, `r${round}c${index}`, of, { answers, random: random(round * 2 + index) })),
       );
       const end = treeNow();
-      const groups = told.map(groupsOf);
-      if (!isExplained(groups, start, end))
-        expect.fail(
-          `round ${round} is not explained (PITH_TEST_SEED=${round}): ${JSON.stringify({ start, told: told.map((chats) => chats.map(({ name, input, told: said }) => [name, input, said])), end }, null, 1)}`,
-        );
+      const seen = { start, told: told.map((said) => said.map(({ name, input, told: what }) => [name, input, what])), end };
+      const unexplained = isExplained(told.map(groupsOf), start, end) ? null : seen;
+      expect(unexplained, `round ${round}: PITH_TEST_SEED=${round}`).toBeNull();
       for (const { told: said } of told.flat()) count[/^[a-z]+_[a-z_]+$/u.test(said) ? 'refused' : 'ok'] += 1;
     }
     expect(count.ok).toBeGreaterThan(count.refused / 2);

@@ -77,7 +77,7 @@ function isAs(line: Line | undefined, { text, isEnd }: Step): boolean {
   return line?.text === text && (!isEnd || line.end === '');
 }
 
-/** What stands there afterwards. An added line ends as the removed one in whose place it is, else as its neighbour. */
+/** What is there afterwards. An added line ends as the removed one in whose place it is, else as its neighbour. */
 function madeBy(
   steps: readonly Step[],
   lines: readonly Line[],

@@ -38,8 +38,9 @@ const KNOWN: readonly (readonly [rules: string, files: readonly string[]])[] = [
 ];
 
 const part = fc.constantFrom(
-  ...['a', 'b', 'A', 'ab', '.', 'x.js', '*', '**', '?', '/', '/', '!', '#', '\\', ' ', '-', ']', '['],
-  ...['[a]', '[!a]', '[^b]', '[a-b]', '[]a]', '[[:upper:]]', '[[:alpha:]', '[a\\]]', '\\*', '\\?', '\\ ', '**/', '/**', 'é'],
+  ...'a b A ab . x.js * ** ? / / ! # \\ - ] [ [a] [!a] [^b] [a-b] []a] [[:upper:]] [[:alpha:] [a\\]] \\* \\? **/ /** é'.split(' '),
+  ' ',
+  '\\ ',
 );
 const line = fc.array(part, { minLength: 1, maxLength: 5 }).map((parts) => parts.join(''));
 const rules = fc.array(line, { minLength: 1, maxLength: 4 }).map((lines) => lines.join('\n'));

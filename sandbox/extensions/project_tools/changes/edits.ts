@@ -100,7 +100,7 @@ function withPlainSigns(line: string): string {
     .replaceAll(/[‘’‚‛′]/gu, "'")
     .replaceAll(/[“”„‟″«»]/gu, '"')
     .replaceAll(/[‐-―−]/gu, '-')
-    .replaceAll(/[\u200B-\u200D\u2060\uFEFF]/gu, '');
+    .replaceAll(/\p{Default_Ignorable_Code_Point}/gu, '');
 }
 
 function codePointOf(char: string): string {
