@@ -1,0 +1,62 @@
+import { createHash } from 'node:crypto';
+import type { Message } from '../../contract/index.ts';
+
+type UserPart = Extract<Message, { role: 'user' }>['content'][number];
+type ToolPart = Extract<Message, { role: 'tool' }>['content'][number];
+
+/** An image in a message of the user or in a result of a tool. */
+export interface SentImage {
+  readonly mediaType: string;
+  readonly data: string;
+  readonly providerOptions?: UserPart['providerOptions'];
+}
+
+/** The message with each image as `change` says, a text in its place included; the same object where nothing changes. */
+export function mapImages<T extends Message>(message: T, change: (image: SentImage) => SentImage | string): T {
+  if (message.role !== 'user' && message.role !== 'tool') return message;
+  const { content } = message as Extract<Message, { role: 'user' | 'tool' }>;
+  const mapped = (content as readonly (UserPart | ToolPart)[]).map((part) => mapPart(part, change));
+  return mapped.every((part, at) => part === content[at]) ? message : ({ ...message, content: mapped } as unknown as T);
+}
+
+function mapPart(part: UserPart | ToolPart, change: (image: SentImage) => SentImage | string): UserPart | ToolPart {
+  if (part.type === 'file') {
+    if (!part.mediaType.startsWith('image/') || typeof part.data !== 'string') return part;
+    return replaced(part, change({ ...part, data: part.data }));
+  }
+  if (part.type !== 'tool-result' || part.output.type !== 'content') return part;
+  const { value } = part.output;
+  const mapped = value.map((each) => (each.type === 'image-data' ? replaced(each, change(each)) : each));
+  return mapped.every((each, at) => each === value[at]) ? part : { ...part, output: { ...part.output, value: mapped } };
+}
+
+function replaced<T extends { readonly mediaType: string; readonly data: unknown; readonly providerOptions?: unknown }>(
+  part: T,
+  image: SentImage | string,
+): T | { readonly type: 'text'; readonly text: string } {
+  if (typeof image === 'string') return { type: 'text', text: image };
+  const { mediaType, data, providerOptions } = image;
+  const isSame = mediaType === part.mediaType && data === part.data && providerOptions === part.providerOptions;
+  return isSame ? part : { ...part, mediaType, data, ...(providerOptions === undefined ? {} : { providerOptions }) };
+}
+
+export function digestOfImage({ data }: SentImage): string {
+  return createHash('sha256').update(data).digest('hex');
+}
+
+/** Whether the server of this model refused it before. */
+export function isRefusedBy({ providerOptions }: SentImage, ref: string): boolean {
+  const refused = providerOptions?.['pith']?.['refusedBy'];
+  return Array.isArray(refused) && refused.includes(ref);
+}
+
+/** The message with a mark at each image of these digests: the model `ref` is not sent them again; others may see them. */
+export function withRefused<T extends Message>(message: T, digests: ReadonlySet<string>, ref: string): T {
+  return mapImages(message, (image) => {
+    if (!digests.has(digestOfImage(image)) || isRefusedBy(image, ref)) return image;
+    const { providerOptions } = image;
+    const before = providerOptions?.['pith']?.['refusedBy'];
+    const refusedBy = [...(Array.isArray(before) ? before : []), ref];
+    return { ...image, providerOptions: { ...providerOptions, pith: { ...providerOptions?.['pith'], refusedBy } } };
+  });
+}
