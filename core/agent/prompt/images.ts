@@ -4,7 +4,7 @@ import type { Message } from '../../contract/index.ts';
 type UserPart = Extract<Message, { role: 'user' }>['content'][number];
 type ToolPart = Extract<Message, { role: 'tool' }>['content'][number];
 
-/** An image in a message of the user or in a result of a tool. */
+/** An image in a message of the user or in a result of a tool; `data` of what is no bytes is empty. */
 export interface SentImage {
   readonly mediaType: string;
   readonly data: string;
@@ -20,24 +20,22 @@ export function mapImages<T extends Message>(message: T, change: (image: SentIma
 }
 
 function mapPart(part: UserPart | ToolPart, change: (image: SentImage) => SentImage | string): UserPart | ToolPart {
-  if (part.type === 'file') {
-    if (!part.mediaType.startsWith('image/') || typeof part.data !== 'string') return part;
-    return replaced(part, change({ ...part, data: part.data }));
-  }
+  if (part.type === 'file') return replaced(part, typeof part.data === 'string' ? part.data : '', change);
   if (part.type !== 'tool-result' || part.output.type !== 'content') return part;
   const { value } = part.output;
-  const mapped = value.map((each) => (each.type === 'image-data' ? replaced(each, change(each)) : each));
+  const mapped = value.map((each) => (each.type === 'image-data' ? replaced(each, each.data, change) : each));
   return mapped.every((each, at) => each === value[at]) ? part : { ...part, output: { ...part.output, value: mapped } };
 }
 
-function replaced<T extends { readonly mediaType: string; readonly data: unknown; readonly providerOptions?: unknown }>(
+function replaced<T extends Pick<SentImage, 'mediaType' | 'providerOptions'>>(
   part: T,
-  image: SentImage | string,
+  data: string,
+  change: (image: SentImage) => SentImage | string,
 ): T | { readonly type: 'text'; readonly text: string } {
+  const given: SentImage = { mediaType: part.mediaType, data, ...(part.providerOptions && { providerOptions: part.providerOptions }) };
+  const image = change(given);
   if (typeof image === 'string') return { type: 'text', text: image };
-  const { mediaType, data, providerOptions } = image;
-  const isSame = mediaType === part.mediaType && data === part.data && providerOptions === part.providerOptions;
-  return isSame ? part : { ...part, mediaType, data, ...(providerOptions === undefined ? {} : { providerOptions }) };
+  return image === given ? part : { ...part, ...image };
 }
 
 export function digestOfImage({ data }: SentImage): string {

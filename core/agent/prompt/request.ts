@@ -136,8 +136,8 @@ export class ModelPrompt {
   #push(message: Message): void {
     const checked = mapImages(message, (image) => this.#checkedImage(image));
     const last = this.messages.at(-1);
-    const isNeighbour = last !== undefined && last.role === checked.role && (last.role === 'user' || last.role === 'assistant');
-    if (isNeighbour) this.messages[this.messages.length - 1] = { ...last, content: [...last.content, ...(checked as typeof last).content] } as Message;
+    if (last !== undefined && last.role === checked.role && last.role !== 'system')
+      this.messages[this.messages.length - 1] = { ...last, content: [...last.content, ...(checked as typeof last).content] } as Message;
     else this.messages.push(checked);
     // Down to half at once: each change of what was sent before costs the prompt cache.
     const isTooMuch = (part: number) => this.#images > MOST_IMAGES / part || this.#imageData > MOST_IMAGE_DATA / part;

@@ -14,6 +14,5 @@ function isPartOf(role: unknown, part: Readonly<Record<string, unknown>>): boole
   if (role === 'tool') return type === 'tool-result' && isNamed && isPlainMap(output) && typeof output['type'] === 'string';
   if (role === 'user') return type === 'text' ? typeof text === 'string' : type === 'file' && typeof mediaType === 'string';
   if (role !== 'assistant') return false;
-  if (type === 'tool-call') return isNamed && input !== undefined;
-  return type === 'text' || type === 'reasoning' ? typeof text === 'string' : typeof type === 'string';
+  return type === 'tool-call' ? isNamed && input !== undefined : (type === 'text' || type === 'reasoning') && typeof text === 'string';
 }

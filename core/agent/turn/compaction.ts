@@ -248,6 +248,7 @@ function isWellFormed(given: unknown): boolean {
     isMessage(message) &&
     role !== 'system' &&
     (content as readonly unknown[]).length > 0 &&
+    (content as readonly unknown[]).every((part) => fieldsOf(part)['type'] !== 'file') &&
     kept.every(({ key, digest }) => typeof key === 'string' && typeof digest === 'string')
   );
 }

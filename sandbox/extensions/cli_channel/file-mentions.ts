@@ -15,8 +15,8 @@ export interface MentionedFiles {
 const MOST_TEXT = 256 * 1024;
 const MOST_IMAGE = 5 * 1024 * 1024;
 const MOST_FILES = 20;
-/** Which are attached as images where they are some, and not at all where they are none. */
-const IMAGE_NAME = /\.(?:png|jpe?g|gif|webp|svg|hei[cf]|avif|bmp|tiff?)$/iu;
+/** Where a person means an image, nothing else is sent instead. */
+const IMAGE_NAME = /\.(?:png|jpe?g|gif|webp|hei[cf]|avif|bmp|tiff?)$/iu;
 /** `@path` or `@"path with spaces"`, where a word begins. */
 const MENTION = /(?<=^|[\s([{'"])@(?:"([^"\n]+)"|([^\s"]+))/gu;
 
@@ -80,7 +80,7 @@ async function read(jail: Jail, names: readonly string[]) {
     }
     const text = decodeText(cutBetweenCharacters(head, size > MOST_TEXT));
     const found = imageIn(head);
-    if ('why' in found && IMAGE_NAME.test(name) && (text === null || !/\.svg$/iu.test(name))) return refused(name, found.why);
+    if ('why' in found && IMAGE_NAME.test(name)) return refused(name, found.why);
     if (text === null) return refused(name, 'it is neither text nor an image');
     if (size <= MOST_TEXT) return given({ name, text }, size);
     return given(
