@@ -125,7 +125,7 @@ function kindOf(bytes: Uint8Array): string {
   if (known !== undefined) return known[2];
   const text = textIn(bytes.subarray(0, 1024));
   if (text === null) return 'no image';
-  if (/<svg[\s>]/iu.test(text)) return 'an SVG drawing';
+  if (/<svg\b/iu.test(text)) return 'an SVG drawing';
   if (/^\s*<(?:!doctype html|html|head|body)/iu.test(text)) return 'an HTML page, perhaps the error of a download';
   return 'text';
 }

@@ -5,7 +5,8 @@ export function isMessage(value: unknown): boolean {
   if (!isPlainMap(value) || !(value['providerOptions'] === undefined || isPlainMap(value['providerOptions']))) return false;
   const { role, content } = value;
   if (role === 'system') return typeof content === 'string';
-  return Array.isArray(content) && content.every((part) => isPlainMap(part) && isPartOf(role, part));
+  const isKnown = role === 'user' || role === 'assistant' || role === 'tool';
+  return isKnown && Array.isArray(content) && content.every((part) => isPlainMap(part) && isPartOf(role, part));
 }
 
 function isPartOf(role: unknown, part: Readonly<Record<string, unknown>>): boolean {
@@ -13,6 +14,5 @@ function isPartOf(role: unknown, part: Readonly<Record<string, unknown>>): boole
   const isNamed = typeof toolCallId === 'string' && typeof toolName === 'string';
   if (role === 'tool') return type === 'tool-result' && isNamed && isPlainMap(output) && typeof output['type'] === 'string';
   if (role === 'user') return type === 'text' ? typeof text === 'string' : type === 'file' && typeof mediaType === 'string';
-  if (role !== 'assistant') return false;
   return type === 'tool-call' ? isNamed && input !== undefined : (type === 'text' || type === 'reasoning') && typeof text === 'string';
 }

@@ -6,10 +6,12 @@ type ImageBytes = NonNullable<Extract<ToolResult, { readonly ok: true }>['images
 const MOST_IMAGES = 8;
 /** Characters of base64: 5 MiB. */
 const MOST_DATA = 6_990_508;
+/** Characters of base64 in one result, which has at most 16 million characters in all: 10 MB. */
+const MOST_RESULT_DATA = 13_333_333;
 /** Characters of base64 of one message or one request: 20 MB. */
 export const MOST_IMAGE_DATA = 26_666_667;
 
-/** Images as models take them, each of the type that its bytes have, and one line for each that none would take. */
+/** Images of a result as models take them, each of the type that its bytes have, and one line for each that none would take. */
 export function checkedImages(images: readonly unknown[]): { readonly images: readonly ImageBytes[]; readonly leftOut: readonly string[] } {
   const checked: ImageBytes[] = [];
   const leftOut: string[] = [];
@@ -28,7 +30,7 @@ export function checkedImages(images: readonly unknown[]): { readonly images: re
 
 function whyTooMuch(before: number, size: number): string | null {
   if (before >= MOST_IMAGES) return `at most ${MOST_IMAGES} are sent at once`;
-  return size > MOST_IMAGE_DATA ? 'with those before it there are more than 20 MB, and no more is sent at once' : null;
+  return size > MOST_RESULT_DATA ? 'with those before it there are more than 10 MB, and no more is sent at once' : null;
 }
 
 /** What stands in the place of an image that is not sent. */
