@@ -105,7 +105,7 @@ export function createSqliteThreads(store: Store, clock: Clock, writeSaid: Write
       const open = store.get(`SELECT id FROM turns WHERE thread = ? AND ${IS_OPEN} ORDER BY started DESC, id DESC LIMIT 1`, threadId);
       return {
         messages: found.flatMap(({ value }) => value ?? []),
-        unreadable: [...found.flatMap(({ seq, why }) => (why === null ? [] : { seq, what: why })), ...ofTurns.map(({ why }) => ({ seq: null, what: why }))],
+        unreadable: [...found.flatMap(({ seq, why }) => (why === null ? [] : { seq, what: 'it cannot be read' })), ...ofTurns.map(({ why }) => ({ seq: null, what: why }))],
         openTurn: open === null || ofTurns.some(({ turnId }) => turnId === open.id) ? null : text(open.id),
       };
     },

@@ -38,6 +38,6 @@ async function look(threads: Threads, threadId: string): Promise<Pick<ThreadChec
   if (found === null)
     throw new PithError('thread_unknown', `there is no thread '${threadId}'`, { where: threadId, cure: "see 'pith threads list'" });
   const { messages, faults } = answeredHistory(found.messages, found.openTurn ?? undefined);
-  const order = faults.map(({ seq: message, what }) => ({ message, what }));
-  return { messages, faults: [...found.unreadable.map(({ seq: message, what }) => ({ message, what })), ...order] };
+  const all = [...found.unreadable, ...faults].sort((a, b) => (a.seq ?? 0) - (b.seq ?? 0));
+  return { messages, faults: all.map(({ seq: message, what }) => ({ message, what })) };
 }
