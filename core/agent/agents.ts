@@ -33,7 +33,7 @@ export interface Agents extends AgentRegistry, ToolCaller {
   check(agent: AgentSpec): Promise<readonly Diagnostic[]>;
   /** Shortens a thread now. Equal figures mean that there was nothing to shorten. Rejects `thread_unknown`. */
   compact(threadId: string, signal?: AbortSignal): Promise<{ readonly tokensBefore: number; readonly tokensAfter: number }>;
-  /** What is wrong with what is kept of a thread, mended with `repair`. Waits and rejects as `renameThread` does. */
+  /** What is wrong with what is kept of a thread; `repair`: it is repaired. Waits and rejects as `renameThread` does. */
   checkThread(threadId: string, how?: { readonly repair?: boolean }, signal?: AbortSignal): Promise<ThreadCheck>;
   /** Gives a thread another title. Waits for a turn that runs in it here; rejects `thread_unknown`, or `thread_busy` where one runs elsewhere. */
   renameThread(threadId: string, title: string, signal?: AbortSignal): Promise<void>;

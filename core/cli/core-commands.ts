@@ -163,11 +163,11 @@ export const CORE_COMMANDS: readonly CoreCommand[] = [
   },
   {
     path: 'threads check',
-    description: 'Look for what is wrong with what is kept of conversations, and mend it with --repair',
+    description: 'Look for what is wrong with what is kept of conversations, and repair it with --repair',
     arguments: [{ name: 'id', description: 'The thread' }],
     options: [
       { name: 'all', type: 'boolean', description: 'Every thread, also those of delegated calls, tasks and schedules' },
-      { name: 'repair', type: 'boolean', description: 'Mend it: answer calls that have no answer, take out what cannot be read' },
+      { name: 'repair', type: 'boolean', description: 'Repair it: answer calls that have no answer, take out what cannot be read' },
     ],
     load: async () => (await import('./commands/thread-check.ts')).checkThreads,
   },

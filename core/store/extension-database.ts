@@ -131,7 +131,8 @@ function refuseOddStatements(extensionId: string, statements: Parameters<Databas
     const plain = sql.replace(COMMENT_OR_QUOTED, (_, quoted?: string) => quoted ?? ' ');
     for (const [pattern, why] of FAR_REACHING) if (pattern.test(plain)) refuse('not_allowed', `of ${named}: ${why}`, sql);
     for (const [, table = ''] of plain.matchAll(/\breferences(?:\s+|(?=["'`[]))["'`[]?(\w+)/giu))
-      if (!table.toLowerCase().startsWith(`${extensionId}__`)) refuse('not_allowed', `table '${table}', which ${named} refers to, belongs to something else`, sql);
+      if (!table.toLowerCase().startsWith(`${extensionId}__`))
+        refuse('not_allowed', `table '${table}', which ${named} refers to, belongs to something else`, sql);
   }
 }
 

@@ -14,8 +14,10 @@ export function databaseFailure(error: unknown, file: string, { isExtensions = f
   if (error instanceof PithError) return error;
   const words = messageOf(error);
   const known = explain(primaryCode(error), words);
-  const why = known?.why ?? (isExtensions ? `a statement failed (${words.replace(/^near "[^]*": /u, '')})` : 'it refused a statement of Pith itself');
-  const cure = known === null && !isExtensions ? 'run pith doctor; if it finds nothing, this is a fault of Pith: report it with its log' : known?.cure;
+  const why =
+    known?.why ?? (isExtensions ? `a statement failed (${words.replace(/^near "[^]*": /u, '')})` : 'it refused a statement of Pith itself');
+  const cure =
+    known === null && !isExtensions ? 'run pith doctor; if it finds nothing, this is a fault of Pith: report it with its log' : known?.cure;
   return new PithError('database_failed', `database ${file}: ${why}`, { cause: error, cure, where: file, retryable: isBusy(error) });
 }
 

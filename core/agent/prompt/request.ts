@@ -31,7 +31,11 @@ export class ModelPrompt {
   readonly #keepsIds: boolean;
 
   /** `ref`: the model that it is for. `keepsIds` false: it refused ids that it gave itself, as behind a gateway that makes them. */
-  constructor(system: string, messages: readonly Message[], { ref, keepsIds = true }: { readonly ref: string; readonly keepsIds?: boolean }) {
+  constructor(
+    system: string,
+    messages: readonly Message[],
+    { ref, keepsIds = true }: { readonly ref: string; readonly keepsIds?: boolean },
+  ) {
     this.#ref = ref;
     this.#keepsIds = keepsIds;
     if (system.trim() !== '') this.messages.push({ role: 'system', content: cleanText(system) });
@@ -62,7 +66,8 @@ export class ModelPrompt {
   sent(): Message[] {
     const missing = this.#answers.missing();
     if (missing !== null) return [...this.messages, this.#results(missing, structuredClone(this.#ids))];
-    return this.messages.at(-1)?.role === 'assistant' ? [...this.messages, said('user', GO_ON)] : this.messages;
+    const last = this.messages.at(-1)?.role;
+    return last === 'user' || last === 'tool' ? this.messages : [...this.messages, said('user', GO_ON)];
   }
 
   /** Takes out the images since the model's last answer, or all where there are none; returns their digests. */
@@ -163,7 +168,7 @@ function makerOf({ providerOptions }: Message): unknown {
   return providerOptions?.['pith']?.['model'];
 }
 
-/** What stands where a server wants a word and nobody said one. */
+/** Said where a server wants a word and nobody said one. */
 const GO_ON = '(go on)';
 const BEFORE = '(what was said before is gone)';
 const NOTHING = '(an empty message)';
@@ -186,7 +191,11 @@ const NAME = /^[a-zA-Z0-9_-]{1,64}$/;
 
 /** A model may have called what was never offered. */
 function nameFor(name: string): string {
-  return NAME.test(name) ? name : String(name).replaceAll(/[^a-zA-Z0-9_-]+/gu, '_').slice(0, 64) || 'unnamed';
+  return NAME.test(name)
+    ? name
+    : String(name)
+        .replaceAll(/[^a-zA-Z0-9_-]+/gu, '_')
+        .slice(0, 64) || 'unnamed';
 }
 
 function said<Name extends 'user' | 'assistant'>(role: Name, text: string): Role<Name> {

@@ -105,7 +105,10 @@ export function createSqliteThreads(store: Store, clock: Clock, writeSaid: Write
       const open = store.get(`SELECT id FROM turns WHERE thread = ? AND ${IS_OPEN} ORDER BY started DESC, id DESC LIMIT 1`, threadId);
       return {
         messages: found.flatMap(({ value }) => value ?? []),
-        unreadable: [...found.flatMap(({ seq, why }) => (why === null ? [] : { seq, what: 'it cannot be read' })), ...ofTurns.map(({ why }) => ({ seq: null, what: why }))],
+        unreadable: [
+          ...found.flatMap(({ seq, why }) => (why === null ? [] : { seq, what: 'it cannot be read' })),
+          ...ofTurns.map(({ why }) => ({ seq: null, what: why })),
+        ],
         openTurn: open === null || ofTurns.some(({ turnId }) => turnId === open.id) ? null : text(open.id),
       };
     },
@@ -288,7 +291,11 @@ function unreadableOfTurns(store: Store, threadId: string) {
   const calls = store.all('SELECT calls.* FROM calls JOIN turns ON turn = id WHERE thread = ?', threadId);
   const found = [
     ...turns.map((row) => ({ turnId: text(row.id), call: null, ...attempt(() => read.turn(row)) })),
-    ...calls.map((row) => ({ turnId: text(row.turn), call: [Number(row.step), Number(row.place)] as const, ...attempt(() => read.call(row)) })),
+    ...calls.map((row) => ({
+      turnId: text(row.turn),
+      call: [Number(row.step), Number(row.place)] as const,
+      ...attempt(() => read.call(row)),
+    })),
   ];
   return found.flatMap(({ turnId, call, why }) => (why === null ? [] : { turnId, call, why }));
 }
@@ -395,7 +402,7 @@ function json<T>(file: string, what: string, value: SqlValue | undefined, isVali
   throw new PithError('database_failed', `${what} cannot be read: its row in ${file} is damaged`, {
     cause,
     where: file,
-    cure: "mend the conversation with 'pith threads check --all --repair', or restore the file from a backup",
+    cure: "repair the conversation with 'pith threads check --all --repair', or restore the file from a backup",
   });
 }
 

@@ -12,7 +12,7 @@ export interface ThreadCheck {
 
 /**
  * Looks for rows that cannot be read, calls without an answer and answers without a call, as older versions and damaged files leave them, and
- * with `repair` mends them while it holds the thread. Nothing is written where nothing is wrong. Rejects `thread_unknown`.
+ * with `repair` repairs them while it has the thread. Nothing is written where nothing is wrong. Rejects `thread_unknown`.
  */
 export async function checkThread(
   { threads, queue }: { readonly threads: Threads; readonly queue: ThreadQueue },
@@ -33,7 +33,10 @@ export async function checkThread(
   );
 }
 
-async function look(threads: Threads, threadId: string): Promise<Pick<ThreadCheck, 'faults'> & { readonly messages: readonly StoredMessage[] }> {
+async function look(
+  threads: Threads,
+  threadId: string,
+): Promise<Pick<ThreadCheck, 'faults'> & { readonly messages: readonly StoredMessage[] }> {
   const found = await threads.inspect(threadId);
   if (found === null)
     throw new PithError('thread_unknown', `there is no thread '${threadId}'`, { where: threadId, cure: "see 'pith threads list'" });

@@ -2,14 +2,7 @@ import { isPlainMap } from '@pith/plain-data';
 import { codeOf, CompactionProvider, type Message, messageOf, PithError, type Remote, type TurnEvent } from '../../contract/index.ts';
 import type { Usage, Retain, StoredMessage, ThreadWriter } from '../threads/thread.ts';
 import { readWithRetry } from '../../models/index.ts';
-import {
-  countTokens,
-  heldIn,
-  isSummary,
-  keptAndDropped,
-  textOf,
-  upperBound,
-} from '../prompt/messages.ts';
+import { countTokens, heldIn, isSummary, keptAndDropped, textOf, upperBound } from '../prompt/messages.ts';
 import { answeredHistory, sentHistory } from '../prompt/history.ts';
 import { isMessage } from '../threads/message-shape.ts';
 import { spendTokens } from './call-tree.ts';

@@ -44,7 +44,10 @@ export class RefusedRequests {
   async taken(): Promise<void> {
     if (this.#images.size === 0) return;
     const { plan, record, writer } = this.turn;
-    const messages = (await this.#messages()).map((each) => ({ ...each, message: withRefused(each.message, this.#images, plan.model.ref) }));
+    const messages = (await this.#messages()).map((each) => ({
+      ...each,
+      message: withRefused(each.message, this.#images, plan.model.ref),
+    }));
     this.#images.clear();
     await writer.rewrite(record.threadId, messages);
   }

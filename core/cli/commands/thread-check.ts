@@ -8,11 +8,11 @@ interface Checked {
   readonly thread: string;
   readonly faults: readonly { readonly message: number | null; readonly what: string }[];
   readonly repaired: boolean;
-  /** Why it could not be looked at, or mended. */
+  /** Why it could not be looked at, or repaired. */
   readonly error?: string;
 }
 
-/** Exit code 1 where something is wrong and was not mended. */
+/** Exit code 1 where something is wrong and was not repaired. */
 export async function checkThreads(kernel: Kernel, input: CommandInput, io: CommandIO, signal: AbortSignal): Promise<number> {
   const repair = input.options['repair'] === true;
   const checked: Checked[] = [];
@@ -25,7 +25,7 @@ export async function checkThreads(kernel: Kernel, input: CommandInput, io: Comm
   io.json(checked as never);
   const colour = colours(io);
   for (const { thread, faults, repaired, error } of wrong) {
-    io.print(`${thread}${repaired ? colour.dim(' (mended)') : ''}`);
+    io.print(`${thread}${repaired ? colour.dim(' (repaired)') : ''}`);
     for (const { message, what } of faults) io.print(`  ${message === null ? '' : `message ${message}: `}${printableLine(what)}`);
     if (error !== undefined) io.print(`  ${printableLine(error)}`);
   }
@@ -61,7 +61,7 @@ async function check(kernel: Kernel, thread: string, repair: boolean, signal: Ab
 function summary(all: number, wrong: number, left: number, repair: boolean): string {
   const threads = all === 1 ? '1 conversation' : `${all} conversations`;
   if (wrong === 0) return `${threads} checked; all is well`;
-  if (left === 0) return `${threads} checked; ${wrong} mended`;
-  const cure = repair ? '' : '; mend with --repair (make a copy of the data folder before, if it matters)';
+  if (left === 0) return `${threads} checked; ${wrong} repaired`;
+  const cure = repair ? '' : '; write --repair to repair it, after a copy of the data folder if it matters';
   return `${threads} checked; ${left} with something wrong${cure}`;
 }

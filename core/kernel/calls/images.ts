@@ -33,7 +33,7 @@ function whyTooMuch(before: number, size: number): string | null {
   return size > MOST_RESULT_DATA ? 'with those before it there are more than 10 MB, and no more is sent at once' : null;
 }
 
-/** What stands in the place of an image that is not sent. */
+/** What is said in the place of an image that is not sent. */
 export function lineOfImage(why: string): string {
   return `[an image was left out: ${why}]`;
 }

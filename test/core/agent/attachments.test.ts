@@ -66,7 +66,11 @@ describe('U1 images in results of tools', () => {
     const world = await createWorld({ tools: { look: { run: look } }, script: [call('look'), { text: 'no' }] });
     await world.run('look');
     const line = (why: string) => `[an image was left out: ${why}]`;
-    const lines = [line('it is an SVG drawing; models take PNG, JPEG, GIF and WebP'), line('it is not base64'), line('it is empty; models take PNG, JPEG, GIF and WebP')];
+    const lines = [
+      line('it is an SVG drawing; models take PNG, JPEG, GIF and WebP'),
+      line('it is not base64'),
+      line('it is empty; models take PNG, JPEG, GIF and WebP'),
+    ];
     const value = [
       { type: 'text', text: ['{"pages":2}', ...lines].join('\n') },
       { type: 'image-data', mediaType: 'image/png', data: PIXEL },

@@ -9,7 +9,12 @@ const asks = (...ids: string[]): Message => ({
 });
 const answers = (...ids: string[]): Message => ({
   role: 'tool',
-  content: ids.map((toolCallId) => ({ type: 'tool-result' as const, toolCallId, toolName: 'read', output: { type: 'text' as const, value: 'a' } })),
+  content: ids.map((toolCallId) => ({
+    type: 'tool-result' as const,
+    toolCallId,
+    toolName: 'read',
+    output: { type: 'text' as const, value: 'a' },
+  })),
 });
 
 /** A thread of these messages, all of one turn that has ended; a text is a row as it is. */
@@ -21,7 +26,13 @@ async function threadOf(messages: readonly (Message | string)[], script: readonl
   await writer.setState('T', 'done', { inputTokens: 0, outputTokens: 0 });
   await store.write((statement) => {
     for (const [at, message] of messages.entries())
-      statement('INSERT INTO messages VALUES (?, ?, ?, ?, NULL)', 'thread', at + 2, 'T', typeof message === 'string' ? message : JSON.stringify(message));
+      statement(
+        'INSERT INTO messages VALUES (?, ?, ?, ?, NULL)',
+        'thread',
+        at + 2,
+        'T',
+        typeof message === 'string' ? message : JSON.stringify(message),
+      );
   });
   return world;
 }
@@ -38,8 +49,21 @@ describe('V1 threads check finds what is wrong with a thread and mends it', () =
     ['a row that is no message', ['[]', assistant('so')], [[2, 'cannot be read']], 'user assistant'],
     ['a role that there is not', ['{"role":"robot","content":[]}', assistant('so')], [[2, 'cannot be read']], 'user assistant'],
     ['a part that is none', ['{"role":"assistant","content":[null]}'], [[2, 'cannot be read']], 'user'],
-    ['a call without a name', ['{"role":"assistant","content":[{"type":"tool-call","toolCallId":"a","input":{}}]}'], [[2, 'cannot be read']], 'user'],
-    ['a result without an output', [asks('a'), '{"role":"tool","content":[{"type":"tool-result","toolCallId":"a","toolName":"read"}]}'], [[2, 'has no answer'], [3, 'cannot be read']], 'user assistant tool'],
+    [
+      'a call without a name',
+      ['{"role":"assistant","content":[{"type":"tool-call","toolCallId":"a","input":{}}]}'],
+      [[2, 'cannot be read']],
+      'user',
+    ],
+    [
+      'a result without an output',
+      [asks('a'), '{"role":"tool","content":[{"type":"tool-result","toolCallId":"a","toolName":"read"}]}'],
+      [
+        [2, 'has no answer'],
+        [3, 'cannot be read'],
+      ],
+      'user assistant tool',
+    ],
   ])('%s', async (_, messages, faults, roles) => {
     const world = await threadOf(messages);
     const before = storedRows(world);
@@ -54,7 +78,10 @@ describe('V1 threads check finds what is wrong with a thread and mends it', () =
   });
 
   it('a conversation with these faults goes on without being mended, where its rows can be read, and is compacted', async () => {
-    const world = await threadOf([asks('a', 'b'), answers('b'), user('on'), assistant('so'), answers('x')], [{ text: 'fine' }, { text: 'SUMMARY' }]);
+    const world = await threadOf(
+      [asks('a', 'b'), answers('b'), user('on'), assistant('so'), answers('x')],
+      [{ text: 'fine' }, { text: 'SUMMARY' }],
+    );
     expect((await world.run('go on')).end).toMatchObject({ reason: 'done', text: 'fine' });
     const sent = world.model.requests[0]!.messages;
     expect(sent.map(({ role }) => role)).toEqual(['user', 'assistant', 'tool', 'assistant', 'user', 'assistant', 'user']);
@@ -98,9 +125,19 @@ describe('V1 a call and its answer are not torn apart', () => {
   it('by a store that refuses a question: the calls are answered, those that ran with their result', async () => {
     const world = await createWorld({
       tools: { look: { run: () => 'seen' }, ask: { needsApproval: 'always', effect: 'write' } },
-      script: [{ calls: [{ name: 'look', input: {} }, { name: 'ask', input: {} }] }, { text: 'fine' }],
+      script: [
+        {
+          calls: [
+            { name: 'look', input: {} },
+            { name: 'ask', input: {} },
+          ],
+        },
+        { text: 'fine' },
+      ],
     });
-    await world.store.write((statement) => void statement(`CREATE TRIGGER broken BEFORE INSERT ON approvals BEGIN SELECT RAISE(ABORT, 'no'); END`));
+    await world.store.write(
+      (statement) => void statement(`CREATE TRIGGER broken BEFORE INSERT ON approvals BEGIN SELECT RAISE(ABORT, 'no'); END`),
+    );
     const { end } = await world.run('do it');
     expect(end).toMatchObject({ reason: 'error', error: { code: 'database_failed' } });
     expect(end.error?.message).not.toMatch(/INSERT|approvals/u);

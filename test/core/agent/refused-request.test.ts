@@ -16,11 +16,14 @@ describe('V11 a server that refuses an image', () => {
     'messages.0.content.1.image.source.base64.data: Could not process image',
     'You uploaded an unsupported image. Please make sure your image is valid.',
     'At least one of the image dimensions exceed max allowed size for many-image requests: 2000 pixels',
-    "unknown variant `image_url`, expected `text`",
+    'unknown variant `image_url`, expected `text`',
     'test-model is not a multimodal model',
     'Invalid media type: image/png',
   ])('is asked once more, without those of the last step: %s', async (words) => {
-    const world = await createWorld({ tools: { look }, script: [{ text: 'I see.' }, call('look'), refusal(words), { text: 'Without, then.' }, { text: 'Later.' }] });
+    const world = await createWorld({
+      tools: { look },
+      script: [{ text: 'I see.' }, call('look'), refusal(words), { text: 'Without, then.' }, { text: 'Later.' }],
+    });
     await world.run('this?', { attachments });
     const { end, notices } = await world.run('look');
     expect([end.reason, end.text, notices]).toEqual(['done', 'Without, then.', ['image_refused']]);

@@ -30,18 +30,33 @@ it('V1 a conversation goes around servers with different rules for ids, names an
   const servers = { openai, mistral, anthropic };
   onTestFinished(async () => void (await Promise.all(Object.values(servers).map((server) => server.close()))));
   const { run, kernel } = await kernelOf({
-    env: { OPENAI_API_KEY: 'sk-1234567890', OPENAI_BASE_URL: openai.url, ANTHROPIC_API_KEY: 'ak-1234567890', ANTHROPIC_BASE_URL: anthropic.url },
+    env: {
+      OPENAI_API_KEY: 'sk-1234567890',
+      OPENAI_BASE_URL: openai.url,
+      ANTHROPIC_API_KEY: 'ak-1234567890',
+      ANTHROPIC_BASE_URL: anthropic.url,
+    },
     flags: { providers: { ollama: { base_url: mistral.url } } },
   });
   const models = { openai: 'openai/gpt', mistral: 'ollama/mistral', anthropic: 'anthropic/claude' };
   let ids = 0;
   let turns = 0;
-  for (const order of ['openai mistral anthropic openai anthropic mistral', 'anthropic openai mistral', 'mistral anthropic openai mistral']) {
+  for (const order of [
+    'openai mistral anthropic openai anthropic mistral',
+    'anthropic openai mistral',
+    'mistral anthropic openai mistral',
+  ]) {
     for (const name of order.split(' ') as (keyof typeof models)[]) {
       const id = () => IDS[name]((ids += 1));
       const odd = ODD[turns % ODD.length]!;
       servers[name].script(
-        { text: '\n\n', calls: [{ id: id(), name: 'list_skills', input: {} }, { ...odd, id: id() }] },
+        {
+          text: '\n\n',
+          calls: [
+            { id: id(), name: 'list_skills', input: {} },
+            { ...odd, id: id() },
+          ],
+        },
         { text: 'Reading.', calls: [{ id: id(), name: 'read_skill', input: { skill_id: 'code-review' } }] },
       );
       const policy = { model: models[name] };
@@ -49,8 +64,16 @@ it('V1 a conversation goes around servers with different rules for ids, names an
       const isCut = (turns += 1) % 3 === 0;
       if (!isCut) servers[name].script({ text: `${name} is done. ` });
       const attachments = [{ name: 'p.png', image: { mediaType: 'image/png', data: png().toString('base64') } }];
-      const turn = await run(`go on ${turns}`, { threadId: order, policy: isCut ? { ...policy, limits: { max_turns: 2 } } : policy, attachments });
-      expect([order, name, turn.error?.code, turn.reason]).toEqual([order, name, ...(isCut ? ['limit_reached', 'limit'] : [undefined, 'done'])]);
+      const turn = await run(`go on ${turns}`, {
+        threadId: order,
+        policy: isCut ? { ...policy, limits: { max_turns: 2 } } : policy,
+        attachments,
+      });
+      expect([order, name, turn.error?.code, turn.reason]).toEqual([
+        order,
+        name,
+        ...(isCut ? ['limit_reached', 'limit'] : [undefined, 'done']),
+      ]);
     }
     expect(await kernel.agents.checkThread(order)).toEqual({ faults: [], repaired: false });
   }
@@ -68,7 +91,8 @@ it('V1 the ids of a server go back to it as they came, also after another answer
   other.script(...step('call_a'));
   for (const model of ['openai/kimi-k2', 'ollama/other', 'openai/kimi-k2'])
     expect((await run('hi', { threadId: 't', policy: { model } })).error).toBeUndefined();
-  const idsOf = (server: typeof kimi) => server.requests.at(-1)!.body.messages.flatMap(({ tool_calls: calls = [] }) => calls.map(({ id }) => id));
+  const idsOf = (server: typeof kimi) =>
+    server.requests.at(-1)!.body.messages.flatMap(({ tool_calls: calls = [] }) => calls.map(({ id }) => id));
   expect(idsOf(kimi)).toEqual(['functions.list_skills:0', expect.stringMatching(/^[a-zA-Z0-9]{9}$/u), 'functions.list_skills:1']);
   expect(idsOf(other)).toEqual([expect.stringMatching(/^[a-zA-Z0-9]{9}$/u), 'call_a']);
 });

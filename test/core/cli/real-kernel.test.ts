@@ -330,12 +330,12 @@ describe('V1 threads check', () => {
         '  message 4: it cannot be read',
         'torn',
         expect.stringMatching(/^ {2}message 2: the call of '\w+' has no answer$/u),
-        '2 conversations checked; 2 with something wrong; mend with --repair (make a copy of the data folder before, if it matters)',
+        '2 conversations checked; 2 with something wrong; write --repair to repair it, after a copy of the data folder if it matters',
         '',
       ],
     ]);
     const mended = await run('threads', 'check', 'torn', '--repair');
-    expect(mended).toMatchObject({ code: 0, out: expect.stringMatching(/^torn \(mended\)\n.*\n1 conversation checked; 1 mended\n$/u) });
+    expect(mended).toMatchObject({ code: 0, out: expect.stringMatching(/^torn \(repaired\)\n.*\n1 conversation checked; 1 repaired\n$/u) });
     const all = await run('threads', 'check', '--all', '--repair', '--json');
     expect([all.code, JSON.parse(all.out)]).toEqual([
       0,

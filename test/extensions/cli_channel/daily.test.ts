@@ -70,9 +70,16 @@ describe('U21 files of the project', () => {
 
   it('V11 are attached as images where their bytes are one, and not at all where a picture is meant and none is there', async () => {
     const long = png(2, 2, 300_000);
-    const files: Record<string, string | Buffer> = { 'a.png': 'version https://git-lfs.github.com/spec/v1\n', 'b.jpg': png(), c: long, 'd.heic': '\0\0\0\x18ftypheic', 'e.svg': '<svg/>' };
+    const files: Record<string, string | Buffer> = {
+      'a.png': 'version https://git-lfs.github.com/spec/v1\n',
+      'b.jpg': png(),
+      c: long,
+      'd.heic': '\0\0\0\x18ftypheic',
+      'e.svg': '<svg/>',
+    };
     const folder = folderWith();
-    for (const [name, content] of Object.entries({ ...files, 'f.png': long.subarray(0, 290_000), 'g.png': png(1, 8001) })) writeFileSync(path.join(folder, name), content);
+    for (const [name, content] of Object.entries({ ...files, 'f.png': long.subarray(0, 290_000), 'g.png': png(1, 8001) }))
+      writeFileSync(path.join(folder, name), content);
     const { attachments, lines } = await mentionedFiles('@a.png @b.jpg @c @d.heic @e.svg @f.png @g.png', folder);
     expect(attachments).toEqual([
       { name: 'b.jpg', image: { mediaType: 'image/png', data: png().toString('base64') } },

@@ -131,10 +131,18 @@ it('V11 what is in a file is told by its bytes, whatever its name says', async (
   const cases: readonly (readonly [name: string, content: string | Buffer, expected: object])[] = [
     ['jpeg.png', jpeg(), { ok: true, images: [{ mediaType: 'image/jpeg', data: jpeg().toString('base64') }] }],
     ['no-ending', gif(), { ok: true, images: [{ mediaType: 'image/gif', data: gif().toString('base64') }] }],
-    ['lfs.png', 'version https://git-lfs.github.com/spec/v1\n', { output: expect.stringMatching(/^lfs\.png \(no image that can be shown: it is a Git LFS pointer/u) }],
+    [
+      'lfs.png',
+      'version https://git-lfs.github.com/spec/v1\n',
+      { output: expect.stringMatching(/^lfs\.png \(no image that can be shown: it is a Git LFS pointer/u) },
+    ],
     ['page.jpg', '<!DOCTYPE html><p>404', { output: expect.stringContaining('it is an HTML page') }],
     ['empty.png', '', { output: 'empty.png is empty' }],
-    ['heic.jpeg', '\0\0\0\x18ftypheic', { error: { code: 'file_binary', message: expect.stringContaining('no image that can be shown: it is a HEIC image') } }],
+    [
+      'heic.jpeg',
+      '\0\0\0\x18ftypheic',
+      { error: { code: 'file_binary', message: expect.stringContaining('no image that can be shown: it is a HEIC image') } },
+    ],
     ['cut.png', png(3, 2, 99).subarray(0, 80), { error: { code: 'file_binary', message: expect.stringContaining('it is cut off') } }],
     ['wide.png', png(9000, 1), { error: { code: 'file_binary', message: expect.stringContaining('9000 × 1 pixels') } }],
     ['large.png', png(2, 2, 5 * 1024 * 1024), { error: { code: 'file_too_large' } }],

@@ -55,7 +55,11 @@ describe('V11 an image is told by its bytes', () => {
     ['a GIF of six bytes', of('GIF89a'), 'it is cut off'],
     ['a GIF without an end', Buffer.concat([gif().subarray(0, -1), Buffer.alloc(40)]), 'it is cut off'],
     ['a WebP that is shorter than it says', webp('VP8L').subarray(0, -4), 'it is cut off'],
-    ['a WebP of a kind that there is not', Buffer.concat([webp('VP8X').subarray(0, 12), of('VP9 '), webp('VP8X').subarray(16)]), 'it is cut off'],
+    [
+      'a WebP of a kind that there is not',
+      Buffer.concat([webp('VP8X').subarray(0, 12), of('VP9 '), webp('VP8X').subarray(16)]),
+      'it is cut off',
+    ],
     ['no width', png(0, 3), 'it has 0 × 3 pixels'],
     ['no height', jpeg(3, 0), 'it has 3 × 0 pixels'],
     ['a screenshot of a long page', png(1200, 8001), 'it has 1200 × 8001 pixels; servers take at most 8000 on a side'],

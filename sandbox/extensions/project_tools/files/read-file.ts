@@ -60,7 +60,8 @@ async function read(project: Project, call: z.infer<typeof input>, { approved }:
     const text = decodeText(bytes);
     const found = type.startsWith('image/') ? imageIn(bytes) : null;
     const why = found !== null && 'why' in found ? `no image that can be shown: ${found.why}` : null;
-    if (text === null) return toolError('file_binary', `'${path}' is binary (${type}, ${size} bytes), and ${why ?? 'not an image that can be shown'}`);
+    if (text === null)
+      return toolError('file_binary', `'${path}' is binary (${type}, ${size} bytes), and ${why ?? 'not an image that can be shown'}`);
     return partOf(why === null || text === '' ? path : `${path} (${why})`, text, call);
   });
 }

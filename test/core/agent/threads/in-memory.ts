@@ -104,7 +104,11 @@ export function memoryThreads(clock: Pick<Clock, 'now'>, holds: (fence: Fence) =
       const written = replacement.map((each, place) => ({ ...each, turnId: '', seq: throughSeq - replacement.length + 1 + place }));
       messages.set(threadId, [...written, ...left]);
     },
-    rewrite: (threadId, all) => void messages.set(threadId, all.map((each, at) => ({ ...each, seq: at + 1 }))),
+    rewrite: (threadId, all) =>
+      void messages.set(
+        threadId,
+        all.map((each, at) => ({ ...each, seq: at + 1 })),
+      ),
     rename: (threadId, title) => void touch(threadId, { title }),
     remove(threadId) {
       found(threads.get(threadId), threadId);
