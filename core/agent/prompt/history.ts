@@ -75,7 +75,7 @@ export class Answers {
   take<T extends Extract<Message, { role: 'tool' }>>(message: T): T | null {
     const content = message.content.filter((part) => {
       const at = part.type === 'tool-result' ? this.#open.findIndex(({ toolCallId }) => toolCallId === part.toolCallId) : -1;
-      if (at >= 0) this.#open = this.#open.toSpliced(at, 1);
+      if (at >= 0) this.#open.splice(at, 1);
       return at >= 0;
     });
     if (content.length === 0) return null;
@@ -84,8 +84,8 @@ export class Answers {
 
   /** What would answer the calls that are open; null: there are none. */
   missing(): Extract<Message, { role: 'tool' }> | null {
-    const content = this.#open.map(({ toolCallId, toolName }) => resultPart(toolCallId, toolName, UNKNOWN));
-    return content.length === 0 ? null : { role: 'tool', content };
+    if (this.#open.length === 0) return null;
+    return { role: 'tool', content: this.#open.map(({ toolCallId, toolName }) => resultPart(toolCallId, toolName, UNKNOWN)) };
   }
 }
 

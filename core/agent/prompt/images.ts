@@ -15,8 +15,13 @@ export interface SentImage {
 export function mapImages<T extends Message>(message: T, change: (image: SentImage) => SentImage | string): T {
   if (message.role !== 'user' && message.role !== 'tool') return message;
   const { content } = message as Extract<Message, { role: 'user' | 'tool' }>;
+  if (!(content as readonly (UserPart | ToolPart)[]).some(mayHaveImage)) return message;
   const mapped = (content as readonly (UserPart | ToolPart)[]).map((part) => mapPart(part, change));
   return mapped.every((part, at) => part === content[at]) ? message : ({ ...message, content: mapped } as unknown as T);
+}
+
+function mayHaveImage(part: UserPart | ToolPart): boolean {
+  return part.type === 'file' || (part.type === 'tool-result' && part.output.type === 'content');
 }
 
 function mapPart(part: UserPart | ToolPart, change: (image: SentImage) => SentImage | string): UserPart | ToolPart {

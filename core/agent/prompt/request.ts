@@ -219,9 +219,12 @@ function cleanJson<T>(value: T): T {
   if (Array.isArray(value)) return keptParts(value, cleanJson) as unknown as T;
   if (!isPlainMap(value)) return value;
   const entries = Object.entries(value);
-  const clean = entries.map(([key, part]) => [cleanText(key), cleanJson(part)] as const);
-  const isSame = clean.every(([key, part], at) => key === entries[at]?.[0] && part === entries[at]?.[1]);
-  return isSame ? value : (Object.fromEntries(clean) as T);
+  const clean = keptParts(entries, (entry) => {
+    const [key, part] = entry;
+    const now: [string, unknown] = [cleanText(key), cleanJson(part)];
+    return now[0] === key && now[1] === part ? entry : now;
+  });
+  return clean === entries ? value : (Object.fromEntries(clean) as T);
 }
 
 function cleanOutput(output: ResultPart['output']): ResultPart['output'] {
@@ -250,11 +253,17 @@ function withoutOptions<T extends AssistantPart>(part: T | null, isOwn: boolean)
 
 /** The same list where nothing changes. */
 function keptParts<T>(parts: readonly T[], change: (part: T) => T | null): T[] {
-  const kept = parts.map(change).filter((part) => part !== null);
-  return kept.length === parts.length && kept.every((part, at) => part === parts[at]) ? (parts as T[]) : kept;
+  let kept: T[] | null = null;
+  for (const [at, part] of parts.entries()) {
+    const now = change(part);
+    if (now !== part) kept ??= parts.slice(0, at);
+    if (kept !== null && now !== null) kept.push(now);
+  }
+  return kept ?? (parts as T[]);
 }
 
 /** The same object where nothing changes. */
 function changed<T extends object>(value: T, fields: Partial<T>): T {
-  return Object.entries(fields).every(([key, field]) => value[key as keyof T] === field) ? value : { ...value, ...fields };
+  for (const key in fields) if (fields[key] !== value[key]) return { ...value, ...fields };
+  return value;
 }

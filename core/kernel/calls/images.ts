@@ -42,12 +42,12 @@ export function lineOfImage(why: string): string {
 export function checkedImage(given: unknown): ImageBytes | { readonly why: string } {
   if (typeof given !== 'string') return { why: 'it is not base64' };
   // Some write it as an address, in lines, or with the alphabet of addresses.
-  const text = given.replace(/^data:[^,]{0,100},/u, '').replaceAll(/\s/gu, '');
-  if (!/^[A-Za-z0-9+/_-]*={0,2}$/u.test(text)) return { why: 'it is not base64' };
+  const isPlain = given.length % 4 === 0 && /^[A-Za-z0-9+/]*={0,2}$/u.test(given);
+  const text = isPlain ? given : given.replace(/^data:[^,]{0,100},/u, '').replaceAll(/\s/gu, '');
+  if (!isPlain && !/^[A-Za-z0-9+/_-]*={0,2}$/u.test(text)) return { why: 'it is not base64' };
   if (text.length > MOST_DATA) return { why: 'it has more than 5 MiB; make it smaller' };
   const bytes = Buffer.from(text, 'base64');
   const found = imageIn(bytes);
   if ('why' in found) return found;
-  const isPlain = text === given && text.length % 4 === 0 && !/[_-]/u.test(text);
   return { mediaType: found.mediaType, data: isPlain ? given : bytes.toString('base64') };
 }
