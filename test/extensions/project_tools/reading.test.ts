@@ -2,6 +2,7 @@ import { execFileSync } from 'node:child_process';
 import { mkdirSync, symlinkSync, writeFileSync } from 'node:fs';
 import { describe, expect, it } from 'vitest';
 import { literalOf } from '../../../sandbox/extensions/project_tools/files/search-files.ts';
+import { gif, jpeg, png } from '../../fixtures/images.ts';
 import { projectWith } from './project.ts';
 
 const FILES = {
@@ -70,11 +71,12 @@ describe.each([{ git: true }, { git: false }])('reading the project (git: $git)'
 
   it('U1 an image comes as an image, other binaries are refused', async () => {
     const project = await projectWith(FILES, { git });
-    project.write('p.png', Buffer.from([0x89, 0x50, 0x4e, 0x47, 0]));
+    project.write('p.png', png(3, 2));
     project.write('b.zip', Buffer.from([0x50, 0x4b, 0, 1]));
     expect(await project.call('read_file', { path: 'p.png' })).toMatchObject({
       ok: true,
-      images: [{ mediaType: 'image/png', data: 'iVBORwA=' }],
+      output: `p.png: image/png, 3 × 2 pixels, ${png(3, 2).length} bytes`,
+      images: [{ mediaType: 'image/png', data: png(3, 2).toString('base64') }],
     });
     expect(await project.call('read_file', { path: 'b.zip' })).toMatchObject({ error: { code: 'file_binary' } });
   });
@@ -160,4 +162,33 @@ it.each([
 it('U4 in a sandbox that nobody has trusted there are no tools of the project', async () => {
   const project = await projectWith(FILES, { accepts: false });
   expect(await project.test.kernel.host.providers.tools.of('project_tools')).toEqual([]);
+});
+
+it('V11 what is in a file is told by its bytes, whatever its name says', async () => {
+  const cases: readonly (readonly [name: string, content: string | Buffer, expected: object])[] = [
+    ['jpeg.png', jpeg(), { ok: true, images: [{ mediaType: 'image/jpeg', data: jpeg().toString('base64') }] }],
+    ['no-ending', gif(), { ok: true, images: [{ mediaType: 'image/gif', data: gif().toString('base64') }] }],
+    [
+      'lfs.png',
+      'version https://git-lfs.github.com/spec/v1\n',
+      { output: expect.stringMatching(/^lfs\.png \(no image that can be shown: it is a Git LFS pointer/u) },
+    ],
+    ['page.jpg', '<!DOCTYPE html><p>404', { output: expect.stringContaining('it is an HTML page') }],
+    ['empty.png', '', { output: 'empty.png is empty' }],
+    [
+      'heic.jpeg',
+      '\0\0\0\x18ftypheic',
+      { error: { code: 'file_binary', message: expect.stringContaining('no image that can be shown: it is a HEIC image') } },
+    ],
+    ['cut.png', png(3, 2, 99).subarray(0, 80), { error: { code: 'file_binary', message: expect.stringContaining('it is cut off') } }],
+    ['wide.png', png(9000, 1), { error: { code: 'file_binary', message: expect.stringContaining('9000 × 1 pixels') } }],
+    ['large.png', png(2, 2, 5 * 1024 * 1024), { error: { code: 'file_too_large' } }],
+  ];
+  const project = await projectWith({});
+  for (const [name, content, expected] of cases) {
+    project.write(name, content);
+    const result = await project.call('read_file', { path: name });
+    expect([name, result]).toMatchObject([name, expected]);
+    expect([name, 'images' in result]).toEqual([name, 'images' in expected]);
+  }
 });

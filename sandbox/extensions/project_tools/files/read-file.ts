@@ -1,5 +1,6 @@
 import { createHash } from 'node:crypto';
 import { defineTool, toolError, toolResult, z, type ApprovalQuestion, type Tool, type ToolCall, type ToolResult } from 'pith';
+import { imageIn, imageTypeOf } from '@pith/image-header';
 import {
   answerOrRefusal,
   BYTE_ORDER_MARK,
@@ -17,7 +18,6 @@ const MOST_CHARACTERS = 60_000;
 const LONGEST_LINE = 2000;
 const LARGEST_TEXT = 16 * 1024 * 1024;
 const LARGEST_IMAGE = 5 * 1024 * 1024;
-const IMAGES: ReadonlySet<string> = new Set(['image/png', 'image/jpeg', 'image/gif', 'image/webp']);
 
 const input = z.object({
   path: z.string().describe('Relative to the project, such as "src/main.ts".'),
@@ -63,19 +63,30 @@ async function read(project: Project, call: z.infer<typeof input>, { approved }:
       `'${path}' may contain secrets: only a person can let you read it; make the call again, so that they are asked`,
     );
   return project.jail.read(names, async (handle, size) => {
-    const type = binaryType(real);
-    if (IMAGES.has(type)) {
-      if (size > LARGEST_IMAGE)
-        return toolError('file_too_large', `'${path}' has ${size} bytes; images of at most ${LARGEST_IMAGE} bytes are read`);
-      const data = (await handle.readFile()).toString('base64');
-      return toolResult(`${path}: ${type}, ${size} bytes`, { title: `Read ${path} (image)`, images: [{ mediaType: type, data }] });
-    }
     if (size > LARGEST_TEXT)
       return toolError('file_too_large', `'${path}' has ${size} bytes; at most ${LARGEST_TEXT} are read: find the place with search_files`);
-    const text = decodeText(await handle.readFile());
-    if (text === null) return toolError('file_binary', `'${path}' is binary (${type}, ${size} bytes), and not an image that can be shown`);
-    return partOf(path, text, call);
+    const bytes = await handle.readFile();
+    const type = binaryType(real);
+    if (imageTypeOf(bytes) !== null) return imageOf(path, bytes);
+    const text = decodeText(bytes);
+    const found = type.startsWith('image/') ? imageIn(bytes) : null;
+    const why = found !== null && 'why' in found ? `no image that can be shown: ${found.why}` : null;
+    if (text === null)
+      return toolError('file_binary', `'${path}' is binary (${type}, ${size} bytes), and ${why ?? 'not an image that can be shown'}`);
+    return partOf(why === null || text === '' ? path : `${path} (${why})`, text, call);
   });
+}
+
+/** By what is in it, whatever its name says: servers refuse whole conversations for an image that is none. */
+function imageOf(path: string, bytes: Buffer): ToolResult {
+  const { length } = bytes;
+  if (length > LARGEST_IMAGE)
+    return toolError('file_too_large', `'${path}' has ${length} bytes; images of at most ${LARGEST_IMAGE} bytes are read`);
+  const image = imageIn(bytes);
+  if ('why' in image) return toolError('file_binary', `'${path}' is an image that cannot be shown: ${image.why}`);
+  const { mediaType, width, height } = image;
+  const images = [{ mediaType, data: bytes.toString('base64') }];
+  return toolResult(`${path}: ${mediaType}, ${width} × ${height} pixels, ${length} bytes`, { title: `Read ${path} (image)`, images });
 }
 
 function partOf(path: string, text: string, { from_line: from, lines: most }: z.infer<typeof input>): ToolResult {
