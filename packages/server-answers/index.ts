@@ -1,0 +1,3 @@
+export { headerProblem } from './header-values.ts';
+export { serverEvents, type ServerEvent } from './server-events.ts';
+export { codeIn, isWebPage, serverWords } from './server-words.ts';
