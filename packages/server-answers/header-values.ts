@@ -1,6 +1,7 @@
-/** Why a text cannot be sent as a key in a header, without the text; null: it can. */
-export function headerProblem(value: string): string | null {
-  const at = [...value].findIndex((character) => character < '!' || character > '~');
+/** Why a text cannot be sent in a header, without the text; null: it can. No key has blanks, as those have that came along when it was copied. */
+export function headerProblem(value: string, isKey = true): string | null {
+  const first = isKey ? '!' : ' ';
+  const at = [...value].findIndex((character) => character < first || character > '~');
   if (at < 0) return null;
   const character = [...value][at] ?? '';
   const what = WHAT.find(([pattern]) => pattern.test(character))?.[1] ?? 'a letter that no key has';

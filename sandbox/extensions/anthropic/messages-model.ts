@@ -26,9 +26,9 @@ export function withCachePoint(prompt: readonly Message[]): Message[] {
   );
 }
 
-async function load({ baseUrl: baseURL, apiKey, headers }: Endpoint, name: string): Promise<LanguageModel> {
+async function load({ baseUrl: baseURL, apiKey, headers, guard }: Endpoint, name: string): Promise<LanguageModel> {
   const { createAnthropic } = await import('@ai-sdk/anthropic');
-  const fetch = guardedFetch({ allow: [baseURL], elsewhere: 'refused' }); // nobody else gets the texts and the key
+  const fetch = guardedFetch(guard); // nobody else gets the texts and the key
   const provider = createAnthropic({ baseURL, apiKey, headers: { ...headers }, fetch });
   return provider.languageModel(name);
 }
