@@ -48,7 +48,10 @@ function isExcepted(host: string, port: string, list: string): boolean {
       if (entry === '*') return true;
       const [, bracketed, named, only] = /^(?:\[([^\]]*)\]|([^:[\]]*))(?::(\d+))?$/.exec(entry) ?? [];
       if (only !== undefined && only !== port) return false;
-      const name = (bracketed ?? named ?? entry).toLowerCase().replace(/^\*?\./, '').replace(/\.$/, '');
+      const name = (bracketed ?? named ?? entry)
+        .toLowerCase()
+        .replace(/^\*?\./, '')
+        .replace(/\.$/, '');
       if (isIP(host) !== 0) return isWithin(host, [name]);
       return name !== '' && (host === name || host.endsWith(`.${name}`));
     });

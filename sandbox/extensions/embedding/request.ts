@@ -67,10 +67,14 @@ function refusal({ status, headers }: Response, { host, keyName, apiKey, address
     return new PithError('model_auth', `embeddings: ${host} ${what}`, { statusCode: status, cure: `set a valid key in ${keyName}` });
   }
   if (status === 404)
-    return new PithError('model_unknown', `embeddings: ${host} answered that there is no model '${model}' or no such address (404)${words}`, {
-      statusCode: status,
-      cure: `check extensions.embedding.model, and that ${address} is right`,
-    });
+    return new PithError(
+      'model_unknown',
+      `embeddings: ${host} answered that there is no model '${model}' or no such address (404)${words}`,
+      {
+        statusCode: status,
+        cure: `check extensions.embedding.model, and that ${address} is right`,
+      },
+    );
   if (status === 429 || status >= 500) {
     const code = status === 429 ? 'model_rate_limited' : 'model_failed';
     const busy = new Busy(code, `embeddings: ${host} answered ${status}${words}`, {

@@ -49,7 +49,8 @@ export function endpointOf(prefix: string, config: Config, getSecret: GetSecret)
   const headers = { ...shared.headers, ...own.headers };
   for (const [name, value] of Object.entries(headers)) {
     const why = headerProblem(value, false);
-    if (why !== null) throw new PithError('config_invalid', `the header '${name}' for ${host} cannot be sent: ${why}`, { cure: 'correct it in headers' });
+    if (why !== null)
+      throw new PithError('config_invalid', `the header '${name}' for ${host} cannot be sent: ${why}`, { cure: 'correct it in headers' });
   }
   const guard: OutgoingOptions = { allow: [baseUrl], elsewhere: 'refused', proxies: (name) => getSecret(name) };
   return { prefix, baseUrl, host, keyName, apiKey, official, guard, ask: guardedRequest(guard), headers };
