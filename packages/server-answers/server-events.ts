@@ -1,3 +1,5 @@
+import { systemClock, within } from '@pith/promises';
+
 /** What a server sent at once. Fields that say nothing of an answer, and comments, are left out. */
 export interface ServerEvent {
   /** `stray`: lines that belong to no event, as when the body is no stream at all. They come up to each empty line. */
@@ -37,6 +39,23 @@ export async function* serverEvents(body: AsyncIterable<Uint8Array>): AsyncGener
   }
   const events = [read(decoder.decode()), lines.add(rest), lines.add('')].flat();
   if (events.length > 0) yield events;
+}
+
+/** Servers end an answer right after its last event. Some keep it open. */
+const REST_MS = 250;
+
+/** Reads what comes after an answer. Whether it came to its end soon: then its connection can be used again. */
+export async function readRest(events: AsyncIterator<unknown>): Promise<boolean> {
+  return within(systemClock, REST_MS, readToEnd(events), () => false);
+}
+
+async function readToEnd(events: AsyncIterator<unknown>): Promise<boolean> {
+  try {
+    while ((await events.next()).done !== true);
+    return true;
+  } catch {
+    return false; // the connection broke after the answer
+  }
 }
 
 /** Puts the lines of an event together. */

@@ -1,9 +1,8 @@
 import type { ModelPart } from 'pith';
-import { codeIn, isWebPage, serverWords } from '@pith/server-answers';
+import { codeIn, failureIn, isWebPage, ServerError, serverWords } from '@pith/server-answers';
 import { printableLine } from '@pith/plain-text';
 import { CalledTools } from './called-tools.ts';
 import { countOf, fieldsOf, jsonOf, listOf, textOf, type Fields } from './odd-values.ts';
-import { ModelServerError } from './server-error.ts';
 import { ThinkTags, type Said } from './think-tags.ts';
 
 type Finish = Extract<ModelPart, { type: 'finish' }>;
@@ -56,9 +55,7 @@ export class AnswerParts {
   fail(said: unknown): void {
     if (this.failed) return;
     this.failed = true;
-    const value = typeof said === 'string' ? (jsonOf(said) ?? said) : said;
-    const words = serverWords(value) ?? 'the server reports an error and does not say which';
-    this.parts.push({ type: 'error', error: new ModelServerError(words, { data: value, statusCode: codeIn(value) ?? undefined }) });
+    this.parts.push({ type: 'error', error: failureIn(said) });
   }
 
   /** Text that is no event: all of it together may be the answer, or say why there is none. */
@@ -100,18 +97,18 @@ export class AnswerParts {
   }
 
   /** Why this is no answer. */
-  private problem(isDone: boolean): ModelServerError | null {
+  private problem(isDone: boolean): ServerError | null {
     const said = this.unread === null ? '' : `; it sent: ${printableLine(this.unread, MOST_WORDS)}`;
     if (this.finishReason !== null) {
       const isTransient = TRANSIENT.has(this.finishReason.toLowerCase());
       if (!isTransient && this.unified(this.finishReason) !== 'error') return null;
       const why = this.finishReason === 'error' ? '' : ` (${printableLine(this.finishReason, 100)})`;
-      return new ModelServerError(`the server ended the answer with an error${why}${said}`, { isRetryable: isTransient });
+      return new ServerError(`the server ended the answer with an error${why}${said}`, { isRetryable: isTransient });
     }
     if (isDone && this.size > 0 && this.calls.areWhole) return null;
-    if (isDone && this.size === 0) return new ModelServerError(`the server sent an empty answer${said}`, {});
+    if (isDone && this.size === 0) return new ServerError(`the server sent an empty answer${said}`);
     const what = this.started || this.unread !== null ? 'the answer ended in the middle' : 'the server sent nothing';
-    return new ModelServerError(`${what}${said}`, { isRetryable: true });
+    return new ServerError(`${what}${said}`, { isRetryable: true });
   }
 
   private addChunk(chunk: Fields): void {

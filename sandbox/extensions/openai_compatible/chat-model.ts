@@ -1,11 +1,10 @@
 import { codeOf, messageOf, PithError, type LanguageModel, type ModelCallOptions, type ModelPart } from 'pith';
 import { nearest } from '@pith/plain-text';
-import { serverWords } from '@pith/server-answers';
+import { ServerError, serverWords } from '@pith/server-answers';
 import { chatRequest } from './chat-request.ts';
 import { chatStream } from './chat-stream.ts';
 import { headersOf, type Endpoint } from './endpoint.ts';
 import { jsonOf } from './odd-values.ts';
-import { ModelServerError } from './server-error.ts';
 
 /** A model behind `POST <base>/chat/completions`. `list` names the server's models, for an error that says what there is. */
 export function chatModel(endpoint: Endpoint, name: string, list: () => Promise<readonly string[]>): LanguageModel {
@@ -31,7 +30,7 @@ async function stream(endpoint: Endpoint, name: string, options: ModelCallOption
   const answer = await endpoint.ask(url, { method: 'POST', headers, body: JSON.stringify(body), signal }).catch((error: unknown) => {
     if (signal?.aborted || codeOf(error, '') !== '') throw error;
     const { cause = error } = error as Error;
-    throw new ModelServerError(`cannot connect: ${messageOf(cause)}`, { cause, url, isRetryable: true });
+    throw new ServerError(`cannot connect: ${messageOf(cause)}`, { cause, url, isRetryable: true });
   });
   const { status, statusText, headers: named } = answer;
   if (status >= 200 && status < 300) {
@@ -40,7 +39,7 @@ async function stream(endpoint: Endpoint, name: string, options: ModelCallOption
   }
   const responseBody = await answer.text();
   const data = jsonOf(responseBody);
-  throw new ModelServerError(serverWords(responseBody) ?? (statusText || `status ${status}`), {
+  throw new ServerError(serverWords(responseBody) ?? (statusText || `status ${status}`), {
     url,
     statusCode: status,
     responseHeaders: Object.fromEntries(named),

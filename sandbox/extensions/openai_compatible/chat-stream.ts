@@ -1,10 +1,6 @@
-import { systemClock, within } from '@pith/promises';
-import { serverEvents } from '@pith/server-answers';
+import { readRest, serverEvents } from '@pith/server-answers';
 import type { ModelPart } from 'pith';
 import { AnswerParts, type Asked } from './answer-parts.ts';
-
-/** Servers end an answer right after `[DONE]`: its connection can be used again. Some keep it open. */
-const REST_MS = 250;
 
 /**
  * The parts of a chat completion, each as soon as it has arrived; of one that comes whole although it was to be streamed, too. Rejects
@@ -38,20 +34,10 @@ export async function* chatStream(
     }
     answer.end(isDone);
     yield* answer.take();
-    if (isDone) isRead = await within(systemClock, REST_MS, readToEnd(batches), () => false);
+    if (isDone) isRead = await readRest(batches);
   } finally {
     if (!isRead) cancel();
   }
 }
 
 const DONE = /^\s*"?\[DONE\]"?\s*$/;
-
-/** Whether the connection can be used again. */
-async function readToEnd(batches: AsyncIterator<unknown>): Promise<boolean> {
-  try {
-    while ((await batches.next()).done !== true);
-    return true;
-  } catch {
-    return false; // the connection broke after the answer
-  }
-}
