@@ -22,14 +22,11 @@ export async function* serverEvents(body: AsyncIterable<Uint8Array>): AsyncGener
   const read = (text: string): readonly ServerEvent[] => {
     const given = endedWithReturn && text.startsWith('\n') ? text.slice(1) : text; // the other half of CRLF
     if (text !== '') endedWithReturn = text.endsWith('\r');
-    const [first = '', ...others] = given.includes('\r') ? given.split(/\r\n|[\r\n]/) : given.split('\n');
-    const last = others.pop();
-    if (last === undefined) {
-      rest += first;
-      return [];
-    }
-    const events = [rest + first, ...others].flatMap((line) => lines.add(line));
-    rest = last;
+    const found = given.includes('\r') ? given.split(/\r\n|[\r\n]/) : given.split('\n');
+    found[0] = rest + found[0];
+    rest = found.pop()!;
+    const events: ServerEvent[] = [];
+    for (const line of found) lines.add(line, events);
     return events;
   };
   for await (const bytes of body) {
@@ -37,7 +34,7 @@ export async function* serverEvents(body: AsyncIterable<Uint8Array>): AsyncGener
     if (rest.length + lines.size > MOST_CHARACTERS) throw new Error(`the server sent a line of more than ${MOST_CHARACTERS} characters`);
     if (events.length > 0) yield events;
   }
-  const events = [read(decoder.decode()), lines.add(rest), lines.add('')].flat();
+  const events = [...read(`${decoder.decode()}\n`), ...read('\n')]; // some servers leave out the last empty line
   if (events.length > 0) yield events;
 }
 
@@ -68,9 +65,9 @@ class EventLines {
     return (this.data?.length ?? 0) + this.stray.length;
   }
 
-  /** What ends with this line. */
-  add(line: string): readonly ServerEvent[] {
-    if (line === '') return this.take();
+  /** Adds what ends with this line to `events`. */
+  add(line: string, events: ServerEvent[]): void {
+    if (line === '') return this.take(events);
     const colon = line.indexOf(':');
     const field = colon < 0 ? line : line.slice(0, colon);
     const value = colon < 0 ? '' : line.slice(line.charCodeAt(colon + 1) === 32 ? colon + 2 : colon + 1);
@@ -82,18 +79,13 @@ class EventLines {
     } else if (field !== '' && field !== 'id' && field !== 'retry') {
       this.stray += `${line}\n`;
     }
-    return NONE;
   }
 
-  private take(): readonly ServerEvent[] {
-    const { data, isError, stray } = this;
-    if (data === null && stray === '') return NONE;
+  private take(events: ServerEvent[]): void {
+    if (this.stray !== '') events.push({ kind: 'stray', data: this.stray });
+    if (this.data !== null) events.push({ kind: this.isError ? 'error' : 'data', data: this.data });
     this.data = null;
     this.isError = false;
     this.stray = '';
-    const event: ServerEvent[] = data === null ? [] : [{ kind: isError ? 'error' : 'data', data }];
-    return stray === '' ? event : [{ kind: 'stray', data: stray }, ...event];
   }
 }
-
-const NONE: readonly ServerEvent[] = [];

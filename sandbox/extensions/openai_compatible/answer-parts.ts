@@ -43,12 +43,10 @@ export class AnswerParts {
 
   /** What the server sent as one event, or as its whole answer. Text that is no JSON may be a heartbeat, or why the answer breaks off. */
   add(text: string): void {
-    const whole = jsonOf(text.replace(/^(?:\s*data:)+/, '')); // a gateway may have wrapped it twice
-    // Some servers leave out the blank lines between events.
-    const chunks =
-      whole === undefined && text.includes('\n') ? text.split('\n').map((line) => jsonOf(line.replace(/^data:/, ''))) : [whole];
-    for (const chunk of chunks.flatMap(listOf)) this.addChunk(fieldsOf(chunk));
-    if (!chunks.some((chunk) => fieldsOf(fieldsOf(listOf(chunk)[0]))['choices'] !== undefined)) this.skip(text);
+    const chunk = jsonOf(text);
+    const chunks = chunk === undefined ? chunksIn(text) : listOf(chunk);
+    for (const each of chunks) this.addChunk(fieldsOf(each));
+    if (!chunks.some((each) => fieldsOf(each)['choices'] !== undefined)) this.skip(text);
   }
 
   /** The server says in words of its own that it failed. */
@@ -114,9 +112,9 @@ export class AnswerParts {
   private addChunk(chunk: Fields): void {
     if (this.failed) return;
     const choices = listOf(chunk['choices']).map(fieldsOf);
-    const error = errorIn(chunk, choices.length > 0) ?? errorIn(choices[0] ?? {}, true);
-    if (error !== null) return this.fail(error);
     const choice = this.choiceOf(choices);
+    const failed = [chunk, choice ?? NONE].find((said) => isFailure(said, choice !== null));
+    if (failed !== undefined) return this.fail(failed);
     if (choice !== null && !this.started) {
       this.started = true;
       const created = countOf(chunk['created']);
@@ -128,7 +126,7 @@ export class AnswerParts {
         timestamp,
       });
     }
-    const { finish_reason: finish, delta, message, usage } = choice ?? {};
+    const { finish_reason: finish, delta, message, usage } = choice ?? NONE;
     if (typeof finish === 'string' && finish !== '') this.finishReason = finish;
     this.addDelta(fieldsOf(delta ?? message));
     this.addUsage(chunk['usage'] ?? usage ?? fieldsOf(chunk['x_groq'])['usage']);
@@ -148,8 +146,8 @@ export class AnswerParts {
 
   private addDelta(delta: Fields): void {
     const { reasoning_content: content, reasoning, reasoning_details: details } = delta;
-    const thought = [content, reasoning, details].map(thoughtOf).find((text) => text !== '');
-    if (thought !== undefined) {
+    const thought = thoughtOf(content) || thoughtOf(reasoning) || thoughtOf(details);
+    if (thought !== '') {
       this.tags.thoughtApart();
       this.say(['reasoning', thought]);
     }
@@ -221,20 +219,34 @@ const REASONS: ReadonlyMap<string, Finish['finishReason']['unified']> = new Map(
 /** Ends that pass by themselves. */
 const TRANSIENT: ReadonlySet<string> = new Set(['insufficient_system_resource', 'network_error', 'overloaded', 'timeout', 'server_error']);
 
-/** What in a chunk says that the server failed. */
-function errorIn(chunk: Fields, isAnswer: boolean): unknown {
-  const { error, object, type } = chunk;
-  if (error === true || (typeof error === 'string' ? error.trim() !== '' : Object.keys(fieldsOf(error)).length > 0)) return chunk;
-  if (object === 'error' || (type === 'error' && !isAnswer)) return chunk;
-  const status = fieldsOf(chunk['base_resp'])['status_code'];
-  if (typeof status === 'number' && status !== 0) return chunk;
-  if (isAnswer) return null;
-  const isRefusal = chunk['success'] === false || codeIn(chunk) !== null || chunk['detail'] !== undefined || chunk['errors'] !== undefined;
-  return isRefusal && serverWords(chunk) !== null ? chunk : null;
+const NONE: Fields = {};
+
+/** A gateway may have wrapped events twice, and some servers leave out the blank lines between them. */
+function chunksIn(text: string): readonly unknown[] {
+  const lines = text.split('\n').map((line) => line.replace(/^(?:\s*data:)+/, ''));
+  const whole = jsonOf(lines.join('\n'));
+  return (whole === undefined ? lines.map(jsonOf) : [whole]).flatMap(listOf);
+}
+
+/** Whether a chunk, or a choice of it, says that the server failed. */
+function isFailure(said: Fields, isAnswer: boolean): boolean {
+  const { error, object, type, base_resp: state } = said;
+  if (error !== undefined && error !== null && error !== false && !isBlank(error)) return true;
+  if (object === 'error' || (type === 'error' && !isAnswer)) return true;
+  const status = state === undefined ? 0 : fieldsOf(state)['status_code'];
+  if (typeof status === 'number' && status !== 0) return true;
+  if (isAnswer) return false;
+  const isRefusal = said['success'] === false || said['detail'] !== undefined || said['errors'] !== undefined || codeIn(said) !== null;
+  return isRefusal && serverWords(said) !== null;
+}
+
+function isBlank(error: unknown): boolean {
+  return typeof error === 'string' ? error.trim() === '' : typeof error === 'object' && Object.keys(fieldsOf(error)).length === 0;
 }
 
 /** Servers send thoughts as text, as `{text}` or `{summary}`, or as lists of these; what is encrypted says nothing. */
 function thoughtOf(value: unknown): string {
+  if (value === undefined || value === null || typeof value === 'string') return value ?? '';
   return listOf(value)
     .map((part) => (typeof part === 'string' ? part : textOf(fieldsOf(part)['text']) || textOf(fieldsOf(part)['summary'])))
     .join('');

@@ -24,7 +24,7 @@ export async function* chatStream(
         break;
       }
       for (const { kind, data } of next.value) {
-        isDone ||= DONE.test(data);
+        isDone ||= data.length < LONGEST_DONE && DONE.test(data);
         if (isDone) continue;
         if (kind === 'data') answer.add(data);
         else if (kind === 'error') answer.fail(data);
@@ -40,4 +40,5 @@ export async function* chatStream(
   }
 }
 
+const LONGEST_DONE = 20;
 const DONE = /^\s*"?\[DONE\]"?\s*$/;
