@@ -156,7 +156,7 @@ function passwordIn(proxy: string): string | null {
   try {
     return decodeURIComponent(password) || null;
   } catch {
-    return password;
+    return password; // a % that stands for itself
   }
 }
 

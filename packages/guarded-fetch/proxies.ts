@@ -1,5 +1,4 @@
-import { isIP } from 'node:net';
-import { isWithin } from '@pith/address-ranges';
+import { isWithin, plainAddress } from '@pith/address-ranges';
 import { RequestFailed } from './request-failed.ts';
 
 /** A proxy that a person set. */
@@ -52,7 +51,7 @@ function isExcepted(host: string, port: string, list: string): boolean {
         .toLowerCase()
         .replace(/^\*?\./, '')
         .replace(/\.$/, '');
-      if (isIP(host) !== 0) return isWithin(host, [name]);
+      if (plainAddress(host) !== null) return isWithin(host, [name]);
       return name !== '' && (host === name || host.endsWith(`.${name}`));
     });
 }

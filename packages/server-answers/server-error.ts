@@ -19,6 +19,6 @@ function parsed(text: string): unknown {
   try {
     return JSON.parse(text) as unknown;
   } catch {
-    return text;
+    return text; // words as they are
   }
 }

@@ -6,9 +6,9 @@ import { failureIn, isWebPage, readRest, ServerError, serverEvents, serverWords 
  * A fetch whose answers the client library can read: only events of the messages API, complete, with a whole answer where the server did
  * not stream. Where the answer is none of these, or breaks off, `failed` is told why in the server's words, and an event says so.
  */
-export function messagesFetch(fetch: GuardedFetch, failed: (error: ServerError) => void): GuardedFetch {
+export function messagesFetch(ask: GuardedFetch, failed: (error: ServerError) => void): GuardedFetch {
   return async (input, init) => {
-    const answer = await fetch(input, init);
+    const answer = await ask(input, init);
     if (!answer.ok || answer.body === null) return answer;
     return new Response(streamOf(messageEvents(answer.body, failed)), { headers: { 'content-type': 'text/event-stream' } });
   };
@@ -80,7 +80,7 @@ class MessageReading {
       const what = this.hasBegun ? 'the answer ended in the middle' : 'the server sent nothing';
       return this.fail(new ServerError(`${what}${words === '' ? '' : `; it sent: ${words}`}`, { isRetryable: true }));
     }
-    const cure = isWebPage(this.stray) ? ': a log-in or a proxy may stand between, or the address is another' : '';
+    const cure = isWebPage(this.stray) ? ': a log-in or a proxy may be in the way, or the address may be wrong' : '';
     return this.fail(new ServerError(`the server sent something else than an answer: ${words}${cure}`));
   }
 

@@ -118,6 +118,7 @@ function dataOf(text: string, host: string): readonly unknown[] {
   try {
     said = JSON.parse(text) as typeof said;
   } catch {
+    // Where it breaks off says less than what it is.
     throw odd(host, `something that is no JSON${wordsOf(text)}`);
   }
   if (Array.isArray(said?.data)) return said.data;

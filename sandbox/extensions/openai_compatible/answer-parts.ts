@@ -85,7 +85,7 @@ export class AnswerParts {
     if (this.failed || this.finishReason !== null || begun > 0) return false;
     if (this.size > 0) return jsonOf(text) !== undefined;
     const words = printableLine(serverWords(text) ?? text.trim(), MOST_WORDS);
-    const cure = isWebPage(text) ? ': a log-in or a proxy may stand between, or the address is another' : '';
+    const cure = isWebPage(text) ? ': a log-in or a proxy may be in the way, or the address may be wrong' : '';
     this.fail(`the server sent something else than an answer: ${words}${cure}`);
     return false;
   }

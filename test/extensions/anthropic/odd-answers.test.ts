@@ -98,7 +98,7 @@ describe('V7 what servers of the messages API send', () => {
     [
       'a log-in page',
       '<!doctype html><title>Sign in</title>',
-      "error the server sent something else than an answer: a web page ('Sign in'): a log-in or a proxy may stand between, or the address is another",
+      "error the server sent something else than an answer: a web page ('Sign in'): a log-in or a proxy may be in the way, or the address may be wrong",
     ],
     ['plain text', 'gone fishing', 'error the server sent something else than an answer: gone fishing'],
     [

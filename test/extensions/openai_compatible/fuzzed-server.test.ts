@@ -8,7 +8,7 @@ import { kernelOf, serverOf } from '../../places.ts';
 
 const isLong = process.env['PITH_TEST_LONG'] === '1';
 const STREAMS = isLong ? 100_000 : 2_000;
-const TURNS = isLong ? 1_000 : 20;
+const TURNS = isLong ? 300 : 20;
 
 /** Chance with a seed: a round that fails can be played again. */
 class Chance {
@@ -166,15 +166,17 @@ function malformed(parts: readonly ModelPart[]): readonly string[] {
 describe('V3 V7 V8 a server that sends anything', () => {
   it(`makes parts that are well formed, ${STREAMS} times`, async () => {
     const seen = new Set<string>();
+    const found: string[] = [];
     for (let seed = 1; seed <= STREAMS; seed += 1) {
       const chance = new Chance(seed);
       const stream = streamOf(chance);
       const parts: ModelPart[] = [];
       for await (const part of chatStream(cut(stream, chance), { model: 'm', tools: new Set(NAMES.slice(0, 2)) })) parts.push(part);
       const problems = malformed(parts);
-      if (problems.length > 0) expect.fail(`seed ${seed}: ${problems.join('; ')}\n${stream}`);
+      if (problems.length > 0) found.push(`seed ${seed}: ${problems.join('; ')}\n${stream}`);
       for (const { type } of parts) seen.add(type);
     }
+    expect(found.slice(0, 3)).toEqual([]);
     expect(seen).toContain('tool-call');
     expect(seen).toContain('reasoning-delta');
     expect(seen).toContain('error');
@@ -184,14 +186,14 @@ describe('V3 V7 V8 a server that sends anything', () => {
     let stream: string | null = null;
     let asked = 0;
     const refused: string[] = [];
+    const found: string[] = [];
     const server = await serverOf((request, response) => {
       let text = '';
       request.on('data', (piece: Buffer) => (text += piece.toString()));
       request.on('end', () => {
         if (request.method === 'GET') return void response.end('{"data":[{"id":"m"}]}');
         asked += 1;
-        const problems = refusedBy(JSON.parse(text) as ChatBody);
-        refused.push(...problems);
+        refused.push(...refusedBy(JSON.parse(text) as ChatBody));
         const body = stream ?? 'data: {"choices":[{"delta":{"content":"fine"},"finish_reason":"stop"}]}\n\n';
         stream = null;
         response.writeHead(200, { 'content-type': 'text/event-stream' }).end(body);
@@ -205,16 +207,14 @@ describe('V3 V7 V8 a server that sends anything', () => {
       stream = given;
       asked = 0;
       const first = await run('Hello', { threadId: thread });
-      expect([seed, first.reason]).toEqual([seed, expect.stringMatching(/^(?:done|error)$/)]);
-      if (first.error?.message.includes('server words')) {
-        expect(first.error.message.split('server words')).toHaveLength(2);
-        expect(asked).toBe(1);
-      }
+      const times = (first.error?.message ?? '').split('server words').length - 1;
+      const isOnce = times === 0 || (times === 1 && asked === 1);
       stream = null;
       const second = await run('Go on', { threadId: thread });
-      if (refused.length > 0) expect.fail(`seed ${seed}: ${refused.join('; ')}\n${given}`);
-      expect([seed, second.reason, second.text]).toEqual([seed, 'done', 'fine']);
+      const came = [/^(?:done|error)$/.test(first.reason), isOnce, second.reason, second.text, ...refused.splice(0)];
+      if (came.join() !== 'true,true,done,fine') found.push(`seed ${seed}: ${came.join(', ')}\n${given}`);
     }
+    expect(found).toEqual([]);
   });
 });
 

