@@ -6,7 +6,7 @@ import type { ServerConfig } from './config.ts';
 import { contained, type Containment } from './contained.ts';
 import { KnownTools } from './known-tools.ts';
 import { page, readTool, type ServerTool } from './listed-tool.ts';
-import { filled, useOf } from './secrets.ts';
+import { filled, sendable, useOf } from './secrets.ts';
 
 const CONNECT_MS = 10_000;
 const LONGEST_PAUSE_MS = 60_000;
@@ -152,7 +152,7 @@ export class Connection {
     if ('url' in this.config) {
       const { StreamableHTTPClientTransport } = await import('@modelcontextprotocol/client');
       return new StreamableHTTPClientTransport(new URL(this.config.url), {
-        requestInit: { headers: filled(this.config.headers, secret) },
+        requestInit: { headers: sendable(filled(this.config.headers, secret)) },
         fetch: serverFetch(this.config.url, lost),
       });
     }
