@@ -1,5 +1,5 @@
 import ignore, { type Ignore } from 'ignore';
-import type { Jail } from '@pith/safe-files';
+import { isPassing, type Jail } from '@pith/safe-files';
 import { runGit } from './git.ts';
 
 export interface FileList {
@@ -48,7 +48,10 @@ async function walked(
     if (found.length > most) return;
     const matcher = await rulesIn(jail, names);
     const rules = matcher === null ? above : [...above, { depth: names.length, matcher }];
-    const { entries } = await jail.list(names, MOST_IN_FOLDER).catch(() => ({ entries: [] })); // it may not be read
+    const { entries } = await jail.list(names, MOST_IN_FOLDER).catch((error: unknown) => {
+      if (isPassing(error)) throw error;
+      return { entries: [] }; // it may not be read
+    });
     for (const { name, type } of entries) {
       const path = [...names, name];
       if (NEVER.has(name) || isIgnored(rules, path, type === 'directory')) continue;

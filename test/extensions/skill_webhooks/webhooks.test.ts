@@ -256,7 +256,11 @@ describe('webhooks', () => {
     await until(async () => (await states())[0] === 'running');
     expect((await post(body, signed(key, body, 'b'))).status).toBe(202);
     const third = await post(body, signed(key, body, 'c'));
-    expect([third.status, third.headers.get('retry-after'), await third.text()]).toEqual([503, '60', 'no more runs may wait in this lane than 1']);
+    expect([third.status, third.headers.get('retry-after'), await third.text()]).toEqual([
+      503,
+      '60',
+      'no more runs may wait in this lane than 1',
+    ]);
     expect(await states()).toEqual(['queued', 'running']);
     goOn();
     await until(async () => (await states()).every((state) => state === 'ok'));
