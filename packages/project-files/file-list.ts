@@ -1,4 +1,4 @@
-import type { Jail } from '@pith/safe-files';
+import { isPassing, type Jail } from '@pith/safe-files';
 import { runGit } from './git.ts';
 import { ignoreRules, type IgnoreRules } from './ignore-rules.ts';
 
@@ -47,7 +47,10 @@ async function walked(
     signal.throwIfAborted();
     if (found.length > most) return;
     const rules = [...above, { depth: names.length, rules: await rulesIn(jail, names) }];
-    const { entries } = await jail.list(names, MOST_IN_FOLDER).catch(() => ({ entries: [] })); // it may not be read
+    const { entries } = await jail.list(names, MOST_IN_FOLDER).catch((error: unknown) => {
+      if (isPassing(error)) throw error;
+      return { entries: [] }; // it may not be read
+    });
     for (const { name, type } of entries) {
       const path = [...names, name];
       if (NEVER.has(name) || isIgnored(rules, path, type === 'directory')) continue;

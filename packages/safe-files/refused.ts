@@ -39,6 +39,16 @@ export function isAbsence(error: unknown): boolean {
   return ['ENOENT', 'ENOTDIR', 'ELOOP', 'EISDIR', 'ENXIO', 'ENAMETOOLONG', 'EMLINK'].includes(codeOf(error));
 }
 
+/** Whether nothing lies there. Any other failure to look says nothing of what does: it is not read as empty. */
+export function isNothingThere(error: unknown): boolean {
+  return ['ENOENT', 'ENOTDIR'].includes(codeOf(error));
+}
+
+/** Whether the system could not look just now, for want of descriptors or memory, or for a failing disk. */
+export function isPassing(error: unknown): boolean {
+  return ['EMFILE', 'ENFILE', 'ENOMEM', 'EAGAIN', 'EIO', 'ESTALE'].includes(codeOf(error));
+}
+
 /** What `work` answers, or `refuse` where a file was refused, by us or by the system: `path` names it. All else is thrown on, an abort first. */
 export async function answerOrRefusal<T, R>(
   work: () => Promise<T>,
