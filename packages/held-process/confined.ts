@@ -13,7 +13,7 @@ import { ProcessFailed, startProcess } from './start-process.ts';
 import { dieFirst, diesWithUs, endOf, yieldProcessor } from './started.ts';
 import { after, sleep } from './timers.ts';
 import { findProgram, installCommand, SYSTEM_PATH } from './programs.ts';
-import { ownCaches, passedOn, searchFolders, toolsOf } from './user-tools.ts';
+import { ownCaches, passedOn, searchFolders, systemSettings, toolsOf } from './user-tools.ts';
 import { probeSandboxing, BASE_READ_ONLY, namespaces, system, type Sandboxing } from './bubblewrap.ts';
 
 /** A place that a confined program sees: a path, or a path that is elsewhere for it (`at`; only in a sandbox). Absolute. */
@@ -372,7 +372,10 @@ function placesOfUser({ home, fileMb, caches }: ConfinedUser, env: Readonly<Reco
   const places = { home, env, caches: caches ?? null, network };
   const own = ownCaches(places);
   const tools = toolsOf(places, own.map(({ at }) => at));
-  const mounts = [...own.map((place) => ({ at: place.at, args: bind('--bind', place) })), ...tools.map((at) => ({ at, args: bind('--ro-bind-try', at) }))];
+  const mounts = [
+    ...own.map((place) => ({ at: place.at, args: bind('--bind', place) })),
+    ...[...systemSettings(), ...tools].map((at) => ({ at, args: bind('--ro-bind-try', at) })),
+  ];
   return [
     ...[TEMPORARY, home].flatMap((at) => memoryFolder(at, fileMb)),
     ...mounts.sort((a, b) => a.at.length - b.at.length).flatMap(({ args }) => args), // a folder before what lies in it

@@ -1,4 +1,4 @@
-import { existsSync, mkdirSync, readdirSync } from 'node:fs';
+import { constants, copyFileSync, existsSync, mkdirSync, readdirSync } from 'node:fs';
 import path from 'node:path';
 import { isBelow, isInside, secretPlaces } from '@pith/safe-files';
 import { PROGRAMS } from './bubblewrap.ts';
@@ -30,11 +30,19 @@ const WRITTEN: readonly string[] = [
 ];
 /** Those that tools also use as they are, as long as nothing is fetched. */
 const FETCHED = '.cargo/registry .cargo/git go/pkg/mod .m2/repository .nuget/packages .ivy2/cache'.split(' ');
+/** Folders of small programs that a tool writes again after each install: a copy, to which new ones of the person's are added. */
+const SHIMS = '.asdf/shims .pyenv/shims .rbenv/shims'.split(' ');
 /** Variables that put a folder of home elsewhere. */
 const ELSEWHERE: readonly (readonly [folder: string, variable: string])[] = [
   ['.cargo', 'CARGO_HOME'],
   ['go', 'GOPATH'],
   ['.local/share/pnpm', 'PNPM_HOME'],
+  ['.rustup', 'RUSTUP_HOME'],
+  ['.nvm', 'NVM_DIR'],
+  ['.pyenv', 'PYENV_ROOT'],
+  ['.rbenv', 'RBENV_ROOT'],
+  ['.volta', 'VOLTA_HOME'],
+  ['.dotnet', 'DOTNET_ROOT'],
 ];
 
 /** Of a person: where they live, their environment, and the folder of the caches that their commands write instead of their own. */
@@ -53,10 +61,25 @@ export interface ToolPlaces {
 export function ownCaches({ home, env, caches, network }: ToolPlaces): readonly { readonly from: string; readonly at: string }[] {
   if (caches === null) return [];
   const own = (name: string) => path.join(caches, name.replaceAll('/', '+'));
-  return [...WRITTEN, ...FETCHED.filter((name) => network || existsSync(own(name)))].map((name) => {
-    mkdirSync(own(name), { recursive: true, mode: 0o700 });
-    return { from: own(name), at: placeOf(name, home, env) };
+  const shims = SHIMS.filter((name) => existsSync(placeOf(name, home, env)));
+  return [...WRITTEN, ...shims, ...FETCHED.filter((name) => network || existsSync(own(name)))].map((name) => {
+    const place = { from: own(name), at: placeOf(name, home, env) };
+    mkdirSync(place.from, { recursive: true, mode: 0o700 });
+    if (SHIMS.includes(name)) addMissing(place.at, place.from);
+    return place;
   });
+}
+
+/** Commands write in the copy: what stands there is neither replaced nor followed. */
+function addMissing(source: string, copy: string): void {
+  const there = new Set(names(copy));
+  for (const name of names(source).filter((each) => !there.has(each))) {
+    try {
+      copyFileSync(path.join(source, name), path.join(copy, name), constants.COPYFILE_EXCL);
+    } catch {
+      // a folder, or another command of this moment was faster
+    }
+  }
 }
 
 function placeOf(name: string, home: string, env: ToolPlaces['env']): string {
@@ -69,7 +92,7 @@ function placeOf(name: string, home: string, env: ToolPlaces['env']): string {
 export function toolsOf({ home, env }: ToolPlaces, left: readonly string[]): readonly string[] {
   const isSystems = (folder: string) => PROGRAMS.some((each) => folder === each || folder.startsWith(`${each}/`));
   const folders = searchFolders(env['PATH']).filter((folder) => !isSystems(folder));
-  const kept = [...FETCHED, ...TOOLS].map((name) => placeOf(name, home, env));
+  const kept = [...FETCHED, ...TOOLS].flatMap((name) => [path.join(home, name), placeOf(name, home, env)]);
   const shown = [...folders.flatMap((folder) => installationOf(folder, home)), ...kept];
   const isTooMuch = (place: string) => place === home || home.startsWith(place.endsWith('/') ? place : `${place}/`);
   const hidden = [...left, ...secretPlaces(home)];
@@ -89,6 +112,14 @@ function names(folder: string): readonly string[] {
   } catch {
     return []; // gone, or a file
   }
+}
+
+/** Settings of the system's tools. */
+const OF_SYSTEM = /^(?:fonts|gitconfig|java.*|locale\.alias|maven|mime\.types|os-release|protocols|python.*|services|terminfo)$/u;
+
+/** What the tools of the system need in `/etc`. Absolute. */
+export function systemSettings(): readonly string[] {
+  return names('/etc').filter((name) => OF_SYSTEM.test(name)).map((name) => `/etc/${name}`);
 }
 
 const INSTALLED = 'lib lib32 lib64 libexec share include conf jmods release'.split(' ');

@@ -79,7 +79,7 @@ export class CommandRuns {
     if (folders.length > 0) return folders;
     throw new FileRefused(
       'protected',
-      'no folder of home is named for commands: run it without home, or ask the person to name one (shell.home in the settings of project_tools)',
+      'no folder of home is named for commands: run it without home, or ask the person to name one in the settings, extensions.project_tools.shell.home',
     );
   }
 

@@ -1,6 +1,6 @@
 import path from 'node:path';
 import { existsSync, lstatSync, mkdirSync, readFileSync, realpathSync, statSync, writeFileSync } from 'node:fs';
-import { runGit } from '@pith/project-files';
+import { runGitAs } from '@pith/project-files';
 import { isInside } from '@pith/safe-files';
 import { isHarmless, listedSettings, type GitSetting } from './git-settings.ts';
 
@@ -22,13 +22,12 @@ export async function guardedPlaces({ root, home, dotGits }: GuardedProject, sig
     const folders = held.size > MOST_PLACES ? [] : await repositoryOf(dotGit, root, signal);
     for (const place of folders.length === 0 ? [dotGit] : folders) held.add(place);
   }
-  const settings = [...(await localSettings(root, signal)), ...(await ownSettings(home, signal))];
-  for (const place of [...programsIn(root, settings), ...(await emptySubmodules(root, signal))]) held.add(place);
+  for (const place of [...programsIn(root, await settingsIn(root, home, signal)), ...(await emptySubmodules(root, signal))]) held.add(place);
   return [...held];
 }
 
 /** bubblewrap looks at all mounts again for each: a project of hundreds of repositories gets them as a whole, after the first ones. */
-const MOST_PLACES = 240;
+const MOST_PLACES = 400;
 
 /** In a `.git`. Each of them stands for what git does where it is absent. */
 const FILES: ReadonlyMap<string, string> = new Map([
@@ -78,22 +77,17 @@ export function namedBy(dotGit: string): string | null {
   }
 }
 
-/** Those of the repository that the project belongs to, with what they include. */
-async function localSettings(root: string, signal: AbortSignal): Promise<readonly GitSetting[]> {
-  const listed = await runGit(root, ['config', '--local', '--includes', '--list', '--show-origin', '-z'], signal);
-  const parts = (listed ?? '').split('\0');
+/** All that hold in the project: those of its repository, and the person's own, which may name a folder of hooks or a program by a path that begins in the project. */
+async function settingsIn(root: string, home: string | null, signal: AbortSignal): Promise<readonly GitSetting[]> {
+  const asked = ['config', '--includes', '--list', '--show-origin', '-z'];
+  const parts = ((await runGitAs(home ?? '/nonexistent', root, asked, signal)) ?? '').split('\0');
   const settings: GitSetting[] = [];
   for (let at = 0; at + 1 < parts.length; at += 2) {
-    const [key = '', value = ''] = (parts[at + 1] ?? '').split(/\n([^]*)/u);
-    settings.push({ key, value, file: path.resolve(root, (parts[at] ?? '').replace(/^file:/u, '')) });
+    const [origin = '', entry = ''] = [parts[at], parts[at + 1]];
+    const [key = '', value = ''] = entry.split(/\n([^]*)/u);
+    if (origin.startsWith('file:')) settings.push({ key, value, file: path.resolve(root, origin.slice('file:'.length)) });
   }
   return settings;
-}
-
-/** The person's own: they may name a folder of hooks or a program by a path that begins in the project. */
-async function ownSettings(home: string | null, signal: AbortSignal): Promise<readonly GitSetting[]> {
-  const files = [...(home === null ? [] : ['.gitconfig', '.config/git/config'].map((name) => path.join(home, name))), '/etc/gitconfig'];
-  return (await Promise.all(files.map((file) => listedSettings(file, signal, true)))).flat();
 }
 
 /** Files of the project in which settings stand, which they include, or which they name as a program, and folders of hooks. */

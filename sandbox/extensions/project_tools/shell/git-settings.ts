@@ -9,10 +9,10 @@ export interface GitSetting {
   readonly file: string;
 }
 
-/** What a file of settings contains. Nothing of it is used; with `includes`, what it includes is read too. */
-export async function listedSettings(file: string, signal: AbortSignal, includes = false): Promise<readonly GitSetting[]> {
+/** What a file of settings contains. Nothing of it is used, and nothing that it includes is read. */
+export async function listedSettings(file: string, signal: AbortSignal): Promise<readonly GitSetting[]> {
   if (!existsSync(file)) return [];
-  const listed = await runGit('/', ['config', '--file', file, includes ? '--includes' : '--no-includes', '--list', '-z'], signal);
+  const listed = await runGit('/', ['config', '--file', file, '--no-includes', '--list', '-z'], signal);
   return (listed ?? '').split('\0').flatMap((entry) => {
     const [key = '', value = ''] = entry.split(/\n([^]*)/u);
     return key === '' ? [] : [{ key, value, file }];
