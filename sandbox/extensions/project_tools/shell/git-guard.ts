@@ -1,7 +1,7 @@
 import path from 'node:path';
 import { existsSync, lstatSync, mkdirSync, readFileSync, realpathSync, statSync, writeFileSync } from 'node:fs';
 import { runGitAs } from '@pith/project-files';
-import { isInside } from '@pith/safe-files';
+import { isBelow, isInside } from '@pith/safe-files';
 import { isHarmless, listedSettings, type GitSetting } from './git-settings.ts';
 
 /** A project with the repositories in it. */
@@ -18,11 +18,16 @@ export interface GuardedProject {
  */
 export async function guardedPlaces({ root, home, dotGits }: GuardedProject, signal: AbortSignal): Promise<readonly string[]> {
   const held = new Set<string>();
+  const folders = new Set([root]);
   for (const dotGit of byDepth(dotGits)) {
-    const folders = held.size > MOST_PLACES ? [] : await repositoryOf(dotGit, root, signal);
-    for (const place of folders.length === 0 ? [dotGit] : folders) held.add(place);
+    const isMany = held.size > MOST_PLACES;
+    for (const place of isMany ? [dotGit] : await placesIn(dotGit, root, signal)) held.add(place);
+    if (!isMany) folders.add(path.dirname(dotGit));
   }
-  for (const place of [...programsIn(root, await settingsIn(root, home, signal)), ...(await emptySubmodules(root, signal))]) held.add(place);
+  for (const folder of folders) {
+    for (const place of namedIn(folder, root, await settingsOf(folder, home, signal))) held.add(place);
+    for (const place of await emptySubmodules(folder, signal)) held.add(place);
+  }
   return [...held];
 }
 
@@ -38,25 +43,25 @@ const FILES: ReadonlyMap<string, string> = new Map([
 ]);
 const FOLDERS = ['hooks', 'modules', 'worktrees', 'remotes', 'branches'];
 
-/** Empty: it is held as a whole, and nothing in it can be changed. */
-async function repositoryOf(dotGit: string, root: string, signal: AbortSignal): Promise<readonly string[]> {
+/** What is held of a repository, or it as a whole where its parts cannot be. */
+async function placesIn(dotGit: string, root: string, signal: AbortSignal): Promise<readonly string[]> {
   if (!isFolder(dotGit)) {
     const elsewhere = namedBy(dotGit);
-    if (elsewhere === null || !isInside(elsewhere, root) || !isFolder(elsewhere)) return [];
-    const there = await repositoryOf(elsewhere, root, signal);
-    return [dotGit, ...(there.length === 0 ? [elsewhere] : there)];
+    const isHere = elsewhere !== null && isInside(elsewhere, root) && isFolder(elsewhere);
+    return isHere ? [dotGit, ...(await placesIn(elsewhere, root, signal))] : [dotGit];
   }
   const places = [...FILES.keys(), ...FOLDERS].map((name) => path.join(dotGit, name));
-  const isPlain = [...places, path.join(dotGit, 'info')].every((place) => lstatSync(place, { throwIfNoEntry: false })?.isSymbolicLink() !== true);
-  if (!isPlain) return []; // a link can be replaced by another
+  // A link can be replaced by another, and what it leads to be written.
+  const links = [...places, path.join(dotGit, 'info')].filter((place) => lstatSync(place, { throwIfNoEntry: false })?.isSymbolicLink() === true);
+  if (links.length > 0) return [dotGit, ...links.map(realOf).filter((place) => isInside(place, root))];
   // `commondir` would make git overlook these two.
   const own = await listedSettings(path.join(dotGit, 'config'), signal);
-  if (own.some(({ key, value }) => key === 'core.worktree' || (key === 'core.bare' && value !== 'false'))) return [];
+  if (own.some(({ key, value }) => key === 'core.worktree' || (key === 'core.bare' && value !== 'false'))) return [dotGit];
   try {
     for (const [name, text] of FILES) makeFile(path.join(dotGit, name), text);
     for (const name of FOLDERS) mkdirSync(path.join(dotGit, name), { recursive: true });
   } catch {
-    return []; // a full disk, or one that nobody may write: then a command cannot be let in either
+    return [dotGit]; // a full disk, or one that nobody may write: then a command cannot be let in either
   }
   return places;
 }
@@ -77,49 +82,48 @@ export function namedBy(dotGit: string): string | null {
   }
 }
 
-/** All that hold in the project: those of its repository, and the person's own, which may name a folder of hooks or a program by a path that begins in the project. */
-async function settingsIn(root: string, home: string | null, signal: AbortSignal): Promise<readonly GitSetting[]> {
+/** All that hold in a folder: those of its repository, and the person's own, which may name a folder of hooks or a program by a path that begins in the project. */
+async function settingsOf(folder: string, home: string | null, signal: AbortSignal): Promise<readonly GitSetting[]> {
   const asked = ['config', '--includes', '--list', '--show-origin', '-z'];
-  const parts = ((await runGitAs(home ?? '/nonexistent', root, asked, signal)) ?? '').split('\0');
+  const parts = ((await runGitAs(home ?? '/nonexistent', folder, asked, signal)) ?? '').split('\0');
   const settings: GitSetting[] = [];
   for (let at = 0; at + 1 < parts.length; at += 2) {
     const [origin = '', entry = ''] = [parts[at], parts[at + 1]];
     const [key = '', value = ''] = entry.split(/\n([^]*)/u);
-    if (origin.startsWith('file:')) settings.push({ key, value, file: path.resolve(root, origin.slice('file:'.length)) });
+    if (origin.startsWith('file:')) settings.push({ key, value, file: path.resolve(folder, origin.slice('file:'.length)) });
   }
   return settings;
 }
 
-/** Files of the project in which settings stand, which they include, or which they name as a program, and folders of hooks. */
-function programsIn(root: string, settings: readonly GitSetting[]): readonly string[] {
+/** Files of the project in which settings of a folder stand, which they include, or which they name as a program, and folders of hooks. */
+function namedIn(folder: string, root: string, settings: readonly GitSetting[]): readonly string[] {
   const found = new Set<string>();
-  const add = (place: string): void => void (isInside(place, root) && place !== root && found.add(place));
+  const add = (place: string): void => void (isInside(place, root) && place !== root && existsSync(place) && found.add(realOf(place)));
+  const make = (place: string, text: string | null): void => {
+    if (isInside(place, root)) tryTo(() => (text === null ? mkdirSync(place, { recursive: true }) : makeFile(place, text)));
+    add(place);
+  };
   for (const { key, value, file } of settings) {
     add(file);
     if (value.startsWith('~')) continue;
-    if (/^include(?:if\..*)?\.path$/u.test(key)) {
-      const included = path.resolve(path.dirname(file), value);
-      if (isInside(included, root)) tryTo(() => makeFile(included, ''));
-      add(realOf(included));
-    } else if (key === 'core.hookspath') {
-      const named = path.resolve(root, value);
-      const hooks = path.basename(named) === '_' ? path.dirname(named) : named; // the hooks of husky lie beside the folder that it names
-      if (isInside(hooks, root)) tryTo(() => mkdirSync(hooks, { recursive: true }));
-      add(realOf(hooks));
-    } else if (!isHarmless(key, value))
-      for (const word of value.split(/[\s"']+/u)) if (/[/.]/u.test(word) && isFile(path.resolve(root, word))) add(realOf(path.resolve(root, word)));
+    const named = path.resolve(folder, value);
+    if (/^include(?:if\..*)?\.path$/u.test(key)) make(path.resolve(path.dirname(file), value), '');
+    // The hooks of husky lie beside the folder that it names.
+    else if (key === 'core.hookspath') make(path.basename(named) === '_' ? path.dirname(named) : named, null);
+    else if (!isHarmless(key, value))
+      for (const word of value.split(/[\s"']+/u)) if (/[/.]/u.test(word) && isFile(path.resolve(folder, word))) add(path.resolve(folder, word));
   }
-  return [...found].filter((place) => existsSync(place));
+  return [...found].filter((place) => isInside(place, root));
 }
 
 /** Folders of submodules that are not fetched: git looks into each, whatever repository stands there. */
-async function emptySubmodules(root: string, signal: AbortSignal): Promise<readonly string[]> {
-  const named = await listedSettings(path.join(root, '.gitmodules'), signal);
-  const folders = named.filter(({ key }) => /^submodule\..*\.path$/u.test(key)).map(({ value }) => path.resolve(root, value));
-  return folders.filter((folder) => isInside(folder, root) && isFolder(folder) && !existsSync(path.join(folder, '.git')));
+async function emptySubmodules(folder: string, signal: AbortSignal): Promise<readonly string[]> {
+  const named = await listedSettings(path.join(folder, '.gitmodules'), signal);
+  const folders = named.filter(({ key }) => /^submodule\..*\.path$/u.test(key)).map(({ value }) => path.resolve(folder, value));
+  return folders.filter((each) => isBelow(each, folder) && isFolder(each) && !existsSync(path.join(each, '.git')));
 }
 
-function tryTo(make: () => void): void {
+function tryTo(make: () => unknown): void {
   try {
     make();
   } catch {
