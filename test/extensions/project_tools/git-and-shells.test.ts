@@ -1,7 +1,11 @@
-import { mkdirSync, readdirSync, writeFileSync } from 'node:fs';
+import { mkdirSync, readdirSync, renameSync, writeFileSync } from 'node:fs';
 import path from 'node:path';
 import { describe, expect, it } from 'vitest';
 import { probeSandboxing } from '@pith/held-process';
+import { stateFolder } from '@pith/safe-files';
+import { CommandWatch } from '../../../sandbox/extensions/project_tools/shell/command-watch.ts';
+import { until } from '../../waiting.ts';
+import { words } from '../../words.ts';
 import { cloneWith } from './clone.ts';
 
 const { available } = await probeSandboxing();
@@ -98,5 +102,90 @@ describe.skipIf(!available)('S1, S2 what git starts outside', () => {
     const { attack, afterwards } = prepared(clone);
     clone.person(attack);
     expect(afterwards()).toEqual(ATTACKS.flatMap(({ name, works }) => (works === false ? [] : [name])).sort());
+  });
+
+  it('S1 a new repository and its gitlink are named, with what git would start; the gitlink is taken out of the index, and nothing else is changed', async () => {
+    const clone = await cloneWith({ 'a.txt': 'a\n', 'node_modules/old/.git/config': '[core]\n', 'node_modules/old/.git/HEAD': 'ref: refs/heads/main\n' });
+    const told: string[] = [];
+    clone.kernel.events.handle('notify', ({ text, kind, threadId }) => void told.push(`${kind} ${threadId} ${text}`));
+    clone.person('git init -q; git add a.txt; git commit -qm a');
+    const evil = `touch ${clone.home}/ran`;
+    const command = [
+      `evil() { git -C "$1" config core.fsmonitor "${evil}"; }`,
+      'git init -q node_modules/x; git -C node_modules/x commit -q --allow-empty -m x; evil node_modules/x',
+      'git update-index --add --cacheinfo 160000,$(git -C node_modules/x rev-parse HEAD),node_modules/x',
+      'mkdir plain; git init -q plain; git init -q --bare fixture.git; evil fixture.git',
+      'printf "#!/bin/sh\n" > node_modules/old/.git/hooks-x; mkdir node_modules/old/.git/hooks; printf "#!/bin/sh\n" > node_modules/old/.git/hooks/post-checkout',
+      `mkdir .git/rebase-merge; echo "exec ${evil}" > .git/rebase-merge/git-rebase-todo`,
+    ].join('\n');
+    const printed = out(await clone.call('shell', { command }));
+    for (const said of [
+      `node_modules/x/.git is a new repository: a program of version control that you use in node_modules/x starts what they name: core.fsmonitor=${evil}`,
+      'node_modules/x is a repository in the index: git in the folder around it starts its programs, too; Pith took it out of the index again',
+      `fixture.git is a new repository: a program of version control that you use in fixture.git starts what they name: core.fsmonitor=${evil}`,
+      'the repository node_modules/old/.git has other settings or hooks: a program of version control that you use in node_modules/old starts what they name: the hook post-checkout',
+      '- plain/.git is a new repository\n',
+      `.git has other settings or hooks: a program of version control that you use in . starts what they name: at \`git rebase --continue\`: exec ${evil}`,
+    ])
+      expect(printed).toContain(said);
+    await until(() => told.length > 0);
+    expect(told).toEqual([expect.stringMatching(/^warning thread Warning: `evil\(\)[^]*left what starts by itself later:\n- [^]*node_modules\/x\/\.git is a new repository/u)]);
+    expect(clone.person(`git status; git ls-files; ls -d node_modules/x/.git plain/.git fixture.git; ls ${clone.home}/ran`)).toMatch(
+      /a\.txt\nfixture\.git\nnode_modules\/x\/\.git\nplain\/\.git\n[^\n]*No such file/u,
+    );
+    expect(out(await clone.call('shell', { command: 'true' }))).toBe('(no output)\n[exit code 0]'); // it is said once
+  });
+
+  it('S1 in a project without git a new repository in the root is named; what is there is held from then on', async () => {
+    const clone = await cloneWith({ 'a.txt': '' });
+    expect(out(await clone.call('shell', { command: 'git init -q && git config core.fsmonitor ./evil' }))).toContain('.git is a new repository: a program');
+    expect(out(await clone.call('shell', { command: 'git config core.fsmonitor ./worse' }))).toContain('could not write config file');
+  });
+
+  it('S1 files from which editors, shells, hooks, package managers and agents start something are named when they came or changed, and are not when only what they install did', async () => {
+    const scripts = { test: 'node --test' };
+    const clone = await cloneWith({ 'package.json': JSON.stringify({ scripts }), 'lib/package.json': '{}', '.vscode/tasks.json': '{}', '.husky/pre-commit': 'x' });
+    const made = words(
+      '.envrc .npmrc .yarnrc.yml .pnpmfile.cjs .idea/workspace.xml .devcontainer/devcontainer.json .zed/tasks.json .pre-commit-config.yaml lefthook.yml .mise.toml .tool-versions ' +
+        '.cargo/config.toml rust-toolchain.toml .zshrc .bashrc .exrc .dir-locals.el .githooks/pre-push .claude/settings.json .cursor/mcp.json sub/app.code-workspace .gdbinit .mvn/extensions.xml',
+    );
+    const changes = { scripts: { test: './evil' }, packageManager: 'evil@1' };
+    const command = [
+      `for f in ${made.join(' ')}; do mkdir -p $(dirname $f); echo x > $f; done`,
+      `echo '${JSON.stringify(changes)}' > package.json; echo '{"dependencies":{"a":"1"}}' > lib/package.json`,
+      'echo "[]" > .vscode/tasks.json; echo y > .husky/pre-commit; echo x > src.ts; mkdir -p node_modules/b; echo "{}" > node_modules/b/package.json',
+    ].join('\n');
+    const result = await clone.call('shell', { command });
+    const named = [...out(result).matchAll(/^- (\S+) (?:is new|has changed): ./gmu)].map(([, place]) => place);
+    expect(named.sort()).toEqual([...made, 'package.json', '.vscode/tasks.json', '.husky/pre-commit'].sort());
+    expect(result).toMatchObject({ title: expect.stringContaining('it left what starts by itself: .bashrc is new'), metadata: { warn: true } });
+    expect(await clone.question('shell', { command: 'npm test' })).toMatchObject({ text: expect.stringContaining('starts later by itself: you are told when it ends') });
+  });
+
+  it('S1 what a background command leaves is told while it runs', async () => {
+    const clone = await cloneWith({ 'a.txt': 'a\n' });
+    const told: string[] = [];
+    clone.kernel.events.handle('notify', ({ text }) => void told.push(text));
+    await clone.call('shell', { command: 'git init -q x; echo made; sleep 600', background: true });
+    await until(() => told.length > 0, 10_000);
+    expect(told[0]).toContain('x/.git is a new repository');
+    expect(out(await clone.call('shell_output', { id: 'bg-1' }))).toMatch(/x\/\.git is a new repository[^]*\[running\]$/u);
+  });
+
+  it('S1, S2 what is left when Pith is killed is found by the next start and said once', async () => {
+    const clone = await cloneWith({ 'a.txt': 'a\n' });
+    const folder = stateFolder(path.join(clone.home, 'watched'));
+    const signal = new AbortController().signal;
+    await new CommandWatch(clone.root, folder).begin('npm run evil', signal);
+    clone.person('git init -q x; git -C x config core.fsmonitor ./evil; echo x > .envrc');
+    expect(await new CommandWatch(clone.root, folder).ofKilled(signal)).toEqual([]); // its process lives
+    renameSync(path.join(folder.path, folder.list()[0] as string), path.join(folder.path, `${process.pid}.1.json`));
+    const next = new CommandWatch(clone.root, folder);
+    expect(await next.ofKilled(signal)).toEqual([
+      { commands: ['npm run evil'], lines: [expect.stringContaining('.envrc is new: a shell'), expect.stringContaining('x/.git is a new repository: ')] },
+    ]);
+    await next.begin('true', signal);
+    await next.end('true');
+    expect([await next.ofKilled(signal), folder.list()]).toEqual([[], []]);
   });
 });

@@ -111,17 +111,21 @@ export class CommandRuns {
     const left: string[] = [];
     const dotGits = await this.#watch.begin(command, signal);
     const ended = new AbortController();
-    const tell = (lines: readonly string[]): void => {
+    const say = (text: string): void => {
+      output.add(text);
+      shown(text);
+    };
+    const tell = async (lines: readonly string[]): Promise<void> => {
       if (lines.length === 0) return;
       left.push(...lines);
-      output.add(`\n[${LEFT} Tell the person:\n${lines.map((line) => `- ${line}`).join('\n')}]\n`);
-      this.#warn(wanted, lines);
+      say(`\n[${LEFT} Tell the person:\n${lines.map((line) => `- ${line}`).join('\n')}]\n`);
+      await this.#warn(wanted, lines);
     };
     const looking = this.#lookOften(tell, ended.signal);
     const finish = oncePromised(async () => {
       ended.abort();
       await looking;
-      tell(await this.#watch.end(command));
+      await tell(await this.#watch.end(command));
     });
     try {
       const outcome = await this.#programs.run(
@@ -139,14 +143,11 @@ export class CommandRuns {
           sandbox: sandboxed ? 'required' : 'none',
           network: access.includes('network'),
           user: { home, fileMb, caches: path.join(project.data(), '.cache', 'commands') },
-          onOutput(text) {
-            output.add(text);
-            shown(text);
-          },
+          onOutput: say,
         },
         signal,
       );
-      if (sandboxed && SETTINGS_HELD.test(output.text)) output.add(`\n[${SETTINGS_TEXT}]\n`);
+      if (sandboxed && SETTINGS_HELD.test(output.text)) say(`\n[${SETTINGS_TEXT}]\n`);
       await finish();
       return { ...outcome, output: output.text, left };
     } finally {
@@ -155,13 +156,13 @@ export class CommandRuns {
   }
 
   /** While it runs, so that what a command of a day leaves is told within seconds. */
-  async #lookOften(tell: (lines: readonly string[]) => void, ended: AbortSignal): Promise<void> {
+  async #lookOften(tell: (lines: readonly string[]) => Promise<void>, ended: AbortSignal): Promise<void> {
     const { clock, logger } = this.context;
     for (let pause = LOOK_MS; !ended.aborted; ) {
       const startedAt = await clock.sleep(pause, ended).then(() => clock.now(), () => null); // aborted: it has ended
       if (startedAt === null) return;
       try {
-        tell(await this.#watch.look(ended));
+        await tell(await this.#watch.look(ended));
       } catch (error) {
         if (!ended.aborted) logger.warn(`the project could not be looked through while a command runs: ${messageOf(error)}`);
       }
@@ -169,10 +170,11 @@ export class CommandRuns {
     }
   }
 
-  #warn({ command, asker: { threadId, userId } }: ShellCommand, lines: readonly string[]): void {
+  #warn({ command, asker: { threadId, userId } }: ShellCommand, lines: readonly string[]): Promise<void> {
     const text = `Warning: \`${printableLine(command, 60)}\` left what starts by itself later:\n${lines.map((line) => `- ${line}`).join('\n')}`;
-    this.context.events
+    return this.context.events
       .publish('notify', { v: 1, text, kind: 'warning', target: null, threadId, userId }, { key: threadId })
+      .then(() => undefined)
       .catch((error: unknown) => this.context.logger.warn(`${text}; the warning could not be sent: ${messageOf(error)}`));
   }
 
