@@ -371,7 +371,10 @@ function confinedArguments(program: ConfinedProgram, env: Readonly<Record<string
 function placesOfUser({ home, fileMb, caches }: ConfinedUser, env: Readonly<Record<string, string>>, network: boolean): readonly string[] {
   const places = { home, env, caches: caches ?? null, network };
   const own = ownCaches(places);
-  const tools = toolsOf(places, own.map(({ at }) => at));
+  const tools = toolsOf(
+    places,
+    own.map(({ at }) => at),
+  );
   const mounts = [
     ...own.map((place) => ({ at: place.at, args: bind('--bind', place) })),
     ...[...systemSettings(), ...tools].map((at) => ({ at, args: bind('--ro-bind-try', at) })),

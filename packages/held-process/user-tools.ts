@@ -96,7 +96,10 @@ export function toolsOf({ home, env }: ToolPlaces, left: readonly string[]): rea
   const shown = [...folders.flatMap((folder) => installationOf(folder, home)), ...kept];
   const isTooMuch = (place: string) => place === home || home.startsWith(place.endsWith('/') ? place : `${place}/`);
   const hidden = [...left, ...secretPlaces(home)];
-  return [...new Set(shown)].filter((place) => !isTooMuch(place) && existsSync(place)).flatMap((place) => without(place, hidden)).sort();
+  return [...new Set(shown)]
+    .filter((place) => !isTooMuch(place) && existsSync(place))
+    .flatMap((place) => without(place, hidden))
+    .sort();
 }
 
 /** A place, or where something in it is hidden, what else is in it. */
@@ -119,7 +122,9 @@ const OF_SYSTEM = /^(?:fonts|gitconfig|java.*|locale\.alias|maven|mime\.types|os
 
 /** What the tools of the system need in `/etc`. Absolute. */
 export function systemSettings(): readonly string[] {
-  return names('/etc').filter((name) => OF_SYSTEM.test(name)).map((name) => `/etc/${name}`);
+  return names('/etc')
+    .filter((name) => OF_SYSTEM.test(name))
+    .map((name) => `/etc/${name}`);
 }
 
 const INSTALLED = 'lib lib32 lib64 libexec share include conf jmods release'.split(' ');

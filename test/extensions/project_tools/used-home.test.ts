@@ -26,7 +26,13 @@ async function registryOf(): Promise<string> {
     if (request.url?.endsWith('.tgz') === true) return void response.end(tarball);
     const dist = { tarball: `${address}/greet.tgz`, integrity };
     response.setHeader('content-type', 'application/json');
-    response.end(JSON.stringify({ name: 'greet', 'dist-tags': { latest: '1.2.3' }, versions: { '1.2.3': { name: 'greet', version: '1.2.3', main: 'main.js', dist } } }));
+    response.end(
+      JSON.stringify({
+        name: 'greet',
+        'dist-tags': { latest: '1.2.3' },
+        versions: { '1.2.3': { name: 'greet', version: '1.2.3', main: 'main.js', dist } },
+      }),
+    );
   });
   return address;
 }
@@ -53,7 +59,9 @@ describe.skipIf(!available)('U-1 a clone without sandbox/, with a used home', ()
       'git config core.pager evil',
     ].join(' && ');
     const printed = out(await clone.call('shell', { command, timeout: 120 }));
-    expect(printed).toMatch(/could not write config file[^]*\[Commands cannot change settings of git: the person runs that one\]\n\[exit code 4\]$/u);
+    expect(printed).toMatch(
+      /could not write config file[^]*\[Commands cannot change settings of git: the person runs that one\]\n\[exit code 4\]$/u,
+    );
     for (const said of ['greeted', 'v1.1.0', 'merged', 'version 1.1.0']) expect(printed).toContain(said);
     expect(installed + printed).not.toMatch(/EROFS|canary|starts by itself/u);
     expect(readdirSync(path.join(clone.home, '.npm/_cacache/index-v5'))).toEqual(['00']);
@@ -62,7 +70,10 @@ describe.skipIf(!available)('U-1 a clone without sandbox/, with a used home', ()
   });
 
   it.runIf(isLong && has('cargo'))('U-1 builds, tests and commits with cargo', async () => {
-    const clone = await cloneWith({ 'lib/Cargo.toml': '[package]\nname = "greet"\nversion = "0.1.0"\n', 'lib/src/lib.rs': 'pub fn greet() -> u8 { 7 }\n' });
+    const clone = await cloneWith({
+      'lib/Cargo.toml': '[package]\nname = "greet"\nversion = "0.1.0"\n',
+      'lib/src/lib.rs': 'pub fn greet() -> u8 { 7 }\n',
+    });
     const command = [
       'cargo init --name shop --vcs none . && cargo add --offline --path lib greet',
       'echo "#[test] fn greets() { assert_eq!(greet::greet(), 7) }" >> src/main.rs && cargo test --offline',
@@ -82,8 +93,9 @@ describe.skipIf(!available)('U-1 a clone without sandbox/, with a used home', ()
       'w/greet-1.dist-info/WHEEL': 'Wheel-Version: 1.0\nGenerator: x\nRoot-Is-Purelib: true\nTag: py3-none-any\n',
       'w/greet-1.dist-info/RECORD': 'greet.py,,\n',
     });
-    clone.person('cd w && python3 -c "import shutil; shutil.make_archive(\'../g\', \'zip\')" && mv ../g.zip ../greet-1-py3-none-any.whl');
-    const command = 'python3 -m pip install --no-index --target packages ./greet-1-py3-none-any.whl && PYTHONPATH=packages python3 -c "import greet; print(greet.word)"';
+    clone.person("cd w && python3 -c \"import shutil; shutil.make_archive('../g', 'zip')\" && mv ../g.zip ../greet-1-py3-none-any.whl");
+    const command =
+      'python3 -m pip install --no-index --target packages ./greet-1-py3-none-any.whl && PYTHONPATH=packages python3 -c "import greet; print(greet.word)"';
     const printed = out(await clone.call('shell', { command, timeout: 300 }));
     expect(printed).toMatch(/greeted\n\[exit code 0\]$/u);
     expect(printed).not.toMatch(/cache has been disabled|not writable/u);
@@ -115,7 +127,10 @@ describe.skipIf(!available)('S6 what a command sees of home', () => {
       {
         ...Object.fromEntries(KEYS.map((name) => [name, 'canary'])),
         ...Object.fromEntries(tools.map((name) => [name, 'seen'])),
-        ...{ 'diary.txt': 'canary', 'data/a.csv': 'numbers', 'share/x': 'canary', '.local/share/x': 'canary' },
+        'diary.txt': 'canary',
+        'data/a.csv': 'numbers',
+        'share/x': 'canary',
+        '.local/share/x': 'canary',
         '.pith/config.yaml': 'extensions: { project_tools: { shell: { home: [data] } } }',
       },
     );
@@ -128,21 +143,29 @@ describe.skipIf(!available)('S6 what a command sees of home', () => {
     expect(printed[0]).toContain('data/a.csv: No such file');
     expect(printed[1]).toMatch(/numbers[^]*data\/a\.csv: Read-only/u);
     expect(await clone.question('shell', { command: 'ls', access: ['home'] })).toMatchObject({
+      once: true,
       enforced: `sandboxed: no network, writes the project only, reads ${clone.home}/data`,
     });
   });
 
   it.each([
     ['[]', 'no folder of home is named for commands'],
-    ['[.ssh]', "in which keys are kept (~/.ssh)"],
+    ['[.ssh]', 'in which keys are kept (~/.ssh)'],
     ['[.config]', 'in which keys are kept (~/.config/gh)'],
     ['[away]', 'which is not a folder in your home folder'],
   ])('S6 a command that asks for home is refused where the settings name %s', async (named, why) => {
     const clone = await cloneWith(
       {},
-      { '.ssh/id': 'canary', '.config/gh/hosts.yml': 'canary', '.pith/config.yaml': `extensions: { project_tools: { shell: { home: ${named} } } }` },
+      {
+        '.ssh/id': 'canary',
+        '.config/gh/hosts.yml': 'canary',
+        '.pith/config.yaml': `extensions: { project_tools: { shell: { home: ${named} } } }`,
+      },
     );
     clone.person('ln -s / ~/away');
-    expect(await clone.call('shell', { command: 'true', access: ['home'] })).toMatchObject({ ok: false, error: { message: expect.stringContaining(why) } });
+    expect(await clone.call('shell', { command: 'true', access: ['home'] })).toMatchObject({
+      ok: false,
+      error: { message: expect.stringContaining(why) },
+    });
   });
 });

@@ -56,7 +56,7 @@ export class CommandRuns {
   ) {
     this.#programs = createConfinedPrograms({ dataDirectory: context.dataDirectory });
     context.own(() => this.#programs.close());
-    this.#watch = new CommandWatch(project.root, stateFolder(context.dataDirectory, 'watched'));
+    this.#watch = new CommandWatch({ root: project.root, state: project.data() }, stateFolder(context.dataDirectory, 'watched'));
   }
 
   get settings(): Config['shell'] {
@@ -105,7 +105,10 @@ export class CommandRuns {
     const { memory_mb: memoryMb, file_mb: fileMb } = context.config.shell;
     const home = project.home ?? '/nonexistent';
     if (sandboxed && isInside(home, project.root))
-      throw new FileRefused('protected', 'the project contains your home folder, and a command would see all of it; start Pith in a folder below it');
+      throw new FileRefused(
+        'protected',
+        'the project contains your home folder, and a command would see all of it; start Pith in a folder below it',
+      );
     const cwd = path.join(project.root, ...folder);
     const output = new KeptOutput(MOST_OUTPUT);
     const left: string[] = [];
@@ -158,8 +161,11 @@ export class CommandRuns {
   /** While it runs, so that what a command of a day leaves is told within seconds. */
   async #lookOften(tell: (lines: readonly string[]) => Promise<void>, ended: AbortSignal): Promise<void> {
     const { clock, logger } = this.context;
-    for (let pause = LOOK_MS; !ended.aborted; ) {
-      const startedAt = await clock.sleep(pause, ended).then(() => clock.now(), () => null); // aborted: it has ended
+    for (let pause = LOOK_MS; !ended.aborted;) {
+      const startedAt = await clock.sleep(pause, ended).then(
+        () => clock.now(),
+        () => null,
+      ); // aborted: it has ended
       if (startedAt === null) return;
       try {
         await tell(await this.#watch.look(ended));

@@ -3,7 +3,15 @@ import { messageOf, z } from 'pith';
 import { processEntry } from '@pith/held-process';
 import { runGit } from '@pith/project-files';
 import type { StateFolder } from '@pith/safe-files';
-import { changesBetween, nestedRepositories, NO_STARTERS, selfStartersOf, toldAs, type SelfStarters } from './self-starters.ts';
+import {
+  changesBetween,
+  nestedRepositories,
+  NO_STARTERS,
+  selfStartersOf,
+  toldAs,
+  type LookedThrough,
+  type SelfStarters,
+} from './self-starters.ts';
 
 /** What commands left that starts by itself later. */
 export interface Leftovers {
@@ -31,7 +39,7 @@ export class CommandWatch {
   #turn: Promise<unknown> = Promise.resolve();
 
   constructor(
-    private readonly root: string,
+    private readonly place: LookedThrough,
     private readonly folder: StateFolder,
   ) {}
 
@@ -39,7 +47,7 @@ export class CommandWatch {
   begin(command: string, signal: AbortSignal): Promise<readonly string[]> {
     return this.#inTurn(async () => {
       if (this.#running.length === 0) {
-        this.#known = await selfStartersOf(this.root, signal);
+        this.#known = await selfStartersOf(this.place, signal);
         for (const name of this.#ofKilled()) this.folder.remove(name); // they were told when the conversation began
       }
       this.#running.push(command);
@@ -69,13 +77,16 @@ export class CommandWatch {
     const found: Leftovers[] = [];
     for (const name of this.#ofKilled()) {
       const read = kept.safeParse(parsed(this.folder.read(name)));
-      if (!read.success || read.data.root !== this.root) continue;
+      if (!read.success || read.data.root !== this.place.root) continue;
       const { commands, digests, gitlinks } = read.data;
       const before = { digests: new Map(digests), gitlinks: new Set(gitlinks), isWhole: true };
-      const now = await selfStartersOf(this.root, signal);
-      const changes = await changesBetween(this.root, before, now, signal);
+      const now = await selfStartersOf(this.place, signal);
+      const changes = await changesBetween(this.place.root, before, now, signal);
       const links = [...now.gitlinks].filter((link) => !before.gitlinks.has(link));
-      const lines = [...changes.map(toldAs), ...links.map((link) => `${link} ${IN_INDEX}; take it out: git rm --cached ${JSON.stringify(link)}`)];
+      const lines = [
+        ...toldAs(changes),
+        ...links.map((link) => `${link} ${IN_INDEX}; take it out: git rm --cached ${JSON.stringify(link)}`),
+      ];
       if (lines.length > 0) found.push({ commands, lines });
     }
     return found;
@@ -83,10 +94,10 @@ export class CommandWatch {
 
   async #look(signal: AbortSignal): Promise<readonly string[]> {
     const before = this.#known;
-    const now = await selfStartersOf(this.root, signal);
-    const changes = await changesBetween(this.root, before, now, signal);
+    const now = await selfStartersOf(this.place, signal);
+    const changes = await changesBetween(this.place.root, before, now, signal);
     for (const { isNew, repository } of changes) if (isNew && repository !== null) this.#came.add(repository);
-    const lines = changes.map(toldAs);
+    const lines = [...toldAs(changes)];
     const taken = new Set<string>();
     for (const link of [...now.gitlinks].filter((each) => !before.gitlinks.has(each))) {
       const isTaken = this.#came.has(link) && (await this.#takeOut(link, now, signal));
@@ -102,7 +113,7 @@ export class CommandWatch {
     const places = nestedRepositories([...digests.keys()]).filter(({ outer, inner }) => path.posix.join(outer, inner) === link);
     let isOut = false;
     for (const { outer, inner } of places)
-      isOut = (await runGit(path.join(this.root, outer), ['update-index', '--force-remove', '--', inner], signal)) === '' || isOut;
+      isOut = (await runGit(path.join(this.place.root, outer), ['update-index', '--force-remove', '--', inner], signal)) === '' || isOut;
     return isOut;
   }
 
@@ -112,7 +123,7 @@ export class CommandWatch {
     const [commands, { digests, gitlinks }] = [this.#running, this.#known];
     if (commands.length === 0) return this.folder.remove(name);
     this.folder.make();
-    this.folder.writeNow(name, JSON.stringify({ root: this.root, commands, digests: [...digests], gitlinks: [...gitlinks] }));
+    this.folder.writeNow(name, JSON.stringify({ root: this.place.root, commands, digests: [...digests], gitlinks: [...gitlinks] }));
   }
 
   #ofKilled(): readonly string[] {

@@ -1,8 +1,8 @@
 import path from 'node:path';
-import { existsSync, lstatSync, mkdirSync, readFileSync, realpathSync, statSync, writeFileSync } from 'node:fs';
+import { existsSync, lstatSync, mkdirSync, realpathSync, statSync, writeFileSync } from 'node:fs';
 import { runGitAs } from '@pith/project-files';
 import { isBelow, isInside } from '@pith/safe-files';
-import { isHarmless, listedSettings, type GitSetting } from './git-settings.ts';
+import { isHarmless, listedSettings, plainText, type GitSetting } from './git-settings.ts';
 
 /** A project with the repositories in it. */
 export interface GuardedProject {
@@ -24,7 +24,7 @@ export async function guardedPlaces({ root, home, dotGits }: GuardedProject, sig
     for (const place of isMany ? [dotGit] : await placesIn(dotGit, root, signal)) held.add(place);
     if (!isMany) folders.add(path.dirname(dotGit));
   }
-  for (const folder of folders) {
+  for (const folder of [...folders].filter((each) => isAnswered(each, root))) {
     for (const place of namedIn(folder, root, await settingsOf(folder, home, signal))) held.add(place);
     for (const place of await emptySubmodules(folder, signal)) held.add(place);
   }
@@ -52,7 +52,9 @@ async function placesIn(dotGit: string, root: string, signal: AbortSignal): Prom
   }
   const places = [...FILES.keys(), ...FOLDERS].map((name) => path.join(dotGit, name));
   // A link can be replaced by another, and what it leads to be written.
-  const links = [...places, path.join(dotGit, 'info')].filter((place) => lstatSync(place, { throwIfNoEntry: false })?.isSymbolicLink() === true);
+  const links = [...places, path.join(dotGit, 'info')].filter(
+    (place) => lstatSync(place, { throwIfNoEntry: false })?.isSymbolicLink() === true,
+  );
   if (links.length > 0) return [dotGit, ...links.map(realOf).filter((place) => isInside(place, root))];
   // `commondir` would make git overlook these two.
   const own = await listedSettings(path.join(dotGit, 'config'), signal);
@@ -75,11 +77,20 @@ function makeFile(file: string, text: string): void {
 /** The folder that a `.git` file names; null: it names none. */
 export function namedBy(dotGit: string): string | null {
   try {
-    const named = /^gitdir: *(.+?)\s*$/u.exec(readFileSync(dotGit, 'utf8').slice(0, 4096))?.[1];
+    const named = /^gitdir: *(.+?)\s*$/u.exec(Buffer.from(plainText(dotGit), 'latin1').toString())?.[1];
     return named === undefined ? null : realpathSync.native(path.resolve(path.dirname(dotGit), named));
   } catch {
     return null; // it is gone, or leads nowhere
   }
+}
+
+/** False where something stands in the place of a file that git reads first, in the folder or above it, such as a pipe, for which it would wait. */
+export function isAnswered(folder: string, root: string): boolean {
+  const dotGit = path.join(folder, '.git');
+  const gitFolder = isFolder(dotGit) ? dotGit : (namedBy(dotGit) ?? dotGit);
+  const read = ['HEAD', 'commondir', 'config', 'config.worktree', 'index'].map((name) => path.join(gitFolder, name));
+  const places = [path.join(folder, 'HEAD'), path.join(folder, 'commondir'), dotGit, ...read];
+  return places.every((place) => kindOf(place) !== 'special') && (folder === root || isAnswered(path.dirname(folder), root));
 }
 
 /** All that hold in a folder: those of its repository, and the person's own, which may name a folder of hooks or a program by a path that begins in the project. */
@@ -111,7 +122,8 @@ function namedIn(folder: string, root: string, settings: readonly GitSetting[]):
     // The hooks of husky lie beside the folder that it names.
     else if (key === 'core.hookspath') make(path.basename(named) === '_' ? path.dirname(named) : named, null);
     else if (!isHarmless(key, value))
-      for (const word of value.split(/[\s"']+/u)) if (/[/.]/u.test(word) && isFile(path.resolve(folder, word))) add(path.resolve(folder, word));
+      for (const word of value.split(/[\s"']+/u))
+        if (/[/.]/u.test(word) && kindOf(path.resolve(folder, word)) === 'file') add(path.resolve(folder, word));
   }
   return [...found].filter((place) => isInside(place, root));
 }
@@ -131,8 +143,15 @@ function tryTo(make: () => unknown): void {
   }
 }
 
-function isFile(place: string): boolean {
-  return statSync(place, { throwIfNoEntry: false })?.isFile() === true;
+/** Of a link, what it leads to. null: nothing is there. */
+function kindOf(place: string): 'file' | 'folder' | 'special' | null {
+  try {
+    const stats = statSync(place, { throwIfNoEntry: false });
+    if (stats === undefined) return null;
+    return stats.isFile() ? 'file' : stats.isDirectory() ? 'folder' : 'special';
+  } catch {
+    return null; // links that lead to each other
+  }
 }
 
 function isFolder(place: string): boolean {

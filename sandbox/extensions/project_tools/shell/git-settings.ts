@@ -1,4 +1,4 @@
-import { existsSync } from 'node:fs';
+import { closeSync, constants, fstatSync, openSync, readFileSync } from 'node:fs';
 import { runGit } from '@pith/project-files';
 
 /** One setting of git, as its file has it. */
@@ -11,12 +11,30 @@ export interface GitSetting {
 
 /** What a file of settings contains. Nothing of it is used, and nothing that it includes is read. */
 export async function listedSettings(file: string, signal: AbortSignal): Promise<readonly GitSetting[]> {
-  if (!existsSync(file)) return [];
+  if (plainText(file) === '') return [];
   const listed = await runGit('/', ['config', '--file', file, '--no-includes', '--list', '-z'], signal);
   return (listed ?? '').split('\0').flatMap((entry) => {
     const [key = '', value = ''] = entry.split(/\n([^]*)/u);
     return key === '' ? [] : [{ key, value, file }];
   });
+}
+
+const LONGEST_READ = 1024 * 1024;
+
+/** What a small file contains, byte for byte; '' where there is none. A command may have put anything there: a pipe is not waited for. */
+export function plainText(file: string): string {
+  try {
+    const descriptor = openSync(file, constants.O_RDONLY | constants.O_NONBLOCK);
+    try {
+      const stats = fstatSync(descriptor);
+      if (!stats.isFile()) return '';
+      return stats.size > LONGEST_READ ? `${stats.size} ${stats.ino} ${stats.ctimeMs}` : readFileSync(descriptor, 'latin1');
+    } finally {
+      closeSync(descriptor);
+    }
+  } catch {
+    return ''; // it is gone, or nobody may read it: git cannot either
+  }
 }
 
 /** False for a setting that names a program, a file or another repository, and for every one that is not known. */

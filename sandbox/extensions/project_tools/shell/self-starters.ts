@@ -1,11 +1,11 @@
 import { createHash } from 'node:crypto';
 import type { Dirent } from 'node:fs';
-import { lstat, readdir, readFile, realpath, stat } from 'node:fs/promises';
+import { lstat, readdir, realpath, stat } from 'node:fs/promises';
 import path from 'node:path';
 import { printableLine } from '@pith/plain-text';
 import { runGit } from '@pith/project-files';
-import { namedBy } from './git-guard.ts';
-import { isHarmless, listedSettings } from './git-settings.ts';
+import { isAnswered, namedBy } from './git-guard.ts';
+import { isHarmless, listedSettings, plainText } from './git-settings.ts';
 
 /** What programs of the person's start by themselves from a project, as it was at one time: by its place, a digest of what it says. */
 export interface SelfStarters {
@@ -27,15 +27,20 @@ export interface ChangedStarter {
   readonly repository: string | null;
 }
 
+/** Absolute: a project, and where Pith keeps its state. */
+export interface LookedThrough {
+  readonly root: string;
+  readonly state: string;
+}
+
 /** Nothing yet. */
 export const NO_STARTERS: SelfStarters = { digests: new Map(), gitlinks: new Set(), isWhole: true };
 
 const MOST_FOLDERS = 200_000;
 const AT_ONCE = 16;
-const LONGEST_READ = 1024 * 1024;
 
-/** Looks through a project. What it finds is read and never used. */
-export async function selfStartersOf(root: string, signal: AbortSignal): Promise<SelfStarters> {
+/** Looks through a project, without a folder of state. What it finds is read and never used. */
+export async function selfStartersOf({ root, state }: LookedThrough, signal: AbortSignal): Promise<SelfStarters> {
   const digests = new Map<string, string>();
   const folders: string[] = [''];
   let looked = 0;
@@ -46,7 +51,7 @@ export async function selfStartersOf(root: string, signal: AbortSignal): Promise
     for (const entry of entries) {
       const place = folder === '' ? entry.name : `${folder}/${entry.name}`;
       if (REPOSITORY.test(entry.name)) digests.set(place, await repositoryDigest(path.join(root, place)));
-      else if (entry.isDirectory()) folders.push(place);
+      else if (entry.isDirectory()) folders.push(...(path.join(root, place) === state ? [] : [place]));
       else if (!isPackages && startsBy(place) !== null) digests.set(place, await fileDigest(path.join(root, place)));
     }
   };
@@ -73,6 +78,7 @@ async function gitlinksOf(root: string, places: readonly string[], signal: Abort
   const found = new Set<string>();
   const nested = grouped(nestedRepositories(places));
   for (const [outer, inner] of nested) {
+    if (!isAnswered(path.join(root, outer), root)) continue;
     const asked = inner.slice(0, MOST_NESTED).map((each) => `:(literal)${each.inner}`);
     const listed = await runGit(path.join(root, outer), ['ls-files', '--stage', '-z', '--', ...asked], signal);
     for (const entry of (listed ?? '').split('\0')) {
@@ -93,24 +99,49 @@ function grouped<Each extends { readonly outer: string }>(all: readonly Each[]):
 const MOST_NESTED = 1000;
 
 /** What came or changed between two looks, in the order of places. What is gone starts nothing. */
-export async function changesBetween(root: string, before: SelfStarters, now: SelfStarters, signal: AbortSignal): Promise<readonly ChangedStarter[]> {
+export async function changesBetween(
+  root: string,
+  before: SelfStarters,
+  now: SelfStarters,
+  signal: AbortSignal,
+): Promise<readonly ChangedStarter[]> {
   const places = [...now.digests].filter(([place, digest]) => before.digests.get(place) !== digest).map(([place]) => place);
   return Promise.all(
     places.sort().map(async (place): Promise<ChangedStarter> => {
       const isNew = !before.digests.has(place);
       if (startsBy(place) !== null) return { place, isNew, starts: startsBy(place), repository: null };
       const isNested = REPOSITORY.test(path.posix.basename(place));
-      return { place, isNew, starts: await startsOf(path.join(root, place), signal), repository: isNested ? path.posix.dirname(place) : place };
+      return {
+        place,
+        isNew,
+        starts: await startsOf(path.join(root, place), signal),
+        repository: isNested ? path.posix.dirname(place) : place,
+      };
     }),
   );
 }
 
-/** How a change is told: one line. */
-export function toldAs({ place, isNew, starts, repository }: ChangedStarter): string {
-  const shown = printableLine(place, 200);
-  if (repository === null) return `${shown} ${isNew ? 'is new' : 'has changed'}: ${starts}`;
-  const what = isNew ? `${shown} is a new repository` : `the repository ${shown} has other settings or hooks`;
-  return starts === null ? what : `${what}: a program of version control that you use in ${printableLine(repository, 200)} starts what they name: ${starts}`;
+/** How changes are told: a line for each repository, and one for all files of a kind. */
+export function toldAs(changes: readonly ChangedStarter[]): readonly string[] {
+  const files = new Map<string, string[]>();
+  const lines: string[] = [];
+  for (const { place, isNew, starts, repository } of changes) {
+    const shown = printableLine(place, 200);
+    if (repository === null) {
+      const how = `new or changed: ${starts}`;
+      files.set(how, [...(files.get(how) ?? []), shown]);
+      continue;
+    }
+    const what = isNew ? `${shown} is a new repository` : `the repository ${shown} has other settings or hooks`;
+    const used = printableLine(repository, 200);
+    lines.push(starts === null ? what : `${what}: a program of version control that you use in ${used} starts what they name: ${starts}`);
+  }
+  return [...lines, ...[...files].map(([how, places]) => `${listed(places)} ${places.length === 1 ? 'is' : 'are'} ${how}`)];
+}
+
+function listed(all: readonly string[]): string {
+  const left = all.length - MOST_NAMED;
+  return `${all.slice(0, MOST_NAMED).join(', ')}${left > 0 ? ` and ${left} more` : ''}`;
 }
 
 const REPOSITORY = /^\.(?:git|hg|jj)$/iu;
@@ -118,7 +149,8 @@ const PACKAGES = /(?:^|\/)(?:node_modules|\.venv|venv|site-packages|target|\.yar
 
 /** A folder that git takes for a repository without a working tree. */
 function isBare(entries: readonly Dirent[]): boolean {
-  return ['HEAD', 'objects', 'refs'].every((name) => entries.some((entry) => entry.name === name));
+  const has = (name: string): boolean => entries.some((entry) => entry.name === name);
+  return has('HEAD') && (has('commondir') || (has('objects') && has('refs')));
 }
 
 /** Of files, by their names from the project down; null: nothing starts from it by itself. The first that fits. */
@@ -131,66 +163,90 @@ const named = (names: string): RegExp => new RegExp(`(?:^|/)(?:${names})$`, 'u')
 const FILES: readonly { readonly test: RegExp; readonly starts: string }[] = [
   { test: named('package\\.json'), starts: 'its scripts run when packages are installed or tested' },
   {
-    test: named('\\.npmrc|\\.yarnrc|\\.yarnrc\\.ya?ml|\\.?pnpmfile\\.[cm]?js|pnpm-workspace\\.yaml|bunfig\\.toml|\\.yarn/(?:plugins|releases)/.+|pip\\.conf|\\.pip/.+'),
+    test: named(
+      '\\.npmrc|\\.yarnrc|\\.yarnrc\\.ya?ml|\\.?pnpmfile\\.[cm]?js|pnpm-workspace\\.yaml|bunfig\\.toml|\\.yarn/(?:plugins|releases)/.+|pip\\.conf|\\.pip/.+',
+    ),
     starts: 'package managers take programs and registries from it',
   },
   {
-    test: named('\\.envrc|\\.tool-versions|\\.?mise(?:\\.[\\w-]+)?\\.toml|\\.mise/.+|\\.config/mise/.+|\\.(?:bash|zsh|fish)[\\w-]*|\\.z(?:profile|login|logout)|\\.profile|\\.bash_profile|\\.autoenv(?:\\.zsh)?|\\.env\\.(?:ps1|fish)'),
+    test: named(
+      '\\.envrc|\\.tool-versions|\\.?mise(?:\\.[\\w-]+)?\\.toml|\\.mise/.+|\\.config/mise/.+|\\.(?:bash|zsh|fish)[\\w-]*|\\.z(?:profile|login|logout)|\\.profile|\\.bash_profile|\\.(?:python|ruby|node|java|go|terraform)-version|\\.nvmrc|\\.sdkmanrc|\\.autoenv(?:\\.zsh)?|\\.env\\.(?:ps1|fish)',
+    ),
     starts: 'a shell or its prompt may run it when you enter the folder',
   },
   {
-    test: named('\\.(?:vscode|idea|fleet|zed|devcontainer)(?:/.+)?|\\.devcontainer\\.json|.+\\.code-workspace|.+\\.sublime-project|\\.n?vim/.+|\\.vimrc|\\.exrc|\\.nvim\\.lua|\\.nvimrc|\\.dir-locals(?:-2)?\\.el|\\.editorconfig\\.js'),
+    test: named(
+      '\\.(?:vscode|idea|fleet|zed|devcontainer)(?:/.+)?|\\.devcontainer\\.json|.+\\.code-workspace|.+\\.sublime-project|\\.n?vim/.+|\\.vimrc|\\.exrc|\\.nvim\\.lua|\\.nvimrc|\\.dir-locals(?:-2)?\\.el|\\.?(?:eslint|prettier|stylelint)(?:rc|\\.config)(?:\\.[cm]?[jt]s)?|build\\.rs',
+    ),
     starts: 'editors run its tasks, tools or settings when the folder is opened',
   },
   {
-    test: named('(?:\\.husky|\\.?git-?hooks)(?:/.+)?|\\.pre-commit-config\\.ya?ml|\\.?lefthook(?:-local)?\\.(?:ya?ml|toml|json)|\\.overcommit\\.yml|\\.lintstagedrc(?:\\..+)?|lint-staged\\.config\\..+|\\.simple-git-hooks\\..+'),
+    test: named(
+      '(?:\\.husky|\\.?git-?hooks)(?:/.+)?|\\.pre-commit-config\\.ya?ml|\\.?lefthook(?:-local)?\\.(?:ya?ml|toml|json)|\\.overcommit\\.yml|\\.lintstagedrc(?:\\..+)?|lint-staged\\.config\\..+|\\.simple-git-hooks\\..+',
+    ),
     starts: 'git hooks run it when you commit or push',
   },
   {
-    test: named('\\.cargo/config(?:\\.toml)?|rust-toolchain(?:\\.toml)?|\\.bazelrc|\\.bazeliskrc|\\.mvn/.+|gradle/wrapper/.+|\\.gdbinit|\\.lldbinit|\\.pdbrc|\\.irbrc|\\.pryrc|\\.rprofile|\\.ocamlinit|\\.ghci'),
+    test: named(
+      '\\.cargo/config(?:\\.toml)?|rust-toolchain(?:\\.toml)?|\\.bazelrc|\\.bazeliskrc|\\.mvn/.+|gradle/wrapper/.+|\\.gdbinit|\\.lldbinit|\\.pdbrc|\\.irbrc|\\.pryrc|\\.rprofile|\\.ocamlinit|\\.ghci',
+    ),
     starts: 'tools take programs from it when they start',
   },
   {
-    test: named('\\.claude/settings(?:\\.local)?\\.json|\\.(?:cursor|gemini|codex|kiro|roo|windsurf|continue)/.*\\.(?:json|toml|ya?ml|js|ts)|\\.mcp\\.json|opencode\\.jsonc?|\\.opencode/.+'),
+    test: named(
+      '\\.claude/settings(?:\\.local)?\\.json|\\.(?:cursor|gemini|codex|kiro|roo|windsurf|continue)/.*\\.(?:json|toml|ya?ml|js|ts)|\\.mcp\\.json|opencode\\.jsonc?|\\.opencode/.+',
+    ),
     starts: 'agents take servers and hooks from it',
   },
 ];
 
 async function fileDigest(file: string): Promise<string> {
   const stats = await stat(file).catch(() => null); // of a link, what it leads to
-  if (stats === null) return 'gone';
-  if (!stats.isFile() || stats.size > LONGEST_READ) return `${stats.mode} ${stats.size} ${stats.ino} ${stats.ctimeMs}`;
-  const bytes = await readFile(file).catch(() => Buffer.alloc(0));
-  return hashed([path.basename(file).toLowerCase() === 'package.json' ? scriptsOf(bytes) : bytes]);
+  if (stats === null || !stats.isFile()) return `${stats?.mode} ${stats?.ino} ${stats?.ctimeMs}`;
+  const text = plainText(file);
+  return hashed([path.basename(file).toLowerCase() === 'package.json' ? scriptsOf(text) : text]);
 }
 
 /** Of a manifest only what names programs: every install changes the rest. */
-function scriptsOf(bytes: Buffer): string | Buffer {
+function scriptsOf(text: string): string {
   try {
-    const manifest = JSON.parse(bytes.toString('utf8')) as Record<string, unknown>;
-    return JSON.stringify(['scripts', 'packageManager', 'devEngines', 'husky', 'lint-staged', 'simple-git-hooks', 'gitHooks', 'pnpm'].map((key) => manifest[key] ?? null));
+    const manifest = JSON.parse(text) as Record<string, unknown>;
+    return JSON.stringify(
+      ['scripts', 'packageManager', 'devEngines', 'husky', 'lint-staged', 'simple-git-hooks', 'gitHooks', 'pnpm'].map(
+        (key) => manifest[key] ?? null,
+      ),
+    );
   } catch {
-    return bytes; // not a manifest, yet or any more
+    return text; // not a manifest, yet or any more
   }
 }
 
 /** Of settings and hooks: whatever git, Mercurial or Jujutsu would start from there. */
 async function repositoryDigest(place: string): Promise<string> {
   const folder = (await repositoryFolder(place)) ?? place;
-  const parts: (string | Buffer)[] = [folder];
-  for (const name of SETTINGS) parts.push(name, await settingsIn(folder, name));
+  const parts: string[] = [folder];
+  for (const name of SETTINGS) parts.push(name, settingsIn(folder, name));
   for (const name of await hooksOf(folder)) parts.push(name, await fileDigest(path.join(folder, 'hooks', name)));
-  parts.push(...(await rebaseOf(folder)));
+  parts.push(...rebaseOf(folder));
   return hashed(parts);
 }
 
 /** Where it is absent, and a `commondir` that names its own folder: nothing. */
-async function settingsIn(folder: string, name: string): Promise<string> {
-  const text = await readFile(path.join(folder, name), 'latin1').catch(() => '');
+function settingsIn(folder: string, name: string): string {
+  const text = plainText(path.join(folder, name));
   return name === 'commondir' && text.trim() === '.' ? '' : text;
 }
 
-const SETTINGS = ['config', 'config.worktree', 'commondir', 'hgrc', 'hgrc-not-shared', 'sharedpath', 'repo/config.toml', 'workspace-config.toml'];
+const SETTINGS = [
+  'config',
+  'config.worktree',
+  'commondir',
+  'hgrc',
+  'hgrc-not-shared',
+  'sharedpath',
+  'repo/config.toml',
+  'workspace-config.toml',
+];
 
 async function repositoryFolder(place: string): Promise<string | null> {
   const stats = await lstat(place).catch(() => null);
@@ -204,8 +260,8 @@ async function hooksOf(folder: string): Promise<readonly string[]> {
 }
 
 /** What a rebase that has stopped runs when it goes on. */
-async function rebaseOf(folder: string): Promise<readonly string[]> {
-  const todo = await readFile(path.join(folder, 'rebase-merge', 'git-rebase-todo'), 'utf8').catch(() => '');
+function rebaseOf(folder: string): readonly string[] {
+  const todo = plainText(path.join(folder, 'rebase-merge', 'git-rebase-todo'));
   return todo.split('\n').filter((line) => /^\s*(?:x|exec)\s/u.test(line));
 }
 
@@ -214,19 +270,18 @@ const MOST_NAMED = 8;
 async function startsOf(place: string, signal: AbortSignal): Promise<string | null> {
   const folder = await repositoryFolder(place);
   if (folder === null) return null;
-  const common = (await readFile(path.join(folder, 'commondir'), 'utf8').catch(() => '.')).trim();
+  const common = settingsIn(folder, 'commondir').trim() || '.';
   const files = ['config', 'config.worktree', ...(common === '.' ? [] : [path.join(common, 'config')])];
   const settings = (await Promise.all(files.map((name) => listedSettings(path.resolve(folder, name), signal)))).flat();
   const all = [
     ...settings.filter(({ key, value }) => !isHarmless(key, value)).map(({ key, value }) => `${key}=${value}`),
     ...(common === '.' ? [] : [`commondir=${common}`]),
     ...(await hooksOf(folder)).map((name) => `the hook ${name}`),
-    ...(await rebaseOf(folder)).map((line) => `at \`git rebase --continue\`: ${line.trim()}`),
+    ...rebaseOf(folder).map((line) => `at \`git rebase --continue\`: ${line.trim()}`),
     ...(await otherSettings(folder)),
   ];
   if (all.length === 0) return null;
-  const left = all.length - MOST_NAMED;
-  return `${all.slice(0, MOST_NAMED).map((each) => printableLine(each, 120)).join(', ')}${left > 0 ? `, and ${left} more` : ''}`;
+  return listed(all.map((each) => printableLine(each, 120)));
 }
 
 /** Mercurial and Jujutsu have a program in nearly each of their settings. */
@@ -237,7 +292,7 @@ async function otherSettings(folder: string): Promise<readonly string[]> {
   return present.flat();
 }
 
-function hashed(parts: readonly (string | Buffer)[]): string {
+function hashed(parts: readonly string[]): string {
   const hash = createHash('sha256');
   for (const part of parts) hash.update(`${part.length}:`).update(part);
   return hash.digest('base64url');

@@ -20,7 +20,9 @@ const command = z.object({
     .array(z.enum(['network', 'home']))
     .max(2)
     .default([])
-    .describe('What it needs beyond the project: the network (installing, fetching), folders of home that the person named in the settings. Ask only for what it needs.'),
+    .describe(
+      'What it needs beyond the project: the network (installing, fetching), folders of home that the person named in the settings. Ask only for what it needs.',
+    ),
   background: z.boolean().default(false).describe('For servers and watchers: answer at once with an id, and go on running.'),
 });
 
@@ -75,7 +77,10 @@ async function questionOf(runs: CommandRuns, wanted: Wanted): Promise<ApprovalQu
     sandboxed: missing === null,
     summary: `run \`${line.slice(0, LONGEST_SUMMARY)}${line.length > LONGEST_SUMMARY ? '…' : ''}\``,
     text: notes.join('\n'),
-    enforced: missing === null ? confinedBy(access, access.includes('home') ? runs.homeFolders() : []) : `not sandboxed: it sees and can change what you can (${missing.why})`,
+    enforced:
+      missing === null
+        ? confinedBy(access, access.includes('home') ? runs.homeFolders() : [])
+        : `not sandboxed: it sees and can change what you can (${missing.why})`,
     subject: createHash('sha256')
       .update(JSON.stringify([wanted.command, folder, access, kind, wanted.background]))
       .digest('hex'),
@@ -146,7 +151,7 @@ async function run(
   const { exit, output, stopped, left } = await runs.run(shell, (text) => runs.show(idempotencyKey, text), signal);
   const end = stopped === null ? `exit code ${exit}` : `ended: ${stopped}`;
   return toolResult(`${output.trimEnd()}${output.trim() === '' ? '(no output)' : ''}\n[${end}]`, {
-    title: `Ran ${shortened(wanted.command)}${exit === 0 ? '' : ` (${end})`}${left.length === 0 ? '' : `; it left what starts by itself: ${left.join('; ')}`}`,
+    title: `Ran ${shortened(wanted.command)}${exit === 0 ? '' : ` (${end})`}${left.length === 0 ? '' : `; it left what starts by itself: ${shortened(left.join('; '), 200)}`}`,
     ...(exit === 0 && left.length === 0 ? {} : { metadata: { warn: true } }),
   });
 }
@@ -200,7 +205,7 @@ function unknown(id: string, runs: CommandRuns): ToolResult {
   return toolError('not_found', `there is no background command '${id}'${ids.length === 0 ? '' : `; there are ${ids.join(', ')}`}`);
 }
 
-function shortened(line: string): string {
+function shortened(line: string, most = 60): string {
   const one = printableLine(line.replaceAll(/\s*\n\s*/gu, ' ⏎ '));
-  return one.length > 60 ? `${one.slice(0, 60)}…` : one;
+  return one.length > most ? `${one.slice(0, most)}…` : one;
 }
