@@ -19,15 +19,29 @@ const SETTINGS = [
 const OPTIONS = [...SETTINGS.flatMap((setting) => ['-c', setting]), '--no-pager'];
 const ENVIRONMENT = { LC_ALL: 'C', GIT_OPTIONAL_LOCKS: '0', GIT_NO_LAZY_FETCH: '1' };
 
-/** Runs git in a folder and resolves with what it printed; null: there is no git, the folder is in no repository that it accepts, or it printed too much or took too long. */
+/** Runs git in a folder and resolves with what it printed; null: there is no git, the folder is in no repository that it accepts, or it printed too much or took too long. Settings of the person are not read. */
 export async function runGit(folder: string, args: readonly string[], signal: AbortSignal): Promise<string | null> {
+  return runIn(folder, args, ENVIRONMENT, signal);
+}
+
+/** As `runGit`, with the settings that git finds in `home`. */
+export async function runGitAs(home: string, folder: string, args: readonly string[], signal: AbortSignal): Promise<string | null> {
+  return runIn(folder, args, { ...ENVIRONMENT, HOME: home }, signal);
+}
+
+async function runIn(
+  folder: string,
+  args: readonly string[],
+  env: Readonly<Record<string, string>>,
+  signal: AbortSignal,
+): Promise<string | null> {
   const program = findProgram('git');
   if (program === null) return null;
   const tree = workTreeOf(folder);
-  const env = tree === null ? ENVIRONMENT : { ...ENVIRONMENT, GIT_WORK_TREE: tree };
   try {
     const argv = [program, ...OPTIONS, ...args];
-    const { code, output } = await runProgram({ argv, cwd: folder, env, mostBytes: MOST_BYTES, mostMs: MOST_MS }, signal);
+    const worktree = tree === null ? {} : { GIT_WORK_TREE: tree };
+    const { code, output } = await runProgram({ argv, cwd: folder, env: { ...env, ...worktree }, mostBytes: MOST_BYTES, mostMs: MOST_MS }, signal);
     if (code === 0) return output.toString();
     return code === 1 ? '' : null; // 1: nothing matches; else no repository, or another owner's
   } catch {

@@ -1,5 +1,5 @@
 import { dirname } from 'node:path';
-import { Places, type Command, type CommandProvider, type ExtensionContext, type ToolProvider } from 'pith';
+import { Places, type Command, type CommandProvider, type Diagnostic, type ExtensionContext, type ToolProvider } from 'pith';
 import { WorkProvider, type RunningWork } from 'pith/task_engine';
 import { printableLine } from '@pith/plain-text';
 import { OneAtATime } from '@pith/folder-changes';
@@ -33,9 +33,19 @@ export default class ProjectTools implements ToolProvider, CommandProvider, Work
   getTools() {
     const project = this.#project;
     if (project === null) return [];
-    this.#runs ??= new CommandRuns(this.context, project);
     const files = [...readingTools(project, this.context.clock), ...changeTools(project, this.#changes)];
-    return [...files.map((tool) => withInstructions(tool, project, this.context)), ...shellTools(this.#runs, this.#changes.undo)];
+    return [
+      ...files.map((tool) => withInstructions(tool, project, this.context)),
+      ...shellTools(this.#runsIn(project), this.#changes.undo),
+    ];
+  }
+
+  #runsIn(project: Project): CommandRuns {
+    return (this.#runs ??= new CommandRuns(this.context, project));
+  }
+
+  async findings(signal: AbortSignal = new AbortController().signal): Promise<readonly Diagnostic[]> {
+    return this.#project === null ? [] : this.#runsIn(this.#project).findings(signal);
   }
 
   async listWork(): Promise<readonly RunningWork[]> {
