@@ -40,8 +40,8 @@ async function runIn(
   const tree = workTreeOf(folder);
   try {
     const argv = [program, ...OPTIONS, ...args];
-    const worktree = tree === null ? {} : { GIT_WORK_TREE: tree };
-    const { code, output } = await runProgram({ argv, cwd: folder, env: { ...env, ...worktree }, mostBytes: MOST_BYTES, mostMs: MOST_MS }, signal);
+    const given = tree === null ? env : { ...env, GIT_WORK_TREE: tree };
+    const { code, output } = await runProgram({ argv, cwd: folder, env: given, mostBytes: MOST_BYTES, mostMs: MOST_MS }, signal);
     if (code === 0) return output.toString();
     return code === 1 ? '' : null; // 1: nothing matches; else no repository, or another owner's
   } catch {
