@@ -48,7 +48,7 @@ describe('what is written down of runs of an encrypted skill', () => {
   it('S4 no file has what such a run wrote, read or said, in any form; where the skill is plain, the database has', async () => {
     const plain = await kept({}, FIRST, false);
     for (const text of [CANARY, OTHER]) expect(filesWith(plain.data, text).join()).toMatch(/pith\.db/u);
-    const { kernel, ran, data } = await kept({ PITH_MASTER_KEY: KEY }, [...FIRST, ...AGAIN]);
+    const { kernel, ran, data } = await kept({ PITH_MASTER_KEY: KEY, PITH_LOG: 'debug' }, [...FIRST, ...AGAIN]);
     expect(ran.json).toMatchObject({ state: 'ok', output: `It is ${OTHER}.` });
     expect(JSON.stringify(kernel.model.requests.at(-1)?.messages)).toContain(CANARY);
     await kernel.as('ada', 'run memo');
