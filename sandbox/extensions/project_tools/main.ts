@@ -1,5 +1,13 @@
 import { dirname } from 'node:path';
-import { Places, type Command, type CommandProvider, type ContextProvider, type Diagnostic, type ExtensionContext, type ToolProvider } from 'pith';
+import {
+  Places,
+  type Command,
+  type CommandProvider,
+  type ContextProvider,
+  type Diagnostic,
+  type ExtensionContext,
+  type ToolProvider,
+} from 'pith';
 import { WorkProvider, type RunningWork } from 'pith/task_engine';
 import { printableLine } from '@pith/plain-text';
 import { OneAtATime } from '@pith/folder-changes';

@@ -1,5 +1,6 @@
 import { mkdirSync, readdirSync, renameSync, writeFileSync } from 'node:fs';
 import path from 'node:path';
+import { ContextProvider } from 'pith';
 import { fakeClock } from 'pith/testing';
 import { describe, expect, it } from 'vitest';
 import { probeSandboxing } from '@pith/held-process';
@@ -335,8 +336,9 @@ describe.skipIf(!available)('S1, S2 what git starts outside', () => {
 
   it('S1, S2 what is left when Pith is killed is found by the next start and said once', async () => {
     const clone = await cloneWith({ 'a.txt': 'a\n' });
-    const folder = stateFolder(path.join(clone.home, 'watched'));
-    const place = { root: clone.root, state: clone.home };
+    const state = clone.kernel.settings.data_dir;
+    const folder = stateFolder(state, 'extensions', 'project_tools', 'watched');
+    const place = { root: clone.root, state };
     const signal = new AbortController().signal;
     await new CommandWatch(place, folder).begin('npm run evil', signal);
     clone.person('git init -q x; git -C x config core.fsmonitor ./evil; echo x > .envrc');
@@ -349,8 +351,14 @@ describe.skipIf(!available)('S1, S2 what git starts outside', () => {
         lines: [expect.stringContaining('x/.git is a new repository: '), expect.stringContaining('.envrc is new or changed: a shell')],
       },
     ]);
-    await next.begin('true', signal);
-    await next.end('true');
+    const { providers } = clone.kernel.host;
+    const said = expect.stringMatching(
+      /^(?:Warning: )?while `npm run evil` ran and Pith was ended, files came that start by themselves: x\/\.git is a new repository: /u,
+    );
+    const context = (await providers.active(ContextProvider)).find(({ extensionId }) => extensionId === 'project_tools');
+    expect(await context?.opening?.()).toEqual(said);
+    expect(await providers.findings()).toMatchObject([{ severity: 'warning', code: 'starts_by_itself', message: said }]);
+    await clone.call('shell', { command: 'true' });
     expect([await next.ofKilled(signal), folder.list()]).toEqual([[], []]);
   });
 });

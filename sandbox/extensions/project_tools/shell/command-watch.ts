@@ -87,7 +87,9 @@ export class CommandWatch {
       const links = [...now.gitlinks].filter((link) => !before.gitlinks.has(link));
       const lines = [
         ...toldAs(await changesBetween(this.place.root, before, now, signal)),
-        ...links.map((link) => `${printableLine(link, 200)} ${IN_INDEX}; take it out: git rm --cached ${printableLine(JSON.stringify(link), 300)}`),
+        ...links.map(
+          (link) => `${printableLine(link, 200)} ${IN_INDEX}; take it out: git rm --cached ${printableLine(JSON.stringify(link), 300)}`,
+        ),
       ];
       if (lines.length > 0) found.push({ commands, lines });
     }
