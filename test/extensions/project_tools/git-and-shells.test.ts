@@ -312,7 +312,7 @@ describe.skipIf(!available)('S1, S2 what git starts outside', () => {
       metadata: { warn: true },
     });
     expect(await clone.question('shell', { command: 'npm test' })).toMatchObject({
-      text: expect.stringContaining('you are told of these when it ends'),
+      text: expect.stringContaining('Pith names these when it ends'),
     });
   });
 

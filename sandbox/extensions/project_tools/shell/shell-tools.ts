@@ -89,7 +89,7 @@ async function questionOf(runs: CommandRuns, wanted: Wanted): Promise<ApprovalQu
 }
 
 const RUNS =
-  'It runs the code of this project, and may change files that start by themselves later (scripts of package.json, .husky, .vscode, .envrc …): you are told of these when it ends.';
+  'It runs the code of this project, and may change files that start by themselves later (scripts of package.json, .husky, .vscode, .envrc …): Pith names these when it ends.';
 
 /** Characters that look like a space and are none for bash would make one word look like two. */
 function withVisibleSpaces(text: string): string {
