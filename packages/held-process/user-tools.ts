@@ -1,6 +1,6 @@
-import { constants, copyFileSync, existsSync, mkdirSync, readdirSync } from 'node:fs';
+import { constants, copyFileSync, existsSync, readdirSync } from 'node:fs';
 import path from 'node:path';
-import { isBelow, isInside, secretPlaces } from '@pith/safe-files';
+import { isBelow, isInside, secretPlaces, stateFolder } from '@pith/safe-files';
 import { PROGRAMS } from './bubblewrap.ts';
 
 /** Absolute folders of a search path: a relative one would be another in each folder. */
@@ -55,7 +55,7 @@ export interface ToolPlaces {
 }
 
 /**
- * Caches of tools that commands write: each stands where its tool expects it, and is a folder below `caches`, never the person's. One
+ * Caches of tools that commands write: each is where its tool expects it, and a folder below `caches`, never the person's. One
  * that tools can read as it is becomes a command's own when something is first fetched.
  */
 export function ownCaches({ home, env, caches, network }: ToolPlaces): readonly { readonly from: string; readonly at: string }[] {
@@ -64,13 +64,13 @@ export function ownCaches({ home, env, caches, network }: ToolPlaces): readonly 
   const shims = SHIMS.filter((name) => existsSync(placeOf(name, home, env)));
   return [...WRITTEN, ...shims, ...FETCHED.filter((name) => network || existsSync(own(name)))].map((name) => {
     const place = { from: own(name), at: placeOf(name, home, env) };
-    mkdirSync(place.from, { recursive: true, mode: 0o700 });
+    stateFolder(place.from).make();
     if (SHIMS.includes(name)) addMissing(place.at, place.from);
     return place;
   });
 }
 
-/** Commands write in the copy: what stands there is neither replaced nor followed. */
+/** Commands write in the copy: whatever is there is neither replaced nor followed. */
 function addMissing(source: string, copy: string): void {
   const there = new Set(names(copy));
   for (const name of names(source).filter((each) => !there.has(each))) {
@@ -132,7 +132,7 @@ const INSTALLED = 'lib lib32 lib64 libexec share include conf jmods release'.spl
 const GO = ['VERSION', 'pkg'];
 const GO_INSTALLED = [...GO, 'src', 'api', 'go.env'];
 
-/** A folder of programs, and beside `bin` the libraries of what is installed there; not the folder above, in which anything may lie. What stands beside `~/bin` and `~/.local/bin` was not installed with them. */
+/** A folder of programs, and beside `bin` the libraries of what is installed there; not the folder above, in which anything may lie. The folders beside `~/bin` and `~/.local/bin` were not installed with them. */
 function installationOf(folder: string, home: string): readonly string[] {
   const above = path.dirname(folder);
   if (!['bin', 'sbin'].includes(path.basename(folder)) || [home, path.join(home, '.local')].includes(above)) return [folder];
