@@ -2,6 +2,8 @@ import { randomBytes } from 'node:crypto';
 import { readdirSync, readFileSync } from 'node:fs';
 import path from 'node:path';
 import { describe, expect, it } from 'vitest';
+import { answerFirst } from '../../answers.ts';
+import { main, manifest } from '../../core/process/extension.ts';
 import { ONLY, saveAs, savedKernel, type SavedKernel } from '../saved_skills/saved-kernel.ts';
 
 const KEY = randomBytes(32).toString('base64');
@@ -73,5 +75,22 @@ describe('what is written down of runs of an encrypted skill', () => {
     expect(JSON.stringify([text, json, (await locked.as('ada', 'runs list')).json])).not.toMatch(new RegExp(`${CANARY}|${OTHER}`, 'u'));
     const refused = await locked.as('ada', 'run memo');
     expect(refused.json).toMatchObject({ state: 'error', error: { code: 'key_unavailable' } });
+  });
+
+  it('S4 such a run that waits for an answer goes on with what it read, also over a restart; the question alone is plain', async () => {
+    const ask = `getTools() { return [defineTool({ name: 'pay', description: 'd', input: z.object({}), needsApproval: true, execute: () => 'paid' })]; }`;
+    const files = { ...manifest('asks', { provides: ['tool'], isolation: 'in_process' }), ...main('asks', ask) };
+    const script = [set, get, { calls: [{ name: 'pay', input: {} }] }, { text: OTHER }];
+    const kernel = await savedKernel(script, { only: [...ONLY, 'skill_vault'], env: { PITH_MASTER_KEY: KEY }, files });
+    await saveAs(kernel, 'ada', 'buy', { system_prompt: 'x', tools: ['skill_data_set', 'skill_data_get', 'asks/pay'] });
+    await kernel.as('ada', 'saved encrypt buy on --yes');
+    const id = runId(await kernel.as('ada', 'run buy --background'));
+    const shown = async () => (await kernel.as('ada', `runs show ${id}`)).json;
+    await expect.poll(shown).toMatchObject({ state: 'waiting' });
+    await kernel.restart();
+    await answerFirst(kernel.pith, 'once');
+    await expect.poll(shown).toMatchObject({ state: 'ok', output: OTHER });
+    expect(JSON.stringify(kernel.model.requests.at(-1)?.messages)).toContain(CANARY);
+    for (const text of [CANARY, OTHER]) expect(filesWith(path.join(kernel.pith.sandbox, 'data'), text)).toEqual([]);
   });
 });
