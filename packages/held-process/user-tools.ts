@@ -62,11 +62,12 @@ export function ownCaches({ home, env, caches, network }: ToolPlaces): readonly 
   if (caches === null) return [];
   const own = (name: string) => path.join(caches, name.replaceAll('/', '+'));
   const shims = SHIMS.filter((name) => existsSync(placeOf(name, home, env)));
-  return [...WRITTEN, ...shims, ...FETCHED.filter((name) => network || existsSync(own(name)))].map((name) => {
+  return [...WRITTEN, ...shims, ...FETCHED.filter((name) => network || existsSync(own(name)))].flatMap((name) => {
     const place = { from: own(name), at: placeOf(name, home, env) };
+    if (isSystems(place.at) && !existsSync(place.at)) return []; // nothing can be mounted there
     stateFolder(place.from).make();
     if (SHIMS.includes(name)) addMissing(place.at, place.from);
-    return place;
+    return [place];
   });
 }
 
@@ -90,7 +91,6 @@ function placeOf(name: string, home: string, env: ToolPlaces['env']): string {
 
 /** What a command may read so that the programs of a search path work: their folders, with what was installed beside them, and what tools keep below `home`; nothing that lies in `left`, and no place of keys. Absolute, sorted. */
 export function toolsOf({ home, env }: ToolPlaces, left: readonly string[]): readonly string[] {
-  const isSystems = (folder: string) => PROGRAMS.some((each) => folder === each || folder.startsWith(`${each}/`));
   const folders = searchFolders(env['PATH']).filter((folder) => !isSystems(folder));
   const kept = [...FETCHED, ...TOOLS].flatMap((name) => [path.join(home, name), placeOf(name, home, env)]);
   const shown = [...folders.flatMap((folder) => installationOf(folder, home)), ...kept];
@@ -100,6 +100,10 @@ export function toolsOf({ home, env }: ToolPlaces, left: readonly string[]): rea
     .filter((place) => !isTooMuch(place) && existsSync(place))
     .flatMap((place) => without(place, hidden))
     .sort();
+}
+
+function isSystems(place: string): boolean {
+  return PROGRAMS.some((each) => isInside(place, each));
 }
 
 /** A place, or where something in it is hidden, what else is in it. */

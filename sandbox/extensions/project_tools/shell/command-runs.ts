@@ -40,8 +40,8 @@ const MOST_FINISHED = 50;
 const MOST_PROCESSES = 512;
 const DAY_MS = 24 * 60 * 60 * 1000;
 const LOOK_MS = 2000;
-/** A look may take a twentieth of the time. */
-const LOOK_SHARE = 20;
+/** A look may take a fiftieth of the time. */
+const LOOK_SHARE = 50;
 
 /** Runs commands in the project, in a sandbox where the system has one, and ends them all when the extension stops. */
 export class CommandRuns {
