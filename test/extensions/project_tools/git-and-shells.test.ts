@@ -319,8 +319,9 @@ describe.skipIf(!available)('S1, S2 what git starts outside', () => {
   it('S1 nothing that a command makes in the place of what is read is waited for', async () => {
     const clone = await cloneWith({ 'x/.git/HEAD': '' });
     const pipes = words('y/.git y/package.json z/.git/config z/.git/commondir z/.git/hooks/a .envrc HEAD commondir');
-    const command = `for f in ${pipes.join(' ')}; do mkdir -p $(dirname $f); mkfifo $f; done; truncate -s 3G big; mkdir -p w/.git; mv big w/.git/config; echo made`;
+    const command = `for f in ${pipes.join(' ')}; do mkdir -p $(dirname $f); mkfifo $f; done; truncate -s 3G big; mkdir -p w/.git; mv big w/.git/config; mkdir v src; echo gitdir: ../src > v/.git; echo made`;
     for (const each of [command, 'echo again']) expect(out(await clone.call('shell', { command: each }))).toContain('[exit code 0]');
+    expect(readdirSync(clone.at('src'))).toEqual([]); // it is no folder of git
   });
 
   it('S1 what a background command leaves is told while it runs', async () => {

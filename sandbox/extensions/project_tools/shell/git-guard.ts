@@ -47,7 +47,8 @@ const FOLDERS = ['hooks', 'modules', 'worktrees', 'remotes', 'branches'];
 async function placesIn(dotGit: string, root: string, signal: AbortSignal): Promise<readonly string[]> {
   if (!isFolder(dotGit)) {
     const elsewhere = namedBy(dotGit);
-    const isHere = elsewhere !== null && isInside(elsewhere, root) && isFolder(elsewhere);
+    // Anybody may write such a file, about any folder.
+    const isHere = elsewhere !== null && isBelow(elsewhere, root) && isFolder(elsewhere) && kindOf(path.join(elsewhere, 'HEAD')) === 'file';
     return isHere ? [dotGit, ...(await placesIn(elsewhere, root, signal))] : [dotGit];
   }
   const places = [...FILES.keys(), ...FOLDERS].map((name) => path.join(dotGit, name));
