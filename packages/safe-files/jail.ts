@@ -1,4 +1,4 @@
-import { constants, lstatSync, readdirSync, realpathSync, renameSync, rmdirSync, unlinkSync, type BigIntStats } from 'node:fs';
+import { constants, lstatSync, readdirSync, realpathSync, renameSync, rmdirSync, unlinkSync, type BigIntStats, type Dirent } from 'node:fs';
 import { open, type FileHandle } from 'node:fs/promises';
 import { openFolder, reachOf, type ProvenFolder, type Reach } from './proven-folder.ts';
 import { codeOf, FileRefused, isAbsence, unavailable } from './refused.ts';
@@ -79,6 +79,13 @@ export class Jail {
   /** The names in a folder; none where it is not one. */
   async names(names: readonly string[]): Promise<readonly string[]> {
     return (await orNull(this.inFolder(names, async (folder) => folder.within((at) => readdirSync(at('.')))))) ?? [];
+  }
+
+  /** What is in a folder, without a look at each file: a link, and what is special, is `other`. A file may have a second name. */
+  async kinds(names: readonly string[]): Promise<readonly Pick<Entry, 'name' | 'type'>[]> {
+    return this.inFolder(names, async (folder) =>
+      folder.within((at) => readdirSync(at('.'), { withFileTypes: true }).map((each) => ({ name: each.name, type: kindOf(each) }))),
+    );
   }
 
   /** Sorted by name. */
@@ -238,6 +245,11 @@ function entryOf(name: string, stats: BigIntStats): Entry {
 
 function isSame(opened: BigIntStats, now: BigIntStats): boolean {
   return typeOf(now) === 'file' && now.ino === opened.ino && now.dev === opened.dev;
+}
+
+function kindOf(entry: Dirent): Entry['type'] {
+  if (entry.isDirectory()) return 'directory';
+  return entry.isFile() ? 'file' : 'other';
 }
 
 /** A file with a second name could be one that lives outside. */

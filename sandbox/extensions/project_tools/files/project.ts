@@ -36,7 +36,7 @@ export function openProject(places: Pick<Places, 'project' | 'sandbox' | 'home'>
   const isVisible = (names: readonly string[]): boolean => {
     if (names.some((name) => name.toLowerCase() === '.git')) return false;
     if (below(names, realOf(data())) || below(names, path.join(sandbox, 'data'))) return false;
-    return !(below(names, sandbox) && /^pith(?:\..*)?\.ya?ml$/iu.test(names.at(-1) ?? ''));
+    return !(below(names, sandbox) && isSettingsFile(names.at(-1) ?? ''));
   };
   const names = (given: string): readonly string[] => {
     const found = jail.namesOf(given);
@@ -75,6 +75,11 @@ export function openProject(places: Pick<Places, 'project' | 'sandbox' | 'home'>
       return isSecretFile(found) ? 'may contain secrets' : runsLaterIn(found);
     },
   };
+}
+
+/** A file of the sandbox with settings. */
+export function isSettingsFile(name: string): boolean {
+  return /^pith(?:\..*)?\.ya?ml$/iu.test(name);
 }
 
 /** Folders of other tools that hold skills. */
