@@ -16,6 +16,8 @@ export interface ProjectSecrets {
   readonly unchecked: readonly string[];
 }
 
+/** How many files are looked at. */
+export const SETTING = 'extensions.project_tools.shell.files_checked';
 /** The most folders that are hidden one by one; of more, those above them are hidden. */
 const MOST_UNCHECKED = 50;
 const NOT_ENTERED: ReadonlySet<string> = new Set(['node_modules', '.hg', '.svn', '.venv']);
@@ -35,7 +37,7 @@ export async function secretsOf({ jail, root }: Project, mostChecked: number, si
     const names = folders[next] ?? [];
     const entries = await jail.kinds(names).catch(noneIfUnreadable);
     looked += entries.length;
-    for (const { name, type } of entries) {
+    for (const { name, type } of entries.toSorted((a, b) => (a.name < b.name ? -1 : 1))) {
       const each = [...names, name];
       const place = () => realOf(path.join(root, ...each));
       if (name === '.git') repositories.push(place());
@@ -69,7 +71,7 @@ function few(left: readonly (readonly string[])[], mostChecked: number): readonl
   if (!found.has('')) return [...found.values()];
   throw new FileRefused(
     'file_unavailable',
-    `the command was not run: the project has more than ${mostChecked} files, too many to look for those with secrets; raise shell.files_checked of project_tools in the settings, or start Pith in a folder of the project`,
+    `the command was not run: the project has more than ${mostChecked} files, too many to look for those with secrets; raise ${SETTING} in the settings, or start Pith in a folder of the project`,
   );
 }
 
