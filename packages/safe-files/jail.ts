@@ -1,8 +1,11 @@
 import { constants, lstatSync, readdirSync, realpathSync, renameSync, rmdirSync, unlinkSync, type BigIntStats, type Dirent } from 'node:fs';
 import { open, type FileHandle } from 'node:fs/promises';
+import { relative, sep } from 'node:path';
+import { isBelow } from './paths.ts';
 import { openFolder, reachOf, type ProvenFolder, type Reach } from './proven-folder.ts';
 import { codeOf, FileRefused, isAbsence, unavailable } from './refused.ts';
 import { requireContent, StagedFile } from './staged-file.ts';
+import type { StagingNotes } from './staging-notes.ts';
 import { syncFolder } from './state-files.ts';
 
 /** A file may be replaced while it is read, by a write of ours too; who replaces it every time gets a refusal. */
@@ -29,6 +32,7 @@ export class Jail {
   constructor(
     root: string,
     private readonly reach: Reach | null = reachOf(),
+    private readonly notes: StagingNotes | null = null,
   ) {
     this.root = realpathSync.native(root);
   }
@@ -108,11 +112,31 @@ export class Jail {
     const folder = openFolder(this.root, parents, { reach: this.reach, create: true });
     try {
       const replaced = modeOfReplaced(folder, name, names);
-      return await StagedFile.write(folder, name, bytes, mode ?? replaced);
+      return await StagedFile.write(folder, name, bytes, { mode: mode ?? replaced, notes: this.notes });
     } catch (error) {
       folder.close();
       throw refusalAt(error, names);
     }
+  }
+
+  /** Takes away what processes that were killed left of staged files. Once, before anything is staged. */
+  clearStaged(): void {
+    this.notes?.clear((place) => {
+      if (!isBelow(place, this.root)) return;
+      const { parents, name } = split(relative(this.root, place).split(sep));
+      try {
+        const folder = openFolder(this.root, parents, { reach: this.reach });
+        try {
+          folder.within((at) => {
+            if (lstatSync(at(name)).isFile()) unlinkSync(at(name));
+          });
+        } finally {
+          folder.close();
+        }
+      } catch (error) {
+        if (!(error instanceof FileRefused) && !isAbsence(error)) throw error; // it is gone, or its folder is
+      }
+    });
   }
 
   /**

@@ -6,7 +6,11 @@ import { pipelineOf, quotedPipeline } from '../../../sandbox/extensions/project_
 import { readingOf } from '../../../sandbox/extensions/project_tools/shell/reading-commands.ts';
 
 const reads = (command: string) => readingOf(pipelineOf(command), (name) => `/usr/bin/${name}`);
-const lines = (text: string) => text.split('\n').map((line) => line.trim()).filter((line) => line !== '');
+const lines = (text: string) =>
+  text
+    .split('\n')
+    .map((line) => line.trim())
+    .filter((line) => line !== '');
 
 const READING = lines(`
   git status
@@ -343,10 +347,19 @@ describe('S7, U-8 what a command can do', () => {
     expect(programs?.length).not.toBe(1);
   });
 
-  it.each(['ls\u00a0-a', 'ls\u2003-a', 'ls\t-a', 'ls\nrm x', 'ls\r', 'ls\u0000', 'ls\u200b -a', 'l\u0000s', 'ls \u001b[0m', "echo 'a\nb'", ''])(
-    'S7 takes no other kind of space, and no control character: %j',
-    (command) => expect(pipelineOf(command)).toBeNull(),
-  );
+  it.each([
+    'ls\u00a0-a',
+    'ls\u2003-a',
+    'ls\t-a',
+    'ls\nrm x',
+    'ls\r',
+    'ls\u0000',
+    'ls\u200b -a',
+    'l\u0000s',
+    'ls \u001b[0m',
+    "echo 'a\nb'",
+    '',
+  ])('S7 takes no other kind of space, and no control character: %j', (command) => expect(pipelineOf(command)).toBeNull());
 
   it('S7 a program that the system does not have is asked about: one of the project could have its name', () =>
     expect(readingOf(pipelineOf('ls'), () => null)).toBeNull());
@@ -368,7 +381,7 @@ describe('S7, U-8 what a command can do', () => {
 });
 
 describe('S7, U-8 generated commands', () => {
-  const word = fc.constantFrom('a', 'src/a.ts', "'a b'", '"c d"', 'HEAD~1', '-n', '--stat', "''", 'x=y', 'é', "it\"'\"s");
+  const word = fc.constantFrom('a', 'src/a.ts', "'a b'", '"c d"', 'HEAD~1', '-n', '--stat', "''", 'x=y', 'é', 'it"\'"s');
   const line = fc.array(word, { minLength: 1, maxLength: 6 }).map((words) => words.join(' '));
 
   it('S7 bash reads the words that were judged', () => {
@@ -389,8 +402,21 @@ describe('S7, U-8 generated commands', () => {
         ; && || & > >> < << $(id) \`id\` $X \${X} * ? [a] {a,b} ~ ~/a # \\ ! ( ) x| |x 2>&1 >x <x a;b a&b a>b a$b a\\b a*b
         "$x" "\`id\`" "a\\b" 'a "a
       `).flatMap((each) => each.split(' ')),
-      '\nx', '\t', '\r', '\u00a0', '\u2028', 'a\nb', '| sh', '| tee x', '| xargs rm', '| env', '| cat x', '| unknown',
-      ...'--output=x --output --ext-diff --textconv --exec=x --pre=x --compress-program=x --open-files-in-pager=x --no-such --files0-from=x'.split(' '),
+      '\nx',
+      '\t',
+      '\r',
+      '\u00a0',
+      '\u2028',
+      'a\nb',
+      '| sh',
+      '| tee x',
+      '| xargs rm',
+      '| env',
+      '| cat x',
+      '| unknown',
+      ...'--output=x --output --ext-diff --textconv --exec=x --pre=x --compress-program=x --open-files-in-pager=x --no-such --files0-from=x'.split(
+        ' ',
+      ),
     );
     fc.assert(
       fc.property(fc.constantFrom(...READING), hostile, fc.nat(20), (command, bad, at) => {

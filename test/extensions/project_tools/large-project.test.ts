@@ -31,7 +31,11 @@ it('S12 a file behind many others is listed, found and said to be left out where
 describe('S12 files with secrets in a project of many files', () => {
   const look = async (files: Readonly<Record<string, string>>, most: number) => {
     const jail = new Jail(folderWith(files));
-    const { files: found, unchecked, repositories } = await secretsOf({ jail, root: jail.root } as never, most, new AbortController().signal);
+    const {
+      files: found,
+      unchecked,
+      repositories,
+    } = await secretsOf({ jail, root: jail.root } as never, most, new AbortController().signal);
     const names = (places: readonly string[]) => places.map((at) => at.slice(jail.root.length + 1)).sort();
     return { found: names(found), unchecked: names(unchecked), repositories: names(repositories) };
   };
@@ -56,7 +60,9 @@ describe('S12 files with secrets in a project of many files', () => {
   });
 
   it('S12 where the root alone has too many, the refusal says what to do', async () =>
-    expect(look({ ...many('.', 3), ...Object.fromEntries(Array.from({ length: 60 }, (_, at) => [`d${at}/x`, ''])) }, 10)).rejects.toMatchObject({
+    expect(
+      look({ ...many('.', 3), ...Object.fromEntries(Array.from({ length: 60 }, (_, at) => [`d${at}/x`, ''])) }, 10),
+    ).rejects.toMatchObject({
       code: 'file_unavailable',
       message: expect.stringMatching(/more than 10 files.*raise extensions\.project_tools\.shell\.files_checked/u),
     }));

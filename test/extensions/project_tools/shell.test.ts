@@ -255,7 +255,13 @@ describe.skipIf(!available)('U-8 commands that can only read', () => {
     git('config', 'diff.external', './run.sh');
     git('config', 'remote.origin.url', 'https://canary@localhost/x');
     project.write('a.txt', 'two\n');
-    for (const command of ['git diff', 'git status --short', 'cat .env sandbox/pith.yaml .git/config', 'grep -rn canary .', 'ls -la | head -3'])
+    for (const command of [
+      'git diff',
+      'git status --short',
+      'cat .env sandbox/pith.yaml .git/config',
+      'grep -rn canary .',
+      'ls -la | head -3',
+    ])
       expect(await project.question('shell', { command }), command).toBeNull();
     const printed = async (command: string) => out(await project.approved('shell', { command }));
     expect(await printed('git diff')).toContain('started');

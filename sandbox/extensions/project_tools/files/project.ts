@@ -1,7 +1,7 @@
 import path from 'node:path';
 import { realpathSync } from 'node:fs';
 import type { Places } from 'pith';
-import { FileRefused, isInside, isSecretFile, Jail, runsLaterIn } from '@pith/safe-files';
+import { FileRefused, isInside, isSecretFile, Jail, runsLaterIn, type StagingNotes } from '@pith/safe-files';
 
 /** The person's project: the folder that file tools and commands stay in, and what of it is not theirs to use. */
 export interface Project {
@@ -24,9 +24,13 @@ export interface Project {
 }
 
 /** null: there is no project that may be used. */
-export function openProject(places: Pick<Places, 'project' | 'sandbox' | 'home'>, data: () => string): Project | null {
+export function openProject(
+  places: Pick<Places, 'project' | 'sandbox' | 'home'>,
+  data: () => string,
+  notes: StagingNotes | null = null,
+): Project | null {
   if (places.project === null) return null;
-  const jail = new Jail(places.project);
+  const jail = new Jail(places.project, undefined, notes);
   const sandbox = realOf(places.sandbox);
   const below = (names: readonly string[], folder: string): boolean => {
     const at = path.join(jail.root, ...names).toLowerCase(); // as systems compare names that ignore case

@@ -30,7 +30,8 @@ export function pipelineOf(command: string): readonly Words[] | null {
       quote = char;
       word ??= '';
     } else {
-      const isPlain: boolean = quote === null ? PLAIN.test(char) || (char === '~' && BEFORE_TILDE.test(word ?? '')) : isPlainIn(quote, char);
+      const isPlain: boolean =
+        quote === null ? PLAIN.test(char) || (char === '~' && BEFORE_TILDE.test(word ?? '')) : isPlainIn(quote, char);
       if (!isPlain) return null;
       word = `${word ?? ''}${char}`;
     }

@@ -63,7 +63,10 @@ export const READERS: ReadonlyMap<string, Reads> = new Map<string, Reads>([
   ['git diff', { options: `${DIFF} -q --cached --staged --merge-base --exit-code --quiet`, printsTracked: true }],
   ['git log', { options: LOG, printsTracked: true }],
   ['git show', { options: LOG, printsTracked: true }],
-  ['git shortlog', { options: '-snec --summary --numbered --email --committer --merges --no-merges --since= --until= --author= --group= --all' }],
+  [
+    'git shortlog',
+    { options: '-snec --summary --numbered --email --committer --merges --no-merges --since= --until= --author= --group= --all' },
+  ],
   ['git reflog', { options: SHORT_LOG, most: 0 }],
   ['git reflog show', { options: SHORT_LOG }],
   ['git stash list', { options: SHORT_LOG, most: 0 }],
@@ -118,7 +121,10 @@ export const READERS: ReadonlyMap<string, Reads> = new Map<string, Reads>([
   ],
   ['git ls-tree', { options: '-rtdlz --name-only --name-status --full-name --full-tree --long --abbrev? --object-only --format=' }],
   ['git cat-file', { options: '-tsep', printsTracked: true }],
-  ['git describe', { options: '--all --tags --contains --abbrev= --exact-match --long --match= --exclude= --always --first-parent --dirty?' }],
+  [
+    'git describe',
+    { options: '--all --tags --contains --abbrev= --exact-match --long --match= --exclude= --always --first-parent --dirty?' },
+  ],
   ['git merge-base', { options: '-a --all --octopus --independent --is-ancestor --fork-point' }],
   ['git name-rev', { options: '--tags --refs= --exclude= --name-only --all --always' }],
   ['git for-each-ref', { options: `--count= ${REFS}` }],
@@ -192,11 +198,23 @@ export const READERS: ReadonlyMap<string, Reads> = new Map<string, Reads>([
   ['tree', { options: '-adfilnpsugDFrtQvCAhJXNS -ILP: --noreport --dirsfirst --gitignore --prune --filelimit= --du --si --charset=' }],
   ['sed', { ...SED, piped: { ...SED, most: 1 } }],
   ['jq', { options: JQ, piped: { options: JQ, most: 1 } }],
-  ['diff', { options: '-abBcdeEiNpqrstTuwyZ -UCWILx= --unified? --context? --brief --recursive --new-file --side-by-side --width= --color? --ignore-case --ignore-all-space --ignore-space-change --ignore-blank-lines --ignore-trailing-space --label= --exclude= --text --minimal --report-identical-files --suppress-common-lines --strip-trailing-cr' }],
+  [
+    'diff',
+    {
+      options:
+        '-abBcdeEiNpqrstTuwyZ -UCWILx= --unified? --context? --brief --recursive --new-file --side-by-side --width= --color? --ignore-case --ignore-all-space --ignore-space-change --ignore-blank-lines --ignore-trailing-space --label= --exclude= --text --minimal --report-identical-files --suppress-common-lines --strip-trailing-cr',
+    },
+  ],
   ['cmp', { options: '-bls -in= --print-bytes --verbose --silent --quiet --bytes= --ignore-initial=' }],
   ['stat', { options: '-Ltf -c= --format= --printf= --dereference --terse --file-system' }],
   ['file', { options: '-bhiLkN0 --brief --mime --mime-type --mime-encoding --dereference' }],
-  ['du', { options: '-abcDhHklLmsSx0 -dt= --all --apparent-size --bytes --total --human-readable --si --summarize --max-depth= --exclude= --threshold=' }],
+  [
+    'du',
+    {
+      options:
+        '-abcDhHklLmsSx0 -dt= --all --apparent-size --bytes --total --human-readable --si --summarize --max-depth= --exclude= --threshold=',
+    },
+  ],
   ['df', { options: '-ahHiklTP -tx= --human-readable --si --total --print-type' }],
   ['od', { options: '-abcdfilosxv -AjNtw= --address-radix= --format= --skip-bytes= --read-bytes=' }],
   ['strings', { options: '-a -net= --all --bytes= --radix= --encoding=' }],

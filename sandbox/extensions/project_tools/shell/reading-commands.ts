@@ -115,4 +115,3 @@ function optionsOf({ options, wholeWords = false }: Reads): KnownOptions {
 const OF_GIT: ReadonlySet<string> = new Set(['--no-pager', '-P', '--no-optional-locks']);
 /** Two files of which one lies elsewhere git compares whether it keeps them or not: also its own, in which there may be keys. */
 const LEADS_OUT = /(?:^|=)\/|(?:^|[/=:])(?:\.\.|\.git)(?:\/|$)/u;
-
