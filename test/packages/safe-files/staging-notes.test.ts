@@ -25,7 +25,7 @@ it('S13 a staged file is noted until it is in its place, is discarded, or could 
   first.commit();
   second.discard();
   expect(notes.list()).toEqual([]);
-  await expect(jail.stage(['a.txt', 'b'], Buffer.from(''))).rejects.toThrow();
+  await expect(jail.stage(['a.txt', 'b'], Buffer.from(''))).rejects.toThrow('no usable file');
   expect(notes.list()).toEqual([]);
   expect(readdirSync(root).sort()).toEqual(['a.txt', 'deep']);
 });

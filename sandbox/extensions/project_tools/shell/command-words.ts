@@ -1,3 +1,5 @@
+import { printableLine } from '@pith/plain-text';
+
 /** The words of one program, its name first. */
 export type Words = readonly string[];
 
@@ -19,8 +21,9 @@ export function pipelineOf(command: string): readonly Words[] | null {
     if (word !== null) programs.at(-1)?.push(word);
     word = null;
   };
-  for (const char of command.replaceAll(/^[ \n]+|[ \n]+$/gu, '')) {
-    if (/\p{Cc}/u.test(char)) return null;
+  const line = command.replaceAll(/^[ \n]+|[ \n]+$/gu, '');
+  if (printableLine(line) !== line) return null; // a person would see another command
+  for (const char of line) {
     if (quote === null && char === ' ') endWord();
     else if (quote === null && char === '|') {
       endWord();

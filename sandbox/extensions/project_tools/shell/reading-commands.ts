@@ -100,11 +100,12 @@ function optionsOf({ options, wholeWords = false }: Reads): KnownOptions {
         return { name, takesNext: value !== 'none' && value !== 'own' && own === undefined };
       }
       if (/^-\d+$/u.test(word) && values.has('-#')) return { name: '-#', takesNext: false };
-      for (const [index, letter] of [...word.slice(1)].entries()) {
-        const value = values.get(`-${letter}`);
-        const isLast = index === word.length - 2;
+      for (let at = 1; at < word.length; at += 1) {
+        const name = `-${word.charAt(at)}`;
+        const value = values.get(name);
+        const isLast = at === word.length - 1;
         if (value === undefined || (value === 'next' && !isLast)) return null;
-        if (value !== 'none') return { name: `-${letter}`, takesNext: value !== 'own' && isLast };
+        if (value !== 'none') return { name, takesNext: value !== 'own' && isLast };
       }
       return { name: word.slice(0, 2), takesNext: false };
     },
