@@ -41,7 +41,7 @@ export interface ApprovalQuestion {
   readonly enforced?: string;
   /** What exactly they agree to besides the input, such as the digest of what will run. A yes counts for nothing else. At most 1,024 characters. */
   readonly subject?: string;
-  /** What an `always` covers: every call of the tool whose question has this `key`, however else it differs. `covers` is shown: "commands that begin with `npm test`". Absent: every input with this subject and the same text. */
+  /** What an `always` covers: every call of the tool whose question has this `key`, however else it differs. `covers` is shown: "exactly `npm test`". Absent: every input with this subject and the same text. */
   readonly always?: { readonly key: string; readonly covers: string };
   /** True: `always` is not offered, because no two such calls are alike, or what one leaves behind runs later and unasked. */
   readonly once?: boolean;

@@ -3,7 +3,7 @@ import path from 'node:path';
 import type { Manifest } from '../trust/index.ts';
 import type { Diagnostic } from '../contract/index.ts';
 import { isBrought, type FolderRecord } from './declaration.ts';
-import { FileRefused, type StateFolder } from '@pith/safe-files';
+import { FileRefused, type StateFolder, systemCure } from '@pith/safe-files';
 import { packageVersion } from './package-version.ts';
 import { isPlainMap } from '@pith/plain-data';
 
@@ -66,7 +66,7 @@ export function openIndex(folder: StateFolder, known: (directory: string) => Fol
         code: 'internal',
         message,
         file,
-        cure: 'make the folder writable; until then every start reads all manifests',
+        cure: `${systemCure(error, folder.path) ?? `make ${folder.path} writable`}; until then every start reads all manifests`,
       };
     }
   };

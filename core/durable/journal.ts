@@ -112,13 +112,16 @@ export interface PlannedSchedule extends Pick<ScheduleRow, 'name' | 'spec'> {
   readonly key: string;
   /** Its next run; null: there is none any more. */
   readonly next: { readonly at: number; readonly event: NewEvent } | null;
+  /** Its next run is not later; one that is was planned while the clock was ahead. */
+  readonly latest: number;
 }
 
 export interface ScheduleRows {
   list(): Promise<readonly ScheduleRow[]>;
   /**
    * One commit: removes schedules that are not wanted and their timers, and plans the next run of those that are new or whose run was due by
-   * `now`. Runs before that one which nobody has begun are not needed any more. What another process has planned meanwhile stays.
+   * `now` or is later than `latest`. Runs before that one which nobody has begun are not needed any more. What another process has planned
+   * meanwhile stays.
    */
   plan(wanted: readonly PlannedSchedule[], now: number): Promise<void>;
 }

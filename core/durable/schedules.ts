@@ -25,6 +25,8 @@ export function createSchedules({ journal, clock, logger, declared }: SchedulesO
   /** The earliest time at which a run must be planned; 0: look at once. */
   let next: number = Infinity;
   let working: Promise<void> = Promise.resolve();
+  /** The time when it last looked. */
+  let seen = -Infinity;
 
   function plan(): void {
     next = Infinity; // until the plan is made
@@ -35,11 +37,14 @@ export function createSchedules({ journal, clock, logger, declared }: SchedulesO
   }
 
   async function renew(): Promise<void> {
-    const specs = new Map(declared().map((schedule) => [nameOf(schedule), specOf(schedule)]));
+    const wanted = new Map(declared().map((schedule) => [nameOf(schedule), schedule]));
     const rows = await journal.schedules.list();
     const now = clock.now();
-    const isStale = rows.some((row) => specs.get(row.name) !== row.spec || row.next <= now);
-    const isPlanned = !isStale && rows.length === specs.size;
+    const isStale = rows.some(({ name, spec, next: at }) => {
+      const schedule = wanted.get(name);
+      return schedule === undefined || specOf(schedule) !== spec || at <= now || at > latestOf(schedule.cron, now);
+    });
+    const isPlanned = !isStale && rows.length === wanted.size;
     if (!isPlanned) await journal.schedules.plan(planned(now), now);
     next = firstOf(isPlanned ? rows : await journal.schedules.list());
   }
@@ -50,23 +55,43 @@ export function createSchedules({ journal, clock, logger, declared }: SchedulesO
       const at = nextRun(cron, now);
       const key = `schedule ${nameOf(schedule)}`;
       const next = at === null ? null : { at, event: journal.prepare('schedule.due', { v: 1, extensionId, name, at }, { at, key }) };
-      return { name: nameOf(schedule), spec: specOf(schedule), handler: `${extensionId}/${handler}`, key, next };
+      return {
+        name: nameOf(schedule),
+        spec: specOf(schedule),
+        handler: `${extensionId}/${handler}`,
+        key,
+        next,
+        latest: latestOf(cron, now),
+      };
     });
   }
 
   return {
     refresh: plan,
     look() {
-      if (clock.now() >= next) plan();
+      const now = clock.now();
+      if (now >= next || now < seen - SET_BACK_MS) plan();
+      seen = now;
     },
   };
 }
 
 const RETRY_MS = 5000;
+/** A clock that goes back by more was ahead. */
+const SET_BACK_MS = 1000;
 
 /** The first time after `after` at which `pattern` falls due in the machine's time zone; an hour that the clock skips counts as its end. null: never. */
 export function nextRun(pattern: string, after: number): number | null {
   return new Cron(pattern, { mode: '5-part', paused: true }).nextRun(new Date(after))?.getTime() ?? null;
+}
+
+/**
+ * A run that is planned for later than this was planned while the clock was ahead. The second from now, because the first may have run:
+ * in the clock's time, or when another process planned the next.
+ */
+function latestOf(pattern: string, now: number): number {
+  const first = nextRun(pattern, now);
+  return (first === null ? null : nextRun(pattern, first)) ?? Infinity;
 }
 
 function nameOf({ extensionId, name }: DeclaredSchedule): string {

@@ -219,7 +219,7 @@ function schedulesOf(store: Store, append: (statement: Statement, event: NewEven
         const missing = new Map(wanted.map((schedule) => [schedule.name, schedule]));
         for (const { name, spec, next, event } of list()) {
           const schedule = missing.get(name);
-          if (schedule?.spec !== spec) {
+          if (schedule?.spec !== spec || next > schedule.latest) {
             statement('DELETE FROM deliveries WHERE event = ? AND due > 0', event);
             statement('DELETE FROM schedules WHERE name = ?', name);
             continue;

@@ -6,7 +6,7 @@ import { type Bundle, type Loader, Problem } from '../kernel/index.ts';
 import { systemClock } from '@pith/promises';
 import { type BroughtExtensions, codeOf } from '../contract/index.ts';
 import { importBundle } from './contract-shim.ts';
-import { FileRefused, stateFolder, type StateFolder, systemReason } from '@pith/safe-files';
+import { FileRefused, stateFolder, type StateFolder, systemCure, systemReason } from '@pith/safe-files';
 import { bundle } from './bundle.ts';
 import { BROUGHT_ENTRY, broughtDeclaration, bundleBrought, digestOfText, isUnchanged, sourcesOf, type Sources } from './brought.ts';
 
@@ -74,11 +74,10 @@ export function createLoader(options: { readonly dataDirectory: string; readonly
     await folder.write(path.basename(target), text, { durable: false }).catch((error: unknown) => {
       if (error instanceof FileRefused) throw error;
       const code = codeOf(error, '');
-      const isFull = ['ENOSPC', 'EDQUOT'].includes(code);
       throw new Problem('bundle', 'bundle_failed', `its bundle cannot be written: ${systemReason(code)}`, {
         cause: error,
         file: target,
-        cure: `${isFull ? 'make room there' : `make ${folder.path} writable`}, or set data_dir to another folder`,
+        cure: `${systemCure(error, folder.path) ?? `make ${folder.path} writable`}, or set data_dir to another folder`,
       });
     }); // made again where it is lost
     prune(folder, declaration);

@@ -1,6 +1,6 @@
 import { messageOf, PithError } from '../contract/index.ts';
 import path from 'node:path';
-import type { StateFolder } from '@pith/safe-files';
+import { systemCure, type StateFolder } from '@pith/safe-files';
 import { withFileLock } from './file-lock.ts';
 
 /** A JSON file of what a person decided, which only its owner may read. */
@@ -56,7 +56,10 @@ export function openRecordFile<T>(folder: StateFolder | null, { name, nothing, p
       } catch (error) {
         const { cure: said, where = file } = error instanceof PithError ? error : ({} as Partial<PithError>);
         const cure =
-          said ?? (look().problem === null ? `make ${folder.path} writable` : 'make the file readable or correct it, or move it away');
+          said ??
+          (look().problem === null
+            ? (systemCure(error, folder.path) ?? `make ${folder.path} writable`)
+            : 'make the file readable or correct it, or move it away');
         throw new PithError('trust_failed', `nothing was recorded: ${messageOf(error)}`, { where, cure, cause: error });
       }
       known = null;

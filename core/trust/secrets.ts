@@ -2,7 +2,7 @@ import { inspect } from 'node:util';
 import { codeOf, messageOf, PithError, type ExtensionContext } from '../contract/index.ts';
 import { existsSync, realpathSync } from 'node:fs';
 import path from 'node:path';
-import { stateFolder, type StateFolder } from '@pith/safe-files';
+import { stateFolder, type StateFolder, systemCure } from '@pith/safe-files';
 import { isPlainMap } from '@pith/plain-data';
 import type { Manifest } from './manifest.ts';
 import { withFileLock } from './file-lock.ts';
@@ -284,7 +284,7 @@ export function openSecretsFile(home: string): SecretsFile {
         if (error instanceof PithError && error.code === 'trust_failed') throw error; // another process holds the lock
         throw new PithError('settings_invalid', `the secrets cannot be kept: ${messageOf(error)}`, {
           where: file,
-          cure: existsSync(file) ? 'repair the file, or move it away' : 'make the folder writable',
+          cure: systemCure(error, folder.path) ?? (existsSync(file) ? 'repair the file, or move it away' : `make ${folder.path} writable`),
         });
       }
     },

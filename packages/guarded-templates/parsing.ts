@@ -1,4 +1,6 @@
-import parser from 'nunjucks/src/parser.js';
+import lexer from 'nunjucks/src/lexer.js';
+import nodes from 'nunjucks/src/nodes.js';
+import nunjucks from 'nunjucks/src/parser.js';
 import { TemplateProblem } from './template.ts';
 
 /** The longest template that is read. */
@@ -24,9 +26,30 @@ export function parseTemplate(text: string): TemplateNode {
   const blanks = new RegExp(`\\s{${BLANKS_LIMIT + 1}}`, 'u').exec(text);
   if (blanks) throw new TemplateProblem(unparsed(`more than ${BLANKS_LIMIT} blanks in a row`), { line: lineAt(text, blanks.index) });
   try {
-    return parser.parse(text) as TemplateNode;
+    return new LinearParser(lexer.lex(text)).parseAsRoot() as TemplateNode;
   } catch (error) {
     throw problemOfParser(error, text);
+  }
+}
+
+/**
+ * The parser looks for the end of a raw block from each place after the other, which takes the square of what follows where there is none,
+ * and then reads on as if there were no block.
+ */
+class LinearParser extends nunjucks.Parser {
+  override parseRaw(name = 'raw'): unknown {
+    const { lineno, colno } = this.advanceAfterBlockEnd();
+    const { tokens } = this;
+    const tag = new RegExp(`\\{%\\s*(end)?${name}\\s*%\\}`, 'gu');
+    const begin = tokens.index;
+    tag.lastIndex = begin;
+    for (let depth = 1, found = tag.exec(tokens.str); found !== null; found = tag.exec(tokens.str)) {
+      depth += found[1] === undefined ? 1 : -1;
+      if (depth > 0) continue;
+      tokens.forwardN(tag.lastIndex - begin);
+      return new nodes.Output(lineno, colno, [new nodes.TemplateData(lineno, colno, tokens.str.slice(begin, found.index))]);
+    }
+    return this.fail(`the block '${name}' has no end${name}`, lineno, colno);
   }
 }
 

@@ -1,3 +1,4 @@
+import { setImmediate as yieldToOthers } from 'node:timers/promises';
 import { isPassing, type Jail } from '@pith/safe-files';
 import { runGit } from './git.ts';
 import { ignoreRules, type IgnoreRules } from './ignore-rules.ts';
@@ -13,14 +14,22 @@ interface Wanted {
   /** Names that lead to the file or folder to begin at; default: the folder itself. */
   readonly below?: readonly string[];
   readonly most: number;
+  /** The same where git cannot be asked, and each folder is looked into; default `most`. */
+  readonly mostWalked?: number;
   /** False where the person does not trust the folder: git is not started there. Default true. */
   readonly useGit?: boolean;
 }
 
 /** What git lists, tracked or new; without git, a walk that reads the `.gitignore` files. */
-export async function listFiles(jail: Jail, { below = [], most, useGit = true }: Wanted, signal: AbortSignal): Promise<FileList> {
-  const found = (useGit ? await listedByGit(jail, below, signal) : null) ?? (await walked(jail, { below, most }, signal));
-  return { paths: [...found].sort().slice(0, most), isCut: found.length > most };
+export async function listFiles(
+  jail: Jail,
+  { below = [], most, mostWalked = most, useGit = true }: Wanted,
+  signal: AbortSignal,
+): Promise<FileList> {
+  const listed = useGit ? await listedByGit(jail, below, signal) : null;
+  const found = listed ?? (await walked(jail, { below, most: mostWalked }, signal));
+  const bound = listed === null ? mostWalked : most;
+  return { paths: [...found].sort().slice(0, bound), isCut: found.length > bound };
 }
 
 async function listedByGit(jail: Jail, below: readonly string[], signal: AbortSignal): Promise<readonly string[] | null> {
@@ -35,6 +44,8 @@ function isInside(file: string): boolean {
 }
 
 const MOST_IN_FOLDER = 100_000;
+/** Files that are looked at before others have their turn. */
+const AT_ONCE = 2000;
 const NEVER: ReadonlySet<string> = new Set(['.git', 'node_modules', '.hg', '.svn', '.venv', '__pycache__']);
 
 async function walked(
@@ -43,6 +54,7 @@ async function walked(
   signal: AbortSignal,
 ): Promise<readonly string[]> {
   const found: string[] = [];
+  let looked = 0;
   const walk = async (names: readonly string[], above: readonly FolderRules[]): Promise<void> => {
     signal.throwIfAborted();
     if (found.length > most) return;
@@ -51,6 +63,10 @@ async function walked(
       if (isPassing(error)) throw error;
       return { entries: [] }; // it may not be read
     });
+    if ((looked += entries.length) > AT_ONCE) {
+      looked = 0;
+      await yieldToOthers();
+    }
     for (const { name, type } of entries) {
       const path = [...names, name];
       if (NEVER.has(name) || isIgnored(rules, path, type === 'directory')) continue;

@@ -1,8 +1,11 @@
-import { constants, lstatSync, readdirSync, realpathSync, renameSync, rmdirSync, unlinkSync, type BigIntStats } from 'node:fs';
+import { constants, lstatSync, readdirSync, realpathSync, renameSync, rmdirSync, unlinkSync, type BigIntStats, type Dirent } from 'node:fs';
 import { open, type FileHandle } from 'node:fs/promises';
+import { relative, sep } from 'node:path';
+import { isBelow } from './paths.ts';
 import { openFolder, reachOf, type ProvenFolder, type Reach } from './proven-folder.ts';
 import { codeOf, FileRefused, isAbsence, unavailable } from './refused.ts';
 import { requireContent, StagedFile } from './staged-file.ts';
+import type { StagingNotes } from './staging-notes.ts';
 import { syncFolder } from './state-files.ts';
 
 /** A file may be replaced while it is read, by a write of ours too; who replaces it every time gets a refusal. */
@@ -29,6 +32,7 @@ export class Jail {
   constructor(
     root: string,
     private readonly reach: Reach | null = reachOf(),
+    private readonly notes: StagingNotes | null = null,
   ) {
     this.root = realpathSync.native(root);
   }
@@ -81,6 +85,13 @@ export class Jail {
     return (await orNull(this.inFolder(names, async (folder) => folder.within((at) => readdirSync(at('.')))))) ?? [];
   }
 
+  /** What is in a folder, without a look at each file: a link, and what is special, is `other`. A file may have a second name. */
+  async kinds(names: readonly string[]): Promise<readonly Pick<Entry, 'name' | 'type'>[]> {
+    return this.inFolder(names, async (folder) =>
+      folder.within((at) => readdirSync(at('.'), { withFileTypes: true }).map((each) => ({ name: each.name, type: kindOf(each) }))),
+    );
+  }
+
   /** Sorted by name. */
   async list(names: readonly string[], limit: number): Promise<{ readonly entries: readonly Entry[]; readonly total: number }> {
     return this.inFolder(names, async (folder) =>
@@ -101,11 +112,31 @@ export class Jail {
     const folder = openFolder(this.root, parents, { reach: this.reach, create: true });
     try {
       const replaced = modeOfReplaced(folder, name, names);
-      return await StagedFile.write(folder, name, bytes, mode ?? replaced);
+      return await StagedFile.write(folder, name, bytes, { mode: mode ?? replaced, notes: this.notes });
     } catch (error) {
       folder.close();
       throw refusalAt(error, names);
     }
+  }
+
+  /** Takes away what processes that were killed left of staged files. Once, before anything is staged. */
+  clearStaged(): void {
+    this.notes?.clear((place) => {
+      if (!isBelow(place, this.root)) return;
+      const { parents, name } = split(relative(this.root, place).split(sep));
+      try {
+        const folder = openFolder(this.root, parents, { reach: this.reach });
+        try {
+          folder.within((at) => {
+            if (lstatSync(at(name)).isFile()) unlinkSync(at(name));
+          });
+        } finally {
+          folder.close();
+        }
+      } catch (error) {
+        if (!(error instanceof FileRefused) && !isAbsence(error)) throw error; // it is gone, or its folder is
+      }
+    });
   }
 
   /**
@@ -238,6 +269,11 @@ function entryOf(name: string, stats: BigIntStats): Entry {
 
 function isSame(opened: BigIntStats, now: BigIntStats): boolean {
   return typeOf(now) === 'file' && now.ino === opened.ino && now.dev === opened.dev;
+}
+
+function kindOf(entry: Dirent): Entry['type'] {
+  if (entry.isDirectory()) return 'directory';
+  return entry.isFile() ? 'file' : 'other';
 }
 
 /** A file with a second name could be one that lives outside. */

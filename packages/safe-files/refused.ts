@@ -1,3 +1,5 @@
+import { systemCure, systemReason } from './system-errors.ts';
+
 /** Why a file is not used. Its message may be shown to anybody: no path outside, no content. */
 export class FileRefused extends Error {
   readonly retryable = false;
@@ -63,7 +65,8 @@ export async function answerOrRefusal<T, R>(
     const code = codeOf(error);
     if (error instanceof FileRefused) return refuse(code, error.message);
     if (!/^E[A-Z]+$/.test(code)) throw error;
-    return refuse('file_failed', `'${path}' could not be used: ${systemReason(code)} (${code})`);
+    const cure = systemCure(error, `'${path}'`);
+    return refuse('file_failed', `'${path}' could not be used: ${systemReason(code)} (${code})${cure === undefined ? '' : `; ${cure}`}`);
   }
 }
 
@@ -76,18 +79,3 @@ export async function unlessRefused<T, R>(work: () => T | Promise<T>, otherwise:
     throw error;
   }
 }
-
-/** Why the system refused a file, by its error code: its own message names descriptors and absolute paths. */
-export function systemReason(code: string): string {
-  return REASONS.get(code) ?? 'the system refused it';
-}
-
-const REASONS: ReadonlyMap<string, string> = new Map([
-  ['EACCES', 'permission denied'],
-  ['EPERM', 'permission denied'],
-  ['ENOSPC', 'no space is left on the disk'],
-  ['EDQUOT', 'the disk quota is used up'],
-  ['EROFS', 'the disk is read-only'],
-  ['EMFILE', 'too many files are open'],
-  ['EIO', 'the disk failed'],
-]);

@@ -13,8 +13,10 @@ import {
   writeFile,
 } from 'node:fs';
 import { promisify } from 'node:util';
+import path from 'node:path';
 import type { ProvenFolder } from './proven-folder.ts';
 import { codeOf, FileRefused, isAbsence, unavailable } from './refused.ts';
+import { StagingNotes } from './staging-notes.ts';
 import { syncFolder } from './state-files.ts';
 
 const CREATE = constants.O_WRONLY | constants.O_CREAT | constants.O_EXCL | constants.O_NOFOLLOW;
@@ -26,13 +28,28 @@ export class StagedFile {
     private readonly folder: ProvenFolder,
     private readonly name: string,
     private readonly temporary: string,
+    /** Takes back the note of the temporary file. */
+    private readonly done: () => void,
   ) {}
 
   /** Takes over `folder`, which is closed with the staged file. `mode` null: as the system makes new files. */
-  static async write(folder: ProvenFolder, name: string, bytes: Uint8Array, mode: number | null): Promise<StagedFile> {
-    const temporary = `.${randomBytes(8).toString('hex')}.tmp`;
-    const staged = new StagedFile(folder, name, temporary);
-    const descriptor = folder.within((at) => openSync(at(temporary), CREATE, 0o666));
+  static async write(
+    folder: ProvenFolder,
+    name: string,
+    bytes: Uint8Array,
+    { mode, notes }: { readonly mode: number | null; readonly notes: StagingNotes | null },
+  ): Promise<StagedFile> {
+    const id = randomBytes(8).toString('hex');
+    const temporary = StagingNotes.nameOf(id);
+    const done = notes?.begin(id, path.join(folder.path, temporary)) ?? (() => undefined);
+    const staged = new StagedFile(folder, name, temporary, done);
+    let descriptor: number;
+    try {
+      descriptor = folder.within((at) => openSync(at(temporary), CREATE, 0o666));
+    } catch (error) {
+      done();
+      throw error;
+    }
     try {
       await promisify(writeFile)(descriptor, bytes);
       if (mode !== null) fchmodSync(descriptor, mode);
@@ -58,6 +75,7 @@ export class StagedFile {
         else this.link(at);
         syncFolder(at('.'));
       });
+      this.done();
     } catch (error) {
       this.removeTemporary();
       throw isAbsence(error) ? unavailable(this.name) : error;
@@ -91,6 +109,7 @@ export class StagedFile {
     } catch (error) {
       if (!isAbsence(error)) throw error; // the rename has happened
     }
+    this.done();
   }
 }
 

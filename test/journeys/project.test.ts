@@ -45,7 +45,7 @@ describe.skipIf(!HAS_TERMINALS)('a day’s work in a project', () => {
     const { sees, type } = terminalChat(folder.path, { ...server.env, HOME: home.path }, 'stty rows 50 cols 100; ');
     await sees('Ctrl-D leaves');
     type('why does the test fail, and fix it\r');
-    await sees('run `npm test`', 'It runs the code of this project', 'sandboxed', 'commands that begin with `npm test`');
+    await sees('run `npm test`', 'It runs the code of this project', 'sandboxed', 'exactly `npm test`');
     type('a');
     await sees('change src/add.mjs (+1 −1)', '-  return a - b;', '+  return a + b;', 'files in src/');
     expect(await source()).toContain('a - b');

@@ -2,7 +2,7 @@ import { existsSync, lstatSync, readdirSync, statSync } from 'node:fs';
 import { readFile, writeFile } from 'node:fs/promises';
 import { basename, dirname, join, relative, resolve } from 'node:path';
 import { codeOf, type CommandInput, type CommandIO, messageOf, PithError } from '../../contract/index.ts';
-import { makeFolders } from '@pith/safe-files';
+import { makeFolders, systemCure } from '@pith/safe-files';
 import { hasBareState, openTrustFile, trustSandbox, userHome } from '../../trust/index.ts';
 import { packageRoot } from '../../declarations/index.ts';
 import { quoted } from '../terminal/shell-word.ts';
@@ -22,7 +22,10 @@ export async function initSandbox(cwd: string, input: CommandInput, io: CommandI
     for (const [path, text] of project.files) await write(join(folder, path), text);
   } catch (error) {
     const message = `no sandbox was made in ${asked}: ${messageOf(error)}`;
-    throw new PithError('not_allowed', message, { cause: error, cure: 'name a folder that you may write: pith init <dir>' });
+    throw new PithError('not_allowed', message, {
+      cause: error,
+      cure: `${systemCure(error) ?? 'make it writable'}, or name another folder: pith init <dir>`,
+    });
   }
 
   const problem = recordTrust(sandbox);

@@ -2,6 +2,7 @@ import { writeFile } from 'node:fs/promises';
 import path from 'node:path';
 import { type CommandInput, type CommandIO, type JsonValue, type Message, messageOf, PithError } from '../../contract/index.ts';
 import { printable, printableLine } from '@pith/plain-text';
+import { systemCure } from '@pith/safe-files';
 import { ownText } from '../../agent/index.ts';
 import type { Kernel } from '../../compose/index.ts';
 import { loadThread } from './threads.ts';
@@ -22,7 +23,7 @@ export async function exportThread(kernel: Kernel, input: CommandInput, io: Comm
   await writeFile(file, text, { mode: 0o600 }).catch((error: unknown) => {
     throw new PithError('not_allowed', `the file cannot be written: ${messageOf(error)}`, {
       cause: error,
-      cure: 'name another file with -o',
+      cure: `${systemCure(error, file) ?? 'look at the file'}, or name another file with -o`,
     });
   });
   io.json({ thread: loaded.thread.id, file });

@@ -1,4 +1,5 @@
 import { setTimeout as sleep } from 'node:timers/promises';
+import { systemCure } from '@pith/safe-files';
 import { type CommandInput, type CommandIO, messageOf, PithError } from '../../contract/index.ts';
 import type { Opening } from './opening.ts';
 import { type Quarantined, quarantineIn } from '../../declarations/index.ts';
@@ -73,10 +74,7 @@ async function supervise(
         io.error(`pith: ${often}: ${why}; it starts without ${ids}, ${which}; edit it, or run: ${cure}`);
         continue;
       }
-      if (!isUnwrittenSaid)
-        io.error(
-          `pith: ${often}: ${why}; it starts with ${ids} again, which could not be left out: ${unwritten}; make the data folder writable`,
-        );
+      if (!isUnwrittenSaid) io.error(`pith: ${often}: ${why}; it starts with ${ids} again, which could not be left out: ${unwritten}`);
       isUnwrittenSaid = true;
     } else io.error(`pith: the kernel ${what}: ${why}; it starts again`);
     const afterMs = decision.act === 'start' ? decision.afterMs : LONGEST_WAIT_MS;
@@ -84,12 +82,12 @@ async function supervise(
   }
 }
 
-/** Why that could not be kept; null when it was. */
+/** Why that could not be kept, and what to do about it; null when it was. */
 function leaveOut(dataDirectory: string, entries: readonly Quarantined[]): string | null {
   try {
     quarantineIn(dataDirectory).add(entries);
     return null;
   } catch (error) {
-    return messageOf(error);
+    return `${messageOf(error)}; ${systemCure(error, dataDirectory) ?? `make ${dataDirectory} writable`}`;
   }
 }

@@ -1,4 +1,5 @@
 import { printableLine } from '@pith/plain-text';
+import { systemCure } from '@pith/safe-files';
 import { messageOf, type PithError } from '../../contract/index.ts';
 
 /** Those of a process that a signal ended are 128 and the number of the signal, as a shell has them. */
@@ -18,12 +19,14 @@ export function exitCodeOf(error: unknown): number {
   return code === 'usage' || code === 'command_unknown' ? EXIT.usage : EXIT.failed;
 }
 
-/** For failures that no part of Pith could explain. */
+/** For failures that no part of Pith could explain: what the system lacks, whatever was done. */
 function cureOf(error: unknown): string | undefined {
-  if (!(error instanceof Error)) return undefined;
-  const { code, cause } = error as NodeJS.ErrnoException;
-  return code === 'EMFILE' || code === 'ENFILE' ? 'allow more open files, such as with `ulimit -n 1024`' : cureOf(cause);
+  for (let each = error; each instanceof Error; each = each.cause)
+    if (LACKS.has((each as NodeJS.ErrnoException).code ?? '')) return printableLine(systemCure(each) ?? '');
+  return undefined;
 }
+
+const LACKS: ReadonlySet<string> = new Set(['EMFILE', 'ENFILE', 'ENOSPC', 'EDQUOT', 'EROFS', 'EIO', 'ENOMEM']);
 
 function withWhere(message: string, found: string | undefined): string {
   const where = found === undefined ? '' : printableLine(found); // names of files and folders, which may be anything

@@ -1,3 +1,4 @@
+import { systemCure } from '@pith/safe-files';
 import {
   codeOf,
   type Command,
@@ -199,27 +200,13 @@ export async function named<T>(id: string, what: string, run: () => Promise<T>, 
     const place = file === undefined ? '' : ` in ${file}${line === undefined ? '' : `:${line}`}`;
     throw new PithError('provider_failed', `${what} of the extension '${id}' failed${place}: ${messageOf(error)}`, {
       cause: error,
-      cure: ofTheDisk(error) ?? `correct the source of ${id}`,
+      cure: (OF_THE_DISK.has(codeOf(error, '')) ? systemCure(error) : undefined) ?? `correct the source of ${id}`,
     });
   }
 }
 
-/** What no change of the source can repair. */
-function ofTheDisk(error: unknown): string | null {
-  const place = error instanceof Error && 'path' in error && typeof error.path === 'string' ? ` of ${error.path}` : '';
-  switch (codeOf(error, '')) {
-    case 'ENOSPC':
-    case 'EDQUOT':
-      return `make room on the disk${place}`;
-    case 'EROFS':
-      return `make the disk${place} writable`;
-    case 'EACCES':
-    case 'EPERM':
-      return `let this user read and write${error instanceof Error && 'path' in error && typeof error.path === 'string' ? ` ${error.path}` : ' there'}`;
-    default:
-      return null;
-  }
-}
+/** What no change of the source can repair: the disk is full, read-only or another's. */
+const OF_THE_DISK: ReadonlySet<string> = new Set(['ENOSPC', 'EDQUOT', 'EROFS', 'EACCES', 'EPERM']);
 
 /** What is thrown goes to the terminal as it is: it must not tell secrets. */
 async function cleanly<T>({ secrets }: Pick<Runtime, 'secrets'>, run: () => Promise<T>): Promise<T> {

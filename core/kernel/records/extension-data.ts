@@ -1,7 +1,7 @@
 import path from 'node:path';
 import { messageOf, PithError } from '../../contract/index.ts';
 import { lstatSync, renameSync } from 'node:fs';
-import { stateFolder, type StateFolder } from '@pith/safe-files';
+import { stateFolder, type StateFolder, systemCure } from '@pith/safe-files';
 import { isBrought, shortId } from '../../declarations/index.ts';
 
 const EXTENSIONS = 'extensions';
@@ -27,7 +27,7 @@ export function makeExtensionData(dataDirectory: string, id: string): string {
     throw new PithError('settings_invalid', `the data folder ${folder.path} cannot be made: ${messageOf(error)}`, {
       cause: error,
       where: folder.path,
-      cure: `make ${dataDirectory} writable, or set data_dir to another folder`,
+      cure: `${systemCure(error, dataDirectory) ?? `make ${dataDirectory} writable`}, or set data_dir to another folder`,
     });
   }
 }

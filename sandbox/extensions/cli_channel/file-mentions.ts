@@ -115,7 +115,8 @@ function kilobytes(bytes: number): string {
   return bytes < 1024 * 1024 ? `${Math.round(bytes / 1024)} KB` : `${(bytes / 1024 / 1024).toFixed(1)} MB`;
 }
 
-const MOST_LISTED = 20_000;
+const MOST_LISTED = 300_000;
+const MOST_WALKED = 20_000;
 /** How long a list is used. */
 const FRESH_MS = 5_000;
 
@@ -143,7 +144,8 @@ export class ProjectPaths {
   }
 
   async #read(signal: AbortSignal): Promise<readonly string[]> {
-    const { paths } = await listFiles(new Jail(this.folder), { most: MOST_LISTED, useGit: this.useGit }, signal);
+    const wanted = { most: MOST_LISTED, mostWalked: MOST_WALKED, useGit: this.useGit };
+    const { paths } = await listFiles(new Jail(this.folder), wanted, signal);
     return paths.filter((file) => !isSecretFile(file.split('/')));
   }
 }

@@ -45,67 +45,76 @@ export function inlineSpans(
 type Mark = { readonly text: string; readonly look: Look | null; readonly length: number; readonly after?: string };
 
 function markAt(source: string, at: number, final: boolean, before: string): Mark | 'open' | null {
-  const character = source[at];
-  switch (character) {
+  if (!MARKS.has(source[at] ?? '')) return null;
+  const isNear = source.length <= at + LONGEST_MARKED;
+  return markFrom(isNear ? source.slice(at) : source.slice(at, at + LONGEST_MARKED), final || !isNear, source[at - 1] ?? before);
+}
+
+const MARKS: ReadonlySet<string> = new Set('\\`*_~![');
+/** What is not closed within so many characters is no mark: each of a long line would look through all of it. */
+const LONGEST_MARKED = 1000;
+
+/** At the beginning of `source`. */
+function markFrom(source: string, final: boolean, before: string): Mark | 'open' | null {
+  switch (source[0]) {
     case '\\':
-      if (at + 1 >= source.length) return final ? null : 'open';
-      return /[\\`*_{}[\]()#+\-.!~|>]/u.test(source[at + 1] ?? '') ? { text: source[at + 1] ?? '', look: null, length: 2 } : null;
+      if (source.length < 2) return final ? null : 'open';
+      return /[\\`*_{}[\]()#+\-.!~|>]/u.test(source[1] ?? '') ? { text: source[1] ?? '', look: null, length: 2 } : null;
     case '`':
-      return codeAt(source, at, final);
+      return codeFrom(source, final);
     case '*':
     case '_':
     case '~':
-      return emphasisAt(source, at, final, source[at - 1] ?? before);
+      return emphasisFrom(source, final, before);
     case '!':
-      return source.startsWith('![', at) ? linkAt(source, at + 1, final, 1) : at + 1 >= source.length && !final ? 'open' : null;
+      return source[1] === '[' ? linkFrom(source.slice(1), final, 1) : source.length < 2 && !final ? 'open' : null;
     case '[':
-      return linkAt(source, at, final, 0);
+      return linkFrom(source, final, 0);
     default:
       return null;
   }
 }
 
-function codeAt(source: string, at: number, final: boolean): Mark | 'open' {
-  const ticks = /^`+/u.exec(source.slice(at))?.[0] ?? '`';
-  for (let from = at + ticks.length; ;) {
+function codeFrom(source: string, final: boolean): Mark | 'open' {
+  const ticks = /^`+/u.exec(source)?.[0] ?? '`';
+  for (let from = ticks.length; ;) {
     const close = source.indexOf(ticks, from);
     if (close < 0) return final ? { text: ticks, look: null, length: ticks.length } : 'open';
     const run = /^`+/u.exec(source.slice(close))?.[0].length ?? 0;
     if (run === ticks.length) {
-      const inside = source.slice(at + ticks.length, close);
+      const inside = source.slice(ticks.length, close);
       const text = /^ .*[^ ].* $/u.test(inside) ? inside.slice(1, -1) : inside;
-      return { text, look: 'code', length: close + ticks.length - at };
+      return { text, look: 'code', length: close + ticks.length };
     }
     from = close + run;
   }
 }
 
-function emphasisAt(source: string, at: number, final: boolean, before: string): Mark | 'open' | null {
-  const character = source[at] ?? '';
-  const run = source[at + 1] === character ? 2 : 1;
-  const next = source[at + run];
+function emphasisFrom(source: string, final: boolean, before: string): Mark | 'open' | null {
+  const character = source[0] ?? '';
+  const run = source[1] === character ? 2 : 1;
+  const next = source[run];
   if (next === undefined) return final ? literal(character, run) : 'open';
   if (/\s/u.test(next) || (character === '_' && /[\p{L}\p{N}]/u.test(before)) || (character === '~' && run === 1))
     return literal(character, run);
   const mark = character.repeat(run);
-  for (let close = source.indexOf(mark, at + run); close >= 0; close = source.indexOf(mark, close + 1)) {
+  for (let close = source.indexOf(mark, run); close >= 0; close = source.indexOf(mark, close + 1)) {
     const after = source[close + run];
     const inWord = character === '_' && after !== undefined && /[\p{L}\p{N}]/u.test(after);
     const longer = run === 1 && (after === character || source[close - 1] === character);
     if (/\s/u.test(source[close - 1] ?? ' ') || inWord || longer) continue;
     if (after === undefined && !final && run === 2) return 'open'; // `***` may still come
     return {
-      text: source.slice(at + run, close),
+      text: source.slice(run, close),
       look: run === 1 ? 'italic' : character === '~' ? 'strike' : 'bold',
-      length: close + run - at,
+      length: close + run,
     };
   }
   return final ? literal(character, run) : 'open';
 }
 
-function linkAt(source: string, at: number, final: boolean, lead: number): Mark | 'open' | null {
-  const rest = source.slice(at);
-  const link = /^\[((?:\\.|[^[\]\\])*)\]\(\s*<?([^\s)>]*)>?(?:\s+"[^"]*")?\s*\)/u.exec(rest);
+function linkFrom(source: string, final: boolean, lead: number): Mark | 'open' | null {
+  const link = /^\[((?:\\.|[^[\]\\])*)\]\(\s*<?([^\s)>]*)>?(?:\s+"[^"]*")?\s*\)/u.exec(source);
   if (link) {
     const [whole, text = '', address = ''] = link;
     return {
@@ -115,7 +124,7 @@ function linkAt(source: string, at: number, final: boolean, lead: number): Mark 
       ...(address === text || text === '' ? {} : { after: ` (${address})` }),
     };
   }
-  const mayBecome = /^\[(?:\\.|[^[\]\\])*(?:\](?:\([^)]*)?)?$/u.test(rest);
+  const mayBecome = /^\[(?:\\.|[^[\]\\])*(?:\](?:\([^)]*)?)?$/u.test(source);
   return mayBecome && !final ? 'open' : null;
 }
 

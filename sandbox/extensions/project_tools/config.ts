@@ -11,6 +11,10 @@ const shell = z.strictObject({
   home: z
     .array(z.string().regex(/^(?:~\/)?(?!\.{0,2}(?:\/|$))[^\0]+$/u, 'the path of a folder below your home folder, such as datasets'))
     .default([]),
+  /** How many names of files are looked at for those that may contain secrets, before a command runs. Folders beyond are not shown to it. */
+  files_checked: z.int().min(100).default(1_000_000),
+  /** Ask also about commands that can only read. Without a sandbox they are asked about in any case. */
+  ask_for_reading: z.boolean().default(false),
 });
 
 export const config = z.strictObject({ shell: shell.default(shell.parse({})) });

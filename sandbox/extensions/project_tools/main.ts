@@ -11,7 +11,7 @@ import {
 import { WorkProvider, type RunningWork } from 'pith/task_engine';
 import { printableLine } from '@pith/plain-text';
 import { OneAtATime } from '@pith/folder-changes';
-import { fileBusy, stateFolder } from '@pith/safe-files';
+import { fileBusy, StagingNotes, stateFolder } from '@pith/safe-files';
 import { changeTools, type Changes } from './changes/change-tools.ts';
 import { undoCommand } from './changes/undo-command.ts';
 import { UndoLog } from './changes/undo-log.ts';
@@ -32,7 +32,8 @@ export default class ProjectTools implements ToolProvider, ContextProvider, Comm
   #runs: CommandRuns | null = null;
 
   constructor(private readonly context: ExtensionContext<Config>) {
-    this.#project = openProject(context.use(Places), () => dirname(dirname(context.dataDirectory)));
+    const notes = new StagingNotes(stateFolder(context.dataDirectory, 'staged'));
+    this.#project = openProject(context.use(Places), () => dirname(dirname(context.dataDirectory)), notes);
     this.#changes = {
       undo: new UndoLog(context, stateFolder(context.dataDirectory, 'undo')),
       inTurn: new OneAtATime({ folder: stateFolder(context.dataDirectory, 'locks'), busy: fileBusy }),
@@ -42,6 +43,7 @@ export default class ProjectTools implements ToolProvider, ContextProvider, Comm
   getTools() {
     const project = this.#project;
     if (project === null) return [];
+    project.jail.clearStaged();
     const files = [...readingTools(project, this.context.clock), ...changeTools(project, this.#changes)];
     return [
       ...files.map((tool) => withInstructions(tool, project, this.context)),

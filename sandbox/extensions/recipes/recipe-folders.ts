@@ -1,4 +1,5 @@
 import { open, readdir, stat } from 'node:fs/promises';
+import { systemReason } from '@pith/safe-files';
 import path from 'node:path';
 import { codeOf, messageOf, type Logger, type Places } from 'pith';
 import { isBroken, type BrokenRecipe, type Recipe } from './recipe.ts';
@@ -84,7 +85,7 @@ export class RecipeFolders {
     } catch (error) {
       const before = this.#parsed.get(file);
       if (before !== undefined && isPassing(error)) return before.recipe;
-      const why = codeOf(error, '') === 'EACCES' ? 'permission denied' : messageOf(error);
+      const why = /^E[A-Z]+$/u.test(codeOf(error, '')) ? systemReason(codeOf(error, '')) : messageOf(error);
       const finding = {
         severity: 'error',
         code: 'recipe_unreadable',

@@ -111,6 +111,26 @@ it('K31 a clock that jumps a day ahead or back neither repeats nor loses a run',
   await until(() => expect(runs).toEqual([Date.parse('2026-01-01T03:00:00Z'), Date.parse('2026-01-02T03:00:00Z')]));
 });
 
+it.each(['while it runs', 'before it starts'])(
+  'S13 a clock that was ahead for a month and is set right %s stops no schedule',
+  async (when) => {
+    const base = fakeClock(Date.parse('2026-01-01T02:30:00Z'));
+    let shift = 31 * DAY;
+    const clock: FakeClock = { ...base, now: () => base.now() + shift };
+    const runs: number[] = [];
+    const ahead = open(clock, () => [tick('0 4 * * *')], runs); // 03:00 UTC
+    await until(() => expect(next(ahead)).toBe(Date.parse('2026-02-01T03:00:00Z')));
+    ahead.schedules.look();
+    if (when === 'before it starts') await ahead.close();
+    shift = 0;
+    const node = when === 'before it starts' ? open(clock, () => [tick('0 4 * * *')], runs) : ahead;
+    node.schedules.look();
+    await until(() => expect(next(node)).toBe(Date.parse('2026-01-01T03:00:00Z')));
+    await pass(clock, DAY + HOUR, node);
+    expect(runs).toEqual([Date.parse('2026-01-01T03:00:00Z'), Date.parse('2026-01-02T03:00:00Z')]);
+  },
+);
+
 it('K31 a schedule that was changed starts over, one that was removed is forgotten', async () => {
   const clock = fakeClock(Date.parse('2026-01-01T00:30:00Z'));
   const runs: number[] = [];

@@ -124,7 +124,11 @@ describe('commands', () => {
       cures.push(
         await Promise.resolve(command.run({ arguments: {}, options: {} }, {} as CommandIO, NEVER)).catch(({ cure }) => cure as string),
       );
-    expect(cures).toEqual(['make room on the disk of /data/x', 'make the disk of /data/x writable', 'correct the source of kv']);
+    expect(cures).toEqual([
+      'the disk is full: free space on the disk of /data/x',
+      'make the disk of /data/x writable',
+      'correct the source of kv',
+    ]);
   });
 
   it('K20 runs a held command in the version that runs then, and says so when it is gone', async () => {

@@ -1,6 +1,8 @@
+import { spawnSync } from 'node:child_process';
 import { chmodSync, existsSync, mkdirSync, readFileSync, rmSync, statSync, symlinkSync, writeFileSync } from 'node:fs';
-import { describe, expect, it } from 'vitest';
-import { fakeClock, scriptedModel } from 'pith/testing';
+import { describe, expect, it, onTestFinished } from 'vitest';
+import { fakeClock, scriptedModel, testKernel } from 'pith/testing';
+import { stateFolder } from '@pith/safe-files';
 import { folderWith } from '../../places.ts';
 import { projectWith } from './project.ts';
 
@@ -232,4 +234,16 @@ describe('U5 undo', () => {
     expect(await project.call('edit_file', edit('a.txt', 'two', 'three'))).toMatchObject({ ok: false });
     expect(project.read('a.txt')).toBe('two\n');
   });
+});
+
+it('S13 what a killed Pith left of a change is gone once tools are offered again', async () => {
+  const project = await projectWith({ 'a.txt': 'one\n', '.0123456789abcdef.tmp': 'two\n' });
+  const notes = stateFolder(project.at('sandbox/data/extensions/project_tools'), 'staged');
+  notes.append(`${spawnSync('true').pid}.0123456789abcdef`, project.at('.0123456789abcdef.tmp'));
+  await project.test.stop();
+  const again = await testKernel({ sandbox: project.at('sandbox') });
+  onTestFinished(() => again.stop());
+  await again.kernel.host.providers.tools.of('project_tools');
+  expect(existsSync(project.at('.0123456789abcdef.tmp'))).toBe(false);
+  expect(project.read('a.txt')).toBe('one\n');
 });

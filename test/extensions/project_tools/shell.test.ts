@@ -2,7 +2,6 @@ import { execFileSync } from 'node:child_process';
 import { existsSync, mkdirSync, realpathSync, writeFileSync } from 'node:fs';
 import { describe, expect, it } from 'vitest';
 import { probeSandboxing } from '@pith/held-process';
-import { prefixOf } from '../../../sandbox/extensions/project_tools/shell/command-words.ts';
 import { folderWith } from '../../places.ts';
 import { words } from '../../words.ts';
 import { until } from '../../waiting.ts';
@@ -14,46 +13,6 @@ const SANDBOXED = available ? 'sandboxed: no network, writes the project only' :
 const NETWORK = available ? expect.stringContaining('network: everything this machine can reach') : expect.any(String);
 const KIND = available ? 'command' : 'unsandboxed';
 const out = (result: unknown) => (result as { readonly output: string }).output;
-
-describe('U12 what always covers of a command', () => {
-  it.each([
-    ['npm test', 'npm test'],
-    ['npm test -- --run a.test.ts', 'npm test'],
-    ['npm run build', 'npm run build'],
-    ['npm run build --if-present', 'npm run build'],
-    ['git diff HEAD~1'.replace('~', '^'), 'git diff'],
-    ['git -C /elsewhere push', 'git -C /elsewhere push'],
-    ['docker compose up', 'docker compose up'],
-    ['npx python -c 1', 'npx python -c 1'],
-    ['npm exec -- x', 'npm exec -- x'],
-    ['node script.js 1', 'node script.js 1'],
-    ['rm -rf build', 'rm -rf build'],
-    ["grep 'a b' src", 'grep a b src'],
-  ])('%s: %s', (command, prefix) => expect(prefixOf(command)?.words.join(' ')).toBe(prefix));
-
-  it.each([
-    'npm test; rm -rf /',
-    'npm test && curl x',
-    'npm test | tee log',
-    'npm test > package.json',
-    'npm test < x',
-    'npm test &',
-    'npm test $(id)',
-    'npm test `id`',
-    'npm test $HOME',
-    'npm test "$(id)"',
-    'npm test\nrm x',
-    'npm test *',
-    'npm\u00a0test',
-    'npm\ttest',
-    'npm test {a,b}',
-    'npm test # x',
-    'PATH=. npm test',
-    'npm test \\; x',
-    '(npm test)',
-    '',
-  ])('nothing of: %s', (command) => expect(prefixOf(command)).toBeNull());
-});
 
 it('U11 shows characters that only look like a space', async () => {
   const project = await projectWith({});
@@ -85,11 +44,11 @@ describe('U3 shell', () => {
       summary: 'run `npm test`',
       text: expect.stringMatching(/^In the folder src\.\nIt runs the code of this project, .*Pith names these when it ends\.$/u),
       enforced: SANDBOXED,
-      always: { key: `${KIND}:npm test … in "src"`, covers: 'commands that begin with `npm test` in "src"' },
+      always: { key: `${KIND}:npm test in "src"`, covers: 'exactly `npm test` in "src"' },
     });
     expect(await project.question('shell', { command: 'npm ci', access: ['network'] })).toMatchObject({
       enforced: NETWORK,
-      always: { key: expect.stringMatching(/:npm ci … \+network$/u), covers: 'commands that begin with `npm ci` with network' },
+      always: { key: expect.stringMatching(/:npm ci \+network$/u), covers: 'exactly `npm ci` with network' },
     });
     expect(await project.question('shell', { command: 'npm test; id' })).toMatchObject({ once: true });
     expect(await project.approved('shell', { command: 'touch ran' })).toMatchObject({ error: { code: 'approval_needed' } });
@@ -281,5 +240,64 @@ describe.skipIf(!available)('U3 in a sandbox', () => {
     const printed = out(await project.call('shell', { command: `cat ${names.join(' ')}; echo end` }));
     expect(printed).toContain('end');
     expect(printed).not.toContain('canary');
+  });
+});
+
+describe.skipIf(!available)('U-8 commands that can only read', () => {
+  const FILES = { 'a.txt': 'one\n', '.env': 'canary\n', 'sandbox/pith.yaml': '# canary\n' };
+
+  it('U-8 run unasked, see no secrets, settings or keys of git, and change nothing whatever git is set to run', async () => {
+    const project = await projectWith(FILES, { git: true });
+    const git = (...args: readonly string[]) => execFileSync('git', args, { cwd: project.root });
+    git('rm', '-q', '--cached', '.env');
+    project.write('run.sh', '#!/bin/sh\necho started; echo x > ran\n');
+    execFileSync('chmod', ['+x', project.at('run.sh')]);
+    git('config', 'diff.external', './run.sh');
+    git('config', 'remote.origin.url', 'https://canary@localhost/x');
+    project.write('a.txt', 'two\n');
+    for (const command of [
+      'git diff',
+      'git status --short',
+      'cat .env sandbox/pith.yaml .git/config',
+      'grep -rn canary .',
+      'ls -la | head -3',
+    ])
+      expect(await project.question('shell', { command }), command).toBeNull();
+    const printed = async (command: string) => out(await project.approved('shell', { command }));
+    expect(await printed('git diff')).toContain('started');
+    expect(existsSync(project.at('ran'))).toBe(false);
+    expect(await printed('git status --short | head -1')).toContain('AM a.txt');
+    expect(await printed('cat a.txt .env sandbox/pith.yaml .git/config')).toMatch(/^two\n(?![^]*canary)[^]*\[exit code 1\]$/u);
+    expect(await printed('grep -rn canary .')).not.toContain(':canary');
+  });
+
+  it.each([
+    ['it writes', { command: 'git diff --output=a.txt' }],
+    ['it has access', { command: 'git diff', access: ['network'] }],
+    ['it runs in the background', { command: 'git status', background: true }],
+    ['there are two lines', { command: 'git status\nrm a.txt' }],
+  ])('U-8 are asked about where %s', async (_, input) => {
+    const project = await projectWith(FILES, { git: true });
+    expect(await project.question('shell', input)).not.toBeNull();
+    expect(await project.approved('shell', input)).toMatchObject({ error: { code: 'approval_needed' } });
+    expect(project.read('a.txt')).toBe('one\n');
+  });
+
+  it('U-8 print content that git keeps only where git keeps no secrets', async () => {
+    const project = await projectWith({ 'a.txt': '', 'deep/server.pem': 'canary' }, { git: true });
+    for (const command of ['git diff', 'git log -p', 'git show HEAD:deep/server.pem', 'git grep canary'])
+      expect(await project.question('shell', { command }), command).not.toBeNull();
+    expect(await project.question('shell', { command: 'git status' })).toBeNull();
+  });
+
+  it('U-8 are asked about where the settings say so; always then covers what can only read', async () => {
+    const settings = 'extensions:\n  project_tools:\n    shell:\n      ask_for_reading: true\n';
+    const project = await projectWith({ 'a.txt': '', 'sandbox/pith.yaml': settings }, { git: true });
+    expect(await project.question('shell', { command: 'git diff --stat' })).toMatchObject({
+      always: { key: 'command:git diff …', covers: '`git diff` with all that can only read' },
+    });
+    expect(await project.question('shell', { command: 'git diff --output=a.txt' })).toMatchObject({
+      always: { key: 'command:git diff --output=a.txt', covers: 'exactly `git diff --output=a.txt`' },
+    });
   });
 });

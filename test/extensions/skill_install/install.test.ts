@@ -355,7 +355,7 @@ describe('F27: a disk that takes nothing', () => {
     });
     await expect(installing).rejects.toMatchObject({
       message: 'cannot write to /some/skills: its disk is full',
-      cure: expect.stringContaining('make room there'),
+      cure: expect.stringContaining('free space on the disk of /some/skills'),
     });
   });
 });

@@ -20,6 +20,8 @@ describe('what templates print', () => {
     // text around
     ['a {# c #}b\n{%- if true %} c{% endif -%}\n d', 'a b cd'],
     ['{% raw %}{{ user }}{% endraw %}', '{{ user }}'],
+    ['{%- raw -%} a{% raw %}{#{% endraw %}{% if %}\n{% endraw %}{{ user }}', ' a{% raw %}{#{% endraw %}{% if %}\nAda'],
+    ['{% verbatim %}{% endraw %}{% endverbatim %}b', '{% endraw %}b'],
     ['{% filter upper %}x{{ user }}{% endfilter %}', 'XADA'],
     // conditions
     ['{% if false %}1{% elif user == "Ada" %}2{% else %}3{% endif %}', '2'],
@@ -80,6 +82,8 @@ describe('what templates cannot do', () => {
     ['{% with %}{% endwith %}', 'unknown block tag: with', 'write {% set name = value %}'],
     ['{{ user[1:] }}', 'expected comma', 'correct the template; for list[1:3] write list.slice(1, 3)'],
     ['{{ user[:3] }}', 'unexpected token: :', 'correct the template; for list[1:3] write list.slice(1, 3)'],
+    ['{% raw %}{{ user }}', "the block 'raw' has no endraw", 'correct the template'],
+    ['{% raw %}{% raw %}{% endraw %}', "the block 'raw' has no endraw", 'correct the template'],
     ['{% for x in user if x else "" %}{% endfor %}', 'it is not clear what the else', 'put brackets around a if b else c'],
     ['{% set a, b = 1 %}', 'set gives a value to one name', 'write one set for each'],
     ['{% set prénom = 1 %}', 'what is set "prénom" is no name', 'use at most 64 letters, digits and _, and no digit first'],

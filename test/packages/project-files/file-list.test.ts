@@ -28,6 +28,7 @@ describe.each([{ git: true }, { git: false }])('the files of a project (git: $gi
     const all = ['.gitignore', 'src/.gitignore', 'src/a.ts', 'src/keep.log'];
     expect(await listFiles(jail, { most: 10 }, signal)).toEqual({ paths: all, isCut: false });
     expect(await listFiles(jail, { most: 2 }, signal)).toMatchObject({ isCut: true, paths: { length: 2 } });
+    expect((await listFiles(jail, { most: 10, mostWalked: 2 }, signal)).isCut).toBe(!git);
     expect((await listFiles(jail, { most: 10, below: ['src', 'a.ts'] }, signal)).paths).toEqual(['src/a.ts']);
   });
 });

@@ -39,7 +39,7 @@ async function list(project: Project, { glob, path }: z.infer<typeof input>, sig
   const paths = found.paths.filter((file) => isWanted(file.startsWith(base) ? file.slice(base.length) : file));
   const notes = [
     paths.length > MOST_SHOWN ? `… ${paths.length - MOST_SHOWN} more: use a narrower glob` : null,
-    found.isCut ? 'the project has too many files to look at: name a folder in path' : null,
+    found.cut,
     found.secret > 0 ? `${found.secret} left out that may contain secrets` : null,
   ].filter((note) => note !== null);
   const text = [...paths.slice(0, MOST_SHOWN), ...(paths.length === 0 ? [`no file matches '${glob}'`] : []), ...notes].join('\n');

@@ -1,7 +1,7 @@
 import path from 'node:path';
 import { realpathSync } from 'node:fs';
 import type { Places } from 'pith';
-import { FileRefused, isInside, isSecretFile, Jail, runsLaterIn } from '@pith/safe-files';
+import { FileRefused, isInside, isSecretFile, Jail, runsLaterIn, type StagingNotes } from '@pith/safe-files';
 
 /** The person's project: the folder that file tools and commands stay in, and what of it is not theirs to use. */
 export interface Project {
@@ -17,30 +17,37 @@ export interface Project {
   names(given: string): readonly string[];
   /** Where `given` leads: the names themselves, or those to which a link within the project leads. Throws as `names`. */
   followed(given: string): readonly string[];
-  /** False for state, settings and what git keeps for itself: no tool reads them. */
-  isVisible(names: readonly string[]): boolean;
+  /** What is false for state, settings and what git keeps for itself, as they lie now: no tool reads them. */
+  visible(): (names: readonly string[]) => boolean;
   /** Why a change needs a person each time; null: an `always` may cover it. Throws for what is changed in another way. */
   changeGuard(names: readonly string[]): string | null;
 }
 
 /** null: there is no project that may be used. */
-export function openProject(places: Pick<Places, 'project' | 'sandbox' | 'home'>, data: () => string): Project | null {
+export function openProject(
+  places: Pick<Places, 'project' | 'sandbox' | 'home'>,
+  data: () => string,
+  notes: StagingNotes | null = null,
+): Project | null {
   if (places.project === null) return null;
-  const jail = new Jail(places.project);
+  const jail = new Jail(places.project, undefined, notes);
   const sandbox = realOf(places.sandbox);
   const below = (names: readonly string[], folder: string): boolean => {
     const at = path.join(jail.root, ...names).toLowerCase(); // as systems compare names that ignore case
     const place = folder.toLowerCase();
     return at === place || at.startsWith(`${place}${path.sep}`);
   };
-  const isVisible = (names: readonly string[]): boolean => {
-    if (names.some((name) => name.toLowerCase() === '.git')) return false;
-    if (below(names, realOf(data())) || below(names, path.join(sandbox, 'data'))) return false;
-    return !(below(names, sandbox) && /^pith(?:\..*)?\.ya?ml$/iu.test(names.at(-1) ?? ''));
+  const visible = () => {
+    const state = [realOf(data()), path.join(sandbox, 'data')];
+    return (names: readonly string[]): boolean => {
+      if (names.some((name) => name.toLowerCase() === '.git')) return false;
+      if (state.some((folder) => below(names, folder))) return false;
+      return !(isSettingsFile(names.at(-1) ?? '') && below(names, sandbox));
+    };
   };
   const names = (given: string): readonly string[] => {
     const found = jail.namesOf(given);
-    if (!isVisible(found))
+    if (!visible()(found))
       throw new FileRefused(
         'protected',
         `'${found.join('/')}' contains state or settings, which agents neither read nor change; ask the person`,
@@ -59,7 +66,7 @@ export function openProject(places: Pick<Places, 'project' | 'sandbox' | 'home'>
       const real = realOf(path.join(jail.root, ...found));
       return isInside(real, jail.root) ? names(path.relative(jail.root, real)) : found; // which the jail refuses
     },
-    isVisible,
+    visible,
     changeGuard(found) {
       if (below(found, sandbox))
         throw new FileRefused(
@@ -75,6 +82,11 @@ export function openProject(places: Pick<Places, 'project' | 'sandbox' | 'home'>
       return isSecretFile(found) ? 'may contain secrets' : runsLaterIn(found);
     },
   };
+}
+
+/** A file of the sandbox with settings. */
+export function isSettingsFile(name: string): boolean {
+  return /^pith(?:\..*)?\.ya?ml$/iu.test(name);
 }
 
 /** Folders of other tools that hold skills. */

@@ -73,11 +73,11 @@ async function search(
   }
   const left = paths.length - searched;
   const notes = [
-    matches.length === 0 ? `nothing matches '${call.pattern}'` : null,
+    matches.length === 0 ? `nothing matches '${call.pattern}'${left > 0 ? ` in the first ${searched} files` : ''}` : null,
     left > 0
       ? `… ${left} files were not searched: ${isLate() ? 'it took too long' : `there are more than ${MOST_MATCHES} matches`}; narrow it by glob or path`
       : null,
-    found.isCut ? 'the project has too many files to look at: name a folder in path' : null,
+    found.cut,
     skipped > 0 ? `${skipped} binary or very large files left out` : null,
     found.secret > 0 ? `${found.secret} files left out that may contain secrets` : null,
   ].filter((note) => note !== null);

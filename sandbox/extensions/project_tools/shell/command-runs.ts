@@ -3,13 +3,15 @@ import path from 'node:path';
 import { printableLine } from '@pith/plain-text';
 import { oncePromised } from '@pith/promises';
 import { FileRefused, isInside, stateFolder } from '@pith/safe-files';
-import { createConfinedPrograms, type ConfinedOutcome, type ConfinedPrograms } from '@pith/held-process';
+import { createConfinedPrograms, type ConfinedOutcome, type ConfinedProgram, type ConfinedPrograms } from '@pith/held-process';
 import { messageOf, PithError, type Diagnostic, type ExtensionContext, type TurnInfo } from 'pith';
 import type { Config } from '../config.ts';
 import type { Project } from '../files/project.ts';
 import { KeptOutput } from './kept-output.ts';
 import { CommandWatch } from './command-watch.ts';
 import { namedFolders } from './home-folders.ts';
+import type { Reading } from './reading-commands.ts';
+import { hiddenFromReaders, secretsOf, SETTING, type ProjectSecrets } from './secret-files.ts';
 import { placesOf, type Access } from './shell-places.ts';
 
 /** A command as it is to run. */
@@ -20,6 +22,8 @@ export interface ShellCommand {
   readonly access: readonly Access[];
   readonly timeoutMs: number;
   readonly sandboxed: boolean;
+  /** It can only read: it runs where nothing can be written, sees nothing of home, and no settings. */
+  readonly reading: Reading | null;
   /** Who is told what it leaves that starts by itself. */
   readonly asker: Pick<TurnInfo, 'threadId' | 'userId'>;
 }
@@ -64,9 +68,7 @@ export class CommandRuns {
   }
 
   /** null: commands run in a sandbox; else why not, and what to do about it. */
-  unconfined(): ReturnType<ConfinedPrograms['unavailable']> {
-    return this.#programs.unavailable();
-  }
+  readonly unconfined = (): ReturnType<ConfinedPrograms['unavailable']> => this.#programs.unavailable();
 
   /** Shows output of a call to the person while it runs. */
   show(idempotencyKey: string, text: string): void {
@@ -115,23 +117,29 @@ export class CommandRuns {
     signal: AbortSignal,
   ): Promise<ConfinedOutcome & { readonly output: string; readonly left: readonly string[] }> {
     const { project, context } = this;
-    const { command, folder, access, timeoutMs, sandboxed } = wanted;
-    const { memory_mb: memoryMb, file_mb: fileMb } = context.config.shell;
+    const { command, access, sandboxed, reading } = wanted;
     const home = project.home ?? '/nonexistent';
     if (sandboxed && isInside(home, project.root))
       throw new FileRefused(
         'protected',
         'the project contains your home folder, and a command would see all of it; start Pith in a folder below it',
       );
-    const cwd = path.join(project.root, ...folder);
     const output = new KeptOutput(MOST_OUTPUT);
-    const left: string[] = [];
-    const dotGits = await this.#watch.begin(command, signal);
-    const ended = new AbortController();
     const say = (text: string): void => {
       output.add(text);
       shown(text);
     };
+    const secrets = sandboxed ? await secretsOf(project, context.config.shell.files_checked, signal) : null;
+    if (secrets !== null && secrets.unchecked.length > 0) say(uncheckedText(project, secrets));
+    if (secrets !== null && reading !== null) {
+      const covered = hiddenFromReaders(project, secrets, reading.usesGit);
+      const env = { ...ENVIRONMENT, GIT_OPTIONAL_LOCKS: '0' };
+      const outcome = await this.#confined(wanted, { readOnly: [project.root], covered, env, onOutput: say }, signal);
+      return { ...outcome, output: output.text, left: [] };
+    }
+    const left: string[] = [];
+    const dotGits = await this.#watch.begin(command, signal);
+    const ended = new AbortController();
     const tell = async (lines: readonly string[]): Promise<void> => {
       if (lines.length === 0) return;
       left.push(...lines);
@@ -145,21 +153,14 @@ export class CommandRuns {
       await tell(await this.#watch.end(command));
     });
     try {
-      const outcome = await this.#programs.run(
+      const outcome = await this.#confined(
+        wanted,
         {
-          argv: [existsSync('/bin/bash') ? '/bin/bash' : '/bin/sh', '-c', command],
-          cwd,
           readOnly: sandboxed && access.includes('home') ? this.homeFolders() : [],
           writable: [project.root],
-          covered: sandboxed ? await placesOf(project, dotGits, signal) : [],
-          env: { TERM: 'dumb', NO_COLOR: '1', PAGER: 'cat', GIT_PAGER: 'cat', GIT_TERMINAL_PROMPT: '0' },
-          timeoutMs,
-          maxOutputBytes: MOST_OUTPUT,
-          memoryMb,
-          maxProcesses: MOST_PROCESSES,
-          sandbox: sandboxed ? 'required' : 'none',
-          network: access.includes('network'),
-          user: { home, fileMb, caches: path.join(project.data(), '.cache', 'commands') },
+          covered: secrets === null ? [] : await placesOf(project, dotGits, secrets, signal),
+          env: ENVIRONMENT,
+          user: { home, fileMb: context.config.shell.file_mb, caches: path.join(project.data(), '.cache', 'commands') },
           onOutput: say,
         },
         signal,
@@ -170,6 +171,27 @@ export class CommandRuns {
     } finally {
       await finish();
     }
+  }
+
+  #confined(
+    { command, folder, access, timeoutMs, sandboxed, reading }: ShellCommand,
+    seen: Pick<ConfinedProgram, 'readOnly' | 'writable' | 'covered' | 'env' | 'user' | 'onOutput'>,
+    signal: AbortSignal,
+  ): Promise<ConfinedOutcome> {
+    return this.#programs.run(
+      {
+        ...seen,
+        argv: [existsSync('/bin/bash') ? '/bin/bash' : '/bin/sh', '-c', reading?.line ?? command],
+        cwd: path.join(this.project.root, ...folder),
+        timeoutMs,
+        maxOutputBytes: MOST_OUTPUT,
+        memoryMb: this.settings.memory_mb,
+        maxProcesses: MOST_PROCESSES,
+        sandbox: sandboxed ? 'required' : 'none',
+        network: access.includes('network'),
+      },
+      signal,
+    );
   }
 
   /** While it runs, so that what a command of a day leaves is told within seconds. */
@@ -263,6 +285,16 @@ function named(commands: readonly string[]): string {
 const LEFT = 'While this command ran, files came that start by themselves later.';
 const SETTINGS_HELD = /could not (?:write|lock) config file/u;
 const SETTINGS_TEXT = 'Commands cannot change settings of git: the person runs that one';
+
+const ENVIRONMENT = { TERM: 'dumb', NO_COLOR: '1', PAGER: 'cat', GIT_PAGER: 'cat', GIT_TERMINAL_PROMPT: '0' };
+
+const MOST_NAMED = 5;
+
+function uncheckedText({ root }: Project, { unchecked }: ProjectSecrets): string {
+  const names = unchecked.slice(0, MOST_NAMED).map((at) => printableLine(path.relative(root, at)));
+  const more = unchecked.length > MOST_NAMED ? ` and ${unchecked.length - MOST_NAMED} more` : '';
+  return `[Pith hides from this command, because there are too many files to look for those with secrets: ${names.join(', ')}${more}; to show them, raise ${SETTING}]\n`;
+}
 
 class Running {
   readonly kept = new KeptOutput(MOST_OUTPUT);

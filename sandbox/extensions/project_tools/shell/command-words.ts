@@ -1,39 +1,55 @@
-import { parse } from 'shell-quote';
+import { printableLine } from '@pith/plain-text';
+
+/** The words of one program, its name first. */
+export type Words = readonly string[];
+
+/** In bash each of these stands for itself, wherever it is in a word. */
+const PLAIN = /[\p{L}\p{M}\p{N}_./:=@%+,^-]/u;
+/** After one of these `~` stands for itself: `HEAD~1`. */
+const BEFORE_TILDE = /[\p{L}\p{N}_@^~]$/u;
 
 /**
- * The words of a command that is one program with plain arguments; null for anything that a shell would make more of: several commands,
- * pipes, redirections, substitutions, variables, patterns, comments, more than one line, other kinds of space.
+ * The words of the programs of a pipeline; null for anything else that a shell would make something of: several commands, redirections,
+ * substitutions, variables, patterns, escapes, comments, assignments, more than one line, other kinds of space. What is not known here
+ * is nothing that bash was asked about: nobody but bash reads all of bash as bash does.
  */
-export function plainWords(command: string): readonly string[] | null {
-  if (/[$`\0!~\\{}]|(?! )\s/u.test(command)) return null; // bash takes only some kinds of space for one
-  const entries = parse(command);
-  if (!entries.every((entry) => typeof entry === 'string')) return null;
-  return entries.length === 0 || /^\w+=/u.test(entries[0] ?? '') ? null : entries;
+export function pipelineOf(command: string): readonly Words[] | null {
+  const programs: string[][] = [[]];
+  let word: string | null = null;
+  let quote: '"' | "'" | null = null;
+  const endWord = (): void => {
+    if (word !== null) programs.at(-1)?.push(word);
+    word = null;
+  };
+  const line = command.replaceAll(/^[ \n]+|[ \n]+$/gu, '');
+  if (printableLine(line) !== line) return null; // a person would see another command
+  for (const char of line) {
+    if (quote === null && char === ' ') endWord();
+    else if (quote === null && char === '|') {
+      endWord();
+      programs.push([]);
+    } else if (char === quote) quote = null;
+    else if (quote === null && (char === "'" || char === '"')) {
+      quote = char;
+      word ??= '';
+    } else {
+      const isPlain: boolean =
+        quote === null ? PLAIN.test(char) || (char === '~' && BEFORE_TILDE.test(word ?? '')) : isPlainIn(quote, char);
+      if (!isPlain) return null;
+      word = `${word ?? ''}${char}`;
+    }
+  }
+  endWord();
+  const isWhole = quote === null && programs.every(([program = '']) => program !== '' && !program.includes('='));
+  return isWhole ? programs : null;
 }
 
-/** Programs whose first argument says what they do. Not those that run whatever is named next, such as `npx` and `docker`. */
-const WITH_SUBCOMMANDS: ReadonlySet<string> = new Set(
-  'npm pnpm yarn bun git cargo go make just task pip pip3 gradle ./gradlew mvn dotnet rake mix composer swift'.split(' '),
-);
-/** Subcommands that run what is named next: a script of the project, or any program. */
-const SCRIPTS = 'run';
-const ANY_PROGRAM: ReadonlySet<string> = new Set(['exec', 'x', 'dlx', 'create', 'init', 'config']);
-
-/** What `always` covers of a command. */
-export interface CommandPrefix {
-  readonly words: readonly string[];
-  /** Whatever follows the words is covered too; else nothing but this very command is. */
-  readonly isOpen: boolean;
+/** `!` is plain for bash that runs a command, and not for one that a person pastes it into. */
+function isPlainIn(quote: '"' | "'", char: string): boolean {
+  return quote === "'" || !/[$`\\!]/u.test(char);
 }
 
-/** The program with what it is to do (`npm test`, `npm run build`), or the whole of it. null: `always` is not offered. */
-export function prefixOf(command: string): CommandPrefix | null {
-  const words = plainWords(command);
-  if (words === null) return null;
-  const whole = { words, isOpen: false };
-  const [program = '', verb, next] = words;
-  if (!WITH_SUBCOMMANDS.has(program) || verb === undefined || verb.startsWith('-')) return whole;
-  if (ANY_PROGRAM.has(verb)) return whole;
-  if (verb !== SCRIPTS) return { words: [program, verb], isOpen: true };
-  return next === undefined || next.startsWith('-') ? whole : { words: [program, verb, next], isOpen: true };
+/** A pipeline that bash reads as these words and nothing else. */
+export function quotedPipeline(programs: readonly Words[]): string {
+  return programs.map((words) => words.map((word) => `'${word.replaceAll("'", "'\\''")}'`).join(' ')).join(' | ');
 }

@@ -5,7 +5,10 @@ import { printableLine } from '@pith/plain-text';
 import { placeOf } from '../changes/change-tools.ts';
 import type { UndoLog } from '../changes/undo-log.ts';
 import type { BackgroundCommand, CommandRuns, ShellCommand } from './command-runs.ts';
-import { prefixOf, type CommandPrefix } from './command-words.ts';
+import { coverOf } from './command-cover.ts';
+import { pipelineOf } from './command-words.ts';
+import { readingOf, type Reading } from './reading-commands.ts';
+import { tracksSecrets } from './secret-files.ts';
 
 const LONGEST_COMMAND = 20_000;
 const LONGEST_SECONDS = 600;
@@ -42,13 +45,14 @@ function shellTool(runs: CommandRuns, undo: UndoLog): Tool {
   return defineTool({
     name: 'shell',
     description:
-      'Run a command in the project with bash, such as its tests. The person is asked first. In a sandbox it can write the project only, and has no network unless you ask for it. ' +
+      'Run a command in the project with bash, such as its tests. The person is asked first, unless it can only read, such as `git diff` or `ls -la src | head`. In a sandbox it can write the project only, and has no network unless you ask for it. ' +
       'For reading, searching and changing files use the file tools. Long output is cut in the middle.',
     input: command,
     effect: 'write',
     timeoutMs: (LONGEST_SECONDS + 30) * 1000,
     needsApproval: (wanted) =>
       unlessRefused(async () => {
+        if ((await unaskedOf(runs, wanted)) !== null) return false;
         const { sandboxed: _, ...question } = await questionOf(runs, wanted);
         return question;
       }, false),
@@ -57,13 +61,23 @@ function shellTool(runs: CommandRuns, undo: UndoLog): Tool {
   });
 }
 
+/** What runs unasked, in a sandbox in which nothing can be written; null: it is asked about. */
+async function unaskedOf({ project, settings, unconfined }: CommandRuns, wanted: Wanted): Promise<Reading | null> {
+  if (settings.ask_for_reading || wanted.access.length > 0 || wanted.background) return null;
+  const reading = readingOf(pipelineOf(wanted.command));
+  if (reading === null || (await unconfined()) !== null) return null;
+  return reading.printsTracked && (await tracksSecrets(project)) ? null : reading;
+}
+
 /** What it does, what holds on this machine while it runs, and what an `always` covers. */
 async function questionOf(runs: CommandRuns, wanted: Wanted): Promise<ApprovalQuestion & { readonly sandboxed: boolean }> {
   const folder = runs.project.names(wanted.cwd).join('/') || '.';
   const missing = await runs.unconfined();
   const access = [...new Set(wanted.access)].sort();
   const kind = missing === null ? 'command' : 'unsandboxed';
-  const prefix = prefixOf(wanted.command);
+  const [words, ...others] = pipelineOf(wanted.command) ?? [];
+  const isAlone = words !== undefined && others.length === 0 && !access.includes('home');
+  const reads = kind === 'command' && access.length === 0 && !wanted.background ? (readingOf(words ? [words] : null)?.named ?? null) : null;
   const whole = withVisibleSpaces(wanted.command);
   const line = printableLine(whole.replaceAll(/[ \t]*\n\s*/gu, ' ⏎ '));
   const isLong = line.length > LONGEST_SUMMARY || wanted.command.includes('\n');
@@ -84,7 +98,9 @@ async function questionOf(runs: CommandRuns, wanted: Wanted): Promise<ApprovalQu
     subject: createHash('sha256')
       .update(JSON.stringify([wanted.command, folder, access, kind, wanted.background]))
       .digest('hex'),
-    ...(prefix === null || access.includes('home') ? { once: true } : { always: coverOf(wanted, { kind, folder, prefix }) }),
+    ...(isAlone
+      ? { always: coverOf({ kind, words, reads, folder, network: access.includes('network'), background: wanted.background }) }
+      : { once: true }),
   };
 }
 
@@ -94,22 +110,6 @@ const RUNS =
 /** Characters that look like a space and are none for bash would make one word look like two. */
 function withVisibleSpaces(text: string): string {
   return text.replaceAll(/(?![ \t\n])\s|\p{Zs}(?<! )|\u2800/gu, (each) => `\\u{${(each.codePointAt(0) ?? 0).toString(16)}}`);
-}
-
-/** What an `always` covers: the words with all that the question shows beside them. Words that are not plain are quoted, so that no two calls share a key by accident. */
-function coverOf(
-  { access, background }: Wanted,
-  { kind, folder, prefix }: { readonly kind: string; readonly folder: string; readonly prefix: CommandPrefix },
-): NonNullable<ApprovalQuestion['always']> {
-  const words = prefix.words.map((word) => (/^[\w./:=@%,-]+$/u.test(word) ? word : JSON.stringify(word))).join(' ');
-  const place = folder === '.' ? '' : ` in ${JSON.stringify(folder)}`;
-  const network = access.includes('network');
-  return {
-    key: `${kind}:${words}${prefix.isOpen ? ' …' : ''}${network ? ' +network' : ''}${background ? ' +background' : ''}${place}`,
-    covers: printableLine(
-      `${prefix.isOpen ? 'commands that begin with' : 'the command'} \`${words}\`${network ? ' with network' : ''}${background ? ' in the background' : ''}${place}`,
-    ),
-  };
 }
 
 function confinedBy(access: readonly string[], folders: readonly string[]): string {
@@ -124,8 +124,9 @@ async function run(
   wanted: Wanted,
   { approved, signal, turn, idempotencyKey }: ToolCall,
 ): Promise<ToolResult> {
+  const reading = await unaskedOf(runs, wanted);
   const { subject, sandboxed } = await questionOf(runs, wanted);
-  if (subject !== approved)
+  if (reading === null && subject !== approved)
     return toolError(
       'approval_needed',
       'The command was not run: it needs the approval of a person; make the call again, so that they are asked',
@@ -140,6 +141,7 @@ async function run(
     access: wanted.access,
     timeoutMs: seconds * 1000,
     sandboxed,
+    reading,
     asker: turn,
   };
   if (wanted.background) {
@@ -147,7 +149,7 @@ async function run(
     if (result.ok) await undo.noteCommand(placeOf(turn), wanted.command);
     return result;
   }
-  await undo.noteCommand(placeOf(turn), wanted.command);
+  if (reading === null) await undo.noteCommand(placeOf(turn), wanted.command);
   const { exit, output, stopped, left } = await runs.run(shell, (text) => runs.show(idempotencyKey, text), signal);
   const end = stopped === null ? `exit code ${exit}` : `ended: ${stopped}`;
   return toolResult(`${output.trimEnd()}${output.trim() === '' ? '(no output)' : ''}\n[${end}]`, {

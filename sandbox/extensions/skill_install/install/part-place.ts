@@ -2,7 +2,7 @@ import { lstat, readFile } from 'node:fs/promises';
 import path from 'node:path';
 import { codeOf, messageOf, PithError, Places } from 'pith';
 import type { SkillPlace } from 'pith/skill_registry';
-import { FileRefused, Jail } from '@pith/safe-files';
+import { FileRefused, Jail, systemCure } from '@pith/safe-files';
 import type { InstallContext } from '../install-context.ts';
 import { namesOf, type PluginPart } from './plugin-parts.ts';
 import type { StagedItem } from './staged-skill.ts';
@@ -80,7 +80,7 @@ function unusable(error: unknown): PithError {
   if (!(error instanceof FileRefused) && !OF_THE_PLACE.includes(codeOf(error, ''))) throw error;
   return new PithError('place_unusable', `it cannot be written: ${messageOf(error)}`, {
     cause: error,
-    cure: 'make the folder one that you may write, and no link',
+    cure: systemCure(error, 'the folder') ?? 'make the folder one that you may write, and no link',
   });
 }
 

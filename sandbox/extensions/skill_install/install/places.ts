@@ -1,4 +1,5 @@
 import path from 'node:path';
+import { systemCure } from '@pith/safe-files';
 import { codeOf, type CommandIO, PithError, Places } from 'pith';
 import { type InstalledSkill, type SkillChange, type SkillPlace, SkillWriter } from 'pith/skill_registry';
 import type { InstallContext } from '../install-context.ts';
@@ -91,12 +92,12 @@ function ofTheDisk(error: unknown, skills: string): PithError | null {
   if (code === 'ENOSPC' || code === 'EDQUOT')
     return new PithError('disk_full', `cannot write to ${skills}: its disk is full`, {
       cause: error,
-      cure: 'make room there and try again; what was begun and not confirmed is removed',
+      cure: `${systemCure(error, skills)}, and try again; what was begun and not confirmed is removed`,
     });
   if (code === 'EROFS')
     return new PithError('disk_read_only', `cannot write to ${skills}: its disk is read-only`, {
       cause: error,
-      cure: 'make it writable and try again',
+      cure: `${systemCure(error, skills)}, and try again`,
     });
   return null;
 }

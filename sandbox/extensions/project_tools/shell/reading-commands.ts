@@ -1,0 +1,118 @@
+import { findProgram } from '@pith/held-process';
+import { quotedPipeline, type Words } from './command-words.ts';
+import { READERS, type Reads } from './known-readers.ts';
+
+/** A pipeline of which every program can only read, whatever its words are. */
+export interface Reading {
+  /** For bash: programs by their places in the system, and each word as it was judged. Nothing reads the command as it was written again. */
+  readonly line: string;
+  /** The program with its subcommand, where it is one alone. */
+  readonly named: Words | null;
+  /** git is one of them: it needs what lies in `.git`. */
+  readonly usesGit: boolean;
+  /** It may print content that git keeps, also that of files which may contain secrets. */
+  readonly printsTracked: boolean;
+}
+
+/** null: one of the programs, or an option of it, is not known to read only, or the system does not have it. */
+export function readingOf(programs: readonly Words[] | null, locate: (name: string) => string | null = findProgram): Reading | null {
+  const found = programs?.map((words, index) => knownReader(words, index > 0)) ?? [];
+  const readers = found.filter((each) => each !== null);
+  const line = readers.map(({ words: [program = '', ...rest] }) => [locate(program) ?? '', ...rest]);
+  if (readers.length === 0 || readers.length < found.length || line.some(([program]) => program === '')) return null;
+  const [first, ...others] = readers;
+  return {
+    line: quotedPipeline(line),
+    named: others.length === 0 && first !== undefined ? first.named : null,
+    usesGit: readers.some(({ words }) => words[0] === 'git'),
+    printsTracked: readers.some(({ reads }) => reads.printsTracked === true),
+  };
+}
+
+interface KnownReader {
+  readonly words: Words;
+  readonly named: Words;
+  readonly reads: Reads;
+}
+
+function knownReader(words: Words, isPiped: boolean): KnownReader | null {
+  const [program = '', ...given] = words;
+  const args = program === 'git' ? given.slice(given.findIndex((word) => !OF_GIT.has(word))) : given;
+  for (const length of program === 'git' ? [2, 1] : [0]) {
+    const named = [program, ...args.slice(0, length)];
+    const found = READERS.get(named.join(' '));
+    if (found === undefined || args.length < length) continue;
+    const reads = isPiped ? found.piped : found;
+    if (program === 'git' && args.some((word) => LEADS_OUT.test(word))) return null;
+    return reads !== undefined && onlyReads(args.slice(length), reads) ? { words, named, reads } : null;
+  }
+  return null;
+}
+
+/** A program takes the options that are known, and any value that does not look like an option, so that no word is an option for it alone. */
+function onlyReads(args: Words, reads: Reads): boolean {
+  const { most = Infinity, first, needs } = reads;
+  const known = optionsOf(reads);
+  const names = new Set<string>();
+  const operands: string[] = [];
+  for (let at = 0; at < args.length; at += 1) {
+    const word = args[at] ?? '';
+    if (word === '--' || word === '-') continue;
+    if (!word.startsWith('-')) {
+      operands.push(word);
+      continue;
+    }
+    const option = known.optionOf(word);
+    if (option === null) return false;
+    names.add(option.name);
+    const next = args[at + 1];
+    if (option.takesNext && next !== undefined && !next.startsWith('-')) at += 1;
+  }
+  if (needs !== undefined && operands.length > 0 && !needs.some((name) => names.has(name))) return false;
+  return operands.length <= most && (first === undefined || operands.slice(0, 1).every((word) => first.test(word)));
+}
+
+interface KnownOptions {
+  /** null: it is not known. */
+  optionOf(word: string): { readonly name: string; readonly takesNext: boolean } | null;
+}
+
+type Value = 'none' | 'own' | 'next' | 'any';
+
+const VALUES: Readonly<Record<string, Value>> = { '=': 'any', '?': 'own', ':': 'next' };
+
+/** Long options by their whole names only: programs take every beginning of one. */
+function optionsOf({ options, wholeWords = false }: Reads): KnownOptions {
+  const values = new Map<string, Value>();
+  for (const each of options.split(' ').filter((part) => part !== '')) {
+    const [, name = '', mark = ''] = /^(.*?)([=?:]?)$/u.exec(each) ?? [];
+    const value = VALUES[mark] ?? 'none';
+    if (wholeWords || name.startsWith('--')) values.set(name, value);
+    else for (const letter of name.slice(1)) values.set(`-${letter}`, value);
+  }
+  return {
+    optionOf(word) {
+      if (wholeWords || word.startsWith('--')) {
+        const [name = '', own] = word.split(/=([^]*)/u);
+        if (wholeWords && /^-\d/u.test(name)) return { name: '-#', takesNext: false }; // a value: -mtime -7
+        const value = values.get(name);
+        if (value === undefined || (own !== undefined && value === 'none')) return null;
+        return { name, takesNext: value !== 'none' && value !== 'own' && own === undefined };
+      }
+      if (/^-\d+$/u.test(word) && values.has('-#')) return { name: '-#', takesNext: false };
+      for (let at = 1; at < word.length; at += 1) {
+        const name = `-${word.charAt(at)}`;
+        const value = values.get(name);
+        const isLast = at === word.length - 1;
+        if (value === undefined || (value === 'next' && !isLast)) return null;
+        if (value !== 'none') return { name, takesNext: value !== 'own' && isLast };
+      }
+      return { name: word.slice(0, 2), takesNext: false };
+    },
+  };
+}
+
+/** Options before the subcommand that change nothing of what it does. */
+const OF_GIT: ReadonlySet<string> = new Set(['--no-pager', '-P', '--no-optional-locks']);
+/** Two files of which one lies elsewhere git compares whether it keeps them or not: also its own, in which there may be keys. */
+const LEADS_OUT = /(?:^|=)\/|(?:^|[/=:])(?:\.\.|\.git)(?:\/|$)/u;

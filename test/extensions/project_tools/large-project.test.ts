@@ -1,0 +1,87 @@
+import { execFileSync } from 'node:child_process';
+import { existsSync, symlinkSync } from 'node:fs';
+import { describe, expect, it } from 'vitest';
+import { probeSandboxing } from '@pith/held-process';
+import { Jail } from '@pith/safe-files';
+import { secretsOf } from '../../../sandbox/extensions/project_tools/shell/secret-files.ts';
+import { folderWith } from '../../places.ts';
+import { projectWith } from './project.ts';
+
+const { available } = await probeSandboxing();
+const out = (result: unknown) => (result as { readonly output: string }).output;
+const FILES = process.env['PITH_TEST_LONG'] === undefined ? 60_000 : 300_000;
+
+/** Files of the index alone: git lists them, and nothing is written. */
+function indexFiles(cwd: string, count: number): void {
+  const empty = 'e69de29bb2d1d6434b8b29ae775ad8c2e48c5391';
+  const entries = Array.from({ length: count }, (_, at) => `100644 ${empty}\tgenerated/d${at % 500}/f${at}.txt\n`);
+  execFileSync('git', ['update-index', '--index-info'], { cwd, input: entries.join('') });
+}
+
+it('S12 a file behind many others is listed, found and said to be left out where there are too many', async () => {
+  const project = await projectWith({ 'zz/last.ts': 'needle\n' }, { git: true });
+  indexFiles(project.root, FILES);
+  expect(out(await project.call('list_files', { glob: '*.ts', path: 'zz' }))).toBe('zz/last.ts');
+  expect(out(await project.call('search_files', { pattern: 'needle', path: 'zz' }))).toContain('zz/last.ts:1: needle');
+  const all = [await project.call('list_files', { glob: '*.ts' }), await project.call('search_files', { pattern: 'needle' })].map(out);
+  const expected = FILES < 300_000 ? /^zz\/last\.ts/u : /^no[^]*only the first 300000 files were looked at: name a folder in path/u;
+  for (const said of all) expect(said).toMatch(expected);
+});
+
+describe('S12 files with secrets in a project of many files', () => {
+  const look = async (files: Readonly<Record<string, string>>, most: number) => {
+    const jail = new Jail(folderWith(files));
+    const {
+      files: found,
+      unchecked,
+      repositories,
+    } = await secretsOf({ jail, root: jail.root } as never, most, new AbortController().signal);
+    const names = (places: readonly string[]) => places.map((at) => at.slice(jail.root.length + 1)).sort();
+    return { found: names(found), unchecked: names(unchecked), repositories: names(repositories) };
+  };
+  const many = (folder: string, count: number) => Object.fromEntries(Array.from({ length: count }, (_, at) => [`${folder}/${at}`, '']));
+  const deep = { '.env': '', 'a/b/c/.env': '', 'a/b/c/d/id_rsa': '', 'z/.git/config': '' };
+
+  it('S12 are found at any depth', async () =>
+    expect(await look(deep, 1000)).toEqual({ found: ['.env', 'a/b/c/.env', 'a/b/c/d/id_rsa'], unchecked: [], repositories: ['z/.git'] }));
+
+  it('S12 those near the root are found first; folders that were not looked through are named', async () =>
+    expect(await look({ ...deep, ...many('zz', 20) }, 20)).toEqual({ found: ['.env'], unchecked: ['a/b'], repositories: ['z/.git'] }));
+
+  it('S12 no file with a secret is neither found nor hidden, wherever looking ends', async () => {
+    const folders = Array.from({ length: 120 }, (_, at) => `w/${at % 3}/${at % 40}/${at}/x`);
+    const files = Object.fromEntries(folders.map((folder) => [`${folder}/.env`, '']));
+    for (let most = 4; most < 700; most += 23) {
+      const { found, unchecked } = await look(files, most);
+      expect(unchecked.length, `${most}`).toBeLessThanOrEqual(50);
+      const isHidden = (file: string) => found.includes(file) || unchecked.some((folder) => file.startsWith(`${folder}/`));
+      expect(Object.keys(files).filter((file) => !isHidden(file))).toEqual([]);
+    }
+  });
+
+  it('S12 where the root alone has too many, the refusal says what to do', async () =>
+    expect(
+      look({ ...many('.', 3), ...Object.fromEntries(Array.from({ length: 60 }, (_, at) => [`d${at}/x`, ''])) }, 10),
+    ).rejects.toMatchObject({
+      code: 'file_unavailable',
+      message: expect.stringMatching(/more than 10 files.*raise extensions\.project_tools\.shell\.files_checked/u),
+    }));
+
+  it('S12 a folder that leads elsewhere is not followed', async () => {
+    const outside = folderWith({ '.env': '' });
+    const folder = folderWith({ 'a.txt': '' });
+    symlinkSync(outside, `${folder}/link`);
+    const jail = new Jail(folder);
+    expect((await secretsOf({ jail, root: jail.root } as never, 100, new AbortController().signal)).files).toEqual([]);
+  });
+
+  it.skipIf(!available)('S12 a command runs, does not see what was not looked through, and says so', async () => {
+    const settings = 'extensions:\n  project_tools:\n    shell:\n      files_checked: 100\n';
+    const project = await projectWith({ ...many('zz', 120), 'sandbox/pith.yaml': settings, 'y/x/.env': 'canary', 'b.txt': 'b\n' });
+    for (const command of ['cat y/x/.env b.txt', 'cat y/x/.env b.txt; touch made'])
+      expect(out(await project.call('shell', { command }))).toMatch(
+        /^\[Pith hides from this command.*: .*y\/x; to show them, raise extensions\.project_tools\.shell\.files_checked\]\n(?![^]*canary)[^]*b\n/u,
+      );
+    expect(existsSync(project.at('made'))).toBe(true);
+  });
+});

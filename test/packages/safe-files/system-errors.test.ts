@@ -1,0 +1,32 @@
+import { describe, expect, it } from 'vitest';
+import { answerOrRefusal, systemCure, systemReason } from '@pith/safe-files';
+import { words } from '../../words.ts';
+
+const error = (code: string, more = {}) => Object.assign(new Error(`${code}: /secret/place`), { code, ...more });
+
+describe('S13 errors of the system', () => {
+  it.each(
+    words(
+      'EACCES EPERM ENOSPC EDQUOT EFBIG EROFS EIO EMFILE ENFILE ENOMEM ENAMETOOLONG ELOOP EISDIR ENOTDIR EBUSY ETXTBSY EXDEV ENOTEMPTY ESTALE',
+    ),
+  )('S13 %s says what it is and what to do', (code) => {
+    expect(systemReason(code)).not.toBe(systemReason('EWHATEVER'));
+    expect(systemCure(error(code), '/x')).toMatch(/^[a-z]/u);
+  });
+
+  it('S13 a full disk asks for space and never for leave to write', () => {
+    expect(systemCure(error('ENOSPC'), '/data')).toBe('the disk is full: free space on the disk of /data');
+    expect(systemCure(new Error('outer', { cause: error('ENOSPC', { path: '/y' }) }))).toBe(
+      'the disk is full: free space on the disk of /y',
+    );
+    expect(systemCure(error('EROFS'), '/data')).toBe('make the disk of /data writable');
+    expect(systemCure(new Error('no error of the system'))).toBeUndefined();
+  });
+
+  it('S13 a tool that meets one says both, and no place but the one that was asked for', async () => {
+    const failed = () => Promise.reject(error('ENOSPC', { path: '/secret/place' }));
+    expect(await answerOrRefusal(failed, 'a.txt', (_, message) => message, new AbortController().signal)).toBe(
+      "'a.txt' could not be used: no space is left on the disk (ENOSPC); the disk is full: free space on the disk of 'a.txt'",
+    );
+  });
+});
