@@ -1,5 +1,4 @@
-import type { CallToolResult } from '@modelcontextprotocol/client';
-import { defineTool, toolError, toolResult, z, type ApprovalQuestion, type JsonValue, type Tool } from 'pith';
+import { defineTool, z, type ApprovalQuestion, type Tool } from 'pith';
 import { printable, printableLine } from '@pith/plain-text';
 import type { Connection } from './connection.ts';
 import { changesIn, saidOf, subjectOf } from './known-tools.ts';
@@ -7,7 +6,6 @@ import type { ServerTool } from './listed-tool.ts';
 
 const LONGEST_DESCRIPTION = 2000;
 const LARGEST_SCHEMA = 32_768;
-const LONGEST_TEXT = 100_000;
 
 /** The tools of a connected server that the settings let through. What cannot be offered is left out. */
 export function toolsOf(connection: Connection): readonly Tool[] {
@@ -28,9 +26,8 @@ export function modelName(server: string, tool: string): string {
 }
 
 function offered(connection: Connection, tool: ServerTool, name: string): Tool {
-  const { name: own, description = '', inputSchema, annotations = {} } = tool;
+  const { description = '', inputSchema, annotations = {} } = tool;
   const isReadOnly = annotations['readOnlyHint'] === true;
-  const timeoutMs = connection.config.timeout * 1000;
   return defineTool({
     name,
     yields: true,
@@ -39,12 +36,10 @@ function offered(connection: Connection, tool: ServerTool, name: string): Tool {
     inputSchema,
     effect: isReadOnly ? 'read' : annotations['idempotentHint'] === true ? 'idempotent' : 'write',
     needsApproval: (given) => question(connection, tool, { isReadOnly, given }),
-    timeoutMs: timeoutMs + 1000,
+    timeoutMs: connection.longestCall + 1000,
     async execute(input, { signal, approved }) {
       if (approved === subjectOf(connection.name, tool)) await connection.known.agree(connection.name, tool);
-      const options = { signal, timeout: timeoutMs, toolDefinition: tool };
-      const result = await connection.client.callTool({ name: own, arguments: input }, options);
-      return resultOf(result as CallToolResult);
+      return connection.call(tool, input, signal);
     },
   });
 }
@@ -83,26 +78,6 @@ function argumentLines(given: Readonly<Record<string, unknown>>): readonly strin
       : [printableLine(`${name}: ${JSON.stringify(value)}`)],
   );
   return lines.length === 0 ? ['without arguments'] : lines;
-}
-
-function resultOf({ content = [], structuredContent, isError }: CallToolResult) {
-  const parts = content.map(partOf);
-  const text = plain(parts.join('\n'), LONGEST_TEXT);
-  if (isError) return toolError('mcp_error', text === '' ? 'the server gave no reason' : text);
-  if (structuredContent !== undefined && JSON.stringify(structuredContent).length <= LONGEST_TEXT)
-    return toolResult(structuredContent as JsonValue);
-  return text;
-}
-
-/** What a model can read of it; of pictures and sound only what they are. */
-function partOf(part: CallToolResult['content'][number]): string {
-  if (part.type === 'text') return part.text;
-  if (part.type === 'resource')
-    return 'text' in part.resource ? String(part.resource.text) : `[${part.resource.uri}: ${part.resource.mimeType ?? 'bytes'}]`;
-  if (part.type === 'resource_link') return `[${part.name}: ${part.uri}]`;
-  if (part.type === 'image' || part.type === 'audio')
-    return `[${part.type}: ${part.mimeType}, ${Math.ceil((part.data.length * 3) / 4)} bytes]`;
-  return '[something that cannot be shown]';
 }
 
 /** As it may be shown, and cut. */

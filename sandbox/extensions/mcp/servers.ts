@@ -1,15 +1,18 @@
 import { createHash } from 'node:crypto';
 import path from 'node:path';
-import { Places, type Diagnostic, type ExtensionContext, type Tool } from 'pith';
+import { messageOf, Places, type Clock, type Diagnostic, type ExtensionContext, type Tool } from 'pith';
 import { within } from '@pith/promises';
 import type { Config, ServerConfig } from './config.ts';
 import { Connection } from './connection.ts';
 import { Containment } from './contained.ts';
+import { Logins } from './logins.ts';
 import { projectServers, type ProjectServer, type ProjectServers } from './project-servers.ts';
 import { toolsOf } from './server-tools.ts';
 
-/** How long the first question for tools waits for servers that start. */
-const FIRST_MS = 5000;
+/** How long the first question for tools waits for servers that start: one of which nothing is known, one that did not answer the last time, and at most. */
+const UNKNOWN_MS = 3000;
+const LATE_MS = 500;
+const LONGEST_MS = 5000;
 /** How soon an edit of `.mcp.json`, or an agreement that another process records, is noticed. */
 const LOOK_MS = 5000;
 const IDLE_MS = 3_600_000;
@@ -18,6 +21,10 @@ const IDLE_MS = 3_600_000;
 interface Kept {
   readonly digest: string;
   readonly connection: Connection;
+  /** When it was begun. */
+  readonly since: number;
+  /** It was waited for, and is not there yet. */
+  isLate: boolean;
   end(): void;
 }
 
@@ -26,6 +33,7 @@ export class Servers {
   readonly #context: ExtensionContext<Config>;
   readonly #kept = new Map<string, Kept>();
   readonly #containment = new Containment();
+  readonly logins: Logins;
   readonly #closing = new Set<Promise<void>>();
   #hasEnded = false;
   #isUsed = false;
@@ -33,6 +41,7 @@ export class Servers {
 
   constructor(context: ExtensionContext<Config>) {
     this.#context = context;
+    this.logins = new Logins(context.use(Places));
     context.own(async () => {
       this.#hasEnded = true;
       await this.#following;
@@ -42,12 +51,53 @@ export class Servers {
     });
   }
 
-  /** Connects them; each has ended its first attempt, or had five seconds for it, when this resolves. */
-  async connected(): Promise<readonly Connection[]> {
+  /**
+   * Connects them. When this resolves, each has ended its first attempt, or was waited for: as long as it usually takes, or for `ms`. Who is
+   * late joins when it is there.
+   */
+  async connected(ms?: number): Promise<readonly Connection[]> {
     await this.#follow();
-    const connections = [...this.#kept.values()].map(({ connection }) => connection);
-    await within(this.#context.clock, FIRST_MS, Promise.all(connections.map(({ first }) => first)));
-    return connections;
+    const kept = [...this.#kept.values()];
+    await Promise.all(kept.map(async (each) => this.#waited(each, ms ?? (await this.#patience(each.connection.name)))));
+    return kept.map(({ connection }) => connection);
+  }
+
+  async #waited(kept: Kept, ms: number): Promise<void> {
+    const { clock } = this.#context;
+    const left = Math.max(0, kept.since + ms - clock.now());
+    const first = kept.connection.first.then(() => false);
+    const isLate = await within(clock, left, first, () => true);
+    if (isLate && !kept.isLate) {
+      await this.#remember(kept.connection.name, null);
+      kept.isLate = true;
+      this.#changed();
+    }
+    kept.isLate = isLate;
+  }
+
+  async #patience(name: string): Promise<number> {
+    const usual = await this.#context.kv.get(`start/${name}`);
+    if (typeof usual !== 'number') return UNKNOWN_MS;
+    return usual < 0 || usual > LONGEST_MS ? LATE_MS : Math.min(LONGEST_MS, Math.max(UNKNOWN_MS, 2 * usual));
+  }
+
+  /** Connects a server at once that waits to be connected again. */
+  again(name: string): void {
+    this.#kept.get(name)?.connection.again();
+  }
+
+  get clock(): Clock {
+    return this.#context.clock;
+  }
+
+  /** Of servers that may be used. */
+  async names(): Promise<readonly string[]> {
+    return [...(await this.#wanted()).keys()];
+  }
+
+  /** The settings of a server that may be used, by its name. null: there is none. */
+  async configOf(name: string): Promise<ServerConfig | null> {
+    return (await this.#wanted()).get(name)?.config ?? null;
   }
 
   /** Of every server that is or was connected. */
@@ -108,7 +158,8 @@ export class Servers {
         cure: 'have the server corrected',
       })),
     );
-    return [...(names.length > 0 ? [waiting] : []), ...unusable, ...refused];
+    const unwell = [...this.#kept.values()].flatMap((kept) => findingOf(kept) ?? []);
+    return [...(names.length > 0 ? [waiting] : []), ...unusable, ...unwell, ...refused];
   }
 
   /** Servers that are named but switched off. */
@@ -157,10 +208,22 @@ export class Servers {
     const ports = {
       context: this.#context as unknown as ExtensionContext,
       containment: this.#containment,
+      logins: this.logins,
       changed: () => this.#changed(),
     };
     const connection = new Connection({ name, config }, ports, controller.signal);
-    this.#kept.set(name, { digest, connection, end: () => controller.abort() });
+    this.#kept.set(name, { digest, connection, since: this.#context.clock.now(), isLate: false, end: () => controller.abort() });
+    void connection.first.then((ms) => this.#remember(name, ms));
+  }
+
+  /** How long its start took decides how long the next one is waited for. */
+  async #remember(name: string, ms: number | null): Promise<void> {
+    if (this.#hasEnded) return;
+    try {
+      await this.#context.kv.set(`start/${name}`, ms === null ? -1 : Math.round(ms));
+    } catch (error) {
+      this.#context.logger.debug('how long an MCP server takes cannot be kept', { server: name, reason: messageOf(error) });
+    }
   }
 
   #end(name: string): void {
@@ -184,6 +247,28 @@ export class Servers {
     const { events, id } = this.#context;
     events.publish('provider.changed', { extensionId: id, protocol: 'tool' });
   }
+}
+
+/** What a person should know of a server: one line. null: nothing. */
+function findingOf({ connection: { name, state, reason, noise }, isLate }: Kept): Diagnostic | null {
+  const cure = `look at it with: pith mcp`;
+  if (state === 'failed')
+    return {
+      severity: 'warning',
+      code: 'mcp_not_connected',
+      message: `the MCP server '${name}' is not connected: ${reason ?? 'it ended'}`,
+      cure,
+    };
+  if (state === 'connecting' && isLate)
+    return {
+      severity: 'warning',
+      code: 'mcp_not_connected',
+      message: `the MCP server '${name}' has not answered yet: its tools come when it has`,
+      cure,
+    };
+  if (noise === null) return null;
+  const message = `the MCP server '${name}' prints what is no message to its standard output: ${noise}`;
+  return { severity: 'info', code: 'mcp_noise', message, cure: 'have it write its log to the error stream' };
 }
 
 /** An agreement is for one project, also where state is kept for several. */
