@@ -1,6 +1,7 @@
 import type { Client, Transport } from '@modelcontextprotocol/client';
 import { messageOf, Places, toolError, type ExtensionContext, type ToolResult, z } from 'pith';
 import { printableLine } from '@pith/plain-text';
+import { untilAborted, within } from '@pith/promises';
 import { bound } from './bounded-transport.ts';
 import type { ServerConfig } from './config.ts';
 import { contained, type Containment } from './contained.ts';
@@ -38,7 +39,8 @@ export interface ConnectionPorts {
 export class Connection {
   readonly name: string;
   readonly config: ServerConfig;
-  tools: readonly ServerTool[] = [];
+  /** As it lists them; until it is connected, as it did the last time. */
+  tools: readonly ServerTool[];
   /** Tools that cannot be offered, by name, and why. */
   refused: ReadonlyMap<string, string> = new Map();
   readonly known: KnownTools;
@@ -54,18 +56,19 @@ export class Connection {
   #secrets: readonly (readonly [value: string, name: string])[] = [];
   #pause = new AbortController();
   #listing: Promise<void> | null = null;
-  /** Milliseconds until it was connected, once the first attempt has ended; null: it was not. */
-  readonly first: Promise<number | null>;
+  /** Whether it was connected, once the first attempt has ended. */
+  readonly first: Promise<boolean>;
   /** When it has been closed, after `signal`. */
   readonly closed: Promise<void>;
 
-  constructor({ name, config }: Pick<Connection, 'name' | 'config'>, ports: ConnectionPorts, signal: AbortSignal) {
+  constructor({ name, config, tools }: Pick<Connection, 'name' | 'config' | 'tools'>, ports: ConnectionPorts, signal: AbortSignal) {
     this.name = name;
     this.config = config;
+    this.tools = tools;
     this.#ports = ports;
     this.#context = ports.context;
     this.known = new KnownTools(ports.context.kv);
-    let tried: (ms: number | null) => void = () => undefined;
+    let tried: (isConnected: boolean) => void = () => undefined;
     this.first = new Promise((resolve) => (tried = resolve));
     this.closed = this.#keep(signal, tried);
   }
@@ -92,10 +95,17 @@ export class Connection {
     void this.#client?.close().catch(() => undefined); // the loop sees its end
   }
 
+  /** The tool as the server lists it now: what it listed the last time is believed no longer than until it answers. */
+  async current(tool: ServerTool, signal?: AbortSignal): Promise<ServerTool> {
+    const first = within(this.#context.clock, this.config.timeout * 1000, this.first);
+    if (this.state === 'connecting') await (signal === undefined ? first : untilAborted(first, signal));
+    return this.tools.find(({ name }) => name === tool.name) ?? tool;
+  }
+
   /** What the model gets of a call, also of one that fails. Rejects when `signal` aborts. */
   async call({ name, outputSchema }: ServerTool, input: Readonly<Record<string, unknown>>, signal: AbortSignal): Promise<ToolResult> {
-    const client = this.#client;
     const timeout = this.config.timeout * 1000;
+    const client = this.#client;
     if (client === null)
       return toolError('mcp_error', `the MCP server '${this.name}' cannot be reached: ${this.reason ?? 'it has not answered yet'}`);
     try {
@@ -119,21 +129,22 @@ export class Connection {
     }
   }
 
-  async #keep(signal: AbortSignal, tried: (ms: number | null) => void): Promise<void> {
+  async #keep(signal: AbortSignal, tried: (isConnected: boolean) => void): Promise<void> {
     const { clock, logger } = this.#context;
     let limit = this.config.start_timeout * 1000;
     for (let attempt = 0; !signal.aborted; attempt += 1) {
       const begun = clock.now();
       const before = this.reason;
       try {
-        this.reason = await this.#connected(limit, signal, () => tried(clock.now() - begun));
+        this.reason = await this.#connected(limit, signal, () => tried(true));
       } catch (error) {
         this.reason = isLate(error) ? `it did not answer within ${limit / 1000} s${this.#hint()}` : this.#reason(error);
         if (isLate(error)) limit = Math.min(Math.max(limit, LONGEST_START_MS), limit * 2); // what it had begun, such as a download, may be what it lacks
       }
       this.#client = null;
+      if (this.state === 'connecting') this.tools = []; // what it offered the last time
       this.state = 'failed';
-      tried(null);
+      tried(false);
       if (signal.aborted) return;
       if (clock.now() - begun > limit + LONGEST_PAUSE_MS) attempt = 0; // one that ends right after each start is left longer and longer
       logger.warn('an MCP server is not connected', { server: this.name, reason: this.reason });
@@ -195,7 +206,7 @@ export class Connection {
       let cursor: string | undefined;
       for (let at = 0; at < MOST_PAGES && found.length < MOST_TOOLS; at += 1) {
         const params = cursor === undefined ? {} : { cursor };
-        const { tools, nextCursor } = await client.request({ method: 'tools/list', params }, page, { timeout: LIST_MS });
+        const { tools, nextCursor } = await client.request({ method: 'tools/list', params }, page, { timeout: LIST_MS }).catch(noTools);
         found.push(...tools);
         cursor = nextCursor;
         if (cursor === undefined) break;
@@ -292,6 +303,14 @@ export class Connection {
     this.#process = new ServerProcess({ ...program, cwd, env: environment }, { clock: context.clock, words: this.#words, lost });
     return this.#process;
   }
+}
+
+const METHOD_NOT_FOUND = -32_601;
+
+/** A server may have none, and not know how they are listed. */
+function noTools(error: unknown): z.infer<typeof page> {
+  if ((error as { readonly code?: unknown }).code === METHOD_NOT_FOUND) return { tools: [] };
+  throw error;
 }
 
 /** Shorter values would make every text unreadable, and hide nothing. */

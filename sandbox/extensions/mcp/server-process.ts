@@ -85,19 +85,24 @@ export class ServerProcess implements Transport {
     if (child === null || this.#isClosing) return this.#gone;
     this.#isClosing = true;
     child.stdin?.end();
-    for (const signal of ['SIGTERM', 'SIGKILL'] as const) {
-      if (
-        (await within(
-          this.#clock,
-          END_MS,
-          this.#gone.then(() => true),
-        )) === true
-      )
-        break;
-      child.kill(signal);
+    if (this.#hasAnswered) {
+      if (!(await this.#isGone())) child.kill('SIGTERM');
+      await this.#isGone();
     }
-    await within(this.#clock, END_MS, this.#gone);
+    child.kill('SIGKILL'); // nothing happens to one that is gone
+    await this.#isGone();
     this.#end('it was stopped');
+  }
+
+  /** Waits a moment for it. */
+  async #isGone(): Promise<boolean> {
+    return (
+      (await within(
+        this.#clock,
+        END_MS,
+        this.#gone.then(() => true),
+      )) === true
+    );
   }
 
   #end(why: string): void {

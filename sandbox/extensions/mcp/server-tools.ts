@@ -1,4 +1,4 @@
-import { defineTool, z, type ApprovalQuestion, type Tool } from 'pith';
+import { defineTool, toolError, z, type ApprovalQuestion, type Tool } from 'pith';
 import { printable, printableLine } from '@pith/plain-text';
 import type { Connection } from './connection.ts';
 import { changesIn, saidOf, subjectOf } from './known-tools.ts';
@@ -35,11 +35,14 @@ function offered(connection: Connection, tool: ServerTool, name: string): Tool {
     input: z.looseObject({}),
     inputSchema,
     effect: isReadOnly ? 'read' : annotations['idempotentHint'] === true ? 'idempotent' : 'write',
-    needsApproval: (given) => question(connection, tool, { isReadOnly, given }),
+    needsApproval: async (given) => question(connection, await connection.current(tool), given),
     timeoutMs: connection.longestCall + 1000,
     async execute(input, { signal, approved }) {
-      if (approved === subjectOf(connection.name, tool)) await connection.known.agree(connection.name, tool);
-      return connection.call(tool, input, signal);
+      const now = await connection.current(tool, signal);
+      if (approved === subjectOf(connection.name, now)) await connection.known.agree(connection.name, now);
+      else if (changesIn(saidOf(now), saidOf(tool)).length > 0)
+        return toolError('mcp_error', `the MCP server '${connection.name}' has changed this tool meanwhile: call it again`);
+      return connection.call(now, input, signal);
     },
   });
 }
@@ -48,8 +51,9 @@ function offered(connection: Connection, tool: ServerTool, name: string): Tool {
 async function question(
   { name, config, known }: Connection,
   tool: ServerTool,
-  { isReadOnly, given }: { readonly isReadOnly: boolean; readonly given: Readonly<Record<string, unknown>> },
+  given: Readonly<Record<string, unknown>>,
 ): Promise<false | ApprovalQuestion> {
+  const isReadOnly = tool.annotations?.['readOnlyHint'] === true;
   const before = await known.known(name, tool);
   const changes = before === null ? [] : changesIn(saidOf(tool), before);
   if (before !== null && changes.length === 0 && isReadOnly && config.approvals === 'never-for-read-only') return false;

@@ -5,14 +5,11 @@ import { within } from '@pith/promises';
 import type { Config, ServerConfig } from './config.ts';
 import { Connection } from './connection.ts';
 import { Containment } from './contained.ts';
+import { type LastTime, LastTimes } from './last-time.ts';
 import { Logins } from './logins.ts';
 import { projectServers, type ProjectServer, type ProjectServers } from './project-servers.ts';
 import { toolsOf } from './server-tools.ts';
 
-/** How long the first question for tools waits for servers that start: one of which nothing is known, one that did not answer the last time, and at most. */
-const UNKNOWN_MS = 3000;
-const LATE_MS = 500;
-const LONGEST_MS = 5000;
 /** How soon an edit of `.mcp.json`, or an agreement that another process records, is noticed. */
 const LOOK_MS = 5000;
 const IDLE_MS = 3_600_000;
@@ -23,7 +20,8 @@ interface Kept {
   readonly connection: Connection;
   /** When it was begun. */
   readonly since: number;
-  /** It was waited for, and is not there yet. */
+  readonly lastTime: LastTime;
+  /** It takes longer than anybody waits. */
   isLate: boolean;
   end(): void;
 }
@@ -33,6 +31,7 @@ export class Servers {
   readonly #context: ExtensionContext<Config>;
   readonly #kept = new Map<string, Kept>();
   readonly #containment = new Containment();
+  readonly #lastTimes: LastTimes;
   readonly logins: Logins;
   readonly #closing = new Set<Promise<void>>();
   #hasEnded = false;
@@ -41,6 +40,7 @@ export class Servers {
 
   constructor(context: ExtensionContext<Config>) {
     this.#context = context;
+    this.#lastTimes = new LastTimes(context);
     this.logins = new Logins(context.use(Places));
     context.own(async () => {
       this.#hasEnded = true;
@@ -52,33 +52,19 @@ export class Servers {
   }
 
   /**
-   * Connects them. When this resolves, each has ended its first attempt, or was waited for: as long as it usually takes, or for `ms`. Who is
-   * late joins when it is there.
+   * Connects them. When this resolves, each has ended its first attempt, or was waited for: not at all where it is known what it offers,
+   * or for `ms`. Who is late joins when it is there.
    */
   async connected(ms?: number): Promise<readonly Connection[]> {
     await this.#follow();
-    const kept = [...this.#kept.values()];
-    await Promise.all(kept.map(async (each) => this.#waited(each, ms ?? (await this.#patience(each.connection.name)))));
-    return kept.map(({ connection }) => connection);
-  }
-
-  async #waited(kept: Kept, ms: number): Promise<void> {
     const { clock } = this.#context;
-    const left = Math.max(0, kept.since + ms - clock.now());
-    const first = kept.connection.first.then(() => false);
-    const isLate = await within(clock, left, first, () => true);
-    if (isLate && !kept.isLate) {
-      await this.#remember(kept.connection.name, null);
-      kept.isLate = true;
-      this.#changed();
-    }
-    kept.isLate = isLate;
-  }
-
-  async #patience(name: string): Promise<number> {
-    const usual = await this.#context.kv.get(`start/${name}`);
-    if (typeof usual !== 'number') return UNKNOWN_MS;
-    return usual < 0 || usual > LONGEST_MS ? LATE_MS : Math.min(LONGEST_MS, Math.max(UNKNOWN_MS, 2 * usual));
+    const kept = [...this.#kept.values()];
+    await Promise.all(
+      kept.map(({ connection, since, lastTime: { tools, patience } }) =>
+        within(clock, Math.max(0, since + (ms ?? (tools.length > 0 ? 0 : patience)) - clock.now()), connection.first),
+      ),
+    );
+    return kept.map(({ connection }) => connection);
   }
 
   /** Connects a server at once that waits to be connected again. */
@@ -187,8 +173,9 @@ export class Servers {
       if (this.#hasEnded) return;
       const gone = [...this.#kept].filter(([name, { digest }]) => wanted.get(name)?.digest !== digest);
       for (const [name] of gone) this.#end(name);
-      if (gone.length > 0) this.#changed();
-      for (const [name, { config, digest }] of wanted) if (!this.#kept.has(name)) this.#open(name, config, digest);
+      const come = [...wanted].filter(([name]) => !this.#kept.has(name));
+      for (const [name, { config, digest }] of come) this.#open(name, { config, digest }, await this.#lastTimes.of(name, config));
+      if (gone.length + come.length > 0) this.#changed();
     });
     this.#following = next.catch(() => undefined);
     return next;
@@ -203,7 +190,9 @@ export class Servers {
     return wanted;
   }
 
-  #open(name: string, config: ServerConfig, digest: string): void {
+  #open(name: string, { config, digest }: Pick<ProjectServer, 'config' | 'digest'>, lastTime: LastTime): void {
+    if (this.#hasEnded) return;
+    const { clock } = this.#context;
     const controller = new AbortController();
     const ports = {
       context: this.#context as unknown as ExtensionContext,
@@ -211,19 +200,21 @@ export class Servers {
       logins: this.logins,
       changed: () => this.#changed(),
     };
-    const connection = new Connection({ name, config }, ports, controller.signal);
-    this.#kept.set(name, { digest, connection, since: this.#context.clock.now(), isLate: false, end: () => controller.abort() });
-    void connection.first.then((ms) => this.#remember(name, ms));
-  }
-
-  /** How long its start took decides how long the next one is waited for. */
-  async #remember(name: string, ms: number | null): Promise<void> {
-    if (this.#hasEnded) return;
-    try {
-      await this.#context.kv.set(`start/${name}`, ms === null ? -1 : Math.round(ms));
-    } catch (error) {
-      this.#context.logger.debug('how long an MCP server takes cannot be kept', { server: name, reason: messageOf(error) });
-    }
+    const connection = new Connection({ name, config, tools: lastTime.tools }, ports, controller.signal);
+    const kept: Kept = { digest, connection, since: clock.now(), lastTime, isLate: false, end: () => controller.abort() };
+    this.#kept.set(name, kept);
+    const cancel = clock.after(lastTime.patience, () => {
+      kept.isLate = true;
+      this.#changed();
+      if (lastTime.tools.length === 0) void this.#lastTimes.keep(name, config, null);
+    });
+    void connection.first.then(async (isConnected) => {
+      cancel();
+      kept.isLate = false;
+      if (this.#hasEnded) return;
+      if (isConnected) await this.#lastTimes.keep(name, config, connection.tools);
+      else await this.#lastTimes.forget(name);
+    });
   }
 
   #end(name: string): void {

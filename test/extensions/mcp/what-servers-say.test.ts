@@ -1,0 +1,120 @@
+import { describe, expect, it } from 'vitest';
+import { LastWords } from '../../../sandbox/extensions/mcp/last-words.ts';
+import { patientRetries, refusal } from '../../../sandbox/extensions/mcp/server-fetch.ts';
+import { messagesIn } from '../../../sandbox/extensions/mcp/server-process.ts';
+
+function wordsOf(printed: string, hide = (text: string) => text): LastWords {
+  const words = new LastWords(hide);
+  words.feed(Buffer.from(printed));
+  return words;
+}
+
+/** What programs print before they end, and the line that says why. */
+const REASONS: readonly (readonly [what: string, printed: string, reason: string | null])[] = [
+  ['nothing', '', null],
+  ['a line without an end', 'no such option: -x', 'no such option: -x'],
+  [
+    'an error of Node',
+    "node:internal/modules\n  throw err;\n  ^\n\nError: Cannot find module '/x/y.js'\n    at a (b:1:2)\n    at c (d:3:4) {\n  code: 'MODULE_NOT_FOUND'\n}\n\nNode.js v20.19.0\n",
+    "Error: Cannot find module '/x/y.js'",
+  ],
+  [
+    'an error of Python',
+    'Traceback (most recent call last):\n  File "/x.py", line 1, in <module>\n    import nothing\nModuleNotFoundError: No module named \'nothing\'\n',
+    "ModuleNotFoundError: No module named 'nothing'",
+  ],
+  [
+    'an error of npm',
+    'npm error code E404\nnpm error 404 Not Found - GET https://registry.npmjs.org/nope - Not found\nnpm error A complete log of this run can be found in: /home/x/.npm/_logs/1.log\n',
+    'npm error 404 Not Found - GET https://registry.npmjs.org/nope - Not found',
+  ],
+  ['usage', 'starting\nUsage: server <folder>\n', 'Usage: server <folder>'],
+  ['colours', '\u001b[31mfatal error\u001b[0m\n', 'fatal error'],
+  ['Windows ends of lines', 'error: a\r\nbye\r\n', 'error: a'],
+  ['only frames', '    at a (b:1:2)\n', '    at a (b:1:2)'],
+  ['a key', 'error: token=abcdef123456 refused\n', 'error: token=[hidden] refused'],
+];
+
+/** Lines of a server's output, and how many messages are in them. */
+const LINES: readonly (readonly [line: string, messages: number])[] = [
+  ['{"jsonrpc":"2.0","id":1,"result":{}}', 1],
+  ['{"id":1,"result":{}}', 1],
+  ['{"id":1,"result":null}', 1],
+  ['{"id":1,"error":"no"}', 1],
+  ['{"method":"notifications/message"}', 1],
+  ['[{"method":"a"},{"id":2,"result":{}}]', 2],
+  ['Server listening', 0],
+  ['{"level":"info","msg":"ready"}', 0],
+  ['Content-Length: 52', 0],
+  ['42', 0],
+  ['[1,2]', 0],
+  ['null', 0],
+];
+
+const URL_ = new URL('https://example.org/mcp');
+const answered = (status: number, headers: Record<string, string> = {}) => new Response(null, { status, headers });
+const known = { authorization: 'Bearer x' };
+
+/** Answers to the first message of a connection over HTTP, and why there is none. */
+const REFUSALS: readonly (readonly [
+  what: string,
+  answer: Response,
+  sent: Record<string, string>,
+  hasLogin: boolean,
+  why: RegExp | null,
+])[] = [
+  ['200 with JSON', answered(200, { 'content-type': 'application/json' }), {}, false, null],
+  ['202', answered(202), {}, false, null],
+  ['a page', answered(200, { 'content-type': 'text/html; charset=utf-8' }), {}, false, /a page.*correct url/u],
+  ['401 without a key', answered(401), {}, false, /wants a login \(401\); run: pith mcp login far/u],
+  ['403 without a key', answered(403), {}, false, /wants a login \(403\)/u],
+  ['401 with a key', answered(401), known, false, /refuses us \(401\); look at headers/u],
+  ['403 with a login', answered(403), known, true, /login does not allow that \(403\); run: pith mcp login far/u],
+  ['404', answered(404), {}, false, /nothing at its address \(404\); correct url/u],
+  ['404 in a session', answered(404), { 'mcp-session-id': 's' }, false, /does not know this connection any more/u],
+  ['405', answered(405), {}, false, /type sse/u],
+  ['500', answered(500), {}, false, /answers with status 500/u],
+  ['500 to a call', answered(500), { 'mcp-protocol-version': 'v' }, false, null],
+  ['404 to a call without a session', answered(404), { 'mcp-protocol-version': 'v' }, false, null],
+  [
+    'a redirect to another place',
+    answered(302, { location: 'https://evil.example/' }),
+    {},
+    false,
+    /redirects to https:\/\/evil\.example, which Pith does not follow/u,
+  ],
+  ['a redirect within its place', answered(307, { location: '/mcp/' }), {}, false, null],
+];
+
+describe('what MCP servers say', () => {
+  it.each(REASONS)('V5: %s', (_what, printed, reason) => expect(wordsOf(printed).reason).toBe(reason));
+
+  it('V5 V12: of what comes in pieces and without end only the last lines are held, without secrets', () => {
+    const words = new LastWords((text) => text.replaceAll('hush', '***'));
+    for (let at = 0; at < 2000; at += 1) (words.feed(Buffer.from(`line ${at} hu`)), words.feed(Buffer.from('sh\n')));
+    expect(words.lines).toEqual(Array.from({ length: 10 }, (_, at) => `line ${1990 + at} ***`));
+    for (let at = 0; at < 100; at += 1) words.feed(Buffer.from('x'.repeat(10_000)));
+    expect(words.lines.at(-1)).toHaveLength(300);
+    expect(wordsOf(`${'\u001b[2J\u202e'}\n`).lines).toEqual([String.raw`\x1b[2J\u{202e}`]);
+  });
+
+  it.each(LINES)('V5 V6: %s', (line, messages) => expect(messagesIn(line)).toHaveLength(messages));
+
+  it.each(REFUSALS)('V5: HTTP: %s', (_what, answer, headers, hasLogin, why) => {
+    const said = refusal(answer, { name: 'far', hasLogin, url: URL_, headers });
+    if (why === null) expect(said).toBeNull();
+    else expect(said).toMatch(why);
+  });
+
+  it('V12: a stream that ends at once is asked for later and later, whatever the server says, and soon again once it has lasted', () => {
+    let now = 0;
+    const waits: number[] = [];
+    const after = (ms: number): (() => void) => (waits.push(ms), () => undefined);
+    const retry = patientRetries({ now: () => now, after } as never);
+    for (let at = 0; at < 8; at += 1) retry(() => undefined, 0);
+    expect(waits).toEqual([1000, 2000, 4000, 8000, 16_000, 32_000, 60_000, 60_000]);
+    now = 1_000_000;
+    retry(() => undefined, 5000);
+    expect(waits.at(-1)).toBe(5000);
+  });
+});
