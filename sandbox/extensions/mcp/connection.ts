@@ -1,6 +1,6 @@
 import type { Client, Transport } from '@modelcontextprotocol/client';
 import { messageOf, Places, toolError, type ExtensionContext, type ToolResult, z } from 'pith';
-import { printableLine } from '@pith/plain-text';
+import { printable, printableLine } from '@pith/plain-text';
 import { untilAborted, within } from '@pith/promises';
 import { bound } from './bounded-transport.ts';
 import type { ServerConfig } from './config.ts';
@@ -123,9 +123,8 @@ export class Connection {
         const how = `the MCP server '${this.name}' did not answer within ${this.config.timeout} s`;
         return toolError('tool_timeout', `${how}; a person can raise timeout in its settings`);
       }
-      const data = typeof error === 'object' && error !== null && 'data' in error ? error.data : undefined;
-      const details = data === undefined || data === null ? '' : `\n${this.#hidden(JSON.stringify(data))}`;
-      return toolError('mcp_error', `the MCP server '${this.name}' failed: ${this.#hidden(this.#reason(error))}${details.slice(0, 4000)}`);
+      if (this.#client !== client) return toolError('mcp_error', `the MCP server '${this.name}' ended in the call: ${this.#reason(error)}`);
+      return toolError('mcp_error', `the MCP server '${this.name}' refused the call: ${this.#hidden(detailsOf(error))}`);
     }
   }
 
@@ -165,6 +164,7 @@ export class Connection {
     const ended = new Promise<string>((resolve) => {
       end = (why) => {
         isOver = true;
+        if (this.#client === client) this.#client = null;
         resolve(why);
       };
     });
@@ -303,6 +303,17 @@ export class Connection {
     this.#process = new ServerProcess({ ...program, cwd, env: environment }, { clock: context.clock, words: this.#words, lost });
     return this.#process;
   }
+}
+
+const LONGEST_DETAILS = 10_000;
+
+/** All that a server said of an error. */
+function detailsOf(error: unknown): string {
+  const data = typeof error === 'object' && error !== null && 'data' in error ? error.data : undefined;
+  return `${printable(messageOf(error))}${data === undefined || data === null ? '' : `\n${printable(JSON.stringify(data))}`}`.slice(
+    0,
+    LONGEST_DETAILS,
+  );
 }
 
 const METHOD_NOT_FOUND = -32_601;

@@ -1,6 +1,6 @@
 import { createHash } from 'node:crypto';
 import path from 'node:path';
-import { messageOf, Places, type Clock, type Diagnostic, type ExtensionContext, type Tool } from 'pith';
+import { Places, type Clock, type Diagnostic, type ExtensionContext, type Tool } from 'pith';
 import { within } from '@pith/promises';
 import type { Config, ServerConfig } from './config.ts';
 import { Connection } from './connection.ts';

@@ -19,8 +19,9 @@ type Part = { readonly text: string; readonly image?: Image };
  */
 export function resultOf(given: unknown, outputSchema?: Fields): ToolResult {
   const answer: Fields = isPlainMap(given) ? given : { content: given };
-  const parts = readParts('content' in answer || 'structuredContent' in answer ? answer['content'] : (answer['toolResult'] ?? given));
-  const structured = answer['structuredContent'] ?? undefined;
+  const content = 'content' in answer || 'structuredContent' in answer ? answer['content'] : (answer['toolResult'] ?? given);
+  const parts = readParts(content);
+  const structured = withoutCopy(answer['structuredContent'] ?? undefined, content, parts);
   const json = structured === undefined ? '' : JSON.stringify(structured);
   const texts = parts.map(({ text }) => text).filter((text) => text !== '' && !says(text, structured, json));
   if (answer['isError'] === true) {
@@ -40,12 +41,21 @@ function outputOf(text: string, structured: unknown, json: string): JsonValue {
   return text === '' ? (structured as JsonValue) : { text, structured: structured as JsonValue };
 }
 
-/** Servers repeat the structured part as text for clients that know no other. */
+/** Some servers have the parts, or their text, under one name there: undefined where that is all. */
+function withoutCopy(structured: unknown, content: unknown, parts: readonly Part[]): unknown {
+  if (!isPlainMap(structured) || parts.length === 0) return structured;
+  const [value, ...others] = Object.values(structured);
+  const isCopy = value === parts.map(({ text }) => text).join('\n') || canonicalJson(value) === canonicalJson(content);
+  return others.length === 0 && isCopy ? undefined : structured;
+}
+
+/** Servers repeat the structured part, or what it has under its one name, as text for clients that know no other. */
 function says(text: string, structured: unknown, json: string): boolean {
   if (structured === undefined) return false;
   try {
-    const said: unknown = JSON.parse(text);
-    return canonicalJson(said) === canonicalJson(structured);
+    const said = canonicalJson(JSON.parse(text));
+    const values = isPlainMap(structured) ? Object.values(structured) : [];
+    return said === canonicalJson(structured) || (values.length === 1 && said === canonicalJson(values[0]));
   } catch {
     return text.trim() === json; // no JSON, or nested too deep to be compared
   }

@@ -15,12 +15,14 @@ const schema = {
 
 const imagesOf = (result: ToolResult) => (result.ok ? (result.images ?? []) : []);
 
-/** What servers answer, and what a model gets; a pattern stands for a text that matches it. */
+const like = (pattern: RegExp): unknown => expect.stringMatching(pattern);
+
+/** What servers answer, and what a model gets. */
 const TEXTS: readonly (readonly [what: string, given: unknown, output: unknown])[] = [
   ['text', { content: [text('one')] }, 'one'],
   ['several texts', { content: [text('one'), text('two')] }, 'one\ntwo'],
   ['no part', { content: [] }, '[the server answered nothing]'],
-  ['nothing', {}, /^\[a part without a type: \{\}\]$/u],
+  ['nothing', {}, like(/^\[a part without a type: \{\}\]$/u)],
   ['content that is null', { content: null }, '[the server answered nothing]'],
   ['content that is a text', { content: 'plain' }, 'plain'],
   ['content that is one part', { content: text('alone') }, 'alone'],
@@ -30,15 +32,19 @@ const TEXTS: readonly (readonly [what: string, given: unknown, output: unknown])
   [
     'a type that is a media type',
     { content: [{ type: 'application/json', json: { a: 1 } }, text('rest')] },
-    /^\[a part of type 'application\/json': .*"a":1.*\]\nrest$/u,
+    like(/^\[a part of type 'application\/json': .*"a":1.*\]\nrest$/u),
   ],
-  ['a type that nobody knows', { content: [{ type: 'video', data: 'AAAA' }] }, /^\[a part of type 'video': /u],
-  ['text that is a number', { content: [{ type: 'text', text: 7 }, text('rest')] }, /^\[a part of type 'text': .*7.*\]\nrest$/u],
+  ['a type that nobody knows', { content: [{ type: 'video', data: 'AAAA' }] }, like(/^\[a part of type 'video': /u)],
+  ['text that is a number', { content: [{ type: 'text', text: 7 }, text('rest')] }, like(/^\[a part of type 'text': .*7.*\]\nrest$/u)],
   ['a large odd part', { content: [{ type: 'x', data: 'y'.repeat(9000) }] }, /… \d+ characters more\]$/u],
-  ['the form of the first protocol', { toolResult: { answer: 42 } }, /"answer":42/u],
+  ['the form of the first protocol', { toolResult: { answer: 42 } }, like(/"answer":42/u)],
   ['a list in place of an answer', [text('listed')], 'listed'],
   ['control characters', { content: [text('a\u001b[2Jb\u202e')] }, String.raw`a\x1b[2Jb\u{202e}`],
-  ['more text than a model should read', { content: [text('z'.repeat(150_000))] }, /z… \[50000 characters more; ask the tool for less\]$/u],
+  [
+    'more text than a model should read',
+    { content: [text('z'.repeat(150_000))] },
+    like(/z… \[50000 characters more; ask the tool for less\]$/u),
+  ],
 
   ['a structured part alone', { structuredContent: { n: 1 } }, { n: 1 }],
   ['the same as text', { content: [text('{"n": 1}')], structuredContent: { n: 1 } }, { n: 1 }],
@@ -53,9 +59,16 @@ const TEXTS: readonly (readonly [what: string, given: unknown, output: unknown])
     { content: [text('3 items')], structuredContent: { items: [1, 2, 3] } },
     { text: '3 items', structured: { items: [1, 2, 3] } },
   ],
+  ['the same text in a map', { content: [text('the body')], structuredContent: { content: 'the body' } }, 'the body'],
+  ['a list as text that has a name there', { content: [text('[1]')], structuredContent: { items: [1] } }, { items: [1] }],
+  ['all parts under a name', { content: [text('a'), text('b')], structuredContent: { content: [text('a'), text('b')] } }, 'a\nb'],
   ['a structured list', { content: [], structuredContent: [1, 2] }, [1, 2]],
   ['a structured part that is null', { content: [text('x')], structuredContent: null }, 'x'],
-  ['a structured part that is too large', { structuredContent: { all: 'q'.repeat(120_000) } }, /^\{"all":"q+… \[\d+ characters more/u],
+  [
+    'a structured part that is too large',
+    { structuredContent: { all: 'q'.repeat(120_000) } },
+    like(/^\{"all":"q+… \[\d+ characters more/u),
+  ],
 
   ['a resource with text', { content: [resource({ uri: 'file:///a.md', text: '# A' })] }, '[file:///a.md]\n# A'],
   [
@@ -70,7 +83,7 @@ const TEXTS: readonly (readonly [what: string, given: unknown, output: unknown])
     '[u:3: application/pdf, 4 bytes]',
   ],
   ['a resource without content', { content: [resource({ uri: 'u:4' })] }, '[u:4: the server sent no content]'],
-  ['a resource that is none', { content: [{ type: 'resource', resource: 'x' }] }, /^\[a part of type 'resource'/u],
+  ['a resource that is none', { content: [{ type: 'resource', resource: 'x' }] }, like(/^\[a part of type 'resource'/u)],
   [
     'a link',
     { content: [{ type: 'resource_link', name: 'a.txt', uri: 'file:///a.txt', mimeType: 'text/plain', size: 12 }] },
@@ -79,7 +92,7 @@ const TEXTS: readonly (readonly [what: string, given: unknown, output: unknown])
   ['a link without a name', { content: [{ type: 'resource_link', uri: 'u:5' }] }, '[a resource: u:5]'],
   ['sound', { content: [{ type: 'audio', mimeType: 'audio/wav', data: 'AAAA' }] }, '[audio: audio/wav, 3 bytes]'],
 
-  ['an image that is a text', { content: [image('not base64!!')] }, /^\[image: image\/png, not base64: not base64!!\]$/u],
+  ['an image that is a text', { content: [image('not base64!!')] }, like(/^\[image: image\/png, not base64: not base64!!\]$/u)],
   ['an image that is an address', { content: [image('https://example.org/a.png')] }, '[image: image/png, at https://example.org/a.png]'],
   ['an image of no bytes', { content: [image('')] }, '[image: image/png, empty]'],
   [
@@ -87,11 +100,11 @@ const TEXTS: readonly (readonly [what: string, given: unknown, output: unknown])
     { content: [image(Buffer.from('<html>').toString('base64'))] },
     '[image: image/png, 6 bytes, no image that models take]',
   ],
-  ['an image of a kind that models do not take', { content: [image('SUkqAA==', 'image/tiff')] }, /no image that models take/u],
+  ['an image of a kind that models do not take', { content: [image('SUkqAA==', 'image/tiff')] }, like(/no image that models take/u)],
   [
     'an image that is too large',
     { content: [image(Buffer.concat([Buffer.from(PNG, 'base64'), Buffer.alloc(6 * 1024 * 1024)]).toString('base64'))] },
-    /larger than the 5 MiB/u,
+    like(/larger than the 5 MiB/u),
   ],
 ];
 
@@ -129,7 +142,7 @@ const MISMATCHES: readonly (readonly [what: string, structured: unknown, note: s
 describe('what an MCP server answers', () => {
   it.each(TEXTS)('V6: %s', (_what, given, output) => {
     const result = resultOf(given);
-    expect(result).toMatchObject({ ok: true, output: output instanceof RegExp ? expect.stringMatching(output) : output });
+    expect(result).toMatchObject({ ok: true, output });
     expect(result).not.toHaveProperty('images');
   });
 
@@ -137,6 +150,11 @@ describe('what an MCP server answers', () => {
     const result = resultOf({ content: [text('see'), part] });
     expect(result).toMatchObject({ ok: true, output: expect.stringMatching(/^see\n\[.*\d+ bytes\]$/u), images: [{ mediaType }] });
     expect(imagesOf(result)[0]?.data).toMatch(/^[A-Za-z0-9+/]+=*$/u);
+  });
+
+  it('V6: an image that is in the structured part as well is no text', () => {
+    const content = [image(PNG)];
+    expect(resultOf({ content, structuredContent: { content } })).toMatchObject({ output: '[image: image/png, 16 bytes]', images: [{}] });
   });
 
   it('V6: of many images the first eight are shown, and that is said', () => {
