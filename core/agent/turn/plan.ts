@@ -8,6 +8,7 @@ import { type BoundSkill, instructionsOf } from '../prompt/instructions.ts';
 import { contextSources, type Notice, fittingDocuments, gatherContext } from '../prompt/context.ts';
 import { mayServe, narrowed, PLAN_MODE_TEXT } from '../tools/gate.ts';
 import { assemble, countTokens, heldIn, sentHistory, textOf, userMessage, userTexts } from '../prompt/messages.ts';
+import { toldSchema } from '../tools/sent-tools.ts';
 import { type OfferedTool, toolsOfTurn } from '../tools/tools.ts';
 import { ofBringer, withOwnModel } from './origin.ts';
 
@@ -128,7 +129,7 @@ export function functionTool({ modelName, descriptor }: OfferedTool): FunctionTo
     type: 'function',
     name: modelName,
     description: descriptor.description,
-    inputSchema: descriptor.inputSchema as FunctionTool['inputSchema'],
+    inputSchema: toldSchema(descriptor) as FunctionTool['inputSchema'],
   };
 }
 
