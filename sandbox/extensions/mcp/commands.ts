@@ -2,7 +2,6 @@ import { type Command, type CommandInput, PithError } from 'pith';
 import { didYouMean, printableLine } from '@pith/plain-text';
 import { logIn } from './log-in.ts';
 import { shownServer } from './project-servers.ts';
-import { toolsOf } from './server-tools.ts';
 import type { Servers } from './servers.ts';
 
 /** How long a person who looks at servers waits for those that start. */
@@ -16,13 +15,15 @@ export function mcpCommands(servers: Servers): readonly Command[] {
     async run(_input, io) {
       const here = io.session === undefined ? 'pith ' : '/';
       const connections = await servers.connected(LOOK_MS);
+      const offers = servers.offers();
       const rows = [
         ...connections.map((each) => ({
           name: each.name,
           state: each.state as string,
           reason: each.reason ?? (each.state === 'connecting' ? 'it has not answered yet' : null),
           said: each.said,
-          tools: toolsOf(each).map(({ name }) => name),
+          tools: (offers.get(each.name)?.tools ?? []).map(({ name }) => name),
+          leftOut: (offers.get(each.name)?.leftOut ?? []).map(({ message, cure }) => `${message}; ${cure}`),
         })),
         ...(await servers.untrusted()).map(({ name }) => ({
           name,
@@ -30,14 +31,23 @@ export function mcpCommands(servers: Servers): readonly Command[] {
           reason: `from .mcp.json; to look at it and agree: ${here}mcp trust ${name}`,
           said: [] as readonly string[],
           tools: [] as string[],
+          leftOut: [] as string[],
         })),
-        ...servers.off.map((name) => ({ name, state: 'disabled', reason: null, said: [] as readonly string[], tools: [] as string[] })),
+        ...servers.off.map((name) => ({
+          name,
+          state: 'disabled',
+          reason: null,
+          said: [] as readonly string[],
+          tools: [] as string[],
+          leftOut: [] as string[],
+        })),
       ];
       io.json(rows);
       if (rows.length === 0)
         io.print('No MCP servers: name them under extensions.mcp.servers in pith.yaml; pith doctor shows entries that cannot be read');
-      for (const { name, state, reason, said, tools } of rows) {
+      for (const { name, state, reason, said, tools, leftOut } of rows) {
         io.print(`${name}: ${state}${reason === null ? '' : ` (${reason})`}${tools.map((tool) => `\n  ${tool}`).join('')}`);
+        for (const line of leftOut) io.print(`  not offered: ${line}`);
         if (state !== 'connected') for (const line of said) io.print(`  | ${line}`);
       }
       for (const [name, why] of servers.ofProject().unusable) io.print(`${name}: not used (${why})`);

@@ -1,13 +1,14 @@
 import type { Client, Transport } from '@modelcontextprotocol/client';
 import { messageOf, Places, toolError, type ExtensionContext, type ToolResult, z } from 'pith';
-import { printable, printableLine } from '@pith/plain-text';
+import { printable } from '@pith/plain-text';
 import { untilAborted, within } from '@pith/promises';
 import { bound } from './bounded-transport.ts';
 import type { ServerConfig } from './config.ts';
 import { contained, type Containment } from './contained.ts';
 import { KnownTools } from './known-tools.ts';
 import { LastWords } from './last-words.ts';
-import { page, readTool, type ServerTool } from './listed-tool.ts';
+import type { ServerTool } from './listed-tool.ts';
+import { listing, type Listing } from './listing.ts';
 import type { Logins } from './logins.ts';
 import { isLate, reasonOf } from './reasons.ts';
 import { filled, useOf } from './secrets.ts';
@@ -20,9 +21,6 @@ const LIST_MS = 60_000;
 const LONGEST_PAUSE_MS = 60_000;
 /** A server may say that its tools changed as often as it likes. */
 const LIST_PAUSE_MS = 1000;
-const MOST_TOOLS = 200;
-const MOST_PAGES = 20;
-const LONGEST_NAME = 100;
 /** A call that reports progress has so many times its limit, and at most an hour. */
 const PROGRESS_TIMES = 10;
 const LONGEST_CALL_MS = 3_600_000;
@@ -39,10 +37,8 @@ export interface ConnectionPorts {
 export class Connection {
   readonly name: string;
   readonly config: ServerConfig;
-  /** As it lists them; until it is connected, as it did the last time. */
-  tools: readonly ServerTool[];
-  /** Tools that cannot be offered, by name, and why. */
-  refused: ReadonlyMap<string, string> = new Map();
+  /** As it lists its tools; until it is connected, as it did the last time. */
+  listing: Listing;
   readonly known: KnownTools;
   /** It has failed until it is connected again. */
   state: 'connecting' | 'connected' | 'failed' = 'connecting';
@@ -61,10 +57,14 @@ export class Connection {
   /** When it has been closed, after `signal`. */
   readonly closed: Promise<void>;
 
-  constructor({ name, config, tools }: Pick<Connection, 'name' | 'config' | 'tools'>, ports: ConnectionPorts, signal: AbortSignal) {
+  constructor(
+    { name, config, tools }: Pick<Connection, 'name' | 'config'> & Pick<Listing, 'tools'>,
+    ports: ConnectionPorts,
+    signal: AbortSignal,
+  ) {
     this.name = name;
     this.config = config;
-    this.tools = tools;
+    this.listing = { ...NOTHING, tools };
     this.#ports = ports;
     this.#context = ports.context;
     this.known = new KnownTools(ports.context.kv);
@@ -99,7 +99,7 @@ export class Connection {
   async current(tool: ServerTool, signal?: AbortSignal): Promise<ServerTool> {
     const first = within(this.#context.clock, this.config.timeout * 1000, this.first);
     if (this.state === 'connecting') await (signal === undefined ? first : untilAborted(first, signal));
-    return this.tools.find(({ name }) => name === tool.name) ?? tool;
+    return this.listing.tools.find(({ name }) => name === tool.name) ?? tool;
   }
 
   /** What the model gets of a call, also of one that fails. Rejects when `signal` aborts. */
@@ -141,7 +141,7 @@ export class Connection {
         if (isLate(error)) limit = Math.min(Math.max(limit, LONGEST_START_MS), limit * 2); // what it had begun, such as a download, may be what it lacks
       }
       this.#client = null;
-      if (this.state === 'connecting') this.tools = []; // what it offered the last time
+      if (this.state === 'connecting') this.listing = NOTHING; // what it offered the last time
       this.state = 'failed';
       tried(false);
       if (signal.aborted) return;
@@ -202,41 +202,18 @@ export class Connection {
 
   async #list(client: Client): Promise<void> {
     try {
-      const found: unknown[] = [];
-      let cursor: string | undefined;
-      for (let at = 0; at < MOST_PAGES && found.length < MOST_TOOLS; at += 1) {
+      const found = await listing((cursor) => {
         const params = cursor === undefined ? {} : { cursor };
-        const { tools, nextCursor } = await client.request({ method: 'tools/list', params }, page, { timeout: LIST_MS }).catch(noTools);
-        found.push(...tools);
-        cursor = nextCursor;
-        if (cursor === undefined) break;
-      }
-      const tools = this.#read(found.slice(0, MOST_TOOLS));
-      await this.known.listed(this.name, tools);
-      const before = JSON.stringify(this.tools);
-      this.tools = tools;
-      if (JSON.stringify(this.tools) !== before) this.#ports.changed();
+        return client.request({ method: 'tools/list', params }, z.unknown(), { timeout: LIST_MS }).catch(noTools);
+      });
+      await this.known.listed(this.name, found.tools);
+      const isOther = JSON.stringify(shape(this.listing)) !== JSON.stringify(shape(found));
+      this.listing = found;
+      if (isOther) this.#ports.changed();
     } catch (error) {
       this.#context.logger.warn('the tools of an MCP server cannot be listed', { server: this.name, reason: messageOf(error) });
-      if (this.#client !== client || this.tools.length === 0) throw error;
+      if (this.#client !== client || this.listing.tools.length === 0) throw error;
     }
-  }
-
-  /** A malformed tool is left out; the others are offered. */
-  #read(found: readonly unknown[]): readonly ServerTool[] {
-    const refused = new Map<string, string>();
-    const tools = found.flatMap((given, at) => {
-      const tool = readTool(given);
-      if (typeof tool !== 'string') return [tool];
-      const { name } = (given ?? {}) as { readonly name?: unknown };
-      refused.set(printableLine(typeof name === 'string' ? name.slice(0, LONGEST_NAME) : `number ${at + 1}`), printableLine(tool));
-      return [];
-    });
-    for (const [tool, reason] of refused)
-      if (!this.refused.has(tool))
-        this.#context.logger.warn('a tool of an MCP server cannot be offered', { server: this.name, tool, reason });
-    this.refused = refused;
-    return tools;
   }
 
   #reason(error: unknown): string {
@@ -319,9 +296,16 @@ function detailsOf(error: unknown): string {
 const METHOD_NOT_FOUND = -32_601;
 
 /** A server may have none, and not know how they are listed. */
-function noTools(error: unknown): z.infer<typeof page> {
+function noTools(error: unknown): { readonly tools: readonly never[] } {
   if ((error as { readonly code?: unknown }).code === METHOD_NOT_FOUND) return { tools: [] };
   throw error;
+}
+
+const NOTHING: Listing = { tools: [], refused: new Map(), notes: [] };
+
+/** What may differ from one listing to the next. */
+function shape({ tools, refused, notes }: Listing): readonly unknown[] {
+  return [tools, [...refused], notes];
 }
 
 /** Shorter values would make every text unreadable, and hide nothing. */

@@ -3,35 +3,18 @@ import { printable, printableLine } from '@pith/plain-text';
 import type { Connection } from './connection.ts';
 import { changesIn, saidOf, subjectOf } from './known-tools.ts';
 import type { ServerTool } from './listed-tool.ts';
+import type { NamedTool } from './offer.ts';
 
-const LONGEST_DESCRIPTION = 2000;
-const LARGEST_SCHEMA = 32_768;
+const LONGEST_SHOWN = 2000;
 
-/** The tools of a connected server that the settings let through. What cannot be offered is left out. */
-export function toolsOf(connection: Connection): readonly Tool[] {
-  const { allow, deny } = connection.config.tools;
-  const names = new Set<string>();
-  return connection.tools.flatMap((tool) => {
-    if ((allow !== undefined && !allow.includes(tool.name)) || deny.includes(tool.name)) return [];
-    const name = modelName(connection.name, tool.name);
-    if (names.has(name) || JSON.stringify(tool.inputSchema).length > LARGEST_SCHEMA) return [];
-    names.add(name);
-    return [offered(connection, tool, name)];
-  });
-}
-
-/** `<server>_<tool>` of letters, digits, `_` and `-`, at most 64. */
-export function modelName(server: string, tool: string): string {
-  return `${server}_${tool.replace(/[^a-zA-Z0-9_-]/gu, '_')}`.slice(0, 64);
-}
-
-function offered(connection: Connection, tool: ServerTool, name: string): Tool {
-  const { description = '', inputSchema, annotations = {} } = tool;
+/** A tool of a server as Pith offers it. */
+export function serverTool(connection: Connection, { name, description, tool }: NamedTool): Tool {
+  const { inputSchema, annotations = {} } = tool;
   const isReadOnly = annotations['readOnlyHint'] === true;
   return defineTool({
     name,
     yields: true,
-    description: plain(`${description} (from the MCP server '${connection.name}')`, LONGEST_DESCRIPTION),
+    description,
     input: z.looseObject({}),
     inputSchema,
     effect: isReadOnly ? 'read' : annotations['idempotentHint'] === true ? 'idempotent' : 'write',
@@ -68,7 +51,7 @@ async function question(
   const subject = subjectOf(name, tool);
   return {
     summary: `use ${called}`,
-    text: [...argumentLines(given), since, plain(tool.description ?? '', LONGEST_DESCRIPTION)].join('\n'),
+    text: [...argumentLines(given), since, plain(tool.description ?? '', LONGEST_SHOWN)].join('\n'),
     subject,
     ...(isNew ? { once: true } : { always: { key: `tool:${subject}`, covers: `every call of ${called}` } }),
   };

@@ -8,7 +8,8 @@ import { Containment } from './contained.ts';
 import { type LastTime, LastTimes } from './last-time.ts';
 import { Logins } from './logins.ts';
 import { projectServers, type ProjectServer, type ProjectServers } from './project-servers.ts';
-import { toolsOf } from './server-tools.ts';
+import { offersOf, type Offer } from './offer.ts';
+import { serverTool } from './server-tools.ts';
 
 /** How soon an edit of `.mcp.json`, or an agreement that another process records, is noticed. */
 const LOOK_MS = 5000;
@@ -88,8 +89,14 @@ export class Servers {
 
   /** Of every server that is or was connected. */
   async tools(): Promise<readonly Tool[]> {
-    const names = new Set<string>();
-    return (await this.connected()).flatMap(toolsOf).filter(({ name }) => !names.has(name) && names.add(name));
+    const connections = await this.connected();
+    const offers = this.offers();
+    return connections.flatMap((each) => (offers.get(each.name)?.tools ?? []).map((named) => serverTool(each, named)));
+  }
+
+  /** What is offered of each server now, and what is not. */
+  offers(): ReadonlyMap<string, Offer> {
+    return offersOf([...this.#kept.values()].map(({ connection }) => connection));
   }
 
   /** What the project's file names, without the names that the settings have. */
@@ -136,16 +143,11 @@ export class Servers {
       message: name === '.mcp.json' ? `.mcp.json is not used: ${why}` : `.mcp.json: the server '${name}' is not used: ${why}`,
       cure: 'correct the file',
     }));
-    const refused = [...this.#kept.values()].flatMap(({ connection }) =>
-      [...connection.refused].map(([tool, reason]): Diagnostic => ({
-        severity: 'warning',
-        code: 'tool_input_invalid',
-        message: `the tool '${tool}' of the MCP server '${connection.name}' is left out: ${reason}`,
-        cure: 'have the server corrected',
-      })),
+    const leftOut = [...this.offers().values()].flatMap((offer) =>
+      offer.leftOut.map((each): Diagnostic => ({ severity: 'warning', code: 'tool_input_invalid', ...each })),
     );
     const unwell = [...this.#kept.values()].flatMap((kept) => findingOf(kept) ?? []);
-    return [...(names.length > 0 ? [waiting] : []), ...unusable, ...unwell, ...refused];
+    return [...(names.length > 0 ? [waiting] : []), ...unusable, ...unwell, ...leftOut];
   }
 
   /** Servers that are named but switched off. */
@@ -212,7 +214,7 @@ export class Servers {
       cancel();
       kept.isLate = false;
       if (this.#hasEnded) return;
-      if (isConnected) await this.#lastTimes.keep(name, config, connection.tools);
+      if (isConnected) await this.#lastTimes.keep(name, config, connection.listing.tools);
       else await this.#lastTimes.forget(name);
     });
   }
