@@ -1,4 +1,5 @@
-import ignore, { type Ignore } from 'ignore';
+import { setImmediate as yieldToOthers } from 'node:timers/promises';
+import { type IgnoreRules, ignoreRules } from '@pith/globs';
 import type { Jail } from '@pith/safe-files';
 import { runGit } from './git.ts';
 
@@ -46,10 +47,11 @@ async function walked(
   const walk = async (names: readonly string[], above: readonly Rule[]): Promise<void> => {
     signal.throwIfAborted();
     if (found.length > most) return;
-    const matcher = await rulesIn(jail, names);
-    const rules = matcher === null ? above : [...above, { depth: names.length, matcher }];
+    const own = await rulesIn(jail, names);
+    const rules = own === null ? above : [...above, { depth: names.length, own }];
     const { entries } = await jail.list(names, MOST_IN_FOLDER).catch(() => ({ entries: [] })); // it may not be read
-    for (const { name, type } of entries) {
+    for (const [at, { name, type }] of entries.entries()) {
+      if (at % 1000 === 999) await yieldToOthers(undefined, { signal });
       const path = [...names, name];
       if (NEVER.has(name) || isIgnored(rules, path, type === 'directory')) continue;
       if (type === 'file') found.push(path.join('/'));
@@ -58,37 +60,45 @@ async function walked(
   };
   const start = await jail.stat(below);
   if (start?.type === 'file') return [below.join('/')];
-  if (start?.type === 'directory') await walk(below, await rulesAbove(jail, below));
+  if (start?.type !== 'directory') return [];
+  const rules = await rulesAbove(jail, below);
+  const isHidden = below.some((_, at) =>
+    isIgnored(
+      rules.filter(({ depth }) => depth <= at),
+      below.slice(0, at + 1),
+      true,
+    ),
+  );
+  if (!isHidden) await walk(below, rules);
   return found;
 }
 
 interface Rule {
   readonly depth: number;
-  readonly matcher: Ignore;
+  readonly own: IgnoreRules;
 }
 
 async function rulesAbove(jail: Jail, names: readonly string[]): Promise<readonly Rule[]> {
   const rules: Rule[] = [];
   for (let depth = 0; depth < names.length; depth += 1) {
-    const matcher = await rulesIn(jail, names.slice(0, depth));
-    if (matcher !== null) rules.push({ depth, matcher });
+    const own = await rulesIn(jail, names.slice(0, depth));
+    if (own !== null) rules.push({ depth, own });
   }
   return rules;
 }
 
 const MOST_RULES = 256 * 1024;
 
-async function rulesIn(jail: Jail, names: readonly string[]): Promise<Ignore | null> {
+async function rulesIn(jail: Jail, names: readonly string[]): Promise<IgnoreRules | null> {
   const file = [...names, '.gitignore'];
   if ((await jail.stat(file))?.type !== 'file') return null;
-  return jail.read(file, async (handle, size) => (size > MOST_RULES ? null : ignore().add((await handle.readFile()).toString())));
+  return jail.read(file, async (handle, size) => (size > MOST_RULES ? null : ignoreRules((await handle.readFile()).toString())));
 }
 
 function isIgnored(rules: readonly Rule[], path: readonly string[], isFolder: boolean): boolean {
-  let ignored = false;
-  for (const { depth, matcher } of rules) {
-    const result = matcher.test(`${path.slice(depth).join('/')}${isFolder ? '/' : ''}`);
-    if (result.ignored || result.unignored) ignored = result.ignored;
+  for (const { depth, own } of rules.toReversed()) {
+    const said = own(path.slice(depth), isFolder);
+    if (said !== null) return said === 'ignored';
   }
-  return ignored;
+  return false;
 }

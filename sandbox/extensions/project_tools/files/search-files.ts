@@ -2,7 +2,7 @@ import { RE2JS } from 're2js';
 import { defineTool, messageOf, toolError, toolResult, z, type Clock, type Tool, type ToolResult } from 'pith';
 import { runGit } from '@pith/project-files';
 import { answerOrRefusal, decodeText } from '@pith/safe-files';
-import { matcher } from './list-files.ts';
+import { globOrReason } from './list-files.ts';
 import type { Project } from './project.ts';
 import { filesOf } from './project-files.ts';
 
@@ -48,9 +48,10 @@ async function search(
   const below = project.names(call.path);
   if (below.length > 0 && (await project.jail.stat(below)) === null)
     return toolError('file_unavailable', `there is no file or folder '${call.path}' in the project`);
+  const isWanted = call.glob === undefined ? () => true : globOrReason(call.glob);
+  if (typeof isWanted === 'string') return toolError('pattern_invalid', isWanted);
   const found = await filesOf(project, below, signal);
   const holding = await filesHolding(project, call, signal);
-  const isWanted = call.glob === undefined ? () => true : matcher(call.glob);
   const base = below.length === 0 ? '' : `${below.join('/')}/`;
   const paths = found.paths.filter(
     (file) => isWanted(file.startsWith(base) ? file.slice(base.length) : file) && (holding === null || holding.has(file)),
