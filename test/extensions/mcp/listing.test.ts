@@ -42,7 +42,7 @@ describe('V2 V4: what servers answer to tools/list', () => {
       'a name with controls',
       { tools: [tool('a\u001b[2J', { inputSchema: [] })] },
       [],
-      [[expect.not.stringContaining('\u001b') as unknown as string, 'its input schema is a list, not a map']],
+      [['a\\x1b[2J', 'its input schema is a list, not a map']],
       [],
     ],
     ['no schema', { tools: [{ name: 'a' }] }, ['a'], [], []],
