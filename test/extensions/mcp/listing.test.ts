@@ -1,8 +1,12 @@
+import path from 'node:path';
+import { captureCommand } from '@pith/command-line';
+import { scriptedModel } from 'pith/testing';
 import { describe, expect, it } from 'vitest';
 import { subjectOf } from '../../../sandbox/extensions/mcp/known-tools.ts';
 import { readTool, type ServerTool } from '../../../sandbox/extensions/mcp/listed-tool.ts';
 import { listing } from '../../../sandbox/extensions/mcp/listing.ts';
 import { modelName, offersOf } from '../../../sandbox/extensions/mcp/offer.ts';
+import { kernelOf } from '../../places.ts';
 
 const inputSchema = { type: 'object' };
 const tool = (name: unknown, more: object = {}) => ({ name, inputSchema, ...more });
@@ -260,6 +264,42 @@ describe('V4 V12: what is offered, and what is left out', () => {
     expect(each?.description.length).toBeLessThan(1025);
     expect(each?.description).toMatch(/… \(from the MCP server 's'\)$/u);
     expect(each?.description).not.toContain('\u202e');
+  });
+});
+
+describe('a server that brings odd tools', () => {
+  it('V2 V4 V10: costs those that cannot be used, and says so; what can be is called as the server has it, and no pattern of it runs', async () => {
+    const properties = { 'filter[id]': { type: 'string' } };
+    const outputSchema = { type: 'object', properties: { n: { type: 'string', pattern: '^(a+)+$' } } };
+    const evil = tool('evil', {
+      outputSchema,
+      annotations: { readOnlyHint: true },
+      inputSchema: { ...inputSchema, properties, anyOf: [{ required: ['filter[id]'] }] },
+    });
+    const tools = [evil, tool('a.b'), tool('a_b'), tool('bad', { inputSchema: { type: 'array' } }), ...named(250)];
+    const command = { command: process.execPath, args: [path.resolve('test/fixtures/mcp-odd-server.mjs'), 'list', JSON.stringify(tools)] };
+    const model = scriptedModel([{ calls: [{ name: 'odd_evil', input: { filter_id_: 'x' } }] }, { text: 'ok' }]);
+    const test = await kernelOf({
+      only: ['mcp', 'orchestrator'],
+      model,
+      files: { 'pith.yaml': JSON.stringify({ extensions: { mcp: { servers: { odd: command } } } }) },
+    });
+    expect((await test.run('go')).reason).toBe('done');
+    const sent = model.requests[0]!.tools.filter(({ name }) => name.startsWith('odd_'));
+    expect(sent).toHaveLength(253);
+    expect(sent[0]).toMatchObject({
+      name: 'odd_evil',
+      inputSchema: { type: 'object', properties: { filter_id_: { type: 'string' } }, required: ['filter_id_'] },
+    });
+    expect(sent[1]?.inputSchema).toEqual({ type: 'object', properties: {} });
+    expect(JSON.stringify(model.requests[1]!.messages)).toMatch(/filter\[id\].{0,10}x/u);
+    const commands = await test.kernel.host.providers.commands.of('mcp');
+    const [rows] = (await captureCommand({ getCommands: () => commands }, 'mcp', {}, new AbortController().signal)).values as [
+      { leftOut: string[] }[],
+    ];
+    const said = "the tool 'bad' of the MCP server 'odd' is left out: its arguments are of type array, not object";
+    expect(rows[0]?.leftOut).toEqual([`${said}; have the server corrected`]);
+    expect((await test.kernel.doctor()).notes.map(({ message }) => message)).toContain(said);
   });
 });
 
