@@ -1,4 +1,8 @@
+import type { Transport } from '@modelcontextprotocol/client';
+import type { JsonValue } from 'pith';
 import { describe, expect, it } from 'vitest';
+import { bound } from '../../../sandbox/extensions/mcp/bounded-transport.ts';
+import { LastTimes } from '../../../sandbox/extensions/mcp/last-time.ts';
 import { LastWords } from '../../../sandbox/extensions/mcp/last-words.ts';
 import { patientRetries, refusal } from '../../../sandbox/extensions/mcp/server-fetch.ts';
 import { messagesIn } from '../../../sandbox/extensions/mcp/server-process.ts';
@@ -98,6 +102,56 @@ describe('what MCP servers say', () => {
   it.each(REFUSALS)('V5: HTTP: %s', (_what, answer, headers, hasLogin, why) => {
     const said = refusal(answer, { name: 'far', hasLogin, url: URL_, headers });
     expect(said ?? 'nothing').toMatch(why);
+  });
+
+  it('V5: what a server did the last time decides how long it is waited for; another command of its name is another server', async () => {
+    const kept = new Map<string, JsonValue>();
+    const kv = {
+      get: async (key: string) => kept.get(key) ?? null,
+      set: async (key: string, value: JsonValue) => void kept.set(key, value),
+    };
+    const times = new LastTimes({ kv, logger: {} } as never);
+    const config = { command: 'server', args: [] } as never;
+    const tools = [{ name: 'do', inputSchema: { type: 'object' as const } }];
+    expect(await times.of('it', config)).toEqual({ tools: [], patience: 3000 });
+    await times.keep('it', config, null);
+    expect(await times.of('it', config)).toEqual({ tools: [], patience: 500 });
+    await times.keep('it', config, tools);
+    expect(await times.of('it', config)).toMatchObject({ tools, patience: 3000 });
+    expect(await times.of('it', { command: 'server', args: ['--all'] } as never)).toEqual({ tools: [], patience: 3000 });
+  });
+
+  it.each([
+    ['a hundred answers that it does not take', () => ({ id: 1, result: {} }), 'sent', 101],
+    ['4 MiB of answers that it does not take', () => ({ id: 1, result: { all: 'x'.repeat(1024 * 1024) } }), 'sent', 4],
+    ['20,000 messages that nobody asked for', () => ({ method: 'notifications/message' }), 'got', 20_001],
+  ])('V12: %s end the connection, and no more of them is sent', async (_what, message, way, most) => {
+    const reasons: string[] = [];
+    const taken: unknown[] = [];
+    const transport = {
+      send: (given: unknown) => new Promise(() => taken.push(given)),
+      close: async () => undefined,
+    } as unknown as Transport;
+    bound(transport, { now: () => 0 }, (why) => void reasons.push(why));
+    const one = (): void =>
+      way === 'sent' ? void transport.send(message() as never).catch(() => undefined) : transport.onmessage?.(message() as never);
+    for (let at = 1; at < most; at += 1) one();
+    expect(reasons).toEqual([]);
+    for (let at = 0; at < 20; at += 1) one();
+    expect(reasons).toHaveLength(1);
+    expect(taken.length).toBeLessThan(most);
+    await expect(transport.send(message() as never)).rejects.toThrow('it was stopped');
+  });
+
+  it('V12: calls of ours that wait for their answers, and messages spread over time, end nothing', () => {
+    const reasons: string[] = [];
+    let now = 0;
+    const transport = { send: () => new Promise(() => undefined), close: async () => undefined } as unknown as Transport;
+    bound(transport, { now: () => now }, (why) => void reasons.push(why));
+    for (let at = 0; at < 500; at += 1)
+      void transport.send({ jsonrpc: '2.0', id: at, method: 'tools/call', params: { all: 'x'.repeat(20_000) } });
+    for (let at = 0; at < 30_000; at += 1, now += 1) transport.onmessage?.({ jsonrpc: '2.0', method: 'notifications/message' });
+    expect(reasons).toEqual([]);
   });
 
   it('V12: a stream that ends at once is asked for later and later, whatever the server says, and soon again once it has lasted', () => {
