@@ -30,7 +30,10 @@ export async function logIn(
     resourceMetadata,
   } = await sdk
     .discoverOAuthServerInfo(url, { fetchFn, resourceMetadataUrl: challenge.resourceMetadataUrl })
-    .catch((error: unknown) => failed('the server does not say who logs people in', error));
+    .catch((error: unknown) =>
+      challenge.isAsked ? failed('the server does not say who logs people in', error) : failed('the server asks nobody to log in'),
+    );
+  if (!challenge.isAsked && resourceMetadata === undefined) failed('the server asks nobody to log in');
   const requestedResource = sdk.resourceUrlFromServerUrl(url);
   if (resourceMetadata && !sdk.checkResourceAllowed({ requestedResource, configuredResource: resourceMetadata.resource }))
     throw failed(`the server says that its logins are for ${printableLine(resourceMetadata.resource, 200)}`);
@@ -116,8 +119,14 @@ function scopeOf(scope: string | undefined, supported: readonly string[] | undef
   return hasRenewal ? scope : `${scope} offline_access`;
 }
 
+interface Challenge {
+  readonly isAsked: boolean;
+  readonly resourceMetadataUrl?: URL;
+  readonly scope?: string;
+}
+
 /** What the server says to whoever comes without a login. */
-async function challengeOf(url: string, signal: AbortSignal): Promise<{ readonly resourceMetadataUrl?: URL; readonly scope?: string }> {
+async function challengeOf(url: string, signal: AbortSignal): Promise<Challenge> {
   const { extractWWWAuthenticateParams } = await import('@modelcontextprotocol/client');
   const response = await loginFetch(url)(url, {
     method: 'POST',
@@ -126,7 +135,8 @@ async function challengeOf(url: string, signal: AbortSignal): Promise<{ readonly
     signal,
   }).catch((error: unknown) => failed('the server cannot be reached', error instanceof Error && error.cause ? error.cause : error));
   await response.body?.cancel();
-  return response.status === 401 ? extractWWWAuthenticateParams(response) : {};
+  const isAsked = response.status === 401 || response.status === 403;
+  return { isAsked, ...(isAsked && extractWWWAuthenticateParams(response)) };
 }
 
 interface Callback {

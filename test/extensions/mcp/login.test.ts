@@ -4,7 +4,7 @@ import type { CommandIO, ToolResult } from 'pith';
 import type { TestKernel } from 'pith/testing';
 import { describe, expect, it } from 'vitest';
 import { mcpLoginServer } from '../../fixtures/mcp-login-server.ts';
-import { folderWith, kernelOf } from '../../places.ts';
+import { folderWith, kernelOf, serverOf } from '../../places.ts';
 
 const signal = new AbortController().signal;
 
@@ -98,12 +98,14 @@ describe('logins to MCP servers', () => {
     expect(JSON.stringify(other.asked)).not.toContain(token);
   });
 
-  it('V6: without a terminal, without a home, with a server that is none, or that starts here, the cure is said', async () => {
+  it('V6: without a terminal, without a home, with a server that is none, that starts here or that asks nobody, the cure is said', async () => {
     const server = await mcpLoginServer();
     const test = await start({ far: { url: server.url }, near: { command: process.execPath, args: ['-e', '0'] } });
     await expect(run(test, 'mcp login', { interactive: false })).rejects.toMatchObject({ cure: 'run in a terminal: pith mcp login far' });
     await expect(run(test, 'mcp login fare')).rejects.toMatchObject({ message: expect.stringContaining("did you mean 'far'?") });
     await expect(run(test, 'mcp login near')).rejects.toMatchObject({ message: expect.stringContaining('takes no login') });
+    const open = await start({ far: { url: await serverOf((_request, response) => response.writeHead(200).end('<html>')) } });
+    await expect(run(open, 'mcp login')).rejects.toMatchObject({ message: 'the server asks nobody to log in' });
     const homeless = await start({ far: { url: server.url } }, null);
     await expect(run(homeless, 'mcp login', { browse })).rejects.toMatchObject({ cure: 'set HOME' });
   });
