@@ -1,5 +1,5 @@
 import { setImmediate as yieldToOthers } from 'node:timers/promises';
-import { type IgnoreRules, ignoreRules } from '@pith/globs';
+import { type IgnoreRules, ignoreRules } from '@pith/patterns';
 import type { Jail } from '@pith/safe-files';
 import { runGit } from './git.ts';
 

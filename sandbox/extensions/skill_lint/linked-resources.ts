@@ -1,4 +1,4 @@
-import { globMatcher } from '@pith/globs';
+import { globMatcher } from '@pith/patterns';
 import path from 'node:path';
 import type { Diagnostic } from 'pith';
 import { slipsOf } from '@pith/plain-text';

@@ -1,5 +1,5 @@
 import { answerOrRefusal } from '@pith/safe-files';
-import { globMatcher } from '@pith/globs';
+import { globMatcher } from '@pith/patterns';
 import { defineTool, messageOf, toolError, toolResult, z, type Tool, type ToolResult } from 'pith';
 import type { Project } from './project.ts';
 import { filesOf } from './project-files.ts';

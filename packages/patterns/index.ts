@@ -1,2 +1,3 @@
+export { effortOf } from './effort.ts';
 export { globMatcher } from './glob.ts';
 export { ignoreRules, type IgnoreRules } from './ignore-rules.ts';
