@@ -31,7 +31,7 @@ export async function listing(ask: (cursor: string | undefined) => Promise<unkno
     }
     const { tools = null, nextCursor = null } = isPlainMap(page) ? page : {};
     if (Array.isArray(tools)) for (const each of tools) read.add(each);
-    else if (tools !== null) read.notes.push(`page ${at} of its list holds no list of tools`);
+    else if (tools !== null) read.notes.push(`page ${at} of its list has no list of tools`);
     if (nextCursor === null) break;
     if (typeof nextCursor !== 'string') read.notes.push(`what follows page ${at} of its list cannot be asked for: its cursor is no text`);
     else if (asked.has(nextCursor)) read.notes.push(`its list does not end: page ${at} leads to an earlier one`);

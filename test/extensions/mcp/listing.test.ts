@@ -26,7 +26,7 @@ describe('V2 V4: what servers answer to tools/list', () => {
     ['no list at all', {}, [], [], []],
     ['nothing', null, [], [], []],
     ['a text', 'oops', [], [], []],
-    ['tools that are a map', { tools: { a: tool('a') } }, [], [], ['page 1 of its list holds no list of tools']],
+    ['tools that are a map', { tools: { a: tool('a') } }, [], [], ['page 1 of its list has no list of tools']],
     ['a cursor that is null', { tools: [tool('a')], nextCursor: null }, ['a'], [], []],
     [
       'a cursor that is a number',

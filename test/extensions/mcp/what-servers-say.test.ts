@@ -112,7 +112,7 @@ describe('what MCP servers say', () => {
     };
     const times = new LastTimes({ kv, logger: {} } as never);
     const config = { command: 'server', args: [] } as never;
-    const tools = [{ name: 'do', inputSchema: { type: 'object' as const } }];
+    const tools = [{ name: 'do', inputSchema: { type: 'object' as const }, schemaSize: 33 }];
     expect(await times.of('it', config)).toEqual({ tools: [], patience: 3000 });
     await times.keep('it', config, null);
     expect(await times.of('it', config)).toEqual({ tools: [], patience: 500 });
