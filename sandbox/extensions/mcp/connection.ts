@@ -50,6 +50,8 @@ export class Connection {
   #words = new LastWords((text) => this.#hidden(text));
   /** Values that its texts must not show, and what stands for them. */
   #secrets: readonly (readonly [value: string, name: string])[] = [];
+  /** Of a login, as it was sent last. */
+  #token: string | null = null;
   #pause = new AbortController();
   #listing: Promise<void> | null = null;
   /** Whether it was connected, once the first attempt has ended. */
@@ -89,7 +91,7 @@ export class Connection {
     return Math.max(timeout * 1000, Math.min(LONGEST_CALL_MS, timeout * 1000 * PROGRESS_TIMES));
   }
 
-  /** Connects at once where it waits to do so; one that is connected is connected anew. */
+  /** Connects at once where it waits to do so; one that is connected begins again. */
   again(): void {
     this.#pause.abort();
     void this.#client?.close().catch(() => undefined); // the loop sees its end
@@ -116,7 +118,7 @@ export class Connection {
         resetTimeoutOnProgress: true,
         onprogress: () => undefined, // with it the server is told where to report
       });
-      return resultOf(JSON.parse(this.#hidden(JSON.stringify(answer))), outputSchema);
+      return resultOf(this.#withoutToken(answer), outputSchema);
     } catch (error) {
       signal.throwIfAborted();
       if (isLate(error)) {
@@ -231,6 +233,12 @@ export class Connection {
     return this.#secrets.reduce((clean, [value, name]) => clean.split(value).join(`[secret ${name}]`), text);
   }
 
+  /** The kernel takes the secrets out of what a tool answers; of a login it knows nothing. */
+  #withoutToken(answer: unknown): unknown {
+    const json = this.#token === null ? '' : JSON.stringify(answer);
+    return this.#token !== null && json.includes(this.#token) ? JSON.parse(this.#hidden(json)) : answer;
+  }
+
   #secret(name: string): string | null {
     const value = this.#context.getSecret(name, useOf(this.name, this.config));
     if (value !== null) this.#hide(value, name);
@@ -262,6 +270,7 @@ export class Connection {
           authProvider: {
             token: async () => {
               const token = login.token();
+              this.#token = token ?? null;
               if (token !== undefined) this.#hide(token, `login ${this.name}`);
               return token;
             },

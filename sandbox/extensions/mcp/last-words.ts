@@ -1,3 +1,4 @@
+import { stripVTControlCharacters } from 'node:util';
 import { hideKeys, printableLine } from '@pith/plain-text';
 
 const MOST_LINES = 10;
@@ -36,12 +37,10 @@ export class LastWords {
   }
 
   #shown(line: string): string {
-    return printableLine(hideKeys(this.#hide(line.replaceAll(COLOURS, ''))).trimEnd(), LONGEST_LINE);
+    return printableLine(hideKeys(this.#hide(stripVTControlCharacters(line))).trimEnd(), LONGEST_LINE);
   }
 }
 
-// oxlint-disable-next-line no-control-regex
-const COLOURS = /\u001b\[[0-9;]*m/gu;
 /** Frames of a stack, marks below a line of source, the version that Node ends a crash with. */
 const NO_REASON = /^\s*(?:at |File "|\^|~|Node\.js v|\(Use `node|npm (?:error|ERR!) (?:A complete log|Log files|.*_logs)|\}|\{)/u;
 const LIKELY =

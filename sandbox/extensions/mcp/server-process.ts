@@ -132,7 +132,7 @@ export class ServerProcess implements Transport {
       this.#size = 0;
       from = end + 1;
       if (this.#isClosing) return;
-      this.#take(line.replace(/^\uFEFF/u, '').trim());
+      this.#take(line.trim());
     }
     this.#hold(bytes.subarray(from));
   }

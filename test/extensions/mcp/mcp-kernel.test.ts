@@ -4,6 +4,7 @@ import { scriptedModel, type TestKernel, type TestKernelOptions } from 'pith/tes
 import { describe, expect, it } from 'vitest';
 import { answered } from '../../answers.ts';
 import { kernelOf } from '../../places.ts';
+import { settled } from './settled.ts';
 
 const SERVER = path.resolve('test/fixtures/mcp-server.mjs');
 const signal = new AbortController().signal;
@@ -16,6 +17,7 @@ let test: TestKernel;
 async function start(servers: object, more: TestKernelOptions = {}, settings: object = {}): Promise<void> {
   const written = JSON.stringify({ extensions: { mcp: { servers, ...settings } } });
   test = await kernelOf({ only: ['mcp', 'orchestrator'], ...more, files: { 'pith.yaml': written, ...more.files } });
+  await settled(test);
 }
 const call = async (tool: string, input: JsonValue = {}): Promise<ToolResult> =>
   test.kernel.host.providers.tools.call('mcp', tool, input, { turn: {} as never, idempotencyKey: 'k', signal: signal });
