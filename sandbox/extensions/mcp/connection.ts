@@ -53,7 +53,9 @@ export class Connection {
   /** Of a login, as it was sent last. */
   #token: string | null = null;
   #pause = new AbortController();
-  #listing: Promise<void> | null = null;
+  #isListing = false;
+  /** A person wants it to connect now. */
+  #isWanted = false;
   /** Whether it was connected, once the first attempt has ended. */
   readonly first: Promise<boolean>;
   /** When it has been closed, after `signal`. */
@@ -93,6 +95,7 @@ export class Connection {
 
   /** Connects at once where it waits to do so; one that is connected begins again. */
   again(): void {
+    this.#isWanted = true;
     this.#pause.abort();
     void this.#client?.close().catch(() => undefined); // the loop sees its end
   }
@@ -147,19 +150,25 @@ export class Connection {
       this.state = 'failed';
       tried(false);
       if (signal.aborted) return;
+      if (this.#isWanted) {
+        this.#isWanted = false;
+        attempt = -1;
+        continue;
+      }
       if (clock.now() - begun > limit + LONGEST_PAUSE_MS) attempt = 0; // one that ends right after each start is left longer and longer
       logger.warn('an MCP server is not connected', { server: this.name, reason: this.reason });
       if (this.reason !== before) this.#ports.changed();
       this.#pause = new AbortController();
       const over = AbortSignal.any([signal, this.#pause.signal]);
       await clock.sleep(Math.min(LONGEST_PAUSE_MS, 1000 * 2 ** attempt), over).catch(() => undefined); // ended: the loop sees it
+      this.#isWanted = false;
     }
   }
 
   /** Resolves when the connection has ended, with the reason. */
   async #connected(limit: number, signal: AbortSignal, tried: () => void): Promise<string> {
     const { Client } = await import('@modelcontextprotocol/client');
-    const listChanged = { tools: { autoRefresh: false, onChanged: () => void this.#listAgain(client) } };
+    const listChanged = { tools: { autoRefresh: false, onChanged: () => this.#listAgain(client) } };
     const client: Client = new Client({ name: 'pith', version: '1.0.0' }, { listChanged });
     let end: (why: string) => void = () => undefined;
     let isOver = false;
@@ -193,13 +202,13 @@ export class Connection {
     }
   }
 
-  async #listAgain(client: Client): Promise<void> {
-    if (this.#listing !== null) return; // one that has not begun sees this change, too
-    this.#listing = this.#context.clock.sleep(LIST_PAUSE_MS).then(() => {
-      this.#listing = null;
-      return this.#client === client ? this.#list(client).catch(() => undefined) : undefined; // it is logged, and the former tools stay
+  #listAgain(client: Client): void {
+    if (this.#isListing) return; // a list that has not begun has this change, too
+    this.#isListing = true;
+    this.#context.clock.after(LIST_PAUSE_MS, () => {
+      this.#isListing = false;
+      if (this.#client === client) void this.#list(client).catch(() => undefined); // it is logged, and the former tools stay
     });
-    await this.#listing;
   }
 
   async #list(client: Client): Promise<void> {
