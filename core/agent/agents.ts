@@ -6,6 +6,7 @@ import { checkAgent, createAgentRegistry, type AgentRegistry } from './registry/
 import type { ApprovalStore } from './threads/approval.ts';
 import type { ThreadQueue } from './threads/queue.ts';
 import type { Threads } from './threads/thread.ts';
+import { checkThread, type ThreadCheck } from './turn/check-thread.ts';
 import { compactByHand } from './turn/compaction.ts';
 import { preview, type PreviewRequest, type PromptPreview } from './turn/plan.ts';
 import type { TurnDependencies } from './turn/running-turn.ts';
@@ -32,6 +33,8 @@ export interface Agents extends AgentRegistry, ToolCaller {
   check(agent: AgentSpec): Promise<readonly Diagnostic[]>;
   /** Shortens a thread now. Equal figures mean that there was nothing to shorten. Rejects `thread_unknown`. */
   compact(threadId: string, signal?: AbortSignal): Promise<{ readonly tokensBefore: number; readonly tokensAfter: number }>;
+  /** What is wrong with what is kept of a thread; `repair`: it is repaired. Waits and rejects as `renameThread` does. */
+  checkThread(threadId: string, how?: { readonly repair?: boolean }, signal?: AbortSignal): Promise<ThreadCheck>;
   /** Gives a thread another title. Waits for a turn that runs in it here; rejects `thread_unknown`, or `thread_busy` where one runs elsewhere. */
   renameThread(threadId: string, title: string, signal?: AbortSignal): Promise<void>;
   /** Deletes a thread with all that was said, done and asked in it. Waits and rejects as `renameThread` does. */
@@ -67,6 +70,7 @@ export function createAgents(options: AgentsOptions): Agents {
     preview: (request, signal) => preview(dependencies(), request, signal),
     check: (agent) => checkAgent(registry, models, agent),
     compact: (threadId, signal) => compactByHand(dependencies(), threadId, signal),
+    checkThread: (threadId, how, signal) => checkThread(options.stores(), threadId, how, signal),
     async renameThread(threadId, title, signal) {
       const { queue, threads } = options.stores();
       await queue.run(threadId, ({ fence }) => threads.writer(fence).rename(threadId, title), signal);

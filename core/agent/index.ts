@@ -1,7 +1,9 @@
 /** Agents on a kernel: which there are, what a turn of one is sent, its tools behind the gate, its threads, and the turn itself. */
 export { createAgents, type Agents } from './agents.ts';
 export { contextSources } from './prompt/context.ts';
+export { sentHistory } from './prompt/history.ts';
 export { ownText, textOfAnswer } from './prompt/messages.ts';
+export { madeBy, ModelPrompt } from './prompt/request.ts';
 export { checkPrompt, PROMPT_VARIABLES } from './prompt/instructions.ts';
 export { type AgentRegistry, type AgentStatus, checkAgent, UNDECLARED } from './registry/registry.ts';
 export type { Permission } from './threads/permission.ts';

@@ -48,7 +48,7 @@ const RECIPIENTS = {
 /** The lines of the short help for groups of the kernel's commands. */
 export const CORE_GROUPS: readonly { readonly path: string; readonly first: number; readonly description: string }[] = [
   { path: 'agents', first: 6, description: 'List, show and make agents' },
-  { path: 'threads', first: 8, description: 'List, show, rename, export and delete conversations' },
+  { path: 'threads', first: 8, description: 'List, show, rename, export, check and delete conversations' },
   { path: 'approvals', first: 9, description: 'Answer what tools ask before they act' },
   { path: 'extensions', first: 10, description: 'List, make, check and reload extensions' },
 ];
@@ -160,6 +160,16 @@ export const CORE_COMMANDS: readonly CoreCommand[] = [
     arguments: [ID('The thread')],
     options: [{ name: 'output', short: 'o', type: 'string', description: 'Write it to this file; JSON where its name ends in .json' }],
     load: async () => (await import('./commands/thread-export.ts')).exportThread,
+  },
+  {
+    path: 'threads check',
+    description: 'Look for what is wrong with what is kept of conversations, and repair it with --repair',
+    arguments: [{ name: 'id', description: 'The thread' }],
+    options: [
+      { name: 'all', type: 'boolean', description: 'Every thread, also those of delegated calls, tasks and schedules' },
+      { name: 'repair', type: 'boolean', description: 'Repair it: answer calls that have no answer, take out what cannot be read' },
+    ],
+    load: async () => (await import('./commands/thread-check.ts')).checkThreads,
   },
   {
     path: 'threads compact',

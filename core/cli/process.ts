@@ -1,4 +1,5 @@
 import { type OpenKernel, runCli } from './run.ts';
+import { letGoOfLostTerminal } from './terminal/lost-terminal.ts';
 import { EXIT } from './terminal/report.ts';
 import { writeError } from './terminal/terminal-io.ts';
 
@@ -30,6 +31,9 @@ export async function runProcess(openKernel: OpenKernel): Promise<void> {
       }
     });
   }
+  process.on('exit', () => {
+    if (letGoOfLostTerminal() && ended === undefined) process.exitCode = EXIT.hungUp; // its end may be seen before the signal
+  });
   setInterval(() => undefined, END_MS); // whatever waits for something that never comes is cut, not left by a process without work
   const code = await runCli(
     {

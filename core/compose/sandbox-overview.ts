@@ -4,12 +4,11 @@ import {
   loosened,
   type Loosened,
   manifestAsks,
-  projectFileNames,
+  projectFilesThere,
   reached,
   type Trust,
   writableBy,
 } from '../trust/index.ts';
-import { codeOf } from '../contract/index.ts';
 import fs from 'node:fs';
 import path from 'node:path';
 import { stateFolder } from '@pith/safe-files';
@@ -50,7 +49,7 @@ export async function overviewOf(
   { opened, folder: project, isBare, sandbox: elsewhere, writable: recorded }: Trust,
   home: string | undefined,
 ): Promise<SandboxOverview> {
-  if (isBare) return { ...NOTHING, sandbox: elsewhere, project, files: filesOf(project) };
+  if (isBare) return { ...NOTHING, sandbox: elsewhere, project, files: projectFilesThere(project) };
   const index = openIndex(stateFolder(elsewhere, 'none')); // never saved
   const options: SettingsOptions = { sandbox: opened, env: {}, workingDirectory: opened };
   const { settings, diagnostics: ofSettings } = await loadSettings(options);
@@ -87,7 +86,7 @@ export async function overviewOf(
     unreadable: [...ofSettings, ...ofFolders, ...brought.flatMap(({ diagnostics }) => diagnostics)]
       .filter(({ severity }) => severity === 'error')
       .map(({ file, message }) => (file === undefined || message.includes(file) ? message : `${file}: ${message}`)),
-    files: filesOf(project),
+    files: projectFilesThere(project),
   };
 }
 
@@ -103,10 +102,6 @@ const NOTHING: Omit<SandboxOverview, 'sandbox' | 'project' | 'files'> = {
   others: [],
   unreadable: [],
 };
-
-function filesOf(project: string): readonly string[] {
-  return projectFileNames(project).filter((name) => stands(path.join(project, name)));
-}
 
 /** What a person reads before they agree, and what they agree to by that: an ask that is not shown whole is not given. */
 export interface ShownOverview {
@@ -189,16 +184,6 @@ function isFolder(file: string): boolean {
     return fs.statSync(file).isDirectory();
   } catch {
     return false; // a link to nothing, or not to be looked at
-  }
-}
-
-/** Also where nobody may look at it, or at what it leads to. */
-function stands(file: string): boolean {
-  try {
-    fs.lstatSync(file);
-    return true;
-  } catch (error) {
-    return !['ENOENT', 'ENOTDIR'].includes(codeOf(error, ''));
   }
 }
 

@@ -65,7 +65,7 @@ export interface SandboxReading {
 /** Reads the settings of a sandbox. Never rejects. */
 export async function readSandbox(options: SandboxOptions): Promise<SandboxReading> {
   const { home = null } = options;
-  const trust = options.trust ?? trustOf({ sandbox: options.sandbox, shipped: shippedSandbox(), home, accepts: options.accepts });
+  const trust = options.trust ?? trustOf({ ...options, shipped: shippedSandbox(), home });
   const { sandbox, untrusted } = trust;
   const settingsOptions = { ...options, sandbox, untrusted, workingDirectory: options.workingDirectory ?? process.cwd() };
   const first = await loadSettings(settingsOptions);

@@ -101,10 +101,12 @@ export interface FolderRecord {
   readonly extraAgentKeys: readonly string[];
   /** `agent_keys`, also of a manifest with errors elsewhere; null when the file could not be read at all. */
   readonly ownedAgentKeys: readonly string[] | null;
+  /** Why the folder could not be read just now: this is what it said before. */
+  readonly unread?: Diagnostic;
 }
 
 /** What a folder's file says. */
-export type FolderReading = Omit<FolderRecord, 'stamps' | 'fresh' | 'declaration'> & {
+export type FolderReading = Omit<FolderRecord, 'stamps' | 'fresh' | 'declaration' | 'unread'> & {
   readonly declaration: Pick<Declaration, 'file' | 'manifest' | 'readBy' | 'diagnostics' | 'positions'>;
 };
 

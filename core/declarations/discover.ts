@@ -1,11 +1,12 @@
 import fs from 'node:fs';
 import path from 'node:path';
-import { type Diagnostic, messageOf } from '../contract/index.ts';
+import { codeOf, type Diagnostic, messageOf } from '../contract/index.ts';
+import { isNothingThere, isPassing } from '@pith/safe-files';
 import type { Manifest, Granted } from '../trust/index.ts';
 import { settleAgents, type Entry } from './agents.ts';
 import { settleDefinitions } from './definitions.ts';
 import { isExtension, MANIFEST_FILE, type Declaration, type Discovery, type FolderRecord } from './declaration.ts';
-import { readFolder, type AgentFiles } from './folder-read.ts';
+import { keptAsItWas, readFolder, type AgentFiles } from './folder-read.ts';
 import type { IndexFile } from './index-file.ts';
 import { dependencyFailures, type IsEnabled } from './dependencies.ts';
 
@@ -35,6 +36,7 @@ export interface DiscoverOptions {
 export async function discover({ roots, agentPaths, index, isEnabled, grant, at }: DiscoverOptions): Promise<Discovery> {
   const diagnostics: Diagnostic[] = [...index.diagnostics];
   const seen = new Set<string>();
+  const foldersOf = (directory: string, only?: readonly string[]) => foldersIn(directory, { index, diagnostics, only });
   const readAll = async (folders: readonly string[] | null, agentFiles: AgentFiles | null): Promise<readonly FolderRecord[]> => {
     const records: FolderRecord[] = [];
     for (const directory of folders ?? []) {
@@ -43,6 +45,7 @@ export async function discover({ roots, agentPaths, index, isEnabled, grant, at 
       const record = await readFolder(directory, agentFiles, index);
       if ('severity' in record) diagnostics.push(record);
       else records.push(record);
+      if ('unread' in record && record.unread !== undefined) diagnostics.push(record.unread);
     }
     return records;
   };
@@ -52,7 +55,7 @@ export async function discover({ roots, agentPaths, index, isEnabled, grant, at 
     sandboxes.push({
       ...root,
       only,
-      extensions: await readAll(foldersIn(path.join(root.directory, 'extensions'), diagnostics, only), null),
+      extensions: await readAll(foldersOf(path.join(root.directory, 'extensions'), only), null),
     });
   }
   // Of two that read the same files the shipped one does.
@@ -61,12 +64,12 @@ export async function discover({ roots, agentPaths, index, isEnabled, grant, at 
     sandboxes.some((each) => each.shipped && each.extensions.some(({ declaration }) => declaration.id === id));
   const ofSandbox = async ({ directory, shipped, only, extensions }: (typeof sandboxes)[number]) => ({
     shipped,
-    records: [...extensions, ...(await readAll(foldersIn(path.join(directory, 'agents'), diagnostics, only), agentFiles))],
+    records: [...extensions, ...(await readAll(foldersOf(path.join(directory, 'agents'), only), agentFiles))],
   });
   const places: { readonly shipped: boolean; readonly records: readonly FolderRecord[] }[] = [];
   for (const each of sandboxes) if (!each.shipped) places.push(await ofSandbox(each));
   for (const directory of agentPaths)
-    places.push({ shipped: false, records: await readAll(ofAgentPath(directory, agentFiles, diagnostics), agentFiles) });
+    places.push({ shipped: false, records: await readAll(ofAgentPath(directory, agentFiles, { index, diagnostics }), agentFiles) });
   for (const each of sandboxes) if (each.shipped) places.push(await ofSandbox(each));
   const entries = new Map<string, Entry>();
   const ofPith = new Map<string, Declaration>();
@@ -128,9 +131,13 @@ function readingOf({ id, manifest }: FolderRecord['declaration']): readonly (rea
   return (manifest?.agent_files ?? []).map((name) => [name, id] as const);
 }
 
-function ofAgentPath(directory: string, agentFiles: AgentFiles, diagnostics: Diagnostic[]): readonly string[] | null {
+function ofAgentPath(
+  directory: string,
+  agentFiles: AgentFiles,
+  { index, diagnostics }: Pick<Listing, 'index' | 'diagnostics'>,
+): readonly string[] | null {
   const isAgent = [MANIFEST_FILE, ...agentFiles.keys()].some((name) => fs.existsSync(path.join(directory, name)));
-  const found = isAgent ? [directory] : foldersIn(directory, diagnostics);
+  const found = isAgent ? [directory] : foldersIn(directory, { index, diagnostics });
   if (found === null) {
     diagnostics.push({
       severity: 'warning',
@@ -155,8 +162,17 @@ async function withDependencies(sandbox: string, only: readonly string[], index:
   return [...wanted];
 }
 
-/** Folders and links to folders, sorted, without hidden ones, of `only` if that is given; null when `directory` does not exist. */
-function foldersIn(directory: string, diagnostics: Diagnostic[], only?: readonly string[]): readonly string[] | null {
+interface Listing {
+  readonly index: IndexFile;
+  readonly diagnostics: Diagnostic[];
+  readonly only?: readonly string[] | undefined;
+}
+
+/**
+ * Folders and links to folders, sorted, without hidden ones, of `only` if that is given; null when `directory` does not exist. One that
+ * cannot be read is not taken for an empty one: it has the folders that it had.
+ */
+function foldersIn(directory: string, { index, diagnostics, only }: Listing): readonly string[] | null {
   try {
     return fs
       .readdirSync(directory, { withFileTypes: true })
@@ -166,7 +182,12 @@ function foldersIn(directory: string, diagnostics: Diagnostic[], only?: readonly
       .map((entry) => path.join(directory, entry.name))
       .sort();
   } catch (error) {
-    if ((error as NodeJS.ErrnoException).code === 'ENOENT') return null;
+    if (codeOf(error, '') === 'ENOENT') return null;
+    const known = index.foldersIn(directory).filter((folder) => only?.includes(path.basename(folder)) ?? true);
+    if (known.length > 0 && !isNothingThere(error)) {
+      diagnostics.push(keptAsItWas(directory, error));
+      return known;
+    }
     diagnostics.push({
       severity: 'error',
       code: 'manifest_invalid',
@@ -181,7 +202,8 @@ function foldersIn(directory: string, diagnostics: Diagnostic[], only?: readonly
 function leadsToFolder(link: string): boolean {
   try {
     return fs.statSync(link).isDirectory();
-  } catch {
+  } catch (error) {
+    if (isPassing(error)) throw error;
     return false; // a link to nothing, or to itself
   }
 }

@@ -1,6 +1,7 @@
 import fs from 'node:fs';
 import path from 'node:path';
-import { messageOf, type Diagnostic } from '../contract/index.ts';
+import { codeOf, messageOf, type Diagnostic } from '../contract/index.ts';
+import { isPassing } from '@pith/safe-files';
 import { CONTRACT_FILE, MANIFEST_FILE, PROMPT_FILES, type Declaration, type FolderReading, type FolderRecord } from './declaration.ts';
 import type { IndexFile } from './index-file.ts';
 import { digestOf, MAX_FILES, stampFolder, kindOf, readTextFile, type FolderStamp } from './source-files.ts';
@@ -12,7 +13,7 @@ const SLIPS: readonly string[] = ['manifest.yml', 'manifest.json', 'Manifest.yam
 export type AgentFiles = ReadonlyMap<string, string>;
 
 /**
- * What a folder declares, from the index while its files have not changed. A diagnostic when it declares nothing. Never rejects.
+ * What a folder declares, from the index while its files have not changed or cannot be read. A diagnostic when it declares nothing. Never rejects.
  * `agentFiles`: null for a folder of extensions.
  */
 export async function readFolder(directory: string, agentFiles: AgentFiles | null, index: IndexFile): Promise<FolderRecord | Diagnostic> {
@@ -33,7 +34,9 @@ export async function readFolder(directory: string, agentFiles: AgentFiles | nul
     index.putFolder(directory, record);
     return record;
   } catch (error) {
-    return unreadable(directory, agentFiles === null ? 'extensions' : 'agents', error);
+    const known = index.folder(directory);
+    if (known === undefined || !isUnread(error)) return unreadable(directory, agentFiles === null ? 'extensions' : 'agents', error);
+    return { ...known, unread: keptAsItWas(directory, error) };
   }
 }
 
@@ -42,6 +45,22 @@ function isMoved({ declaration }: FolderRecord, { odd, truncated, strayLinks }: 
   const { diagnostics, prompt, directory } = declaration;
   if (declaration.readBy !== readBy || diagnostics.length > 0 || odd.size > 0 || truncated || strayLinks.length > 0) return false;
   return prompt === null || whyNotItsOwn(directory, prompt.file) === null;
+}
+
+/** Whether the system did not let something be read: what is there may be as it was. */
+function isUnread(error: unknown): boolean {
+  return isPassing(error) || ['EACCES', 'EPERM'].includes(codeOf(error, ''));
+}
+
+/** Said of a folder that cannot be read, while what it declared before holds. */
+export function keptAsItWas(folder: string, error: unknown): Diagnostic {
+  return {
+    severity: 'error',
+    code: 'manifest_invalid',
+    message: `the folder cannot be read, and what it declared before still holds: ${messageOf(error)}`,
+    file: folder,
+    cure: isPassing(error) ? 'end what is not needed, or raise the limit (ulimit -n); Pith looks again by itself' : 'make it readable',
+  };
 }
 
 function declaringFile({ files }: FolderStamp, agentFiles: AgentFiles | null): string | undefined {
@@ -111,6 +130,7 @@ function promptOf(directory: string, files: readonly string[], found: Diagnostic
     if (why === null) return { file, text: readTextFile(file, MAX_PROMPT_BYTES) };
     found.push({ ...PROMPT_FINDING, message: why, file, cure: "Copy the prompt into the agent's folder" });
   } catch (error) {
+    if (isPassing(error)) throw error;
     found.push({ ...PROMPT_FINDING, message: messageOf(error), file, cure: `make it UTF-8 text of at most ${MAX_PROMPT_BYTES} bytes` });
   }
   return null;

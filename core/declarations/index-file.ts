@@ -16,6 +16,8 @@ export interface IndexFile {
   /** Why it began empty although a file was there. */
   readonly diagnostics: readonly Diagnostic[];
   folder(directory: string): FolderRecord | undefined;
+  /** Those of which something is kept that lie in a folder, sorted. */
+  foldersIn(parent: string): readonly string[];
   /** Nothing changes where it holds the same. */
   putFolder(directory: string, record: FolderRecord): void;
   /** `manifest`, or where a folder has a broken one the last that this process saw: what is used instead may have its rights taken, too. */
@@ -73,6 +75,7 @@ export function openIndex(folder: StateFolder, known: (directory: string) => Fol
     file,
     diagnostics,
     folder: (directory) => folders.get(directory) ?? known(directory),
+    foldersIn: (parent) => [...folders.keys()].filter((directory) => path.dirname(directory) === parent).sort(),
     putFolder(directory, record) {
       const { stamps, fresh, declaration } = folders.get(directory) ?? {};
       if (record.stamps !== stamps || record.fresh !== fresh || record.declaration !== declaration) put(folders, directory, record);

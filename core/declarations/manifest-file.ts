@@ -2,7 +2,7 @@ import fs from 'node:fs';
 import path from 'node:path';
 import { type Diagnostic, messageOf } from '../contract/index.ts';
 import { type Manifest, manifestSchema, RESERVED_IDS } from '../trust/index.ts';
-import { isBelow } from '@pith/safe-files';
+import { isBelow, isPassing } from '@pith/safe-files';
 import { KERNEL_AGENT_KEYS } from './agents.ts';
 import { MANIFEST_FILE, type FolderReading } from './declaration.ts';
 import { isPlainMap } from '@pith/plain-data';
@@ -12,7 +12,7 @@ import { Cron } from 'croner';
 
 const MAX_MANIFEST_BYTES = 64 * 1024;
 
-/** Reads `directory/manifest.yaml`. Never rejects: whatever is wrong is in the diagnostics, and then the manifest is null. */
+/** Reads `directory/manifest.yaml`. Whatever is wrong is in the diagnostics, and then the manifest is null. Rejects where the system cannot read it just now. */
 export async function readManifestFile(directory: string): Promise<FolderReading> {
   const file = path.join(directory, MANIFEST_FILE);
   const text = readOr(file);
@@ -43,6 +43,7 @@ function readOr(file: string): string | Diagnostic {
   try {
     return readTextFile(file, MAX_MANIFEST_BYTES);
   } catch (error) {
+    if (isPassing(error)) throw error;
     const why = error instanceof RangeError ? error.message : `cannot be read: ${(error as Error).message}`;
     return { severity: 'error', code: 'manifest_invalid', message: why, file, line: 1, column: 1 };
   }

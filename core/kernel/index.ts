@@ -1,7 +1,7 @@
 export { Calls, type Candidate, type Generation, type Tier, type Version, type ModelParts } from './calls/generation.ts';
 export { type AgentKeyCheck, checkConfig } from './calls/schemas.ts';
 export { correlationOf, splitSignal } from './calls/invoke.ts';
-export { checkedImages } from './calls/images.ts';
+export { checkedImage, checkedImages, lineOfImage, MOST_IMAGE_DATA } from './calls/images.ts';
 export { DEEPEST_VALUE, MOST_PARTS, toJsonValue } from './calls/json-value.ts';
 export {
   DEFAULT_TIMEOUT_MS,

@@ -1,3 +1,6 @@
+import { mkdtemp, rm, symlink } from 'node:fs/promises';
+import os from 'node:os';
+import path from 'node:path';
 import { pathToFileURL } from 'node:url';
 import type { Plugin } from 'esbuild';
 
@@ -21,6 +24,16 @@ export async function contractShim(): Promise<Plugin> {
 export async function importBundle(file: string, generation: number): Promise<Readonly<Record<string, unknown>>> {
   const contract = await import('../contract/index.ts');
   (globalThis as unknown as Record<symbol, unknown>)[Symbol.for(KEY)] = contract;
+  const query = generation > 1 ? `?generation=${generation}` : '';
   const url = pathToFileURL(file).href;
-  return (await import(generation > 1 ? `${url}?generation=${generation}` : url)) as Readonly<Record<string, unknown>>;
+  if (!/%5c/iu.test(url)) return (await import(url + query)) as Readonly<Record<string, unknown>>;
+  // Node takes no address with a backslash in it, but a link to such a place.
+  const folder = await mkdtemp(path.join(os.tmpdir(), 'pith-import-'));
+  try {
+    const link = path.join(folder, 'bundle.mjs');
+    await symlink(file, link);
+    return (await import(pathToFileURL(link).href + query)) as Readonly<Record<string, unknown>>;
+  } finally {
+    await rm(folder, { recursive: true, force: true });
+  }
 }

@@ -1,16 +1,16 @@
 import { PithError } from '../contract/index.ts';
 import type { ErrorCode } from '../kernel/index.ts';
-import { hideKeys } from '@pith/plain-text';
-import { isBrokenConnection, isConnectionLoss, readFault, type ModelFault } from './fault.ts';
+import { hideKeys, printableLine } from '@pith/plain-text';
+import { isBrokenConnection, isConnectionLoss, isOverload, mayPass, readFault, type ModelFault } from './fault.ts';
 import { splitReference } from './reference.ts';
 
 const MAX_MESSAGE = 300;
 
 const CONTEXT_TOO_LONG =
-  /context[ _-]?length|context[ _-]?window|maximum context|prompt is too long|input is too long|too many (?:input )?tokens|exceeds? the (?:maximum|model'?s?)[^.]*(?:tokens|context)|reduce the length/i;
+  /context[ _-]?(?:length|window|size)|n_ctx|maximum context|prompt is too long|input is too long|too many (?:input )?tokens|exceeds? the (?:maximum|model'?s?)[^.]*(?:tokens|context)|reduce the length/i;
 const MODEL_UNKNOWN =
   /model[_ ]not[_ ]found|no such model|model\b[^.\n]{0,120}\b(?:does not exist|not found|is not available|not supported)|unknown model/i;
-const RATE_LIMITED = /rate[ _-]?limit|too many requests|overloaded|insufficient[_ ]quota|exceeded your current quota/i;
+const QUOTA_EXCEEDED = /insufficient[_ ]quota|exceeded your current quota/i;
 
 /**
  * What a model call failed with, as text for people: what, where, why, cure. Holds no secret and not the provider's error itself.
@@ -19,11 +19,11 @@ const RATE_LIMITED = /rate[ _-]?limit|too many requests|overloaded|insufficient[
 export function modelFailure(error: unknown, ref: string, answering = false): PithError {
   if (error instanceof PithError) return error;
   const fault = readFault(error);
-  const { code, why, cure, retryable = false } = explain(fault, ref, answering);
+  const { code, why, cure } = explain(fault, ref, answering);
   const options: NonNullable<ConstructorParameters<typeof PithError>[2]> = {
     where: ref,
     cure,
-    retryable,
+    retryable: mayPass(fault),
     statusCode: fault.statusCode ?? undefined,
   };
   return new PithError(code, `model ${ref}: ${why}`, options);
@@ -32,8 +32,7 @@ export function modelFailure(error: unknown, ref: string, answering = false): Pi
 interface Explanation {
   readonly code: ErrorCode;
   readonly why: string;
-  readonly cure?: string;
-  readonly retryable?: boolean;
+  readonly cure?: string | undefined;
 }
 
 function explain(fault: ModelFault, ref: string, answering: boolean): Explanation {
@@ -56,12 +55,11 @@ function explain(fault: ModelFault, ref: string, answering: boolean): Explanatio
       cure: 'compact the thread (/compact), begin a new one, or use a model with a larger context',
     };
   }
-  if (statusCode === 429 || statusCode === 529 || (statusCode === null && RATE_LIMITED.test(text))) {
+  if (statusCode === 429 || statusCode === 529 || (statusCode === null && (isOverload(fault) || QUOTA_EXCEEDED.test(text)))) {
     return {
       code: 'model_rate_limited',
       why: `the provider limits requests${status(statusCode)}: ${short(fault.message)}`,
       cure: 'wait a little, check the quota, or use another model',
-      retryable: true,
     };
   }
   if (fault.codes.has('model_not_found') || (isRefusedInput(statusCode) && MODEL_UNKNOWN.test(text)) || statusCode === 404) {
@@ -77,7 +75,6 @@ function explain(fault: ModelFault, ref: string, answering: boolean): Explanatio
       code: 'model_unreachable',
       why: `the connection${place} broke${answering ? ' while it answered' : ''} (${reasonOf(fault)})`,
       cure: answering ? 'send the message again' : "send the message again; if it stays so, look at the server's log",
-      retryable: true,
     };
   }
   if (statusCode === null && isConnectionLoss(fault)) {
@@ -85,13 +82,13 @@ function explain(fault: ModelFault, ref: string, answering: boolean): Explanatio
       code: 'model_unreachable',
       why: `no connection${place} (${reasonOf(fault)})`,
       cure: 'start the server or check its address and the network',
-      retryable: true,
     };
   }
   const why = `${short(fault.message)}${status(statusCode)}`;
-  if (statusCode === null || statusCode < 500) return { code: 'model_failed', why };
+  if (statusCode === null || statusCode < 500)
+    return { code: 'model_failed', why, cure: mayPass(fault) ? 'send the message again' : undefined };
   const cure = `the fault is at ${fault.address ?? 'the server'}: send the message again later, look at its log, or use another model`;
-  return { code: 'model_failed', why, cure, retryable: true };
+  return { code: 'model_failed', why, cure };
 }
 
 function isRefusedInput(statusCode: number | null): boolean {
@@ -107,6 +104,5 @@ function status(statusCode: number | null): string {
 }
 
 function short(message: string): string {
-  const text = hideKeys(message).replace(/\s+/g, ' ').trim();
-  return text.length > MAX_MESSAGE ? `${text.slice(0, MAX_MESSAGE - 1)}…` : text;
+  return printableLine(hideKeys(message).replace(/\s+/g, ' ').trim(), MAX_MESSAGE);
 }

@@ -1,3 +1,5 @@
+import { serverWords } from '@pith/server-answers';
+
 /** What can be read from anything that a provider throws, without knowing its classes. */
 export interface ModelFault {
   readonly statusCode: number | null;
@@ -8,6 +10,7 @@ export interface ModelFault {
   readonly codes: ReadonlySet<string>;
   /** All messages and the body, for recognising what providers write. */
   readonly text: string;
+  /** The server's own words, where it said any. */
   readonly message: string;
   /** `host:port` that was asked, or null. */
   readonly address: string | null;
@@ -32,7 +35,10 @@ export function readFault(error: unknown): ModelFault {
       .filter((text) => typeof text === 'string')
       .join('\n')
       .slice(0, MAX_TEXT),
-    message: first(fields, ({ message }) => (typeof message === 'string' && message !== '' ? message : null)) ?? 'no reason given',
+    message:
+      first(fields, ({ responseBody }) => serverWords(responseBody)) ??
+      first(fields, ({ message }) => (typeof message === 'string' && message !== '' ? message : null)) ??
+      'no reason given',
     address: first(fields, addressOf),
     isAbort: fields.some(({ name }) => name === 'AbortError' || name === 'ResponseAborted'),
   };
@@ -90,6 +96,25 @@ function booleanOf(value: unknown): boolean | null {
 function objectOf(value: unknown): object | null {
   return typeof value === 'object' ? value : null;
 }
+
+/** Whether it may pass by itself: too many requests, a fault of the server, an overload, a connection that broke. Everything else is said once. */
+export function mayPass(fault: ModelFault): boolean {
+  const { statusCode, isRetryable, codes, text, isAbort } = fault;
+  if (isAbort || codes.has('insufficient_quota') || QUOTA_USED.test(text)) return false;
+  const isAnswered = statusCode === null || statusCode < 300;
+  if (isAnswered && isConnectionLoss(fault)) return true;
+  if (isRetryable === false) return false;
+  if (!isAnswered) return statusCode === 408 || statusCode === 429 || statusCode >= 500;
+  return isRetryable === true || isOverload(fault);
+}
+
+/** An error within an answer has no status: its words say it. */
+export function isOverload({ codes, text }: ModelFault): boolean {
+  return [...codes, text].some((words) => OVERLOAD.test(words));
+}
+
+const OVERLOAD = /rate[ _-]?limit|too[ _]many[ _]requests|overloaded|server (?:is )?busy|service[ _]unavailable|at capacity|no capacity/i;
+const QUOTA_USED = /insufficient[_ ]quota/i;
 
 const LOST = new Set([
   'ECONNREFUSED',

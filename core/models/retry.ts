@@ -1,5 +1,5 @@
 import type { Clock, LanguageModel, ModelCallOptions, ModelPart } from '../contract/index.ts';
-import { isConnectionLoss, readFault, type ModelFault } from './fault.ts';
+import { mayPass, readFault, type ModelFault } from './fault.ts';
 import { AbortableWait } from '@pith/promises';
 
 export interface RetryOptions {
@@ -100,18 +100,10 @@ async function leaveStream(iterator: AsyncIterator<ModelPart>): Promise<void> {
 
 /** Milliseconds until the next attempt, or null when another would not help. */
 function delayOf(fault: ModelFault, attempt: number, random: () => number, now: number): number | null {
-  if (!mayRetry(fault)) return null;
+  if (!mayPass(fault)) return null;
   const asked = askedDelay(fault.headers, now);
   if (asked !== null) return Math.min(asked, MAX_DELAY_MS);
   return Math.round(Math.min(FIRST_DELAY_MS * 2 ** (attempt - 1), MAX_DELAY_MS) * (0.5 + random() / 2));
-}
-
-function mayRetry(fault: ModelFault): boolean {
-  const { statusCode, isRetryable, codes, text } = fault;
-  if (fault.isAbort || codes.has('insufficient_quota') || text.includes('insufficient_quota')) return false;
-  if ((statusCode === null || statusCode < 300) && isConnectionLoss(fault)) return true;
-  if (isRetryable === false) return false;
-  return statusCode === null ? isRetryable === true : statusCode === 408 || statusCode === 429 || statusCode >= 500;
 }
 
 /** What `retry-after-ms` or `retry-after` (seconds or a date) ask for; null without them. */

@@ -1,4 +1,5 @@
 import { type ExtensionContext, PithError } from '../contract/index.ts';
+import { statementCause } from './parameters.ts';
 import type { Access } from './open-database.ts';
 import type { Store } from './store.ts';
 
@@ -85,12 +86,12 @@ export function createDatabase(store: Store, extensionId: string): Database {
       refuseOddStatements(extensionId, statements);
       let changes: number[] = [];
       await store.write((run) => {
-        changes = statements.map(({ sql, values = [], changes: wanted }) => {
+        changes = statements.map(({ sql, values = [], changes: wanted }, index) => {
           const before = totalChanges(store);
           const { changes: last } = store.within(access, () => run(sql, ...values));
           const made = totalChanges(store) === before ? 0 : last; // what changes no rows leaves the number of the statement before it
           if (wanted !== undefined && made !== wanted)
-            throw conflict(extensionId, `a statement changed ${made} rows, not ${wanted}: ${sql.replace(/\s+/gu, ' ').slice(0, 200)}`);
+            throw conflict(extensionId, `statement ${index + 1} changed ${made} rows, not ${wanted}`, sql);
           return made;
         });
       });
@@ -111,24 +112,27 @@ const FAR_REACHING: readonly (readonly [RegExp, string])[] = [
 const COMMENT_OR_QUOTED = /('(?:[^']|'')*'|"(?:[^"]|"")*"|`[^`]*`|\[[^\]]*\])|--[^\n]*|\/\*[^]*?(?:\*\/|$)/gu;
 
 function refuseOddStatements(extensionId: string, statements: Parameters<Database['write']>[0]): void {
-  const refuse = (code: 'parameter_invalid' | 'not_allowed', why: string): never => {
+  const refuse = (code: 'parameter_invalid' | 'not_allowed', why: string, sql?: unknown): never => {
     throw new PithError(code, `extension '${extensionId}': nothing was written, because ${why}`, {
       where: extensionId,
+      ...(typeof sql === 'string' ? { cause: statementCause(sql) } : {}),
       cure: 'see: docs/write-an-extension.md',
     });
   };
   if (!Array.isArray(statements)) refuse('parameter_invalid', 'write takes a list of statements');
   if (statements.length > MOST_STATEMENTS)
     refuse('parameter_invalid', `one write has at most ${MOST_STATEMENTS} statements, not ${statements.length}`);
-  for (const statement of statements) {
+  for (const [index, statement] of statements.entries()) {
+    const named = `statement ${index + 1}`;
     const { sql, values = [], changes } = statement ?? {};
-    if (typeof sql !== 'string' || !Array.isArray(values)) refuse('parameter_invalid', 'a statement is { sql, values?, changes? }');
+    if (typeof sql !== 'string' || !Array.isArray(values)) refuse('parameter_invalid', `${named} is not { sql, values?, changes? }`);
     if (changes !== undefined && !(Number.isSafeInteger(changes) && changes >= 0))
-      refuse('parameter_invalid', `'changes' must be a whole number of rows: ${sql}`);
+      refuse('parameter_invalid', `'changes' of ${named} must be a whole number of rows`, sql);
     const plain = sql.replace(COMMENT_OR_QUOTED, (_, quoted?: string) => quoted ?? ' ');
-    for (const [pattern, why] of FAR_REACHING) if (pattern.test(plain)) refuse('not_allowed', `${why}: ${sql}`);
+    for (const [pattern, why] of FAR_REACHING) if (pattern.test(plain)) refuse('not_allowed', `of ${named}: ${why}`, sql);
     for (const [, table = ''] of plain.matchAll(/\breferences(?:\s+|(?=["'`[]))["'`[]?(\w+)/giu))
-      if (!table.toLowerCase().startsWith(`${extensionId}__`)) refuse('not_allowed', `table '${table}' belongs to something else: ${sql}`);
+      if (!table.toLowerCase().startsWith(`${extensionId}__`))
+        refuse('not_allowed', `table '${table}', which ${named} refers to, belongs to something else`, sql);
   }
 }
 
@@ -136,9 +140,10 @@ function totalChanges(store: Store): unknown {
   return store.get('SELECT total_changes() AS n')?.['n'];
 }
 
-function conflict(extensionId: string, why: string): PithError {
+function conflict(extensionId: string, why: string, sql: string): PithError {
   return new PithError('write_conflict', `extension '${extensionId}': nothing was written, because ${why}`, {
     where: extensionId,
+    cause: statementCause(sql),
     retryable: true,
     cure: 'read the rows again, then write',
   });

@@ -6,10 +6,18 @@ const LOCKED = 6;
 const DAMAGED = 11;
 const NOT_A_DATABASE = 26;
 
-/** What a driver threw, as `database_failed` with the file and the cure. A PithError stays as it is. */
-export function databaseFailure(error: unknown, file: string): PithError {
+/**
+ * What a driver threw, as `database_failed` with the file and the cure. A PithError stays as it is. SQLite's words about a statement, which
+ * name tables and quote SQL, are its cause, and part of the message only where an extension wrote the statement (`isExtensions`).
+ */
+export function databaseFailure(error: unknown, file: string, { isExtensions = false } = {}): PithError {
   if (error instanceof PithError) return error;
-  const { why, cure } = explain(primaryCode(error), messageOf(error));
+  const words = messageOf(error);
+  const known = explain(primaryCode(error), words);
+  const why =
+    known?.why ?? (isExtensions ? `a statement failed (${words.replace(/^near "[^]*": /u, '')})` : 'it refused a statement of Pith itself');
+  const cure =
+    known === null && !isExtensions ? 'run pith doctor; if it finds nothing, this is a fault of Pith: report it with its log' : known?.cure;
   return new PithError('database_failed', `database ${file}: ${why}`, { cause: error, cure, where: file, retryable: isBusy(error) });
 }
 
@@ -33,7 +41,8 @@ const CODES: ReadonlyMap<string, number> = new Map([
   ['file is not a database', NOT_A_DATABASE],
 ]);
 
-function explain(code: number | null, message: string): { readonly why: string; readonly cure?: string } {
+/** null: the statement is at fault, or nobody knows. */
+function explain(code: number | null, message: string): { readonly why: string; readonly cure?: string } | null {
   switch (code) {
     case BUSY:
     case LOCKED:
@@ -49,7 +58,9 @@ function explain(code: number | null, message: string): { readonly why: string; 
       return { why: 'the disk is full', cure: 'free some space and try again; nothing that was saved is lost' };
     case 14:
       return { why: 'it cannot be opened', cure: 'check that its folder exists and is writable' };
+    case 18:
+      return { why: 'what was to be stored is too long', cure: 'make it shorter' };
     default:
-      return { why: message };
+      return null;
   }
 }

@@ -210,7 +210,9 @@ class Connection implements SqliteDatabase {
 
   private failure(error: unknown): Error {
     // The driver's own code for a refusal differs with where it happens.
-    return this.refused && this.access !== null ? this.access.denied() : databaseFailure(error, this.file);
+    return this.refused && this.access !== null
+      ? this.access.denied()
+      : databaseFailure(error, this.file, { isExtensions: this.access !== null });
   }
 }
 

@@ -64,7 +64,14 @@ function faultOf(value: unknown): string | null {
   }
 }
 
+/** The statement itself is for a log: what reaches a person or a model has no SQL in it. */
 function invalid(sql: string, why: string): PithError {
-  const text = sql.replace(/\s+/g, ' ').trim();
-  return new PithError('parameter_invalid', `statement '${text.length > 80 ? `${text.slice(0, 79)}…` : text}': ${why}`);
+  return new PithError('parameter_invalid', `a statement for the database cannot be run: ${why}`, { cause: statementCause(sql) });
 }
+
+/** What an error about a statement has as its cause. */
+export function statementCause(sql: string): Error {
+  return new Error(`the statement: ${sql.replace(/\s+/g, ' ').trim().slice(0, LONGEST_SHOWN)}`);
+}
+
+const LONGEST_SHOWN = 1_000;

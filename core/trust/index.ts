@@ -26,7 +26,7 @@ export {
   type StatePlace,
   type Trust,
 } from './sandbox-trust.ts';
-export { gitRootOf, projectFileNames } from './project-files.ts';
+export { gitRootOf, projectFilesThere } from './project-files.ts';
 export { type EnvironmentFile, openEnvironmentFile } from './environment-file.ts';
 export { openTrustFile, userHome } from './trust-file.ts';
 export { openPermissionsFile, type ProjectPermission, type ProjectPermissions } from './permissions-file.ts';

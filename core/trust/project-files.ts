@@ -1,11 +1,21 @@
-import { existsSync } from 'node:fs';
+import { existsSync, lstatSync, readdirSync } from 'node:fs';
 import path from 'node:path';
+import { isInside } from '@pith/safe-files';
+import { codeOf } from '../contract/index.ts';
 import { whyForeign } from './foreign-owner.ts';
 
 /** Where a project says how agents work in it, best first. */
 const INSTRUCTION_FILES: readonly string[] = ['AGENTS.md', 'CLAUDE.md'];
 
-const OF_PITH_ITSELF: readonly string[] = [...INSTRUCTION_FILES, '.mcp.json', '.env'];
+/** Stands for instructions in all folders below the project, those that come later too: who works there is told of the nearest. */
+const IN_FOLDERS = '**';
+
+const OF_PITH_ITSELF: readonly string[] = [
+  ...INSTRUCTION_FILES,
+  ...INSTRUCTION_FILES.map((name) => `${IN_FOLDERS}/${name}`),
+  '.mcp.json',
+  '.env',
+];
 
 /** Of a project that a person trusts: what Pith, its skills and its agents may take from it. */
 const PROJECT_FILES: readonly string[] = [
@@ -14,15 +24,75 @@ const PROJECT_FILES: readonly string[] = [
   ...['.agent', '.agents', '.claude', '.codex', '.cursor', '.kodelet'].map((folder) => `${folder}/skills`),
 ];
 
-/** The names of all that may be taken from a project, relative to it: of the folders above it, up to the git root, only instructions. */
-export function projectFileNames(project: string): readonly string[] {
+/**
+ * The names of all that may be taken from a project, relative to it: of the folders above it, up to the git root, and of those down to
+ * where a person works in it, only instructions.
+ */
+export function projectFileNames(project: string, workingDirectory = project): readonly string[] {
   const above = foldersAbove(project).map((folder) => path.relative(project, folder));
-  return [...PROJECT_FILES, ...above.flatMap((folder) => INSTRUCTION_FILES.map((name) => path.join(folder, name)))];
+  const folders = [...above, ...foldersDownTo(project, workingDirectory)];
+  return [...PROJECT_FILES, ...folders.flatMap((folder) => INSTRUCTION_FILES.map((name) => path.join(folder, name)))];
+}
+
+/** Of these names those that a person agreed to who was shown `shown`. */
+export function agreedNames(names: readonly string[], shown: readonly string[]): readonly string[] {
+  const isInFolder = (name: string) => !name.startsWith('..') && INSTRUCTION_FILES.includes(path.basename(name));
+  return names.filter((name) => shown.includes(name) || (isInFolder(name) && shown.includes(path.join(IN_FOLDERS, path.basename(name)))));
 }
 
 /** What Pith's own folder may say when it is the project: its skill folders wait for a person, as elsewhere. */
-export function ownProjectFiles(project: string): readonly string[] {
-  return OF_PITH_ITSELF.map((name) => path.join(project, name));
+export function ownProjectFiles(project: string, workingDirectory: string): readonly string[] {
+  return projectFileNames(project, workingDirectory).filter((name) => agreedNames([name], OF_PITH_ITSELF).length > 0);
+}
+
+/** Of the names of a project those that are there; also where nobody may look at them, or at what they lead to. */
+export function projectFilesThere(project: string): readonly string[] {
+  const inFolders = instructionsBelow(project);
+  return projectFileNames(project).filter((name) =>
+    name.startsWith(IN_FOLDERS) ? inFolders.has(path.basename(name)) : stands(path.join(project, name)),
+  );
+}
+
+/** A person waits for the question. */
+const MOST_FOLDERS = 2000;
+const WITHOUT_INSTRUCTIONS = /^(?:\..*|node_modules|__pycache__)$/u;
+
+/** Which names of instructions there are in folders below; all of them where there are too many folders to look at. */
+function instructionsBelow(project: string): ReadonlySet<string> {
+  const found = new Set<string>();
+  const folders = [project];
+  for (const folder of folders) {
+    if (folders.length > MOST_FOLDERS) return new Set(INSTRUCTION_FILES);
+    for (const entry of entriesOf(folder)) {
+      if (entry.isDirectory() && !WITHOUT_INSTRUCTIONS.test(entry.name)) folders.push(path.join(folder, entry.name));
+      if (folder !== project && INSTRUCTION_FILES.includes(entry.name)) found.add(entry.name);
+    }
+  }
+  return found;
+}
+
+function entriesOf(folder: string) {
+  try {
+    return readdirSync(folder, { withFileTypes: true });
+  } catch {
+    return []; // gone meanwhile, or not to be looked into: nothing of it is read then either
+  }
+}
+
+function stands(file: string): boolean {
+  try {
+    lstatSync(file);
+    return true;
+  } catch (error) {
+    return !['ENOENT', 'ENOTDIR'].includes(codeOf(error, ''));
+  }
+}
+
+/** The folders between a project and a place in it, with that, relative to the project. */
+function foldersDownTo(project: string, place: string): readonly string[] {
+  if (!isInside(place, project)) return [];
+  const names = path.relative(project, place).split(path.sep).filter(Boolean);
+  return names.map((_, index) => path.join(...names.slice(0, index + 1)));
 }
 
 /** The nearest folder with a `.git` from `folder` upwards; null: there is none, or another user made it. */

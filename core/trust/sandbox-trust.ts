@@ -8,7 +8,7 @@ import path from 'node:path';
 import { once } from '@pith/promises';
 import { makeFolders } from '@pith/safe-files';
 import { foreignOwner } from './foreign-owner.ts';
-import { ownProjectFiles, projectFileNames } from './project-files.ts';
+import { agreedNames, ownProjectFiles, projectFileNames } from './project-files.ts';
 import { adoptState, stateOwnership } from './state-marker.ts';
 import { pithFolder, openTrustFile, type TrustFile } from './trust-file.ts';
 
@@ -26,6 +26,8 @@ export interface TrustOptions {
   readonly home: string | null;
   /** `--trust` or `PITH_TRUST=1`: the person trusts it for this process. */
   readonly accepts?: boolean;
+  /** Where the person works; default: in the project's own folder. */
+  readonly workingDirectory?: string;
 }
 
 /** Whether the sandbox that a person opened is theirs, and where to work because of that. */
@@ -94,7 +96,8 @@ export function trustOf(options: TrustOptions): Trust {
   const foreign = isOwn || recorded === true ? null : foreignOwner(isBare ? [folder] : [opened, folder]);
   const isAgreed = recorded === true || (accepts && foreign === null);
   const isWide = holdsEverything(folder, home) && answerAbout(file, folder) !== true;
-  const names = once(() => projectFileNames(folder));
+  const workingDirectory = realPathOf(options.workingDirectory ?? folder);
+  const names = once(() => projectFileNames(folder, workingDirectory));
   // Where a project without a sandbox has nothing that would be used, Pith works there as it does with no project.
   const brings = () => foreign !== null || (!isWide && names().some((name) => isThere(path.join(folder, name))));
   const level: TrustLevel = isOwn ? 'own' : isAgreed || (isBare && !brings()) ? 'trusted' : 'restricted';
@@ -108,13 +111,11 @@ export function trustOf(options: TrustOptions): Trust {
   const otherSandboxes = () => Object.keys(file.read().sandboxes).filter((other) => other !== opened);
 
   function projectFiles(): readonly string[] {
-    if (isOwn) return ownProjectFiles(folder);
+    if (isOwn) return ownProjectFiles(folder, workingDirectory).map((name) => path.join(folder, name));
     if (!isAgreed || isWide) return [];
     const { projects, projectFiles: ofSandboxes } = file.read();
     const shown = accepts ? names() : (isBare ? projects[folder] : ofSandboxes[opened]) || []; // `--trust` is for all that is there
-    return names()
-      .filter((name) => shown.includes(name))
-      .map((name) => path.join(folder, name));
+    return agreedNames(names(), shown).map((name) => path.join(folder, name));
   }
 
   function writable(): readonly string[] {

@@ -60,6 +60,8 @@ export interface SharedSecret {
 
 /** Shorter values would make every text unreadable, and hide nothing. */
 const SHORTEST = 6;
+/** Where requests lead through, and which do not: only a password in it is a secret. */
+const PROXY = /^(?:HTTPS?|ALL|NO)_PROXY$/;
 
 export function createSecrets(
   env: Readonly<Record<string, string | undefined>>,
@@ -69,20 +71,22 @@ export function createSecrets(
   const declared = new Set<string>();
   /** What must not be seen, and whose it is; the longest first, for one may begin with another. A value that has been replaced stays. */
   let forms: readonly (readonly [form: string, name: string])[] = [];
-  const valueOf = (name: string): string | null => env[name] || (stored?.get(name)?.value ?? project?.get(name) ?? null);
+  const inEnv = (name: string): string => (PROXY.test(name) && env[name.toLowerCase()]) || env[name] || ''; // proxies are written either way
+  const inProject = (name: string): string | null => (PROXY.test(name) ? null : (project?.get(name) ?? null)); // nobody's project leads requests elsewhere
+  const valueOf = (name: string): string | null => inEnv(name) || (stored?.get(name)?.value ?? inProject(name));
   const secrets: Secrets = {
     get(name, asker) {
       if (declared.has(name)) secrets.declare([name]); // it may have been given since
-      const given = env[name] ? null : (stored?.get(name) ?? null);
-      if (given === null) return env[name] || (project?.get(name) ?? null);
+      const given = inEnv(name) ? null : (stored?.get(name) ?? null);
+      if (given === null) return inEnv(name) || inProject(name);
       if (!isGivenFor(given.for, asker)) throw notGiven(name, given.for, asker);
       return given.value;
     },
     isSet: (name) => Boolean(valueOf(name)),
     share(name, isOwn) {
       if (declared.has(name)) secrets.declare([name]); // it may have been given since
-      const given = env[name] ? null : (stored?.get(name) ?? null);
-      const open = env[name] || (project?.get(name) ?? null);
+      const given = inEnv(name) ? null : (stored?.get(name) ?? null);
+      const open = inEnv(name) || inProject(name);
       if (given === null) return open === null ? null : { value: open, for: null };
       const own = given.for.filter(isOwn);
       return own.length > 0 ? { value: given.value, for: own } : { value: null, for: given.for };
@@ -90,7 +94,8 @@ export function createSecrets(
     declare(names) {
       for (const name of names) {
         declared.add(name);
-        const value = valueOf(name);
+        const given = valueOf(name);
+        const value = given !== null && PROXY.test(name) ? passwordIn(given) : given;
         if (value === null || value.length < SHORTEST || isAddress(value)) continue;
         if (forms.some(([form, owner]) => form === value && owner === name)) continue;
         const own = formsOf(value).map((form) => [form, name] as const);
@@ -144,6 +149,16 @@ function isAddress(value: string): boolean {
 }
 
 const SHORTEST_TOKEN = 16;
+
+function passwordIn(proxy: string): string | null {
+  const text = proxy.includes('://') ? proxy : `http://${proxy}`;
+  const { password } = URL.canParse(text) ? new URL(text) : { password: '' };
+  try {
+    return decodeURIComponent(password) || null;
+  } catch {
+    return password; // a % that stands for itself
+  }
+}
 
 function redactParts(value: unknown, redact: (text: string) => string): unknown {
   if (typeof value === 'string') return redact(value);

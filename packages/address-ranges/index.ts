@@ -7,9 +7,14 @@ export function plainAddress(text: string): string | null {
   return parsed(text.replace(/^\[|\]$|%.*$/g, ''))?.toString() ?? null;
 }
 
-/** Whether a text is an address, or a range such as `192.0.2.0/24`. */
-export function isRange(text: string): boolean {
-  return rangeOf(text) !== null;
+/** An address, or a range such as `192.0.2.0/24`, in the one form that means it to every program: its own bits alone; null for what is neither. */
+export function plainRange(text: string): string | null {
+  const range = rangeOf(text);
+  if (range === null) return null;
+  const [address, bits] = range;
+  if (!text.includes('/')) return address.toString();
+  const bytes = address.toByteArray().map((byte, at) => byte & (0xff << Math.max(0, Math.min(8, 8 * (at + 1) - bits))));
+  return `${ipaddr.fromByteArray(bytes).toString()}/${bits}`;
 }
 
 /** Whether an address is one of these, or in one of these ranges. What is neither contains nothing. */
@@ -29,9 +34,12 @@ function rangeOf(text: string): readonly [Address, number] | null {
       const address = parsed(bare);
       return address === null ? null : [address, address.kind() === 'ipv4' ? 32 : 128];
     }
-    const [address, bits] = ipaddr.parseCIDR(bare);
-    const isMapped = address.kind() === 'ipv6' && (address as ipaddr.IPv6).isIPv4MappedAddress() && bits >= 96;
-    return isMapped ? [(address as ipaddr.IPv6).toIPv4Address(), bits - 96] : [address, bits];
+    const [, start = '', length = ''] = /^([^/]+)\/(0|[1-9]\d{0,2})$/.exec(bare) ?? [];
+    const address = parsed(start);
+    if (address === null) return null; // such as 0/0, which some take for every address
+    const bits = Number(length);
+    if (!start.includes(':') || address.kind() === 'ipv6') return bits > (address.kind() === 'ipv4' ? 32 : 128) ? null : [address, bits];
+    return bits < 96 || bits > 128 ? null : [address, bits - 96];
   } catch {
     return null; // it throws for what it cannot read
   }

@@ -2,7 +2,7 @@ import { randomUUID } from 'node:crypto';
 import { mkdir, readdir, rename } from 'node:fs/promises';
 import path from 'node:path';
 import { isDeepStrictEqual } from 'node:util';
-import { stateFolder, type StateFolder } from '@pith/safe-files';
+import { isNothingThere, stateFolder, type StateFolder } from '@pith/safe-files';
 import { type EntriesFile, readEntries, writeEntries } from './entries.ts';
 import { exists, inside } from './places.ts';
 import { ChangeRefused, type Refusals } from './refused.ts';
@@ -106,7 +106,11 @@ export async function rollBack<Entry>(operation: Operation<Entry>): Promise<bool
 
 /** Whether something was moved out of its place that is nowhere else. */
 export async function hasBegun(directory: string): Promise<boolean> {
-  return (await readdir(path.join(directory, OLD)).catch(() => [])).length > 0; // none: it had not come that far
+  const moved = await readdir(path.join(directory, OLD)).catch((error: unknown) => {
+    if (!isNothingThere(error)) throw error; // it may hold what is nowhere else
+    return []; // it had not come that far
+  });
+  return moved.length > 0;
 }
 
 function changesIn<Entry>({ journals, directory, root, entries, refusals }: Operation<Entry>): readonly Recorded<Entry>[] | null {

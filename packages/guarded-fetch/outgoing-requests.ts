@@ -1,11 +1,14 @@
 import { lookup } from 'node:dns/promises';
-import type { Agent, IncomingMessage } from 'node:http';
+import type { IncomingMessage, RequestOptions } from 'node:http';
 import https from 'node:https';
 import { isIP, type LookupFunction } from 'node:net';
 import { pipeline, type Readable } from 'node:stream';
 import { urlToHttpOptions } from 'node:url';
 import zlib from 'node:zlib';
 import ipaddr from 'ipaddr.js';
+import { proxyFor, type Proxy, type Variable } from './proxies.ts';
+import { RequestFailed } from './request-failed.ts';
+import type { ProxiedRequests } from './tunnel.ts';
 
 // An import of it loads the whole of `fetch` on Node 24, for the sake of one of its names.
 const http = process.getBuiltinModule('node:http');
@@ -27,6 +30,8 @@ export interface OutgoingOptions {
   readonly timeoutMs?: number;
   /** How long nothing at all may come, from connecting to the last byte; default five minutes. */
   readonly silenceMs?: number;
+  /** Where `HTTPS_PROXY` and its like are looked up; absent: every server is asked directly. */
+  readonly proxies?: Variable;
   /** The addresses of a name; for tests. Default the system's resolver. */
   resolve?(host: string): Promise<readonly string[]>;
 }
@@ -62,6 +67,7 @@ export type GuardedRequest = (address: string | URL, request?: OutgoingRequest) 
 const DEFAULTS = { elsewhere: 'public', maxRedirects: 5, maxBytes: 64 * 1024 * 1024, silenceMs: 300_000, resolve: resolved } as const;
 /** An unused connection is kept for so long: servers close theirs after five seconds and more. */
 const IDLE_MS = 4_000;
+const KEPT = { keepAlive: true, timeout: IDLE_MS };
 const REDIRECTS: ReadonlySet<number> = new Set([301, 302, 303, 307, 308]);
 const BODILESS: ReadonlySet<number> = new Set([204, 205, 304]);
 /** All that goes along to another origin. Whatever else a caller sends may be a credential. */
@@ -78,16 +84,15 @@ interface Asked {
 type Bounds = Required<Pick<OutgoingOptions, 'elsewhere' | 'maxRedirects' | 'maxBytes' | 'silenceMs'>> & {
   readonly allowed: ReadonlySet<string>;
   readonly timeoutMs: number | undefined;
+  readonly proxies: Variable | undefined;
   resolve(host: string): Promise<readonly string[]>;
 };
 
 /** As `guardedRequest`. Connections are kept by this guard alone: what one may reach, another may not. */
-export function createGuard({ allow = [], timeoutMs, ...given }: OutgoingOptions): GuardedRequest {
-  const bounds: Bounds = { ...DEFAULTS, ...given, timeoutMs, allowed: new Set(allow.map((address) => new URL(address).origin)) };
-  const agents = {
-    'http:': new http.Agent({ keepAlive: true, timeout: IDLE_MS }),
-    'https:': new https.Agent({ keepAlive: true, timeout: IDLE_MS }),
-  };
+export function createGuard({ allow = [], timeoutMs, proxies, ...given }: OutgoingOptions): GuardedRequest {
+  const bounds: Bounds = { ...DEFAULTS, ...given, timeoutMs, proxies, allowed: new Set(allow.map((address) => new URL(address).origin)) };
+  const agents = { 'http:': new http.Agent(KEPT), 'https:': new https.Agent(KEPT) };
+  let proxied: Promise<ProxiedRequests> | undefined;
   return async (address, request = {}) => {
     const late = timeoutMs === undefined ? undefined : AbortSignal.timeout(timeoutMs);
     const given = request.signal;
@@ -107,19 +112,21 @@ export function createGuard({ allow = [], timeoutMs, ...given }: OutgoingOptions
       throw failureOf(error, 'fetch failed');
     }
 
+    async function optionsFor(url: URL, { addresses, proxy, isChecked }: Way): Promise<RequestOptions> {
+      if (proxy === null) return { ...urlToHttpOptions(url), agent: agents[url.protocol as 'http:'], lookup: pinnedTo(addresses) };
+      proxied ??= import('./tunnel.ts').then((module) => new module.ProxiedRequests(KEPT));
+      const address = isChecked ? addresses[0]! : null;
+      return (await proxied).options({ url, proxy, address, silenceMs: bounds.silenceMs }, signal);
+    }
+
     async function follow(
       url: URL,
       asked: Asked,
       redirect: NonNullable<RequestInit['redirect']>,
     ): Promise<{ readonly url: URL; readonly message: IncomingMessage }> {
       for (let hops = 0; ; hops += 1) {
-        const addresses = await orAborted(reachable(url, bounds), signal);
-        const message = await connected(
-          url,
-          asked,
-          { addresses, agent: agents[url.protocol as 'http:'], silenceMs: bounds.silenceMs },
-          signal,
-        );
+        const way = await orAborted(wayTo(url, bounds), signal);
+        const message = await connected(await optionsFor(url, way), asked, bounds.silenceMs, signal);
         const { location } = message.headers;
         if (redirect === 'manual' || location === undefined || !REDIRECTS.has(message.statusCode ?? 0)) return { url, message };
         message.destroy(); // a redirect may have an endless body
@@ -160,8 +167,16 @@ export function isPublic(address: string): boolean {
 /** Global by its number, and yet the host of a virtual machine, which hands out its credentials. */
 const AZURE = '168.63.129.16';
 
-/** Where a connection may go. Names and spellings do not matter: an address is what is resolved. */
-async function reachable(url: URL, { allowed, elsewhere, resolve }: Bounds): Promise<readonly string[]> {
+interface Way {
+  /** Where a connection may go; of what a proxy is asked for by name, none. */
+  readonly addresses: readonly string[];
+  /** Only these addresses may be reached, whoever connects. */
+  readonly isChecked: boolean;
+  readonly proxy: Proxy | null;
+}
+
+/** Names and spellings do not matter: an address is what is resolved. A proxy connects to what was looked at, and by name only to what a person named. */
+async function wayTo(url: URL, { allowed, elsewhere, resolve, proxies }: Bounds): Promise<Way> {
   if (!/^https?:$/.test(url.protocol)) throw refused(`${url.protocol} is not http or https`, 'name an http or https address');
   if (url.username !== '' || url.password !== '')
     throw refused(`the address of ${url.host} contains a user's name or a password`, 'leave them out, and send them as a header');
@@ -169,8 +184,18 @@ async function reachable(url: URL, { allowed, elsewhere, resolve }: Bounds): Pro
   const isAllowed = allowed.has(url.origin);
   if (!isAllowed && elsewhere === 'refused')
     throw refused(`${url.origin} is none of the addresses that are set`, 'if you trust it, set it as the address');
-  const found = isIP(host) === 0 ? await resolve(host) : [host];
-  return isAllowed ? found : publicOf(host, found);
+  const proxy = proxies === undefined ? null : proxyFor(url, proxies);
+  if (isAllowed && proxy !== null) return { addresses: [], isChecked: false, proxy };
+  const found = isIP(host) === 0 ? await resolve(host).catch((error: unknown) => unresolved(host, proxy, error)) : [host];
+  return { addresses: isAllowed ? found : publicOf(host, found), isChecked: !isAllowed, proxy };
+}
+
+function unresolved(host: string, proxy: Proxy | null, error: unknown): never {
+  if (proxy === null) throw error;
+  throw refused(
+    `${host} cannot be looked up on this machine, so nobody knows where the proxy ${proxy.host} would go`,
+    'if you trust it, write the address into the settings',
+  );
 }
 
 function publicOf(host: string, found: readonly string[]): readonly string[] {
@@ -187,18 +212,6 @@ async function resolved(host: string): Promise<readonly string[]> {
 
 function bare(host: string): string {
   return host.replace(/^\[|\]$/g, '');
-}
-
-/** `address_refused` or `limit_reached`, with what to do about it where something can be done. */
-class RequestFailed extends Error {
-  constructor(
-    readonly code: string,
-    message: string,
-    readonly cure?: string,
-    readonly retryable = false,
-  ) {
-    super(message);
-  }
 }
 
 function refused(why: string, cure: string): RequestFailed {
@@ -239,23 +252,17 @@ function askedNext({ method, headers, body }: Asked, status: number, within: boo
   return reads ? { method: 'GET', headers: kept, body: null } : { method, headers: kept, body };
 }
 
-interface Route {
-  readonly addresses: readonly string[];
-  readonly agent: Agent;
-  readonly silenceMs: number;
-}
-
-/** Connects to one of these addresses, whatever the name may resolve to by now. */
+/** Asks, where these options lead. */
 function connected(
-  url: URL,
+  { headers: more, ...options }: RequestOptions,
   { method, headers, body }: Asked,
-  { addresses, agent, silenceMs }: Route,
+  silenceMs: number,
   signal: AbortSignal,
 ): Promise<IncomingMessage> {
   return new Promise((resolve, reject) => {
     signal.throwIfAborted();
-    const { request: ask } = url.protocol === 'https:' ? https : http;
-    const request = ask({ ...urlToHttpOptions(url), method, headers: Object.fromEntries(headers), agent, lookup: pinnedTo(addresses) });
+    const { request: ask } = options.protocol === 'https:' ? https : http;
+    const request = ask({ ...options, method, headers: { ...Object.fromEntries(headers), ...(more as Record<string, string>) } });
     const stop = (): void => void request.destroy(new Error('it was stopped'));
     signal.addEventListener('abort', stop, { once: true });
     request.once('close', () => signal.removeEventListener('abort', stop));
@@ -268,6 +275,7 @@ function connected(
   });
 }
 
+/** Whatever the name may resolve to by now. */
 function pinnedTo(addresses: readonly string[]): LookupFunction {
   const list = addresses.map((address) => ({ address, family: isIP(address) }));
   return (_host, { all }, done) => {

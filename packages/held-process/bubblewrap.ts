@@ -68,6 +68,7 @@ const TEMPORARY_BYTES = 64 * 1024 * 1024;
 /** Folders of the system that are seen as they are. */
 export const PROGRAMS = ['/usr', '/bin', '/sbin', '/lib', '/lib32', '/lib64', '/libx32', '/nix/store'];
 const CONFIGURATION = [
+  'alternatives', // on Debian programs such as awk, cc and java are links into it
   'ssl',
   'pki',
   'ca-certificates',

@@ -13,7 +13,7 @@ import { ProcessFailed, startProcess } from './start-process.ts';
 import { dieFirst, diesWithUs, endOf, yieldProcessor } from './started.ts';
 import { after, sleep } from './timers.ts';
 import { findProgram, installCommand, SYSTEM_PATH } from './programs.ts';
-import { passedOn, searchFolders, toolsOf } from './user-tools.ts';
+import { ownCaches, passedOn, searchFolders, systemSettings, toolsOf } from './user-tools.ts';
 import { probeSandboxing, BASE_READ_ONLY, namespaces, system, type Sandboxing } from './bubblewrap.ts';
 
 /** A place that a confined program sees: a path, or a path that is elsewhere for it (`at`; only in a sandbox). Absolute. */
@@ -36,7 +36,7 @@ export interface ConfinedProgram {
   readonly memoryMb?: number;
   /** How many processes it may be at a time; default 128. */
   readonly maxProcesses?: number;
-  /** What lies in the places above and is shown otherwise: `empty` files and folders have no content, `empty_folder` is one that need not be there, the rest cannot be changed. Absolute; only in a sandbox. */
+  /** What lies in the places above and is shown otherwise: `empty` files and folders have no content, the rest cannot be changed. Absolute; only in a sandbox. */
   readonly covered?: readonly CoveredPath[];
   /** Default false: a sandbox has no network. */
   readonly network?: boolean;
@@ -50,7 +50,7 @@ export interface ConfinedProgram {
 
 export interface CoveredPath {
   readonly at: string;
-  readonly as: 'read_only' | 'empty' | 'empty_folder';
+  readonly as: 'read_only' | 'empty';
 }
 
 /** What a command of a person's own expects: their PATH and the tools in it, also below their home, and their language. */
@@ -59,6 +59,8 @@ export interface ConfinedUser {
   readonly home: string;
   /** The largest file that it may write, and the size of its temporary folder, in MiB. */
   readonly fileMb: number;
+  /** A folder for caches of tools that it writes in place of the person's, kept for the next one; only in a sandbox. Without it they have none. */
+  readonly caches?: string;
 }
 
 export interface ConfinedOutcome {
@@ -349,11 +351,12 @@ const LARGEST_FILE_MB = 64;
 
 /** The arguments of bubblewrap before the program. They go through a descriptor: nobody reads values of the environment from the list of processes. */
 function confinedArguments(program: ConfinedProgram, env: Readonly<Record<string, string>>): readonly string[] {
-  const { cwd, readOnly, writable = [], covered = [], network = false, user } = program;
+  const { cwd, readOnly, writable = [], network = false, user } = program;
+  const covered = seen(program.covered ?? []);
   return [
     ...namespaces(network),
     ...system(),
-    ...(user === undefined ? ['--dir', env['HOME'] ?? TEMPORARY] : placesOfUser(user, env['PATH'] ?? '')),
+    ...(user === undefined ? ['--dir', env['HOME'] ?? TEMPORARY] : placesOfUser(user, env, network)),
     ...readOnly.flatMap((place) => bind('--ro-bind', place)),
     ...writable.flatMap((place) => bind('--bind', place)),
     ...foldersTo(covered, writable).flatMap((place) => bind('--bind-try', place)),
@@ -365,11 +368,27 @@ function confinedArguments(program: ConfinedProgram, env: Readonly<Record<string
   ];
 }
 
-function placesOfUser({ home, fileMb }: ConfinedUser, searchPath: string): readonly string[] {
+function placesOfUser({ home, fileMb, caches }: ConfinedUser, env: Readonly<Record<string, string>>, network: boolean): readonly string[] {
+  const places = { home, env, caches: caches ?? null, network };
+  const own = ownCaches(places);
+  const tools = toolsOf(
+    places,
+    own.map(({ at }) => at),
+  );
+  const mounts = [
+    ...own.map((place) => ({ at: place.at, args: bind('--bind', place) })),
+    ...[...systemSettings(), ...tools].map((at) => ({ at, args: bind('--ro-bind-try', at) })),
+  ];
   return [
     ...[TEMPORARY, home].flatMap((at) => memoryFolder(at, fileMb)),
-    ...toolsOf(searchPath, home).flatMap((place) => bind('--ro-bind-try', place)),
+    ...mounts.sort((a, b) => a.at.length - b.at.length).flatMap(({ args }) => args), // a folder before what lies in it
   ];
+}
+
+/** In what is empty there is nothing to cover, nor a place for it. */
+function seen(covered: readonly CoveredPath[]): readonly CoveredPath[] {
+  const empty = covered.filter(({ as }) => as === 'empty');
+  return covered.filter(({ at }) => !empty.some((place) => isBelow(at, place.at)));
 }
 
 function memoryFolder(at: string, sizeMb: number): readonly string[] {
@@ -392,7 +411,6 @@ function foldersTo(covered: readonly CoveredPath[], writable: readonly ConfinedP
 
 /** What is gone by now needs no cover; an empty one would make it. */
 function coverOf({ at, as }: CoveredPath): readonly string[] {
-  if (as === 'empty_folder') return ['--tmpfs', at, '--remount-ro', at];
   const stats = lstatSync(at, { throwIfNoEntry: false });
   if (stats === undefined || stats.isSymbolicLink()) return [];
   if (as === 'read_only') return ['--ro-bind-try', at, at];

@@ -1,7 +1,6 @@
-import { setImmediate as yieldToOthers } from 'node:timers/promises';
-import { type IgnoreRules, ignoreRules } from '@pith/patterns';
-import type { Jail } from '@pith/safe-files';
+import { isPassing, type Jail } from '@pith/safe-files';
 import { runGit } from './git.ts';
+import { ignoreRules, type IgnoreRules } from './ignore-rules.ts';
 
 export interface FileList {
   /** Names from the folder down, joined by `/`; sorted. */
@@ -44,14 +43,15 @@ async function walked(
   signal: AbortSignal,
 ): Promise<readonly string[]> {
   const found: string[] = [];
-  const walk = async (names: readonly string[], above: readonly Rule[]): Promise<void> => {
+  const walk = async (names: readonly string[], above: readonly FolderRules[]): Promise<void> => {
     signal.throwIfAborted();
     if (found.length > most) return;
-    const own = await rulesIn(jail, names);
-    const rules = own === null ? above : [...above, { depth: names.length, own }];
-    const { entries } = await jail.list(names, MOST_IN_FOLDER).catch(() => ({ entries: [] })); // it may not be read
-    for (const [at, { name, type }] of entries.entries()) {
-      if (at % 1000 === 999) await yieldToOthers(undefined, { signal });
+    const rules = [...above, { depth: names.length, rules: await rulesIn(jail, names) }];
+    const { entries } = await jail.list(names, MOST_IN_FOLDER).catch((error: unknown) => {
+      if (isPassing(error)) throw error;
+      return { entries: [] }; // it may not be read
+    });
+    for (const { name, type } of entries) {
       const path = [...names, name];
       if (NEVER.has(name) || isIgnored(rules, path, type === 'directory')) continue;
       if (type === 'file') found.push(path.join('/'));
@@ -59,32 +59,24 @@ async function walked(
     }
   };
   const start = await jail.stat(below);
+  const above = await rulesAbove(jail, below);
+  const isFolder = (depth: number) => depth < below.length || start?.type === 'directory';
+  for (let depth = 1; depth <= below.length; depth += 1)
+    if (isIgnored(above.slice(0, depth), below.slice(0, depth), isFolder(depth))) return []; // as git: nothing below it is listed
   if (start?.type === 'file') return [below.join('/')];
-  if (start?.type !== 'directory') return [];
-  const rules = await rulesAbove(jail, below);
-  const isHidden = below.some((_, at) =>
-    isIgnored(
-      rules.filter(({ depth }) => depth <= at),
-      below.slice(0, at + 1),
-      true,
-    ),
-  );
-  if (!isHidden) await walk(below, rules);
+  if (start?.type === 'directory') await walk(below, above);
   return found;
 }
 
-interface Rule {
+interface FolderRules {
   readonly depth: number;
-  readonly own: IgnoreRules;
+  /** null: there are none. */
+  readonly rules: IgnoreRules | null;
 }
 
-async function rulesAbove(jail: Jail, names: readonly string[]): Promise<readonly Rule[]> {
-  const rules: Rule[] = [];
-  for (let depth = 0; depth < names.length; depth += 1) {
-    const own = await rulesIn(jail, names.slice(0, depth));
-    if (own !== null) rules.push({ depth, own });
-  }
-  return rules;
+/** One for each folder above the place, the outermost first. */
+async function rulesAbove(jail: Jail, names: readonly string[]): Promise<readonly FolderRules[]> {
+  return Promise.all(names.map(async (_, depth) => ({ depth, rules: await rulesIn(jail, names.slice(0, depth)) })));
 }
 
 const MOST_RULES = 256 * 1024;
@@ -92,13 +84,14 @@ const MOST_RULES = 256 * 1024;
 async function rulesIn(jail: Jail, names: readonly string[]): Promise<IgnoreRules | null> {
   const file = [...names, '.gitignore'];
   if ((await jail.stat(file))?.type !== 'file') return null;
-  return jail.read(file, async (handle, size) => (size > MOST_RULES ? null : ignoreRules((await handle.readFile()).toString())));
+  return jail.read(file, async (handle, size) => (size > MOST_RULES ? null : ignoreRules(await handle.readFile())));
 }
 
-function isIgnored(rules: readonly Rule[], path: readonly string[], isFolder: boolean): boolean {
-  for (const { depth, own } of rules.toReversed()) {
-    const said = own(path.slice(depth), isFolder);
-    if (said !== null) return said === 'ignored';
+/** The nearest folder that says anything decides. */
+function isIgnored(above: readonly FolderRules[], path: readonly string[], isFolder: boolean): boolean {
+  for (const { depth, rules } of above.toReversed()) {
+    const verdict = rules?.verdictOn(path.slice(depth), isFolder) ?? null;
+    if (verdict !== null) return verdict;
   }
   return false;
 }

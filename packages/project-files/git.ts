@@ -1,6 +1,6 @@
-import { execFile } from 'node:child_process';
-import { promisify } from 'node:util';
-import { findProgram } from '@pith/held-process';
+import { existsSync, lstatSync } from 'node:fs';
+import path from 'node:path';
+import { findProgram, runProgram } from '@pith/held-process';
 
 const MOST_MS = 10_000;
 const MOST_BYTES = 64 * 1024 * 1024;
@@ -19,15 +19,42 @@ const SETTINGS = [
 const OPTIONS = [...SETTINGS.flatMap((setting) => ['-c', setting]), '--no-pager'];
 const ENVIRONMENT = { LC_ALL: 'C', GIT_OPTIONAL_LOCKS: '0', GIT_NO_LAZY_FETCH: '1' };
 
-/** Runs git in a folder and resolves with what it printed; null: there is no git, or the folder is in no repository that it accepts. */
+/** Runs git in a folder and resolves with what it printed; null: there is no git, the folder is in no repository that it accepts, or it printed too much or took too long. Settings of the person are not read. */
 export async function runGit(folder: string, args: readonly string[], signal: AbortSignal): Promise<string | null> {
+  return runIn(folder, args, ENVIRONMENT, signal);
+}
+
+/** As `runGit`, with the settings that git finds in `home`. */
+export async function runGitAs(home: string, folder: string, args: readonly string[], signal: AbortSignal): Promise<string | null> {
+  return runIn(folder, args, { ...ENVIRONMENT, HOME: home }, signal);
+}
+
+async function runIn(
+  folder: string,
+  args: readonly string[],
+  env: Readonly<Record<string, string>>,
+  signal: AbortSignal,
+): Promise<string | null> {
   const program = findProgram('git');
   if (program === null) return null;
-  const options = { cwd: folder, signal, timeout: MOST_MS, maxBuffer: MOST_BYTES, env: ENVIRONMENT };
+  const tree = workTreeOf(folder);
   try {
-    return (await promisify(execFile)(program, [...OPTIONS, ...args], options)).stdout;
-  } catch (error) {
+    const argv = [program, ...OPTIONS, ...args];
+    const given = tree === null ? env : { ...env, GIT_WORK_TREE: tree };
+    const { code, output } = await runProgram({ argv, cwd: folder, env: given, mostBytes: MOST_BYTES, mostMs: MOST_MS }, signal);
+    if (code === 0) return output.toString();
+    return code === 1 ? '' : null; // 1: nothing matches; else no repository, or another owner's
+  } catch {
     signal.throwIfAborted();
-    return (error as { readonly code?: unknown }).code === 1 ? '' : null; // 1: nothing matches; else no repository, or another owner's
+    return null; // it did not start
+  }
+}
+
+/** The folder that a repository is of, whatever its `core.worktree` says: that may name any folder of the machine. */
+function workTreeOf(folder: string): string | null {
+  for (let at = path.resolve(folder); ; at = path.dirname(at)) {
+    const git = lstatSync(path.join(at, '.git'), { throwIfNoEntry: false });
+    if (git !== undefined && (git.isFile() || existsSync(path.join(at, '.git', 'HEAD')))) return at;
+    if (path.dirname(at) === at) return null;
   }
 }

@@ -1,2 +1,2 @@
-export { runGit } from './git.ts';
+export { runGit, runGitAs } from './git.ts';
 export { listFiles, type FileList } from './file-list.ts';

@@ -1,9 +1,10 @@
 export { CacheFile } from './cache-file.ts';
 export { GuardedPlaces, type Guard } from './guarded-places.ts';
 export { Jail, type Entry } from './jail.ts';
+export { linesOf, textOfLines, withoutReturns, type Line } from './line-ends.ts';
 export { isBelow, isInside, realPathOf } from './paths.ts';
 export { reachOf, type Reach } from './proven-folder.ts';
-export { answerOrRefusal, FileRefused, systemReason, unavailable, unlessRefused } from './refused.ts';
+export { answerOrRefusal, fileBusy, FileRefused, isNothingThere, isPassing, systemReason, unavailable, unlessRefused } from './refused.ts';
 export { runsLater, runsLaterIn } from './runs-later.ts';
 export { isSecretFile, secretPlaces } from './secret-names.ts';
 export type { StagedFile } from './staged-file.ts';

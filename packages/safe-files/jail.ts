@@ -2,7 +2,7 @@ import { constants, lstatSync, readdirSync, realpathSync, renameSync, rmdirSync,
 import { open, type FileHandle } from 'node:fs/promises';
 import { openFolder, reachOf, type ProvenFolder, type Reach } from './proven-folder.ts';
 import { codeOf, FileRefused, isAbsence, unavailable } from './refused.ts';
-import { StagedFile } from './staged-file.ts';
+import { requireContent, StagedFile } from './staged-file.ts';
 import { syncFolder } from './state-files.ts';
 
 /** A file may be replaced while it is read, by a write of ours too; who replaces it every time gets a refusal. */
@@ -133,16 +133,20 @@ export class Jail {
     });
   }
 
-  /** Removes a regular file or an empty folder; with `only`, nothing but that file. */
-  async remove(names: readonly string[], only?: BigIntStats): Promise<void> {
+  /** Removes a regular file or an empty folder; with `file`, nothing but that file; with `bytes`, nothing that holds something else: throws `file_changed`. */
+  async remove(
+    names: readonly string[],
+    { file, bytes }: { readonly file?: BigIntStats; readonly bytes?: Uint8Array | undefined } = {},
+  ): Promise<void> {
     await this.inFolderOf(names, async (folder, name) =>
       folder.within((at) => {
         const stats = lstatSync(at(name), { bigint: true });
-        if (only !== undefined && !isSame(only, stats)) return;
+        if (file !== undefined && !isSame(file, stats)) return;
         if (stats.isDirectory()) {
           removeFolder(at(name), names);
         } else {
           requireFile(stats, names);
+          if (bytes !== undefined) requireContent(at(name), bytes, name);
           unlinkSync(at(name));
         }
         syncFolder(at('.'));
@@ -161,7 +165,7 @@ export class Jail {
     });
     const mode = content === null ? modeOf(stats) : null;
     (await this.stage(to, bytes, mode)).commit();
-    await this.remove(from, stats); // not where both are names of one file, which is the new one now
+    await this.remove(from, { file: stats }); // not where both are names of one file, which is the new one now
   }
 
   private inFolderOf<T>(names: readonly string[], use: (folder: ProvenFolder, name: string) => Promise<T>): Promise<T> {

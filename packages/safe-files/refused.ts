@@ -12,6 +12,16 @@ export class FileRefused extends Error {
   }
 }
 
+/** For a file that another process has been changing for too long. */
+export function fileBusy(where: string): FileRefused {
+  return new FileRefused(
+    'file_busy',
+    `another Pith does not let go of it; nothing was changed: try again`,
+    'if no other Pith runs, remove that folder',
+    where,
+  );
+}
+
 /** One text for all that cannot be used, so that an answer never tells whether something exists outside. */
 export function unavailable(path: string): FileRefused {
   return new FileRefused(
@@ -27,6 +37,16 @@ export function codeOf(error: unknown): string {
 /** Absent, a link, or not of the kind that was asked for. */
 export function isAbsence(error: unknown): boolean {
   return ['ENOENT', 'ENOTDIR', 'ELOOP', 'EISDIR', 'ENXIO', 'ENAMETOOLONG', 'EMLINK'].includes(codeOf(error));
+}
+
+/** Whether nothing lies there. Any other failure to look says nothing of what does: it is not read as empty. */
+export function isNothingThere(error: unknown): boolean {
+  return ['ENOENT', 'ENOTDIR'].includes(codeOf(error));
+}
+
+/** Whether the system could not look just now, for want of descriptors or memory, or for a failing disk. */
+export function isPassing(error: unknown): boolean {
+  return ['EMFILE', 'ENFILE', 'ENOMEM', 'EAGAIN', 'EIO', 'ESTALE'].includes(codeOf(error));
 }
 
 /** What `work` answers, or `refuse` where a file was refused, by us or by the system: `path` names it. All else is thrown on, an abort first. */

@@ -34,17 +34,25 @@ export function isSecretFile(names: readonly string[]): boolean {
 
 /** Below a home folder: where programs keep keys, passwords, tokens and sessions. */
 const PLACES_OF_HOME: readonly string[] = [
-  ...'.pith .ssh .gnupg .aws .azure .kube .docker .password-store .mozilla .thunderbird .fly .vault-token .claude .codex .gemini .terraform.d'.split(
-    ' ',
-  ),
-  ...'.netrc .npmrc .yarnrc.yml .pypirc .git-credentials .pgpass .my.cnf .dockercfg .terraformrc .s3cfg .boto .claude.json'.split(' '),
-  ...'.cargo/credentials .cargo/credentials.toml .m2/settings.xml .m2/settings-security.xml .gradle/gradle.properties .gem/credentials'.split(
-    ' ',
-  ),
-  ...'.sbt/.credentials .ivy2/.credentials .nuget/NuGet .cache/huggingface/token .cache/gcloud .local/share/keyrings .local/share/opencode'.split(
-    ' ',
-  ),
-  ...'BraveSoftware chromium composer configstore containers doctl gcloud gh git/credentials glab-cli google-chrome hub op rclone stripe'
+  ...(
+    '.pith .ssh .gnupg .aws .azure .kube .docker .password-store .mozilla .thunderbird .fly .vault-token .claude .codex .gemini .terraform.d .pki .oci .bluemix ' +
+    '.config/configstore .electrum .bitcoin .ethereum .android .lastpass .1password .putty .subversion/auth .purple .irssi .weechat .zoom .minikube .ansible .chef'
+  ).split(' '),
+  ...(
+    '.netrc .npmrc .yarnrc .yarnrc.yml .pypirc .git-credentials .pgpass .my.cnf .mylogin.cnf .dockercfg .terraformrc .s3cfg .boto .claude.json .databrickscfg .snowsql ' +
+    '.bash_history .zsh_history .zhistory .python_history .node_repl_history .psql_history .mysql_history .sqlite_history .rediscli_history .lesshst .viminfo ' +
+    '.Xauthority .ICEauthority .msmtprc .mbsyncrc .fetchmailrc .offlineimaprc .wgetrc .curlrc .htpasswd .rclone.conf .envrc .profile.local'
+  ).split(' '),
+  ...(
+    '.cargo/credentials .cargo/credentials.toml .m2/settings.xml .m2/settings-security.xml .gradle/gradle.properties .gem/credentials .bundle/config .sbt/.credentials ' +
+    '.ivy2/.credentials .nuget/NuGet .cache/huggingface/token .cache/gcloud .cache/gh .cache/copilot .cache/mozilla .cache/google-chrome .cache/chromium ' +
+    '.local/share/keyrings .local/share/kwalletd .local/share/opencode .local/share/fish/fish_history .local/share/python_keyring .local/share/TelegramDesktop ' +
+    '.local/share/gnupg .local/state/gh .var/app snap'
+  ).split(' '),
+  ...(
+    'BraveSoftware Bitwarden Code/User Cursor Keybase Signal Slack composer chromium containers discord doctl filezilla gcloud gh git/credentials github-copilot ' +
+    'glab-cli google-chrome heroku helm hub kwalletd microsoft-edge netlify NuGet op opera pip rclone remmina sops stripe vercel vivaldi wrangler .wrangler yarn'
+  )
     .split(' ')
     .map((name) => `.config/${name}`),
 ];

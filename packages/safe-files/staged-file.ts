@@ -53,7 +53,7 @@ export class StagedFile {
   commit({ replace = true, former }: { readonly replace?: boolean; readonly former?: Uint8Array | null } = {}): void {
     try {
       this.folder.within((at) => {
-        if (former !== undefined && !isSame(contentOf(at(this.name)), former)) throw changed(this.name);
+        if (former !== undefined) requireContent(at(this.name), former, this.name);
         if (replace && former !== null) renameSync(at(this.temporary), at(this.name));
         else this.link(at);
         syncFolder(at('.'));
@@ -94,12 +94,11 @@ export class StagedFile {
   }
 }
 
-function isSame(now: Buffer | null, former: Uint8Array | null): boolean {
-  return now === null || former === null ? now === former : now.equals(former);
-}
-
-function changed(name: string): FileRefused {
-  return new FileRefused('file_changed', `'${name}' was changed by another meanwhile; nothing was changed, read it and try again`);
+/** Throws `file_changed` where something else is there; null: anything. */
+export function requireContent(file: string, former: Uint8Array | null, name: string): void {
+  const now = contentOf(file);
+  if (now === null || former === null ? now === former : now.equals(former)) return;
+  throw new FileRefused('file_changed', `'${name}' was changed by another meanwhile; nothing was changed, read it and try again`);
 }
 
 /** null: there is none. */

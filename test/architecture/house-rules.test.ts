@@ -55,6 +55,7 @@ describe('house rules', () => {
     const allowed = {
       'packages/guarded-fetch/listening.ts': 'the guard itself: it sends nothing',
       'packages/guarded-fetch/outgoing-requests.ts': 'the guard itself',
+      'packages/guarded-fetch/tunnel.ts': 'the way of the guard through a proxy',
       'core/process/child-main.ts': 'a socket over an inherited descriptor, which connects to nothing',
       'sandbox/extensions/mcp/log-in.ts': 'a server on loopback that takes one answer: it sends nothing',
     };
@@ -222,6 +223,7 @@ const WRITES_NO_STATE: ReadonlyMap<string, string> = new Map([
   ['core/cli/commands/thread-export.ts', 'the file that a person names'],
   ['core/testing/test-kernel.ts', 'folders of tests'],
   ['core/loader/build-graph.ts', 'the build'],
+  ['core/loader/contract-shim.ts', 'a link to a bundle, in a folder of its own below the temporary one'],
   ['packages/held-process/confined.ts', 'a folder of its own below the temporary one'],
   ['sandbox/extensions/skill_install/install/plugin-parts.ts', 'a part of a plugin, in the folder that the journaled writer gave'],
   ['sandbox/extensions/skill_search/enriching/write-into-skill.ts', 'a copy of a skill, in the folder that the journaled writer gave'],

@@ -35,7 +35,7 @@ const CODES = words(`
   not_supported_yet trust_failed restricted not_agreed not_as_shipped safeguard_loosened state_unknown provider_failed provider_timeout
   not_serialisable not_declared stopped tool_failed tool_gone tool_timeout tool_unknown tool_input_invalid tool_name_invalid
   interrupted limit_reached not_allowed denied approval_needed approval_denied plan_mode approval_unknown approval_answered
-  awaiting_approval aborted address_refused secret_not_given skill_not_found skills_disabled skill_not_offered agent_unknown
+  awaiting_approval aborted address_refused proxy_failed secret_not_given skill_not_found skills_disabled skill_not_offered agent_unknown
   agent_failed prompt_invalid prompt_symbol_unknown model_unknown model_auth model_unreachable model_rate_limited
   model_context_too_long model_failed model_script database_failed state_refused quota_exceeded parameter_invalid
   thread_unknown thread_busy write_conflict usage command_unknown not_found internal

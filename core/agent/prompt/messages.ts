@@ -1,7 +1,7 @@
 import { printableLine } from '@pith/plain-text';
 import { estimateTokenCount, sliceByTokens } from 'tokenx';
 import { type ContextParts, type JsonValue, type Message, PithError, type ToolResult, type TurnRequest } from '../../contract/index.ts';
-import { checkedImages } from '../../kernel/index.ts';
+import { checkedImage, MOST_IMAGE_DATA } from '../../kernel/index.ts';
 import type { Retain, StoredMessage } from '../threads/thread.ts';
 
 type ToolMessage = Extract<Message, { role: 'tool' }>;
@@ -41,8 +41,15 @@ const MOST_ATTACHED_TEXT = 2 * 1024 * 1024;
 export function checkedAttachments(attachments: readonly Attachment[]): readonly Attachment[] {
   if (attachments.length > MOST_ATTACHED)
     throw new PithError('usage', `${attachments.length} attachments: at most ${MOST_ATTACHED} are sent with a message`);
+  const size = attachments.reduce((total, each) => total + ('image' in each ? each.image.data.length : 0), 0);
+  if (size > MOST_IMAGE_DATA)
+    throw new PithError('usage', 'the attached images have more than 20 MB together, and no more is sent with a message');
   return attachments.map((each) => {
-    if ('image' in each) return { name: each.name, image: checkedImages([each.image])[0] as typeof each.image };
+    if ('image' in each) {
+      const found = checkedImage(each.image.data);
+      if ('data' in found) return { name: each.name, image: found };
+      throw new PithError('usage', `'${each.name}' cannot be sent as an image: ${found.why}`, { cure: 'attach another file, or none' });
+    }
     if (each.text.length <= MOST_ATTACHED_TEXT) return each;
     throw new PithError(
       'usage',
@@ -93,18 +100,6 @@ function okOutput({ output, images = [] }: Extract<ToolResult, { ok: true }>): R
   };
 }
 
-/** The system text and the thread's messages as one prompt. Neighbouring user messages become one: some models insist on turns. */
-export function assemble(system: string, messages: readonly Message[]): Message[] {
-  const prompt: Message[] = system === '' ? [] : [{ role: 'system', content: system }];
-  for (const message of messages) {
-    const last = prompt.at(-1);
-    if (message.role === 'user' && last?.role === 'user')
-      prompt[prompt.length - 1] = { role: 'user', content: [...last.content, ...message.content] };
-    else prompt.push(message);
-  }
-  return prompt;
-}
-
 /** Whether compaction wrote it in the user's place. */
 export function isSummary(message: Message): boolean {
   return message.providerOptions?.pith?.summary === true;
@@ -118,19 +113,6 @@ export function userTexts(messages: readonly StoredMessage[], most: number): rea
     if (message?.role === 'user' && !isSummary(message)) texts.unshift(ownText(message));
   }
   return texts;
-}
-
-/**
- * What of a thread's messages a model is sent. A question whose turn ended before the model said anything is left out, as if it had never
- * been asked: whoever still wants its answer asks again. It stays in the store. `current` is the turn that is still being worked on.
- */
-export function sentHistory(messages: readonly StoredMessage[], current?: string): readonly StoredMessage[] {
-  const answered = new Set(messages.flatMap(({ turnId, message }) => (message.role === 'assistant' ? [turnId] : [])));
-  return messages.filter(
-    ({ turnId, message }) =>
-      // Compaction writes without a turn.
-      message.role !== 'user' || turnId === '' || turnId === current || answered.has(turnId) || isSummary(message),
-  );
 }
 
 /** Ids of the calls that an assistant message asks for. */

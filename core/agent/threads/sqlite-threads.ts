@@ -3,6 +3,7 @@ import {
   type Clock,
   type JsonValue,
   type Message,
+  messageOf,
   PithError,
   type Tool,
   type ToolResult,
@@ -22,6 +23,7 @@ import type {
   TurnState,
 } from './thread.ts';
 import { type SqlValue, type SqlRow, type Fence, isHeldInWrite, type Statement, type Store } from '../../store/index.ts';
+import { isMessage } from './message-shape.ts';
 import { threadTaken } from './queue.ts';
 
 /** Names without an underscore: no extension's prefix can reach them. A turn's agent is separate, because each step rewrites the turn's row. */
@@ -59,6 +61,7 @@ const SCHEMA = [
   'ALTER TABLE turns ADD COLUMN message TEXT;',
 ];
 
+const IS_OPEN = "state IN ('running', 'awaiting_approval')"; // as the index has it
 const INSERT_MESSAGE = `INSERT INTO messages SELECT thread, 1 + (SELECT coalesce(max(seq), 0) FROM messages WHERE thread = turns.thread), id, ?, ?
   FROM turns WHERE id = ?`;
 const INSERT_THREAD = `INSERT INTO threads VALUES (?, ?, ?, ?, ?, ?, 0)
@@ -94,14 +97,29 @@ export function createSqliteThreads(store: Store, clock: Clock, writeSaid: Write
       return { thread: read.thread(row), messages: messages.map((message) => read.message(threadId, message)) };
     },
 
+    async inspect(threadId) {
+      if (store.get('SELECT 1 FROM threads WHERE id = ?', threadId) === null) return null;
+      const rows = store.all('SELECT seq, turn, message, retain FROM messages WHERE thread = ? ORDER BY seq', threadId);
+      const found = rows.map((row) => ({ seq: Number(row.seq), ...attempt(() => read.message(threadId, row)) }));
+      const ofTurns = unreadableOfTurns(store, threadId);
+      const open = store.get(`SELECT id FROM turns WHERE thread = ? AND ${IS_OPEN} ORDER BY started DESC, id DESC LIMIT 1`, threadId);
+      return {
+        messages: found.flatMap(({ value }) => value ?? []),
+        unreadable: [
+          ...found.flatMap(({ seq, why }) => (why === null ? [] : { seq, what: 'it cannot be read' })),
+          ...ofTurns.map(({ why }) => ({ seq: null, what: why })),
+        ],
+        openTurn: open === null || ofTurns.some(({ turnId }) => turnId === open.id) ? null : text(open.id),
+      };
+    },
+
     async list(limit) {
       return store.all('SELECT * FROM threads ORDER BY updated DESC, id LIMIT ?', limit).map(read.thread);
     },
 
     async unfinished(threadId) {
       const row = store.get(
-        `SELECT * FROM turns JOIN turnagents ON turn = id WHERE thread = ? AND state IN ('running', 'awaiting_approval')
-           ORDER BY started DESC, id DESC LIMIT 1`,
+        `SELECT * FROM turns JOIN turnagents ON turn = id WHERE thread = ? AND ${IS_OPEN} ORDER BY started DESC, id DESC LIMIT 1`,
         threadId,
       );
       return withCalls(row);
@@ -225,6 +243,19 @@ function createWriter(store: Store, clock: Clock, fence: Fence, writeSaid: Write
       });
     },
 
+    async rewrite(threadId, messages) {
+      const rows = messages.map(({ turnId, message, retain }) => [turnId, JSON.stringify(message), retainText(retain)] as const);
+      await write((statement) => {
+        statement('DELETE FROM messages WHERE thread = ?', threadId);
+        rows.forEach((row, at) => statement('INSERT INTO messages VALUES (?, ?, ?, ?, ?)', threadId, at + 1, ...row));
+        for (const { turnId, call } of unreadableOfTurns(store, threadId)) {
+          if (call === null) statement('DELETE FROM turnagents WHERE turn = ?', turnId);
+          else statement('DELETE FROM calls WHERE turn = ? AND step = ? AND place = ?', turnId, ...call);
+          statement(`UPDATE turns SET state = 'error' WHERE id = ? AND ${IS_OPEN}`, turnId);
+        }
+      });
+    },
+
     rename: (threadId, title) =>
       write((statement) => {
         const { changes } = statement('UPDATE threads SET title = ? WHERE id = ?', title.replaceAll('\0', ' '), threadId);
@@ -251,6 +282,31 @@ export function checkThreadFence(store: Store, fence: Fence): void {
 /** For `= ? OR (>= ? AND < ?)`: the thread and all whose ids begin with `threadId/`, since '0' comes after '/'. */
 function withThoseBelow(threadId: string): readonly [string, string, string] {
   return [threadId, `${threadId}/`, `${threadId}0`];
+}
+
+/** The rows of a thread's turns that cannot be read; `call`: step and place of that call, null: the turn itself. */
+function unreadableOfTurns(store: Store, threadId: string) {
+  const read = rowReader(store.file);
+  const turns = store.all('SELECT * FROM turns JOIN turnagents ON turn = id WHERE thread = ?', threadId);
+  const calls = store.all('SELECT calls.* FROM calls JOIN turns ON turn = id WHERE thread = ?', threadId);
+  const found = [
+    ...turns.map((row) => ({ turnId: text(row.id), call: null, ...attempt(() => read.turn(row)) })),
+    ...calls.map((row) => ({
+      turnId: text(row.turn),
+      call: [Number(row.step), Number(row.place)] as const,
+      ...attempt(() => read.call(row)),
+    })),
+  ];
+  return found.flatMap(({ turnId, call, why }) => (why === null ? [] : { turnId, call, why }));
+}
+
+function attempt<T>(read: () => T): { readonly value: T | null; readonly why: string | null } {
+  try {
+    return { value: read(), why: null };
+  } catch (error) {
+    if (error instanceof PithError && error.code === 'database_failed') return { value: null, why: messageOf(error) };
+    throw error;
+  }
 }
 
 function usageOf(row: SqlRow): Usage {
@@ -332,14 +388,6 @@ function rowReader(file: string) {
   };
 }
 
-const ROLES = new Set<unknown>(['system', 'user', 'assistant', 'tool']);
-
-function isMessage(value: unknown): boolean {
-  return (
-    isObject(value) && ROLES.has(value.role) && (value.role === 'system' ? typeof value.content === 'string' : Array.isArray(value.content))
-  );
-}
-
 function isObject(value: unknown): value is Record<string, unknown> {
   return typeof value === 'object' && value !== null && !Array.isArray(value);
 }
@@ -354,7 +402,7 @@ function json<T>(file: string, what: string, value: SqlValue | undefined, isVali
   throw new PithError('database_failed', `${what} cannot be read: its row in ${file} is damaged`, {
     cause,
     where: file,
-    cure: 'begin a new thread, or restore the file from a backup',
+    cure: "repair the conversation with 'pith threads check --all --repair', or restore the file from a backup",
   });
 }
 

@@ -78,9 +78,19 @@ export interface Unfinished {
   readonly calls: readonly CallRecord[];
 }
 
+export interface InspectedThread {
+  readonly messages: readonly StoredMessage[];
+  /** `seq`: of a message; null: a row of a turn. */
+  readonly unreadable: readonly { readonly seq: number | null; readonly what: string }[];
+  /** The turn that has not ended, whose last calls may be open; null: there is none, or it cannot be read. */
+  readonly openTurn: string | null;
+}
+
 /** What threads keep. */
 export interface Threads {
   load(threadId: string): Promise<{ readonly thread: ThreadRecord; readonly messages: readonly StoredMessage[] } | null>;
+  /** Its messages as far as they can be read, and what cannot: of them, and of what its turns keep. */
+  inspect(threadId: string): Promise<InspectedThread | null>;
   /** Newest first. */
   list(limit: number): Promise<readonly ThreadRecord[]>;
   /** The thread's turn that has not ended (state `running` or `awaiting_approval`), or null. */
@@ -146,6 +156,8 @@ export interface ThreadWriter {
   setState(turnId: string, state: TurnState, usage: Usage): Promise<void>;
   /** Replaces all messages up to `throughSeq` by `replacement` and counts one compaction. */
   compact(threadId: string, throughSeq: number, replacement: readonly Pick<StoredMessage, 'message' | 'retain'>[]): Promise<void>;
+  /** All its messages from now on, in this order, and no row that cannot be read: a turn whose rows go has ended. */
+  rewrite(threadId: string, messages: readonly Omit<StoredMessage, 'seq'>[]): Promise<void>;
   rename(threadId: string, title: string): Promise<void>;
   /** Deletes all of it, and the threads of what it called. */
   remove(threadId: string): Promise<void>;

@@ -13,6 +13,7 @@ import {
   startersOfPath,
   shownQuestion,
 } from '../threads/approval.ts';
+import { strictId } from '../prompt/request.ts';
 import { callers, callsLeft, spendCalls } from './call-tree.ts';
 import type { RawCall } from './step.ts';
 import { missingTools, type OfferedTool, withFixed } from '../tools/tools.ts';
@@ -32,7 +33,7 @@ export function readCalls(turn: RunningTurn, calls: readonly RawCall[]): readonl
     // Ids and names are stored as text, which has no NUL.
     const [given, name] = [callId, called].map((each) => each.replaceAll('\0', '')) as [string, string];
     // Some servers give parallel calls the same id, or none: results could not be told apart.
-    const id = given === '' || taken.has(given) ? `${given || 'call'}-${turn.progress.steps}-${index}` : given;
+    const id = given === '' || taken.has(given) ? strictId(`${turn.record.id} ${turn.progress.steps} ${index} ${given}`) : given;
     taken.add(id);
     const tool = turn.offer.toolsByName.get(name) ?? null;
     const read = parseInput(text);
@@ -259,7 +260,13 @@ export async function* runCalls(
   calls: readonly DecidedCall[],
   stored: Promise<void>[],
 ): AsyncGenerator<TurnEvent, readonly (ToolResult | null)[], undefined> {
-  const running = Promise.all(calls.map((call) => runOne(turn, call, stored)));
+  // Who fails waits for the others: what they did is answered as well.
+  const running = Promise.allSettled(calls.map((call) => runOne(turn, call, stored))).then((ended) =>
+    ended.map((each) => {
+      if (each.status === 'rejected') throw each.reason;
+      return each.value;
+    }),
+  );
   yield* turn.events.until(running);
   return running;
 }

@@ -2,17 +2,9 @@ import { isPlainMap } from '@pith/plain-data';
 import { codeOf, CompactionProvider, type Message, messageOf, PithError, type Remote, type TurnEvent } from '../../contract/index.ts';
 import type { Usage, Retain, StoredMessage, ThreadWriter } from '../threads/thread.ts';
 import { readWithRetry } from '../../models/index.ts';
-import {
-  assemble,
-  callIdsOf,
-  countTokens,
-  heldIn,
-  isSummary,
-  keptAndDropped,
-  sentHistory,
-  textOf,
-  upperBound,
-} from '../prompt/messages.ts';
+import { countTokens, heldIn, isSummary, keptAndDropped, textOf, upperBound } from '../prompt/messages.ts';
+import { answeredHistory, sentHistory } from '../prompt/history.ts';
+import { isMessage } from '../threads/message-shape.ts';
 import { spendTokens } from './call-tree.ts';
 import { LOCAL_USER } from '../../declarations/index.ts';
 import { planTurn, UNKNOWN_CHANNEL } from './plan.ts';
@@ -21,21 +13,21 @@ import type { RunningTurn, TurnDependencies, TurnPlan } from './running-turn.ts'
 /** Tokens of the prompt as it is now: what the provider reported, and an estimate of what came since. */
 function measure(turn: RunningTurn): number {
   const { meter, prompt } = turn.conversation;
-  const texts = prompt.slice(meter.counted).map(textOf);
+  const texts = prompt.messages.slice(meter.counted).map(textOf);
   if (meter.counted === 0) texts.push(toolsText(turn));
   for (const tokens of countTokens(texts)) meter.tokens += tokens + MESSAGE_TOKENS;
-  meter.counted = prompt.length;
+  meter.counted = prompt.messages.length;
   return meter.tokens;
 }
 
 /** Never less than `measure` would say, and cheap. */
 function atMost(turn: RunningTurn): number {
   const { meter, prompt } = turn.conversation;
-  const fresh = upperBound(prompt, meter.counted);
+  const fresh = upperBound(prompt.messages, meter.counted);
   return meter.tokens + fresh + (meter.counted === 0 ? toolsText(turn).length : 0);
 }
 
-/** Adds one answer's use; what the provider does not report is estimated. Call before the answer joins the prompt. */
+/** Adds one answer's use; what the provider does not report is estimated. Call before the answer joins the prompt, and `coverAnswer` after it. */
 export function addUsage(
   turn: RunningTurn,
   { inputTokens, outputTokens }: { readonly inputTokens: number | undefined; readonly outputTokens: number | undefined },
@@ -46,8 +38,11 @@ export function addUsage(
   spendTokens(turn, input, output);
   turn.progress.request = { inputTokens: input, outputTokens: output };
   turn.conversation.meter.tokens = input + output;
-  // The answer that is about to be added is covered by its output tokens.
-  turn.conversation.meter.counted = turn.conversation.prompt.length + 1;
+}
+
+/** The answer that has joined the prompt is covered by its output tokens. */
+export function coverAnswer({ conversation: { meter, prompt } }: RunningTurn): void {
+  meter.counted = prompt.messages.length;
 }
 
 const MESSAGE_TOKENS = 4;
@@ -100,7 +95,7 @@ export async function* compactIfNeeded(turn: RunningTurn, { force = false } = {}
   await replace(deps, turn.writer, thread, found);
   const loaded = await deps.threads.load(record.threadId);
   const history = sentHistory(loaded?.messages ?? [], record.id);
-  conversation.prompt = assemble(
+  conversation.prompt = conversation.prompt.of(
     plan.system,
     history.map(({ message }) => message),
   );
@@ -232,39 +227,23 @@ async function replace(deps: TurnDependencies, writer: ThreadWriter, { threadId,
 function canBeFollowed({ replaced, messages }: Recipe, history: readonly StoredMessage[]): boolean {
   if (!(Number.isInteger(replaced) && replaced >= 1 && replaced <= history.length && Array.isArray(messages))) return false;
   if (!messages.every(isWellFormed)) return false;
-  const after = [...messages, ...history.slice(replaced)].map(({ message }) => message);
-  if (after[0]?.role !== 'user') return false;
-  const open: string[] = [];
-  for (const message of after) {
-    if (message.role === 'tool') {
-      for (const part of message.content) if (part.type === 'tool-result' && open.shift() !== part.toolCallId) return false;
-    } else if (open.length > 0) return false;
-    open.push(...callIdsOf(message));
-  }
-  return true;
+  const after = [...messages.map((each) => ({ ...each, seq: 0, turnId: '' })), ...history.slice(replaced)];
+  return after[0]?.message.role === 'user' && answeredHistory(after).faults.length === 0;
 }
 
 /** It may come from another process: nothing of it is known. */
 function isWellFormed(given: unknown): boolean {
   const { message, retain } = fieldsOf(given);
-  const { role, content, providerOptions = {} } = fieldsOf(message);
+  const { role, content } = fieldsOf(message);
   const kept = Object.values(fieldsOf(retain)).map(fieldsOf);
   return (
     isPlainMap(retain) &&
-    isPlainMap(providerOptions) &&
-    Array.isArray(content) &&
-    content.length > 0 &&
-    content.every((part) => isPartOf(role, fieldsOf(part))) &&
+    isMessage(message) &&
+    role !== 'system' &&
+    (content as readonly unknown[]).length > 0 &&
+    (content as readonly unknown[]).every((part) => fieldsOf(part)['type'] !== 'file') &&
     kept.every(({ key, digest }) => typeof key === 'string' && typeof digest === 'string')
   );
-}
-
-function isPartOf(role: unknown, { type, text, toolCallId, toolName, input, output }: Readonly<Record<string, unknown>>): boolean {
-  const isNamed = typeof toolCallId === 'string' && typeof toolName === 'string';
-  if (role === 'tool') return type === 'tool-result' && isNamed && typeof fieldsOf(output)['type'] === 'string';
-  if (role === 'assistant' && type === 'tool-call') return isNamed && input !== undefined;
-  if (role === 'assistant' && type === 'reasoning') return typeof text === 'string';
-  return (role === 'user' || role === 'assistant') && type === 'text' && typeof text === 'string';
 }
 
 function fieldsOf(value: unknown): Readonly<Record<string, unknown>> {

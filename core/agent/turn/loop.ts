@@ -11,10 +11,12 @@ import {
   runCalls,
   wasShown,
 } from './calls.ts';
-import { compactIfNeeded, addUsage } from './compaction.ts';
+import { compactIfNeeded, addUsage, coverAnswer } from './compaction.ts';
 import { chargesOf, NO_USE, spendStep, callsLeft, limitEnd, limitReached } from './call-tree.ts';
 import { type AssistantMessage, countTokens, distinct, resultPart } from '../prompt/messages.ts';
+import { madeBy } from '../prompt/request.ts';
 import { modelFailure } from '../../models/index.ts';
+import { RefusedRequests } from './refused-request.ts';
 import { streamStep, type StepOutcome } from './step.ts';
 import type { AskedCall, RunningTurn, TurnEnd } from './running-turn.ts';
 import { type OfferedTool, toolIds, withTurnTools } from '../tools/tools.ts';
@@ -23,16 +25,15 @@ import { untilAborted } from '@pith/promises';
 
 /** Model steps and tool calls until the turn ends; each step is on disk before the next. Throws what the store does, and `model_context_too_long`. */
 export async function* runLoop(turn: RunningTurn): AsyncGenerator<TurnEvent, TurnEnd, undefined> {
-  let shortened = false;
+  const refused = new RefusedRequests(turn);
   for (;;) {
     const end = stopBefore(turn);
     if (end) return end;
     yield* compactIfNeeded(turn);
     const outcome = yield* streamStep(turn);
-    if (!shortened && outcome.spoken.length === 0 && isTooLong(turn, outcome)) {
-      shortened = true;
-      if (yield* compactIfNeeded(turn, { force: true })) continue;
-    }
+    const { cut } = outcome;
+    if (cut === null) await refused.taken();
+    if (cut?.kind === 'failed' && outcome.spoken.length === 0 && (yield* refused.change(cut.error))) continue;
     const ended = yield* takeStep(turn, outcome);
     if (ended) return ended;
   }
@@ -47,9 +48,23 @@ export async function* answerCalls(
   pending: readonly PendingCall[],
   record: (first: readonly DecidedCall[]) => Promise<unknown> = (first) => storeStarted(turn, first),
 ): AsyncGenerator<TurnEvent, TurnEnd | null, undefined> {
+  const stored: Promise<void>[] = [];
+  try {
+    return yield* runInOrder(turn, pending, record, stored);
+  } catch (error) {
+    await Promise.allSettled(stored); // before anybody looks which calls have ended
+    throw error;
+  }
+}
+
+async function* runInOrder(
+  turn: RunningTurn,
+  pending: readonly PendingCall[],
+  record: (first: readonly DecidedCall[]) => Promise<unknown>,
+  stored: Promise<void>[],
+): AsyncGenerator<TurnEvent, TurnEnd | null, undefined> {
   const results: ToolResult[] = [];
   const calls: DecidedCall[] = [];
-  const stored: Promise<void>[] = [];
   for (const [at, group] of inOrder(pending).entries()) {
     const now = await decided(group);
     const questions = now.flatMap(({ question }) => question ?? []);
@@ -75,7 +90,7 @@ export async function* answerCalls(
   };
   const retain = retainedOf(calls, results);
   await Promise.all([...stored, turn.writer.recordResults(turn.record.id, message, retain)]);
-  turn.conversation.prompt.push(message);
+  turn.conversation.prompt.add(message);
   turn.offer.info = { ...turn.offer.info, held: distinct([...turn.offer.info.held, ...Object.values(retain)]) };
   const step = calls[0]?.record.step ?? turn.progress.steps;
   yield { type: 'step-end', step, usage: turn.progress.usage, request: turn.progress.request };
@@ -105,13 +120,14 @@ function stopBefore(turn: RunningTurn): TurnEnd | null {
 
 async function* takeStep(turn: RunningTurn, outcome: StepOutcome): AsyncGenerator<TurnEvent, TurnEnd | null, undefined> {
   const asked = outcome.cut ? [] : readCalls(turn, outcome.calls);
-  const message = assistantMessage(outcome, asked);
+  const message = madeBy(assistantMessage(outcome, asked), turn.plan.model.ref);
   if (outcome.text !== '') turn.progress.text = outcome.text;
   const ending = outcome.cut || asked.length === 0 ? yield* endOf(turn, outcome) : null;
   addUsage(turn, usageOf(outcome), outcome.text);
   if (message.content.length === 0) return ending;
 
-  turn.conversation.prompt.push(message);
+  turn.conversation.prompt.add(message);
+  coverAnswer(turn);
   const step = turn.progress.steps;
   spendStep(turn);
   const pending = pendingCalls(turn, step, asked);
@@ -173,10 +189,6 @@ function assistantMessage(outcome: StepOutcome, asked: readonly AskedCall[]): As
 /** A cut answer has reported nothing; what was not asked for costs nothing. */
 function usageOf({ cut, text, inputTokens, outputTokens }: StepOutcome): Pick<StepOutcome, 'inputTokens' | 'outputTokens'> {
   return cut && text === '' ? { inputTokens: inputTokens ?? 0, outputTokens: outputTokens ?? 0 } : { inputTokens, outputTokens };
-}
-
-function isTooLong(turn: RunningTurn, { cut }: StepOutcome): boolean {
-  return cut?.kind === 'failed' && plainModelFailure(cut.error, turn.plan.model.ref).code === 'model_context_too_long';
 }
 
 /** What `turn-end` says of an error: its code, and what, where, why and the cure in one line. */

@@ -18,16 +18,16 @@ import { LOCAL_USER } from '../../declarations/index.ts';
 import { dayOf, planTurn, UNKNOWN_CHANNEL } from './plan.ts';
 import {
   type Attachment,
-  assemble,
   callIdsOf,
   checkedAttachments,
   distinct,
   documentsIn,
   resultPart,
-  sentHistory,
   textOfAnswer,
   userMessage,
 } from '../prompt/messages.ts';
+import { sentHistory } from '../prompt/history.ts';
+import { ModelPrompt } from '../prompt/request.ts';
 import {
   inheritedPolicy,
   isPersons,
@@ -207,7 +207,7 @@ function running({ deps, notices, node, signal, fence }: Opening, { plan, record
       late: plan.tools.late,
       info: { ...plan.info, held: distinct([...plan.info.held, ...documents]) },
     },
-    conversation: { prompt: assemble(plan.system, messages), meter: { tokens: 0, counted: 0, incompressible: 0 } },
+    conversation: { prompt: new ModelPrompt(plan.system, messages, plan.model), meter: { tokens: 0, counted: 0, incompressible: 0 } },
     progress: {
       usage: record.usage,
       request: NO_USE,
@@ -315,8 +315,19 @@ export function resumeCalls(turn: RunningTurn, open: readonly CallRecord[]): rea
   });
 }
 
-/** Ends a turn that nobody continues: its open calls are answered, so that the history stays one that models accept. */
+/** Ends a turn that nobody continues. */
 async function closeUnfinished(
+  writer: ThreadWriter,
+  unfinished: Unfinished,
+  messages: readonly StoredMessage[],
+  answerFor?: (record: CallRecord) => ToolResult,
+): Promise<void> {
+  const { turn } = unfinished;
+  await Promise.all([answerOpen(writer, unfinished, messages, answerFor), writer.setState(turn.id, 'aborted', turn.usage)]);
+}
+
+/** Answers the open calls of a turn, so that the history stays one that models accept. */
+export async function answerOpen(
   writer: ThreadWriter,
   unfinished: Unfinished,
   messages: readonly StoredMessage[],
@@ -339,7 +350,6 @@ async function closeUnfinished(
     const content = answers.map(({ record, result }) => resultPart(record.callId, record.name, result));
     writes.push(writer.recordResults(turn.id, { role: 'tool', content }, retain));
   }
-  writes.push(writer.setState(turn.id, 'aborted', turn.usage));
   await Promise.all(writes);
 }
 

@@ -7,8 +7,10 @@ import type { StoredMessage, TurnRecord } from '../threads/thread.ts';
 import { type BoundSkill, instructionsOf } from '../prompt/instructions.ts';
 import { contextSources, type Notice, fittingDocuments, gatherContext } from '../prompt/context.ts';
 import { mayServe, narrowed, PLAN_MODE_TEXT } from '../tools/gate.ts';
-import { assemble, countTokens, heldIn, sentHistory, textOf, userMessage, userTexts } from '../prompt/messages.ts';
 import { toldSchema } from '../tools/sent-tools.ts';
+import { sentHistory } from '../prompt/history.ts';
+import { countTokens, heldIn, textOf, userMessage, userTexts } from '../prompt/messages.ts';
+import { ModelPrompt } from '../prompt/request.ts';
 import { type OfferedTool, toolsOfTurn } from '../tools/tools.ts';
 import { ofBringer, withOwnModel } from './origin.ts';
 
@@ -190,7 +192,7 @@ export async function preview(
   return {
     model: { ref: plan.model.ref, contextWindow: plan.model.contextWindow },
     system: plan.system,
-    messages: assemble('', [...past, message]),
+    messages: new ModelPrompt('', [...past, message], plan.model).sent(),
     tools,
     tokens: {
       total: counts.reduce((total, tokens) => total + tokens, 0),

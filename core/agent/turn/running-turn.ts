@@ -3,7 +3,6 @@ import {
   type Clock,
   type Events,
   type JsonValue,
-  type Message,
   type ModelCallOptions,
   type Remote,
   type ToolResult,
@@ -21,6 +20,7 @@ import type { Fence } from '../../store/index.ts';
 import type { BoundSkills } from '../prompt/instructions.ts';
 import type { Notice } from '../prompt/context.ts';
 import type { OfferedDocument } from '../prompt/messages.ts';
+import type { ModelPrompt } from '../prompt/request.ts';
 import type { Cleaning } from '../../trust/index.ts';
 import type { DeclaredAgents, Host, Providers } from '../../kernel/index.ts';
 import type { AgentRegistry } from '../registry/registry.ts';
@@ -128,8 +128,7 @@ interface Offer {
 
 /** What the model is sent. */
 interface Conversation {
-  /** Grows by each step; the model gets this very array. */
-  prompt: Message[];
+  prompt: ModelPrompt;
   readonly meter: Meter;
 }
 

@@ -34,7 +34,7 @@ type SpokenPart = Extract<AssistantPart, { type: 'text' | 'reasoning' }>;
 /** Asks the model once and turns its stream into text and calls. Never throws; ends at once when the turn is aborted, whatever the model does. */
 export async function* streamStep(turn: RunningTurn): AsyncGenerator<TurnEvent, StepOutcome, undefined> {
   const { deps, plan, conversation, offer, signal } = turn;
-  const { prompt } = conversation;
+  const prompt = conversation.prompt.sent();
   const tools = offer.functionTools;
   const span = spanOf(turn);
   const { model } = plan.model;

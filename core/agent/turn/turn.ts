@@ -6,7 +6,7 @@ import type { TurnEndReason } from '../threads/thread.ts';
 import { type Span, startSpan } from '../../durable/index.ts';
 import { createCallTree, type CallTree, limitEnd, TimeBudgetSpent, timeSpent } from './call-tree.ts';
 import type { OriginalRequest } from '../../kernel/index.ts';
-import { type EndedTurn, type Opening, openTurn, republish, resumeCalls, withdraw } from './open-turn.ts';
+import { answerOpen, type EndedTurn, type Opening, openTurn, republish, resumeCalls, withdraw } from './open-turn.ts';
 import { answerCalls, plainFailure, runLoop } from './loop.ts';
 
 export interface TurnEvents extends AsyncIterableIterator<TurnEvent, undefined> {
@@ -175,6 +175,7 @@ async function* turn(opening: HeldThread, tree: CallTree, stop: AbortController)
     }
   } catch (error) {
     end = endOfError(error, running, signal);
+    if (running && !lost.aborted) await answerTorn(running);
   }
   cancelBudget?.();
   if (running) tree.ended(running);
@@ -184,6 +185,17 @@ async function* turn(opening: HeldThread, tree: CallTree, stop: AbortController)
   await deps.hooks?.end(running?.offer.info ?? null, event.reason);
   endSpan(running, event);
   return event;
+}
+
+/** What failed between a step and its results leaves calls that nobody would answer. */
+async function answerTorn({ deps, writer, record }: RunningTurn): Promise<void> {
+  try {
+    const unfinished = await deps.threads.unfinished(record.threadId);
+    if (unfinished?.turn.id !== record.id) return;
+    await answerOpen(writer, unfinished, (await deps.threads.load(record.threadId))?.messages ?? []);
+  } catch {
+    // The store failed, which the turn's end says; whoever sends this history next puts answers in.
+  }
 }
 
 /** `stop` aborts when `signal` does. Returns its off. */

@@ -66,8 +66,12 @@ function countOf(input: CommandInput, option: string): number {
 export async function loadThread(kernel: Kernel, id: string) {
   const found = await kernel.threads.load(id);
   if (found) return found;
+  throw await noThread(kernel, id);
+}
+
+export async function noThread(kernel: Kernel, id: string): Promise<PithError> {
   const known = (await kernel.threads.list(100)).map((thread) => thread.id);
-  throw new PithError('thread_unknown', `no thread '${id}': nothing was said in it yet${didYouMean(id, known)}`, {
+  return new PithError('thread_unknown', `no thread '${id}': nothing was said in it yet${didYouMean(id, known)}`, {
     cure: 'see: pith threads list',
   });
 }

@@ -38,8 +38,9 @@ export interface NamedTarget extends Omit<Target, 'trust' | 'sandbox'> {
   readonly accepts: boolean;
 }
 
-export function trustOfTarget({ sandbox, bareProject, accepts }: Pick<NamedTarget, 'sandbox' | 'bareProject' | 'accepts'>): Trust {
-  return trustOf({ sandbox, bareProject, shipped: shippedSandbox(), home: userHome(), accepts });
+export function trustOfTarget(named: Pick<NamedTarget, 'sandbox' | 'bareProject' | 'accepts' | 'workingDirectory'>): Trust {
+  const { sandbox, bareProject, accepts, workingDirectory = process.cwd() } = named;
+  return trustOf({ sandbox, bareProject, shipped: shippedSandbox(), home: userHome(), accepts, workingDirectory });
 }
 
 /** The target with the person's decision about it: a terminal is asked once, and restrictions are reported in one line. */

@@ -100,7 +100,7 @@ async function askOn(
   options: { readonly choices?: readonly string[]; readonly secret?: boolean } = {},
 ): Promise<string | null> {
   const { choices, secret } = options;
-  const rows = wrapLines(choices ? `${question} [${choices.join('/')}]` : question, stdio.output.columns ?? Infinity).split('\n');
+  const rows = wrapLines(choices ? `${question} [${choices.join('/')}]` : question, stdio.output.columns || Infinity).split('\n');
   const prompt = `${rows.pop() ?? ''} `;
   for (const row of rows) stdio.output.write(`${row}\n`);
   const output = secret ? silent() : stdio.output;

@@ -1,23 +1,53 @@
-import { PithError, type ToolResult } from '../../contract/index.ts';
+import { imageIn } from '@pith/image-header';
+import type { ToolResult } from '../../contract/index.ts';
 
 type ImageBytes = NonNullable<Extract<ToolResult, { readonly ok: true }>['images']>[number];
 
-const TYPES: ReadonlySet<string> = new Set(['image/png', 'image/jpeg', 'image/gif', 'image/webp']);
 const MOST_IMAGES = 8;
 /** Characters of base64: 5 MiB. */
 const MOST_DATA = 6_990_508;
+/** Characters of base64 in one result, which has at most 16 million characters in all: 10 MB. */
+const MOST_RESULT_DATA = 13_333_333;
+/** Characters of base64 of one message or one request: 20 MB. */
+export const MOST_IMAGE_DATA = 26_666_667;
 
-/** Images as models take them. Throws `not_serialisable` for other kinds, for what is not base64, and for too many or too large ones. */
-export function checkedImages(images: readonly ImageBytes[]): readonly ImageBytes[] {
-  if (images.length > MOST_IMAGES) throw refused(`${images.length} images; at most ${MOST_IMAGES} are sent at once`);
-  return images.map(({ mediaType, data }) => {
-    if (!TYPES.has(mediaType)) throw refused(`an image of type '${String(mediaType)}'; models take PNG, JPEG, GIF and WebP`);
-    if (typeof data !== 'string' || !/^[A-Za-z0-9+/]+={0,2}$/u.test(data)) throw refused('an image that is not base64');
-    if (data.length > MOST_DATA) throw refused('an image of more than 5 MiB; make it smaller');
-    return { mediaType, data };
-  });
+/** Images of a result as models take them, each of the type that its bytes have, and one line for each that none would take. */
+export function checkedImages(images: readonly unknown[]): { readonly images: readonly ImageBytes[]; readonly leftOut: readonly string[] } {
+  const checked: ImageBytes[] = [];
+  const leftOut: string[] = [];
+  let total = 0;
+  for (const image of images) {
+    const found = checkedImage((image as Partial<ImageBytes> | null)?.data);
+    const why = 'why' in found ? found.why : whyTooMuch(checked.length, total + found.data.length);
+    if (why !== null) leftOut.push(lineOfImage(why));
+    else if ('data' in found) {
+      checked.push(found);
+      total += found.data.length;
+    }
+  }
+  return { images: checked, leftOut };
 }
 
-function refused(what: string): PithError {
-  return new PithError('not_serialisable', `cannot send ${what}`);
+function whyTooMuch(before: number, size: number): string | null {
+  if (before >= MOST_IMAGES) return `at most ${MOST_IMAGES} are sent at once`;
+  return size > MOST_RESULT_DATA ? 'with those before it there are more than 10 MB, and no more is sent at once' : null;
+}
+
+/** What is said in the place of an image that is not sent. */
+export function lineOfImage(why: string): string {
+  return `[an image was left out: ${why}]`;
+}
+
+/** An image in base64, written as servers take it and with the type that its bytes have, or why no model would take it. */
+export function checkedImage(given: unknown): ImageBytes | { readonly why: string } {
+  if (typeof given !== 'string') return { why: 'it is not base64' };
+  // Some write it as an address, in lines, or with the alphabet of addresses.
+  const isPlain = given.length % 4 === 0 && /^[A-Za-z0-9+/]*={0,2}$/u.test(given);
+  const text = isPlain ? given : given.replace(/^data:[^,]{0,100},/u, '').replaceAll(/\s/gu, '');
+  if (!isPlain && !/^[A-Za-z0-9+/_-]*={0,2}$/u.test(text)) return { why: 'it is not base64' };
+  if (text.length > MOST_DATA) return { why: 'it has more than 5 MiB; make it smaller' };
+  const bytes = Buffer.from(text, 'base64');
+  const found = imageIn(bytes);
+  if ('why' in found) return found;
+  return { mediaType: found.mediaType, data: isPlain ? given : bytes.toString('base64') };
 }

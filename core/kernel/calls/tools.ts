@@ -167,8 +167,11 @@ function normalise(value: unknown): ToolResult {
   };
   if (!value.ok) return { ok: false, error: { code: String(value.error.code), message: String(value.error.message) }, ...extra };
   const retain = value.retain === undefined ? {} : { retain: { key: String(value.retain.key), digest: String(value.retain.digest) } };
-  const images = value.images === undefined || value.images.length === 0 ? {} : { images: checkedImages(value.images) };
-  return { ok: true, output: toJsonValue(value.output, 'the result'), ...extra, ...retain, ...images };
+  const output = toJsonValue(value.output, 'the result');
+  const { images, leftOut } = checkedImages(Array.isArray(value.images) ? value.images : []);
+  // An image that no model takes costs itself only.
+  const said = leftOut.length === 0 ? output : [typeof output === 'string' ? output : JSON.stringify(output), ...leftOut].join('\n');
+  return { ok: true, output: said, ...extra, ...retain, ...(images.length === 0 ? {} : { images }) };
 }
 
 async function parseInput(schema: z.ZodType, input: JsonValue): Promise<z.ZodSafeParseResult<unknown>> {

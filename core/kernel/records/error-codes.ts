@@ -71,6 +71,7 @@ export const ERROR_CODES = [
   'aborted',
   // what leaves this machine
   'address_refused',
+  'proxy_failed',
   'secret_not_given',
   // skills, as the kernel knows them
   'skill_not_found',

@@ -1,5 +1,6 @@
 import { closeSync, constants, fstatSync, openSync, readFileSync } from 'node:fs';
 import path from 'node:path';
+import { isPassing } from '@pith/safe-files';
 import { canonical } from './ids.ts';
 
 /** Folders in which plugins of other systems say what they are, such as `.claude-plugin`. */
@@ -12,7 +13,7 @@ export function marksPlugin(entry: string): boolean {
   return MARK.test(entry);
 }
 
-/** The name of the plugin in `folder`, marked by its entry `mark`: what its plugin.json says, else the folder's own. */
+/** The name of the plugin in `folder`, marked by its entry `mark`: what its plugin.json says, else the folder's own. Throws where the system cannot look just now. */
 export function pluginName(folder: string, mark: string): string {
   const name = nameIn(path.join(folder, mark, 'plugin.json'));
   return canonical(name !== null && NAME.test(name) ? name : path.basename(folder));
@@ -29,7 +30,8 @@ function nameIn(file: string): string | null {
     } finally {
       closeSync(descriptor);
     }
-  } catch {
+  } catch (error) {
+    if (isPassing(error)) throw error; // its skills would go by other names
     return null; // there is none, or it is no JSON
   }
 }

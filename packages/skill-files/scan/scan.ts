@@ -1,7 +1,7 @@
 import { readdirSync } from 'node:fs';
 import { basename, dirname } from 'node:path';
 import { setImmediate } from 'node:timers/promises';
-import { isInside } from '@pith/safe-files';
+import { isInside, isNothingThere, isPassing } from '@pith/safe-files';
 import type { Diagnostic } from '../format/skill-file.ts';
 import { isSame, isSettled, realOf, stampOf, statOf, type Stats } from '../tree/stamp.ts';
 import {
@@ -77,7 +77,15 @@ class Scan {
     } else if (within !== undefined && real !== root && ![realOf(within) ?? within, ...trusted].some((place) => isInside(real, place))) {
       this.#diagnostics.push(sourceLeadsOut(this.#source, real, this.#options.cures?.source));
     } else {
-      await this.#descend([{ path: root, real, depth: 0, plugin: configured ? pluginAbove(root) : null }]);
+      let plugin: string | null;
+      try {
+        plugin = configured ? pluginAbove(root) : null;
+      } catch (error) {
+        this.#diagnostics.push(folderUnreadable(dirname(root), this.#source, String(error)));
+        if (this.#previous !== null) return { ...this.#previous, diagnostics: this.#diagnostics, read: [] };
+        plugin = null;
+      }
+      await this.#descend([{ path: root, real, depth: 0, plugin }]);
       for (let link = this.#links.shift(); link !== undefined; link = this.#links.shift()) await this.#follow(link);
       this.#diagnostics.push(...this.#emptyFolderNotes());
     }
@@ -198,8 +206,12 @@ class Scan {
       this.#changed = true;
       return { stamp: stampOf(stats), settled, ...folder };
     } catch (error) {
-      this.#changed ||= !same;
       this.#diagnostics.push(folderUnreadable(path, this.#source, String(error)));
+      if (before !== undefined && !isNothingThere(error)) {
+        before.settled = false; // what it held is not taken for gone
+        return before;
+      }
+      this.#changed ||= !same;
       return { stamp: stampOf(stats), settled: false, children: [], links: [], oddFile: null, hasFiles: false, plugin: null };
     }
   }
@@ -234,13 +246,14 @@ function readFolder(path: string): Omit<FoundDirectory, 'stamp' | 'settled'> {
   return { children, links: links.filter((name) => !skillFiles.includes(name)), oddFile: skillFiles[0] ?? null, hasFiles, plugin };
 }
 
-/** The plugin whose folder `skills` a source is; null: it is none. */
+/** The plugin whose folder `skills` a source is; null: it is none. Throws where the system cannot look just now. */
 function pluginAbove(source: string): string | null {
   const folder = dirname(source);
   try {
     const mark = basename(source) === 'skills' ? readdirSync(folder).find(marksPlugin) : undefined;
     return mark === undefined ? null : pluginName(folder, mark);
-  } catch {
+  } catch (error) {
+    if (isPassing(error)) throw error;
     return null; // the folder may not be read
   }
 }

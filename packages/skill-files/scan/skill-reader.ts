@@ -1,5 +1,5 @@
 import { closeSync, constants, fstatSync, openSync, readSync, realpathSync } from 'node:fs';
-import { isInside } from '@pith/safe-files';
+import { isInside, isPassing } from '@pith/safe-files';
 import { FRONTMATTER_LIMIT } from '../format/frontmatter.ts';
 import { loadRepairing, type ParsedSkill, parseHead, type Repairing, unreadable, withPatternsChecked } from '../format/skill-file.ts';
 import { NO_REGULAR_FILE, reasonOf } from '../reading/regular-file.ts';
@@ -31,8 +31,8 @@ export class SkillReader {
   readonly #options: Pick<ScanOptions, 'now' | 'goodBody' | 'isRestored'>;
   readonly #roots: readonly string[];
   #repairing: Repairing | null = null;
-  /** The file that was read last is a link. */
-  #isLink = false;
+  /** The file that was read last is a link, or could not be read just now. */
+  #isDoubtful = false;
 
   /** `roots`: where links may lead. */
   constructor(roots: readonly string[], options: Pick<ScanOptions, 'now' | 'goodBody' | 'isRestored'>) {
@@ -56,11 +56,11 @@ export class SkillReader {
     const id = idOf(path, plugin);
     const same = before?.id === id && before.file === file && before.realDirectory === real && isSame(before.stamp, stats);
     const about = { id: idOf(path), file, mode: 'load' } as const;
-    this.#isLink = false;
+    this.#isDoubtful = false;
     const foreign = stats.isFile() ? severalLinks(stats.nlink, real + file.slice(path.length)) : NO_REGULAR_FILE; // it is not even opened
     const parsed = foreign === null ? await this.#parse(about) : unreadable(about, foreign);
     const stamp = stampOf(stats);
-    const settled = !this.#isLink && isSettled(stamp, this.#options.now()); // where a link leads is looked at each time
+    const settled = !this.#isDoubtful && isSettled(stamp, this.#options.now()); // else it is looked at each time
     if (same && JSON.stringify(before.parsed) === JSON.stringify(parsed)) {
       before.settled = settled;
       return before;
@@ -93,7 +93,7 @@ export class SkillReader {
   }
 
   async #parsed(file: { id: string; file: string; mode: 'load' }, withText: boolean): Promise<ParsedSkill> {
-    const head = readHead(file.file, this.#roots, withText, () => (this.#isLink = true));
+    const head = readHead(file.file, this.#roots, withText, () => (this.#isDoubtful = true));
     if ('problem' in head) return unreadable(file, head.problem);
     const about = { ...file, size: head.size };
     const parsed = parseHead(head.text, about, this.#repairing);
@@ -110,10 +110,10 @@ interface Head {
 }
 
 /** Reads to the closing `---`, or some text below it too, into one buffer that all scans share. A link must lead into one of `roots`. */
-function readHead(file: string, roots: readonly string[], withText: boolean, onLink: () => void): Head | { readonly problem: string } {
+function readHead(file: string, roots: readonly string[], withText: boolean, onDoubt: () => void): Head | { readonly problem: string } {
   let descriptor: number | null = null;
   try {
-    descriptor = openInside(file, roots, onLink);
+    descriptor = openInside(file, roots, onDoubt);
     if (descriptor === null) return { problem: 'it is a link that leads out of its skill source' };
     let length = readSync(descriptor, buffer, 0, FIRST_READ, 0);
     const textOf = () => (withText ? buffer.toString('utf8', 0, length) : headText(length));
@@ -123,6 +123,7 @@ function readHead(file: string, roots: readonly string[], withText: boolean, onL
     if (withText || closingAt(length) === -1) length += readSync(descriptor, buffer, length, LONGEST - length, length);
     return { text: textOf(), size: stats.size };
   } catch (error) {
+    if (isPassing(error)) onDoubt();
     return { problem: reasonOf(error) };
   } finally {
     if (descriptor !== null) closeSync(descriptor);

@@ -1,4 +1,6 @@
 import { type ExtensionContext, PithError } from 'pith';
+import type { OutgoingOptions } from '@pith/guarded-fetch';
+import { headerProblem } from '@pith/server-answers';
 import type { Config, ServerConfig } from './config.ts';
 
 const DEFAULT_ADDRESS = 'https://api.anthropic.com';
@@ -8,14 +10,28 @@ export interface Endpoint {
   readonly baseUrl: string;
   readonly apiKey: string;
   readonly headers: Readonly<Record<string, string>>;
+  /** What this server is asked by: it, and no other that it names. */
+  readonly guard: OutgoingOptions;
 }
 
-/** Throws `model_auth` when no key is set. */
+/** Throws `model_auth` when no key is set, and for a key or a header that cannot be sent. */
 export function endpointOf(config: Config, getSecret: GetSecret): Endpoint {
   const { name, use, headers } = placeOf(config, getSecret);
   const apiKey = getSecret(name, use);
   if (apiKey === null || apiKey === '') throw new PithError('model_auth', 'no key is set for Anthropic', { cure: `set ${name}` });
-  return { baseUrl: versioned(use.to), apiKey, headers };
+  const baseUrl = versioned(use.to);
+  const { host } = new URL(baseUrl);
+  const problem = headerProblem(apiKey);
+  if (problem !== null)
+    throw new PithError('model_auth', `the key for ${host} that is set in ${name} cannot be sent: ${problem}`, {
+      cure: `copy the key again, and set ${name}`,
+    });
+  for (const [header, value] of Object.entries(headers)) {
+    const why = headerProblem(value, false);
+    if (why !== null)
+      throw new PithError('config_invalid', `the header '${header}' for ${host} cannot be sent: ${why}`, { cure: 'correct it in headers' });
+  }
+  return { baseUrl, apiKey, headers, guard: { allow: [baseUrl], elsewhere: 'refused', proxies: (variable) => getSecret(variable) } };
 }
 
 type GetSecret = ExtensionContext['getSecret'];

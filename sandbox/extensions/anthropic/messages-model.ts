@@ -1,19 +1,33 @@
-import type { LanguageModel, Message } from 'pith';
+import type { LanguageModel, Message, ModelPart } from 'pith';
 import { guardedFetch } from '@pith/guarded-fetch';
+import type { ServerError } from '@pith/server-answers';
 import type { Endpoint } from './endpoint.ts';
+import { messagesFetch } from './messages-stream.ts';
 
 /** A model behind `POST <base>/messages`. The client library is imported by the first call. */
 export function messagesModel(endpoint: Endpoint, name: string): LanguageModel {
-  let loaded: Promise<LanguageModel> | undefined;
+  let loaded: Promise<Load> | undefined;
   return {
     specificationVersion: 'v3',
     provider: 'anthropic.messages',
     modelId: name,
     async doStream(options) {
       loaded ??= load(endpoint, name);
-      return (await loaded).doStream({ ...options, prompt: withCachePoint(options.prompt) });
+      let failure: ServerError | null = null;
+      const model = (await loaded)((error) => (failure = error));
+      try {
+        const { stream } = await model.doStream({ ...options, prompt: withCachePoint(options.prompt) });
+        return { stream: withFailure(stream, () => failure) };
+      } catch (error) {
+        throw failure ?? error;
+      }
     },
   };
+}
+
+/** The client library says of a failure its message only. */
+async function* withFailure(stream: AsyncIterable<ModelPart>, failure: () => ServerError | null): AsyncGenerator<ModelPart> {
+  for await (const part of stream) yield part.type === 'error' ? { ...part, error: failure() ?? part.error } : part;
 }
 
 /** Marks the end of the system part: tools and system text stay the same from turn to turn, so the server may keep them. */
@@ -26,9 +40,11 @@ export function withCachePoint(prompt: readonly Message[]): Message[] {
   );
 }
 
-async function load({ baseUrl: baseURL, apiKey, headers }: Endpoint, name: string): Promise<LanguageModel> {
+/** A model for one call, which says why the answer to it failed. */
+type Load = (failed: (error: ServerError) => void) => LanguageModel;
+
+async function load({ baseUrl: baseURL, apiKey, headers, guard }: Endpoint, name: string): Promise<Load> {
   const { createAnthropic } = await import('@ai-sdk/anthropic');
-  const fetch = guardedFetch({ allow: [baseURL], elsewhere: 'refused' }); // nobody else gets the texts and the key
-  const provider = createAnthropic({ baseURL, apiKey, headers: { ...headers }, fetch });
-  return provider.languageModel(name);
+  const fetch = guardedFetch(guard); // nobody else gets the texts and the key
+  return (failed) => createAnthropic({ baseURL, apiKey, headers: { ...headers }, fetch: messagesFetch(fetch, failed) }).languageModel(name);
 }

@@ -1,5 +1,6 @@
 import path from 'node:path';
 import { messageOf, type TurnRequest } from 'pith';
+import { imageIn, imageTypeOf } from '@pith/image-header';
 import { decodeText, isSecretFile, Jail } from '@pith/safe-files';
 import { listFiles } from '@pith/project-files';
 
@@ -14,13 +15,8 @@ export interface MentionedFiles {
 const MOST_TEXT = 256 * 1024;
 const MOST_IMAGE = 5 * 1024 * 1024;
 const MOST_FILES = 20;
-const IMAGES: ReadonlyMap<string, string> = new Map([
-  ['.png', 'image/png'],
-  ['.jpg', 'image/jpeg'],
-  ['.jpeg', 'image/jpeg'],
-  ['.gif', 'image/gif'],
-  ['.webp', 'image/webp'],
-]);
+/** Where a person means an image, nothing else is sent instead. */
+const IMAGE_NAME = /\.(?:png|jpe?g|gif|webp|hei[cf]|avif|bmp|tiff?)$/iu;
 /** `@path` or `@"path with spaces"`, where a word begins. */
 const MENTION = /(?<=^|[\s([{'"])@(?:"([^"\n]+)"|([^\s"]+))/gu;
 
@@ -69,22 +65,28 @@ async function attach(jail: Jail, written: string) {
 
 async function read(jail: Jail, names: readonly string[]) {
   const name = names.join('/');
-  const mediaType = IMAGES.get(path.extname(name).toLowerCase());
-  const most = mediaType === undefined ? MOST_TEXT : MOST_IMAGE;
   return jail.read(names, async (handle, size) => {
-    if (mediaType !== undefined) {
-      if (size > most) return refused(name, `it has ${kilobytes(size)}, and an image has at most ${kilobytes(most)}`);
-      return given({ name, image: { mediaType, data: (await handle.readFile()).toString('base64') } }, size);
-    }
-    const bytes = Buffer.alloc(Math.min(size, most));
+    const bytes = Buffer.alloc(Math.min(size, MOST_TEXT));
     const { bytesRead } = await handle.read(bytes, 0, bytes.length, 0);
-    const whole = decodeText(cutBetweenCharacters(bytes.subarray(0, bytesRead), size > most));
-    if (whole === null) return refused(name, 'it is neither text nor an image');
-    if (size <= most) return given({ name, text: whole }, size);
+    const head = bytes.subarray(0, bytesRead);
+    if (imageTypeOf(head) !== null) {
+      if (size > MOST_IMAGE) return refused(name, `it has ${kilobytes(size)}, and an image has at most ${kilobytes(MOST_IMAGE)}`);
+      const rest = Buffer.alloc(size - head.length);
+      const more = await handle.read(rest, 0, rest.length, head.length);
+      const whole = Buffer.concat([head, rest.subarray(0, more.bytesRead)]);
+      const image = imageIn(whole);
+      if ('why' in image) return refused(name, image.why);
+      return given({ name, image: { mediaType: image.mediaType, data: whole.toString('base64') } }, size);
+    }
+    const text = decodeText(cutBetweenCharacters(head, size > MOST_TEXT));
+    const found = imageIn(head);
+    if ('why' in found && IMAGE_NAME.test(name)) return refused(name, found.why);
+    if (text === null) return refused(name, 'it is neither text nor an image');
+    if (size <= MOST_TEXT) return given({ name, text }, size);
     return given(
-      { name, text: `${whole}\n[The rest is left out: the file has ${size} bytes.]` },
+      { name, text: `${text}\n[The rest is left out: the file has ${size} bytes.]` },
       size,
-      `, of which the first ${kilobytes(most)} are sent`,
+      `, of which the first ${kilobytes(MOST_TEXT)} are sent`,
     );
   });
 }

@@ -1,5 +1,5 @@
 import { defineTool, toolError, toolResult, z, type ApprovalQuestion, type Tool, type ToolCall, type ToolResult } from 'pith';
-import type { KeyedQueue } from '@pith/promises';
+import type { OneAtATime } from '@pith/folder-changes';
 import {
   answerOrRefusal,
   binaryType,
@@ -39,7 +39,7 @@ type Input = z.infer<typeof input>;
  * One tool for all actions. Its effect is `write` as a whole: a call that was cut off is reported to the model, not
  * repeated, also where it only read.
  */
-export function fileTool(jail: Jail, policy: Policy, shipped: Shelf, changes: KeyedQueue): Tool {
+export function fileTool(jail: Jail, policy: Policy, shipped: Shelf, changes: OneAtATime): Tool {
   const own: Shelf = { jail, prefix: '', isReadable: (names) => policy.isReadable(names) };
   return defineTool({
     name: 'file',
@@ -54,7 +54,11 @@ export function fileTool(jail: Jail, policy: Policy, shipped: Shelf, changes: Ke
       unlessRefused(async () => (isShipped(call) ? null : (await prepare(jail, policy, call)).question) ?? false, false),
     execute: (call, about) =>
       answerOrRefusal(
-        () => (isShipped(call) ? readShipped(shipped, call, about.signal) : changes.run(jail.root, () => run(own, policy, call, about))),
+        () => {
+          if (isShipped(call)) return readShipped(shipped, call, about.signal);
+          const work = () => run(own, policy, call, about);
+          return changedPaths(call).length === 0 ? work() : changes.run(jail.root, work, about.signal);
+        },
         call.path,
         toolError,
         about.signal,

@@ -1,7 +1,7 @@
 import { dirname } from 'node:path';
 import { Places, type ExtensionContext, type ToolProvider } from 'pith';
-import { KeyedQueue } from '@pith/promises';
-import { Jail } from '@pith/safe-files';
+import { OneAtATime } from '@pith/folder-changes';
+import { fileBusy, Jail, stateFolder } from '@pith/safe-files';
 import { config, type Config } from './config.ts';
 import { fileTool } from './file-tool.ts';
 import { kernelTools } from './kernel-tools.ts';
@@ -18,7 +18,7 @@ export default class CoreTools implements ToolProvider {
     const { sandbox, shippedSandbox } = this.context.use(Places);
     const jail = new Jail(sandbox);
     const policy = new Policy(jail, this.context.config, () => dirname(dirname(this.context.dataDirectory)));
-    const changes = new KeyedQueue();
+    const changes = new OneAtATime({ folder: stateFolder(this.context.dataDirectory, 'locks'), busy: fileBusy });
     return [fileTool(jail, policy, shippedShelf(shippedSandbox), changes), patchTool(jail, policy, changes), ...kernelTools(this.context)];
   }
 }

@@ -1,6 +1,7 @@
-import { applyPatch, parsePatch, type StructuredPatch } from 'diff';
+import { parsePatch, type StructuredPatch } from 'diff';
 import { messageOf } from 'pith';
 import { FileRefused } from '@pith/safe-files';
+import { patchedText } from './patch-text.ts';
 
 /** What a patch wants of one file. */
 export interface FilePatch {
@@ -8,26 +9,31 @@ export interface FilePatch {
   readonly from: string | null;
   /** null: the file is removed. */
   readonly to: string | null;
+  /** What is at `from` stays. */
+  readonly isCopy: boolean;
   readonly patch: StructuredPatch;
   /** Whether it may be run afterwards, where the patch says so; null: as before. */
   readonly executable: boolean | null;
 }
 
 const MAX_FILES = 100;
+/** Ends a patch that comes as a mail, and would be a line that is removed. */
+const SIGNATURE = /^-- \r?\n(?=\d+\.\d)/gmu;
 
 /** Reads a unified diff. Throws `patch_invalid`. */
 export function parsePlan(text: string): readonly FilePatch[] {
   let parsed: readonly StructuredPatch[];
   try {
-    parsed = parsePatch(text);
+    parsed = parsePatch(text.replaceAll(SIGNATURE, ''));
   } catch (error) {
     throw invalid(`it is no unified diff: ${messageOf(error).trim()}`);
   }
+  if (/^GIT binary patch\r?$/mu.test(text)) throw invalid('it has bytes of a binary file in it'); // no line of a hunk begins so
   const plan = parsed.map((patch, index) => filePatch(patch, index));
   if (plan.length === 0) throw invalid('it names no file');
   if (plan.length > MAX_FILES) throw invalid(`it changes ${plan.length} files; at most ${MAX_FILES} are changed at once`);
   const seen = new Set<string>();
-  for (const path of plan.flatMap((file) => [...new Set([file.from, file.to])])) {
+  for (const path of plan.flatMap(({ from, to, isCopy }) => [...new Set(isCopy ? [to] : [from, to])])) {
     if (path === null) continue;
     if (seen.has(path)) throw invalid(`'${path}' occurs twice; put all its hunks under one header`);
     seen.add(path);
@@ -37,19 +43,13 @@ export function parsePlan(text: string): readonly FilePatch[] {
 
 /** The file's new text. Throws `patch_failed` with the first hunk that does not fit. */
 export function applyTo(before: string, { patch, from, to }: FilePatch): string {
-  const after = applyPatch(before, patch);
-  if (after !== false) return after;
-  const path = from ?? to ?? '';
-  for (const [index, hunk] of patch.hunks.entries()) {
-    if (applyPatch(before, { ...patch, hunks: patch.hunks.slice(0, index + 1) }) !== false) continue;
-    const found = before.split('\n')[hunk.oldStart - 1];
-    const expected = hunk.lines.find((line) => !line.startsWith('+'))?.slice(1);
-    throw new FileRefused(
-      'patch_failed',
-      `Hunk ${index + 1} of ${patch.hunks.length} does not fit '${path}' at line ${hunk.oldStart}: expected ${quote(expected)}, line ${hunk.oldStart} is ${quote(found)}. Nothing was changed; read the file and try again`,
-    );
-  }
-  throw new FileRefused('patch_failed', `The patch does not fit '${path}'. Nothing was changed; read the file and try again`);
+  const after = patchedText(before, patch.hunks);
+  if (typeof after === 'string') return after;
+  const { hunk, line, expected, found } = after;
+  throw new FileRefused(
+    'patch_failed',
+    `Hunk ${hunk} of ${patch.hunks.length} does not fit '${from ?? to}' at line ${line}: expected ${quote(expected)}, line ${line} is ${quote(found)}. Nothing was changed; read the file and try again`,
+  );
 }
 
 function filePatch(patch: StructuredPatch, index: number): FilePatch {
@@ -60,10 +60,9 @@ function filePatch(patch: StructuredPatch, index: number): FilePatch {
   const to = isDelete === true || next === ABSENT ? null : next;
   if (from === null && to === null) throw invalid(`section ${index + 1} names no file`);
   if (patch.isBinary === true) throw invalid(`'${to ?? from}' is a binary file`);
-  if (patch.isCopy === true) throw invalid(`'${to}' is a copy; use the file tool for that`);
   if (newMode !== undefined && !/^100(?:644|755)$/u.test(newMode)) throw invalid(`'${to}' would be no ordinary file (mode ${newMode})`);
   if (patch.hunks.length === 0 && from === to && newMode === undefined) throw invalid(`'${to}' has no hunk`);
-  return { from, to, patch, executable: newMode === undefined ? null : newMode === '100755' };
+  return { from, to, isCopy: patch.isCopy === true, patch, executable: newMode === undefined ? null : newMode === '100755' };
 }
 
 const ABSENT = '/dev/null';

@@ -1,5 +1,5 @@
 import { defineTool, toolResult, z, type ApprovalQuestion, type Tool, type ToolCall, type ToolResult, toolError } from 'pith';
-import type { KeyedQueue } from '@pith/promises';
+import type { OneAtATime } from '@pith/folder-changes';
 import { answerOrRefusal, decodeText, FileRefused, type Jail, type StagedFile, unlessRefused } from '@pith/safe-files';
 import { questionOf, unlessApproved, type Asked } from './change-question.ts';
 import { applyTo, parsePlan, type FilePatch } from './patch-plan.ts';
@@ -19,7 +19,7 @@ interface Change {
 }
 
 /** Applies a unified diff to the sandbox: all its files or, when anything fails, none. */
-export function patchTool(jail: Jail, policy: Policy, changes: KeyedQueue): Tool {
+export function patchTool(jail: Jail, policy: Policy, changes: OneAtATime): Tool {
   return defineTool({
     name: 'apply_patch',
     description:
@@ -29,7 +29,7 @@ export function patchTool(jail: Jail, policy: Policy, changes: KeyedQueue): Tool
     effect: 'write',
     needsApproval: ({ patch }) => unlessRefused(async () => (await prepare(jail, policy, patch)).question ?? false, false),
     execute: ({ patch }, about) =>
-      answerOrRefusal(() => changes.run(jail.root, () => run(jail, policy, patch, about)), 'patch', toolError, about.signal),
+      answerOrRefusal(() => changes.run(jail.root, () => run(jail, policy, patch, about), about.signal), 'patch', toolError, about.signal),
     present: (result) => (result.ok ? (result.title ?? 'Done') : `Error: ${result.error.message}`),
   });
 }
@@ -43,8 +43,9 @@ interface Prepared {
 async function prepare(jail: Jail, policy: Policy, text: string): Promise<Prepared> {
   if (Buffer.byteLength(text) > MAX_BYTES) throw new FileRefused('patch_too_large', `A patch may have at most ${MAX_BYTES} bytes`);
   const plan = parsePlan(text);
+  for (const { from, isCopy } of plan) if (from !== null && isCopy) policy.requireReadable(jail.namesOf(from));
   const asked: Asked[] = [];
-  for (const path of pathsOf(plan)) {
+  for (const path of changedBy(plan)) {
     const segments = jail.namesOf(path);
     const why = await policy.reasonToAsk(segments);
     if (why !== null) asked.push({ path: segments.join('/'), why });
@@ -100,7 +101,7 @@ async function changesOf(jail: Jail, file: FilePatch): Promise<readonly Change[]
   const moved = from === null || from.join('/') !== to.join('/');
   if (moved && (await jail.stat(to)) !== null) throw new FileRefused('target_exists', `'${file.to}' exists already; nothing was changed`);
   const written = { segments: to, before: moved ? null : before, after, oldMode, mode: modeOf(file, oldMode) };
-  return moved && from !== null ? [written, { segments: from, before, after: null, oldMode, mode: null }] : [written];
+  return moved && from !== null && !file.isCopy ? [written, { segments: from, before, after: null, oldMode, mode: null }] : [written];
 }
 
 function modeOf({ executable }: FilePatch, before: number | null): number | null {
@@ -129,7 +130,7 @@ async function apply(jail: Jail, changes: readonly Change[]): Promise<void> {
     }
     for (const change of changes) {
       if (change.after !== null) continue;
-      await jail.remove(change.segments);
+      await jail.remove(change.segments, { bytes: change.before ?? undefined });
       done.push(change);
     }
   } catch (error) {
@@ -161,6 +162,6 @@ function readWhole(jail: Jail, segments: readonly string[]): Promise<{ readonly 
   });
 }
 
-function pathsOf(plan: readonly FilePatch[]): readonly string[] {
-  return plan.flatMap(({ from, to }) => [from, to]).filter((path) => path !== null);
+function changedBy(plan: readonly FilePatch[]): readonly string[] {
+  return plan.flatMap(({ from, to, isCopy }) => [isCopy ? null : from, to]).filter((path) => path !== null);
 }

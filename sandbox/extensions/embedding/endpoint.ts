@@ -1,5 +1,6 @@
 import { type ExtensionContext, PithError } from 'pith';
 import { guardedFetch, type GuardedFetch } from '@pith/guarded-fetch';
+import { headerProblem } from '@pith/server-answers';
 import type { Config } from './config.ts';
 
 const OPENAI = 'https://api.openai.com/v1';
@@ -26,8 +27,14 @@ export function endpointOf(config: Config, getSecret: GetSecret): Endpoint {
     throw new PithError('model_auth', 'embeddings: no key is set for OpenAI', {
       cure: `set ${keyName}, or extensions.embedding.base_url for another server`,
     });
-  const fetch = guardedFetch({ allow: [baseUrl], elsewhere: 'refused' });
-  return { address: `${baseUrl}/embeddings`, host: new URL(baseUrl).host, keyName, apiKey, fetch };
+  const { host } = new URL(baseUrl);
+  const problem = apiKey === null ? null : headerProblem(apiKey);
+  if (problem !== null)
+    throw new PithError('model_auth', `embeddings: the key for ${host} that is set in ${keyName} cannot be sent: ${problem}`, {
+      cure: `copy the key again, and set ${keyName}`,
+    });
+  const fetch = guardedFetch({ allow: [baseUrl], elsewhere: 'refused', proxies: (name) => getSecret(name) });
+  return { address: `${baseUrl}/embeddings`, host, keyName, apiKey, fetch };
 }
 
 /** Its address for itself, and where the keys go. A key that is for other things as well goes nowhere while no model is set. */

@@ -1,4 +1,6 @@
 import { messageOf, PithError, type Clock } from 'pith';
+import { hideKeys, printableLine } from '@pith/plain-text';
+import { serverWords } from '@pith/server-answers';
 import type { Endpoint } from './endpoint.ts';
 
 export interface EmbeddingRequest {
@@ -15,7 +17,7 @@ export class Busy extends PithError {
   afterMs: number | null = null;
 }
 
-/** One request; a vector for each text. Rejects with a `PithError` that holds neither the key nor the server's words. */
+/** One request; a vector for each text. Rejects with a `PithError` in the server's words, which are left out where they tend to repeat the key. */
 export async function requestVectors(
   texts: readonly string[],
   { endpoint, model, dimensions, headers, timeoutMs, clock }: EmbeddingRequest,
@@ -35,9 +37,9 @@ export async function requestVectors(
       body: JSON.stringify({ model, input: texts, encoding_format: 'float', ...(dimensions === undefined ? {} : { dimensions }) }),
       signal: signal === undefined ? timeout.signal : AbortSignal.any([signal, timeout.signal]),
     });
-    if (answer.ok) return vectorsIn(await answer.text(), texts.length, endpoint.host);
-    await answer.body?.cancel();
-    throw refusal(answer, endpoint, model);
+    const text = await answer.text();
+    if (answer.ok) return vectorsIn(text, texts.length, endpoint.host);
+    throw refusal(answer, endpoint, model, wordsOf(text));
   } catch (error) {
     signal?.throwIfAborted();
     if (error instanceof PithError) throw error;
@@ -51,19 +53,31 @@ export async function requestVectors(
   }
 }
 
-function refusal({ status, headers }: Response, { host, keyName, apiKey, address }: Endpoint, model: string): PithError {
+const LONGEST = 200;
+
+/** What the server said, behind a colon. */
+function wordsOf(said: unknown): string {
+  const words = serverWords(said);
+  return words === null ? '' : `: ${printableLine(hideKeys(words), LONGEST)}`;
+}
+
+function refusal({ status, headers }: Response, { host, keyName, apiKey, address }: Endpoint, model: string, words: string): PithError {
   if (status === 401 || status === 403) {
     const what = apiKey === null ? `wants a key (${status}), and none is set` : `refused the key that is set in ${keyName} (${status})`;
     return new PithError('model_auth', `embeddings: ${host} ${what}`, { statusCode: status, cure: `set a valid key in ${keyName}` });
   }
   if (status === 404)
-    return new PithError('model_unknown', `embeddings: ${host} answered that there is no model '${model}' or no such address (404)`, {
-      statusCode: status,
-      cure: `check extensions.embedding.model, and that ${address} is right`,
-    });
+    return new PithError(
+      'model_unknown',
+      `embeddings: ${host} answered that there is no model '${model}' or no such address (404)${words}`,
+      {
+        statusCode: status,
+        cure: `check extensions.embedding.model, and that ${address} is right`,
+      },
+    );
   if (status === 429 || status >= 500) {
     const code = status === 429 ? 'model_rate_limited' : 'model_failed';
-    const busy = new Busy(code, `embeddings: ${host} answered ${status}`, {
+    const busy = new Busy(code, `embeddings: ${host} answered ${status}${words}`, {
       statusCode: status,
       retryable: true,
       cure: status === 429 ? 'wait, or raise the limit at the server' : `look at the server's log, and check that ${address} is right`,
@@ -72,7 +86,7 @@ function refusal({ status, headers }: Response, { host, keyName, apiKey, address
     busy.afterMs = Number.isFinite(seconds) && seconds >= 0 ? seconds * 1000 : null;
     return busy;
   }
-  return new PithError('model_failed', `embeddings: ${host} refused the request (${status})`, {
+  return new PithError('model_failed', `embeddings: ${host} refused the request (${status})${words}`, {
     statusCode: status,
     cure: 'check extensions.embedding: model, dimensions and batch',
   });
@@ -84,13 +98,8 @@ function causeOf(error: unknown): unknown {
 
 /** The vectors of an answer in the order of its texts. Throws `model_failed` for anything else than one vector of finite numbers for each. */
 function vectorsIn(text: string, count: number, host: string): readonly (readonly number[])[] {
-  let data: unknown;
-  try {
-    data = (JSON.parse(text) as { readonly data?: unknown } | null)?.data;
-  } catch {
-    throw odd(host, 'something that is no JSON'); // without the text: it may hold anything
-  }
-  if (!Array.isArray(data) || data.length !== count) throw odd(host, `not ${count} vectors`);
+  const data = dataOf(text, host);
+  if (data.length !== count) throw odd(host, `${data.length} vectors for ${count} texts`);
   const vectors: (readonly number[])[] = [];
   for (const [at, row] of (data as readonly Row[]).entries()) {
     const place = row?.index ?? at;
@@ -102,6 +111,18 @@ function vectorsIn(text: string, count: number, host: string): readonly (readonl
     vectors[place] = vector;
   }
   return vectors;
+}
+
+function dataOf(text: string, host: string): readonly unknown[] {
+  let said: { readonly data?: unknown } | null;
+  try {
+    said = JSON.parse(text) as typeof said;
+  } catch {
+    // Where it breaks off says less than what it is.
+    throw odd(host, `something that is no JSON${wordsOf(text)}`);
+  }
+  if (Array.isArray(said?.data)) return said.data;
+  throw odd(host, `no vectors${wordsOf(said)}`); // some servers say with status 200 that they failed
 }
 
 type Row = { readonly index?: number; readonly embedding?: readonly number[] } | null;

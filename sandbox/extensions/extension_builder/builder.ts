@@ -3,7 +3,7 @@ import { join } from 'node:path';
 import { messageOf, PithError, Places, SkillProvider, type ExtensionContext, type ToolCall } from 'pith';
 import { createConfinedPrograms } from '@pith/held-process';
 import { once } from '@pith/promises';
-import { stateFolder } from '@pith/safe-files';
+import { isNothingThere, stateFolder } from '@pith/safe-files';
 import { checkExtension, type CheckedFolder } from './check/check-extension.ts';
 import { checkOf, type Check } from './finding.ts';
 import { KernelPort } from './kernel-port.ts';
@@ -81,7 +81,10 @@ export class Builder {
   /** Folders of the extensions that are in this sandbox, sorted. */
   async extensionFolders(): Promise<readonly string[]> {
     const base = join(this.sandbox, 'extensions');
-    const entries = await readdir(base, { withFileTypes: true }).catch(() => []); // a sandbox without extensions has no such folder
+    const entries = await readdir(base, { withFileTypes: true }).catch((error: unknown) => {
+      if (!isNothingThere(error)) throw error;
+      return []; // a sandbox without extensions has no such folder
+    });
     return entries
       .filter((entry) => entry.isDirectory() && !entry.name.startsWith('.'))
       .map(({ name }) => join(base, name))

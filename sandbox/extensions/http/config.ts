@@ -10,6 +10,11 @@ export function configSchema() {
     hosts: z.array(z.string().min(1)).default([]),
     /** Addresses and ranges of proxies whose X-Forwarded-For is believed. */
     trusted_proxies: z.array(z.string().min(1)).default([]),
+    /** Connections at once: in all, and of one address that is no trusted proxy. Others are closed. */
+    connections: z.int().min(1).default(256),
+    connections_per_address: z.int().min(1).default(64),
+    /** Seconds for the headers of a request to arrive. */
+    header_seconds: z.number().min(1).default(10),
   });
 }
 

@@ -1,8 +1,9 @@
-import { serve, type HttpBindings, type ServerType } from '@hono/node-server';
+import type { Server } from 'node:http';
+import { serve, type HttpBindings } from '@hono/node-server';
 import { Hono } from 'hono';
 import { domainToASCII } from 'node:url';
 import { codeOf, messageOf, PithError, type Clock, type Logger, type Remote } from 'pith';
-import { plainAddress } from '@pith/address-ranges';
+import { isWithin, plainAddress, plainRange } from '@pith/address-ranges';
 import { clientAddress } from './client-address.ts';
 import type { Config } from './config.ts';
 import type { HttpRequest, HttpResponse, RouteProvider } from './contract.ts';
@@ -31,7 +32,15 @@ export async function listen(options: ListenerOptions, signal: AbortSignal): Pro
   });
   await new Promise<void>((resolve, reject) => {
     const { host } = options.config;
-    const server: ServerType = serve({ fetch: app.fetch, hostname: host, port: options.port }, ({ port }) => options.listening(port));
+    const serverOptions = {
+      headersTimeout: options.config.header_seconds * 1000,
+      requestTimeout: options.config.header_seconds * 1000 + BODY_MS,
+      connectionsCheckingInterval: 1000,
+    };
+    const server = serve({ fetch: app.fetch, hostname: host, port: options.port, serverOptions }, ({ port }) =>
+      options.listening(port),
+    ) as Server;
+    holdConnections(server, options);
     server.on('error', (error) =>
       reject(
         codeOf(error, '') === 'EADDRINUSE'
@@ -43,10 +52,41 @@ export async function listen(options: ListenerOptions, signal: AbortSignal): Pro
     );
     const stop = (): void => {
       server.close(() => resolve());
-      if ('closeAllConnections' in server) server.closeAllConnections();
+      server.closeAllConnections();
     };
     if (signal.aborted) stop();
     else signal.addEventListener('abort', stop, { once: true });
+  });
+}
+
+/** Each connection holds a descriptor, and a process without any can open no file. What is too many is closed at once. */
+function holdConnections(server: Server, { config, logger }: Pick<ListenerOptions, 'config' | 'logger'>): void {
+  const { connections, connections_per_address: perAddress, trusted_proxies: proxies } = config;
+  for (const text of proxies)
+    if (plainRange(text) === null) logger.warn('extensions.http.trusted_proxies names no address or range', { text });
+  server.maxConnections = connections;
+  let isSaid = false;
+  const refuse = (why: string, address: string | undefined): void => {
+    if (!isSaid) logger.warn('connections were closed: too many at once', { why, address: address ?? '' });
+    isSaid = true; // once: who floods the listener does not flood the log
+  };
+  server.on('drop', (dropped) => refuse(`${connections} in all`, dropped?.remoteAddress));
+  const open = new Map<string, number>();
+  server.on('connection', (socket) => {
+    const address = plainAddress(socket.remoteAddress ?? '') ?? '';
+    const count = (open.get(address) ?? 0) + 1;
+    if (count > perAddress && !isWithin(address, proxies)) {
+      refuse(`${perAddress} of one address`, address);
+      socket.destroy();
+      return;
+    }
+    open.set(address, count);
+    socket.once('close', () => {
+      const left = (open.get(address) ?? 1) - 1;
+      if (left > 0) open.set(address, left);
+      else open.delete(address);
+      if (open.size === 0) isSaid = false;
+    });
   });
 }
 

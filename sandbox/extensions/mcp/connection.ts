@@ -11,7 +11,7 @@ import type { ServerTool } from './listed-tool.ts';
 import { listing, type Listing } from './listing.ts';
 import type { Logins } from './logins.ts';
 import { isLate, reasonOf } from './reasons.ts';
-import { filled, useOf } from './secrets.ts';
+import { filled, sendable, useOf } from './secrets.ts';
 import { patientRetries, serverFetch } from './server-fetch.ts';
 import { ServerProcess } from './server-process.ts';
 import { resultOf } from './tool-results.ts';
@@ -268,7 +268,7 @@ export class Connection {
     if ('url' in this.config) {
       const { StreamableHTTPClientTransport } = await import('@modelcontextprotocol/client');
       const { url } = this.config;
-      const headers = filled(this.config.headers, secret);
+      const headers = sendable(filled(this.config.headers, secret));
       const hasKey = Object.keys(headers).some((name) => name.toLowerCase() === 'authorization');
       const login = hasKey ? null : logins.of(url, this.name);
       return new StreamableHTTPClientTransport(new URL(url), {

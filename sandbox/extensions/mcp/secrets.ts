@@ -1,4 +1,5 @@
 import { codeOf, type ExtensionContext, PithError } from 'pith';
+import { headerProblem } from '@pith/server-answers';
 import type { ServerConfig } from './config.ts';
 
 const NAMED = /\$\{([A-Za-z_][A-Za-z0-9_]*)(?::-([^}]*))?\}/gu;
@@ -20,6 +21,18 @@ export function filled(values: Readonly<Record<string, string>>, getSecret: (nam
       throw new PithError('config_invalid', `the secret '${name}' is not set`, { cure: `run: pith secrets set ${name}` });
     });
   return Object.fromEntries(Object.entries(values).map(([key, text]) => [key, fill(text)]));
+}
+
+/** The headers, where they can be sent. Throws what is wrong with one, and not what is in it. */
+export function sendable(headers: Readonly<Record<string, string>>): Readonly<Record<string, string>> {
+  for (const [name, value] of Object.entries(headers)) {
+    const problem = headerProblem(value, false);
+    if (problem !== null)
+      throw new PithError('config_invalid', `the header '${name}' cannot be sent: ${problem}`, {
+        cure: 'correct it, or the secret that it names',
+      });
+  }
+  return headers;
 }
 
 /** A server by its name and by what gets its secrets: its address, or the whole command, of which every word decides what runs. */

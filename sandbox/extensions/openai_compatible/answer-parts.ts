@@ -1,168 +1,269 @@
-import { randomUUID } from 'node:crypto';
+import type { ModelPart } from 'pith';
+import { codeIn, failureIn, isWebPage, ServerError, serverWords } from '@pith/server-answers';
 import { printableLine } from '@pith/plain-text';
-import { PithError, type ModelPart } from 'pith';
-import type { CallDelta, Chunk, ChunkUsage, Delta } from './chat-stream.ts';
-
-interface PendingCall {
-  id: string | null;
-  name: string;
-  input: string;
-  signature: string | null;
-}
+import { CalledTools } from './called-tools.ts';
+import { countOf, fieldsOf, jsonOf, listOf, textOf, type Fields } from './odd-values.ts';
+import { ThinkTags, type Said } from './think-tags.ts';
 
 type Finish = Extract<ModelPart, { type: 'finish' }>;
 
-/** Turns the pieces of one answer into the parts that a loop reads. Pure: pieces in, parts out. */
+/** What was asked, as far as it says how the answer is to be read. */
+export interface Asked {
+  readonly model: string;
+  /** The names of the tools that were offered. */
+  readonly tools: ReadonlySet<string>;
+}
+
+/** Turns the pieces of one answer into the parts that a loop reads. Pure: pieces in, parts out. Takes any JSON, and never throws. */
 export class AnswerParts {
-  private open: 'text' | 'reasoning' | null = null;
+  /** The rest says nothing: the answer failed. */
+  failed = false;
+  private open: Said[0] | null = null;
   private opened = 0;
   private started = false;
-  private failed = false;
+  private choice: string | null = null;
   private finishReason: string | null = null;
-  private usage: ChunkUsage | null = null;
-  private readonly calls: PendingCall[] = [];
-  /** The latest of each index: some servers number all calls 0, or write the number as text. */
-  private readonly byIndex = new Map<string, PendingCall>();
-  /** What came last that is no JSON. */
+  private usage: Fields | null = null;
+  private readonly calls: CalledTools;
+  private readonly tags: ThinkTags;
+  /** What came last that is none of the answer. */
   private unread: string | null = null;
+  private stray = '';
+  private readonly parts: ModelPart[] = [];
 
-  /** Appends what `chunk` brings to `parts`. After an error the rest of the answer says nothing. */
-  add(chunk: Chunk, parts: ModelPart[]): void {
+  constructor({ model, tools }: Asked) {
+    this.calls = new CalledTools(tools);
+    this.tags = new ThinkTags(model);
+  }
+
+  /** The parts since it was asked last. */
+  take(): ModelPart[] {
+    return this.parts.splice(0);
+  }
+
+  /** What the server sent as one event, or as its whole answer. Text that is no JSON may be a heartbeat, or why the answer breaks off. */
+  add(text: string): void {
+    const chunk = jsonOf(text);
+    const chunks = chunk === undefined ? chunksIn(text) : listOf(chunk);
+    for (const each of chunks) this.addChunk(fieldsOf(each));
+    if (!chunks.some((each) => fieldsOf(each)['choices'] !== undefined)) this.skip(text);
+  }
+
+  /** The server says in words of its own that it failed. */
+  fail(said: unknown): void {
     if (this.failed) return;
-    if (chunk.error !== undefined && chunk.error !== null) return this.fail(chunk.error, parts);
-    if (!this.started) {
-      this.started = true;
-      const timestamp = typeof chunk.created === 'number' ? new Date(chunk.created * 1000) : undefined;
-      parts.push({ type: 'response-metadata', id: chunk.id ?? undefined, modelId: chunk.model ?? undefined, timestamp });
-    }
-    if (chunk.usage) this.usage = chunk.usage;
-    const choice = chunk.choices?.find?.(({ index }) => (index ?? 0) === 0); // others are other answers
-    if (choice?.finish_reason) this.finishReason = choice.finish_reason;
-    if (choice?.delta) this.addDelta(choice.delta, parts);
-  }
-
-  fail(error: unknown, parts: ModelPart[]): void {
     this.failed = true;
-    parts.push({ type: 'error', error });
+    this.parts.push({ type: 'error', error: failureIn(said) });
   }
 
-  /** What came between the parts and is none, such as a heartbeat; where the answer then breaks off, it says why. */
-  skip(text: string): void {
-    if (text.trim() !== '') this.unread = text.trim().slice(0, MOST_UNREAD);
+  /** Text that is no event: all of it together may be the answer, or say why there is none. */
+  addStray(text: string): void {
+    if (this.stray.length + text.length < MOST_STRAY) this.stray += `${text}\n`;
   }
 
   /** `isDone`: the server said that this is all. */
-  end(parts: ModelPart[], isDone = false): void {
-    this.close(parts);
-    const hasAnswer = this.opened + this.calls.length > 0 && this.calls.every(({ input }) => input.trim() === '' || isJson(input));
+  end(isDone = false): void {
+    const isWhole = this.stray.trim() !== '' && this.readBody(this.stray);
+    for (const said of this.tags.end()) this.say(said);
+    this.close();
     if (!this.failed) {
-      if (this.finishReason === 'error')
-        this.fail(new PithError('model_failed', `the server ended the answer with an error${this.said()}`), parts);
-      else if (this.finishReason === null && !(isDone && hasAnswer)) {
-        const why = `the answer ended in the middle${this.said()}`;
-        this.fail(new PithError('model_failed', why, { retryable: true, cure: 'send the message again' }), parts);
-      } else for (const call of this.calls) parts.push(partOf(call));
+      const problem = this.problem(isDone || isWhole);
+      if (problem === null) this.parts.push(...this.calls.parts());
+      else {
+        this.failed = true;
+        this.parts.push({ type: 'error', error: problem });
+      }
     }
-    parts.push({ type: 'finish', finishReason: this.reason(), usage: usageOf(this.usage) });
+    this.parts.push({ type: 'finish', finishReason: this.reason(), usage: usageOf(this.usage) });
   }
 
-  private said(): string {
-    return this.unread === null ? '' : `; it sent: ${printableLine(this.unread)}`;
+  /** The body was no stream. Whether it is the whole answer. */
+  private readBody(text: string): boolean {
+    if (this.failed || this.finishReason !== null) return false;
+    const begun = this.size;
+    this.add(text);
+    if (this.failed || this.finishReason !== null || begun > 0) return false;
+    if (this.size > 0) return jsonOf(text) !== undefined;
+    const words = printableLine(serverWords(text) ?? text.trim(), MOST_WORDS);
+    const cure = isWebPage(text) ? ': a log-in or a proxy may be in the way, or the address may be wrong' : '';
+    this.fail(`the server sent something else than an answer: ${words}${cure}`);
+    return false;
   }
 
-  private addDelta(delta: Delta, parts: ModelPart[]): void {
-    const reasoning = delta.reasoning_content ?? delta.reasoning;
-    if (reasoning) this.say('reasoning', reasoning, parts);
-    if (typeof delta.refusal === 'string' && delta.refusal !== '') this.say('text', delta.refusal, parts);
-    if (typeof delta.content === 'string') {
-      if (delta.content !== '') this.say('text', delta.content, parts);
-    } else if (delta.content) {
-      for (const part of delta.content) if (part.text) this.say('text', part.text, parts);
+  private get size(): number {
+    return this.opened + this.calls.size;
+  }
+
+  /** Why this is no answer. */
+  private problem(isDone: boolean): ServerError | null {
+    const said = this.unread === null ? '' : `; it sent: ${printableLine(this.unread, MOST_WORDS)}`;
+    if (this.finishReason !== null) {
+      const isTransient = TRANSIENT.has(this.finishReason.toLowerCase());
+      if (!isTransient && this.unified(this.finishReason) !== 'error') return null;
+      const why = this.finishReason === 'error' ? '' : ` (${printableLine(this.finishReason, 100)})`;
+      return new ServerError(`the server ended the answer with an error${why}${said}`, { isRetryable: isTransient });
     }
-    for (const call of delta.tool_calls ?? []) this.addCall(call);
+    if (isDone && this.size > 0 && this.calls.areWhole) return null;
+    if (isDone && this.size === 0) return new ServerError(`the server sent an empty answer${said}`);
+    const what = this.started || this.unread !== null ? 'the answer ended in the middle' : 'the server sent nothing';
+    return new ServerError(`${what}${said}`, { isRetryable: true });
   }
 
-  private say(kind: 'text' | 'reasoning', delta: string, parts: ModelPart[]): void {
+  private addChunk(chunk: Fields): void {
+    if (this.failed) return;
+    const choices = listOf(chunk['choices']).map(fieldsOf);
+    const choice = this.choiceOf(choices);
+    const failed = [chunk, choice ?? NONE].find((said) => isFailure(said, choice !== null));
+    if (failed !== undefined) return this.fail(failed);
+    if (choice !== null && !this.started) {
+      this.started = true;
+      const created = countOf(chunk['created']);
+      const timestamp = created !== undefined && created < LATEST ? new Date(created * 1000) : undefined;
+      this.parts.push({
+        type: 'response-metadata',
+        id: textOf(chunk['id']) || undefined,
+        modelId: textOf(chunk['model']) || undefined,
+        timestamp,
+      });
+    }
+    const { finish_reason: finish, delta, message, usage } = choice ?? NONE;
+    if (typeof finish === 'string' && finish !== '') this.finishReason = finish;
+    this.addDelta(fieldsOf(delta ?? message));
+    this.addUsage(chunk['usage'] ?? usage ?? fieldsOf(chunk['x_groq'])['usage']);
+  }
+
+  /** The first that speaks is the answer; others are other answers. */
+  private choiceOf(choices: readonly Fields[]): Fields | null {
+    const keyOf = ({ index }: Fields): string => textOf(index) || '0';
+    if (choices.length > 0) this.choice ??= choices.some((choice) => keyOf(choice) === '0') ? '0' : keyOf(choices[0]!);
+    return choices.find((choice) => keyOf(choice) === this.choice || textOf(choice['index']) === '') ?? null;
+  }
+
+  private addUsage(usage: unknown): void {
+    const given = fieldsOf(usage);
+    if (countOf(given['prompt_tokens']) !== undefined || countOf(given['completion_tokens']) !== undefined) this.usage = given;
+  }
+
+  private addDelta(delta: Fields): void {
+    const { reasoning_content: content, reasoning, reasoning_details: details } = delta;
+    const thought = thoughtOf(content) || thoughtOf(reasoning) || thoughtOf(details);
+    if (thought !== '') {
+      this.tags.thoughtApart();
+      this.say(['reasoning', thought]);
+    }
+    if (typeof delta['refusal'] === 'string') this.say(['text', delta['refusal']]);
+    for (const part of listOf(delta['content'])) this.addContent(part);
+    this.calls.add(delta['tool_calls']);
+    if (delta['function_call']) this.calls.add([{ function: delta['function_call'] }]); // as it was before there were several
+  }
+
+  private addContent(part: unknown): void {
+    if (typeof part === 'string') for (const said of this.tags.feed(part)) this.say(said);
+    else if (fieldsOf(part)['type'] === 'thinking') this.say(['reasoning', thoughtOf(fieldsOf(part)['thinking'])]);
+    else {
+      const { text, refusal } = fieldsOf(part);
+      this.say(['text', textOf(text) || textOf(fieldsOf(text)['value']) || textOf(refusal)]);
+    }
+  }
+
+  private skip(text: string): void {
+    if (text.trim() !== '') this.unread = text.trim().slice(0, 2 * MOST_WORDS);
+  }
+
+  private say([kind, delta]: Said): void {
+    if (delta === '') return;
     if (this.open !== kind) {
-      this.close(parts);
+      this.close();
       this.open = kind;
       this.opened += 1;
-      parts.push({ type: `${kind}-start`, id: String(this.opened) });
+      this.parts.push({ type: `${kind}-start`, id: String(this.opened) });
     }
-    parts.push({ type: `${kind}-delta`, id: String(this.opened), delta });
+    this.parts.push({ type: `${kind}-delta`, id: String(this.opened), delta });
   }
 
-  private close(parts: ModelPart[]): void {
-    if (this.open !== null) parts.push({ type: `${this.open}-end`, id: String(this.opened) });
+  private close(): void {
+    if (this.open !== null) this.parts.push({ type: `${this.open}-end`, id: String(this.opened) });
     this.open = null;
-  }
-
-  private addCall({ index, id, function: called, extra_content: extra }: CallDelta): void {
-    const name = called?.name || '';
-    const given = called?.arguments ?? '';
-    const call = this.callFor(index ?? null, id || null, name);
-    call.id ??= id || null;
-    call.name ||= name;
-    call.input += typeof given === 'string' ? given : JSON.stringify(given); // Ollama's servers send an object
-    call.signature ??= extra?.google?.thought_signature ?? null;
-  }
-
-  /**
-   * A known id belongs to its call. With a name, another id begins a call, whatever its index, and so does no id after whole arguments;
-   * all else belongs to the last call of its index, or to the last of all.
-   */
-  private callFor(index: number | string | null, id: string | null, name: string): PendingCall {
-    const known = id === null ? undefined : this.calls.find((call) => call.id === id);
-    if (known !== undefined) return known;
-    const last = index === null ? this.calls.at(-1) : this.byIndex.get(String(index));
-    const isOther =
-      last !== undefined &&
-      (id !== null && last.id !== null ? name !== '' || index === null : name !== '' && last.name !== '' && isJson(last.input));
-    if (last !== undefined && !isOther) return last;
-    const call: PendingCall = { id: null, name: '', input: '', signature: null };
-    this.calls.push(call);
-    if (index !== null) this.byIndex.set(String(index), call);
-    return call;
   }
 
   private reason(): Finish['finishReason'] {
     const raw = this.finishReason ?? undefined;
     if (this.failed) return { unified: 'error', raw };
-    // Some servers say `stop` although the answer asks for tools.
-    if (this.calls.length > 0 && (raw === 'stop' || raw === 'tool_calls' || raw === 'function_call')) return { unified: 'tool-calls', raw };
-    if (raw === 'stop' || raw === 'length') return { unified: raw, raw };
-    return { unified: raw === 'content_filter' ? 'content-filter' : 'other', raw };
+    return { unified: raw === undefined ? 'other' : this.unified(raw), raw };
+  }
+
+  private unified(raw: string): Finish['finishReason']['unified'] {
+    const said = REASONS.get(raw.toLowerCase()) ?? 'other';
+    if (said !== 'stop' && said !== 'tool-calls') return said;
+    // Some servers say `stop` although the answer asks for tools, and some the other way round.
+    return this.calls.size > 0 ? 'tool-calls' : said === 'stop' ? 'stop' : 'other';
   }
 }
 
-const MOST_UNREAD = 200;
+const MOST_WORDS = 200;
+const MOST_STRAY = 4 * 1024 * 1024;
+/** Seconds that a date can hold. */
+const LATEST = 8.64e12;
 
-function isJson(text: string): boolean {
-  try {
-    JSON.parse(text);
-    return true;
-  } catch {
-    return false; // not yet, or never
-  }
+/** In small letters. What is none of these is `other`. */
+const REASONS: ReadonlyMap<string, Finish['finishReason']['unified']> = new Map(
+  Object.entries({
+    stop: 'stop eos eos_token end_turn stop_sequence end complete completed',
+    length: 'length max_tokens max_output_tokens model_length model_context_window_exceeded',
+    'tool-calls': 'tool_calls tool_call tool_use function_call',
+    'content-filter': 'content_filter safety sensitive recitation blocklist prohibited_content refusal',
+    error: 'error failed abort aborted cancelled canceled malformed_function_call',
+  } as const).flatMap(([unified, raw]) => raw.split(' ').map((word) => [word, unified as Finish['finishReason']['unified']] as const)),
+);
+
+/** Ends that pass by themselves. */
+const TRANSIENT: ReadonlySet<string> = new Set(['insufficient_system_resource', 'network_error', 'overloaded', 'timeout', 'server_error']);
+
+const NONE: Fields = {};
+
+/** A gateway may have wrapped events twice, and some servers leave out the blank lines between them. */
+function chunksIn(text: string): readonly unknown[] {
+  const lines = text.split('\n').map((line) => line.replace(/^(?:\s*data:)+/, ''));
+  const whole = jsonOf(lines.join('\n'));
+  return (whole === undefined ? lines.map(jsonOf) : [whole]).flatMap(listOf);
 }
 
-function partOf({ id, name, input, signature }: PendingCall): ModelPart {
-  return {
-    type: 'tool-call',
-    toolCallId: id ?? `call_${randomUUID()}`,
-    toolName: name,
-    input: input.trim() === '' ? '{}' : input,
-    ...(signature === null ? {} : { providerMetadata: { google: { thoughtSignature: signature } } }),
-  };
+/** Whether a chunk, or a choice of it, says that the server failed. */
+function isFailure(said: Fields, isAnswer: boolean): boolean {
+  const { error, object, type, base_resp: state } = said;
+  if (error !== undefined && error !== null && error !== false && !isBlank(error)) return true;
+  if (object === 'error' || (type === 'error' && !isAnswer)) return true;
+  const status = state === undefined ? 0 : fieldsOf(state)['status_code'];
+  if (typeof status === 'number' && status !== 0) return true;
+  if (isAnswer) return false;
+  const isRefusal = said['success'] === false || said['detail'] !== undefined || said['errors'] !== undefined || codeIn(said) !== null;
+  return isRefusal && serverWords(said) !== null;
 }
 
-function usageOf(usage: ChunkUsage | null): Finish['usage'] {
-  const input = usage?.prompt_tokens ?? undefined;
-  const output = usage?.completion_tokens ?? undefined;
-  const cached = usage?.prompt_tokens_details?.cached_tokens ?? 0;
-  const reasoning = usage?.completion_tokens_details?.reasoning_tokens ?? 0;
+function isBlank(error: unknown): boolean {
+  return typeof error === 'string' ? error.trim() === '' : typeof error === 'object' && Object.keys(fieldsOf(error)).length === 0;
+}
+
+/** Servers send thoughts as text, as `{text}` or `{summary}`, or as lists of these; what is encrypted says nothing. */
+function thoughtOf(value: unknown): string {
+  if (value === undefined || value === null || typeof value === 'string') return value ?? '';
+  return listOf(value)
+    .map((part) => (typeof part === 'string' ? part : textOf(fieldsOf(part)['text']) || textOf(fieldsOf(part)['summary'])))
+    .join('');
+}
+
+function usageOf(usage: Fields | null): Finish['usage'] {
+  const input = countOf(usage?.['prompt_tokens']);
+  const output = countOf(usage?.['completion_tokens']);
+  const cached = countOf(fieldsOf(usage?.['prompt_tokens_details'])['cached_tokens']) ?? 0;
+  const reasoning = countOf(fieldsOf(usage?.['completion_tokens_details'])['reasoning_tokens']) ?? 0;
   return {
-    inputTokens: { total: input, noCache: input === undefined ? undefined : input - cached, cacheRead: cached, cacheWrite: undefined },
+    inputTokens: {
+      total: input,
+      noCache: input === undefined ? undefined : Math.max(0, input - cached),
+      cacheRead: cached,
+      cacheWrite: undefined,
+    },
     outputTokens: { total: output, text: output === undefined ? undefined : Math.max(0, output - reasoning), reasoning },
   };
 }

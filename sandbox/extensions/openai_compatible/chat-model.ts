@@ -1,8 +1,10 @@
 import { codeOf, messageOf, PithError, type LanguageModel, type ModelCallOptions, type ModelPart } from 'pith';
 import { nearest } from '@pith/plain-text';
+import { ServerError, serverWords } from '@pith/server-answers';
 import { chatRequest } from './chat-request.ts';
 import { chatStream } from './chat-stream.ts';
 import { headersOf, type Endpoint } from './endpoint.ts';
+import { jsonOf } from './odd-values.ts';
 
 /** A model behind `POST <base>/chat/completions`. `list` names the server's models, for an error that says what there is. */
 export function chatModel(endpoint: Endpoint, name: string, list: () => Promise<readonly string[]>): LanguageModel {
@@ -28,13 +30,16 @@ async function stream(endpoint: Endpoint, name: string, options: ModelCallOption
   const answer = await endpoint.ask(url, { method: 'POST', headers, body: JSON.stringify(body), signal }).catch((error: unknown) => {
     if (signal?.aborted || codeOf(error, '') !== '') throw error;
     const { cause = error } = error as Error;
-    throw new RequestFailed(`cannot connect: ${messageOf(cause)}`, { cause, url, isRetryable: true });
+    throw new ServerError(`cannot connect: ${messageOf(cause)}`, { cause, url, isRetryable: true });
   });
   const { status, statusText, headers: named } = answer;
-  if (status >= 200 && status < 300) return { stream: chatStream(answer.body ?? nothing(), warnings, () => answer.cancel()) };
+  if (status >= 200 && status < 300) {
+    const tools = new Set(options.tools?.map((tool) => tool.name));
+    return { stream: chatStream(answer.body ?? nothing(), { model: name, tools, warnings }, () => answer.cancel()) };
+  }
   const responseBody = await answer.text();
   const data = jsonOf(responseBody);
-  throw new RequestFailed(wordsOf(data) ?? (statusText || `status ${status}`), {
+  throw new ServerError(serverWords(responseBody) ?? (statusText || `status ${status}`), {
     url,
     statusCode: status,
     responseHeaders: Object.fromEntries(named),
@@ -44,34 +49,10 @@ async function stream(endpoint: Endpoint, name: string, options: ModelCallOption
   });
 }
 
-/** What the router reads of an error of a provider, as those of the AI SDK tell it. */
-class RequestFailed extends Error {
-  constructor(message: string, { cause, ...known }: { readonly cause?: unknown; readonly [field: string]: unknown }) {
-    super(message, { cause });
-    Object.assign(this, known);
-  }
-}
-
 async function* nothing(): AsyncGenerator<Uint8Array> {}
 
 function definedOf(headers: ModelCallOptions['headers'] = {}): Record<string, string> {
   return Object.fromEntries(Object.entries(headers).flatMap(([name, value]) => (value === undefined ? [] : [[name, value]])));
-}
-
-function jsonOf(text: string): unknown {
-  try {
-    return JSON.parse(text);
-  } catch {
-    return undefined; // a page of a proxy: the status says what there is to say
-  }
-}
-
-/** The server's own words: `{error: {message}}`, as OpenAI writes it, or what is near to that. */
-function wordsOf(data: unknown): string | null {
-  if (typeof data === 'string') return data || null;
-  if (typeof data !== 'object' || data === null) return null;
-  const { error, message, detail } = data as Record<string, unknown>;
-  return wordsOf(error) ?? wordsOf(message) ?? wordsOf(detail);
 }
 
 const MOST_NAMES = 5;

@@ -1,5 +1,6 @@
 import { type ExtensionContext, PithError } from 'pith';
-import { guardedRequest, type GuardedRequest } from '@pith/guarded-fetch';
+import { guardedRequest, type GuardedRequest, type OutgoingOptions } from '@pith/guarded-fetch';
+import { headerProblem } from '@pith/server-answers';
 import type { Config, ServerConfig } from './config.ts';
 
 const OPENAI = 'https://api.openai.com/v1';
@@ -19,11 +20,15 @@ export interface Endpoint {
   readonly headers: Readonly<Record<string, string>>;
   /** OpenAI's own service, which has its own few parameters. */
   readonly official: boolean;
-  /** Asks this server, and no other that it names. */
+  /** What this server is asked by: it, and no other that it names. */
+  readonly guard: OutgoingOptions;
   readonly ask: GuardedRequest;
 }
 
-/** Throws `model_unknown` for a prefix without an address, `model_auth` when OpenAI's own service is meant and there is no key. */
+/**
+ * Throws `model_unknown` for a prefix without an address, `model_auth` when OpenAI's own service is meant and there is no key, and for a
+ * key or a header that cannot be sent.
+ */
 export function endpointOf(prefix: string, config: Config, getSecret: GetSecret): Endpoint {
   const { baseUrl, keyName, own, shared } = placeOf(prefix, config, getSecret);
   const { host, hostname } = new URL(baseUrl);
@@ -36,8 +41,19 @@ export function endpointOf(prefix: string, config: Config, getSecret: GetSecret)
       cure: `set ${keyName ?? 'OPENAI_API_KEY'}, or OPENAI_BASE_URL for another server`,
     });
   }
-  const ask = guardedRequest({ allow: [baseUrl], elsewhere: 'refused' });
-  return { prefix, baseUrl, host, keyName, apiKey, official, ask, headers: { ...shared.headers, ...own.headers } };
+  const problem = apiKey === null ? null : headerProblem(apiKey);
+  if (problem !== null)
+    throw new PithError('model_auth', `the key for ${host} that is set in ${keyName} cannot be sent: ${problem}`, {
+      cure: `copy the key again, and set ${keyName}`,
+    });
+  const headers = { ...shared.headers, ...own.headers };
+  for (const [name, value] of Object.entries(headers)) {
+    const why = headerProblem(value, false);
+    if (why !== null)
+      throw new PithError('config_invalid', `the header '${name}' for ${host} cannot be sent: ${why}`, { cure: 'correct it in headers' });
+  }
+  const guard: OutgoingOptions = { allow: [baseUrl], elsewhere: 'refused', proxies: (name) => getSecret(name) };
+  return { prefix, baseUrl, host, keyName, apiKey, official, guard, ask: guardedRequest(guard), headers };
 }
 
 /** The key, and what the settings add. */

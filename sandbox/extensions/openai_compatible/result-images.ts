@@ -3,7 +3,10 @@ import type { Message } from 'pith';
 type ToolMessage = Extract<Message, { role: 'tool' }>;
 type UserPart = Extract<Message, { role: 'user' }>['content'][number];
 
-/** The chat-completions API takes images from users only: those in results of tools follow in a message of the user. */
+/**
+ * The chat-completions API takes images from users only: those in results of tools follow in a message of the user. Some servers want the
+ * model's word between a tool and the user.
+ */
 export function withResultImages(prompt: readonly Message[]): Message[] {
   return prompt.flatMap((message): Message[] => {
     if (message.role !== 'tool') return [message];
@@ -11,6 +14,7 @@ export function withResultImages(prompt: readonly Message[]): Message[] {
     if (images.length === 0) return [message];
     return [
       { ...message, content: message.content.map(textOnly) },
+      { role: 'assistant', content: [{ type: 'text', text: '(an image follows)' }] },
       { role: 'user', content: images },
     ];
   });

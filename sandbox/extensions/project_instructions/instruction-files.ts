@@ -5,7 +5,7 @@ import { codeOf, messageOf, type Places } from 'pith';
 import { FileRefused, isInside, Jail } from '@pith/safe-files';
 
 /** Best first: of one folder only one counts. */
-const NAMES: readonly string[] = ['AGENTS.md', 'CLAUDE.md'];
+export const NAMES: readonly string[] = ['AGENTS.md', 'CLAUDE.md'];
 /** Far more than what is given to a model; the rest is not read. */
 const MOST_BYTES = 256 * 1024;
 
@@ -23,11 +23,10 @@ export interface Instructions {
 export async function findInstructions({ project, projectFiles }: Pick<Places, 'project' | 'projectFiles'>): Promise<Instructions[]> {
   if (project === null) return [];
   const found: Instructions[] = [];
-  const root = linkRootOf(project);
   for (const folder of foldersOf(projectFiles)) {
     const named = NAMES.map((name) => path.join(folder, name)).filter((file) => projectFiles.includes(file));
     for (const file of named) {
-      const read = await readInstructions(file, root);
+      const read = await readProjectFile(file, project);
       if (read === null) continue; // not there any more
       found.push({ name: path.relative(project, file), ...read });
       break;
@@ -47,7 +46,7 @@ export function notShown({ project, projectFiles }: Pick<Places, 'project' | 'pr
 
 function foldersOf(files: readonly string[]): readonly string[] {
   const folders = new Set(files.filter((file) => NAMES.includes(path.basename(file))).map((file) => path.dirname(file)));
-  return [...folders].sort((a, b) => a.length - b.length);
+  return [...folders].filter((folder) => path.basename(folder) !== '**').sort((a, b) => a.length - b.length);
 }
 
 /** No link leads out of this folder: the git root around the project, else the project. */
@@ -58,7 +57,14 @@ function linkRootOf(project: string): string {
   }
 }
 
-/** null: there is none. A link is followed within `root`, to another file of text for people. */
+/** One file of a project, with what it imports; null: there is none. A link is followed within the git root, to another file of text for people. */
+export async function readProjectFile(file: string, project: string): Promise<Omit<Instructions, 'name'> | null> {
+  const read = await readInstructions(file, linkRootOf(project));
+  if (read === null || read.text === null) return read;
+  const root = isInside(file, project) ? project : path.dirname(file);
+  return { ...read, text: await withImports(read.text, { file, root, depth: 0, seen: new Set([await realPathOrSame(file)]) }) };
+}
+
 async function readInstructions(file: string, root: string): Promise<Omit<Instructions, 'name'> | null> {
   try {
     const real = await realpath(file);
@@ -74,7 +80,7 @@ async function readInstructions(file: string, root: string): Promise<Omit<Instru
     if (text === null) return unusable('it is not UTF-8 text');
     return text.trim() === '' ? null : { text, why: null, isPart: size > bytes.length };
   } catch (error) {
-    if (codeOf(error, '') === 'ENOENT') return null;
+    if (['ENOENT', 'ENOTDIR'].includes(codeOf(error, ''))) return null;
     if (error instanceof FileRefused) return unusable('it is no ordinary file');
     return unusable(messageOf(error));
   }
@@ -92,4 +98,48 @@ function textOf(bytes: Uint8Array): string | null {
   } catch {
     return null; // the decoder says so by throwing
   }
+}
+
+const DEEPEST_IMPORT = 5;
+const MOST_IMPORTS = 50;
+/** `@path` at the beginning of a word, as other tools read it: `@docs/style.md`, `@./a.md`; no address of mail, no code. */
+const IMPORT = /(?<=^|[\s(])@((?:\.{0,2}\/)?[\w./-]*\w\.md)\b/gimu;
+
+interface Importing {
+  readonly file: string;
+  readonly depth: number;
+  /** No import leads out of this folder. */
+  readonly root: string;
+  /** Real paths of the files that are in the text: each comes once. */
+  readonly seen: Set<string>;
+}
+
+/** The text with the files that it names by `@path` behind it, each with its name. What cannot be used is said there. */
+async function withImports(text: string, { file, root, depth, seen }: Importing): Promise<string> {
+  const folder = path.dirname(await realPathOrSame(file));
+  const parts: string[] = [];
+  for (const [, name = ''] of withoutCode(text).matchAll(IMPORT)) {
+    const target = await realPathOrSame(path.resolve(folder, name));
+    if (seen.has(target) || seen.size > MOST_IMPORTS) continue;
+    seen.add(target);
+    const why = !isInside(target, root)
+      ? 'it leads out of the project'
+      : depth >= DEEPEST_IMPORT
+        ? `more than ${DEEPEST_IMPORT} files deep`
+        : null;
+    const read = why === null ? await readInstructions(target, root) : unusable(why);
+    if (read === null) continue; // a word that only looks like a file
+    const body =
+      read.text === null ? `[not used: ${read.why}]` : await withImports(read.text, { file: target, root, depth: depth + 1, seen });
+    parts.push(`[@${name}]\n${body.trim()}`);
+  }
+  return [text, ...parts].join('\n\n');
+}
+
+async function realPathOrSame(file: string): Promise<string> {
+  return realpath(file).catch(() => file); // there is none: who reads it finds that out
+}
+
+function withoutCode(text: string): string {
+  return text.replaceAll(/^(```|~~~)[^]*?^\1|`[^`\n]*`/gmu, '');
 }

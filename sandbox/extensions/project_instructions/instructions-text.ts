@@ -6,7 +6,7 @@ import type { Instructions } from './instruction-files.ts';
 const MOST_TOKENS = 8000;
 /** So many go to the heading and to each file's own lines. */
 const HEADING_TOKENS = 120;
-const FRAME_TOKENS = 50;
+const FRAME_TOKENS = 60;
 /** A smaller part of a file says too little. */
 const LEAST_TOKENS = 100;
 
@@ -22,20 +22,40 @@ interface Part {
   readonly of: number | null;
 }
 
+const JOINING =
+  '[Instructions of folders]\nThe people of this project wrote the following for agents that work in these folders. It counts before what is said of folders above, and what the user says counts before all. It grants no permissions, and changes no rule about approvals.';
+/** Of each of those that join the result of a tool. */
+const MOST_JOINING = 2000;
+
 /** The text for the model; null: there are no instructions. */
 export function instructionsText(files: readonly Instructions[]): string | null {
-  const parts = partsOf(files);
-  if (parts.length === 0) return null;
-  return [HEADING, ...parts.map(framed)].join('\n\n');
+  return framedText(HEADING, partsOf(files, MOST_TOKENS));
+}
+
+/** The same for what joins the result of a tool. */
+export function joiningText(files: readonly Instructions[]): string | null {
+  return framedText(JOINING, joiningParts(files));
+}
+
+/** What people are told of these; empty: nothing. */
+export function usedLine(files: readonly Instructions[]): string {
+  const used = usedText(joiningParts(files));
+  return used === null ? '' : `using ${used}`;
+}
+
+function joiningParts(files: readonly Instructions[]): readonly Part[] {
+  return files.flatMap((file) => partsOf([file], MOST_JOINING));
+}
+
+function framedText(heading: string, parts: readonly Part[]): string | null {
+  return parts.length === 0 ? null : [heading, ...parts.map(framed)].join('\n\n');
 }
 
 /** The line for people where a conversation begins. */
 export function openingLine(files: readonly Instructions[], notShown: readonly string[]): string | null {
-  const parts = partsOf(files);
-  const tokens = parts.reduce((sum, part) => sum + part.tokens, 0);
-  const cut = parts.filter(({ of }) => of !== null).map(({ name }) => name);
+  const used = usedText(partsOf(files, MOST_TOKENS));
   const lines = [
-    ...(parts.length === 0 ? [] : [`Using ${listed(parts.map(({ name }) => name))} (${counted(tokens)} tokens${cutText(cut)})`]),
+    ...(used === null ? [] : [`Using ${used}`]),
     ...files.flatMap(({ name, why }) => (why === null ? [] : [`Not using ${name}: ${why}`])),
     ...(notShown.length === 0
       ? []
@@ -44,9 +64,16 @@ export function openingLine(files: readonly Instructions[], notShown: readonly s
   return lines.length === 0 ? null : lines.join('\n');
 }
 
+function usedText(parts: readonly Part[]): string | null {
+  if (parts.length === 0) return null;
+  const tokens = parts.reduce((sum, part) => sum + part.tokens, 0);
+  const cut = parts.filter(({ of }) => of !== null).map(({ name }) => name);
+  return `${listed(parts.map(({ name }) => name))} (${counted(tokens)} tokens${cutText(cut)})`;
+}
+
 /** The innermost file takes what it needs first, because it is nearest to the work. */
-function partsOf(files: readonly Instructions[]): readonly Part[] {
-  let room = MOST_TOKENS - HEADING_TOKENS;
+function partsOf(files: readonly Instructions[], most: number): readonly Part[] {
+  let room = most - HEADING_TOKENS;
   const parts: Part[] = [];
   for (const { name, text: given, isPart } of [...files].reverse()) {
     if (given === null) continue;

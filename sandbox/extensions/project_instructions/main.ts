@@ -1,13 +1,24 @@
-import { messageOf, Places, type ContextProvider, type ExtensionContext } from 'pith';
+import { messageOf, Places, type ContextProvider, type ExtensionContext, type TurnInfo } from 'pith';
 import { changedLines, laterFiles } from './changed-files.ts';
+import { FolderInstructions } from './contract.ts';
+import { JoinedInstructions } from './folder-instructions.ts';
 import { findInstructions, notShown } from './instruction-files.ts';
 import { instructionsText, openingLine } from './instructions-text.ts';
 
 /** AGENTS.md, else CLAUDE.md, of a project that a person trusts; says which of the files that Pith takes from it came later or changed. */
-export default class ProjectInstructions implements ContextProvider {
+export default class ProjectInstructions implements ContextProvider, FolderInstructions {
+  static readonly protocols = [FolderInstructions];
   readonly contextPriority = 20;
 
-  constructor(private readonly context: ExtensionContext) {}
+  readonly #joined: JoinedInstructions;
+
+  constructor(private readonly context: ExtensionContext) {
+    this.#joined = new JoinedInstructions(context.use(Places));
+  }
+
+  joining(names: readonly string[], turn: TurnInfo) {
+    return this.#joined.joining(names, turn);
+  }
 
   async getContext(): Promise<string | null> {
     return instructionsText(await findInstructions(this.context.use(Places)));

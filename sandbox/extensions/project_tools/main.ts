@@ -1,12 +1,14 @@
 import { dirname } from 'node:path';
-import { Places, type Command, type CommandProvider, type ExtensionContext, type ToolProvider } from 'pith';
+import { Places, type Command, type CommandProvider, type Diagnostic, type ExtensionContext, type ToolProvider } from 'pith';
 import { WorkProvider, type RunningWork } from 'pith/task_engine';
 import { printableLine } from '@pith/plain-text';
-import { stateFolder } from '@pith/safe-files';
-import { changeTools } from './changes/change-tools.ts';
+import { OneAtATime } from '@pith/folder-changes';
+import { fileBusy, stateFolder } from '@pith/safe-files';
+import { changeTools, type Changes } from './changes/change-tools.ts';
 import { undoCommand } from './changes/undo-command.ts';
 import { UndoLog } from './changes/undo-log.ts';
 import { config, type Config } from './config.ts';
+import { withInstructions } from './files/joined-instructions.ts';
 import { readingTools } from './files/reading-tools.ts';
 import { openProject, type Project } from './files/project.ts';
 import { CommandRuns, type BackgroundCommand } from './shell/command-runs.ts';
@@ -17,19 +19,33 @@ export default class ProjectTools implements ToolProvider, CommandProvider, Work
   static readonly config = config;
   static readonly protocols = [WorkProvider];
   readonly #project: Project | null;
-  readonly #undo: UndoLog;
+  readonly #changes: Changes;
   #runs: CommandRuns | null = null;
 
   constructor(private readonly context: ExtensionContext<Config>) {
     this.#project = openProject(context.use(Places), () => dirname(dirname(context.dataDirectory)));
-    this.#undo = new UndoLog(context, stateFolder(context.dataDirectory, 'undo'));
+    this.#changes = {
+      undo: new UndoLog(context, stateFolder(context.dataDirectory, 'undo')),
+      inTurn: new OneAtATime({ folder: stateFolder(context.dataDirectory, 'locks'), busy: fileBusy }),
+    };
   }
 
   getTools() {
     const project = this.#project;
     if (project === null) return [];
-    this.#runs ??= new CommandRuns(this.context, project);
-    return [...readingTools(project, this.context.clock), ...changeTools(project, this.#undo), ...shellTools(this.#runs, this.#undo)];
+    const files = [...readingTools(project, this.context.clock), ...changeTools(project, this.#changes)];
+    return [
+      ...files.map((tool) => withInstructions(tool, project, this.context)),
+      ...shellTools(this.#runsIn(project), this.#changes.undo),
+    ];
+  }
+
+  #runsIn(project: Project): CommandRuns {
+    return (this.#runs ??= new CommandRuns(this.context, project));
+  }
+
+  async findings(signal: AbortSignal = new AbortController().signal): Promise<readonly Diagnostic[]> {
+    return this.#project === null ? [] : this.#runsIn(this.#project).findings(signal);
   }
 
   async listWork(): Promise<readonly RunningWork[]> {
@@ -42,7 +58,7 @@ export default class ProjectTools implements ToolProvider, CommandProvider, Work
   }
 
   getCommands(): readonly Command[] {
-    return [undoCommand(this.#project, this.#undo)];
+    return [undoCommand(this.#project, this.#changes)];
   }
 }
 

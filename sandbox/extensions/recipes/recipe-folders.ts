@@ -4,6 +4,7 @@ import { codeOf, messageOf, type Logger, type Places } from 'pith';
 import { isBroken, type BrokenRecipe, type Recipe } from './recipe.ts';
 import { readRecipe, RECIPE_LIMIT } from './recipe-file.ts';
 import { constants } from 'node:fs';
+import { isNothingThere, isPassing } from '@pith/safe-files';
 
 export interface FoundRecipes {
   /** By name, sorted; of several with one name the one of the highest source. */
@@ -16,6 +17,9 @@ const MOST_FILES = 1000;
 /** The folders with recipes, read each time; a file that did not change is parsed once. */
 export class RecipeFolders {
   readonly #parsed = new Map<string, { readonly stamp: string; readonly recipe: Recipe | BrokenRecipe }>();
+
+  /** What each folder held when it could be read last. */
+  readonly #folders = new Map<string, readonly (Recipe | BrokenRecipe)[]>();
 
   constructor(
     private readonly places: Omit<Places, 'untrustedSandbox'>,
@@ -56,11 +60,15 @@ export class RecipeFolders {
     try {
       files = (await readdir(directory)).filter((file) => file.endsWith('.md') && !file.startsWith('.')).sort();
     } catch (error) {
-      if (codeOf(error, '') !== 'ENOENT') this.logger.warn('recipes not read', { directory, reason: messageOf(error) });
-      return [];
+      const known = isNothingThere(error) ? [] : (this.#folders.get(directory) ?? []);
+      if (codeOf(error, '') !== 'ENOENT')
+        this.logger.warn('recipes not read: those that were there before hold', { directory, reason: messageOf(error) });
+      return known;
     }
     if (files.length > MOST_FILES) this.logger.warn('too many recipes', { directory, taken: MOST_FILES, of: files.length });
-    return Promise.all(files.slice(0, MOST_FILES).map((file) => this.#readFile(source, path.join(directory, file))));
+    const found = await Promise.all(files.slice(0, MOST_FILES).map((file) => this.#readFile(source, path.join(directory, file))));
+    this.#folders.set(directory, found);
+    return found;
   }
 
   async #readFile(source: string, file: string): Promise<Recipe | BrokenRecipe> {
@@ -74,6 +82,8 @@ export class RecipeFolders {
       this.#parsed.set(file, { stamp, recipe });
       return recipe;
     } catch (error) {
+      const before = this.#parsed.get(file);
+      if (before !== undefined && isPassing(error)) return before.recipe;
       const why = codeOf(error, '') === 'EACCES' ? 'permission denied' : messageOf(error);
       const finding = {
         severity: 'error',

@@ -33,6 +33,8 @@ export function configSchema() {
         }),
       )
       .default({ 'skill-default': { slots: 4, preemption_min_runtime_seconds: 30 } }),
+    /** Runs that may wait in one lane; a webhook is answered 503 then. */
+    most_queued: z.int().min(1).default(1000),
     /** Runs that one run may compose, and how deep. */
     max_composed: z.int().min(1).default(8),
     max_depth: z.int().min(1).max(5).default(3),

@@ -83,7 +83,8 @@ export default class SavedSkillsExtension implements ToolProvider, ServiceProvid
     const lanes = new Map(Object.entries(config.lanes));
     const lane = (name: string): LaneRules | null => {
       const found = lanes.get(name);
-      return found === undefined ? null : { slots: found.slots, preemptionMs: found.preemption_min_runtime_seconds * 1000 };
+      if (found === undefined) return null;
+      return { slots: found.slots, preemptionMs: found.preemption_min_runtime_seconds * 1000, mostQueued: config.most_queued };
     };
     const bounds = boundsIn(config);
     const ready = oncePromised(async () => {
@@ -101,7 +102,7 @@ export default class SavedSkillsExtension implements ToolProvider, ServiceProvid
       bounds,
       priorityMax: config.priority_max_per_user,
       lane,
-      defaultLane: lane(DEFAULT_LANE) ?? DEFAULT_RULES,
+      defaultLane: lane(DEFAULT_LANE) ?? { ...DEFAULT_RULES, mostQueued: config.most_queued },
       channels,
       keepVersion: async (name) => {
         try {

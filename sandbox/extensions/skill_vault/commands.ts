@@ -42,6 +42,7 @@ export function vaultCommands(vault: Vault, skills: () => Remote<SavedSkills>): 
           type: 'boolean',
           description: 'Encrypt all keys with the new PITH_MASTER_KEY; PITH_MASTER_KEY_OLD is the former one',
         },
+        { name: 'accept', type: 'boolean', description: 'First take what a skill keeps now for right, where it was changed from outside' },
       ],
       async run({ arguments: { skill }, options }, io) {
         if ((options['master'] === true) === (typeof skill === 'string'))
@@ -49,6 +50,11 @@ export function vaultCommands(vault: Vault, skills: () => Remote<SavedSkills>): 
             cure: 'write: pith saved rotate-key NAME, or --master',
           });
         vault.requireKey();
+        if (options['accept'] === true) {
+          if (typeof skill !== 'string')
+            throw new PithError('usage', '--accept needs a skill', { cure: 'write: pith saved rotate-key NAME --accept' });
+          await vault.accept(await skills().idOf(skill, io.userId));
+        }
         const count = typeof skill === 'string' ? await vault.rotate(await skills().idOf(skill, io.userId)) : await vault.rewrap();
         io.json({ ok: true, count });
         io.print(

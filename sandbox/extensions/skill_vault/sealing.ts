@@ -74,7 +74,18 @@ export function masterKeyOf(text: string | null, name: string): Uint8Array | nul
   });
 }
 
-/** Proves that a line of the switch history was written by who has the master key. */
+/** Of what a skill has, where rows went, came or were put back from outside. */
+export function stateFailed(): PithError {
+  return new PithError(
+    'decrypt_failed',
+    'what this skill keeps was changed from outside: values are missing, added or older than they were',
+    {
+      cure: 'restore the database from a backup, or go on with what is there: pith saved rotate-key NAME --accept',
+    },
+  );
+}
+
+/** Proves that something was written by who has the master key. */
 export function proofOf(master: Uint8Array, parts: readonly (string | number)[]): string {
   return createHmac('sha256', master).update(JSON.stringify(parts)).digest('hex');
 }

@@ -12,7 +12,7 @@ export interface DataRow {
   readonly written: number;
   /** Base64. */
   readonly content: string;
-  /** Of a plain row of a skill that was ever encrypted: that it was written as such, by the master key. Else empty. */
+  /** Of a skill that was ever encrypted, by the master key: what was written, and when. Else empty. */
   readonly proof: string;
 }
 
@@ -39,6 +39,8 @@ export interface SwitchRow {
 export interface CountRow {
   readonly skill_id: string;
   readonly written: number;
+  /** Of a skill that was ever encrypted, by the master key: which rows it has after that write. Else empty. */
+  readonly proof: string;
 }
 
 export interface Tables {
@@ -79,4 +81,5 @@ export const MIGRATIONS: readonly Migration[] = [
       .addColumn('written', 'bigint', (column) => column.notNull()),
   ],
   (db) => [db.schema.alterTable('skill_vault__data').addColumn('proof', 'text', (column) => column.notNull().defaultTo(''))],
+  (db) => [db.schema.alterTable('skill_vault__counts').addColumn('proof', 'text', (column) => column.notNull().defaultTo(''))],
 ];

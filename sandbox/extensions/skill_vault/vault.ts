@@ -1,7 +1,8 @@
 import { codeOf, messageOf, PithError } from 'pith';
 import { exactly, migrate, Queries, type SqlDatabase, type Write } from '@pith/database-queries';
 import { oncePromised } from '@pith/promises';
-import { decryptFailed, KEY_KIND, keyFailed, newKey, proofOf, seal, unseal, type Place } from './sealing.ts';
+import { olderRowParts, olderSwitchParts, rowParts, stateParts, switchParts, type Line } from './proofs.ts';
+import { decryptFailed, KEY_KIND, keyFailed, newKey, proofOf, seal, stateFailed, unseal, type Place } from './sealing.ts';
 import { MIGRATIONS, type DataRow, type SwitchRow, type Tables } from './tables.ts';
 
 export type Kind = 'value' | 'file';
@@ -22,7 +23,12 @@ export const SET_KEY = 'set it in the environment, or: pith secrets set PITH_MAS
 
 type Builder = Parameters<Parameters<Queries<Tables>['write']>[0]>[0];
 
-type PlainRow = Pick<DataRow, 'skill_id' | 'kind' | 'name' | 'written' | 'proof'>;
+/** What a skill has, with the number of its last write and the proof of both. */
+interface State {
+  readonly lines: readonly Line[];
+  readonly written: number;
+  readonly proof: string;
+}
 
 /** Others cannot be faster so often: something else is wrong then. */
 const MOST_ATTEMPTS = 100;
@@ -45,7 +51,10 @@ export class Vault {
   async read(skillId: string, kind: Kind, name: string): Promise<Uint8Array | null> {
     await this.#prepare();
     const row = await this.#row(skillId, kind, name);
-    if (row === null) return null;
+    if (row === null) {
+      await this.#proveNames(skillId);
+      return null;
+    }
     try {
       return await this.#open(row);
     } catch (error) {
@@ -55,9 +64,10 @@ export class Vault {
     }
   }
 
-  /** Names, sorted. */
+  /** Names, sorted. Rejects `decrypt_failed` where some went or came from outside. */
   async names(skillId: string, kind: Kind): Promise<readonly string[]> {
     await this.#prepare();
+    await this.#proveNames(skillId);
     const rows = await this.#queries.all((db) =>
       db.selectFrom(DATA).select('name').where('skill_id', '=', skillId).where('kind', '=', kind).orderBy('name'),
     );
@@ -77,7 +87,6 @@ export class Vault {
       const written = (await this.#count(skillId)) + 1; // first: whoever changes what is read below raises it
       const history = await this.#history(skillId);
       const version = isOn || isOnNow(history) ? await this.#newestKey(skillId) : 0;
-      const wasPlain = version === 0 && history.length > 0;
       const row = {
         skill_id: skillId,
         kind,
@@ -85,11 +94,12 @@ export class Vault {
         version,
         written,
         content: this.#sealed({ skillId, kind, name, version }, content, await this.#keyOf(skillId, version)),
-        proof: wasPlain ? proofOf(this.#required(), plainParts({ skill_id: skillId, kind, name, written })) : '',
+        proof: history.length > 0 ? proofOf(this.#required(), rowParts({ skill_id: skillId, kind, name, written }, content)) : '',
       };
       const { content: kept, proof } = row;
+      const state = history.length > 0 ? this.#proofAfter(skillId, written, [...(await this.#others(skillId, row)), row]) : '';
       await this.#queries.write((db) => [
-        ...this.#counted(db, skillId, written),
+        ...this.#counted(db, skillId, written, state),
         db
           .insertInto(DATA)
           .values(row)
@@ -98,13 +108,23 @@ export class Vault {
     });
   }
 
-  /** False: there was none. */
+  /** False: there was none. Rejects as `write`. */
   async remove(skillId: string, kind: Kind, name: string): Promise<boolean> {
     await this.#prepare();
-    const [removed] = await this.#queries.write((db) => [
-      db.deleteFrom(DATA).where('skill_id', '=', skillId).where('kind', '=', kind).where('name', '=', name),
-    ]);
-    return removed === 1;
+    return this.#untilNobodyIsFaster(async () => {
+      const written = (await this.#count(skillId)) + 1; // first, as in `write`
+      const history = await this.#history(skillId);
+      if ((await this.#row(skillId, kind, name)) === null) {
+        if (history.length > 0) await this.#provenState(skillId); // it may have been taken away
+        return false;
+      }
+      const state = history.length > 0 ? this.#proofAfter(skillId, written, await this.#others(skillId, { kind, name })) : '';
+      await this.#queries.write((db) => [
+        ...this.#counted(db, skillId, written, state),
+        db.deleteFrom(DATA).where('skill_id', '=', skillId).where('kind', '=', kind).where('name', '=', name),
+      ]);
+      return true;
+    });
   }
 
   /** Throws `key_unavailable` where nothing can be encrypted. */
@@ -121,9 +141,10 @@ export class Vault {
       const written = (await this.#count(skillId)) + 1; // first, as in `write`
       const history = await this.#history(skillId);
       if (isOnNow(history) === isOn) return;
-      if (history.length === 0) await this.#provePlain(skillId, () => true);
+      if (history.length === 0) await this.#proveRows(skillId, () => true);
+      const { lines } = history.length === 0 ? await this.#state(skillId) : await this.#provenState(skillId);
       const row = { skill_id: skillId, number: history.length + 1, written, is_on: Number(isOn), proof: '' };
-      await this.#queries.write((db) => [...this.#counted(db, skillId, written), ...this.#proven(db, [...history, row])]);
+      await this.#proveHistory([...history, row], written, lines);
     });
   }
 
@@ -134,6 +155,7 @@ export class Vault {
   async rotate(skillId: string): Promise<number> {
     await this.#prepare();
     this.#required();
+    await this.#history(skillId);
     if ((await this.#lastKey(skillId)) === 0) return 0;
     const version = await this.#untilNobodyIsFaster(() => this.#nextKey(skillId));
     let count = 0;
@@ -152,6 +174,17 @@ export class Vault {
     }
     await this.#queries.write((db) => [db.deleteFrom(KEYS).where('skill_id', '=', skillId).where('version', '<', version)]);
     return count;
+  }
+
+  /** Takes what a skill has now for what it is to have, whatever was changed from outside; what is not as it was written stays refused. */
+  async accept(skillId: string): Promise<void> {
+    await this.#prepare();
+    await this.#untilNobodyIsFaster(async () => {
+      this.#required();
+      const written = (await this.#count(skillId)) + 1; // first, as in `write`
+      const history = await this.#history(skillId);
+      if (history.length > 0) await this.#proveHistory(history, written, (await this.#state(skillId)).lines);
+    });
   }
 
   /** Seals the keys of all skills by the master key that is set now; they are opened by the former one. Resolves how many. */
@@ -198,57 +231,125 @@ export class Vault {
   async #proveAgain(skillId: string): Promise<void> {
     const written = (await this.#count(skillId)) + 1; // first, as in `write`
     const history = await this.#history(skillId);
-    await this.#provePlain(skillId, (row) => this.#isProven(plainParts(row), row.proof));
-    await this.#queries.write((db) => [...this.#counted(db, skillId, written), ...this.#proven(db, history)]);
+    const { lines } = await this.#provenState(skillId);
+    await this.#proveRows(skillId, (row, plain) => this.#isProven(rowParts(row, plain), row.proof));
+    await this.#proveHistory(history, written, lines);
   }
 
-  /** All of a history, proven by the master key that is set now. */
-  #proven(db: Builder, history: readonly SwitchRow[]): readonly Write[] {
+  /**
+   * Rows of before they were proven with what they hold: a plain one was proven by its number, a sealed one opens nowhere else. What is
+   * neither stays without a proof. The history says last that this is done, so that it counts once.
+   */
+  async #proveOlder(skillId: string, history: readonly SwitchRow[]): Promise<void> {
+    const written = (await this.#count(skillId)) + 1;
+    const wasProven = (row: DataRow) => row.version > 0 || this.#isProven(olderRowParts(row), row.proof);
+    await this.#proveRows(skillId, (row, plain) => wasProven(row) || this.#isProven(rowParts(row, plain), row.proof));
+    await this.#proveHistory(history, written, (await this.#state(skillId)).lines);
+  }
+
+  /** Writes a history and the state of a skill, proven by the master key that is set now. */
+  async #proveHistory(history: readonly SwitchRow[], written: number, lines: readonly Line[]): Promise<void> {
     const master = this.#required();
+    const skillId = history[0]?.skill_id ?? '';
     let before = '';
-    return history.map((row, place) => {
-      const proof = proofOf(master, switchParts(row, before, place === history.length - 1));
-      before = proof;
-      return db
-        .insertInto(SWITCHES)
-        .values({ ...row, proof })
-        .onConflict((conflict) => conflict.columns(['skill_id', 'number']).doUpdateSet({ proof }));
+    const proven = history.map((row, place) => {
+      before = proofOf(master, switchParts(row, before, place === history.length - 1));
+      return { ...row, proof: before };
     });
+    await this.#queries.write((db) => [
+      ...this.#counted(db, skillId, written, this.#proofAfter(skillId, written, lines)),
+      ...proven.map(({ proof, ...row }) =>
+        db
+          .insertInto(SWITCHES)
+          .values({ ...row, proof })
+          .onConflict((conflict) => conflict.columns(['skill_id', 'number']).doUpdateSet({ proof })),
+      ),
+    ]);
   }
 
-  /** Proves that these rows of a skill were written as plain ones, and when. */
-  async #provePlain(skillId: string, areThese: (row: PlainRow) => boolean): Promise<void> {
+  /** Proves of these rows of a skill what they hold and when it was written. What cannot be opened is none of them. */
+  async #proveRows(skillId: string, areThese: (row: DataRow, plain: Uint8Array) => boolean): Promise<void> {
     const master = this.#required();
-    const all = await this.#queries.all((db) =>
-      db.selectFrom(DATA).select(['skill_id', 'kind', 'name', 'written', 'proof']).where('skill_id', '=', skillId).where('version', '=', 0),
-    );
-    const rows = all.filter(areThese);
-    for (let from = 0; from < rows.length; from += ROWS_AT_ONCE)
-      await this.#queries.write((db) =>
-        rows.slice(from, from + ROWS_AT_ONCE).map((row) =>
+    const { lines } = await this.#state(skillId);
+    for (let from = 0; from < lines.length; from += ROWS_AT_ONCE) {
+      const writes: ((db: Builder) => Write)[] = [];
+      for (const { kind, name } of lines.slice(from, from + ROWS_AT_ONCE)) {
+        const row = await this.#row(skillId, kind, name);
+        const plain = row === null ? null : await this.#contentOf(row).catch(() => null); // reading it says so
+        if (row === null || plain === null || !areThese(row, plain)) continue;
+        const proof = proofOf(master, rowParts(row, plain));
+        if (proof === row.proof) continue;
+        writes.push((db) =>
           db
             .updateTable(DATA)
-            .set({ proof: proofOf(master, plainParts(row)) })
+            .set({ proof })
             .where('skill_id', '=', skillId)
-            .where('kind', '=', row.kind)
-            .where('name', '=', row.name)
-            .where('version', '=', 0)
-            .where('written', '=', row.written),
-        ),
-      );
+            .where('kind', '=', kind)
+            .where('name', '=', name)
+            .where('written', '=', row.written)
+            .where('content', '=', row.content),
+        );
+      }
+      if (writes.length > 0) await this.#queries.write((db) => writes.map((write) => write(db)));
+    }
   }
 
+  /** As it is in the tables, which proves nothing. One query: what is written beside it is all in it, or nothing of it. */
+  async #state(skillId: string): Promise<State> {
+    const rows = await this.#queries.all((db) =>
+      db
+        .selectFrom(COUNTS)
+        .leftJoin(DATA, `${DATA}.skill_id`, `${COUNTS}.skill_id`)
+        .select([`${COUNTS}.written as count`, `${COUNTS}.proof as state`, `${DATA}.kind`, `${DATA}.name`, `${DATA}.written`])
+        .where(`${COUNTS}.skill_id`, '=', skillId),
+    );
+    const lines = rows.flatMap(({ kind, name, written }) =>
+      kind === null || name === null ? [] : [{ kind, name, written: written ?? 0 }],
+    );
+    return { lines, written: rows[0]?.count ?? 0, proof: rows[0]?.state ?? '' };
+  }
+
+  /** Rejects `decrypt_failed` where a row went, came or was put back from outside. */
+  async #provenState(skillId: string): Promise<State> {
+    const state = await this.#state(skillId);
+    if (this.#isProven(stateParts(skillId, state.written, state.lines), state.proof)) return state;
+    throw stateFailed();
+  }
+
+  /** Rejects `decrypt_failed` where what a skill has is not what it was left with. Nothing can be proven without the key. */
+  async #proveNames(skillId: string): Promise<void> {
+    if (this.master.current() !== null && (await this.#history(skillId)).length > 0) await this.#provenState(skillId);
+  }
+
+  /** What a skill has beside one name. */
+  async #others(skillId: string, { kind, name }: Pick<Line, 'kind' | 'name'>): Promise<readonly Line[]> {
+    return (await this.#provenState(skillId)).lines.filter((line) => line.kind !== kind || line.name !== name);
+  }
+
+  #proofAfter(skillId: string, written: number, lines: readonly Line[]): string {
+    return proofOf(this.#required(), stateParts(skillId, written, lines));
+  }
+
+  /** Rejects `decrypt_failed` for what is not as it was written, and where the skill has it no more. */
   async #open(row: DataRow): Promise<Uint8Array> {
     const { skill_id: skillId, kind, name, version } = row;
-    const content = Buffer.from(row.content, 'base64');
-    if (version === 0) {
-      const isPlain =
-        this.master.current() === null
-          ? !isOnAt(await this.#switches(skillId), row.written) // nothing can be proven without the key
-          : (await this.#history(skillId)).length === 0 || this.#isProven(plainParts(row), row.proof);
-      if (!isPlain) throw decryptFailed({ kind, name }); // it was sealed when it was written
-      return content;
+    if (this.master.current() === null && version === 0) {
+      if (isOnAt(await this.#switches(skillId), row.written)) throw decryptFailed({ kind, name }); // it was sealed when it was written
+      return this.#contentOf(row); // nothing can be proven without the key
     }
+    const history = await this.#history(skillId);
+    if (history.length === 0) return this.#contentOf(row);
+    const plain = await this.#contentOf(row);
+    if (!this.#isProven(rowParts(row, plain), row.proof)) throw decryptFailed({ kind, name });
+    const { lines } = await this.#provenState(skillId);
+    if (!lines.some((line) => line.kind === kind && line.name === name && line.written === row.written)) throw stateFailed();
+    return plain;
+  }
+
+  async #contentOf(row: DataRow): Promise<Uint8Array> {
+    const { skill_id: skillId, kind, name, version } = row;
+    const content = Buffer.from(row.content, 'base64');
+    if (version === 0) return content;
     const key = await this.#keyOf(skillId, version);
     if (key === null) throw decryptFailed({ kind, name });
     return unseal(key, { skillId, kind, name, version }, content);
@@ -265,7 +366,7 @@ export class Vault {
     const { skill_id: skillId, kind, name } = row;
     let content: string;
     try {
-      const plain = await this.#open(row);
+      const plain = await this.#contentOf(row); // what it holds is proven when it is read
       content = this.#sealed({ skillId, kind, name, version }, plain, await this.#keyOf(skillId, version));
     } catch (error) {
       const now = await this.#row(skillId, kind, name);
@@ -316,7 +417,8 @@ export class Vault {
       db.selectFrom(DATA).select('name').where('skill_id', '=', skillId).where('version', '>', 0).where('version', '<', newest),
     );
     if (left !== null) return newest;
-    await this.#queries.write((db) => [...this.#counted(db, skillId, written), this.#keyAdded(db, skillId, newest + 1)]);
+    const state = this.#proofAfter(skillId, written, (await this.#provenState(skillId)).lines);
+    await this.#queries.write((db) => [...this.#counted(db, skillId, written, state), this.#keyAdded(db, skillId, newest + 1)]);
     return newest + 1;
   }
 
@@ -341,16 +443,23 @@ export class Vault {
 
   /** Oldest first. Rejects `decrypt_failed` where somebody without the master key changed or cut it, `key_unavailable` where there is one and no master key. */
   async #history(skillId: string): Promise<readonly SwitchRow[]> {
-    const isSealed = (await this.#lastKey(skillId)) > 0; // first: keys are made where there is a history
-    const rows = await this.#switches(skillId);
-    if (rows.length === 0 && !isSealed) return rows;
-    this.#required();
-    const isWhole = rows.every((row, place) => {
-      const parts = switchParts(row, rows[place - 1]?.proof ?? '', place === rows.length - 1);
+    return this.#untilNobodyIsFaster(async () => {
+      const isSealed = (await this.#lastKey(skillId)) > 0; // first: keys are made where there is a history
+      const rows = await this.#switches(skillId);
+      if (rows.length === 0 && !isSealed) return rows;
+      this.#required();
+      if (rows.length > 0 && this.#isWhole(rows, switchParts)) return rows;
+      if (rows.length === 0 || !this.#isWhole(rows, olderSwitchParts)) throw keyFailed();
+      await this.#proveOlder(skillId, rows);
+      return this.#switches(skillId);
+    });
+  }
+
+  #isWhole(rows: readonly SwitchRow[], partsOf: typeof switchParts): boolean {
+    return rows.every((row, place) => {
+      const parts = partsOf(row, rows[place - 1]?.proof ?? '', place === rows.length - 1);
       return row.number === place + 1 && this.#isProven(parts, row.proof);
     });
-    if (isWhole && rows.length > 0) return rows;
-    throw keyFailed();
   }
 
   /** As they are in the table, which proves nothing. */
@@ -368,14 +477,14 @@ export class Vault {
     return row?.written ?? 0;
   }
 
-  #counted(db: Builder, skillId: string, written: number): readonly Write[] {
+  #counted(db: Builder, skillId: string, written: number, proof: string): readonly Write[] {
     if (written === 1)
       return [
         exactly(
           1,
           db
             .insertInto(COUNTS)
-            .values({ skill_id: skillId, written })
+            .values({ skill_id: skillId, written, proof })
             .onConflict((conflict) => conflict.doNothing()),
         ),
       ];
@@ -384,7 +493,7 @@ export class Vault {
         1,
         db
           .updateTable(COUNTS)
-          .set({ written })
+          .set({ written, proof })
           .where('skill_id', '=', skillId)
           .where('written', '=', written - 1),
       ),
@@ -431,15 +540,6 @@ function isOnAt(history: readonly SwitchRow[], number: number): boolean {
 
 function isOnNow(history: readonly SwitchRow[]): boolean {
   return history.at(-1)?.is_on === 1;
-}
-
-/** What the proof of a switch covers. Only the newest says that it is: without it the history is cut. */
-function switchParts({ skill_id, number, written, is_on }: SwitchRow, before: string, isNewest: boolean) {
-  return [before, skill_id, number, written, is_on, Number(isNewest)];
-}
-
-function plainParts({ skill_id, kind, name, written }: Pick<DataRow, 'skill_id' | 'kind' | 'name' | 'written'>) {
-  return ['plain', skill_id, kind, name, written];
 }
 
 function opens(act: () => unknown): boolean {

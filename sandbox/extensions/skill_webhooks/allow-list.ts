@@ -1,9 +1,7 @@
-import { isRange, isWithin } from '@pith/address-ranges';
+import { isWithin, plainRange } from '@pith/address-ranges';
 
 /** An allow list as a person writes it: one address or range per line. */
 export interface AllowList {
-  /** Lines that are neither. */
-  readonly wrong: readonly string[];
   admits(address: string): boolean;
 }
 
@@ -14,7 +12,15 @@ export function readAllowList(text: string): AllowList {
     .map((line) => line.replace(/#.*$/, '').trim())
     .filter((line) => line !== '');
   return {
-    wrong: lines.filter((line) => !isRange(line)),
     admits: (address) => text.trim() === '' || isWithin(address, lines),
+  };
+}
+
+/** What a person names, one address or range each, in the form that is kept; `wrong`: what is neither, or says more. */
+export function namedAddresses(named: readonly string[]): { readonly ranges: readonly string[]; readonly wrong: readonly string[] } {
+  const read = named.map((text) => ({ text, range: plainRange(text) }));
+  return {
+    ranges: [...new Set(read.flatMap(({ range }) => range ?? []))],
+    wrong: read.filter(({ range }) => range === null).map(({ text }) => text),
   };
 }

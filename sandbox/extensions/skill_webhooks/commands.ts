@@ -1,7 +1,8 @@
 import { randomBytes } from 'node:crypto';
 import { PithError, type Command, type CommandIO, type Remote } from 'pith';
 import type { SavedSkills, WebhookChange } from 'pith/saved_skills';
-import { readAllowList } from './allow-list.ts';
+import { printableLine } from '@pith/plain-text';
+import { namedAddresses } from './allow-list.ts';
 import { PREFIX } from './requests.ts';
 import type { ResultKeys } from './result-keys.ts';
 import { newSigningKey } from './signature.ts';
@@ -91,19 +92,19 @@ export function webhookCommands({ skills, keys, url }: WebhookCommandPorts): rea
       description: 'Say from which addresses requests may come',
       arguments: [SKILL, { name: 'range', description: 'Addresses and CIDR ranges; none: from anywhere', variadic: true }],
       async run({ arguments: { skill, range = [] } }, io) {
-        const text = [range].flat().join('\n');
-        const { wrong } = readAllowList(text);
-        if ([range].flat().some((each) => String(each).trim() === ''))
+        const named = [range].flat().map(String);
+        const { ranges, wrong } = namedAddresses(named);
+        if (named.some((each) => each.trim() === ''))
           throw new PithError('allow_list_invalid', 'an address is empty', { cure: 'name it, or no address at all to admit every one' });
         if (wrong.length > 0)
-          throw new PithError('allow_list_invalid', `neither an address nor a range: ${wrong.join(', ')}`, {
+          throw new PithError('allow_list_invalid', `neither an address nor a range: ${wrong.map(printableLine).join(', ')}`, {
             cure: 'write such as 192.0.2.7 or 192.0.2.0/24',
           });
-        const found = await changed(String(skill), { ipAllowlist: text }, io);
+        const found = await changed(String(skill), { ipAllowlist: ranges.join('\n') }, io);
         said(io, found, [
-          text === ''
+          ranges.length === 0
             ? `Requests to ${found.skill} may come from anywhere`
-            : `Requests to ${found.skill} may come from ${[range].flat().join(', ')}`,
+            : `Requests to ${found.skill} may come from ${ranges.join(', ')}`,
         ]);
       },
     },

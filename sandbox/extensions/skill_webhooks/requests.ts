@@ -1,3 +1,4 @@
+import { createHash } from 'node:crypto';
 import { codeOf, messageOf, type Clock, type JsonValue, type Logger, type Remote } from 'pith';
 import type { HttpRequest, HttpResponse } from 'pith/http';
 import type { SavedSkills, WebhookSettings } from 'pith/saved_skills';
@@ -71,6 +72,7 @@ export class WebhookRequests {
       logger.info('a webhook started a run', { skill, run: runId });
       return { status: 202, headers: { 'content-type': 'application/json' }, body: JSON.stringify({ run: runId }) };
     } catch (error) {
+      if (codeOf(error, '') === 'limit_reached') return { ...refuse(503, messageOf(error)), headers: { 'retry-after': '60' } };
       if (codeOf(error, '') !== 'input_invalid') throw error; // it may have started all the same: the same id gives the same run
       return refuse(400, messageOf(error));
     }
@@ -85,7 +87,8 @@ export class WebhookRequests {
     const id = key === null ? null : signedId({ headers, body }, key, clock.now());
     if (id !== null) return { id };
     if (isSigned) return 'wrong'; // even where no signature is required
-    if (legacySignature && key !== null && isLegacySigned(headers[config.legacy_header.toLowerCase()], body, key)) return { id: null };
+    if (legacySignature && key !== null && isLegacySigned(headers[config.legacy_header.toLowerCase()], body, key))
+      return { id: `older ${createHash('sha256').update(body).digest('hex')}` }; // its signature covers nothing else
     return signatureRequired ? 'wrong' : { id: null };
   }
 

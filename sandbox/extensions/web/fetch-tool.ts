@@ -1,7 +1,7 @@
-import { defineTool, toolError, toolResult, z, type ApprovalQuestion, type Clock } from 'pith';
+import { defineTool, toolError, toolResult, z, type ApprovalQuestion } from 'pith';
 import { printableLine } from '@pith/plain-text';
 import { fromOutside } from './from-outside.ts';
-import { readPage, type Page } from './page.ts';
+import { readPage, type Page, type Reading } from './page.ts';
 import { isTyped, LONGEST_ADDRESS, webAddress } from './web-address.ts';
 
 /** Characters of one answer. */
@@ -12,7 +12,7 @@ const KEPT_MS = 10 * 60_000;
 
 type Read = Extract<Page, { kind: 'page' }>;
 
-export function webFetchTool(clock: Clock, privateOrigins: readonly string[]) {
+export function webFetchTool({ clock, privateOrigins, proxies }: Reading) {
   const kept = new Map<string, { readonly page: Read; readonly at: number }>();
   const allowed = new Set(privateOrigins.map((address) => new URL(address).origin));
 
@@ -21,7 +21,7 @@ export function webFetchTool(clock: Clock, privateOrigins: readonly string[]) {
     const known = part > 1 ? kept.get(url.href) : undefined;
     if (known !== undefined && clock.now() - known.at < KEPT_MS) return known.page;
     kept.delete(url.href);
-    const page = await readPage(url, { clock, privateOrigins }, signal);
+    const page = await readPage(url, { clock, privateOrigins, proxies }, signal);
     if (page.kind === 'page' && page.text.length > PART) {
       kept.set(url.href, { page, at: clock.now() });
       for (const oldest of kept.keys()) {

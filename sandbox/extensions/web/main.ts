@@ -13,7 +13,8 @@ export default class Web implements ToolProvider, SetupProvider {
   getTools() {
     const { clock, config: set } = this.context;
     const service = this.#withheld() === null ? this.#service() : null;
-    return [webFetchTool(clock, set.private_origins), ...(service === null ? [] : [webSearchTool(service)])];
+    const proxies = (name: string) => this.context.getSecret(name);
+    return [webFetchTool({ clock, privateOrigins: set.private_origins, proxies }), ...(service === null ? [] : [webSearchTool(service)])];
   }
 
   secretUses() {

@@ -1,5 +1,5 @@
 import { codeOf, messageOf, PithError, type Clock } from 'pith';
-import { guardedFetch } from '@pith/guarded-fetch';
+import { guardedFetch, type OutgoingOptions } from '@pith/guarded-fetch';
 import { printableLine } from '@pith/plain-text';
 import { decoded } from './decode.ts';
 import { readable } from './readable.ts';
@@ -24,18 +24,20 @@ const HEADERS = {
   'user-agent': 'Mozilla/5.0 (compatible; Pith)',
 };
 
-interface Reading {
+/** How pages are read. */
+export interface Reading {
   readonly clock: Clock;
   /** Origins that may have an address outside of the public internet. */
   readonly privateOrigins: readonly string[];
+  readonly proxies: OutgoingOptions['proxies'];
 }
 
 /** The readable text of a page. Follows redirects within its host. Rejects when `signal` aborts. */
-export async function readPage(address: URL, { clock, privateOrigins }: Reading, signal: AbortSignal): Promise<Page> {
+export async function readPage(address: URL, { clock, privateOrigins, proxies }: Reading, signal: AbortSignal): Promise<Page> {
   const late = new AbortController();
   const cancel = clock.after(MOST_MS, () => late.abort(new PithError('limit_reached', `the page took longer than ${MOST_MS / 1000} s`)));
   try {
-    const fetch = guardedFetch({ allow: privateOrigins });
+    const fetch = guardedFetch({ allow: privateOrigins, proxies });
     return await followed(address, (url) =>
       fetch(url, { headers: HEADERS, redirect: 'manual', signal: AbortSignal.any([signal, late.signal]) }),
     );

@@ -1,5 +1,5 @@
 import { type ExtensionContext, messageOf, PithError } from 'pith';
-import { guardedFetch } from '@pith/guarded-fetch';
+import { guardedFetch, type OutgoingOptions } from '@pith/guarded-fetch';
 import { printableLine } from '@pith/plain-text';
 import type { Config } from './config.ts';
 
@@ -84,7 +84,7 @@ export function searchService(config: Config, getSecret: GetSecret): SearchServi
     if (place === null) continue;
     const { keyName } = MANNERS[id];
     const key = keyName === null ? '' : getSecret(keyName, place);
-    if (key !== null) return serviceOf(id, place.to, key);
+    if (key !== null) return serviceOf(id, place.to, key, (name) => getSecret(name));
   }
   return null;
 }
@@ -105,11 +105,11 @@ function placeOf(id: ServiceId, { searxng_url: own, base_url: other }: Config): 
   return { part: id, to, usual: new URL(to).origin === address };
 }
 
-function serviceOf(id: ServiceId, address: string, key: string): SearchService {
+function serviceOf(id: ServiceId, address: string, key: string, proxies: NonNullable<OutgoingOptions['proxies']>): SearchService {
   const manner = MANNERS[id];
   const base = address.replace(/\/+$/, '');
   const { host } = new URL(base);
-  const fetch = guardedFetch({ allow: [base], elsewhere: 'refused', timeoutMs: TIMEOUT_MS, maxBytes: MOST_BYTES });
+  const fetch = guardedFetch({ allow: [base], elsewhere: 'refused', proxies, timeoutMs: TIMEOUT_MS, maxBytes: MOST_BYTES });
 
   async function answerTo(text: string, count: number, signal?: AbortSignal): Promise<unknown> {
     const [url, init] = manner.request(base, { text, count }, key);

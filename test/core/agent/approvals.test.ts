@@ -284,7 +284,7 @@ describe('a call that needs approval', () => {
     expect((await world.run('leave that, what is the time?', { userId: 'ann' })).end).toMatchObject({ reason: 'done', text: 'fine' });
     expect(await approvals.get(open!.id)).toMatchObject({ answer: 'no', by: 'ann', reason: expect.stringContaining('leave that') });
     expect(lastTool(world)).toMatch(/approval_denied.*leave that, what is the time/su);
-    expect(world.model.requests.at(-1)?.messages.map(({ role }) => role)).toEqual(['user', 'assistant', 'tool', 'user']);
+    expect(world.model.requests.at(-1)?.messages.map(({ role }) => role)).toEqual(['user', 'assistant', 'tool', 'assistant', 'user']);
     expect(ran).toEqual([]);
     await expect(approvals.answer(open!.id, { answer: 'once', by: 'bob' })).rejects.toMatchObject({ code: 'approval_answered' });
   });

@@ -1,10 +1,12 @@
 import { describe, expect, it } from 'vitest';
 import { toolResult, type TurnRequest } from '../../../core/contract/index.ts';
+import { jpeg, png } from '../../fixtures/images.ts';
 import { call, createWorld, type FakeTool, resultsIn, type World } from './world.ts';
 
 type Attachment = NonNullable<TurnRequest['attachments']>[number];
 
-const PIXEL = 'iVBORw0KGgo=';
+const PIXEL = png().toString('base64');
+const SVG = Buffer.from('<svg/>').toString('base64');
 
 describe('U21 attachments stand in the message that they are sent with', () => {
   it('texts in an envelope, images as bytes, the own text last', async () => {
@@ -32,7 +34,8 @@ describe('U21 attachments stand in the message that they are sent with', () => {
   });
 
   it.each([
-    [[{ name: 'a', image: { mediaType: 'image/svg+xml', data: PIXEL } }], 'image/svg+xml'],
+    [[{ name: 'a', image: { mediaType: 'image/png', data: SVG } }], "'a' cannot be sent as an image: it is an SVG drawing"],
+    [[...Array(5).keys()].map(() => ({ name: 'a', image: { mediaType: 'image/png', data: 'A'.repeat(6_000_000) } })), 'more than 20 MB'],
     [[{ name: 'a', image: { mediaType: 'image/png', data: 'no base64!' } }], 'not base64'],
     [Array.from({ length: 21 }, () => ({ name: 'a', text: '' })), '21 attachments'],
     [[{ name: 'long', text: 'x'.repeat(2 * 1024 * 1024 + 1) }], "'long' has"],
@@ -56,10 +59,37 @@ describe('U1 images in results of tools', () => {
     expect(resultsIn(world.model.requests[1]?.messages.at(-1))).toMatchObject([{ output: { type: 'content', value } }]);
   });
 
-  it('of another kind fail that call alone', async () => {
-    const look = () => toolResult('x', { images: [{ mediaType: 'text/html', data: PIXEL }] });
+  it('V11 have the type of their bytes; what is none costs itself, and is said', async () => {
+    const wrapped = `data:image/png;base64,${jpeg().toString('base64').replaceAll(/.{20}/gu, '$&\n')}`;
+    const given = [PIXEL, SVG, wrapped, 'no base64!', '', PIXEL].map((data) => ({ mediaType: 'image/gif', data }));
+    const look = () => toolResult({ pages: 2 }, { images: given });
     const world = await createWorld({ tools: { look: { run: look } }, script: [call('look'), { text: 'no' }] });
-    expect((await world.run('look')).results).toMatchObject([{ ok: false, error: { code: 'not_serialisable' } }]);
+    await world.run('look');
+    const line = (why: string) => `[an image was left out: ${why}]`;
+    const lines = [
+      line('it is an SVG drawing; models take PNG, JPEG, GIF and WebP'),
+      line('it is not base64'),
+      line('it is empty; models take PNG, JPEG, GIF and WebP'),
+    ];
+    const value = [
+      { type: 'text', text: ['{"pages":2}', ...lines].join('\n') },
+      { type: 'image-data', mediaType: 'image/png', data: PIXEL },
+      { type: 'image-data', mediaType: 'image/jpeg', data: jpeg().toString('base64') },
+      { type: 'image-data', mediaType: 'image/png', data: PIXEL },
+    ];
+    expect(resultsIn(world.model.requests[1]?.messages.at(-1))).toMatchObject([{ output: { type: 'content', value } }]);
+  });
+
+  it('V11 more than eight, and more than 10 MB, are not sent at once', async () => {
+    const images = Array.from({ length: 10 }, () => ({ mediaType: 'image/png', data: PIXEL }));
+    const large = Array.from({ length: 3 }, () => ({ mediaType: 'image/png', data: png(2, 2, 4_900_000).toString('base64') }));
+    const tools = { many: { run: () => toolResult('x', { images }) }, heavy: { run: () => toolResult('y', { images: large }) } };
+    const world = await createWorld({ tools, script: [call('many'), call('heavy'), { text: 'no' }] });
+    const { results } = await world.run('look');
+    expect(results.map(({ output }) => String(output).split('\n').slice(1))).toEqual([
+      Array(2).fill('[an image was left out: at most 8 are sent at once]'),
+      ['[an image was left out: with those before it there are more than 10 MB, and no more is sent at once]'],
+    ]);
   });
 });
 

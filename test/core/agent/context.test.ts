@@ -32,7 +32,7 @@ describe('context of a turn', () => {
     expect(world.model.requests[1]?.system).toBe('STABLE');
     expect(world.model.requests[1]?.messages).toEqual([
       { role: 'user', content: texts(['for one', 'M', 'one']) },
-      { role: 'assistant', content: texts(['a']) },
+      expect.objectContaining({ role: 'assistant', content: texts(['a']) }),
       { role: 'user', content: texts(['for two', 'M', 'two']) },
     ]);
   });

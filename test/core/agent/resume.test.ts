@@ -87,7 +87,7 @@ describe('a turn that a killed process left', () => {
     expect(end.text).toBe('new answer');
     expect(world.calls).toEqual([]);
     const sent = world.model.requests[0]?.messages ?? [];
-    expect(sent.map(({ role }) => role)).toEqual(['user', 'assistant', 'tool', 'user']);
+    expect(sent.map(({ role }) => role)).toEqual(['user', 'assistant', 'tool', 'assistant', 'user']);
     expect(resultsIn(sent[2]).map(({ output }) => output.type)).toEqual(['text', ...Array(4).fill('error-json')]);
     expect(await world.threads.unfinished('thread')).toBeNull();
   });

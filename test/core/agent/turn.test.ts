@@ -7,6 +7,9 @@ import { agent, call, calls, createWorld, type FakeTool, resultsIn, together, ty
 import { words } from '../../words.ts';
 import type { ThreadWriter } from '../../../core/agent/index.ts';
 
+/** Who wrote an answer is kept with it. */
+const BY_SCRIPT = { pith: { model: 'scripted/scripted' } };
+
 describe('one turn', () => {
   it('K45 persists a turn step by step and ends with turn-end', async () => {
     const world = await createWorld({
@@ -27,12 +30,13 @@ describe('one turn', () => {
           { type: 'text', text: 'Looking.' },
           { type: 'tool-call', toolCallId: 'call-1-0', toolName: 'look', input: { at: 'x' } },
         ],
+        providerOptions: BY_SCRIPT,
       },
       {
         role: 'tool',
         content: [{ type: 'tool-result', toolCallId: 'call-1-0', toolName: 'look', output: { type: 'text', value: '{"found":3}' } }],
       },
-      { role: 'assistant', content: [{ type: 'text', text: 'Three.' }] },
+      { role: 'assistant', content: [{ type: 'text', text: 'Three.' }], providerOptions: BY_SCRIPT },
     ]);
     expect(world.model.requests[1]?.messages).toEqual((await world.history()).slice(0, 3));
     expect(await world.threads.unfinished('thread')).toBeNull();
@@ -89,6 +93,19 @@ describe('one turn', () => {
     expect(results.map(({ error }) => error)).toEqual(inputs.map(() => ({ code: 'tool_input_invalid', message })));
     expect(end).toMatchObject({ reason: 'done', text: 'sorry' });
     expect(world.calls).toEqual([]);
+  });
+
+  it('E6 an input with half of a character is refused, with its place, whatever the tool: nothing would keep it as it is', async () => {
+    const inputs = ['{"a":["x\\n\\ud83d!"]}', '{"\\udc00":1}', '{"a":"\\ud83d\\ude00"}'];
+    const world = await createWorld({
+      tools: { other: {} },
+      script: [together(...inputs.map((input) => call('other', input))), { text: 'ok' }],
+    });
+    const { results } = await world.run('go');
+    const of = (half: string, line: number) =>
+      `the input of 'other' has half of a character (${half}) in line ${line} of a text; give the whole character`;
+    expect(results.map(({ error }) => error?.message)).toEqual([of('\\ud83d', 2), of('\\udc00', 1), undefined]);
+    expect(world.calls).toMatchObject([{ input: { a: '😀' } }]);
   });
 
   it('DESIGN 3.4 calls that share an id, or have none, keep their own results', async () => {
@@ -190,7 +207,7 @@ describe('ending a turn early', () => {
       if (event.type === 'text-delta' && event.text === 'of') stop.abort();
     }
     expect(events.at(-1)).toMatchObject({ type: 'turn-end', reason: 'aborted', text: 'Half of' });
-    expect((await world.history())[1]).toEqual({ role: 'assistant', content: [{ type: 'text', text: 'Half of' }] });
+    expect((await world.history())[1]).toMatchObject({ role: 'assistant', content: [{ type: 'text', text: 'Half of' }] });
     expect(await world.threads.unfinished('thread')).toBeNull();
     expect((await world.run('go on')).end.reason).toBe('done');
   });

@@ -3,6 +3,7 @@ import path from 'node:path';
 import { beforeEach, describe, expect, it } from 'vitest';
 import { shippedSandbox } from '../../../core/declarations/index.ts';
 import { openKernel } from '../../../core/cli/index.ts';
+import { openDatabase } from '../../../core/store/index.ts';
 import { cli } from './fakes.ts';
 import { linesOf } from '../../journeys/pith-process.ts';
 import { folderWith, writeFiles } from '../../places.ts';
@@ -305,5 +306,52 @@ describe("the kernel's own commands with the real kernel", () => {
     const tokens = { tokensBefore: expect.any(Number), tokensAfter: expect.any(Number) };
     expect(await json('threads', 'compact', id)).toEqual({ thread: id, ...tokens });
     expect(await json('approvals')).toEqual([]);
+  });
+});
+
+describe('V1 threads check', () => {
+  const damage = (sql: string) => {
+    const database = openDatabase(path.join(folder, 'sandbox/data/pith.db'));
+    database.run(sql);
+    database.close();
+  };
+
+  it('says thread by thread what is wrong, changes nothing, and mends it with --repair', async () => {
+    for (const thread of ['torn', 'cut']) await run('chat', '-p', 'hi', '--thread', thread);
+    expect(await run('threads', 'check', '--all')).toEqual({ code: 0, out: '2 conversations checked; all is well\n', err: '' });
+    damage("DELETE FROM messages WHERE thread = 'torn' AND seq = 3");
+    damage(`UPDATE messages SET message = '{"role"' WHERE thread = 'cut' AND seq = 4`);
+    expect((await run('threads', 'show', 'cut')).err).toContain("pith threads check --all --repair'");
+    const { code, out } = await run('threads', 'check', '--all');
+    expect([code, out.split('\n')]).toEqual([
+      1,
+      [
+        'cut',
+        '  message 4: it cannot be read',
+        'torn',
+        expect.stringMatching(/^ {2}message 2: the call of '\w+' has no answer$/u),
+        '2 conversations checked; 2 with something wrong; write --repair to repair it, after a copy of the data folder if it matters',
+        '',
+      ],
+    ]);
+    const mended = await run('threads', 'check', 'torn', '--repair');
+    expect(mended).toMatchObject({ code: 0, out: expect.stringMatching(/^torn \(repaired\)\n.*\n1 conversation checked; 1 repaired\n$/u) });
+    const all = await run('threads', 'check', '--all', '--repair', '--json');
+    expect([all.code, JSON.parse(all.out)]).toEqual([
+      0,
+      expect.arrayContaining([
+        { thread: 'cut', repaired: true, faults: [{ message: 4, what: 'it cannot be read' }] },
+        { thread: 'torn', repaired: false, faults: [] },
+      ]),
+    ]);
+    expect(await run('chat', '-p', 'hi', '--thread', 'cut')).toMatchObject({ code: 0 });
+  });
+
+  it.each([
+    [['threads', 'check'], 'check needs a thread; write: pith threads check <id>, or: pith threads check --all'],
+    [['threads', 'check', 'x', '--all'], 'either one thread or --all is checked'],
+    [['threads', 'check', 'nowhere'], "no thread 'nowhere': nothing was said in it yet"],
+  ])('%s is refused', async (argv, why) => {
+    expect(await run(...argv)).toMatchObject({ code: expect.any(Number), out: '', err: expect.stringContaining(why) });
   });
 });

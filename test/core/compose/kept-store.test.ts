@@ -117,6 +117,14 @@ describe('the store of 0.1', () => {
     });
   });
 
+  it('V1 has nothing wrong in its conversations, and each is one that its model takes', async () => {
+    const { pith } = await opened();
+    const threads = await pith.kernel.threads.list(100);
+    const checked = await Promise.all(threads.map(({ id }) => pith.kernel.agents.checkThread(id, { repair: true })));
+    expect(checked).toEqual(checked.map(() => ({ faults: [], repaired: false })));
+    expect(threads.length).toBeGreaterThan(10);
+  });
+
   it('K45 K91 M60 M68 goes on: what was killed ends once, what waited is delivered once, and what a person is asked stays open', async () => {
     const { pith, clock, as, done, file } = await opened();
     const before = done();

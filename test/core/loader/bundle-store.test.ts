@@ -61,6 +61,15 @@ describe('bundles', () => {
     expect(await readFile(own.file, 'utf8')).toContain('Changed');
   });
 
+  it('E6 is imported, and imported afresh, also from a folder with a backslash and a percent sign in its name', async () => {
+    await source('main.ts', 'export default class Mine { static at = Math.random(); }');
+    const folder = path.join(root, 'back\\slash%5C%2f');
+    const { file } = await createLoader({ dataDirectory: folder, packageRoot: root }).bundle(declaration(), 'main.ts');
+    expect(file).toContain(folder);
+    const at = async (generation: number) => ((await importBundle(file, generation))['default'] as { at: number }).at;
+    expect(await at(2)).not.toBe(await at(1));
+  });
+
   it('K6 tells what was changed since the build from what the build never had', async () => {
     await source('words.bin', 'abc');
     await ship();

@@ -48,6 +48,19 @@ describe('modelFailure', () => {
     ['too large a request', failed({ statusCode: 413 }), 'model_context_too_long', /longer/],
     ['a server error', failed({ statusCode: 500 }, 'boom'), 'model_failed', /boom \(500\)/],
     ['anything else', new Error('odd'), 'model_failed', /odd/],
+    [
+      'V7 what a body says better',
+      failed({ statusCode: 400, responseBody: '{"detail":"no GPU"}' }, 'Bad Request'),
+      'model_failed',
+      /no GPU \(400\)/,
+    ],
+    ['V7 what a terminal would obey', new Error('a\u001b[2J\u202eb'), 'model_failed', /a\\x1b\[2J\\u\{202e\}b$/],
+    [
+      'V7 a context in the words of llama.cpp',
+      failed({ statusCode: 400 }, 'the request exceeds the available context size'),
+      'model_context_too_long',
+      /longer/,
+    ],
   ])('tells %s', (_name, error, code, message) => {
     const failure = modelFailure(error, 'openai/gpt-9');
     expect(failure).toBeInstanceOf(PithError);

@@ -32,6 +32,8 @@ describe('readWithRetry', () => {
     ['a refused connection', failed({ cause: Object.assign(new Error('connect'), { code: 'ECONNREFUSED' }) }, 'fetch failed')],
     ['a reset of one of several addresses', failed({ errors: [failed({ code: 'ECONNRESET' })] })],
     ['what says so itself', failed({ isRetryable: true })],
+    ['an overload within an answer', failed({ data: { error: { type: 'overloaded_error' } } }, 'Overloaded')],
+    ['a limit within an answer', failed({}, 'Too many requests: slow down')],
     [
       'a broken body under status 200',
       failed({ statusCode: 200, isRetryable: false, cause: failed({ code: 'UND_ERR_SOCKET' }, 'terminated') }),
@@ -54,6 +56,8 @@ describe('readWithRetry', () => {
     ['a used-up quota', failed({ statusCode: 429, data: { error: { code: 'insufficient_quota' } } })],
     ['an abort', failed({ name: 'AbortError' })],
     ['a plain error', new Error('bug')],
+    ['V7 what a server says within an answer', failed({ data: { error: { message: 'bad', type: 'invalid_request_error' } } }, 'bad')],
+    ['V7 a quota that is used up, within an answer', failed({}, 'Rate limit: insufficient quota')],
   ])('gives up at once after %s', async (_name, error) => {
     const { parts, error: thrown, slept } = await collect(modelOf([error]));
     expect(thrown).toBe(error);

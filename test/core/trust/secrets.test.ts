@@ -31,6 +31,26 @@ describe('a declared secret', () => {
   )('K61 is kept out of texts: %s', (value) => expect(redacted(value)).toBe(true));
 });
 
+describe('V9 the proxies of a person', () => {
+  it('are found however they are written, and in no project', () => {
+    const project = { get: () => 'http://theirs:1' } as unknown as Parameters<typeof createSecrets>[2];
+    const given = (env: Record<string, string>, name: string) =>
+      createSecrets(env, undefined, project).get(name, { recipient: 'extension:x', usual: true });
+    expect(given({ https_proxy: 'http://p:1' }, 'HTTPS_PROXY')).toBe('http://p:1');
+    expect(given({ HTTPS_PROXY: 'http://p:2', https_proxy: '' }, 'HTTPS_PROXY')).toBe('http://p:2');
+    expect(given({}, 'HTTPS_PROXY')).toBeNull();
+    expect(given({ other: 'x' }, 'OTHER')).toBe('http://theirs:1');
+  });
+
+  it('are named in texts, and only a password in them is not', () => {
+    const secrets = createSecrets({ ALL_PROXY: 'http://me:p%40ssword@proxy.corp:3128', NO_PROXY: 'localhost,.corp' });
+    secrets.declare(['ALL_PROXY', 'NO_PROXY']);
+    expect(secrets.redact('localhost and .corp by proxy.corp:3128 with me:p@ssword, p%40ssword')).toBe(
+      'localhost and .corp by proxy.corp:3128 with me:[secret ALL_PROXY], [secret ALL_PROXY]',
+    );
+  });
+});
+
 it('K61 a value that was kept since is hidden from the moment that a process is given it', () => {
   let kept: { readonly value: string; readonly for: readonly string[] } | null = null;
   const secrets = createSecrets({}, { get: () => kept });

@@ -81,6 +81,18 @@ describe('anthropic over HTTP', () => {
     await expect(model({ ANTHROPIC_API_KEY: '' })).rejects.toMatchObject({ code: 'model_auth', cure: 'set ANTHROPIC_API_KEY' });
   });
 
+  it('V9 says what is wrong with a key or a header, and not what it is', async () => {
+    await expect(model({ ANTHROPIC_API_KEY: 'sk-canary ' })).rejects.toMatchObject({
+      code: 'model_auth',
+      message: expect.stringMatching(/the key for .* in ANTHROPIC_API_KEY cannot be sent: its character 10 is a blank$/),
+    });
+    const odd = await provider({ headers: { 'x-team': 'bl\u00e4u canary' } });
+    await expect(odd.getModel('m', 'anthropic')).rejects.toMatchObject({
+      code: 'config_invalid',
+      message: expect.not.stringContaining('canary'),
+    });
+  });
+
   it('knows the context window of its models, and takes another from the settings', async () => {
     const [usual, larger] = [await provider(), await provider({ context_windows: { 'claude-sonnet-4-5': 1_000_000 } })];
     const windowOf = async (of: typeof usual, name: string) => (await of.getModel(name, 'anthropic')).contextWindow;

@@ -10,6 +10,7 @@ import { complete } from '../../../sandbox/extensions/cli_channel/completion.ts'
 import { mentionedFiles, ProjectPaths } from '../../../sandbox/extensions/cli_channel/file-mentions.ts';
 import { statusText } from '../../../sandbox/extensions/cli_channel/chat-status.ts';
 import { answering, atPrompt, kernelChat, person, pipe, says, scriptedChat, talking, turn, type Chat } from './chats.ts';
+import { png } from '../../fixtures/images.ts';
 import { gate } from '../../waiting.ts';
 
 const signal = new AbortController().signal;
@@ -64,6 +65,32 @@ describe('U21 files of the project', () => {
       'blob.bin is not attached: it is neither text nor an image',
       '../x is not attached: it is outside this folder',
       '/etc/passwd is not attached: it is outside this folder',
+    ]);
+  });
+
+  it('V11 are attached as images where their bytes are one, and not at all where a picture is meant and none is there', async () => {
+    const long = png(2, 2, 300_000);
+    const files: Record<string, string | Buffer> = {
+      'a.png': 'version https://git-lfs.github.com/spec/v1\n',
+      'b.jpg': png(),
+      c: long,
+      'd.heic': '\0\0\0\x18ftypheic',
+      'e.svg': '<svg/>',
+    };
+    const folder = folderWith();
+    for (const [name, content] of Object.entries({ ...files, 'f.png': long.subarray(0, 290_000), 'g.png': png(1, 8001) }))
+      writeFileSync(path.join(folder, name), content);
+    const { attachments, lines } = await mentionedFiles('@a.png @b.jpg @c @d.heic @e.svg @f.png @g.png', folder);
+    expect(attachments).toEqual([
+      { name: 'b.jpg', image: { mediaType: 'image/png', data: png().toString('base64') } },
+      { name: 'c', image: { mediaType: 'image/png', data: long.toString('base64') } },
+      { name: 'e.svg', text: '<svg/>' },
+    ]);
+    expect(lines.filter(({ ok }) => !ok).map(({ text }) => text)).toEqual([
+      expect.stringMatching(/^a\.png is not attached: it is a Git LFS pointer/u),
+      expect.stringMatching(/^d\.heic is not attached: it is a HEIC image/u),
+      'f.png is not attached: it is cut off, or damaged',
+      'g.png is not attached: it has 1 × 8001 pixels; servers take at most 8000 on a side',
     ]);
   });
 

@@ -3,10 +3,11 @@ import { join } from 'node:path';
 import { beforeEach, describe, expect, it } from 'vitest';
 import type { ToolCall } from 'pith';
 import { config } from '../../../sandbox/extensions/core_tools/config.ts';
-import { KeyedQueue } from '@pith/promises';
-import { Jail } from '@pith/safe-files';
+import { OneAtATime } from '@pith/folder-changes';
+import { fileBusy, Jail, stateFolder } from '@pith/safe-files';
 import { patchTool } from '../../../sandbox/extensions/core_tools/patch-tool.ts';
 import { Policy } from '../../../sandbox/extensions/core_tools/policy.ts';
+import { folderWith } from '../../places.ts';
 import { SYSTEMS, systemIs } from '../../without-proc.ts';
 import { workbench, type Workbench } from './workbench.ts';
 
@@ -19,7 +20,11 @@ const add = (path: string, text: string) => `--- /dev/null\n+++ b/${path}\n@@ -0
 const remove = (path: string, text: string) => `--- a/${path}\n+++ /dev/null\n@@ -1 +0,0 @@\n-${text}\n`;
 /** The tool over a jail in which something happens. */
 const patched = async (jail: Jail, patch: string) =>
-  patchTool(jail, new Policy(jail, config.parse({}), () => join(bench.sandbox, 'data')), new KeyedQueue()).execute({ patch }, {
+  patchTool(
+    jail,
+    new Policy(jail, config.parse({}), () => join(bench.sandbox, 'data')),
+    new OneAtATime({ folder: stateFolder(folderWith()), busy: fileBusy }),
+  ).execute({ patch }, {
     signal: new AbortController().signal,
   } as ToolCall);
 const THREE = 'one\ntwo\nthree\n';

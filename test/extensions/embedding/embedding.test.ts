@@ -49,7 +49,7 @@ describe('R4 the extension embedding', () => {
     ['has no such model', { status: 404 }, 'model_unknown', /no model 'concepts'/],
     ['refuses the request', { status: 400 }, 'model_failed', /refused the request \(400\)/],
     ['is busy', { status: 503 }, 'model_failed', /answered 503/],
-    ['sends too few vectors', { body: () => ({ data: [] }) }, 'model_failed', /sent not 2 vectors/],
+    ['sends too few vectors', { body: () => ({ data: [] }) }, 'model_failed', /sent 0 vectors for 2 texts/],
     [
       'sends what is no number',
       { body: (texts) => ({ data: texts.map(() => ({ embedding: [1, null] })) }) },
@@ -57,7 +57,9 @@ describe('R4 the extension embedding', () => {
       /not made of numbers/,
     ],
     ['sends two lengths', { body: () => ({ data: [{ embedding: [1] }, { embedding: [1, 2] }] }) }, 'model_failed', /different lengths/],
-    ['sends something else', { body: () => 'hello' }, 'model_failed', /sent not 2 vectors/],
+    ['V7 says why it refuses', { status: 400, says: 'input is too long' }, 'model_failed', /\(400\): input is too long/],
+    ['V7 fails with status 200', { body: () => ({ error: { message: 'no GPU' } }) }, 'model_failed', /sent no vectors: no GPU/],
+    ['sends something else', { body: () => 'hello' }, 'model_failed', /sent no vectors: hello/],
   ])('a server that %s is an error that says what to do, without the key', async (_name, behaviour, code, message) => {
     server.behave(behaviour);
     const error = await (await extension()).embed(['a', 'b'], query).catch((thrown: unknown) => thrown as PithError);

@@ -217,6 +217,39 @@ describe('the listener of pith serve', () => {
     },
   );
 
+  it('S5 connections that send no request are bounded, in all and of each address, and end; the others are served', async () => {
+    const { ask, port, log } = await served({
+      connections: 4,
+      connections_per_address: 2,
+      header_seconds: 1,
+      trusted_proxies: ['127.0.0.3'],
+    });
+    const at = await port();
+    const open = async (localAddress: string) => {
+      const socket = connect({ host: '127.0.0.1', port: at, localAddress });
+      onTestFinished(() => void socket.destroy());
+      socket.on('error', () => undefined).on('data', () => undefined);
+      const closed = new Promise<boolean>((resolve) => socket.once('close', () => resolve(true)));
+      await once(socket, 'connect').catch(() => undefined); // closed at once
+      socket.write('G');
+      return { closed };
+    };
+    const held = [await open('127.0.0.1'), await open('127.0.0.1')];
+    await (
+      await open('127.0.0.1')
+    ).closed; // the third of one address
+    held.push(await open('127.0.0.2'), await open('127.0.0.3'));
+    await (
+      await open('127.0.0.4')
+    ).closed; // the fifth in all
+    await until(async () => (await log()).split('connections were closed: too many at once').length === 2);
+    await Promise.all(held.map(({ closed }) => closed)); // none has sent its headers in time
+    expect((await ask('/health')).status).toBe(200);
+    const proxied = [await open('127.0.0.3'), await open('127.0.0.3'), await open('127.0.0.3')];
+    expect((await ask('/health')).status).toBe(200);
+    await Promise.all(proxied.map(({ closed }) => closed));
+  });
+
   it('says that a port is taken, and listens once it is free', async () => {
     const clock = fakeClock(Date.now());
     const other = createServer().listen(0, '127.0.0.1');

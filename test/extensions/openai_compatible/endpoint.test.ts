@@ -46,6 +46,22 @@ describe('openai_compatible addresses', () => {
     ['OpenAI without a key', 'openai', {}, { code: 'model_auth', cure: expect.stringContaining('OPENAI_API_KEY') }],
     ['a prefix without an address', 'vllm', {}, { code: 'model_unknown', cure: 'set providers.vllm.base_url' }],
     ['an address that is none', 'openai', { OPENAI_BASE_URL: 'localhost:1234' }, { code: 'model_unreachable' }],
+    [
+      'V9 a key with a letter of another script',
+      'openai',
+      { OPENAI_API_KEY: 'sk-\u0430bc' },
+      {
+        code: 'model_auth',
+        message: 'the key for api.openai.com that is set in OPENAI_API_KEY cannot be sent: its character 4 is a letter of another script',
+        cure: 'copy the key again, and set OPENAI_API_KEY',
+      },
+    ],
+    [
+      'V9 a key with the end of its line',
+      'openai',
+      { OPENAI_API_KEY: 'sk-abc\n' },
+      { message: expect.stringMatching(/its character 7 is the end of a line$/) },
+    ],
   ])('refuses %s, with the cure', (_what, prefix, secrets, failure) => {
     expect(() => endpoint(prefix, {}, secrets)).toThrow(expect.objectContaining(failure));
     expect(config.safeParse({ base_url: 'file:///etc/passwd' }).success).toBe(false);

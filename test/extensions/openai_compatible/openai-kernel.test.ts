@@ -1,8 +1,9 @@
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { type TestKernel } from 'pith/testing';
 import { CONTEXT_LENGTH_EXCEEDED, startOpenAiServer, type OpenAiServer } from '../../fixtures/openai-server.ts';
+import { proxyTo } from '../../fixtures/proxy-server.ts';
 import { until } from '../../waiting.ts';
-import { kernelOf } from '../../places.ts';
+import { kernelOf, serverOf } from '../../places.ts';
 
 const KEY = 'sk-canary-1234567890';
 let server: OpenAiServer;
@@ -135,5 +136,55 @@ describe('a turn with a model behind HTTP', () => {
     abort.abort();
     expect((await turn).reason).toBe('aborted');
     expect(await server.requests[0]?.abandoned).toBe(true);
+  });
+
+  it('V9 asks through the proxy that is set, whose password nobody sees, and this machine itself without it', async () => {
+    const proxy = await proxyTo(new URL(server.url).origin);
+    const password = 'open-sesame';
+    const { run, kernel: running } = await start({
+      PITH_MODEL: 'openai/m',
+      OPENAI_BASE_URL: 'http://models.corp:8000/v1',
+      http_proxy: `http://me:${password}@${proxy.address}`,
+    });
+    server.script({ text: `it is ${password} at ${proxy.address}` }, { text: 'direct' });
+    expect((await run('Hello')).text).toBe(`it is [secret HTTP_PROXY] at ${proxy.address}`);
+    expect(proxy.asked).toEqual([
+      `POST http://models.corp:8000/v1/chat/completions Basic ${Buffer.from(`me:${password}`).toString('base64')}`,
+    ]);
+    const provider = await running.host.providers.models.of('openai_compatible');
+    expect((await provider.models('openai')).map(({ name }) => name)).toEqual(['test-model', 'other-model']);
+    await running.stop();
+    const here = await start({ PITH_MODEL: 'openai/m', ALL_PROXY: 'socks5://me:secret@box:1' });
+    expect(await here.run('Hello')).toMatchObject({ text: 'direct' });
+  });
+
+  it('V7 says what the server said, once, and asks again only what may pass', async () => {
+    let body = '';
+    let asked = 0;
+    const address = await serverOf((_request, response) => {
+      asked += 1;
+      response.end(body);
+    });
+    const { run } = await start({ PITH_MODEL: 'openai/m', OPENAI_BASE_URL: `${address}/v1` });
+    const whole = {
+      object: 'chat.completion',
+      choices: [{ message: { role: 'assistant', content: 'All of it.' }, finish_reason: 'stop' }],
+    };
+    for (const [sent, expected] of [
+      [JSON.stringify(whole), { reason: 'done', text: 'All of it.' }],
+      [
+        '{"error":{"message":"no GPU\\u001b[2J","type":"x"}}',
+        { error: { code: 'model_failed', message: 'model openai/m: no GPU\\x1b[2J' } },
+      ],
+      ['event: error\ndata: {"error":{"message":"no GPU"}}\n\n', { error: { message: 'model openai/m: no GPU' } }],
+      [
+        '<html><title>Log in</title>',
+        { error: { message: expect.stringMatching(/a web page \('Log in'\): a log-in or a proxy/) as string } },
+      ],
+    ] as const) {
+      [body, asked] = [sent, 0];
+      expect(await run('Hello', { threadId: `t${sent.length}` })).toMatchObject(expected);
+      expect(asked).toBe(1);
+    }
   });
 });

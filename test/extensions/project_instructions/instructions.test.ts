@@ -1,12 +1,13 @@
 import { execFileSync } from 'node:child_process';
-import { mkdirSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
+import { mkdirSync, realpathSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
 import path from 'node:path';
 import { scriptedModel } from 'pith/testing';
 import { describe, expect, it } from 'vitest';
 import { estimateTokens } from '@pith/skill-files';
-import { trustOf } from '../../../core/trust/index.ts';
+import { openTrustFile, projectFilesThere, trustOf, trustSandbox } from '../../../core/trust/index.ts';
 import ProjectInstructions from '../../../sandbox/extensions/project_instructions/main.ts';
 import type { ExtensionContext } from 'pith';
+import { TURN } from '../../fixtures/agent-spec.ts';
 import { folderWith, kernelOf, writeFiles } from '../../places.ts';
 
 /** The extension alone, in a project of which the person was shown all that there is. */
@@ -119,6 +120,128 @@ it('U6 T1 a change of .mcp.json or .env is said once, when the next conversation
   expect(JSON.stringify([...kept])).not.toContain('A=');
   rmSync(path.join(project, '.env'));
   expect(await opening()).toBeNull();
+});
+
+describe('E5 instructions of folders', () => {
+  const FILES = {
+    'AGENTS.md': 'ROOT',
+    'pkg/AGENTS.md': 'PACKAGE',
+    'pkg/x.txt': 'x\n',
+    'pkg/y.txt': 'y\n',
+    'pkg/deep/CLAUDE.md': 'DEEP',
+    'pkg/deep/z.txt': 'z\n',
+    'other/y.txt': 'y\n',
+    'sandbox/pith.yaml': 'default_agent: main\n',
+    'sandbox/agents/main/manifest.yaml':
+      'id: main\nname: Main\nversion: 1.0.0\ndescription: x\nagent: { description: x, uses_tools: [project_tools] }\n',
+  };
+  const read = (...paths: readonly string[]) => ({ calls: paths.map((path) => ({ name: 'read_file', input: { path } })) });
+  const said = (message: unknown) => JSON.stringify(message).match(/PACKAGE|DEEP|ROOT/gu) ?? [];
+
+  it('E5 one further down joins the result of the first tool that uses a file below it, once in a conversation, and is retained', async () => {
+    const project = projectWith(FILES);
+    const model = scriptedModel([
+      read('other/y.txt', 'pkg/x.txt', 'pkg/y.txt'),
+      read('pkg/x.txt', 'pkg/deep/z.txt'),
+      { text: 'ok' },
+      read('pkg/deep/z.txt'),
+      { text: 'ok' },
+      read('pkg/x.txt'),
+      { text: 'ok' },
+    ]);
+    const only = ['project_tools', 'project_instructions'];
+    const test = await kernelOf({ sandbox: path.join(project, 'sandbox'), model, only });
+    const first = await test.run('go');
+    expect(first.requests.map(({ system }) => said(system))).toEqual([['ROOT'], ['ROOT'], ['ROOT']]);
+    expect(first.requests.slice(1).map(({ messages }) => said(messages.at(-1)))).toEqual([['PACKAGE'], ['DEEP']]);
+    expect(first.results.map(({ title }) => title).sort()).toEqual([
+      'Read other/y.txt',
+      'Read pkg/deep/z.txt; using pkg/deep/CLAUDE.md (2 tokens)',
+      'Read pkg/x.txt',
+      'Read pkg/x.txt; using pkg/AGENTS.md (2 tokens)',
+      'Read pkg/y.txt',
+    ]);
+    await test.restart(); // what the conversation holds is known from the conversation
+    expect(said((await test.run('again')).requests[1]?.messages.at(-1))).toEqual([]);
+    writeFiles(project, { 'pkg/AGENTS.md': 'PACKAGE, as it is now' });
+    expect(said((await test.run('again')).requests[1]?.messages.at(-1))).toEqual(['PACKAGE']);
+  });
+
+  it('E5 is given again when compaction has taken it out; each has at most 2,000 tokens', async () => {
+    const project = projectWith({ ...FILES, 'pkg/deep/CLAUDE.md': 'Many words in a row. '.repeat(3000), 'a/b/c/d/x.txt': '' });
+    for (const folder of ['a', 'a/b', 'a/b/c', 'a/b/c/d']) writeFiles(project, { [`${folder}/AGENTS.md`]: folder });
+    const instructions = instructionsOf(project);
+    const both = await instructions.joining(['pkg', 'deep', 'z.txt'], TURN);
+    expect(estimateTokens(both?.text ?? '')).toBeLessThanOrEqual(2000 + 40);
+    expect(both?.text).toMatch(/PACKAGE[^]*Many words[^]*the rest is left out/u);
+    expect(both?.line).toMatch(/^using pkg\/AGENTS\.md and pkg\/deep\/CLAUDE\.md \([\d,]+ tokens; pkg\/deep\/CLAUDE\.md is cut to fit\)$/u);
+    expect(await instructions.joining(['pkg', 'x.txt'], TURN)).toBeNull();
+    expect(await instructions.joining(['pkg', 'x.txt'], { ...TURN, id: 't2', held: [both!.retain!] })).toBeNull();
+    expect(await instructions.joining(['pkg', 'x.txt'], { ...TURN, compactions: 1 })).toMatchObject({
+      text: expect.stringContaining('PACKAGE'),
+    });
+    const deep = async () => (await instructions.joining(['a', 'b', 'c', 'd', 'x.txt'], TURN))?.retain?.key;
+    expect([await deep(), await deep(), await deep()]).toEqual([
+      'a/b/AGENTS.md\na/b/c/AGENTS.md\na/b/c/d/AGENTS.md',
+      'a/AGENTS.md',
+      undefined,
+    ]);
+    expect(await instructions.joining(['pkg', 'AGENTS.md'], { ...TURN, id: 't3' })).toBeNull(); // it is what was read
+  });
+
+  it('E5 T1 those down to the working directory are there from the start; none where the person was not shown that there are some', async () => {
+    const project = projectWith({ ...FILES, 'pkg/deep/link/x.txt': '' });
+    const at = { sandbox: path.join(project, 'sandbox'), shipped: '/nowhere', home: null, accepts: true };
+    const inPackage = trustOf({ ...at, workingDirectory: path.join(project, 'pkg/deep') });
+    const instructions = instructionsAt(inPackage);
+    expect(said(await instructions.getContext())).toEqual(['ROOT', 'PACKAGE', 'DEEP']);
+    expect(await instructions.joining(['pkg', 'deep', 'z.txt'], TURN)).toBeNull();
+    expect(said(await instructionsAt(trustOf({ ...at, workingDirectory: '/' })).getContext())).toEqual(['ROOT']);
+    const later = instructionsAt({ project, projectFiles: [path.join(project, 'AGENTS.md')] });
+    expect(await later.joining(['pkg', 'x.txt'], TURN)).toEqual({
+      text: null,
+      line: 'not using pkg/AGENTS.md: instructions of folders came after you trusted this one; to use them: pith trust',
+      retain: null,
+    });
+    expect(await later.joining(['pkg', 'x.txt'], TURN)).toBeNull();
+    symlinkSync('/etc/hostname', path.join(project, 'other/AGENTS.md'));
+    expect(await instructions.joining(['other', 'y.txt'], TURN)).toMatchObject({ text: null, line: expect.stringContaining('leads out') });
+  });
+
+  it('E5 the question of trust lists instructions of folders where there are some; a yes is for later ones too', async () => {
+    const project = realpathSync(projectWith(FILES));
+    const files = projectFilesThere(project);
+    expect(files).toEqual(['AGENTS.md', '**/AGENTS.md', '**/CLAUDE.md']);
+    expect(
+      projectFilesThere(realpathSync(projectWith({ 'AGENTS.md': '', 'node_modules/x/AGENTS.md': '', '.github/AGENTS.md': '' }))),
+    ).toEqual(['AGENTS.md']);
+    const home = folderWith();
+    const at = { sandbox: path.join(project, 'sandbox'), shipped: '/nowhere', home };
+    trustSandbox(openTrustFile(home), at.sandbox, { grants: {}, files: ['AGENTS.md'] });
+    expect(trustOf({ ...at, workingDirectory: path.join(project, 'pkg') }).projectFiles).toEqual([path.join(project, 'AGENTS.md')]);
+    trustSandbox(openTrustFile(home), at.sandbox, { grants: {}, files });
+    expect(trustOf({ ...at, workingDirectory: path.join(project, 'other') }).projectFiles).toContain(path.join(project, 'other/AGENTS.md'));
+  });
+
+  it('E5 @path in instructions brings the file that it names, within the project, five deep, without circles', async () => {
+    const project = projectWith({
+      'CLAUDE.md':
+        'See @docs/style.md, @./docs/a.md and (@docs/a.md). Not `@docs/code.md`, nor me@docs.md or @nobody or @gone.md.\n```\n@docs/code.md\n```\n@out.md',
+      'docs/style.md': 'STYLE @b.md',
+      'docs/a.md': 'A @../CLAUDE.md @b.md',
+      'docs/b.md': 'B @c.md',
+      'docs/c.md': 'C @d.md',
+      'docs/d.md': 'D @e.md',
+      'docs/e.md': 'E @f.md',
+      'docs/f.md': 'F',
+      'docs/code.md': 'CODE',
+    });
+    symlinkSync('/etc/hostname', path.join(project, 'out.md'));
+    const text = (await instructionsOf(project).getContext()) ?? '';
+    const used = text.match(/STYLE|CODE|\b[A-F]\b(?= @|\n)|\[not used: [^\]]*\]/gu);
+    const [deep, out] = ['more than 5 files deep', 'it leads out of the project'].map((why) => `[not used: ${why}]`);
+    expect(used).toEqual(['STYLE', 'B', 'C', 'D', 'E', deep, 'A', out]);
+  });
 });
 
 describe('U6 attacks on the instructions', () => {

@@ -175,6 +175,16 @@ describe('U5 undo', () => {
     expect(project.read('a.txt')).toBe('one\n');
   });
 
+  it('E1 U5 what changes while a person is asked is not overwritten by undo', async () => {
+    const project = await projectWith({ 'a.txt': 'one\n' });
+    await project.call('edit_file', edit('a.txt', 'one', 'two'));
+    project.write('a.txt', 'mine\n');
+    const answer = () => (project.write('a.txt', 'mine, later\n'), 'yes');
+    const { text } = await project.test.command(['undo', '--thread', 'thread'], { answer });
+    expect(text).toMatch(/a\.txt stays as it is: .*changed by another/u);
+    expect(project.read('a.txt')).toBe('mine, later\n');
+  });
+
   it('U5 asks also where a person changed the file between two changes of the turn', async () => {
     const project = await projectWith({ 'a.txt': 'one\n' });
     await project.call('edit_file', edit('a.txt', 'one', 'two'));

@@ -2,6 +2,7 @@ import { execFileSync } from 'node:child_process';
 import { mkdirSync, symlinkSync, writeFileSync } from 'node:fs';
 import { describe, expect, it } from 'vitest';
 import { literalOf } from '../../../sandbox/extensions/project_tools/files/search-files.ts';
+import { gif, jpeg, png } from '../../fixtures/images.ts';
 import { projectWith } from './project.ts';
 
 const FILES = {
@@ -31,13 +32,51 @@ describe.each([{ git: true }, { git: false }])('reading the project (git: $git)'
     expect(await project.call('read_file', { path: 'long.txt', from_line: 3001 })).toMatchObject({ error: { code: 'part_unknown' } });
   });
 
+  it('E6 read_file follows a link within the project and names its target, says which lines end with CR LF, and leaves secrets to a person', async () => {
+    const project = await projectWith(
+      { 'AGENTS.md': 'one\n', 'crlf.txt': 'a\r\nb\r\n', 'mixed.txt': 'a\r\nb\nc', 'src/x.txt': 'x\n', '.env': 'A=1\n' },
+      { git },
+    );
+    for (const [to, at] of [
+      ['AGENTS.md', 'CLAUDE.md'],
+      ['src', 'lib'],
+      ['.env', 'notes.md'],
+      ['sandbox/pith.yaml', 'p.md'],
+      ['gone', 'dangling'],
+      ['/etc/hostname', 'host'],
+    ] as const)
+      symlinkSync(to, project.at(at));
+    project.write('sandbox/pith.yaml', '{}\n');
+    for (const [path, said] of [
+      ['CLAUDE.md', 'CLAUDE.md (a link to AGENTS.md)\n     1\tone'],
+      ['lib/x.txt', 'lib/x.txt (a link to src/x.txt)\n     1\tx'],
+      ['crlf.txt', 'crlf.txt (its lines end with CR LF)\n     1\ta\n     2\tb'],
+      ['mixed.txt', 'mixed.txt (1 of its 3 lines end with CR LF, the others with LF)\n     1\ta\n     2\tb\n     3\tc'],
+    ] as const)
+      expect(out(await project.approved('read_file', { path })), path).toBe(said);
+    for (const [path, code] of [
+      ['notes.md', 'approval_needed'],
+      ['p.md', 'protected'],
+      ['dangling', 'file_unavailable'],
+      ['host', 'file_unavailable'],
+    ] as const)
+      expect(await project.approved('read_file', { path }), path).toMatchObject({ error: { code } });
+    expect(await project.question('read_file', { path: 'notes.md' })).toMatchObject({ summary: 'read .env, which may contain secrets' });
+    expect(out(await project.call('list_files', { path: 'lib' }))).toBe('src/x.txt');
+    expect(await project.call('edit_file', { path: 'CLAUDE.md', edits: [{ old_text: 'one', new_text: 'two' }] })).toMatchObject({
+      error: { code: 'file_unavailable', message: "'CLAUDE.md' is a link to 'AGENTS.md': change that file instead" },
+    });
+    expect(project.read('AGENTS.md')).toBe('one\n');
+  });
+
   it('U1 an image comes as an image, other binaries are refused', async () => {
     const project = await projectWith(FILES, { git });
-    project.write('p.png', Buffer.from([0x89, 0x50, 0x4e, 0x47, 0]));
+    project.write('p.png', png(3, 2));
     project.write('b.zip', Buffer.from([0x50, 0x4b, 0, 1]));
     expect(await project.call('read_file', { path: 'p.png' })).toMatchObject({
       ok: true,
-      images: [{ mediaType: 'image/png', data: 'iVBORwA=' }],
+      output: `p.png: image/png, 3 × 2 pixels, ${png(3, 2).length} bytes`,
+      images: [{ mediaType: 'image/png', data: png(3, 2).toString('base64') }],
     });
     expect(await project.call('read_file', { path: 'b.zip' })).toMatchObject({ error: { code: 'file_binary' } });
   });
@@ -136,4 +175,33 @@ it.each([
 it('U4 in a sandbox that nobody has trusted there are no tools of the project', async () => {
   const project = await projectWith(FILES, { accepts: false });
   expect(await project.test.kernel.host.providers.tools.of('project_tools')).toEqual([]);
+});
+
+it('V11 what is in a file is told by its bytes, whatever its name says', async () => {
+  const cases: readonly (readonly [name: string, content: string | Buffer, expected: object])[] = [
+    ['jpeg.png', jpeg(), { ok: true, images: [{ mediaType: 'image/jpeg', data: jpeg().toString('base64') }] }],
+    ['no-ending', gif(), { ok: true, images: [{ mediaType: 'image/gif', data: gif().toString('base64') }] }],
+    [
+      'lfs.png',
+      'version https://git-lfs.github.com/spec/v1\n',
+      { output: expect.stringMatching(/^lfs\.png \(no image that can be shown: it is a Git LFS pointer/u) },
+    ],
+    ['page.jpg', '<!DOCTYPE html><p>404', { output: expect.stringContaining('it is an HTML page') }],
+    ['empty.png', '', { output: 'empty.png is empty' }],
+    [
+      'heic.jpeg',
+      '\0\0\0\x18ftypheic',
+      { error: { code: 'file_binary', message: expect.stringContaining('no image that can be shown: it is a HEIC image') } },
+    ],
+    ['cut.png', png(3, 2, 99).subarray(0, 80), { error: { code: 'file_binary', message: expect.stringContaining('it is cut off') } }],
+    ['wide.png', png(9000, 1), { error: { code: 'file_binary', message: expect.stringContaining('9000 × 1 pixels') } }],
+    ['large.png', png(2, 2, 5 * 1024 * 1024), { error: { code: 'file_too_large' } }],
+  ];
+  const project = await projectWith({});
+  for (const [name, content, expected] of cases) {
+    project.write(name, content);
+    const result = await project.call('read_file', { path: name });
+    expect([name, result]).toMatchObject([name, expected]);
+    expect([name, 'images' in result]).toEqual([name, 'images' in expected]);
+  }
 });

@@ -1,5 +1,5 @@
 import { execFileSync } from 'node:child_process';
-import { existsSync, mkdirSync, realpathSync, symlinkSync, writeFileSync } from 'node:fs';
+import { existsSync, mkdirSync, realpathSync, writeFileSync } from 'node:fs';
 import { describe, expect, it } from 'vitest';
 import { probeSandboxing } from '@pith/held-process';
 import { prefixOf } from '../../../sandbox/extensions/project_tools/shell/command-words.ts';
@@ -83,7 +83,7 @@ describe('U3 shell', () => {
     const question = await project.question('shell', { command: 'npm test', cwd: 'src' });
     expect(question).toMatchObject({
       summary: 'run `npm test`',
-      text: 'In the folder src.\nIt runs the code of this project.',
+      text: expect.stringMatching(/^In the folder src\.\nIt runs the code of this project\. .*you are told when it ends\.$/u),
       enforced: SANDBOXED,
       always: { key: `${KIND}:npm test … in "src"`, covers: 'commands that begin with `npm test` in "src"' },
     });
@@ -92,7 +92,6 @@ describe('U3 shell', () => {
       always: { key: expect.stringMatching(/:npm ci … \+network$/u), covers: 'commands that begin with `npm ci` with network' },
     });
     expect(await project.question('shell', { command: 'npm test; id' })).toMatchObject({ once: true });
-    expect(await project.question('shell', { command: 'npm test', access: ['home'] })).toMatchObject({ once: true });
     expect(await project.approved('shell', { command: 'touch ran' })).toMatchObject({ error: { code: 'approval_needed' } });
     expect(existsSync(project.at('ran'))).toBe(false);
     expect(await project.call('shell', { command: 'true', cwd: '..' })).toMatchObject({ error: { code: 'file_unavailable' } });
@@ -190,16 +189,6 @@ describe.skipIf(!available)('U3 in a sandbox', () => {
       expect(existsSync(project.at(path)), path).toBe(false);
   });
 
-  it('U3 sees home only where that was approved, and no keys there', async () => {
-    const home = folderWith({ 'diary.txt': 'dear diary', '.ssh/id_rsa': 'canary', '.pith/trust.json': 'canary' });
-    const project = await projectWith({}, { home });
-    const command = `cat ${home}/diary.txt ${home}/.ssh/id_rsa ${home}/.pith/trust.json`;
-    expect(out(await project.call('shell', { command }))).not.toMatch(/dear diary|canary/u);
-    const printed = out(await project.call('shell', { command, access: ['home'] }));
-    expect(printed).toContain('dear diary');
-    expect(printed).not.toContain('canary');
-  });
-
   it('U3 replaces nothing that it cannot change by moving the folder above it', async () => {
     const project = await projectWith(
       { '.claude/skills/x/SKILL.md': 'kept\n', 'lib/sub/.git/config': '[core]\n', 'linked/.git': 'gitdir: ../lib/sub/.git\n' },
@@ -232,11 +221,11 @@ describe.skipIf(!available)('U3 in a sandbox', () => {
       'echo x > .git/modules/sub/config; echo x > .git/modules/sub/hooks/pre-commit',
       'mkdir evil; printf "[core]\\nfsmonitor = ./evil.sh\\n" > evil/config; echo ../evil > .git/commondir',
     ].join('\n');
-    expect(out(await project.call('shell', { command }))).toContain('[Pith removed .git/commondir, which the command made');
+    expect(out(await project.call('shell', { command }))).toContain('.git/commondir: Read-only');
     expect(project.read('.husky/pre-commit')).toBe('kept\n');
     expect(project.read('.git/modules/sub/config')).toBe('kept\n');
     expect(existsSync(project.at('.git/modules/sub/hooks/pre-commit'))).toBe(false);
-    expect(existsSync(project.at('.git/commondir'))).toBe(false);
+    expect(project.read('.git/commondir')).toBe('.\n'); // which says nothing
   });
 
   it('U3 changes no settings of git that are included, or those of a working tree', async () => {
@@ -255,11 +244,11 @@ describe.skipIf(!available)('U3 in a sandbox', () => {
     const set = (file: string) => `printf "[core]\\n\\tfsmonitor = ./evil.sh\\n" > ${file}`;
     const files = ['shared.cfg', 'more.cfg', '.git/config.worktree', 'absent.cfg'];
     const command = [...files.map(set), 'echo x > .myhooks/pre-commit'].join('\n');
-    expect(out(await project.call('shell', { command }))).toContain('[Pith removed .git/config.worktree');
+    expect(out(await project.call('shell', { command }))).toContain('.git/config.worktree: Read-only');
     expect(project.read('shared.cfg')).toBe('[core]\n');
     expect(project.read('more.cfg')).toContain('hooksPath');
     expect(project.read('.myhooks/pre-commit')).toBe('kept\n');
-    for (const name of ['.git/config.worktree', 'absent.cfg']) expect(existsSync(project.at(name)), name).toBe(false);
+    for (const name of ['.git/config.worktree', 'absent.cfg']) expect(project.read(name), name).toBe('');
   });
 
   it('U3 sees of the folders of PATH the programs and libraries, not what else lies beside them', async () => {
@@ -286,14 +275,10 @@ describe.skipIf(!available)('U3 in a sandbox', () => {
     }
   });
 
-  it('U3 sees no keys in home where they are links, and no secrets under names of copies', async () => {
-    const home = realpathSync(folderWith({ 'dotfiles/npmrc': 'canary', 'dotfiles/aws/credentials': 'canary' }));
-    symlinkSync('dotfiles/npmrc', `${home}/.npmrc`);
-    symlinkSync('dotfiles/aws', `${home}/.aws`);
+  it('U3 sees no secrets under names of copies', async () => {
     const names = words('.envrc prod.env .env~ secrets.prod.yaml .env-prod .vault-token id_rsa.bak auth.json wp-config.php');
-    const project = await projectWith(Object.fromEntries(names.map((name) => [name, 'canary'])), { home });
-    const command = `cat ${names.join(' ')} ${home}/.npmrc ${home}/.aws/credentials ${home}/dotfiles/npmrc; echo end`;
-    const printed = out(await project.call('shell', { command, access: ['home'] }));
+    const project = await projectWith(Object.fromEntries(names.map((name) => [name, 'canary'])));
+    const printed = out(await project.call('shell', { command: `cat ${names.join(' ')}; echo end` }));
     expect(printed).toContain('end');
     expect(printed).not.toContain('canary');
   });

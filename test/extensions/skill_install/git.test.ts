@@ -1,4 +1,4 @@
-import { spawnSync } from 'node:child_process';
+import { execFileSync, spawnSync } from 'node:child_process';
 import { existsSync, readFileSync } from 'node:fs';
 import { chmod, mkdir, rm, symlink, writeFile } from 'node:fs/promises';
 import path from 'node:path';
@@ -117,4 +117,34 @@ describe.skipIf(!hasGit)('skills install from git (S83)', () => {
     const listing = await open({ bytes: 1e9, timeMs: 60_000 }, 'fine');
     expect(listing.entries.map(({ path: name }) => name)).toContain('skills/notes/SKILL.md');
   });
+
+  it('S10 ends at so many names where a repository of a few trees lists thousands of millions of them, in install and in update', async () => {
+    const box = await installSandbox();
+    const { folder, git, url } = await repository(box, PACK);
+    expect((await box.run('install', url, { skill: ['letters'] })).error).toBe('');
+    git('update-ref', 'refs/heads/main', bombIn(folder, git('rev-parse', 'HEAD:skills/letters/SKILL.md'), 10));
+    const before = process.memoryUsage().rss;
+    const seen = /^origin_refused: .*it contains more than 50000 files \(.*clone it by hand/;
+    expect((await box.run('install', url, { skill: ['notes'] })).error).toMatch(seen);
+    const updated = await box.run('update', ['letters']);
+    expect(updated.text + updated.error).toMatch(/more than 50000 files/);
+    expect(process.memoryUsage().rss - before).toBeLessThan(200 * 1024 * 1024);
+    // As few objects name one SKILL.md in 10,000 folders.
+    git(
+      'update-ref',
+      'refs/heads/main',
+      bombIn(folder, git('rev-parse', `${git('rev-list', '-1', '--all', '--', 'skills/letters/SKILL.md')}:skills/letters/SKILL.md`), 4),
+    );
+    expect((await box.run('install', url, { all: true })).error).toMatch(/^origin_refused: .*more than 5000 skills/);
+  });
 });
+
+/** A commit of that many trees, each of ten names of the next. */
+function bombIn(folder: string, blob: string, levels: number): string {
+  const made = (input: string, ...args: readonly string[]) =>
+    execFileSync('git', ['-c', 'user.name=t', '-c', 'user.email=t@example.com', ...args], { cwd: folder, input, encoding: 'utf8' }).trim();
+  let tree = made(`100644 blob ${blob}\tSKILL.md\n`, 'mktree');
+  for (let level = 0; level < levels; level += 1)
+    tree = made(Array.from({ length: 10 }, (_, at) => `040000 tree ${tree}\td${at}\n`).join(''), 'mktree');
+  return made('', 'commit-tree', '-m', 'x', tree);
+}

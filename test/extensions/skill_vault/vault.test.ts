@@ -1,7 +1,8 @@
 import { randomBytes } from 'node:crypto';
 import { readFile } from 'node:fs/promises';
 import { describe, expect, it } from 'vitest';
-import { decrypt } from '../../../sandbox/extensions/skill_vault/sealing.ts';
+import { olderRowParts, olderSwitchParts } from '../../../sandbox/extensions/skill_vault/proofs.ts';
+import { decrypt, newKey, proofOf, seal } from '../../../sandbox/extensions/skill_vault/sealing.ts';
 import { MIGRATIONS, type Tables } from '../../../sandbox/extensions/skill_vault/tables.ts';
 import { Vault } from '../../../sandbox/extensions/skill_vault/vault.ts';
 import { ONLY, saveAs, savedKernel, type SavedKernel } from '../saved_skills/saved-kernel.ts';
@@ -42,7 +43,7 @@ function meeting(database: Database, number: number, between: () => Promise<unkn
   return new Vault({ ...database, all: counted(database.all), write: counted(database.write) }, itsKeys);
 }
 /** More queries and writes than any call makes of a small vault, until it is done or the other has been noticed. */
-const QUERIES = Array.from({ length: 12 }, (_, index) => index + 1);
+const QUERIES = Array.from({ length: 14 }, (_, index) => index + 1);
 
 const plain = { skillId: 's1', isOn: false };
 /** A vault that keeps the value 0 as `x`, sealed or plain. */
@@ -192,7 +193,137 @@ describe('the vault', () => {
     await database.write([{ sql: `UPDATE skill_vault__data SET ${FORGED} WHERE name = 'x'` }]);
     await expect(vault.read('s1', 'value', 'x')).rejects.toMatchObject({ code: 'decrypt_failed' });
     await expect(vault.write(plain, 'value', 'new', Buffer.from('canary'))).rejects.toMatchObject({ code: 'decrypt_failed' });
-    expect(await vault.names('s1', 'value')).toEqual(['x', 'y', 'z']);
+    await expect(vault.names('s1', 'value')).rejects.toMatchObject({ code: 'decrypt_failed' });
+  });
+
+  const COLUMNS = 'version, written, content, proof';
+  const givenTo = (name: string, columns: string, from: string) =>
+    `UPDATE skill_vault__data SET (${columns}) = (SELECT ${columns} FROM ${from}) WHERE name = '${name}' AND skill_id = 's1'`;
+  const BEFORE = "skill_vault__kept WHERE name = 'x' AND skill_id = 's1'";
+  /** By hand, in a database where `x` was sealed as 1 and then as 2; `skill_vault__kept` has the rows of before the second. */
+  it.each([
+    [
+      'any text, by an older plain row',
+      'x',
+      `UPDATE skill_vault__data SET ${FORGED} WHERE name = 'x'`,
+      givenTo('x', 'written, proof', "skill_vault__data WHERE name = 'y'"),
+    ],
+    ['any text in a plain row', 'y', "UPDATE skill_vault__data SET content = 'Zm9yZ2Vk' WHERE name = 'y'"],
+    ['its older row', 'x', givenTo('x', COLUMNS, BEFORE)],
+    [
+      'its older row, with the older count',
+      'x',
+      givenTo('x', COLUMNS, BEFORE),
+      'REPLACE INTO skill_vault__counts SELECT * FROM skill_vault__older',
+    ],
+    ['its older row, with its newer number', 'x', givenTo('x', 'version, content, proof', BEFORE)],
+    [
+      'the row of another name',
+      'x',
+      "DELETE FROM skill_vault__data WHERE name = 'x'",
+      "UPDATE skill_vault__data SET name = 'x' WHERE name = 'other'",
+    ],
+    [
+      'names swapped',
+      'x',
+      ...['xz', 'yx', 'zy'].map((swap) => `UPDATE skill_vault__data SET name = '${swap[1]}' WHERE name = '${swap[0]}' AND skill_id = 's1'`),
+    ],
+    ['the row of another skill', 'x', givenTo('x', COLUMNS, "skill_vault__data WHERE skill_id = 's2'")],
+    ['taken away', 'x', "DELETE FROM skill_vault__data WHERE name = 'x'"],
+    ['another one taken away', 'x', "DELETE FROM skill_vault__data WHERE name = 'other'"],
+    [
+      'a row added',
+      'new',
+      `INSERT INTO skill_vault__data SELECT skill_id, kind, 'new', ${COLUMNS} FROM skill_vault__data WHERE name = 'other'`,
+    ],
+    ['a row put back that was removed', 'gone', "INSERT INTO skill_vault__data SELECT * FROM skill_vault__kept WHERE name = 'gone'"],
+    ['no count', 'x', 'DELETE FROM skill_vault__counts'],
+    ['no proof of the count', 'x', "UPDATE skill_vault__counts SET proof = ''"],
+    [
+      'the count of another skill',
+      'x',
+      "UPDATE skill_vault__counts SET (written, proof) = (SELECT written, proof FROM skill_vault__counts WHERE skill_id = 's2')",
+    ],
+  ])('S3 what is written into the database by hand is refused: %s', async (_what, name, ...statements) => {
+    const { vault, database } = opened();
+    const keep = (key: string, value: string, skillId = 's1') => vault.write({ skillId, isOn: false }, 'value', key, Buffer.from(value));
+    await keep('y', 'plain');
+    for (const skill of ['s1', 's2']) await vault.switchTo(skill, true);
+    await keep('x', 'of another', 's2');
+    await keep('gone', 'gone');
+    await keep('x', '1');
+    await database.write(
+      ['skill_vault__kept AS SELECT * FROM skill_vault__data', 'skill_vault__older AS SELECT * FROM skill_vault__counts'].map((sql) => ({
+        sql: `CREATE TABLE ${sql}`,
+      })),
+    );
+    await keep('x', '2');
+    await keep('other', 'other');
+    await vault.remove('s1', 'value', 'gone');
+    expect(text(await vault.read('s1', 'value', 'x'))).toBe('2');
+    expect(text(await vault.read('s1', 'value', 'y'))).toBe('plain');
+    await database.write(statements.map((sql) => ({ sql })));
+    await expect(vault.read('s1', 'value', name)).rejects.toMatchObject({ code: 'decrypt_failed' });
+  });
+
+  it('S3 what was changed from outside is not made right by a write; a person may go on with what is there', async () => {
+    const { vault, database } = await mixed();
+    await database.write([
+      { sql: "DELETE FROM skill_vault__data WHERE name = 'z'" },
+      { sql: "UPDATE skill_vault__data SET content = 'Zm9yZ2Vk' WHERE name = 'y'" },
+    ]);
+    for (const act of [
+      () => vault.write(plain, 'value', 'new', Buffer.from('new')),
+      () => vault.remove('s1', 'value', 'x'),
+      () => vault.switchTo('s1', false),
+      () => vault.rotate('s1'),
+    ])
+      await expect(act()).rejects.toMatchObject({ code: 'decrypt_failed', cure: expect.stringContaining('--accept') });
+    await vault.accept('s1');
+    await vault.write(plain, 'value', 'new', Buffer.from('new'));
+    for (const name of ['x', 'new']) expect(text(await vault.read('s1', 'value', name))).toBe(name);
+    expect(await vault.read('s1', 'value', 'z')).toBeNull();
+    await expect(vault.read('s1', 'value', 'y')).rejects.toMatchObject({ code: 'decrypt_failed' }); // it is not what was written
+    expect(await vault.remove('s1', 'value', 'y')).toBe(true);
+  });
+
+  it('S3 rows of before are read and proven anew, once; a forged one among them is not', async () => {
+    const { vault, database } = opened();
+    await migrate(new Queries<Tables>(database), 'skill_vault', MIGRATIONS.slice(0, 2));
+    const master = keys.current();
+    const skill_id = 's1';
+    const row = (name: string, version: number, written: number, content: Uint8Array, proof = '') => ({
+      sql: 'INSERT INTO skill_vault__data VALUES (?, ?, ?, ?, ?, ?, ?)',
+      values: [skill_id, 'value', name, version, written, Buffer.from(content).toString('base64'), proof],
+    });
+    const plainProof = (name: string, written: number) => proofOf(master, olderRowParts({ skill_id, kind: 'value', name, written }));
+    const key = newKey();
+    const history = { skill_id, number: 1, written: 2, is_on: 1, proof: '' };
+    const sealed = (name: string) => seal(key, { skillId: skill_id, kind: 'value', name, version: 1 }, Buffer.from(name));
+    const statements = [
+      { sql: "INSERT INTO skill_vault__counts VALUES ('s1', 4)", values: [] },
+      {
+        sql: 'INSERT INTO skill_vault__switches VALUES (?, 1, 2, 1, ?)',
+        values: [skill_id, proofOf(master, olderSwitchParts(history, '', true))],
+      },
+      {
+        sql: 'INSERT INTO skill_vault__keys VALUES (?, 1, ?)',
+        values: [skill_id, Buffer.from(seal(master, { skillId: skill_id, kind: 'key', name: '', version: 1 }, key)).toString('base64')],
+      },
+      row('y', 0, 1, Buffer.from('y'), plainProof('y', 1)),
+      row('x', 1, 3, sealed('x')),
+      row('forged', 0, 1, Buffer.from('forged')),
+      row('moved', 1, 4, sealed('x')),
+    ];
+    await database.write(statements);
+    for (const name of ['y', 'x']) expect(text(await vault.read('s1', 'value', name))).toBe(name);
+    for (const name of ['forged', 'moved']) await expect(vault.read('s1', 'value', name)).rejects.toMatchObject({ code: 'decrypt_failed' });
+    expect(await vault.names('s1', 'value')).toEqual(['forged', 'moved', 'x', 'y']);
+    // From now on what was enough then is enough no more.
+    await database.write([
+      { sql: 'UPDATE skill_vault__data SET proof = ?, content = ? WHERE name = ?', values: [plainProof('y', 1), 'Zm9yZ2Vk', 'y'] },
+    ]);
+    await expect(vault.read('s1', 'value', 'y')).rejects.toMatchObject({ code: 'decrypt_failed' });
   });
 
   it('M77 M78 what was plain before its skill was ever encrypted is read for ever, however much it is and whenever it was kept', async () => {

@@ -4,7 +4,7 @@ import { readFileSync } from 'node:fs';
 import { promisify } from 'node:util';
 import { Webhook } from 'standardwebhooks';
 import { describe, expect, it } from 'vitest';
-import { readAllowList } from '../../../sandbox/extensions/skill_webhooks/allow-list.ts';
+import { namedAddresses, readAllowList } from '../../../sandbox/extensions/skill_webhooks/allow-list.ts';
 import { clientAddress } from '../../../sandbox/extensions/http/client-address.ts';
 import { fakeClock } from 'pith/testing';
 import { passing, until } from '../../waiting.ts';
@@ -130,6 +130,8 @@ describe('webhooks', () => {
       .update(body)
       .digest('hex');
     expect((await post(body, { 'x-hub-signature-256': `sha256=${hex}` }, again.address)).status).toBe(202);
+    // S9 its signature says nothing of when: the same body is taken once a day.
+    expect((await post(body, { 'x-hub-signature-256': `sha256=${hex}` }, again.address)).status).toBe(401);
     await kernel.as('ada', 'saved webhook require-signature greet --older yes'); // refused, and nothing is switched off
     expect((await kernel.as('ada', 'saved webhook require-signature greet')).json).toMatchObject({ legacy_signature: true });
     expect((await kernel.as('ada', 'saved webhook allow greet 192.0.2.0/24')).code).toBe(0);
@@ -192,12 +194,77 @@ describe('webhooks', () => {
     expect(readAllowList('').admits('198.51.100.7')).toBe(true);
     expect(readAllowList('nonsense').admits('198.51.100.7')).toBe(false);
     const list = readAllowList('198.51.100.0/24\n2001:db8::/32\nwrong\n10.0.0.1');
-    expect(list.wrong).toEqual(['wrong']);
     expect(
       ['198.51.100.7', '::ffff:198.51.100.7', '2001:db8::1', '10.0.0.1', '10.0.0.2', '2001:db9::1'].map((at) => list.admits(at)),
     ).toEqual([true, true, true, true, false, false]);
     expect(clientAddress('198.51.100.7', '10.9.9.9', [])).toBe('198.51.100.7');
     expect(clientAddress('127.0.0.1', '10.9.9.9, 203.0.113.5', ['127.0.0.1'])).toBe('203.0.113.5');
     expect(clientAddress('::ffff:127.0.0.1', 'evil, 203.0.113.5', ['127.0.0.0/8', '203.0.113.5'])).toBe('203.0.113.5');
+  });
+
+  it('S9 addresses and ranges are kept in one form, and what says more, or not all, is none', () => {
+    const kept = {
+      '192.0.2.7': '192.0.2.7',
+      '192.0.2.0/24': '192.0.2.0/24',
+      '192.0.2.77/24': '192.0.2.0/24',
+      '192.0.2.255/25': '192.0.2.128/25',
+      '0.0.0.0/0': '0.0.0.0/0',
+      '192.0.2.7/32': '192.0.2.7/32',
+      '2001:DB8:0::1/32': '2001:db8::/32',
+      '::/0': '::/0',
+      '::ffff:192.0.2.9/120': '192.0.2.0/24',
+      ' 192.0.2.7 ': '192.0.2.7',
+    };
+    expect(namedAddresses(Object.keys(kept))).toEqual({ ranges: [...new Set(Object.values(kept))], wrong: [] });
+    const wrong = [
+      '0/0',
+      '0',
+      '192.0.2.0/024',
+      '192.0.2.0/33',
+      '192.0.2/24',
+      '192.0.02.0/24',
+      '0300.0.2.1',
+      '0xc0000207',
+      '192.0.2.0/ 24',
+      '192.0.2.0/+4',
+    ].concat([
+      '192.0.2.7 # mine',
+      '# all',
+      '192.0.2.7,192.0.2.8',
+      '192.0.2.7\n192.0.2.8',
+      '::/129',
+      '::ffff:0:0/95',
+      '192.0.2.0/',
+      '/24',
+      '192.0.2.0/255.255.255.0',
+      '*',
+    ]);
+    expect(namedAddresses(wrong)).toEqual({ ranges: [], wrong });
+    for (const text of ['0/0', '192.0.2.0/024']) expect(readAllowList(text).admits('192.0.2.7')).toBe(false); // as lists were kept before
+  });
+
+  it('S5 where too many runs wait, one more is answered 503 and when to come again; the same request starts it later', async () => {
+    let goOn: () => void = () => undefined;
+    const held = new Promise<void>((resolve) => (goOn = resolve));
+    const first = () => held.then(() => ({ text: 'one' }));
+    const { kernel, key, post } = await served([first, { text: 'two' }, { text: 'three' }], {
+      files: { 'pith.yaml': 'admins: [admin]\nextensions: { saved_skills: { most_queued: 1, lanes: { skill-default: { slots: 1 } } } }\n' },
+    });
+    const body = JSON.stringify({ who: 'Ada' });
+    const states = async () => ((await kernel.as('ada', 'runs list')).json as readonly { state: string }[]).map(({ state }) => state);
+    expect((await post(body, signed(key, body, 'a'))).status).toBe(202);
+    await until(async () => (await states())[0] === 'running');
+    expect((await post(body, signed(key, body, 'b'))).status).toBe(202);
+    const third = await post(body, signed(key, body, 'c'));
+    expect([third.status, third.headers.get('retry-after'), await third.text()]).toEqual([
+      503,
+      '60',
+      'no more runs may wait in this lane than 1',
+    ]);
+    expect(await states()).toEqual(['queued', 'running']);
+    goOn();
+    await until(async () => (await states()).every((state) => state === 'ok'));
+    expect((await post(body, signed(key, body, 'c'))).status).toBe(202);
+    await until(async () => (await states()).join() === 'ok,ok,ok');
   });
 });

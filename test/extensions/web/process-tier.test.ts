@@ -1,4 +1,5 @@
 import { describe, expect, it } from 'vitest';
+import { proxyTo } from '../../fixtures/proxy-server.ts';
 import { kernelOf } from '../../places.ts';
 import { said, webKernel } from './web-kernel.ts';
 import { pages, webServer } from './web-server.ts';
@@ -24,6 +25,18 @@ describe('U7 in a separate process, as it ships', () => {
     expect(said(await web.fetch('http://127.0.0.1:1/'))).toMatch(/^address_refused/);
     const { extensions } = await web.pith.kernel.doctor();
     expect(extensions.find(({ id }) => id === 'web')).toMatchObject({ state: 'active', tier: 'process' });
+  });
+
+  it('V9 asks through the proxy that is set, and it alone says where to', async () => {
+    const server = await webServer(pages({ '/page': ['text/plain', 'hello'] }));
+    const proxy = await proxyTo(server.origin);
+    const env = { http_proxy: `http://me:open-sesame@${proxy.address}` };
+    const web = await webKernel({ private_origins: ['http://wiki.corp'] }, { isolation: 'process', env });
+    expect(said(await web.fetch('http://wiki.corp/page'))).toContain('hello');
+    expect(proxy.asked).toEqual([expect.stringMatching(/^GET http:\/\/wiki\.corp\/page Basic /)]);
+    expect(said(await web.fetch('http://10.0.0.1/'))).toMatch(/^address_refused/);
+    expect(said(await web.fetch('http://other.invalid/'))).toMatch(/^address_refused: .*nobody knows where the proxy/);
+    expect(proxy.asked).toHaveLength(1);
   });
 
   it('pith setup web keeps an address and asks it', async () => {

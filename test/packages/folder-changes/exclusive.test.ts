@@ -1,7 +1,7 @@
 import { existsSync, mkdirSync, readdirSync, renameSync, utimesSync } from 'node:fs';
 import path from 'node:path';
 import { expect, it } from 'vitest';
-import { ChangeRefused, exclusively, exclusivelyNow } from '@pith/folder-changes';
+import { ChangeRefused, exclusively, exclusivelyNow, OneAtATime } from '@pith/folder-changes';
 import { systemClock } from '@pith/promises';
 import { stateFolder } from '@pith/safe-files';
 import { folderWith } from '../../places.ts';
@@ -55,6 +55,30 @@ it('S83 B9: who was thought dead and comes back leaves the lock of the next alon
   comeBack();
   await first;
   expect(existsSync(lock)).toBe(true);
+});
+
+it('E1 what changes one place waits for its turn, also behind another process; other places do not', async () => {
+  const folder = stateFolder(folderWith());
+  const { signal } = new AbortController();
+  const [own, others] = [0, 1].map(() => new OneAtATime({ folder, busy: () => new Error('busy') })) as [OneAtATime, OneAtATime];
+  const order: string[] = [];
+  const work = (name: string) => async () => {
+    order.push(`${name} begins`);
+    await new Promise(setImmediate);
+    order.push(`${name} ends`);
+  };
+  let free = (): void => undefined;
+  const first = own.run('a', () => new Promise<void>((resolve) => (free = resolve)), signal);
+  await until(() => readdirSync(folder.path).length === 1);
+  const later = [own.run('a', work('own'), signal), others.run('a', work('other'), signal)];
+  await others.run('b', work('elsewhere'), signal);
+  expect(order).toEqual(['elsewhere begins', 'elsewhere ends']);
+  free();
+  await Promise.all([first, ...later]);
+  expect(order.slice(2).map((each) => each.split(' ')[1])).toEqual(['begins', 'ends', 'begins', 'ends']);
+  expect(readdirSync(folder.path)).toEqual([]);
+  await expect(own.run('a', () => Promise.reject(new Error('fails')), signal)).rejects.toThrow('fails');
+  await own.run('a', work('after'), signal);
 });
 
 /** Half a minute passes between two looks, and nobody seems old. */

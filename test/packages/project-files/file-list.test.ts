@@ -123,4 +123,15 @@ describe('a hostile repository', () => {
     expect(paths.filter((file) => file.includes('..'))).toEqual([]);
     await expect(new Jail(folder).stat(['..', 'x'])).resolves.toBeNull();
   });
+
+  it('S9 lists the folder that it is in, whatever core.worktree names', async () => {
+    const outside = folderWith({ 'secret.txt': '' });
+    const folder = realpathSync(folderWith({ 'a.ts': '', 'sub/b.ts': '' }));
+    execFileSync('git', ['init', '-q'], { cwd: folder });
+    for (const named of [outside, '/', path.dirname(folder)]) {
+      execFileSync('git', ['config', 'core.worktree', named], { cwd: folder });
+      expect((await listFiles(new Jail(folder), { most: 10 }, signal)).paths).toEqual(['a.ts', 'sub/b.ts']);
+      expect((await listFiles(new Jail(path.join(folder, 'sub')), { most: 10 }, signal)).paths).toEqual(['b.ts']);
+    }
+  });
 });

@@ -236,8 +236,11 @@ describe.each(WAYS)('a jail that reaches files by %s', (reach) => {
     await expect(commit('file.txt', null)).rejects.toMatchObject(refused);
     await expect(commit('gone.txt', 'x')).rejects.toMatchObject(refused);
     expect(contents(jailed)).toEqual(before);
+    await expect(jail.remove(['a', 'b', 'file.txt'], { bytes: Buffer.from('else') })).rejects.toMatchObject(refused);
     await commit('file.txt', 'inside');
     await commit('fresh.txt', null);
+    await commit('short.txt', null);
+    await jail.remove(['a', 'b', 'short.txt'], { bytes: Buffer.from('new') });
     expect(contents(path.join(jailed, 'a/b'))).toEqual(['empty ', 'file.txt new', 'fresh.txt new']);
   });
 

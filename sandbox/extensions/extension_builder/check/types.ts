@@ -1,10 +1,10 @@
-import { execFile } from 'node:child_process';
 import { randomUUID } from 'node:crypto';
 import { existsSync } from 'node:fs';
 import { createRequire } from 'node:module';
 import { dirname, join, resolve } from 'node:path';
 import { execPath } from 'node:process';
 import type { Places } from 'pith';
+import { runProgram } from '@pith/held-process';
 import type { StateFolder } from '@pith/safe-files';
 import type { Finding } from '../finding.ts';
 
@@ -70,21 +70,18 @@ function projectOf(files: readonly string[], { sandbox, shippedSandbox }: Omit<T
   };
 }
 
-function compile(pith: string, [project, folder]: readonly [string, string], signal: AbortSignal): Promise<readonly Finding[]> {
+async function compile(pith: string, [project, folder]: readonly [string, string], signal: AbortSignal): Promise<readonly Finding[]> {
   const compiler = createRequire(join(pith, 'package.json')).resolve('typescript-7/package.json');
-  const argv = [join(dirname(compiler), 'bin/tsc'), '-p', project, '--pretty', 'false'];
-  return new Promise((done, fail) => {
-    execFile(execPath, argv, { cwd: folder, env: {}, timeout: TIMEOUT_MS, maxBuffer: MAX_OUTPUT, signal }, (error, output) => {
-      if (error === null) return done([]);
-      const findings = findingsOf(output, folder);
-      if (findings.length > 0) return done(findings);
-      if (signal.aborted) return fail(error);
-      const why = error.killed ? `it took longer than ${TIMEOUT_MS / 1000} s` : error.message;
-      done([
-        { severity: 'error', message: `the types could not be checked: ${why}`, cure: 'make the extension smaller, or check it again' },
-      ]);
-    });
-  });
+  const argv = [execPath, join(dirname(compiler), 'bin/tsc'), '-p', project, '--pretty', 'false'];
+  const { code, output, errors, passed } = await runProgram(
+    { argv, cwd: folder, env: {}, mostBytes: MAX_OUTPUT, mostMs: TIMEOUT_MS },
+    signal,
+  );
+  if (code === 0) return [];
+  const findings = findingsOf(output.toString(), folder);
+  if (findings.length > 0) return findings;
+  const why = passed === 'time' ? `it took longer than ${TIMEOUT_MS / 1000} s` : errors.trim().split('\n').at(-1) || `exit ${code}`;
+  return [{ severity: 'error', message: `the types could not be checked: ${why}`, cure: 'make the extension smaller, or check it again' }];
 }
 
 /** `main.ts(3,5): error TS2322: …`, and lines that go on. */

@@ -1,10 +1,9 @@
-import { execFile } from 'node:child_process';
 import { randomUUID } from 'node:crypto';
 import { existsSync } from 'node:fs';
 import { cp } from 'node:fs/promises';
 import { basename, dirname, join } from 'node:path';
 import { execPath } from 'node:process';
-import type { ConfinedPrograms } from '@pith/held-process';
+import { runProgram, type ConfinedPrograms } from '@pith/held-process';
 import { stateFolder } from '@pith/safe-files';
 import { PithError, z, type ExtensionContext, type Places } from 'pith';
 import { yamlValue } from '@pith/guarded-yaml';
@@ -142,23 +141,24 @@ async function runInside(id: string, trial: Pick<Trial, 'root' | 'sandbox' | 'pl
 }
 
 /** `why`: what it said last, as the end of a sentence; it has failed only where there is no output. */
-function runPith(
+async function runPith(
   words: readonly string[],
   { root, places }: Pick<Trial, 'root' | 'places'>,
   signal: AbortSignal,
 ): Promise<{ readonly output: string; readonly why: string }> {
-  const argv = [join(dirname(places.shippedSandbox), 'bin', 'pith'), ...words];
+  const argv = [execPath, join(dirname(places.shippedSandbox), 'bin', 'pith'), ...words];
   const env = { HOME: join(root, 'home'), PATH: '/usr/local/bin:/usr/bin:/bin' };
-  return new Promise((done, fail) => {
-    execFile(execPath, argv, { cwd: root, env, timeout: TIMEOUT_MS, maxBuffer: MAX_OUTPUT, signal }, (error, output, said) => {
-      if (signal.aborted) return fail(new PithError('aborted', 'the trial was aborted', { cause: signal.reason }));
-      const last =
-        said
-          .trim()
-          .split('\n')
-          .at(-1)
-          ?.replace(/^pith: /, '') || 'it said nothing';
-      done({ output, why: error?.killed ? `it took longer than ${TIMEOUT_MS / 1000} s` : last });
-    });
+  const ended = await runProgram({ argv, cwd: root, env, mostBytes: MAX_OUTPUT, mostMs: TIMEOUT_MS }, signal).catch((error: unknown) => {
+    throw signal.aborted ? new PithError('aborted', 'the trial was aborted', { cause: signal.reason }) : error;
   });
+  const { output, errors, passed } = ended;
+  if (passed !== null)
+    return { output: '', why: passed === 'time' ? `it took longer than ${TIMEOUT_MS / 1000} s` : 'it printed without end' };
+  const last =
+    errors
+      .trim()
+      .split('\n')
+      .at(-1)
+      ?.replace(/^pith: /, '') || 'it said nothing';
+  return { output: output.toString(), why: last };
 }

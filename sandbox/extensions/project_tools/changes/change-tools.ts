@@ -1,5 +1,5 @@
 import { defineTool, toolResult, z, type Tool, type ToolCall, type ToolResult, type TurnInfo, toolError } from 'pith';
-import { KeyedQueue } from '@pith/promises';
+import type { OneAtATime } from '@pith/folder-changes';
 import { answerOrRefusal, FileRefused, unlessRefused } from '@pith/safe-files';
 import type { Project } from '../files/project.ts';
 import { applyEdits } from './edits.ts';
@@ -25,31 +25,34 @@ const edits = z.object({
 
 const whole = z.object({ path, content: z.string().describe('The whole text of the file.') });
 
+/** Where what a file held is kept, and what changes one file after the other. */
+export interface Changes {
+  readonly undo: UndoLog;
+  readonly inTurn: OneAtATime;
+}
+
 /** U2: changes that a person sees as a diff before they happen. Absent in a project that nobody has trusted. */
-export function changeTools(project: Project, undo: UndoLog): readonly Tool[] {
-  const own = { undo, changes: new KeyedQueue() };
+export function changeTools(project: Project, changes: Changes): readonly Tool[] {
   return [
-    changeTool(project, own, {
+    changeTool(project, changes, {
       name: 'edit_file',
       description:
         'Change a file of the project by exact replacements: each old_text must occur once. The person sees the diff first. ' +
         'Line endings, mode and byte order mark stay.',
       input: edits,
-      async plan(call) {
-        const names = project.names(call.path);
+      async plan(call, names) {
         const former = await textBefore(project, names);
         if (former === null)
           throw new FileRefused('file_unavailable', `there is no file '${call.path}' in the project; make it with write_file`);
         return { names, before: former.bytes, after: inStyleOf(former.text, applyEdits(call.path, former.text, call.edits)) };
       },
     }),
-    changeTool(project, own, {
+    changeTool(project, changes, {
       name: 'write_file',
       description:
         'Write a whole file of the project, new or in the place of another. The person sees the diff first. For a part of a file use edit_file.',
       input: whole,
-      async plan(call) {
-        const names = project.names(call.path);
+      async plan(call, names) {
         if (names.length === 0) throw new FileRefused('file_unavailable', 'name a file');
         const former = await textBefore(project, names);
         return { names, before: former?.bytes ?? null, after: inStyleOf(former?.text ?? null, call.content) };
@@ -63,16 +66,19 @@ interface ChangeTool<Schema extends z.ZodType<{ readonly path: string }>> {
   readonly description: string;
   readonly input: Schema;
   /** What the call would do to the file as it is now. Throws `FileRefused`. */
-  plan(call: z.infer<Schema>): Promise<TextChange>;
+  plan(call: z.infer<Schema>, names: readonly string[]): Promise<TextChange>;
 }
 
 function changeTool<Schema extends z.ZodType<{ readonly path: string }>>(
   project: Project,
-  { undo, changes }: { readonly undo: UndoLog; readonly changes: KeyedQueue },
+  { undo, inTurn }: Changes,
   { plan, ...tool }: ChangeTool<Schema>,
 ): Tool {
   const planned = async (call: z.infer<Schema>): Promise<TextChange> => {
-    const change = await plan(call);
+    const [names, real] = [project.names(call.path), project.followed(call.path)];
+    if (names.join('/') !== real.join('/'))
+      throw new FileRefused('file_unavailable', `'${names.join('/')}' is a link to '${real.join('/')}': change that file instead`);
+    const change = await plan(call, names);
     project.changeGuard(change.names); // throws for what is changed in another way
     if (change.before?.equals(change.after)) throw new FileRefused('edit_empty', `'${change.names.join('/')}' has this text already`);
     return change;
@@ -83,13 +89,18 @@ function changeTool<Schema extends z.ZodType<{ readonly path: string }>>(
     needsApproval: (call) => unlessRefused(async () => changeQuestion(project, await planned(call)) ?? false, false),
     execute: (call, about) =>
       answerOrRefusal(
-        () => changes.run(project.names(call.path).join('/'), async () => apply(project, undo, await planned(call), about)),
+        () => inTurn.run(placeOfFile(project, call.path), async () => apply(project, undo, await planned(call), about), about.signal),
         call.path,
         toolError,
         about.signal,
       ),
     present: (result) => (result.ok ? (result.title ?? 'Changed') : `Error: ${result.error.message}`),
   });
+}
+
+/** Under which changes of a file wait for each other. */
+export function placeOfFile(project: Project, given: string): string {
+  return [project.root, ...project.names(given)].join('/');
 }
 
 async function apply(project: Project, undo: UndoLog, change: TextChange, { approved, signal, turn }: ToolCall): Promise<ToolResult> {

@@ -1,5 +1,4 @@
-import { FileRefused } from '@pith/safe-files';
-import { usesCrLf } from './text-change.ts';
+import { FileRefused, linesOf, withoutReturns } from '@pith/safe-files';
 
 /** One exact replacement. */
 export interface Edit {
@@ -8,48 +7,104 @@ export interface Edit {
   readonly all: boolean;
 }
 
-/** The text after all edits, each on what the ones before it left. Throws for the first that does not match once: then none counts. */
+/**
+ * The text after all edits, each on what the ones before it left; lines keep their ends, and a new one has that of its place. Throws for the
+ * first edit that does not match once: then none counts.
+ */
 export function applyEdits(path: string, text: string, edits: readonly Edit[]): string {
-  const inFile = (part: string) => (usesCrLf(text) ? part.replaceAll(/\r?\n/gu, '\r\n') : part);
-  return edits.reduce((before, { old_text, new_text, all }, index) => {
-    const [wanted, replacement] = [inFile(old_text), inFile(new_text)];
+  const lines = linesOf(text);
+  const given: EndedText = { text: withoutReturns(text), ends: lines.map(({ end }) => end).filter((end) => end !== '') };
+  const after = edits.reduce((before, edit, index) => {
+    const [wanted, replacement] = [withoutReturns(edit.old_text), withoutReturns(edit.new_text)];
     const which = edits.length === 1 ? 'old_text' : `old_text of edit ${index + 1}`;
     if (wanted === replacement) throw refused('edit_empty', `${which} and new_text are the same`);
-    const places = placesOf(before, wanted);
-    if (places.length === 0) throw refused('edit_no_match', `${which} does not occur in '${path}'${nearestHint(before, wanted)}`);
-    if (places.length > 1 && !all)
+    const places = placesOf(before.text, wanted);
+    if (places.length === 0) throw refused('edit_no_match', `${which} does not occur in '${path}'${hintAbout(before.text, wanted)}`);
+    if (places.length > 1 && !edit.all)
       throw refused(
         'edit_many_matches',
-        `${which} occurs ${places.length} times in '${path}', on lines ${places
+        `${which} occurs ${places.length}${places.length === MOST_PLACES ? ' or more' : ''} times in '${path}', on lines ${places
           .slice(0, 8)
-          .map((at) => lineAt(before, at))
+          .map((at) => lineAt(before.text, at))
           .join(', ')}; add lines around it so that it occurs once, or set all`,
       );
-    return before.split(wanted).join(replacement);
-  }, text);
+    return replaced(before, wanted, replacement);
+  }, given);
+  let line = 0;
+  return after.text.replaceAll('\n', () => after.ends[line++] ?? '\n');
 }
 
+/** Every line ends with `\n` in `text`, and in the file with the one of `ends` that has its number. */
+interface EndedText {
+  readonly text: string;
+  readonly ends: readonly string[];
+}
+
+function replaced({ text, ends }: EndedText, wanted: string, replacement: string): EndedText {
+  const parts = text.split(wanted);
+  const after: string[] = [];
+  let at = 0;
+  for (const [index, part] of parts.entries()) {
+    if (index > 0) {
+      const own = ends.slice(at, at + newlinesIn(wanted));
+      at += own.length;
+      const usual = own.at(-1) ?? ends[at] ?? ends[at - 1] ?? '\n';
+      for (let added = 0; added < newlinesIn(replacement); added += 1) after.push(own[added] ?? usual);
+    }
+    const end = at + newlinesIn(part);
+    while (at < end) after.push(ends[at++] ?? '\n');
+  }
+  return { text: parts.join(replacement), ends: after };
+}
+
+function newlinesIn(text: string): number {
+  return text.split('\n').length - 1;
+}
+
+/** Who needs to know of more? */
+const MOST_PLACES = 100;
+
+/** Also those that overlap: which of them is meant nobody knows. */
 function placesOf(text: string, wanted: string): readonly number[] {
   const places: number[] = [];
-  for (let at = text.indexOf(wanted); at >= 0; at = text.indexOf(wanted, at + wanted.length)) places.push(at);
+  for (let at = text.indexOf(wanted); at >= 0 && places.length < MOST_PLACES; at = text.indexOf(wanted, at + 1)) places.push(at);
   return places;
 }
 
 function lineAt(text: string, index: number): number {
-  return text.slice(0, index).split('\n').length;
+  return newlinesIn(text.slice(0, index)) + 1;
 }
 
-/** Models often get the space at the beginning of lines wrong: where the rest fits, they learn the line. */
-function nearestHint(text: string, wanted: string): string {
-  const bare = (line: string) => line.trim().replaceAll(/\s+/gu, ' ');
-  const first = wanted
-    .split(/\r?\n/u)
-    .map(bare)
-    .find((line) => line !== '');
-  const at = first === undefined ? -1 : text.split(/\r?\n/u).findIndex((line) => bare(line) === first);
-  return at < 0
-    ? '; read the file and copy it exactly'
-    : `; line ${at + 1} differs only in white space, or what follows it differs: copy it exactly`;
+/** What models often get wrong: the space at the beginning of lines, characters that look alike, the numbers of lines. */
+function hintAbout(text: string, wanted: string): string {
+  if (/^ *\d+\t/u.test(wanted)) return '; the numbers before the lines are not part of the file: leave them and the tab out';
+  const lines = text.split('\n');
+  const first = wanted.split('\n').find((line) => line.trim() !== '') ?? '';
+  const near = (simply: (line: string) => string) =>
+    simply(first) === '' ? -1 : lines.findIndex((line) => simply(line) === simply(first));
+  const spaced = near(withoutSpaces);
+  if (spaced >= 0) return `; line ${spaced + 1} differs only in white space, or what follows it differs: copy it exactly`;
+  const alike = near((line) => withoutSpaces(withPlainSigns(line)));
+  if (alike < 0) return '; read the file and copy it exactly';
+  const others = [...new Set(lines[alike])].filter((char) => !first.includes(char)).map(codePointOf);
+  return `; line ${alike + 1} only looks like it and has other characters (${others.join(', ') || 'fewer'}): copy it exactly`;
+}
+
+function withoutSpaces(line: string): string {
+  return line.trim().replaceAll(/\s+/gu, ' ');
+}
+
+function withPlainSigns(line: string): string {
+  return line
+    .normalize('NFKC')
+    .replaceAll(/[‘’‚‛′]/gu, "'")
+    .replaceAll(/[“”„‟″«»]/gu, '"')
+    .replaceAll(/[‐-―−]/gu, '-')
+    .replaceAll(/\p{Default_Ignorable_Code_Point}/gu, '');
+}
+
+function codePointOf(char: string): string {
+  return `U+${(char.codePointAt(0) ?? 0).toString(16).toUpperCase().padStart(4, '0')}`;
 }
 
 function refused(code: string, message: string): FileRefused {

@@ -1,7 +1,7 @@
 import { createHash } from 'node:crypto';
 import { createTwoFilesPatch, diffLines } from 'diff';
 import { toolError, type ApprovalQuestion, type ToolResult } from 'pith';
-import { BYTE_ORDER_MARK, decodeText, FileRefused } from '@pith/safe-files';
+import { BYTE_ORDER_MARK, decodeText, FileRefused, linesOf } from '@pith/safe-files';
 import type { Project } from '../files/project.ts';
 
 /** One file before and after a change. */
@@ -34,7 +34,7 @@ export async function textBefore(
   });
 }
 
-/** `text` with the line endings and the byte order mark of what it replaces. */
+/** `text` with the byte order mark of what it replaces, and with its line endings where they are all the same. */
 export function inStyleOf(former: string | null, text: string): Buffer {
   if (former === null) return bounded(Buffer.from(text));
   const mark = former.startsWith(BYTE_ORDER_MARK) && !text.startsWith(BYTE_ORDER_MARK) ? BYTE_ORDER_MARK : '';
@@ -42,8 +42,8 @@ export function inStyleOf(former: string | null, text: string): Buffer {
 }
 
 /** True when every line of the text ends so. */
-export function usesCrLf(text: string): boolean {
-  return text.includes('\r\n') && !/(?<!\r)\n/u.test(text);
+function usesCrLf(text: string): boolean {
+  return text.includes('\r\n') && linesOf(text).every(({ end }) => end !== '\n');
 }
 
 function bounded(bytes: Buffer): Buffer {

@@ -3,12 +3,13 @@ import { FileRefused } from '@pith/safe-files';
 import { printableLine } from '@pith/plain-text';
 import type { Project } from '../files/project.ts';
 import { digest } from './text-change.ts';
-import type { ChangedTurn, KeptChange, UndoLog } from './undo-log.ts';
+import { placeOfFile, type Changes } from './change-tools.ts';
+import type { ChangedTurn, KeptChange } from './undo-log.ts';
 
 const MOST_TURNS = 100;
 
 /** U5: `/undo`, `/undo 3`. What a person changed since is overwritten only after a question. */
-export function undoCommand(project: Project | null, log: UndoLog): Command {
+export function undoCommand(project: Project | null, changes: Changes): Command {
   return {
     path: 'undo',
     description: 'Show and take back the file changes of the last turn, or of the last N',
@@ -21,14 +22,14 @@ export function undoCommand(project: Project | null, log: UndoLog): Command {
         throw new PithError('usage', 'undo: no conversation was named', { cure: 'use /undo in a chat, or: pith undo --thread ID' });
       if (project === null)
         throw new PithError('usage', 'undo: there is no project here', { cure: 'run Pith in the folder of your project' });
-      const turns = await log.last(thread, countOf(input.arguments['turns']));
+      const turns = await changes.undo.last(thread, countOf(input.arguments['turns']));
       if (turns.length === 0) {
         io.json({ undone: [], kept: [], commands: [] });
         io.print('Nothing to undo: no tool has changed a file in this conversation.');
         return;
       }
       const outcome: Outcome = { undone: [], kept: [] };
-      for (const turn of turns) await takeBack(project, log, { turn, thread, io, outcome });
+      for (const turn of turns) await takeBack(project, changes, { turn, thread, io, outcome });
       const commands = turns.flatMap((turn) => turn.commands);
       io.json({ ...outcome, commands: [...commands] });
       if (commands.length > 0)
@@ -61,7 +62,7 @@ interface Taking {
 }
 
 /** The first change of a file in the turn says what it held before, the last what it holds unless somebody changed it. */
-async function takeBack(project: Project, log: UndoLog, { turn, thread, io, outcome }: Taking): Promise<void> {
+async function takeBack(project: Project, changes: Changes, { turn, thread, io, outcome }: Taking): Promise<void> {
   const files = new Map<string, TakenBack>();
   for (const change of turn.changes) {
     const first = files.get(change.path);
@@ -70,14 +71,14 @@ async function takeBack(project: Project, log: UndoLog, { turn, thread, io, outc
   }
   let isWhole = true;
   for (const change of files.values()) {
-    const done = await takeBackFile(project, log, change, io).catch((error: unknown) => {
+    const done = await takeBackFile(project, changes, change, io).catch((error: unknown) => {
       if (!(error instanceof FileRefused)) throw error;
       return said(io, `${printableLine(change.path)} stays as it is: ${error.message}`, false);
     });
     (done ? outcome.undone : outcome.kept).push(change.path);
     isWhole &&= done;
   }
-  if (isWhole) await log.markUndone(thread, turn.message);
+  if (isWhole) await changes.undo.markUndone(thread, turn.message);
 }
 
 /** `isBetween`: somebody else changed the file between two changes of the turn. */
@@ -85,23 +86,27 @@ type TakenBack = KeptChange & { readonly isBetween: boolean };
 
 async function takeBackFile(
   project: Project,
-  log: UndoLog,
+  { undo, inTurn }: Changes,
   { path, before, after, isBetween }: TakenBack,
   io: CommandIO,
 ): Promise<boolean> {
   const names = project.names(path);
   const shown = printableLine(path);
-  const now = await digestNow(project, names);
+  const found = await bytesNow(project, names);
+  const now = found === null ? null : digest(found);
   if (now === before) return said(io, `${shown} is already as it was`, true);
-  const former = before === null ? null : log.bytesOf(before);
+  const former = before === null ? null : undo.bytesOf(before);
   if (before !== null && former === null) return said(io, `${shown}: its former content is no longer kept`, false);
   if (now !== after || isBetween) {
     const question = `${shown} has changed since the tool first wrote it. Overwrite it with its former content?`;
     const answer = await io.ask(question, { choices: ['yes', 'no'] });
     if (answer !== 'yes') return said(io, `${shown} stays as it is: it has changed since`, false);
   }
-  if (former === null) await project.jail.remove(names);
-  else (await project.jail.stage(names, former)).commit();
+  const put = async () => {
+    if (former === null) await project.jail.remove(names, { bytes: found ?? undefined });
+    else (await project.jail.stage(names, former)).commit({ former: found });
+  };
+  await inTurn.run(placeOfFile(project, path), put, new AbortController().signal);
   return said(io, former === null ? `Removed ${shown}, which was new` : `Restored ${shown}`, true);
 }
 
@@ -111,7 +116,7 @@ function said(io: CommandIO, line: string, done: boolean): boolean {
 }
 
 /** null: there is no file. */
-async function digestNow(project: Project, names: readonly string[]): Promise<string | null> {
+async function bytesNow(project: Project, names: readonly string[]): Promise<Buffer | null> {
   if ((await project.jail.stat(names)) === null) return null;
-  return project.jail.read(names, async (handle) => digest(await handle.readFile()));
+  return project.jail.read(names, (handle) => handle.readFile());
 }

@@ -30,7 +30,7 @@ export function listFilesTool(project: Project): Tool {
 }
 
 async function list(project: Project, { glob, path }: z.infer<typeof input>, signal: AbortSignal): Promise<ToolResult> {
-  const below = project.names(path);
+  const below = project.followed(path);
   if (below.length > 0 && (await project.jail.stat(below)) === null)
     return toolError('file_unavailable', `there is no folder '${path}' in the project`);
   const isWanted = globOrReason(glob);

@@ -1,7 +1,7 @@
 import path from 'node:path';
 import { realpathSync } from 'node:fs';
 import type { Places } from 'pith';
-import { FileRefused, isSecretFile, Jail, runsLaterIn } from '@pith/safe-files';
+import { FileRefused, isInside, isSecretFile, Jail, runsLaterIn } from '@pith/safe-files';
 
 /** The person's project: the folder that file tools and commands stay in, and what of it is not theirs to use. */
 export interface Project {
@@ -15,6 +15,8 @@ export interface Project {
   readonly home: string | null;
   /** The names from the project down to `given`. Throws for a path that leads out of it, and for state and settings. */
   names(given: string): readonly string[];
+  /** Where `given` leads: the names themselves, or those to which a link within the project leads. Throws as `names`. */
+  followed(given: string): readonly string[];
   /** False for state, settings and what git keeps for itself: no tool reads them. */
   isVisible(names: readonly string[]): boolean;
   /** Why a change needs a person each time; null: an `always` may cover it. Throws for what is changed in another way. */
@@ -52,6 +54,11 @@ export function openProject(places: Pick<Places, 'project' | 'sandbox' | 'home'>
     data,
     home: places.home,
     names,
+    followed(given) {
+      const found = names(given);
+      const real = realOf(path.join(jail.root, ...found));
+      return isInside(real, jail.root) ? names(path.relative(jail.root, real)) : found; // which the jail refuses
+    },
     isVisible,
     changeGuard(found) {
       if (below(found, sandbox))

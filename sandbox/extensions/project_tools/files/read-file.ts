@@ -1,6 +1,16 @@
 import { createHash } from 'node:crypto';
 import { defineTool, toolError, toolResult, z, type ApprovalQuestion, type Tool, type ToolCall, type ToolResult } from 'pith';
-import { answerOrRefusal, BYTE_ORDER_MARK, binaryType, decodeText, isSecretFile, unlessRefused } from '@pith/safe-files';
+import { imageIn, imageTypeOf } from '@pith/image-header';
+import {
+  answerOrRefusal,
+  BYTE_ORDER_MARK,
+  binaryType,
+  decodeText,
+  isSecretFile,
+  linesOf,
+  unlessRefused,
+  type Line,
+} from '@pith/safe-files';
 import type { Project } from './project.ts';
 
 const MOST_LINES = 2000;
@@ -8,7 +18,6 @@ const MOST_CHARACTERS = 60_000;
 const LONGEST_LINE = 2000;
 const LARGEST_TEXT = 16 * 1024 * 1024;
 const LARGEST_IMAGE = 5 * 1024 * 1024;
-const IMAGES: ReadonlySet<string> = new Set(['image/png', 'image/jpeg', 'image/gif', 'image/webp']);
 
 const input = z.object({
   path: z.string().describe('Relative to the project, such as "src/main.ts".'),
@@ -25,14 +34,15 @@ export function readFileTool(project: Project): Tool {
       'Read a file before you edit it. Files that may contain secrets need the approval of the person.',
     input,
     effect: 'read',
-    needsApproval: ({ path }) => unlessRefused(() => questionFor(project.names(path)) ?? false, false),
+    needsApproval: ({ path }) => unlessRefused(() => questionFor(project, path) ?? false, false),
     execute: (call, about) => answerOrRefusal(() => read(project, call, about), call.path, toolError, about.signal),
     present: (result) => (result.ok ? (result.title ?? 'Read') : `Error: ${result.error.message}`),
   });
 }
 
-function questionFor(names: readonly string[]): ApprovalQuestion | null {
-  if (!isSecretFile(names)) return null;
+function questionFor(project: Project, given: string): ApprovalQuestion | null {
+  const names = project.followed(given);
+  if (![names, project.names(given)].some(isSecretFile)) return null;
   const path = names.join('/');
   return {
     summary: `read ${path}, which may contain secrets`,
@@ -43,34 +53,46 @@ function questionFor(names: readonly string[]): ApprovalQuestion | null {
 }
 
 async function read(project: Project, call: z.infer<typeof input>, { approved }: ToolCall): Promise<ToolResult> {
-  const names = project.names(call.path);
-  const path = names.join('/');
-  const question = questionFor(names);
+  const names = project.followed(call.path);
+  const [asked, real] = [project.names(call.path).join('/'), names.join('/')];
+  const path = asked === real ? real : `${asked} (a link to ${real})`;
+  const question = questionFor(project, call.path);
   if (question !== null && question.subject !== approved)
     return toolError(
       'approval_needed',
       `'${path}' may contain secrets: only a person can let you read it; make the call again, so that they are asked`,
     );
   return project.jail.read(names, async (handle, size) => {
-    const type = binaryType(path);
-    if (IMAGES.has(type)) {
-      if (size > LARGEST_IMAGE)
-        return toolError('file_too_large', `'${path}' has ${size} bytes; images of at most ${LARGEST_IMAGE} bytes are read`);
-      const data = (await handle.readFile()).toString('base64');
-      return toolResult(`${path}: ${type}, ${size} bytes`, { title: `Read ${path} (image)`, images: [{ mediaType: type, data }] });
-    }
     if (size > LARGEST_TEXT)
       return toolError('file_too_large', `'${path}' has ${size} bytes; at most ${LARGEST_TEXT} are read: find the place with search_files`);
-    const text = decodeText(await handle.readFile());
-    if (text === null) return toolError('file_binary', `'${path}' is binary (${type}, ${size} bytes), and not an image that can be shown`);
-    return partOf(path, text, call);
+    const bytes = await handle.readFile();
+    const type = binaryType(real);
+    if (imageTypeOf(bytes) !== null) return imageOf(path, bytes);
+    const text = decodeText(bytes);
+    const found = type.startsWith('image/') ? imageIn(bytes) : null;
+    const why = found !== null && 'why' in found ? `no image that can be shown: ${found.why}` : null;
+    if (text === null)
+      return toolError('file_binary', `'${path}' is binary (${type}, ${size} bytes), and ${why ?? 'not an image that can be shown'}`);
+    return partOf(why === null || text === '' ? path : `${path} (${why})`, text, call);
   });
+}
+
+/** By what is in it, whatever its name says: servers refuse whole conversations for an image that is none. */
+function imageOf(path: string, bytes: Buffer): ToolResult {
+  const { length } = bytes;
+  if (length > LARGEST_IMAGE)
+    return toolError('file_too_large', `'${path}' has ${length} bytes; images of at most ${LARGEST_IMAGE} bytes are read`);
+  const image = imageIn(bytes);
+  if ('why' in image) return toolError('file_binary', `'${path}' is an image that cannot be shown: ${image.why}`);
+  const { mediaType, width, height } = image;
+  const images = [{ mediaType, data: bytes.toString('base64') }];
+  return toolResult(`${path}: ${mediaType}, ${width} × ${height} pixels, ${length} bytes`, { title: `Read ${path} (image)`, images });
 }
 
 function partOf(path: string, text: string, { from_line: from, lines: most }: z.infer<typeof input>): ToolResult {
   if (text === '') return toolResult(`${path} is empty`, { title: `Read ${path} (empty)` });
-  const all = (text.startsWith(BYTE_ORDER_MARK) ? text.slice(1) : text).split(/\r?\n/u);
-  if (all.at(-1) === '') all.pop();
+  const lines = linesOf(text.startsWith(BYTE_ORDER_MARK) ? text.slice(1) : text);
+  const all = lines.map((line) => line.text);
   if (from > all.length) return toolError('part_unknown', `'${path}' has ${all.length} lines; line ${from} was asked for`);
   const shown: string[] = [];
   let characters = 0;
@@ -84,7 +106,15 @@ function partOf(path: string, text: string, { from_line: from, lines: most }: z.
   const isWhole = from === 1 && last === all.length;
   const rest = last < all.length ? `\n… ${all.length - last} more lines: read from_line ${last + 1}` : '';
   const head = isWhole ? path : `${path}, lines ${from} to ${last} of ${all.length}`;
-  return toolResult(`${head}\n${shown.join('\n')}${rest}`, {
+  return toolResult(`${head}${endsNote(lines)}\n${shown.join('\n')}${rest}`, {
     title: `Read ${path}${isWhole ? '' : ` (${from}–${last} of ${all.length})`}`,
   });
+}
+
+/** What the lines do not show: which of them end with CR LF. */
+function endsNote(lines: readonly Line[]): string {
+  const returns = lines.filter(({ end }) => end === '\r\n').length;
+  if (returns === 0) return '';
+  if (lines.every(({ end }) => end !== '\n')) return ' (its lines end with CR LF)';
+  return ` (${returns} of its ${lines.length} lines end with CR LF, the others with LF)`;
 }

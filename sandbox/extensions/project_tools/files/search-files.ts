@@ -55,7 +55,7 @@ async function search(
   } catch (error) {
     return toolError('pattern_invalid', `'${call.pattern}' is not a regular expression that can be used: ${messageOf(error)}`);
   }
-  const below = project.names(call.path);
+  const below = project.followed(call.path);
   if (below.length > 0 && (await project.jail.stat(below)) === null)
     return toolError('file_unavailable', `there is no file or folder '${call.path}' in the project`);
   const isWanted = call.glob === undefined ? () => true : globOrReason(call.glob);

@@ -1,10 +1,15 @@
 import { existsSync } from 'node:fs';
 import path from 'node:path';
+import { printableLine } from '@pith/plain-text';
+import { oncePromised } from '@pith/promises';
+import { FileRefused, isInside, stateFolder } from '@pith/safe-files';
 import { createConfinedPrograms, type ConfinedOutcome, type ConfinedPrograms } from '@pith/held-process';
-import { messageOf, PithError, type ExtensionContext } from 'pith';
+import { messageOf, PithError, type Diagnostic, type ExtensionContext, type TurnInfo } from 'pith';
 import type { Config } from '../config.ts';
 import type { Project } from '../files/project.ts';
 import { KeptOutput } from './kept-output.ts';
+import { CommandWatch } from './command-watch.ts';
+import { namedFolders } from './home-folders.ts';
 import { placesOf, type Access } from './shell-places.ts';
 
 /** A command as it is to run. */
@@ -15,6 +20,8 @@ export interface ShellCommand {
   readonly access: readonly Access[];
   readonly timeoutMs: number;
   readonly sandboxed: boolean;
+  /** Who is told what it leaves that starts by itself. */
+  readonly asker: Pick<TurnInfo, 'threadId' | 'userId'>;
 }
 
 /** A command that runs beside the conversation. */
@@ -32,19 +39,24 @@ const MOST_BACKGROUND = 8;
 const MOST_FINISHED = 50;
 const MOST_PROCESSES = 512;
 const DAY_MS = 24 * 60 * 60 * 1000;
+const LOOK_MS = 2000;
+/** A look may take a twentieth of the time. */
+const LOOK_SHARE = 20;
 
 /** Runs commands in the project, in a sandbox where the system has one, and ends them all when the extension stops. */
 export class CommandRuns {
   readonly #programs: ConfinedPrograms;
+  readonly #watch: CommandWatch;
   readonly #background = new Map<string, Running>();
   #count = 0;
 
   constructor(
-    private readonly context: Pick<ExtensionContext<Config>, 'id' | 'config' | 'clock' | 'dataDirectory' | 'own' | 'events'>,
+    private readonly context: Pick<ExtensionContext<Config>, 'id' | 'config' | 'clock' | 'dataDirectory' | 'own' | 'events' | 'logger'>,
     readonly project: Project,
   ) {
     this.#programs = createConfinedPrograms({ dataDirectory: context.dataDirectory });
     context.own(() => this.#programs.close());
+    this.#watch = new CommandWatch({ root: project.root, state: project.data() }, stateFolder(context.dataDirectory, 'watched'));
   }
 
   get settings(): Config['shell'] {
@@ -61,51 +73,115 @@ export class CommandRuns {
     this.context.events.publish('tool.progressed', { extensionId: this.context.id, idempotencyKey, text });
   }
 
+  /** Folders of home that a command sees which asks for them. Throws where none is named, or one with keys. */
+  homeFolders(): readonly string[] {
+    const folders = namedFolders(this.project.home, this.settings.home);
+    if (folders.length > 0) return folders;
+    throw new FileRefused(
+      'protected',
+      'no folder of home is named for commands: run it without home, or ask the person to name one in the settings, extensions.project_tools.shell.home',
+    );
+  }
+
+  /** What is left by commands whose Pith was killed and starts by itself. */
+  async findings(signal: AbortSignal): Promise<readonly Diagnostic[]> {
+    const left = await this.#watch.ofKilled(signal);
+    return left.map(({ commands, lines }) => ({
+      severity: 'warning',
+      code: 'starts_by_itself',
+      message: `while ${commands.map((each) => `\`${printableLine(each, 60)}\``).join(', ')} ran and Pith was ended: ${lines.join('; ')}`,
+      cure: 'look at these before you use git, a shell, an editor or a package manager there',
+    }));
+  }
+
   /** Resolves when it and all that it started are gone. */
   async run(
     wanted: ShellCommand,
     shown: (text: string) => void,
     signal: AbortSignal,
-  ): Promise<ConfinedOutcome & { readonly output: string }> {
+  ): Promise<ConfinedOutcome & { readonly output: string; readonly left: readonly string[] }> {
     const { project, context } = this;
     const { command, folder, access, timeoutMs, sandboxed } = wanted;
     const { memory_mb: memoryMb, file_mb: fileMb } = context.config.shell;
     const home = project.home ?? '/nonexistent';
+    if (sandboxed && isInside(home, project.root))
+      throw new FileRefused(
+        'protected',
+        'the project contains your home folder, and a command would see all of it; start Pith in a folder below it',
+      );
     const cwd = path.join(project.root, ...folder);
     const output = new KeptOutput(MOST_OUTPUT);
-    const places = access.includes('home') && project.home !== null ? [project.home, project.root] : [project.root];
-    const guarded = sandboxed ? await placesOf(project, access, signal) : null;
-    const run = this.#programs.run(
-      {
-        argv: [existsSync('/bin/bash') ? '/bin/bash' : '/bin/sh', '-c', command],
-        cwd,
-        readOnly: [],
-        writable: places,
-        covered: guarded?.covered ?? [],
-        env: { TERM: 'dumb', NO_COLOR: '1', PAGER: 'cat', GIT_PAGER: 'cat', GIT_TERMINAL_PROMPT: '0' },
-        timeoutMs,
-        maxOutputBytes: MOST_OUTPUT,
-        memoryMb,
-        maxProcesses: MOST_PROCESSES,
-        sandbox: sandboxed ? 'required' : 'none',
-        network: access.includes('network'),
-        user: { home, fileMb },
-        onOutput(text) {
-          output.add(text);
-          shown(text);
-        },
-      },
-      signal,
-    );
-    const outcome = await run.finally(() => {
-      try {
-        for (const name of guarded?.takeAway() ?? [])
-          output.add(`\n[Pith removed ${name}, which the command made: it would decide which programs git starts]`);
-      } catch (error) {
-        output.add(`\n[Pith could not remove a file of git that the command made: ${messageOf(error)}; look into .git before you use it]`);
-      }
+    const left: string[] = [];
+    const dotGits = await this.#watch.begin(command, signal);
+    const ended = new AbortController();
+    const say = (text: string): void => {
+      output.add(text);
+      shown(text);
+    };
+    const tell = async (lines: readonly string[]): Promise<void> => {
+      if (lines.length === 0) return;
+      left.push(...lines);
+      say(`\n[${LEFT} Tell the person:\n${lines.map((line) => `- ${line}`).join('\n')}]\n`);
+      await this.#warn(wanted, lines);
+    };
+    const looking = this.#lookOften(tell, ended.signal);
+    const finish = oncePromised(async () => {
+      ended.abort();
+      await looking;
+      await tell(await this.#watch.end(command));
     });
-    return { ...outcome, output: output.text };
+    try {
+      const outcome = await this.#programs.run(
+        {
+          argv: [existsSync('/bin/bash') ? '/bin/bash' : '/bin/sh', '-c', command],
+          cwd,
+          readOnly: sandboxed && access.includes('home') ? this.homeFolders() : [],
+          writable: [project.root],
+          covered: sandboxed ? await placesOf(project, dotGits, signal) : [],
+          env: { TERM: 'dumb', NO_COLOR: '1', PAGER: 'cat', GIT_PAGER: 'cat', GIT_TERMINAL_PROMPT: '0' },
+          timeoutMs,
+          maxOutputBytes: MOST_OUTPUT,
+          memoryMb,
+          maxProcesses: MOST_PROCESSES,
+          sandbox: sandboxed ? 'required' : 'none',
+          network: access.includes('network'),
+          user: { home, fileMb, caches: path.join(project.data(), '.cache', 'commands') },
+          onOutput: say,
+        },
+        signal,
+      );
+      if (sandboxed && SETTINGS_HELD.test(output.text)) say(`\n[${SETTINGS_TEXT}]\n`);
+      await finish();
+      return { ...outcome, output: output.text, left };
+    } finally {
+      await finish();
+    }
+  }
+
+  /** While it runs, so that what a command of a day leaves is told within seconds. */
+  async #lookOften(tell: (lines: readonly string[]) => Promise<void>, ended: AbortSignal): Promise<void> {
+    const { clock, logger } = this.context;
+    for (let pause = LOOK_MS; !ended.aborted;) {
+      const startedAt = await clock.sleep(pause, ended).then(
+        () => clock.now(),
+        () => null,
+      ); // aborted: it has ended
+      if (startedAt === null) return;
+      try {
+        await tell(await this.#watch.look(ended));
+      } catch (error) {
+        if (!ended.aborted) logger.warn(`the project could not be looked through while a command runs: ${messageOf(error)}`);
+      }
+      pause = Math.max(LOOK_MS, LOOK_SHARE * (clock.now() - startedAt));
+    }
+  }
+
+  #warn({ command, asker: { threadId, userId } }: ShellCommand, lines: readonly string[]): Promise<void> {
+    const text = `Warning: \`${printableLine(command, 60)}\` left what starts by itself later:\n${lines.map((line) => `- ${line}`).join('\n')}`;
+    return this.context.events
+      .publish('notify', { v: 1, text, kind: 'warning', target: null, threadId, userId }, { key: threadId })
+      .then(() => undefined)
+      .catch((error: unknown) => this.context.logger.warn(`${text}; the warning could not be sent: ${messageOf(error)}`));
   }
 
   /** Starts it beside the conversation. Throws `limit_reached` when as many run as may. */
@@ -162,6 +238,10 @@ export class CommandRuns {
     for (const { id } of ended.slice(0, Math.max(0, ended.length - MOST_FINISHED))) this.#background.delete(id);
   }
 }
+
+const LEFT = 'While this command ran, there came what starts by itself later.';
+const SETTINGS_HELD = /could not (?:write|lock) config file/u;
+const SETTINGS_TEXT = 'Commands cannot change settings of git: the person runs that one';
 
 class Running {
   readonly kept = new KeptOutput(MOST_OUTPUT);

@@ -20,7 +20,9 @@ const command = z.object({
     .array(z.enum(['network', 'home']))
     .max(2)
     .default([])
-    .describe('What it needs beyond the project: the network (installing, fetching), the home folder. Ask only for what it needs.'),
+    .describe(
+      'What it needs beyond the project: the network (installing, fetching), folders of home that the person named in the settings. Ask only for what it needs.',
+    ),
   background: z.boolean().default(false).describe('For servers and watchers: answer at once with an id, and go on running.'),
 });
 
@@ -69,19 +71,25 @@ async function questionOf(runs: CommandRuns, wanted: Wanted): Promise<ApprovalQu
     isLong ? whole : null,
     folder === '.' ? null : `In the folder ${folder}.`,
     wanted.background ? 'It keeps running in the background until you stop it.' : null,
-    'It runs the code of this project.',
+    RUNS,
   ].filter((note) => note !== null);
   return {
     sandboxed: missing === null,
     summary: `run \`${line.slice(0, LONGEST_SUMMARY)}${line.length > LONGEST_SUMMARY ? '…' : ''}\``,
     text: notes.join('\n'),
-    enforced: missing === null ? confinedBy(access) : `not sandboxed: it sees and can change what you can (${missing.why})`,
+    enforced:
+      missing === null
+        ? confinedBy(access, access.includes('home') ? runs.homeFolders() : [])
+        : `not sandboxed: it sees and can change what you can (${missing.why})`,
     subject: createHash('sha256')
       .update(JSON.stringify([wanted.command, folder, access, kind, wanted.background]))
       .digest('hex'),
     ...(prefix === null || access.includes('home') ? { once: true } : { always: coverOf(wanted, { kind, folder, prefix }) }),
   };
 }
+
+const RUNS =
+  'It runs the code of this project. What it changes of scripts, hooks, editor tasks, shell settings (package.json, .husky, .vscode, .envrc …) starts later by itself: you are told when it ends.';
 
 /** Characters that look like a space and are none for bash would make one word look like two. */
 function withVisibleSpaces(text: string): string {
@@ -104,12 +112,10 @@ function coverOf(
   };
 }
 
-function confinedBy(access: readonly string[]): string {
+function confinedBy(access: readonly string[], folders: readonly string[]): string {
   const network = access.includes('network') ? 'network: everything this machine can reach' : 'no network';
-  const files = access.includes('home')
-    ? 'writes the project and your home folder; the usual places of keys are empty'
-    : 'writes the project only';
-  return `sandboxed: ${network}, ${files}`;
+  const read = folders.length === 0 ? '' : `, reads ${folders.map((folder) => printableLine(folder)).join(', ')}`;
+  return `sandboxed: ${network}, writes the project only${read}`;
 }
 
 async function run(
@@ -134,6 +140,7 @@ async function run(
     access: wanted.access,
     timeoutMs: seconds * 1000,
     sandboxed,
+    asker: turn,
   };
   if (wanted.background) {
     const result = started(runs, shell);
@@ -141,11 +148,11 @@ async function run(
     return result;
   }
   await undo.noteCommand(placeOf(turn), wanted.command);
-  const { exit, output, stopped } = await runs.run(shell, (text) => runs.show(idempotencyKey, text), signal);
+  const { exit, output, stopped, left } = await runs.run(shell, (text) => runs.show(idempotencyKey, text), signal);
   const end = stopped === null ? `exit code ${exit}` : `ended: ${stopped}`;
   return toolResult(`${output.trimEnd()}${output.trim() === '' ? '(no output)' : ''}\n[${end}]`, {
-    title: `Ran ${shortened(wanted.command)}${exit === 0 ? '' : ` (${end})`}`,
-    ...(exit === 0 ? {} : { metadata: { warn: true } }),
+    title: `Ran ${shortened(wanted.command)}${exit === 0 ? '' : ` (${end})`}${left.length === 0 ? '' : `; it left what starts by itself: ${shortened(left.join('; '), 200)}`}`,
+    ...(exit === 0 && left.length === 0 ? {} : { metadata: { warn: true } }),
   });
 }
 
@@ -198,7 +205,7 @@ function unknown(id: string, runs: CommandRuns): ToolResult {
   return toolError('not_found', `there is no background command '${id}'${ids.length === 0 ? '' : `; there are ${ids.join(', ')}`}`);
 }
 
-function shortened(line: string): string {
+function shortened(line: string, most = 60): string {
   const one = printableLine(line.replaceAll(/\s*\n\s*/gu, ' ⏎ '));
-  return one.length > 60 ? `${one.slice(0, 60)}…` : one;
+  return one.length > most ? `${one.slice(0, most)}…` : one;
 }

@@ -2,6 +2,7 @@ import { createHash } from 'node:crypto';
 import { lstat, readdir } from 'node:fs/promises';
 import path from 'node:path';
 import { codeOf, messageOf, PithError, type Diagnostic } from 'pith';
+import { isNothingThere } from '@pith/safe-files';
 import { NO_REGULAR_FILE, readRegularFile, reasonOf } from '@pith/skill-files';
 import compareVersions from 'semver/functions/compare.js';
 import { GOVERNANCE_FIELDS, type SavedSkill, type SkillFile } from '../domain/index.ts';
@@ -53,7 +54,8 @@ async function namesIn(folder: string): Promise<readonly string[]> {
       .filter((entry) => entry.isDirectory())
       .map(({ name }) => name)
       .sort();
-  } catch {
+  } catch (error) {
+    if (!isNothingThere(error)) throw error;
     return []; // there are none
   }
 }

@@ -20,11 +20,18 @@ export async function queueDue({ skills, runs, clock, logger, runOf, laneRules }
     const { skill } = found;
     try {
       const change = { next_run_at: nextOf(skill, now, logger), last_scheduled_run_at: now };
-      const run = await runOf(skill).catch((error: unknown) => messageOf(error));
-      if (typeof run === 'string') {
-        logger.warn('a scheduled run could not be queued', { skill: skill.name, reason: run });
+      const skip = async (why: unknown) => {
+        logger.warn('a scheduled run could not be queued', { skill: skill.name, reason: messageOf(why) });
         await skills.update(found, change); // the tick is over all the same
-      } else await runs.arrive(run, laneRules(run.lane), (db) => [skills.changing(db, found, change)]);
+      };
+      const run = await runOf(skill).catch(skip);
+      if (run === undefined) continue;
+      await runs
+        .arrive(run, laneRules(run.lane), (db) => [skills.changing(db, found, change)])
+        .catch((error: unknown) => {
+          if (codeOf(error, '') !== 'limit_reached') throw error;
+          return skip(error);
+        });
     } catch (error) {
       if (codeOf(error, '') !== 'write_conflict') throw error; // another process was faster
     }

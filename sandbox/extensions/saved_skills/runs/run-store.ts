@@ -1,4 +1,4 @@
-import { codeOf } from 'pith';
+import { codeOf, PithError } from 'pith';
 import { exactly, type Queries, type Write } from '@pith/database-queries';
 import type { RunRow, Tables } from '../store/index.ts';
 import { nextClaim, victimOf, type Holding, type Lane, type Waiting } from './lanes.ts';
@@ -15,6 +15,8 @@ type Builder = Parameters<Parameters<Queries<Tables>['write']>[0]>[0];
 export interface LaneRules {
   readonly slots: number;
   readonly preemptionMs: number;
+  /** More do not wait. Absent: any number. */
+  readonly mostQueued?: number;
 }
 
 /** A run that this process has: every write names the attempt, and changes nothing once somebody else has it. */
@@ -146,7 +148,8 @@ export class RunStore {
 
   /**
    * Queues a run, with `more` in the same transaction. Where its lane is full and a less urgent run may be ended for it, that one is asked
-   * to end and the newcomer is promised its slot. Resolves false where a run of that id is there already.
+   * to end and the newcomer is promised its slot. Resolves false where a run of that id is there already; rejects `limit_reached` where too many
+   * wait.
    */
   async arrive(run: NewRun, rules: LaneRules, more: (db: Builder) => readonly Write[] = () => []): Promise<boolean> {
     let before = -1;
@@ -154,6 +157,7 @@ export class RunStore {
       if (turn === before) throw failed; // nobody else was in the lane: what does not fit any more is in `more`
       before = turn;
       if ((await this.byId(run.id)) !== null) return { writes: null, value: false };
+      await this.#requireRoom(run.lane, rules);
       const now = this.clock.now();
       const victim = victimOf(await this.#laneOf(run.lane, rules.slots), run.priority, { now, leastMs: rules.preemptionMs });
       return {
@@ -164,6 +168,23 @@ export class RunStore {
           ...more(db),
         ],
       };
+    });
+  }
+
+  async #requireRoom(lane: string, { mostQueued }: LaneRules): Promise<void> {
+    if (mostQueued === undefined) return;
+    const row = await this.queries.first((db) =>
+      db
+        .selectFrom(RUNS)
+        .select(({ fn }) => fn.countAll<number>().as('count'))
+        .where('lane', '=', lane)
+        .where('state', '=', 'queued')
+        .where('parent_id', 'is', null),
+    );
+    if (Number(row?.count ?? 0) < mostQueued) return;
+    throw new PithError('limit_reached', `no more runs may wait in this lane than ${mostQueued}`, {
+      cure: 'try later, or cancel some: pith runs list --state queued',
+      retryable: true,
     });
   }
 

@@ -20,32 +20,33 @@ interface Folder {
   readonly problem: PithError | null;
 }
 
-/** Every skill of an origin, sorted by path. A SKILL.md within a skill belongs to that skill. */
+/** A repository of few bytes may name one file any number of times. */
+const MOST_SKILLS = 5_000;
+
+/** Every skill of an origin, sorted by path. A SKILL.md within a skill belongs to that skill. Throws `origin_refused` where there are too many. */
 export async function foundSkills(listing: Listing, below = ''): Promise<readonly FoundSkill[]> {
   const { entries, name } = listing;
   const folders = outermost(entries, below);
-  const texts = new Map<string, string | PithError>();
+  if (folders.length > MOST_SKILLS)
+    throw refused(`it contains more than ${MOST_SKILLS} skills`, 'clone it by hand, and install from the folder of the skill');
+  const read = new Map<string, Awaited<ReturnType<typeof headOf>>>();
   const readable = folders.filter(({ problem }) => problem === null).map(({ file }) => file);
-  for await (const { entry, chunks } of listing.read(readable)) texts.set(entry.path, await textOf(chunks));
+  for await (const { entry, chunks } of listing.read(readable)) read.set(entry.path, await headOf(entry, chunks));
   const top = topOf(entries);
-  const found: FoundSkill[] = [];
-  for (const { path, file, problem } of folders) {
+  return folders.map(({ path, file, problem }) => {
     const own = path === '' ? name.text : path.slice(path.lastIndexOf('/') + 1);
-    const about = { id: own, file: `/${file.path}`, mode: 'load', size: file.size } as const;
-    const text = texts.get(file.path) ?? '';
-    const { fields } = await parseSkillFile(typeof text === 'string' ? text : '', about);
+    const head = read.get(file.path);
     // The top of a repository or archive is called after its file: what the skill itself says is better.
-    const id = !name.sure && (path === '' || path === top) && isSkillName(fields.name) ? fields.name : own;
+    const id = !name.sure && (path === '' || path === top) && isSkillName(head?.name ?? '') ? (head?.name ?? own) : own;
     const prefix = path === '' ? '' : `${path}/`;
-    found.push({
+    return {
       id: id.normalize('NFC'),
       path,
-      description: fields.description,
+      description: head?.description ?? '',
       entries: entries.filter((entry) => entry.path.startsWith(prefix)),
-      problem: problem ?? (typeof text === 'string' ? null : text),
-    });
-  }
-  return found;
+      problem: problem ?? head?.problem ?? null,
+    };
+  });
 }
 
 /** Those that are wanted by id or by their folder. Throws `origin_without_skill`, `skill_not_found`, `skill_choice_needed`. */
@@ -129,8 +130,11 @@ function isSkillName(name: string): boolean {
   return name.length <= 64 && /^[\p{Ll}\p{Lo}\p{N}]+(?:-[\p{Ll}\p{Lo}\p{N}]+)*$/u.test(name);
 }
 
-/** Of one file, or why it cannot be read. */
-async function textOf(chunks: AsyncIterable<Uint8Array>): Promise<string | PithError> {
+/** What one SKILL.md says of its skill, or why it cannot be read. Its text is not kept: there may be many. */
+async function headOf(
+  { path, size }: OriginEntry,
+  chunks: AsyncIterable<Uint8Array>,
+): Promise<Pick<FoundSkill, 'description' | 'problem'> & { readonly name: string }> {
   const parts: Uint8Array[] = [];
   let bytes = 0;
   try {
@@ -140,10 +144,12 @@ async function textOf(chunks: AsyncIterable<Uint8Array>): Promise<string | PithE
       parts.push(chunk);
     }
   } catch (error) {
-    if (error instanceof PithError && error.code === 'origin_refused') return error; // a fault of this file alone
-    throw error;
+    if (!(error instanceof PithError) || error.code !== 'origin_refused') throw error;
+    return { name: '', description: '', problem: error }; // a fault of this file alone
   }
-  return Buffer.concat(parts).toString('utf8');
+  const id = path.split('/').at(-2) ?? '';
+  const { fields } = await parseSkillFile(Buffer.concat(parts).toString('utf8'), { id, file: `/${path}`, mode: 'load', size });
+  return { name: fields.name, description: fields.description, problem: null };
 }
 
 function ambiguous(name: string, hits: readonly FoundSkill[]): PithError {

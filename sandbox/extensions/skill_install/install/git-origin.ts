@@ -8,6 +8,8 @@ import type { Origin } from './origin.ts';
 
 /** So many entries are looked at to find the skills among them. */
 const LOOKED_AT = 50_000;
+/** Of their names: a tree of trees that are the same lists more than any memory holds. */
+const LISTED_BYTES = 32 * 1024 * 1024;
 
 interface Blob extends OriginEntry {
   readonly object: string;
@@ -36,16 +38,32 @@ export async function openGitOrigin(
   const kept = address.options.flatMap((option) => ['-c', option]);
   await git.run([...kept, 'fetch', '-q', '--depth=1', '--no-tags', '--no-recurse-submodules', '--', address.location, ref ?? 'HEAD']);
   const commit = (await git.run(['rev-parse', '--verify', '-q', 'FETCH_HEAD^{commit}'])).toString().trim();
-  const listed = await git.run(['ls-tree', '-r', '-l', '-z', '--full-tree', commit]);
-  const entries = listed.toString('utf8').split('\0').filter(Boolean).map(blobOf);
-  if (entries.length > LOOKED_AT)
-    throw refused(`${location} contains more than ${LOOKED_AT} files`, 'clone it by hand, and install from the folder of the skill');
+  const entries: Blob[] = [];
+  for await (const line of recordsOf(git.stream(['ls-tree', '-r', '-l', '-z', '--full-tree', commit], { mostBytes: LISTED_BYTES }))) {
+    if (entries.length === LOOKED_AT)
+      throw refused(`it contains more than ${LOOKED_AT} files`, 'clone it by hand, and install from the folder of the skill');
+    entries.push(blobOf(line));
+  }
   return {
     entries,
     commit,
     name: { text: nameOf(location), sure: false },
     read: (wanted) => contentsOf(git, wanted as readonly Blob[]),
   };
+}
+
+/** What ends with a NUL each. */
+async function* recordsOf(source: AsyncIterable<Buffer>): AsyncGenerator<string, void> {
+  let rest: Buffer[] = [];
+  for await (const chunk of source) {
+    let from = 0;
+    for (let end = chunk.indexOf(0); end >= 0; end = chunk.indexOf(0, from)) {
+      yield Buffer.concat([...rest, chunk.subarray(from, end)]).toString('utf8');
+      rest = [];
+      from = end + 1;
+    }
+    rest.push(chunk.subarray(from));
+  }
 }
 
 /** `<mode> <type> <object> <size>\t<path>` */
@@ -56,10 +74,14 @@ function blobOf(line: string): Blob {
   return { path: line.slice(tab + 1), kind, size: Number(size) || 0, executable: mode === '100755', object };
 }
 
+/** More than a line of `cat-file` has. */
+const AROUND_BLOB = 256;
+
 /** `git cat-file --batch`: a line `<object> blob <size>`, the bytes, a line end, for each. */
 async function* contentsOf(git: Git, wanted: readonly Blob[]): ReturnType<Listing['read']> {
   if (wanted.length === 0) return;
-  const source = git.stream(['cat-file', '--batch'], `${wanted.map(({ object }) => object).join('\n')}\n`);
+  const mostBytes = wanted.reduce((sum, { size }) => sum + size + AROUND_BLOB, 0);
+  const source = git.stream(['cat-file', '--batch'], { input: `${wanted.map(({ object }) => object).join('\n')}\n`, mostBytes });
   const bytes = new ByteReader(source);
   try {
     for (const entry of wanted) {

@@ -1,13 +1,16 @@
-import { spawn, type ChildProcess } from 'node:child_process';
 import { readdir, stat } from 'node:fs/promises';
 import path from 'node:path';
 import { PithError, type Clock } from 'pith';
+import { readProgram } from '@pith/held-process';
 
 export interface GitLimits {
   /** Of the repository while it is fetched. */
   readonly bytes: number;
   readonly timeMs: number;
 }
+
+/** Of what git prints about a whole repository: a commit, an error. */
+const SHORT = 64 * 1024;
 
 export const GIT_LIMITS: GitLimits = { bytes: 200 * 1024 * 1024, timeMs: 120_000 };
 
@@ -27,7 +30,8 @@ const KEPT = [
 ];
 /** The shell only builds the environment: it is the one place that sees the inherited one. Arguments reach git as they are. */
 const SHELL = [
-  'home=$1; shift; exec env -i PATH="$PATH"',
+  // Objects of a few bytes unpack to any size, and a server may list references without end. Not every system has this limit.
+  'ulimit -v 2097152 2>/dev/null; home=$1; shift; exec env -i PATH="$PATH"',
   ...KEPT.map((name) => `\${${name}:+${name}="$${name}"}`),
   'HOME="$home" XDG_CONFIG_HOME="$home" LC_ALL=C GIT_CONFIG_NOSYSTEM=1 GIT_CONFIG_GLOBAL=/dev/null GIT_ATTR_NOSYSTEM=1',
   'GIT_TERMINAL_PROMPT=0 GIT_ASKPASS= SSH_ASKPASS= GIT_ALLOW_PROTOCOL=http:https:ssh:git:file GIT_NO_REPLACE_OBJECTS=1',
@@ -71,70 +75,43 @@ export class Git {
   }
 
   /** Runs git in the repository; resolves with what it printed. Rejects `git_missing`, `git_failed`, `origin_too_large`, `origin_timeout`. */
-  async run(args: readonly string[], input?: string): Promise<Buffer> {
+  async run(args: readonly string[]): Promise<Buffer> {
     const chunks: Buffer[] = [];
-    for await (const chunk of this.stream(args, input)) chunks.push(chunk);
+    for await (const chunk of this.stream(args, { mostBytes: SHORT })) chunks.push(chunk);
     return Buffer.concat(chunks);
   }
 
-  async *stream(args: readonly string[], input = ''): AsyncGenerator<Buffer, void> {
-    this.#signal?.throwIfAborted();
-    const child = spawn('/bin/sh', ['-c', SHELL, 'git', this.#home, ...OPTIONS, '-C', this.#directory, ...args], {
-      detached: true, // its own group, so that its helpers end with it
-      stdio: ['pipe', 'pipe', 'pipe'],
-    });
-    const exited = new Promise<number | null>((resolve, reject) => {
-      child.once('error', reject);
-      child.once('close', resolve);
-    });
-    exited.catch(() => undefined); // reported below
-    if (child.pid === undefined) await exited; // it did not start: there are no streams to read
-    const errors: string[] = [];
-    let problem: unknown = null;
-    const end = (why: unknown) => {
-      problem ??= why;
-      killGroup(child);
-    };
-    const onAbort = () => end(this.#signal?.reason);
-    this.#signal?.addEventListener('abort', onAbort, { once: true });
-    const cancel = this.#clock.after(this.#limits.timeMs, () =>
-      end(
-        new PithError('origin_timeout', `the repository took longer than ${this.#limits.timeMs / 1000} s`, {
-          cure: 'try again, or install from a folder',
-        }),
-      ),
-    );
-    const watch = this.#watchSize(end);
-    child.stderr.setEncoding('utf8').on('data', (text: string) => void (errors.length < 200 && errors.push(text)));
-    child.stdin.on('error', () => undefined); // git ended before it read everything: its exit code says why
-    child.stdin.end(input);
+  /** The same as it is printed. git ends when nobody reads on. */
+  async *stream(
+    args: readonly string[],
+    { input = '', mostBytes }: { readonly input?: string; readonly mostBytes: number },
+  ): AsyncGenerator<Buffer, void> {
+    const { bytes, timeMs } = this.#limits;
+    const large = new AbortController();
+    const cancel = this.#watchSize(() => large.abort(tooLarge(`is larger than ${Math.round(bytes / 1024 / 1024)} MB`)));
+    const argv = ['/bin/sh', '-c', SHELL, 'git', this.#home, ...OPTIONS, '-C', this.#directory, ...args];
+    const signal = this.#signal === undefined ? large.signal : AbortSignal.any([large.signal, this.#signal]);
     try {
-      for await (const chunk of child.stdout) yield chunk as Buffer;
-      const code = await exited;
-      if (problem !== null) throw problem;
-      if (code !== 0) throw failure(code, errors.join(''), args);
+      const { code, errors, passed } = yield* readProgram({ argv, input, mostBytes, mostMs: timeMs, clock: this.#clock }, signal);
+      if (passed === 'bytes') throw tooLarge('lists more than a repository of skills does');
+      if (passed === 'time')
+        throw new PithError('origin_timeout', `the repository took longer than ${timeMs / 1000} s`, {
+          cure: 'try again, or install from a folder',
+        });
+      if (code !== 0) throw failure(code, errors, args);
     } finally {
       cancel();
-      watch();
-      this.#signal?.removeEventListener('abort', onAbort);
-      killGroup(child);
     }
   }
 
-  #watchSize(end: (why: unknown) => void): () => void {
+  #watchSize(exceeded: () => void): () => void {
     let cancel = () => {};
     let done = false;
     const look = async () => {
       const bytes = await sizeOf(this.#directory);
       if (done) return;
-      if (bytes > this.#limits.bytes) {
-        const most = Math.round(this.#limits.bytes / 1024 / 1024);
-        end(
-          new PithError('origin_too_large', `the repository is larger than ${most} MB`, {
-            cure: 'clone it by hand, and install from the folder of the skill',
-          }),
-        );
-      } else cancel = this.#clock.after(200, () => void look());
+      if (bytes > this.#limits.bytes) exceeded();
+      else cancel = this.#clock.after(200, () => void look());
     };
     cancel = this.#clock.after(200, () => void look());
     return () => {
@@ -144,13 +121,10 @@ export class Git {
   }
 }
 
-function killGroup(child: ChildProcess): void {
-  if (child.exitCode !== null || child.signalCode !== null || child.pid === undefined) return;
-  try {
-    process.kill(-child.pid, 'SIGKILL');
-  } catch {
-    child.kill('SIGKILL'); // the group is gone already
-  }
+function tooLarge(what: string): PithError {
+  return new PithError('origin_too_large', `the repository ${what}`, {
+    cure: 'clone it by hand, and install from the folder of the skill',
+  });
 }
 
 /** What changes meanwhile is counted at the next look. */

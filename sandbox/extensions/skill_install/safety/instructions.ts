@@ -54,6 +54,20 @@ const RULES: readonly Rule[] = [
     String.raw`\b(?:skip|bypass|disable|circumvent|suppress)\s+(?:(?:all|any|every|the|your|its|user|human|tool)\s+){0,4}(?:approvals?|confirmations?|permission (?:checks?|prompts?)|safety (?:checks?|measures?)|security (?:checks?|measures?))(?:\s+(?:prompts?|dialogs?|requests?))?`,
   ),
   rule(
+    'ignores_rules',
+    'high',
+    'tells the model to change what needs the agreement of a person',
+    String.raw`\b(?:set|change|edit|put|write|make|switch|turn|clear|empty|remove|delete|add|configure|update)\b`,
+    80,
+    String.raw`\b(?:approvals?(?:[.:]\s?\w+)?|extensions_sandbox|permissions?\.\w+)["'\u0060]?\s{0,4}(?:to|as|=|:)?\s{0,4}["'\u0060]?(?:\[\s*\]|\{\s*\}|(?:empty|off|none|never|false|nothing|an empty list)\b)`,
+  ),
+  rule(
+    'ignores_rules',
+    'high',
+    'changes what needs the agreement of a person',
+    String.raw`\bapprovals["']?\s*:\s*\{?\s*["']?tools["']?\s*:\s*\[\s*\]|\bapprovals\.tools\s*[:=]\s*\[\s*\]|\bextensions_sandbox["']?\s*[:=]\s*["']?off\b`,
+  ),
+  rule(
     'hides_from_user',
     'high',
     'tells the model to hide something from the user',
@@ -138,7 +152,7 @@ const RULES: readonly Rule[] = [
 ];
 
 const WORTH_A_LOOK =
-  /ignore|disregard|forget|override|bypass|discard|set aside|no longer|free|skip|disable|avoid|circumvent|suppress|hide|conceal|keep|without|secretly|covertly|surrept|never|not |don.t|send|upload|post|exfiltrate|forward|transmit|leak|email|submit|env|history|export|curl|wget|!\[|ignorier|missacht|vergiss|umgehe|oubli|outrepass|ignor|olvid|omite|desatiend|esque|desconsidere|dimentica|игнор|забуд|忽略|无视|忘记|無視|忘れ|무시|copy|mail|pipe|dev\/tcp|\bnc\b/i;
+  /ignore|disregard|forget|override|bypass|discard|set aside|no longer|free|skip|disable|avoid|circumvent|suppress|hide|conceal|keep|without|secretly|covertly|surrept|never|not |don.t|send|upload|post|exfiltrate|forward|transmit|leak|email|submit|env|history|export|curl|wget|!\[|ignorier|missacht|vergiss|umgehe|oubli|outrepass|ignor|olvid|omite|desatiend|esque|desconsidere|dimentica|игнор|забуд|忽略|无视|忘记|無視|忘れ|무시|copy|mail|pipe|approval|extensions_sandbox|permission|dev\/tcp|\bnc\b/i;
 /** A line that warns of such texts speaks about them. */
 const WARNS =
   /\b(?:detect|flag|flags|e\.g\.|for example|such as|look for|injection|inject|malicious|attack\w*|suspicious|red flag|examples? of|pattern|phrases?|reject|refuse|report|like)\b/i;

@@ -1,9 +1,24 @@
-/** A line as a person reads it: without what nobody sees, and without letters of other scripts in words of Latin ones. */
-export function plainLine(line: string): string {
+/** A line as a person reads it: without what nobody sees, and without letters of other scripts in words of Latin ones, also where entities spell it. */
+export function plainLine(written: string): string {
+  const line = written.includes('&') ? written.replace(ENTITY, decoded) : written;
   // oxlint-disable-next-line no-control-regex
   if (/^[\x00-\x7f]*$/.test(line)) return line;
   const visible = line.normalize('NFKC').replace(/[\p{Cf}\u00ad]+/gu, '');
   return LOOK_ALIKE.test(visible) ? visible.replace(WORD, (word) => (/[a-z]/i.test(word) ? asLatin(word) : word)) : visible;
+}
+
+/** Numbers stand for any character, and are read without their semicolon; names for those that hold words apart. */
+const ENTITY =
+  /&(?:#(\d{1,7}|x[0-9a-f]{1,6});?|(nbsp|ensp|emsp|thinsp|shy|zwnj|zwj|Tab|NewLine|amp|lt|gt|quot|apos|colon|sol|lpar|rpar|period);)/gi;
+const NAMED: Readonly<Record<string, string>> = {
+  ...{ nbsp: ' ', ensp: ' ', emsp: ' ', thinsp: ' ', shy: '', zwnj: '', zwj: '', tab: ' ', newline: ' ' },
+  ...{ amp: '&', lt: '<', gt: '>', quot: '"', apos: "'", colon: ':', sol: '/', lpar: '(', rpar: ')', period: '.' },
+};
+
+function decoded(entity: string, number: string | undefined, name: string | undefined): string {
+  if (number === undefined) return NAMED[name?.toLowerCase() ?? ''] ?? entity;
+  const code = /^x/i.test(number) ? Number.parseInt(number.slice(1), 16) : Number(number);
+  return code === 0 || code > 0x10ffff || (code >= 0xd800 && code < 0xe000) ? entity : String.fromCodePoint(code);
 }
 
 const FOREIGN =

@@ -104,6 +104,11 @@ export function memoryThreads(clock: Pick<Clock, 'now'>, holds: (fence: Fence) =
       const written = replacement.map((each, place) => ({ ...each, turnId: '', seq: throughSeq - replacement.length + 1 + place }));
       messages.set(threadId, [...written, ...left]);
     },
+    rewrite: (threadId, all) =>
+      void messages.set(
+        threadId,
+        all.map((each, at) => ({ ...each, seq: at + 1 })),
+      ),
     rename: (threadId, title) => void touch(threadId, { title }),
     remove(threadId) {
       found(threads.get(threadId), threadId);
@@ -144,6 +149,11 @@ export function memoryThreads(clock: Pick<Clock, 'now'>, holds: (fence: Fence) =
     async load(threadId) {
       const thread = threads.get(threadId);
       return thread ? { thread, messages: [...(messages.get(threadId) ?? [])] } : null;
+    },
+    async inspect(threadId) {
+      if (!threads.has(threadId)) return null;
+      const open = ofThread(threadId).findLast(({ state }) => state === 'running' || state === 'awaiting_approval');
+      return { messages: [...(messages.get(threadId) ?? [])], unreadable: [], openTurn: open?.id ?? null };
     },
     list: async (limit) => [...threads.values()].sort((a, b) => b.updatedAt - a.updatedAt).slice(0, limit),
     unfinished: async (threadId) =>

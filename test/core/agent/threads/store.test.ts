@@ -248,7 +248,7 @@ it('names a damaged row and still serves the other threads', async () => {
   const failure = {
     code: 'database_failed',
     where: store.file,
-    cure: expect.stringContaining('new thread'),
+    cure: expect.stringContaining('threads check'),
     message: expect.stringContaining(`message 1 of thread 'bad'`),
   };
   await expect(threads.load('bad')).rejects.toEqual(expect.objectContaining(failure));

@@ -1,0 +1,46 @@
+import { PithError } from '../../contract/index.ts';
+import { answeredHistory } from '../prompt/history.ts';
+import type { ThreadQueue } from '../threads/queue.ts';
+import type { StoredMessage, Threads } from '../threads/thread.ts';
+
+/** What is wrong with what is kept of a thread. */
+export interface ThreadCheck {
+  /** `message`: its number; null: not in a message. */
+  readonly faults: readonly { readonly message: number | null; readonly what: string }[];
+  readonly repaired: boolean;
+}
+
+/**
+ * Looks for rows that cannot be read, calls without an answer and answers without a call, as older versions and damaged files leave them, and
+ * with `repair` repairs them while it has the thread. Nothing is written where nothing is wrong. Rejects `thread_unknown`.
+ */
+export async function checkThread(
+  { threads, queue }: { readonly threads: Threads; readonly queue: ThreadQueue },
+  threadId: string,
+  { repair = false }: { readonly repair?: boolean } = {},
+  signal?: AbortSignal,
+): Promise<ThreadCheck> {
+  const { faults } = await look(threads, threadId);
+  if (!repair || faults.length === 0) return { faults, repaired: false };
+  return queue.run(
+    threadId,
+    async ({ fence }) => {
+      const now = await look(threads, threadId);
+      await threads.writer(fence).rewrite(threadId, now.messages);
+      return { faults: now.faults, repaired: true };
+    },
+    signal,
+  );
+}
+
+async function look(
+  threads: Threads,
+  threadId: string,
+): Promise<Pick<ThreadCheck, 'faults'> & { readonly messages: readonly StoredMessage[] }> {
+  const found = await threads.inspect(threadId);
+  if (found === null)
+    throw new PithError('thread_unknown', `there is no thread '${threadId}'`, { where: threadId, cure: "see 'pith threads list'" });
+  const { messages, faults } = answeredHistory(found.messages, found.openTurn ?? undefined);
+  const all = [...found.unreadable, ...faults].sort((a, b) => (a.seq ?? 0) - (b.seq ?? 0));
+  return { messages, faults: all.map(({ seq: message, what }) => ({ message, what })) };
+}

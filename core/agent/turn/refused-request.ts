@@ -1,0 +1,59 @@
+import { messageOf, type TurnEvent } from '../../contract/index.ts';
+import { modelFailure, refusedPart } from '../../models/index.ts';
+import { sentHistory } from '../prompt/history.ts';
+import { withRefused } from '../prompt/images.ts';
+import { ModelPrompt } from '../prompt/request.ts';
+import { compactIfNeeded } from './compaction.ts';
+import type { RunningTurn } from './running-turn.ts';
+
+/** What one turn has changed because its model's server refused a request. Each change is tried once. */
+export class RefusedRequests {
+  #isShortened = false;
+  #hasOtherIds = false;
+  /** Digests of images that were left out, and that nothing has shown yet to be what the server minds. */
+  readonly #images = new Set<string>();
+
+  constructor(private readonly turn: RunningTurn) {}
+
+  /** Changes the prompt to what the server may take. Returns whether it is worth asking again. */
+  async *change(error: unknown): AsyncGenerator<TurnEvent, boolean, undefined> {
+    const { plan, conversation, record, notices } = this.turn;
+    const failure = modelFailure(error, plan.model.ref);
+    if (failure.code === 'model_context_too_long') {
+      if (this.#isShortened) return false;
+      this.#isShortened = true;
+      return yield* compactIfNeeded(this.turn, { force: true });
+    }
+    const part = refusedPart(error);
+    if (part === 'image') {
+      const taken = conversation.prompt.takeImages('the server of this model refused it');
+      for (const digest of taken) this.#images.add(digest);
+      const what = taken.length === 1 ? 'an image was' : `${taken.length} images were`;
+      const message = `${messageOf(failure)}; ${what} left out, and the model is asked again`;
+      if (taken.length > 0) yield* notices.fresh(record, [{ code: 'image_refused', message }]);
+      return taken.length > 0;
+    }
+    if (part !== 'call id' || this.#hasOtherIds) return false;
+    this.#hasOtherIds = true;
+    const history = sentHistory(await this.#messages(), record.id).map(({ message }) => message);
+    conversation.prompt = new ModelPrompt(plan.system, history, { ref: plan.model.ref, keepsIds: false });
+    return true;
+  }
+
+  /** The server took the request: what was left out for it stays left out for this model, and others are shown it. */
+  async taken(): Promise<void> {
+    if (this.#images.size === 0) return;
+    const { plan, record, writer } = this.turn;
+    const messages = (await this.#messages()).map((each) => ({
+      ...each,
+      message: withRefused(each.message, this.#images, plan.model.ref),
+    }));
+    this.#images.clear();
+    await writer.rewrite(record.threadId, messages);
+  }
+
+  async #messages() {
+    const { deps, record } = this.turn;
+    return (await deps.threads.load(record.threadId))?.messages ?? [];
+  }
+}

@@ -1,0 +1,67 @@
+import { type CommandInput, type CommandIO, messageOf, PithError } from '../../contract/index.ts';
+import { printableLine } from '@pith/plain-text';
+import type { Kernel } from '../../compose/index.ts';
+import { noThread } from './threads.ts';
+import { colours } from './text.ts';
+
+interface Checked {
+  readonly thread: string;
+  readonly faults: readonly { readonly message: number | null; readonly what: string }[];
+  readonly repaired: boolean;
+  /** Why it could not be looked at, or repaired. */
+  readonly error?: string;
+}
+
+/** Exit code 1 where something is wrong and was not repaired. */
+export async function checkThreads(kernel: Kernel, input: CommandInput, io: CommandIO, signal: AbortSignal): Promise<number> {
+  const repair = input.options['repair'] === true;
+  const checked: Checked[] = [];
+  for (const thread of await idsOf(kernel, input, io)) {
+    signal.throwIfAborted();
+    checked.push(await check(kernel, thread, repair, signal));
+  }
+  const wrong = checked.filter(({ faults, error }) => faults.length > 0 || error !== undefined);
+  const left = wrong.filter(({ repaired }) => !repaired);
+  io.json(checked as never);
+  const colour = colours(io);
+  for (const { thread, faults, repaired, error } of wrong) {
+    io.print(`${thread}${repaired ? colour.dim(' (repaired)') : ''}`);
+    for (const { message, what } of faults) io.print(`  ${message === null ? '' : `message ${message}: `}${printableLine(what)}`);
+    if (error !== undefined) io.print(`  ${printableLine(error)}`);
+  }
+  if (!io.quiet || left.length > 0) io.print(summary(checked.length, wrong.length, left.length, repair));
+  return left.length === 0 ? 0 : 1;
+}
+
+async function idsOf(kernel: Kernel, { arguments: { id }, options }: CommandInput, io: CommandIO): Promise<readonly string[]> {
+  const all = options['all'] === true;
+  const one = id ?? (all ? undefined : io.session?.threadId);
+  if (all === (typeof one === 'string'))
+    throw new PithError('usage', all ? 'either one thread or --all is checked' : 'check needs a thread', {
+      cure: 'write: pith threads check <id>, or: pith threads check --all',
+    });
+  return all ? (await kernel.threads.list(Number.MAX_SAFE_INTEGER)).map((thread) => thread.id) : [await knownThread(kernel, String(one))];
+}
+
+/** What is wrong with it must not keep it from being looked at. */
+async function knownThread(kernel: Kernel, id: string): Promise<string> {
+  if ((await kernel.threads.inspect(id)) === null) throw await noThread(kernel, id);
+  return id;
+}
+
+async function check(kernel: Kernel, thread: string, repair: boolean, signal: AbortSignal): Promise<Checked> {
+  try {
+    return { thread, ...(await kernel.agents.checkThread(thread, { repair }, signal)) };
+  } catch (error) {
+    signal.throwIfAborted();
+    return { thread, faults: [], repaired: false, error: messageOf(error) };
+  }
+}
+
+function summary(all: number, wrong: number, left: number, repair: boolean): string {
+  const threads = all === 1 ? '1 conversation' : `${all} conversations`;
+  if (wrong === 0) return `${threads} checked; all is well`;
+  if (left === 0) return `${threads} checked; ${wrong} repaired`;
+  const cure = repair ? '' : '; write --repair to repair it, after a copy of the data folder if it matters';
+  return `${threads} checked; ${left} with something wrong${cure}`;
+}

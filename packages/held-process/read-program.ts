@@ -1,0 +1,101 @@
+import type { Readable, Writable } from 'node:stream';
+import { killHost } from './process-end.ts';
+import { startProcess } from './start-process.ts';
+import { endOf } from './started.ts';
+import { after } from './timers.ts';
+
+/** A program that is started for what it prints. */
+export interface ReadProgram {
+  readonly argv: readonly string[];
+  readonly cwd?: string;
+  /** Absent: that of this process. */
+  readonly env?: Readonly<Record<string, string>>;
+  /** What it reads on its standard input. */
+  readonly input?: string;
+  /** Of its standard output. A program that prints more is ended. */
+  readonly mostBytes: number;
+  readonly mostMs: number;
+  readonly clock?: { after(ms: number, run: () => void): () => void };
+}
+
+export interface ProgramEnd {
+  /** null: it was ended, here or by a signal. */
+  readonly code: number | null;
+  /** The end of its standard error. */
+  readonly errors: string;
+  /** The limit that ended it. */
+  readonly passed: 'bytes' | 'time' | null;
+}
+
+const MOST_ERRORS = 64 * 1024;
+
+/**
+ * What a program prints, as it prints it, at most so many bytes for at most so long; then it is ended with all of its group, as it is
+ * when nobody reads on. Rejects as `startProcess`, and with the reason of `signal`.
+ */
+export async function* readProgram(program: ReadProgram, signal?: AbortSignal): AsyncGenerator<Buffer, ProgramEnd> {
+  const { argv, cwd, env, input = '', mostBytes, mostMs, clock = { after } } = program;
+  signal?.throwIfAborted();
+  const child = await startProcess(argv, {
+    ...(cwd === undefined ? {} : { cwd }),
+    ...(env === undefined ? {} : { env }),
+    stdio: ['pipe', 'pipe', 'pipe'],
+    detached: true, // its own group, so that its helpers end with it
+  });
+  const [stdin, stdout, stderr] = [child.stdin as Writable, child.stdout as Readable, child.stderr as Readable];
+  const ended = endOf(child);
+  let passed: ProgramEnd['passed'] = null;
+  const end = (why: ProgramEnd['passed']): void => {
+    passed ??= why;
+    if (child.exitCode === null && child.signalCode === null) killHost(child.pid as number);
+  };
+  const onAbort = (): void => {
+    end(null);
+    stdout.destroy(); // what it started elsewhere may hold it open
+  };
+  signal?.addEventListener('abort', onAbort, { once: true });
+  if (signal?.aborted) onAbort(); // while it was started
+  const cancel = clock.after(mostMs, () => {
+    end('time');
+    stdout.destroy();
+  });
+  let errors = '';
+  stderr.setEncoding('utf8').on('data', (text: string) => void (errors = (errors + text).slice(-MOST_ERRORS)));
+  stdin.on('error', () => undefined); // it ended before it read everything: its exit code says why
+  stdin.end(input);
+  let bytes = 0;
+  try {
+    try {
+      for await (const chunk of stdout as AsyncIterable<Buffer>) {
+        const rest = chunk.subarray(0, mostBytes - bytes);
+        bytes += rest.length;
+        if (rest.length > 0) yield rest;
+        if (rest.length === chunk.length) continue;
+        end('bytes');
+        break;
+      }
+    } catch (error) {
+      signal?.throwIfAborted();
+      if (passed === null) throw error; // else it is destroyed because of that
+    }
+    const { code } = await ended;
+    signal?.throwIfAborted();
+    return { code: passed === null ? code : null, errors, passed };
+  } finally {
+    cancel();
+    signal?.removeEventListener('abort', onAbort);
+    end(null);
+    for (const stream of [stdout, stderr]) stream.destroy();
+  }
+}
+
+/** All that a program prints, within its limits: what came before one was passed is kept. */
+export async function runProgram(program: ReadProgram, signal?: AbortSignal): Promise<ProgramEnd & { readonly output: Buffer }> {
+  const chunks: Buffer[] = [];
+  const reading = readProgram(program, signal);
+  for (;;) {
+    const { done, value } = await reading.next();
+    if (done) return { ...value, output: Buffer.concat(chunks) };
+    chunks.push(value);
+  }
+}

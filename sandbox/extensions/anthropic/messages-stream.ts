@@ -1,0 +1,163 @@
+import type { GuardedFetch } from '@pith/guarded-fetch';
+import { printableLine } from '@pith/plain-text';
+import { failureIn, isWebPage, readRest, ServerError, serverEvents, serverWords } from '@pith/server-answers';
+
+/**
+ * A fetch whose answers the client library can read: only events of the messages API, complete, with a whole answer where the server did
+ * not stream. Where the answer is none of these, or breaks off, `failed` is told why in the server's words, and an event says so.
+ */
+export function messagesFetch(ask: GuardedFetch, failed: (error: ServerError) => void): GuardedFetch {
+  return async (input, init) => {
+    const answer = await ask(input, init);
+    if (!answer.ok || answer.body === null) return answer;
+    return new Response(streamOf(messageEvents(answer.body, failed)), { headers: { 'content-type': 'text/event-stream' } });
+  };
+}
+
+/** Each as a server-sent event. */
+async function* messageEvents(body: AsyncIterable<Uint8Array>, failed: (error: ServerError) => void): AsyncGenerator<string> {
+  const reading = new MessageReading();
+  const batches = serverEvents(body);
+  try {
+    while (!reading.isDone) {
+      const next = await batches.next();
+      const events = next.done === true ? reading.end() : next.value.flatMap(({ kind, data }) => reading.read(kind, data));
+      if (reading.failure !== null) failed(reading.failure);
+      if (events.length > 0) yield events.join('');
+    }
+    await readRest(batches);
+  } finally {
+    void batches.return(undefined); // closes the connection, where it is not at its end
+  }
+}
+
+type Fields = Readonly<Record<string, unknown>>;
+
+/** Others are heartbeats, or what only some servers send. */
+const KNOWN: ReadonlySet<unknown> = new Set([
+  'message_start',
+  'content_block_start',
+  'content_block_delta',
+  'content_block_stop',
+  'message_delta',
+  'message_stop',
+  'ping',
+]);
+const LONGEST = 200;
+
+class MessageReading {
+  isDone = false;
+  failure: ServerError | null = null;
+  private hasBegun = false;
+  private hasReason = false;
+  private stray = '';
+  private unread = '';
+
+  read(kind: 'data' | 'error' | 'stray', text: string): readonly string[] {
+    if (this.isDone) return [];
+    if (kind === 'stray') {
+      this.stray += text;
+      return [];
+    }
+    if (kind === 'error') return this.fail(failureIn(text));
+    const event = fieldsOf(jsonOf(text));
+    if (event['type'] === 'error' || event['error']) return this.fail(failureIn(event));
+    if (event['type'] === 'message') return this.whole(event);
+    if (event['type'] === 'message_start' && this.hasBegun) return []; // gateways were seen to begin twice
+    if (KNOWN.has(event['type'])) return [this.passed(event)];
+    this.unread = text.trim() || this.unread;
+    return [];
+  }
+
+  /** What is missing at the end. */
+  end(): readonly string[] {
+    if (this.hasReason) return [this.passed({ type: 'message_stop' })];
+    const event = fieldsOf(jsonOf(this.stray));
+    if (event['type'] === 'message' && !this.hasBegun) return this.whole(event);
+    if (event['error']) return this.fail(failureIn(event));
+    const words = printableLine(serverWords(this.stray || this.unread) ?? '', LONGEST);
+    if (this.hasBegun || words === '') {
+      const what = this.hasBegun ? 'the answer ended in the middle' : 'the server sent nothing';
+      return this.fail(new ServerError(`${what}${words === '' ? '' : `; it sent: ${words}`}`, { isRetryable: true }));
+    }
+    const cure = isWebPage(this.stray) ? ': a log-in or a proxy may be in the way, or the address may be wrong' : '';
+    return this.fail(new ServerError(`the server sent something else than an answer: ${words}${cure}`));
+  }
+
+  private fail(failure: ServerError): readonly string[] {
+    this.isDone = true;
+    this.failure = failure;
+    return [eventOf({ type: 'error', error: { type: 'api_error', message: failure.message } })];
+  }
+
+  private passed(event: Fields): string {
+    if (event['type'] === 'message_start') this.hasBegun = true;
+    if (typeof fieldsOf(event['delta'])['stop_reason'] === 'string') this.hasReason = true;
+    if (event['type'] === 'message_stop') this.isDone = true;
+    return eventOf(counted(event));
+  }
+
+  /** A message that was not streamed, as the events that it would have been. */
+  private whole({ content, stop_reason: reason, usage, ...message }: Fields): readonly string[] {
+    const blocks = (Array.isArray(content) ? content.map(fieldsOf) : []).flatMap((block, index): Fields[] => [
+      { type: 'content_block_start', index, content_block: block['type'] === 'tool_use' ? { ...block, input: {} } : emptied(block) },
+      ...deltasOf(block).map((delta) => ({ type: 'content_block_delta', index, delta })),
+      { type: 'content_block_stop', index },
+    ]);
+    return [
+      { type: 'message_start', message: { ...message, content: [], stop_reason: null, usage } },
+      ...blocks,
+      { type: 'message_delta', delta: { stop_reason: reason ?? 'end_turn' }, usage },
+      { type: 'message_stop' },
+    ].map((event) => this.passed(event));
+  }
+}
+
+function emptied(block: Fields): Fields {
+  return { ...block, ...('text' in block && { text: '' }), ...('thinking' in block && { thinking: '', signature: undefined }) };
+}
+
+function deltasOf({ type, text, thinking, signature, input }: Fields): readonly Fields[] {
+  if (type === 'text') return [{ type: 'text_delta', text }];
+  if (type === 'tool_use') return [{ type: 'input_json_delta', partial_json: JSON.stringify(input ?? {}) }];
+  if (type !== 'thinking') return [];
+  return [{ type: 'thinking_delta', thinking }, ...(typeof signature === 'string' ? [{ type: 'signature_delta', signature }] : [])];
+}
+
+/** Some servers count no tokens. */
+function counted(event: Fields): Fields {
+  if (event['type'] === 'message_delta') return { ...event, usage: { output_tokens: 0, ...fieldsOf(event['usage']) } };
+  if (event['type'] !== 'message_start') return event;
+  const message = fieldsOf(event['message']);
+  return { ...event, message: { ...message, usage: { input_tokens: 0, output_tokens: 0, ...fieldsOf(message['usage']) } } };
+}
+
+function eventOf(event: Fields): string {
+  return `event: ${String(event['type'])}\ndata: ${JSON.stringify(event)}\n\n`;
+}
+
+function streamOf(events: AsyncGenerator<string>): ReadableStream<Uint8Array> {
+  const encoder = new TextEncoder();
+  return new ReadableStream({
+    async pull(controller) {
+      const { done, value } = await events.next(); // what it rejects with is the stream's error
+      if (done) controller.close();
+      else controller.enqueue(encoder.encode(value));
+    },
+    async cancel() {
+      await events.return(undefined);
+    },
+  });
+}
+
+function fieldsOf(value: unknown): Fields {
+  return typeof value === 'object' && value !== null ? (value as Fields) : {};
+}
+
+function jsonOf(text: string): unknown {
+  try {
+    return JSON.parse(text) as unknown;
+  } catch {
+    return undefined; // a heartbeat, or words
+  }
+}

@@ -1,0 +1,159 @@
+import path from 'node:path';
+import { messageOf, z } from 'pith';
+import { processEntry } from '@pith/held-process';
+import { runGit } from '@pith/project-files';
+import type { StateFolder } from '@pith/safe-files';
+import {
+  changesBetween,
+  nestedRepositories,
+  NO_STARTERS,
+  selfStartersOf,
+  toldAs,
+  type LookedThrough,
+  type SelfStarters,
+} from './self-starters.ts';
+
+/** What commands left that starts by itself later. */
+export interface Leftovers {
+  readonly commands: readonly string[];
+  /** Each a line for people. */
+  readonly lines: readonly string[];
+}
+
+const kept = z.object({
+  root: z.string(),
+  commands: z.array(z.string()),
+  digests: z.array(z.tuple([z.string(), z.string()])),
+  gitlinks: z.array(z.string()),
+});
+
+/**
+ * Finds what commands make in a project that programs of the person start by themselves. What was there before is kept in a file while
+ * commands run: should this process be killed, the next one still finds what they left.
+ */
+export class CommandWatch {
+  readonly #running: string[] = [];
+  /** Repositories that came while commands ran. */
+  readonly #came = new Set<string>();
+  #known: SelfStarters = NO_STARTERS;
+  #turn: Promise<unknown> = Promise.resolve();
+
+  constructor(
+    private readonly place: LookedThrough,
+    private readonly folder: StateFolder,
+  ) {}
+
+  /** Before a command starts. Resolves with each `.git` that is there, from the project down. */
+  begin(command: string, signal: AbortSignal): Promise<readonly string[]> {
+    return this.#inTurn(async () => {
+      if (this.#running.length === 0) {
+        this.#known = await selfStartersOf(this.place, signal);
+        for (const name of this.#ofKilled()) this.folder.remove(name); // they were told when the conversation began
+      }
+      this.#running.push(command);
+      this.#keep();
+      return [...this.#known.digests.keys()].filter((place) => path.posix.basename(place) === '.git');
+    });
+  }
+
+  /** When it has ended. */
+  end(command: string): Promise<readonly string[]> {
+    return this.#inTurn(async () => {
+      const lines = [...(await this.#look(new AbortController().signal))];
+      if (!this.#known.isWhole) lines.push('the project has too many folders to look through: look for new repositories yourself');
+      this.#running.splice(this.#running.indexOf(command), 1);
+      this.#keep();
+      return lines;
+    });
+  }
+
+  /** What has come since the last look, while commands run. */
+  look(signal: AbortSignal): Promise<readonly string[]> {
+    return this.#inTurn(() => this.#look(signal));
+  }
+
+  /** What came while commands ran whose Pith was killed, as it is now. */
+  async ofKilled(signal: AbortSignal): Promise<readonly Leftovers[]> {
+    const found: Leftovers[] = [];
+    for (const name of this.#ofKilled()) {
+      const read = kept.safeParse(parsed(this.folder.read(name)));
+      if (!read.success || read.data.root !== this.place.root) continue;
+      const { commands, digests, gitlinks } = read.data;
+      const before = { digests: new Map(digests), gitlinks: new Set(gitlinks), isWhole: true };
+      const now = await selfStartersOf(this.place, signal);
+      const changes = await changesBetween(this.place.root, before, now, signal);
+      const links = [...now.gitlinks].filter((link) => !before.gitlinks.has(link));
+      const lines = [
+        ...toldAs(changes),
+        ...links.map((link) => `${link} ${IN_INDEX}; take it out: git rm --cached ${JSON.stringify(link)}`),
+      ];
+      if (lines.length > 0) found.push({ commands, lines });
+    }
+    return found;
+  }
+
+  async #look(signal: AbortSignal): Promise<readonly string[]> {
+    const before = this.#known;
+    const now = await selfStartersOf(this.place, signal);
+    const changes = await changesBetween(this.place.root, before, now, signal);
+    for (const { isNew, repository } of changes) if (isNew && repository !== null) this.#came.add(repository);
+    const lines = [...toldAs(changes)];
+    const taken = new Set<string>();
+    for (const link of [...now.gitlinks].filter((each) => !before.gitlinks.has(each))) {
+      const isTaken = this.#came.has(link) && (await this.#takeOut(link, now, signal));
+      if (isTaken) taken.add(link);
+      lines.push(`${link} ${IN_INDEX}${isTaken ? '; Pith took it out of the index again' : ''}`);
+    }
+    this.#known = { ...now, gitlinks: new Set([...now.gitlinks].filter((link) => !taken.has(link))) };
+    if (lines.length > 0) this.#keep();
+    return lines;
+  }
+
+  async #takeOut(link: string, { digests }: SelfStarters, signal: AbortSignal): Promise<boolean> {
+    const places = nestedRepositories([...digests.keys()]).filter(({ outer, inner }) => path.posix.join(outer, inner) === link);
+    let isOut = false;
+    for (const { outer, inner } of places)
+      isOut = (await runGit(path.join(this.place.root, outer), ['update-index', '--force-remove', '--', inner], signal)) === '' || isOut;
+    return isOut;
+  }
+
+  #keep(): void {
+    const name = OWN_NAME();
+    if (name === null) return;
+    const [commands, { digests, gitlinks }] = [this.#running, this.#known];
+    if (commands.length === 0) return this.folder.remove(name);
+    this.folder.make();
+    this.folder.writeNow(name, JSON.stringify({ root: this.place.root, commands, digests: [...digests], gitlinks: [...gitlinks] }));
+  }
+
+  #ofKilled(): readonly string[] {
+    return this.folder.list().filter((name) => {
+      const [pid, start] = name.split('.');
+      return NAME.test(name) && processEntry(Number(pid))?.startTime !== start;
+    });
+  }
+
+  /** One after the other: each look begins where the one before it ended. */
+  #inTurn<Result>(run: () => Promise<Result>): Promise<Result> {
+    const done = this.#turn.then(run);
+    this.#turn = done.catch(() => undefined); // whoever asked is told
+    return done;
+  }
+}
+
+const IN_INDEX = 'is a repository in the index: git in the folder around it starts its programs, too';
+
+const NAME = /^\d+\.\d+\.json$/u;
+/** Of this process for good. null: this system does not tell processes apart; nothing is confined there either. */
+const OWN_NAME = (): string | null => {
+  const own = processEntry(process.pid);
+  return own === null ? null : `${own.pid}.${own.startTime}.json`;
+};
+
+function parsed(bytes: Buffer | null): unknown {
+  try {
+    return JSON.parse(bytes?.toString('utf8') ?? '');
+  } catch (error) {
+    return messageOf(error); // cut off: the write did not end, so the command did not begin
+  }
+}

@@ -1,0 +1,171 @@
+import path from 'node:path';
+import { existsSync, lstatSync, mkdirSync, realpathSync, statSync, writeFileSync } from 'node:fs';
+import { runGitAs } from '@pith/project-files';
+import { isBelow, isInside } from '@pith/safe-files';
+import { isHarmless, listedSettings, plainText, type GitSetting } from './git-settings.ts';
+
+/** A project with the repositories in it. */
+export interface GuardedProject {
+  readonly root: string;
+  readonly home: string | null;
+  /** Each `.git`, absolute and without links: a folder, or a file that names one. */
+  readonly dotGits: readonly string[];
+}
+
+/**
+ * What git reads as settings, or starts, in repositories that are there: places that no command may change. What is absent is made,
+ * empty, because a command could make it. Nothing is taken away afterwards, so nothing depends on how a command ends.
+ */
+export async function guardedPlaces({ root, home, dotGits }: GuardedProject, signal: AbortSignal): Promise<readonly string[]> {
+  const held = new Set<string>();
+  const folders = new Set([root]);
+  for (const dotGit of byDepth(dotGits)) {
+    const isMany = held.size > MOST_PLACES;
+    for (const place of isMany ? [dotGit] : await placesIn(dotGit, root, signal)) held.add(place);
+    if (!isMany) folders.add(path.dirname(dotGit));
+  }
+  for (const folder of [...folders].filter((each) => isAnswered(each, root))) {
+    for (const place of namedIn(folder, root, await settingsOf(folder, home, signal))) held.add(place);
+    for (const place of await emptySubmodules(folder, signal)) held.add(place);
+  }
+  return [...held];
+}
+
+/** bubblewrap looks at all mounts again for each: a project of hundreds of repositories gets them as a whole, after the first ones. */
+const MOST_PLACES = 400;
+
+/** In a `.git`. Each of them stands for what git does where it is absent. */
+const FILES: ReadonlyMap<string, string> = new Map([
+  ['config', ''],
+  ['config.worktree', ''],
+  ['commondir', '.\n'], // the settings of this very repository: an empty one is an error
+  ['info/attributes', ''],
+]);
+const FOLDERS = ['hooks', 'modules', 'worktrees', 'remotes', 'branches'];
+
+/** What is held of a repository, or it as a whole where its parts cannot be. */
+async function placesIn(dotGit: string, root: string, signal: AbortSignal): Promise<readonly string[]> {
+  if (!isFolder(dotGit)) {
+    const elsewhere = namedBy(dotGit);
+    const isHere = elsewhere !== null && isInside(elsewhere, root) && isFolder(elsewhere);
+    return isHere ? [dotGit, ...(await placesIn(elsewhere, root, signal))] : [dotGit];
+  }
+  const places = [...FILES.keys(), ...FOLDERS].map((name) => path.join(dotGit, name));
+  // A link can be replaced by another, and what it leads to be written.
+  const links = [...places, path.join(dotGit, 'info')].filter(
+    (place) => lstatSync(place, { throwIfNoEntry: false })?.isSymbolicLink() === true,
+  );
+  if (links.length > 0) return [dotGit, ...links.map(realOf).filter((place) => isInside(place, root))];
+  // `commondir` would make git overlook these two.
+  const own = await listedSettings(path.join(dotGit, 'config'), signal);
+  if (own.some(({ key, value }) => key === 'core.worktree' || (key === 'core.bare' && value !== 'false'))) return [dotGit];
+  try {
+    for (const [name, text] of FILES) makeFile(path.join(dotGit, name), text);
+    for (const name of FOLDERS) mkdirSync(path.join(dotGit, name), { recursive: true });
+  } catch {
+    return [dotGit]; // a full disk, or one that nobody may write: then a command cannot be let in either
+  }
+  return places;
+}
+
+function makeFile(file: string, text: string): void {
+  if (lstatSync(file, { throwIfNoEntry: false }) !== undefined) return;
+  mkdirSync(path.dirname(file), { recursive: true });
+  writeFileSync(file, text, { flag: 'wx' });
+}
+
+/** The folder that a `.git` file names; null: it names none. */
+export function namedBy(dotGit: string): string | null {
+  try {
+    const named = /^gitdir: *(.+?)\s*$/u.exec(Buffer.from(plainText(dotGit), 'latin1').toString())?.[1];
+    return named === undefined ? null : realpathSync.native(path.resolve(path.dirname(dotGit), named));
+  } catch {
+    return null; // it is gone, or leads nowhere
+  }
+}
+
+/** False where something stands in the place of a file that git reads first, in the folder or above it, such as a pipe, for which it would wait. */
+export function isAnswered(folder: string, root: string): boolean {
+  const dotGit = path.join(folder, '.git');
+  const gitFolder = isFolder(dotGit) ? dotGit : (namedBy(dotGit) ?? dotGit);
+  const read = ['HEAD', 'commondir', 'config', 'config.worktree', 'index'].map((name) => path.join(gitFolder, name));
+  const places = [path.join(folder, 'HEAD'), path.join(folder, 'commondir'), dotGit, ...read];
+  return places.every((place) => kindOf(place) !== 'special') && (folder === root || isAnswered(path.dirname(folder), root));
+}
+
+/** All that hold in a folder: those of its repository, and the person's own, which may name a folder of hooks or a program by a path that begins in the project. */
+async function settingsOf(folder: string, home: string | null, signal: AbortSignal): Promise<readonly GitSetting[]> {
+  const asked = ['config', '--includes', '--list', '--show-origin', '-z'];
+  const parts = ((await runGitAs(home ?? '/nonexistent', folder, asked, signal)) ?? '').split('\0');
+  const settings: GitSetting[] = [];
+  for (let at = 0; at + 1 < parts.length; at += 2) {
+    const [origin = '', entry = ''] = [parts[at], parts[at + 1]];
+    const [key = '', value = ''] = entry.split(/\n([^]*)/u);
+    if (origin.startsWith('file:')) settings.push({ key, value, file: path.resolve(folder, origin.slice('file:'.length)) });
+  }
+  return settings;
+}
+
+/** Files of the project in which settings of a folder stand, which they include, or which they name as a program, and folders of hooks. */
+function namedIn(folder: string, root: string, settings: readonly GitSetting[]): readonly string[] {
+  const found = new Set<string>();
+  const add = (place: string): void => void (isInside(place, root) && place !== root && existsSync(place) && found.add(realOf(place)));
+  const make = (place: string, text: string | null): void => {
+    if (isInside(place, root)) tryTo(() => (text === null ? mkdirSync(place, { recursive: true }) : makeFile(place, text)));
+    add(place);
+  };
+  for (const { key, value, file } of settings) {
+    add(file);
+    if (value.startsWith('~')) continue;
+    const named = path.resolve(folder, value);
+    if (/^include(?:if\..*)?\.path$/u.test(key)) make(path.resolve(path.dirname(file), value), '');
+    // The hooks of husky lie beside the folder that it names.
+    else if (key === 'core.hookspath') make(path.basename(named) === '_' ? path.dirname(named) : named, null);
+    else if (!isHarmless(key, value))
+      for (const word of value.split(/[\s"']+/u))
+        if (/[/.]/u.test(word) && kindOf(path.resolve(folder, word)) === 'file') add(path.resolve(folder, word));
+  }
+  return [...found].filter((place) => isInside(place, root));
+}
+
+/** Folders of submodules that are not fetched: git looks into each, whatever repository stands there. */
+async function emptySubmodules(folder: string, signal: AbortSignal): Promise<readonly string[]> {
+  const named = await listedSettings(path.join(folder, '.gitmodules'), signal);
+  const folders = named.filter(({ key }) => /^submodule\..*\.path$/u.test(key)).map(({ value }) => path.resolve(folder, value));
+  return folders.filter((each) => isBelow(each, folder) && isFolder(each) && !existsSync(path.join(each, '.git')));
+}
+
+function tryTo(make: () => unknown): void {
+  try {
+    make();
+  } catch {
+    // something else stands there, or nobody may write it
+  }
+}
+
+/** Of a link, what it leads to. null: nothing is there. */
+function kindOf(place: string): 'file' | 'folder' | 'special' | null {
+  try {
+    const stats = statSync(place, { throwIfNoEntry: false });
+    if (stats === undefined) return null;
+    return stats.isFile() ? 'file' : stats.isDirectory() ? 'folder' : 'special';
+  } catch {
+    return null; // links that lead to each other
+  }
+}
+
+function isFolder(place: string): boolean {
+  return lstatSync(place, { throwIfNoEntry: false })?.isDirectory() === true;
+}
+
+function realOf(file: string): string {
+  try {
+    return realpathSync.native(file);
+  } catch {
+    return file; // it is not there, or a link leads nowhere
+  }
+}
+
+function byDepth(places: readonly string[]): readonly string[] {
+  return places.toSorted((a, b) => a.split(path.sep).length - b.split(path.sep).length || (a < b ? -1 : 1));
+}

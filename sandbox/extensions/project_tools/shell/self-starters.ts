@@ -1,0 +1,299 @@
+import { createHash } from 'node:crypto';
+import type { Dirent } from 'node:fs';
+import { lstat, readdir, realpath, stat } from 'node:fs/promises';
+import path from 'node:path';
+import { printableLine } from '@pith/plain-text';
+import { runGit } from '@pith/project-files';
+import { isAnswered, namedBy } from './git-guard.ts';
+import { isHarmless, listedSettings, plainText } from './git-settings.ts';
+
+/** What programs of the person's start by themselves from a project, as it was at one time: by its place, a digest of what it says. */
+export interface SelfStarters {
+  /** Relative to the project, with `/`. A repository has the place of its settings. */
+  readonly digests: ReadonlyMap<string, string>;
+  /** Entries of an index that are repositories: git in the outer one looks into them, too. */
+  readonly gitlinks: ReadonlySet<string>;
+  /** False: there are more folders than are looked into. */
+  readonly isWhole: boolean;
+}
+
+/** One that came or changed. */
+export interface ChangedStarter {
+  readonly place: string;
+  readonly isNew: boolean;
+  /** What starts from it, for people; null: nothing, as it is now. */
+  readonly starts: string | null;
+  /** For a repository: the folder in which git would use it. */
+  readonly repository: string | null;
+}
+
+/** Absolute: a project, and where Pith keeps its state. */
+export interface LookedThrough {
+  readonly root: string;
+  readonly state: string;
+}
+
+/** Nothing yet. */
+export const NO_STARTERS: SelfStarters = { digests: new Map(), gitlinks: new Set(), isWhole: true };
+
+const MOST_FOLDERS = 200_000;
+const AT_ONCE = 16;
+
+/** Looks through a project, without a folder of state. What it finds is read and never used. */
+export async function selfStartersOf({ root, state }: LookedThrough, signal: AbortSignal): Promise<SelfStarters> {
+  const digests = new Map<string, string>();
+  const folders: string[] = [''];
+  let looked = 0;
+  const lookInto = async (folder: string): Promise<void> => {
+    const entries = await readdir(path.join(root, folder), { withFileTypes: true }).catch(() => []); // gone, or not to be listed: git cannot use it either
+    const isPackages = PACKAGES.test(folder);
+    if (isBare(entries)) digests.set(folder === '' ? '.' : folder, await repositoryDigest(path.join(root, folder)));
+    for (const entry of entries) {
+      const place = folder === '' ? entry.name : `${folder}/${entry.name}`;
+      if (REPOSITORY.test(entry.name)) digests.set(place, await repositoryDigest(path.join(root, place)));
+      else if (entry.isDirectory()) folders.push(...(path.join(root, place) === state ? [] : [place]));
+      else if (!isPackages && startsBy(place) !== null) digests.set(place, await fileDigest(path.join(root, place)));
+    }
+  };
+  while (folders.length > 0 && looked < MOST_FOLDERS) {
+    signal.throwIfAborted();
+    const some = folders.splice(-AT_ONCE);
+    looked += some.length;
+    await Promise.all(some.map(lookInto));
+  }
+  return { digests, gitlinks: await gitlinksOf(root, [...digests.keys()], signal), isWhole: folders.length === 0 };
+}
+
+/** The repositories among places, each with those around it: the folder of the outer one and the way from there. */
+export function nestedRepositories(places: readonly string[]): readonly { readonly outer: string; readonly inner: string }[] {
+  const folders = places.filter((place) => path.posix.basename(place) === '.git').map((place) => path.posix.dirname(place));
+  return folders.flatMap((folder) =>
+    folders
+      .filter((outer) => folder !== outer && (outer === '.' || folder.startsWith(`${outer}/`)))
+      .map((outer) => ({ outer, inner: path.posix.relative(outer, folder) })),
+  );
+}
+
+async function gitlinksOf(root: string, places: readonly string[], signal: AbortSignal): Promise<ReadonlySet<string>> {
+  const found = new Set<string>();
+  const nested = grouped(nestedRepositories(places));
+  for (const [outer, inner] of nested) {
+    if (!isAnswered(path.join(root, outer), root)) continue;
+    const asked = inner.slice(0, MOST_NESTED).map((each) => `:(literal)${each.inner}`);
+    const listed = await runGit(path.join(root, outer), ['ls-files', '--stage', '-z', '--', ...asked], signal);
+    for (const entry of (listed ?? '').split('\0')) {
+      const [, name] = /^160000 \S+ \d\t([^]+)$/u.exec(entry) ?? [];
+      if (name !== undefined) found.add(path.posix.join(outer, name));
+    }
+  }
+  return found;
+}
+
+function grouped<Each extends { readonly outer: string }>(all: readonly Each[]): ReadonlyMap<string, readonly Each[]> {
+  const groups = new Map<string, Each[]>();
+  for (const each of all) groups.set(each.outer, [...(groups.get(each.outer) ?? []), each]);
+  return groups;
+}
+
+/** As many paths as fit among the arguments of a program. */
+const MOST_NESTED = 1000;
+
+/** What came or changed between two looks, in the order of places. What is gone starts nothing. */
+export async function changesBetween(
+  root: string,
+  before: SelfStarters,
+  now: SelfStarters,
+  signal: AbortSignal,
+): Promise<readonly ChangedStarter[]> {
+  const places = [...now.digests].filter(([place, digest]) => before.digests.get(place) !== digest).map(([place]) => place);
+  return Promise.all(
+    places.sort().map(async (place): Promise<ChangedStarter> => {
+      const isNew = !before.digests.has(place);
+      if (startsBy(place) !== null) return { place, isNew, starts: startsBy(place), repository: null };
+      const isNested = REPOSITORY.test(path.posix.basename(place));
+      return {
+        place,
+        isNew,
+        starts: await startsOf(path.join(root, place), signal),
+        repository: isNested ? path.posix.dirname(place) : place,
+      };
+    }),
+  );
+}
+
+/** How changes are told: a line for each repository, and one for all files of a kind. */
+export function toldAs(changes: readonly ChangedStarter[]): readonly string[] {
+  const files = new Map<string, string[]>();
+  const lines: string[] = [];
+  for (const { place, isNew, starts, repository } of changes) {
+    const shown = printableLine(place, 200);
+    if (repository === null) {
+      const how = `new or changed: ${starts}`;
+      files.set(how, [...(files.get(how) ?? []), shown]);
+      continue;
+    }
+    const what = isNew ? `${shown} is a new repository` : `the repository ${shown} has other settings or hooks`;
+    const used = printableLine(repository, 200);
+    lines.push(starts === null ? what : `${what}: a program of version control that you use in ${used} starts what they name: ${starts}`);
+  }
+  return [...lines, ...[...files].map(([how, places]) => `${listed(places)} ${places.length === 1 ? 'is' : 'are'} ${how}`)];
+}
+
+function listed(all: readonly string[]): string {
+  const left = all.length - MOST_NAMED;
+  return `${all.slice(0, MOST_NAMED).join(', ')}${left > 0 ? ` and ${left} more` : ''}`;
+}
+
+const REPOSITORY = /^\.(?:git|hg|jj)$/iu;
+const PACKAGES = /(?:^|\/)(?:node_modules|\.venv|venv|site-packages|target|\.yarn\/cache)(?:\/|$)/u;
+
+/** A folder that git takes for a repository without a working tree. */
+function isBare(entries: readonly Dirent[]): boolean {
+  const has = (name: string): boolean => entries.some((entry) => entry.name === name);
+  return has('HEAD') && (has('commondir') || (has('objects') && has('refs')));
+}
+
+/** Of files, by their names from the project down; null: nothing starts from it by itself. The first that fits. */
+function startsBy(place: string): string | null {
+  const plain = place.toLowerCase();
+  return FILES.find(({ test }) => test.test(plain))?.starts ?? null;
+}
+
+const named = (names: string): RegExp => new RegExp(`(?:^|/)(?:${names})$`, 'u');
+const FILES: readonly { readonly test: RegExp; readonly starts: string }[] = [
+  { test: named('package\\.json'), starts: 'its scripts run when packages are installed or tested' },
+  {
+    test: named(
+      '\\.npmrc|\\.yarnrc|\\.yarnrc\\.ya?ml|\\.?pnpmfile\\.[cm]?js|pnpm-workspace\\.yaml|bunfig\\.toml|\\.yarn/(?:plugins|releases)/.+|pip\\.conf|\\.pip/.+',
+    ),
+    starts: 'package managers take programs and registries from it',
+  },
+  {
+    test: named(
+      '\\.envrc|\\.tool-versions|\\.?mise(?:\\.[\\w-]+)?\\.toml|\\.mise/.+|\\.config/mise/.+|\\.(?:bash|zsh|fish)[\\w-]*|\\.z(?:profile|login|logout)|\\.profile|\\.bash_profile|\\.(?:python|ruby|node|java|go|terraform)-version|\\.nvmrc|\\.sdkmanrc|\\.autoenv(?:\\.zsh)?|\\.env\\.(?:ps1|fish)',
+    ),
+    starts: 'a shell or its prompt may run it when you enter the folder',
+  },
+  {
+    test: named(
+      '\\.(?:vscode|idea|fleet|zed|devcontainer)(?:/.+)?|\\.devcontainer\\.json|.+\\.code-workspace|.+\\.sublime-project|\\.n?vim/.+|\\.vimrc|\\.exrc|\\.nvim\\.lua|\\.nvimrc|\\.dir-locals(?:-2)?\\.el|\\.?(?:eslint|prettier|stylelint)(?:rc|\\.config)(?:\\.[cm]?[jt]s)?|build\\.rs',
+    ),
+    starts: 'editors run its tasks, tools or settings when the folder is opened',
+  },
+  {
+    test: named(
+      '(?:\\.husky|\\.?git-?hooks)(?:/.+)?|\\.pre-commit-config\\.ya?ml|\\.?lefthook(?:-local)?\\.(?:ya?ml|toml|json)|\\.overcommit\\.yml|\\.lintstagedrc(?:\\..+)?|lint-staged\\.config\\..+|\\.simple-git-hooks\\..+',
+    ),
+    starts: 'git hooks run it when you commit or push',
+  },
+  {
+    test: named(
+      '\\.cargo/config(?:\\.toml)?|rust-toolchain(?:\\.toml)?|\\.bazelrc|\\.bazeliskrc|\\.mvn/.+|gradle/wrapper/.+|\\.gdbinit|\\.lldbinit|\\.pdbrc|\\.irbrc|\\.pryrc|\\.rprofile|\\.ocamlinit|\\.ghci',
+    ),
+    starts: 'tools take programs from it when they start',
+  },
+  {
+    test: named(
+      '\\.claude/settings(?:\\.local)?\\.json|\\.(?:cursor|gemini|codex|kiro|roo|windsurf|continue)/.*\\.(?:json|toml|ya?ml|js|ts)|\\.mcp\\.json|opencode\\.jsonc?|\\.opencode/.+',
+    ),
+    starts: 'agents take servers and hooks from it',
+  },
+];
+
+async function fileDigest(file: string): Promise<string> {
+  const stats = await stat(file).catch(() => null); // of a link, what it leads to
+  if (stats === null || !stats.isFile()) return `${stats?.mode} ${stats?.ino} ${stats?.ctimeMs}`;
+  const text = plainText(file);
+  return hashed([path.basename(file).toLowerCase() === 'package.json' ? scriptsOf(text) : text]);
+}
+
+/** Of a manifest only what names programs: every install changes the rest. */
+function scriptsOf(text: string): string {
+  try {
+    const manifest = JSON.parse(text) as Record<string, unknown>;
+    return JSON.stringify(
+      ['scripts', 'packageManager', 'devEngines', 'husky', 'lint-staged', 'simple-git-hooks', 'gitHooks', 'pnpm'].map(
+        (key) => manifest[key] ?? null,
+      ),
+    );
+  } catch {
+    return text; // not a manifest, yet or any more
+  }
+}
+
+/** Of settings and hooks: whatever git, Mercurial or Jujutsu would start from there. */
+async function repositoryDigest(place: string): Promise<string> {
+  const folder = (await repositoryFolder(place)) ?? place;
+  const parts: string[] = [folder];
+  for (const name of SETTINGS) parts.push(name, settingsIn(folder, name));
+  for (const name of await hooksOf(folder)) parts.push(name, await fileDigest(path.join(folder, 'hooks', name)));
+  parts.push(...rebaseOf(folder));
+  return hashed(parts);
+}
+
+/** Where it is absent, and a `commondir` that names its own folder: nothing. */
+function settingsIn(folder: string, name: string): string {
+  const text = plainText(path.join(folder, name));
+  return name === 'commondir' && text.trim() === '.' ? '' : text;
+}
+
+const SETTINGS = [
+  'config',
+  'config.worktree',
+  'commondir',
+  'hgrc',
+  'hgrc-not-shared',
+  'sharedpath',
+  'repo/config.toml',
+  'workspace-config.toml',
+];
+
+async function repositoryFolder(place: string): Promise<string | null> {
+  const stats = await lstat(place).catch(() => null);
+  if (stats?.isFile() === true) return namedBy(place);
+  return stats === null ? null : realpath(place).catch(() => null); // a link may lead anywhere
+}
+
+async function hooksOf(folder: string): Promise<readonly string[]> {
+  const names = await readdir(path.join(folder, 'hooks')).catch(() => []);
+  return names.filter((name) => !name.endsWith('.sample')).sort();
+}
+
+/** What a rebase that has stopped runs when it goes on. */
+function rebaseOf(folder: string): readonly string[] {
+  const todo = plainText(path.join(folder, 'rebase-merge', 'git-rebase-todo'));
+  return todo.split('\n').filter((line) => /^\s*(?:x|exec)\s/u.test(line));
+}
+
+const MOST_NAMED = 8;
+
+async function startsOf(place: string, signal: AbortSignal): Promise<string | null> {
+  const folder = await repositoryFolder(place);
+  if (folder === null) return null;
+  const common = settingsIn(folder, 'commondir').trim() || '.';
+  const files = ['config', 'config.worktree', ...(common === '.' ? [] : [path.join(common, 'config')])];
+  const settings = (await Promise.all(files.map((name) => listedSettings(path.resolve(folder, name), signal)))).flat();
+  const all = [
+    ...settings.filter(({ key, value }) => !isHarmless(key, value)).map(({ key, value }) => `${key}=${value}`),
+    ...(common === '.' ? [] : [`commondir=${common}`]),
+    ...(await hooksOf(folder)).map((name) => `the hook ${name}`),
+    ...rebaseOf(folder).map((line) => `at \`git rebase --continue\`: ${line.trim()}`),
+    ...(await otherSettings(folder)),
+  ];
+  if (all.length === 0) return null;
+  return listed(all.map((each) => printableLine(each, 120)));
+}
+
+/** Mercurial and Jujutsu have a program in nearly each of their settings. */
+async function otherSettings(folder: string): Promise<readonly string[]> {
+  const present = await Promise.all(
+    SETTINGS.slice(3).map(async (name) => ((await lstat(path.join(folder, name)).catch(() => null)) === null ? [] : [`what ${name} says`])),
+  );
+  return present.flat();
+}
+
+function hashed(parts: readonly string[]): string {
+  const hash = createHash('sha256');
+  for (const part of parts) hash.update(`${part.length}:`).update(part);
+  return hash.digest('base64url');
+}

@@ -1,0 +1,75 @@
+import { toolResult } from 'pith';
+import { describe, expect, it } from 'vitest';
+import { png } from '../../fixtures/images.ts';
+import { call, createWorld, type World } from './world.ts';
+
+const refusal = (message: string, statusCode = 400) => ({ error: Object.assign(new Error(message), { statusCode }) });
+const data = png().toString('base64');
+const other = png(3, 3).toString('base64');
+const look = { run: () => toolResult('a picture', { images: [{ mediaType: 'image/png', data: other }] }) };
+const attachments = [{ name: 'p.png', image: { mediaType: 'image/png', data } }];
+/** The images of the last request. */
+const seen = ({ model }: World) => [data, other].map((image) => JSON.stringify(model.requests.at(-1)?.messages).includes(image));
+
+describe('V11 a server that refuses an image', () => {
+  it.each([
+    'messages.0.content.1.image.source.base64.data: Could not process image',
+    'You uploaded an unsupported image. Please make sure your image is valid.',
+    'At least one of the image dimensions exceed max allowed size for many-image requests: 2000 pixels',
+    'unknown variant `image_url`, expected `text`',
+    'test-model is not a multimodal model',
+    'Invalid media type: image/png',
+  ])('is asked once more, without those of the last step: %s', async (words) => {
+    const world = await createWorld({
+      tools: { look },
+      script: [{ text: 'I see.' }, call('look'), refusal(words), { text: 'Without, then.' }, { text: 'Later.' }],
+    });
+    await world.run('this?', { attachments });
+    const { end, notices } = await world.run('look');
+    expect([end.reason, end.text, notices]).toEqual(['done', 'Without, then.', ['image_refused']]);
+    expect(seen(world)).toEqual([true, false]);
+    expect(JSON.stringify(world.model.requests.at(-1)?.messages)).toContain('[an image was left out: the server of this model refused it]');
+    // It is kept, and not sent to this model again.
+    await world.run('and now?');
+    expect(seen(world)).toEqual([true, false]);
+    expect(JSON.stringify(await world.history())).toContain(other);
+  });
+
+  it('that is older costs all images, for this turn and those after it', async () => {
+    const script = [{ text: 'I see.' }, refusal('Could not process image'), { text: 'Fine.' }, { text: 'Later.' }];
+    const world = await createWorld({ script });
+    await world.run('this?', { attachments });
+    expect((await world.run('on')).end.text).toBe('Fine.');
+    await world.run('on');
+    expect(seen(world)).toEqual([false, false]);
+  });
+
+  it('and the request still, ends the turn with its words, and nothing is marked', async () => {
+    const script = [refusal('no images here'), refusal('no images here'), { text: 'Fine.' }];
+    const world = await createWorld({ script });
+    expect((await world.run('this?', { attachments })).end.error?.message).toContain('no images here');
+    expect(JSON.stringify(await world.history())).not.toContain('refusedBy');
+  });
+
+  it.each([
+    ['the same words where nothing holds an image', [refusal('invalid image'), { text: 'x' }], []],
+    ['a refused key', [refusal('this key may not send images', 401), { text: 'x' }], attachments],
+    ['words about something else', [refusal('temperature is too high'), { text: 'x' }], attachments],
+  ])('%s: it is not asked again', async (_, script, sent) => {
+    const world = await createWorld({ script });
+    expect((await world.run('this?', { attachments: sent })).end.reason).toBe('error');
+    expect(world.model.requests).toHaveLength(1);
+  });
+});
+
+it.each([
+  'Tool call id was call_0fypS1hVX but must be a-z, A-Z, 0-9, with a length of 9.',
+  "Invalid 'messages[2].tool_calls[0].id': string too long. Expected a string with maximum length 40",
+  "messages.1.content.0.tool_use.id: String should match pattern '^[a-zA-Z0-9_-]+$'",
+])('V1 a server that refuses its own ids is asked once more, with ids that all take: %s', async (words) => {
+  const asks = { calls: [{ name: 'look', input: {}, id: 'call_0fypS1hVX' }] };
+  const world = await createWorld({ tools: { look: {} }, script: [asks, refusal(words), { text: 'Fine.' }] });
+  expect((await world.run('look')).end.text).toBe('Fine.');
+  const [before, after] = world.model.requests.slice(1).map(({ messages }) => JSON.stringify(messages));
+  expect([before?.includes('call_0fypS1hVX'), after?.includes('call_0fypS1hVX')]).toEqual([true, false]);
+});

@@ -1,0 +1,356 @@
+import { mkdirSync, readdirSync, renameSync, writeFileSync } from 'node:fs';
+import path from 'node:path';
+import { fakeClock } from 'pith/testing';
+import { describe, expect, it } from 'vitest';
+import { probeSandboxing } from '@pith/held-process';
+import { stateFolder } from '@pith/safe-files';
+import { CommandWatch } from '../../../sandbox/extensions/project_tools/shell/command-watch.ts';
+import { passing, until } from '../../waiting.ts';
+import { words } from '../../words.ts';
+import { cloneWith } from './clone.ts';
+
+const { available } = await probeSandboxing();
+const isLong = process.env['PITH_TEST_LONG'] === '1';
+const out = (result: unknown) => (result as { readonly output?: string }).output ?? JSON.stringify(result);
+
+/** An attack by a command in a repository, and what the person does there afterwards. `$RUN` starts what leaves a trace. */
+interface Attack {
+  readonly name: string;
+  /** What the person has set up before. */
+  readonly before?: string;
+  readonly attack: string;
+  readonly person: string;
+  /** False: git takes nothing from it by itself. */
+  readonly works?: false;
+}
+
+/** What public issue trackers report of agents' sandboxes, and what the documentation of git names as read or started. */
+const ATTACKS: readonly Attack[] = [
+  { name: 'core.fsmonitor by git config', attack: 'git config core.fsmonitor "$RUN"', person: 'git status' },
+  { name: 'core.fsmonitor written', attack: 'printf "[core]\\nfsmonitor = $RUN\\n" >> .git/config', person: 'git status' },
+  {
+    name: 'settings replaced by a rename',
+    attack: 'sed "s|^.core.|[core]\\nfsmonitor = $RUN|" .git/config > .git/c && mv -f .git/c .git/config',
+    person: 'git status',
+  },
+  { name: 'settings by a link', attack: 'printf "[core]\\nfsmonitor = $RUN\\n" > e; ln -sf ../e .git/config', person: 'git status' },
+  {
+    name: 'commondir',
+    attack: 'cp -r .git evil && printf "[core]\\nfsmonitor = $RUN\\n" >> evil/config; echo ../evil > .git/commondir',
+    person: 'git status',
+  },
+  {
+    name: 'config.worktree',
+    before: 'git config extensions.worktreeConfig true',
+    attack: 'printf "[core]\\nfsmonitor = $RUN\\n" > .git/config.worktree',
+    person: 'git status',
+  },
+  {
+    name: 'a hook',
+    attack: 'mkdir -p .git/hooks; printf "#!/bin/sh\\n$RUN\\n" > .git/hooks/post-checkout; chmod +x .git/hooks/post-checkout',
+    person: 'git switch -qc x',
+  },
+  {
+    name: 'the folder of hooks moved',
+    attack:
+      'mv .git/hooks .git/h; mkdir -p .git/hooks; printf "#!/bin/sh\\n$RUN\\n" > .git/hooks/pre-commit; chmod +x .git/hooks/pre-commit',
+    person: 'git commit -q --allow-empty -m x',
+  },
+  {
+    name: 'the folder of hooks removed',
+    before: 'rm -rf .git/hooks',
+    attack: 'mkdir .git/hooks; printf "#!/bin/sh\\n$RUN\\n" > .git/hooks/pre-commit; chmod +x .git/hooks/pre-commit',
+    person: 'git commit -q --allow-empty -m x',
+  },
+  {
+    name: 'a folder of hooks that is a link',
+    before: 'rm -rf .git/hooks; mkdir -p ../h; ln -s ../../h .git/hooks',
+    attack: 'rm .git/hooks; mkdir .git/hooks; printf "#!/bin/sh\\n$RUN\\n" > .git/hooks/pre-commit; chmod +x .git/hooks/pre-commit',
+    person: 'git commit -q --allow-empty -m x',
+  },
+  {
+    name: 'core.hooksPath',
+    attack: 'git config core.hooksPath .h; mkdir .h; printf "#!/bin/sh\\n$RUN\\n" > .h/pre-commit; chmod +x .h/pre-commit',
+    person: 'git commit -q --allow-empty -m x',
+  },
+  { name: 'an alias', attack: 'git config alias.st "!$RUN"', person: 'git st' },
+  { name: 'core.pager', attack: 'git config core.pager "$RUN"', person: 'script -qec "git --paginate log" /dev/null' },
+  { name: 'core.editor', attack: 'git config core.editor "$RUN; true"', person: 'git commit -q --allow-empty --amend' },
+  { name: 'sequence.editor', attack: 'git config sequence.editor "$RUN; true"', person: 'git rebase -q -i --root' },
+  { name: 'core.sshCommand', attack: 'git config core.sshCommand "$RUN"', person: 'git ls-remote ssh://localhost/x' },
+  { name: 'core.gitProxy', attack: 'git config core.gitProxy "$RUN"', person: 'git ls-remote git://localhost/x' },
+  {
+    name: 'gpg.program',
+    attack: 'git config commit.gpgSign true; git config gpg.program "$RUN"',
+    person: 'git commit -q --allow-empty -m x',
+  },
+  {
+    name: 'a filter that cleans',
+    attack: 'git config filter.x.clean "$RUN; cat"; echo "*.txt filter=x" > .gitattributes',
+    person: 'echo y > b.txt; git add b.txt',
+  },
+  {
+    name: 'a filter by info/attributes',
+    attack: 'mkdir -p .git/info; echo "*.txt filter=x" > .git/info/attributes; git config filter.x.smudge "$RUN; cat"',
+    person: 'rm a.txt; git checkout -q a.txt',
+  },
+  {
+    name: 'textconv',
+    attack: 'git config diff.x.textconv "$RUN; cat"; echo "*.txt diff=x" > .gitattributes',
+    person: 'echo y >> a.txt; git diff',
+  },
+  { name: 'diff.external', attack: 'git config diff.external "$RUN"', person: 'echo y >> a.txt; git diff' },
+  {
+    name: 'a merge driver',
+    attack: 'git config merge.x.driver "$RUN"; echo "*.txt merge=x" > .gitattributes',
+    person: 'git switch -qc x; echo 1 > a.txt; git commit -qam 1; git switch -q main; echo 2 > a.txt; git commit -qam 2; git merge x',
+  },
+  { name: 'include.path', attack: 'git config include.path ../e; printf "[core]\\nfsmonitor = $RUN\\n" > e', person: 'git status' },
+  { name: 'includeIf', attack: 'git config includeIf.gitdir:/.path ../e; printf "[core]\\nfsmonitor = $RUN\\n" > e', person: 'git status' },
+  {
+    name: 'a file that is included and absent',
+    before: 'git config include.path ../absent.cfg',
+    attack: 'printf "[core]\\nfsmonitor = $RUN\\n" > absent.cfg',
+    person: 'git status',
+  },
+  {
+    name: 'a credential helper',
+    attack: 'git config credential.helper "!$RUN"',
+    person: 'printf "protocol=https\\nhost=x\\n\\n" | git credential fill',
+  },
+  {
+    name: 'a program for a remote',
+    attack: 'git init -q --bare r; git config remote.o.url "$PWD/r"; git config remote.o.uploadpack "$RUN;"',
+    person: 'git fetch -q o',
+  },
+  { name: '.git moved and made anew', attack: 'mv .git g; git init -q; git config core.fsmonitor "$RUN"', person: 'git status' },
+  {
+    name: '.git as a file',
+    attack: 'rm -rf .git; git init -q --separate-git-dir=g .; git config core.fsmonitor "$RUN"',
+    person: 'git status',
+  },
+  {
+    name: 'a separate folder of git',
+    before: 'mv .git store; echo "gitdir: store" > .git',
+    attack: 'printf "[core]\\nfsmonitor = $RUN\\n" >> store/config; rm -f .git; git init -q; git config core.fsmonitor "$RUN"',
+    person: 'git status',
+  },
+  {
+    name: 'a submodule',
+    before: 'git init -q ../u; git -C ../u commit -q --allow-empty -m u; git submodule --quiet add ../u s; git commit -qm s',
+    attack:
+      'printf "[core]\\nfsmonitor = $RUN\\n" >> .git/modules/s/config; rm -f s/.git; git -C s init -q; git -C s config core.fsmonitor "$RUN"',
+    person: 'git status',
+  },
+  {
+    name: 'a submodule that is not fetched',
+    before:
+      'git init -q ../v; git -C ../v commit -q --allow-empty -m v; git submodule --quiet add ../v s; git commit -qm s; git submodule --quiet deinit -f s; rm -rf .git/modules/s',
+    attack: 'git init -q s; git -C s commit -q --allow-empty -m x; git -C s config core.fsmonitor "$RUN"',
+    person: 'git status',
+  },
+  {
+    name: 'submodule.*.update',
+    before: 'git init -q ../w; git -C ../w commit -q --allow-empty -m w; git submodule --quiet add ../w s; git commit -qm s',
+    attack: 'git config submodule.s.update "!$RUN"; git -C s commit -q --allow-empty -m x',
+    person: 'git submodule update',
+  },
+  {
+    name: 'a linked working tree',
+    before: 'git worktree add -q wt; git config extensions.worktreeConfig true',
+    attack: 'printf "[core]\\nfsmonitor = $RUN\\n" > .git/worktrees/wt/config.worktree',
+    person: 'git -C wt status',
+  },
+  {
+    name: 'commondir of a linked working tree',
+    before: 'git worktree add -q wt',
+    attack: 'cp -r .git e; printf "[core]\\nfsmonitor = $RUN\\n" >> e/config; echo "$PWD/e" > .git/worktrees/wt/commondir',
+    person: 'git -C wt status',
+  },
+  {
+    name: 'a program of the project that settings name',
+    before: 'mkdir tools; printf "#!/bin/sh\\n" > tools/m; chmod +x tools/m; git config core.fsmonitor tools/m',
+    attack: 'echo "$RUN" >> tools/m',
+    person: 'git status',
+  },
+  {
+    name: 'another repository by core.worktree',
+    before: 'git config core.worktree ..',
+    attack: 'git config core.fsmonitor "$RUN"; echo ../e > .git/commondir; rm .git/commondir',
+    person: 'git status',
+  },
+  {
+    name: 'a remote of the old form',
+    attack: 'mkdir -p .git/remotes; echo "URL: ext::$RUN" > .git/remotes/o',
+    person: 'git fetch o',
+    works: false,
+  },
+  {
+    name: 'objects of another repository',
+    attack: 'echo "$PWD/e" > .git/objects/info/alternates',
+    person: 'git status; git log',
+    works: false,
+  },
+  {
+    name: 'a name of a branch in a prompt',
+    attack: 'git switch -qc "\\$($RUN)"',
+    person: '. /usr/lib/git-core/git-sh-prompt; PS1="\\$(__git_ps1)\\$ "; echo "${PS1@P}"',
+    works: false,
+  },
+];
+
+/** A repository for each attack, and for each a program outside of the project that leaves a trace. */
+function prepared(clone: Awaited<ReturnType<typeof cloneWith>>) {
+  const traces = path.join(clone.home, 'traces');
+  const files = (part: 'before' | 'attack' | 'person', more = '') =>
+    ATTACKS.map(
+      ({ [part]: script }, at) => `(cd c${at} && ${more} RUN=${traces}/run-${at}; ${script ?? 'true'}\n) < /dev/null > /dev/null 2>&1\n`,
+    ).join('');
+  mkdirSync(traces);
+  for (const at of ATTACKS.keys()) writeFileSync(path.join(traces, `run-${at}`), `#!/bin/sh\ntouch ${traces}/ran-${at}\n`, { mode: 0o755 });
+  clone.person('git init -q --template= t && cd t && echo a > a.txt && git add -A && git commit -qm a');
+  clone.person(`${ATTACKS.map((_, at) => `cp -r t c${at}; `).join('')} rm -r t\n${files('before')}`);
+  return {
+    attack: files('attack'),
+    /** The names of those whose program ran. */
+    afterwards(): readonly string[] {
+      clone.person(files('person', 'unset GIT_PAGER PAGER;'));
+      const ran = readdirSync(traces).filter((name) => name.startsWith('ran-'));
+      return ran.map((name) => ATTACKS[Number(name.slice(4))]?.name ?? name).sort();
+    },
+  };
+}
+
+describe.skipIf(!available)('S1, S2 what git starts outside', () => {
+  it(`S2 none of ${ATTACKS.length} attacks on a repository makes the git or the shell of the person run something, with a used home`, async () => {
+    const clone = await cloneWith({});
+    const { attack, afterwards } = prepared(clone);
+    writeFileSync(clone.at('attacks.sh'), attack);
+    expect(out(await clone.call('shell', { command: 'bash attacks.sh; echo done' }))).toContain('done');
+    expect(afterwards()).toEqual([]);
+  });
+
+  it.runIf(isLong)('S2 where nothing holds them, all of these attacks work', async () => {
+    const clone = await cloneWith({});
+    const { attack, afterwards } = prepared(clone);
+    clone.person(attack);
+    expect(afterwards()).toEqual(ATTACKS.flatMap(({ name, works }) => (works === false ? [] : [name])).sort());
+  });
+
+  it('S1 a new repository and its gitlink are named, with what git would start; the gitlink is taken out of the index, and nothing else is changed', async () => {
+    const clone = await cloneWith({
+      'a.txt': 'a\n',
+      'node_modules/old/.git/config': '[core]\n',
+      'node_modules/old/.git/HEAD': 'ref: refs/heads/main\n',
+    });
+    const told: string[] = [];
+    clone.kernel.events.handle('notify', ({ text, kind, threadId }) => void told.push(`${kind} ${threadId} ${text}`));
+    clone.person('git init -q; git add a.txt; git commit -qm a');
+    const evil = `touch ${clone.home}/ran`;
+    const command = [
+      `evil() { git -C "$1" config core.fsmonitor "${evil}"; }`,
+      'git init -q node_modules/x; git -C node_modules/x commit -q --allow-empty -m x; evil node_modules/x',
+      'git update-index --add --cacheinfo 160000,$(git -C node_modules/x rev-parse HEAD),node_modules/x',
+      'mkdir plain; git init -q plain; git init -q --bare fixture.git; evil fixture.git',
+      'printf "#!/bin/sh\n" > node_modules/old/.git/hooks-x; mkdir node_modules/old/.git/hooks; printf "#!/bin/sh\n" > node_modules/old/.git/hooks/post-checkout',
+      `mkdir .git/rebase-merge; echo "exec ${evil}" > .git/rebase-merge/git-rebase-todo`,
+    ].join('\n');
+    const printed = out(await clone.call('shell', { command }));
+    for (const said of [
+      `node_modules/x/.git is a new repository: a program of version control that you use in node_modules/x starts what they name: core.fsmonitor=${evil}`,
+      'node_modules/x is a repository in the index: git in the folder around it starts its programs, too; Pith took it out of the index again',
+      `fixture.git is a new repository: a program of version control that you use in fixture.git starts what they name: core.fsmonitor=${evil}`,
+      'the repository node_modules/old/.git has other settings or hooks: a program of version control that you use in node_modules/old starts what they name: the hook post-checkout',
+      '- plain/.git is a new repository\n',
+      `.git has other settings or hooks: a program of version control that you use in . starts what they name: at \`git rebase --continue\`: exec ${evil}`,
+    ])
+      expect(printed).toContain(said);
+    await until(() => told.length > 0);
+    expect(told).toEqual([
+      expect.stringMatching(
+        /^warning thread Warning: `evil\(\)[^]*left what starts by itself later:\n- [^]*node_modules\/x\/\.git is a new repository/u,
+      ),
+    ]);
+    expect(clone.person(`git status; git ls-files; ls -d node_modules/x/.git plain/.git fixture.git; ls ${clone.home}/ran`)).toMatch(
+      /a\.txt\nfixture\.git\nnode_modules\/x\/\.git\nplain\/\.git\n[^\n]*No such file/u,
+    );
+    expect(out(await clone.call('shell', { command: 'true' }))).toBe('(no output)\n[exit code 0]'); // it is said once
+  });
+
+  it('S1 in a project without git a new repository in the root is named; what is there is held from then on', async () => {
+    const clone = await cloneWith({ 'a.txt': '' });
+    expect(out(await clone.call('shell', { command: 'git init -q && git config core.fsmonitor ./evil' }))).toContain(
+      '.git is a new repository: a program',
+    );
+    expect(out(await clone.call('shell', { command: 'git config core.fsmonitor ./worse' }))).toContain('could not write config file');
+  });
+
+  it('S1 files from which editors, shells, hooks, package managers and agents start something are named when they came or changed, and are not when only what they install did', async () => {
+    const scripts = { test: 'node --test' };
+    const clone = await cloneWith({
+      'package.json': JSON.stringify({ scripts }),
+      'lib/package.json': '{}',
+      '.vscode/tasks.json': '{}',
+      '.husky/pre-commit': 'x',
+    });
+    const made = words(
+      '.envrc .npmrc .yarnrc.yml .pnpmfile.cjs .idea/workspace.xml .devcontainer/devcontainer.json .zed/tasks.json .pre-commit-config.yaml lefthook.yml .mise.toml .tool-versions ' +
+        '.cargo/config.toml rust-toolchain.toml .zshrc .bashrc .exrc .dir-locals.el .githooks/pre-push .claude/settings.json .cursor/mcp.json sub/app.code-workspace .gdbinit .mvn/extensions.xml',
+    );
+    const changes = { scripts: { test: './evil' }, packageManager: 'evil@1' };
+    const command = [
+      `for f in ${made.join(' ')}; do mkdir -p $(dirname $f); echo x > $f; done`,
+      `echo '${JSON.stringify(changes)}' > package.json; echo '{"dependencies":{"a":"1"}}' > lib/package.json`,
+      'echo "[]" > .vscode/tasks.json; echo y > .husky/pre-commit; echo x > src.ts; mkdir -p node_modules/b; echo "{}" > node_modules/b/package.json',
+    ].join('\n');
+    const result = await clone.call('shell', { command });
+    const named = [...out(result).matchAll(/^- (.+) (?:is|are) new or changed: ./gmu)].flatMap(([, places]) => places?.split(', '));
+    expect(named.sort()).toEqual([...made, 'package.json', '.vscode/tasks.json', '.husky/pre-commit'].sort());
+    expect(result).toMatchObject({
+      title: expect.stringMatching(/; it left what starts by itself: \.bashrc, [^]*…$/u),
+      metadata: { warn: true },
+    });
+    expect(await clone.question('shell', { command: 'npm test' })).toMatchObject({
+      text: expect.stringContaining('starts later by itself: you are told when it ends'),
+    });
+  });
+
+  it('S1 nothing that a command makes in the place of what is read is waited for', async () => {
+    const clone = await cloneWith({ 'x/.git/HEAD': '' });
+    const pipes = words('y/.git y/package.json z/.git/config z/.git/commondir z/.git/hooks/a .envrc HEAD commondir');
+    const command = `for f in ${pipes.join(' ')}; do mkdir -p $(dirname $f); mkfifo $f; done; truncate -s 3G big; mkdir -p w/.git; mv big w/.git/config; echo made`;
+    for (const each of [command, 'echo again']) expect(out(await clone.call('shell', { command: each }))).toContain('[exit code 0]');
+  });
+
+  it('S1 what a background command leaves is told while it runs', async () => {
+    const clock = fakeClock();
+    const clone = await cloneWith({ 'a.txt': 'a\n' }, {}, clock);
+    const told: string[] = [];
+    clone.kernel.events.handle('notify', ({ text }) => void told.push(text));
+    await clone.call('shell', { command: 'git init -q x; echo made; sleep 600', background: true });
+    await passing(clock, () => told.length > 0);
+    expect(told[0]).toContain('x/.git is a new repository');
+    expect(out(await clone.call('shell_output', { id: 'bg-1' }))).toMatch(/x\/\.git is a new repository[^]*\[running\]$/u);
+  });
+
+  it('S1, S2 what is left when Pith is killed is found by the next start and said once', async () => {
+    const clone = await cloneWith({ 'a.txt': 'a\n' });
+    const folder = stateFolder(path.join(clone.home, 'watched'));
+    const place = { root: clone.root, state: clone.home };
+    const signal = new AbortController().signal;
+    await new CommandWatch(place, folder).begin('npm run evil', signal);
+    clone.person('git init -q x; git -C x config core.fsmonitor ./evil; echo x > .envrc');
+    expect(await new CommandWatch(place, folder).ofKilled(signal)).toEqual([]); // its process lives
+    renameSync(path.join(folder.path, folder.list()[0] as string), path.join(folder.path, `${process.pid}.1.json`));
+    const next = new CommandWatch(place, folder);
+    expect(await next.ofKilled(signal)).toEqual([
+      {
+        commands: ['npm run evil'],
+        lines: [expect.stringContaining('x/.git is a new repository: '), expect.stringContaining('.envrc is new or changed: a shell')],
+      },
+    ]);
+    await next.begin('true', signal);
+    await next.end('true');
+    expect([await next.ofKilled(signal), folder.list()]).toEqual([[], []]);
+  });
+});
