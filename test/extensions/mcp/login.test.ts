@@ -1,8 +1,9 @@
-import { existsSync, readdirSync, readFileSync, statSync } from 'node:fs';
+import { copyFileSync, existsSync, readdirSync, readFileSync, statSync, writeFileSync } from 'node:fs';
 import path from 'node:path';
 import type { CommandIO, ToolResult } from 'pith';
 import type { TestKernel } from 'pith/testing';
 import { describe, expect, it } from 'vitest';
+import { Logins } from '../../../sandbox/extensions/mcp/logins.ts';
 import { mcpLoginServer } from '../../fixtures/mcp-login-server.ts';
 import { folderWith, kernelOf, serverOf } from '../../places.ts';
 
@@ -96,6 +97,22 @@ describe('logins to MCP servers', () => {
     expect(other.asked.every(([, , authorization]) => authorization === undefined)).toBe(true);
     expect(server.asked.map(([, , authorization]) => authorization)).toContain('Bearer own');
     expect(JSON.stringify(other.asked)).not.toContain(token);
+  });
+
+  it('V6 T5: a file of a login counts for the address in it, however it is named; a damaged one is none', () => {
+    const home = folderWith();
+    const logins = new Logins({ home });
+    const login = { issuer: 'https://a.example', client: { client_id: 'c' }, tokens: { access_token: 'token-a', token_type: 'Bearer' } };
+    logins.keep({ url: 'https://a.example/mcp', ...login });
+    const folder = path.join(home, '.pith', 'mcp-logins');
+    const [ofA = ''] = readdirSync(folder);
+    logins.keep({ url: 'https://b.example/mcp', ...login });
+    const ofB = readdirSync(folder).find((name) => name !== ofA) ?? '';
+    copyFileSync(path.join(folder, ofA), path.join(folder, ofB));
+    expect(logins.of('https://b.example/mcp', 'b')).toBeNull();
+    expect(logins.of('https://a.example/mcp', 'a')?.token()).toBe('token-a');
+    writeFileSync(path.join(folder, ofA), '{');
+    expect(logins.of('https://a.example/mcp', 'a')).toBeNull();
   });
 
   it('V6: without a terminal, without a home, with a server that is none, that starts here or that asks nobody, the cure is said', async () => {

@@ -4,8 +4,9 @@ import { describe, expect, it } from 'vitest';
 import { bound } from '../../../sandbox/extensions/mcp/bounded-transport.ts';
 import { LastTimes } from '../../../sandbox/extensions/mcp/last-time.ts';
 import { LastWords } from '../../../sandbox/extensions/mcp/last-words.ts';
-import { patientRetries, refusal } from '../../../sandbox/extensions/mcp/server-fetch.ts';
+import { patientRetries, refusal, serverFetch } from '../../../sandbox/extensions/mcp/server-fetch.ts';
 import { messagesIn } from '../../../sandbox/extensions/mcp/server-process.ts';
+import { serverOf } from '../../places.ts';
 
 function wordsOf(printed: string, hide = (text: string) => text): LastWords {
   const words = new LastWords(hide);
@@ -102,6 +103,20 @@ describe('what MCP servers say', () => {
   it.each(REFUSALS)('V5: HTTP: %s', (_what, answer, headers, hasLogin, why) => {
     const said = refusal(answer, { name: 'far', hasLogin, url: URL_, headers });
     expect(said ?? 'nothing').toMatch(why);
+  });
+
+  it.each([
+    ['text/event-stream', 200, 200],
+    ['text/html', 200, 405],
+    ['application/json', 200, 405],
+    ['text/plain', 404, 405],
+    ['text/event-stream', 400, 405],
+  ])('V12: a stream of news that is %s with status %i is asked for again only where it is one', async (type, status, seen) => {
+    const url = await serverOf((_request, response) => response.writeHead(status, { 'content-type': type }).end('\n\n'));
+    const lost: string[] = [];
+    const fetch = serverFetch(url, { name: 'far', hasLogin: false, lost: (why) => void lost.push(why) });
+    expect((await fetch(url, { method: 'GET' })).status).toBe(seen); // with 405 the package asks no more
+    expect(lost).toEqual([]);
   });
 
   it('V5: what a server did the last time decides how long it is waited for; another command of its name is another server', async () => {
