@@ -6,21 +6,24 @@ import type { Servers } from './servers.ts';
 
 /** How long a person who looks at servers waits for those that start. */
 const LOOK_MS = 5000;
+/** As long as any start may take. */
+const WAIT_MS = 3_600_000;
 const NAME = { name: 'name', description: 'The server, as mcp names it', required: true };
 
 export function mcpCommands(servers: Servers): readonly Command[] {
   const list: Command = {
     path: 'mcp',
     description: 'List the MCP servers, their state and their tools',
-    async run(_input, io) {
+    options: [{ name: 'wait', type: 'boolean', description: 'Wait until each has answered or failed' }],
+    async run(input, io) {
       const here = io.session === undefined ? 'pith ' : '/';
-      const connections = await servers.connected(LOOK_MS);
+      const connections = await servers.connected(input.options['wait'] === true ? WAIT_MS : LOOK_MS);
       const offers = servers.offers();
       const rows = [
         ...connections.map((each) => ({
           name: each.name,
           state: each.state as string,
-          reason: each.reason ?? (each.state === 'connecting' ? 'it has not answered yet' : null),
+          reason: each.reason ?? (each.state === 'connecting' ? `it has not answered yet; to wait for it: ${here}mcp --wait` : null),
           said: each.said,
           tools: (offers.get(each.name)?.tools ?? []).map(({ name }) => name),
           leftOut: (offers.get(each.name)?.leftOut ?? []).map(({ message, cure }) => `${message}; ${cure}`),

@@ -244,7 +244,7 @@ export class Servers {
 
 /** What a person should know of a server: one line. null: nothing. */
 function findingOf({ connection: { name, state, reason, noise }, isLate }: Kept): Diagnostic | null {
-  const cure = `look at it with: pith mcp`;
+  const cure = `look at it with: pith mcp${state === 'connecting' ? ' --wait' : ''}`;
   if (state === 'failed')
     return {
       severity: 'warning',
