@@ -65,7 +65,7 @@ export interface ToolDefinition<Schema extends z.ZodType = z.ZodType> {
   readonly name: string;
   readonly description: string;
   readonly input: Schema;
-  /** The JSON Schema that the model is shown instead of the one made from `input`: for tools that come with one. */
+  /** The JSON Schema that the model is shown instead of the one made from `input`: for tools that come with one. What some provider refuses in it is said in words. */
   readonly inputSchema?: Readonly<Record<string, unknown>>;
   /** What a resumed turn may do with a call that had started: `read` and `idempotent` run again. Default `write`. */
   readonly effect?: ToolEffect;

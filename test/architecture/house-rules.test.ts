@@ -57,6 +57,7 @@ describe('house rules', () => {
       'packages/guarded-fetch/outgoing-requests.ts': 'the guard itself',
       'packages/guarded-fetch/tunnel.ts': 'the way of the guard through a proxy',
       'core/process/child-main.ts': 'a socket over an inherited descriptor, which connects to nothing',
+      'sandbox/extensions/mcp/log-in.ts': 'a server on loopback that takes one answer: it sends nothing',
     };
     const imports =
       /(?:from|import\(|require\(|getBuiltinModule\()\s*['"`](?:node:)?(?:https?2?|net|tls|dns(?:\/promises)?|dgram|undici|ws)['"`]/;
@@ -99,6 +100,7 @@ describe('house rules', () => {
       'test/waiting.ts': 'the place',
       'test/core/kernel/system-clock.test.ts': "the machine's clock itself, under timers that the test moves",
       'test/core/cli/fixtures/process.ts': 'a program that stays alive until a signal comes',
+      'test/fixtures/mcp-odd-server.mjs': 'a program that is slow',
       'test/reliability/ten-thousand-skills.test.ts': 'figures of real time',
     };
     const found = filesBelow('test', '.ts', '.mjs').filter((file) => !file.startsWith('test/bench/') && sleeps(file, read(file)));

@@ -15,6 +15,7 @@ import {
 import { canRun, type ExtensionFacts, type Host, type ToolDescriptor, type Tools } from '../../kernel/index.ts';
 import { isBrought, namesOfExtension, shortId } from '../../declarations/index.ts';
 import { mayServe, permits } from './gate.ts';
+import { ownInput, sendable } from './sent-tools.ts';
 
 /** A tool as one turn offers it: data only, no code. */
 export interface OfferedTool {
@@ -63,7 +64,8 @@ export async function resolveTools(
     for (const tool of answer.tools) wanted.set(`${tool.extensionId}/${tool.descriptor.name}`, tool);
   });
   const allowed = [...wanted.values()].filter(({ extensionId, descriptor }) => permits(policy, extensionId, descriptor.name));
-  return { tools: named([...allowed, ...toolsOfAgents(allowed, callees, extensions)], reserved), reserved, notes };
+  const sent = sendable([...allowed, ...toolsOfAgents(allowed, callees, extensions)]);
+  return { tools: named(sent.tools, reserved), reserved, notes: [...notes, ...sent.notes] };
 }
 
 /** Entries of `uses_tools` that mean more than one extension: all, and those that do not ship. */
@@ -182,9 +184,10 @@ function toolsOfAgents(
     }));
 }
 
-/** What the tool is called with: the model's input and what is filled in for it. */
-export function withFixed(input: JsonValue, tool: Pick<OfferedTool, 'fixed'> | null): JsonValue {
-  return tool?.fixed === undefined ? input : { ...(input as Readonly<Record<string, JsonValue>>), ...tool.fixed };
+/** What the tool is called with: the model's input, by the tool's own names, and what is filled in for it. */
+export function withFixed(input: JsonValue, tool: Pick<OfferedTool, 'fixed' | 'descriptor'> | null): JsonValue {
+  const own = tool === null ? input : ownInput(input, tool.descriptor);
+  return tool?.fixed === undefined ? own : { ...(own as Readonly<Record<string, JsonValue>>), ...tool.fixed };
 }
 
 function descriptionOf({ id, name, description }: AgentSpec): string {
@@ -340,9 +343,11 @@ export async function withTurnTools(question: TurnToolsQuestion, signal: AbortSi
     if (index < 0) added.set(`${extensionId}/${name}`, tool);
     else if (mayRedescribe) offered[index] = { ...(offered[index] as OfferedTool), descriptor };
   }
+  const sent = sendable([...added.values()], offered);
+  const lost = sent.notes.map(({ code, message, cure }) => ({ code, message: `${message}; ${cure}` }));
   return {
-    tools: [...offered, ...named([...added.values()], question.reserved, offered)],
-    notices: answers.flatMap(({ notices }) => notices),
+    tools: [...offered, ...named(sent.tools, question.reserved, offered)],
+    notices: [...answers.flatMap(({ notices }) => notices), ...lost],
     late: providers.filter((_, index) => answers[index]?.late),
   };
 }

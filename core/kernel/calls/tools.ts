@@ -83,7 +83,7 @@ function describe(tool: Tool, inputSchema: Readonly<Record<string, unknown>>): T
   const { $schema: _, ...schema } = inputSchema as { $schema?: unknown } & Record<string, unknown>;
   return {
     name: tool.name,
-    description: tool.description,
+    description: String(tool.description ?? ''),
     inputSchema: schema,
     effect: tool.effect ?? 'write',
     needsApproval: typeof tool.needsApproval === 'function' ? 'maybe' : tool.needsApproval ? 'always' : 'never',

@@ -1,7 +1,7 @@
 import { setImmediate as yieldToOthers } from 'node:timers/promises';
+import { effortOf } from '@pith/patterns';
 import type { RE2JS } from 're2js';
 import type { Finding } from './finding.ts';
-import { effortOf } from './pattern-effort.ts';
 import { FRONTMATTER_LIMIT } from './frontmatter.ts';
 
 /** A pattern that tells whether a text contains it, in time linear in the text and in the instructions of its program. */

@@ -1,38 +1,58 @@
 import { type Command, type CommandInput, PithError } from 'pith';
 import { didYouMean, printableLine } from '@pith/plain-text';
+import { logIn } from './log-in.ts';
 import { shownServer } from './project-servers.ts';
-import { toolsOf } from './server-tools.ts';
 import type { Servers } from './servers.ts';
 
+/** How long a person who looks at servers waits for those that start. */
+const LOOK_MS = 5000;
+/** As long as any start may take. */
+const WAIT_MS = 3_600_000;
 const NAME = { name: 'name', description: 'The server, as mcp names it', required: true };
 
 export function mcpCommands(servers: Servers): readonly Command[] {
   const list: Command = {
     path: 'mcp',
     description: 'List the MCP servers, their state and their tools',
-    async run(_input, io) {
+    options: [{ name: 'wait', type: 'boolean', description: 'Wait until each has answered or failed' }],
+    async run(input, io) {
       const here = io.session === undefined ? 'pith ' : '/';
-      const connections = await servers.connected();
+      const connections = await servers.connected(input.options['wait'] === true ? WAIT_MS : LOOK_MS);
+      const offers = servers.offers();
       const rows = [
         ...connections.map((each) => ({
           name: each.name,
           state: each.state as string,
-          reason: each.reason,
-          tools: toolsOf(each).map(({ name }) => name),
+          reason: each.reason ?? (each.state === 'connecting' ? `it has not answered yet; to wait for it: ${here}mcp --wait` : null),
+          said: each.said,
+          tools: (offers.get(each.name)?.tools ?? []).map(({ name }) => name),
+          leftOut: (offers.get(each.name)?.leftOut ?? []).map(({ message, cure }) => `${message}; ${cure}`),
         })),
         ...(await servers.untrusted()).map(({ name }) => ({
           name,
           state: 'untrusted',
           reason: `from .mcp.json; to look at it and agree: ${here}mcp trust ${name}`,
+          said: [] as readonly string[],
           tools: [] as string[],
+          leftOut: [] as string[],
         })),
-        ...servers.off.map((name) => ({ name, state: 'disabled', reason: null, tools: [] as string[] })),
+        ...servers.off.map((name) => ({
+          name,
+          state: 'disabled',
+          reason: null,
+          said: [] as readonly string[],
+          tools: [] as string[],
+          leftOut: [] as string[],
+        })),
       ];
       io.json(rows);
       if (rows.length === 0)
         io.print('No MCP servers: name them under extensions.mcp.servers in pith.yaml; pith doctor shows entries that cannot be read');
-      for (const { name, state, reason, tools } of rows)
+      for (const { name, state, reason, said, tools, leftOut } of rows) {
         io.print(`${name}: ${state}${reason === null ? '' : ` (${reason})`}${tools.map((tool) => `\n  ${tool}`).join('')}`);
+        for (const line of leftOut) io.print(`  not offered: ${line}`);
+        if (state !== 'connected') for (const line of said) io.print(`  | ${line}`);
+      }
       for (const [name, why] of servers.ofProject().unusable) io.print(`${name}: not used (${why})`);
       return rows.some(({ state }) => state === 'failed') ? 1 : 0;
     },
@@ -72,7 +92,57 @@ export function mcpCommands(servers: Servers): readonly Command[] {
         return 0;
       },
     },
+    {
+      path: 'mcp login',
+      description: 'Log in to an MCP server that is reached by HTTP, in your browser',
+      arguments: [NAME],
+      needsTrust: true,
+      async run(input, io, signal) {
+        const { name, config } = await remote(servers, input);
+        if (!io.interactive)
+          throw new PithError('usage', `nobody is there to log in to '${name}'`, {
+            cure: `run in a terminal: pith mcp login ${name}`,
+          });
+        const show = (address: string) =>
+          io.print(
+            `To log in to '${name}', open this address in a browser on this machine:\n\n  ${address}\n\nWaiting for you; Ctrl+C ends it`,
+          );
+        servers.logins.keep(await logIn(config, { clock: servers.clock, show }, signal));
+        servers.again(name);
+        io.json({ ok: true, name });
+        if (!io.quiet) io.print(`Logged in to '${name}'. To take it back: ${io.session === undefined ? 'pith ' : '/'}mcp logout ${name}`);
+        return 0;
+      },
+    },
+    {
+      path: 'mcp logout',
+      description: 'Forget the login to an MCP server',
+      arguments: [NAME],
+      async run(input, io) {
+        const { name, config } = await remote(servers, input);
+        const ok = servers.logins.forget(config.url);
+        if (ok) servers.again(name);
+        io.json({ ok, name });
+        if (!io.quiet)
+          io.print(ok ? `The login to '${name}' is forgotten here; its server may still count it` : `There is no login to '${name}'`);
+        return ok ? 0 : 1;
+      },
+    },
   ];
+}
+
+async function remote(servers: Servers, { arguments: given }: CommandInput) {
+  const name = String(given['name']);
+  const config = await servers.configOf(name);
+  if (config !== null && 'url' in config) return { name, config };
+  const names = await servers.names();
+  const what =
+    config === null
+      ? `there is no MCP server '${printableLine(name, 60)}' that may be used`
+      : `'${name}' is started here and takes no login`;
+  throw new PithError('usage', `${what}${config === null ? didYouMean(name, names) : ''}`, {
+    cure: config === null ? 'see: pith mcp' : 'give it its key in env',
+  });
 }
 
 function foundIn(servers: Servers, { arguments: given }: CommandInput) {

@@ -7,8 +7,10 @@ const common = {
   tools: z.strictObject({ allow: z.array(z.string()).optional(), deny: z.array(z.string()).default([]) }).default({ deny: [] }),
   /** Whether a person is asked: `always`, or not for tools that the server calls read-only. */
   approvals: z.enum(['always', 'never-for-read-only']).default('never-for-read-only'),
-  /** Seconds until a call is cut. */
+  /** Seconds until a call is cut that reports no progress; one that does has up to ten times as long. */
   timeout: z.number().positive().max(3600).default(60),
+  /** Seconds until a start that does not come to an end is given up; the next has twice as long. */
+  start_timeout: z.number().positive().max(3600).default(60),
 };
 
 const local = z.strictObject({
@@ -23,6 +25,10 @@ const remote = z.strictObject({
   ...common,
   url: z.url({ protocol: /^https?$/ }),
   headers: z.record(z.string(), z.string()).default({}),
+  /** For `mcp login`, where the server's authorization server registers no applications by itself. */
+  oauth: z
+    .strictObject({ client_id: z.string().optional(), scope: z.string().optional(), port: z.int().min(1).max(65_535).optional() })
+    .default({}),
 });
 
 /** A server that cannot be read is left out as a whole: the wrong key may be a restriction. */

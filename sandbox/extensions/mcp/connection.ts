@@ -1,23 +1,35 @@
-import type { Client, FetchLike } from '@modelcontextprotocol/client';
-import { messageOf, PithError, Places, type ExtensionContext } from 'pith';
-import { printableLine } from '@pith/plain-text';
-import { guardedFetch } from '@pith/guarded-fetch';
+import type { Client, Transport } from '@modelcontextprotocol/client';
+import { messageOf, Places, toolError, type ExtensionContext, type ToolResult, z } from 'pith';
+import { printable } from '@pith/plain-text';
+import { untilAborted, within } from '@pith/promises';
+import { bound } from './bounded-transport.ts';
 import type { ServerConfig } from './config.ts';
 import { contained, type Containment } from './contained.ts';
 import { KnownTools } from './known-tools.ts';
-import { page, readTool, type ServerTool } from './listed-tool.ts';
+import { LastWords } from './last-words.ts';
+import type { ServerTool } from './listed-tool.ts';
+import { listing, type Listing } from './listing.ts';
+import type { Logins } from './logins.ts';
+import { isLate, reasonOf } from './reasons.ts';
 import { filled, sendable, useOf } from './secrets.ts';
+import { patientRetries, serverFetch } from './server-fetch.ts';
+import { ServerProcess } from './server-process.ts';
+import { resultOf } from './tool-results.ts';
 
-const CONNECT_MS = 10_000;
+const LONGEST_START_MS = 600_000;
+const LIST_MS = 60_000;
 const LONGEST_PAUSE_MS = 60_000;
-const MOST_TOOLS = 200;
-const MOST_PAGES = 20;
-const LONGEST_NAME = 100;
+/** A server may say that its tools changed as often as it likes. */
+const LIST_PAUSE_MS = 1000;
+/** A call that reports progress has so many times its limit, and at most an hour. */
+const PROGRESS_TIMES = 10;
+const LONGEST_CALL_MS = 3_600_000;
 
 export interface ConnectionPorts {
   readonly context: ExtensionContext;
   readonly containment: Containment;
-  /** The tools are others now. */
+  readonly logins: Logins;
+  /** The tools are others now, or what is wrong with the server. */
   changed(): void;
 }
 
@@ -25,74 +37,155 @@ export interface ConnectionPorts {
 export class Connection {
   readonly name: string;
   readonly config: ServerConfig;
-  tools: readonly ServerTool[] = [];
-  /** Tools that cannot be offered, by name, and why. */
-  refused: ReadonlyMap<string, string> = new Map();
+  /** As it lists its tools; until it is connected, as it did the last time. */
+  listing: Listing;
   readonly known: KnownTools;
+  /** It has failed until it is connected again. */
   state: 'connecting' | 'connected' | 'failed' = 'connecting';
   reason: string | null = null;
+  readonly #ports: ConnectionPorts;
   readonly #context: ExtensionContext;
-  readonly #changed: () => void;
   #client: Client | null = null;
-  readonly #containment: Containment;
-  /** When the first attempt has ended, well or not. */
-  readonly first: Promise<void>;
+  #process: ServerProcess | null = null;
+  #words = new LastWords((text) => this.#hidden(text));
+  /** Values that its texts must not show, and what stands for them. */
+  #secrets: readonly (readonly [value: string, name: string])[] = [];
+  /** Of a login, as it was sent last. */
+  #token: string | null = null;
+  #pause = new AbortController();
+  #isListing = false;
+  /** A person wants it to connect now. */
+  #isWanted = false;
+  /** Whether it was connected, once the first attempt has ended. */
+  readonly first: Promise<boolean>;
   /** When it has been closed, after `signal`. */
   readonly closed: Promise<void>;
 
   constructor(
-    { name, config }: Pick<Connection, 'name' | 'config'>,
-    { context, containment, changed }: ConnectionPorts,
+    { name, config, tools }: Pick<Connection, 'name' | 'config'> & Pick<Listing, 'tools'>,
+    ports: ConnectionPorts,
     signal: AbortSignal,
   ) {
     this.name = name;
     this.config = config;
-    this.#context = context;
-    this.known = new KnownTools(context.kv);
-    this.#containment = containment;
-    this.#changed = changed;
-    let tried = (): void => undefined;
+    this.listing = { ...NOTHING, tools };
+    this.#ports = ports;
+    this.#context = ports.context;
+    this.known = new KnownTools(ports.context.kv);
+    let tried: (isConnected: boolean) => void = () => undefined;
     this.first = new Promise((resolve) => (tried = resolve));
     this.closed = this.#keep(signal, tried);
   }
 
-  /** The client that answers now. Throws when there is none. */
-  get client(): Client {
-    if (this.#client) return this.#client;
-    throw new Error(`the MCP server '${this.name}' cannot be reached: ${this.reason ?? 'it is being started'}`);
+  /** The last lines that it printed on its error stream, oldest first. */
+  get said(): readonly string[] {
+    return this.#words.lines;
   }
 
-  async #keep(signal: AbortSignal, tried: () => void): Promise<void> {
+  /** A line of its output that is no message; null: it printed none. */
+  get noise(): string | null {
+    return this.#process?.noise ?? null;
+  }
+
+  /** Milliseconds that a call may take in all. */
+  get longestCall(): number {
+    const { timeout } = this.config;
+    return Math.max(timeout * 1000, Math.min(LONGEST_CALL_MS, timeout * 1000 * PROGRESS_TIMES));
+  }
+
+  /** Connects at once where it waits to do so; one that is connected begins again. */
+  again(): void {
+    this.#isWanted = true;
+    this.#pause.abort();
+    void this.#client?.close().catch(() => undefined); // the loop sees its end
+  }
+
+  /** The tool as the server lists it now: what it listed the last time is believed no longer than until it answers. */
+  async current(tool: ServerTool, signal?: AbortSignal): Promise<ServerTool> {
+    const first = within(this.#context.clock, this.config.timeout * 1000, this.first);
+    if (this.state === 'connecting') await (signal === undefined ? first : untilAborted(first, signal));
+    return this.listing.tools.find(({ name }) => name === tool.name) ?? tool;
+  }
+
+  /** What the model gets of a call, also of one that fails. Rejects when `signal` aborts. */
+  async call({ name, outputSchema }: ServerTool, input: Readonly<Record<string, unknown>>, signal: AbortSignal): Promise<ToolResult> {
+    const timeout = this.config.timeout * 1000;
+    const client = this.#client;
+    if (client === null)
+      return toolError('mcp_error', `the MCP server '${this.name}' cannot be reached: ${this.reason ?? 'it has not answered yet'}`);
+    try {
+      const answer = await client.request({ method: 'tools/call', params: { name, arguments: { ...input } } }, z.unknown(), {
+        signal,
+        timeout,
+        maxTotalTimeout: this.longestCall,
+        resetTimeoutOnProgress: true,
+        onprogress: () => undefined, // with it the server is told where to report
+      });
+      return resultOf(this.#withoutToken(answer), outputSchema);
+    } catch (error) {
+      signal.throwIfAborted();
+      if (isLate(error)) {
+        const how = `the MCP server '${this.name}' did not answer within ${this.config.timeout} s`;
+        return toolError('tool_timeout', `${how}; a person can raise timeout in its settings`);
+      }
+      if (this.#client !== client) return toolError('mcp_error', `the MCP server '${this.name}' ended in the call: ${this.#reason(error)}`);
+      return toolError('mcp_error', `the MCP server '${this.name}' refused the call: ${this.#hidden(detailsOf(error))}`);
+    }
+  }
+
+  async #keep(signal: AbortSignal, tried: (isConnected: boolean) => void): Promise<void> {
     const { clock, logger } = this.#context;
+    let limit = this.config.start_timeout * 1000;
     for (let attempt = 0; !signal.aborted; attempt += 1) {
       const begun = clock.now();
+      const before = this.reason;
       try {
-        this.reason = await this.#connected(signal, tried);
+        this.reason = await this.#connected(limit, signal, () => tried(true));
       } catch (error) {
-        this.reason = reasonOf(error);
+        this.reason = isLate(error) ? `it did not answer within ${limit / 1000} s${this.#hint()}` : this.#reason(error);
+        if (isLate(error)) limit = Math.min(Math.max(limit, LONGEST_START_MS), limit * 2); // what it had begun, such as a download, may be what it lacks
       }
       this.#client = null;
+      if (this.state === 'connecting') this.listing = NOTHING; // what it offered the last time
       this.state = 'failed';
-      tried();
+      tried(false);
       if (signal.aborted) return;
-      if (clock.now() - begun > LONGEST_PAUSE_MS) attempt = 0; // one that ends right after each start is left longer and longer
+      if (this.#isWanted) {
+        this.#isWanted = false;
+        attempt = -1;
+        continue;
+      }
+      if (clock.now() - begun > limit + LONGEST_PAUSE_MS) attempt = 0; // one that ends right after each start is left longer and longer
       logger.warn('an MCP server is not connected', { server: this.name, reason: this.reason });
-      await clock.sleep(Math.min(LONGEST_PAUSE_MS, 1000 * 2 ** attempt), signal).catch(() => undefined); // ended: the loop sees it
+      if (this.reason !== before) this.#ports.changed();
+      this.#pause = new AbortController();
+      const over = AbortSignal.any([signal, this.#pause.signal]);
+      await clock.sleep(Math.min(LONGEST_PAUSE_MS, 1000 * 2 ** attempt), over).catch(() => undefined); // ended: the loop sees it
+      this.#isWanted = false;
     }
   }
 
   /** Resolves when the connection has ended, with the reason. */
-  async #connected(signal: AbortSignal, tried: () => void): Promise<string> {
+  async #connected(limit: number, signal: AbortSignal, tried: () => void): Promise<string> {
     const { Client } = await import('@modelcontextprotocol/client');
-    const client = new Client({ name: 'pith', version: '1.0.0' }, { listChanged: { tools: { onChanged: () => void this.#list(client) } } });
+    const listChanged = { tools: { autoRefresh: false, onChanged: () => this.#listAgain(client) } };
+    const client: Client = new Client({ name: 'pith', version: '1.0.0' }, { listChanged });
     let end: (why: string) => void = () => undefined;
-    const ended = new Promise<string>((resolve) => (end = resolve));
+    let isOver = false;
+    const ended = new Promise<string>((resolve) => {
+      end = (why) => {
+        isOver = true;
+        if (this.#client === client) this.#client = null;
+        resolve(why);
+      };
+    });
     // oxlint-disable-next-line unicorn/prefer-add-event-listener -- the package has no other way
     client.onclose = () => end('it ended');
     const stop = (): void => end('it was stopped');
     try {
-      this.state = 'connecting';
-      await client.connect(await this.#transport(end), { timeout: CONNECT_MS, signal });
+      const transport = await this.#transport(end);
+      bound(transport, this.#context.clock, end);
+      await client.connect(transport, { timeout: limit, signal });
       this.#client = client;
       await this.#list(client);
       this.state = 'connected';
@@ -100,151 +193,143 @@ export class Connection {
       tried();
       signal.addEventListener('abort', stop, { once: true });
       if (signal.aborted) stop();
-      return await ended;
+      return `${await ended}${this.#hint()}`;
+    } catch (error) {
+      throw isOver ? new Error(await ended, { cause: error }) : error; // why it is over says more than that an answer did not come
     } finally {
       signal.removeEventListener('abort', stop);
       await client.close().catch(() => undefined); // it is gone either way
     }
   }
 
+  #listAgain(client: Client): void {
+    if (this.#isListing) return; // a list that has not begun has this change, too
+    this.#isListing = true;
+    this.#context.clock.after(LIST_PAUSE_MS, () => {
+      this.#isListing = false;
+      if (this.#client === client) void this.#list(client).catch(() => undefined); // it is logged, and the former tools stay
+    });
+  }
+
   async #list(client: Client): Promise<void> {
     try {
-      const found: unknown[] = [];
-      let cursor: string | undefined;
-      for (let at = 0; at < MOST_PAGES && found.length < MOST_TOOLS; at += 1) {
+      const found = await listing((cursor) => {
         const params = cursor === undefined ? {} : { cursor };
-        const { tools, nextCursor } = await client.request({ method: 'tools/list', params }, page, { timeout: CONNECT_MS });
-        found.push(...tools);
-        cursor = nextCursor;
-        if (cursor === undefined) break;
-      }
-      const tools = this.#read(found.slice(0, MOST_TOOLS));
-      await this.known.listed(this.name, tools);
-      const before = JSON.stringify(this.tools);
-      this.tools = tools;
-      if (JSON.stringify(this.tools) !== before) this.#changed();
+        return client.request({ method: 'tools/list', params }, z.unknown(), { timeout: LIST_MS }).catch(noTools);
+      });
+      await this.known.listed(this.name, found.tools);
+      const isOther = JSON.stringify(shape(this.listing)) !== JSON.stringify(shape(found));
+      this.listing = found;
+      if (isOther) this.#ports.changed();
     } catch (error) {
       this.#context.logger.warn('the tools of an MCP server cannot be listed', { server: this.name, reason: messageOf(error) });
-      if (this.#client !== client || this.tools.length === 0) throw error;
+      if (this.#client !== client || this.listing.tools.length === 0) throw error;
     }
   }
 
-  /** A malformed tool is left out; the others are offered. */
-  #read(found: readonly unknown[]): readonly ServerTool[] {
-    const refused = new Map<string, string>();
-    const tools = found.flatMap((given, at) => {
-      const tool = readTool(given);
-      if (typeof tool !== 'string') return [tool];
-      const { name } = (given ?? {}) as { readonly name?: unknown };
-      refused.set(printableLine(typeof name === 'string' ? name.slice(0, LONGEST_NAME) : `number ${at + 1}`), printableLine(tool));
-      return [];
-    });
-    for (const [tool, reason] of refused)
-      if (!this.refused.has(tool))
-        this.#context.logger.warn('a tool of an MCP server cannot be offered', { server: this.name, tool, reason });
-    this.refused = refused;
-    return tools;
+  #reason(error: unknown): string {
+    return `${reasonOf(error)}${this.#hint()}`;
   }
 
-  /** `lost` is called with the reason when a server that was reached by HTTP is gone. */
-  async #transport(lost: (why: string) => void) {
-    const secret = (name: string) => this.#context.getSecret(name, useOf(this.name, this.config));
+  /** What a server that was started here printed, as the end of a sentence. */
+  #hint(): string {
+    const { reason } = this.#words;
+    if (reason !== null) return `; it said: ${reason}`;
+    return this.noise === null ? '' : `; it prints what is no message to its output: ${this.#hidden(this.noise)}`;
+  }
+
+  #hidden(text: string): string {
+    return this.#secrets.reduce((clean, [value, name]) => clean.split(value).join(`[secret ${name}]`), text);
+  }
+
+  /** The kernel takes the secrets out of what a tool answers; of a login it knows nothing. */
+  #withoutToken(answer: unknown): unknown {
+    const json = this.#token === null ? '' : JSON.stringify(answer);
+    return this.#token !== null && json.includes(this.#token) ? JSON.parse(this.#hidden(json)) : answer;
+  }
+
+  #secret(name: string): string | null {
+    const value = this.#context.getSecret(name, useOf(this.name, this.config));
+    if (value !== null) this.#hide(value, name);
+    return value;
+  }
+
+  #hide(value: string, name: string): void {
+    const forms = [value, JSON.stringify(value).slice(1, -1), ...value.split('\n')].filter((form) => form.length >= SHORTEST_SECRET);
+    if (!this.#secrets.some(([known]) => known === value))
+      this.#secrets = [...this.#secrets, ...forms.map((form) => [form, name] as const)];
+  }
+
+  /** `lost` is called with the reason when the server is gone. */
+  async #transport(lost: (why: string) => void): Promise<Transport> {
+    const { context, containment, logins } = this.#ports;
+    this.#secrets = [];
+    const secret = (name: string) => this.#secret(name);
     if ('url' in this.config) {
       const { StreamableHTTPClientTransport } = await import('@modelcontextprotocol/client');
-      return new StreamableHTTPClientTransport(new URL(this.config.url), {
-        requestInit: { headers: sendable(filled(this.config.headers, secret)) },
-        fetch: serverFetch(this.config.url, lost),
+      const { url } = this.config;
+      const headers = sendable(filled(this.config.headers, secret));
+      const hasKey = Object.keys(headers).some((name) => name.toLowerCase() === 'authorization');
+      const login = hasKey ? null : logins.of(url, this.name);
+      return new StreamableHTTPClientTransport(new URL(url), {
+        requestInit: { headers },
+        fetch: serverFetch(url, { name: this.name, lost, hasLogin: login !== null }),
+        reconnectionScheduler: patientRetries(context.clock),
+        ...(login !== null && {
+          authProvider: {
+            token: async () => {
+              const token = login.token();
+              this.#token = token ?? null;
+              if (token !== undefined) this.#hide(token, `login ${this.name}`);
+              return token;
+            },
+            onUnauthorized: () => login.renew(),
+          },
+        }),
       });
     }
-    const { StdioClientTransport, getDefaultEnvironment } = await import('@modelcontextprotocol/client/stdio');
-    const { command, args, env, cwd = workingFolder(this.#context.use(Places)) } = this.config;
+    const { command, args, env, cwd = workingFolder(context.use(Places)) } = this.config;
+    const { getDefaultEnvironment } = await import('@modelcontextprotocol/client/stdio');
     const inherited = getDefaultEnvironment();
     const searchPath = inherited['PATH'] ?? '/usr/bin:/bin';
-    const program = await contained({ command, args }, await this.#containment.container(searchPath), { cwd, searchPath });
-    return new StdioClientTransport({
-      command: program.command,
-      args: [...program.args],
-      cwd,
-      env: { ...inherited, ...filled(env, secret), ...(await this.#containment.mark()) },
-      stderr: 'ignore',
-      maxBufferSize: MOST_BYTES,
-    });
+    const program = await contained({ command, args }, await containment.container(searchPath), { cwd, searchPath });
+    const environment = { ...inherited, ...filled(env, secret), ...(await containment.mark()) };
+    this.#words = new LastWords((text) => this.#hidden(text));
+    this.#process = new ServerProcess({ ...program, cwd, env: environment }, { clock: context.clock, words: this.#words, lost });
+    return this.#process;
   }
 }
+
+const LONGEST_DETAILS = 10_000;
+
+/** All that a server said of an error. */
+function detailsOf(error: unknown): string {
+  const data = typeof error === 'object' && error !== null && 'data' in error ? error.data : undefined;
+  return `${printable(messageOf(error))}${data === undefined || data === null ? '' : `\n${printable(JSON.stringify(data))}`}`.slice(
+    0,
+    LONGEST_DETAILS,
+  );
+}
+
+const METHOD_NOT_FOUND = -32_601;
+
+/** A server may have none, and not know how they are listed. */
+function noTools(error: unknown): { readonly tools: readonly never[] } {
+  if ((error as { readonly code?: unknown }).code === METHOD_NOT_FOUND) return { tools: [] };
+  throw error;
+}
+
+const NOTHING: Listing = { tools: [], refused: new Map(), notes: [] };
+
+/** What may differ from one listing to the next. */
+function shape({ tools, refused, notes }: Listing): readonly unknown[] {
+  return [tools, [...refused], notes];
+}
+
+/** Shorter values would make every text unreadable, and hide nothing. */
+const SHORTEST_SECRET = 6;
 
 /** A server works on the project; where there is none, on the sandbox. */
 function workingFolder({ project, sandbox }: Places): string {
   return project ?? sandbox;
-}
-
-function reasonOf(error: unknown): string {
-  return error instanceof PithError && error.cure !== undefined ? `${messageOf(error)}; ${error.cure}` : messageOf(error);
-}
-
-/** The largest message that a server may send. */
-const MOST_BYTES = 4 * 1024 * 1024;
-
-/**
- * `fetch` for the server at that address, and for no other. What means that the connection is over, such as a server that went away or
- * has forgotten it, is passed to `lost`. Headers, which may contain secrets, are never sent to another origin.
- */
-function serverFetch(address: string, lost: (why: string) => void): FetchLike {
-  const fetch = guardedFetch({ allow: [address], elsewhere: 'refused', maxBytes: Infinity }); // each message is counted below
-  return async (url, init = {}) => {
-    let response: Response;
-    try {
-      response = await fetch(url, { ...init, redirect: 'manual' }); // the package follows those within the origin
-    } catch (error) {
-      if (init.signal?.aborted) throw error;
-      throw gone(`it cannot be reached: ${messageOf(error instanceof Error && error.cause ? error.cause : error)}`);
-    }
-    const why = refusal(response, new URL(url), init);
-    if (why === null) return capped(response, gone);
-    await response.body?.cancel();
-    throw gone(why);
-  };
-
-  function gone(why: string): Error {
-    lost(why);
-    return new Error(why);
-  }
-}
-
-function refusal(response: Response, url: URL, { method, headers }: RequestInit): string | null {
-  const { status } = response;
-  const location = response.headers.get('location');
-  if (status >= 300 && status < 400 && location !== null) {
-    const { origin } = URL.canParse(location, url.href) ? new URL(location, url) : { origin: 'an address that cannot be read' };
-    return origin === url.origin
-      ? null
-      : `it redirects to ${origin}, which Pith does not follow; if you trust that address, write it as url`;
-  }
-  if (method === 'GET') return null; // a stream for news is the server's choice
-  if (status === 401 || status === 403) return `it refuses us (${status}); look at headers, and at the secrets that they name`;
-  if ((status === 400 || status === 404) && new Headers(headers).has('mcp-session-id'))
-    return `it does not know this connection any more (${status}); a new one is made: try again`;
-  return null;
-}
-
-/** The response, whose stream breaks when one message is longer than allowed. */
-function capped(response: Response, gone: (why: string) => Error): Response {
-  if (response.body === null) return response;
-  const isStream = response.headers.get('content-type')?.startsWith('text/event-stream') === true;
-  let size = 0;
-  const cap = new TransformStream<Uint8Array, Uint8Array>({
-    transform(chunk, controller) {
-      const end = isStream ? lastBlankLine(chunk) : -1;
-      size = end < 0 ? size + chunk.length : chunk.length - end;
-      if (size > MOST_BYTES) controller.error(gone(`it sent a message longer than ${MOST_BYTES} bytes`));
-      else controller.enqueue(chunk);
-    },
-  });
-  const { status, statusText, headers } = response;
-  return new Response(response.body.pipeThrough(cap), { status, statusText, headers });
-}
-
-/** Where the last event in it ends; -1: no event ends in it. */
-function lastBlankLine(chunk: Uint8Array): number {
-  const bytes = Buffer.from(chunk.buffer, chunk.byteOffset, chunk.length);
-  return Math.max(bytes.lastIndexOf('\n\n'), bytes.lastIndexOf('\r\n\r\n'));
 }

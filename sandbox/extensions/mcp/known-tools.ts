@@ -25,7 +25,7 @@ export class KnownTools {
   /** The first list of a server is taken as it is. */
   async listed(server: string, tools: readonly ServerTool[]): Promise<void> {
     if ((await this.#kv.get(`server/${server}`)) !== null) return;
-    for (const tool of tools) await this.agree(server, tool);
+    await Promise.all(tools.map((tool) => this.agree(server, tool)));
     await this.#kv.set(`server/${server}`, true);
   }
 

@@ -79,8 +79,14 @@ function readServer(given: unknown, project: string): ServerConfig | string {
     return `${printableLine((issue?.path ?? []).map(String).join('.'), 60)}: ${issue?.message ?? 'it cannot be read'}`;
   }
   const { disabled = false, ...rest } = parsed.data;
-  const settings = { enabled: !disabled, tools: { deny: [] as string[] }, approvals: 'never-for-read-only' as const, timeout: 60 };
-  const config: ServerConfig = 'url' in rest ? { ...settings, ...rest } : { ...settings, ...rest, cwd: project };
+  const settings = {
+    enabled: !disabled,
+    tools: { deny: [] as string[] },
+    approvals: 'never-for-read-only' as const,
+    timeout: 60,
+    start_timeout: 60,
+  };
+  const config: ServerConfig = 'url' in rest ? { ...settings, ...rest, oauth: {} } : { ...settings, ...rest, cwd: project };
   return shownServer(config).join('\n').length > MOST_CHARACTERS ? 'it is too long to be shown before you agree to it' : config;
 }
 

@@ -1,50 +1,31 @@
-import type { CallToolResult } from '@modelcontextprotocol/client';
-import { defineTool, toolError, toolResult, z, type ApprovalQuestion, type JsonValue, type Tool } from 'pith';
+import { defineTool, toolError, z, type ApprovalQuestion, type Tool } from 'pith';
 import { printable, printableLine } from '@pith/plain-text';
 import type { Connection } from './connection.ts';
 import { changesIn, saidOf, subjectOf } from './known-tools.ts';
 import type { ServerTool } from './listed-tool.ts';
+import type { NamedTool } from './offer.ts';
 
-const LONGEST_DESCRIPTION = 2000;
-const LARGEST_SCHEMA = 32_768;
-const LONGEST_TEXT = 100_000;
+const LONGEST_SHOWN = 2000;
 
-/** The tools of a connected server that the settings let through. What cannot be offered is left out. */
-export function toolsOf(connection: Connection): readonly Tool[] {
-  const { allow, deny } = connection.config.tools;
-  const names = new Set<string>();
-  return connection.tools.flatMap((tool) => {
-    if ((allow !== undefined && !allow.includes(tool.name)) || deny.includes(tool.name)) return [];
-    const name = modelName(connection.name, tool.name);
-    if (names.has(name) || JSON.stringify(tool.inputSchema).length > LARGEST_SCHEMA) return [];
-    names.add(name);
-    return [offered(connection, tool, name)];
-  });
-}
-
-/** `<server>_<tool>` of letters, digits, `_` and `-`, at most 64. */
-export function modelName(server: string, tool: string): string {
-  return `${server}_${tool.replace(/[^a-zA-Z0-9_-]/gu, '_')}`.slice(0, 64);
-}
-
-function offered(connection: Connection, tool: ServerTool, name: string): Tool {
-  const { name: own, description = '', inputSchema, annotations = {} } = tool;
+/** A tool of a server as Pith offers it. */
+export function serverTool(connection: Connection, { name, description, tool }: NamedTool): Tool {
+  const { inputSchema, annotations = {} } = tool;
   const isReadOnly = annotations['readOnlyHint'] === true;
-  const timeoutMs = connection.config.timeout * 1000;
   return defineTool({
     name,
     yields: true,
-    description: plain(`${description} (from the MCP server '${connection.name}')`, LONGEST_DESCRIPTION),
+    description,
     input: z.looseObject({}),
     inputSchema,
     effect: isReadOnly ? 'read' : annotations['idempotentHint'] === true ? 'idempotent' : 'write',
-    needsApproval: (given) => question(connection, tool, { isReadOnly, given }),
-    timeoutMs: timeoutMs + 1000,
+    needsApproval: async (given) => question(connection, await connection.current(tool), given),
+    timeoutMs: connection.longestCall + 1000,
     async execute(input, { signal, approved }) {
-      if (approved === subjectOf(connection.name, tool)) await connection.known.agree(connection.name, tool);
-      const options = { signal, timeout: timeoutMs, toolDefinition: tool };
-      const result = await connection.client.callTool({ name: own, arguments: input }, options);
-      return resultOf(result as CallToolResult);
+      const now = await connection.current(tool, signal);
+      if (approved === subjectOf(connection.name, now)) await connection.known.agree(connection.name, now);
+      else if (changesIn(saidOf(now), saidOf(tool)).length > 0)
+        return toolError('mcp_error', `the MCP server '${connection.name}' has changed this tool meanwhile: call it again`);
+      return connection.call(now, input, signal);
     },
   });
 }
@@ -53,8 +34,9 @@ function offered(connection: Connection, tool: ServerTool, name: string): Tool {
 async function question(
   { name, config, known }: Connection,
   tool: ServerTool,
-  { isReadOnly, given }: { readonly isReadOnly: boolean; readonly given: Readonly<Record<string, unknown>> },
+  given: Readonly<Record<string, unknown>>,
 ): Promise<false | ApprovalQuestion> {
+  const isReadOnly = tool.annotations?.['readOnlyHint'] === true;
   const before = await known.known(name, tool);
   const changes = before === null ? [] : changesIn(saidOf(tool), before);
   if (before !== null && changes.length === 0 && isReadOnly && config.approvals === 'never-for-read-only') return false;
@@ -69,7 +51,7 @@ async function question(
   const subject = subjectOf(name, tool);
   return {
     summary: `use ${called}`,
-    text: [...argumentLines(given), since, plain(tool.description ?? '', LONGEST_DESCRIPTION)].join('\n'),
+    text: [...argumentLines(given), since, plain(tool.description ?? '', LONGEST_SHOWN)].join('\n'),
     subject,
     ...(isNew ? { once: true } : { always: { key: `tool:${subject}`, covers: `every call of ${called}` } }),
   };
@@ -83,26 +65,6 @@ function argumentLines(given: Readonly<Record<string, unknown>>): readonly strin
       : [printableLine(`${name}: ${JSON.stringify(value)}`)],
   );
   return lines.length === 0 ? ['without arguments'] : lines;
-}
-
-function resultOf({ content = [], structuredContent, isError }: CallToolResult) {
-  const parts = content.map(partOf);
-  const text = plain(parts.join('\n'), LONGEST_TEXT);
-  if (isError) return toolError('mcp_error', text === '' ? 'the server gave no reason' : text);
-  if (structuredContent !== undefined && JSON.stringify(structuredContent).length <= LONGEST_TEXT)
-    return toolResult(structuredContent as JsonValue);
-  return text;
-}
-
-/** What a model can read of it; of pictures and sound only what they are. */
-function partOf(part: CallToolResult['content'][number]): string {
-  if (part.type === 'text') return part.text;
-  if (part.type === 'resource')
-    return 'text' in part.resource ? String(part.resource.text) : `[${part.resource.uri}: ${part.resource.mimeType ?? 'bytes'}]`;
-  if (part.type === 'resource_link') return `[${part.name}: ${part.uri}]`;
-  if (part.type === 'image' || part.type === 'audio')
-    return `[${part.type}: ${part.mimeType}, ${Math.ceil((part.data.length * 3) / 4)} bytes]`;
-  return '[something that cannot be shown]';
 }
 
 /** As it may be shown, and cut. */

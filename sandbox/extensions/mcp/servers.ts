@@ -1,15 +1,16 @@
 import { createHash } from 'node:crypto';
 import path from 'node:path';
-import { Places, type Diagnostic, type ExtensionContext, type Tool } from 'pith';
+import { Places, type Clock, type Diagnostic, type ExtensionContext, type Tool } from 'pith';
 import { within } from '@pith/promises';
 import type { Config, ServerConfig } from './config.ts';
 import { Connection } from './connection.ts';
 import { Containment } from './contained.ts';
+import { type LastTime, LastTimes } from './last-time.ts';
+import { Logins } from './logins.ts';
 import { projectServers, type ProjectServer, type ProjectServers } from './project-servers.ts';
-import { toolsOf } from './server-tools.ts';
+import { offersOf, type Offer } from './offer.ts';
+import { serverTool } from './server-tools.ts';
 
-/** How long the first question for tools waits for servers that start. */
-const FIRST_MS = 5000;
 /** How soon an edit of `.mcp.json`, or an agreement that another process records, is noticed. */
 const LOOK_MS = 5000;
 const IDLE_MS = 3_600_000;
@@ -18,6 +19,11 @@ const IDLE_MS = 3_600_000;
 interface Kept {
   readonly digest: string;
   readonly connection: Connection;
+  /** When it was begun. */
+  readonly since: number;
+  readonly lastTime: LastTime;
+  /** It takes longer than anybody waits. */
+  isLate: boolean;
   end(): void;
 }
 
@@ -26,6 +32,8 @@ export class Servers {
   readonly #context: ExtensionContext<Config>;
   readonly #kept = new Map<string, Kept>();
   readonly #containment = new Containment();
+  readonly #lastTimes: LastTimes;
+  readonly logins: Logins;
   readonly #closing = new Set<Promise<void>>();
   #hasEnded = false;
   #isUsed = false;
@@ -33,6 +41,8 @@ export class Servers {
 
   constructor(context: ExtensionContext<Config>) {
     this.#context = context;
+    this.#lastTimes = new LastTimes(context);
+    this.logins = new Logins(context.use(Places));
     context.own(async () => {
       this.#hasEnded = true;
       await this.#following;
@@ -42,18 +52,51 @@ export class Servers {
     });
   }
 
-  /** Connects them; each has ended its first attempt, or had five seconds for it, when this resolves. */
-  async connected(): Promise<readonly Connection[]> {
+  /**
+   * Connects them. When this resolves, each has ended its first attempt, or was waited for: not at all where it is known what it offers,
+   * or for `ms`. Who is late joins when it is there.
+   */
+  async connected(ms?: number): Promise<readonly Connection[]> {
     await this.#follow();
-    const connections = [...this.#kept.values()].map(({ connection }) => connection);
-    await within(this.#context.clock, FIRST_MS, Promise.all(connections.map(({ first }) => first)));
-    return connections;
+    const { clock } = this.#context;
+    const kept = [...this.#kept.values()];
+    await Promise.all(
+      kept.map(({ connection, since, lastTime: { tools, patience } }) =>
+        within(clock, Math.max(0, since + (ms ?? (tools.length > 0 ? 0 : patience)) - clock.now()), connection.first),
+      ),
+    );
+    return kept.map(({ connection }) => connection);
+  }
+
+  /** Connects a server at once that waits to be connected again. */
+  again(name: string): void {
+    this.#kept.get(name)?.connection.again();
+  }
+
+  get clock(): Clock {
+    return this.#context.clock;
+  }
+
+  /** Of servers that may be used. */
+  async names(): Promise<readonly string[]> {
+    return [...(await this.#wanted()).keys()];
+  }
+
+  /** The settings of a server that may be used, by its name. null: there is none. */
+  async configOf(name: string): Promise<ServerConfig | null> {
+    return (await this.#wanted()).get(name)?.config ?? null;
   }
 
   /** Of every server that is or was connected. */
   async tools(): Promise<readonly Tool[]> {
-    const names = new Set<string>();
-    return (await this.connected()).flatMap(toolsOf).filter(({ name }) => !names.has(name) && names.add(name));
+    const connections = await this.connected();
+    const offers = this.offers();
+    return connections.flatMap((each) => (offers.get(each.name)?.tools ?? []).map((named) => serverTool(each, named)));
+  }
+
+  /** What is offered of each server now, and what is not. */
+  offers(): ReadonlyMap<string, Offer> {
+    return offersOf([...this.#kept.values()].map(({ connection }) => connection));
   }
 
   /** What the project's file names, without the names that the settings have. */
@@ -100,15 +143,11 @@ export class Servers {
       message: name === '.mcp.json' ? `.mcp.json is not used: ${why}` : `.mcp.json: the server '${name}' is not used: ${why}`,
       cure: 'correct the file',
     }));
-    const refused = [...this.#kept.values()].flatMap(({ connection }) =>
-      [...connection.refused].map(([tool, reason]): Diagnostic => ({
-        severity: 'warning',
-        code: 'tool_input_invalid',
-        message: `the tool '${tool}' of the MCP server '${connection.name}' is left out: ${reason}`,
-        cure: 'have the server corrected',
-      })),
+    const leftOut = [...this.offers().values()].flatMap((offer) =>
+      offer.leftOut.map((each): Diagnostic => ({ severity: 'warning', code: 'tool_input_invalid', ...each })),
     );
-    return [...(names.length > 0 ? [waiting] : []), ...unusable, ...refused];
+    const unwell = [...this.#kept.values()].flatMap((kept) => findingOf(kept) ?? []);
+    return [...(names.length > 0 ? [waiting] : []), ...unusable, ...unwell, ...leftOut];
   }
 
   /** Servers that are named but switched off. */
@@ -136,8 +175,9 @@ export class Servers {
       if (this.#hasEnded) return;
       const gone = [...this.#kept].filter(([name, { digest }]) => wanted.get(name)?.digest !== digest);
       for (const [name] of gone) this.#end(name);
-      if (gone.length > 0) this.#changed();
-      for (const [name, { config, digest }] of wanted) if (!this.#kept.has(name)) this.#open(name, config, digest);
+      const come = [...wanted].filter(([name]) => !this.#kept.has(name));
+      for (const [name, { config, digest }] of come) this.#open(name, { config, digest }, await this.#lastTimes.of(name, config));
+      if (gone.length + come.length > 0) this.#changed();
     });
     this.#following = next.catch(() => undefined);
     return next;
@@ -152,15 +192,31 @@ export class Servers {
     return wanted;
   }
 
-  #open(name: string, config: ServerConfig, digest: string): void {
+  #open(name: string, { config, digest }: Pick<ProjectServer, 'config' | 'digest'>, lastTime: LastTime): void {
+    if (this.#hasEnded) return;
+    const { clock } = this.#context;
     const controller = new AbortController();
     const ports = {
       context: this.#context as unknown as ExtensionContext,
       containment: this.#containment,
+      logins: this.logins,
       changed: () => this.#changed(),
     };
-    const connection = new Connection({ name, config }, ports, controller.signal);
-    this.#kept.set(name, { digest, connection, end: () => controller.abort() });
+    const connection = new Connection({ name, config, tools: lastTime.tools }, ports, controller.signal);
+    const kept: Kept = { digest, connection, since: clock.now(), lastTime, isLate: false, end: () => controller.abort() };
+    this.#kept.set(name, kept);
+    const cancel = clock.after(lastTime.patience, () => {
+      kept.isLate = true;
+      this.#changed();
+      if (lastTime.tools.length === 0) void this.#lastTimes.keep(name, config, null);
+    });
+    void connection.first.then(async (isConnected) => {
+      cancel();
+      kept.isLate = false;
+      if (this.#hasEnded) return;
+      if (isConnected) await this.#lastTimes.keep(name, config, connection.listing.tools);
+      else await this.#lastTimes.forget(name);
+    });
   }
 
   #end(name: string): void {
@@ -184,6 +240,28 @@ export class Servers {
     const { events, id } = this.#context;
     events.publish('provider.changed', { extensionId: id, protocol: 'tool' });
   }
+}
+
+/** What a person should know of a server: one line. null: nothing. */
+function findingOf({ connection: { name, state, reason, noise }, isLate }: Kept): Diagnostic | null {
+  const cure = `look at it with: pith mcp${state === 'connecting' ? ' --wait' : ''}`;
+  if (state === 'failed')
+    return {
+      severity: 'warning',
+      code: 'mcp_not_connected',
+      message: `the MCP server '${name}' is not connected: ${reason ?? 'it ended'}`,
+      cure,
+    };
+  if (state === 'connecting' && isLate)
+    return {
+      severity: 'warning',
+      code: 'mcp_not_connected',
+      message: `the MCP server '${name}' has not answered yet: its tools come when it has`,
+      cure,
+    };
+  if (noise === null) return null;
+  const message = `the MCP server '${name}' prints what is no message to its standard output: ${noise}`;
+  return { severity: 'info', code: 'mcp_noise', message, cure: 'have it write its log to the error stream' };
 }
 
 /** An agreement is for one project, also where state is kept for several. */

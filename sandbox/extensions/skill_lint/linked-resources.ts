@@ -1,3 +1,4 @@
+import { globMatcher } from '@pith/patterns';
 import path from 'node:path';
 import type { Diagnostic } from 'pith';
 import { slipsOf } from '@pith/plain-text';
@@ -98,7 +99,7 @@ export async function linkedResources(skill: LintedSkill): Promise<readonly Diag
   for (const resource of skill.resources) {
     if (!/^(?:references?|resources|docs)\//.test(resource) || UNNAMED.test(resource)) continue;
     const parts = [resource, path.basename(resource), path.basename(resource).replace(/\.\w+$/, ''), ...parentsOf(resource).slice(1)];
-    if (parts.some((part) => mentioned.includes(part)) || patterns.some((pattern) => pattern.test(resource))) continue;
+    if (parts.some((part) => mentioned.includes(part)) || patterns.some((isNamed) => isNamed(resource))) continue;
     found.push(
       advice(skill, 'resource_unlinked', {
         message: `has '${resource}', which its text does not name, so that nobody will read it`,
@@ -154,13 +155,13 @@ function placeOf(target: string): string | null {
 }
 
 /** Names of many files, such as `references/step-N-*.md` or `references/<language>.md`, as patterns. */
-function patternsIn(text: string): readonly RegExp[] {
+function patternsIn(text: string): readonly ((resource: string) => boolean)[] {
   const found = text.match(/\b(?:references?|resources|docs)\/[\w./*<>{}[\]-]{1,200}/g) ?? [];
   return [...new Set(found)]
     .filter((name) => PLACEHOLDER.test(name) || LETTER.test(name))
     .map((name) => name.split(/\*+|<[^<>]*>|\{[^{}]*\}|\[[^[\]]*\]|(?<=[-_/])[NX]+(?=[-_.])/))
     .filter((parts) => parts.join('').replace(/^\w+\//, '') !== '')
-    .map((parts) => new RegExp(`^${parts.map((part) => part.replace(/[.\\^$*+?()[\]{}|]/g, '\\$&')).join('[^/]+')}$`));
+    .map((parts) => globMatcher(parts.map((part) => part.replace(/[*?[\]\\{},]/g, '\\$&')).join('?*')));
 }
 
 /** The text of SKILL.md and of every Markdown file beside it. */

@@ -10,7 +10,7 @@ it("the entry sandbox means a person's own extension in Pith's own sandbox too, 
       isForeign: (id: string) => id === 'hello',
     },
     providers: {
-      tools: { of: async (id: string) => [{ name: `${id}_tool` }], turnProviders: async () => [] },
+      tools: { of: async (id: string) => [{ name: `${id}_tool`, description: '', inputSchema: {} }], turnProviders: async () => [] },
     },
   } as unknown as ToolHost;
   const { tools, notes } = await resolveTools({ usesTools: ['sandbox'] } as never, host);

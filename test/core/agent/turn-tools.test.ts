@@ -52,11 +52,11 @@ type Set = FakeExtension & { readonly opening?: Promise<unknown> };
 
 describe('DESIGN 3.3 the tools of one turn', () => {
   it('stand behind those of uses_tools, described as the turn needs them, and can be called', async () => {
-    const told = { tool: 'hidden', description: 'For this turn.', inputSchema: { type: 'object', title: 'T' } };
+    const told = { tool: 'hidden', description: 'For this turn.', inputSchema: { type: 'object', description: 'T' } };
     const { world, asked } = await bringing(() => [told], [call('hidden'), { text: 'ok' }]);
     const { results } = await world.run('hi');
     expect(names(world)).toEqual([1, 2].map(() => ['load', 'hidden']));
-    expect(world.model.requests[0]?.tools[1]).toMatchObject({ description: 'For this turn.', inputSchema: { title: 'T' } });
+    expect(world.model.requests[0]?.tools[1]).toMatchObject({ description: 'For this turn.', inputSchema: { description: 'T' } });
     expect(results).toContainEqual(expect.objectContaining({ name: 'hidden', ok: true, output: 'was hidden' }));
     expect(asked.map(({ tools }) => tools)).toEqual([['ext/load'], ['ext/load']]); // of uses_tools, at the beginning and after the call
   });

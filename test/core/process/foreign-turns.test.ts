@@ -71,9 +71,9 @@ describe('turns that a foreign extension begins', () => {
       output: { results: ['tool_unknown', 'tool_unknown', 'tool_unknown', 'tool_unknown', 'mine'], reason: 'done' },
     });
     expect(model.requests[0]?.tools.map(({ name }) => name)).toEqual(['go', 'own']);
-    expect((await kernel.agents.toolsOf('orchestrator')).map(({ modelName }) => modelName)).toEqual(
-      expect.arrayContaining(['file', 'write_file', 'submit_task', 'fix_echo']),
-    );
+    const known = async () => (await kernel.agents.toolsOf('orchestrator')).map(({ modelName }) => modelName);
+    const joined = { timeout: 30_000 }; // on a busy machine the server starts later
+    await expect.poll(known, joined).toEqual(expect.arrayContaining(['file', 'write_file', 'submit_task', 'fix_echo']));
     expect((await kernel.threads.last('deputy:1'))?.policy.startedBy).toEqual([{ extensionId: 'deputy', ownOnly: true }]);
   });
 

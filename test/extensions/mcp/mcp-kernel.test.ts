@@ -4,6 +4,7 @@ import { scriptedModel, type TestKernel, type TestKernelOptions } from 'pith/tes
 import { describe, expect, it } from 'vitest';
 import { answered } from '../../answers.ts';
 import { kernelOf } from '../../places.ts';
+import { settled } from './settled.ts';
 
 const SERVER = path.resolve('test/fixtures/mcp-server.mjs');
 const signal = new AbortController().signal;
@@ -16,6 +17,7 @@ let test: TestKernel;
 async function start(servers: object, more: TestKernelOptions = {}, settings: object = {}): Promise<void> {
   const written = JSON.stringify({ extensions: { mcp: { servers, ...settings } } });
   test = await kernelOf({ only: ['mcp', 'orchestrator'], ...more, files: { 'pith.yaml': written, ...more.files } });
+  await settled(test);
 }
 const call = async (tool: string, input: JsonValue = {}): Promise<ToolResult> =>
   test.kernel.host.providers.tools.call('mcp', tool, input, { turn: {} as never, idempotencyKey: 'k', signal: signal });
@@ -43,7 +45,7 @@ describe('MCP servers', () => {
     expect(JSON.stringify(found)).not.toMatch(/\\u001b|\\u0007|Ignore all rules/u);
     expect(await call('fix_echo', { text: 'hello' })).toMatchObject({ ok: true, output: 'hello without key' });
     expect(await call('fix_fail')).toMatchObject({ ok: false, error: { code: 'mcp_error', message: 'it is closed today' } });
-    expect(await call('fix_picture')).toMatchObject({ ok: true, output: '[image: image/png, 3 bytes]' });
+    expect(await call('fix_picture')).toMatchObject({ ok: true, output: '[image: image/png, 3 bytes, no image that models take]' });
   });
 
   it('leaves out a server that cannot be read, and says which and why; the others work', async () => {
@@ -73,7 +75,7 @@ describe('MCP servers', () => {
     expect(await call('fix_echo', { text: 'hello' })).toMatchObject({ output: 'hello with key' });
   });
 
-  it('a server that cannot be started, hangs or floods harms no other, and names that clash are left out', async () => {
+  it('V4: a server that cannot be started, hangs or floods harms no other; names that are alike are told apart, and what is left out is said', async () => {
     await start({
       gone: { command: path.resolve('no-such-program') },
       bad: { ...local('hostile'), timeout: 1 },
@@ -81,8 +83,13 @@ describe('MCP servers', () => {
     });
     const found = await names();
     expect(found.filter((name) => name.startsWith('fix_'))).toEqual(['fix_echo']);
-    expect(found.filter((name) => name === 'bad_a_b')).toHaveLength(1);
+    const [plain, hashed] = found.filter((name) => name.startsWith('bad_a_b')).sort();
+    expect([plain, hashed]).toEqual(['bad_a_b', expect.stringMatching(/^bad_a_b_[0-9a-f]{8}$/u)]);
+    expect(await call('bad_a_b')).toMatchObject({ output: 'a_b' });
+    expect(await call(String(hashed))).toMatchObject({ output: 'a b' });
     expect(found).not.toContain('bad_huge');
+    const said = (await test.kernel.doctor()).notes.map(({ message }) => message);
+    expect(said).toContain("the tool 'huge' of the MCP server 'bad' is left out: its input schema is larger than 32768 characters");
     const [hang, echo] = await Promise.all([call('bad_hang'), call('fix_echo', { text: 'still here' })]);
     expect(hang.ok).toBe(false);
     expect(echo).toMatchObject({ ok: true });
@@ -106,7 +113,7 @@ describe('MCP servers', () => {
     const { notes } = await test.kernel.doctor();
     const said = notes.map(({ message }) => message).filter((message) => message.includes("MCP server 'fix'"));
     expect(said).toHaveLength(4);
-    expect(said.join('\n')).toMatch(/tool 'worse' .* is left out: inputSchema\.properties\.x\.type is unknown/u);
+    expect(said.join('\n')).toMatch(/tool 'worse' .* is left out: its input schema is a list, not a map/u);
     // oxlint-disable-next-line no-control-regex
     expect(said.join('\n')).not.toMatch(/\u001b/u);
   });

@@ -109,6 +109,19 @@ describe.each([{ git: true }, { git: false }])('reading the project (git: $git)'
     expect(out(await project.call('search_files', { pattern: '^(a+)+$' }))).toContain('nothing matches');
   });
 
+  it('V10: a pattern or a glob that costs too much for each letter is refused, and none takes long', async () => {
+    const project = await projectWith({ [`${'a'.repeat(200)}.txt`]: `${'a'.repeat(500_000)}\n` }, { git });
+    for (const pattern of ['\\pL{0,500}\\pL{0,500}\\d', '(x{0,30}){0,30}y', '\\pL{0,1000}'.repeat(70)])
+      expect(await project.call('search_files', { pattern })).toMatchObject({ error: { code: 'pattern_invalid' } });
+    expect(out(await project.call('search_files', { pattern: '[a-z]+0', glob: `${'*a'.repeat(100)}*` }))).toContain('nothing matches');
+    expect(out(await project.call('list_files', { glob: `${'*a'.repeat(100)}b` }))).toContain('no file matches');
+    for (const [tool, input] of [
+      ['list_files', {}],
+      ['search_files', { pattern: 'a' }],
+    ] as const)
+      expect(await project.call(tool, { ...input, glob: '{a,b}'.repeat(30) })).toMatchObject({ error: { code: 'pattern_invalid' } });
+  });
+
   it('U4 nothing is read outside the project, by links or otherwise, nor state, settings and what git keeps', async () => {
     const project = await projectWith({ ...FILES, '../outside.txt': 'canary' }, { git });
     symlinkSync('/etc/passwd', project.at('passwd'));

@@ -179,6 +179,15 @@ describe('skills lint (S81)', () => {
     expect(found).toEqual([]);
   });
 
+  it('V10: a name of sixty placeholders takes no time to be held against a file that it does not fit', async () => {
+    const file = `references/${'a'.repeat(120)}.txt`;
+    const { found } = await lint({
+      ...skill('letters', { body: `Read \`references/${'<a>'.repeat(60)}.md\`.` }),
+      [`letters/${file}`]: 'x',
+    });
+    expect(found).toMatchObject([['letters', 'warning', 'resource_unlinked', 1, expect.stringContaining(file)]]);
+  });
+
   const forms = (kind: string) => `Fills in ${kind} forms with the data of a customer. Use when somebody wants a ${kind} form.`;
 
   it.each([

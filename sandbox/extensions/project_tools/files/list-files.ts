@@ -1,6 +1,6 @@
 import { answerOrRefusal } from '@pith/safe-files';
-import picomatch from 'picomatch';
-import { defineTool, toolError, toolResult, z, type Tool, type ToolResult } from 'pith';
+import { globMatcher } from '@pith/patterns';
+import { defineTool, messageOf, toolError, toolResult, z, type Tool, type ToolResult } from 'pith';
 import type { Project } from './project.ts';
 import { filesOf } from './project-files.ts';
 
@@ -33,8 +33,9 @@ async function list(project: Project, { glob, path }: z.infer<typeof input>, sig
   const below = project.followed(path);
   if (below.length > 0 && (await project.jail.stat(below)) === null)
     return toolError('file_unavailable', `there is no folder '${path}' in the project`);
+  const isWanted = globOrReason(glob);
+  if (typeof isWanted === 'string') return toolError('pattern_invalid', isWanted);
   const found = await filesOf(project, below, signal);
-  const isWanted = matcher(glob);
   const base = below.length === 0 ? '' : `${below.join('/')}/`;
   const paths = found.paths.filter((file) => isWanted(file.startsWith(base) ? file.slice(base.length) : file));
   const notes = [
@@ -46,7 +47,11 @@ async function list(project: Project, { glob, path }: z.infer<typeof input>, sig
   return toolResult(text, { title: `Found ${paths.length} file${paths.length === 1 ? '' : 's'} (${glob})` });
 }
 
-/** A pattern without a slash is one of file names. */
-export function matcher(glob: string): (path: string) => boolean {
-  return picomatch(glob.replace(/^\.?\//u, ''), { dot: true, basename: !glob.includes('/'), nonegate: true });
+/** The matcher, or why there is none. */
+export function globOrReason(glob: string): ((path: string) => boolean) | string {
+  try {
+    return globMatcher(glob);
+  } catch (error) {
+    return `'${glob}' is not a glob that can be used: ${messageOf(error)}`;
+  }
 }

@@ -1,8 +1,10 @@
+import { setImmediate as yieldToOthers } from 'node:timers/promises';
+import { effortOf } from '@pith/patterns';
 import { RE2JS } from 're2js';
 import { defineTool, messageOf, toolError, toolResult, z, type Clock, type Tool, type ToolResult } from 'pith';
 import { runGit } from '@pith/project-files';
 import { answerOrRefusal, decodeText } from '@pith/safe-files';
-import { matcher } from './list-files.ts';
+import { globOrReason } from './list-files.ts';
 import type { Project } from './project.ts';
 import { filesOf } from './project-files.ts';
 
@@ -10,6 +12,11 @@ const MOST_MATCHES = 200;
 const MOST_FILE_BYTES = 2 * 1024 * 1024;
 const LONGEST_PATTERN = 1000;
 const LONGEST_LINE = 300;
+/** Instructions of a pattern: each costs time at each letter. */
+const LARGEST_PATTERN = 500;
+/** Letters of a line, and those until others have their turn, each counted for each instruction. */
+const MOST_OF_LINE = 10_000_000;
+const AT_ONCE = 1_000_000;
 const MOST_MS = 10_000;
 
 const input = z.object({
@@ -40,6 +47,9 @@ async function search(
   signal: AbortSignal,
 ): Promise<ToolResult> {
   let pattern: RE2JS;
+  const effort = effortOf(call.pattern);
+  if (effort > LARGEST_PATTERN)
+    return toolError('pattern_invalid', `'${call.pattern}' is too large: repeat less often, or search for a part of it`);
   try {
     pattern = RE2JS.compile(call.pattern, call.ignore_case ? RE2JS.CASE_INSENSITIVE : 0);
   } catch (error) {
@@ -48,9 +58,10 @@ async function search(
   const below = project.followed(call.path);
   if (below.length > 0 && (await project.jail.stat(below)) === null)
     return toolError('file_unavailable', `there is no file or folder '${call.path}' in the project`);
+  const isWanted = call.glob === undefined ? () => true : globOrReason(call.glob);
+  if (typeof isWanted === 'string') return toolError('pattern_invalid', isWanted);
   const found = await filesOf(project, below, signal);
   const holding = await filesHolding(project, call, signal);
-  const isWanted = call.glob === undefined ? () => true : matcher(call.glob);
   const base = below.length === 0 ? '' : `${below.join('/')}/`;
   const paths = found.paths.filter(
     (file) => isWanted(file.startsWith(base) ? file.slice(base.length) : file) && (holding === null || holding.has(file)),
@@ -59,6 +70,8 @@ async function search(
   const end = clock.now() + MOST_MS;
   const isLate = () => clock.now() > end;
   let files = 0;
+  let longLines = 0;
+  const tooLong = () => void (longLines += 1);
   let skipped = 0;
   let searched = 0;
   for (const file of paths) {
@@ -67,7 +80,14 @@ async function search(
     searched += 1;
     const text = await textOf(project, file);
     if (text === null) skipped += 1;
-    const lines = text === null ? [] : matchingLines(text, pattern, call.context, MOST_MATCHES - matches.length);
+    const lines =
+      text === null
+        ? []
+        : await matchingLines(
+            text,
+            { pattern, effort, context: call.context, most: MOST_MATCHES - matches.length, isLate, tooLong },
+            signal,
+          );
     if (lines.length > 0) files += 1;
     matches.push(...lines.map((line) => `${file}:${line}`));
   }
@@ -77,8 +97,10 @@ async function search(
     left > 0
       ? `… ${left} files were not searched: ${isLate() ? 'it took too long' : `there are more than ${MOST_MATCHES} matches`}; narrow it by glob or path`
       : null,
+    left === 0 && isLate() ? '… the last file was not searched to its end: it took too long; narrow it by glob or path' : null,
     found.cut,
     skipped > 0 ? `${skipped} binary or very large files left out` : null,
+    longLines > 0 ? `${longLines} very long lines left out: search for less in them` : null,
     found.secret > 0 ? `${found.secret} files left out that may contain secrets` : null,
   ].filter((note) => note !== null);
   return toolResult([...matches, ...notes].join('\n'), {
@@ -121,12 +143,34 @@ async function textOf({ jail }: Project, file: string): Promise<string | null> {
   }
 }
 
-function matchingLines(text: string, pattern: RE2JS, context: number, most: number): readonly string[] {
+interface Wanted {
+  readonly pattern: RE2JS;
+  readonly effort: number;
+  readonly context: number;
+  readonly most: number;
+  isLate(): boolean;
+  /** A line is not searched. */
+  tooLong(): void;
+}
+
+async function matchingLines(
+  text: string,
+  { pattern, effort, context, most, isLate, tooLong }: Wanted,
+  signal: AbortSignal,
+): Promise<readonly string[]> {
   const lines = text.split(/\r?\n/u);
   const shown: string[] = [];
   let last = -1;
+  let spent = 0;
   for (const [index, line] of lines.entries()) {
-    if (!pattern.matcher(line).find()) continue;
+    const cost = line.length * effort;
+    if (cost > MOST_OF_LINE) tooLong();
+    if ((spent += cost) > AT_ONCE) {
+      spent = 0;
+      await yieldToOthers(undefined, { signal });
+      if (isLate()) break;
+    }
+    if (cost > MOST_OF_LINE || !pattern.matcher(line).find()) continue;
     for (let at = Math.max(last + 1, index - context); at <= Math.min(lines.length - 1, index + context); at += 1) {
       shown.push(`${at + 1}${at === index ? ':' : '-'} ${shortened(lines[at] ?? '')}`);
       last = at;

@@ -1,0 +1,2 @@
+export { effortOf } from './effort.ts';
+export { globMatcher } from './glob.ts';

@@ -1,0 +1,102 @@
+import { isPlainMap, type PlainMap } from '@pith/plain-data';
+import { withNote } from './words.ts';
+
+/** A schema without references and `allOf`: what holds in any case, and lists of which one must hold. */
+export interface Flattened {
+  readonly map: PlainMap;
+  readonly choices: readonly (readonly unknown[])[];
+  /** References that lead here: one that leads here again is recursion. */
+  readonly open: readonly string[];
+}
+
+const MOST_BRANCHES = 100;
+/** How far references and `allOf` are followed within one place. */
+const MOST_WITHIN = 50;
+
+/** Resolves within `root`. `counted` is told how much is looked at, and throws when it was too much. */
+export function flattener(
+  root: PlainMap,
+  counted: (steps: number) => void,
+): (given: unknown, open: readonly string[], within?: number) => Flattened {
+  return function flat(given, open, within = 0): Flattened {
+    counted(1);
+    if (!isPlainMap(given) || within > MOST_WITHIN) return { map: given === false ? { not: {} } : {}, choices: [], open };
+    counted(lengthOf(given) + lengthOf(given['properties']) + lengthOf(given['required']) + lengthOf(given['enum']));
+    const { $ref, allOf, anyOf, oneOf, then: ifSo, else: ifNot, ...own } = given;
+    const referred = $ref === undefined ? null : target(root, $ref);
+    const isAgain = typeof $ref === 'string' && open.includes($ref);
+    let found: Flattened = {
+      map: isAgain ? shallow(referred) : referred === null && $ref !== undefined ? withNote({}, '$ref', $ref) : {},
+      choices: [],
+      open: typeof $ref === 'string' ? [...open, $ref] : open,
+    };
+    if (referred !== null && !isAgain) found = joined(found, flat(referred, found.open, within + 1));
+    for (const each of Array.isArray(allOf) ? allOf.slice(0, MOST_BRANCHES) : []) found = joined(found, flat(each, found.open, within + 1));
+    const choices = [anyOf, oneOf].filter((each) => Array.isArray(each)).map((each) => each.filter((option) => !isNothing(option)));
+    const whole = joined(found, { map: own, choices: choices.filter((each) => each.length > 0), open: found.open });
+    const optional = [ifSo, ifNot].map((each) => (isPlainMap(each) ? each['properties'] : undefined)).filter(isPlainMap);
+    const { properties } = whole.map;
+    if (optional.length === 0) return whole;
+    return {
+      ...whole,
+      map: { ...whole.map, properties: { ...optional[0], ...optional[1], ...(isPlainMap(properties) ? properties : {}) } },
+    };
+  };
+}
+
+/** `over` holds beside `base`; what both say `over` says better. */
+function joined(base: Flattened, over: Flattened): Flattened {
+  const properties =
+    isPlainMap(base.map['properties']) && isPlainMap(over.map['properties'])
+      ? bothProperties(base.map['properties'], over.map['properties'])
+      : undefined;
+  const required = [base.map['required'], over.map['required']].filter((each) => Array.isArray(each)).flat();
+  const told = Object.fromEntries(Object.entries(over.map).filter(([, value]) => value !== undefined));
+  return {
+    map: { ...base.map, ...told, ...(properties ? { properties } : {}), ...(required.length > 0 ? { required } : {}) },
+    choices: [...base.choices, ...over.choices],
+    open: over.open,
+  };
+}
+
+function bothProperties(base: PlainMap, over: PlainMap): PlainMap {
+  const both = Object.entries(over).map(
+    ([name, each]) => [name, Object.hasOwn(base, name) ? { allOf: [base[name], each] } : each] as const,
+  );
+  return { ...base, ...Object.fromEntries(both) };
+}
+
+function lengthOf(value: unknown): number {
+  return typeof value === 'object' && value !== null ? Object.keys(value).length : 0;
+}
+
+/** What a schema that contains itself says at the place where it begins again. */
+function shallow(schema: unknown): PlainMap {
+  const { type, description } = isPlainMap(schema) ? schema : {};
+  return { type: type ?? 'object', description };
+}
+
+/** No value fits: an option that generators write for what may be left out. */
+function isNothing(option: unknown): boolean {
+  return option === false || (isPlainMap(option) && isPlainMap(option['not']) && Object.keys(option['not']).length === 0);
+}
+
+/** What a local reference points to; null for one that points elsewhere or nowhere. */
+function target(root: PlainMap, reference: unknown): unknown {
+  if (typeof reference !== 'string' || !/^#(?:\/|$)/.test(reference)) return null;
+  let at: unknown = root;
+  for (const step of reference.split('/').slice(1)) {
+    const name = decoded(step).replaceAll('~1', '/').replaceAll('~0', '~');
+    if (typeof at !== 'object' || at === null || !Object.hasOwn(at, name)) return null;
+    at = (at as PlainMap)[name];
+  }
+  return at;
+}
+
+function decoded(step: string): string {
+  try {
+    return decodeURIComponent(step);
+  } catch {
+    return step; // a percent sign that encodes nothing
+  }
+}

@@ -1,0 +1,2 @@
+export { ownNames, sentSchema, type SentSchema } from './sent-schema.ts';
+export { fairShares } from './fair-shares.ts';

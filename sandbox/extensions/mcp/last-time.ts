@@ -1,0 +1,68 @@
+import { createHash } from 'node:crypto';
+import { codeOf, type ExtensionContext, messageOf, z } from 'pith';
+import type { ServerConfig } from './config.ts';
+import { readTool, type ServerTool } from './listed-tool.ts';
+
+/** How long the first question for tools waits for a server: one of which nothing is known, and one that did not answer the last time. */
+const UNKNOWN_MS = 3000;
+const LATE_MS = 500;
+/** A value of the store is not larger. */
+const MOST_CHARACTERS = 500_000;
+
+const stored = z.object({ server: z.string(), tools: z.array(z.unknown()).nullable() });
+
+/** What a server did when it was last started. */
+export interface LastTime {
+  /** What it offered: a conversation begins with that, and a call waits for the server. Empty: nothing is known. */
+  readonly tools: readonly ServerTool[];
+  /** Milliseconds until it counts as late. */
+  readonly patience: number;
+}
+
+/** Remembers servers from one start to the next. Another command or address of the same name is another server. */
+export class LastTimes {
+  readonly #kv: ExtensionContext['kv'];
+  readonly #logger: ExtensionContext['logger'];
+
+  constructor({ kv, logger }: Pick<ExtensionContext, 'kv' | 'logger'>) {
+    this.#kv = kv;
+    this.#logger = logger;
+  }
+
+  async of(name: string, config: ServerConfig): Promise<LastTime> {
+    const { data } = stored.safeParse(await this.#kv.get(keyOf(name)));
+    if (data?.server !== digestOf(config)) return { tools: [], patience: UNKNOWN_MS };
+    const tools = (data.tools ?? []).map((tool) => readTool(tool)).filter((tool) => typeof tool !== 'string');
+    return { tools, patience: data.tools === null ? LATE_MS : UNKNOWN_MS };
+  }
+
+  /** `tools`: null where it did not answer in time. */
+  async keep(name: string, config: ServerConfig, tools: readonly ServerTool[] | null): Promise<void> {
+    const value = { server: digestOf(config), tools: tools === null ? null : (JSON.parse(JSON.stringify(tools)) as never) };
+    await this.#told(() =>
+      JSON.stringify(value).length > MOST_CHARACTERS ? this.#kv.delete(keyOf(name)) : this.#kv.set(keyOf(name), value),
+    );
+  }
+
+  async forget(name: string): Promise<void> {
+    await this.#told(() => this.#kv.delete(keyOf(name)));
+  }
+
+  /** It is worth a line in the log, and no more. */
+  async #told(work: () => Promise<unknown>): Promise<void> {
+    try {
+      await work();
+    } catch (error) {
+      if (codeOf(error, '') !== 'stopped') this.#logger.warn('what an MCP server did cannot be kept', { reason: messageOf(error) });
+    }
+  }
+}
+
+function keyOf(name: string): string {
+  return `last/${name}`;
+}
+
+function digestOf(config: ServerConfig): string {
+  const parts = 'url' in config ? [config.url] : [config.command, config.args, config.cwd];
+  return createHash('sha256').update(JSON.stringify(parts)).digest('hex').slice(0, 32);
+}

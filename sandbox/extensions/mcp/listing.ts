@@ -1,0 +1,82 @@
+import { isPlainMap } from '@pith/plain-data';
+import { printableLine } from '@pith/plain-text';
+import { readTool, type ServerTool } from './listed-tool.ts';
+
+/** The tools of a server, and what is left out. */
+export interface Listing {
+  readonly tools: readonly ServerTool[];
+  /** Tools that cannot be offered, by name, and why. */
+  readonly refused: ReadonlyMap<string, string>;
+  /** What is wrong with the list as a whole. */
+  readonly notes: readonly string[];
+}
+
+const MOST_TOOLS = 10_000;
+const MOST_PAGES = 200;
+const LONGEST_SHOWN = 100;
+
+/** Reads all pages. `ask` answers the page at a cursor; where the first fails this rejects, where a later one does the others count. */
+export async function listing(ask: (cursor: string | undefined) => Promise<unknown>): Promise<Listing> {
+  const read = new Reader();
+  const asked = new Set<string>();
+  let cursor: string | undefined;
+  for (let at = 1; ; at += 1) {
+    let page: unknown;
+    try {
+      page = await ask(cursor);
+    } catch (error) {
+      if (at === 1) throw error;
+      read.notes.push(`page ${at} of its list cannot be read`);
+      break;
+    }
+    const { tools = null, nextCursor = null } = isPlainMap(page) ? page : {};
+    if (Array.isArray(tools)) for (const each of tools) read.add(each);
+    else if (tools !== null) read.notes.push(`page ${at} of its list has no list of tools`);
+    if (nextCursor === null) break;
+    if (typeof nextCursor !== 'string') read.notes.push(`what follows page ${at} of its list cannot be asked for: its cursor is no text`);
+    else if (asked.has(nextCursor)) read.notes.push(`its list does not end: page ${at} leads to an earlier one`);
+    else if (at >= MOST_PAGES) read.notes.push(`of its list only the first ${MOST_PAGES} pages are read`);
+    else {
+      asked.add(nextCursor);
+      cursor = nextCursor;
+      if (!read.isFull) continue;
+    }
+    break;
+  }
+  return read.listing();
+}
+
+class Reader {
+  readonly notes: string[] = [];
+  readonly #tools = new Map<string, ServerTool>();
+  readonly #refused = new Map<string, string>();
+  #count = 0;
+
+  get isFull(): boolean {
+    return this.#count > MOST_TOOLS;
+  }
+
+  add(given: unknown): void {
+    this.#count += 1;
+    if (this.isFull) return;
+    const tool = readTool(given);
+    if (typeof tool !== 'string') return this.#keep(tool);
+    const name = isPlainMap(given) ? given['name'] : undefined;
+    this.#refused.set(typeof name === 'string' && name !== '' ? shown(name) : `number ${this.#count}`, printableLine(tool));
+  }
+
+  #keep(tool: ServerTool): void {
+    const known = this.#tools.get(tool.name);
+    if (known === undefined) this.#tools.set(tool.name, tool);
+    else if (JSON.stringify(known) !== JSON.stringify(tool)) this.notes.push(`it lists '${shown(tool.name)}' twice; the first counts`);
+  }
+
+  listing(): Listing {
+    const notes = this.isFull ? [...this.notes, `it lists more than ${MOST_TOOLS} tools; the others are not looked at`] : this.notes;
+    return { tools: [...this.#tools.values()], refused: this.#refused, notes: [...new Set(notes)] };
+  }
+}
+
+function shown(name: string): string {
+  return printableLine(name, LONGEST_SHOWN);
+}

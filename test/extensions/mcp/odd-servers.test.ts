@@ -1,0 +1,146 @@
+import path from 'node:path';
+import type { Clock, Diagnostic, ToolResult } from 'pith';
+import { fakeClock, type TestKernel } from 'pith/testing';
+import { describe, expect, it } from 'vitest';
+import { kernelOf } from '../../places.ts';
+import { serverRows, settled, type ServerRow } from './settled.ts';
+
+const signal = new AbortController().signal;
+const SERVER = path.resolve('test/fixtures/mcp-odd-server.mjs');
+const odd = (way: string, more: object = {}, ...args: string[]) => ({ command: process.execPath, args: [SERVER, way, ...args], ...more });
+
+async function start(servers: object, env: Record<string, string> = {}, clock?: Clock): Promise<TestKernel> {
+  const settings = { extensions: { mcp: { secrets: Object.keys(env), servers } } };
+  return kernelOf({ only: ['mcp'], files: { 'pith.yaml': JSON.stringify(settings) }, env, ...(clock && { clock }) });
+}
+const names = async (test: TestKernel) => (await test.kernel.host.providers.tools.of('mcp')).map(({ name }) => name);
+const call = async (test: TestKernel, tool: string): Promise<ToolResult> =>
+  test.kernel.host.providers.tools.call('mcp', tool, {}, { turn: {} as never, idempotencyKey: 'k', signal });
+async function row(test: TestKernel, name = 'it'): Promise<ServerRow> {
+  return (await serverRows(test)).find((each) => each.name === name)!;
+}
+const said = async (test: TestKernel): Promise<readonly Diagnostic[]> =>
+  (await test.kernel.problems()).filter(({ message }) => message.includes('MCP server'));
+describe('MCP servers that are odd', () => {
+  it('V5: one that says why and ends: its last lines, without secrets, are where a person looks', async () => {
+    const test = await start({ it: odd('dead', { env: { ODD_KEY: '${ODD_KEY}' } }), fine: odd('plain') }, { ODD_KEY: 'sk-odd-9931-xyz' });
+    await settled(test);
+    await expect.poll(() => names(test)).toEqual(['fine_do']);
+    const { state, reason, said: lines } = await row(test);
+    expect(state).toBe('failed');
+    expect(reason).toMatch(/^it ended with code 2; it said: Error: the key \[secret ODD_KEY\] is refused$/u);
+    expect(lines).toEqual(['starting', expect.stringContaining('[secret ODD_KEY]'), '    at start (main.js:3:1)']);
+    expect(await said(test)).toEqual([
+      expect.objectContaining({
+        severity: 'warning',
+        message: `the MCP server 'it' is not connected: ${reason}`,
+        cure: expect.stringContaining('pith mcp'),
+      }),
+    ]);
+    const report = JSON.stringify(await test.kernel.doctor());
+    expect(report).toContain("the MCP server 'it' is not connected");
+    expect(report).not.toContain('9931');
+  });
+
+  it('V5: one that does not answer is said once and joins when it is there; the next time its tools are there at once, and a call waits', async () => {
+    const clock = fakeClock();
+    const test = await start({ it: odd('slow', {}, '1500') }, {}, clock);
+    const first = names(test);
+    await expect.poll(() => clock.advance(3000).then(() => Promise.race([first, 'not yet']))).toEqual([]);
+    expect(await said(test)).toEqual([
+      expect.objectContaining({ message: expect.stringMatching(/'it' has not answered yet: its tools come/u) }),
+    ]);
+    await expect.poll(() => names(test), { timeout: 30_000 }).toContain('it_do');
+    expect(await said(test)).toEqual([]);
+    await test.restart();
+    await test.kernel.host.extensions.activate('mcp'); // no time passes: nothing is waited for
+    expect(await names(test)).toContain('it_do');
+    expect(await call(test, 'it_do')).toMatchObject({ ok: true, output: 'done' });
+  });
+
+  it('V5: a start that takes too long is said, and the next one has twice as long', async () => {
+    const test = await start({ it: odd('slow', { start_timeout: 0.5 }, '800') });
+    await expect.poll(() => names(test), { timeout: 30_000 }).toContain('it_do');
+    const mute = await start({ it: odd('mute', { start_timeout: 0.2 }) });
+    await settled(mute);
+    expect((await row(mute)).reason).toMatch(/^it did not answer within 0\.[248] s$/u);
+  });
+
+  it.each([
+    ['a program that is not there', { command: 'no-such-program-here' }, /no program 'no-such-program-here'.*install it/u],
+    ['a folder that is not there', { ...odd('plain'), cwd: '/no/such/folder' }, /there is no folder '\/no\/such\/folder'/u],
+    [
+      'text in place of messages',
+      odd('banner', { start_timeout: 0.5 }),
+      /did not answer.*no message to its output: Server listening on stdio/u,
+    ],
+    ['a version that nobody knows', odd('version'), /speaks version '1999-01-01' of the protocol/u],
+    ['a line without end', odd('line'), /sent a message longer than 4194304 bytes/u],
+    ['pings whose answers it does not take', odd('pings'), /asks and does not take the answers/u],
+    ['news without end', odd('news'), /more than 20000 messages that nobody asked for/u],
+  ])('V5 V12: %s: the reason is said', async (_what, server, reason) => {
+    const test = await start({ it: server });
+    await names(test);
+    await expect.poll(async () => (await row(test)).reason, { timeout: 30_000 }).toMatch(reason);
+  });
+
+  it.each([
+    ['noisy', [expect.stringContaining('Server listening on stdio')]],
+    ['stderr', []],
+    ['batch', []],
+  ])('V5 V12: what is %s works', async (way, noises) => {
+    const test = await start({ it: odd(way) });
+    await settled(test);
+    expect(await call(test, 'it_do')).toMatchObject({ ok: true, output: 'done' });
+    const { notes } = await test.kernel.doctor();
+    const noise = notes.filter(({ code }) => code === 'mcp_noise').map(({ message }) => message);
+    expect(noise).toEqual(noises);
+  });
+
+  it('V5: one without tools is connected', async () => {
+    const test = await start({ it: odd('no-tools') });
+    await settled(test);
+    expect(await row(test)).toMatchObject({ state: 'connected', tools: [], reason: null });
+  });
+
+  it('V5 V6: one that ends in a call says its last words there, and is there again', async () => {
+    const test = await start({ it: odd('crash') });
+    await settled(test);
+    expect(await call(test, 'it_do')).toMatchObject({ ok: false, error: { message: expect.stringContaining('panic: out of cheese') } });
+    await expect.poll(async () => (await row(test)).state, { timeout: 30_000 }).toBe('connected');
+  });
+
+  it('V6: progress extends the limit of a call, ten times at most', async () => {
+    const test = await start({ it: odd('progress', { timeout: 0.3 }), more: odd('endless', { timeout: 0.15 }) });
+    await settled(test);
+    expect(await call(test, 'it_do')).toMatchObject({ ok: true, output: 'done' });
+    expect(await call(test, 'more_do')).toMatchObject({
+      ok: false,
+      error: { code: 'tool_timeout', message: expect.stringContaining('timeout') },
+    });
+  });
+
+  it.each([
+    ['no version of JSON-RPC', '{"id":"ID","result":{"content":[{"type":"text","text":"well"}]}}', { ok: true, output: 'well' }],
+    ['a list as the result', '{"jsonrpc":"2.0","id":"ID","result":[{"type":"text","text":"well"}]}', { ok: true, output: 'well' }],
+    [
+      'a text as the error',
+      '{"jsonrpc":"2.0","id":"ID","error":"closed"}',
+      { ok: false, error: { message: expect.stringContaining('closed') } },
+    ],
+    [
+      'an error with details',
+      '{"jsonrpc":"2.0","id":"ID","error":{"code":-32602,"message":"bad","data":{"field":"q"}}}',
+      { ok: false, error: { code: 'mcp_error', message: expect.stringMatching(/bad\n\{"field":"q"\}/u) } },
+    ],
+    [
+      'one odd part',
+      '{"jsonrpc":"2.0","id":"ID","result":{"content":[{"type":7},{"type":"text","text":"well"}]}}',
+      { ok: true, output: expect.stringMatching(/\nwell$/u) },
+    ],
+  ])('V6: an answer with %s is read', async (_what, answer, result) => {
+    const test = await start({ it: odd('answer', {}, answer) });
+    await settled(test);
+    expect(await call(test, 'it_do')).toMatchObject(result);
+  });
+});
