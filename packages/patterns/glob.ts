@@ -1,20 +1,18 @@
-import { FOLDERS, matches, segmentOf, type Segment } from './segment.ts';
+import { globOf } from './wildmatch.ts';
 
 /** Letters of all alternatives together. */
 const MOST_LETTERS = 2000;
 
 /** A glob without a slash is about the name alone. Throws where its alternatives are too many. */
 export function globMatcher(glob: string): (path: string) => boolean {
-  const forms = alternatives(glob.replace(/^(?:\.?\/)+/, '')).map(segmentsOf);
+  const forms = alternatives(glob.replace(/^(?:\.?\/)+/, '')).map((form) => {
+    const isPath = form.includes('/');
+    return { isPath, matches: globOf(form, isPath) };
+  });
   return (path) => {
-    const names = path.split('/');
-    return forms.some((segments) => matches(segments, segments.length === 1 ? names.slice(-1) : names));
+    const name = path.slice(path.lastIndexOf('/') + 1);
+    return forms.some(({ isPath, matches }) => matches(isPath ? path : name));
   };
-}
-
-function segmentsOf(glob: string): readonly Segment[] {
-  const segments = glob.split('/').map(segmentOf);
-  return segments.at(-1) === FOLDERS ? [...segments, segmentOf('*')] : segments; // what is in folders, not the folders themselves
 }
 
 /** `a{b,c}` is `ab` and `ac`; braces without a comma are letters. */

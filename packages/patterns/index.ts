@@ -1,2 +1,3 @@
 export { effortOf } from './effort.ts';
 export { globMatcher } from './glob.ts';
+export { globOf, type Glob } from './wildmatch.ts';

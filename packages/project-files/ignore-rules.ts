@@ -1,4 +1,4 @@
-import { globOf, type Glob } from './glob.ts';
+import { globOf, type Glob } from '@pith/patterns';
 
 /** The rules of one `.gitignore`, read as git reads them. What git can make nothing of names no file. */
 export interface IgnoreRules {

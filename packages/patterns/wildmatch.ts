@@ -1,4 +1,4 @@
-/** Whether a text, of a character for each byte, is what a pattern means. */
+/** Whether a text is what a pattern means. */
 export type Glob = (text: string) => boolean;
 
 /**
@@ -16,12 +16,12 @@ export function globOf(pattern: string, isPath: boolean): Glob {
 }
 
 /** One byte of a set, any number of them, or nothing: then what follows may be left out, up to the step after a slash. */
-type Step = { readonly kind: 'one' | 'many'; readonly bytes: Bytes } | { readonly kind: 'optional' };
-type Bytes = (code: number) => boolean;
+type Step = { readonly kind: 'one' | 'many'; readonly has: Letters } | { readonly kind: 'optional' };
+type Letters = (code: number) => boolean;
 
 const SLASH = 0x2f;
-const ANY: Bytes = () => true;
-const NO_SLASH: Bytes = (code) => code !== SLASH;
+const ANY: Letters = () => true;
+const NO_SLASH: Letters = (code) => code !== SLASH;
 /** `**` and the slash after it. */
 const OPTIONAL_STEPS = 3;
 
@@ -35,57 +35,59 @@ function stepsOf(pattern: string, isPath: boolean): readonly Step[] | null {
       const rest = pattern.slice(end);
       const isAlone = end - at > 1 && (at === 0 || pattern.charAt(at - 1) === '/') && /^(?:$|\/|\\\/)/u.test(rest);
       if (isAlone && isPath && rest.startsWith('/')) steps.push({ kind: 'optional' });
-      steps.push({ kind: 'many', bytes: isPath && !isAlone ? NO_SLASH : ANY });
+      steps.push({ kind: 'many', has: isPath && !isAlone ? NO_SLASH : ANY });
       at = end;
     } else if (char === '[') {
       const found = classAt(pattern, at);
       if (found === null) return null;
-      steps.push({ kind: 'one', bytes: (code) => found.bytes(code) && !(isPath && code === SLASH) });
+      steps.push({ kind: 'one', has: (code) => found.has(code) && !(isPath && code === SLASH) });
       at = found.end;
     } else if (char === '?') {
-      steps.push({ kind: 'one', bytes: isPath ? NO_SLASH : ANY });
+      steps.push({ kind: 'one', has: isPath ? NO_SLASH : ANY });
       at += 1;
     } else {
-      const literal = char === '\\' ? pattern.charCodeAt((at += 1)) : pattern.charCodeAt(at);
-      if (Number.isNaN(literal)) return null; // a backslash at the end
-      steps.push({ kind: 'one', bytes: (code) => code === literal });
-      at += 1;
+      const literal = literalAt(pattern, at);
+      if (literal === null) return null; // a backslash at the end
+      steps.push({ kind: 'one', has: (code) => code === literal.code });
+      at = literal.end;
     }
   }
   return steps;
 }
 
-/** All ways at once: which steps may be next, after each byte. */
+/** Of what can go on in several ways each place is tried once: time grows with steps times letters, whatever they are. */
 function isMatch(steps: readonly Step[], text: string): boolean {
-  const last = steps.at(-1);
-  if (last?.kind === 'one' && !last.bytes(text.charCodeAt(text.length - 1))) return false; // most texts
-  let next = reached(steps, [0]);
-  for (let at = 0; at < text.length && next.size > 0; at += 1) {
-    const code = text.charCodeAt(at);
-    const after: number[] = [];
-    for (const place of next) {
+  const tried = new Set<number>();
+  const goesOn = (fromStep: number, fromLetter: number): boolean => {
+    let [place, at] = [fromStep, fromLetter];
+    for (;;) {
       const step = steps[place];
-      if (step === undefined || step.kind === 'optional' || !step.bytes(code)) continue;
-      after.push(step.kind === 'many' ? place : place + 1);
+      if (step === undefined) return at === text.length;
+      if (step.kind !== 'one') {
+        const here = place * (text.length + 1) + at;
+        if (tried.has(here)) return false;
+        tried.add(here);
+        if (goesOn(place + (step.kind === 'optional' ? OPTIONAL_STEPS : 1), at)) return true;
+      }
+      if (step.kind === 'optional') {
+        place += 1;
+        continue;
+      }
+      const code = text.codePointAt(at);
+      if (code === undefined || !step.has(code)) return false;
+      at += code > LAST_OF_ONE ? 2 : 1;
+      if (step.kind === 'one') place += 1;
     }
-    next = reached(steps, after);
-  }
-  return next.has(steps.length);
+  };
+  return goesOn(0, 0);
 }
 
-function reached(steps: readonly Step[], places: readonly number[]): ReadonlySet<number> {
-  const all = new Set(places);
-  for (const place of all) {
-    const kind = steps[place]?.kind;
-    if (kind === 'many' || kind === 'optional') all.add(place + 1);
-    if (kind === 'optional') all.add(place + OPTIONAL_STEPS);
-  }
-  return all;
-}
+/** Letters beyond are two units of a text. */
+const LAST_OF_ONE = 0xffff;
 
 /** A class in brackets and where it ends; null: it does not end, or names a class that there is not. */
-function classAt(pattern: string, start: number): { readonly bytes: Bytes; readonly end: number } | null {
-  const tests: Bytes[] = [];
+function classAt(pattern: string, start: number): { readonly has: Letters; readonly end: number } | null {
+  const tests: Letters[] = [];
   let at = start + 1;
   const negated = pattern[at] === '!' || pattern[at] === '^';
   if (negated) at += 1;
@@ -94,9 +96,9 @@ function classAt(pattern: string, start: number): { readonly bytes: Bytes; reado
   for (let isFirst = true; isFirst || pattern[at] !== ']'; isFirst = false) {
     const named = /^\[:([^\]]*)\]/u.exec(pattern.slice(at));
     if (named?.[1]?.endsWith(':')) {
-      const bytes = CLASSES.get(named[1].slice(0, -1));
-      if (bytes === undefined) return null;
-      tests.push(bytes);
+      const ofClass = CLASSES.get(named[1].slice(0, -1));
+      if (ofClass === undefined) return null;
+      tests.push(ofClass);
       before = null;
       at += named[0].length;
     } else if (pattern.startsWith('[:', at) && named === null) {
@@ -115,22 +117,23 @@ function classAt(pattern: string, start: number): { readonly bytes: Bytes; reado
       at = literal.end;
     }
   }
-  return { bytes: (code) => tests.some((test) => test(code)) !== negated, end: at + 1 };
+  return { has: (code) => tests.some((test) => test(code)) !== negated, end: at + 1 };
 }
 
 /** null: the pattern is over. */
 function literalAt(pattern: string, at: number): { readonly code: number; readonly end: number } | null {
   const place = pattern[at] === '\\' ? at + 1 : at;
-  return place < pattern.length ? { code: pattern.charCodeAt(place), end: place + 1 } : null;
+  const code = pattern.codePointAt(place);
+  return code === undefined ? null : { code, end: place + String.fromCodePoint(code).length };
 }
 
 const named =
-  (pattern: RegExp): Bytes =>
+  (pattern: RegExp): Letters =>
   (code) =>
     pattern.test(String.fromCharCode(code));
 
 /** As the C locale has them. */
-const CLASSES: ReadonlyMap<string, Bytes> = new Map([
+const CLASSES: ReadonlyMap<string, Letters> = new Map([
   ['alnum', named(/[a-z0-9]/iu)],
   ['alpha', named(/[a-z]/iu)],
   ['blank', named(/[ \t]/u)],
