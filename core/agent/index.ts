@@ -26,5 +26,6 @@ export type { CallRecord, StoredMessage, Threads, ThreadWriter, TurnEndReason, T
 export { resolveTools, type ToolHost } from './tools/tools.ts';
 export { type PromptPreview } from './turn/plan.ts';
 export type { ToolQuestion } from './turn/tool-caller.ts';
+export { sealedThreads } from './threads/sealed-threads.ts';
 export { createSqliteThreads } from './threads/sqlite-threads.ts';
 export { createSqliteApprovals } from './threads/sqlite-approvals.ts';

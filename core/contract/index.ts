@@ -51,4 +51,4 @@ export {
   type ToolCall,
   type ToolResult,
 } from './tool.ts';
-export type { AgentSpec, Message, TurnEvent, TurnInfo, TurnPolicy, TurnRequest } from './turn.ts';
+export type { AgentSpec, Message, TurnEvent, TurnInfo, TurnPolicy, TurnRequest, TurnSeal } from './turn.ts';

@@ -104,6 +104,15 @@ export interface TurnRequest {
   readonly key?: string;
   /** Names the message that caused it, for work that is done later; absent: the parent's, else that of the call which asks for it, else a new one. */
   readonly correlationId?: string;
+  /** Whoever asks keeps what is said and called in this thread, and below it, sealed. Of extensions in Pith's own process only. */
+  readonly seal?: TurnSeal;
+}
+
+/** Makes texts unreadable in the database, and readable again. */
+export interface TurnSeal {
+  seal(text: string): Promise<string>;
+  /** Rejects where it cannot be opened. */
+  open(sealed: string): Promise<string>;
 }
 
 /** What providers and tools may know of the turn that they serve. Plain data; `tools`, `held`, `bound` and `compactions` are as they are when it is handed on. */

@@ -57,7 +57,7 @@ export function keptAsItWas(folder: string, error: unknown): Diagnostic {
   return {
     severity: 'error',
     code: 'manifest_invalid',
-    message: `the folder cannot be read, and what it declared before still holds: ${messageOf(error)}`,
+    message: `the folder cannot be read, and what it declared before still counts: ${messageOf(error)}`,
     file: folder,
     cure: isPassing(error) ? 'end what is not needed, or raise the limit (ulimit -n); Pith looks again by itself' : 'make it readable',
   };

@@ -39,12 +39,12 @@ function explain(fault: ModelFault, ref: string, answering: boolean): Explanatio
   const { statusCode, text } = fault;
   const prefix = splitReference(ref)?.prefix ?? ref;
   if (fault.isAbort) return { code: 'aborted', why: 'the call was stopped' };
-  // The provider's own words are left out here: they tend to repeat the key.
+  // Of a wrong key the provider's own words are left out: they tend to repeat it. Why another is forbidden they say.
   if (statusCode === 401 || statusCode === 403) {
     const variable = `${prefix.toUpperCase().replace(/\W/g, '_')}_API_KEY`;
     return {
       code: 'model_auth',
-      why: `${fault.address ?? 'the provider'} refused the key (${statusCode})`,
+      why: `${fault.address ?? 'the provider'} refused the key (${statusCode})${statusCode === 403 ? `: ${short(fault.message)}` : ''}`,
       cure: `set a valid key in the provider's variable, such as ${variable}`,
     };
   }

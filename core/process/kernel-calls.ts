@@ -88,7 +88,7 @@ export class KernelCalls {
     'agents.find': ([id]) => this.options.context.agents.find(givenText(id, 'an agent')),
     'agents.check': ([agent]) => this.options.context.agents.check(givenObject(agent, 'the agent') as unknown as AgentSpec),
     'agents.run': ([given], { signal, correlationId }) => {
-      const request = givenObject(given, 'the request') as unknown as TurnRequest;
+      const { seal: _none, ...request } = givenObject(given, 'the request') as unknown as TurnRequest; // no function comes over
       const whole = this.options.turns.checked({ ...(correlationId === undefined ? {} : { correlationId }), ...request });
       return this.options.context.agents.run(this.#broughtBy(whole), signal);
     },

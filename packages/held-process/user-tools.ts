@@ -1,6 +1,6 @@
-import { constants, copyFileSync, existsSync, mkdirSync, readdirSync } from 'node:fs';
+import { constants, copyFileSync, existsSync, readdirSync } from 'node:fs';
 import path from 'node:path';
-import { isBelow, isInside, secretPlaces } from '@pith/safe-files';
+import { isBelow, isInside, secretPlaces, stateFolder } from '@pith/safe-files';
 import { PROGRAMS } from './bubblewrap.ts';
 
 /** Absolute folders of a search path: a relative one would be another in each folder. */
@@ -55,22 +55,23 @@ export interface ToolPlaces {
 }
 
 /**
- * Caches of tools that commands write: each stands where its tool expects it, and is a folder below `caches`, never the person's. One
+ * Caches of tools that commands write: each is where its tool expects it, and a folder below `caches`, never the person's. One
  * that tools can read as it is becomes a command's own when something is first fetched.
  */
 export function ownCaches({ home, env, caches, network }: ToolPlaces): readonly { readonly from: string; readonly at: string }[] {
   if (caches === null) return [];
   const own = (name: string) => path.join(caches, name.replaceAll('/', '+'));
   const shims = SHIMS.filter((name) => existsSync(placeOf(name, home, env)));
-  return [...WRITTEN, ...shims, ...FETCHED.filter((name) => network || existsSync(own(name)))].map((name) => {
+  return [...WRITTEN, ...shims, ...FETCHED.filter((name) => network || existsSync(own(name)))].flatMap((name) => {
     const place = { from: own(name), at: placeOf(name, home, env) };
-    mkdirSync(place.from, { recursive: true, mode: 0o700 });
+    if (isSystems(place.at) && !existsSync(place.at)) return []; // nothing can be mounted there
+    stateFolder(place.from).make();
     if (SHIMS.includes(name)) addMissing(place.at, place.from);
-    return place;
+    return [place];
   });
 }
 
-/** Commands write in the copy: what stands there is neither replaced nor followed. */
+/** Commands write in the copy: whatever is there is neither replaced nor followed. */
 function addMissing(source: string, copy: string): void {
   const there = new Set(names(copy));
   for (const name of names(source).filter((each) => !there.has(each))) {
@@ -90,7 +91,6 @@ function placeOf(name: string, home: string, env: ToolPlaces['env']): string {
 
 /** What a command may read so that the programs of a search path work: their folders, with what was installed beside them, and what tools keep below `home`; nothing that lies in `left`, and no place of keys. Absolute, sorted. */
 export function toolsOf({ home, env }: ToolPlaces, left: readonly string[]): readonly string[] {
-  const isSystems = (folder: string) => PROGRAMS.some((each) => folder === each || folder.startsWith(`${each}/`));
   const folders = searchFolders(env['PATH']).filter((folder) => !isSystems(folder));
   const kept = [...FETCHED, ...TOOLS].flatMap((name) => [path.join(home, name), placeOf(name, home, env)]);
   const shown = [...folders.flatMap((folder) => installationOf(folder, home)), ...kept];
@@ -100,6 +100,10 @@ export function toolsOf({ home, env }: ToolPlaces, left: readonly string[]): rea
     .filter((place) => !isTooMuch(place) && existsSync(place))
     .flatMap((place) => without(place, hidden))
     .sort();
+}
+
+function isSystems(place: string): boolean {
+  return PROGRAMS.some((each) => isInside(place, each));
 }
 
 /** A place, or where something in it is hidden, what else is in it. */
@@ -132,7 +136,7 @@ const INSTALLED = 'lib lib32 lib64 libexec share include conf jmods release'.spl
 const GO = ['VERSION', 'pkg'];
 const GO_INSTALLED = [...GO, 'src', 'api', 'go.env'];
 
-/** A folder of programs, and beside `bin` the libraries of what is installed there; not the folder above, in which anything may lie. What stands beside `~/bin` and `~/.local/bin` was not installed with them. */
+/** A folder of programs, and beside `bin` the libraries of what is installed there; not the folder above, in which anything may lie. The folders beside `~/bin` and `~/.local/bin` were not installed with them. */
 function installationOf(folder: string, home: string): readonly string[] {
   const above = path.dirname(folder);
   if (!['bin', 'sbin'].includes(path.basename(folder)) || [home, path.join(home, '.local')].includes(above)) return [folder];

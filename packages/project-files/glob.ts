@@ -8,6 +8,8 @@ export type Glob = (text: string) => boolean;
 export function globOf(pattern: string, isPath: boolean): Glob {
   const plain = pattern.search(/[*?[\\]/u);
   if (plain < 0) return (text) => text === pattern;
+  const ending = /^\*([^*?[\\]*)$/u.exec(pattern)?.[1];
+  if (ending !== undefined && !isPath) return (text) => text.endsWith(ending); // most rules
   const start = pattern.slice(0, plain); // git compares it first, so that what follows is a pattern by itself
   const steps = stepsOf(pattern.slice(plain), isPath);
   return steps === null ? () => false : (text) => text.startsWith(start) && isMatch(steps, text.slice(plain));
@@ -55,6 +57,8 @@ function stepsOf(pattern: string, isPath: boolean): readonly Step[] | null {
 
 /** All ways at once: which steps may be next, after each byte. */
 function isMatch(steps: readonly Step[], text: string): boolean {
+  const last = steps.at(-1);
+  if (last?.kind === 'one' && !last.bytes(text.charCodeAt(text.length - 1))) return false; // most texts
   let next = reached(steps, [0]);
   for (let at = 0; at < text.length && next.size > 0; at += 1) {
     const code = text.charCodeAt(at);

@@ -232,6 +232,8 @@ const WRITES_NO_STATE: ReadonlyMap<string, string> = new Map([
   ['packages/skill-files/tree/copy-skill.ts', 'a copy with a random name in a folder that the state module has made'],
   ['core/kernel/records/extension-data.ts', 'one rename of a folder that was looked at'],
   ['packages/held-process/started.ts', '/proc'],
+  ['packages/held-process/user-tools.ts', 'copies of small programs, in a folder that the state module has made'],
+  ['sandbox/extensions/project_tools/shell/git-guard.ts', 'empty files in a repository, in the place of what a command could make'],
   ['core/trust/sandbox-trust.ts', 'the state of restricted sandboxes in ~/.pith'],
   ['sandbox/extensions/extension_builder/agent-tools.ts', 'manifests of agents'],
   ['sandbox/extensions/extension_builder/sources.ts', 'sources; of versions, below a folder that the state module has made'],

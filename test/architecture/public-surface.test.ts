@@ -20,6 +20,7 @@ const CONTRACT_TYPES = words(`
   Diagnostic Events Extension ExtensionContext JsonValue LanguageModel Logger Message ModelCallOptions ModelInfo ModelPart
   Protocol PublishOptions Remote SettingsChange SetupSchema ToolCall ToolResult Topic TopicMap TurnEvent TurnInfo TurnPolicy
   TurnRequest
+  TurnSeal
 `);
 const TESTING_VALUES = ['expectNoLeaks', 'fakeClock', 'recordEvents', 'scriptedModel', 'testKernel'];
 const TESTING_TYPES = words(`

@@ -11,11 +11,11 @@ const [DRIVER, PITH] = ['test/journeys/closed-terminal.py', 'bin/pith'].map((fil
 
 /** `pith` on a terminal of its own, which is closed when it shows what it is to show. */
 async function onTerminal(
-  { wanted, typed = '', then = '', close = true }: { wanted: string; typed?: string; then?: string; close?: boolean },
+  { wanted, typed = '', answer = '', close = true }: { wanted: string; typed?: string; answer?: string; close?: boolean },
   words: readonly string[],
   { cwd, env }: { readonly cwd: string; readonly env: Readonly<Record<string, string>> },
 ) {
-  const argv = [DRIVER, wanted, typed, then, close ? 'close' : 'wait', process.execPath, PITH, ...words];
+  const argv = [DRIVER, wanted, typed, answer, close ? 'close' : 'wait', process.execPath, PITH, ...words];
   const { stdout } = await promisify(execFile)('python3', argv, {
     cwd,
     env: { PATH: process.env['PATH'], HOME: cwd, TERM: 'xterm', PITH_TRUST: '1', ...env },
@@ -37,7 +37,7 @@ it.skipIf(!hasTerminals)(
     const folder = await ownFolder();
     server.script({ text: 'Noted-in-full' }, { text: 'Noted-in-full' });
     const at = { cwd: folder.path, env: server.env };
-    const said = { wanted: 'leaves', typed: 'keep the word quokka-1\r', then: 'Noted-in-full' };
+    const said = { wanted: 'leaves', typed: 'keep the word quokka-1\r', answer: 'Noted-in-full' };
     expect(await onTerminal(said, ['chat'], at)).toMatchObject(HUNG_UP);
     expect(await onTerminal({ ...said, typed: 'keep the word quokka-2\r' }, ['chat', '--plain'], at)).toMatchObject(HUNG_UP);
     expect(await onTerminal({ wanted: 'Listening' }, ['serve', '--port', '0'], at)).toMatchObject(HUNG_UP);

@@ -1,11 +1,17 @@
 import { existsSync, mkdirSync, readdirSync, readFileSync, realpathSync, writeFileSync } from 'node:fs';
 import path from 'node:path';
-import { scriptedModel, testKernel, type ModelRequest, type TestKernel } from 'pith/testing';
+import { scriptedModel, testKernel, type ModelRequest, type ScriptedReply, type TestKernel } from 'pith/testing';
 import { expect, it, onTestFinished } from 'vitest';
+import { startPith } from '../journeys/pith-process.ts';
+import { ownServer } from '../journeys/until-test-ends.ts';
 import { folderWith, writeFiles } from '../places.ts';
+import { until } from '../waiting.ts';
 
 /** 60, in the long form 1,000. `PITH_TEST_SEED` begins with another round. */
-const ROUNDS = process.env['PITH_TEST_LONG'] === '1' ? 1000 : 60;
+const isLong = process.env['PITH_TEST_LONG'] === '1';
+const ROUNDS = isLong ? 1000 : 60;
+/** In the long form the second chat of every tenth round is a process of its own. */
+const ROUNDS_OF_PROCESS = 10;
 const SEED = Number(process.env['PITH_TEST_SEED'] ?? 1);
 
 /** Files of the project, which a person agrees to, and of the sandbox, where notes need nobody. */
@@ -183,17 +189,19 @@ function isExplained(chats: readonly (readonly (readonly Told[])[])[], start: Tr
   return search(chats, start);
 }
 
-/** What the model was told of each call, in the words of `Call.effect`. */
+/** What a model was told of a call, in the words of `Call.effect`. */
+function saidIn(text: string): string {
+  if (!text.startsWith('{')) return /^(?:changed|created) /u.test(text) ? 'ok' : text;
+  const { error, text: read } = JSON.parse(text) as { readonly error?: { readonly code: string }; readonly text?: string };
+  return error?.code ?? read ?? 'ok';
+}
+
 function toldIn({ messages }: ModelRequest): readonly string[] {
   const last = messages.at(-1);
   if (last?.role !== 'tool') throw new Error(`the model was sent no results but ${JSON.stringify(last)}`);
   return last.content.map((part) => {
-    if (part.type !== 'tool-result') throw new Error(part.type);
-    const { output } = part;
-    if (output.type === 'error-json') return (output.value as { error: { code: string } }).error.code;
-    const text = output.type === 'text' ? output.value : '';
-    if (text.startsWith('{')) return (JSON.parse(text) as { text?: string }).text ?? 'ok';
-    return /^(?:changed|created) /u.test(text) ? 'ok' : text;
+    const output = part.type === 'tool-result' ? part.output : null;
+    return saidIn(output?.type === 'text' ? output.value : JSON.stringify((output as { value: unknown }).value));
   });
 }
 
@@ -242,7 +250,33 @@ async function chat(
   return calls.map((call, index) => ({ ...call, told: told[index] ?? '' }));
 }
 
-const replies = new Map<string, (request: ModelRequest) => { text: string } | { calls: never[] } | object>();
+type Talk = (threadId: string, calls: readonly Call[], person: Person) => Promise<readonly Told[]>;
+
+/** The same in a process of its own, which a person allows all that it asks. */
+async function processOn(root: string): Promise<Talk> {
+  const server = await ownServer();
+  const allowed = ['edit_file', 'write_file'].flatMap((tool) => ['--allow', `${tool}:docs/`]);
+  const argv = ['chat', '--lines', '--json', '--thread', 'process', '--yes', ...allowed];
+  const { child, ended, out } = startPith(argv, { cwd: root, env: { ...server.env, HOME: folderWith() }, input: null });
+  onTestFinished(async () => {
+    child.stdin.end();
+    await ended;
+  });
+  let turns = 0;
+  return async (id, calls) => {
+    server.script({ calls: calls.map(({ name, input }, index) => ({ name, input, id: `${id}-${index}` })) }, { text: 'done' });
+    child.stdin.write(`go ${id}.\n`);
+    turns += 1;
+    await until(() => out().split('"turn-end"').length > turns);
+    const results = server.requests
+      .at(-1)
+      ?.body.messages.filter(({ role, tool_call_id: of }) => role === 'tool' && of?.startsWith(`${id}-`));
+    expect(results, id).toHaveLength(calls.length);
+    return calls.map((call, index) => ({ ...call, told: saidIn(String(results?.[index]?.content)) }));
+  };
+}
+
+const replies = new Map<string, (request: ModelRequest) => ScriptedReply>();
 const threadOf = ({ messages }: ModelRequest) => /go ([^.]+)\./u.exec(JSON.stringify(messages))?.[1] ?? '';
 
 it(
@@ -258,7 +292,12 @@ it(
       Object.fromEntries(all.filter((name) => existsSync(at(name))).map((name) => [name, readFileSync(at(name), 'utf8')]));
     for (const [index, name] of [...PROJECT, ...SANDBOX].entries())
       writeFileSync(at(name), `first${index}\nsecond${index}\nthird${index}\n`);
-    const [one, two] = [await kernelOn(sandbox), await kernelOn(sandbox)];
+    const [one, two] = (await Promise.all([kernelOn(sandbox), kernelOn(sandbox)])).map(
+      (kernel): Talk =>
+        (...asked) =>
+          chat(kernel, ...asked),
+    ) as [Talk, Talk];
+    const apart = isLong ? await processOn(root) : two;
     const count = { ok: 0, refused: 0 };
     for (let round = SEED; round < SEED + ROUNDS; round += 1) {
       const made = random(round);
@@ -268,9 +307,9 @@ it(
       const answers = made.of(['always', 'once', 'some'] as const);
       const most = made.of([1, 2, 4, 12]);
       const calls = [0, 1].map(() => Array.from({ length: 1 + made.below(most) }, () => callOf(made, start, word)));
-      const kernels = made.below(2) === 0 ? [one, one] : [one, two];
+      const second = round % ROUNDS_OF_PROCESS === 0 ? apart : made.below(2) === 0 ? one : two;
       const told = await Promise.all(
-        calls.map((of, index) => chat(kernels[index] ?? one, `r${round}c${index}`, of, { answers, random: random(round * 2 + index) })),
+        [one, second].map((talk, index) => talk(`r${round}c${index}`, calls[index] ?? [], { answers, random: random(round * 2 + index) })),
       );
       const end = treeNow();
       const seen = { start, told: told.map((said) => said.map(({ name, input, told: what }) => [name, input, what])), end };

@@ -21,10 +21,11 @@ export function mapImages<T extends Message>(message: T, change: (image: SentIma
 }
 
 function mayHaveImage(part: UserPart | ToolPart): boolean {
-  return part.type === 'file' || (part.type === 'tool-result' && part.output.type === 'content');
+  return (part.type === 'file' && part.mediaType.startsWith('image/')) || (part.type === 'tool-result' && part.output.type === 'content');
 }
 
 function mapPart(part: UserPart | ToolPart, change: (image: SentImage) => SentImage | string): UserPart | ToolPart {
+  if (!mayHaveImage(part)) return part;
   if (part.type === 'file') return replaced(part, typeof part.data === 'string' ? part.data : '', change);
   if (part.type !== 'tool-result' || part.output.type !== 'content') return part;
   const { value } = part.output;

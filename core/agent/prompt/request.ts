@@ -38,7 +38,7 @@ export class ModelPrompt {
   ) {
     this.#ref = ref;
     this.#keepsIds = keepsIds;
-    if (system.trim() !== '') this.messages.push({ role: 'system', content: cleanText(system) });
+    this.#addInstructions(system);
     for (const message of messages) this.add(message);
   }
 
@@ -59,7 +59,8 @@ export class ModelPrompt {
     this.#answers.ask(message);
     this.#ids = new Map();
     if (message.role === 'assistant') this.#addAnswer(message);
-    else this.#addQuestion(message.role === 'system' ? said('user', message.content) : message);
+    else if (message.role === 'user') this.#addQuestion(message);
+    else this.#addInstructions(message.content);
   }
 
   /** What is sent now: no call is open, and the last word is not the model's. */
@@ -90,6 +91,14 @@ export class ModelPrompt {
     return taken;
   }
 
+  /** Servers take one system message, and take it first. */
+  #addInstructions(text: string): void {
+    if (text.trim() === '') return;
+    const [first, ...others] = this.messages;
+    if (others.length > 0 || (first !== undefined && first.role !== 'system')) this.#addQuestion(said('user', text));
+    else this.messages[0] = { role: 'system', content: cleanText(first === undefined ? text : `${first.content}\n\n${text}`) };
+  }
+
   #addQuestion(message: Role<'user'>): void {
     const content = keptParts(message.content, (part) => (part.type === 'text' ? cleanTextPart(part) : part));
     const question = content.length === 0 ? said('user', NOTHING) : changed(message, { content });
@@ -101,7 +110,7 @@ export class ModelPrompt {
     const isOwn = makerOf(message) === this.#ref;
     const content = keptParts(message.content, (part) => this.#answerPart(part, isOwn));
     if (!content.some(({ type }) => type !== 'reasoning')) return; // reasoning alone is no answer
-    if (this.messages.every(({ role }) => role === 'system')) this.#push(said('user', BEFORE));
+    if (this.messages.length === 0 || (this.messages.length === 1 && this.messages[0]?.role === 'system')) this.#push(said('user', BEFORE));
     this.#push(changed(message, { content }));
   }
 

@@ -91,9 +91,14 @@ async function take(leases: Pick<Leases, 'acquire'>, clock: Clock, threadId: str
   }
 }
 
+/** The thread whose lease this is of. */
+export function threadOf({ name }: Fence): string {
+  return name.slice(PREFIX.length);
+}
+
 /** For a stalled process that wakes up after another one has taken its thread. */
-export function threadTaken({ name }: Fence, cause?: unknown): PithError {
-  const threadId = name.slice(PREFIX.length);
+export function threadTaken(fence: Fence, cause?: unknown): PithError {
+  const threadId = threadOf(fence);
   return new PithError('thread_busy', `thread '${threadId}' is no longer locked by this process, which did not run for too long`, {
     where: threadId,
     retryable: true,

@@ -5,6 +5,7 @@ import type { ProjectPermissions } from '../../trust/index.ts';
 import { type ApprovalEvents, createSqliteApprovals } from './sqlite-approvals.ts';
 import { createAnswerWaiting, type AnswerWaiting, type ApprovalStore } from './approval.ts';
 import { createThreadQueue, type ThreadQueue } from './queue.ts';
+import { sealedThreads } from './sealed-threads.ts';
 import { createSqliteThreads } from './sqlite-threads.ts';
 import type { Threads, TurnRecord } from './thread.ts';
 
@@ -28,8 +29,10 @@ export function createThreadStores(
   { withoutSecrets, permissions = null }: ThreadStoreOptions,
 ): ThreadStores {
   const leases = createLeases(sqliteLeaseRows(store, clock), clock);
-  const threads = createSqliteThreads(store, clock, (statement, turn, text) =>
-    journal.append(statement, 'user.message', ...messageSaid(turn, withoutSecrets(text))),
+  const threads = sealedThreads(
+    createSqliteThreads(store, clock, (statement, turn, text) =>
+      journal.append(statement, 'user.message', ...messageSaid(turn, withoutSecrets(text))),
+    ),
   );
   const events: ApprovalEvents = {
     requested: (statement, { id, tool, path, rootThreadId, channelId, userId, correlationId }) => {

@@ -1,4 +1,4 @@
-import type { AgentSpec, JsonValue, Message, Tool, ToolResult, TopicMap, TurnPolicy } from '../../contract/index.ts';
+import type { AgentSpec, JsonValue, Message, Tool, ToolResult, TopicMap, TurnPolicy, TurnSeal } from '../../contract/index.ts';
 import type { Fence } from '../../store/index.ts';
 
 export type Retain = NonNullable<Extract<ToolResult, { ok: true }>['retain']>;
@@ -105,6 +105,8 @@ export interface Threads {
   delegated(turnId: string): Promise<Delegated>;
   /** For whoever holds a thread: each write rejects with `thread_busy` once somebody else holds it, and leaves no trace then. */
   writer(fence: Fence): ThreadWriter;
+  /** Until the returned function is called, what a thread keeps is sealed, and what is sealed of it is opened. */
+  sealWith?(threadId: string, seal: TurnSeal): () => void;
 }
 
 /** What a turn has used with all that it called. */

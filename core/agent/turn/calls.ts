@@ -30,8 +30,8 @@ export interface DecidedCall extends CallDecision {
 export function readCalls(turn: RunningTurn, calls: readonly RawCall[]): readonly AskedCall[] {
   const taken = new Set<string>();
   return calls.map(({ callId, name: called, input: text }, index) => {
-    // Ids and names are stored as text, which has no NUL.
-    const [given, name] = [callId, called].map((each) => each.replaceAll('\0', '')) as [string, string];
+    // Ids and names are stored as text, which has neither NUL nor half a character.
+    const [given, name] = [callId, called].map((each) => each.replaceAll('\0', '').toWellFormed()) as [string, string];
     // Some servers give parallel calls the same id, or none: results could not be told apart.
     const id = given === '' || taken.has(given) ? strictId(`${turn.record.id} ${turn.progress.steps} ${index} ${given}`) : given;
     taken.add(id);

@@ -4,6 +4,7 @@ import type { Usage, Retain, StoredMessage, ThreadWriter } from '../threads/thre
 import { readWithRetry } from '../../models/index.ts';
 import { countTokens, heldIn, isSummary, keptAndDropped, textOf, upperBound } from '../prompt/messages.ts';
 import { answeredHistory, sentHistory } from '../prompt/history.ts';
+import { ModelPrompt } from '../prompt/request.ts';
 import { isMessage } from '../threads/message-shape.ts';
 import { spendTokens } from './call-tree.ts';
 import { LOCAL_USER } from '../../declarations/index.ts';
@@ -268,7 +269,8 @@ async function summarise(
   let text = '';
   let usage = { inputTokens: 0, outputTokens: 0 };
   try {
-    for await (const part of readWithRetry(model.model, ask, { clock, signal, maxRetries: 1 })) {
+    const prompt = new ModelPrompt('', ask.prompt, model).sent();
+    for await (const part of readWithRetry(model.model, { ...ask, prompt }, { clock, signal, maxRetries: 1 })) {
       if (part.type === 'text-delta') text += part.delta;
       if (part.type === 'finish')
         usage = { inputTokens: part.usage?.inputTokens?.total ?? 0, outputTokens: part.usage?.outputTokens?.total ?? 0 };

@@ -39,14 +39,17 @@ export function createTurns({ dependencies, cleaned }: TurnOptions): RunTurn {
   async function* events(request: OriginalRequest, stop: AbortController): AsyncGenerator<TurnEvent, void, undefined> {
     let end: TurnEndEvent;
     let thread: HeldThread | null = null;
+    let unseal: (() => void) | undefined;
     try {
       const deps = await dependencies();
+      unseal = request.seal && deps.threads.sealWith?.(request.threadId, request.seal);
       thread = await holdThread({ ...deps, hooks: new TurnHooks(deps.host.providers) }, shared, request, stop);
       end = yield* turn(thread, shared.tree, stop);
     } catch (error) {
       end = neverBegan(error, stop.signal);
     }
     await thread?.leave();
+    unseal?.();
     yield end;
   }
 

@@ -1,5 +1,4 @@
-import type { Server } from 'node:http';
-import { serve, type HttpBindings } from '@hono/node-server';
+import { serve, type HttpBindings, type ServerType } from '@hono/node-server';
 import { Hono } from 'hono';
 import { domainToASCII } from 'node:url';
 import { codeOf, messageOf, PithError, type Clock, type Logger, type Remote } from 'pith';
@@ -16,6 +15,9 @@ export interface ListenerOptions {
   readonly logger: Logger;
   readonly listening: (port: number) => void;
 }
+
+/** What `serve` makes where nobody asks for HTTP/2. */
+type Server = Extract<ServerType, { closeAllConnections(): void }>;
 
 const LOCAL_NAMES = ['localhost', '127.0.0.1', '::1'];
 /** Time for a body to arrive: a slow one would keep its connection open for minutes. */

@@ -47,7 +47,8 @@ export class CalledTools {
   parts(): ModelPart[] {
     const ids = new Set<string>();
     return this.calls.map((call) => {
-      const id = call.id === '' || ids.has(call.id) ? `call_${randomUUID()}` : call.id;
+      // OpenAI takes 40 letters.
+      const id = call.id === '' || ids.has(call.id) ? `call_${randomUUID().replaceAll('-', '')}` : call.id;
       ids.add(id);
       const part: ModelPart = { type: 'tool-call', toolCallId: id, toolName: call.name, input: inputOf(call) };
       return call.signature === '' ? part : { ...part, providerMetadata: { google: { thoughtSignature: call.signature } } };

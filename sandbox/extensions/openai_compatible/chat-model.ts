@@ -1,5 +1,5 @@
 import { codeOf, messageOf, PithError, type LanguageModel, type ModelCallOptions, type ModelPart } from 'pith';
-import { nearest } from '@pith/plain-text';
+import { hideKeys, nearest, printableLine } from '@pith/plain-text';
 import { ServerError, serverWords } from '@pith/server-answers';
 import { chatRequest } from './chat-request.ts';
 import { chatStream } from './chat-stream.ts';
@@ -56,24 +56,30 @@ function definedOf(headers: ModelCallOptions['headers'] = {}): Record<string, st
 }
 
 const MOST_NAMES = 5;
+const MOST_WORDS = 200;
 
 /** What a refused request means at this address: which key, or which models there are. Any other error as it is. */
 async function explainRefusal(error: unknown, endpoint: Endpoint, name: string, list: () => Promise<readonly string[]>): Promise<unknown> {
   const statusCode = statusOf(error);
-  if (statusCode === 401 || statusCode === 403) return keyRefused(endpoint, name, statusCode);
+  if (statusCode === 401 || statusCode === 403) return keyRefused(endpoint, name, error as ServerError & { readonly statusCode: number });
   if (statusCode === 404) return modelMissing(endpoint, name, await list());
   return error;
 }
 
-/** The server's own words are left out: they tend to repeat the key. */
-function keyRefused({ prefix, host, keyName, apiKey }: Endpoint, name: string, statusCode: number): PithError {
+/** Of a wrong key the server's own words are left out: they tend to repeat it. Why another is forbidden they say. */
+function keyRefused(
+  { prefix, host, keyName, apiKey }: Endpoint,
+  name: string,
+  { statusCode, message }: ServerError & { readonly statusCode: number },
+): PithError {
+  const words = statusCode === 403 ? `: ${printableLine(hideKeys(message), MOST_WORDS)}` : '';
   const where = `${prefix}/${name}`;
   const variable = keyName ?? 'a variable of your choice';
   if (apiKey === null) {
     const cure = `set ${variable}${keyName === null ? ` and name it in providers.${prefix}.api_key_env` : ''}`;
     return new PithError('model_auth', `model ${where}: ${host} wants a key (${statusCode}), and none is set`, { where, statusCode, cure });
   }
-  return new PithError('model_auth', `model ${where}: ${host} refused the key that is set in ${variable} (${statusCode})`, {
+  return new PithError('model_auth', `model ${where}: ${host} refused the key that is set in ${variable} (${statusCode})${words}`, {
     where,
     statusCode,
     cure: `set a valid key in ${variable}, or correct the address if ${host} is not meant`,

@@ -16,7 +16,7 @@ export default class OpenAiCompatible implements ModelProvider, SetupProvider {
   constructor(private readonly context: ExtensionContext<Config>) {}
 
   async models(prefix: string, signal?: AbortSignal): Promise<readonly ModelInfo[]> {
-    const names = await listModels(this.endpoint(prefix), this.context.logger, signal);
+    const names = await askModels(this.endpoint(prefix), signal);
     return names.map((name) => ({ name, contextWindow: this.contextWindow(name, prefix) }));
   }
 

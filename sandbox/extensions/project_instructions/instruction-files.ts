@@ -133,7 +133,7 @@ async function withImports(text: string, { file, root, depth, seen }: Importing)
       read.text === null ? `[not used: ${read.why}]` : await withImports(read.text, { file: target, root, depth: depth + 1, seen });
     parts.push(`[@${name}]\n${body.trim()}`);
   }
-  return [text, ...parts].join('\n\n');
+  return [text.trimEnd(), ...parts].join('\n\n');
 }
 
 async function realPathOrSame(file: string): Promise<string> {

@@ -1,5 +1,13 @@
 import { dirname } from 'node:path';
-import { Places, type Command, type CommandProvider, type Diagnostic, type ExtensionContext, type ToolProvider } from 'pith';
+import {
+  Places,
+  type Command,
+  type CommandProvider,
+  type ContextProvider,
+  type Diagnostic,
+  type ExtensionContext,
+  type ToolProvider,
+} from 'pith';
 import { WorkProvider, type RunningWork } from 'pith/task_engine';
 import { printableLine } from '@pith/plain-text';
 import { OneAtATime } from '@pith/folder-changes';
@@ -15,9 +23,10 @@ import { CommandRuns, type BackgroundCommand } from './shell/command-runs.ts';
 import { shellTools } from './shell/shell-tools.ts';
 
 /** Offers nothing where there is no project that the person trusts. */
-export default class ProjectTools implements ToolProvider, CommandProvider, WorkProvider {
+export default class ProjectTools implements ToolProvider, ContextProvider, CommandProvider, WorkProvider {
   static readonly config = config;
   static readonly protocols = [WorkProvider];
+  readonly contextPriority = 21;
   readonly #project: Project | null;
   readonly #changes: Changes;
   #runs: CommandRuns | null = null;
@@ -42,6 +51,15 @@ export default class ProjectTools implements ToolProvider, CommandProvider, Work
 
   #runsIn(project: Project): CommandRuns {
     return (this.#runs ??= new CommandRuns(this.context, project));
+  }
+
+  /** Commands and files say what they are: nothing of it is in the prompt. */
+  async getContext(): Promise<null> {
+    return null;
+  }
+
+  async opening(signal: AbortSignal = new AbortController().signal): Promise<string | null> {
+    return this.#project === null ? null : this.#runsIn(this.#project).opening(signal);
   }
 
   async findings(signal: AbortSignal = new AbortController().signal): Promise<readonly Diagnostic[]> {

@@ -62,7 +62,7 @@ export class RecipeFolders {
     } catch (error) {
       const known = isNothingThere(error) ? [] : (this.#folders.get(directory) ?? []);
       if (codeOf(error, '') !== 'ENOENT')
-        this.logger.warn('recipes not read: those that were there before hold', { directory, reason: messageOf(error) });
+        this.logger.warn('recipes not read: those from before stay', { directory, reason: messageOf(error) });
       return known;
     }
     if (files.length > MOST_FILES) this.logger.warn('too many recipes', { directory, taken: MOST_FILES, of: files.length });

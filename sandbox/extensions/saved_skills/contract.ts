@@ -43,6 +43,23 @@ export interface DueResult {
   readonly endedAt: number;
 }
 
+/** Seals what is written down of runs of encrypted skills. */
+export interface RunSealing {
+  /** Rejects `key_unavailable` where nothing can be sealed. */
+  seal(skillId: string, text: string): Promise<string>;
+  /** Rejects `key_unavailable` and `decrypt_failed`. */
+  open(skillId: string, sealed: string): Promise<string>;
+}
+
+export const RunSealing = defineProtocol<RunSealing>(
+  'saved.sealing',
+  {
+    seal: { kind: 'method', signature: 'seal(skillId: string, text: string): Promise<string>' },
+    open: { kind: 'method', signature: 'open(skillId: string, sealed: string): Promise<string>' },
+  },
+  { inProcessOnly: true },
+);
+
 /** What other extensions ask of saved skills. They have checked who asks. */
 export interface SavedSkills {
   /** null: no skill is reached by this secret. */

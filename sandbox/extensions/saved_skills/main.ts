@@ -24,7 +24,7 @@ import path from 'node:path';
 import { runCommands } from './commands/run-commands.ts';
 import { savedCommands } from './commands/saved-commands.ts';
 import { boundsIn, configSchema, type Config } from './config.ts';
-import { SavedSkills, type DueResult, type StartedBy, type WebhookChange, type WebhookSettings } from './contract.ts';
+import { RunSealing, SavedSkills, type DueResult, type StartedBy, type WebhookChange, type WebhookSettings } from './contract.ts';
 import { inputJsonSchema, referenceOf, type Bounds, type SavedSkill } from './domain/index.ts';
 import { exposedTools, Library, ownerOf, pinnedSkills, seedBuiltins, specOf, toolNameOf, type LibraryPorts } from './library/index.ts';
 import {
@@ -38,6 +38,7 @@ import {
   queueDue,
   Runner,
   runOfThread,
+  RunSeal,
   RunStore,
   type LaneRules,
   type Run,
@@ -74,7 +75,8 @@ export default class SavedSkillsExtension implements ToolProvider, ServiceProvid
     const { clock, agents, logger, config } = context;
     const queries = new Queries<Tables>(context.database);
     const skills = new SkillStore(queries);
-    const runs = new RunStore(queries, clock);
+    const seal = new RunSeal(() => context.find(RunSealing)[0] ?? null);
+    const runs = new RunStore(queries, clock, seal);
     const channels = () => channelsOf(() => context.find(ChannelProvider));
     const permissions = {
       isAdmin: (userId: string) => context.use(Permissions).isAdmin(userId),
@@ -135,6 +137,7 @@ export default class SavedSkillsExtension implements ToolProvider, ServiceProvid
         const named = known.filter(({ extensionId, name }) => tools.includes(`${extensionId}/${name}`));
         return Object.fromEntries(named.map(({ extensionId, version }) => [extensionId, version]));
       },
+      seal,
       delivers: (run, version) => isDelivered(run, version.snapshot.output_target),
       ready: async () => {
         if (!(await this.#hasTables())) return false;

@@ -1,12 +1,14 @@
 import type { Command, CommandProvider, Diagnostic, ExtensionContext, ServiceProvider, Tool, ToolProvider } from 'pith';
-import { SavedSkills } from 'pith/saved_skills';
+import { RunSealing, SavedSkills } from 'pith/saved_skills';
 import { vaultCommands } from './commands.ts';
 import { masterKeyOf } from './sealing.ts';
 import { vaultTools } from './tools.ts';
 import { SET_KEY, Vault } from './vault.ts';
 
 /** What saved skills keep between runs. */
-export default class SkillVault implements ToolProvider, CommandProvider, ServiceProvider {
+export default class SkillVault implements ToolProvider, CommandProvider, ServiceProvider, RunSealing {
+  static readonly protocols = [RunSealing];
+
   readonly #vault: Vault;
 
   constructor(private readonly context: ExtensionContext) {
@@ -20,6 +22,14 @@ export default class SkillVault implements ToolProvider, CommandProvider, Servic
 
   getCommands(): readonly Command[] {
     return vaultCommands(this.#vault, () => this.context.use(SavedSkills));
+  }
+
+  seal(skillId: string, text: string): Promise<string> {
+    return this.#vault.sealRun(skillId, text);
+  }
+
+  open(skillId: string, sealed: string): Promise<string> {
+    return this.#vault.openRun(skillId, sealed);
   }
 
   async findings(): Promise<readonly Diagnostic[]> {

@@ -172,8 +172,30 @@ export class Vault {
       if (rows.length === 0) break;
       for (const row of rows) count += (await this.#resealed(row, version)) ? 1 : 0;
     }
-    await this.#queries.write((db) => [db.deleteFrom(KEYS).where('skill_id', '=', skillId).where('version', '<', version)]);
+    const ofRuns = await this.#lastKey(runsOf(skillId));
+    await this.#queries.write((db) => [
+      db.deleteFrom(KEYS).where('skill_id', '=', skillId).where('version', '<', version),
+      ...(ofRuns === 0 ? [] : [this.#keyAdded(db, runsOf(skillId), ofRuns + 1)]),
+    ]);
     return count;
+  }
+
+  /** A text of a run, by a key of the skill's runs: it is kept when the skill's own key is rotated, since nobody knows where such texts lie. */
+  async sealRun(skillId: string, text: string): Promise<string> {
+    await this.#prepare();
+    const version = await this.#newestKey(runsOf(skillId));
+    const sealed = this.#sealed(runPlace(skillId, version), Buffer.from(text), await this.#keyOf(runsOf(skillId), version));
+    return `${version}:${sealed}`;
+  }
+
+  /** Rejects `key_unavailable` and `decrypt_failed`. */
+  async openRun(skillId: string, text: string): Promise<string> {
+    await this.#prepare();
+    const [, version = '0', sealed = ''] = /^(\d{1,9}):([A-Za-z0-9+/=]+)$/.exec(text) ?? [];
+    const place = runPlace(skillId, Number(version));
+    const key = await this.#keyOf(runsOf(skillId), place.version);
+    if (key === null) throw decryptFailed(place);
+    return Buffer.from(unseal(key, place, Buffer.from(sealed, 'base64'))).toString('utf8');
   }
 
   /** Takes what a skill has now for what it is to have, whatever was changed from outside; what is not as it was written stays refused. */
@@ -527,6 +549,15 @@ export class Vault {
 
 function keyPlace(skillId: string, version: number): Place {
   return { skillId, kind: KEY_KIND, name: '', version };
+}
+
+/** Whose keys seal what is written down of its runs. Ids have no such end. */
+function runsOf(skillId: string): string {
+  return `${skillId}/runs`;
+}
+
+function runPlace(skillId: string, version: number): Place {
+  return { skillId, kind: 'run', name: '', version };
 }
 
 function isSame(one: DataRow, other: DataRow): boolean {

@@ -97,9 +97,13 @@ export function webhookCommands({ skills, keys, url }: WebhookCommandPorts): rea
         if (named.some((each) => each.trim() === ''))
           throw new PithError('allow_list_invalid', 'an address is empty', { cure: 'name it, or no address at all to admit every one' });
         if (wrong.length > 0)
-          throw new PithError('allow_list_invalid', `neither an address nor a range: ${wrong.map(printableLine).join(', ')}`, {
-            cure: 'write such as 192.0.2.7 or 192.0.2.0/24',
-          });
+          throw new PithError(
+            'allow_list_invalid',
+            `neither an address nor a range: ${wrong.map((text) => printableLine(text)).join(', ')}`,
+            {
+              cure: 'write such as 192.0.2.7 or 192.0.2.0/24',
+            },
+          );
         const found = await changed(String(skill), { ipAllowlist: ranges.join('\n') }, io);
         said(io, found, [
           ranges.length === 0

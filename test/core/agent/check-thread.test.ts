@@ -114,6 +114,15 @@ describe('V1 threads check finds what is wrong with a thread and mends it', () =
     expect((await world.resume()).end).toMatchObject({ reason: 'done', text: 'done' });
   });
 
+  it('finds nothing where an id has half a character: the call goes on after its answer', async () => {
+    const script = [{ calls: [{ name: 'ask', input: {}, id: 'a\ud83d' }] }, { text: 'done' }];
+    const world = await createWorld({ tools: { ask: { needsApproval: 'always' } }, script });
+    await world.run('ask');
+    await world.answer('once');
+    expect((await world.resume()).end).toMatchObject({ reason: 'done', text: 'done' });
+    expect([world.calls.length, await check(world)]).toEqual([1, { faults: [], repaired: false }]);
+  });
+
   it('names a thread that there is not', async () => {
     const world = await createWorld();
     const failed: unknown = await check(world).catch((error: unknown) => error);

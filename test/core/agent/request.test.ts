@@ -208,6 +208,11 @@ const CASES: readonly (readonly [title: string, given: readonly Message[], expec
   ['an answer first', [own(said('a')), user('on')], ['user (what was said before is gone)', 'assistant a', 'user on']],
   ['an answer last, with blanks at its end', [user('q'), own(said('so \n'))], ['user q', 'assistant so \n', 'user (go on)']],
   [
+    'system messages first',
+    [{ role: 'system', content: 'A\0' }, { role: 'system', content: 'B' }, user('q')],
+    ['system A�\n\nB', 'user q'],
+  ],
+  [
     'a system message in between',
     [user('q'), own(said('a')), { role: 'system', content: 'be short' }],
     ['user q', 'assistant a', 'user be short'],
@@ -219,7 +224,7 @@ const STRICTEST = /^[a-zA-Z0-9]{9}$/u;
 
 /** What servers of three kinds say to a conversation as their providers write it; null: they take it. */
 const said3 = async (messages: readonly Message[]) => {
-  const prompt: Message[] = [{ role: 'system', content: 'S' }, ...messages];
+  const prompt: Message[] = messages[0]?.role === 'system' ? [...messages] : [{ role: 'system', content: 'S' }, ...messages];
   const chat = chatRequest('m', { prompt }, false).body as unknown as ChatBody;
   return [STRICT.openai(chat), STRICT.mistral(chat), STRICT.anthropic(await messagesBody(prompt))];
 };
@@ -254,6 +259,13 @@ describe('V1 what is stored is written as its model takes it', () => {
     const foreign = sentOf(given, 'another/model');
     expect(foreign).toEqual(sentOf(given, 'another/model'));
     expect(await said3(foreign)).toEqual(TAKEN);
+  });
+
+  it('V1 marks of one server are not sent to another', () => {
+    const marked = answer({ ...text('so'), providerOptions: signed }, { ...call('a'), providerOptions: signed });
+    const history = [user('q'), own(marked), results(result('a'))];
+    expect(JSON.stringify(sentOf(history)).split('of-maker')).toHaveLength(5);
+    expect(JSON.stringify(sentOf(history, 'another/model'))).not.toContain('of-maker');
   });
 
   it('V1 a conversation without a fault is sent as it is stored, the very objects', () => {

@@ -96,3 +96,26 @@ it('V1 the ids of a server go back to it as they came, also after another answer
   expect(idsOf(kimi)).toEqual(['functions.list_skills:0', expect.stringMatching(/^[a-zA-Z0-9]{9}$/u), 'functions.list_skills:1']);
   expect(idsOf(other)).toEqual([expect.stringMatching(/^[a-zA-Z0-9]{9}$/u), 'call_a']);
 });
+
+it.each([
+  ['images', { message: 'No endpoints found that support image input', refused: /image_url|"type":"image"/u }],
+  ['ids that it gave itself', { message: 'Tool call id was call_12 but must be a-z, A-Z, 0-9, with a length of 9.', refused: /call_12/u }],
+])('V1 V11 a server that refuses %s is asked once more without them', async (_, { message, refused }) => {
+  const refuses = (body: unknown) => (refused.test(JSON.stringify(body)) ? message : null);
+  const [openai, anthropic] = await Promise.all([startOpenAiServer({ refuses }), startAnthropicServer({ refuses })]);
+  onTestFinished(async () => void (await Promise.all([openai.close(), anthropic.close()])));
+  const { run } = await kernelOf({
+    env: {
+      OPENAI_API_KEY: 'sk-1234567890',
+      OPENAI_BASE_URL: openai.url,
+      ANTHROPIC_API_KEY: 'ak-1234567890',
+      ANTHROPIC_BASE_URL: anthropic.url,
+    },
+  });
+  const attachments = [{ name: 'p.png', image: { mediaType: 'image/png', data: png().toString('base64') } }];
+  for (const [model, server] of [['openai/m', openai] as const, ['anthropic/m', anthropic] as const]) {
+    server.script({ calls: [{ id: 'call_12', name: 'list_skills', input: {} }] }, { text: 'Fine.' }, { text: 'And on.' });
+    for (const input of ['look', 'on'])
+      expect((await run(input, { threadId: model, policy: { model }, attachments })).error).toBeUndefined();
+  }
+});

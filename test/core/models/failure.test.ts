@@ -8,7 +8,12 @@ const KEY = 'sk-proj-abcDEF1234567890canary';
 describe('modelFailure', () => {
   it.each<[string, Error, string, RegExp]>([
     ['a wrong key', failed({ statusCode: 401 }, `Incorrect API key provided: ${KEY}`), 'model_auth', /refused the key \(401\)/],
-    ['a forbidden one', failed({ statusCode: 403 }), 'model_auth', /403/],
+    [
+      'V7 a forbidden one',
+      failed({ statusCode: 403, responseBody: '{"error":"not in your region"}' }),
+      'model_auth',
+      /\(403\): not in your region$/,
+    ],
     [
       'an unknown model',
       failed({ statusCode: 404 }, 'The model `gpt-9` does not exist'),

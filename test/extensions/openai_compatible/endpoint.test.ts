@@ -1,12 +1,10 @@
-import { readFile } from 'node:fs/promises';
-import path from 'node:path';
 import { afterEach, describe, expect, it } from 'vitest';
 import { config } from '../../../sandbox/extensions/openai_compatible/config.ts';
 import { contextWindowOf } from '../../../sandbox/extensions/openai_compatible/context-windows.ts';
 import { endpointOf } from '../../../sandbox/extensions/openai_compatible/endpoint.ts';
 import { startOpenAiServer, type OpenAiServer } from '../../fixtures/openai-server.ts';
 import { providerOf } from '../model-parts.ts';
-import { kernelOf } from '../../places.ts';
+import { kernelOf, serverOf } from '../../places.ts';
 
 let server: OpenAiServer | undefined;
 afterEach(async () => {
@@ -87,16 +85,17 @@ describe('openai_compatible models()', () => {
     expect(server.requests[0]).toMatchObject({ method: 'GET', path: '/v1/models' });
   });
 
-  it('is empty, with a reason in the log and no secret in it, when the server cannot be asked', async () => {
-    const { kernel, sandbox } = await kernelOf({
-      env: { OPENAI_API_KEY: 'sk-canary' },
-      flags: { extensions: { openai_compatible: { base_url: 'http://127.0.0.1:1/v1' } } },
-    });
-    expect(await (await kernel.host.providers.models.of('openai_compatible')).models('openai')).toEqual([]);
-    await kernel.stop(); // writes what it has buffered
-    const log = await readFile(path.join(sandbox, 'data/logs/pith.log'), 'utf8');
-    expect(log.split('\n').filter((line) => line.includes('openai_compatible'))).toHaveLength(1);
-    expect(log).not.toContain('sk-canary');
+  it('V7 says why the server cannot be asked, and where nothing else is set, so does the choice of a model', async () => {
+    const address = await serverOf((_request, response) => void response.end('<html><title>Log in</title>'));
+    const { kernel } = await kernelOf({ env: { OPENAI_API_KEY: 'sk-canary', OPENAI_BASE_URL: `${address}/v1` } });
+    const failure = {
+      code: 'model_unreachable',
+      message: expect.stringMatching(/does not say which models it has: it sent a web page \('Log in'\)$/),
+    };
+    const provider = await kernel.host.providers.models.of('openai_compatible');
+    await expect(provider.models('openai')).rejects.toMatchObject(failure);
+    await expect(kernel.router.choose()).rejects.toMatchObject(failure);
+    await expect(provider.models('openai')).rejects.not.toThrow('canary');
   });
 
   it('rejects when its caller aborts', async () => {

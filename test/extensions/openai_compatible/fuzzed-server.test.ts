@@ -3,7 +3,7 @@ import type { ModelPart } from 'pith';
 import { modelFailure } from '../../../core/models/index.ts';
 import { chatStream } from '../../../sandbox/extensions/openai_compatible/chat-stream.ts';
 import type { ChatBody } from '../../fixtures/openai-server.ts';
-import { refusedBy } from '../../fixtures/strict-request.ts';
+import { STRICT } from '../../fixtures/strict-servers.ts';
 import { kernelOf, serverOf } from '../../places.ts';
 
 const isLong = process.env['PITH_TEST_LONG'] === '1';
@@ -193,7 +193,7 @@ describe('V3 V7 V8 a server that sends anything', () => {
       request.on('end', () => {
         if (request.method === 'GET') return void response.end('{"data":[{"id":"m"}]}');
         asked += 1;
-        refused.push(...refusedBy(JSON.parse(text) as ChatBody));
+        refused.push(...[STRICT.openai(JSON.parse(text) as ChatBody) ?? []].flat());
         const body = stream ?? 'data: {"choices":[{"delta":{"content":"fine"},"finish_reason":"stop"}]}\n\n';
         stream = null;
         response.writeHead(200, { 'content-type': 'text/event-stream' }).end(body);

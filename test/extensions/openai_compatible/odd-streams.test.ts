@@ -37,7 +37,7 @@ function told(parts: readonly ModelPart[]): string {
       if (words.at(-1)?.startsWith(`${kind} `)) words.push(words.pop() + part.delta);
       else words.push(`${kind} ${part.delta}`);
     } else if (part.type === 'tool-call')
-      words.push(`${part.toolName}#${part.toolCallId.replace(/^call_[\w-]{36}$/, 'new')} ${part.input}`);
+      words.push(`${part.toolName}#${part.toolCallId.replace(/^call_[0-9a-f]{32}$/, 'new')} ${part.input}`);
     else if (part.type === 'error') {
       const failure = modelFailure(part.error, 'o/m');
       words.push(`${failure.retryable ? 'again' : 'error'} ${failure.message.replace('model o/m: ', '')}`);

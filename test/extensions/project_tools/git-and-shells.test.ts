@@ -1,5 +1,6 @@
 import { mkdirSync, readdirSync, renameSync, writeFileSync } from 'node:fs';
 import path from 'node:path';
+import { ContextProvider } from 'pith';
 import { fakeClock } from 'pith/testing';
 import { describe, expect, it } from 'vitest';
 import { probeSandboxing } from '@pith/held-process';
@@ -257,18 +258,18 @@ describe.skipIf(!available)('S1, S2 what git starts outside', () => {
     ].join('\n');
     const printed = out(await clone.call('shell', { command }));
     for (const said of [
-      `node_modules/x/.git is a new repository: a program of version control that you use in node_modules/x starts what they name: core.fsmonitor=${evil}`,
+      `node_modules/x/.git is a new repository: git in node_modules/x starts core.fsmonitor=${evil}`,
       'node_modules/x is a repository in the index: git in the folder around it starts its programs, too; Pith took it out of the index again',
-      `fixture.git is a new repository: a program of version control that you use in fixture.git starts what they name: core.fsmonitor=${evil}`,
-      'the repository node_modules/old/.git has other settings or hooks: a program of version control that you use in node_modules/old starts what they name: the hook post-checkout',
+      `fixture.git is a new repository: git in fixture.git starts core.fsmonitor=${evil}`,
+      'the repository node_modules/old/.git has other settings or hooks: git in node_modules/old starts the hook post-checkout',
       '- plain/.git is a new repository\n',
-      `.git has other settings or hooks: a program of version control that you use in . starts what they name: at \`git rebase --continue\`: exec ${evil}`,
+      `.git has other settings or hooks: git in . starts at \`git rebase --continue\`: exec ${evil}`,
     ])
       expect(printed).toContain(said);
     await until(() => told.length > 0);
     expect(told).toEqual([
       expect.stringMatching(
-        /^warning thread Warning: `evil\(\)[^]*left what starts by itself later:\n- [^]*node_modules\/x\/\.git is a new repository/u,
+        /^warning thread Warning: `evil\(\)[^]*left files that start by themselves later:\n- [^]*node_modules\/x\/\.git is a new repository/u,
       ),
     ]);
     expect(clone.person(`git status; git ls-files; ls -d node_modules/x/.git plain/.git fixture.git; ls ${clone.home}/ran`)).toMatch(
@@ -280,7 +281,7 @@ describe.skipIf(!available)('S1, S2 what git starts outside', () => {
   it('S1 in a project without git a new repository in the root is named; what is there is held from then on', async () => {
     const clone = await cloneWith({ 'a.txt': '' });
     expect(out(await clone.call('shell', { command: 'git init -q && git config core.fsmonitor ./evil' }))).toContain(
-      '.git is a new repository: a program',
+      '.git is a new repository: git in . starts core.fsmonitor=./evil',
     );
     expect(out(await clone.call('shell', { command: 'git config core.fsmonitor ./worse' }))).toContain('could not write config file');
   });
@@ -307,19 +308,20 @@ describe.skipIf(!available)('S1, S2 what git starts outside', () => {
     const named = [...out(result).matchAll(/^- (.+) (?:is|are) new or changed: ./gmu)].flatMap(([, places]) => places?.split(', '));
     expect(named.sort()).toEqual([...made, 'package.json', '.vscode/tasks.json', '.husky/pre-commit'].sort());
     expect(result).toMatchObject({
-      title: expect.stringMatching(/; it left what starts by itself: \.bashrc, [^]*…$/u),
+      title: expect.stringMatching(/; it left files that start by themselves: \.bashrc, [^]*…$/u),
       metadata: { warn: true },
     });
     expect(await clone.question('shell', { command: 'npm test' })).toMatchObject({
-      text: expect.stringContaining('starts later by itself: you are told when it ends'),
+      text: expect.stringContaining('Pith names these when it ends'),
     });
   });
 
   it('S1 nothing that a command makes in the place of what is read is waited for', async () => {
     const clone = await cloneWith({ 'x/.git/HEAD': '' });
     const pipes = words('y/.git y/package.json z/.git/config z/.git/commondir z/.git/hooks/a .envrc HEAD commondir');
-    const command = `for f in ${pipes.join(' ')}; do mkdir -p $(dirname $f); mkfifo $f; done; truncate -s 3G big; mkdir -p w/.git; mv big w/.git/config; echo made`;
+    const command = `for f in ${pipes.join(' ')}; do mkdir -p $(dirname $f); mkfifo $f; done; truncate -s 3G big; mkdir -p w/.git; mv big w/.git/config; mkdir v src; echo gitdir: ../src > v/.git; echo made`;
     for (const each of [command, 'echo again']) expect(out(await clone.call('shell', { command: each }))).toContain('[exit code 0]');
+    expect(readdirSync(clone.at('src'))).toEqual([]); // it is no folder of git
   });
 
   it('S1 what a background command leaves is told while it runs', async () => {
@@ -335,8 +337,9 @@ describe.skipIf(!available)('S1, S2 what git starts outside', () => {
 
   it('S1, S2 what is left when Pith is killed is found by the next start and said once', async () => {
     const clone = await cloneWith({ 'a.txt': 'a\n' });
-    const folder = stateFolder(path.join(clone.home, 'watched'));
-    const place = { root: clone.root, state: clone.home };
+    const state = clone.kernel.settings.data_dir;
+    const folder = stateFolder(state, 'extensions', 'project_tools', 'watched');
+    const place = { root: clone.root, state };
     const signal = new AbortController().signal;
     await new CommandWatch(place, folder).begin('npm run evil', signal);
     clone.person('git init -q x; git -C x config core.fsmonitor ./evil; echo x > .envrc');
@@ -349,8 +352,14 @@ describe.skipIf(!available)('S1, S2 what git starts outside', () => {
         lines: [expect.stringContaining('x/.git is a new repository: '), expect.stringContaining('.envrc is new or changed: a shell')],
       },
     ]);
-    await next.begin('true', signal);
-    await next.end('true');
+    const { providers } = clone.kernel.host;
+    const said = expect.stringMatching(
+      /^(?:Warning: )?while `npm run evil` ran and Pith was ended, files came that start by themselves: x\/\.git is a new repository: /u,
+    );
+    const context = (await providers.active(ContextProvider)).find(({ extensionId }) => extensionId === 'project_tools');
+    expect(await context?.opening?.()).toEqual(said);
+    expect(await providers.findings()).toMatchObject([{ severity: 'warning', code: 'starts_by_itself', message: said }]);
+    await clone.call('shell', { command: 'true' });
     expect([await next.ofKilled(signal), folder.list()]).toEqual([[], []]);
   });
 });

@@ -83,7 +83,7 @@ describe('U3 shell', () => {
     const question = await project.question('shell', { command: 'npm test', cwd: 'src' });
     expect(question).toMatchObject({
       summary: 'run `npm test`',
-      text: expect.stringMatching(/^In the folder src\.\nIt runs the code of this project\. .*you are told when it ends\.$/u),
+      text: expect.stringMatching(/^In the folder src\.\nIt runs the code of this project, .*Pith names these when it ends\.$/u),
       enforced: SANDBOXED,
       always: { key: `${KIND}:npm test … in "src"`, covers: 'commands that begin with `npm test` in "src"' },
     });

@@ -1,6 +1,7 @@
 import path from 'node:path';
 import { describe, expect, it } from 'vitest';
 import { systemClock } from '@pith/promises';
+import { RunSeal } from '../../../sandbox/extensions/saved_skills/runs/run-seal.ts';
 import { Runner, type RunnerPorts } from '../../../sandbox/extensions/saved_skills/runs/runner.ts';
 import { folderWith } from '../../places.ts';
 import { until } from '../../waiting.ts';
@@ -48,6 +49,7 @@ async function runnerOf(turn: Turn, change: (runs: RunnerPorts['runs']) => Runne
     specOf: () => ({}),
     extensionVersions: async () => ({}),
     delivers: () => false,
+    seal: new RunSeal(() => null),
     laneRules: () => RULES,
     ready: async () => true,
     queueDue: async () => void asked.push('queue'),

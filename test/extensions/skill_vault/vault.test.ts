@@ -287,7 +287,7 @@ describe('the vault', () => {
     expect(await vault.remove('s1', 'value', 'y')).toBe(true);
   });
 
-  it('S3 rows of before are read and proven anew, once; a forged one among them is not', async () => {
+  it('S3 rows of before are read and proven again, once; a forged one among them is not', async () => {
     const { vault, database } = opened();
     await migrate(new Queries<Tables>(database), 'skill_vault', MIGRATIONS.slice(0, 2));
     const master = keys.current();

@@ -40,8 +40,8 @@ const MOST_FINISHED = 50;
 const MOST_PROCESSES = 512;
 const DAY_MS = 24 * 60 * 60 * 1000;
 const LOOK_MS = 2000;
-/** A look may take a twentieth of the time. */
-const LOOK_SHARE = 20;
+/** A look may take a fiftieth of the time. */
+const LOOK_SHARE = 50;
 
 /** Runs commands in the project, in a sandbox where the system has one, and ends them all when the extension stops. */
 export class CommandRuns {
@@ -89,9 +89,23 @@ export class CommandRuns {
     return left.map(({ commands, lines }) => ({
       severity: 'warning',
       code: 'starts_by_itself',
-      message: `while ${commands.map((each) => `\`${printableLine(each, 60)}\``).join(', ')} ran and Pith was ended: ${lines.join('; ')}`,
-      cure: 'look at these before you use git, a shell, an editor or a package manager there',
+      message: `while ${named(commands)} ran and Pith was ended, files came that start by themselves: ${lines.join('; ')}`,
+      cure: CURE,
     }));
+  }
+
+  /** The same for the beginning of a conversation, which does not wait for a look through a large project. null: nothing to say. */
+  async opening(signal: AbortSignal): Promise<string | null> {
+    const commands = this.#watch.commandsOfKilled();
+    if (commands.length === 0) return null;
+    const enough = new AbortController();
+    const late = this.context.clock.sleep(OPENING_MS, AbortSignal.any([signal, enough.signal])).then(
+      () => [`Pith was ended while ${named(commands)} ran: npx pith doctor says whether files came that start by themselves`],
+      () => [], // it was not needed
+    );
+    const found = this.findings(signal).then((all) => all.map(({ message }) => `Warning: ${message}; ${CURE}`));
+    const lines = await Promise.race([found, late]).finally(() => enough.abort());
+    return lines.length === 0 ? null : lines.join('\n');
   }
 
   /** Resolves when it and all that it started are gone. */
@@ -177,7 +191,7 @@ export class CommandRuns {
   }
 
   #warn({ command, asker: { threadId, userId } }: ShellCommand, lines: readonly string[]): Promise<void> {
-    const text = `Warning: \`${printableLine(command, 60)}\` left what starts by itself later:\n${lines.map((line) => `- ${line}`).join('\n')}`;
+    const text = `Warning: \`${printableLine(command, 60)}\` left files that start by themselves later:\n${lines.map((line) => `- ${line}`).join('\n')}`;
     return this.context.events
       .publish('notify', { v: 1, text, kind: 'warning', target: null, threadId, userId }, { key: threadId })
       .then(() => undefined)
@@ -239,7 +253,14 @@ export class CommandRuns {
   }
 }
 
-const LEFT = 'While this command ran, there came what starts by itself later.';
+const OPENING_MS = 700;
+const CURE = 'look at these before you use git, a shell, an editor or a package manager there';
+
+function named(commands: readonly string[]): string {
+  return commands.map((each) => `\`${printableLine(each, 60)}\``).join(', ');
+}
+
+const LEFT = 'While this command ran, files came that start by themselves later.';
 const SETTINGS_HELD = /could not (?:write|lock) config file/u;
 const SETTINGS_TEXT = 'Commands cannot change settings of git: the person runs that one';
 

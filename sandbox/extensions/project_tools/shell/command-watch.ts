@@ -1,6 +1,7 @@
 import path from 'node:path';
 import { messageOf, z } from 'pith';
 import { processEntry } from '@pith/held-process';
+import { printableLine } from '@pith/plain-text';
 import { runGit } from '@pith/project-files';
 import type { StateFolder } from '@pith/safe-files';
 import {
@@ -72,24 +73,34 @@ export class CommandWatch {
     return this.#inTurn(() => this.#look(signal));
   }
 
-  /** What came while commands ran whose Pith was killed, as it is now. */
+  /** Commands that ran when their Pith was killed. */
+  commandsOfKilled(): readonly string[] {
+    return this.#recordsOfKilled().flatMap(({ commands }) => commands);
+  }
+
+  /** What came while they ran, as it is now. */
   async ofKilled(signal: AbortSignal): Promise<readonly Leftovers[]> {
     const found: Leftovers[] = [];
-    for (const name of this.#ofKilled()) {
-      const read = kept.safeParse(parsed(this.folder.read(name)));
-      if (!read.success || read.data.root !== this.place.root) continue;
-      const { commands, digests, gitlinks } = read.data;
+    for (const { commands, digests, gitlinks } of this.#recordsOfKilled()) {
       const before = { digests: new Map(digests), gitlinks: new Set(gitlinks), isWhole: true };
       const now = await selfStartersOf(this.place, signal);
-      const changes = await changesBetween(this.place.root, before, now, signal);
       const links = [...now.gitlinks].filter((link) => !before.gitlinks.has(link));
       const lines = [
-        ...toldAs(changes),
-        ...links.map((link) => `${link} ${IN_INDEX}; take it out: git rm --cached ${JSON.stringify(link)}`),
+        ...toldAs(await changesBetween(this.place.root, before, now, signal)),
+        ...links.map(
+          (link) => `${printableLine(link, 200)} ${IN_INDEX}; take it out: git rm --cached ${printableLine(JSON.stringify(link), 300)}`,
+        ),
       ];
       if (lines.length > 0) found.push({ commands, lines });
     }
     return found;
+  }
+
+  #recordsOfKilled(): readonly z.infer<typeof kept>[] {
+    return this.#ofKilled().flatMap((name) => {
+      const read = kept.safeParse(parsed(this.folder.read(name)));
+      return read.success && read.data.root === this.place.root ? [read.data] : [];
+    });
   }
 
   async #look(signal: AbortSignal): Promise<readonly string[]> {
@@ -102,7 +113,7 @@ export class CommandWatch {
     for (const link of [...now.gitlinks].filter((each) => !before.gitlinks.has(each))) {
       const isTaken = this.#came.has(link) && (await this.#takeOut(link, now, signal));
       if (isTaken) taken.add(link);
-      lines.push(`${link} ${IN_INDEX}${isTaken ? '; Pith took it out of the index again' : ''}`);
+      lines.push(`${printableLine(link, 200)} ${IN_INDEX}${isTaken ? '; Pith took it out of the index again' : ''}`);
     }
     this.#known = { ...now, gitlinks: new Set([...now.gitlinks].filter((link) => !taken.has(link))) };
     if (lines.length > 0) this.#keep();

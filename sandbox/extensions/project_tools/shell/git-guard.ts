@@ -47,7 +47,8 @@ const FOLDERS = ['hooks', 'modules', 'worktrees', 'remotes', 'branches'];
 async function placesIn(dotGit: string, root: string, signal: AbortSignal): Promise<readonly string[]> {
   if (!isFolder(dotGit)) {
     const elsewhere = namedBy(dotGit);
-    const isHere = elsewhere !== null && isInside(elsewhere, root) && isFolder(elsewhere);
+    // Anybody may write such a file, about any folder.
+    const isHere = elsewhere !== null && isBelow(elsewhere, root) && isFolder(elsewhere) && kindOf(path.join(elsewhere, 'HEAD')) === 'file';
     return isHere ? [dotGit, ...(await placesIn(elsewhere, root, signal))] : [dotGit];
   }
   const places = [...FILES.keys(), ...FOLDERS].map((name) => path.join(dotGit, name));
@@ -84,7 +85,7 @@ export function namedBy(dotGit: string): string | null {
   }
 }
 
-/** False where something stands in the place of a file that git reads first, in the folder or above it, such as a pipe, for which it would wait. */
+/** False where a file that git reads first, in the folder or above it, is none, such as a pipe, for which it would wait. */
 export function isAnswered(folder: string, root: string): boolean {
   const dotGit = path.join(folder, '.git');
   const gitFolder = isFolder(dotGit) ? dotGit : (namedBy(dotGit) ?? dotGit);
@@ -128,7 +129,7 @@ function namedIn(folder: string, root: string, settings: readonly GitSetting[]):
   return [...found].filter((place) => isInside(place, root));
 }
 
-/** Folders of submodules that are not fetched: git looks into each, whatever repository stands there. */
+/** Folders of submodules that are not fetched: git looks into each, whatever repository is there. */
 async function emptySubmodules(folder: string, signal: AbortSignal): Promise<readonly string[]> {
   const named = await listedSettings(path.join(folder, '.gitmodules'), signal);
   const folders = named.filter(({ key }) => /^submodule\..*\.path$/u.test(key)).map(({ value }) => path.resolve(folder, value));
@@ -139,7 +140,7 @@ function tryTo(make: () => unknown): void {
   try {
     make();
   } catch {
-    // something else stands there, or nobody may write it
+    // something else is there, or nobody may write it
   }
 }
 

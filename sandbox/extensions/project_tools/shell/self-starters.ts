@@ -133,8 +133,8 @@ export function toldAs(changes: readonly ChangedStarter[]): readonly string[] {
       continue;
     }
     const what = isNew ? `${shown} is a new repository` : `the repository ${shown} has other settings or hooks`;
-    const used = printableLine(repository, 200);
-    lines.push(starts === null ? what : `${what}: a program of version control that you use in ${used} starts what they name: ${starts}`);
+    const program = /^\.(?:hg|jj)$/u.exec(path.posix.basename(place))?.[0].slice(1) ?? 'git';
+    lines.push(starts === null ? what : `${what}: ${program} in ${printableLine(repository, 200)} starts ${starts}`);
   }
   return [...lines, ...[...files].map(([how, places]) => `${listed(places)} ${places.length === 1 ? 'is' : 'are'} ${how}`)];
 }

@@ -89,7 +89,7 @@ async function questionOf(runs: CommandRuns, wanted: Wanted): Promise<ApprovalQu
 }
 
 const RUNS =
-  'It runs the code of this project. What it changes of scripts, hooks, editor tasks, shell settings (package.json, .husky, .vscode, .envrc …) starts later by itself: you are told when it ends.';
+  'It runs the code of this project, and may change files that start by themselves later (scripts of package.json, .husky, .vscode, .envrc …): Pith names these when it ends.';
 
 /** Characters that look like a space and are none for bash would make one word look like two. */
 function withVisibleSpaces(text: string): string {
@@ -151,7 +151,7 @@ async function run(
   const { exit, output, stopped, left } = await runs.run(shell, (text) => runs.show(idempotencyKey, text), signal);
   const end = stopped === null ? `exit code ${exit}` : `ended: ${stopped}`;
   return toolResult(`${output.trimEnd()}${output.trim() === '' ? '(no output)' : ''}\n[${end}]`, {
-    title: `Ran ${shortened(wanted.command)}${exit === 0 ? '' : ` (${end})`}${left.length === 0 ? '' : `; it left what starts by itself: ${shortened(left.join('; '), 200)}`}`,
+    title: `Ran ${shortened(wanted.command)}${exit === 0 ? '' : ` (${end})`}${left.length === 0 ? '' : `; it left files that start by themselves: ${shortened(left.join('; '), 200)}`}`,
     ...(exit === 0 && left.length === 0 ? {} : { metadata: { warn: true } }),
   });
 }

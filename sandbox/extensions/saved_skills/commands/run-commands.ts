@@ -91,7 +91,10 @@ export function runCommands(ports: RunCommandPorts): readonly Command[] {
       { title: 'SKILL', value: (each: Run) => each.skill },
       { title: 'BY', value: (each: Run) => `${each.userId} (${each.cause})` },
       { title: 'WHEN', value: (each: Run) => localTime(each.queuedAt, now) },
-      { title: 'RESULT', value: (each: Run) => each.error?.message ?? each.output ?? each.statusLine ?? '' },
+      {
+        title: 'RESULT',
+        value: (each: Run) => each.error?.message ?? (each.sealed === null ? null : '(encrypted)') ?? each.output ?? each.statusLine ?? '',
+      },
     ];
     return renderTable(all, columns, widthOf(io));
   }
@@ -131,6 +134,7 @@ async function run(
   const ended = await watchRun(runs, queued, { io, clock }, signal);
   io.json(runJson(ended));
   if (ended.output !== null) io.print(ended.output);
+  if (ended.sealed !== null) io.error(`pith: the result of run ${ended.id} is encrypted: ${ended.sealed}`);
   if (ended.state === 'waiting') io.error(`pith: run ${ended.id} waits for an answer: see: pith approvals`);
   else if (hasEnded(ended) && ended.state !== 'ok')
     io.error(

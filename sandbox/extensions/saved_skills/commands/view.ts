@@ -48,6 +48,7 @@ export function runJson(run: Run): { [key: string]: JsonValue } {
     usage: { ...run.usage },
     status: run.statusLine,
     output: run.output,
+    ...(run.sealed === null ? {} : { sealed: run.sealed }),
     error: run.error === null ? null : { ...run.error },
     extensions: run.extensions,
     delivery: run.delivery,
@@ -127,6 +128,7 @@ export function runText(run: Run, steps: readonly { readonly at: number; readonl
     ...line('Conversation', `pith threads show runs/${run.id}`),
     ...(steps.length === 0 ? [] : ['', ...steps.map(({ what }) => `  ${printable(what)}`)]),
     ...(run.error === null ? [] : ['', `${run.error.code}: ${printable(run.error.message)}`]),
+    ...(run.sealed === null ? [] : ['', `The result is encrypted: ${printable(run.sealed)}`]),
     ...(run.output === null ? [] : ['', printable(run.output)]),
   ].join('\n');
 }

@@ -46,6 +46,7 @@ async function deliver(ports: DeliveryPorts, run: Run): Promise<void> {
   if (taken === null) return;
   try {
     if (run.isDamaged) throw new PithError('run_damaged', run.error?.message ?? 'the record of the run cannot be read');
+    if (run.sealed !== null) throw new PithError('key_unavailable', run.sealed);
     const target = await targetOf(run);
     const parts = target === null ? [] : partsOf(run, target, summaryTarget);
     for (const [at, part] of parts.entries()) {

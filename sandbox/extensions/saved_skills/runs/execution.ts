@@ -9,11 +9,13 @@ import {
   type Remote,
   type TurnEvent,
   type TurnPolicy,
+  type TurnSeal,
 } from 'pith';
 import { type Bounds, type SavedSkill, type Inputs, emojiOf, type RunState as EmojiState } from '../domain/index.ts';
 import type { SkillStore, SkillVersion } from '../store/index.ts';
 import { MOST_SAID, type LetGo, type RunEnd, type RunStore, type Step } from './run-store.ts';
 import { threadOf, type Run } from './run.ts';
+import type { RunSeal } from './run-seal.ts';
 import { renderTemplate } from '@pith/guarded-templates';
 
 export interface ExecutionPorts {
@@ -31,6 +33,7 @@ export interface ExecutionPorts {
   readonly extensionVersions: (tools: readonly string[]) => Promise<Readonly<Record<string, string>>>;
   /** Whether what came of it is to be delivered. */
   readonly delivers: (run: Run, version: SkillVersion) => boolean;
+  readonly seal: RunSeal;
 }
 
 /** Aborts with one of these: the run belongs to somebody else now, or is to end. */
@@ -95,6 +98,8 @@ class Attempt {
   readonly #ofStep = new Set<string>();
   /** Of turns that have ended. */
   #usedBefore = { inputTokens: 0, outputTokens: 0 };
+  /** Of a skill whose data is encrypted: what is written down of its run is, too. */
+  #seal: TurnSeal | null = null;
 
   constructor(
     private readonly ports: ExecutionPorts,
@@ -109,6 +114,7 @@ class Attempt {
     const { snapshot } = version;
     const { clock } = this.ports;
     try {
+      this.#seal = await this.#sealOf(skill);
       const bounds = await this.ports.boundsOf(skill, version);
       const ends = clock.now() + bounds.max_runtime_seconds * 1000;
       await this.#readCalls();
@@ -130,6 +136,12 @@ class Attempt {
     } catch (error) {
       return { state: 'error', output: null, error: { code: codeOf(error, 'run_failed'), message: messageOf(error) } };
     }
+  }
+
+  /** What an earlier attempt sealed is opened, also where encryption was switched off since. */
+  async #sealOf({ id, encryption_enabled }: SavedSkill): Promise<TurnSeal | null> {
+    if (encryption_enabled) return this.ports.seal.of(id);
+    return this.run.attempt === 1 ? null : this.ports.seal.of(id).catch(() => null); // then nothing was sealed that could be opened
   }
 
   /** What earlier attempts did is neither counted nor shown again. */
@@ -157,7 +169,8 @@ class Attempt {
     const { run, ports, text } = this;
     if (end.state === 'waiting' || end.state === 'queued') return ports.runs.giveBack(run, end.state);
     const delivers = (end.state === 'ok' || end.state === 'max_iterations') && ports.delivers(run, text.version);
-    const written = await ports.runs.finish(run, end, delivers);
+    const output = this.#seal === null ? end.output : await ports.seal.sealed(run.skillId, end.output);
+    const written = await ports.runs.finish(run, { ...end, output }, delivers);
     if (!written) return;
     if (end.state === 'ok' || end.state === 'max_iterations') this.#reactions.show({ at: 'end' });
     else if (end.state === 'error' || end.state === 'timeout') this.#reactions.show({ at: 'error' });
@@ -178,7 +191,9 @@ class Attempt {
       channelId: channelId ?? 'runs',
       userId: run.actsAs,
       policy: { ...policy, savedSkill: run.skill },
+      ...(this.#seal === null ? {} : { seal: this.#seal }),
     };
+    const isSealed = this.#seal !== null;
     for await (const event of ports.agents.run(request, signal)) {
       if (event.type === 'turn-end') {
         this.#usedBefore = sum(this.#usedBefore, event.usage);
@@ -186,7 +201,7 @@ class Attempt {
         return event;
       }
       if (event.type === 'tool-call') {
-        const what = `${event.name} ${JSON.stringify(event.input)}`.slice(0, MOST_SAID);
+        const what = isSealed ? event.name : `${event.name} ${JSON.stringify(event.input)}`.slice(0, MOST_SAID);
         if (this.#ofStep.has(`${event.id} ${what}`)) continue;
         this.#ofStep.add(`${event.id} ${what}`);
         this.#calls += 1;
@@ -195,9 +210,9 @@ class Attempt {
       } else if (event.type === 'tool-result' && !event.ok) {
         const { code = 'failed', message = '' } = event.error ?? {};
         if (code === 'denied') ports.logger.warn('a tool was denied to a saved skill', { skill: run.skill, run: run.id, tool: event.name });
-        await this.#progress({}, null, { what: `${event.name} ${code}: ${message}`, call: null });
+        await this.#progress({}, null, { what: `${event.name} ${code}${isSealed ? '' : `: ${message}`}`, call: null });
       } else if (event.type === 'notice') {
-        await this.#progress({}, null, { what: event.message, call: null });
+        await this.#progress({}, null, { what: isSealed ? event.code : event.message, call: null });
       } else if (event.type === 'step-end') {
         this.#ofStep.clear();
         await this.#progress({ steps: event.step + 1 }, sum(this.#usedBefore, event.usage));

@@ -3,6 +3,7 @@ import { exactly, type Queries, type Write } from '@pith/database-queries';
 import type { RunRow, Tables } from '../store/index.ts';
 import { nextClaim, victimOf, type Holding, type Lane, type Waiting } from './lanes.ts';
 import { runOf, type Run, type RunState } from './run.ts';
+import { RunSeal } from './run-seal.ts';
 
 const RUNS = 'saved_skills__runs';
 const STEPS = 'saved_skills__steps';
@@ -98,11 +99,12 @@ export class RunStore {
   constructor(
     private readonly queries: Queries<Tables>,
     private readonly clock: { now(): number },
+    private readonly seal = new RunSeal(() => null),
   ) {}
 
   async byId(id: string): Promise<Run | null> {
     const row = await this.queries.first((db) => db.selectFrom(RUNS).selectAll().where('id', '=', id));
-    return row === null ? null : runOf(row);
+    return row === null ? null : this.seal.opened(runOf(row));
   }
 
   /** Newest first. `userId`: only what this user asked for, or what runs as them. */
@@ -119,7 +121,7 @@ export class RunStore {
       const ofSkill = skillId === undefined ? all : all.where('skill_id', '=', skillId);
       return state === undefined ? ofSkill : ofSkill.where('state', '=', state);
     });
-    return rows.map(runOf);
+    return Promise.all(rows.map((row) => this.seal.opened(runOf(row))));
   }
 
   /** Ids of the runs that one has composed so far. */
@@ -375,7 +377,7 @@ export class RunStore {
     const rows = await this.queries.all((db) =>
       db.selectFrom(RUNS).selectAll().where('delivery', '=', 'waiting').where('deliver_at', '<=', now).orderBy('id').limit(50),
     );
-    return rows.map(runOf);
+    return Promise.all(rows.map((row) => this.seal.opened(runOf(row))));
   }
 
   /** Takes a delivery for `forMs`: of several processes one delivers. null: another does. */

@@ -48,6 +48,8 @@ export interface Run {
   readonly usage: { readonly inputTokens: number; readonly outputTokens: number };
   readonly statusLine: string | null;
   readonly output: string | null;
+  /** Why the result, which is encrypted, cannot be read; null: it is in `output`. */
+  readonly sealed: string | null;
   readonly error: { readonly code: string; readonly message: string } | null;
   /** Versions of the extensions whose tools it may call, by id. */
   readonly extensions: Readonly<Record<string, string>>;
@@ -105,6 +107,7 @@ export function runOf(row: RunRow): Run {
     usage: { inputTokens: row.input_tokens, outputTokens: row.output_tokens },
     statusLine: row.status_line,
     output: row.output,
+    sealed: null,
     error: damage ?? (row.error_code === null ? null : { code: row.error_code, message: row.error_message ?? '' }),
     extensions,
     delivery: row.delivery as Run['delivery'],

@@ -203,7 +203,8 @@ async function ended({ runs, clock }: ToolPorts, queued: Run, signal: AbortSigna
   }
 }
 
-function resultOf({ id, state, output, error }: Run): ToolResult {
+function resultOf({ id, state, output, error, sealed }: Run): ToolResult {
+  if (sealed !== null) return toolError('key_unavailable', `run ${id} ended: ${state}; its result is encrypted: ${sealed}`);
   if (state === 'ok') return toolResult(output ?? '');
   if (state === 'waiting') return toolError('approval_needed', `run ${id} waits for a person's answer; it goes on by itself then`);
   return toolError(

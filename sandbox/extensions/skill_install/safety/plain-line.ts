@@ -10,13 +10,14 @@ export function plainLine(written: string): string {
 /** Numbers stand for any character, and are read without their semicolon; names for those that hold words apart. */
 const ENTITY =
   /&(?:#(\d{1,7}|x[0-9a-f]{1,6});?|(nbsp|ensp|emsp|thinsp|shy|zwnj|zwj|Tab|NewLine|amp|lt|gt|quot|apos|colon|sol|lpar|rpar|period);)/gi;
-const NAMED: Readonly<Record<string, string>> = {
-  ...{ nbsp: ' ', ensp: ' ', emsp: ' ', thinsp: ' ', shy: '', zwnj: '', zwj: '', tab: ' ', newline: ' ' },
-  ...{ amp: '&', lt: '<', gt: '>', quot: '"', apos: "'", colon: ':', sol: '/', lpar: '(', rpar: ')', period: '.' },
-};
+const NAMED: ReadonlyMap<string, string> = new Map([
+  ...['nbsp', 'ensp', 'emsp', 'thinsp', 'tab', 'newline'].map((name) => [name, ' '] as const),
+  ...['shy', 'zwnj', 'zwj'].map((name) => [name, ''] as const),
+  ...Object.entries({ amp: '&', lt: '<', gt: '>', quot: '"', apos: "'", colon: ':', sol: '/', lpar: '(', rpar: ')', period: '.' }),
+]);
 
 function decoded(entity: string, number: string | undefined, name: string | undefined): string {
-  if (number === undefined) return NAMED[name?.toLowerCase() ?? ''] ?? entity;
+  if (number === undefined) return NAMED.get(name?.toLowerCase() ?? '') ?? entity;
   const code = /^x/i.test(number) ? Number.parseInt(number.slice(1), 16) : Number(number);
   return code === 0 || code > 0x10ffff || (code >= 0xd800 && code < 0xe000) ? entity : String.fromCodePoint(code);
 }

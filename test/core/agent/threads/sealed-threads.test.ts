@@ -1,0 +1,55 @@
+import type { Message } from 'pith';
+import { expect, it } from 'vitest';
+import { createSqliteThreads, sealedThreads, type CallRecord } from '../../../../core/agent/index.ts';
+import { manualClock } from '../../store/manual-clock.ts';
+import { temporaryStore } from '../../store/temporary-store.ts';
+import { createLeases, sqliteLeaseRows, type Fence } from '../../../../core/store/index.ts';
+import { assistant, callOf, stepOf, turnOf, user } from '../records.ts';
+
+const usage = { inputTokens: 1, outputTokens: 1 };
+const SEAL = {
+  seal: async (text: string) => Buffer.from(text).reverse().toString('base64'),
+  open: async (sealed: string) => Buffer.from(sealed, 'base64').reverse().toString(),
+};
+
+it('S4 a sealed thread, and one below it, is kept sealed and read by its seal alone; others beside it are plain', async () => {
+  const clock = manualClock();
+  const store = temporaryStore(undefined, clock);
+  const threads = sealedThreads(createSqliteThreads(store, clock));
+  const leases = createLeases(sqliteLeaseRows(store, clock), clock);
+  const unseal = threads.sealWith?.('runs/1', SEAL);
+  const call: CallRecord = { ...callOf('turn-runs/1', 0, 0), input: { name: 'canary' }, result: null };
+  const results: Message = {
+    role: 'tool',
+    content: [{ type: 'tool-result', toolCallId: 'c', toolName: 'x', output: { type: 'json', value: 'canary' } }],
+  };
+  const failed = { ok: false, error: { code: 'no', message: 'canary' } } as const;
+  for (const id of ['runs/1', 'runs/1/below', 'other']) {
+    const writer = threads.writer((await leases.acquire(`thread:${id}`, 1e9))?.fence as Fence);
+    await writer.beginTurn({
+      thread: { id, agentId: 'a', date: '2025-01-02', title: 'canary' },
+      turn: turnOf(`turn-${id}`, id),
+      messages: [user('canary')],
+      said: 'canary',
+    });
+    const calls = [{ ...call, turnId: `turn-${id}` }];
+    await writer.recordStep(`turn-${id}`, stepOf(assistant('canary'), { step: 0, calls, usage, own: usage }));
+    await writer.finishCall({ turnId: `turn-${id}`, step: 0, index: 0 }, failed);
+    await writer.recordResults(`turn-${id}`, results, {});
+    const messages = async () => (await threads.load(id))?.messages.map(({ message }) => message);
+    expect(await messages()).toEqual([user('canary'), assistant('canary'), results]);
+    expect((await threads.unfinished(id))?.calls).toMatchObject([{ input: { name: 'canary' }, state: 'finished', result: failed }]);
+    await writer.compact(id, 1, [{ message: user('canary: so far'), retain: {} }]);
+    expect(await messages()).toEqual([user('canary: so far'), assistant('canary'), results]);
+  }
+  const rows = (id: string) =>
+    JSON.stringify([
+      store.all('SELECT * FROM threads WHERE id = ?', id),
+      store.all('SELECT * FROM messages WHERE thread = ?', id),
+      store.all('SELECT * FROM calls WHERE turn = ?', `turn-${id}`),
+    ]);
+  expect(['runs/1', 'runs/1/below', 'other'].map((id) => rows(id).includes('canary'))).toEqual([false, false, true]);
+  unseal?.();
+  expect((await threads.load('runs/1'))?.messages.map(({ message }) => message.role)).toEqual(['user', 'assistant', 'tool']);
+  expect(JSON.stringify([await threads.load('runs/1'), await threads.unfinished('runs/1')])).not.toContain('canary');
+});
