@@ -1,12 +1,10 @@
+import { imageIn } from '@pith/image-header';
 import { canonicalJson, isPlainMap } from '@pith/plain-data';
 import { printable, printableLine } from '@pith/plain-text';
 import { type JsonValue, toolError, toolResult, type ToolResult } from 'pith';
 
 const LONGEST_TEXT = 100_000;
 const LONGEST_ODD_PART = 2000;
-const MOST_IMAGES = 8;
-/** Characters of base64: 5 MiB. */
-const LARGEST_IMAGE = 6_990_508;
 
 type Fields = Readonly<Record<string, unknown>>;
 type Image = NonNullable<Extract<ToolResult, { readonly ok: true }>['images']>[number];
@@ -61,16 +59,9 @@ function says(text: string, structured: unknown, json: string): boolean {
   }
 }
 
-/** Within what models take of images at once; the others are said. */
 function readParts(content: unknown): readonly Part[] {
   const given = Array.isArray(content) ? content : content === undefined || content === null ? [] : [content];
-  let images = 0;
-  return given.map((each) => {
-    const { text, image } = partOf(each);
-    if (image === undefined) return { text };
-    images += 1;
-    return images > MOST_IMAGES ? { text: `${text} [left out: at most ${MOST_IMAGES} images are shown]` } : { text, image };
-  });
+  return given.map(partOf);
 }
 
 function partOf(given: unknown): Part {
@@ -104,35 +95,21 @@ function linkText({ name, title, uri, mimeType, size, description }: Fields): st
   return `[${line(title) || line(name) || 'a resource'}: ${line(uri)}${about === '' ? '' : ` (${about})`}]`;
 }
 
-/** An image that models take is told by its first bytes, whatever its type says; of all else it is said what it is. */
+/** An image is told by its bytes, whatever its type says; how many and how large ones are sent is the kernel's matter. Of all else it is said what it is. */
 function media(kind: string, data: unknown, type: unknown, name: string = kind): Part {
   const said = line(type) || 'no type';
   if (typeof data !== 'string' || data === '') return { text: `[${name}: ${said}, empty]` };
   if (/^https?:\/\//iu.test(data)) return { text: `[${name}: ${said}, at ${line(data)}]` };
-  const base64 = data.replace(/^data:[^,]{0,200},/u, '').replaceAll(/\s/gu, '');
-  const bytes = bytesOf(base64);
+  const bytes = bytesOf(data.replace(/^data:[^,]{0,200},/u, '').replaceAll(/\s/gu, ''));
   if (bytes === null) return { text: `[${name}: ${said}, not base64: ${line(data.slice(0, 60))}]` };
-  const text = `[${name}: ${said}, ${bytes.length} bytes]`;
-  const mediaType = imageType(bytes);
-  if (mediaType === null) return { text: kind === 'image' ? `[${name}: ${said}, ${bytes.length} bytes, no image that models take]` : text };
-  if (base64.length > LARGEST_IMAGE) return { text: `[${name}: ${said}, ${bytes.length} bytes, larger than the 5 MiB that models take]` };
-  return { text, image: { mediaType, data: bytes.toString('base64') } };
+  const found = imageIn(bytes);
+  const what = `${name}: ${said}, ${bytes.length} bytes`;
+  if ('mediaType' in found) return { text: `[${what}]`, image: { mediaType: found.mediaType, data: bytes.toString('base64') } };
+  return { text: kind === 'image' ? `[${what}; ${found.why}]` : `[${what}]` };
 }
 
 function bytesOf(base64: string): Buffer | null {
   return /^[A-Za-z0-9+/_-]*={0,2}$/u.test(base64) ? Buffer.from(base64, 'base64') : null;
-}
-
-const IMAGES: readonly (readonly [type: string, from: number, begins: string])[] = [
-  ['image/png', 0, '89504e470d0a1a0a'],
-  ['image/jpeg', 0, 'ffd8ff'],
-  ['image/gif', 0, '47494638'],
-  ['image/webp', 8, '57454250'],
-];
-
-function imageType(bytes: Buffer): string | null {
-  const found = IMAGES.find(([, from, begins]) => bytes.subarray(from, from + begins.length / 2).toString('hex') === begins);
-  return found?.[0] ?? null;
 }
 
 function line(text: unknown): string {

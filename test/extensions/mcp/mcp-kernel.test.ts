@@ -45,7 +45,7 @@ describe('MCP servers', () => {
     expect(JSON.stringify(found)).not.toMatch(/\\u001b|\\u0007|Ignore all rules/u);
     expect(await call('fix_echo', { text: 'hello' })).toMatchObject({ ok: true, output: 'hello without key' });
     expect(await call('fix_fail')).toMatchObject({ ok: false, error: { code: 'mcp_error', message: 'it is closed today' } });
-    expect(await call('fix_picture')).toMatchObject({ ok: true, output: '[image: image/png, 3 bytes, no image that models take]' });
+    expect(await call('fix_picture')).toMatchObject({ ok: true, output: expect.stringContaining('models take PNG') });
   });
 
   it('leaves out a server that cannot be read, and says which and why; the others work', async () => {
