@@ -1,5 +1,5 @@
 import { type OpenKernel, runCli } from './run.ts';
-import { letGoOfLostTerminal } from './terminal/lost-terminal.ts';
+import { letGoOfLost, openTerminals } from './terminal/lost-terminal.ts';
 import { EXIT } from './terminal/report.ts';
 import { writeError } from './terminal/terminal-io.ts';
 
@@ -12,6 +12,7 @@ const END_MS = 10_000;
 /** Runs the command line of this process and ends it. */
 export async function runProcess(openKernel: OpenKernel): Promise<void> {
   keepOutputClean();
+  const terminals = openTerminals();
   const abort = new AbortController();
   let ended: keyof typeof ENDED | undefined;
   let unwritten = false;
@@ -32,7 +33,7 @@ export async function runProcess(openKernel: OpenKernel): Promise<void> {
     });
   }
   process.on('exit', () => {
-    if (letGoOfLostTerminal() && ended === undefined) process.exitCode = EXIT.hungUp; // its end may be seen before the signal
+    if (letGoOfLost(terminals) && ended === undefined) process.exitCode = EXIT.hungUp; // its end may be seen before the signal
   });
   setInterval(() => undefined, END_MS); // whatever waits for something that never comes is cut, not left by a process without work
   const code = await runCli(

@@ -73,7 +73,11 @@ describe.skipIf(!BUILT)('commands in the pages (needs dist/build.json: npm run b
       for (const line of commandsOf(page)) {
         const [command = '', expected = '0'] = line.split(/\s+# exit /);
         const { code, out, err } = await pithHere(splitWords(command).slice(2), { cwd: folder.path, env: OFFLINE });
-        expect({ line, code, err: code === Number(expected) ? '' : err }, out).toEqual({ line, code: Number(expected), err: '' });
+        expect({ line, code, err: code === Number.parseInt(expected, 10) ? '' : err }, out).toEqual({
+          line,
+          code: Number.parseInt(expected, 10),
+          err: '',
+        });
       }
     },
     120_000,

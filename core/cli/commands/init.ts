@@ -21,10 +21,11 @@ export async function initSandbox(cwd: string, input: CommandInput, io: CommandI
     for (const [path, text] of files) await write(join(sandbox, path), text);
     for (const [path, text] of project.files) await write(join(folder, path), text);
   } catch (error) {
+    const absent = codeOf(error) === 'ENOENT'; // as in /proc: it cannot be made
     const message = `no sandbox was made in ${asked}: ${messageOf(error)}`;
     throw new PithError('not_allowed', message, {
       cause: error,
-      cure: `${systemCure(error) ?? 'make it writable'}, or name another folder: pith init <dir>`,
+      cure: [absent ? [] : (systemCure(error) ?? []), 'name a folder that you may write: pith init <dir>'].flat().join(', or '),
     });
   }
 

@@ -11,6 +11,8 @@ import { changesIn, idOf, newRun, openRuns, record, wrongIn } from './shared-sto
 const PROGRAM = '../../extensions/saved_skills/lane-program';
 const USERS = ['A', 'B', 'C', 'D', 'E'];
 const LANES = ['one', 'two'];
+/** Few runs are sometimes all taken by one process before the system lets the other go on. */
+const MANY = 1000;
 
 /** Runs a program for each plan until all of them have ended. They begin to work together. */
 async function compete(folder: string, plans: readonly Plan[]): Promise<void> {
@@ -61,7 +63,7 @@ export async function orderOfClaims(count: number): Promise<ReadonlyMap<string, 
   expect(wrongIn(changes, [...names.keys()])).toEqual([]);
   expect(Math.max(...changes.map(({ running }) => running))).toBe(1);
   const claims = changes.filter(({ to }) => to === 'running');
-  expect(new Set(claims.map(({ holder }) => holder)).size).toBe(2);
+  if (count >= MANY) expect(new Set(claims.map(({ holder }) => holder)).size).toBe(2);
   return new Map(LANES.map((lane) => [lane, claims.filter((each) => each.lane === lane).map(({ id }) => names.get(id) as string)]));
 }
 

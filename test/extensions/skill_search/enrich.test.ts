@@ -78,7 +78,7 @@ it('R5 says what is wrong before any skill is sent, and of one skill where the m
     message: expect.stringContaining('13 skills'),
   });
   expect(model.requests).toHaveLength(0);
-  model.add({ error: new Error('overloaded') }, { text: 'I cannot translate that.' }, { text: BADGERS.join('\n') });
+  model.add({ error: new Error('it broke') }, { text: 'I cannot translate that.' }, { text: BADGERS.join('\n') });
   expect(await command('skills enrich alpha beta')).toMatchObject([
     { id: 'alpha', state: 'failed' },
     { id: 'beta', state: 'failed', error: expect.stringMatching(/^the model wrote 1 request instead of 5; /) },

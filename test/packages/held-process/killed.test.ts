@@ -19,8 +19,8 @@ it.skipIf(process.platform !== 'linux').each(KINDS)('S73 nothing is left when Pi
   const script = `(setsid sleep ${nap} &) & sleep ${nap}`;
   const program = { argv: ['/bin/sh', '-c', script], cwd: '/tmp', readOnly: [], timeoutMs: 60_000, maxOutputBytes: 100, sandbox };
   const kernel = spawn(process.execPath, [outfile, JSON.stringify({ dataDirectory: folder, program })], { stdio: 'inherit' });
-  await until(() => runs(nap), 5000);
+  await until(() => runs(nap), 20_000);
   kernel.kill('SIGKILL');
-  await until(() => !runs(nap), 3000);
+  await until(() => !runs(nap), 20_000);
   expect(runs(nap)).toBe(false);
 });

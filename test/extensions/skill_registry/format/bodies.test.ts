@@ -9,6 +9,8 @@ const BODY = [
   'line\n'.repeat(1500),
   '  end without a line end',
 ].join('\n');
+/** No server is sent a NUL: behind some is a database that refuses it. */
+const SENT = BODY.replaceAll('\0', '\ufffd');
 
 it('S7 a body comes out byte for byte: by uses_skills, by read_skill, and as it is after a change', async () => {
   const model = scriptedModel([{ calls: [{ name: 'read_skill', input: { skill_id: 'read' } }] }, { text: 'done' }, { text: 'done' }]);
@@ -23,9 +25,9 @@ it('S7 a body comes out byte for byte: by uses_skills, by read_skill, and as it 
   };
   await using pith = await testKernel({ model, files });
   const { requests } = await pith.run('go');
-  expect(requests[0]?.system).toContain(BODY);
+  expect(requests[0]?.system).toContain(SENT);
   const result = requests[1]?.messages.findLast(({ role }) => role === 'tool');
-  expect(JSON.stringify(result)).toContain(JSON.stringify(BODY).slice(1, -1));
+  expect(JSON.stringify(result)).toContain(JSON.stringify(SENT).slice(1, -1));
   await pith.write('skills/bound/SKILL.md', skillText({ name: 'bound', body: `$&${BODY}` }));
-  expect((await pith.run('again')).requests[0]?.system).toContain(`$&${BODY}`);
+  expect((await pith.run('again')).requests[0]?.system).toContain(`$&${SENT}`);
 });
