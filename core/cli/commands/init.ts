@@ -21,7 +21,7 @@ export async function initSandbox(cwd: string, input: CommandInput, io: CommandI
     for (const [path, text] of files) await write(join(sandbox, path), text);
     for (const [path, text] of project.files) await write(join(folder, path), text);
   } catch (error) {
-    const absent = codeOf(error) === 'ENOENT'; // as in /proc: it cannot be made
+    const absent = codeOf(error, '') === 'ENOENT'; // as in /proc: it cannot be made
     const message = `no sandbox was made in ${asked}: ${messageOf(error)}`;
     throw new PithError('not_allowed', message, {
       cause: error,
