@@ -182,8 +182,9 @@ export class Connection {
     // oxlint-disable-next-line unicorn/prefer-add-event-listener -- the package has no other way
     client.onclose = () => end('it ended');
     const stop = (): void => end('it was stopped');
+    let transport: Transport | null = null;
     try {
-      const transport = await this.#transport(end);
+      transport = await this.#transport(end);
       bound(transport, this.#context.clock, end);
       await client.connect(transport, { timeout: limit, signal });
       this.#client = client;
@@ -199,6 +200,7 @@ export class Connection {
     } finally {
       signal.removeEventListener('abort', stop);
       await client.close().catch(() => undefined); // it is gone either way
+      await transport?.close().catch(() => undefined); // a client that closes already does not wait for that
     }
   }
 

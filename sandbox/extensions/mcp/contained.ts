@@ -1,18 +1,20 @@
 import { execFile } from 'node:child_process';
 import { access, constants } from 'node:fs/promises';
 import path from 'node:path';
-import { Guardian, HOST_VARIABLE } from '@pith/held-process';
+import { familyOf, Guardian, HOST_VARIABLE } from '@pith/held-process';
 
 /** How a server is started, so that it ends with Pith. */
 export interface Program {
   readonly command: string;
   readonly args: readonly string[];
+  /** Processes of the container, before that of the program itself. */
+  readonly outer: number;
 }
 
 /** A process namespace ends with its first process, whatever those in it do. It hides no files and no network: that is not what it is for. */
-const NAMESPACE: Program = { command: 'bwrap', args: ['--dev-bind', '/', '/', '--unshare-pid', '--die-with-parent', '--'] };
+const NAMESPACE: Program = { command: 'bwrap', args: ['--dev-bind', '/', '/', '--unshare-pid', '--die-with-parent', '--'], outer: 2 };
 /** The server itself ends with Pith, also when it clears its environment; what it starts, the guardian must find. */
-const SIGNAL: Program = { command: 'setpriv', args: ['--pdeathsig', 'KILL', '--'] };
+const SIGNAL: Program = { command: 'setpriv', args: ['--pdeathsig', 'KILL', '--'], outer: 0 };
 const TRY_MS = 3000;
 
 /** Ends the servers that were started here, and what they started, also when Pith is killed. Where there is no /proc, only an ordered end does. */
@@ -46,12 +48,25 @@ async function container(searchPath: string): Promise<Program | null> {
 
 /** The program behind `container`; itself where it is not there, so that its start says so. */
 export async function contained(
-  program: Program,
+  program: Pick<Program, 'command' | 'args'>,
   within: Program | null,
   { cwd, searchPath }: { cwd: string; searchPath: string },
 ): Promise<Program> {
-  if (within === null || !(await isThere(program.command, cwd, searchPath))) return program;
-  return { command: within.command, args: [...within.args, program.command, ...program.args] };
+  if (within === null || !(await isThere(program.command, cwd, searchPath))) return { ...program, outer: 0 };
+  return { ...within, args: [...within.args, program.command, ...program.args] };
+}
+
+/** Asks the program and what it started to end, as a terminal does. False: there is none that could be asked. */
+export function askToEnd(pid: number, outer: number): boolean {
+  const asked = familyOf(pid).slice(outer); // bubblewrap ends of the signal itself, and kills what is in it
+  for (const each of asked) {
+    try {
+      process.kill(each, 'SIGTERM');
+    } catch {
+      // it has ended meanwhile
+    }
+  }
+  return asked.length > 0;
 }
 
 function works({ command, args }: Program, searchPath: string): Promise<boolean> {

@@ -6,16 +6,17 @@ import { isPlainMap } from '@pith/plain-data';
 import { printableLine } from '@pith/plain-text';
 import { startProcess } from '@pith/held-process';
 import { within } from '@pith/promises';
+import { askToEnd, type Program } from './contained.ts';
 import type { LastWords } from './last-words.ts';
 import { MOST_BYTES } from './limits.ts';
 
 const END_MS = 1000;
+/** What is asked to end may have something to put in order, such as an `npx` that installs. */
+const ASKED_MS = 2000;
 /** What is read of the error stream in a second; who writes more waits. */
 const MOST_SAID_A_SECOND = 1024 * 1024;
 
-export interface ServerProgram {
-  readonly command: string;
-  readonly args: readonly string[];
+export interface ServerProgram extends Program {
   readonly cwd: string;
   readonly env: Readonly<Record<string, string>>;
 }
@@ -59,7 +60,7 @@ export class ServerProcess implements Transport {
     this.#gone = new Promise((resolve) => {
       child.once('close', (code, signal) => {
         resolve();
-        this.#end(signal === null ? `it ended${code === 0 || code === null ? '' : ` with code ${code}`}` : `it was ended by ${signal}`);
+        this.#end(signal === null ? `it ended${code === null ? '' : ` with code ${code}`}` : `it was ended by ${signal}`);
       });
       // What it started may hold its output open; what it printed last comes first.
       child.once('exit', () => void this.#clock.after(END_MS, () => (child.stdout?.destroy(), child.stderr?.destroy())));
@@ -79,27 +80,24 @@ export class ServerProcess implements Transport {
     });
   }
 
-  /** First it is asked: its input ends. One that never said a word is not waited for. */
+  /** First it is asked: its input ends, then with a signal. One that never said a word may not read its input. */
   async close(): Promise<void> {
     const child = this.#child;
     if (child === null || this.#isClosing) return this.#gone;
     this.#isClosing = true;
     child.stdin?.end();
-    if (this.#hasAnswered) {
-      if (!(await this.#isGone())) child.kill('SIGTERM');
-      await this.#isGone();
-    }
+    const isGone = this.#hasAnswered && (await this.#isGone(END_MS));
+    if (!isGone && child.pid !== undefined && askToEnd(child.pid, this.#program.outer)) await this.#isGone(ASKED_MS);
     child.kill('SIGKILL'); // nothing happens to one that is gone
-    await this.#isGone();
+    await this.#isGone(END_MS);
     this.#end('it was stopped');
   }
 
-  /** Waits a moment for it. */
-  async #isGone(): Promise<boolean> {
+  async #isGone(ms: number): Promise<boolean> {
     return (
       (await within(
         this.#clock,
-        END_MS,
+        ms,
         this.#gone.then(() => true),
       )) === true
     );

@@ -1,8 +1,9 @@
+import { existsSync } from 'node:fs';
 import path from 'node:path';
 import type { Clock, Diagnostic, ToolResult } from 'pith';
 import { fakeClock, type TestKernel } from 'pith/testing';
 import { describe, expect, it } from 'vitest';
-import { kernelOf } from '../../places.ts';
+import { folderWith, kernelOf } from '../../places.ts';
 import { serverRows, settled, type ServerRow } from './settled.ts';
 
 const signal = new AbortController().signal;
@@ -56,6 +57,15 @@ describe('MCP servers that are odd', () => {
     await test.kernel.host.extensions.activate('mcp'); // no time passes: nothing is waited for
     expect(await names(test)).toContain('it_do');
     expect(await call(test, 'it_do')).toMatchObject({ ok: true, output: 'done' });
+  });
+
+  it('V10.2: one that installs and has not answered puts its lock away before it ends', async () => {
+    const lock = path.join(folderWith(), 'lock');
+    const test = await start({ it: odd('locks', {}, lock) });
+    void names(test).catch(() => undefined); // Pith ends before they are known
+    await expect.poll(() => existsSync(lock), { timeout: 30_000 }).toBe(true);
+    await test.stop();
+    expect(existsSync(lock)).toBe(false);
   });
 
   it('V5: a start that takes too long is said, and the next one has twice as long', async () => {
