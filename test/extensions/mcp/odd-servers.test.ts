@@ -61,9 +61,12 @@ describe('MCP servers that are odd', () => {
 
   it('V10.2: one that installs and has not answered puts its lock away before it ends', async () => {
     const lock = path.join(folderWith(), 'lock');
-    const test = await start({ it: odd('locks', {}, lock) });
-    void names(test).catch(() => undefined); // Pith ends before they are known
+    const clock = fakeClock();
+    const test = await start({ it: odd('locks', {}, lock) }, {}, clock);
+    const first = names(test);
     await expect.poll(() => existsSync(lock), { timeout: 30_000 }).toBe(true);
+    await clock.advance(3000);
+    await first;
     await test.stop();
     expect(existsSync(lock)).toBe(false);
   });
