@@ -19,6 +19,8 @@ import { resultOf } from './tool-results.ts';
 const LONGEST_START_MS = 600_000;
 const LIST_MS = 60_000;
 const LONGEST_PAUSE_MS = 60_000;
+/** A call tries at once to reach a server that is away, unless that has just failed. */
+const JUST_NOW_MS = 1000;
 /** A server may say that its tools changed as often as it likes. */
 const LIST_PAUSE_MS = 1000;
 /** A call that reports progress has so many times its limit, and at most an hour. */
@@ -31,13 +33,20 @@ export interface ConnectionPorts {
   readonly logins: Logins;
   /** The tools are others now, or what is wrong with the server. */
   changed(): void;
+  listed(tools: readonly ServerTool[]): void;
+}
+
+/** To connect. */
+class Attempt {
+  end: (isConnected: boolean) => void = () => undefined;
+  readonly ended = new Promise<boolean>((resolve) => (this.end = resolve));
 }
 
 /** One server: connected again, later and later, whenever it goes away. */
 export class Connection {
   readonly name: string;
   readonly config: ServerConfig;
-  /** As it lists its tools; until it is connected, as it did the last time. */
+  /** As it listed its tools last, also when that was before this start. */
   listing: Listing;
   readonly known: KnownTools;
   /** It has failed until it is connected again. */
@@ -46,6 +55,8 @@ export class Connection {
   readonly #ports: ConnectionPorts;
   readonly #context: ExtensionContext;
   #client: Client | null = null;
+  /** Why the last connection ended. */
+  #end = '';
   #process: ServerProcess | null = null;
   #words = new LastWords((text) => this.#hidden(text));
   /** Values that its texts must not show, and what stands for them. */
@@ -56,8 +67,13 @@ export class Connection {
   #isListing = false;
   /** A person wants it to connect now. */
   #isWanted = false;
+  /** The one that runs, or comes next; while it is connected, the one that did it. */
+  #attempt = new Attempt();
+  #failedAt = -Infinity;
+  /** How many attempts in a row came to no end. */
+  #late = 0;
   /** Whether it was connected, once the first attempt has ended. */
-  readonly first: Promise<boolean>;
+  readonly first = this.#attempt.ended;
   /** When it has been closed, after `signal`. */
   readonly closed: Promise<void>;
 
@@ -72,9 +88,7 @@ export class Connection {
     this.#ports = ports;
     this.#context = ports.context;
     this.known = new KnownTools(ports.context.kv);
-    let tried: (isConnected: boolean) => void = () => undefined;
-    this.first = new Promise((resolve) => (tried = resolve));
-    this.closed = this.#keep(signal, tried);
+    this.closed = this.#keep(signal);
   }
 
   /** The last lines that it printed on its error stream, oldest first. */
@@ -100,10 +114,25 @@ export class Connection {
     void this.#client?.close().catch(() => undefined); // the loop sees its end
   }
 
-  /** The tool as the server lists it now: what it listed the last time is believed no longer than until it answers. */
+  /** Whether it may be there soon: the attempt after one that came to no end has twice as long. */
+  get isAwaited(): boolean {
+    return this.state === 'connecting' || (this.state === 'failed' && this.#late === 1);
+  }
+
+  /** Resolves when it is connected, or is not to be waited for. */
+  async settled(): Promise<void> {
+    while (this.isAwaited) await this.#attempt.ended;
+  }
+
+  /** The tool as the server lists it now: what it listed before is believed no longer than until it answers. One that is away is tried at once. */
   async current(tool: ServerTool, signal?: AbortSignal): Promise<ServerTool> {
-    const first = within(this.#context.clock, this.config.timeout * 1000, this.first);
-    if (this.state === 'connecting') await (signal === undefined ? first : untilAborted(first, signal));
+    const { clock } = this.#context;
+    const isAway = this.state === 'connecting' || (this.state === 'failed' && clock.now() - this.#failedAt > JUST_NOW_MS);
+    if (isAway) {
+      this.#pause.abort();
+      const ended = within(clock, this.config.timeout * 1000, this.#attempt.ended);
+      await (signal === undefined ? ended : untilAborted(ended, signal));
+    }
     return this.listing.tools.find(({ name }) => name === tool.name) ?? tool;
   }
 
@@ -128,28 +157,31 @@ export class Connection {
         const how = `the MCP server '${this.name}' did not answer within ${this.config.timeout} s`;
         return toolError('tool_timeout', `${how}; a person can raise timeout in its settings`);
       }
-      if (this.#client !== client) return toolError('mcp_error', `the MCP server '${this.name}' ended in the call: ${this.#reason(error)}`);
+      if (this.#client !== client)
+        return toolError('mcp_error', `the MCP server '${this.name}' was lost in the call: ${this.#hidden(this.#end)}${this.#hint()}`);
       return toolError('mcp_error', `the MCP server '${this.name}' refused the call: ${this.#hidden(detailsOf(error))}`);
     }
   }
 
-  async #keep(signal: AbortSignal, tried: (isConnected: boolean) => void): Promise<void> {
+  async #keep(signal: AbortSignal): Promise<void> {
     const { clock, logger } = this.#context;
     let limit = this.config.start_timeout * 1000;
     for (let attempt = 0; !signal.aborted; attempt += 1) {
       const begun = clock.now();
       const before = this.reason;
       try {
-        this.reason = await this.#connected(limit, signal, () => tried(true));
+        this.reason = await this.#connected(limit, signal);
       } catch (error) {
+        this.#failedAt = clock.now();
+        this.#late = isLate(error) ? this.#late + 1 : 0;
         this.reason = isLate(error) ? `it did not answer within ${limit / 1000} s${this.#hint()}` : this.#reason(error);
         if (isLate(error)) limit = Math.min(Math.max(limit, LONGEST_START_MS), limit * 2); // what it had begun, such as a download, may be what it lacks
       }
       this.#client = null;
-      if (this.state === 'connecting') this.listing = NOTHING; // what it offered the last time
       this.state = 'failed';
-      tried(false);
-      if (signal.aborted) return;
+      this.#attempt.end(false);
+      this.#attempt = new Attempt();
+      if (signal.aborted) break;
       if (this.#isWanted) {
         this.#isWanted = false;
         attempt = -1;
@@ -163,10 +195,12 @@ export class Connection {
       await clock.sleep(Math.min(LONGEST_PAUSE_MS, 1000 * 2 ** attempt), over).catch(() => undefined); // ended: the loop sees it
       this.#isWanted = false;
     }
+    this.#late = 0; // no other attempt comes
+    this.#attempt.end(false);
   }
 
   /** Resolves when the connection has ended, with the reason. */
-  async #connected(limit: number, signal: AbortSignal, tried: () => void): Promise<string> {
+  async #connected(limit: number, signal: AbortSignal): Promise<string> {
     const { Client } = await import('@modelcontextprotocol/client');
     const listChanged = { tools: { autoRefresh: false, onChanged: () => this.#listAgain(client) } };
     const client: Client = new Client({ name: 'pith', version: '1.0.0' }, { listChanged });
@@ -174,6 +208,7 @@ export class Connection {
     let isOver = false;
     const ended = new Promise<string>((resolve) => {
       end = (why) => {
+        if (!isOver) this.#end = why;
         isOver = true;
         if (this.#client === client) this.#client = null;
         resolve(why);
@@ -191,7 +226,8 @@ export class Connection {
       await this.#list(client);
       this.state = 'connected';
       this.reason = null;
-      tried();
+      this.#late = 0;
+      this.#attempt.end(true);
       signal.addEventListener('abort', stop, { once: true });
       if (signal.aborted) stop();
       return `${await ended}${this.#hint()}`;
@@ -222,6 +258,7 @@ export class Connection {
       await this.known.listed(this.name, found.tools);
       const isOther = JSON.stringify(shape(this.listing)) !== JSON.stringify(shape(found));
       this.listing = found;
+      this.#ports.listed(found.tools);
       if (isOther) this.#ports.changed();
     } catch (error) {
       this.#context.logger.warn('the tools of an MCP server cannot be listed', { server: this.name, reason: messageOf(error) });
@@ -237,7 +274,7 @@ export class Connection {
   #hint(): string {
     const { reason } = this.#words;
     if (reason !== null) return `; it said: ${reason}`;
-    return this.noise === null ? '' : `; it prints what is no message to its output: ${this.#hidden(this.noise)}`;
+    return this.noise === null ? '' : `; it prints other text where its messages belong: ${this.#hidden(this.noise)}`;
   }
 
   #hidden(text: string): string {

@@ -44,10 +44,6 @@ export class LastTimes {
     );
   }
 
-  async forget(name: string): Promise<void> {
-    await this.#told(() => this.#kv.delete(keyOf(name)));
-  }
-
   /** It is worth a line in the log, and no more. */
   async #told(work: () => Promise<unknown>): Promise<void> {
     try {

@@ -8,6 +8,7 @@ import { Containment } from './contained.ts';
 import { type LastTime, LastTimes } from './last-time.ts';
 import { Logins } from './logins.ts';
 import { projectServers, type ProjectServer, type ProjectServers } from './project-servers.ts';
+import type { ServerTool } from './listed-tool.ts';
 import { offersOf, type Offer } from './offer.ts';
 import { serverTool } from './server-tools.ts';
 
@@ -66,6 +67,17 @@ export class Servers {
       ),
     );
     return kept.map(({ connection }) => connection);
+  }
+
+  /** Connects them. Resolves when each is connected, or is not to be waited for. */
+  async settled(): Promise<void> {
+    await this.#follow();
+    await Promise.all([...this.#kept.values()].map(({ connection }) => connection.settled()));
+  }
+
+  /** Names of those that have not answered yet, and may soon. */
+  get awaited(): readonly string[] {
+    return [...this.#kept.values()].flatMap(({ connection }) => (connection.isAwaited ? [connection.name] : []));
   }
 
   /** Connects a server at once that waits to be connected again. */
@@ -201,6 +213,7 @@ export class Servers {
       containment: this.#containment,
       logins: this.logins,
       changed: () => this.#changed(),
+      listed: (tools: readonly ServerTool[]) => void this.#lastTimes.keep(name, config, tools),
     };
     const connection = new Connection({ name, config, tools: lastTime.tools }, ports, controller.signal);
     const kept: Kept = { digest, connection, since: clock.now(), lastTime, isLate: false, end: () => controller.abort() };
@@ -210,12 +223,9 @@ export class Servers {
       this.#changed();
       if (lastTime.tools.length === 0) void this.#lastTimes.keep(name, config, null);
     });
-    void connection.first.then(async (isConnected) => {
+    void connection.first.then(() => {
       cancel();
       kept.isLate = false;
-      if (this.#hasEnded) return;
-      if (isConnected) await this.#lastTimes.keep(name, config, connection.listing.tools);
-      else await this.#lastTimes.forget(name);
     });
   }
 
@@ -260,7 +270,7 @@ function findingOf({ connection: { name, state, reason, noise }, isLate }: Kept)
       cure,
     };
   if (noise === null) return null;
-  const message = `the MCP server '${name}' prints what is no message to its standard output: ${noise}`;
+  const message = `the MCP server '${name}' prints other text where its messages belong: ${noise}`;
   return { severity: 'info', code: 'mcp_noise', message, cure: 'have it write its log to the error stream' };
 }
 
