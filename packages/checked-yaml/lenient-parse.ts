@@ -20,7 +20,7 @@ const MOST_WRONG = 2;
  *
  * What a schema marks with `.meta({ safeguard: true })` cannot be left out, because its default may allow more than was written. With
  * `narrowest` next to the mark, that stands for a value that cannot be read; without it goes the entry of the map that holds it, such as one
- * server of many, else everything. In a list that is marked, a number counts as its text, and a text as the list of what its commas part. An
+ * server of many, else everything. A function of the reason may make what stands for it. In a list that is marked, a number counts as its text, and a text as the list of what its commas part. An
  * unknown key that misses a marked one by a letter or two counts as that, unless that is there, too.
  */
 export function parseLeniently<S extends z.ZodType>(schema: S, value: unknown): LenientParse<z.output<S>> {
@@ -97,6 +97,7 @@ function ofWrongValue(schema: z.ZodType, whole: unknown, issue: z.core.$ZodIssue
       message: `must be a string, not ${String(found)}; it counts as '${String(found)}'`,
     };
   if (guard.narrowest === undefined) return withoutEntry(schema, whole, path);
+  if (typeof guard.narrowest === 'function') return { value: replaced(whole, guard.path, guard.narrowest(issue.message)), path };
   const why = describe({ ...issue, path: [] }, found).replace(/^the file:? /u, '');
   const counts = typeof guard.narrowest === 'string' ? `'${guard.narrowest}'` : JSON.stringify(guard.narrowest);
   return {

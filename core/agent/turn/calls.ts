@@ -1,7 +1,7 @@
 import { headAndTail, nearest } from '@pith/plain-text';
 import { ulid } from 'ulid';
 import { inputProblem, digestOf, needsApproval, forbidden } from '../tools/gate.ts';
-import { type JsonValue, toolError, type ToolResult, type TurnEvent } from '../../contract/index.ts';
+import { type Diagnostic, type JsonValue, toolError, type ToolResult, type TurnEvent } from '../../contract/index.ts';
 import type { CallRecord } from '../threads/thread.ts';
 import {
   type Ask,
@@ -27,7 +27,9 @@ export interface DecidedCall extends CallDecision {
 }
 
 /** Finds the tool and reads the input of each call. What cannot run carries its answer. */
-export function readCalls(turn: RunningTurn, calls: readonly RawCall[]): readonly AskedCall[] {
+export async function readCalls(turn: RunningTurn, calls: readonly RawCall[]): Promise<readonly AskedCall[]> {
+  const isUnknown = calls.some(({ name }) => !turn.offer.toolsByName.has(name));
+  const findings = isUnknown ? await turn.deps.host.providers.findings() : [];
   const taken = new Set<string>();
   return calls.map(({ callId, name: called, input: text }, index) => {
     // Ids and names are stored as text, which has neither NUL nor half a character.
@@ -37,7 +39,7 @@ export function readCalls(turn: RunningTurn, calls: readonly RawCall[]): readonl
     taken.add(id);
     const tool = turn.offer.toolsByName.get(name) ?? null;
     const read = parseInput(text);
-    const problem = tool === null ? unknownTool(name, turn) : 'why' in read ? invalidInput(name, read.why) : null;
+    const problem = tool === null ? unknownTool(name, turn, findings) : 'why' in read ? invalidInput(name, read.why) : null;
     return { callId: id, name, tool, input: 'why' in read ? {} : read.input, problem };
   });
 }
@@ -148,7 +150,7 @@ function invalidInput(name: string, why: string): ToolResult {
   return toolError('tool_input_invalid', `the input of '${name}' ${why}`);
 }
 
-function unknownTool(name: string, turn: RunningTurn): ToolResult {
+function unknownTool(name: string, turn: RunningTurn, findings: readonly Diagnostic[]): ToolResult {
   const names = [...turn.offer.toolsByName.keys()];
   const close = nearest(name, names);
   const hint =
@@ -157,7 +159,15 @@ function unknownTool(name: string, turn: RunningTurn): ToolResult {
       : names.length > 0
         ? `; there are ${names.slice(0, 20).join(', ')}`
         : '; this agent has no tools';
-  return toolError('tool_unknown', `there is no tool '${name}'${hint}${missingTools(turn.plan.spec, turn.deps.host.extensions)}`);
+  const missing = missingTools(turn.plan.spec, turn.deps.host.extensions);
+  return toolError('tool_unknown', `there is no tool '${name}'${hint}${missing}${whyAway(name, findings)}`);
+}
+
+/** What extensions say of something that the name begins with, such as a server that has not answered yet. */
+function whyAway(name: string, findings: readonly Diagnostic[]): string {
+  const isOf = ({ severity, message }: Diagnostic) =>
+    severity === 'warning' && [...message.matchAll(/'([^']+)'/gu)].some(([, quoted]) => name.startsWith(`${quoted}_`));
+  return findings.filter(isOf).map(({ message }) => `; ${message}`).join('');
 }
 
 /** What the gate says of a call: it runs, it does not with `result`, or a person is asked first. */

@@ -119,7 +119,7 @@ function stopBefore(turn: RunningTurn): TurnEnd | null {
 }
 
 async function* takeStep(turn: RunningTurn, outcome: StepOutcome): AsyncGenerator<TurnEvent, TurnEnd | null, undefined> {
-  const asked = outcome.cut ? [] : readCalls(turn, outcome.calls);
+  const asked = outcome.cut ? [] : await readCalls(turn, outcome.calls);
   const message = madeBy(assistantMessage(outcome, asked), turn.plan.model.ref);
   if (outcome.text !== '') turn.progress.text = outcome.text;
   const ending = outcome.cut || asked.length === 0 ? yield* endOf(turn, outcome) : null;

@@ -30,7 +30,7 @@ import { type OfferedTool, SWITCHED_OFF, type TurnToolHost } from '../tools/tool
 /** What agents take of the kernel. */
 export interface AgentHost extends TurnToolHost {
   readonly extensions: TurnToolHost['extensions'] & Pick<Host['extensions'], 'onChange'>;
-  readonly providers: Pick<Providers, 'tools' | 'active' | 'running' | 'remote' | 'record'>;
+  readonly providers: Pick<Providers, 'tools' | 'active' | 'running' | 'remote' | 'record' | 'findings'>;
   readonly agents: DeclaredAgents;
   readonly secrets: Cleaning;
 }

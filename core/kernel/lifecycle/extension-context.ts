@@ -1,3 +1,4 @@
+import path from 'node:path';
 import {
   type CommandContext,
   type Events,
@@ -41,6 +42,7 @@ export function createExtensionContext(
     getSecret(name, use) {
       if (secrets.includes(name)) return runtime.secrets.get(name, askerOf(declaration, runtime.loader.isShipped(declaration), name, use));
       if (isWithheld(declaration, `secret ${name}`)) return null; // as if nobody had set it
+      if (runtime.loader.isShipped(declaration)) throw unnamedSecret(id, name, didYouMean(name, secrets), runtime.places);
       throw new PithError(
         'not_declared',
         `'${id}' asks for the secret '${name}', which its manifest does not declare${didYouMean(name, secrets)}`,
@@ -55,6 +57,14 @@ export function createExtensionContext(
     own: (release) => scope.own(() => runAs(runtime.owner(id, 'stop'), release)),
   };
   return Object.defineProperties(base, Object.getOwnPropertyDescriptors(members)) as ExtensionContext;
+}
+
+/** Of what ships, the manifest is nobody's to edit: a person names in the settings what else it may read. */
+function unnamedSecret(id: string, name: string, hint: string, { isBare, home, sandbox }: Runtime['places']): PithError {
+  const file = isBare === true && home ? '~/.pith/config.yaml' : path.join(path.basename(sandbox), 'pith.yaml');
+  return new PithError('not_declared', `no settings give '${id}' the secret '${name}'${hint}`, {
+    cure: `add ${name} to extensions.${id}.secrets in ${file}`,
+  });
 }
 
 /** It asked for that, and nobody has agreed yet: it does without. */

@@ -137,7 +137,6 @@ class InteractiveChat {
     try {
       const problems = await untilAborted(start(), left);
       const opening = await untilAborted(open(), left);
-      if (problems !== null) this.#screen.write(problems);
       const { conversation } = opening;
       const io = plain ? { ...given, colour: false } : given;
       const screen = this.#screen;
@@ -146,6 +145,8 @@ class InteractiveChat {
         clear: () => screen.editor.clearScreen(),
         steps: () => this.#steps.all,
       });
+      screen.paths = (await slash.all()).map(({ path }) => path);
+      if (problems !== null) screen.write(screen.hint(problems));
       const parts = { conversation, slash, steps: this.#steps, screen, terminal, clock: context.clock, io };
       return (this.#chat = { opening, slash, turns: new ChatTurns(parts, () => this.#turn?.signal ?? this.signal) });
     } catch (error) {
@@ -186,7 +187,6 @@ class InteractiveChat {
     const { conversation } = opening;
     const screen = this.#screen;
     const commands = await slash.all();
-    screen.paths = commands.map(({ path }) => path);
     const first = await firstScreen(conversation, commands, screen.colour, this.signal);
     screen.write(first.text);
     const changed = () => screen.editor.redraw();

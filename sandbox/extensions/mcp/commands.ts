@@ -1,13 +1,15 @@
-import { type Command, type CommandInput, PithError } from 'pith';
+import { type Command, type CommandInput, type CommandIO, PithError } from 'pith';
 import { didYouMean, printableLine } from '@pith/plain-text';
+import { untilAborted, within } from '@pith/promises';
+import { hasKey } from './config.ts';
 import { logIn } from './log-in.ts';
 import { shownServer } from './project-servers.ts';
 import type { Servers } from './servers.ts';
 
 /** How long a person who looks at servers waits for those that start. */
 const LOOK_MS = 5000;
-/** As long as any start may take. */
-const WAIT_MS = 3_600_000;
+/** How often a person who waits is told for what: first soon, then seldom. */
+const SAY_MS = [1000, 10_000] as const;
 const NAME = { name: 'name', description: 'The server, as mcp names it', required: true };
 
 export function mcpCommands(servers: Servers): readonly Command[] {
@@ -15,45 +17,38 @@ export function mcpCommands(servers: Servers): readonly Command[] {
     path: 'mcp',
     description: 'List the MCP servers, their state and their tools',
     options: [{ name: 'wait', type: 'boolean', description: 'Wait until each has answered or failed' }],
-    async run(input, io) {
-      const here = io.session === undefined ? 'pith ' : '/';
-      const connections = await servers.connected(input.options['wait'] === true ? WAIT_MS : LOOK_MS);
+    async run(input, io, signal) {
+      const isWaiting = input.options['wait'] === true;
+      if (isWaiting) await waitForServers(servers, io, signal);
+      const connections = await servers.lookedAt(isWaiting ? 0 : LOOK_MS);
       const offers = servers.offers();
+      const none = { reason: null, said: [], tools: [], leftOut: [] };
       const rows = [
         ...connections.map((each) => ({
           name: each.name,
           state: each.state as string,
-          reason: each.reason ?? (each.state === 'connecting' ? `it has not answered yet; to wait for it: ${here}mcp --wait` : null),
+          reason: each.reason ?? (each.state === 'connecting' ? 'it has not answered yet; to wait for it: pith mcp --wait' : null),
           said: each.said,
           tools: (offers.get(each.name)?.tools ?? []).map(({ name }) => name),
           leftOut: (offers.get(each.name)?.leftOut ?? []).map(({ message, cure }) => `${message}; ${cure}`),
         })),
         ...(await servers.untrusted()).map(({ name }) => ({
+          ...none,
           name,
           state: 'untrusted',
-          reason: `from .mcp.json; to look at it and agree: ${here}mcp trust ${name}`,
-          said: [] as readonly string[],
-          tools: [] as string[],
-          leftOut: [] as string[],
+          reason: `from .mcp.json; to look at it and agree: pith mcp trust ${name}`,
         })),
-        ...servers.off.map((name) => ({
-          name,
-          state: 'disabled',
-          reason: null,
-          said: [] as readonly string[],
-          tools: [] as string[],
-          leftOut: [] as string[],
-        })),
+        ...servers.off.map((name) => ({ ...none, name, state: 'disabled' })),
       ];
+      const { unusable } = servers;
       io.json(rows);
-      if (rows.length === 0)
-        io.print('No MCP servers: name them under extensions.mcp.servers in pith.yaml; pith doctor shows entries that cannot be read');
+      if (rows.length + unusable.size === 0) io.print('No MCP servers: name them under extensions.mcp.servers in pith.yaml');
       for (const { name, state, reason, said, tools, leftOut } of rows) {
         io.print(`${name}: ${state}${reason === null ? '' : ` (${reason})`}${tools.map((tool) => `\n  ${tool}`).join('')}`);
         for (const line of leftOut) io.print(`  not offered: ${line}`);
-        if (state !== 'connected') for (const line of said) io.print(`  | ${line}`);
+        if (state !== 'connected') for (const line of said) if (reason?.endsWith(line) !== true) io.print(`  | ${line}`);
       }
-      for (const [name, why] of servers.ofProject().unusable) io.print(`${name}: not used (${why})`);
+      for (const [name, why] of unusable) io.print(`${name}: not used (${why})`);
       return rows.some(({ state }) => state === 'failed') ? 1 : 0;
     },
   };
@@ -76,7 +71,7 @@ export function mcpCommands(servers: Servers): readonly Command[] {
         if (answer === 'yes') await servers.agree(name, server);
         io.json({ ok: answer === 'yes', name });
         if (answer === 'yes' && !io.quiet)
-          io.print(`Agreed to '${name}'. To take it back: ${io.session === undefined ? 'pith ' : '/'}mcp untrust ${name}`);
+          io.print(`Agreed to '${name}'. To take it back: pith mcp untrust ${name}`);
         return answer === 'yes' ? 0 : 1;
       },
     },
@@ -99,6 +94,10 @@ export function mcpCommands(servers: Servers): readonly Command[] {
       needsTrust: true,
       async run(input, io, signal) {
         const { name, config } = await remote(servers, input);
+        if (hasKey(config))
+          throw new PithError('usage', `'${name}' has an Authorization in its headers, which counts and not a login`, {
+            cure: 'correct that, or take it out of headers and log in',
+          });
         if (!io.interactive)
           throw new PithError('usage', `nobody is there to log in to '${name}'`, {
             cure: `run in a terminal: pith mcp login ${name}`,
@@ -110,7 +109,7 @@ export function mcpCommands(servers: Servers): readonly Command[] {
         servers.logins.keep(await logIn(config, { clock: servers.clock, show }, signal));
         servers.again(name);
         io.json({ ok: true, name });
-        if (!io.quiet) io.print(`Logged in to '${name}'. To take it back: ${io.session === undefined ? 'pith ' : '/'}mcp logout ${name}`);
+        if (!io.quiet) io.print(`Logged in to '${name}'. To take it back: pith mcp logout ${name}`);
         return 0;
       },
     },
@@ -129,6 +128,15 @@ export function mcpCommands(servers: Servers): readonly Command[] {
       },
     },
   ];
+}
+
+/** Says meanwhile for which, to a person. */
+async function waitForServers(servers: Servers, io: CommandIO, signal: AbortSignal): Promise<void> {
+  const { clock } = servers;
+  const begun = clock.now();
+  const settled = servers.settled().then(() => true);
+  for (let pause: number = SAY_MS[0]; (await within(clock, pause, untilAborted(settled, signal))) !== true; pause = SAY_MS[1])
+    if (io.interactive && !io.quiet) io.print(`Waiting for ${servers.awaited.join(', ')} … ${Math.round((clock.now() - begun) / 1000)} s`);
 }
 
 async function remote(servers: Servers, { arguments: given }: CommandInput) {

@@ -3,7 +3,7 @@ import { messageOf, Places, toolError, type ExtensionContext, type ToolResult, z
 import { printable } from '@pith/plain-text';
 import { untilAborted, within } from '@pith/promises';
 import { bound } from './bounded-transport.ts';
-import type { ServerConfig } from './config.ts';
+import { hasKey, type ServerConfig } from './config.ts';
 import { contained, type Containment } from './contained.ts';
 import { KnownTools } from './known-tools.ts';
 import { LastWords } from './last-words.ts';
@@ -308,8 +308,7 @@ export class Connection {
       const { StreamableHTTPClientTransport } = await import('@modelcontextprotocol/client');
       const { url } = this.config;
       const headers = sendable(filled(this.config.headers, secret));
-      const hasKey = Object.keys(headers).some((name) => name.toLowerCase() === 'authorization');
-      const login = hasKey ? null : logins.of(url, this.name);
+      const login = hasKey(this.config) ? null : logins.of(url, this.name);
       return new StreamableHTTPClientTransport(new URL(url), {
         requestInit: { headers },
         fetch: serverFetch(url, { name: this.name, lost, hasLogin: login !== null }),

@@ -7,6 +7,7 @@ import { printableLine } from '@pith/plain-text';
 import { type Clock, messageOf, PithError } from 'pith';
 import type { ServerConfig } from './config.ts';
 import { type KeptLogin, loginFetch } from './logins.ts';
+import { unreachable } from './server-fetch.ts';
 
 const WAIT_MS = 300_000;
 
@@ -133,7 +134,8 @@ async function challengeOf(url: string, signal: AbortSignal): Promise<Challenge>
     headers: { 'content-type': 'application/json', accept: 'application/json, text/event-stream' },
     body: JSON.stringify({ jsonrpc: '2.0', id: 0, method: 'ping' }),
     signal,
-  }).catch((error: unknown) => failed('the server cannot be reached', error instanceof Error && error.cause ? error.cause : error));
+  }).catch((error: unknown) => failed(`the server cannot be reached: ${printableLine(unreachable(error instanceof Error && error.cause ? error.cause : error), 300)}`),
+  );
   await response.body?.cancel();
   const isAsked = response.status === 401 || response.status === 403;
   return { isAsked, ...(isAsked && extractWWWAuthenticateParams(response)) };

@@ -1,6 +1,6 @@
 import type { CommandProvider, ExtensionContext, ServiceProvider, ToolProvider } from 'pith';
 import { mcpCommands } from './commands.ts';
-import { config, type Config } from './config.ts';
+import { config, type Config, serversOf } from './config.ts';
 import { secretUsesOf } from './secrets.ts';
 import { Servers } from './servers.ts';
 
@@ -14,7 +14,7 @@ export default class Mcp implements ToolProvider, ServiceProvider, CommandProvid
 
   secretUses() {
     const ofProject = this.servers.ofProject().servers.map(({ name, config }) => [name, config] as const);
-    return secretUsesOf({ ...Object.fromEntries(ofProject), ...this.context.config.servers });
+    return secretUsesOf({ ...Object.fromEntries(ofProject), ...serversOf(this.context.config).usable });
   }
 
   getTools() {

@@ -1,10 +1,11 @@
 import { createHash } from 'node:crypto';
+import { existsSync } from 'node:fs';
 import path from 'node:path';
 import { codeOf, messageOf, type Places, z } from 'pith';
 import { isPlainMap } from '@pith/plain-data';
 import { printableLine } from '@pith/plain-text';
 import { stateFolder } from '@pith/safe-files';
-import type { ServerConfig } from './config.ts';
+import { address, readEntry, type ServerConfig } from './config.ts';
 
 const FILE = '.mcp.json';
 const MOST_BYTES = 256 * 1024;
@@ -30,20 +31,38 @@ const NONE: ProjectServers = { servers: [], unusable: new Map() };
 
 /** Those of a project that a person trusts and whose `.mcp.json` they were shown. Names are those that Pith uses: small letters, digits, `_` and `-`. */
 export function projectServers({ project, projectFiles }: Pick<Places, 'project' | 'projectFiles'>): ProjectServers {
-  if (project === null || !projectFiles.includes(path.join(project, FILE))) return NONE;
+  if (project === null) return NONE;
+  if (!projectFiles.includes(path.join(project, FILE)))
+    return existsSync(path.join(project, FILE)) ? refusedFile('you were not shown it when you trusted the project; run: pith trust') : NONE;
+  let text = '';
   let given: unknown;
   try {
     const bytes = stateFolder(project).read(FILE, MOST_BYTES);
     if (bytes === null) return NONE;
-    given = JSON.parse(new TextDecoder('utf-8', { fatal: true }).decode(bytes));
+    text = new TextDecoder('utf-8', { fatal: true }).decode(bytes);
+    given = JSON.parse(text);
   } catch (error) {
-    const why = error instanceof SyntaxError ? 'it is not JSON' : codeOf(error, '') === 'ENOENT' ? 'it is gone' : messageOf(error);
-    return { servers: [], unusable: new Map([[FILE, why]]) };
+    if (error instanceof SyntaxError) return refusedFile(`line ${lineOf(error, text)} is not JSON`);
+    return refusedFile(codeOf(error, '') === 'ENOENT' ? 'it is gone' : messageOf(error));
   }
   const named = isPlainMap(given) ? given['mcpServers'] : null;
-  if (!isPlainMap(named)) return { servers: [], unusable: new Map([[FILE, "it has no map 'mcpServers'"]]) };
-  return readServers(Object.entries(named), project);
+  return isPlainMap(named) ? readServers(Object.entries(named), project) : refusedFile("it has no map 'mcpServers'");
 }
+
+function refusedFile(why: string): ProjectServers {
+  return { servers: [], unusable: new Map([[FILE, why]]) };
+}
+
+/** Where JSON breaks off: the engine says a position, or words near it, or that the end is missing. */
+function lineOf({ message }: SyntaxError, text: string): number {
+  const [, position = null] = /at position (\d+)/u.exec(message) ?? [];
+  const [, cut = '', near = null] = /^Unexpected token .+?, (\.\.\.)?"([^]*)"(?:\.\.\.)? is not valid JSON$/u.exec(message) ?? [];
+  const at = position !== null ? Number(position) : near === null ? text.length : text.indexOf(near) + (cut === '' ? near.indexOf(message[18] ?? '') : NEAR);
+  return text.slice(0, at).split('\n').length;
+}
+
+/** Characters before the wrong one that the engine repeats. */
+const NEAR = 10;
 
 function readServers(entries: readonly (readonly [string, unknown])[], project: string): ProjectServers {
   const servers = new Map<string, ProjectServer>();
@@ -62,23 +81,19 @@ function readServers(entries: readonly (readonly [string, unknown])[], project: 
 const texts = z.record(z.string(), z.string()).default({});
 const common = { disabled: z.boolean().optional() };
 const local = z.object({ ...common, command: z.string().min(1), args: z.array(z.string()).default([]), env: texts });
-const remote = z.object({ ...common, url: z.url({ protocol: /^https?$/ }), headers: texts });
+const remote = z.object({ ...common, url: address, headers: texts });
 const LOCAL = ['stdio'];
 const REMOTE = ['http', 'streamable-http', 'streamableHttp'];
 
 /** The file is of a foreign format: what Pith does not know in it is left alone. A text says why an entry cannot be used. */
 function readServer(given: unknown, project: string): ServerConfig | string {
-  if (!isPlainMap(given)) return 'it is not a map';
-  const isRemote = 'url' in given;
-  const type = given['type'] ?? given['transport'];
+  const isRemote = isPlainMap(given) && 'url' in given;
+  const type = isPlainMap(given) ? (given['type'] ?? given['transport']) : undefined;
   if (type !== undefined && !(isRemote ? REMOTE : LOCAL).includes(String(type)))
     return `its type ${printableLine(JSON.stringify(type), 40)} is not one that Pith can use`;
-  const parsed = isRemote ? remote.safeParse(given) : local.safeParse(given);
-  if (!parsed.success) {
-    const [issue] = parsed.error.issues;
-    return `${printableLine((issue?.path ?? []).map(String).join('.'), 60)}: ${issue?.message ?? 'it cannot be read'}`;
-  }
-  const { disabled = false, ...rest } = parsed.data;
+  const read = readEntry({ local, remote }, given);
+  if ('why' in read) return printableLine(read.why, 300);
+  const { disabled = false, ...rest } = read.entry;
   const settings = {
     enabled: !disabled,
     tools: { deny: [] as string[] },

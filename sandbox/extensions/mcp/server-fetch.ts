@@ -1,7 +1,7 @@
 import type { FetchLike } from '@modelcontextprotocol/client';
 import { guardedFetch } from '@pith/guarded-fetch';
 import { printableLine } from '@pith/plain-text';
-import { type Clock, messageOf } from 'pith';
+import { type Clock, codeOf, messageOf } from 'pith';
 import { MOST_BYTES } from './limits.ts';
 
 /**
@@ -19,7 +19,7 @@ export function serverFetch(
       response = await fetch(url, { ...init, redirect: 'manual' }); // the package follows those within the origin
     } catch (error) {
       if (init.signal?.aborted) throw error;
-      throw gone(`it cannot be reached: ${messageOf(error instanceof Error && error.cause ? error.cause : error)}`);
+      throw gone(`it cannot be reached: ${unreachable(error instanceof Error && error.cause ? error.cause : error)}`);
     }
     if (init.method === 'GET') return isStream(response) || isRedirect(response) ? capped(response, gone) : noStream(response);
     if (response.status === 401 && hasLogin) return response; // the package has the login renewed, and asks once more
@@ -32,6 +32,24 @@ export function serverFetch(
     lost(why);
     return new Error(why);
   }
+}
+
+const UNREACHABLE: Readonly<Record<string, string>> = {
+  ECONNREFUSED: 'nothing answers there; check the address, and that the server runs',
+  ENOTFOUND: 'there is no such host; check the address',
+  EAI_AGAIN: 'its name cannot be looked up now; check the network',
+  ECONNRESET: 'the connection broke; check the address, and that the server runs',
+  UND_ERR_SOCKET: 'the connection broke; check the address, and that the server runs',
+  ENETUNREACH: 'no network leads there; check the network',
+  EHOSTUNREACH: 'no network leads there; check the network',
+  ETIMEDOUT: 'nothing answers there; check the address and the network',
+  UND_ERR_CONNECT_TIMEOUT: 'nothing answers there; check the address and the network',
+  ERR_SSL_WRONG_VERSION_NUMBER: 'it does not speak https; write http:// in url',
+};
+
+/** Why nothing came back, and what to do. */
+export function unreachable(error: unknown): string {
+  return UNREACHABLE[codeOf(error, '')] ?? messageOf(error);
 }
 
 function isStream({ ok, headers }: Response): boolean {

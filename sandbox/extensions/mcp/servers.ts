@@ -2,7 +2,7 @@ import { createHash } from 'node:crypto';
 import path from 'node:path';
 import { Places, type Clock, type Diagnostic, type ExtensionContext, type Tool } from 'pith';
 import { within } from '@pith/promises';
-import type { Config, ServerConfig } from './config.ts';
+import { type Config, type ServerConfig, serversOf } from './config.ts';
 import { Connection } from './connection.ts';
 import { Containment } from './contained.ts';
 import { type LastTime, LastTimes } from './last-time.ts';
@@ -31,6 +31,9 @@ interface Kept {
 /** All servers of the settings, and those of the project that a person agreed to. They are connected when something first needs them. */
 export class Servers {
   readonly #context: ExtensionContext<Config>;
+  /** Of the settings. */
+  readonly #named: Readonly<Record<string, ServerConfig>>;
+  readonly #unusable: ReadonlyMap<string, string>;
   readonly #kept = new Map<string, Kept>();
   readonly #containment = new Containment();
   readonly #lastTimes: LastTimes;
@@ -38,10 +41,13 @@ export class Servers {
   readonly #closing = new Set<Promise<void>>();
   #hasEnded = false;
   #isUsed = false;
+  /** People who look at servers now. */
+  #lookers = 0;
   #following: Promise<void> = Promise.resolve();
 
   constructor(context: ExtensionContext<Config>) {
     this.#context = context;
+    ({ usable: this.#named, unusable: this.#unusable } = serversOf(context.config));
     this.#lastTimes = new LastTimes(context);
     this.logins = new Logins(context.use(Places));
     context.own(async () => {
@@ -73,6 +79,16 @@ export class Servers {
   async settled(): Promise<void> {
     await this.#follow();
     await Promise.all([...this.#kept.values()].map(({ connection }) => connection.settled()));
+  }
+
+  /** `connected`, for a person who then reads of each: meanwhile none is said to be late. */
+  async lookedAt(ms: number): Promise<readonly Connection[]> {
+    this.#lookers += 1;
+    try {
+      return await this.connected(ms);
+    } finally {
+      this.#lookers -= 1;
+    }
   }
 
   /** Names of those that have not answered yet, and may soon. */
@@ -150,28 +166,33 @@ export class Servers {
       cure: `to look at one and agree, run: pith mcp trust ${names[0] ?? 'NAME'}`,
     };
     const unusable = [...this.ofProject().unusable].map(([name, why]): Diagnostic => ({
-      severity: 'info',
+      severity: name === '.mcp.json' ? 'warning' : 'info', // some other tool may use the entry
       code: 'config_invalid',
       message: name === '.mcp.json' ? `.mcp.json is not used: ${why}` : `.mcp.json: the server '${name}' is not used: ${why}`,
-      cure: 'correct the file',
+      ...(!why.includes('pith trust') && { cure: 'correct the file' }),
     }));
     const leftOut = [...this.offers().values()].flatMap((offer) =>
       offer.leftOut.map((each): Diagnostic => ({ severity: 'warning', code: 'tool_input_invalid', ...each })),
     );
-    const unwell = [...this.#kept.values()].flatMap((kept) => findingOf(kept) ?? []);
+    const unwell = [...this.#kept.values()].flatMap((kept) => findingOf(kept, this.#lookers === 0) ?? []);
     return [...(names.length > 0 ? [waiting] : []), ...unusable, ...unwell, ...leftOut];
+  }
+
+  /** Entries that cannot be used, by name, and why. */
+  get unusable(): ReadonlyMap<string, string> {
+    return new Map([...this.#unusable, ...this.ofProject().unusable]);
   }
 
   /** Servers that are named but switched off. */
   get off(): readonly string[] {
-    const ofSettings = Object.entries(this.#context.config.servers).map(([name, config]) => ({ name, config }));
+    const ofSettings = Object.entries(this.#named).map(([name, config]) => ({ name, config }));
     return [...ofSettings, ...this.ofProject().servers].flatMap(({ name, config }) => (config.enabled ? [] : [name]));
   }
 
   async keep(signal: AbortSignal): Promise<void> {
     const { projectFiles } = this.#context.use(Places);
     const mayCome = projectFiles.some((file) => path.basename(file) === '.mcp.json');
-    if (!mayCome && Object.values(this.#context.config.servers).every(({ enabled }) => !enabled)) return;
+    if (!mayCome && Object.values(this.#named).every(({ enabled }) => !enabled)) return;
     await this.connected();
     while (!signal.aborted) {
       await this.#context.clock.sleep(mayCome ? LOOK_MS : IDLE_MS, signal).catch(() => undefined); // ended: the loop sees it
@@ -197,7 +218,7 @@ export class Servers {
 
   async #wanted(): Promise<ReadonlyMap<string, Pick<ProjectServer, 'config' | 'digest'>>> {
     const wanted = new Map<string, Pick<ProjectServer, 'config' | 'digest'>>();
-    for (const [name, config] of Object.entries(this.#context.config.servers))
+    for (const [name, config] of Object.entries(this.#named))
       if (config.enabled) wanted.set(name, { config, digest: 'settings' }); // they change with the extension only
     for (const server of this.ofProject().servers)
       if (server.config.enabled && (await this.#isAgreed(server))) wanted.set(server.name, server);
@@ -253,25 +274,30 @@ export class Servers {
 }
 
 /** What a person should know of a server: one line. null: nothing. */
-function findingOf({ connection: { name, state, reason, noise }, isLate }: Kept): Diagnostic | null {
-  const cure = `look at it with: pith mcp${state === 'connecting' ? ' --wait' : ''}`;
+function findingOf({ connection: { name, state, reason, noise }, isLate }: Kept, saysLate: boolean): Diagnostic | null {
   if (state === 'failed')
     return {
       severity: 'warning',
       code: 'mcp_not_connected',
       message: `the MCP server '${name}' is not connected: ${reason ?? 'it ended'}`,
-      cure,
+      ...(!hasCure(reason) && { cure: 'look at it with: pith mcp' }),
     };
-  if (state === 'connecting' && isLate)
+  if (state === 'connecting' && isLate && saysLate)
     return {
       severity: 'warning',
       code: 'mcp_not_connected',
       message: `the MCP server '${name}' has not answered yet: its tools come when it has`,
-      cure,
+      cure: 'look at it with: pith mcp --wait',
     };
   if (noise === null) return null;
   const message = `the MCP server '${name}' prints other text where its messages belong: ${noise}`;
   return { severity: 'info', code: 'mcp_noise', message, cure: 'have it write its log to the error stream' };
+}
+
+/** Whether a reason says what to do: after what is wrong, and not in the words of the server. */
+function hasCure(reason: string | null): boolean {
+  const [own = ''] = (reason ?? '').split(/; it (?:said|prints other text)/u, 1);
+  return own.includes('; ');
 }
 
 /** An agreement is for one project, also where state is kept for several. */

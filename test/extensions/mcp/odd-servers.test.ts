@@ -1,7 +1,7 @@
 import { existsSync } from 'node:fs';
 import path from 'node:path';
 import type { Clock, Diagnostic, ToolResult } from 'pith';
-import { fakeClock, type TestKernel } from 'pith/testing';
+import { fakeClock, scriptedModel, type TestKernel } from 'pith/testing';
 import { describe, expect, it } from 'vitest';
 import { folderWith, kernelOf } from '../../places.ts';
 import { serverRows, settled, type ServerRow } from './settled.ts';
@@ -71,6 +71,47 @@ describe('MCP servers that are odd', () => {
     expect(existsSync(lock)).toBe(false);
   });
 
+  it('V10.4: one that is away keeps the tools that it had, and a call says why; a tool that nobody has is said to be of one that is late', async () => {
+    const marker = path.join(folderWith(), 'marker');
+    const model = scriptedModel([{ calls: [{ name: 'new_do', input: {} }] }, { text: 'x' }]);
+    const servers = { it: odd('once', {}, marker), new: odd('mute') };
+    const settings = { extensions: { mcp: { servers } } };
+    const clock = fakeClock();
+    const files = { 'pith.yaml': JSON.stringify(settings) };
+    const test = await kernelOf({ only: ['mcp', 'orchestrator'], files, model, clock });
+    const late = async () => {
+      const first = names(test);
+      await expect.poll(() => clock.advance(3000).then(() => Promise.race([first, 'not yet']))).not.toBe('not yet');
+    };
+    await late();
+    await expect.poll(() => names(test), { timeout: 30_000 }).toContain('it_do');
+    await test.restart();
+    await late();
+    await expect.poll(async () => (await said(test)).map(({ message }) => message).join()).toContain("'it' is not connected");
+    expect(await names(test)).toContain('it_do');
+    expect(await call(test, 'it_do')).toMatchObject({ ok: false, error: { message: expect.stringContaining('cannot be reached: it ended with code 3') } });
+    await test.run('go');
+    const answers = JSON.stringify(model.requests.at(-1));
+    expect(answers).toContain("there is no tool 'new_do'");
+    expect(answers).toContain("the MCP server 'new' has not answered yet");
+  });
+
+  it('V10.3: who waits is told for what, waits through the second attempt, and may end it', async () => {
+    const test = await start({ it: odd('slow', { start_timeout: 0.5 }, '800'), never: odd('mute', { start_timeout: 0.1 }) });
+    expect(Object.fromEntries((await serverRows(test, { wait: true })).map(({ name, state }) => [name, state]))).toEqual({ it: 'connected', never: 'failed' });
+    const clock = fakeClock();
+    const mute = await start({ it: odd('mute') }, {}, clock);
+    const first = names(mute);
+    await expect.poll(() => clock.advance(3000).then(() => Promise.race([first, 'not yet']))).toEqual([]);
+    const command = (await mute.kernel.host.providers.commands.of('mcp')).find((each) => each.path === 'mcp')!;
+    const [lines, stop]: [string[], AbortController] = [[], new AbortController()];
+    const io = { interactive: true, quiet: false, json: () => undefined, print: (line: string) => void lines.push(line) };
+    const looking = command.run({ arguments: {}, options: { wait: true } }, io as never, stop.signal);
+    await expect.poll(() => clock.advance(1000).then(() => lines[0])).toMatch(/^Waiting for it … \d+ s$/u);
+    stop.abort(new Error('enough'));
+    await expect(looking).rejects.toThrow('enough');
+  });
+
   it('V5: a start that takes too long is said, and the next one has twice as long', async () => {
     const test = await start({ it: odd('slow', { start_timeout: 0.5 }, '800') });
     await expect.poll(() => names(test), { timeout: 30_000 }).toContain('it_do');
@@ -85,7 +126,7 @@ describe('MCP servers that are odd', () => {
     [
       'text in place of messages',
       odd('banner', { start_timeout: 0.5 }),
-      /did not answer.*no message to its output: Server listening on stdio/u,
+      /did not answer.*other text where its messages belong: Server listening on stdio/u,
     ],
     ['a version that nobody knows', odd('version'), /speaks version '1999-01-01' of the protocol/u],
     ['a line without end', odd('line'), /sent a message longer than 4194304 bytes/u],
@@ -119,7 +160,9 @@ describe('MCP servers that are odd', () => {
   it('V5 V6: one that ends in a call says its last words there, and is there again', async () => {
     const test = await start({ it: odd('crash') });
     await settled(test);
-    expect(await call(test, 'it_do')).toMatchObject({ ok: false, error: { message: expect.stringContaining('panic: out of cheese') } });
+    const lost = "the MCP server 'it' was lost in the call: it ended with code 7; it said: panic: out of cheese";
+    expect(await call(test, 'it_do')).toMatchObject({ ok: false, error: { message: lost } });
+    expect(await call(test, 'it_do')).toMatchObject({ ok: false, error: { message: lost } }); // V10.5: it was tried at once
     await expect.poll(async () => (await row(test)).state, { timeout: 30_000 }).toBe('connected');
   });
 

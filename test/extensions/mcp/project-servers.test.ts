@@ -102,7 +102,7 @@ describe('U6 servers of .mcp.json', () => {
     expect(await call(test, 'fix_echo', { text: 'hello' })).toMatchObject({ output: 'hello with key' });
     expect((await listed(test)).find(({ name }) => name === 'bad')).toMatchObject({
       state: 'failed',
-      reason: expect.stringContaining('does not declare'),
+      reason: expect.stringContaining('add OTHER to extensions.mcp.secrets in sandbox/pith.yaml'),
     });
   });
 
