@@ -167,7 +167,10 @@ function unknownTool(name: string, turn: RunningTurn, findings: readonly Diagnos
 function whyAway(name: string, findings: readonly Diagnostic[]): string {
   const isOf = ({ severity, message }: Diagnostic) =>
     severity === 'warning' && [...message.matchAll(/'([^']+)'/gu)].some(([, quoted]) => name.startsWith(`${quoted}_`));
-  return findings.filter(isOf).map(({ message }) => `; ${message}`).join('');
+  return findings
+    .filter(isOf)
+    .map(({ message }) => `; ${message}`)
+    .join('');
 }
 
 /** What the gate says of a call: it runs, it does not with `result`, or a person is asked first. */

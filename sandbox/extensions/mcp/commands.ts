@@ -70,8 +70,7 @@ export function mcpCommands(servers: Servers): readonly Command[] {
           throw new PithError('usage', `nobody is there to agree to '${name}'`, { cure: 'read the lines above, then add --yes' });
         if (answer === 'yes') await servers.agree(name, server);
         io.json({ ok: answer === 'yes', name });
-        if (answer === 'yes' && !io.quiet)
-          io.print(`Agreed to '${name}'. To take it back: pith mcp untrust ${name}`);
+        if (answer === 'yes' && !io.quiet) io.print(`Agreed to '${name}'. To take it back: pith mcp untrust ${name}`);
         return answer === 'yes' ? 0 : 1;
       },
     },

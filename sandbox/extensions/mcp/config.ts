@@ -4,7 +4,10 @@ import { isPlainMap } from '@pith/plain-data';
 import { didYouMean, printableLine, slipsOf } from '@pith/plain-text';
 
 /** Of a server that is reached by HTTP. */
-export const address = z.url({ protocol: /^https?$/, error: 'must be an address such as https://example.com/mcp or http://localhost:3000/mcp' });
+export const address = z.url({
+  protocol: /^https?$/,
+  error: 'must be an address such as https://example.com/mcp or http://localhost:3000/mcp',
+});
 
 const common = {
   enabled: z.boolean().default(true),
@@ -50,7 +53,10 @@ export interface EntrySchemas<L, R> {
 }
 
 /** The entry of one server, or what is wrong with it. */
-export function readEntry<L, R>({ local, remote }: EntrySchemas<L, R>, given: unknown): { readonly entry: L | R } | { readonly why: string } {
+export function readEntry<L, R>(
+  { local, remote }: EntrySchemas<L, R>,
+  given: unknown,
+): { readonly entry: L | R } | { readonly why: string } {
   if (!isPlainMap(given)) return { why: 'must be a map with a command or a url' };
   if ('command' in given && 'url' in given) return { why: 'has both command and url: keep one' };
   const schema = 'url' in given ? remote : local;

@@ -34,7 +34,9 @@ export class LastWords {
   get reason(): string | null {
     const lines = this.lines.filter((line) => !NO_REASON.test(line));
     const [own, ofNpm] = [lines.filter((line) => !NPM.test(line)), lines.filter((line) => NPM.test(line))];
-    return own.findLast((line) => LIKELY.test(line)) ?? ofNpm.find((line) => !NPM_DETAIL.test(line)) ?? lines.at(-1) ?? this.lines.at(-1) ?? null;
+    return (
+      own.findLast((line) => LIKELY.test(line)) ?? ofNpm.find((line) => !NPM_DETAIL.test(line)) ?? lines.at(-1) ?? this.lines.at(-1) ?? null
+    );
   }
 
   #shown(line: string): string {
@@ -43,7 +45,8 @@ export class LastWords {
 }
 
 /** Frames of a stack, marks below a line of source, the version that Node ends a crash with. */
-const NO_REASON = /^\s*(?:at |File "|\^|~|Node\.js v|\(Use `node|npm (?:warn|WARN|notice) |npm (?:error|ERR!)$|npm (?:error|ERR!) (?:A complete log|Log files|.*_logs)|\}|\{)/u;
+const NO_REASON =
+  /^\s*(?:at |File "|\^|~|Node\.js v|\(Use `node|npm (?:warn|WARN|notice) |npm (?:error|ERR!)$|npm (?:error|ERR!) (?:A complete log|Log files|.*_logs)|\}|\{)/u;
 /** It says first what is wrong, then at length what may help. */
 const NPM = /^npm (?:error|ERR!) /u;
 const NPM_DETAIL = /^npm (?:error|ERR!) (?:code|errno|syscall|path|dest)\b/u;

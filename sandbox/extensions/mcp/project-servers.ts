@@ -57,7 +57,12 @@ function refusedFile(why: string): ProjectServers {
 function lineOf({ message }: SyntaxError, text: string): number {
   const [, position = null] = /at position (\d+)/u.exec(message) ?? [];
   const [, cut = '', near = null] = /^Unexpected token .+?, (\.\.\.)?"([^]*)"(?:\.\.\.)? is not valid JSON$/u.exec(message) ?? [];
-  const at = position !== null ? Number(position) : near === null ? text.length : text.indexOf(near) + (cut === '' ? near.indexOf(message[18] ?? '') : NEAR);
+  const at =
+    position !== null
+      ? Number(position)
+      : near === null
+        ? text.length
+        : text.indexOf(near) + (cut === '' ? near.indexOf(message[18] ?? '') : NEAR);
   return text.slice(0, at).split('\n').length;
 }
 

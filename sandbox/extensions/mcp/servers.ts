@@ -68,9 +68,10 @@ export class Servers {
     const { clock } = this.#context;
     const kept = [...this.#kept.values()];
     await Promise.all(
-      kept.map(({ connection, since, lastTime: { tools, patience } }) =>
-        within(clock, Math.max(0, since + (ms ?? (tools.length > 0 ? 0 : patience)) - clock.now()), connection.first),
-      ),
+      kept.map(({ connection, since, lastTime: { tools, patience } }) => {
+        const left = since + (ms ?? (tools.length > 0 ? 0 : patience)) - clock.now();
+        return left > 0 ? within(clock, left, connection.first) : undefined;
+      }),
     );
     return kept.map(({ connection }) => connection);
   }
@@ -218,8 +219,7 @@ export class Servers {
 
   async #wanted(): Promise<ReadonlyMap<string, Pick<ProjectServer, 'config' | 'digest'>>> {
     const wanted = new Map<string, Pick<ProjectServer, 'config' | 'digest'>>();
-    for (const [name, config] of Object.entries(this.#named))
-      if (config.enabled) wanted.set(name, { config, digest: 'settings' }); // they change with the extension only
+    for (const [name, config] of Object.entries(this.#named)) if (config.enabled) wanted.set(name, { config, digest: 'settings' }); // they change with the extension only
     for (const server of this.ofProject().servers)
       if (server.config.enabled && (await this.#isAgreed(server))) wanted.set(server.name, server);
     return wanted;
