@@ -123,6 +123,10 @@ describe('logins to MCP servers', () => {
     await expect(run(test, 'mcp login near')).rejects.toMatchObject({ message: expect.stringContaining('takes no login') });
     const open = await start({ far: { url: await serverOf((_request, response) => response.writeHead(200).end('<html>')) } });
     await expect(run(open, 'mcp login')).rejects.toMatchObject({ message: 'the server asks nobody to log in' });
+    const keyed = await start({ far: { url: server.url, headers: { authorization: 'Bearer x' } } });
+    await expect(run(keyed, 'mcp login')).rejects.toMatchObject({
+      message: expect.stringContaining('has an Authorization in its headers'),
+    }); // V10.12
     const homeless = await start({ far: { url: server.url } }, null);
     await expect(run(homeless, 'mcp login', { browse })).rejects.toMatchObject({ cure: 'set HOME' });
   });

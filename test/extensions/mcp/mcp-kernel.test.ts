@@ -59,6 +59,22 @@ describe('MCP servers', () => {
       expect(said).toContainEqual(expect.stringContaining(text));
   });
 
+  it('V10.6: entries of the settings that are wrong are listed with the reason, once', async () => {
+    const servers = {
+      bad: { comand: 'npx' },
+      both: { command: 'x', url: 'https://a.example' },
+      far: { url: 'localhost:3000' },
+      'Git Hub': local(),
+    };
+    test = await kernelOf({ only: ['mcp'], files: { 'pith.yaml': JSON.stringify({ extensions: { mcp: { servers } } }) } });
+    expect((await test.command('mcp')).text.trim().split('\n')).toEqual([
+      "bad: not used (unknown key 'comand' (did you mean 'command'?))",
+      'both: not used (has both command and url: keep one)',
+      "far: not used ('url' must be an address such as https://example.com/mcp or http://localhost:3000/mcp)",
+      'Git Hub: not used (must have a short name of small letters, digits, _ and -)',
+    ]);
+  });
+
   it('follows a server whose tools change', async () => {
     await start({ fix: local() });
     expect(await names()).not.toContain('fix_added');

@@ -38,6 +38,7 @@ describe('MCP servers that are odd', () => {
         cure: expect.stringContaining('pith mcp'),
       }),
     ]);
+    expect((await test.command('mcp')).text.split('is refused')).toHaveLength(2); // V10.16: once
     const report = JSON.stringify(await test.kernel.doctor());
     expect(report).toContain("the MCP server 'it' is not connected");
     expect(report).not.toContain('9931');

@@ -183,6 +183,31 @@ describe('U6 attacks on .mcp.json', () => {
     expect([...unusable.keys()]).toEqual(['number', 'none', 'old', 'file', 'args', '!!!', 'GOOD', 'long']);
   });
 
+  it.each([
+    ['{"mcpServers": {\n "a": {"command": "x"},\n}}', 'line 3 is not JSON'],
+    ['{"mcpServers": {\n "a": {"command": x}}}', 'line 2 is not JSON'],
+    ['{"mcpServers":\n {"a": {}', 'line 2 is not JSON'],
+  ])('V10.7: broken JSON is said with its line: %s', (given, why) =>
+    expect(readIn((file) => writeFileSync(file, given)).unusable.get('.mcp.json')).toBe(why),
+  );
+
+  it('V10.7: a wrong entry is said in plain words; so is a file that came after the trust', () => {
+    const { unusable } = read({
+      slip: { comand: 'x' },
+      both: { command: 'x', url: 'https://a.example' },
+      near: { url: 'localhost:3000' },
+      list: { command: 'x', args: 'y' },
+    });
+    expect([...unusable.values()]).toEqual([
+      "unknown key 'comand' (did you mean 'command'?)",
+      'has both command and url: keep one',
+      "'url' must be an address such as https://example.com/mcp or http://localhost:3000/mcp",
+      "'args' must be a list, not a string",
+    ]);
+    const project = folderWith({ '.mcp.json': text({ marking }) });
+    expect([...projectServers({ project, projectFiles: [] }).unusable.values()].join()).toContain('pith trust');
+  });
+
   it('U6 T19 names and words that would be unseen are shown', async () => {
     const { servers, unusable } = read({ 'a\u001b[2J': { command: 'x\u001b[2J', args: ['a b', '\u202e'] }, '\u001b': 1 });
     expect(JSON.stringify([...unusable])).not.toContain('\\u001b[');

@@ -33,6 +33,16 @@ const REASONS: readonly (readonly [what: string, printed: string, reason: string
     'npm error code E404\nnpm error 404 Not Found - GET https://packages.example/nope - Not found\nnpm error A complete log of this run can be found in: /x/_logs/1.log\n',
     'npm error 404 Not Found - GET https://packages.example/nope - Not found',
   ],
+  [
+    'V10.15: all that npm says',
+    'npm warn deprecated x: not supported\nnpm error code E404\nnpm error 404 Not Found - GET https://packages.example/nope - Not found\nnpm error 404\nnpm error 404 Note that you can also install from a\nnpm error 404 tarball, folder, http url, or git url.\nnpm error A complete log of this run can be found in: /x/_logs/1.log\n',
+    'npm error 404 Not Found - GET https://packages.example/nope - Not found',
+  ],
+  [
+    'V10.15: what a program says that npm ran',
+    'Error: the key is missing\nnpm error Lifecycle script `start` failed with error:\nnpm error code 1\n',
+    'Error: the key is missing',
+  ],
   ['usage', 'starting\nUsage: server <folder>\n', 'Usage: server <folder>'],
   ['colours', '\u001b[31mfatal error\u001b[0m\n', 'fatal error'],
   ['Windows ends of lines', 'error: a\r\nbye\r\n', 'error: a'],
