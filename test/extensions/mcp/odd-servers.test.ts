@@ -68,6 +68,7 @@ describe('MCP servers that are odd', () => {
     await expect.poll(() => existsSync(lock), { timeout: 30_000 }).toBe(true);
     await clock.advance(3000);
     await first;
+    await test.kernel.host.extensions.activate('mcp');
     await test.stop();
     expect(existsSync(lock)).toBe(false);
   });
