@@ -139,7 +139,7 @@ export class ModelPrompt {
   /** Unique in the conversation, and the same each time that the same conversation is written. */
   #idFor(id: string, isOwn: boolean): string {
     let times = this.#met.get(id) ?? 0;
-    let sent = id !== '' && cleanText(id) === id && (isOwn || STRICTEST_ID.test(id)) ? id : strictId(id, times);
+    let sent = (isOwn ? PLAIN_ID : STRICTEST_ID).test(id) ? id : strictId(id, times);
     while (this.#taken.has(sent)) sent = strictId(id, (times += 1));
     this.#met.set(id, times + 1);
     this.#taken.add(sent);
@@ -188,6 +188,8 @@ const REFUSED = 'the server of this model refused it';
 
 /** Mistral: exactly nine of these. OpenAI takes 40 letters, Anthropic these, `_` and `-`. */
 const STRICTEST_ID = /^[a-zA-Z0-9]{9}$/;
+/** What a server may have made itself; not what a model slipped into it. */
+const PLAIN_ID = /^[!-~]{1,64}$/;
 const LETTERS = 'ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789';
 
 /** An id that every server takes. `times`: how often it was met before. */

@@ -96,6 +96,14 @@ const CASES: readonly (readonly [title: string, given: readonly Message[], expec
     [user('q'), own(answer(call('functions.look:0'))), results(result('functions.look:0'))],
     ['user q', 'assistant look(functions.look:0){}', 'tool functions.look:0=seen'],
   ],
+  ...['a\nb', 'x'.repeat(4000), '\ud800', 'größe', 'a b'].map(
+    (id) =>
+      [
+        `an own id that no server makes: ${JSON.stringify(id.slice(0, 9))}`,
+        [user('q'), own(answer(call(id))), results(result(id))],
+        ['user q', 'assistant look(~){}', 'tool ~=seen'],
+      ] as const,
+  ),
   [
     'the ids of another model',
     [user('q'), answer(call('functions.look:0')), results(result('functions.look:0'))],
