@@ -39,7 +39,8 @@ export class ModelPrompt {
     this.#ref = ref;
     this.#keepsIds = keepsIds;
     this.#addInstructions(system);
-    for (const message of messages) this.add(message);
+    for (const message of messages) this.#add(message);
+    this.#checkImages(0);
   }
 
   /** Another conversation, for the same model in the same way. */
@@ -49,6 +50,12 @@ export class ModelPrompt {
 
   /** Adds what comes next in the conversation. */
   add(message: Message): void {
+    const last = this.messages.length - 1; // it may grow
+    this.#add(message);
+    this.#checkImages(Math.max(0, last));
+  }
+
+  #add(message: Message): void {
     if (message.role === 'tool') {
       const kept = this.#answers.take(message);
       if (kept !== null) this.#push(this.#results(kept, this.#ids));
@@ -75,17 +82,16 @@ export class ModelPrompt {
   takeImages(why: string): readonly string[] {
     const last = this.messages.findLastIndex(({ role }) => role === 'assistant');
     const taken = this.#takeImages(last + 1, why, () => true);
-    return taken.length > 0 ? taken : this.#takeImages(0, why, () => true);
+    return (taken.length > 0 ? taken : this.#takeImages(0, why, () => true)).map(digestOfImage);
   }
 
-  #takeImages(from: number, why: string, goesOn: () => boolean): readonly string[] {
-    const taken: string[] = [];
+  #takeImages(from: number, why: string, goesOn: () => boolean): readonly SentImage[] {
+    const taken: SentImage[] = [];
     for (let at = from; at < this.messages.length && goesOn(); at += 1)
       this.messages[at] = mapImages(this.messages[at] as Message, (image) => {
         if (!goesOn()) return image;
-        this.#images -= 1;
-        this.#imageData -= image.data.length;
-        taken.push(digestOfImage(image));
+        this.#count(image, -1);
+        taken.push(image);
         return lineOfImage(why);
       });
     return taken;
@@ -148,23 +154,37 @@ export class ModelPrompt {
 
   /** Neighbours of one role become one message: some servers insist on turns. */
   #push(message: Message): void {
-    const checked = mapImages(message, (image) => this.#checkedImage(image));
+    const counted = mapImages(message, (image) => {
+      if (isRefusedBy(image, this.#ref)) return lineOfImage(REFUSED);
+      this.#count(image, 1);
+      return image;
+    });
     const last = this.messages.at(-1);
-    if (last !== undefined && last.role === checked.role && last.role !== 'system')
-      this.messages[this.messages.length - 1] = { ...last, content: [...last.content, ...(checked as typeof last).content] } as Message;
-    else this.messages.push(checked);
+    if (last !== undefined && last.role === counted.role && last.role !== 'system')
+      this.messages[this.messages.length - 1] = { ...last, content: [...last.content, ...(counted as typeof last).content] } as Message;
+    else this.messages.push(counted);
     // Down to half at once: each change of what was sent before costs the prompt cache.
     const isTooMuch = (part: number) => this.#images > MOST_IMAGES / part || this.#imageData > MOST_IMAGE_DATA / part;
     if (isTooMuch(1)) this.#takeImages(0, NEWER, () => isTooMuch(2));
   }
 
-  #checkedImage(image: SentImage): SentImage | string {
-    if (isRefusedBy(image, this.#ref)) return lineOfImage(REFUSED);
-    const found = checkedImage(image.data);
-    if ('why' in found) return lineOfImage(found.why);
-    this.#images += 1;
-    this.#imageData += found.data.length;
-    return found.mediaType === image.mediaType && found.data === image.data ? image : { ...image, ...found };
+  #count({ data }: SentImage, times: 1 | -1): void {
+    this.#images += times;
+    this.#imageData += times * data.length;
+  }
+
+  /** Decodes those that are sent, and no others: a long conversation has many that newer ones have replaced. */
+  #checkImages(from: number): void {
+    for (let at = from; at < this.messages.length; at += 1)
+      this.messages[at] = mapImages(this.messages[at] as Message, (image) => {
+        const found = checkedImage(image.data);
+        if ('data' in found && found.mediaType === image.mediaType && found.data === image.data) return image;
+        this.#count(image, -1);
+        if ('why' in found) return lineOfImage(found.why);
+        const sent = { ...image, ...found };
+        this.#count(sent, 1);
+        return sent;
+      });
   }
 }
 

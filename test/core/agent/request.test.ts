@@ -349,6 +349,13 @@ describe('V11 images are sent as servers take them', () => {
     expect(JSON.stringify(sent[2])).toContain('"mediaType":"image/gif"');
   });
 
+  it('10 no image is decoded that is not sent: newer ones took its place', () => {
+    const lfs = bytes('version https://git-lfs.github.com/spec/v1\n');
+    const sent = sentOf([lfs, ...Array<string>(20).fill(bytes(png())), lfs].flatMap((data) => [shown(data), own(said('so'))]));
+    expect(told(sent)[0]).toBe(`user ${line('newer ones fill what one request may carry')} | q`);
+    expect(told(sent).at(-3)).toContain('Git LFS pointer');
+  });
+
   it('20 MB or 20 images are sent at most: the oldest become lines, half at once', () => {
     const count = (messages: readonly Message[]) => JSON.stringify(messages).split('"type":"file"').length - 1;
     const prompt = new ModelPrompt('', [], { ref: OWN });
