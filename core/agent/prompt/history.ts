@@ -1,4 +1,5 @@
 import { type Message, toolError } from '../../contract/index.ts';
+import { refuseSealed } from '../threads/sealed-threads.ts';
 import type { StoredMessage } from '../threads/thread.ts';
 import { isSummary, resultPart } from './messages.ts';
 
@@ -7,18 +8,18 @@ type CallPart = Extract<Part<'assistant'>, { type: 'tool-call' }>;
 type ResultPart = Extract<Part<'tool'>, { type: 'tool-result' }>;
 
 /**
- * What of a thread's messages a model is sent: each call answered once, and nothing answered that was not called. A question whose turn
- * ended before the model said anything is left out, as if it had never been asked: whoever still wants its answer asks again. It stays in
- * the store. `current` is the turn that is still being worked on: its last calls may be open.
+ * What of a thread's messages a model is sent; `ModelPrompt` sees to it that each call in them has its answer. A question whose turn ended
+ * before the model said anything is left out, as if it had never been asked: whoever still wants its answer asks again. It stays in the
+ * store. `current` is the turn that is still being worked on. Throws `not_allowed` where they are sealed.
  */
 export function sentHistory(messages: readonly StoredMessage[], current?: string): readonly StoredMessage[] {
+  refuseSealed(messages);
   const answered = new Set(messages.flatMap(({ turnId, message }) => (message.role === 'assistant' ? [turnId] : [])));
-  const asked = messages.filter(
+  return messages.filter(
     ({ turnId, message }) =>
       // Compaction writes without a turn.
       message.role !== 'user' || turnId === '' || turnId === current || answered.has(turnId) || isSummary(message),
   );
-  return answeredHistory(asked, current).messages;
 }
 
 /** What is wrong with the order of a thread's messages. */
