@@ -34,11 +34,11 @@ export function answeredHistory(
   stored: readonly StoredMessage[],
   current?: string,
 ): { readonly messages: readonly StoredMessage[]; readonly faults: readonly HistoryFault[] } {
-  const answers = new Answers();
+  const pairing = new CallPairing();
   const messages: StoredMessage[] = [];
   const faults: HistoryFault[] = [];
   const unanswered = (): void => {
-    const message = answers.missing();
+    const message = pairing.missing();
     const asking = messages.findLast((each) => each.message.role === 'assistant');
     if (message === null || asking === undefined) return;
     const { seq, turnId } = asking;
@@ -49,11 +49,11 @@ export function answeredHistory(
     const { seq, message } = each;
     if (message.role !== 'tool') {
       unanswered();
-      answers.ask(message);
+      pairing.ask(message);
       messages.push(each);
       continue;
     }
-    const kept = answers.take(message);
+    const kept = pairing.answer(message);
     const dropped = message.content.length - (kept?.content.length ?? 0);
     if (dropped > 0) faults.push({ seq, what: `${dropped} ${dropped === 1 ? 'result answers' : 'results answer'} no open call` });
     if (kept !== null) messages.push(kept === message ? each : { ...each, message: kept });
@@ -63,7 +63,7 @@ export function answeredHistory(
 }
 
 /** Which calls are open while one message comes after the other. Models accept no call without its result, and no result without its call. */
-export class Answers {
+export class CallPairing {
   #open: CallPart[] = [];
 
   /** From now on the calls of this message are open, and no others. */
@@ -73,7 +73,7 @@ export class Answers {
   }
 
   /** The message with the results of open calls, each once; the same object where these are all; null: none. */
-  take<T extends Extract<Message, { role: 'tool' }>>(message: T): T | null {
+  answer<T extends Extract<Message, { role: 'tool' }>>(message: T): T | null {
     const content = message.content.filter((part) => {
       const at = part.type === 'tool-result' ? this.#open.findIndex(({ toolCallId }) => toolCallId === part.toolCallId) : -1;
       if (at >= 0) this.#open.splice(at, 1);

@@ -2,7 +2,7 @@ import { createHash } from 'node:crypto';
 import { isPlainMap } from '@pith/plain-data';
 import type { Message } from '../../contract/index.ts';
 import { checkedImage, lineOfImage, MOST_IMAGE_DATA } from '../../kernel/index.ts';
-import { Answers } from './history.ts';
+import { CallPairing } from './history.ts';
 import { digestOfImage, isRefusedBy, mapImages, type SentImage } from './images.ts';
 
 type Role<Name extends Message['role']> = Extract<Message, { role: Name }>;
@@ -19,9 +19,9 @@ const MOST_IMAGES = 20;
 export class ModelPrompt {
   /** Grows by what is added. */
   readonly messages: Message[] = [];
-  readonly #answers = new Answers();
+  readonly #pairing = new CallPairing();
   /** What ids were sent, and how often each was met. */
-  readonly #taken = new Set<string>();
+  readonly #sentIds = new Set<string>();
   readonly #met = new Map<string, number>();
   /** Of the last step's calls: as they are sent, by how they are stored. */
   #ids = new Map<string, string[]>();
@@ -57,13 +57,13 @@ export class ModelPrompt {
 
   #add(message: Message): void {
     if (message.role === 'tool') {
-      const kept = this.#answers.take(message);
+      const kept = this.#pairing.answer(message);
       if (kept !== null) this.#push(this.#results(kept, this.#ids));
       return;
     }
-    const missing = this.#answers.missing();
+    const missing = this.#pairing.missing();
     if (missing !== null) this.#push(this.#results(missing, this.#ids));
-    this.#answers.ask(message);
+    this.#pairing.ask(message);
     this.#ids = new Map();
     if (message.role === 'assistant') this.#addAnswer(message);
     else if (message.role === 'user') this.#addQuestion(message);
@@ -72,29 +72,29 @@ export class ModelPrompt {
 
   /** What is sent now: no call is open, and the last word is not the model's. */
   sent(): Message[] {
-    const missing = this.#answers.missing();
+    const missing = this.#pairing.missing();
     if (missing !== null) return [...this.messages, this.#results(missing, structuredClone(this.#ids))];
     const last = this.messages.at(-1)?.role;
     return last === 'user' || last === 'tool' ? this.messages : [...this.messages, said('user', GO_ON)];
   }
 
-  /** Takes out the images since the model's last answer, or all where there are none; returns their digests. */
-  takeImages(why: string): readonly string[] {
+  /** Leaves out the images since the model's last answer, or all where there are none; returns their digests. */
+  leaveOutImages(why: string): readonly string[] {
     const last = this.messages.findLastIndex(({ role }) => role === 'assistant');
-    const taken = this.#takeImages(last + 1, why, () => true);
-    return (taken.length > 0 ? taken : this.#takeImages(0, why, () => true)).map(digestOfImage);
+    const leftOut = this.#leaveOutImages(last + 1, why, () => true);
+    return (leftOut.length > 0 ? leftOut : this.#leaveOutImages(0, why, () => true)).map(digestOfImage);
   }
 
-  #takeImages(from: number, why: string, goesOn: () => boolean): readonly SentImage[] {
-    const taken: SentImage[] = [];
+  #leaveOutImages(from: number, why: string, goesOn: () => boolean): readonly SentImage[] {
+    const leftOut: SentImage[] = [];
     for (let at = from; at < this.messages.length && goesOn(); at += 1)
       this.messages[at] = mapImages(this.messages[at] as Message, (image) => {
         if (!goesOn()) return image;
         this.#count(image, -1);
-        taken.push(image);
+        leftOut.push(image);
         return lineOfImage(why);
       });
-    return taken;
+    return leftOut;
   }
 
   /** Servers take one system message, and take it first. */
@@ -146,9 +146,9 @@ export class ModelPrompt {
   #idFor(id: string, isOwn: boolean): string {
     let times = this.#met.get(id) ?? 0;
     let sent = id !== '' && cleanText(id) === id && (isOwn || STRICTEST_ID.test(id)) ? id : strictId(id, times);
-    while (this.#taken.has(sent)) sent = strictId(id, (times += 1));
+    while (this.#sentIds.has(sent)) sent = strictId(id, (times += 1));
     this.#met.set(id, times + 1);
-    this.#taken.add(sent);
+    this.#sentIds.add(sent);
     return sent;
   }
 
@@ -165,7 +165,7 @@ export class ModelPrompt {
     else this.messages.push(counted);
     // Down to half at once: each change of what was sent before costs the prompt cache.
     const isTooMuch = (part: number) => this.#images > MOST_IMAGES / part || this.#imageData > MOST_IMAGE_DATA / part;
-    if (isTooMuch(1)) this.#takeImages(0, NEWER, () => isTooMuch(2));
+    if (isTooMuch(1)) this.#leaveOutImages(0, NEWER, () => isTooMuch(2));
   }
 
   #count({ data }: SentImage, times: 1 | -1): void {
@@ -237,7 +237,7 @@ function cleanTextPart<T extends { readonly text: string }>(part: T | null): T |
   return changed(part, { text: cleanText(part.text) } as Partial<T>);
 }
 
-/** Lone halves of characters and NUL are no text to servers, and to the databases behind some. */
+/** Lone surrogates and NUL are no text to servers, and to the databases behind some. */
 function cleanText(text: string): string {
   const whole = text.isWellFormed() ? text : text.toWellFormed();
   return whole.includes('\0') ? whole.replaceAll('\0', '\ufffd') : whole;

@@ -120,7 +120,7 @@ describe('V1 threads check finds what is wrong with a thread and mends it', () =
     expect((await world.resume()).end).toMatchObject({ reason: 'done', text: 'done' });
   });
 
-  it('finds nothing where an id has half a character: the call goes on after its answer', async () => {
+  it('finds nothing where an id has a lone surrogate: the call goes on after its answer', async () => {
     const script = [{ calls: [{ name: 'ask', input: {}, id: 'a\ud83d' }] }, { text: 'done' }];
     const world = await createWorld({ tools: { ask: { needsApproval: 'always' } }, script });
     await world.run('ask');
@@ -136,7 +136,7 @@ describe('V1 threads check finds what is wrong with a thread and mends it', () =
   });
 });
 
-describe('V1 a call and its answer are not torn apart', () => {
+describe('V1 a call and its answer stay together', () => {
   it.each([
     ['a store', 0],
     ['a slow store', 20],

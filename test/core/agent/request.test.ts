@@ -112,7 +112,7 @@ const CASES: readonly (readonly [title: string, given: readonly Message[], expec
     ['user q', 'assistant look(D681PevKs){}', 'tool D681PevKs=seen'],
   ],
   [
-    'an id with a lone half of a character',
+    'an id with a lone surrogate',
     [user('q'), own(answer(call('a\ud83d'))), results(result('a\ud83d'))],
     ['user q', 'assistant look(~){}', 'tool ~=seen'],
   ],
@@ -157,7 +157,7 @@ const CASES: readonly (readonly [title: string, given: readonly Message[], expec
     ['user q', 'assistant look(a){}', 'tool a=seen'],
   ],
   [
-    'a NUL and a lone half in arguments',
+    'a NUL and a lone surrogate in arguments',
     [user('q'), own(answer(call('a', 'look', { 'k\0': ['x\0', { y: 'z\udc00' }] }))), results(result('a'))],
     ['user q', 'assistant look(a){"k�":["x�",{"y":"z�"}]}', 'tool a=seen'],
   ],
