@@ -1,9 +1,11 @@
 import { execFileSync } from 'node:child_process';
 import { existsSync, symlinkSync } from 'node:fs';
-import { describe, expect, it } from 'vitest';
+import { describe, expect, it, vi } from 'vitest';
 import { probeSandboxing } from '@pith/held-process';
 import { Jail } from '@pith/safe-files';
-import { secretsOf } from '../../../sandbox/extensions/project_tools/shell/secret-files.ts';
+import { walk } from '../../../sandbox/extensions/project_tools/shell/project-walk.ts';
+import { SecretSearch, secretsOf } from '../../../sandbox/extensions/project_tools/shell/secret-files.ts';
+import { StarterSearch } from '../../../sandbox/extensions/project_tools/shell/self-starters.ts';
 import { folderWith } from '../../places.ts';
 import { projectWith } from './project.ts';
 
@@ -66,6 +68,21 @@ describe('S12 files with secrets in a project of many files', () => {
       code: 'file_unavailable',
       message: expect.stringMatching(/more than 10 files.*raise extensions\.project_tools\.shell\.files_checked/u),
     }));
+
+  it('9 S12 are found by the walk that finds what starts by itself, each folder looked into once', async () => {
+    const jail = new Jail(folderWith({ ...deep, 'a/package.json': '{}', 'node_modules/x/.env': '', 'node_modules/x/.git/config': '' }));
+    const kinds = vi.spyOn(jail, 'kinds');
+    const secrets = new SecretSearch(jail.root, 1000);
+    const starters = new StarterSearch({ root: jail.root, jail, state: jail.root + '/none' });
+    await walk({ root: jail.root, jail }, [secrets, starters], new AbortController().signal);
+    expect(secrets.found()).toEqual(await secretsOf({ root: jail.root, jail }, 1000, new AbortController().signal));
+    expect([...(await starters.found(new AbortController().signal)).digests.keys()].sort()).toEqual([
+      'a/package.json',
+      'node_modules/x/.git',
+      'z/.git',
+    ]);
+    expect(kinds.mock.calls.slice(0, 6).map(([names]) => names.join('/'))).toEqual(['', 'a', 'z', 'a/b', 'a/b/c', 'a/b/c/d']);
+  });
 
   it('S12 a folder that leads elsewhere is not followed', async () => {
     const outside = folderWith({ '.env': '' });

@@ -60,7 +60,10 @@ export class CommandRuns {
   ) {
     this.#programs = createConfinedPrograms({ dataDirectory: context.dataDirectory });
     context.own(() => this.#programs.close());
-    this.#watch = new CommandWatch({ root: project.root, state: project.data() }, stateFolder(context.dataDirectory, 'watched'));
+    this.#watch = new CommandWatch(
+      { root: project.root, jail: project.jail, state: project.data() },
+      stateFolder(context.dataDirectory, 'watched'),
+    );
   }
 
   get settings(): Config['shell'] {
@@ -126,19 +129,22 @@ export class CommandRuns {
       );
     const output = new KeptOutput(MOST_OUTPUT);
     const say = (text: string): void => {
+      if (text === '') return;
       output.add(text);
       shown(text);
     };
-    const secrets = sandboxed ? await secretsOf(project, context.config.shell.files_checked, signal) : null;
-    if (secrets !== null && secrets.unchecked.length > 0) say(uncheckedText(project, secrets));
-    if (secrets !== null && reading !== null) {
+    const mostChecked = context.config.shell.files_checked;
+    if (sandboxed && reading !== null) {
+      const secrets = await secretsOf(project, mostChecked, signal);
+      say(uncheckedText(project, secrets));
       const covered = hiddenFromReaders(project, secrets, reading.usesGit);
       const env = { ...ENVIRONMENT, GIT_OPTIONAL_LOCKS: '0' };
       const outcome = await this.#confined(wanted, { readOnly: [project.root], covered, env, onOutput: say }, signal);
       return { ...outcome, output: output.text, left: [] };
     }
     const left: string[] = [];
-    const dotGits = await this.#watch.begin(command, signal);
+    const secrets = await this.#watch.begin(command, sandboxed ? mostChecked : null, signal);
+    if (secrets !== null) say(uncheckedText(project, secrets));
     const ended = new AbortController();
     const tell = async (lines: readonly string[]): Promise<void> => {
       if (lines.length === 0) return;
@@ -158,7 +164,7 @@ export class CommandRuns {
         {
           readOnly: sandboxed && access.includes('home') ? this.homeFolders() : [],
           writable: [project.root],
-          covered: secrets === null ? [] : await placesOf(project, dotGits, secrets, signal),
+          covered: secrets === null ? [] : await placesOf(project, secrets, signal),
           env: ENVIRONMENT,
           user: { home, fileMb: context.config.shell.file_mb, caches: path.join(project.data(), '.cache', 'commands') },
           onOutput: say,
@@ -291,6 +297,7 @@ const ENVIRONMENT = { TERM: 'dumb', NO_COLOR: '1', PAGER: 'cat', GIT_PAGER: 'cat
 const MOST_NAMED = 5;
 
 function uncheckedText({ root }: Project, { unchecked }: ProjectSecrets): string {
+  if (unchecked.length === 0) return '';
   const names = unchecked.slice(0, MOST_NAMED).map((at) => printableLine(path.relative(root, at)));
   const more = unchecked.length > MOST_NAMED ? ` and ${unchecked.length - MOST_NAMED} more` : '';
   return `[Pith hides from this command, because there are too many files to look for those with secrets: ${names.join(', ')}${more}; to show them, raise ${SETTING}]\n`;

@@ -9,10 +9,13 @@ import {
   nestedRepositories,
   NO_STARTERS,
   selfStartersOf,
+  StarterSearch,
   toldAs,
   type LookedThrough,
   type SelfStarters,
 } from './self-starters.ts';
+import { walk } from './project-walk.ts';
+import { SecretSearch, type ProjectSecrets } from './secret-files.ts';
 
 /** What commands left that starts by itself later. */
 export interface Leftovers {
@@ -44,16 +47,24 @@ export class CommandWatch {
     private readonly folder: StateFolder,
   ) {}
 
-  /** Before a command starts. Resolves with each `.git` that is there, from the project down. */
-  begin(command: string, signal: AbortSignal): Promise<readonly string[]> {
+  /** Before a command starts. Resolves with the secrets that are there; null: nobody asks. Throws as `SecretSearch.found`. */
+  begin(command: string, mostChecked: number | null, signal: AbortSignal): Promise<ProjectSecrets | null> {
     return this.#inTurn(async () => {
-      if (this.#running.length === 0) {
-        this.#known = await selfStartersOf(this.place, signal);
+      const secrets = mostChecked === null ? null : new SecretSearch(this.place.root, mostChecked);
+      const starters = this.#running.length > 0 ? null : new StarterSearch(this.place);
+      await walk(
+        this.place,
+        [secrets, starters].filter((search) => search !== null),
+        signal,
+      );
+      const found = secrets?.found() ?? null;
+      if (starters !== null) {
+        this.#known = await starters.found(signal);
         for (const name of this.#ofKilled()) this.folder.remove(name); // they were told when the conversation began
       }
       this.#running.push(command);
       this.#keep();
-      return [...this.#known.digests.keys()].filter((place) => path.posix.basename(place) === '.git');
+      return found;
     });
   }
 

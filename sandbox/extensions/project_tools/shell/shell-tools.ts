@@ -1,5 +1,16 @@
 import { createHash } from 'node:crypto';
-import { defineTool, PithError, toolError, toolResult, z, type ApprovalQuestion, type Tool, type ToolCall, type ToolResult } from 'pith';
+import {
+  defineTool,
+  PithError,
+  toolError,
+  toolResult,
+  z,
+  type ApprovalQuestion,
+  type Tool,
+  type ToolCall,
+  type ToolResult,
+  type TurnInfo,
+} from 'pith';
 import { answerOrRefusal, unlessRefused } from '@pith/safe-files';
 import { printableLine } from '@pith/plain-text';
 import { placeOf } from '../changes/change-tools.ts';
@@ -42,6 +53,7 @@ export function shellTools(runs: CommandRuns, undo: UndoLog): readonly Tool[] {
 }
 
 function shellTool(runs: CommandRuns, undo: UndoLog): Tool {
+  const decided = new Decided();
   return defineTool({
     name: 'shell',
     description:
@@ -50,13 +62,13 @@ function shellTool(runs: CommandRuns, undo: UndoLog): Tool {
     input: command,
     effect: 'write',
     timeoutMs: (LONGEST_SECONDS + 30) * 1000,
-    needsApproval: (wanted) =>
+    needsApproval: (wanted, turn) =>
       unlessRefused(async () => {
-        if ((await unaskedOf(runs, wanted)) !== null) return false;
+        if (decided.keep(wanted, turn, await unaskedOf(runs, wanted)) !== null) return false;
         const { sandboxed: _, ...question } = await questionOf(runs, wanted);
         return question;
       }, false),
-    execute: (wanted, call) => answerOrRefusal(() => run(runs, undo, wanted, call), wanted.cwd, toolError, call.signal),
+    execute: (wanted, call) => answerOrRefusal(() => run({ runs, undo, decided }, wanted, call), wanted.cwd, toolError, call.signal),
     present: (result) => (result.ok ? (result.title ?? 'Ran') : `Error: ${result.error.message}`),
   });
 }
@@ -67,6 +79,31 @@ async function unaskedOf({ project, settings, unconfined }: CommandRuns, wanted:
   const reading = readingOf(pipelineOf(wanted.command));
   if (reading === null || (await unconfined()) !== null) return null;
   return reading.printsTracked && (await tracksSecrets(project)) ? null : reading;
+}
+
+/** What was decided not to ask about, for the execution that follows: once, of the very same call. Looking whether git keeps secrets takes a while. */
+class Decided {
+  readonly #readings = new Map<string, Reading>();
+
+  keep(wanted: Wanted, turn: TurnInfo, reading: Reading | null): Reading | null {
+    if (this.#readings.size >= MOST_DECIDED) this.#readings.clear(); // calls that never ran
+    this.take(wanted, turn);
+    if (reading !== null) this.#readings.set(keyOf(wanted, turn), reading);
+    return reading;
+  }
+
+  take(wanted: Wanted, turn: TurnInfo): Reading | null {
+    const key = keyOf(wanted, turn);
+    const reading = this.#readings.get(key) ?? null;
+    this.#readings.delete(key);
+    return reading;
+  }
+}
+
+const MOST_DECIDED = 100;
+
+function keyOf(wanted: Wanted, { id }: TurnInfo): string {
+  return JSON.stringify([id, wanted]);
 }
 
 /** What it does, what holds on this machine while it runs, and what an `always` covers. */
@@ -119,14 +156,15 @@ function confinedBy(access: readonly string[], folders: readonly string[]): stri
 }
 
 async function run(
-  runs: CommandRuns,
-  undo: UndoLog,
+  { runs, undo, decided }: { readonly runs: CommandRuns; readonly undo: UndoLog; readonly decided: Decided },
   wanted: Wanted,
   { approved, signal, turn, idempotencyKey }: ToolCall,
 ): Promise<ToolResult> {
-  const reading = await unaskedOf(runs, wanted);
+  const made = decided.take(wanted, turn);
   const { subject, sandboxed } = await questionOf(runs, wanted);
-  if (reading === null && subject !== approved)
+  const isApproved = subject === approved;
+  const reading = isApproved || !sandboxed ? null : (made ?? (await unaskedOf(runs, wanted)));
+  if (reading === null && !isApproved)
     return toolError(
       'approval_needed',
       'The command was not run: it needs the approval of a person; make the call again, so that they are asked',
