@@ -5,7 +5,7 @@ import { probeSandboxing } from '@pith/held-process';
 import { Jail } from '@pith/safe-files';
 import { walk } from '../../../sandbox/extensions/project_tools/shell/project-walk.ts';
 import { SecretSearch, secretsOf } from '../../../sandbox/extensions/project_tools/shell/secret-files.ts';
-import { StarterSearch } from '../../../sandbox/extensions/project_tools/shell/self-starters.ts';
+import { AutorunSearch } from '../../../sandbox/extensions/project_tools/shell/autorun-files.ts';
 import { folderWith } from '../../places.ts';
 import { projectWith } from './project.ts';
 
@@ -76,10 +76,10 @@ describe('S12 files with secrets in a project of many files', () => {
     const jail = new Jail(folderWith({ ...deep, 'a/package.json': '{}', 'node_modules/x/.env': '', 'node_modules/x/.git/config': '' }));
     const kinds = vi.spyOn(jail, 'kinds');
     const secrets = new SecretSearch(jail.root, 1000);
-    const starters = new StarterSearch({ root: jail.root, jail, state: jail.root + '/none' });
-    await walk({ root: jail.root, jail }, [secrets, starters], new AbortController().signal);
+    const autorun = new AutorunSearch({ root: jail.root, jail, state: jail.root + '/none' });
+    await walk({ root: jail.root, jail }, [secrets, autorun], new AbortController().signal);
     expect(secrets.found()).toEqual(await secretsOf({ root: jail.root, jail }, 1000, new AbortController().signal));
-    expect([...(await starters.found(new AbortController().signal)).digests.keys()].sort()).toEqual([
+    expect([...(await autorun.found(new AbortController().signal)).digests.keys()].sort()).toEqual([
       'a/package.json',
       'node_modules/x/.git',
       'z/.git',

@@ -93,7 +93,7 @@ export async function tracksSecrets({ root }: Project): Promise<boolean> {
 }
 
 /** What a command that runs unasked does not see: what tools that read files do not read either. */
-export function hiddenFromReaders(
+export function hiddenFromReadOnly(
   { root, sandbox, data }: Project,
   { files, repositories, unchecked }: ProjectSecrets,
   usesGit: boolean,
