@@ -1,4 +1,4 @@
-import { fairShares, ownNames, sentSchema } from '@pith/tool-schemas';
+import { fairShares, ownNames, sentSchema, type Work, workOfSource } from '@pith/tool-schemas';
 import type { Diagnostic, JsonValue } from '../../contract/index.ts';
 import type { ToolDescriptor } from '../../kernel/index.ts';
 
@@ -14,8 +14,11 @@ export function sendable<Tool extends Owned>(
   tools: readonly Tool[],
   offered: readonly Owned[] = [],
 ): { readonly tools: readonly Tool[]; readonly notes: readonly Diagnostic[] } {
+  const works = new Map<string, Work>();
   const notes = tools.flatMap(({ extensionId, descriptor: { name, inputSchema } }) => {
-    const sent = sentOnce(inputSchema);
+    const work = works.get(extensionId) ?? workOfSource();
+    works.set(extensionId, work);
+    const sent = sentOnce(inputSchema, work);
     return 'problem' in sent
       ? [leftOut(`the tool '${name}' of '${extensionId}' is left out: ${sent.problem}`, 'correct its input schema')]
       : [];
@@ -35,7 +38,7 @@ export function sendable<Tool extends Owned>(
     if (lost.length > 0)
       notes.push(
         leftOut(
-          `${lost.length} tools of '${id}' are left out, because all tools would take more than ${MOST_OF_REQUEST / 1024} KB of each request: ${names}`,
+          `${lost.length} ${lost.length === 1 ? 'tool' : 'tools'} of '${id}' ${lost.length === 1 ? 'is' : 'are'} left out, because all tools would take more than ${MOST_OF_REQUEST / 1024} KB of each request: ${names}`,
           `name those that are needed in uses_tools, such as ${id}/${lost[0]}`,
         ),
       );
@@ -60,8 +63,8 @@ export function ownInput(input: JsonValue, { inputSchema }: Pick<Described, 'inp
 const made = new WeakMap<object, ReturnType<typeof sentSchema>>();
 
 /** Made once for each description of a tool, not for each turn. */
-function sentOnce(inputSchema: Described['inputSchema']): ReturnType<typeof sentSchema> {
-  const known = made.get(inputSchema) ?? sentSchema(inputSchema);
+function sentOnce(inputSchema: Described['inputSchema'], work?: Work): ReturnType<typeof sentSchema> {
+  const known = made.get(inputSchema) ?? sentSchema(inputSchema, work);
   made.set(inputSchema, known);
   return known;
 }

@@ -1,5 +1,5 @@
 import type { Client, Transport } from '@modelcontextprotocol/client';
-import { messageOf, Places, toolError, type ExtensionContext, type ToolResult, z } from 'pith';
+import { messageOf, Places, toolError, toolResult, type ExtensionContext, type JsonValue, type ToolResult, z } from 'pith';
 import { printable } from '@pith/plain-text';
 import { untilAborted, within } from '@pith/promises';
 import { bound } from './bounded-transport.ts';
@@ -15,6 +15,7 @@ import { filled, sendable, useOf } from './secrets.ts';
 import { patientRetries, serverFetch } from './server-fetch.ts';
 import { ServerProcess } from './server-process.ts';
 import { resultOf } from './tool-results.ts';
+import { jsonOf } from './written.ts';
 
 const LONGEST_START_MS = 600_000;
 const LIST_MS = 60_000;
@@ -121,7 +122,7 @@ export class Connection {
         resetTimeoutOnProgress: true,
         onprogress: () => undefined, // with it the server is told where to report
       });
-      return resultOf(this.#withoutToken(answer), outputSchema);
+      return this.#withoutToken(resultOf(answer, outputSchema));
     } catch (error) {
       signal.throwIfAborted();
       if (isLate(error)) {
@@ -243,9 +244,11 @@ export class Connection {
   }
 
   /** The kernel takes the secrets out of what a tool answers; of a login it knows nothing. */
-  #withoutToken(answer: unknown): unknown {
-    const json = this.#token === null ? '' : JSON.stringify(answer);
-    return this.#token !== null && json.includes(this.#token) ? JSON.parse(this.#hidden(json)) : answer;
+  #withoutToken(result: ToolResult): ToolResult {
+    if (this.#token === null || !JSON.stringify(result).includes(this.#token)) return result;
+    if (!result.ok) return toolError(result.error.code, this.#hidden(result.error.message));
+    const { output, images } = result;
+    return toolResult(JSON.parse(this.#hidden(JSON.stringify(output))) as JsonValue, images === undefined ? {} : { images });
   }
 
   #secret(name: string): string | null {
@@ -305,7 +308,7 @@ const LONGEST_DETAILS = 10_000;
 /** All that a server said of an error. */
 function detailsOf(error: unknown): string {
   const data = typeof error === 'object' && error !== null && 'data' in error ? error.data : undefined;
-  return `${printable(messageOf(error))}${data === undefined || data === null ? '' : `\n${printable(JSON.stringify(data))}`}`.slice(
+  return `${printable(messageOf(error))}${data === undefined || data === null ? '' : `\n${printable(jsonOf(data) ?? '')}`}`.slice(
     0,
     LONGEST_DETAILS,
   );

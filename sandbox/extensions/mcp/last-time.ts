@@ -1,7 +1,8 @@
 import { createHash } from 'node:crypto';
 import { codeOf, type ExtensionContext, messageOf, z } from 'pith';
 import type { ServerConfig } from './config.ts';
-import { readTool, type ServerTool } from './listed-tool.ts';
+import type { ServerTool } from './listed-tool.ts';
+import { listing } from './listing.ts';
 
 /** How long the first question for tools waits for a server: one of which nothing is known, and one that did not answer the last time. */
 const UNKNOWN_MS = 3000;
@@ -32,13 +33,14 @@ export class LastTimes {
   async of(name: string, config: ServerConfig): Promise<LastTime> {
     const { data } = stored.safeParse(await this.#kv.get(keyOf(name)));
     if (data?.server !== digestOf(config)) return { tools: [], patience: UNKNOWN_MS };
-    const tools = (data.tools ?? []).map((tool) => readTool(tool)).filter((tool) => typeof tool !== 'string');
+    const { tools } = await listing(async () => ({ tools: data.tools ?? [] }));
     return { tools, patience: data.tools === null ? LATE_MS : UNKNOWN_MS };
   }
 
   /** `tools`: null where it did not answer in time. */
   async keep(name: string, config: ServerConfig, tools: readonly ServerTool[] | null): Promise<void> {
-    const value = { server: digestOf(config), tools: tools === null ? null : (JSON.parse(JSON.stringify(tools)) as never) };
+    const listed = tools?.map(({ sent: _, ...tool }) => tool) ?? null; // what is sent is worked out anew
+    const value = { server: digestOf(config), tools: JSON.parse(JSON.stringify(listed)) as never };
     await this.#told(() =>
       JSON.stringify(value).length > MOST_CHARACTERS ? this.#kv.delete(keyOf(name)) : this.#kv.set(keyOf(name), value),
     );
