@@ -122,7 +122,7 @@ export class ServerProcess implements Transport {
     const pace = new Pace(this.#clock, MOST_SAID_A_SECOND, () => said.resume());
     said.on('error', () => undefined); // nothing more is said
     said.on('data', (bytes: Buffer) => {
-      this.#words.feed(bytes);
+      if (!this.#isClosing) this.#words.feed(bytes); // then it only says that it is ended
       if (!pace.allows(bytes.length)) said.pause();
     });
   }
