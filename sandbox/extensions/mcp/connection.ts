@@ -6,7 +6,7 @@ import { bound } from './bounded-transport.ts';
 import type { ServerConfig } from './config.ts';
 import { contained, type Containment } from './contained.ts';
 import { KnownTools } from './known-tools.ts';
-import { LastWords } from './last-words.ts';
+import { StderrTail } from './stderr-tail.ts';
 import type { ServerTool } from './listed-tool.ts';
 import { listing, type Listing } from './listing.ts';
 import type { Logins } from './logins.ts';
@@ -48,7 +48,7 @@ export class Connection {
   readonly #context: ExtensionContext;
   #client: Client | null = null;
   #process: ServerProcess | null = null;
-  #words = new LastWords((text) => this.#hidden(text));
+  #stderr = new StderrTail((text) => this.#hidden(text));
   /** Values that its texts must not show, and what stands for them. */
   #secrets: readonly (readonly [value: string, name: string])[] = [];
   /** Of a login, as it was sent last. */
@@ -79,13 +79,13 @@ export class Connection {
   }
 
   /** The last lines that it printed on its error stream, oldest first. */
-  get said(): readonly string[] {
-    return this.#words.lines;
+  get stderrTail(): readonly string[] {
+    return this.#stderr.lines;
   }
 
   /** A line of its output that is no message; null: it printed none. */
-  get noise(): string | null {
-    return this.#process?.noise ?? null;
+  get nonProtocolOutput(): string | null {
+    return this.#process?.nonProtocolOutput ?? null;
   }
 
   /** Milliseconds that a call may take in all. */
@@ -234,9 +234,9 @@ export class Connection {
 
   /** What a server that was started here printed, as the end of a sentence. */
   #hint(): string {
-    const { reason } = this.#words;
+    const { reason } = this.#stderr;
     if (reason !== null) return `; it said: ${reason}`;
-    return this.noise === null ? '' : `; it prints what is no message to its output: ${this.#hidden(this.noise)}`;
+    return this.nonProtocolOutput === null ? '' : `; it prints what is no message to its output: ${this.#hidden(this.nonProtocolOutput)}`;
   }
 
   #hidden(text: string): string {
@@ -297,8 +297,8 @@ export class Connection {
     const searchPath = inherited['PATH'] ?? '/usr/bin:/bin';
     const program = await contained({ command, args }, await containment.container(searchPath), { cwd, searchPath });
     const environment = { ...inherited, ...filled(env, secret), ...(await containment.mark()) };
-    this.#words = new LastWords((text) => this.#hidden(text));
-    this.#process = new ServerProcess({ ...program, cwd, env: environment }, { clock: context.clock, words: this.#words, lost });
+    this.#stderr = new StderrTail((text) => this.#hidden(text));
+    this.#process = new ServerProcess({ ...program, cwd, env: environment }, { clock: context.clock, stderr: this.#stderr, lost });
     return this.#process;
   }
 }

@@ -6,14 +6,14 @@ import { isPlainMap } from '@pith/plain-data';
 import { printableLine } from '@pith/plain-text';
 import { startProcess } from '@pith/held-process';
 import { within } from '@pith/promises';
-import type { LastWords } from './last-words.ts';
+import type { StderrTail } from './stderr-tail.ts';
 import { MOST_BYTES } from './limits.ts';
 import { Pace, PacedLines } from './paced-lines.ts';
 import { jsonOf } from './written.ts';
 
 const END_MS = 1000;
 /** What is read of the error stream in a second; who writes more waits. */
-const MOST_SAID_A_SECOND = 1024 * 1024;
+const MOST_STDERR_A_SECOND = 1024 * 1024;
 /** In one line, where it holds several. */
 const MOST_OF_BATCH = 1000;
 
@@ -29,10 +29,10 @@ export class ServerProcess implements Transport {
   onclose?: () => void;
   onmessage?: (message: JSONRPCMessage) => void;
   /** The first line of its output that was no message; null: all were. */
-  noise: string | null = null;
+  nonProtocolOutput: string | null = null;
   readonly #program: ServerProgram;
   readonly #clock: Clock;
-  readonly #words: LastWords;
+  readonly #stderr: StderrTail;
   readonly #lost: (why: string) => void;
   #child: ChildProcess | null = null;
   #gone: Promise<void> = Promise.resolve();
@@ -43,11 +43,11 @@ export class ServerProcess implements Transport {
   /** `lost` is called with the reason once it is over. */
   constructor(
     program: ServerProgram,
-    { clock, words, lost }: { readonly clock: Clock; readonly words: LastWords; lost(why: string): void },
+    { clock, stderr, lost }: { readonly clock: Clock; readonly stderr: StderrTail; lost(why: string): void },
   ) {
     this.#program = program;
     this.#clock = clock;
-    this.#words = words;
+    this.#stderr = stderr;
     this.#lost = lost;
   }
 
@@ -118,12 +118,12 @@ export class ServerProcess implements Transport {
     this.onclose?.();
   }
 
-  #listen(said: Readable): void {
-    const pace = new Pace(this.#clock, MOST_SAID_A_SECOND, () => said.resume());
-    said.on('error', () => undefined); // nothing more is said
-    said.on('data', (bytes: Buffer) => {
-      if (!this.#isClosing) this.#words.feed(bytes); // then it only says that it is ended
-      if (!pace.allows(bytes.length)) said.pause();
+  #listen(stderr: Readable): void {
+    const pace = new Pace(this.#clock, MOST_STDERR_A_SECOND, () => stderr.resume());
+    stderr.on('error', () => undefined); // nothing more is said
+    stderr.on('data', (bytes: Buffer) => {
+      if (!this.#isClosing) this.#stderr.feed(bytes); // then it only says that it is ended
+      if (!pace.allows(bytes.length)) stderr.pause();
     });
   }
 
@@ -139,7 +139,7 @@ export class ServerProcess implements Transport {
     if (messages.length > MOST_OF_BATCH) return this.#stop(`it sent more than ${MOST_OF_BATCH} messages in one line`);
     for (const message of messages) if (!this.#isClosing) this.onmessage?.(message);
     if (messages.length > 0) this.#hasAnswered = true;
-    else this.noise ??= printableLine(line.slice(0, 1000), 120);
+    else this.nonProtocolOutput ??= printableLine(line.slice(0, 1000), 120);
   }
 }
 

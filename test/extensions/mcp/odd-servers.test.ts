@@ -29,7 +29,7 @@ describe('MCP servers that are odd', () => {
     const test = await start({ it: odd('dead', { env: { ODD_KEY: '${ODD_KEY}' } }), fine: odd('plain') }, { ODD_KEY: 'sk-odd-9931-xyz' });
     await settled(test);
     await expect.poll(() => names(test)).toEqual(['fine_do']);
-    const { state, reason, said: lines } = await row(test);
+    const { state, reason, stderr: lines } = await row(test);
     expect(state).toBe('failed');
     expect(reason).toMatch(/^it ended with code 2; it said: Error: the key \[secret ODD_KEY\] is refused$/u);
     expect(lines).toEqual(['starting', expect.stringContaining('[secret ODD_KEY]'), '    at start (main.js:3:1)']);
@@ -97,8 +97,8 @@ describe('MCP servers that are odd', () => {
     await settled(test);
     for (const way of ['noisy', 'stderr', 'batch']) expect(await call(test, `${way}_do`)).toMatchObject({ ok: true, output: 'done' });
     const { notes } = await test.kernel.doctor();
-    const noise = notes.filter(({ code }) => code === 'mcp_noise').map(({ message }) => message);
-    expect(noise).toEqual([expect.stringMatching(/'noisy'.*Server listening on stdio/u)]);
+    const output = notes.filter(({ code }) => code === 'mcp_non_protocol_output').map(({ message }) => message);
+    expect(output).toEqual([expect.stringMatching(/'noisy'.*Server listening on stdio/u)]);
     expect(await row(test, 'no-tools')).toMatchObject({ state: 'connected', tools: [], reason: null });
   });
 

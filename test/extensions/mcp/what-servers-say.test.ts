@@ -4,17 +4,17 @@ import type { JsonValue } from 'pith';
 import { fakeClock } from 'pith/testing';
 import { describe, expect, it, vi } from 'vitest';
 import { bound } from '../../../sandbox/extensions/mcp/bounded-transport.ts';
-import { LastTimes } from '../../../sandbox/extensions/mcp/last-time.ts';
-import { LastWords } from '../../../sandbox/extensions/mcp/last-words.ts';
+import { ToolListCache } from '../../../sandbox/extensions/mcp/tool-list-cache.ts';
+import { StderrTail } from '../../../sandbox/extensions/mcp/stderr-tail.ts';
 import { patientRetries, refusal, serverFetch } from '../../../sandbox/extensions/mcp/server-fetch.ts';
 import { PacedLines } from '../../../sandbox/extensions/mcp/paced-lines.ts';
 import { messagesIn, ServerProcess } from '../../../sandbox/extensions/mcp/server-process.ts';
 import { serverOf } from '../../places.ts';
 
-function wordsOf(printed: string, hide = (text: string) => text): LastWords {
-  const words = new LastWords(hide);
-  words.feed(Buffer.from(printed));
-  return words;
+function stderrOf(printed: string, hide = (text: string) => text): StderrTail {
+  const tail = new StderrTail(hide);
+  tail.feed(Buffer.from(printed));
+  return tail;
 }
 
 /** What programs print before they end, and the line that says why. */
@@ -91,15 +91,15 @@ const REFUSALS: readonly (readonly [what: string, answer: Response, sent: Record
 ];
 
 describe('what MCP servers say', () => {
-  it.each(REASONS)('V5: %s', (_what, printed, reason) => expect(wordsOf(printed).reason).toBe(reason));
+  it.each(REASONS)('V5: %s', (_what, printed, reason) => expect(stderrOf(printed).reason).toBe(reason));
 
   it('V5 V12: of what comes in pieces and without end only the last lines are held, without secrets', () => {
-    const words = new LastWords((text) => text.replaceAll('hush', '***'));
-    for (let at = 0; at < 2000; at += 1) for (const piece of [`line ${at} hu`, 'sh\n']) words.feed(Buffer.from(piece));
-    expect(words.lines).toEqual(Array.from({ length: 10 }, (_, at) => `line ${1990 + at} ***`));
-    for (let at = 0; at < 100; at += 1) words.feed(Buffer.from('x'.repeat(10_000)));
-    expect(words.lines.at(-1)).toHaveLength(300);
-    expect(wordsOf(`${'\u001b[2J\u202e'}\n`).lines).toEqual([String.raw`\u{202e}`]);
+    const tail = new StderrTail((text) => text.replaceAll('hush', '***'));
+    for (let at = 0; at < 2000; at += 1) for (const piece of [`line ${at} hu`, 'sh\n']) tail.feed(Buffer.from(piece));
+    expect(tail.lines).toEqual(Array.from({ length: 10 }, (_, at) => `line ${1990 + at} ***`));
+    for (let at = 0; at < 100; at += 1) tail.feed(Buffer.from('x'.repeat(10_000)));
+    expect(tail.lines.at(-1)).toHaveLength(300);
+    expect(stderrOf(`${'\u001b[2J\u202e'}\n`).lines).toEqual([String.raw`\u{202e}`]);
   });
 
   it.each(LINES)('V5 V6: %s', (line, messages) => expect(messagesIn(line)).toHaveLength(messages));
@@ -129,7 +129,7 @@ describe('what MCP servers say', () => {
       get: async (key: string) => kept.get(key) ?? null,
       set: async (key: string, value: JsonValue) => void kept.set(key, value),
     };
-    const times = new LastTimes({ kv, logger: {} } as never);
+    const cache = new ToolListCache({ kv, logger: {} } as never);
     const config = { command: 'server', args: [] } as never;
     const tools = [
       {
@@ -138,12 +138,12 @@ describe('what MCP servers say', () => {
         sent: { schema: { type: 'object', properties: {} }, names: new Map<string, string>(), size: 33 },
       },
     ];
-    expect(await times.of('it', config)).toEqual({ tools: [], patience: 3000 });
-    await times.keep('it', config, null);
-    expect(await times.of('it', config)).toEqual({ tools: [], patience: 500 });
-    await times.keep('it', config, tools);
-    expect(await times.of('it', config)).toMatchObject({ tools, patience: 3000 });
-    expect(await times.of('it', { command: 'server', args: ['--all'] } as never)).toEqual({ tools: [], patience: 3000 });
+    expect(await cache.of('it', config)).toEqual({ tools: [], startWait: 3000 });
+    await cache.keep('it', config, null);
+    expect(await cache.of('it', config)).toEqual({ tools: [], startWait: 500 });
+    await cache.keep('it', config, tools);
+    expect(await cache.of('it', config)).toMatchObject({ tools, startWait: 3000 });
+    expect(await cache.of('it', { command: 'server', args: ['--all'] } as never)).toEqual({ tools: [], startWait: 3000 });
   });
 
   it.each([
@@ -214,9 +214,9 @@ describe('what MCP servers say', () => {
         cwd: '/',
         env: {},
       },
-      { clock, words: new LastWords((text) => text), lost: () => undefined },
+      { clock, stderr: new StderrTail((text) => text), lost: () => undefined },
     );
-    const bytes = vi.spyOn(LastWords.prototype, 'feed');
+    const bytes = vi.spyOn(StderrTail.prototype, 'feed');
     await server.start();
     const read = (): number => bytes.mock.calls.reduce((sum, [each]) => sum + each.length, 0);
     await expect.poll(read).toBeGreaterThan(1024 * 1024);

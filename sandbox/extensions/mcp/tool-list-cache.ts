@@ -13,15 +13,15 @@ const MOST_CHARACTERS = 500_000;
 const stored = z.object({ server: z.string(), tools: z.array(z.unknown()).nullable() });
 
 /** What a server did when it was last started. */
-export interface LastTime {
+export interface CachedToolList {
   /** What it offered: a conversation begins with that, and a call waits for the server. Empty: nothing is known. */
   readonly tools: readonly ServerTool[];
   /** Milliseconds until it counts as late. */
-  readonly patience: number;
+  readonly startWait: number;
 }
 
 /** Remembers servers from one start to the next. Another command or address of the same name is another server. */
-export class LastTimes {
+export class ToolListCache {
   readonly #kv: ExtensionContext['kv'];
   readonly #logger: ExtensionContext['logger'];
 
@@ -30,11 +30,11 @@ export class LastTimes {
     this.#logger = logger;
   }
 
-  async of(name: string, config: ServerConfig): Promise<LastTime> {
+  async of(name: string, config: ServerConfig): Promise<CachedToolList> {
     const { data } = stored.safeParse(await this.#kv.get(keyOf(name)));
-    if (data?.server !== digestOf(config)) return { tools: [], patience: UNKNOWN_MS };
+    if (data?.server !== digestOf(config)) return { tools: [], startWait: UNKNOWN_MS };
     const { tools } = await listing(async () => ({ tools: data.tools ?? [] }));
-    return { tools, patience: data.tools === null ? LATE_MS : UNKNOWN_MS };
+    return { tools, startWait: data.tools === null ? LATE_MS : UNKNOWN_MS };
   }
 
   /** `tools`: null where it did not answer in time. */
