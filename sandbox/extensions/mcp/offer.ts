@@ -90,7 +90,7 @@ function told(server: string, { description = '' }: ServerTool): string {
 }
 
 function sizeOf({ name, description, tool }: NamedTool): number {
-  return name.length + description.length + tool.schemaSize;
+  return name.length + description.length + tool.sent.size;
 }
 
 const MOST_LINES = 10;

@@ -167,6 +167,21 @@ describe('V2 V4: what servers answer to tools/list', () => {
     await expect(pages(new Error('gone'))).rejects.toThrow('gone');
   });
 
+  it('V2 V10 V12: tools that take long to read cost those that come after them, which is said, and others have their turns meanwhile', async () => {
+    const long = 'x'.repeat(250_000);
+    let turns = 0;
+    let isRead = false;
+    const others = (): void => void (isRead || ((turns += 1), setImmediate(others)));
+    others();
+    const read = await pages({
+      tools: [tool('before'), ...Array.from({ length: 120 }, (_, at) => tool(`long${at}`, { description: long })), tool('after')],
+    });
+    isRead = true;
+    expect(read.tools.slice(0, 2).map(({ name }) => name)).toEqual(['before', 'long0']);
+    expect(read.refused.get('after')).toBe('its input schema, with all before it, takes too long to read');
+    expect(turns).toBeGreaterThan(5);
+  });
+
   it('what a tool is called by falls back to its title', () => {
     expect(readTool(tool('a', { title: 'A.', description: '' }))).toMatchObject({ description: 'A.' });
     expect(readTool(tool('a', { title: 7 }))).not.toHaveProperty('description');
@@ -241,7 +256,7 @@ describe('V4 V12: what is offered, and what is left out', () => {
     ]);
     const size = [...offers.values()]
       .flatMap(({ tools }) => tools)
-      .reduce((sum, each) => sum + each.name.length + each.description.length + each.tool.schemaSize, 0);
+      .reduce((sum, each) => sum + each.name.length + each.description.length + each.tool.sent.size, 0);
     expect(size).toBeLessThan(384 * 1024);
   });
 
