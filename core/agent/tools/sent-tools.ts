@@ -1,4 +1,4 @@
-import { fairShares, ownNames, sentSchema, type Work, workOfSource } from '@pith/tool-schemas';
+import { ownNames, sentSchema, withinBounds, type Work, workOfSource } from '@pith/tool-schemas';
 import type { Diagnostic, JsonValue } from '../../contract/index.ts';
 import type { ToolDescriptor } from '../../kernel/index.ts';
 
@@ -7,6 +7,8 @@ type Owned = { readonly extensionId: string; readonly descriptor: Described };
 
 /** Of all tools of one request: names, descriptions and schemas, in characters. */
 const MOST_OF_REQUEST = 512 * 1024;
+/** With more, OpenAI refuses the request. */
+const MOST_TOOLS = 128;
 const MOST_NAMED = 5;
 
 /** Those that can be sent, beside those that are sent already, and what is to be said of the others: one costs itself alone. */
@@ -25,25 +27,26 @@ export function sendable<Tool extends Owned>(
   });
   const usable = tools.filter(({ descriptor }) => !('problem' in cachedSchema(descriptor.inputSchema)));
   const ids = [...new Set(usable.map(({ extensionId }) => extensionId))];
-  const sizes = ids.map((id) => sizeOf(usable.filter(({ extensionId }) => extensionId === id)));
-  const shares = new Map(fairShares(sizes, Math.max(0, MOST_OF_REQUEST - sizeOf(offered))).map((share, at) => [ids[at] as string, share]));
-  const fitting = usable.filter(({ extensionId, descriptor }) => {
-    const left = (shares.get(extensionId) ?? 0) - sizeOf([{ extensionId, descriptor }]);
-    shares.set(extensionId, left);
-    return left >= 0;
-  });
+  const kept = withinBounds(
+    ids.map((id) => usable.filter(({ extensionId }) => extensionId === id)),
+    [
+      { all: Math.max(0, MOST_OF_REQUEST - sizeOf(offered)), of: (tool) => sizeOf([tool]) },
+      { all: Math.max(0, MOST_TOOLS - offered.length), of: () => 1 },
+    ],
+  );
+  const fitting = new Set(kept.flat());
   for (const id of ids) {
-    const lost = usable.filter((tool) => tool.extensionId === id && !fitting.includes(tool)).map(({ descriptor: { name } }) => name);
+    const lost = usable.filter((tool) => tool.extensionId === id && !fitting.has(tool)).map(({ descriptor: { name } }) => name);
     const names = lost.slice(0, MOST_NAMED).join(', ') + (lost.length > MOST_NAMED ? ` and ${lost.length - MOST_NAMED} more` : '');
     if (lost.length > 0)
       notes.push(
         leftOut(
-          `${lost.length} ${lost.length === 1 ? 'tool' : 'tools'} of '${id}' ${lost.length === 1 ? 'is' : 'are'} left out, because all tools would take more than ${MOST_OF_REQUEST / 1024} KB of each request: ${names}`,
+          `${lost.length} ${lost.length === 1 ? 'tool' : 'tools'} of '${id}' ${lost.length === 1 ? 'is' : 'are'} left out, because a request has at most ${MOST_TOOLS} tools and ${MOST_OF_REQUEST / 1024} KB of them: ${names}`,
           `name those that are needed in uses_tools, such as ${id}/${lost[0]}`,
         ),
       );
   }
-  return { tools: fitting, notes };
+  return { tools: usable.filter((tool) => fitting.has(tool)), notes };
 }
 
 /** The schema that a model is told. */

@@ -77,8 +77,22 @@ describe('tools as they are sent', () => {
     );
     expect(JSON.stringify(sent(world)).length).toBeLessThan(600_000);
     expect(noticed(events)).toEqual([
-      expect.stringMatching(/^8 tools of 'large' are left out.*512 KB of each request: tool52, .* and 3 more; name those/u),
+      expect.stringMatching(/^8 tools of 'large' are left out.*512 KB of them: tool52, .* and 3 more; name those/u),
     ]);
+  });
+
+  it('V2: a request has no more tools than every provider takes; who has few keeps them', async () => {
+    const many = Object.fromEntries(Array.from({ length: 150 }, (_, at) => [`tool${at}`, {}]));
+    const world = await createWorld({
+      agents: [main],
+      extensions: { large: { tools: many }, ext: { tools: { small: {} } } },
+      script: [{ text: 'ok' }],
+    });
+    const { events } = await world.run('go');
+    const names = sent(world).map(({ name }) => name);
+    expect(names).toHaveLength(128);
+    expect(names).toContain('small');
+    expect(noticed(events)).toEqual([expect.stringMatching(/^23 tools of 'large' are left out, because a request has at most 128 tools/u)]);
   });
 
   it('V12: one tool that is left out is said as one', async () => {

@@ -1,4 +1,4 @@
-import { fairShares, ownNames, sentSchema, workOfSource } from '@pith/tool-schemas';
+import { ownNames, sentSchema, withinBounds, workOfSource } from '@pith/tool-schemas';
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 
@@ -496,7 +496,8 @@ describe('V12: a budget', () => {
     [[10, 500, 300], 210, [10, 100, 100]],
     [[100, 100, 100], 100, [33, 33, 34]],
     [[], 5, []],
-  ])('who wants little has it whole: %j of %i', (sizes, all, expected) => {
-    expect(fairShares(sizes, all)).toEqual(expected);
+  ])('who has little keeps it: %j within %i', (sizes, all, expected) => {
+    const groups = sizes.map((size) => Array.from({ length: size }, (_, at) => at));
+    expect(withinBounds(groups, [{ all, of: () => 1 }]).map(({ length }) => length)).toEqual(expected);
   });
 });
