@@ -91,7 +91,7 @@ class Parts {
   readonly #flat: ReturnType<typeof flattener>;
   readonly #work: Work;
   #steps = 0;
-  /** What references came to, by the map that has one and where it stands: the same is not worked out again. */
+  /** Parts that a reference leads to, by its map and place. */
   readonly #known = new Map<object, Map<string, { readonly part: PlainMap | null; readonly steps: number }>>();
 
   constructor(root: PlainMap, deepest: number, work: Work) {
@@ -154,7 +154,7 @@ class Parts {
     const place = JSON.stringify([at.depth, at.open]);
     const known = places.get(place);
     if (known !== undefined) {
-      this.#counted(known.steps); // what is sent of it grows as if it had been worked out
+      this.#counted(known.steps); // what is sent of it grows as if it were made again
       return known.part;
     }
     const before = this.#steps;

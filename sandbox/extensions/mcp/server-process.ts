@@ -90,6 +90,7 @@ export class ServerProcess implements Transport {
     if (child === null || this.#isClosing) return this.#gone;
     this.#isClosing = true;
     this.#lines?.end();
+    child.stderr?.resume();
     child.stdin?.end();
     if (this.#hasAnswered) {
       if (!(await this.#isGone())) child.kill('SIGTERM');
@@ -122,7 +123,8 @@ export class ServerProcess implements Transport {
     const pace = new Pace(this.#clock, MOST_STDERR_A_SECOND, () => stderr.resume());
     stderr.on('error', () => undefined); // nothing more is said
     stderr.on('data', (bytes: Buffer) => {
-      if (!this.#isClosing) this.#stderr.feed(bytes); // then it only says that it is ended
+      if (this.#isClosing) return; // it is thrown away, so that the server can end
+      this.#stderr.feed(bytes);
       if (!pace.allows(bytes.length)) stderr.pause();
     });
   }

@@ -39,7 +39,7 @@ export class ToolListCache {
 
   /** `tools`: null where it did not answer in time. */
   async keep(name: string, config: ServerConfig, tools: readonly ServerTool[] | null): Promise<void> {
-    const listed = tools?.map(({ sent: _sent, ...tool }) => tool) ?? null; // what is sent is worked out anew
+    const listed = tools?.map((tool) => ({ ...tool, sent: undefined })) ?? null; // made again when it is read
     const value = { server: digestOf(config), tools: JSON.parse(JSON.stringify(listed)) as never };
     await this.#told(() =>
       JSON.stringify(value).length > MOST_CHARACTERS ? this.#kv.delete(keyOf(name)) : this.#kv.set(keyOf(name), value),

@@ -5,7 +5,7 @@ export function jsonOf(value: unknown): string | null {
   try {
     return JSON.stringify(value) ?? null;
   } catch {
-    return null;
+    return null; // its depth is all that can be wrong with it
   }
 }
 
