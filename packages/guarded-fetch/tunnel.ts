@@ -74,7 +74,6 @@ function opened({ proxy, target, silenceMs, signal }: Tunnel): Promise<Socket> {
     request.setTimeout(silenceMs, () => request.destroy(new Error(`nothing came for ${silenceMs / 1000} s`)));
     request.once('error', (error: NodeJS.ErrnoException) => reject(unreachable(proxy, error)));
     request.once('connect', ({ statusCode = 0, statusMessage = '' }, socket) => {
-      socket.setTimeout(0);
       if (statusCode >= 200 && statusCode < 300) return resolve(socket as Socket);
       socket.destroy();
       reject(refusal(proxy, target, `${statusCode} ${statusMessage}`.trim()));

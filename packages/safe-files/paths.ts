@@ -15,7 +15,7 @@ export function isBelow(file: string, folder: string): boolean {
 /** A path without links; the path as it is where nothing is there yet. */
 export function realPathOf(file: string): string {
   try {
-    return realpathSync(file);
+    return realpathSync.native(file);
   } catch {
     return file; // it is made later, or nobody may look into it
   }

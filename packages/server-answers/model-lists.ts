@@ -1,3 +1,4 @@
+import { fieldsOf, jsonOf } from './odd-values.ts';
 import { serverWords } from './server-words.ts';
 
 /**
@@ -11,18 +12,14 @@ export function modelNames(text: string): readonly string[] | { readonly words: 
 }
 
 function listIn(text: string): readonly unknown[] | null {
-  try {
-    const value = JSON.parse(text) as { readonly data?: unknown; readonly models?: unknown } | null;
-    const list = [value, value?.data, value?.models].find((one) => Array.isArray(one)) as readonly unknown[] | undefined;
-    const isList = list !== undefined && (list.length === 0 || list.some((entry) => nameOf(entry).length > 0));
-    return isList ? list : null;
-  } catch {
-    return null; // a web page, or words
-  }
+  const value = jsonOf(text);
+  const { data, models } = fieldsOf(value);
+  const list = [value, data, models].find((one) => Array.isArray(one)) as readonly unknown[] | undefined;
+  const isList = list !== undefined && (list.length === 0 || list.some((entry) => nameOf(entry).length > 0));
+  return isList ? list : null;
 }
 
 function nameOf(entry: unknown): readonly string[] {
-  if (typeof entry !== 'object' || entry === null) return typeof entry === 'string' && entry !== '' ? [entry] : [];
-  const { id, name, model } = entry as { readonly id?: unknown; readonly name?: unknown; readonly model?: unknown };
-  return [id, name, model].filter((each) => typeof each === 'string' && each !== '').slice(0, 1) as string[];
+  const { id, name, model } = fieldsOf(entry);
+  return [entry, id, name, model].filter((each) => typeof each === 'string' && each !== '').slice(0, 1) as string[];
 }

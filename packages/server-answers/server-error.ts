@@ -1,3 +1,4 @@
+import { jsonOf } from './odd-values.ts';
 import { codeIn, serverWords } from './server-words.ts';
 
 /** That a server failed, in its own words, with the fields that errors of the AI SDK have. */
@@ -10,15 +11,8 @@ export class ServerError extends Error {
 
 /** What a server sent in the place of an answer, or within it, to say that it failed. */
 export function failureIn(said: unknown): ServerError {
-  const data = typeof said === 'string' ? parsed(said) : said;
+  const parsed = typeof said === 'string' ? jsonOf(said) : said;
+  const data = parsed === undefined ? said : parsed;
   const words = serverWords(data) ?? 'the server reports an error and does not say which';
   return new ServerError(words, { data, statusCode: codeIn(data) ?? undefined });
-}
-
-function parsed(text: string): unknown {
-  try {
-    return JSON.parse(text) as unknown;
-  } catch {
-    return text; // words as they are
-  }
 }

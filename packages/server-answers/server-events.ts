@@ -7,7 +7,7 @@ export interface ServerEvent {
   readonly data: string;
 }
 
-/** Longest line that a server may send; a tool call's whole arguments can be one. Also of all that is no event. */
+/** Longest line that a server may send; a tool call's whole arguments can be one. Of what is no event, no more is given out in all. */
 const MOST_CHARACTERS = 4 * 1024 * 1024;
 
 /**
@@ -60,6 +60,7 @@ class EventLines {
   private data: string | null = null;
   private isError = false;
   private stray = '';
+  private strayed = 0;
 
   get size(): number {
     return (this.data?.length ?? 0) + this.stray.length;
@@ -82,7 +83,8 @@ class EventLines {
   }
 
   private take(events: ServerEvent[]): void {
-    if (this.stray !== '') events.push({ kind: 'stray', data: this.stray });
+    this.strayed += this.stray.length;
+    if (this.stray !== '' && this.strayed <= MOST_CHARACTERS) events.push({ kind: 'stray', data: this.stray });
     if (this.data !== null) events.push({ kind: this.isError ? 'error' : 'data', data: this.data });
     this.data = null;
     this.isError = false;

@@ -1,3 +1,5 @@
+import { jsonOf, type Fields } from './odd-values.ts';
+
 /**
  * What a server says of itself: the body of a refusal, or what of it is parsed. null: it says nothing. `{error: {message}}`, as OpenAI
  * writes it, and what is near to that: FastAPI's `detail`, lists, `message` of others, JSON within a text, the title of a web page.
@@ -20,8 +22,6 @@ export function codeIn(said: unknown): number | null {
   const named = [said['status_code'], said['statusCode'], said['status'], said['code']].map(Number);
   return named.find((code) => Number.isInteger(code) && code >= 400 && code < 600) ?? null;
 }
-
-type Fields = Readonly<Record<string, unknown>>;
 
 const MOST = 2000;
 const DEEPEST = 6;
@@ -85,14 +85,6 @@ function placeOf(loc: unknown): string {
 function titleOf(page: string): string {
   const title = /<title[^>]{0,200}>([^<]{1,200})/i.exec(page.slice(0, 20_000))?.[1]?.replace(/\s+/g, ' ').trim() ?? '';
   return title === '' ? '' : ` ('${title}')`;
-}
-
-function jsonOf(text: string): unknown {
-  try {
-    return JSON.parse(text) as unknown;
-  } catch {
-    return undefined; // plain text
-  }
 }
 
 function isFields(value: unknown): value is Fields {

@@ -1,6 +1,5 @@
 import type { GuardedFetch } from '@pith/guarded-fetch';
-import { printableLine } from '@pith/plain-text';
-import { failureIn, isWebPage, readRest, ServerError, serverEvents, serverWords } from '@pith/server-answers';
+import { failureIn, fieldsOf, jsonOf, missingAnswer, readRest, serverEvents, type Fields, type ServerError } from '@pith/server-answers';
 
 /**
  * A fetch whose answers the client library can read: only events of the messages API, complete, with a whole answer where the server did
@@ -31,8 +30,6 @@ async function* messageEvents(body: AsyncIterable<Uint8Array>, failed: (error: S
   }
 }
 
-type Fields = Readonly<Record<string, unknown>>;
-
 /** Others are heartbeats, or what only some servers send. */
 const KNOWN: ReadonlySet<unknown> = new Set([
   'message_start',
@@ -43,7 +40,6 @@ const KNOWN: ReadonlySet<unknown> = new Set([
   'message_stop',
   'ping',
 ]);
-const LONGEST = 200;
 
 class MessageReading {
   isDone = false;
@@ -75,13 +71,7 @@ class MessageReading {
     const event = fieldsOf(jsonOf(this.stray));
     if (event['type'] === 'message' && !this.hasBegun) return this.whole(event);
     if (event['error']) return this.fail(failureIn(event));
-    const words = printableLine(serverWords(this.stray || this.unread) ?? '', LONGEST);
-    if (this.hasBegun || words === '') {
-      const what = this.hasBegun ? 'the answer ended in the middle' : 'the server sent nothing';
-      return this.fail(new ServerError(`${what}${words === '' ? '' : `; it sent: ${words}`}`, { isRetryable: true }));
-    }
-    const cure = isWebPage(this.stray) ? ': a log-in or a proxy may be in the way, or the address may be wrong' : '';
-    return this.fail(new ServerError(`the server sent something else than an answer: ${words}${cure}`));
+    return this.fail(missingAnswer(this.hasBegun, this.stray.trim() || this.unread));
   }
 
   private fail(failure: ServerError): readonly string[] {
@@ -148,16 +138,4 @@ function streamOf(events: AsyncGenerator<string>): ReadableStream<Uint8Array> {
       await events.return(undefined);
     },
   });
-}
-
-function fieldsOf(value: unknown): Fields {
-  return typeof value === 'object' && value !== null ? (value as Fields) : {};
-}
-
-function jsonOf(text: string): unknown {
-  try {
-    return JSON.parse(text) as unknown;
-  } catch {
-    return undefined; // a heartbeat, or words
-  }
 }

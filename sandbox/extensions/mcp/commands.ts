@@ -22,13 +22,13 @@ export function mcpCommands(servers: Servers): readonly Command[] {
       if (isWaiting) await waitForServers(servers, io, signal);
       const connections = await servers.lookedAt(isWaiting ? 0 : LOOK_MS);
       const offers = servers.offers();
-      const none = { reason: null, said: [], tools: [], leftOut: [] };
+      const none = { reason: null, stderr: [], tools: [], leftOut: [] };
       const rows = [
         ...connections.map((each) => ({
           name: each.name,
           state: each.state as string,
           reason: each.reason ?? (each.state === 'connecting' ? 'it has not answered yet; to wait for it: pith mcp --wait' : null),
-          said: each.said,
+          stderr: each.stderrTail,
           tools: (offers.get(each.name)?.tools ?? []).map(({ name }) => name),
           leftOut: (offers.get(each.name)?.leftOut ?? []).map(({ message, cure }) => `${message}; ${cure}`),
         })),
@@ -43,10 +43,10 @@ export function mcpCommands(servers: Servers): readonly Command[] {
       const { unusable } = servers;
       io.json(rows);
       if (rows.length + unusable.size === 0) io.print('No MCP servers: name them under extensions.mcp.servers in pith.yaml');
-      for (const { name, state, reason, said, tools, leftOut } of rows) {
+      for (const { name, state, reason, stderr, tools, leftOut } of rows) {
         io.print(`${name}: ${state}${reason === null ? '' : ` (${reason})`}${tools.map((tool) => `\n  ${tool}`).join('')}`);
         for (const line of leftOut) io.print(`  not offered: ${line}`);
-        if (state !== 'connected') for (const line of said) if (reason?.endsWith(line) !== true) io.print(`  | ${line}`);
+        if (state !== 'connected') for (const line of stderr) if (reason?.endsWith(line) !== true) io.print(`  | ${line}`);
       }
       for (const [name, why] of unusable) io.print(`${name}: not used (${why})`);
       return rows.some(({ state }) => state === 'failed') ? 1 : 0;

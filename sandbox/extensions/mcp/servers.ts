@@ -5,7 +5,7 @@ import { within } from '@pith/promises';
 import { type Config, type ServerConfig, serversOf } from './config.ts';
 import { Connection } from './connection.ts';
 import { Containment } from './contained.ts';
-import { type LastTime, LastTimes } from './last-time.ts';
+import { type CachedToolList, ToolListCache } from './tool-list-cache.ts';
 import { Logins } from './logins.ts';
 import { projectServers, type ProjectServer, type ProjectServers } from './project-servers.ts';
 import type { ServerTool } from './listed-tool.ts';
@@ -22,7 +22,7 @@ interface Kept {
   readonly connection: Connection;
   /** When it was begun. */
   readonly since: number;
-  readonly lastTime: LastTime;
+  readonly cached: CachedToolList;
   /** It takes longer than anybody waits. */
   isLate: boolean;
   end(): void;
@@ -36,7 +36,7 @@ export class Servers {
   readonly #unusable: ReadonlyMap<string, string>;
   readonly #kept = new Map<string, Kept>();
   readonly #containment = new Containment();
-  readonly #lastTimes: LastTimes;
+  readonly #toolLists: ToolListCache;
   readonly logins: Logins;
   readonly #closing = new Set<Promise<void>>();
   #hasEnded = false;
@@ -48,7 +48,7 @@ export class Servers {
   constructor(context: ExtensionContext<Config>) {
     this.#context = context;
     ({ usable: this.#named, unusable: this.#unusable } = serversOf(context.config));
-    this.#lastTimes = new LastTimes(context);
+    this.#toolLists = new ToolListCache(context);
     this.logins = new Logins(context.use(Places));
     context.own(async () => {
       this.#hasEnded = true;
@@ -68,8 +68,8 @@ export class Servers {
     const { clock } = this.#context;
     const kept = [...this.#kept.values()];
     await Promise.all(
-      kept.map(({ connection, since, lastTime: { tools, patience } }) => {
-        const left = since + (ms ?? (tools.length > 0 ? 0 : patience)) - clock.now();
+      kept.map(({ connection, since, cached: { tools, startWait } }) => {
+        const left = since + (ms ?? (tools.length > 0 ? 0 : startWait)) - clock.now();
         return left > 0 ? within(clock, left, connection.first) : undefined;
       }),
     );
@@ -210,7 +210,7 @@ export class Servers {
       const gone = [...this.#kept].filter(([name, { digest }]) => wanted.get(name)?.digest !== digest);
       for (const [name] of gone) this.#end(name);
       const come = [...wanted].filter(([name]) => !this.#kept.has(name));
-      for (const [name, { config, digest }] of come) this.#open(name, { config, digest }, await this.#lastTimes.of(name, config));
+      for (const [name, { config, digest }] of come) this.#open(name, { config, digest }, await this.#toolLists.of(name, config));
       if (gone.length + come.length > 0) this.#changed();
     });
     this.#following = next.catch(() => undefined);
@@ -225,7 +225,7 @@ export class Servers {
     return wanted;
   }
 
-  #open(name: string, { config, digest }: Pick<ProjectServer, 'config' | 'digest'>, lastTime: LastTime): void {
+  #open(name: string, { config, digest }: Pick<ProjectServer, 'config' | 'digest'>, cached: CachedToolList): void {
     if (this.#hasEnded) return;
     const { clock } = this.#context;
     const controller = new AbortController();
@@ -234,15 +234,15 @@ export class Servers {
       containment: this.#containment,
       logins: this.logins,
       changed: () => this.#changed(),
-      listed: (tools: readonly ServerTool[]) => void this.#lastTimes.keep(name, config, tools),
+      listed: (tools: readonly ServerTool[]) => void this.#toolLists.keep(name, config, tools),
     };
-    const connection = new Connection({ name, config, tools: lastTime.tools }, ports, controller.signal);
-    const kept: Kept = { digest, connection, since: clock.now(), lastTime, isLate: false, end: () => controller.abort() };
+    const connection = new Connection({ name, config, tools: cached.tools }, ports, controller.signal);
+    const kept: Kept = { digest, connection, since: clock.now(), cached, isLate: false, end: () => controller.abort() };
     this.#kept.set(name, kept);
-    const cancel = clock.after(lastTime.patience, () => {
+    const cancel = clock.after(cached.startWait, () => {
       kept.isLate = true;
       this.#changed();
-      if (lastTime.tools.length === 0) void this.#lastTimes.keep(name, config, null);
+      if (cached.tools.length === 0) void this.#toolLists.keep(name, config, null);
     });
     void connection.first.then(() => {
       cancel();
@@ -274,7 +274,7 @@ export class Servers {
 }
 
 /** What a person should know of a server: one line. null: nothing. */
-function findingOf({ connection: { name, state, reason, noise }, isLate }: Kept, saysLate: boolean): Diagnostic | null {
+function findingOf({ connection: { name, state, reason, nonProtocolOutput }, isLate }: Kept, saysLate: boolean): Diagnostic | null {
   if (state === 'failed')
     return {
       severity: 'warning',
@@ -289,9 +289,9 @@ function findingOf({ connection: { name, state, reason, noise }, isLate }: Kept,
       message: `the MCP server '${name}' has not answered yet: its tools come when it has`,
       cure: 'look at it with: pith mcp --wait',
     };
-  if (noise === null) return null;
-  const message = `the MCP server '${name}' prints other text where its messages belong: ${noise}`;
-  return { severity: 'info', code: 'mcp_noise', message, cure: 'have it write its log to the error stream' };
+  if (nonProtocolOutput === null) return null;
+  const message = `the MCP server '${name}' prints other text where its messages belong: ${nonProtocolOutput}`;
+  return { severity: 'info', code: 'mcp_non_protocol_output', message, cure: 'have it write its log to the error stream' };
 }
 
 /** Whether a reason says what to do: after what is wrong, and not in the words of the server. */

@@ -1,8 +1,19 @@
 import type { ModelPart } from 'pith';
-import { codeIn, failureIn, isWebPage, ServerError, serverWords } from '@pith/server-answers';
+import {
+  codeIn,
+  countOf,
+  failureIn,
+  fieldsOf,
+  jsonOf,
+  listOf,
+  missingAnswer,
+  ServerError,
+  serverWords,
+  textOf,
+  type Fields,
+} from '@pith/server-answers';
 import { printableLine } from '@pith/plain-text';
 import { CalledTools } from './called-tools.ts';
-import { countOf, fieldsOf, jsonOf, listOf, textOf, type Fields } from './odd-values.ts';
 import { ThinkTags, type Said } from './think-tags.ts';
 
 type Finish = Extract<ModelPart, { type: 'finish' }>;
@@ -51,14 +62,12 @@ export class AnswerParts {
 
   /** The server says in words of its own that it failed. */
   fail(said: unknown): void {
-    if (this.failed) return;
-    this.failed = true;
-    this.parts.push({ type: 'error', error: failureIn(said) });
+    if (!this.failed) this.failWith(failureIn(said));
   }
 
   /** Text that is no event: all of it together may be the answer, or say why there is none. */
   addStray(text: string): void {
-    if (this.stray.length + text.length < MOST_STRAY) this.stray += `${text}\n`;
+    this.stray += `${text}\n`;
   }
 
   /** `isDone`: the server said that this is all. */
@@ -69,12 +78,14 @@ export class AnswerParts {
     if (!this.failed) {
       const problem = this.problem(isDone || isWhole);
       if (problem === null) this.parts.push(...this.calls.parts());
-      else {
-        this.failed = true;
-        this.parts.push({ type: 'error', error: problem });
-      }
+      else this.failWith(problem);
     }
     this.parts.push({ type: 'finish', finishReason: this.reason(), usage: usageOf(this.usage) });
+  }
+
+  private failWith(error: ServerError): void {
+    this.failed = true;
+    this.parts.push({ type: 'error', error });
   }
 
   /** The body was no stream. Whether it is the whole answer. */
@@ -84,9 +95,7 @@ export class AnswerParts {
     this.add(text);
     if (this.failed || this.finishReason !== null || begun > 0) return false;
     if (this.size > 0) return jsonOf(text) !== undefined;
-    const words = printableLine(serverWords(text) ?? text.trim(), MOST_WORDS);
-    const cure = isWebPage(text) ? ': a log-in or a proxy may be in the way, or the address may be wrong' : '';
-    this.fail(`the server sent something else than an answer: ${words}${cure}`);
+    this.failWith(missingAnswer(false, text));
     return false;
   }
 
@@ -105,8 +114,7 @@ export class AnswerParts {
     }
     if (isDone && this.size > 0 && this.calls.areWhole) return null;
     if (isDone && this.size === 0) return new ServerError(`the server sent an empty answer${said}`);
-    const what = this.started || this.unread !== null ? 'the answer ended in the middle' : 'the server sent nothing';
-    return new ServerError(`${what}${said}`, { isRetryable: true });
+    return missingAnswer(this.started || this.unread !== null, this.unread ?? '');
   }
 
   private addChunk(chunk: Fields): void {
@@ -201,7 +209,6 @@ export class AnswerParts {
 }
 
 const MOST_WORDS = 200;
-const MOST_STRAY = 4 * 1024 * 1024;
 /** Seconds that a date can hold. */
 const LATEST = 8.64e12;
 

@@ -1,6 +1,6 @@
 import { randomUUID } from 'node:crypto';
 import type { ModelPart } from 'pith';
-import { fieldsOf, jsonOf, listOf, textOf } from './odd-values.ts';
+import { fieldsOf, jsonOf, listOf, textOf } from '@pith/server-answers';
 
 /** The calls of one answer, put together from their pieces. */
 export class CalledTools {

@@ -1,10 +1,9 @@
 import { codeOf, messageOf, PithError, type LanguageModel, type ModelCallOptions, type ModelPart } from 'pith';
 import { hideKeys, nearest, printableLine } from '@pith/plain-text';
-import { ServerError, serverWords } from '@pith/server-answers';
+import { jsonOf, ServerError, serverWords } from '@pith/server-answers';
 import { chatRequest } from './chat-request.ts';
 import { chatStream } from './chat-stream.ts';
 import { headersOf, type Endpoint } from './endpoint.ts';
-import { jsonOf } from './odd-values.ts';
 
 /** A model behind `POST <base>/chat/completions`. `list` names the server's models, for an error that says what there is. */
 export function chatModel(endpoint: Endpoint, name: string, list: () => Promise<readonly string[]>): LanguageModel {

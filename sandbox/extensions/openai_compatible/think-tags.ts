@@ -10,6 +10,12 @@ const TAGS: readonly (readonly [opening: string, closing: string])[] = [
 ];
 /** Templates of such models write the opening tag themselves, so that only the closing one comes. */
 const THINKERS = /(?:^|[^a-z])(?:r1|qwq|think(?:ing|er)?|reason(?:ing|er)?)(?![a-z])/i;
+const NON_THINKERS = /(?:^|[^a-z])(?:non?|not|without)[^a-z]?(?:think|reason)|(?:think|reason)(?:ing)?[^a-z](?:off|none|disabled)/i;
+/** So much is held back of what may be a thought: what comes is to be seen. */
+const MOST_HELD = 4000;
+const CLOSING = TAGS.map(([, closing]) => closing.replace(/[[\]]/g, '\\$&')).join('|');
+/** Without an opening tag: one in the middle of a line is quoted. */
+const END_OF_THOUGHT = new RegExp(`(?<=^|\\n)(?:${CLOSING})|(?:${CLOSING})(?=[ \\t]*\\r?\\n)`);
 
 /**
  * Sets what a model thinks between tags apart from what it says. Only what begins an answer is thought: a tag that an answer quotes
@@ -23,7 +29,7 @@ export class ThinkTags {
   private held = '';
 
   constructor(model: string) {
-    this.state = THINKERS.test(model) ? 'unmarked' : 'begin';
+    this.state = THINKERS.test(model) && !NON_THINKERS.test(model) ? 'unmarked' : 'begin';
   }
 
   /** Nothing that comes as text is thought without a tag. */
@@ -39,12 +45,13 @@ export class ThinkTags {
     const tag = TAGS.find(([opening]) => begun.startsWith(opening));
     if (tag !== undefined) return this.open(tag[1], begun.slice(tag[0].length));
     if (TAGS.some(([opening]) => opening.startsWith(begun))) return []; // also of nothing but blanks
-    return this.state === 'begin' ? this.say() : this.unmarked(text.length);
+    return this.state === 'begin' ? this.say() : this.unmarked(this.held);
   }
 
   /** What was held back when nothing more comes. */
   end(): readonly Said[] {
-    return this.state === 'thought' ? this.think(this.held) : this.say();
+    if (this.state === 'thought') return this.think(this.held);
+    return [...(this.state === 'unmarked' ? this.unmarked(`${this.held}\n`) : []), ...this.say()];
   }
 
   private open(closing: string, rest: string): readonly Said[] {
@@ -63,13 +70,12 @@ export class ThinkTags {
     return this.think(thought);
   }
 
-  /** All is held until the closing tag comes: without one it was no thought. `added`: what has not been looked through. */
-  private unmarked(added: number): readonly Said[] {
-    for (const [, closing] of TAGS) {
-      const at = this.held.indexOf(closing, Math.max(0, this.held.length - added - closing.length));
-      if (at >= 0) return this.close(at, closing.length);
-    }
-    return [];
+  /** Held until the closing tag comes: without one, and with one that is quoted together with its opening one, it was no thought. */
+  private unmarked(held: string): readonly Said[] {
+    const end = END_OF_THOUGHT.exec(held);
+    const isQuoted = TAGS.some(([opening]) => held.slice(0, end?.index).includes(opening));
+    if (isQuoted || (end === null && held.length > MOST_HELD)) return this.say();
+    return end === null ? [] : this.close(end.index, end[0].length);
   }
 
   private close(at: number, length: number): readonly Said[] {

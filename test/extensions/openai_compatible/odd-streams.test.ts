@@ -2,6 +2,7 @@ import { describe, expect, it } from 'vitest';
 import type { ModelPart } from 'pith';
 import { modelFailure } from '../../../core/models/index.ts';
 import { chatStream } from '../../../sandbox/extensions/openai_compatible/chat-stream.ts';
+import { ThinkTags } from '../../../sandbox/extensions/openai_compatible/think-tags.ts';
 
 /** What servers were reported to send, each in its shortest form, and what is to be made of it. */
 type Case = readonly [what: string, stream: string, expected: string];
@@ -488,8 +489,30 @@ it.each([
   ['only the closing tag', T('hm') + T(' hm</th') + T('ink>\n\na') + E(), 'thought hm hm | text a | stop'],
   ['no tag at all', T('a') + T('b') + E(), 'text ab | stop'],
   ['thoughts set apart by the server', D({ reasoning_content: 'hm' }) + T('a </think> b') + E(), 'thought hm | text a </think> b | stop'],
+  ['the closing tag with a line of its own', T('hm\n</think>') + T('a') + E(), 'thought hm\n | text a | stop'],
+  ['the closing tag as its last', T('hm</think>') + E(), 'thought hm | stop'],
+  ['6 a closing tag that is quoted', T('Write `</thi') + T('nk>` last') + E(), 'text Write `</think>` last | stop'],
+  ['6 both tags quoted', T('So:\n<think>\nhm\n</think>\na') + E(), 'text So:\n<think>\nhm\n</think>\na | stop'],
 ] satisfies readonly Case[])('V8 of a model that is known to think without an opening tag: %s', async (_what, stream, expected) => {
   expect(told(await partsOf(stream, { model: 'qwen3-4b-thinking-2507' }))).toBe(expected);
+});
+
+it.each([
+  'grok-4-1-fast-reasoning',
+  'grok-4-1-fast-non-reasoning',
+  'no-think-3b',
+  'nonthinking',
+  'x/qwen_no_thinking',
+  'r-thinking-off',
+  'm',
+])('6 V8 %s is shown while it speaks, where the server sends no thoughts', async (model) => {
+  const tags = new ThinkTags(model);
+  const isHeld = model === 'grok-4-1-fast-reasoning';
+  expect(tags.feed('a')).toEqual(isHeld ? [] : [['text', 'a']]);
+  const more = 'b'.repeat(4000);
+  expect(tags.feed(more)).toEqual([['text', isHeld ? `a${more}` : more]]);
+  expect(tags.feed('\n</think>\nc')).toEqual([['text', '\n</think>\nc']]);
+  expect(tags.end()).toEqual([]);
 });
 
 it.each([

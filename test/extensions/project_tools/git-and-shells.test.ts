@@ -4,7 +4,7 @@ import { ContextProvider } from 'pith';
 import { fakeClock } from 'pith/testing';
 import { describe, expect, it } from 'vitest';
 import { probeSandboxing } from '@pith/held-process';
-import { stateFolder } from '@pith/safe-files';
+import { Jail, stateFolder } from '@pith/safe-files';
 import { CommandWatch } from '../../../sandbox/extensions/project_tools/shell/command-watch.ts';
 import { passing, until } from '../../waiting.ts';
 import { words } from '../../words.ts';
@@ -339,9 +339,9 @@ describe.skipIf(!available)('S1, S2 what git starts outside', () => {
     const clone = await cloneWith({ 'a.txt': 'a\n' });
     const state = clone.kernel.settings.data_dir;
     const folder = stateFolder(state, 'extensions', 'project_tools', 'watched');
-    const place = { root: clone.root, state };
+    const place = { root: clone.root, jail: new Jail(clone.root), state };
     const signal = new AbortController().signal;
-    await new CommandWatch(place, folder).begin('npm run evil', signal);
+    await new CommandWatch(place, folder).begin('npm run evil', null, signal);
     clone.person('git init -q x; git -C x config core.fsmonitor ./evil; echo x > .envrc');
     expect(await new CommandWatch(place, folder).ofKilled(signal)).toEqual([]); // its process lives
     renameSync(path.join(folder.path, folder.list()[0] as string), path.join(folder.path, `${process.pid}.1.json`));
@@ -358,7 +358,7 @@ describe.skipIf(!available)('S1, S2 what git starts outside', () => {
     );
     const context = (await providers.active(ContextProvider)).find(({ extensionId }) => extensionId === 'project_tools');
     expect(await context?.opening?.()).toEqual(said);
-    expect(await providers.findings()).toMatchObject([{ severity: 'warning', code: 'starts_by_itself', message: said }]);
+    expect(await providers.findings()).toMatchObject([{ severity: 'warning', code: 'autorun_files', message: said }]);
     await clone.call('shell', { command: 'true' });
     expect([await next.ofKilled(signal), folder.list()]).toEqual([[], []]);
   });

@@ -5,6 +5,7 @@ import { probeSandboxing } from '@pith/held-process';
 import { folderWith } from '../../places.ts';
 import { words } from '../../words.ts';
 import { until } from '../../waiting.ts';
+import { askedTools } from '../asked-tools.ts';
 import { projectWith } from './project.ts';
 
 const { available } = await probeSandboxing();
@@ -288,6 +289,20 @@ describe.skipIf(!available)('U-8 commands that can only read', () => {
     for (const command of ['git diff', 'git log -p', 'git show HEAD:deep/server.pem', 'git grep canary'])
       expect(await project.question('shell', { command }), command).not.toBeNull();
     expect(await project.question('shell', { command: 'git status' })).toBeNull();
+  });
+
+  it('9 U-8 are judged once: what was decided holds for the execution of this very call, and for no other', async () => {
+    const project = await projectWith({ 'a.txt': 'a\n' }, { git: true });
+    const refused = { error: { code: 'approval_needed' } };
+    const show = { command: 'git diff --cached' };
+    const otherTurn = askedTools(project.test, 'project_tools', { ...project.turn, id: 't2' });
+    expect(await project.question('shell', show)).toBeNull();
+    project.write('.env', 'canary');
+    execFileSync('git', ['add', '.env'], { cwd: project.root }); // from now on it would be asked about
+    expect(await project.approved('shell', { command: 'git diff' })).toMatchObject(refused);
+    expect(await otherTurn.approved('shell', show)).toMatchObject(refused);
+    expect(out(await project.approved('shell', show))).toContain('[exit code 0]');
+    expect(await project.approved('shell', show)).toMatchObject(refused);
   });
 
   it('U-8 are asked about where the settings say so; always then covers what can only read', async () => {

@@ -22,6 +22,7 @@ describe('server-sent events', () => {
     ],
     ['\ufeffdata: a\r\rdata: b\r\r', data('a', 'b')],
     ['data: a\r\n\rdata: b\n\r\n', data('a', 'b')],
+    ['data: a\r\ndata: b\r\n\r\ndata: c\r\n', data('a\nb', 'c')],
     ['data\n\ndata:\n\ndata:  a\n\n', data('', '', ' a')],
     ['event: error\ndata: x\n\ndata: y\n\n', [{ kind: 'error', data: 'x' }, ...data('y')]],
     ['error: x\n\n', [{ kind: 'error', data: 'x' }]],
@@ -43,6 +44,11 @@ describe('server-sent events', () => {
     await expect(events(begin + 'x'.repeat(5 * 1024 * 1024), 1024 * 1024)).rejects.toThrow(/more than/);
     await expect(events(`${begin}${'x'.repeat(1000)}\n`.repeat(5000), 1024 * 1024)).rejects.toThrow(/more than/);
   });
+});
+
+it('12 V8 of what is no event no more comes out than a line may have, however it is cut', async () => {
+  const given = await events(`${'x'.repeat(1_000_000)}\n\n`.repeat(10) + 'data: a', 1024 * 1024);
+  expect(given.map(({ kind }) => kind)).toEqual(['stray', 'stray', 'stray', 'stray', 'data']);
 });
 
 describe('V7 the words of a server', () => {

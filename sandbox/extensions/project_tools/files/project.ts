@@ -1,7 +1,6 @@
 import path from 'node:path';
-import { realpathSync } from 'node:fs';
 import type { Places } from 'pith';
-import { FileRefused, isInside, isSecretFile, Jail, runsLaterIn, type StagingNotes } from '@pith/safe-files';
+import { FileRefused, isInside, isSecretFile, Jail, realPathOf, runsLaterIn, type StagingNotes } from '@pith/safe-files';
 
 /** The person's project: the folder that file tools and commands stay in, and what of it is not theirs to use. */
 export interface Project {
@@ -31,14 +30,14 @@ export function openProject(
 ): Project | null {
   if (places.project === null) return null;
   const jail = new Jail(places.project, undefined, notes);
-  const sandbox = realOf(places.sandbox);
+  const sandbox = realPathOf(places.sandbox);
   const below = (names: readonly string[], folder: string): boolean => {
     const at = path.join(jail.root, ...names).toLowerCase(); // as systems compare names that ignore case
     const place = folder.toLowerCase();
     return at === place || at.startsWith(`${place}${path.sep}`);
   };
   const visible = () => {
-    const state = [realOf(data()), path.join(sandbox, 'data')];
+    const state = [realPathOf(data()), path.join(sandbox, 'data')];
     return (names: readonly string[]): boolean => {
       if (names.some((name) => name.toLowerCase() === '.git')) return false;
       if (state.some((folder) => below(names, folder))) return false;
@@ -63,7 +62,7 @@ export function openProject(
     names,
     followed(given) {
       const found = names(given);
-      const real = realOf(path.join(jail.root, ...found));
+      const real = realPathOf(path.join(jail.root, ...found));
       return isInside(real, jail.root) ? names(path.relative(jail.root, real)) : found; // which the jail refuses
     },
     visible,
@@ -91,11 +90,3 @@ export function isSettingsFile(name: string): boolean {
 
 /** Folders of other tools that hold skills. */
 export const SKILL_SOURCES: readonly string[] = ['.agent', '.agents', '.claude', '.codex', '.cursor', '.kodelet'];
-
-function realOf(folder: string): string {
-  try {
-    return realpathSync.native(folder);
-  } catch {
-    return path.resolve(folder); // not there yet: nothing lies in it
-  }
-}

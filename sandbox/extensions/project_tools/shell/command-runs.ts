@@ -10,8 +10,8 @@ import type { Project } from '../files/project.ts';
 import { KeptOutput } from './kept-output.ts';
 import { CommandWatch } from './command-watch.ts';
 import { namedFolders } from './home-folders.ts';
-import type { Reading } from './reading-commands.ts';
-import { hiddenFromReaders, secretsOf, SETTING, type ProjectSecrets } from './secret-files.ts';
+import type { ReadOnlyCommand } from './read-only-commands.ts';
+import { hiddenFromReadOnly, secretsOf, SETTING, type ProjectSecrets } from './secret-files.ts';
 import { placesOf, type Access } from './shell-places.ts';
 
 /** A command as it is to run. */
@@ -23,8 +23,8 @@ export interface ShellCommand {
   readonly timeoutMs: number;
   readonly sandboxed: boolean;
   /** It can only read: it runs where nothing can be written, sees nothing of home, and no settings. */
-  readonly reading: Reading | null;
-  /** Who is told what it leaves that starts by itself. */
+  readonly readOnlyCommand: ReadOnlyCommand | null;
+  /** Who is told what autorun files it leaves. */
   readonly asker: Pick<TurnInfo, 'threadId' | 'userId'>;
 }
 
@@ -60,7 +60,10 @@ export class CommandRuns {
   ) {
     this.#programs = createConfinedPrograms({ dataDirectory: context.dataDirectory });
     context.own(() => this.#programs.close());
-    this.#watch = new CommandWatch({ root: project.root, state: project.data() }, stateFolder(context.dataDirectory, 'watched'));
+    this.#watch = new CommandWatch(
+      { root: project.root, jail: project.jail, state: project.data() },
+      stateFolder(context.dataDirectory, 'watched'),
+    );
   }
 
   get settings(): Config['shell'] {
@@ -85,12 +88,12 @@ export class CommandRuns {
     );
   }
 
-  /** What is left by commands whose Pith was killed and starts by itself. */
+  /** Autorun files that are left by commands whose Pith was killed. */
   async findings(signal: AbortSignal): Promise<readonly Diagnostic[]> {
     const left = await this.#watch.ofKilled(signal);
     return left.map(({ commands, lines }) => ({
       severity: 'warning',
-      code: 'starts_by_itself',
+      code: 'autorun_files',
       message: `while ${named(commands)} ran and Pith was ended, files came that start by themselves: ${lines.join('; ')}`,
       cure: CURE,
     }));
@@ -117,7 +120,7 @@ export class CommandRuns {
     signal: AbortSignal,
   ): Promise<ConfinedOutcome & { readonly output: string; readonly left: readonly string[] }> {
     const { project, context } = this;
-    const { command, access, sandboxed, reading } = wanted;
+    const { command, access, sandboxed, readOnlyCommand } = wanted;
     const home = project.home ?? '/nonexistent';
     if (sandboxed && isInside(home, project.root))
       throw new FileRefused(
@@ -126,19 +129,22 @@ export class CommandRuns {
       );
     const output = new KeptOutput(MOST_OUTPUT);
     const say = (text: string): void => {
+      if (text === '') return;
       output.add(text);
       shown(text);
     };
-    const secrets = sandboxed ? await secretsOf(project, context.config.shell.files_checked, signal) : null;
-    if (secrets !== null && secrets.unchecked.length > 0) say(uncheckedText(project, secrets));
-    if (secrets !== null && reading !== null) {
-      const covered = hiddenFromReaders(project, secrets, reading.usesGit);
+    const mostChecked = context.config.shell.files_checked;
+    if (sandboxed && readOnlyCommand !== null) {
+      const secrets = await secretsOf(project, mostChecked, signal);
+      say(uncheckedText(project, secrets));
+      const covered = hiddenFromReadOnly(project, secrets, readOnlyCommand.usesGit);
       const env = { ...ENVIRONMENT, GIT_OPTIONAL_LOCKS: '0' };
       const outcome = await this.#confined(wanted, { readOnly: [project.root], covered, env, onOutput: say }, signal);
       return { ...outcome, output: output.text, left: [] };
     }
     const left: string[] = [];
-    const dotGits = await this.#watch.begin(command, signal);
+    const secrets = await this.#watch.begin(command, sandboxed ? mostChecked : null, signal);
+    if (secrets !== null) say(uncheckedText(project, secrets));
     const ended = new AbortController();
     const tell = async (lines: readonly string[]): Promise<void> => {
       if (lines.length === 0) return;
@@ -158,7 +164,7 @@ export class CommandRuns {
         {
           readOnly: sandboxed && access.includes('home') ? this.homeFolders() : [],
           writable: [project.root],
-          covered: secrets === null ? [] : await placesOf(project, dotGits, secrets, signal),
+          covered: secrets === null ? [] : await placesOf(project, secrets, signal),
           env: ENVIRONMENT,
           user: { home, fileMb: context.config.shell.file_mb, caches: path.join(project.data(), '.cache', 'commands') },
           onOutput: say,
@@ -174,14 +180,14 @@ export class CommandRuns {
   }
 
   #confined(
-    { command, folder, access, timeoutMs, sandboxed, reading }: ShellCommand,
+    { command, folder, access, timeoutMs, sandboxed, readOnlyCommand }: ShellCommand,
     seen: Pick<ConfinedProgram, 'readOnly' | 'writable' | 'covered' | 'env' | 'user' | 'onOutput'>,
     signal: AbortSignal,
   ): Promise<ConfinedOutcome> {
     return this.#programs.run(
       {
         ...seen,
-        argv: [existsSync('/bin/bash') ? '/bin/bash' : '/bin/sh', '-c', reading?.line ?? command],
+        argv: [existsSync('/bin/bash') ? '/bin/bash' : '/bin/sh', '-c', readOnlyCommand?.line ?? command],
         cwd: path.join(this.project.root, ...folder),
         timeoutMs,
         maxOutputBytes: MOST_OUTPUT,
@@ -291,6 +297,7 @@ const ENVIRONMENT = { TERM: 'dumb', NO_COLOR: '1', PAGER: 'cat', GIT_PAGER: 'cat
 const MOST_NAMED = 5;
 
 function uncheckedText({ root }: Project, { unchecked }: ProjectSecrets): string {
+  if (unchecked.length === 0) return '';
   const names = unchecked.slice(0, MOST_NAMED).map((at) => printableLine(path.relative(root, at)));
   const more = unchecked.length > MOST_NAMED ? ` and ${unchecked.length - MOST_NAMED} more` : '';
   return `[Pith hides from this command, because there are too many files to look for those with secrets: ${names.join(', ')}${more}; to show them, raise ${SETTING}]\n`;

@@ -7,14 +7,17 @@ import type { StateFolder } from '@pith/safe-files';
 import {
   changesBetween,
   nestedRepositories,
-  NO_STARTERS,
-  selfStartersOf,
+  NO_AUTORUN_FILES,
+  autorunFilesOf,
+  AutorunSearch,
   toldAs,
   type LookedThrough,
-  type SelfStarters,
-} from './self-starters.ts';
+  type AutorunFiles,
+} from './autorun-files.ts';
+import { walk } from './project-walk.ts';
+import { SecretSearch, type ProjectSecrets } from './secret-files.ts';
 
-/** What commands left that starts by itself later. */
+/** Autorun files that commands left. */
 export interface Leftovers {
   readonly commands: readonly string[];
   /** Each a line for people. */
@@ -29,14 +32,14 @@ const kept = z.object({
 });
 
 /**
- * Finds what commands make in a project that programs of the person start by themselves. What was there before is kept in a file while
+ * Finds the autorun files that commands make in a project. What was there before is kept in a file while
  * commands run: should this process be killed, the next one still finds what they left.
  */
 export class CommandWatch {
   readonly #running: string[] = [];
   /** Repositories that came while commands ran. */
   readonly #came = new Set<string>();
-  #known: SelfStarters = NO_STARTERS;
+  #known: AutorunFiles = NO_AUTORUN_FILES;
   #turn: Promise<unknown> = Promise.resolve();
 
   constructor(
@@ -44,16 +47,24 @@ export class CommandWatch {
     private readonly folder: StateFolder,
   ) {}
 
-  /** Before a command starts. Resolves with each `.git` that is there, from the project down. */
-  begin(command: string, signal: AbortSignal): Promise<readonly string[]> {
+  /** Before a command starts. Resolves with the secrets that are there; null: nobody asks. Throws as `SecretSearch.found`. */
+  begin(command: string, mostChecked: number | null, signal: AbortSignal): Promise<ProjectSecrets | null> {
     return this.#inTurn(async () => {
-      if (this.#running.length === 0) {
-        this.#known = await selfStartersOf(this.place, signal);
+      const secrets = mostChecked === null ? null : new SecretSearch(this.place.root, mostChecked);
+      const autorun = this.#running.length > 0 ? null : new AutorunSearch(this.place);
+      await walk(
+        this.place,
+        [secrets, autorun].filter((search) => search !== null),
+        signal,
+      );
+      const found = secrets?.found() ?? null;
+      if (autorun !== null) {
+        this.#known = await autorun.found(signal);
         for (const name of this.#ofKilled()) this.folder.remove(name); // they were told when the conversation began
       }
       this.#running.push(command);
       this.#keep();
-      return [...this.#known.digests.keys()].filter((place) => path.posix.basename(place) === '.git');
+      return found;
     });
   }
 
@@ -83,7 +94,7 @@ export class CommandWatch {
     const found: Leftovers[] = [];
     for (const { commands, digests, gitlinks } of this.#recordsOfKilled()) {
       const before = { digests: new Map(digests), gitlinks: new Set(gitlinks), isWhole: true };
-      const now = await selfStartersOf(this.place, signal);
+      const now = await autorunFilesOf(this.place, signal);
       const links = [...now.gitlinks].filter((link) => !before.gitlinks.has(link));
       const lines = [
         ...toldAs(await changesBetween(this.place.root, before, now, signal)),
@@ -105,7 +116,7 @@ export class CommandWatch {
 
   async #look(signal: AbortSignal): Promise<readonly string[]> {
     const before = this.#known;
-    const now = await selfStartersOf(this.place, signal);
+    const now = await autorunFilesOf(this.place, signal);
     const changes = await changesBetween(this.place.root, before, now, signal);
     for (const { isNew, repository } of changes) if (isNew && repository !== null) this.#came.add(repository);
     const lines = [...toldAs(changes)];
@@ -120,7 +131,7 @@ export class CommandWatch {
     return lines;
   }
 
-  async #takeOut(link: string, { digests }: SelfStarters, signal: AbortSignal): Promise<boolean> {
+  async #takeOut(link: string, { digests }: AutorunFiles, signal: AbortSignal): Promise<boolean> {
     const places = nestedRepositories([...digests.keys()]).filter(({ outer, inner }) => path.posix.join(outer, inner) === link);
     let isOut = false;
     for (const { outer, inner } of places)

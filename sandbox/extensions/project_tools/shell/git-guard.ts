@@ -1,7 +1,7 @@
 import path from 'node:path';
 import { existsSync, lstatSync, mkdirSync, realpathSync, statSync, writeFileSync } from 'node:fs';
 import { runGitAs } from '@pith/project-files';
-import { isBelow, isInside } from '@pith/safe-files';
+import { isBelow, isInside, realPathOf } from '@pith/safe-files';
 import { isHarmless, listedSettings, plainText, type GitSetting } from './git-settings.ts';
 
 /** A project with the repositories in it. */
@@ -56,7 +56,7 @@ async function placesIn(dotGit: string, root: string, signal: AbortSignal): Prom
   const links = [...places, path.join(dotGit, 'info')].filter(
     (place) => lstatSync(place, { throwIfNoEntry: false })?.isSymbolicLink() === true,
   );
-  if (links.length > 0) return [dotGit, ...links.map(realOf).filter((place) => isInside(place, root))];
+  if (links.length > 0) return [dotGit, ...links.map(realPathOf).filter((place) => isInside(place, root))];
   // `commondir` would make git overlook these two.
   const own = await listedSettings(path.join(dotGit, 'config'), signal);
   if (own.some(({ key, value }) => key === 'core.worktree' || (key === 'core.bare' && value !== 'false'))) return [dotGit];
@@ -110,7 +110,7 @@ async function settingsOf(folder: string, home: string | null, signal: AbortSign
 /** Files of the project in which settings of a folder stand, which they include, or which they name as a program, and folders of hooks. */
 function namedIn(folder: string, root: string, settings: readonly GitSetting[]): readonly string[] {
   const found = new Set<string>();
-  const add = (place: string): void => void (isInside(place, root) && place !== root && existsSync(place) && found.add(realOf(place)));
+  const add = (place: string): void => void (isInside(place, root) && place !== root && existsSync(place) && found.add(realPathOf(place)));
   const make = (place: string, text: string | null): void => {
     if (isInside(place, root)) tryTo(() => (text === null ? mkdirSync(place, { recursive: true }) : makeFile(place, text)));
     add(place);
@@ -157,14 +157,6 @@ function kindOf(place: string): 'file' | 'folder' | 'special' | null {
 
 function isFolder(place: string): boolean {
   return lstatSync(place, { throwIfNoEntry: false })?.isDirectory() === true;
-}
-
-function realOf(file: string): string {
-  try {
-    return realpathSync.native(file);
-  } catch {
-    return file; // it is not there, or a link leads nowhere
-  }
 }
 
 function byDepth(places: readonly string[]): readonly string[] {

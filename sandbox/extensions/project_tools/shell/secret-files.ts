@@ -1,10 +1,10 @@
 import path from 'node:path';
-import { existsSync, readdirSync, realpathSync } from 'node:fs';
-import { setImmediate as yieldToOthers } from 'node:timers/promises';
+import { existsSync, readdirSync } from 'node:fs';
 import type { CoveredPath } from '@pith/held-process';
 import { runGit } from '@pith/project-files';
-import { FileRefused, isBelow, isInside, isSecretFile } from '@pith/safe-files';
+import { FileRefused, isBelow, isInside, isSecretFile, realPathOf } from '@pith/safe-files';
 import { isSettingsFile, type Project } from '../files/project.ts';
+import { walk, type FolderSearch, type Seen } from './project-walk.ts';
 
 /** What of the project must be known before a command sees it. Absolute, as all here. */
 export interface ProjectSecrets {
@@ -20,46 +20,57 @@ export interface ProjectSecrets {
 export const SETTING = 'extensions.project_tools.shell.files_checked';
 /** The most folders that are hidden one by one; of more, those above them are hidden. */
 const MOST_UNCHECKED = 50;
-const NOT_ENTERED: ReadonlySet<string> = new Set(['node_modules', '.hg', '.svn', '.venv']);
-/** Names that are looked at before others have their turn. */
-const AT_ONCE = 5000;
+const NOT_ENTERED: ReadonlySet<string> = new Set(['.git', 'node_modules', '.hg', '.svn', '.venv']);
 
-/** Folders near the root come first. Throws `file_unavailable` where there are too many files in the root itself. */
-export async function secretsOf({ jail, root }: Project, mostChecked: number, signal: AbortSignal): Promise<ProjectSecrets> {
-  const files = new Set<string>();
-  const repositories: string[] = [];
-  const folders: (readonly string[])[] = [[]];
-  let looked = 0;
-  let pause = AT_ONCE;
-  let next = 0;
-  for (; next < folders.length && looked <= mostChecked; next += 1) {
-    signal.throwIfAborted();
-    const names = folders[next] ?? [];
-    const entries = await jail.kinds(names).catch(noneIfUnreadable);
-    looked += entries.length;
-    for (const { name, type } of entries.toSorted((a, b) => (a.name < b.name ? -1 : 1))) {
+/** Finds secrets while a project is walked through. */
+export class SecretSearch implements FolderSearch {
+  readonly isStrict = true;
+  readonly #files = new Set<string>();
+  readonly #repositories: string[] = [];
+  readonly #left: (readonly string[])[] = [];
+  #looked = 0;
+
+  constructor(
+    private readonly root: string,
+    private readonly mostChecked: number,
+  ) {}
+
+  enters(names: readonly string[]): boolean {
+    if (NOT_ENTERED.has(names.at(-1) ?? '')) return false;
+    const isLeft = this.#looked > this.mostChecked;
+    if (isLeft) this.#left.push(names);
+    return !isLeft;
+  }
+
+  see(names: readonly string[], entries: readonly Seen[]): void {
+    this.#looked += entries.length;
+    for (const { name, type } of entries) {
+      if (type === 'directory' && name !== '.git') continue;
       const each = [...names, name];
-      const place = () => realOf(path.join(root, ...each));
-      if (name === '.git') repositories.push(place());
-      else if (type === 'directory' && !NOT_ENTERED.has(name)) folders.push(each);
-      else if (type !== 'directory' && isSecretFile(each)) files.add(place());
-    }
-    if (looked > pause) {
-      pause = looked + AT_ONCE;
-      await yieldToOthers();
+      if (name === '.git') this.#repositories.push(realPathOf(path.join(this.root, ...each)));
+      else if (isSecretFile(each)) this.#files.add(realPathOf(path.join(this.root, ...each)));
     }
   }
-  return {
-    files: [...files],
-    repositories: repositories.filter((at) => isInside(at, root)),
-    unchecked: few(folders.slice(next), mostChecked).map((names) => path.join(root, ...names)),
-  };
+
+  /** Throws `file_unavailable` where there are too many files in the root itself. */
+  found(): ProjectSecrets {
+    return {
+      files: [...this.#files],
+      repositories: this.#repositories.filter((at) => isInside(at, this.root)),
+      unchecked: few(this.#left, this.mostChecked).map((names) => path.join(this.root, ...names)),
+    };
+  }
 }
 
-/** A folder that is gone, is a link by now, or that a command cannot read either. What fails for another reason may hold secrets. */
-function noneIfUnreadable(error: unknown): readonly [] {
-  if (error instanceof FileRefused || ['EACCES', 'EPERM'].includes((error as NodeJS.ErrnoException).code ?? '')) return [];
-  throw error;
+/** Throws as `SecretSearch.found`. */
+export async function secretsOf(
+  project: Pick<Project, 'jail' | 'root'>,
+  mostChecked: number,
+  signal: AbortSignal,
+): Promise<ProjectSecrets> {
+  const search = new SecretSearch(project.root, mostChecked);
+  await walk(project, [search], signal);
+  return search.found();
 }
 
 /** As few folders as can be hidden, which hold all of these. */
@@ -82,7 +93,7 @@ export async function tracksSecrets({ root }: Project): Promise<boolean> {
 }
 
 /** What a command that runs unasked does not see: what tools that read files do not read either. */
-export function hiddenFromReaders(
+export function hiddenFromReadOnly(
   { root, sandbox, data }: Project,
   { files, repositories, unchecked }: ProjectSecrets,
   usesGit: boolean,
@@ -91,12 +102,4 @@ export function hiddenFromReaders(
   const settings = names.filter(isSettingsFile).map((name) => path.join(sandbox, name));
   const hidden = [data(), path.join(sandbox, 'data'), ...settings, ...files, ...unchecked, ...(usesGit ? [] : repositories)];
   return [...new Set(hidden)].filter((at) => isBelow(at, root) && existsSync(at)).map((at): CoveredPath => ({ at, as: 'empty' }));
-}
-
-export function realOf(file: string): string {
-  try {
-    return realpathSync.native(file);
-  } catch {
-    return file; // it is not there, or a link leads nowhere
-  }
 }

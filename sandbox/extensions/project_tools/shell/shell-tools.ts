@@ -1,5 +1,16 @@
 import { createHash } from 'node:crypto';
-import { defineTool, PithError, toolError, toolResult, z, type ApprovalQuestion, type Tool, type ToolCall, type ToolResult } from 'pith';
+import {
+  defineTool,
+  PithError,
+  toolError,
+  toolResult,
+  z,
+  type ApprovalQuestion,
+  type Tool,
+  type ToolCall,
+  type ToolResult,
+  type TurnInfo,
+} from 'pith';
 import { answerOrRefusal, unlessRefused } from '@pith/safe-files';
 import { printableLine } from '@pith/plain-text';
 import { placeOf } from '../changes/change-tools.ts';
@@ -7,7 +18,7 @@ import type { UndoLog } from '../changes/undo-log.ts';
 import type { BackgroundCommand, CommandRuns, ShellCommand } from './command-runs.ts';
 import { coverOf } from './command-cover.ts';
 import { pipelineOf } from './command-words.ts';
-import { readingOf, type Reading } from './reading-commands.ts';
+import { readOnlyCommandOf, type ReadOnlyCommand } from './read-only-commands.ts';
 import { tracksSecrets } from './secret-files.ts';
 
 const LONGEST_COMMAND = 20_000;
@@ -42,6 +53,7 @@ export function shellTools(runs: CommandRuns, undo: UndoLog): readonly Tool[] {
 }
 
 function shellTool(runs: CommandRuns, undo: UndoLog): Tool {
+  const decided = new Decided();
   return defineTool({
     name: 'shell',
     description:
@@ -50,23 +62,48 @@ function shellTool(runs: CommandRuns, undo: UndoLog): Tool {
     input: command,
     effect: 'write',
     timeoutMs: (LONGEST_SECONDS + 30) * 1000,
-    needsApproval: (wanted) =>
+    needsApproval: (wanted, turn) =>
       unlessRefused(async () => {
-        if ((await unaskedOf(runs, wanted)) !== null) return false;
+        if (decided.keep(wanted, turn, await unaskedOf(runs, wanted)) !== null) return false;
         const { sandboxed: _, ...question } = await questionOf(runs, wanted);
         return question;
       }, false),
-    execute: (wanted, call) => answerOrRefusal(() => run(runs, undo, wanted, call), wanted.cwd, toolError, call.signal),
+    execute: (wanted, call) => answerOrRefusal(() => run({ runs, undo, decided }, wanted, call), wanted.cwd, toolError, call.signal),
     present: (result) => (result.ok ? (result.title ?? 'Ran') : `Error: ${result.error.message}`),
   });
 }
 
 /** What runs unasked, in a sandbox in which nothing can be written; null: it is asked about. */
-async function unaskedOf({ project, settings, unconfined }: CommandRuns, wanted: Wanted): Promise<Reading | null> {
+async function unaskedOf({ project, settings, unconfined }: CommandRuns, wanted: Wanted): Promise<ReadOnlyCommand | null> {
   if (settings.ask_for_reading || wanted.access.length > 0 || wanted.background) return null;
-  const reading = readingOf(pipelineOf(wanted.command));
-  if (reading === null || (await unconfined()) !== null) return null;
-  return reading.printsTracked && (await tracksSecrets(project)) ? null : reading;
+  const readOnlyCommand = readOnlyCommandOf(pipelineOf(wanted.command));
+  if (readOnlyCommand === null || (await unconfined()) !== null) return null;
+  return readOnlyCommand.printsTracked && (await tracksSecrets(project)) ? null : readOnlyCommand;
+}
+
+/** What was decided not to ask about, for the execution that follows: once, of the very same call. Looking whether git keeps secrets takes a while. */
+class Decided {
+  readonly #commands = new Map<string, ReadOnlyCommand>();
+
+  keep(wanted: Wanted, turn: TurnInfo, readOnlyCommand: ReadOnlyCommand | null): ReadOnlyCommand | null {
+    if (this.#commands.size >= MOST_DECIDED) this.#commands.clear(); // calls that never ran
+    this.take(wanted, turn);
+    if (readOnlyCommand !== null) this.#commands.set(keyOf(wanted, turn), readOnlyCommand);
+    return readOnlyCommand;
+  }
+
+  take(wanted: Wanted, turn: TurnInfo): ReadOnlyCommand | null {
+    const key = keyOf(wanted, turn);
+    const readOnlyCommand = this.#commands.get(key) ?? null;
+    this.#commands.delete(key);
+    return readOnlyCommand;
+  }
+}
+
+const MOST_DECIDED = 100;
+
+function keyOf(wanted: Wanted, { id }: TurnInfo): string {
+  return JSON.stringify([id, wanted]);
 }
 
 /** What it does, what holds on this machine while it runs, and what an `always` covers. */
@@ -77,7 +114,8 @@ async function questionOf(runs: CommandRuns, wanted: Wanted): Promise<ApprovalQu
   const kind = missing === null ? 'command' : 'unsandboxed';
   const [words, ...others] = pipelineOf(wanted.command) ?? [];
   const isAlone = words !== undefined && others.length === 0 && !access.includes('home');
-  const reads = kind === 'command' && access.length === 0 && !wanted.background ? (readingOf(words ? [words] : null)?.named ?? null) : null;
+  const readOnly =
+    kind === 'command' && access.length === 0 && !wanted.background ? (readOnlyCommandOf(words ? [words] : null)?.named ?? null) : null;
   const whole = withVisibleSpaces(wanted.command);
   const line = printableLine(whole.replaceAll(/[ \t]*\n\s*/gu, ' ⏎ '));
   const isLong = line.length > LONGEST_SUMMARY || wanted.command.includes('\n');
@@ -99,7 +137,7 @@ async function questionOf(runs: CommandRuns, wanted: Wanted): Promise<ApprovalQu
       .update(JSON.stringify([wanted.command, folder, access, kind, wanted.background]))
       .digest('hex'),
     ...(isAlone
-      ? { always: coverOf({ kind, words, reads, folder, network: access.includes('network'), background: wanted.background }) }
+      ? { always: coverOf({ kind, words, readOnly, folder, network: access.includes('network'), background: wanted.background }) }
       : { once: true }),
   };
 }
@@ -119,14 +157,15 @@ function confinedBy(access: readonly string[], folders: readonly string[]): stri
 }
 
 async function run(
-  runs: CommandRuns,
-  undo: UndoLog,
+  { runs, undo, decided }: { readonly runs: CommandRuns; readonly undo: UndoLog; readonly decided: Decided },
   wanted: Wanted,
   { approved, signal, turn, idempotencyKey }: ToolCall,
 ): Promise<ToolResult> {
-  const reading = await unaskedOf(runs, wanted);
+  const made = decided.take(wanted, turn);
   const { subject, sandboxed } = await questionOf(runs, wanted);
-  if (reading === null && subject !== approved)
+  const isApproved = subject === approved;
+  const readOnlyCommand = isApproved || !sandboxed ? null : (made ?? (await unaskedOf(runs, wanted)));
+  if (readOnlyCommand === null && !isApproved)
     return toolError(
       'approval_needed',
       'The command was not run: it needs the approval of a person; make the call again, so that they are asked',
@@ -141,7 +180,7 @@ async function run(
     access: wanted.access,
     timeoutMs: seconds * 1000,
     sandboxed,
-    reading,
+    readOnlyCommand,
     asker: turn,
   };
   if (wanted.background) {
@@ -149,7 +188,7 @@ async function run(
     if (result.ok) await undo.noteCommand(placeOf(turn), wanted.command);
     return result;
   }
-  if (reading === null) await undo.noteCommand(placeOf(turn), wanted.command);
+  if (readOnlyCommand === null) await undo.noteCommand(placeOf(turn), wanted.command);
   const { exit, output, stopped, left } = await runs.run(shell, (text) => runs.show(idempotencyKey, text), signal);
   const end = stopped === null ? `exit code ${exit}` : `ended: ${stopped}`;
   return toolResult(`${output.trimEnd()}${output.trim() === '' ? '(no output)' : ''}\n[${end}]`, {

@@ -1,14 +1,15 @@
 import { createHash } from 'node:crypto';
-import type { Dirent } from 'node:fs';
 import { lstat, readdir, realpath, stat } from 'node:fs/promises';
 import path from 'node:path';
 import { printableLine } from '@pith/plain-text';
 import { runGit } from '@pith/project-files';
+import type { Project } from '../files/project.ts';
 import { isAnswered, namedBy } from './git-guard.ts';
 import { isHarmless, listedSettings, plainText } from './git-settings.ts';
+import { walk, type FolderSearch, type Seen } from './project-walk.ts';
 
-/** What programs of the person's start by themselves from a project, as it was at one time: by its place, a digest of what it says. */
-export interface SelfStarters {
+/** Autorun files of a project, which programs of the person's start by themselves, as they were at one time: by its place, a digest of what each says. */
+export interface AutorunFiles {
   /** Relative to the project, with `/`. A repository has the place of its settings. */
   readonly digests: ReadonlyMap<string, string>;
   /** Entries of an index that are repositories: git in the outer one looks into them, too. */
@@ -18,7 +19,7 @@ export interface SelfStarters {
 }
 
 /** One that came or changed. */
-export interface ChangedStarter {
+export interface ChangedAutorun {
   readonly place: string;
   readonly isNew: boolean;
   /** What starts from it, for people; null: nothing, as it is now. */
@@ -27,41 +28,54 @@ export interface ChangedStarter {
   readonly repository: string | null;
 }
 
-/** Absolute: a project, and where Pith keeps its state. */
-export interface LookedThrough {
-  readonly root: string;
+/** A project, and where Pith keeps its state. */
+export interface LookedThrough extends Pick<Project, 'jail' | 'root'> {
+  /** Absolute. */
   readonly state: string;
 }
 
 /** Nothing yet. */
-export const NO_STARTERS: SelfStarters = { digests: new Map(), gitlinks: new Set(), isWhole: true };
+export const NO_AUTORUN_FILES: AutorunFiles = { digests: new Map(), gitlinks: new Set(), isWhole: true };
 
 const MOST_FOLDERS = 200_000;
-const AT_ONCE = 16;
 
-/** Looks through a project, without a folder of state. What it finds is read and never used. */
-export async function selfStartersOf({ root, state }: LookedThrough, signal: AbortSignal): Promise<SelfStarters> {
-  const digests = new Map<string, string>();
-  const folders: string[] = [''];
-  let looked = 0;
-  const lookInto = async (folder: string): Promise<void> => {
-    const entries = await readdir(path.join(root, folder), { withFileTypes: true }).catch(() => []); // gone, or not to be listed: git cannot use it either
-    const isPackages = PACKAGES.test(folder);
-    if (isBare(entries)) digests.set(folder === '' ? '.' : folder, await repositoryDigest(path.join(root, folder)));
-    for (const entry of entries) {
-      const place = folder === '' ? entry.name : `${folder}/${entry.name}`;
-      if (REPOSITORY.test(entry.name)) digests.set(place, await repositoryDigest(path.join(root, place)));
-      else if (entry.isDirectory()) folders.push(...(path.join(root, place) === state ? [] : [place]));
-      else if (!isPackages && startsBy(place) !== null) digests.set(place, await fileDigest(path.join(root, place)));
-    }
-  };
-  while (folders.length > 0 && looked < MOST_FOLDERS) {
-    signal.throwIfAborted();
-    const some = folders.splice(-AT_ONCE);
-    looked += some.length;
-    await Promise.all(some.map(lookInto));
+/** Finds autorun files while a project is walked through, without a folder of state. What it finds is read and never used. */
+export class AutorunSearch implements FolderSearch {
+  readonly isStrict = false;
+  readonly #digests = new Map<string, string>();
+  #looked = 0;
+
+  constructor(private readonly place: LookedThrough) {}
+
+  enters(names: readonly string[]): boolean {
+    if (REPOSITORY.test(names.at(-1) ?? '') || path.join(this.place.root, ...names) === this.place.state) return false;
+    this.#looked += 1;
+    return this.#looked <= MOST_FOLDERS;
   }
-  return { digests, gitlinks: await gitlinksOf(root, [...digests.keys()], signal), isWhole: folders.length === 0 };
+
+  async see(names: readonly string[], entries: readonly Seen[]): Promise<void> {
+    const { root } = this.place;
+    const folder = names.join('/');
+    const isPackages = PACKAGES.test(folder);
+    if (isBare(entries)) this.#digests.set(folder === '' ? '.' : folder, await repositoryDigest(path.join(root, folder)));
+    for (const { name, type } of entries) {
+      const place = folder === '' ? name : `${folder}/${name}`;
+      if (REPOSITORY.test(name)) this.#digests.set(place, await repositoryDigest(path.join(root, place)));
+      else if (type !== 'directory' && !isPackages && startsBy(place) !== null)
+        this.#digests.set(place, await fileDigest(path.join(root, place)));
+    }
+  }
+
+  async found(signal: AbortSignal): Promise<AutorunFiles> {
+    const gitlinks = await gitlinksOf(this.place.root, [...this.#digests.keys()], signal);
+    return { digests: this.#digests, gitlinks, isWhole: this.#looked <= MOST_FOLDERS };
+  }
+}
+
+export async function autorunFilesOf(place: LookedThrough, signal: AbortSignal): Promise<AutorunFiles> {
+  const search = new AutorunSearch(place);
+  await walk(place, [search], signal);
+  return search.found(signal);
 }
 
 /** The repositories among places, each with those around it: the folder of the outer one and the way from there. */
@@ -101,13 +115,13 @@ const MOST_NESTED = 1000;
 /** What came or changed between two looks, in the order of places. What is gone starts nothing. */
 export async function changesBetween(
   root: string,
-  before: SelfStarters,
-  now: SelfStarters,
+  before: AutorunFiles,
+  now: AutorunFiles,
   signal: AbortSignal,
-): Promise<readonly ChangedStarter[]> {
+): Promise<readonly ChangedAutorun[]> {
   const places = [...now.digests].filter(([place, digest]) => before.digests.get(place) !== digest).map(([place]) => place);
   return Promise.all(
-    places.sort().map(async (place): Promise<ChangedStarter> => {
+    places.sort().map(async (place): Promise<ChangedAutorun> => {
       const isNew = !before.digests.has(place);
       if (startsBy(place) !== null) return { place, isNew, starts: startsBy(place), repository: null };
       const isNested = REPOSITORY.test(path.posix.basename(place));
@@ -122,7 +136,7 @@ export async function changesBetween(
 }
 
 /** How changes are told: a line for each repository, and one for all files of a kind. */
-export function toldAs(changes: readonly ChangedStarter[]): readonly string[] {
+export function toldAs(changes: readonly ChangedAutorun[]): readonly string[] {
   const files = new Map<string, string[]>();
   const lines: string[] = [];
   for (const { place, isNew, starts, repository } of changes) {
@@ -148,7 +162,7 @@ const REPOSITORY = /^\.(?:git|hg|jj)$/iu;
 const PACKAGES = /(?:^|\/)(?:node_modules|\.venv|venv|site-packages|target|\.yarn\/cache)(?:\/|$)/u;
 
 /** A folder that git takes for a repository without a working tree. */
-function isBare(entries: readonly Dirent[]): boolean {
+function isBare(entries: readonly Seen[]): boolean {
   const has = (name: string): boolean => entries.some((entry) => entry.name === name);
   return has('HEAD') && (has('commondir') || (has('objects') && has('refs')));
 }
