@@ -221,6 +221,7 @@ describe('what MCP servers say', () => {
       {
         command: process.execPath,
         args: ['-e', "const x = 'x'.repeat(1e6); const write = () => process.stderr.write(x, write); write()"],
+        outer: 0,
         cwd: '/',
         env: {},
       },
