@@ -94,7 +94,7 @@ export function mcpCommands(servers: Servers): readonly Command[] {
       async run(input, io, signal) {
         const { name, config } = await remote(servers, input);
         if (hasKey(config))
-          throw new PithError('usage', `'${name}' has an Authorization in its headers, which counts and not a login`, {
+          throw new PithError('usage', `'${name}' has an Authorization in its headers, which is used in place of a login`, {
             cure: 'correct that, or take it out of headers and log in',
           });
         if (!io.interactive)
