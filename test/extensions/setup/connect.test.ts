@@ -139,9 +139,14 @@ it('U34 OpenAI itself is asked where it is, whatever address is in the settings'
   const kernel = await kernelOf({
     commands: kernelCommands,
     env: { OPENAI_API_KEY: KEY, OPENAI_BASE_URL: usual },
-    files: { 'pith.yaml': `${OLLAMA_OFF}` },
+    files: { 'pith.yaml': `providers:\n  ollama: { base_url: "http://127.0.0.1:9/v1" }\n  openai:\n    base_url: ${elsewhere}\n` },
   });
-  await kernel.command(['setup', 'openai_compatible', '--set', `base_url=${elsewhere}`, '--set', 'model=theirs']);
+  await expect(
+    kernel.command(['setup', 'openai_compatible', '--set', `base_url=${elsewhere}`, '--set', 'model=theirs']),
+  ).rejects.toMatchObject({
+    message: `OPENAI_BASE_URL is set to ${usual}, and wins over an address in the settings`,
+    cure: 'unset OPENAI_BASE_URL first',
+  });
   const { code } = await person(kernel, [numberOf((await person(kernel, [])).said, 'OpenAI$'), 'ours']);
   const settings = readFileSync(path.join(kernel.sandbox, 'pith.yaml'), 'utf8');
   expect({ code, hasOther: settings.includes(elsewhere) }).toEqual({ code: 0, hasOther: false });
