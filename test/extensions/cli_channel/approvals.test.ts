@@ -285,6 +285,17 @@ describe('a tool asks the person at the terminal', () => {
     expect(lastTool()).toBeUndefined();
   });
 
+  it('T9 --allow with the slip of a tool is refused, and one that the agent has not is noted', async () => {
+    const { chat } = await chatting([{ text: 'So.' }]);
+    for (const [rule, message] of [
+      ['launhc:x', "wrong use of --allow: there is no tool 'launhc' (did you mean 'launch'?)"],
+      ['risky/lanch:x', "wrong use of --allow: there is no tool 'risky/lanch' (did you mean 'risky/launch'?)"],
+    ] as const)
+      await expect(pipe(chat, ['-p', 'go', '--allow', rule])).rejects.toMatchObject({ code: 'usage', message });
+    const { code, err } = await pipe(chat, ['-p', 'go', '--allow', 'frobnicate:x', '--allow', 'risky/launch:x']);
+    expect([code, err]).toEqual([0, "--allow: main has no tool 'frobnicate' now; the rule counts where one comes\n"]);
+  });
+
   it('U14 --yes without --allow is refused, and so is a rule that names no calls', async () => {
     const { chat } = await chatting([]);
     for (const words of [['--yes'], ['--allow', 'shell'], ['--allow', 'shell:']])
