@@ -11,7 +11,7 @@ import { projectWith } from './project.ts';
 const { available } = await probeSandboxing();
 /** What is enforced on this machine, and the kind of the key. */
 const SANDBOXED = available ? 'sandboxed: no network, writes the project only' : expect.stringMatching(/^not sandboxed: /u);
-const NETWORK = available ? expect.stringContaining('network: everything this machine can reach') : expect.any(String);
+const NETWORK = available ? expect.stringContaining('network access to everything that this machine can reach') : expect.any(String);
 const KIND = available ? 'command' : 'unsandboxed';
 const out = (result: unknown) => (result as { readonly output: string }).output;
 
