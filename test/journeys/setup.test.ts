@@ -57,6 +57,7 @@ describe('pith setup', () => {
     [['base_url=not an address'], 'base_url'],
     [['base_url=http://127.0.0.1:1/v1', 'modl=x'], "did you mean 'model'"],
     [['api_key=sk-typed'], 'not taken on the command line'],
+    [['base_url=htp:/x'], 'must begin with http:// or https://'], // T28
     [['base_url'], 'write: --set name=value'],
   ])('K62 refuses %j, says why, and writes nothing', async (values, why) => {
     const done = await setUp(...values);

@@ -51,6 +51,7 @@ describe('a new sandbox with the real kernel', () => {
       err: "pith: no agent 'asistant': nothing declares it (did you mean 'assistant'?); see: pith agents list\n",
     });
     expect((await run('extensions', 'show', 'vk')).err).toContain("did you mean 'kv'?");
+    expect((await run('mcp', 'lgoin')).err).toBe("pith: unknown command 'mcp lgoin' (did you mean 'mcp login' or 'mcp logout'?)\n");
     expect((await run('threads', 'show', 't2')).err).toContain("did you mean 't1'?");
   });
 

@@ -262,6 +262,18 @@ describe('a tool asks the person at the terminal', () => {
     expect(json.code).toBe(1);
   });
 
+  it('T22 a question that is asked on reopening is not shown by its notice too', async () => {
+    const { chat, pith } = await chatting([launch('x'), { text: 'It flies.' }]);
+    await pipe(chat, ['-p', 'go', '--thread', 'one']);
+    const [open] = await pith.kernel.approvals.list();
+    const user = person(chat, ['--thread', 'one'], WIDE);
+    await user.sees(ALLOW);
+    chat.terminals.deliver({ text: 'NOTICE of the question', kind: 'approval', approvalId: open!.id }, 'one');
+    await user.type('y', 'It flies.');
+    await user.end();
+    expect(user.written()).not.toContain('NOTICE');
+  });
+
   it('U14 --allow answers what its rules name in the tool’s own words, and nothing else', async () => {
     const step = (name: string, input: Record<string, string>): ScriptedStep => ({ calls: [{ name, input }] });
     const script = [
