@@ -137,6 +137,11 @@ describe.each([{ git: true }, { git: false }])('reading the project (git: $git)'
     symlinkSync('/etc/passwd', project.at('out'));
     symlinkSync('/etc', project.at('outer'));
     expect(await project.call('read_file', { path })).toMatchObject({ ok: false, error: { code: 'file_unavailable', message } });
+    if (!message.includes('did you mean')) return;
+    const edits = [{ old_text: 'one', new_text: 'two' }];
+    expect(await project.call('edit_file', { path, edits })).toMatchObject({
+      error: { message: `${message}; to make it, use write_file` },
+    });
   });
 
   it('U4 nothing is read outside the project, by links or otherwise, nor state, settings and what git keeps', async () => {

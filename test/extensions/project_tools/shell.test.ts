@@ -61,7 +61,7 @@ describe('U3 shell', () => {
     const project = await projectWith({});
     const run = async (command: string, more = {}) => out(await project.call('shell', { command, ...more }));
     const note = '[no network: ask for access network]';
-    const lookup = `node -e 'require("dns").lookup("registry.npmjs.org", (error) => console.log(error.code, process.env.npm_config_fetch_retries))'`;
+    const lookup = `node -e 'require("dns").lookup("packages.example", (error) => console.log(error.code, process.env.npm_config_fetch_retries))'`;
     expect(await run(lookup)).toMatch(/(?:EAI_AGAIN|ENOTFOUND) 0\n\n\[no network: ask for access network\]/u);
     expect(await run("sh -c 'echo curl: Could not resolve host: a.example'")).toContain(note);
     expect(await run('echo hello')).not.toContain(note);

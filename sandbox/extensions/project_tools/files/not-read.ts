@@ -9,7 +9,7 @@ export async function whyNotRead(project: Project, names: readonly string[], ref
   for (const [depth] of [...names, ''].entries()) {
     const found = await project.jail.stat(names.slice(0, depth));
     if (found?.type === 'other') return said(`'${path}' leads out of the project, or is no plain file`);
-    if (found === null) return said(`there is no file '${path}'${await meantBy(project, names, depth - 1)}`);
+    if (found === null) return said(await noFile(project, names));
     if (found.type === 'file' && depth < names.length)
       return said(`there is no file '${path}': '${names.slice(0, depth).join('/')}' is no folder`);
     if (found.type === 'directory' && depth === names.length) return said(`'${path || '.'}' is a folder: use list_files`);
@@ -22,6 +22,12 @@ function said(message: string): FileRefused {
 }
 
 const MOST_MEANT = 2;
+
+/** That nothing is at this path, and what was meant by it. */
+export async function noFile(project: Project, names: readonly string[]): Promise<string> {
+  const found = await Promise.all(names.map((_, index) => project.jail.stat(names.slice(0, index + 1))));
+  return `there is no file '${names.join('/')}'${await meantBy(project, names, found.indexOf(null))}`;
+}
 
 /** The paths that are there and differ in the name at `at` only. */
 async function meantBy({ jail, visible }: Project, names: readonly string[], at: number): Promise<string> {
