@@ -11,7 +11,7 @@ import {
   type TurnInfo,
 } from '../../contract/index.ts';
 import { knownKeys, unreadKeys } from '@pith/checked-yaml';
-import { didYouMean, printableLine } from '@pith/plain-text';
+import { printableLine, slipsOf } from '@pith/plain-text';
 import { Problem } from '../records/failures.ts';
 import { describeIssues, isSchema } from './schemas.ts';
 import { isPlainMap } from '@pith/plain-data';
@@ -202,7 +202,8 @@ function ignoredNote(schema: z.ZodType, input: JsonValue): string | null {
     .map((path) => {
       const name = printableLine(String(path.at(-1)), 80);
       const known = knownKeys(schema, path.slice(0, -1));
-      return `unknown argument '${name}' was ignored${didYouMean(name, known) || ` (known: ${known.join(', ') || 'none'})`}`;
+      const [meant] = slipsOf(name, known, 2); // a word that is merely near to one would lead astray
+      return `unknown argument '${name}' was ignored (${meant === undefined ? `known: ${known.join(', ') || 'none'}` : `did you mean '${meant}'?`})`;
     });
   return notes.length === 0 ? null : notes.join('; ');
 }

@@ -50,8 +50,8 @@ describe('what a model sends to a tool', () => {
     [
       'below a list',
       'look',
-      { edits: [{ old_text: 'a', new_text: 'b', newTexts: 'c' }] },
-      "found\n[unknown argument 'newTexts' was ignored (did you mean 'new_text'?)]",
+      { edits: [{ old_text: 'a', new_text: 'b', newText: 'c' }] },
+      "found\n[unknown argument 'newText' was ignored (did you mean 'new_text'?)]",
     ],
     ['a map', 'look', { pattern: '*', say: 'map' }, { found: 1, note: PATTERN }],
     ['a list', 'look', { pattern: '*', say: 'list' }, `["found"]\n[${PATTERN}]`],
@@ -70,8 +70,8 @@ describe('what a model sends to a tool', () => {
     [
       'what is missing, and what was meant by it',
       'look',
-      { edits: [{ oldTexts: 'a', new_text: 'b' }] },
-      "input of 'look' is not valid: 'edits[0].old_text' is missing; unknown argument 'oldTexts' was ignored (did you mean 'old_text'?)",
+      { edits: [{ oldText: 'a', new_text: 'b' }] },
+      "input of 'look' is not valid: 'edits[0].old_text' is missing; unknown argument 'oldText' was ignored (did you mean 'old_text'?)",
     ],
     ['a bound', 'look', { timeout: 601 }, "input of 'look' is not valid: 'timeout' must be at most 600"],
     [
