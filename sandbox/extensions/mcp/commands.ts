@@ -103,7 +103,7 @@ export function mcpCommands(servers: Servers): readonly Command[] {
           });
         const show = (address: string) =>
           io.print(
-            `To log in to '${name}', open this address in a browser on this machine:\n\n  ${address}\n\nWaiting for you; Ctrl+C ends it`,
+            `To log in to '${name}', open this address in a browser on this machine:\n\n  ${address}\n\nWaiting for you; Ctrl-C ends it`,
           );
         servers.logins.keep(await logIn(config, { clock: servers.clock, show }, signal));
         servers.again(name);
