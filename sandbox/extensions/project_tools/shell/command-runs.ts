@@ -10,6 +10,7 @@ import type { Project } from '../files/project.ts';
 import { KeptOutput } from './kept-output.ts';
 import { CommandWatch } from './command-watch.ts';
 import { namedFolders } from './home-folders.ts';
+import { GitHistory } from './git-history.ts';
 import type { Reading } from './reading-commands.ts';
 import { hiddenFromReaders, secretsOf, SETTING, type ProjectSecrets } from './secret-files.ts';
 import { placesOf, type Access } from './shell-places.ts';
@@ -49,6 +50,7 @@ const LOOK_SHARE = 50;
 
 /** Runs commands in the project, in a sandbox where the system has one, and ends them all when the extension stops. */
 export class CommandRuns {
+  readonly history = new GitHistory();
   readonly #programs: ConfinedPrograms;
   readonly #watch: CommandWatch;
   readonly #background = new Map<string, Running>();
@@ -138,7 +140,7 @@ export class CommandRuns {
       const secrets = await secretsOf(project, mostChecked, signal);
       say(uncheckedText(project, secrets));
       const covered = hiddenFromReaders(project, secrets, reading.usesGit);
-      const env = { ...ENVIRONMENT, GIT_OPTIONAL_LOCKS: '0' };
+      const env = { ...ENVIRONMENT, ...OF_READERS };
       const outcome = await this.#confined(wanted, { readOnly: [project.root], covered, env, onOutput: say }, signal);
       return { ...outcome, output: output.text, left: [] };
     }
@@ -293,6 +295,15 @@ const SETTINGS_HELD = /could not (?:write|lock) config file/u;
 const SETTINGS_TEXT = 'Commands cannot change settings of git: the person runs that one';
 
 const ENVIRONMENT = { TERM: 'dumb', NO_COLOR: '1', PAGER: 'cat', GIT_PAGER: 'cat', GIT_TERMINAL_PROMPT: '0' };
+/** Settings could make git print what is in submodules, in which nobody looked for secrets. */
+const OF_READERS = {
+  GIT_OPTIONAL_LOCKS: '0',
+  GIT_CONFIG_COUNT: '2',
+  GIT_CONFIG_KEY_0: 'diff.submodule',
+  GIT_CONFIG_VALUE_0: 'short',
+  GIT_CONFIG_KEY_1: 'submodule.recurse',
+  GIT_CONFIG_VALUE_1: 'false',
+};
 
 const MOST_NAMED = 5;
 

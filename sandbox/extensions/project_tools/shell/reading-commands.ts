@@ -25,14 +25,14 @@ export function readingOf(programs: readonly Words[] | null, locate: (name: stri
     line: quotedPipeline(line),
     named: others.length === 0 && first !== undefined ? first.named : null,
     usesGit: readers.some(({ words }) => words[0] === 'git'),
-    printsTracked: readers.some(({ reads }) => reads.printsTracked === true),
+    printsTracked: readers.some((reader) => reader.printsTracked),
   };
 }
 
 interface KnownReader {
   readonly words: Words;
   readonly named: Words;
-  readonly reads: Reads;
+  readonly printsTracked: boolean;
 }
 
 function knownReader(words: Words, isPiped: boolean): KnownReader | null {
@@ -44,7 +44,10 @@ function knownReader(words: Words, isPiped: boolean): KnownReader | null {
     if (found === undefined || args.length < length) continue;
     const reads = isPiped ? found.piped : found;
     if (program === 'git' && args.some((word) => LEADS_OUT.test(word))) return null;
-    return reads !== undefined && onlyReads(args.slice(length), reads) ? { words, named, reads } : null;
+    if (reads === undefined || !onlyReads(args.slice(length), reads)) return null;
+    const options = reads.printsTracked?.unlessOnly;
+    const isQuiet = options !== undefined && onlyReads(args.slice(length), { options });
+    return { words, named, printsTracked: reads.printsTracked !== undefined && !isQuiet };
   }
   return null;
 }

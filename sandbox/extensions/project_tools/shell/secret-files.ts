@@ -1,7 +1,6 @@
 import path from 'node:path';
 import { existsSync, readdirSync } from 'node:fs';
 import type { CoveredPath } from '@pith/held-process';
-import { runGit } from '@pith/project-files';
 import { FileRefused, isBelow, isInside, isSecretFile, realPathOf } from '@pith/safe-files';
 import { isSettingsFile, type Project } from '../files/project.ts';
 import { walk, type FolderSearch, type Seen } from './project-walk.ts';
@@ -84,12 +83,6 @@ function few(left: readonly (readonly string[])[], mostChecked: number): readonl
     'file_unavailable',
     `the command was not run: the project has more than ${mostChecked} files, too many to look for those with secrets; raise ${SETTING} in the settings, or start Pith in a folder of the project`,
   );
-}
-
-/** Whether git keeps a file that may contain secrets: commands do not see it, but its content in git. Where git cannot say, it may. */
-export async function tracksSecrets({ root }: Project): Promise<boolean> {
-  const listed = await runGit(root, ['ls-files', '-z', '--cached'], new AbortController().signal);
-  return listed === null || listed.split('\0').some((file) => file !== '' && isSecretFile(file.split('/')));
 }
 
 /** What a command that runs unasked does not see: what tools that read files do not read either. */

@@ -1,4 +1,5 @@
 import { createHash } from 'node:crypto';
+import path from 'node:path';
 import {
   defineTool,
   PithError,
@@ -19,7 +20,6 @@ import type { BackgroundCommand, CommandRuns, ShellCommand } from './command-run
 import { coverOf } from './command-cover.ts';
 import { pipelineOf } from './command-words.ts';
 import { readingOf, type Reading } from './reading-commands.ts';
-import { tracksSecrets } from './secret-files.ts';
 
 const LONGEST_COMMAND = 20_000;
 const LONGEST_SECONDS = 600;
@@ -74,11 +74,12 @@ function shellTool(runs: CommandRuns, undo: UndoLog): Tool {
 }
 
 /** What runs unasked, in a sandbox in which nothing can be written; null: it is asked about. */
-async function unaskedOf({ project, settings, unconfined }: CommandRuns, wanted: Wanted): Promise<Reading | null> {
+async function unaskedOf({ project, settings, unconfined, history }: CommandRuns, wanted: Wanted): Promise<Reading | null> {
   if (settings.ask_for_reading || wanted.access.length > 0 || wanted.background) return null;
   const reading = readingOf(pipelineOf(wanted.command));
   if (reading === null || (await unconfined()) !== null) return null;
-  return reading.printsTracked && (await tracksSecrets(project)) ? null : reading;
+  const folder = path.join(project.root, ...project.names(wanted.cwd));
+  return reading.printsTracked && (await history.mayPrintSecrets(folder)) ? null : reading;
 }
 
 /** What was decided not to ask about, for the execution that follows: once, of the very same call. Looking whether git keeps secrets takes a while. */
