@@ -330,6 +330,26 @@ describe.skipIf(!available)('U-8 commands that can only read', () => {
     }
   });
 
+  it('3 S7 see no secrets that a command that was allowed has moved to where none were looked for, and no keys of a bare repository', async () => {
+    const secrets = { 'conf/.env': 'canary', '.kube/config': 'canary', '.docker/x/y': 'canary', 'gh/hosts.yml': 'canary' };
+    const project = await projectWith({
+      ...secrets,
+      '.bare/HEAD': '',
+      '.bare/config': 'canary',
+      '.bare/objects/x': '',
+      '.bare/refs/x': '',
+    });
+    const moves = ['conf node_modules/conf', '.kube k', '.docker/x d', 'gh g', 'gh/hosts.yml h'];
+    const moved = out(await project.call('shell', { command: `mkdir node_modules; for m in '${moves.join("' '")}'; do mv $m; done` }));
+    expect(moved).toContain('Device or resource busy');
+    expect(['.kube/config', '.docker/x/y', 'gh/hosts.yml'].filter((name) => !existsSync(project.at(name)))).toEqual([]);
+    expect(project.read('node_modules/conf/.env')).toBe('canary');
+    for (const command of ['cat node_modules/conf/.env k/config d/y g/hosts.yml h .bare/config', 'grep -r canary .']) {
+      expect(await project.question('shell', { command })).toBeNull();
+      expect(out(await project.approved('shell', { command }))).not.toMatch(/canary$/mu);
+    }
+  });
+
   it('U-8 are asked about where the settings say so; always then covers what can only read', async () => {
     const settings = 'extensions:\n  project_tools:\n    shell:\n      ask_for_reading: true\n';
     const project = await projectWith({ 'a.txt': '', 'sandbox/pith.yaml': settings }, { git: true });

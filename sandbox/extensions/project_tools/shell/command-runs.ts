@@ -307,11 +307,17 @@ const OF_READERS = {
 
 const MOST_NAMED = 5;
 
-function uncheckedText({ root }: Project, { unchecked }: ProjectSecrets): string {
-  if (unchecked.length === 0) return '';
-  const names = unchecked.slice(0, MOST_NAMED).map((at) => printableLine(path.relative(root, at)));
-  const more = unchecked.length > MOST_NAMED ? ` and ${unchecked.length - MOST_NAMED} more` : '';
-  return `[Pith hides from this command, because there are too many files to look for those with secrets: ${names.join(', ')}${more}; to show them, raise ${SETTING}]\n`;
+function uncheckedText({ root }: Project, { unchecked, unlisted }: ProjectSecrets): string {
+  const told = (places: readonly string[], why: string, cure: string): string => {
+    if (places.length === 0) return '';
+    const names = places.slice(0, MOST_NAMED).map((at) => printableLine(path.relative(root, at) || '.'));
+    const more = places.length > MOST_NAMED ? ` and ${places.length - MOST_NAMED} more` : '';
+    return `[Pith hides from this command, because ${why}: ${names.join(', ')}${more}; to show them, ${cure}]\n`;
+  };
+  return (
+    told(unchecked, 'there are too many files to look for those with secrets', `raise ${SETTING}`) +
+    told(unlisted, 'nobody may list what is in there', 'make them readable (chmod u+r)')
+  );
 }
 
 class Running {

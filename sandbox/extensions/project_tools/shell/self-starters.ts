@@ -6,11 +6,11 @@ import { runGit } from '@pith/project-files';
 import type { Project } from '../files/project.ts';
 import { isAnswered, namedBy } from './git-guard.ts';
 import { isHarmless, listedSettings, plainText } from './git-settings.ts';
-import { walk, type FolderSearch, type Seen } from './project-walk.ts';
+import { isBare, isForbidden, walk, type FolderSearch, type Seen } from './project-walk.ts';
 
 /** What programs of the person's start by themselves from a project, as it was at one time: by its place, a digest of what it says. */
 export interface SelfStarters {
-  /** Relative to the project, with `/`. A repository has the place of its settings. */
+  /** Relative to the project, with `/`. A repository has the place of its settings; a folder that cannot be listed ends in `/`. */
   readonly digests: ReadonlyMap<string, string>;
   /** Entries of an index that are repositories: git in the outer one looks into them, too. */
   readonly gitlinks: ReadonlySet<string>;
@@ -53,10 +53,11 @@ export class StarterSearch implements FolderSearch {
     return this.#looked <= MOST_FOLDERS;
   }
 
-  async see(names: readonly string[], entries: readonly Seen[]): Promise<void> {
+  async see(names: readonly string[], entries: readonly Seen[], isListed: boolean): Promise<void> {
     const { root } = this.place;
     const folder = names.join('/');
     const isPackages = PACKAGES.test(folder);
+    if (!isListed) this.#digests.set(`${folder === '' ? '.' : folder}/`, '');
     if (isBare(entries)) this.#digests.set(folder === '' ? '.' : folder, await repositoryDigest(path.join(root, folder)));
     for (const { name, type } of entries) {
       const place = folder === '' ? name : `${folder}/${name}`;
@@ -78,11 +79,12 @@ export async function selfStartersOf(place: LookedThrough, signal: AbortSignal):
   return search.found(signal);
 }
 
-/** The repositories among places, each with those around it: the folder of the outer one and the way from there. */
+/** The repositories and the folders that nobody may list among places, each with the repositories around it: the folder of the outer one and the way from there. */
 export function nestedRepositories(places: readonly string[]): readonly { readonly outer: string; readonly inner: string }[] {
-  const folders = places.filter((place) => path.posix.basename(place) === '.git').map((place) => path.posix.dirname(place));
-  return folders.flatMap((folder) =>
-    folders
+  const repositories = places.filter((place) => path.posix.basename(place) === '.git').map((place) => path.posix.dirname(place));
+  const unlisted = places.filter((place) => place.endsWith('/')).map((place) => place.slice(0, -1));
+  return [...new Set([...repositories, ...unlisted])].flatMap((folder) =>
+    repositories
       .filter((outer) => folder !== outer && (outer === '.' || folder.startsWith(`${outer}/`)))
       .map((outer) => ({ outer, inner: path.posix.relative(outer, folder) })),
   );
@@ -161,18 +163,14 @@ function listed(all: readonly string[]): string {
 const REPOSITORY = /^\.(?:git|hg|jj)$/iu;
 const PACKAGES = /(?:^|\/)(?:node_modules|\.venv|venv|site-packages|target|\.yarn\/cache)(?:\/|$)/u;
 
-/** A folder that git takes for a repository without a working tree. */
-function isBare(entries: readonly Seen[]): boolean {
-  const has = (name: string): boolean => entries.some((entry) => entry.name === name);
-  return has('HEAD') && (has('commondir') || (has('objects') && has('refs')));
-}
-
 /** Of files, by their names from the project down; null: nothing starts from it by itself. The first that fits. */
 function startsBy(place: string): string | null {
+  if (place.endsWith('/')) return UNLISTED;
   const plain = place.toLowerCase();
   return FILES.find(({ test }) => test.test(plain))?.starts ?? null;
 }
 
+const UNLISTED = 'nobody may list this folder, so look at what lies in it yourself';
 const named = (names: string): RegExp => new RegExp(`(?:^|/)(?:${names})$`, 'u');
 const FILES: readonly { readonly test: RegExp; readonly starts: string }[] = [
   { test: named('package\\.json'), starts: 'its scripts run when packages are installed or tested' },
@@ -269,9 +267,20 @@ async function repositoryFolder(place: string): Promise<string | null> {
 }
 
 async function hooksOf(folder: string): Promise<readonly string[]> {
-  const names = await readdir(path.join(folder, 'hooks')).catch(() => []);
-  return names.filter((name) => !name.endsWith('.sample')).sort();
+  const names = await readdir(path.join(folder, 'hooks')).catch((error: unknown) => (isForbidden(error) ? HOOKS : []));
+  const found = await Promise.all(
+    names.map(async (name) => ((await lstat(path.join(folder, 'hooks', name)).catch(() => null)) ? [name] : [])),
+  );
+  return found
+    .flat()
+    .filter((name) => !name.endsWith('.sample'))
+    .sort();
 }
+
+const HOOKS = (
+  'applypatch-msg pre-applypatch post-applypatch pre-commit pre-merge-commit prepare-commit-msg commit-msg post-commit pre-rebase post-checkout ' +
+  'post-merge pre-push post-rewrite pre-auto-gc reference-transaction post-index-change fsmonitor-watchman sendemail-validate'
+).split(' ');
 
 /** What a rebase that has stopped runs when it goes on. */
 function rebaseOf(folder: string): readonly string[] {
