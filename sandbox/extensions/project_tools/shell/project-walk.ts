@@ -6,7 +6,7 @@ import type { Project } from '../files/project.ts';
 
 /** What looks for something in the folders of a project. Names lead from the project down. */
 export interface FolderSearch {
-  /** True: no folder may be another by the time that it is looked into. */
+  /** True: no folder may be another by the time that it is looked into, but for those of others. */
   readonly isStrict: boolean;
   /** Whether it looks into this folder; asked in the order of depth, and of none in a folder that it leaves out. */
   enters(names: readonly string[]): boolean;
@@ -15,6 +15,9 @@ export interface FolderSearch {
 }
 
 export type Seen = Pick<Entry, 'name' | 'type'>;
+
+/** What holds many files that are not the project's own: looking into them must be cheap. */
+export const OF_OTHERS: ReadonlySet<string> = new Set(['node_modules', '.hg', '.svn', '.venv']);
 
 /** Names that are looked at before others have their turn. */
 const AT_ONCE = 5000;
@@ -32,7 +35,7 @@ export async function walk(
     const { names } = folder;
     const searches = folder.searches.filter((search) => search.enters(names));
     if (searches.length === 0) continue;
-    const isStrict = searches.some((search) => search.isStrict);
+    const isStrict = searches.some((search) => search.isStrict) && !names.some((name) => OF_OTHERS.has(name));
     const place = path.join(root, ...names);
     const listed = isStrict ? await jail.kinds(names).catch(noneIfUnreadable) : entriesOf(place);
     const entries = listed ?? namedEntriesOf(place);

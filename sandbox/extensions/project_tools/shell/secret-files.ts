@@ -3,7 +3,7 @@ import { accessSync, constants, existsSync, readdirSync, statSync } from 'node:f
 import type { CoveredPath } from '@pith/held-process';
 import { FileRefused, isBelow, isInside, isSecretFile, realPathOf } from '@pith/safe-files';
 import { isSettingsFile, type Project } from '../files/project.ts';
-import { isBare, walk, type FolderSearch, type Seen } from './project-walk.ts';
+import { isBare, OF_OTHERS, walk, type FolderSearch, type Seen } from './project-walk.ts';
 
 /** What of the project must be known before a command sees it. Absolute, as all here. */
 export interface ProjectSecrets {
@@ -23,8 +23,6 @@ export interface ProjectSecrets {
 export const SETTING = 'extensions.project_tools.shell.files_checked';
 /** The most folders that are hidden one by one; of more, those above them are hidden. */
 const MOST_UNCHECKED = 50;
-/** What holds many files that are not the project's own: looked through only for commands that run unasked. */
-const PACKAGES: ReadonlySet<string> = new Set(['node_modules', '.hg', '.svn', '.venv']);
 
 /** Finds secrets while a project is walked through. */
 export class SecretSearch implements FolderSearch {
@@ -44,7 +42,7 @@ export class SecretSearch implements FolderSearch {
 
   enters(names: readonly string[]): boolean {
     const name = names.at(-1) ?? '';
-    if (name === '.git' || (PACKAGES.has(name) && !this.isUnasked)) return false;
+    if (name === '.git' || (OF_OTHERS.has(name) && !this.isUnasked)) return false;
     const isLeft = this.#looked > this.mostChecked;
     if (isLeft) this.#left.push(names);
     return !isLeft;
