@@ -346,7 +346,7 @@ describe.skipIf(!available)('S1, S2 what git starts outside', () => {
     expect(await new CommandWatch(place, folder).ofKilled(signal)).toEqual([]); // its process lives
     renameSync(path.join(folder.path, folder.list()[0] as string), path.join(folder.path, `${process.pid}.1.json`));
     const next = new CommandWatch(place, folder);
-    expect(await next.ofKilled(signal)).toEqual([
+    expect(await next.ofKilled(signal)).toMatchObject([
       {
         commands: ['npm run evil'],
         lines: [expect.stringContaining('x/.git is a new repository: '), expect.stringContaining('.envrc is new or changed: a shell')],
@@ -359,7 +359,28 @@ describe.skipIf(!available)('S1, S2 what git starts outside', () => {
     const context = (await providers.active(ContextProvider)).find(({ extensionId }) => extensionId === 'project_tools');
     expect(await context?.opening?.()).toEqual(said);
     expect(await providers.findings()).toMatchObject([{ severity: 'warning', code: 'starts_by_itself', message: said }]);
-    await clone.call('shell', { command: 'true' });
+    expect(out(await clone.call('shell', { command: 'true' }))).toBe('(no output)\n[exit code 0]'); // the conversation has begun with it
     expect([await next.ofKilled(signal), folder.list()]).toEqual([[], []]);
+  });
+
+  it('4 S2 what is left when another Pith is killed is told by the first command of one that did not say it before, and by no other', async () => {
+    const clone = await cloneWith({ 'a.txt': 'a\n' });
+    const folder = stateFolder(clone.kernel.settings.data_dir, 'extensions', 'project_tools', 'watched');
+    const told: string[] = [];
+    clone.kernel.events.handle('notify', ({ text }) => void told.push(text));
+    const { signal } = new AbortController();
+    const place = { root: clone.root, jail: new Jail(clone.root), state: clone.kernel.settings.data_dir };
+    await new CommandWatch(place, folder).begin('npm run evil', null, signal);
+    clone.person('git init -q x; git -C x config core.fsmonitor ./evil');
+    renameSync(path.join(folder.path, folder.list()[0] as string), path.join(folder.path, `${process.pid}.1.json`));
+    const said =
+      /while `npm run evil` ran and Pith was ended, files came that start by themselves: x\/\.git is a new repository: git in x starts core\.fsmonitor=\.\/evil; look at these/u;
+    expect(out(await clone.call('shell', { command: 'echo ran; true' }))).toMatch(
+      new RegExp(`^\\[Tell the person: ${said.source}[^]*ran\n`, 'u'),
+    );
+    await until(() => told.length > 0);
+    expect(told).toEqual([expect.stringMatching(said)]);
+    expect(out(await clone.call('shell', { command: 'echo ran; true' }))).toBe('ran\n[exit code 0]');
+    expect(folder.list()).toEqual([]);
   });
 });

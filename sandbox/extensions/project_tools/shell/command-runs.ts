@@ -8,7 +8,7 @@ import { messageOf, PithError, type Diagnostic, type ExtensionContext, type Turn
 import type { Config } from '../config.ts';
 import type { Project } from '../files/project.ts';
 import { KeptOutput } from './kept-output.ts';
-import { CommandWatch } from './command-watch.ts';
+import { CommandWatch, type Leftovers } from './command-watch.ts';
 import { namedFolders } from './home-folders.ts';
 import { GitHistory } from './git-history.ts';
 import type { Reading } from './reading-commands.ts';
@@ -93,12 +93,7 @@ export class CommandRuns {
   /** What is left by commands whose Pith was killed and starts by itself. */
   async findings(signal: AbortSignal): Promise<readonly Diagnostic[]> {
     const left = await this.#watch.ofKilled(signal);
-    return left.map(({ commands, lines }) => ({
-      severity: 'warning',
-      code: 'starts_by_itself',
-      message: `while ${named(commands)} ran and Pith was ended, files came that start by themselves: ${lines.join('; ')}`,
-      cure: CURE,
-    }));
+    return left.map((each) => ({ severity: 'warning', code: 'starts_by_itself', message: leftBy(each), cure: CURE }));
   }
 
   /** The same for the beginning of a conversation, which does not wait for a look through a large project. null: nothing to say. */
@@ -107,11 +102,15 @@ export class CommandRuns {
     if (commands.length === 0) return null;
     const enough = new AbortController();
     const late = this.context.clock.sleep(OPENING_MS, AbortSignal.any([signal, enough.signal])).then(
-      () => [`Pith was ended while ${named(commands)} ran: npx pith doctor says whether files came that start by themselves`],
-      () => [], // it was not needed
+      () => null,
+      () => null, // it was not needed
     );
-    const found = this.findings(signal).then((all) => all.map(({ message }) => `Warning: ${message}; ${CURE}`));
-    const lines = await Promise.race([found, late]).finally(() => enough.abort());
+    const found = this.#watch.ofKilled(signal);
+    const left = await Promise.race([found, late]).finally(() => enough.abort());
+    if (left === null)
+      return `Pith was ended while ${named(commands)} ran: npx pith doctor says whether files came that start by themselves`;
+    this.#watch.told(left);
+    const lines = left.map((each) => `Warning: ${leftBy(each)}; ${CURE}`);
     return lines.length === 0 ? null : lines.join('\n');
   }
 
@@ -145,14 +144,21 @@ export class CommandRuns {
       return { ...outcome, output: output.text, left: [] };
     }
     const left: string[] = [];
-    const secrets = await this.#watch.begin(command, sandboxed ? mostChecked : null, signal);
+    const { secrets, untold } = await this.#watch.begin(command, sandboxed ? mostChecked : null, signal);
+    for (const text of untold.map((each) => `${leftBy(each)}; ${CURE}`)) {
+      say(`[Tell the person: ${text}]\n`);
+      await this.#warn(wanted.asker, `Warning: ${text}`);
+    }
     if (secrets !== null) say(uncheckedText(project, secrets));
     const ended = new AbortController();
     const tell = async (lines: readonly string[]): Promise<void> => {
       if (lines.length === 0) return;
       left.push(...lines);
-      say(`\n[${LEFT} Tell the person:\n${lines.map((line) => `- ${line}`).join('\n')}]\n`);
-      await this.#warn(wanted, lines);
+      say(`\n[${LEFT} Tell the person:\n${listOf(lines)}]\n`);
+      await this.#warn(
+        wanted.asker,
+        `Warning: \`${printableLine(command, 60)}\` left files that start by themselves later:\n${listOf(lines)}`,
+      );
     };
     const looking = this.#lookOften(tell, ended.signal);
     const finish = oncePromised(async () => {
@@ -220,8 +226,7 @@ export class CommandRuns {
     }
   }
 
-  #warn({ command, asker: { threadId, userId } }: ShellCommand, lines: readonly string[]): Promise<void> {
-    const text = `Warning: \`${printableLine(command, 60)}\` left files that start by themselves later:\n${lines.map((line) => `- ${line}`).join('\n')}`;
+  #warn({ threadId, userId }: ShellCommand['asker'], text: string): Promise<void> {
     return this.context.events
       .publish('notify', { v: 1, text, kind: 'warning', target: null, threadId, userId }, { key: threadId })
       .then(() => undefined)
@@ -285,6 +290,14 @@ export class CommandRuns {
 
 const OPENING_MS = 700;
 const CURE = 'look at these before you use git, a shell, an editor or a package manager there';
+
+function leftBy({ commands, lines }: Leftovers): string {
+  return `while ${named(commands)} ran and Pith was ended, files came that start by themselves: ${lines.join('; ')}`;
+}
+
+function listOf(lines: readonly string[]): string {
+  return lines.map((line) => `- ${line}`).join('\n');
+}
 
 function named(commands: readonly string[]): string {
   return commands.map((each) => `\`${printableLine(each, 60)}\``).join(', ');
