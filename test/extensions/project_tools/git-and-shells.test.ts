@@ -375,9 +375,9 @@ describe.skipIf(!available)('S1, S2 what git starts outside', () => {
     renameSync(path.join(folder.path, folder.list()[0] as string), path.join(folder.path, `${process.pid}.1.json`));
     const said =
       /while `npm run evil` ran and Pith was ended, files came that start by themselves: x\/\.git is a new repository: git in x starts core\.fsmonitor=\.\/evil; look at these/u;
-    expect(out(await clone.call('shell', { command: 'echo ran; true' }))).toMatch(
-      new RegExp(`^\\[Tell the person: ${said.source}[^]*ran\n`, 'u'),
-    );
+    const result = await clone.call('shell', { command: 'echo ran; true' });
+    expect(result).toMatchObject({ title: expect.stringMatching(/^Ran [^]*; while `npm run evil` ran/u), metadata: { warn: true } });
+    expect(out(result)).toMatch(new RegExp(`^\\[Tell the person: ${said.source}[^]*ran\n`, 'u'));
     await until(() => told.length > 0);
     expect(told).toEqual([expect.stringMatching(said)]);
     expect(out(await clone.call('shell', { command: 'echo ran; true' }))).toBe('ran\n[exit code 0]');

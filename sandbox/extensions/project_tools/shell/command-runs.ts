@@ -119,7 +119,7 @@ export class CommandRuns {
     wanted: ShellCommand,
     shown: (text: string) => void,
     signal: AbortSignal,
-  ): Promise<ConfinedOutcome & { readonly output: string; readonly left: readonly string[] }> {
+  ): Promise<ConfinedOutcome & { readonly output: string; readonly left: readonly string[]; readonly leftBefore: readonly string[] }> {
     const { project, context } = this;
     const { command, access, sandboxed, reading } = wanted;
     const home = project.home ?? '/nonexistent';
@@ -141,11 +141,12 @@ export class CommandRuns {
       const covered = hiddenFromReaders(project, secrets, reading.usesGit);
       const env = { ...ENVIRONMENT, ...OF_READERS };
       const outcome = await this.#confined(wanted, { readOnly: [project.root], covered, env, onOutput: say }, signal);
-      return { ...outcome, output: output.text, left: [] };
+      return { ...outcome, output: output.text, left: [], leftBefore: [] };
     }
     const left: string[] = [];
     const { secrets, untold } = await this.#watch.begin(command, sandboxed ? mostChecked : null, signal);
-    for (const text of untold.map((each) => `${leftBy(each)}; ${CURE}`)) {
+    const leftBefore = untold.map((each) => `${leftBy(each)}; ${CURE}`);
+    for (const text of leftBefore) {
       say(`[Tell the person: ${text}]\n`);
       await this.#warn(wanted.asker, `Warning: ${text}`);
     }
@@ -181,7 +182,7 @@ export class CommandRuns {
       );
       if (sandboxed && SETTINGS_HELD.test(output.text)) say(`\n[${SETTINGS_TEXT}]\n`);
       await finish();
-      return { ...outcome, output: output.text, left };
+      return { ...outcome, output: output.text, left, leftBefore };
     } finally {
       await finish();
     }

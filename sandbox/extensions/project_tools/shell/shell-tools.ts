@@ -189,11 +189,12 @@ async function run(
     return result;
   }
   if (reading === null) await undo.noteCommand(placeOf(turn), wanted.command);
-  const { exit, output, stopped, left } = await runs.run(shell, (text) => runs.show(idempotencyKey, text), signal);
+  const { exit, output, stopped, left, leftBefore } = await runs.run(shell, (text) => runs.show(idempotencyKey, text), signal);
+  const told = [...(left.length === 0 ? [] : [`it left files that start by themselves: ${left.join('; ')}`]), ...leftBefore];
   const end = stopped === null ? `exit code ${exit}` : `ended: ${stopped}`;
   return toolResult(`${output.trimEnd()}${output.trim() === '' ? '(no output)' : ''}\n[${end}]`, {
-    title: `Ran ${shortened(wanted.command)}${exit === 0 ? '' : ` (${end})`}${left.length === 0 ? '' : `; it left files that start by themselves: ${shortened(left.join('; '), 200)}`}`,
-    ...(exit === 0 && left.length === 0 ? {} : { metadata: { warn: true } }),
+    title: `Ran ${shortened(wanted.command)}${exit === 0 ? '' : ` (${end})`}${told.map((each) => `; ${shortened(each, 240)}`).join('')}`,
+    ...(exit === 0 && told.length === 0 ? {} : { metadata: { warn: true } }),
   });
 }
 
