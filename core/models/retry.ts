@@ -67,7 +67,7 @@ async function* partsOf(
       signal?.throwIfAborted();
       const next = await wait.for(iterator.next());
       if (next.done) break;
-      const part = next.value;
+      const part = counted(next.value);
       if (part.type === 'error') throw part.error;
       if (isHeldBack && isPreamble(part)) {
         held.push(part);
@@ -115,6 +115,29 @@ function askedDelay(headers: Readonly<Record<string, string>>, now: number): num
   const seconds = Number(text);
   const delay = Number.isFinite(seconds) ? seconds * 1_000 : Date.parse(text) - now;
   return Number.isNaN(delay) ? null : Math.max(0, delay);
+}
+
+/** No answer has more tokens: a server that says so has not counted. */
+const MOST_TOKENS = 1e9;
+
+/** Without counts of tokens that are none. */
+function counted(part: ModelPart): ModelPart {
+  if (part.type !== 'finish') return part;
+  const { inputTokens, outputTokens } = part.usage ?? {};
+  if ([inputTokens?.total, outputTokens?.total].every((total) => total === undefined || isCount(total))) return part;
+  const unknown = {
+    total: undefined,
+    noCache: undefined,
+    cacheRead: undefined,
+    cacheWrite: undefined,
+    text: undefined,
+    reasoning: undefined,
+  };
+  return { ...part, usage: { inputTokens: unknown, outputTokens: unknown } };
+}
+
+function isCount(total: number): boolean {
+  return Number.isInteger(total) && total >= 0 && total <= MOST_TOKENS;
 }
 
 function isPreamble(part: ModelPart): boolean {

@@ -55,7 +55,7 @@ function sentWithin(root: PlainMap, deepest: number): SentSchema | { readonly pr
   }
 }
 
-/** Half of a letter, which some servers refuse. */
+/** A lone surrogate, which some servers refuse. */
 const BROKEN = /\p{Surrogate}/u;
 
 const TOO_MANY = new Error('too many parts');

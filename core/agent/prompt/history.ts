@@ -1,4 +1,5 @@
 import { type Message, toolError } from '../../contract/index.ts';
+import { refuseSealed } from '../threads/sealed-threads.ts';
 import type { StoredMessage } from '../threads/thread.ts';
 import { isSummary, resultPart } from './messages.ts';
 
@@ -7,18 +8,18 @@ type CallPart = Extract<Part<'assistant'>, { type: 'tool-call' }>;
 type ResultPart = Extract<Part<'tool'>, { type: 'tool-result' }>;
 
 /**
- * What of a thread's messages a model is sent: each call answered once, and nothing answered that was not called. A question whose turn
- * ended before the model said anything is left out, as if it had never been asked: whoever still wants its answer asks again. It stays in
- * the store. `current` is the turn that is still being worked on: its last calls may be open.
+ * What of a thread's messages a model is sent; `ModelPrompt` sees to it that each call in them has its answer. A question whose turn ended
+ * before the model said anything is left out, as if it had never been asked: whoever still wants its answer asks again. It stays in the
+ * store. `current` is the turn that is still being worked on. Throws `not_allowed` where they are sealed.
  */
 export function sentHistory(messages: readonly StoredMessage[], current?: string): readonly StoredMessage[] {
+  refuseSealed(messages);
   const answered = new Set(messages.flatMap(({ turnId, message }) => (message.role === 'assistant' ? [turnId] : [])));
-  const asked = messages.filter(
+  return messages.filter(
     ({ turnId, message }) =>
       // Compaction writes without a turn.
       message.role !== 'user' || turnId === '' || turnId === current || answered.has(turnId) || isSummary(message),
   );
-  return answeredHistory(asked, current).messages;
 }
 
 /** What is wrong with the order of a thread's messages. */
@@ -33,11 +34,11 @@ export function answeredHistory(
   stored: readonly StoredMessage[],
   current?: string,
 ): { readonly messages: readonly StoredMessage[]; readonly faults: readonly HistoryFault[] } {
-  const answers = new Answers();
+  const pairing = new CallPairing();
   const messages: StoredMessage[] = [];
   const faults: HistoryFault[] = [];
   const unanswered = (): void => {
-    const message = answers.missing();
+    const message = pairing.missing();
     const asking = messages.findLast((each) => each.message.role === 'assistant');
     if (message === null || asking === undefined) return;
     const { seq, turnId } = asking;
@@ -48,11 +49,11 @@ export function answeredHistory(
     const { seq, message } = each;
     if (message.role !== 'tool') {
       unanswered();
-      answers.ask(message);
+      pairing.ask(message);
       messages.push(each);
       continue;
     }
-    const kept = answers.take(message);
+    const kept = pairing.answer(message);
     const dropped = message.content.length - (kept?.content.length ?? 0);
     if (dropped > 0) faults.push({ seq, what: `${dropped} ${dropped === 1 ? 'result answers' : 'results answer'} no open call` });
     if (kept !== null) messages.push(kept === message ? each : { ...each, message: kept });
@@ -62,7 +63,7 @@ export function answeredHistory(
 }
 
 /** Which calls are open while one message comes after the other. Models accept no call without its result, and no result without its call. */
-export class Answers {
+export class CallPairing {
   #open: CallPart[] = [];
 
   /** From now on the calls of this message are open, and no others. */
@@ -72,7 +73,7 @@ export class Answers {
   }
 
   /** The message with the results of open calls, each once; the same object where these are all; null: none. */
-  take<T extends Extract<Message, { role: 'tool' }>>(message: T): T | null {
+  answer<T extends Extract<Message, { role: 'tool' }>>(message: T): T | null {
     const content = message.content.filter((part) => {
       const at = part.type === 'tool-result' ? this.#open.findIndex(({ toolCallId }) => toolCallId === part.toolCallId) : -1;
       if (at >= 0) this.#open.splice(at, 1);

@@ -2,7 +2,7 @@ import { createHash } from 'node:crypto';
 import { isPlainMap } from '@pith/plain-data';
 import type { Message } from '../../contract/index.ts';
 import { checkedImage, lineOfImage, MOST_IMAGE_DATA } from '../../kernel/index.ts';
-import { Answers } from './history.ts';
+import { CallPairing } from './history.ts';
 import { digestOfImage, isRefusedBy, mapImages, type SentImage } from './images.ts';
 
 type Role<Name extends Message['role']> = Extract<Message, { role: Name }>;
@@ -19,9 +19,9 @@ const MOST_IMAGES = 20;
 export class ModelPrompt {
   /** Grows by what is added. */
   readonly messages: Message[] = [];
-  readonly #answers = new Answers();
+  readonly #pairing = new CallPairing();
   /** What ids were sent, and how often each was met. */
-  readonly #taken = new Set<string>();
+  readonly #sentIds = new Set<string>();
   readonly #met = new Map<string, number>();
   /** Of the last step's calls: as they are sent, by how they are stored. */
   #ids = new Map<string, string[]>();
@@ -39,7 +39,8 @@ export class ModelPrompt {
     this.#ref = ref;
     this.#keepsIds = keepsIds;
     this.#addInstructions(system);
-    for (const message of messages) this.add(message);
+    for (const message of messages) this.#add(message);
+    this.#checkImages(0);
   }
 
   /** Another conversation, for the same model in the same way. */
@@ -49,14 +50,20 @@ export class ModelPrompt {
 
   /** Adds what comes next in the conversation. */
   add(message: Message): void {
+    const last = this.messages.length - 1; // it may grow
+    this.#add(message);
+    this.#checkImages(Math.max(0, last));
+  }
+
+  #add(message: Message): void {
     if (message.role === 'tool') {
-      const kept = this.#answers.take(message);
+      const kept = this.#pairing.answer(message);
       if (kept !== null) this.#push(this.#results(kept, this.#ids));
       return;
     }
-    const missing = this.#answers.missing();
+    const missing = this.#pairing.missing();
     if (missing !== null) this.#push(this.#results(missing, this.#ids));
-    this.#answers.ask(message);
+    this.#pairing.ask(message);
     this.#ids = new Map();
     if (message.role === 'assistant') this.#addAnswer(message);
     else if (message.role === 'user') this.#addQuestion(message);
@@ -65,30 +72,29 @@ export class ModelPrompt {
 
   /** What is sent now: no call is open, and the last word is not the model's. */
   sent(): Message[] {
-    const missing = this.#answers.missing();
+    const missing = this.#pairing.missing();
     if (missing !== null) return [...this.messages, this.#results(missing, structuredClone(this.#ids))];
     const last = this.messages.at(-1)?.role;
     return last === 'user' || last === 'tool' ? this.messages : [...this.messages, said('user', GO_ON)];
   }
 
-  /** Takes out the images since the model's last answer, or all where there are none; returns their digests. */
-  takeImages(why: string): readonly string[] {
+  /** Leaves out the images since the model's last answer, or all where there are none; returns their digests. */
+  leaveOutImages(why: string): readonly string[] {
     const last = this.messages.findLastIndex(({ role }) => role === 'assistant');
-    const taken = this.#takeImages(last + 1, why, () => true);
-    return taken.length > 0 ? taken : this.#takeImages(0, why, () => true);
+    const leftOut = this.#leaveOutImages(last + 1, why, () => true);
+    return (leftOut.length > 0 ? leftOut : this.#leaveOutImages(0, why, () => true)).map(digestOfImage);
   }
 
-  #takeImages(from: number, why: string, goesOn: () => boolean): readonly string[] {
-    const taken: string[] = [];
+  #leaveOutImages(from: number, why: string, goesOn: () => boolean): readonly SentImage[] {
+    const leftOut: SentImage[] = [];
     for (let at = from; at < this.messages.length && goesOn(); at += 1)
       this.messages[at] = mapImages(this.messages[at] as Message, (image) => {
         if (!goesOn()) return image;
-        this.#images -= 1;
-        this.#imageData -= image.data.length;
-        taken.push(digestOfImage(image));
+        this.#count(image, -1);
+        leftOut.push(image);
         return lineOfImage(why);
       });
-    return taken;
+    return leftOut;
   }
 
   /** Servers take one system message, and take it first. */
@@ -139,32 +145,46 @@ export class ModelPrompt {
   /** Unique in the conversation, and the same each time that the same conversation is written. */
   #idFor(id: string, isOwn: boolean): string {
     let times = this.#met.get(id) ?? 0;
-    let sent = id !== '' && cleanText(id) === id && (isOwn || STRICTEST_ID.test(id)) ? id : strictId(id, times);
-    while (this.#taken.has(sent)) sent = strictId(id, (times += 1));
+    let sent = (isOwn ? PLAIN_ID : STRICTEST_ID).test(id) ? id : strictId(id, times);
+    while (this.#sentIds.has(sent)) sent = strictId(id, (times += 1));
     this.#met.set(id, times + 1);
-    this.#taken.add(sent);
+    this.#sentIds.add(sent);
     return sent;
   }
 
   /** Neighbours of one role become one message: some servers insist on turns. */
   #push(message: Message): void {
-    const checked = mapImages(message, (image) => this.#checkedImage(image));
+    const counted = mapImages(message, (image) => {
+      if (isRefusedBy(image, this.#ref)) return lineOfImage(REFUSED);
+      this.#count(image, 1);
+      return image;
+    });
     const last = this.messages.at(-1);
-    if (last !== undefined && last.role === checked.role && last.role !== 'system')
-      this.messages[this.messages.length - 1] = { ...last, content: [...last.content, ...(checked as typeof last).content] } as Message;
-    else this.messages.push(checked);
+    if (last !== undefined && last.role === counted.role && last.role !== 'system')
+      this.messages[this.messages.length - 1] = { ...last, content: [...last.content, ...(counted as typeof last).content] } as Message;
+    else this.messages.push(counted);
     // Down to half at once: each change of what was sent before costs the prompt cache.
     const isTooMuch = (part: number) => this.#images > MOST_IMAGES / part || this.#imageData > MOST_IMAGE_DATA / part;
-    if (isTooMuch(1)) this.#takeImages(0, NEWER, () => isTooMuch(2));
+    if (isTooMuch(1)) this.#leaveOutImages(0, NEWER, () => isTooMuch(2));
   }
 
-  #checkedImage(image: SentImage): SentImage | string {
-    if (isRefusedBy(image, this.#ref)) return lineOfImage(REFUSED);
-    const found = checkedImage(image.data);
-    if ('why' in found) return lineOfImage(found.why);
-    this.#images += 1;
-    this.#imageData += found.data.length;
-    return found.mediaType === image.mediaType && found.data === image.data ? image : { ...image, ...found };
+  #count({ data }: SentImage, times: 1 | -1): void {
+    this.#images += times;
+    this.#imageData += times * data.length;
+  }
+
+  /** Decodes those that are sent, and no others: a long conversation has many that newer ones have replaced. */
+  #checkImages(from: number): void {
+    for (let at = from; at < this.messages.length; at += 1)
+      this.messages[at] = mapImages(this.messages[at] as Message, (image) => {
+        const found = checkedImage(image.data);
+        if ('data' in found && found.mediaType === image.mediaType && found.data === image.data) return image;
+        this.#count(image, -1);
+        if ('why' in found) return lineOfImage(found.why);
+        const sent = { ...image, ...found };
+        this.#count(sent, 1);
+        return sent;
+      });
   }
 }
 
@@ -188,6 +208,8 @@ const REFUSED = 'the server of this model refused it';
 
 /** Mistral: exactly nine of these. OpenAI takes 40 letters, Anthropic these, `_` and `-`. */
 const STRICTEST_ID = /^[a-zA-Z0-9]{9}$/;
+/** What a server may have made itself; not what a model slipped into it. */
+const PLAIN_ID = /^[!-~]{1,64}$/;
 const LETTERS = 'ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789';
 
 /** An id that every server takes. `times`: how often it was met before. */
@@ -217,7 +239,7 @@ function cleanTextPart<T extends { readonly text: string }>(part: T | null): T |
   return changed(part, { text: cleanText(part.text) } as Partial<T>);
 }
 
-/** Lone halves of characters and NUL are no text to servers, and to the databases behind some. */
+/** Lone surrogates and NUL are no text to servers, and to the databases behind some. */
 function cleanText(text: string): string {
   const whole = text.isWellFormed() ? text : text.toWellFormed();
   return whole.includes('\0') ? whole.replaceAll('\0', '\ufffd') : whole;

@@ -1,13 +1,16 @@
-import type { JsonValue, Message, ToolResult, TurnSeal } from '../../contract/index.ts';
+import { type JsonValue, type Message, PithError, type ToolResult, type TurnSeal } from '../../contract/index.ts';
 import type { CallRecord, StoredMessage, Threads, ThreadWriter, Unfinished } from './thread.ts';
 import { threadOf } from './queue.ts';
 
 /** Begins what was sealed. */
 const MARK = 'pith:sealed:';
+/** Id and name of the call that a sealed result answers. */
+const SEALED = 'sealed';
 
 /**
  * Threads of which some are sealed while a turn is in them: what is said and called there is kept as its seal makes it, and opened by it
- * again. A thread below one is sealed with it. Where nobody brings the seal, what is sealed stays so.
+ * again. A thread below one is sealed with it. Where nobody brings the seal, what is sealed stays so. Each member is written out: a new
+ * one does not compile before somebody has said what a seal does with it.
  */
 export function sealedThreads(threads: Threads): Threads {
   const seals = new Map<string, TurnSeal>();
@@ -19,40 +22,69 @@ export function sealedThreads(threads: Threads): Threads {
     }
     return null;
   };
-  const opened = async (threadId: string, found: Unfinished | null): Promise<Unfinished | null> => {
+  const openedMessages = async <T extends { readonly messages: readonly StoredMessage[] }>(threadId: string, found: T | null) => {
+    const seal = sealOf(threadId);
+    if (found === null || seal === null) return found;
+    const open = async (stored: StoredMessage) => ({ ...stored, message: await openedMessage(seal, stored.message) });
+    return { ...found, messages: await Promise.all(found.messages.map(open)) };
+  };
+  const openedCalls = async (threadId: string, found: Unfinished | null): Promise<Unfinished | null> => {
     const seal = sealOf(threadId);
     return found === null || seal === null
       ? found
       : { ...found, calls: await Promise.all(found.calls.map((call) => openedCall(seal, call))) };
   };
   return {
-    ...threads,
     sealWith(threadId, seal) {
       seals.set(threadId, seal);
       return () => {
         if (seals.get(threadId) === seal) seals.delete(threadId);
       };
     },
-    async load(threadId) {
-      const found = await threads.load(threadId);
-      const seal = sealOf(threadId);
-      if (found === null || seal === null) return found;
-      const open = async (stored: StoredMessage) => ({ ...stored, message: await openedMessage(seal, stored.message) });
-      return { ...found, messages: await Promise.all(found.messages.map(open)) };
-    },
-    unfinished: async (threadId) => opened(threadId, await threads.unfinished(threadId)),
-    keyed: async (threadId, key) => opened(threadId, await threads.keyed(threadId, key)),
+    load: async (threadId) => openedMessages(threadId, await threads.load(threadId)),
+    inspect: async (threadId) => openedMessages(threadId, await threads.inspect(threadId)),
+    unfinished: async (threadId) => openedCalls(threadId, await threads.unfinished(threadId)),
+    keyed: async (threadId, key) => openedCalls(threadId, await threads.keyed(threadId, key)),
+    list: (limit) => threads.list(limit),
+    last: (threadId) => threads.last(threadId),
+    usage: (threadId) => threads.usage(threadId),
+    delegated: (turnId) => threads.delegated(turnId),
     writer(fence) {
       const writer = threads.writer(fence);
       const seal = sealOf(threadOf(fence));
-      return seal === null ? writer : sealedWriter(writer, seal);
+      return seal === null ? unsealedWriter(writer, threads) : sealedWriter(writer, seal);
+    },
+  };
+}
+
+/** Throws `not_allowed` for messages that are sealed here: no model is sent them, and nobody writes others in their place. */
+export function refuseSealed(messages: readonly Pick<StoredMessage, 'message'>[]): void {
+  if (!messages.some(({ message }) => isSealed(message))) return;
+  throw new PithError('not_allowed', 'the conversation is sealed, and nobody who goes on with it here can open it', {
+    cure: 'leave it to the extension that sealed it, which has the key',
+  });
+}
+
+/** Who has no seal replaces nothing that is sealed. */
+function unsealedWriter(writer: ThreadWriter, threads: Pick<Threads, 'inspect'>): ThreadWriter {
+  const checkUnsealed = async (threadId: string) => refuseSealed((await threads.inspect(threadId))?.messages ?? []);
+  return {
+    ...writer,
+    async compact(threadId, throughSeq, replacement) {
+      await checkUnsealed(threadId);
+      await writer.compact(threadId, throughSeq, replacement);
+    },
+    async rewrite(threadId, messages) {
+      await checkUnsealed(threadId);
+      await writer.rewrite(threadId, messages);
     },
   };
 }
 
 function sealedWriter(writer: ThreadWriter, seal: TurnSeal): ThreadWriter {
+  const sealed = <T extends { readonly message: Message }>(parts: readonly T[]) =>
+    Promise.all(parts.map(async (part) => ({ ...part, message: await sealedMessage(seal, part.message) })));
   return {
-    ...writer,
     async beginTurn({ said: _said, ...begun }) {
       const messages = await Promise.all(begun.messages.map((message) => sealedMessage(seal, message)));
       await writer.beginTurn({ ...begun, messages, thread: { ...begun.thread, title: begun.thread.agentId } });
@@ -67,12 +99,14 @@ function sealedWriter(writer: ThreadWriter, seal: TurnSeal): ThreadWriter {
       );
       await writer.recordStep(turnId, { ...step, calls, message: await sealedMessage(seal, step.message) });
     },
+    setCall: (call, state) => writer.setCall(call, state),
     finishCall: async (call, result) => writer.finishCall(call, await sealedResult(seal, result)),
     recordResults: async (turnId, message, retain) => writer.recordResults(turnId, await sealedMessage(seal, message), retain),
-    async compact(threadId, throughSeq, replacement) {
-      const sealed = await Promise.all(replacement.map(async (part) => ({ ...part, message: await sealedMessage(seal, part.message) })));
-      await writer.compact(threadId, throughSeq, sealed);
-    },
+    setState: (turnId, state, usage) => writer.setState(turnId, state, usage),
+    compact: async (threadId, throughSeq, replacement) => writer.compact(threadId, throughSeq, await sealed(replacement)),
+    rewrite: async (threadId, messages) => writer.rewrite(threadId, await sealed(messages)),
+    rename: (threadId, title) => writer.rename(threadId, title),
+    remove: (threadId) => writer.remove(threadId),
   };
 }
 
@@ -83,16 +117,25 @@ async function sealedMessage(seal: TurnSeal, message: Message): Promise<Message>
   if (message.role !== 'tool') return { role: message.role, content: [{ type: 'text', text }] };
   return {
     role: 'tool',
-    content: [{ type: 'tool-result', toolCallId: 'sealed', toolName: 'sealed', output: { type: 'text', value: text } }],
+    content: [{ type: 'tool-result', toolCallId: SEALED, toolName: SEALED, output: { type: 'text', value: text } }],
   };
 }
 
 async function openedMessage(seal: TurnSeal, message: Message): Promise<Message> {
-  const { content } = message;
-  const [part] = typeof content === 'string' ? [content] : content;
-  if (typeof part === 'string') return openedText(seal, part, message);
-  if (part?.type === 'text') return openedText(seal, part.text, message);
-  return part?.type === 'tool-result' && part.output.type === 'text' ? openedText(seal, part.output.value, message) : message;
+  return openedText(seal, textOf(message), message);
+}
+
+/** Whether it has what is sealed in its place: nothing else is in such a message, not even who made it. */
+export function isSealed(message: Message): boolean {
+  return textOf(message)?.startsWith(MARK) ?? false;
+}
+
+/** The only text of a message that has nothing beside it. */
+function textOf({ content, providerOptions }: Message): string | null {
+  const [part, ...others] = typeof content === 'string' ? [{ type: 'text' as const, text: content }] : content;
+  if (part === undefined || others.length > 0 || providerOptions !== undefined) return null;
+  if (part.type === 'text') return part.text;
+  return part.type === 'tool-result' && part.toolCallId === SEALED && part.output.type === 'text' ? part.output.value : null;
 }
 
 async function openedCall(seal: TurnSeal, call: CallRecord): Promise<CallRecord> {

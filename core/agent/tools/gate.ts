@@ -153,18 +153,18 @@ const DEEPEST_INPUT = 60;
 export function inputProblem(input: unknown): string | null {
   let level: readonly unknown[] = [input];
   for (let depth = 0; depth <= DEEPEST_INPUT; depth++) {
-    const half = level.find((value): value is string => typeof value === 'string' && HALF.test(value));
-    if (half !== undefined) return halfCharacterIn(half);
+    const broken = level.find((value): value is string => typeof value === 'string' && LONE_SURROGATE.test(value));
+    if (broken !== undefined) return loneSurrogateIn(broken);
     level = level.flatMap((value) => (typeof value === 'object' && value !== null ? Object.entries(value).flat() : []));
     if (level.length === 0) return null;
   }
   return `is nested more than ${DEEPEST_INPUT} levels deep; give it flatter, or as text`;
 }
 
-const HALF = /\p{Surrogate}/u;
+const LONE_SURROGATE = /\p{Surrogate}/u;
 
 /** No file, database or process takes it: it would become another character without a word. */
-function halfCharacterIn(text: string): string {
-  const at = text.search(HALF);
-  return `has half of a character (\\u${text.charCodeAt(at).toString(16)}) in line ${text.slice(0, at).split('\n').length} of a text; give the whole character`;
+function loneSurrogateIn(text: string): string {
+  const at = text.search(LONE_SURROGATE);
+  return `has a lone surrogate, which is half of a character (\\u${text.charCodeAt(at).toString(16)}) in line ${text.slice(0, at).split('\n').length} of a text; give the whole character`;
 }

@@ -28,13 +28,13 @@ export interface DecidedCall extends CallDecision {
 
 /** Finds the tool and reads the input of each call. What cannot run carries its answer. */
 export function readCalls(turn: RunningTurn, calls: readonly RawCall[]): readonly AskedCall[] {
-  const taken = new Set<string>();
+  const ids = new Set<string>();
   return calls.map(({ callId, name: called, input: text }, index) => {
-    // Ids and names are stored as text, which has neither NUL nor half a character.
+    // Ids and names are stored as text, which has neither NUL nor lone surrogates.
     const [given, name] = [callId, called].map((each) => each.replaceAll('\0', '').toWellFormed()) as [string, string];
     // Some servers give parallel calls the same id, or none: results could not be told apart.
-    const id = given === '' || taken.has(given) ? strictId(`${turn.record.id} ${turn.progress.steps} ${index} ${given}`) : given;
-    taken.add(id);
+    const id = given === '' || ids.has(given) ? strictId(`${turn.record.id} ${turn.progress.steps} ${index} ${given}`) : given;
+    ids.add(id);
     const tool = turn.offer.toolsByName.get(name) ?? null;
     const read = parseInput(text);
     const problem = tool === null ? unknownTool(name, turn) : 'why' in read ? invalidInput(name, read.why) : null;
@@ -46,7 +46,7 @@ export function readCalls(turn: RunningTurn, calls: readonly RawCall[]): readonl
 export interface PendingCall {
   readonly record: CallRecord;
   /** It may run beside others: it only reads, runs an agent in a thread of its own, or has its answer. */
-  readonly isFree: boolean;
+  readonly runsInParallel: boolean;
   /** What the gate says of it now. Never twice. */
   decide(): Promise<CallDecision>;
 }
@@ -60,28 +60,28 @@ export function pendingCalls(turn: RunningTurn, step: number, asked: readonly As
     const record = recordOf(turn.record.id, step, index, call);
     const { problem } = call;
     if (problem) return answeredCall(record, problem);
-    return { record, isFree: isFree(call.tool), decide: () => decideCall(turn, record, before + index, most) };
+    return { record, runsInParallel: runsInParallel(call.tool), decide: () => decideCall(turn, record, before + index, most) };
   });
 }
 
 /** One that does not run any more. */
 export function answeredCall(record: CallRecord, result: ToolResult): PendingCall {
-  return { record, isFree: true, decide: async () => ({ result, question: null }) };
+  return { record, runsInParallel: true, decide: async () => ({ result, question: null }) };
 }
 
-export function isFree(tool: OfferedTool | null): boolean {
+export function runsInParallel(tool: OfferedTool | null): boolean {
   return tool === null || tool.descriptor.effect === 'read' || tool.descriptor.runsAgent === true;
 }
 
 /** What runs side by side, in the order of the answer: a call that has an effect is alone, and what comes between two of these is together. */
-export function inOrder(calls: readonly PendingCall[]): readonly (readonly PendingCall[])[] {
-  const groups: PendingCall[][] = [];
+export function batches(calls: readonly PendingCall[]): readonly (readonly PendingCall[])[] {
+  const found: PendingCall[][] = [];
   for (const call of calls) {
-    const last = groups.at(-1);
-    if (call.isFree && last?.[0]?.isFree) last.push(call);
-    else groups.push([call]);
+    const last = found.at(-1);
+    if (call.runsInParallel && last?.[0]?.runsInParallel) last.push(call);
+    else found.push([call]);
   }
-  return groups;
+  return found;
 }
 
 export function decided(calls: readonly PendingCall[]): Promise<readonly DecidedCall[]> {

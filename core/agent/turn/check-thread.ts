@@ -1,5 +1,6 @@
 import { PithError } from '../../contract/index.ts';
 import { answeredHistory } from '../prompt/history.ts';
+import { isSealed } from '../threads/sealed-threads.ts';
 import type { ThreadQueue } from '../threads/queue.ts';
 import type { StoredMessage, Threads } from '../threads/thread.ts';
 
@@ -8,6 +9,8 @@ export interface ThreadCheck {
   /** `message`: its number; null: not in a message. */
   readonly faults: readonly { readonly message: number | null; readonly what: string }[];
   readonly repaired: boolean;
+  /** What is said in it cannot be read here, so nothing was looked for and nothing is changed. */
+  readonly sealed?: true;
 }
 
 /**
@@ -20,8 +23,8 @@ export async function checkThread(
   { repair = false }: { readonly repair?: boolean } = {},
   signal?: AbortSignal,
 ): Promise<ThreadCheck> {
-  const { faults } = await look(threads, threadId);
-  if (!repair || faults.length === 0) return { faults, repaired: false };
+  const { messages: _messages, ...found } = await look(threads, threadId);
+  if (!repair || found.faults.length === 0) return { ...found, repaired: false };
   return queue.run(
     threadId,
     async ({ fence }) => {
@@ -36,10 +39,11 @@ export async function checkThread(
 async function look(
   threads: Threads,
   threadId: string,
-): Promise<Pick<ThreadCheck, 'faults'> & { readonly messages: readonly StoredMessage[] }> {
+): Promise<Pick<ThreadCheck, 'faults' | 'sealed'> & { readonly messages: readonly StoredMessage[] }> {
   const found = await threads.inspect(threadId);
   if (found === null)
     throw new PithError('thread_unknown', `there is no thread '${threadId}'`, { where: threadId, cure: "see 'pith threads list'" });
+  if (found.messages.some(({ message }) => isSealed(message))) return { messages: found.messages, faults: [], sealed: true };
   const { messages, faults } = answeredHistory(found.messages, found.openTurn ?? undefined);
   const all = [...found.unreadable, ...faults].sort((a, b) => (a.seq ?? 0) - (b.seq ?? 0));
   return { messages, faults: all.map(({ seq: message, what }) => ({ message, what })) };

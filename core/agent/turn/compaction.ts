@@ -187,7 +187,8 @@ async function shorten(
 ): Promise<Shorter | null> {
   const loaded = await deps.threads.load(threadId);
   if (loaded === null) return null;
-  const history = sentHistory(loaded.messages, turnId ?? undefined);
+  const current = turnId ?? undefined;
+  const history = answeredHistory(sentHistory(loaded.messages, current), current).messages;
   const estimated = tokensOf(history);
   const fixed = sum(countTokens([prompt.system, JSON.stringify(prompt.tools)]));
   const scale = Math.max(1, measured / (fixed + sum(estimated)));

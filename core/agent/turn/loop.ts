@@ -2,9 +2,9 @@ import { codeOf, type JsonValue, type Message, messageOf, PithError, type ToolRe
 import type { Retain } from '../threads/thread.ts';
 import {
   announceQuestion,
+  batches,
   decided,
   type DecidedCall,
-  inOrder,
   type PendingCall,
   pendingCalls,
   readCalls,
@@ -32,7 +32,7 @@ export async function* runLoop(turn: RunningTurn): AsyncGenerator<TurnEvent, Tur
     yield* compactIfNeeded(turn);
     const outcome = yield* streamStep(turn);
     const { cut } = outcome;
-    if (cut === null) await refused.taken();
+    if (cut === null) await refused.accepted();
     if (cut?.kind === 'failed' && outcome.spoken.length === 0 && (yield* refused.change(cut.error))) continue;
     const ended = yield* takeStep(turn, outcome);
     if (ended) return ended;
@@ -50,14 +50,14 @@ export async function* answerCalls(
 ): AsyncGenerator<TurnEvent, TurnEnd | null, undefined> {
   const stored: Promise<void>[] = [];
   try {
-    return yield* runInOrder(turn, pending, record, stored);
+    return yield* runBatches(turn, pending, record, stored);
   } catch (error) {
     await Promise.allSettled(stored); // before anybody looks which calls have ended
     throw error;
   }
 }
 
-async function* runInOrder(
+async function* runBatches(
   turn: RunningTurn,
   pending: readonly PendingCall[],
   record: (first: readonly DecidedCall[]) => Promise<unknown>,
@@ -65,8 +65,8 @@ async function* runInOrder(
 ): AsyncGenerator<TurnEvent, TurnEnd | null, undefined> {
   const results: ToolResult[] = [];
   const calls: DecidedCall[] = [];
-  for (const [at, group] of inOrder(pending).entries()) {
-    const now = await decided(group);
+  for (const [at, batch] of batches(pending).entries()) {
+    const now = await decided(batch);
     const questions = now.flatMap(({ question }) => question ?? []);
     // Questions in the same tick as the step itself cost no further commit.
     await Promise.all([

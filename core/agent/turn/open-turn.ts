@@ -41,7 +41,7 @@ import type { OriginalRequest } from '../../kernel/index.ts';
 import { type CallNode, chargesOf, countCalled, NO_USE } from './call-tree.ts';
 import { type NoticeSink, type RunningTurn, StepEvents, type TurnDependencies, type TurnEnd } from './running-turn.ts';
 import type { Approval, ApprovalStore } from '../threads/approval.ts';
-import { answeredCall, decideCall, denied, isFree, keyOf, type PendingCall, toolOf } from './calls.ts';
+import { answeredCall, decideCall, denied, keyOf, type PendingCall, runsInParallel, toolOf } from './calls.ts';
 
 /** A turn whose row and first message are on disk. */
 interface OpenedTurn {
@@ -311,7 +311,11 @@ export function resumeCalls(turn: RunningTurn, open: readonly CallRecord[]): rea
     if (record.state === 'started' && record.effect === 'write') return answeredCall(record, interrupted(record));
     const offered = toolOf(turn, record);
     if (offered === undefined) return answeredCall(record, toolError('tool_gone', `not run: '${record.name}' is no longer there`));
-    return { record, isFree: isFree(offered), decide: () => decideCall(turn, record, before + index, turn.plan.limits.max_tool_calls) };
+    return {
+      record,
+      runsInParallel: runsInParallel(offered),
+      decide: () => decideCall(turn, record, before + index, turn.plan.limits.max_tool_calls),
+    };
   });
 }
 

@@ -26,12 +26,12 @@ export class RefusedRequests {
     }
     const part = refusedPart(error);
     if (part === 'image') {
-      const taken = conversation.prompt.takeImages('the server of this model refused it');
-      for (const digest of taken) this.#images.add(digest);
-      const what = taken.length === 1 ? 'an image was' : `${taken.length} images were`;
+      const leftOut = conversation.prompt.leaveOutImages('the server of this model refused it');
+      for (const digest of leftOut) this.#images.add(digest);
+      const what = leftOut.length === 1 ? 'an image was' : `${leftOut.length} images were`;
       const message = `${messageOf(failure)}; ${what} left out, and the model is asked again`;
-      if (taken.length > 0) yield* notices.fresh(record, [{ code: 'image_refused', message }]);
-      return taken.length > 0;
+      if (leftOut.length > 0) yield* notices.fresh(record, [{ code: 'image_refused', message }]);
+      return leftOut.length > 0;
     }
     if (part !== 'call id' || this.#hasOtherIds) return false;
     this.#hasOtherIds = true;
@@ -40,8 +40,8 @@ export class RefusedRequests {
     return true;
   }
 
-  /** The server took the request: what was left out for it stays left out for this model, and others are shown it. */
-  async taken(): Promise<void> {
+  /** The server accepted the request: what was left out for it stays left out for this model, and others are shown it. */
+  async accepted(): Promise<void> {
     if (this.#images.size === 0) return;
     const { plan, record, writer } = this.turn;
     const messages = (await this.#messages()).map((each) => ({

@@ -178,7 +178,7 @@ async function* turn(opening: HeldThread, tree: CallTree, stop: AbortController)
     }
   } catch (error) {
     end = endOfError(error, running, signal);
-    if (running && !lost.aborted) await answerTorn(running);
+    if (running && !lost.aborted) await answerInterruptedCalls(running);
   }
   cancelBudget?.();
   if (running) tree.ended(running);
@@ -191,7 +191,7 @@ async function* turn(opening: HeldThread, tree: CallTree, stop: AbortController)
 }
 
 /** What failed between a step and its results leaves calls that nobody would answer. */
-async function answerTorn({ deps, writer, record }: RunningTurn): Promise<void> {
+async function answerInterruptedCalls({ deps, writer, record }: RunningTurn): Promise<void> {
   try {
     const unfinished = await deps.threads.unfinished(record.threadId);
     if (unfinished?.turn.id !== record.id) return;

@@ -8,6 +8,7 @@ interface Checked {
   readonly thread: string;
   readonly faults: readonly { readonly message: number | null; readonly what: string }[];
   readonly repaired: boolean;
+  readonly sealed?: true;
   /** Why it could not be looked at, or repaired. */
   readonly error?: string;
 }
@@ -29,7 +30,9 @@ export async function checkThreads(kernel: Kernel, input: CommandInput, io: Comm
     for (const { message, what } of faults) io.print(`  ${message === null ? '' : `message ${message}: `}${printableLine(what)}`);
     if (error !== undefined) io.print(`  ${printableLine(error)}`);
   }
-  if (!io.quiet || left.length > 0) io.print(summary(checked.length, wrong.length, left.length, repair));
+  const sealed = checked.filter((each) => each.sealed);
+  if (!io.quiet) for (const { thread } of sealed) io.print(`${thread}: sealed, not checked`);
+  if (!io.quiet || left.length > 0) io.print(summary(checked.length - sealed.length, wrong.length, left.length, repair));
   return left.length === 0 ? 0 : 1;
 }
 

@@ -90,6 +90,12 @@ describe('V1 threads check finds what is wrong with a thread and mends it', () =
     expect(JSON.stringify((await world.history())[0])).toContain('SUMMARY');
   });
 
+  it('a call without an answer in what stays does not keep what is before it from being shortened', async () => {
+    const world = await threadOf([assistant('so '.repeat(400)), user('on'), asks('a', 'b'), answers('b')], [{ text: 'SUMMARY' }]);
+    await world.kernel.agents.compact('thread');
+    expect((await world.history()).map(({ role }) => role)).toEqual(['user', 'user', 'assistant', 'tool']);
+  });
+
   it.each([
     ['the agent of a turn', `UPDATE turnagents SET agent = '[]'`, "the agent of turn 'T'"],
     ['what a turn may do', `UPDATE turnagents SET policy = 'x'`, "the policy of turn 'T'"],
@@ -114,7 +120,7 @@ describe('V1 threads check finds what is wrong with a thread and mends it', () =
     expect((await world.resume()).end).toMatchObject({ reason: 'done', text: 'done' });
   });
 
-  it('finds nothing where an id has half a character: the call goes on after its answer', async () => {
+  it('finds nothing where an id has a lone surrogate: the call goes on after its answer', async () => {
     const script = [{ calls: [{ name: 'ask', input: {}, id: 'a\ud83d' }] }, { text: 'done' }];
     const world = await createWorld({ tools: { ask: { needsApproval: 'always' } }, script });
     await world.run('ask');
@@ -130,8 +136,11 @@ describe('V1 threads check finds what is wrong with a thread and mends it', () =
   });
 });
 
-describe('V1 a call and its answer are not torn apart', () => {
-  it('by a store that refuses a question: the calls are answered, those that ran with their result', async () => {
+describe('V1 a call and its answer stay together', () => {
+  it.each([
+    ['a store', 0],
+    ['a slow store', 20],
+  ])('by %s that refuses a question: the calls are answered, those that ran with their result', async (_, ticks) => {
     const world = await createWorld({
       tools: { look: { run: () => 'seen' }, ask: { needsApproval: 'always', effect: 'write' } },
       script: [
@@ -144,6 +153,15 @@ describe('V1 a call and its answer are not torn apart', () => {
         { text: 'fine' },
       ],
     });
+    const { writer } = world.threads;
+    world.threads.writer = (fence) => {
+      const real = writer(fence);
+      const finishCall: typeof real.finishCall = async (...given) => {
+        for (let tick = 0; tick < ticks; tick += 1) await new Promise((resolve) => setImmediate(resolve));
+        await real.finishCall(...given);
+      };
+      return { ...real, finishCall };
+    };
     await world.store.write(
       (statement) => void statement(`CREATE TRIGGER broken BEFORE INSERT ON approvals BEGIN SELECT RAISE(ABORT, 'no'); END`),
     );

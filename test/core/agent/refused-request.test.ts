@@ -51,6 +51,22 @@ describe('V11 a server that refuses an image', () => {
     expect(JSON.stringify(await world.history())).not.toContain('refusedBy');
   });
 
+  it('is written down once: the steps after it write what they add', async () => {
+    const world = await createWorld({
+      tools: {
+        look: {
+          run: () =>
+            world.store.write(
+              (statement) => void statement(`CREATE TRIGGER kept BEFORE DELETE ON messages BEGIN SELECT RAISE(ABORT, 'no'); END`),
+            ),
+        },
+      },
+      script: [refusal('Could not process image'), call('look'), { text: 'Fine.' }],
+    });
+    expect((await world.run('this?', { attachments })).end).toMatchObject({ reason: 'done', text: 'Fine.' });
+    expect(JSON.stringify(await world.history())).toContain('refusedBy');
+  });
+
   it.each([
     ['the same words where nothing holds an image', [refusal('invalid image'), { text: 'x' }], []],
     ['a refused key', [refusal('this key may not send images', 401), { text: 'x' }], attachments],

@@ -96,6 +96,14 @@ const CASES: readonly (readonly [title: string, given: readonly Message[], expec
     [user('q'), own(answer(call('functions.look:0'))), results(result('functions.look:0'))],
     ['user q', 'assistant look(functions.look:0){}', 'tool functions.look:0=seen'],
   ],
+  ...['a\nb', 'x'.repeat(4000), '\ud800', 'größe', 'a b'].map(
+    (id) =>
+      [
+        `an own id that no server makes: ${JSON.stringify(id.slice(0, 9))}`,
+        [user('q'), own(answer(call(id))), results(result(id))],
+        ['user q', 'assistant look(~){}', 'tool ~=seen'],
+      ] as const,
+  ),
   [
     'the ids of another model',
     [user('q'), answer(call('functions.look:0')), results(result('functions.look:0'))],
@@ -112,7 +120,7 @@ const CASES: readonly (readonly [title: string, given: readonly Message[], expec
     ['user q', 'assistant look(D681PevKs){}', 'tool D681PevKs=seen'],
   ],
   [
-    'an id with a lone half of a character',
+    'an id with a lone surrogate',
     [user('q'), own(answer(call('a\ud83d'))), results(result('a\ud83d'))],
     ['user q', 'assistant look(~){}', 'tool ~=seen'],
   ],
@@ -157,7 +165,7 @@ const CASES: readonly (readonly [title: string, given: readonly Message[], expec
     ['user q', 'assistant look(a){}', 'tool a=seen'],
   ],
   [
-    'a NUL and a lone half in arguments',
+    'a NUL and a lone surrogate in arguments',
     [user('q'), own(answer(call('a', 'look', { 'k\0': ['x\0', { y: 'z\udc00' }] }))), results(result('a'))],
     ['user q', 'assistant look(a){"k�":["x�",{"y":"z�"}]}', 'tool a=seen'],
   ],
@@ -347,6 +355,13 @@ describe('V11 images are sent as servers take them', () => {
     const sent = sentOf([shown(bytes(jpeg())), own(answer(call('a'))), found(bytes(gif()))]);
     expect(sent[0]?.content[0]).toMatchObject({ type: 'file', mediaType: 'image/jpeg', data: bytes(jpeg()) });
     expect(JSON.stringify(sent[2])).toContain('"mediaType":"image/gif"');
+  });
+
+  it('10 no image is decoded that is not sent: newer ones took its place', () => {
+    const lfs = bytes('version https://git-lfs.github.com/spec/v1\n');
+    const sent = sentOf([lfs, ...Array<string>(20).fill(bytes(png())), lfs].flatMap((data) => [shown(data), own(said('so'))]));
+    expect(told(sent)[0]).toBe(`user ${line('newer ones fill what one request may carry')} | q`);
+    expect(told(sent).at(-3)).toContain('Git LFS pointer');
   });
 
   it('20 MB or 20 images are sent at most: the oldest become lines, half at once', () => {

@@ -95,7 +95,7 @@ describe('one turn', () => {
     expect(world.calls).toEqual([]);
   });
 
-  it('E6 an input with half of a character is refused, with its place, whatever the tool: nothing would keep it as it is', async () => {
+  it('E6 an input with a lone surrogate is refused, with its place, whatever the tool: nothing would keep it as it is', async () => {
     const inputs = ['{"a":["x\\n\\ud83d!"]}', '{"\\udc00":1}', '{"a":"\\ud83d\\ude00"}'];
     const world = await createWorld({
       tools: { other: {} },
@@ -103,7 +103,7 @@ describe('one turn', () => {
     });
     const { results } = await world.run('go');
     const of = (half: string, line: number) =>
-      `the input of 'other' has half of a character (${half}) in line ${line} of a text; give the whole character`;
+      `the input of 'other' has a lone surrogate, which is half of a character (${half}) in line ${line} of a text; give the whole character`;
     expect(results.map(({ error }) => error?.message)).toEqual([of('\\ud83d', 2), of('\\udc00', 1), undefined]);
     expect(world.calls).toMatchObject([{ input: { a: '😀' } }]);
   });

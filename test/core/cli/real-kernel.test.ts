@@ -345,6 +345,9 @@ describe('V1 threads check', () => {
       ]),
     ]);
     expect(await run('chat', '-p', 'hi', '--thread', 'cut')).toMatchObject({ code: 0 });
+    damage(`UPDATE messages SET message = '{"role":"user","content":[{"type":"text","text":"pith:sealed:x"}]}' WHERE thread = 'torn'`);
+    const sealed = await run('threads', 'check', '--all', '--repair');
+    expect(sealed).toEqual({ code: 0, out: 'torn: sealed, not checked\n1 conversation checked; all is well\n', err: '' });
   });
 
   it.each([

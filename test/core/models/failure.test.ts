@@ -1,6 +1,6 @@
 import { PithError } from 'pith';
 import { describe, expect, it } from 'vitest';
-import { modelFailure } from '../../../core/models/index.ts';
+import { modelFailure, refusedPart } from '../../../core/models/index.ts';
 import { failed } from './scripted-stream.ts';
 
 const KEY = 'sk-proj-abcDEF1234567890canary';
@@ -139,5 +139,30 @@ describe('modelFailure', () => {
     const error = failed({ statusCode: 500 });
     Object.assign(error, { cause: error, data: { error } });
     expect(modelFailure(error, 'x/y').code).toBe('model_failed');
+  });
+});
+
+describe('V11 which part of a request a server refused', () => {
+  it.each<[what: string, Error, ReturnType<typeof refusedPart>]>([
+    ['an image that it cannot read', failed({ statusCode: 400 }, 'Could not process image'), 'image'],
+    ['a request that is too large', failed({ statusCode: 413 }, 'image exceeds 5 MB maximum'), 'image'],
+    ['an input that it does not know', failed({ statusCode: 422 }, 'unknown variant `image_url`, expected `text`'), 'image'],
+    ['words without a status', failed({}, 'test-model is not a multimodal model'), 'image'],
+    ['llama.cpp without a projector', failed({ statusCode: 500 }, 'image input is not supported - hint: you may need the mmproj'), 'image'],
+    ['OpenRouter without an endpoint', failed({ statusCode: 404 }, 'No endpoints found that support image input'), 'image'],
+    ['an id', failed({ statusCode: 400 }, 'tool call id was call_0'), 'call id'],
+    ['a container', failed({ statusCode: 500 }, 'failed to pull image'), null],
+    ['a gateway', failed({ statusCode: 502 }, 'vision backend: bad gateway'), null],
+    ['an overload', failed({ statusCode: 503 }, 'no capacity for vision models right now'), null],
+    ['an overload for images', failed({ statusCode: 503 }, 'no capacity for models that support image input'), null],
+    ['an overload without a status', failed({}, 'vision models are overloaded'), null],
+    ['an overload within an answer', failed({ statusCode: 200 }, 'no capacity for vision models right now'), null],
+    ['an address', failed({ statusCode: 404 }, 'no route /v1/images'), null],
+    ['a content type', failed({ statusCode: 415 }, 'unsupported media type'), null],
+    ['a limit', failed({ statusCode: 429 }, 'too many images per minute'), null],
+    ['a key', failed({ statusCode: 401 }, 'this key may not send images'), null],
+    ['a lost connection', failed({ code: 'ECONNRESET' }, 'image upload: socket hang up'), null],
+  ])('%s', (_, error, part) => {
+    expect(refusedPart(error)).toBe(part);
   });
 });

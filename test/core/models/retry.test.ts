@@ -104,6 +104,17 @@ describe('readWithRetry', () => {
     expect(slept).toEqual([expected]);
   });
 
+  it.each([2 ** 53, 1e300, -1, 0.5, Number.NaN])('V1 %s tokens are no count', async (total) => {
+    const counts = { total, noCache: total, cacheRead: 0, cacheWrite: 0 };
+    const usage = { inputTokens: counts, outputTokens: { total: 5, text: 5, reasoning: 0 } };
+    const finish: ModelPart = { type: 'finish', finishReason: { unified: 'stop', raw: 'stop' }, usage };
+    const { parts } = await collect(modelOf([text('hi'), finish]));
+    expect(parts.at(-1)).toMatchObject({
+      type: 'finish',
+      usage: { inputTokens: { total: undefined }, outputTokens: { total: undefined } },
+    });
+  });
+
   it('spreads the waits by chance', async () => {
     const { slept } = await collect(modelOf([failed({ statusCode: 500 })], [text('ok')]), { random: () => 0 });
     expect(slept).toEqual([250]);

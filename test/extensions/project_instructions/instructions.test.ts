@@ -154,12 +154,13 @@ describe('E5 instructions of folders', () => {
     const first = await test.run('go');
     expect(first.requests.map(({ system }) => said(system))).toEqual([['ROOT'], ['ROOT'], ['ROOT']]);
     expect(first.requests.slice(1).map(({ messages }) => said(messages.at(-1)))).toEqual([['PACKAGE'], ['DEEP']]);
-    expect(first.results.map(({ title }) => title).sort()).toEqual([
+    // Reads run side by side: of those in one folder any may be the first.
+    expect(first.results.map(({ title }) => title?.replace('pkg/y', 'pkg/x')).sort()).toEqual([
       'Read other/y.txt',
       'Read pkg/deep/z.txt; using pkg/deep/CLAUDE.md (2 tokens)',
       'Read pkg/x.txt',
+      'Read pkg/x.txt',
       'Read pkg/x.txt; using pkg/AGENTS.md (2 tokens)',
-      'Read pkg/y.txt',
     ]);
     await test.restart(); // what the conversation holds is known from the conversation
     expect(said((await test.run('again')).requests[1]?.messages.at(-1))).toEqual([]);

@@ -3,9 +3,9 @@ import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { coverOf } from '../../../sandbox/extensions/project_tools/shell/command-cover.ts';
 import { pipelineOf, quotedPipeline } from '../../../sandbox/extensions/project_tools/shell/command-words.ts';
-import { readingOf } from '../../../sandbox/extensions/project_tools/shell/reading-commands.ts';
+import { readOnlyCommandOf } from '../../../sandbox/extensions/project_tools/shell/read-only-commands.ts';
 
-const reads = (command: string) => readingOf(pipelineOf(command), (name) => `/usr/bin/${name}`);
+const reads = (command: string) => readOnlyCommandOf(pipelineOf(command), (name) => `/usr/bin/${name}`);
 const lines = (text: string) =>
   text
     .split('\n')
@@ -341,13 +341,13 @@ describe('S7, U-8 what a command can do', () => {
 
   it.each(EXACT)('S7 asks, and always is exactly: %s', (command) => {
     const programs = pipelineOf(command);
-    expect(readingOf(programs, (name) => `/usr/bin/${name}`)).toBeNull();
+    expect(readOnlyCommandOf(programs, (name) => `/usr/bin/${name}`)).toBeNull();
     expect(programs).toHaveLength(1);
   });
 
   it.each(ONCE)('S7 asks each time: %s', (command) => {
     const programs = pipelineOf(command);
-    expect(readingOf(programs, (name) => `/usr/bin/${name}`)).toBeNull();
+    expect(readOnlyCommandOf(programs, (name) => `/usr/bin/${name}`)).toBeNull();
     expect(programs?.length).not.toBe(1);
   });
 
@@ -366,12 +366,12 @@ describe('S7, U-8 what a command can do', () => {
   ])('S7 takes no other kind of space, and no control character: %j', (command) => expect(pipelineOf(command)).toBeNull());
 
   it('S7 a program that the system does not have is asked about: one of the project could have its name', () =>
-    expect(readingOf(pipelineOf('ls'), () => null)).toBeNull());
+    expect(readOnlyCommandOf(pipelineOf('ls'), () => null)).toBeNull());
 
   it('S7 a cover names what reads, or everything; no cover of earlier versions is among them', () => {
     const asked = { kind: 'command', folder: '.', network: false, background: false } as const;
     const key = (command: string, more = {}) =>
-      coverOf({ ...asked, words: pipelineOf(command)?.[0] ?? [], reads: reads(command)?.named ?? null, ...more }).key;
+      coverOf({ ...asked, words: pipelineOf(command)?.[0] ?? [], readOnly: reads(command)?.named ?? null, ...more }).key;
     expect(['npm test -- a', 'git push', 'git diff --output=x', 'git -c a=b diff'].map((command) => key(command))).toEqual([
       'command:npm test -- a',
       'command:git push',

@@ -358,7 +358,7 @@ describe.skipIf(!available)('S1, S2 what git starts outside', () => {
     );
     const context = (await providers.active(ContextProvider)).find(({ extensionId }) => extensionId === 'project_tools');
     expect(await context?.opening?.()).toEqual(said);
-    expect(await providers.findings()).toMatchObject([{ severity: 'warning', code: 'starts_by_itself', message: said }]);
+    expect(await providers.findings()).toMatchObject([{ severity: 'warning', code: 'autorun_files', message: said }]);
     expect(out(await clone.call('shell', { command: 'true' }))).toBe('(no output)\n[exit code 0]'); // the conversation has begun with it
     expect([await next.ofKilled(signal), folder.list()]).toEqual([[], []]);
   });

@@ -2,7 +2,7 @@ import { chmodSync, chownSync, mkdirSync } from 'node:fs';
 import { describe, expect, it, onTestFinished } from 'vitest';
 import { Jail } from '@pith/safe-files';
 import { secretsOf } from '../../../sandbox/extensions/project_tools/shell/secret-files.ts';
-import { changesBetween, selfStartersOf, toldAs } from '../../../sandbox/extensions/project_tools/shell/self-starters.ts';
+import { changesBetween, autorunFilesOf, toldAs } from '../../../sandbox/extensions/project_tools/shell/autorun-files.ts';
 import { execFileSync } from 'node:child_process';
 import { folderWith, writeFiles } from '../../places.ts';
 
@@ -26,14 +26,14 @@ describe('1 S1 a folder that may be entered and not listed', () => {
   it('1 S1 is told, with the repository and the hooks in it and what the index has there', async () => {
     const place = repositoryOf();
     place.run('git init -q; mkdir -p lib deep');
-    const before = await selfStartersOf(place, signal);
+    const before = await autorunFilesOf(place, signal);
     const git = 'git -c user.name=a -c user.email=a@b';
     place.run(
       `for each in lib deep/unknown; do git init -q $each; ${git} -C $each commit -q --allow-empty -m x; git -C $each config core.fsmonitor ./evil
        git update-index --add --cacheinfo 160000,$(git -C $each rev-parse HEAD),$each; done
        printf '#!/bin/sh' > lib/.git/hooks/post-checkout; chmod 0311 lib/.git/hooks lib deep`,
     );
-    const now = await selfStartersOf(place, signal);
+    const now = await autorunFilesOf(place, signal);
     chmodSync(`${place.root}/lib`, 0o711);
     expect(toldAs(await changesBetween(place.root, before, now, signal))).toEqual([
       'lib/.git is a new repository: git in lib starts core.fsmonitor=./evil, the hook post-checkout',

@@ -7,7 +7,7 @@ export interface AskedCommand {
   readonly kind: 'command' | 'unsandboxed';
   readonly words: Words;
   /** The words that name what it does, where it can only read: the cover is then for all that so begin and can only read. */
-  readonly reads: Words | null;
+  readonly readOnly: Words | null;
   /** From the project down, joined by `/`. */
   readonly folder: string;
   readonly network: boolean;
@@ -18,12 +18,12 @@ export interface AskedCommand {
  * What an `always` covers: a prefix of words says nothing of what options do, so it is this very command, or one that can only read. Words
  * that are not plain are quoted, so that no two calls share a key by accident.
  */
-export function coverOf({ kind, words, reads, folder, network, background }: AskedCommand): NonNullable<ApprovalQuestion['always']> {
-  const shown = (reads ?? words).map((word) => (/^[\w./:=@%,-]+$/u.test(word) ? word : JSON.stringify(word))).join(' ');
+export function coverOf({ kind, words, readOnly, folder, network, background }: AskedCommand): NonNullable<ApprovalQuestion['always']> {
+  const shown = (readOnly ?? words).map((word) => (/^[\w./:=@%,-]+$/u.test(word) ? word : JSON.stringify(word))).join(' ');
   const place = folder === '.' ? '' : ` in ${JSON.stringify(folder)}`;
-  const what = reads === null ? `exactly \`${shown}\`` : `\`${shown}\` with all that can only read`;
+  const what = readOnly === null ? `exactly \`${shown}\`` : `\`${shown}\` with all that can only read`;
   return {
-    key: `${kind}:${shown}${reads === null ? '' : ' …'}${network ? ' +network' : ''}${background ? ' +background' : ''}${place}`,
+    key: `${kind}:${shown}${readOnly === null ? '' : ' …'}${network ? ' +network' : ''}${background ? ' +background' : ''}${place}`,
     covers: printableLine(`${what}${network ? ' with network' : ''}${background ? ' in the background' : ''}${place}`),
   };
 }

@@ -11,8 +11,8 @@ import { KeptOutput } from './kept-output.ts';
 import { CommandWatch, type Leftovers } from './command-watch.ts';
 import { namedFolders } from './home-folders.ts';
 import { GitHistory } from './git-history.ts';
-import type { Reading } from './reading-commands.ts';
-import { hiddenFromReaders, secretsOf, SETTING, type ProjectSecrets } from './secret-files.ts';
+import type { ReadOnlyCommand } from './read-only-commands.ts';
+import { hiddenFromReadOnly, secretsOf, SETTING, type ProjectSecrets } from './secret-files.ts';
 import { placesOf, type Access } from './shell-places.ts';
 
 /** A command as it is to run. */
@@ -24,8 +24,8 @@ export interface ShellCommand {
   readonly timeoutMs: number;
   readonly sandboxed: boolean;
   /** It can only read: it runs where nothing can be written, sees nothing of home, and no settings. */
-  readonly reading: Reading | null;
-  /** Who is told what it leaves that starts by itself. */
+  readonly readOnlyCommand: ReadOnlyCommand | null;
+  /** Who is told what autorun files it leaves. */
   readonly asker: Pick<TurnInfo, 'threadId' | 'userId'>;
 }
 
@@ -90,10 +90,10 @@ export class CommandRuns {
     );
   }
 
-  /** What is left by commands whose Pith was killed and starts by itself. */
+  /** Autorun files that are left by commands whose Pith was killed. */
   async findings(signal: AbortSignal): Promise<readonly Diagnostic[]> {
     const left = await this.#watch.ofKilled(signal);
-    return left.map((each) => ({ severity: 'warning', code: 'starts_by_itself', message: leftBy(each), cure: CURE }));
+    return left.map((each) => ({ severity: 'warning', code: 'autorun_files', message: leftBy(each), cure: CURE }));
   }
 
   /** The same for the beginning of a conversation, which does not wait for a look through a large project. null: nothing to say. */
@@ -121,7 +121,7 @@ export class CommandRuns {
     signal: AbortSignal,
   ): Promise<ConfinedOutcome & { readonly output: string; readonly left: readonly string[]; readonly leftBefore: readonly string[] }> {
     const { project, context } = this;
-    const { command, access, sandboxed, reading } = wanted;
+    const { command, access, sandboxed, readOnlyCommand } = wanted;
     const home = project.home ?? '/nonexistent';
     if (sandboxed && isInside(home, project.root))
       throw new FileRefused(
@@ -135,10 +135,10 @@ export class CommandRuns {
       shown(text);
     };
     const mostChecked = context.config.shell.files_checked;
-    if (sandboxed && reading !== null) {
+    if (sandboxed && readOnlyCommand !== null) {
       const secrets = await secretsOf(project, mostChecked, signal);
       say(uncheckedText(project, secrets));
-      const covered = hiddenFromReaders(project, secrets, reading.usesGit);
+      const covered = hiddenFromReadOnly(project, secrets, readOnlyCommand.usesGit);
       const env = { ...ENVIRONMENT, ...OF_READERS };
       const outcome = await this.#confined(wanted, { readOnly: [project.root], covered, env, onOutput: say }, signal);
       return { ...outcome, output: output.text, left: [], leftBefore: [] };
@@ -189,14 +189,14 @@ export class CommandRuns {
   }
 
   #confined(
-    { command, folder, access, timeoutMs, sandboxed, reading }: ShellCommand,
+    { command, folder, access, timeoutMs, sandboxed, readOnlyCommand }: ShellCommand,
     seen: Pick<ConfinedProgram, 'readOnly' | 'writable' | 'covered' | 'env' | 'user' | 'onOutput'>,
     signal: AbortSignal,
   ): Promise<ConfinedOutcome> {
     return this.#programs.run(
       {
         ...seen,
-        argv: [existsSync('/bin/bash') ? '/bin/bash' : '/bin/sh', '-c', reading?.line ?? command],
+        argv: [existsSync('/bin/bash') ? '/bin/bash' : '/bin/sh', '-c', readOnlyCommand?.line ?? command],
         cwd: path.join(this.project.root, ...folder),
         timeoutMs,
         maxOutputBytes: MOST_OUTPUT,

@@ -7,17 +7,17 @@ import type { StateFolder } from '@pith/safe-files';
 import {
   changesBetween,
   nestedRepositories,
-  NO_STARTERS,
-  selfStartersOf,
-  StarterSearch,
+  NO_AUTORUN_FILES,
+  autorunFilesOf,
+  AutorunSearch,
   toldAs,
   type LookedThrough,
-  type SelfStarters,
-} from './self-starters.ts';
+  type AutorunFiles,
+} from './autorun-files.ts';
 import { walk } from './project-walk.ts';
 import { SecretSearch, type ProjectSecrets } from './secret-files.ts';
 
-/** What commands left that starts by itself later. */
+/** Autorun files that commands left. */
 export interface Leftovers {
   readonly commands: readonly string[];
   /** Each a line for people. */
@@ -44,7 +44,7 @@ const kept = z.object({
 type Kept = z.infer<typeof kept> & { readonly name: string };
 
 /**
- * Finds what commands make in a project that programs of the person start by themselves. What was there before is kept in a file while
+ * Finds the autorun files that commands make in a project. What was there before is kept in a file while
  * commands run: should this process be killed, the next one still finds what they left.
  */
 export class CommandWatch {
@@ -53,7 +53,7 @@ export class CommandWatch {
   readonly #came = new Set<string>();
   /** Records of killed ones that were told here. */
   readonly #told = new Set<string>();
-  #known: SelfStarters = NO_STARTERS;
+  #known: AutorunFiles = NO_AUTORUN_FILES;
   #turn: Promise<unknown> = Promise.resolve();
 
   constructor(
@@ -65,16 +65,16 @@ export class CommandWatch {
   begin(command: string, mostChecked: number | null, signal: AbortSignal): Promise<Begun> {
     return this.#inTurn(async () => {
       const secrets = mostChecked === null ? null : new SecretSearch(this.place.root, mostChecked);
-      const starters = this.#running.length > 0 ? null : new StarterSearch(this.place);
+      const autorun = this.#running.length > 0 ? null : new AutorunSearch(this.place);
       await walk(
         this.place,
-        [secrets, starters].filter((search) => search !== null),
+        [secrets, autorun].filter((search) => search !== null),
         signal,
       );
       const found = secrets?.found() ?? null;
       const untold: Leftovers[] = [];
-      if (starters !== null) {
-        this.#known = await starters.found(signal);
+      if (autorun !== null) {
+        this.#known = await autorun.found(signal);
         for (const record of this.#recordsOfKilled())
           if (!this.#told.has(record.name)) untold.push(...(await this.#leftSince(record, this.#known, signal)));
         for (const name of this.#ofKilled()) this.folder.remove(name);
@@ -110,7 +110,7 @@ export class CommandWatch {
   async ofKilled(signal: AbortSignal): Promise<readonly Leftovers[]> {
     const records = this.#recordsOfKilled();
     if (records.length === 0) return [];
-    const now = await selfStartersOf(this.place, signal);
+    const now = await autorunFilesOf(this.place, signal);
     return (await Promise.all(records.map((record) => this.#leftSince(record, now, signal)))).flat();
   }
 
@@ -119,7 +119,7 @@ export class CommandWatch {
     for (const { record } of all) this.#told.add(record);
   }
 
-  async #leftSince({ name, commands, digests, gitlinks }: Kept, now: SelfStarters, signal: AbortSignal): Promise<readonly Leftovers[]> {
+  async #leftSince({ name, commands, digests, gitlinks }: Kept, now: AutorunFiles, signal: AbortSignal): Promise<readonly Leftovers[]> {
     const before = { digests: new Map(digests), gitlinks: new Set(gitlinks), isWhole: true };
     const links = [...now.gitlinks].filter((link) => !before.gitlinks.has(link));
     const lines = [
@@ -140,7 +140,7 @@ export class CommandWatch {
 
   async #look(signal: AbortSignal): Promise<readonly string[]> {
     const before = this.#known;
-    const now = await selfStartersOf(this.place, signal);
+    const now = await autorunFilesOf(this.place, signal);
     const changes = await changesBetween(this.place.root, before, now, signal);
     for (const { isNew, repository } of changes) if (isNew && repository !== null) this.#came.add(repository);
     const lines = [...toldAs(changes)];
@@ -155,7 +155,7 @@ export class CommandWatch {
     return lines;
   }
 
-  async #takeOut(link: string, { digests }: SelfStarters, signal: AbortSignal): Promise<boolean> {
+  async #takeOut(link: string, { digests }: AutorunFiles, signal: AbortSignal): Promise<boolean> {
     const places = nestedRepositories([...digests.keys()]).filter(({ outer, inner }) => path.posix.join(outer, inner) === link);
     let isOut = false;
     for (const { outer, inner } of places)

@@ -21,6 +21,6 @@ export class KeptOutput {
   }
 }
 
-/** Half a character, where a cut divided it. */
+/** A lone surrogate, where a cut divided a character. */
 const CUT_END = /[\ud800-\udbff]$/u;
 const CUT_START = /^[\udc00-\udfff]/u;

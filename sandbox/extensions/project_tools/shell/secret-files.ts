@@ -109,7 +109,7 @@ function few(left: readonly (readonly string[])[], mostChecked: number): readonl
 }
 
 /** What a command that runs unasked does not see: what tools that read files do not read either. */
-export function hiddenFromReaders(
+export function hiddenFromReadOnly(
   { root, sandbox, data }: Project,
   { files, repositories, bare, unlisted, unchecked }: ProjectSecrets,
   usesGit: boolean,

@@ -19,7 +19,7 @@ import type { UndoLog } from '../changes/undo-log.ts';
 import type { BackgroundCommand, CommandRuns, ShellCommand } from './command-runs.ts';
 import { coverOf } from './command-cover.ts';
 import { pipelineOf } from './command-words.ts';
-import { readingOf, type Reading } from './reading-commands.ts';
+import { readOnlyCommandOf, type ReadOnlyCommand } from './read-only-commands.ts';
 
 const LONGEST_COMMAND = 20_000;
 const LONGEST_SECONDS = 600;
@@ -74,30 +74,30 @@ function shellTool(runs: CommandRuns, undo: UndoLog): Tool {
 }
 
 /** What runs unasked, in a sandbox in which nothing can be written; null: it is asked about. */
-async function unaskedOf({ project, settings, unconfined, history }: CommandRuns, wanted: Wanted): Promise<Reading | null> {
+async function unaskedOf({ project, settings, unconfined, history }: CommandRuns, wanted: Wanted): Promise<ReadOnlyCommand | null> {
   if (settings.ask_for_reading || wanted.access.length > 0 || wanted.background) return null;
-  const reading = readingOf(pipelineOf(wanted.command));
-  if (reading === null || (await unconfined()) !== null) return null;
+  const readOnlyCommand = readOnlyCommandOf(pipelineOf(wanted.command));
+  if (readOnlyCommand === null || (await unconfined()) !== null) return null;
   const folder = path.join(project.root, ...project.names(wanted.cwd));
-  return reading.printsTracked && (await history.mayPrintSecrets(folder)) ? null : reading;
+  return readOnlyCommand.printsTracked && (await history.mayPrintSecrets(folder)) ? null : readOnlyCommand;
 }
 
 /** What was decided not to ask about, for the execution that follows: once, of the very same call. Looking whether git keeps secrets takes a while. */
 class Decided {
-  readonly #readings = new Map<string, Reading>();
+  readonly #commands = new Map<string, ReadOnlyCommand>();
 
-  keep(wanted: Wanted, turn: TurnInfo, reading: Reading | null): Reading | null {
-    if (this.#readings.size >= MOST_DECIDED) this.#readings.clear(); // calls that never ran
+  keep(wanted: Wanted, turn: TurnInfo, readOnlyCommand: ReadOnlyCommand | null): ReadOnlyCommand | null {
+    if (this.#commands.size >= MOST_DECIDED) this.#commands.clear(); // calls that never ran
     this.take(wanted, turn);
-    if (reading !== null) this.#readings.set(keyOf(wanted, turn), reading);
-    return reading;
+    if (readOnlyCommand !== null) this.#commands.set(keyOf(wanted, turn), readOnlyCommand);
+    return readOnlyCommand;
   }
 
-  take(wanted: Wanted, turn: TurnInfo): Reading | null {
+  take(wanted: Wanted, turn: TurnInfo): ReadOnlyCommand | null {
     const key = keyOf(wanted, turn);
-    const reading = this.#readings.get(key) ?? null;
-    this.#readings.delete(key);
-    return reading;
+    const readOnlyCommand = this.#commands.get(key) ?? null;
+    this.#commands.delete(key);
+    return readOnlyCommand;
   }
 }
 
@@ -115,7 +115,8 @@ async function questionOf(runs: CommandRuns, wanted: Wanted): Promise<ApprovalQu
   const kind = missing === null ? 'command' : 'unsandboxed';
   const [words, ...others] = pipelineOf(wanted.command) ?? [];
   const isAlone = words !== undefined && others.length === 0 && !access.includes('home');
-  const reads = kind === 'command' && access.length === 0 && !wanted.background ? (readingOf(words ? [words] : null)?.named ?? null) : null;
+  const readOnly =
+    kind === 'command' && access.length === 0 && !wanted.background ? (readOnlyCommandOf(words ? [words] : null)?.named ?? null) : null;
   const whole = withVisibleSpaces(wanted.command);
   const line = printableLine(whole.replaceAll(/[ \t]*\n\s*/gu, ' ⏎ '));
   const isLong = line.length > LONGEST_SUMMARY || wanted.command.includes('\n');
@@ -137,7 +138,7 @@ async function questionOf(runs: CommandRuns, wanted: Wanted): Promise<ApprovalQu
       .update(JSON.stringify([wanted.command, folder, access, kind, wanted.background]))
       .digest('hex'),
     ...(isAlone
-      ? { always: coverOf({ kind, words, reads, folder, network: access.includes('network'), background: wanted.background }) }
+      ? { always: coverOf({ kind, words, readOnly, folder, network: access.includes('network'), background: wanted.background }) }
       : { once: true }),
   };
 }
@@ -164,8 +165,8 @@ async function run(
   const made = decided.take(wanted, turn);
   const { subject, sandboxed } = await questionOf(runs, wanted);
   const isApproved = subject === approved;
-  const reading = isApproved || !sandboxed ? null : (made ?? (await unaskedOf(runs, wanted)));
-  if (reading === null && !isApproved)
+  const readOnlyCommand = isApproved || !sandboxed ? null : (made ?? (await unaskedOf(runs, wanted)));
+  if (readOnlyCommand === null && !isApproved)
     return toolError(
       'approval_needed',
       'The command was not run: it needs the approval of a person; make the call again, so that they are asked',
@@ -180,7 +181,7 @@ async function run(
     access: wanted.access,
     timeoutMs: seconds * 1000,
     sandboxed,
-    reading,
+    readOnlyCommand,
     asker: turn,
   };
   if (wanted.background) {
@@ -188,7 +189,7 @@ async function run(
     if (result.ok) await undo.noteCommand(placeOf(turn), wanted.command);
     return result;
   }
-  if (reading === null) await undo.noteCommand(placeOf(turn), wanted.command);
+  if (readOnlyCommand === null) await undo.noteCommand(placeOf(turn), wanted.command);
   const { exit, output, stopped, left, leftBefore } = await runs.run(shell, (text) => runs.show(idempotencyKey, text), signal);
   const told = [...(left.length === 0 ? [] : [`it left files that start by themselves: ${left.join('; ')}`]), ...leftBefore];
   const end = stopped === null ? `exit code ${exit}` : `ended: ${stopped}`;

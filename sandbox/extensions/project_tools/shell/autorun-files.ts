@@ -9,7 +9,7 @@ import { isHarmless, listedSettings, plainText } from './git-settings.ts';
 import { isBare, isForbidden, walk, type FolderSearch, type Seen } from './project-walk.ts';
 
 /** What programs of the person's start by themselves from a project, as it was at one time: by its place, a digest of what it says. */
-export interface SelfStarters {
+export interface AutorunFiles {
   /** Relative to the project, with `/`. A repository has the place of its settings; a folder that cannot be listed ends in `/`. */
   readonly digests: ReadonlyMap<string, string>;
   /** Entries of an index that are repositories: git in the outer one looks into them, too. */
@@ -19,7 +19,7 @@ export interface SelfStarters {
 }
 
 /** One that came or changed. */
-export interface ChangedStarter {
+export interface ChangedAutorun {
   readonly place: string;
   readonly isNew: boolean;
   /** What starts from it, for people; null: nothing, as it is now. */
@@ -35,12 +35,12 @@ export interface LookedThrough extends Pick<Project, 'jail' | 'root'> {
 }
 
 /** Nothing yet. */
-export const NO_STARTERS: SelfStarters = { digests: new Map(), gitlinks: new Set(), isWhole: true };
+export const NO_AUTORUN_FILES: AutorunFiles = { digests: new Map(), gitlinks: new Set(), isWhole: true };
 
 const MOST_FOLDERS = 200_000;
 
-/** Finds them while a project is walked through, without a folder of state. What it finds is read and never used. */
-export class StarterSearch implements FolderSearch {
+/** Finds autorun files while a project is walked through, without a folder of state. What it finds is read and never used. */
+export class AutorunSearch implements FolderSearch {
   readonly isStrict = false;
   readonly #digests = new Map<string, string>();
   #looked = 0;
@@ -67,14 +67,14 @@ export class StarterSearch implements FolderSearch {
     }
   }
 
-  async found(signal: AbortSignal): Promise<SelfStarters> {
+  async found(signal: AbortSignal): Promise<AutorunFiles> {
     const gitlinks = await gitlinksOf(this.place.root, [...this.#digests.keys()], signal);
     return { digests: this.#digests, gitlinks, isWhole: this.#looked <= MOST_FOLDERS };
   }
 }
 
-export async function selfStartersOf(place: LookedThrough, signal: AbortSignal): Promise<SelfStarters> {
-  const search = new StarterSearch(place);
+export async function autorunFilesOf(place: LookedThrough, signal: AbortSignal): Promise<AutorunFiles> {
+  const search = new AutorunSearch(place);
   await walk(place, [search], signal);
   return search.found(signal);
 }
@@ -117,13 +117,13 @@ const MOST_NESTED = 1000;
 /** What came or changed between two looks, in the order of places. What is gone starts nothing. */
 export async function changesBetween(
   root: string,
-  before: SelfStarters,
-  now: SelfStarters,
+  before: AutorunFiles,
+  now: AutorunFiles,
   signal: AbortSignal,
-): Promise<readonly ChangedStarter[]> {
+): Promise<readonly ChangedAutorun[]> {
   const places = [...now.digests].filter(([place, digest]) => before.digests.get(place) !== digest).map(([place]) => place);
   return Promise.all(
-    places.sort().map(async (place): Promise<ChangedStarter> => {
+    places.sort().map(async (place): Promise<ChangedAutorun> => {
       const isNew = !before.digests.has(place);
       if (startsBy(place) !== null) return { place, isNew, starts: startsBy(place), repository: null };
       const isNested = REPOSITORY.test(path.posix.basename(place));
@@ -138,7 +138,7 @@ export async function changesBetween(
 }
 
 /** How changes are told: a line for each repository, and one for all files of a kind. */
-export function toldAs(changes: readonly ChangedStarter[]): readonly string[] {
+export function toldAs(changes: readonly ChangedAutorun[]): readonly string[] {
   const files = new Map<string, string[]>();
   const lines: string[] = [];
   for (const { place, isNew, starts, repository } of changes) {

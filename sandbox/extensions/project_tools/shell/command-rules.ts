@@ -2,7 +2,7 @@
  * What is known to read only, of a program or of a subcommand. Whatever is not said here is asked about each time: a list of what writes would
  * always lack the next option. So there is no `awk`, `env`, `xargs`, `tee`, `less`, `man`, `npm`, `make`, `docker` or `curl`, and no `sed` but of lines.
  */
-export interface Reads {
+export interface CommandRule {
   /**
    * `-ab`: letters of options without a value, `-c=`: with one, `-d?`: with one in the same word if at all, `-e:` with one in the next, `-#`: a
    * number; `--all`, `--sort=`, `--color?` likewise. Not here is what writes, runs a program, waits without end, or names files in another way.
@@ -17,7 +17,7 @@ export interface Reads {
   /** Without one of these options, words would name what is made. */
   readonly needs?: readonly string[];
   /** The same behind a pipe, where it reads nothing else; absent: it does not stand there. */
-  readonly piped?: Reads;
+  readonly piped?: CommandRule;
   /** It may print content that git keeps; but not with these options alone. */
   readonly printsTracked?: { readonly unlessOnly?: string };
 }
@@ -44,15 +44,15 @@ const GREP =
   '--invert-match --word-regexp --line-regexp --count --color? --files-without-match --files-with-matches --max-count= --only-matching ' +
   '--quiet --silent --no-messages --byte-offset --with-filename --no-filename --label= --line-number --initial-tab --null ' +
   '--after-context= --before-context= --context= --text --null-data';
-const SED: Pick<Reads, 'options' | 'first'> = { options: '-nE --quiet --silent', first: /^(?:\d+|\$)(?:,(?:\d+|\$))?p$/u };
+const SED: Pick<CommandRule, 'options' | 'first'> = { options: '-nE --quiet --silent', first: /^(?:\d+|\$)(?:,(?:\d+|\$))?p$/u };
 const JQ = '-rcesSMCnaj --raw-output --compact-output --exit-status --slurp --sort-keys --null-input --join-output --tab --indent=';
 
 /** Reads files, or behind a pipe its input. */
-function filter(options: string, more: Pick<Reads, 'most'> = {}): Reads {
+function filter(options: string, more: Pick<CommandRule, 'most'> = {}): CommandRule {
   return { options, ...more, piped: { options, most: 0 } };
 }
 
-export const READERS: ReadonlyMap<string, Reads> = new Map<string, Reads>([
+export const COMMAND_RULES: ReadonlyMap<string, CommandRule> = new Map<string, CommandRule>([
   ['git --version', { options: '', most: 0 }],
   [
     'git status',

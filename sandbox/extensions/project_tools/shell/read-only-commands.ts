@@ -1,9 +1,9 @@
 import { findProgram } from '@pith/held-process';
 import { quotedPipeline, type Words } from './command-words.ts';
-import { READERS, type Reads } from './known-readers.ts';
+import { COMMAND_RULES, type CommandRule } from './command-rules.ts';
 
 /** A pipeline of which every program can only read, whatever its words are. */
-export interface Reading {
+export interface ReadOnlyCommand {
   /** For bash: programs by their places in the system, and each word as it was judged. Nothing reads the command as it was written again. */
   readonly line: string;
   /** The program with its subcommand, where it is one alone. */
@@ -15,47 +15,50 @@ export interface Reading {
 }
 
 /** null: one of the programs, or an option of it, is not known to read only, or the system does not have it. */
-export function readingOf(programs: readonly Words[] | null, locate: (name: string) => string | null = findProgram): Reading | null {
-  const found = programs?.map((words, index) => knownReader(words, index > 0)) ?? [];
-  const readers = found.filter((each) => each !== null);
-  const line = readers.map(({ words: [program = '', ...rest] }) => [locate(program) ?? '', ...rest]);
-  if (readers.length === 0 || readers.length < found.length || line.some(([program]) => program === '')) return null;
-  const [first, ...others] = readers;
+export function readOnlyCommandOf(
+  programs: readonly Words[] | null,
+  locate: (name: string) => string | null = findProgram,
+): ReadOnlyCommand | null {
+  const found = programs?.map((words, index) => ruledProgram(words, index > 0)) ?? [];
+  const ruled = found.filter((each) => each !== null);
+  const line = ruled.map(({ words: [program = '', ...rest] }) => [locate(program) ?? '', ...rest]);
+  if (ruled.length === 0 || ruled.length < found.length || line.some(([program]) => program === '')) return null;
+  const [first, ...others] = ruled;
   return {
     line: quotedPipeline(line),
     named: others.length === 0 && first !== undefined ? first.named : null,
-    usesGit: readers.some(({ words }) => words[0] === 'git'),
-    printsTracked: readers.some((reader) => reader.printsTracked),
+    usesGit: ruled.some(({ words }) => words[0] === 'git'),
+    printsTracked: ruled.some((reader) => reader.printsTracked),
   };
 }
 
-interface KnownReader {
+interface RuledProgram {
   readonly words: Words;
   readonly named: Words;
   readonly printsTracked: boolean;
 }
 
-function knownReader(words: Words, isPiped: boolean): KnownReader | null {
+function ruledProgram(words: Words, isPiped: boolean): RuledProgram | null {
   const [program = '', ...given] = words;
   const args = program === 'git' ? given.slice(given.findIndex((word) => !OF_GIT.has(word))) : given;
   for (const length of program === 'git' ? [2, 1] : [0]) {
     const named = [program, ...args.slice(0, length)];
-    const found = READERS.get(named.join(' '));
+    const found = COMMAND_RULES.get(named.join(' '));
     if (found === undefined || args.length < length) continue;
-    const reads = isPiped ? found.piped : found;
+    const rule = isPiped ? found.piped : found;
     if (program === 'git' && args.some((word) => LEADS_OUT.test(word))) return null;
-    if (reads === undefined || !onlyReads(args.slice(length), reads)) return null;
-    const options = reads.printsTracked?.unlessOnly;
-    const isQuiet = options !== undefined && onlyReads(args.slice(length), { options });
-    return { words, named, printsTracked: reads.printsTracked !== undefined && !isQuiet };
+    if (rule === undefined || !isWithin(args.slice(length), rule)) return null;
+    const options = rule.printsTracked?.unlessOnly;
+    const isQuiet = options !== undefined && isWithin(args.slice(length), { options });
+    return { words, named, printsTracked: rule.printsTracked !== undefined && !isQuiet };
   }
   return null;
 }
 
 /** A program takes the options that are known, and any value that does not look like an option, so that no word is an option for it alone. */
-function onlyReads(args: Words, reads: Reads): boolean {
-  const { most = Infinity, first, needs } = reads;
-  const known = optionsOf(reads);
+function isWithin(args: Words, rule: CommandRule): boolean {
+  const { most = Infinity, first, needs } = rule;
+  const known = optionsOf(rule);
   const names = new Set<string>();
   const operands: string[] = [];
   for (let at = 0; at < args.length; at += 1) {
@@ -85,7 +88,7 @@ type Value = 'none' | 'own' | 'next' | 'any';
 const VALUES: Readonly<Record<string, Value>> = { '=': 'any', '?': 'own', ':': 'next' };
 
 /** Long options by their whole names only: programs take every beginning of one. */
-function optionsOf({ options, wholeWords = false }: Reads): KnownOptions {
+function optionsOf({ options, wholeWords = false }: CommandRule): KnownOptions {
   const values = new Map<string, Value>();
   for (const each of options.split(' ').filter((part) => part !== '')) {
     const [, name = '', mark = ''] = /^(.*?)([=?:]?)$/u.exec(each) ?? [];
