@@ -267,7 +267,7 @@ export const CORE_COMMANDS: readonly CoreCommand[] = [
     path: 'secrets set',
     description: 'Store a secret (hidden prompt or stdin)',
     arguments: [{ name: 'name', description: 'The name that extensions declare', required: true }],
-    options: [RECIPIENTS],
+    options: [RECIPIENTS, { ...YES, description: 'Do not ask before one that is kept is replaced' }],
     load: async () => (await import('./commands/secrets.ts')).setSecret,
   },
   {

@@ -33,6 +33,7 @@ export const TALK = 'chat';
  */
 export async function resolveCommand(words: readonly string[], extensions: () => Promise<CommandSource>): Promise<Resolved> {
   const core = matchLine(LINE_COMMANDS, words);
+  if (core && (await isSlipBelow(core, LINE_COMMANDS))) return unknownCommand(words, LINE_COMMANDS, core.command.path);
   if (core) return { kind: 'core', ...core };
   const source = await extensions();
   const others = source.providers.commands.declared();
@@ -49,7 +50,22 @@ export async function resolveLoaded(
   commands: readonly Command[],
   source: CommandSource,
 ): Promise<{ readonly command: Command; readonly rest: readonly string[] }> {
-  return matchLine(commands, words) ?? unknownCommand(words, [...commands, ...source.providers.commands.declared()]); // what was meant may be declared by itself
+  const found = matchLine(commands, words);
+  if (found && (await isSlipBelow(found, commands))) return unknownCommand(words, commands, found.command.path);
+  return found ?? unknownCommand(words, [...commands, ...source.providers.commands.declared()]); // what was meant may be declared by itself
+}
+
+/** Whether there are more words than the command takes, and the first of them is a slip of a command below it. */
+async function isSlipBelow(
+  { command, rest }: { readonly command: Pick<Command, 'path' | 'arguments'>; readonly rest: readonly string[] },
+  commands: readonly { readonly path: string }[],
+): Promise<boolean> {
+  const [first, ...more] = leading(rest);
+  const { path, arguments: taken = [] } = command;
+  if (first === undefined || more.length < taken.length || taken.some(({ variadic }) => variadic === true)) return false;
+  const names = commandsBelow(path.split(' '), commands).map((each) => each.path.split(' ')[path.split(' ').length] ?? '');
+  const { slipsOf } = await import('@pith/plain-text');
+  return slipsOf(first, names, MOST_WRONG).length > 0;
 }
 
 /**
@@ -139,10 +155,15 @@ function unavailable({ path, extensionId, reason }: WithheldCommand): PithError 
       });
 }
 
-async function unknownCommand(words: readonly string[], commands: readonly { readonly path: string }[]): Promise<never> {
+/** `slipBelow`: the command that a slip follows; default: the group that the words name. */
+async function unknownCommand(
+  words: readonly string[],
+  commands: readonly { readonly path: string }[],
+  slipBelow?: string,
+): Promise<never> {
   const { didYouMean } = await import('@pith/plain-text');
   const typed = leading(words);
-  const group = groupOf(typed, commands);
+  const group = slipBelow?.split(' ') ?? groupOf(typed, commands);
   const below = commandsBelow(group, commands).map(({ path }) => path);
   if (group.length === typed.length && below.length > 0) {
     const message = `choose a subcommand of '${group.join(' ')}': ${below.map((path) => path.slice(group.join(' ').length + 1)).join(', ')}`;

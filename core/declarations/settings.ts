@@ -131,7 +131,7 @@ export function settingName(settings: Settings, dotted: string): string {
   const parts = dotted.split('.');
   for (let length = parts.length; length > 0; length -= 1) {
     const origin = settings.origins[parts.slice(0, length).join('.')];
-    if (origin !== undefined) return `${origin} ${dotted}`;
+    if (origin !== undefined) return /^environment (?=\w+$)/u.test(origin) ? origin.replace(/^environment /u, '') : `${origin} ${dotted}`;
   }
   return dotted;
 }

@@ -87,7 +87,7 @@ function explain(fault: ModelFault, ref: string, answering: boolean): Explanatio
   const why = `${short(fault.message)}${status(statusCode)}`;
   if (statusCode === null || statusCode < 500)
     return { code: 'model_failed', why, cure: mayPass(fault) ? 'send the message again' : undefined };
-  const cure = `the fault is at ${fault.address ?? 'the server'}: send the message again later, look at its log, or use another model`;
+  const cure = `the error is on the side of ${fault.address ?? 'the server'}: send the message again later, look at its log, or use another model`;
   return { code: 'model_failed', why, cure };
 }
 

@@ -1,5 +1,5 @@
 import { codeOf, type LanguageModel, messageOf, PithError } from '../contract/index.ts';
-import { didYouMean } from '@pith/plain-text';
+import { didYouMean, nearest } from '@pith/plain-text';
 import type { DeclaredModel, ModelParts, RoutedProvider } from '../kernel/index.ts';
 import { followAlias, splitReference, ALIASES, followDefault, type ModelReference } from './reference.ts';
 
@@ -179,9 +179,10 @@ export function createRouter(dependencies: RouterDependencies): ModelRouter {
         cure: `write provider/model, such as ${prefixes.includes('openai') ? 'openai' : (prefixes[0] ?? 'provider')}/${ref}`,
       });
     }
-    throw new PithError('model_unknown', `model '${ref}' is unknown${didYouMean(prefix, prefixes)} (${known})`, {
+    const meant = nearest(prefix, prefixes, 1).map((near) => ` (did you mean '${near}${ref.slice(prefix.length)}'?)`);
+    throw new PithError('model_unknown', `model '${ref}' is unknown: there is no provider '${prefix}'${meant.join('')}`, {
       where: ref,
-      cure: 'name it as provider/model, or use an alias from the settings',
+      cure: `name it as provider/model, or use an alias from the settings (${known})`,
     });
   }
 

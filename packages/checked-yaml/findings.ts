@@ -66,6 +66,18 @@ export function knownKeys(schema: z.ZodType, path: readonly PropertyKey[]): read
   return type === 'object' ? Object.keys(shape ?? {}) : [];
 }
 
+/** Paths of the keys that the objects of a schema leave out: neither known to them, nor kept, nor refused. */
+export function unreadKeys(schema: z.ZodType, value: unknown, path: readonly PropertyKey[] = []): readonly (readonly PropertyKey[])[] {
+  const { type, shape, element, catchall } = unwrapped(schema);
+  if (type === 'array' && element !== undefined && Array.isArray(value))
+    return value.flatMap((one, index) => unreadKeys(element, one, [...path, index]));
+  if (type !== 'object' || shape === undefined || catchall !== undefined || typeof value !== 'object' || value === null) return [];
+  return Object.entries(value).flatMap(([key, inner]) => {
+    if (Object.hasOwn(shape, key)) return unreadKeys(shape[key] as z.ZodType, inner, [...path, key]);
+    return inner === null || inner === undefined ? [] : [[...path, key]];
+  });
+}
+
 /** The schema of what is at `path`, as it was written; null where the schema says nothing about it. */
 export function schemaAt(schema: z.ZodType, path: readonly PropertyKey[]): z.ZodType | null {
   let current: z.ZodType | undefined = schema;
@@ -84,6 +96,7 @@ interface Definition {
   readonly valueType?: z.ZodType;
   readonly innerType?: z.ZodType;
   readonly in?: z.ZodType;
+  readonly catchall?: z.ZodType;
 }
 
 /** What a schema is below its defaults and the like. */

@@ -8,6 +8,7 @@ export {
   pathText,
   saidIgnored,
   unknownKey,
+  unreadKeys,
   type Finding,
   type IssueSource,
 } from './findings.ts';

@@ -34,7 +34,7 @@ function proxyAt(value: string, variable: string): Proxy {
   const url = URL.canParse(text) ? new URL(text) : null;
   if (url !== null && url.hostname !== '' && /^https?:$/.test(url.protocol))
     return { url, variable, host: `${url.hostname}:${portOf(url)}` };
-  const kind = url === null ? 'no address' : `an address of the kind ${url.protocol.slice(0, -1)}, which is not spoken here`;
+  const kind = url === null ? 'no address' : `an address of the kind ${url.protocol.slice(0, -1)}, which is not supported`;
   throw new RequestFailed('proxy_failed', `${variable} is ${kind}`, `set ${variable} to http://host:port, or unset it`);
 }
 

@@ -83,6 +83,10 @@ function opened({ proxy, target, silenceMs, signal }: Tunnel): Promise<Socket> {
 }
 
 function unreachable({ host, variable }: Proxy, { code, message }: NodeJS.ErrnoException): RequestFailed {
+  if (/^(?:ECONNRESET|EPIPE|HPE_\w+)$/u.test(code ?? '')) {
+    const why = `${host}, which ${variable} names as a proxy, closed the connection (${code})`;
+    return new RequestFailed('proxy_failed', why, `see whether it is a proxy; correct or unset ${variable}`, true);
+  }
   const why = `the proxy ${host}, which ${variable} names, cannot be reached (${code ?? message})`;
   return new RequestFailed('proxy_failed', why, `start it, or correct or unset ${variable}`, true);
 }

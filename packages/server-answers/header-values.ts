@@ -13,5 +13,5 @@ function whatIs(character: string): string {
   if (/[\r\n]/.test(character)) return 'the end of a line';
   if (/\s/.test(character)) return 'a blank';
   if (printableLine(character) !== character) return 'one that nobody sees';
-  return /\p{L}/u.test(character) ? 'a letter of another script' : 'a letter that no key has';
+  return /\p{L}/u.test(character) ? 'a letter of another script' : 'a sign that no key contains';
 }

@@ -21,7 +21,7 @@ export function flattener(
   return function flat(given, open, within = 0): Flattened {
     counted(1);
     if (!isPlainMap(given) || within > MOST_WITHIN) return { map: given === false ? { not: {} } : {}, choices: [], open };
-    counted(lengthOf(given) + lengthOf(given['properties']) + lengthOf(given['required']) + lengthOf(given['enum']));
+    counted(weightOf(given) + weightOf(given['properties']) + weightOf(given['required']) + weightOf(given['enum']));
     const { $ref, allOf, anyOf, oneOf, then: ifSo, else: ifNot, ...own } = given;
     const referred = $ref === undefined ? null : target(root, $ref);
     const isAgain = typeof $ref === 'string' && open.includes($ref);
@@ -66,8 +66,15 @@ function bothProperties(base: PlainMap, over: PlainMap): PlainMap {
   return { ...base, ...Object.fromEntries(both) };
 }
 
-function lengthOf(value: unknown): number {
-  return typeof value === 'object' && value !== null ? Object.keys(value).length : 0;
+const CHARACTERS_A_STEP = 64;
+
+/** Of its names and its texts, not of what is below. */
+function weightOf(value: unknown): number {
+  if (typeof value !== 'object' || value === null) return 0;
+  let characters = 0;
+  const entries = Object.entries(value);
+  for (const [name, each] of entries) characters += name.length + (typeof each === 'string' ? each.length : 0);
+  return entries.length + Math.floor(characters / CHARACTERS_A_STEP);
 }
 
 /** What a schema that contains itself says at the place where it begins again. */

@@ -1,2 +1,2 @@
-export { ownNames, sentSchema, type SentSchema } from './sent-schema.ts';
-export { fairShares } from './fair-shares.ts';
+export { ownNames, sentSchema, type SentSchema, type Work, workOfSource } from './sent-schema.ts';
+export { withinBounds, type Bound } from './bounds.ts';

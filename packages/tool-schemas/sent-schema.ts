@@ -16,18 +16,31 @@ export interface SentSchema {
 const LARGEST = 32_768;
 /** How many levels are told: fewer of a schema that is too large with more. */
 const DEPTHS = [12, 6, 4, 2];
-/** Of what is looked at, in all: a few references can stand for millions of parts. */
+/** Of what one schema comes to at one depth: a few references can stand for millions of parts. */
 const MOST_STEPS = 20_000;
+/** Of what is looked at of all schemas of one source. */
+const MOST_OF_SOURCE = 400_000;
+
+/** What may still be looked at of the schemas of one source, so that it costs no more than that however many it has. */
+export interface Work {
+  left: number;
+}
+
+export function workOfSource(): Work {
+  return { left: MOST_OF_SOURCE };
+}
 
 /**
- * The schema of a tool's arguments as every provider takes it, or why it cannot be. A missing one stands for no arguments.
+ * The schema of a tool's arguments as every provider takes it, or why it cannot be. A missing one stands for no arguments. What it costs is
+ * taken from `work`.
  */
-export function sentSchema(given: unknown): SentSchema | { readonly problem: string } {
+export function sentSchema(given: unknown, work: Work = workOfSource()): SentSchema | { readonly problem: string } {
   const root = given === undefined || given === null || given === true ? {} : given;
   if (!isPlainMap(root)) return { problem: `its input schema is ${Array.isArray(root) ? 'a list' : `a ${typeof root}`}, not a map` };
   for (const deepest of DEPTHS) {
-    const sent = sentWithin(root, deepest);
+    const sent = sentWithin(root, deepest, work);
     if (sent !== null) return sent;
+    if (work.left <= 0) return { problem: 'its input schema, with all before it, takes too long to read' };
   }
   return { problem: `its input schema is larger than ${LARGEST} characters` };
 }
@@ -42,8 +55,8 @@ export function ownNames<Value>(
 }
 
 /** null: it is too large. */
-function sentWithin(root: PlainMap, deepest: number): SentSchema | { readonly problem: string } | null {
-  const parts = new Parts(root, deepest);
+function sentWithin(root: PlainMap, deepest: number, work: Work): SentSchema | { readonly problem: string } | null {
+  const parts = new Parts(root, deepest, work);
   try {
     const made = parts.root();
     if ('problem' in made) return made;
@@ -76,12 +89,19 @@ class Parts {
   readonly #root: PlainMap;
   readonly #deepest: number;
   readonly #flat: ReturnType<typeof flattener>;
+  readonly #work: Work;
   #steps = 0;
+  /** Parts that a reference leads to, by its map and place. */
+  readonly #known = new Map<object, Map<string, { readonly part: PlainMap | null; readonly steps: number }>>();
 
-  constructor(root: PlainMap, deepest: number) {
+  constructor(root: PlainMap, deepest: number, work: Work) {
     this.#root = root;
     this.#deepest = deepest;
-    this.#flat = flattener(root, (steps) => this.#counted(steps));
+    this.#work = work;
+    this.#flat = flattener(root, (steps) => {
+      work.left -= steps;
+      this.#counted(steps);
+    });
   }
 
   /** Combinations are refused at the top: their arguments are told together, with what they demand in words. */
@@ -94,7 +114,7 @@ class Parts {
     const demanded: (readonly (readonly string[])[])[] = [];
     for (const choice of choices) {
       const branches = choice.map((each) => this.#flat(each, open)).filter((each) => isObject(each.map));
-      if (branches.length === 0) return { problem: 'its arguments are of no type that is object' };
+      if (branches.length === 0) return { problem: 'its arguments must be an object' };
       const inner = branches.flatMap((each) => [propertiesOf(each.map), ...each.choices.flatMap((list) => this.#names(list, each.open))]);
       properties = merged([properties, ...inner]);
       const demands = branches.map((each) => requiredOf(each.map));
@@ -125,6 +145,25 @@ class Parts {
   part(given: unknown, at: At): PlainMap | null {
     if (given === false) return null;
     if (!isPlainMap(given)) return ANYTHING;
+    return typeof given['$ref'] === 'string' ? this.#referred(given, at) : this.#part(given, at);
+  }
+
+  #referred(given: PlainMap, at: At): PlainMap | null {
+    const places = this.#known.get(given) ?? new Map<string, { readonly part: PlainMap | null; readonly steps: number }>();
+    this.#known.set(given, places);
+    const place = JSON.stringify([at.depth, at.open]);
+    const known = places.get(place);
+    if (known !== undefined) {
+      this.#counted(known.steps); // what is sent of it grows as if it were made again
+      return known.part;
+    }
+    const before = this.#steps;
+    const part = this.#part(given, at);
+    places.set(place, { part, steps: this.#steps - before });
+    return part;
+  }
+
+  #part(given: PlainMap, at: At): PlainMap | null {
     const { map, choices, open } = this.#flat(given, at.open);
     const inner = { depth: at.depth, open };
     const [choice, ...others] = choices;
@@ -189,7 +228,7 @@ class Parts {
 
   #counted(steps: number): void {
     this.#steps += steps;
-    if (this.#steps > MOST_STEPS) throw TOO_MANY;
+    if (this.#steps > MOST_STEPS || this.#work.left < 0) throw TOO_MANY;
   }
 }
 

@@ -57,6 +57,7 @@ describe('pith setup', () => {
     [['base_url=not an address'], 'base_url'],
     [['base_url=http://127.0.0.1:1/v1', 'modl=x'], "did you mean 'model'"],
     [['api_key=sk-typed'], 'not taken on the command line'],
+    [['base_url=htp:/x'], 'must begin with http:// or https://'], // T28
     [['base_url'], 'write: --set name=value'],
   ])('K62 refuses %j, says why, and writes nothing', async (values, why) => {
     const done = await setUp(...values);
@@ -121,6 +122,22 @@ describe('pith secrets', () => {
     expect(server.requests.at(-1)!.headers['authorization']).toBe('Bearer sk-from-the-environment');
     expect(await pith(['secrets', 'remove', 'OPENAI_API_KEY'])).toMatchObject({ code: 0, out: 'Removed OPENAI_API_KEY\n' });
     expect(JSON.parse(await readFile(file, 'utf8'))).toEqual({});
+  });
+
+  it('T11 replaces none that is kept without being told to, and takes no master key of another form', async () => {
+    const set = (value: string, ...more: string[]) => pith(['secrets', 'set', 'PITH_MASTER_KEY', ...more], `${value}\n`);
+    const kept = () => readFile(path.join(folder.path, '.pith', 'secrets.json'), 'utf8').catch(() => '');
+    for (const wrong of ['hunter2', 'a'.repeat(63), `${'A'.repeat(42)}!=`])
+      expect(await set(wrong)).toMatchObject({
+        code: 2,
+        err: expect.stringContaining('PITH_MASTER_KEY is 32 bytes, as 64 hex digits or in base64'),
+      });
+    expect(await kept()).toBe('');
+    expect((await set('0a'.repeat(32))).code).toBe(0);
+    expect(await set('0b'.repeat(32))).toMatchObject({ code: 2, err: expect.stringContaining('add --yes to replace it') });
+    expect(await kept()).toContain('0a0a');
+    expect((await set(Buffer.alloc(32, 7).toString('base64'), '--yes')).code).toBe(0);
+    expect(await kept()).not.toContain('0a0a');
   });
 
   it('T5 F2 a server at another address does not get it, says whose it is, and gets it once a person says so', async () => {

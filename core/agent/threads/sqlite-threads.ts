@@ -102,14 +102,19 @@ export function createSqliteThreads(store: Store, clock: Clock, writeSaid: Write
       const rows = store.all('SELECT seq, turn, message, retain FROM messages WHERE thread = ? ORDER BY seq', threadId);
       const found = rows.map((row) => ({ seq: Number(row.seq), ...attempt(() => read.message(threadId, row)) }));
       const ofTurns = unreadableOfTurns(store, threadId);
-      const open = store.get(`SELECT id FROM turns WHERE thread = ? AND ${IS_OPEN} ORDER BY started DESC, id DESC LIMIT 1`, threadId);
+      const open = store.get(
+        `SELECT id, state FROM turns WHERE thread = ? AND ${IS_OPEN} ORDER BY started DESC, id DESC LIMIT 1`,
+        threadId,
+      );
+      const isReadable = open !== null && ofTurns.every(({ turnId }) => turnId !== open.id);
       return {
         messages: found.flatMap(({ value }) => value ?? []),
         unreadable: [
           ...found.flatMap(({ seq, why }) => (why === null ? [] : { seq, what: 'it cannot be read' })),
           ...ofTurns.map(({ why }) => ({ seq: null, what: why })),
         ],
-        openTurn: open === null || ofTurns.some(({ turnId }) => turnId === open.id) ? null : text(open.id),
+        openTurn: isReadable ? text(open.id) : null,
+        isRunning: isReadable && open.state === 'running',
       };
     },
 
@@ -338,21 +343,23 @@ function rowReader(file: string) {
 
     message(threadId: string, row: SqlRow): StoredMessage {
       const what = `message ${String(row.seq)} of thread '${threadId}'`;
+      const place = { file, thread: threadId };
       return {
         seq: Number(row.seq),
         turnId: text(row.turn),
-        message: json<Message>(file, what, row.message, isMessage),
-        retain: row.retain === null ? {} : json<Record<string, Retain>>(file, `what ${what} retains`, row.retain, isObject),
+        message: json<Message>(place, what, row.message, isMessage),
+        retain: row.retain === null ? {} : json<Record<string, Retain>>(place, `what ${what} retains`, row.retain, isObject),
       };
     },
 
     turn(row: SqlRow): TurnRecord {
       const what = `turn '${text(row.id)}' of thread '${text(row.thread)}'`;
+      const place = { file, thread: text(row.thread) };
       return {
         id: text(row.id),
         threadId: text(row.thread),
-        agent: json<AgentSpec>(file, `the agent of ${what}`, row.agent, (value) => isObject(value) && typeof value.id === 'string'),
-        policy: json<TurnPolicy>(file, `the policy of ${what}`, row.policy, isObject),
+        agent: json<AgentSpec>(place, `the agent of ${what}`, row.agent, (value) => isObject(value) && typeof value.id === 'string'),
+        policy: json<TurnPolicy>(place, `the policy of ${what}`, row.policy, isObject),
         channelId: text(row.channel),
         ...(row.message === null ? {} : { messageId: text(row.message) }),
         userId: text(row.user),
@@ -367,6 +374,7 @@ function rowReader(file: string) {
     },
 
     call(row: SqlRow): CallRecord {
+      const place = { file, thread: null };
       const what = `call ${String(row.step)}/${String(row.place)} of turn '${text(row.turn)}'`;
       return {
         turnId: text(row.turn),
@@ -378,11 +386,11 @@ function rowReader(file: string) {
         tool: text(row.tool),
         effect: text(row.effect) as NonNullable<Tool['effect']>,
         state: text(row.state) as CallState,
-        input: json<JsonValue>(file, `the input of ${what}`, row.input, () => true),
+        input: json<JsonValue>(place, `the input of ${what}`, row.input, () => true),
         result:
           row.result === null
             ? null
-            : json<ToolResult>(file, `the result of ${what}`, row.result, (value) => isObject(value) && typeof value.ok === 'boolean'),
+            : json<ToolResult>(place, `the result of ${what}`, row.result, (value) => isObject(value) && typeof value.ok === 'boolean'),
       };
     },
   };
@@ -396,13 +404,19 @@ function text(value: SqlValue | undefined): string {
   return String(value);
 }
 
-function json<T>(file: string, what: string, value: SqlValue | undefined, isValid: (value: unknown) => boolean): T {
+interface RowPlace {
+  readonly file: string;
+  /** null: the row does not say. */
+  readonly thread: string | null;
+}
+
+function json<T>({ file, thread }: RowPlace, what: string, value: SqlValue | undefined, isValid: (value: unknown) => boolean): T {
   const { parsed, cause } = parse(String(value));
   if (cause === undefined && isValid(parsed)) return parsed as T;
   throw new PithError('database_failed', `${what} cannot be read: its row in ${file} is damaged`, {
     cause,
     where: file,
-    cure: "repair the conversation with 'pith threads check --all --repair', or restore the file from a backup",
+    cure: `repair the conversation with 'pith threads check ${thread ?? '--all'} --repair', or restore the file from a backup`,
   });
 }
 

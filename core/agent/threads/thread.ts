@@ -84,6 +84,8 @@ export interface InspectedThread {
   readonly unreadable: readonly { readonly seq: number | null; readonly what: string }[];
   /** The turn that has not ended, whose last calls may be open; null: there is none, or it cannot be read. */
   readonly openTurn: string | null;
+  /** That turn waits for nobody: it is being worked on, or its process ended before it did. */
+  readonly isRunning: boolean;
 }
 
 /** What threads keep. */

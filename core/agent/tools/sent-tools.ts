@@ -1,4 +1,4 @@
-import { fairShares, ownNames, sentSchema } from '@pith/tool-schemas';
+import { ownNames, sentSchema, withinBounds, type Work, workOfSource } from '@pith/tool-schemas';
 import type { Diagnostic, JsonValue } from '../../contract/index.ts';
 import type { ToolDescriptor } from '../../kernel/index.ts';
 
@@ -7,6 +7,8 @@ type Owned = { readonly extensionId: string; readonly descriptor: Described };
 
 /** Of all tools of one request: names, descriptions and schemas, in characters. */
 const MOST_OF_REQUEST = 512 * 1024;
+/** With more, OpenAI refuses the request. */
+const MOST_TOOLS = 128;
 const MOST_NAMED = 5;
 
 /** Those that can be sent, beside those that are sent already, and what is to be said of the others: one costs itself alone. */
@@ -14,38 +16,42 @@ export function sendable<Tool extends Owned>(
   tools: readonly Tool[],
   offered: readonly Owned[] = [],
 ): { readonly tools: readonly Tool[]; readonly notes: readonly Diagnostic[] } {
+  const works = new Map<string, Work>();
   const notes = tools.flatMap(({ extensionId, descriptor: { name, inputSchema } }) => {
-    const sent = sentOnce(inputSchema);
+    const work = works.get(extensionId) ?? workOfSource();
+    works.set(extensionId, work);
+    const sent = cachedSchema(inputSchema, work);
     return 'problem' in sent
       ? [leftOut(`the tool '${name}' of '${extensionId}' is left out: ${sent.problem}`, 'correct its input schema')]
       : [];
   });
-  const usable = tools.filter(({ descriptor }) => !('problem' in sentOnce(descriptor.inputSchema)));
+  const usable = tools.filter(({ descriptor }) => !('problem' in cachedSchema(descriptor.inputSchema)));
   const ids = [...new Set(usable.map(({ extensionId }) => extensionId))];
-  const sizes = ids.map((id) => sizeOf(usable.filter(({ extensionId }) => extensionId === id)));
-  const shares = new Map(fairShares(sizes, Math.max(0, MOST_OF_REQUEST - sizeOf(offered))).map((share, at) => [ids[at] as string, share]));
-  const fitting = usable.filter(({ extensionId, descriptor }) => {
-    const left = (shares.get(extensionId) ?? 0) - sizeOf([{ extensionId, descriptor }]);
-    shares.set(extensionId, left);
-    return left >= 0;
-  });
+  const kept = withinBounds(
+    ids.map((id) => usable.filter(({ extensionId }) => extensionId === id)),
+    [
+      { all: Math.max(0, MOST_OF_REQUEST - sizeOf(offered)), of: (tool) => sizeOf([tool]) },
+      { all: Math.max(0, MOST_TOOLS - offered.length), of: () => 1 },
+    ],
+  );
+  const fitting = new Set(kept.flat());
   for (const id of ids) {
-    const lost = usable.filter((tool) => tool.extensionId === id && !fitting.includes(tool)).map(({ descriptor: { name } }) => name);
+    const lost = usable.filter((tool) => tool.extensionId === id && !fitting.has(tool)).map(({ descriptor: { name } }) => name);
     const names = lost.slice(0, MOST_NAMED).join(', ') + (lost.length > MOST_NAMED ? ` and ${lost.length - MOST_NAMED} more` : '');
     if (lost.length > 0)
       notes.push(
         leftOut(
-          `${lost.length} tools of '${id}' are left out, because all tools would take more than ${MOST_OF_REQUEST / 1024} KB of each request: ${names}`,
+          `${lost.length} ${lost.length === 1 ? 'tool' : 'tools'} of '${id}' ${lost.length === 1 ? 'is' : 'are'} left out, because a request has at most ${MOST_TOOLS} tools and ${MOST_OF_REQUEST / 1024} KB of them: ${names}`,
           `name those that are needed in uses_tools, such as ${id}/${lost[0]}`,
         ),
       );
   }
-  return { tools: fitting, notes };
+  return { tools: usable.filter((tool) => fitting.has(tool)), notes };
 }
 
 /** The schema that a model is told. */
-export function toldSchema({ inputSchema }: Pick<Described, 'inputSchema'>): Readonly<Record<string, unknown>> {
-  const sent = sentOnce(inputSchema);
+export function providerSchema({ inputSchema }: Pick<Described, 'inputSchema'>): Readonly<Record<string, unknown>> {
+  const sent = cachedSchema(inputSchema);
   return 'problem' in sent ? NO_ARGUMENTS : sent.schema;
 }
 
@@ -53,22 +59,22 @@ const NO_ARGUMENTS = { type: 'object', properties: {} };
 
 /** What a model wrote, by the tool's own names of its arguments. */
 export function ownInput(input: JsonValue, { inputSchema }: Pick<Described, 'inputSchema'>): JsonValue {
-  const sent = sentOnce(inputSchema);
+  const sent = cachedSchema(inputSchema);
   return 'problem' in sent ? input : ownNames(input as Readonly<Record<string, JsonValue>>, sent.names);
 }
 
-const made = new WeakMap<object, ReturnType<typeof sentSchema>>();
+const cache = new WeakMap<object, ReturnType<typeof sentSchema>>();
 
 /** Made once for each description of a tool, not for each turn. */
-function sentOnce(inputSchema: Described['inputSchema']): ReturnType<typeof sentSchema> {
-  const known = made.get(inputSchema) ?? sentSchema(inputSchema);
-  made.set(inputSchema, known);
+function cachedSchema(inputSchema: Described['inputSchema'], work?: Work): ReturnType<typeof sentSchema> {
+  const known = cache.get(inputSchema) ?? sentSchema(inputSchema, work);
+  cache.set(inputSchema, known);
   return known;
 }
 
 function sizeOf(tools: readonly Owned[]): number {
   return tools.reduce((sum, { descriptor: { name, description, inputSchema } }) => {
-    const sent = sentOnce(inputSchema);
+    const sent = cachedSchema(inputSchema);
     return sum + name.length + description.length + ('problem' in sent ? 0 : sent.size);
   }, 0);
 }

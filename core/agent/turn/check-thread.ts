@@ -11,6 +11,8 @@ export interface ThreadCheck {
   readonly repaired: boolean;
   /** What is said in it cannot be read here, so nothing was looked for and nothing is changed. */
   readonly sealed?: true;
+  /** Its last turn did not end, and left calls without an answer: no fault, for it can be resumed. */
+  readonly unfinished?: true;
 }
 
 /**
@@ -39,12 +41,13 @@ export async function checkThread(
 async function look(
   threads: Threads,
   threadId: string,
-): Promise<Pick<ThreadCheck, 'faults' | 'sealed'> & { readonly messages: readonly StoredMessage[] }> {
+): Promise<Omit<ThreadCheck, 'repaired'> & { readonly messages: readonly StoredMessage[] }> {
   const found = await threads.inspect(threadId);
   if (found === null)
     throw new PithError('thread_unknown', `there is no thread '${threadId}'`, { where: threadId, cure: "see 'pith threads list'" });
   if (found.messages.some(({ message }) => isSealed(message))) return { messages: found.messages, faults: [], sealed: true };
   const { messages, faults } = answeredHistory(found.messages, found.openTurn ?? undefined);
   const all = [...found.unreadable, ...faults].sort((a, b) => (a.seq ?? 0) - (b.seq ?? 0));
-  return { messages, faults: all.map(({ seq: message, what }) => ({ message, what })) };
+  const unfinished = found.isRunning && answeredHistory(found.messages).faults.length > faults.length;
+  return { messages, ...(unfinished ? { unfinished } : {}), faults: all.map(({ seq: message, what }) => ({ message, what })) };
 }

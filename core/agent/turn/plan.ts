@@ -7,7 +7,7 @@ import type { StoredMessage, TurnRecord } from '../threads/thread.ts';
 import { type BoundSkill, instructionsOf } from '../prompt/instructions.ts';
 import { contextSources, type Notice, fittingDocuments, gatherContext } from '../prompt/context.ts';
 import { mayServe, narrowed, PLAN_MODE_TEXT } from '../tools/gate.ts';
-import { toldSchema } from '../tools/sent-tools.ts';
+import { providerSchema } from '../tools/sent-tools.ts';
 import { sentHistory } from '../prompt/history.ts';
 import { countTokens, heldIn, textOf, userMessage, userTexts } from '../prompt/messages.ts';
 import { ModelPrompt } from '../prompt/request.ts';
@@ -131,7 +131,7 @@ export function functionTool({ modelName, descriptor }: OfferedTool): FunctionTo
     type: 'function',
     name: modelName,
     description: descriptor.description,
-    inputSchema: toldSchema(descriptor) as FunctionTool['inputSchema'],
+    inputSchema: providerSchema(descriptor) as FunctionTool['inputSchema'],
   };
 }
 

@@ -8,7 +8,7 @@ export async function showModel(kernel: Kernel, input: CommandInput, io: Command
   const reference = input.arguments['ref'];
   const { ref, why } = await (typeof reference === 'string' ? kernel.router.resolve(reference) : kernel.router.choose());
   io.json({ ref, why });
-  io.print(`${ref} (${why})`);
+  io.print(why === 'named' ? ref : `${ref} (${why})`);
 }
 
 /** Prints names and places only: values may be private. */

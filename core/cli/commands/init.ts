@@ -213,7 +213,7 @@ export const NEW_SANDBOX: ReadonlyMap<string, string> = new Map([
 default_agent: assistant
 
 # Models are named provider/model. Without any of this Pith takes what it finds: ANTHROPIC_API_KEY, OPENAI_API_KEY,
-# OPENAI_BASE_URL, a local server; else a small model that works without a network.
+# OPENAI_BASE_URL, a local server; else the offline librarian, which answers from the skills alone.
 # models:
 #   default: anthropic/claude-sonnet-4-5
 

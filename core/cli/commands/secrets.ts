@@ -27,6 +27,7 @@ export async function setSecret(kernel: Kernel, input: CommandInput, io: Command
   const { setup } = kernel.host;
   if (!setup.secrets().some((secret) => secret.name === name)) await setup.setSecret(name, null); // throws the reason before anybody types
   const recipients = await recipientsOf(kernel, input, name);
+  if (!(await mayReplace(kernel, name, input, io))) return 1;
   if (io.interactive) io.print(`${name} will be given to ${recipients.join(', ')} and to nobody else.`);
   const value = io.interactive ? await io.ask(`${name}:`, { secret: true }) : await firstLine(io.input);
   if (value === null || value.trim() === '')
@@ -38,6 +39,19 @@ export async function setSecret(kernel: Kernel, input: CommandInput, io: Command
   if (from === 'environment') io.error(`The environment has ${name} too, and wins`);
   if (!io.quiet) io.print(`Stored ${name} for ${recipients.join(', ')}`);
   return 0;
+}
+
+/** False: the person keeps what there is. Throws `usage` where nobody can be asked. */
+async function mayReplace(kernel: Kernel, name: string, { options }: CommandInput, io: CommandIO): Promise<boolean> {
+  const isKept = kernel.host.setup.secrets().some((secret) => secret.name === name && secret.for !== null);
+  if (!isKept || options['yes'] === true) return true;
+  if (!io.interactive)
+    throw new PithError('usage', `'${name}' is kept already, and nothing brings it back once it is replaced`, {
+      cure: 'add --yes to replace it',
+    });
+  if ((await io.ask(`${name} is kept already, and nothing brings it back. Replace it?`, { choices: ['yes', 'no'] })) === 'yes') return true;
+  io.print('Nothing was changed');
+  return false;
 }
 
 /** Gives a stored secret to more recipients. */

@@ -3,12 +3,14 @@ import { printableLine } from '@pith/plain-text';
 import type { Kernel } from '../../compose/index.ts';
 import { noThread } from './threads.ts';
 import { colours } from './text.ts';
+import { cutOff } from './cut-off.ts';
 
 interface Checked {
   readonly thread: string;
   readonly faults: readonly { readonly message: number | null; readonly what: string }[];
   readonly repaired: boolean;
   readonly sealed?: true;
+  readonly unfinished?: true;
   /** Why it could not be looked at, or repaired. */
   readonly error?: string;
 }
@@ -25,7 +27,9 @@ export async function checkThreads(kernel: Kernel, input: CommandInput, io: Comm
   const left = wrong.filter(({ repaired }) => !repaired);
   io.json(checked as never);
   const colour = colours(io);
-  for (const { thread, faults, repaired, error } of wrong) {
+  for (const { thread, faults, repaired, unfinished, error } of checked) {
+    if (unfinished === true) io.print(`${thread}\n  unfinished: ${cutOff(thread)}`);
+    if (faults.length === 0 && error === undefined) continue;
     io.print(`${thread}${repaired ? colour.dim(' (repaired)') : ''}`);
     for (const { message, what } of faults) io.print(`  ${message === null ? '' : `message ${message}: `}${printableLine(what)}`);
     if (error !== undefined) io.print(`  ${printableLine(error)}`);

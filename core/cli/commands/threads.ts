@@ -3,6 +3,7 @@ import { didYouMean, printable } from '@pith/plain-text';
 import { ownText, textOfAnswer } from '../../agent/index.ts';
 import type { Kernel } from '../../compose/index.ts';
 import { colours, printTable, timeOf } from './text.ts';
+import { cutOff } from './cut-off.ts';
 
 export async function listThreads(kernel: Kernel, input: CommandInput, io: CommandIO): Promise<void> {
   const limit = countOf(input, 'limit');
@@ -29,9 +30,16 @@ export async function showThread(kernel: Kernel, input: CommandInput, io: Comman
     .map(({ message }) => ({ role: message.role, text: textOf(message) }))
     .filter(({ text }) => text !== '')
     .slice(-last);
-  io.json({ ...thread, messages: shown, usage: (await kernel.threads.usage(id)) as unknown as JsonValue });
+  const isCutOff = (await kernel.threads.inspect(id))?.isRunning === true;
+  io.json({
+    ...thread,
+    ...(isCutOff ? { unfinished: cutOff(id) } : {}),
+    messages: shown,
+    usage: (await kernel.threads.usage(id)) as unknown as JsonValue,
+  });
   const colour = colours(io);
   for (const { role, text } of shown) io.print(`${colour.dim(`${role}:`)} ${printable(text)}`);
+  if (isCutOff) io.print(colour.dim(cutOff(id)));
 }
 
 export async function compactThread(kernel: Kernel, input: CommandInput, io: CommandIO, signal: AbortSignal): Promise<void> {

@@ -5,6 +5,7 @@ import { type Kernel, failureOf } from '../../compose/index.ts';
 import { describeError } from './report.ts';
 
 const MOST_LINES = 3;
+const RANK: Readonly<Record<Diagnostic['severity'], number>> = { error: 0, warning: 1, info: 2 };
 /** Where nobody can ask for the rest. */
 const MOST_ERRORS = 20;
 
@@ -32,7 +33,10 @@ export class Problems {
     const problems = await this.kernel.problems();
     if (problems.length === 0) return null;
     const { io } = this;
-    const texts = problems.slice(0, MOST_LINES).map((problem) => `  ${printableLine(lineOf(problem, io))}`);
+    const texts = [...problems]
+      .sort((a, b) => RANK[a.severity] - RANK[b.severity])
+      .slice(0, MOST_LINES)
+      .map((problem) => `  ${printableLine(lineOf(problem, io))}`);
     const rest = problems.length > MOST_LINES ? '/doctor for the rest' : '/doctor';
     return [`${problems.length} problem${problems.length === 1 ? '' : 's'} (${rest}):`, ...texts].join('\n');
   }

@@ -10,9 +10,11 @@ import {
   type ToolResult,
   type TurnInfo,
 } from '../../contract/index.ts';
-import { printableLine } from '@pith/plain-text';
+import { knownKeys, unreadKeys } from '@pith/checked-yaml';
+import { printableLine, slipsOf } from '@pith/plain-text';
 import { Problem } from '../records/failures.ts';
-import { isSchema } from './schemas.ts';
+import { describeIssues, isSchema } from './schemas.ts';
+import { isPlainMap } from '@pith/plain-data';
 import type { z } from 'zod';
 import { checkedImages } from './images.ts';
 import { toJsonValue } from './json-value.ts';
@@ -113,9 +115,9 @@ export async function executeTool(
   signal: AbortSignal,
 ): Promise<ToolResult> {
   const parsed = await parseInput(tool.input, input);
-  if (!parsed.success) return toolError('tool_input_invalid', describeInput(tool.name, parsed.error.issues));
+  if (!parsed.success) return toolError('tool_input_invalid', describeInput(tool, parsed.error.issues, input));
   const call = { turn, idempotencyKey, signal, ...(approved === undefined ? {} : { approved }) };
-  return normalise(await tool.execute(parsed.data, call));
+  return withNote(normalise(await tool.execute(parsed.data, call)), ignoredNote(tool.input, input));
 }
 
 /** What `needsApproval` says to this input; an input that does not parse needs none, because the call will refuse it. */
@@ -156,7 +158,7 @@ function shortLine(text: string): string {
 /** Why this input does not parse, without running anything; null when it does. */
 export async function refusalOf(tool: Tool, input: JsonValue): Promise<string | null> {
   const parsed = await parseInput(tool.input, input);
-  return parsed.success ? null : describeInput(tool.name, parsed.error.issues);
+  return parsed.success ? null : describeInput(tool, parsed.error.issues, input);
 }
 
 function normalise(value: unknown): ToolResult {
@@ -184,11 +186,35 @@ async function parseInput(schema: z.ZodType, input: JsonValue): Promise<z.ZodSaf
   }
 }
 
-function describeInput(name: string, issues: readonly z.core.$ZodIssue[]): string {
-  const findings = issues
-    .slice(0, 10)
-    .map((issue) => `${issue.path.length === 0 ? 'the input' : `'${issue.path.map(String).join('.')}'`}: ${issue.message}`);
-  return `input of '${name}' is not valid: ${findings.join('; ')}`;
+function describeInput({ name, input: schema }: Tool, issues: readonly z.core.$ZodIssue[], input: JsonValue): string {
+  const findings = describeIssues(issues.slice(0, MOST_FINDINGS), schema, input).map(({ message }) =>
+    message.replace(/^the file\b/u, 'the input'),
+  );
+  return [`input of '${name}' is not valid: ${findings.join('; ')}`, ignoredNote(schema, input)].filter((part) => part !== null).join('; ');
+}
+
+const MOST_FINDINGS = 10;
+
+/** Arguments that the tool does not know: models send many, so that a call is not refused for them. null: there is none. */
+function ignoredNote(schema: z.ZodType, input: JsonValue): string | null {
+  const notes = unreadKeys(schema, input)
+    .slice(0, MOST_FINDINGS)
+    .map((path) => {
+      const name = printableLine(String(path.at(-1)), 80);
+      const known = knownKeys(schema, path.slice(0, -1));
+      const [meant] = slipsOf(name, known, 2); // a word that is merely near to one would lead astray
+      return `unknown argument '${name}' was ignored (${meant === undefined ? `known: ${known.join(', ') || 'none'}` : `did you mean '${meant}'?`})`;
+    });
+  return notes.length === 0 ? null : notes.join('; ');
+}
+
+/** The model, and whoever calls by hand, reads the note with the result. */
+function withNote(result: ToolResult, note: string | null): ToolResult {
+  if (note === null) return result;
+  if (!result.ok) return { ...result, error: { ...result.error, message: `${result.error.message} (${note})` } };
+  const { output } = result;
+  if (isPlainMap(output)) return { ...result, output: 'note' in output ? output : { ...output, note } };
+  return { ...result, output: `${typeof output === 'string' ? output : JSON.stringify(output)}\n[${note}]` };
 }
 
 /** What the model gets when a tool did not answer by itself. */

@@ -116,6 +116,10 @@ export function createSetupPort(
         throw new PithError('settings_invalid', 'secrets cannot be kept: this Pith knows no home folder', {
           cure: `set ${name} in the environment`,
         });
+      if (given !== null && /^PITH_MASTER_KEY(?:_OLD)?$/u.test(name) && !isKey(given.value))
+        throw new PithError('usage', `${name} is 32 bytes, as 64 hex digits or in base64, and this is not`, {
+          cure: 'nothing was stored; make one with: openssl rand -base64 32',
+        });
       file.set(name, given);
       secrets.declare([name]);
       for (const id of found.extensions) if (lifecycle.slots.get(id)?.current) await reload(id);
@@ -123,6 +127,10 @@ export function createSetupPort(
     },
   };
   return port;
+}
+
+function isKey(text: string): boolean {
+  return /^[0-9a-f]{64}$/iu.test(text.trim()) || /^[A-Za-z0-9+/_-]{43}=?$/u.test(text.trim());
 }
 
 /** What extensions of the kernel's process reach of it. */

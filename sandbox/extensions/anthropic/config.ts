@@ -2,7 +2,7 @@ import { z } from 'pith';
 
 const server = z.strictObject({
   /** Address with or without the version: `https://api.anthropic.com`. */
-  base_url: z.url({ protocol: /^https?$/ }).optional(),
+  base_url: z.url({ protocol: /^https?$/, error: 'must begin with http:// or https://' }).optional(),
   /** The environment variable that holds the key: one that the manifest declares, or any where the settings' `providers` name it. */
   api_key_env: z.string().min(1).optional(),
   headers: z.record(z.string(), z.string()).default({}),

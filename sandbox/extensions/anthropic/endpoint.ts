@@ -45,16 +45,21 @@ export function placeOf(
   readonly use: NonNullable<Parameters<ExtensionContext['getSecret']>[1]>;
   readonly headers: Readonly<Record<string, string>>;
 } {
-  const own: Partial<ServerConfig> = config.providers['anthropic'] ?? {};
-  const name = own.api_key_env ?? config.api_key_env ?? 'ANTHROPIC_API_KEY';
-  const to = own.base_url ?? config.base_url ?? (getSecret('ANTHROPIC_BASE_URL')?.trim() || DEFAULT_ADDRESS);
+  const kept: Partial<ServerConfig> = config.providers['anthropic'] ?? {};
+  const set = kept.base_url ?? config.base_url;
+  const environment = getSecret('ANTHROPIC_BASE_URL')?.trim() || null;
+  const to = environment ?? set ?? DEFAULT_ADDRESS;
   if (!URL.canParse(to) || !/^https?:$/.test(new URL(to).protocol)) {
     throw new PithError('model_unreachable', 'ANTHROPIC_BASE_URL is not an http address', {
       cure: `unset it, or set it to something like ${DEFAULT_ADDRESS}`,
     });
   }
+  // The environment wins; the key and the headers that were set for a server at another address are not for this one.
+  const isOther = environment !== null && set !== undefined && new URL(environment).origin !== new URL(set).origin;
+  const own: Partial<ServerConfig> = isOther ? {} : { ...config, ...kept, headers: { ...config.headers, ...kept.headers } };
+  const name = own.api_key_env ?? 'ANTHROPIC_API_KEY';
   const usual = new URL(to).origin === DEFAULT_ADDRESS;
-  return { name, use: { part: 'anthropic', to, usual }, headers: { ...config.headers, ...own.headers } };
+  return { name, use: { part: 'anthropic', to, usual }, headers: own.headers ?? {} };
 }
 
 /** Other programs take this variable without the version, so both forms are accepted. */

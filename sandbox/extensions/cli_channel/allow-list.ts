@@ -1,6 +1,6 @@
 import { PithError, type Command, type CommandIO, type TurnEvent } from 'pith';
 import { matchCommand, parseCommandInput } from '@pith/command-line';
-import { printableLine } from '@pith/plain-text';
+import { printableLine, slipsOf } from '@pith/plain-text';
 import type { Conversation, Sent } from './conversation.ts';
 import { fields, list, query, text } from './query.ts';
 
@@ -37,6 +37,35 @@ export function readAllowList({ options }: { readonly options: Readonly<Record<s
       cure: 'write: --allow "shell:npm test" or --allow "edit_file:src/"',
     });
   });
+}
+
+/**
+ * A line for each rule whose tool the agent does not have: one that comes later, or an agent that it calls, may have it. Throws `usage` for a
+ * slip of one that it has.
+ */
+export async function unknownTools(
+  rules: readonly AllowRule[],
+  agentId: string,
+  commands: readonly Command[],
+  signal: AbortSignal,
+): Promise<readonly string[]> {
+  if (rules.length === 0) return [];
+  const tools = list(await query(commands, ['tools', 'list', '--agent', agentId], signal)).map(fields);
+  const known = tools.flatMap((tool) => {
+    const [name = '', extension = ''] = [text(tool['name']), text(tool['extension'])];
+    const own = name.startsWith(`${extension}__`) ? name.slice(extension.length + 2) : name;
+    return [name, `${extension}/${own}`];
+  });
+  return rules
+    .filter(({ tool }) => !known.includes(tool))
+    .map(({ tool }) => {
+      const shown = printableLine(tool, 80);
+      const [meant] = slipsOf(tool, known, 2);
+      if (meant === undefined) return `--allow: ${agentId} has no tool '${shown}' now; the rule counts where one comes`;
+      throw new PithError('usage', `wrong use of --allow: there is no tool '${shown}' (did you mean '${meant}'?)`, {
+        cure: `see: pith tools list --agent ${agentId}`,
+      });
+    });
 }
 
 /** Whether a rule names this call, in the tool's own words for it. The bare name of a tool is that of one that came with Pith. */

@@ -1,7 +1,7 @@
 import { PithError, type Command, type CommandInput, type CommandIO, type Clock } from 'pith';
 import { printable } from '@pith/plain-text';
 import { captureCommand } from '@pith/command-line';
-import { readAllowList } from './allow-list.ts';
+import { readAllowList, unknownTools } from './allow-list.ts';
 import type { ChatContext } from './conversation.ts';
 import { findCommands, findKernelCommands, fields, text } from './query.ts';
 import { chatInteractively } from './interactive.ts';
@@ -40,6 +40,7 @@ export function chatCommand(context: ChatContext, terminals: Terminals, terminal
     const opening = await open();
     const note = (line: string) => (io.quiet ? undefined : io.error(line));
     opening.notes.forEach(note);
+    (await unknownTools(allow, opening.conversation.agentId, commands, signal)).forEach(note);
     const asLines = sent === null && (input.options['lines'] === true || piped === null);
     const messages: Pick<PipedChat, 'messages' | 'attachments' | 'commands'> =
       sent === null && isResumed

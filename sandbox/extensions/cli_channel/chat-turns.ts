@@ -57,6 +57,10 @@ export class ChatTurns {
     });
   }
 
+  get threadId(): string {
+    return this.options.conversation.threadId;
+  }
+
   /** The thread whose question the person left open. */
   get leftOpen(): string | null {
     return this.#leftOpen;

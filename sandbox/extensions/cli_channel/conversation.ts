@@ -140,3 +140,13 @@ function envelope({ id, version, sha256, body }: Awaited<ReturnType<SkillProvide
     `[End of skill: ${name}, sha256 ${sha256.slice(0, 12)}]`,
   ].join('\n');
 }
+
+/** Those that the agent may read; none where the agent cannot run. */
+export async function skillNames(context: Pick<ChatContext, 'agents' | 'find'>, agentId: string): Promise<readonly string[]> {
+  try {
+    const agent = await context.agents.find(agentId);
+    return (await Promise.all(context.find(SkillProvider).map((provider) => provider.readableSkills?.(agent) ?? []))).flat();
+  } catch {
+    return []; // a message says what is wrong with the agent
+  }
+}

@@ -1,11 +1,11 @@
-import { messageOf, Places, SkillProvider, type ChannelMessage, type CommandIO } from 'pith';
+import { messageOf, Places, type ChannelMessage, type CommandIO } from 'pith';
 import { untilAborted } from '@pith/promises';
 import { isInside, realPathOf, stateFolder } from '@pith/safe-files';
 import { ChatScreen } from './chat-screen.ts';
 import { ChatStatus } from './chat-status.ts';
 import { ChatTurns } from './chat-turns.ts';
 import { complete } from './completion.ts';
-import type { ChatContext } from './conversation.ts';
+import { type ChatContext, skillNames } from './conversation.ts';
 import { firstScreen, pastLines, problemLine } from './first-screen.ts';
 import { HistoryFile } from './history-file.ts';
 import type { Opening } from './opening.ts';
@@ -66,6 +66,8 @@ class InteractiveChat {
   #turn: AbortController | null = null;
   /** Ctrl-C was pressed on an empty line. */
   #isWarned = false;
+  /** What was open in the conversation has been asked. */
+  #isOpen = false;
   /** The person leaves before the conversation is open. */
   readonly #left = new AbortController();
 
@@ -198,6 +200,12 @@ class InteractiveChat {
     context.events.publish('channel.opened', { extensionId: context.id });
     if (resume) await this.#run((abort) => turns.resume(abort));
     else if (conversation.begun) await this.#run((abort) => turns.catchUp(abort));
+    this.#isOpen = true;
+  }
+
+  /** The questions of this conversation are asked here, while it is opened and while a turn runs. */
+  get #asksItself(): boolean {
+    return !this.#isOpen || this.#turn !== null;
   }
 
   async #run(work: (abort: AbortSignal) => Promise<unknown>): Promise<void> {
@@ -249,17 +257,9 @@ class InteractiveChat {
     const question = list(open ?? [])
       .map(fields)
       .find(({ id }) => text(id) === approvalId);
-    if (question !== undefined && text(question['thread']) === turns.leftOpen) return null;
+    const thread = question === undefined ? undefined : text(question['thread']);
+    if (thread !== undefined && (thread === turns.leftOpen || (thread === turns.threadId && this.#asksItself))) return null;
     return Number(question?.['number'] ?? 0) > 0 ? message.replaceAll(approvalId, String(question?.['number'])) : message;
-  }
-}
-
-async function skillNames(context: ChatContext, agentId: string): Promise<readonly string[]> {
-  try {
-    const agent = await context.agents.find(agentId);
-    return (await Promise.all(context.find(SkillProvider).map((provider) => provider.readableSkills?.(agent) ?? []))).flat();
-  } catch {
-    return []; // a message says what is wrong with the agent
   }
 }
 

@@ -155,7 +155,12 @@ export function localCommands({ conversation, agents, screen, found, all, leave 
         const number = typeof wanted === 'string' ? Number(wanted) : null;
         if (number !== null && steps[number - 1] === undefined)
           throw new PithError('usage', `there is no step '${String(wanted)}'`, {
-            cure: steps.length === 0 ? 'the last answer had no steps' : `write a number from 1 to ${steps.length}`,
+            cure:
+              steps.length === 0
+                ? 'the last answer had no steps'
+                : steps.length === 1
+                  ? 'there is only step 1'
+                  : `write a number from 1 to ${steps.length}`,
           });
         io.json(steps.map(({ name, input, ok, output }) => ({ name, input, ok, output })));
         if (steps.length === 0) io.print('The last answer had no steps');

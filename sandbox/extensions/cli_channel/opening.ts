@@ -52,7 +52,12 @@ export async function openConversation(
       : thread === null
         ? [`new conversation ${named}`]
         : [];
-  return { conversation, past: thread?.past ?? [], notes: [...notes, ...(await openingLines(context, signal))] };
+  const unfinished = resume ? undefined : thread?.unfinished;
+  return {
+    conversation,
+    past: thread?.past ?? [],
+    notes: [...notes, ...(await openingLines(context, signal)), ...(unfinished === undefined ? [] : [unfinished])],
+  };
 }
 
 /** What providers of context show to people; one that fails is left out. */
@@ -77,7 +82,11 @@ export async function readThread(
   commands: readonly Command[],
   threadId: string,
   signal: AbortSignal,
-): Promise<{ readonly agentId: string | undefined; readonly past: readonly PastMessage[] } | null> {
+): Promise<{
+  readonly agentId: string | undefined;
+  readonly past: readonly PastMessage[];
+  readonly unfinished?: string | undefined;
+} | null> {
   try {
     const thread = await query(commands, ['threads', 'show', threadId, '--last', String(SHOWN)], signal);
     if (thread === null) return null;
@@ -85,7 +94,7 @@ export async function readThread(
       role: text(fields(message)['role']) ?? '',
       text: text(fields(message)['text']) ?? '',
     }));
-    return { agentId: text(fields(thread)['agentId']), past };
+    return { agentId: text(fields(thread)['agentId']), past, unfinished: text(fields(thread)['unfinished']) };
   } catch (error) {
     if (codeOf(error, '') === 'thread_unknown') return null;
     throw error;

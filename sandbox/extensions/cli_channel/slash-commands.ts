@@ -1,7 +1,7 @@
 import { codeOf, PithError, type Command, type CommandInput, type CommandIO } from 'pith';
 import { matchCommand, parseCommandInput } from '@pith/command-line';
-import { didYouMean, printableJson, splitWords } from '@pith/plain-text';
-import { type ChatContext, type Conversation, loadSkill, type LoadedSkill } from './conversation.ts';
+import { didYouMean, printableJson, slipsOf, splitWords } from '@pith/plain-text';
+import { type ChatContext, type Conversation, loadSkill, type LoadedSkill, skillNames } from './conversation.ts';
 import { errorLine } from './error-line.ts';
 import { findCommands } from './query.ts';
 import { localCommands, type ChatScreen } from './local-commands.ts';
@@ -48,8 +48,9 @@ export class SlashCommands {
       const input = asIs ? lineInput(command, typed) : parseCommandInput(command, rest);
       return (await command.run(input, json && !asIs ? asJson({ ...io, error }, this.raw) : { ...io, error }, signal)) ?? 0;
     } catch (failure) {
-      if (codeOf(failure, '') === 'command_unknown' && (await this.#loadSkill(line, io, signal))) return 0;
-      error(errorLine(failure));
+      const isUnknown = codeOf(failure, '') === 'command_unknown';
+      if (isUnknown && (await this.#loadSkill(line, io, signal))) return 0;
+      error(errorLine((isUnknown && (await this.#skillMeant(line))) || failure));
       return 1;
     }
   }
@@ -68,6 +69,13 @@ export class SlashCommands {
     if (!io.quiet && io.interactive) io.print(`✓ skill ${name} loaded`);
     io.session.send(rest === '' ? `Use the skill \`${name}\`.` : `Use the skill \`${name}\`: ${rest}`);
     return true;
+  }
+
+  /** null: no skill is near to what was typed. */
+  async #skillMeant(line: string): Promise<PithError | null> {
+    const [, word = ''] = /^\/(\S+)/u.exec(line.trim()) ?? [];
+    const [meant] = slipsOf(word, await skillNames(this.context, this.conversation.agentId), 2);
+    return meant === undefined ? null : new PithError('command_unknown', `unknown command /${word} (did you mean '/${meant}'?)`);
   }
 
   /** Those of the conversation come before others of the same name. */

@@ -28,6 +28,7 @@ export function markOf({ ok, metadata }: Pick<ToolResultEvent, 'ok' | 'metadata'
 const ENDED: ReadonlyMap<string, string> = new Map([
   ['approval_denied', 'refused'],
   ['aborted', 'stopped'],
+  ['interrupted', 'cut off; its outcome is not known'],
 ]);
 
 /** What to say at the end of a turn besides its text; null when all went well. */

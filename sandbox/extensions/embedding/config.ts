@@ -5,7 +5,7 @@ export const config = z.strictObject({
   /** As the server names it; absent: there are no embeddings, and nothing is asked for. */
   model: z.string().min(1).nullable().default(null),
   /** Address up to and including the version: `http://127.0.0.1:11434/v1`. Absent: OPENAI_BASE_URL, else OpenAI. */
-  base_url: z.url({ protocol: /^https?$/ }).optional(),
+  base_url: z.url({ protocol: /^https?$/, error: 'must begin with http:// or https://' }).optional(),
   /** Length of the vectors, for models that have several. */
   dimensions: z.int().min(1).max(8192).optional(),
   /** Texts in one request, at most. */

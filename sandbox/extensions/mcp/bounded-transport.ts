@@ -4,14 +4,14 @@ import type { Clock } from 'pith';
 /** Answers of ours that a server has not taken yet, and characters of them. */
 const MOST_REPLIES = 100;
 const MOST_UNSENT = 4 * 1024 * 1024;
-/** Messages that nobody asked for, in so many milliseconds. */
-const MOST_UNASKED = 20_000;
-const UNASKED_MS = 10_000;
+/** Messages of whatever kind, in so many milliseconds. */
+const MOST_MESSAGES = 20_000;
+const MESSAGES_MS = 10_000;
 
 /** Ends the transport where its server asks and does not take the answers, or sends without end. `lost` is called with the reason. */
 export function bound(transport: Transport, clock: Pick<Clock, 'now'>, lost: (why: string) => void): void {
   const send = transport.send.bind(transport);
-  let [replies, unsent, unasked, since] = [0, 0, 0, 0];
+  let [replies, unsent, messages, since] = [0, 0, 0, 0];
   let over = false;
   const end = (why: string): void => {
     if (over) return;
@@ -35,10 +35,9 @@ export function bound(transport: Transport, clock: Pick<Clock, 'now'>, lost: (wh
   };
   // Whoever takes the messages calls this first.
   // oxlint-disable-next-line unicorn/prefer-add-event-listener -- the package has no other way
-  transport.onmessage = (message) => {
-    if (!('method' in message)) return;
-    if (clock.now() - since > UNASKED_MS) [unasked, since] = [0, clock.now()];
-    unasked += 1;
-    if (unasked > MOST_UNASKED) end(`it sent more than ${MOST_UNASKED} messages that nobody asked for in ${UNASKED_MS / 1000} s`);
+  transport.onmessage = () => {
+    if (clock.now() - since > MESSAGES_MS) [messages, since] = [0, clock.now()];
+    messages += 1;
+    if (messages > MOST_MESSAGES) end(`it sent more than ${MOST_MESSAGES} messages in ${MESSAGES_MS / 1000} s`);
   };
 }

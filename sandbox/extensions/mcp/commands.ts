@@ -24,7 +24,7 @@ export function mcpCommands(servers: Servers): readonly Command[] {
           name: each.name,
           state: each.state as string,
           reason: each.reason ?? (each.state === 'connecting' ? `it has not answered yet; to wait for it: ${here}mcp --wait` : null),
-          said: each.said,
+          stderr: each.stderrTail,
           tools: (offers.get(each.name)?.tools ?? []).map(({ name }) => name),
           leftOut: (offers.get(each.name)?.leftOut ?? []).map(({ message, cure }) => `${message}; ${cure}`),
         })),
@@ -32,7 +32,7 @@ export function mcpCommands(servers: Servers): readonly Command[] {
           name,
           state: 'untrusted',
           reason: `from .mcp.json; to look at it and agree: ${here}mcp trust ${name}`,
-          said: [] as readonly string[],
+          stderr: [] as readonly string[],
           tools: [] as string[],
           leftOut: [] as string[],
         })),
@@ -40,7 +40,7 @@ export function mcpCommands(servers: Servers): readonly Command[] {
           name,
           state: 'disabled',
           reason: null,
-          said: [] as readonly string[],
+          stderr: [] as readonly string[],
           tools: [] as string[],
           leftOut: [] as string[],
         })),
@@ -48,10 +48,10 @@ export function mcpCommands(servers: Servers): readonly Command[] {
       io.json(rows);
       if (rows.length === 0)
         io.print('No MCP servers: name them under extensions.mcp.servers in pith.yaml; pith doctor shows entries that cannot be read');
-      for (const { name, state, reason, said, tools, leftOut } of rows) {
+      for (const { name, state, reason, stderr, tools, leftOut } of rows) {
         io.print(`${name}: ${state}${reason === null ? '' : ` (${reason})`}${tools.map((tool) => `\n  ${tool}`).join('')}`);
         for (const line of leftOut) io.print(`  not offered: ${line}`);
-        if (state !== 'connected') for (const line of said) io.print(`  | ${line}`);
+        if (state !== 'connected') for (const line of stderr) io.print(`  | ${line}`);
       }
       for (const [name, why] of servers.ofProject().unusable) io.print(`${name}: not used (${why})`);
       return rows.some(({ state }) => state === 'failed') ? 1 : 0;
@@ -105,7 +105,7 @@ export function mcpCommands(servers: Servers): readonly Command[] {
           });
         const show = (address: string) =>
           io.print(
-            `To log in to '${name}', open this address in a browser on this machine:\n\n  ${address}\n\nWaiting for you; Ctrl+C ends it`,
+            `To log in to '${name}', open this address in a browser on this machine:\n\n  ${address}\n\nWaiting for you; Ctrl-C ends it`,
           );
         servers.logins.keep(await logIn(config, { clock: servers.clock, show }, signal));
         servers.again(name);

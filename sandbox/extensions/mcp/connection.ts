@@ -1,12 +1,12 @@
 import type { Client, Transport } from '@modelcontextprotocol/client';
-import { messageOf, Places, toolError, type ExtensionContext, type ToolResult, z } from 'pith';
+import { messageOf, Places, toolError, toolResult, type ExtensionContext, type JsonValue, type ToolResult, z } from 'pith';
 import { printable } from '@pith/plain-text';
 import { untilAborted, within } from '@pith/promises';
 import { bound } from './bounded-transport.ts';
 import type { ServerConfig } from './config.ts';
 import { contained, type Containment } from './contained.ts';
 import { KnownTools } from './known-tools.ts';
-import { LastWords } from './last-words.ts';
+import { StderrTail } from './stderr-tail.ts';
 import type { ServerTool } from './listed-tool.ts';
 import { listing, type Listing } from './listing.ts';
 import type { Logins } from './logins.ts';
@@ -15,6 +15,7 @@ import { filled, sendable, useOf } from './secrets.ts';
 import { patientRetries, serverFetch } from './server-fetch.ts';
 import { ServerProcess } from './server-process.ts';
 import { resultOf } from './tool-results.ts';
+import { jsonOf } from './written.ts';
 
 const LONGEST_START_MS = 600_000;
 const LIST_MS = 60_000;
@@ -47,7 +48,7 @@ export class Connection {
   readonly #context: ExtensionContext;
   #client: Client | null = null;
   #process: ServerProcess | null = null;
-  #words = new LastWords((text) => this.#hidden(text));
+  #stderr = new StderrTail((text) => this.#hidden(text));
   /** Values that its texts must not show, and what stands for them. */
   #secrets: readonly (readonly [value: string, name: string])[] = [];
   /** Of a login, as it was sent last. */
@@ -78,13 +79,13 @@ export class Connection {
   }
 
   /** The last lines that it printed on its error stream, oldest first. */
-  get said(): readonly string[] {
-    return this.#words.lines;
+  get stderrTail(): readonly string[] {
+    return this.#stderr.lines;
   }
 
   /** A line of its output that is no message; null: it printed none. */
-  get noise(): string | null {
-    return this.#process?.noise ?? null;
+  get nonProtocolOutput(): string | null {
+    return this.#process?.nonProtocolOutput ?? null;
   }
 
   /** Milliseconds that a call may take in all. */
@@ -121,7 +122,7 @@ export class Connection {
         resetTimeoutOnProgress: true,
         onprogress: () => undefined, // with it the server is told where to report
       });
-      return resultOf(this.#withoutToken(answer), outputSchema);
+      return this.#withoutToken(resultOf(answer, outputSchema));
     } catch (error) {
       signal.throwIfAborted();
       if (isLate(error)) {
@@ -233,9 +234,9 @@ export class Connection {
 
   /** What a server that was started here printed, as the end of a sentence. */
   #hint(): string {
-    const { reason } = this.#words;
+    const { reason } = this.#stderr;
     if (reason !== null) return `; it said: ${reason}`;
-    return this.noise === null ? '' : `; it prints what is no message to its output: ${this.#hidden(this.noise)}`;
+    return this.nonProtocolOutput === null ? '' : `; it prints what is no message to its output: ${this.#hidden(this.nonProtocolOutput)}`;
   }
 
   #hidden(text: string): string {
@@ -243,9 +244,11 @@ export class Connection {
   }
 
   /** The kernel takes the secrets out of what a tool answers; of a login it knows nothing. */
-  #withoutToken(answer: unknown): unknown {
-    const json = this.#token === null ? '' : JSON.stringify(answer);
-    return this.#token !== null && json.includes(this.#token) ? JSON.parse(this.#hidden(json)) : answer;
+  #withoutToken(result: ToolResult): ToolResult {
+    if (this.#token === null || !JSON.stringify(result).includes(this.#token)) return result;
+    if (!result.ok) return toolError(result.error.code, this.#hidden(result.error.message));
+    const { output, images } = result;
+    return toolResult(JSON.parse(this.#hidden(JSON.stringify(output))) as JsonValue, images === undefined ? {} : { images });
   }
 
   #secret(name: string): string | null {
@@ -294,8 +297,8 @@ export class Connection {
     const searchPath = inherited['PATH'] ?? '/usr/bin:/bin';
     const program = await contained({ command, args }, await containment.container(searchPath), { cwd, searchPath });
     const environment = { ...inherited, ...filled(env, secret), ...(await containment.mark()) };
-    this.#words = new LastWords((text) => this.#hidden(text));
-    this.#process = new ServerProcess({ ...program, cwd, env: environment }, { clock: context.clock, words: this.#words, lost });
+    this.#stderr = new StderrTail((text) => this.#hidden(text));
+    this.#process = new ServerProcess({ ...program, cwd, env: environment }, { clock: context.clock, stderr: this.#stderr, lost });
     return this.#process;
   }
 }
@@ -305,7 +308,7 @@ const LONGEST_DETAILS = 10_000;
 /** All that a server said of an error. */
 function detailsOf(error: unknown): string {
   const data = typeof error === 'object' && error !== null && 'data' in error ? error.data : undefined;
-  return `${printable(messageOf(error))}${data === undefined || data === null ? '' : `\n${printable(JSON.stringify(data))}`}`.slice(
+  return `${printable(messageOf(error))}${data === undefined || data === null ? '' : `\n${printable(jsonOf(data) ?? '')}`}`.slice(
     0,
     LONGEST_DETAILS,
   );

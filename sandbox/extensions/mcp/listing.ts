@@ -1,5 +1,7 @@
+import { setImmediate as yieldToOthers } from 'node:timers/promises';
 import { isPlainMap } from '@pith/plain-data';
 import { printableLine } from '@pith/plain-text';
+import { workOfSource } from '@pith/tool-schemas';
 import { readTool, type ServerTool } from './listed-tool.ts';
 
 /** The tools of a server, and what is left out. */
@@ -14,6 +16,8 @@ export interface Listing {
 const MOST_TOOLS = 10_000;
 const MOST_PAGES = 200;
 const LONGEST_SHOWN = 100;
+/** Steps and tools after which others have a turn. */
+const MOST_IN_ONE_GO = { steps: 5000, tools: 100 };
 
 /** Reads all pages. `ask` answers the page at a cursor; where the first fails this rejects, where a later one does the others count. */
 export async function listing(ask: (cursor: string | undefined) => Promise<unknown>): Promise<Listing> {
@@ -30,7 +34,7 @@ export async function listing(ask: (cursor: string | undefined) => Promise<unkno
       break;
     }
     const { tools = null, nextCursor = null } = isPlainMap(page) ? page : {};
-    if (Array.isArray(tools)) for (const each of tools) read.add(each);
+    if (Array.isArray(tools)) await read.addAll(tools);
     else if (tools !== null) read.notes.push(`page ${at} of its list has no list of tools`);
     if (nextCursor === null) break;
     if (typeof nextCursor !== 'string') read.notes.push(`what follows page ${at} of its list cannot be asked for: its cursor is no text`);
@@ -50,16 +54,28 @@ class Reader {
   readonly notes: string[] = [];
   readonly #tools = new Map<string, ServerTool>();
   readonly #refused = new Map<string, string>();
+  readonly #work = workOfSource();
   #count = 0;
 
   get isFull(): boolean {
     return this.#count > MOST_TOOLS;
   }
 
-  add(given: unknown): void {
+  async addAll(tools: readonly unknown[]): Promise<void> {
+    let next = { steps: this.#work.left - MOST_IN_ONE_GO.steps, tools: MOST_IN_ONE_GO.tools };
+    for (const [at, each] of tools.entries()) {
+      this.#add(each);
+      if (this.isFull) return;
+      if (this.#work.left > next.steps && at < next.tools) continue;
+      await yieldToOthers();
+      next = { steps: this.#work.left - MOST_IN_ONE_GO.steps, tools: at + MOST_IN_ONE_GO.tools };
+    }
+  }
+
+  #add(given: unknown): void {
     this.#count += 1;
     if (this.isFull) return;
-    const tool = readTool(given);
+    const tool = readTool(given, this.#work);
     if (typeof tool !== 'string') return this.#keep(tool);
     const name = isPlainMap(given) ? given['name'] : undefined;
     this.#refused.set(typeof name === 'string' && name !== '' ? shown(name) : `number ${this.#count}`, printableLine(tool));

@@ -31,9 +31,9 @@ export async function logIn(
   } = await sdk
     .discoverOAuthServerInfo(url, { fetchFn, resourceMetadataUrl: challenge.resourceMetadataUrl })
     .catch((error: unknown) =>
-      challenge.isAsked ? failed('the server does not say who logs people in', error) : failed('the server asks nobody to log in'),
+      challenge.isAsked ? failed('the server does not say who logs people in', error) : failed(NOT_ASKED, undefined, NOT_ASKED_CURE),
     );
-  if (!challenge.isAsked && resourceMetadata === undefined) failed('the server asks nobody to log in');
+  if (!challenge.isAsked && resourceMetadata === undefined) failed(NOT_ASKED, undefined, NOT_ASKED_CURE);
   const requestedResource = sdk.resourceUrlFromServerUrl(url);
   if (resourceMetadata && !sdk.checkResourceAllowed({ requestedResource, configuredResource: resourceMetadata.resource }))
     throw failed(`the server says that its logins are for ${printableLine(resourceMetadata.resource, 200)}`);
@@ -63,7 +63,11 @@ export async function logIn(
       throw failed(`its log-in page is no web address: ${authorizationUrl.protocol}`);
     show(printableLine(authorizationUrl.href));
     const answer = await within(clock, WAIT_MS, untilAborted(callback.answer, signal), () => {
-      throw failed(`nobody logged in within ${WAIT_MS / 60_000} minutes`);
+      throw failed(
+        `nobody logged in within ${WAIT_MS / 60_000} minutes`,
+        undefined,
+        'run the command again, and open the address that it prints',
+      );
     });
     const error = answer.get('error');
     if (error !== null) throw failed(`the login was refused: ${printableLine(answer.get('error_description') ?? error, 200)}`);
@@ -93,6 +97,8 @@ export async function logIn(
   }
 }
 
+const NOT_ASKED = 'the server asks nobody to log in';
+const NOT_ASKED_CURE = 'use it without a login; if it needs a key, name that in its headers';
 const REGISTER_CURE = 'register an application by hand, and write its id as oauth.client_id of the server, its port as oauth.port';
 
 function failed(what: string, error?: unknown, cure?: string): never {

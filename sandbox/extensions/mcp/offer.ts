@@ -1,6 +1,6 @@
 import { createHash } from 'node:crypto';
 import { printable, printableLine } from '@pith/plain-text';
-import { fairShares } from '@pith/tool-schemas';
+import { withinBounds } from '@pith/tool-schemas';
 import type { ServerConfig } from './config.ts';
 import type { ServerTool } from './listed-tool.ts';
 import type { Listing } from './listing.ts';
@@ -27,6 +27,8 @@ export interface NamedTool {
 
 /** Of all tools of all servers: names, descriptions and schemas, in characters. Each request carries them. */
 const MOST_OF_ALL = 384 * 1024;
+/** OpenAI takes 128 tools in a request, and there are others beside these. */
+const MOST_TOOLS = 100;
 /** Some providers refuse a request for a longer one. */
 const LONGEST_DESCRIPTION = 1024;
 
@@ -38,20 +40,18 @@ export function offersOf(servers: readonly ListedServer[]): ReadonlyMap<string, 
     const distinct = wanted.filter(({ name }) => !taken.has(name) && taken.add(name));
     return { server, distinct, clashing: wanted.filter((each) => !distinct.includes(each)) };
   });
-  const shares = fairShares(
-    named.map(({ distinct }) => distinct.reduce((sum, each) => sum + sizeOf(each), 0)),
-    MOST_OF_ALL,
+  const kept = withinBounds(
+    named.map(({ distinct }) => distinct),
+    [
+      { all: MOST_OF_ALL, of: sizeOf },
+      { all: MOST_TOOLS, of: () => 1 },
+    ],
   );
   return new Map(
     named.map(({ server, distinct, clashing }, at) => {
-      let left = shares[at] as number;
-      const tools = distinct.filter((each) => {
-        const fits = sizeOf(each) <= left;
-        if (fits) left -= sizeOf(each);
-        return fits;
-      });
-      const kept = new Set(tools);
-      return [server.name, { tools, leftOut: leftOut(server, { clashing, large: distinct.filter((each) => !kept.has(each)) }) }];
+      const tools = kept[at] as readonly NamedTool[];
+      const beyond = distinct.filter((each) => !tools.includes(each));
+      return [server.name, { tools, leftOut: leftOut(server, { clashing, beyond }) }];
     }),
   );
 }
@@ -90,7 +90,7 @@ function told(server: string, { description = '' }: ServerTool): string {
 }
 
 function sizeOf({ name, description, tool }: NamedTool): number {
-  return name.length + description.length + tool.schemaSize;
+  return name.length + description.length + tool.sent.size;
 }
 
 const MOST_LINES = 10;
@@ -98,14 +98,14 @@ const MOST_NAMED = 5;
 
 function leftOut(
   { name, listing: { tools, refused, notes } }: ListedServer,
-  { clashing, large }: Readonly<Record<'clashing' | 'large', readonly NamedTool[]>>,
+  { clashing, beyond }: Readonly<Record<'clashing' | 'beyond', readonly NamedTool[]>>,
 ): Offer['leftOut'] {
   const of = `of the MCP server '${name}'`;
   const cure = 'have the server corrected';
   const single = [...refused].map(([tool, why]) => ({ message: `the tool '${tool}' ${of} is left out: ${why}`, cure }));
   const more = [...refused.keys()].slice(MOST_LINES);
   const fewer = `name those that you need in tools.allow of the server; one of .mcp.json has no such list, and may be written into pith.yaml`;
-  const bound = `all tools of MCP servers may take ${MOST_OF_ALL / 1024} KB of each request`;
+  const bound = `a request has at most ${MOST_TOOLS} tools of MCP servers, and ${MOST_OF_ALL / 1024} KB of them`;
   return [
     ...notes.slice(0, MOST_LINES).map((note) => ({ message: `the MCP server '${name}': ${note}`, cure })),
     ...single.slice(0, MOST_LINES),
@@ -113,11 +113,11 @@ function leftOut(
     ...clashing
       .slice(0, MOST_LINES)
       .map((each) => ({ message: `the tool '${shown(each)}' ${of} is left out: another has its name`, cure })),
-    ...(large.length === 0
+    ...(beyond.length === 0
       ? []
       : [
           {
-            message: `${large.length} of ${tools.length} tools ${of} are left out, because ${bound}: ${listed(large.map(shown))}`,
+            message: `${beyond.length} of ${tools.length} tools ${of} are left out, because ${bound}: ${listed(beyond.map(shown))}`,
             cure: fewer,
           },
         ]),

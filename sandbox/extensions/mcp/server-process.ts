@@ -6,12 +6,16 @@ import { isPlainMap } from '@pith/plain-data';
 import { printableLine } from '@pith/plain-text';
 import { startProcess } from '@pith/held-process';
 import { within } from '@pith/promises';
-import type { LastWords } from './last-words.ts';
+import type { StderrTail } from './stderr-tail.ts';
 import { MOST_BYTES } from './limits.ts';
+import { Pace, PacedLines } from './paced-lines.ts';
+import { jsonOf } from './written.ts';
 
 const END_MS = 1000;
 /** What is read of the error stream in a second; who writes more waits. */
-const MOST_SAID_A_SECOND = 1024 * 1024;
+const MOST_STDERR_A_SECOND = 1024 * 1024;
+/** In one line, where it holds several. */
+const MOST_OF_BATCH = 1000;
 
 export interface ServerProgram {
   readonly command: string;
@@ -23,29 +27,27 @@ export interface ServerProgram {
 /** A server that was started here: a message a line on its standard input and output. */
 export class ServerProcess implements Transport {
   onclose?: () => void;
-  onerror?: (error: Error) => void;
   onmessage?: (message: JSONRPCMessage) => void;
   /** The first line of its output that was no message; null: all were. */
-  noise: string | null = null;
+  nonProtocolOutput: string | null = null;
   readonly #program: ServerProgram;
   readonly #clock: Clock;
-  readonly #words: LastWords;
+  readonly #stderr: StderrTail;
   readonly #lost: (why: string) => void;
   #child: ChildProcess | null = null;
   #gone: Promise<void> = Promise.resolve();
-  #held: Buffer[] = [];
-  #size = 0;
+  #lines: PacedLines | null = null;
   #isClosing = false;
   #hasAnswered = false;
 
   /** `lost` is called with the reason once it is over. */
   constructor(
     program: ServerProgram,
-    { clock, words, lost }: { readonly clock: Clock; readonly words: LastWords; lost(why: string): void },
+    { clock, stderr, lost }: { readonly clock: Clock; readonly stderr: StderrTail; lost(why: string): void },
   ) {
     this.#program = program;
     this.#clock = clock;
-    this.#words = words;
+    this.#stderr = stderr;
     this.#lost = lost;
   }
 
@@ -54,7 +56,10 @@ export class ServerProcess implements Transport {
     const child = await startProcess([command, ...args], { cwd, env, stdio: 'pipe' });
     this.#child = child;
     child.stdin?.on('error', () => undefined); // it has ended, which `close` says
-    child.stdout?.on('error', () => undefined).on('data', (bytes: Buffer) => this.#read(bytes));
+    this.#lines = new PacedLines(child.stdout as Readable, this.#clock, {
+      take: (line) => this.#take(line),
+      stop: (why) => this.#stop(why),
+    });
     this.#listen(child.stderr as Readable);
     this.#gone = new Promise((resolve) => {
       child.once('close', (code, signal) => {
@@ -84,6 +89,8 @@ export class ServerProcess implements Transport {
     const child = this.#child;
     if (child === null || this.#isClosing) return this.#gone;
     this.#isClosing = true;
+    this.#lines?.end();
+    child.stderr?.resume();
     child.stdin?.end();
     if (this.#hasAnswered) {
       if (!(await this.#isGone())) child.kill('SIGTERM');
@@ -112,36 +119,14 @@ export class ServerProcess implements Transport {
     this.onclose?.();
   }
 
-  #listen(said: Readable): void {
-    let size = 0;
-    said.on('error', () => undefined); // nothing more is said
-    said.on('data', (bytes: Buffer) => {
-      this.#words.feed(bytes);
-      if (size === 0) this.#clock.after(1000, () => ((size = 0), said.resume()));
-      size += bytes.length;
-      if (size > MOST_SAID_A_SECOND) said.pause();
+  #listen(stderr: Readable): void {
+    const pace = new Pace(this.#clock, MOST_STDERR_A_SECOND, () => stderr.resume());
+    stderr.on('error', () => undefined); // nothing more is said
+    stderr.on('data', (bytes: Buffer) => {
+      if (this.#isClosing) return; // it is thrown away, so that the server can end
+      this.#stderr.feed(bytes);
+      if (!pace.allows(bytes.length)) stderr.pause();
     });
-  }
-
-  #read(bytes: Buffer): void {
-    let from = 0;
-    for (let end = bytes.indexOf(10); end >= 0; end = bytes.indexOf(10, from)) {
-      this.#hold(bytes.subarray(from, end));
-      const line = Buffer.concat(this.#held).toString('utf8');
-      this.#held = [];
-      this.#size = 0;
-      from = end + 1;
-      if (this.#isClosing) return;
-      this.#take(line.trim());
-    }
-    this.#hold(bytes.subarray(from));
-  }
-
-  #hold(bytes: Buffer): void {
-    this.#size += bytes.length;
-    if (this.#size <= MOST_BYTES) return void this.#held.push(bytes);
-    this.#held = [];
-    this.#stop(`it sent a message longer than ${MOST_BYTES} bytes`);
   }
 
   #stop(why: string): void {
@@ -152,18 +137,18 @@ export class ServerProcess implements Transport {
   }
 
   #take(line: string): void {
-    if (line === '') return;
     const messages = messagesIn(line);
-    for (const message of messages) this.onmessage?.(message);
-    if (messages.length > 0) return void (this.#hasAnswered = true);
-    this.noise ??= printableLine(line, 120);
-    this.onerror?.(new Error('it printed a line that is no message'));
+    if (messages.length > MOST_OF_BATCH) return this.#stop(`it sent more than ${MOST_OF_BATCH} messages in one line`);
+    for (const message of messages) if (!this.#isClosing) this.onmessage?.(message);
+    if (messages.length > 0) this.#hasAnswered = true;
+    else this.nonProtocolOutput ??= printableLine(line.slice(0, 1000), 120);
   }
 }
 
 /** The messages of a line, also of one that holds several; none: it is something else. What servers often leave out is added. */
 export function messagesIn(line: string): readonly JSONRPCMessage[] {
   let given: unknown;
+  if (!/^[[{]/u.test(line)) return []; // an exception a line would cost too much
   try {
     given = JSON.parse(line);
   } catch {
@@ -190,6 +175,6 @@ function failure(given: unknown): object {
   return {
     ...rest,
     code: Number.isInteger(code) ? code : -32_000,
-    message: typeof message === 'string' ? message : JSON.stringify(message ?? given),
+    message: typeof message === 'string' ? message : (jsonOf(message ?? given) ?? 'an error that is nested too deep to be shown'),
   };
 }

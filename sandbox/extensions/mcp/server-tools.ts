@@ -1,31 +1,33 @@
 import { defineTool, toolError, z, type ApprovalQuestion, type Tool } from 'pith';
-import { printable, printableLine } from '@pith/plain-text';
+import { printableLine } from '@pith/plain-text';
+import { ownNames } from '@pith/tool-schemas';
 import type { Connection } from './connection.ts';
 import { changesIn, saidOf, subjectOf } from './known-tools.ts';
 import type { ServerTool } from './listed-tool.ts';
 import type { NamedTool } from './offer.ts';
+import { shownText } from './written.ts';
 
 const LONGEST_SHOWN = 2000;
 
 /** A tool of a server as Pith offers it. */
 export function serverTool(connection: Connection, { name, description, tool }: NamedTool): Tool {
-  const { inputSchema, annotations = {} } = tool;
+  const { annotations = {} } = tool;
   const isReadOnly = annotations['readOnlyHint'] === true;
   return defineTool({
     name,
     yields: true,
     description,
     input: z.looseObject({}),
-    inputSchema,
+    inputSchema: tool.sent.schema,
     effect: isReadOnly ? 'read' : annotations['idempotentHint'] === true ? 'idempotent' : 'write',
-    needsApproval: async (given) => question(connection, await connection.current(tool), given),
+    needsApproval: async (given) => question(connection, await connection.current(tool), ownNames(given, tool.sent.names)),
     timeoutMs: connection.longestCall + 1000,
     async execute(input, { signal, approved }) {
       const now = await connection.current(tool, signal);
       if (approved === subjectOf(connection.name, now)) await connection.known.agree(connection.name, now);
       else if (changesIn(saidOf(now), saidOf(tool)).length > 0)
         return toolError('mcp_error', `the MCP server '${connection.name}' has changed this tool meanwhile: call it again`);
-      return connection.call(now, input, signal);
+      return connection.call(now, ownNames(input, tool.sent.names), signal);
     },
   });
 }
@@ -51,7 +53,7 @@ async function question(
   const subject = subjectOf(name, tool);
   return {
     summary: `use ${called}`,
-    text: [...argumentLines(given), since, plain(tool.description ?? '', LONGEST_SHOWN)].join('\n'),
+    text: [...argumentLines(given), since, shownText(tool.description ?? '', LONGEST_SHOWN)].join('\n'),
     subject,
     ...(isNew ? { once: true } : { always: { key: `tool:${subject}`, covers: `every call of ${called}` } }),
   };
@@ -65,10 +67,4 @@ function argumentLines(given: Readonly<Record<string, unknown>>): readonly strin
       : [printableLine(`${name}: ${JSON.stringify(value)}`)],
   );
   return lines.length === 0 ? ['without arguments'] : lines;
-}
-
-/** As it may be shown, and cut. */
-function plain(text: string, longest: number): string {
-  const shown = printable(text);
-  return shown.length > longest ? `${shown.slice(0, longest)}… [${shown.length - longest} characters more]` : shown;
 }

@@ -5,7 +5,7 @@ import { within } from '@pith/promises';
 import type { Config, ServerConfig } from './config.ts';
 import { Connection } from './connection.ts';
 import { Containment } from './contained.ts';
-import { type LastTime, LastTimes } from './last-time.ts';
+import { type CachedToolList, ToolListCache } from './tool-list-cache.ts';
 import { Logins } from './logins.ts';
 import { projectServers, type ProjectServer, type ProjectServers } from './project-servers.ts';
 import { offersOf, type Offer } from './offer.ts';
@@ -21,7 +21,7 @@ interface Kept {
   readonly connection: Connection;
   /** When it was begun. */
   readonly since: number;
-  readonly lastTime: LastTime;
+  readonly cached: CachedToolList;
   /** It takes longer than anybody waits. */
   isLate: boolean;
   end(): void;
@@ -32,7 +32,7 @@ export class Servers {
   readonly #context: ExtensionContext<Config>;
   readonly #kept = new Map<string, Kept>();
   readonly #containment = new Containment();
-  readonly #lastTimes: LastTimes;
+  readonly #toolLists: ToolListCache;
   readonly logins: Logins;
   readonly #closing = new Set<Promise<void>>();
   #hasEnded = false;
@@ -41,7 +41,7 @@ export class Servers {
 
   constructor(context: ExtensionContext<Config>) {
     this.#context = context;
-    this.#lastTimes = new LastTimes(context);
+    this.#toolLists = new ToolListCache(context);
     this.logins = new Logins(context.use(Places));
     context.own(async () => {
       this.#hasEnded = true;
@@ -61,8 +61,8 @@ export class Servers {
     const { clock } = this.#context;
     const kept = [...this.#kept.values()];
     await Promise.all(
-      kept.map(({ connection, since, lastTime: { tools, patience } }) =>
-        within(clock, Math.max(0, since + (ms ?? (tools.length > 0 ? 0 : patience)) - clock.now()), connection.first),
+      kept.map(({ connection, since, cached: { tools, startWait } }) =>
+        within(clock, Math.max(0, since + (ms ?? (tools.length > 0 ? 0 : startWait)) - clock.now()), connection.first),
       ),
     );
     return kept.map(({ connection }) => connection);
@@ -176,7 +176,7 @@ export class Servers {
       const gone = [...this.#kept].filter(([name, { digest }]) => wanted.get(name)?.digest !== digest);
       for (const [name] of gone) this.#end(name);
       const come = [...wanted].filter(([name]) => !this.#kept.has(name));
-      for (const [name, { config, digest }] of come) this.#open(name, { config, digest }, await this.#lastTimes.of(name, config));
+      for (const [name, { config, digest }] of come) this.#open(name, { config, digest }, await this.#toolLists.of(name, config));
       if (gone.length + come.length > 0) this.#changed();
     });
     this.#following = next.catch(() => undefined);
@@ -192,7 +192,7 @@ export class Servers {
     return wanted;
   }
 
-  #open(name: string, { config, digest }: Pick<ProjectServer, 'config' | 'digest'>, lastTime: LastTime): void {
+  #open(name: string, { config, digest }: Pick<ProjectServer, 'config' | 'digest'>, cached: CachedToolList): void {
     if (this.#hasEnded) return;
     const { clock } = this.#context;
     const controller = new AbortController();
@@ -202,20 +202,20 @@ export class Servers {
       logins: this.logins,
       changed: () => this.#changed(),
     };
-    const connection = new Connection({ name, config, tools: lastTime.tools }, ports, controller.signal);
-    const kept: Kept = { digest, connection, since: clock.now(), lastTime, isLate: false, end: () => controller.abort() };
+    const connection = new Connection({ name, config, tools: cached.tools }, ports, controller.signal);
+    const kept: Kept = { digest, connection, since: clock.now(), cached, isLate: false, end: () => controller.abort() };
     this.#kept.set(name, kept);
-    const cancel = clock.after(lastTime.patience, () => {
+    const cancel = clock.after(cached.startWait, () => {
       kept.isLate = true;
       this.#changed();
-      if (lastTime.tools.length === 0) void this.#lastTimes.keep(name, config, null);
+      if (cached.tools.length === 0) void this.#toolLists.keep(name, config, null);
     });
     void connection.first.then(async (isConnected) => {
       cancel();
       kept.isLate = false;
       if (this.#hasEnded) return;
-      if (isConnected) await this.#lastTimes.keep(name, config, connection.listing.tools);
-      else await this.#lastTimes.forget(name);
+      if (isConnected) await this.#toolLists.keep(name, config, connection.listing.tools);
+      else await this.#toolLists.forget(name);
     });
   }
 
@@ -243,7 +243,7 @@ export class Servers {
 }
 
 /** What a person should know of a server: one line. null: nothing. */
-function findingOf({ connection: { name, state, reason, noise }, isLate }: Kept): Diagnostic | null {
+function findingOf({ connection: { name, state, reason, nonProtocolOutput }, isLate }: Kept): Diagnostic | null {
   const cure = `look at it with: pith mcp${state === 'connecting' ? ' --wait' : ''}`;
   if (state === 'failed')
     return {
@@ -259,9 +259,9 @@ function findingOf({ connection: { name, state, reason, noise }, isLate }: Kept)
       message: `the MCP server '${name}' has not answered yet: its tools come when it has`,
       cure,
     };
-  if (noise === null) return null;
-  const message = `the MCP server '${name}' prints what is no message to its standard output: ${noise}`;
-  return { severity: 'info', code: 'mcp_noise', message, cure: 'have it write its log to the error stream' };
+  if (nonProtocolOutput === null) return null;
+  const message = `the MCP server '${name}' prints what is no message to its standard output: ${nonProtocolOutput}`;
+  return { severity: 'info', code: 'mcp_non_protocol_output', message, cure: 'have it write its log to the error stream' };
 }
 
 /** An agreement is for one project, also where state is kept for several. */

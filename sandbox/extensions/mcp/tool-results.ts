@@ -1,10 +1,14 @@
 import { imageIn } from '@pith/image-header';
 import { canonicalJson, isPlainMap } from '@pith/plain-data';
-import { printable, printableLine } from '@pith/plain-text';
+import { printableLine } from '@pith/plain-text';
 import { type JsonValue, toolError, toolResult, type ToolResult } from 'pith';
+import { jsonOf, shownText } from './written.ts';
 
 const LONGEST_TEXT = 100_000;
+/** How deep data may be that is passed on as it is; the kernel refuses what is deeper. */
+const DEEPEST_DATA = 50;
 const LONGEST_ODD_PART = 2000;
+const MOST_PARTS = 1000;
 
 type Fields = Readonly<Record<string, unknown>>;
 type Image = NonNullable<Extract<ToolResult, { readonly ok: true }>['images']>[number];
@@ -20,22 +24,23 @@ export function resultOf(given: unknown, outputSchema?: Fields): ToolResult {
   const content = 'content' in answer || 'structuredContent' in answer ? answer['content'] : (answer['toolResult'] ?? given);
   const parts = readParts(content);
   const structured = withoutCopy(answer['structuredContent'] ?? undefined, content, parts);
-  const json = structured === undefined ? '' : JSON.stringify(structured);
-  const texts = parts.map(({ text }) => text).filter((text) => text !== '' && !says(text, structured, json));
+  const json = structured === undefined ? '' : (jsonOf(structured) ?? TOO_DEEP);
+  const isCopy = copyOf(structured);
+  const texts = parts.map(({ text }) => text).filter((text) => text !== '' && !isCopy(text));
   if (answer['isError'] === true) {
     const all = [...texts, ...(json === '' || json === '{}' ? [] : [json])].join('\n');
-    return toolError('mcp_error', all === '' ? 'the server gave no reason' : shownText(all));
+    return toolError('mcp_error', all === '' ? 'the server gave no reason' : shown(all));
   }
   const problem = structured === undefined || outputSchema === undefined ? null : mismatch(structured, outputSchema, 'the structured part');
   const notes = problem === null ? [] : [`[not as the tool declares it: ${problem}]`];
-  const text = shownText([...texts, ...notes].join('\n'));
+  const text = shown([...texts, ...notes].join('\n'));
   const images = parts.flatMap(({ image }) => (image === undefined ? [] : [image]));
   return toolResult(outputOf(text, structured, json), images.length === 0 ? {} : { images });
 }
 
 function outputOf(text: string, structured: unknown, json: string): JsonValue {
   if (structured === undefined) return text === '' ? '[the server answered nothing]' : text;
-  if (json.length > LONGEST_TEXT) return shownText([text, json].filter(Boolean).join('\n'));
+  if (json.length > LONGEST_TEXT || isDeeper(structured, DEEPEST_DATA)) return shown([text, json].filter(Boolean).join('\n'));
   return text === '' ? (structured as JsonValue) : { text, structured: structured as JsonValue };
 }
 
@@ -43,25 +48,48 @@ function outputOf(text: string, structured: unknown, json: string): JsonValue {
 function withoutCopy(structured: unknown, content: unknown, parts: readonly Part[]): unknown {
   if (!isPlainMap(structured) || parts.length === 0) return structured;
   const [value, ...others] = Object.values(structured);
-  const isCopy = value === parts.map(({ text }) => text).join('\n') || canonicalJson(value) === canonicalJson(content);
-  return others.length === 0 && isCopy ? undefined : structured;
+  if (others.length > 0) return structured;
+  const isCopy = value === parts.map(({ text }) => text).join('\n') || (canonical(value) ?? NaN) === canonical(content);
+  return isCopy ? undefined : structured;
 }
 
 /** Servers repeat the structured part, or what it has under its one name, as text for clients that know no other. */
-function says(text: string, structured: unknown, json: string): boolean {
-  if (structured === undefined) return false;
+function copyOf(structured: unknown): (text: string) => boolean {
+  if (structured === undefined) return () => false;
+  const values = isPlainMap(structured) ? Object.values(structured) : [];
+  const forms = [structured, ...(values.length === 1 ? values : [])].flatMap((each) => canonical(each) ?? []);
+  // Numbers can be written shorter, and no text is much longer but for its indents: all others are not parsed.
+  const couldBe = (text: string) => forms.some(({ length }) => text.length >= length / 2 && text.length <= 10 * length + 100);
+  return (text) => couldBe(text) && forms.includes(canonicalOf(text) ?? '');
+}
+
+function canonicalOf(text: string): string | null {
   try {
-    const said = canonicalJson(JSON.parse(text));
-    const values = isPlainMap(structured) ? Object.values(structured) : [];
-    return said === canonicalJson(structured) || (values.length === 1 && said === canonicalJson(values[0]));
+    return canonical(JSON.parse(text));
   } catch {
-    return text.trim() === json; // no JSON, or nested too deep to be compared
+    return null; // no JSON
   }
+}
+
+function canonical(value: unknown): string | null {
+  try {
+    return canonicalJson(value) ?? null;
+  } catch {
+    return null; // deeper than it can be written
+  }
+}
+
+const TOO_DEEP = '[a structured part that is nested too deep to be shown]';
+
+function isDeeper(value: unknown, levels: number): boolean {
+  if (typeof value !== 'object' || value === null) return false;
+  return levels === 0 || Object.values(value).some((each) => isDeeper(each, levels - 1));
 }
 
 function readParts(content: unknown): readonly Part[] {
   const given = Array.isArray(content) ? content : content === undefined || content === null ? [] : [content];
-  return given.map(partOf);
+  const more = given.length - MOST_PARTS;
+  return [...given.slice(0, MOST_PARTS).map(partOf), ...(more > 0 ? [{ text: `[${more} parts more]` }] : [])];
 }
 
 function partOf(given: unknown): Part {
@@ -76,7 +104,7 @@ function partOf(given: unknown): Part {
 }
 
 function odd(what: string, given: unknown): string {
-  const json = JSON.stringify(given);
+  const json = jsonOf(given) ?? 'nested too deep to be shown';
   return `[${what}: ${json.length > LONGEST_ODD_PART ? `${json.slice(0, LONGEST_ODD_PART)}… ${json.length - LONGEST_ODD_PART} characters more` : json}]`;
 }
 
@@ -116,36 +144,43 @@ function line(text: unknown): string {
   return typeof text === 'string' ? printableLine(text, 500) : '';
 }
 
-/** As it may be shown, and cut. */
-function shownText(text: string): string {
-  const shown = printable(text);
-  return shown.length > LONGEST_TEXT
-    ? `${shown.slice(0, LONGEST_TEXT)}… [${shown.length - LONGEST_TEXT} characters more; ask the tool for less]`
-    : shown;
+function shown(text: string): string {
+  return shownText(text, LONGEST_TEXT, '; ask the tool for less');
 }
 
 const DEEPEST = 20;
+/** Of places that are held against a schema. */
+const MOST_PLACES = 10_000;
 
 /**
  * The first place where a value is not of the type, or lacks a name, that a schema says; null: none was found. No more of the schema is
  * used: its patterns are a stranger's, and would run in this process.
  */
-export function mismatch(value: unknown, schema: unknown, at: string, depth = 0): string | null {
-  if (!isPlainMap(schema) || depth > DEEPEST) return null;
+export function mismatch(
+  value: unknown,
+  schema: unknown,
+  at: string,
+  { depth, left } = { depth: 0, left: { places: MOST_PLACES } },
+): string | null {
+  if (!isPlainMap(schema) || depth > DEEPEST || (left.places -= 1) < 0) return null;
+  const inner = { depth: depth + 1, left };
   const { type, required, properties, items } = schema;
   if (typeof type === 'string' && !isOfType(value, type)) return `${at} is no ${printableLine(type, 20)}`;
   if (Array.isArray(value)) {
     for (const [index, each] of value.slice(0, 100).entries()) {
-      const problem = mismatch(each, items, `${at}[${index}]`, depth + 1);
+      const problem = mismatch(each, items, `${at}[${index}]`, inner);
       if (problem !== null) return problem;
     }
     return null;
   }
   if (!isPlainMap(value)) return null;
-  const missing = Array.isArray(required) ? required.find((name) => typeof name === 'string' && !Object.hasOwn(value, name)) : undefined;
+  const missing = Array.isArray(required)
+    ? required.slice(0, 200).find((name) => typeof name === 'string' && !Object.hasOwn(value, name))
+    : undefined;
   if (missing !== undefined) return `${at} lacks '${printableLine(String(missing), 60)}'`;
-  for (const [name, below] of isPlainMap(properties) ? Object.entries(properties).slice(0, 200) : []) {
-    const problem = Object.hasOwn(value, name) ? mismatch(value[name], below, `'${printableLine(name, 60)}'`, depth + 1) : null;
+  for (const [name, each] of isPlainMap(properties) ? Object.entries(value).slice(0, 200) : []) {
+    const below = Object.hasOwn(properties as Fields, name) ? (properties as Fields)[name] : undefined;
+    const problem = mismatch(each, below, `'${printableLine(name, 60)}'`, inner);
     if (problem !== null) return problem;
   }
   return null;

@@ -2,7 +2,7 @@ import { z } from 'pith';
 
 const server = z.strictObject({
   /** Address up to and including the version: `http://127.0.0.1:1234/v1`. */
-  base_url: z.url({ protocol: /^https?$/ }).optional(),
+  base_url: z.url({ protocol: /^https?$/, error: 'must begin with http:// or https://' }).optional(),
   /** The environment variable that holds the key: one that the manifest declares, or any where the settings' `providers` name it. */
   api_key_env: z.string().min(1).optional(),
   /** Sent with every request, after the key's header. */

@@ -4,7 +4,7 @@ import { headerProblem } from '@pith/server-answers';
 import type { Config, ServerConfig } from './config.ts';
 
 const OPENAI = 'https://api.openai.com/v1';
-const OLLAMA = 'http://127.0.0.1:11434/v1';
+const DEFAULTS: Readonly<Record<string, string>> = { openai: OPENAI, ollama: 'http://127.0.0.1:11434/v1' };
 
 /** Where requests of one prefix go, and what authorises them. */
 export interface Endpoint {
@@ -85,9 +85,13 @@ function useOf(prefix: string, baseUrl: string): NonNullable<Parameters<Extensio
 }
 
 function placeOf(prefix: string, config: Config, getSecret: GetSecret) {
-  const own: Partial<ServerConfig> = config.providers[prefix] ?? {};
-  const shared: Partial<ServerConfig> = prefix === 'openai' ? config : {};
-  const address = own.base_url ?? shared.base_url ?? fallbackAddress(prefix, getSecret);
+  const environment = prefix === 'openai' ? addressInEnvironment(getSecret) : null;
+  const kept = { own: config.providers[prefix] ?? {}, shared: prefix === 'openai' ? config : {} };
+  const setAddress = baseUrlOf(kept);
+  // The environment wins; the key and the headers that were set for a server at another address are not for this one.
+  const isOther = environment !== null && setAddress !== null && new URL(environment).origin !== new URL(setAddress).origin;
+  const { own, shared }: Places = isOther ? { own: {}, shared: {} } : kept;
+  const address = environment ?? setAddress ?? DEFAULTS[prefix] ?? null;
   if (address === null) {
     throw new PithError('model_unknown', `no address is set for models of '${prefix}'`, { cure: `set providers.${prefix}.base_url` });
   }
@@ -95,13 +99,18 @@ function placeOf(prefix: string, config: Config, getSecret: GetSecret) {
   return { baseUrl: address.replace(/\/+$/, ''), keyName, own, shared };
 }
 
-function fallbackAddress(prefix: string, getSecret: GetSecret): string | null {
-  if (prefix === 'openai') return validAddress(getSecret('OPENAI_BASE_URL')) ?? OPENAI;
-  return prefix === 'ollama' ? OLLAMA : null;
+interface Places {
+  readonly own: Partial<ServerConfig>;
+  readonly shared: Partial<ServerConfig>;
 }
 
-function validAddress(text: string | null): string | null {
-  const trimmed = text?.trim() ?? '';
+function baseUrlOf({ own, shared }: Places): string | null {
+  return own.base_url ?? shared.base_url ?? null;
+}
+
+/** null: it names none. Throws `model_unreachable` for one that is no address. */
+export function addressInEnvironment(getSecret: GetSecret): string | null {
+  const trimmed = getSecret('OPENAI_BASE_URL')?.trim() ?? '';
   if (trimmed === '') return null;
   if (!URL.canParse(trimmed) || !/^https?:$/.test(new URL(trimmed).protocol)) {
     throw new PithError('model_unreachable', 'OPENAI_BASE_URL is not an http address', {

@@ -29,7 +29,7 @@ export async function askModels(endpoint: Endpoint, signal?: AbortSignal): Promi
     if (error instanceof PithError) throw error;
     throw new PithError(
       'model_unreachable',
-      `${host} does not say which models it has: ${messageOf(error) === 'fetch failed' ? 'nothing answers there' : shown(error)}`,
+      messageOf(error) === 'fetch failed' ? `nothing answers at ${host}` : `${host} does not say which models it has: ${shown(error)}`,
       {
         cause: error,
         cure: 'check the address, and that the server runs',

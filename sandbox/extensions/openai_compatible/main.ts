@@ -1,9 +1,9 @@
-import type { ExtensionContext, JsonValue, ModelInfo, ModelProvider, SetupProvider } from 'pith';
+import { PithError, type ExtensionContext, type JsonValue, type ModelInfo, type ModelProvider, type SetupProvider } from 'pith';
 import { isListening } from '@pith/guarded-fetch';
 import { chatModel } from './chat-model.ts';
 import { config, type Config } from './config.ts';
 import { contextWindowOf } from './context-windows.ts';
-import { endpointOf, secretUsesOf } from './endpoint.ts';
+import { addressInEnvironment, endpointOf, secretUsesOf } from './endpoint.ts';
 import { askModels, listModels } from './listing.ts';
 import { MODEL_SERVERS, openAiSetup } from './setup.ts';
 
@@ -42,6 +42,7 @@ export default class OpenAiCompatible implements ModelProvider, SetupProvider {
   }
 
   applyConfig(name: string, value: JsonValue) {
+    if (name === 'base_url') this.refuseOther(typeof value === 'string' ? value : null);
     return this.setup().applyConfig(name, value);
   }
 
@@ -54,6 +55,7 @@ export default class OpenAiCompatible implements ModelProvider, SetupProvider {
   }
 
   async askModels({ prefix, address, key }: AskedModels, signal?: AbortSignal) {
+    if (prefix === 'openai') this.refuseOther(address);
     const { config: set } = this.context;
     const place = address === null ? {} : { base_url: address === '' ? undefined : address };
     const own = { headers: {}, ...set.providers[prefix], ...place };
@@ -68,6 +70,15 @@ export default class OpenAiCompatible implements ModelProvider, SetupProvider {
     return openAiSetup(this.context.config, () => this.models('openai'));
   }
 
+  /** Another address would be written, and never asked: the environment wins. */
+  private refuseOther(address: string | null): void {
+    const wins = addressInEnvironment((name) => this.context.getSecret(name));
+    if (!address || wins === null || trimmed(wins) === trimmed(address)) return;
+    throw new PithError('config_invalid', `OPENAI_BASE_URL is set to ${wins}, and wins over an address in the settings`, {
+      cure: 'unset OPENAI_BASE_URL first',
+    });
+  }
+
   private endpoint(prefix: string) {
     return endpointOf(prefix, this.context.config, (name, use) => this.context.getSecret(name, use));
   }
@@ -75,4 +86,8 @@ export default class OpenAiCompatible implements ModelProvider, SetupProvider {
   private contextWindow(name: string, prefix: string): number | null {
     return contextWindowOf(name, prefix, this.context.config.context_windows);
   }
+}
+
+function trimmed(address: string): string {
+  return address.trim().replace(/\/+$/, '');
 }

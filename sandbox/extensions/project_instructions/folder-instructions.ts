@@ -55,7 +55,12 @@ export class JoinedInstructions implements FolderInstructions {
   }
 }
 
-const NOT_SHOWN = { text: null, why: 'instructions of folders came after you trusted this one; to use them: pith trust', isPart: false };
+const NOT_SHOWN = {
+  text: null,
+  why: 'instructions of folders came after you trusted this one; to use them: pith trust',
+  isPart: false,
+  missing: [],
+};
 
 function isAgreed({ project, projectFiles }: Project, file: string): boolean {
   return projectFiles.includes(path.join(project ?? '', '**', path.basename(file)));

@@ -17,6 +17,8 @@ export interface Instructions {
   readonly why: string | null;
   /** The file goes on behind `text`. */
   readonly isPart: boolean;
+  /** What it names by `@path` and is not there. */
+  readonly missing: readonly string[];
 }
 
 /** Those that the person was shown when they trusted the project, the outermost folder first. */
@@ -62,7 +64,9 @@ export async function readProjectFile(file: string, project: string): Promise<Om
   const read = await readInstructions(file, linkRootOf(project));
   if (read === null || read.text === null) return read;
   const root = isInside(file, project) ? project : path.dirname(file);
-  return { ...read, text: await withImports(read.text, { file, root, depth: 0, seen: new Set([await realPathOrSame(file)]) }) };
+  const missing: string[] = [];
+  const text = await withImports(read.text, { file, root, depth: 0, seen: new Set([await realPathOrSame(file)]), missing });
+  return { ...read, text, missing };
 }
 
 async function readInstructions(file: string, root: string): Promise<Omit<Instructions, 'name'> | null> {
@@ -78,7 +82,7 @@ async function readInstructions(file: string, root: string): Promise<Omit<Instru
     });
     const text = textOf(bytes);
     if (text === null) return unusable('it is not UTF-8 text');
-    return text.trim() === '' ? null : { text, why: null, isPart: size > bytes.length };
+    return text.trim() === '' ? null : { text, why: null, isPart: size > bytes.length, missing: [] };
   } catch (error) {
     if (['ENOENT', 'ENOTDIR'].includes(codeOf(error, ''))) return null;
     if (error instanceof FileRefused) return unusable('it is no ordinary file');
@@ -87,7 +91,7 @@ async function readInstructions(file: string, root: string): Promise<Omit<Instru
 }
 
 function unusable(why: string): Omit<Instructions, 'name'> {
-  return { text: null, why, isPart: false };
+  return { text: null, why, isPart: false, missing: [] };
 }
 
 /** null: binary, or of another encoding. A character that the end of what was read cuts is left out. */
@@ -112,10 +116,12 @@ interface Importing {
   readonly root: string;
   /** Real paths of the files that are in the text: each comes once. */
   readonly seen: Set<string>;
+  readonly missing: string[];
 }
 
 /** The text with the files that it names by `@path` behind it, each with its name. What cannot be used is said there. */
-async function withImports(text: string, { file, root, depth, seen }: Importing): Promise<string> {
+async function withImports(text: string, importing: Importing): Promise<string> {
+  const { file, root, depth, seen, missing } = importing;
   const folder = path.dirname(await realPathOrSame(file));
   const parts: string[] = [];
   for (const [, name = ''] of withoutCode(text).matchAll(IMPORT)) {
@@ -128,9 +134,12 @@ async function withImports(text: string, { file, root, depth, seen }: Importing)
         ? `more than ${DEEPEST_IMPORT} files deep`
         : null;
     const read = why === null ? await readInstructions(target, root) : unusable(why);
-    if (read === null) continue; // a word that only looks like a file
+    if (read === null) {
+      missing.push(name); // a person is told: it may be a word that only looks like a file
+      continue;
+    }
     const body =
-      read.text === null ? `[not used: ${read.why}]` : await withImports(read.text, { file: target, root, depth: depth + 1, seen });
+      read.text === null ? `[not used: ${read.why}]` : await withImports(read.text, { ...importing, file: target, depth: depth + 1 });
     parts.push(`[@${name}]\n${body.trim()}`);
   }
   return [text.trimEnd(), ...parts].join('\n\n');

@@ -57,6 +57,7 @@ export function openingLine(files: readonly Instructions[], notShown: readonly s
   const lines = [
     ...(used === null ? [] : [`Using ${used}`]),
     ...files.flatMap(({ name, why }) => (why === null ? [] : [`Not using ${name}: ${why}`])),
+    ...files.flatMap(({ name, missing }) => (missing.length === 0 ? [] : [`${name} names ${listed(missing)}: there is no such file`])),
     ...(notShown.length === 0
       ? []
       : [`Not using ${listed(notShown)}, which came after you trusted this folder; to look at it and use it: pith trust`]),

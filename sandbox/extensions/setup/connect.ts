@@ -49,20 +49,25 @@ export async function connectModel(context: ExtensionContext, io: CommandIO, sig
 
 /** Asks for a server until one answers; null when the person leaves. */
 async function connect(offers: readonly Offer[], io: CommandIO) {
+  const typed = new Map<string, string>();
   for (;;) {
     const offer = await choose(io, 'Provider', offers, ({ server }) => server.prefix);
     if (offer === null) return null;
     const address = offer.server.asksAddress ? await askAddress(io) : offer.server.usual ? '' : null;
     if (offer.server.asksAddress && address === null) return null;
     try {
-      const answered = await askKey(offer, address, io);
+      const answered = await askKey(offer, address, io, typed);
       return answered === null ? null : { offer, address, ...answered };
     } catch (error) {
       if (codeOf(error, '') !== 'model_unreachable') throw error;
-      io.print(`${printableLine(messageOf(error))}. Start it, or choose another:`);
+      const isHere = offer.server.isLocal || (address !== null && address !== '' && LOCAL.test(new URL(address).hostname));
+      const cure = isHere ? 'Start it' : 'Check the network and the proxy';
+      io.print(`${printableLine(messageOf(error))}. ${cure}, or choose another:`);
     }
   }
 }
+
+const LOCAL = /^(?:localhost|127(?:\.\d+){3}|\[::1\])$/u;
 
 /** `OpenAI`; of one whose address a person gave, that address. */
 function nameOf({ title, asksAddress }: Server, address: string | null): string {
@@ -114,22 +119,26 @@ async function askAddress(io: CommandIO): Promise<string | null> {
   }
 }
 
-/** Asks the server for its models, and the person for a key only where the server wants one: what they type is tried at once. */
+/** Asks the server for its models, and the person for a key only where the server wants one: what they type is tried at once, and kept in `typed` while the server cannot be reached. */
 async function askKey(
   { server, ask }: Offer,
   address: string | null,
   io: CommandIO,
+  typed: Map<string, string>,
 ): Promise<{ readonly key: string | null; readonly models: readonly string[] } | null> {
-  let key: string | null = null;
+  const place = `${server.prefix} ${address}`;
+  let key = typed.get(place) ?? null;
   for (let asked = 0; ; asked += 1) {
     try {
       return { key, models: await ask({ address, key }) };
     } catch (error) {
       const wantsKey = ['model_auth', 'secret_not_given'].includes(codeOf(error, '')) && server.secret !== null && asked < MOST_KEYS;
       if (!wantsKey) throw error;
+      typed.delete(place);
       if (asked > 0) io.print(printableLine(messageOf(error)));
       key = (await io.ask(`Key for ${nameOf(server, address)} (not shown):`, { secret: true }))?.trim() || null;
       if (key === null) return null;
+      typed.set(place, key);
     }
   }
 }
@@ -148,6 +157,8 @@ async function choose<T>(io: CommandIO, what: string, all: readonly T[], wordOf:
     const named = all.filter((one) => wordOf(one) === answer);
     const chosen = (/^\d+$/u.test(answer) ? all[Number(answer) - 1] : undefined) ?? (named.length === 1 ? named[0] : undefined);
     if (chosen !== undefined) return chosen;
-    io.print(`'${printableLine(answer, 80)}' is none of them${didYouMean(answer, all.map(wordOf))}: type a number.`);
+    io.print(
+      `'${printableLine(answer, 80)}' is none of them${didYouMean(answer, all.map(wordOf))}. Type ${all.length === 1 ? '1' : `a number from 1 to ${all.length}`}, or a name.`,
+    );
   }
 }

@@ -56,7 +56,8 @@ export function vaultCommands(vault: Vault, skills: () => Remote<SavedSkills>): 
           await vault.accept(await skills().idOf(skill, io.userId));
         }
         const count = typeof skill === 'string' ? await vault.rotate(await skills().idOf(skill, io.userId)) : await vault.rewrap();
-        io.json({ ok: true, count });
+        io.json({ ok: true, count: count ?? 0 });
+        if (count === null) return io.print('Nothing is encrypted yet: no saved skill keeps anything that needs a key');
         io.print(
           typeof skill === 'string'
             ? count === 0

@@ -209,13 +209,14 @@ export class Vault {
     });
   }
 
-  /** Seals the keys of all skills by the master key that is set now; they are opened by the former one. Resolves how many. */
-  async rewrap(): Promise<number> {
+  /** Seals the keys of all skills by the master key that is set now; they are opened by the former one. Resolves how many; null: there are none. */
+  async rewrap(): Promise<number | null> {
     await this.#prepare();
     const master = this.#required();
     const former = this.master.former();
     let count = 0;
-    for (const row of await this.#queries.all((db) => db.selectFrom(KEYS).selectAll())) {
+    const keys = await this.#queries.all((db) => db.selectFrom(KEYS).selectAll());
+    for (const row of keys) {
       const place = keyPlace(row.skill_id, row.version);
       const sealed = Buffer.from(row.sealed, 'base64');
       const isCurrent = opens(() => unseal(master, place, sealed));
@@ -233,7 +234,7 @@ export class Vault {
     }
     const skills = await this.#queries.all((db) => db.selectFrom(SWITCHES).select('skill_id').distinct());
     for (const { skill_id: skillId } of skills) await this.#untilNobodyIsFaster(() => this.#proveAgain(skillId));
-    return count;
+    return keys.length === 0 ? null : count;
   }
 
   /** Why what is sealed cannot be opened; null: nothing is sealed, or there is a master key. Makes no table, and loads nothing. */

@@ -46,6 +46,23 @@ describe('tools as they are sent', () => {
     expect(world.calls).toMatchObject([{ tool: 'ext/find', input: { 'filter[id]': 'x' } }]);
   });
 
+  it('V10 V12: an extension whose schemas take long to read costs itself alone', async () => {
+    const description = 'x'.repeat(250_000);
+    const large = Object.fromEntries(
+      Array.from({ length: 120 }, (_, at) => [`tool${at}`, { inputSchema: { type: 'object', description } }]),
+    );
+    const world = await createWorld({
+      agents: [main],
+      extensions: { large: { tools: large }, ext: { tools: { small: {} } } },
+      script: [{ text: 'ok' }],
+    });
+    const { events } = await world.run('go');
+    expect(sent(world).map(({ name }) => name)).toContain('small');
+    expect(noticed(events)).toContainEqual(
+      expect.stringMatching(/^the tool 'tool119' of 'large' is left out: .*too long to read; correct/u),
+    );
+  });
+
   it('V12: all tools of a request have a bound; who has few keeps them, and of the others it is said what is left out', async () => {
     const description = 'x'.repeat(10_000);
     const large = Object.fromEntries(Array.from({ length: 60 }, (_, at) => [`tool${at}`, { description }]));
@@ -60,7 +77,28 @@ describe('tools as they are sent', () => {
     );
     expect(JSON.stringify(sent(world)).length).toBeLessThan(600_000);
     expect(noticed(events)).toEqual([
-      expect.stringMatching(/^8 tools of 'large' are left out.*512 KB of each request: tool52, .* and 3 more; name those/u),
+      expect.stringMatching(/^8 tools of 'large' are left out.*512 KB of them: tool52, .* and 3 more; name those/u),
     ]);
+  });
+
+  it('V2: a request has no more tools than every provider takes; who has few keeps them', async () => {
+    const many = Object.fromEntries(Array.from({ length: 150 }, (_, at) => [`tool${at}`, {}]));
+    const world = await createWorld({
+      agents: [main],
+      extensions: { large: { tools: many }, ext: { tools: { small: {} } } },
+      script: [{ text: 'ok' }],
+    });
+    const { events } = await world.run('go');
+    const names = sent(world).map(({ name }) => name);
+    expect(names).toHaveLength(128);
+    expect(names).toContain('small');
+    expect(noticed(events)).toEqual([expect.stringMatching(/^23 tools of 'large' are left out, because a request has at most 128 tools/u)]);
+  });
+
+  it('V12: one tool that is left out is said as one', async () => {
+    const description = 'x'.repeat(300_000);
+    const large = { one: { description }, two: { description } };
+    const world = await createWorld({ agents: [main], extensions: { large: { tools: large }, ext: {} }, script: [{ text: 'ok' }] });
+    expect(noticed((await world.run('go')).events)).toEqual([expect.stringMatching(/^1 tool of 'large' is left out, because/u)]);
   });
 });

@@ -51,6 +51,7 @@ describe('a new sandbox with the real kernel', () => {
       err: "pith: no agent 'asistant': nothing declares it (did you mean 'assistant'?); see: pith agents list\n",
     });
     expect((await run('extensions', 'show', 'vk')).err).toContain("did you mean 'kv'?");
+    expect((await run('mcp', 'lgoin')).err).toBe("pith: unknown command 'mcp lgoin' (did you mean 'mcp login' or 'mcp logout'?)\n");
     expect((await run('threads', 'show', 't2')).err).toContain("did you mean 't1'?");
   });
 
@@ -316,12 +317,29 @@ describe('V1 threads check', () => {
     database.close();
   };
 
+  it('T8 says of a turn that was cut off in a call how to finish it, as does whatever opens the conversation', async () => {
+    await run('chat', '-p', 'hi', '--thread', 'cut');
+    damage("DELETE FROM messages WHERE thread = 'cut' AND seq > 2");
+    damage("UPDATE turns SET state = 'running' WHERE thread = 'cut'");
+    const how = 'the last turn did not end; finish it with: pith chat --thread cut --resume';
+    expect(await run('threads', 'check', 'cut')).toEqual({
+      code: 0,
+      out: `cut\n  unfinished: ${how}\n1 conversation checked; all is well\n`,
+      err: '',
+    });
+    expect((await run('threads', 'show', 'cut')).out).toContain(how);
+    expect((await run('chat', '--thread', 'cut', '--resume')).err).not.toContain(how);
+    damage("UPDATE turns SET state = 'running' WHERE thread = 'cut'");
+    expect((await run('chat', '-p', 'hi', '--thread', 'cut')).err).toContain(how);
+    expect((await run('chat', '-p', 'hi', '--thread', 'cut')).err).not.toContain(how);
+  });
+
   it('says thread by thread what is wrong, changes nothing, and mends it with --repair', async () => {
     for (const thread of ['torn', 'cut']) await run('chat', '-p', 'hi', '--thread', thread);
     expect(await run('threads', 'check', '--all')).toEqual({ code: 0, out: '2 conversations checked; all is well\n', err: '' });
     damage("DELETE FROM messages WHERE thread = 'torn' AND seq = 3");
     damage(`UPDATE messages SET message = '{"role"' WHERE thread = 'cut' AND seq = 4`);
-    expect((await run('threads', 'show', 'cut')).err).toContain("pith threads check --all --repair'");
+    expect((await run('threads', 'show', 'cut')).err).toContain("pith threads check cut --repair'");
     const { code, out } = await run('threads', 'check', '--all');
     expect([code, out.split('\n')]).toEqual([
       1,

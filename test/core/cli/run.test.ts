@@ -112,6 +112,13 @@ describe('running a command line', () => {
     expect((await talk(9)).out).toMatch(/^9 problems \(\/doctor for the rest\):\n.*problem 1; .*\n.*problem 2; .*\n.*problem 3; .*\n$/u);
   });
 
+  it('T21 the errors among many problems come first', async () => {
+    const warnings = [1, 2, 3, 4].map((at) => ({ ...problem(at, `warning ${at}`), severity: 'warning' as const }));
+    const openKernel = openTalk({ problems: async () => [...warnings, problem(5, 'the error')] });
+    const { out } = await cli(['talk'], { openKernel, cwd: path.resolve('core'), terminal: true });
+    expect(out).toMatch(/^5 problems \(\/doctor for the rest\):\n.*the error; .*\n.*warning 1; .*\n.*warning 2; .*\n$/u);
+  });
+
   it('29 a command that begins before the services starts them itself, and is told the problems then', async () => {
     const log: string[] = [];
     const problems = async () => (log.push('problems'), [problem(1)]);
@@ -245,6 +252,7 @@ describe('running a command line', () => {
     [['agnts'], "pith: unknown command 'agnts' (did you mean 'agents'?); to send it as a message: pith -p agnts\n"],
     [['agents', 'lst'], "pith: unknown command 'agents lst' (did you mean 'agents list'?)\n"],
     [['agents', 'remove'], "pith: unknown command 'agents remove'; see: pith agents --help\n"],
+    [['approvals', 'aprove', '1'], "pith: unknown command 'approvals aprove' (did you mean 'approvals approve'?)\n"], // T33
     [['things', 'lsit'], "pith: unknown command 'things lsit' (did you mean 'things list'?)\n"],
     [['secret'], "pith: unknown command 'secret' (did you mean 'secrets' or 'serve'?); to send it as a message: pith -p secret\n"],
     [['models'], "pith: unknown command 'models'; connect a model: pith setup; which one answers: pith doctor\n"],

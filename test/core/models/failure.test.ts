@@ -94,7 +94,7 @@ describe('modelFailure', () => {
 
   it('says what to do about a fault of the server, and about an answer that broke off', () => {
     expect(modelFailure(failed({ statusCode: 503, url: 'http://box:8080/v1' }, 'boom'), 'x/y').cure).toMatch(
-      /^the fault is at box:8080: send the message again/u,
+      /^the error is on the side of box:8080: send the message again/u,
     );
     const cut = modelFailure(failed({ cause: failed({ code: 'UND_ERR_SOCKET' }) }, 'terminated'), 'x/y', true);
     expect(cut).toMatchObject({ code: 'model_unreachable', cure: 'send the message again' });

@@ -150,7 +150,10 @@ describe('ModelRouter.resolve', () => {
   it('K44 names the nearest alias or provider for one that is unknown', async () => {
     const { router } = setup();
     const unknown = { code: 'model_unknown', cure: expect.stringContaining('provider/model') };
-    await expect(router.resolve('cluod/x')).rejects.toMatchObject({ ...unknown, message: expect.stringContaining(`did you mean 'cloud'`) });
+    await expect(router.resolve('cluod/x')).rejects.toMatchObject({
+      ...unknown,
+      message: expect.stringContaining(`did you mean 'cloud/x'`),
+    });
     await expect(router.resolve('thinkin')).rejects.toMatchObject({
       ...unknown,
       message: expect.stringContaining(`did you mean 'thinking'`),
@@ -161,7 +164,7 @@ describe('ModelRouter.resolve', () => {
     expect(String(refusal)).not.toContain('did you mean');
     await expect(router.resolve('zzzzzzz/x')).rejects.toMatchObject({
       ...unknown,
-      message: expect.stringContaining('providers: cloud, last, local, pair'),
+      cure: expect.stringContaining('providers: cloud, last, local, pair'),
     });
     await expect(setup({ models: { default: 'nope/x' } }).router.resolve('default')).rejects.toMatchObject(unknown);
   });

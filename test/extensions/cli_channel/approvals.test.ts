@@ -263,6 +263,18 @@ describe('a tool asks the person at the terminal', () => {
     expect(json.code).toBe(1);
   });
 
+  it('T22 a question that is asked on reopening is not shown by its notice too', async () => {
+    const { chat, pith } = await chatting([launch('x'), { text: 'It flies.' }]);
+    await pipe(chat, ['-p', 'go', '--thread', 'one']);
+    const [open] = await pith.kernel.approvals.list();
+    const user = person(chat, ['--thread', 'one'], WIDE);
+    await user.sees(ALLOW);
+    chat.terminals.deliver({ text: 'NOTICE of the question', kind: 'approval', approvalId: open!.id }, 'one');
+    await user.type('y', 'It flies.');
+    await user.end();
+    expect(user.written()).not.toContain('NOTICE');
+  });
+
   it('U14 --allow answers what its rules name in the tool’s own words, and nothing else', async () => {
     const step = (name: string, input: Record<string, string>): ScriptedStep => ({ calls: [{ name, input }] });
     const script = [
@@ -306,6 +318,17 @@ describe('a tool asks the person at the terminal', () => {
       }),
     ).toBe(expected),
   );
+
+  it('T9 --allow with the slip of a tool is refused, and one that the agent has not is noted', async () => {
+    const { chat } = await chatting([{ text: 'So.' }]);
+    for (const [rule, message] of [
+      ['launhc:x', "wrong use of --allow: there is no tool 'launhc' (did you mean 'launch'?)"],
+      ['risky/lanch:x', "wrong use of --allow: there is no tool 'risky/lanch' (did you mean 'risky/launch'?)"],
+    ] as const)
+      await expect(pipe(chat, ['-p', 'go', '--allow', rule])).rejects.toMatchObject({ code: 'usage', message });
+    const { code, err } = await pipe(chat, ['-p', 'go', '--allow', 'frobnicate:x', '--allow', 'risky/launch:x']);
+    expect([code, err]).toEqual([0, "--allow: main has no tool 'frobnicate' now; the rule counts where one comes\n"]);
+  });
 
   it('U14 --yes without --allow is refused, and so is a rule that names no calls', async () => {
     const { chat } = await chatting([]);

@@ -79,7 +79,7 @@ describe('a conversation on a terminal', () => {
     [
       'it is unknown, which takes no room in the line of status',
       { PITH_MODEL: 'nowhere/m1' },
-      ['main · no model · /help', "model 'nowhere/m1' is unknown", '/model chooses another for this conversation', 'no model · main'],
+      ['main · no model · /help', "model 'nowhere/m1' is unknown: there is no provider 'nowhere'", '/model chooses', 'no model · main'],
     ],
   ])('says how to come to a model where %s', async (_, env, seen) => {
     const ada = person(await scriptedChat([says('ok')], [], { model: undefined, env, only: undefined }));

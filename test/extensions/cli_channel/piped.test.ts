@@ -238,10 +238,12 @@ describe('a pipe', () => {
   it('K47 takes slash commands, and paths as messages', async () => {
     const chat = await scriptedChat([says('ok')]);
     const { out, err, code } = await pipe(chat, [], {
-      lines: ['/skills', '/agent other', '/context --full', '/etc/hosts is what?', '/skils', '/quit', 'never'],
+      lines: ['/skills', '/agent other', '/context --full', '/etc/hosts is what?', '/skils', '/code-revew x', '/quit', 'never'],
     });
     expect(out).toMatch(/^ID .*\n[^]*code-review[^]*\nTalking with other\n[^]*\[Channel\][^]*\ntotal +\d+\nok\n$/u);
-    expect(err).toBe("pith: unknown command /skils (did you mean '/skills' or '/tools'?)\n");
+    expect(err).toBe(
+      "pith: unknown command /skils (did you mean '/skills' or '/tools'?)\npith: unknown command /code-revew (did you mean '/code-review'?)\n", // T33
+    );
     expect(code).toBe(1);
     expect(chat.requests).toMatchObject([{ agent: 'other', input: '/etc/hosts is what?' }]);
   });

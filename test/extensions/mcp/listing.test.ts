@@ -167,6 +167,21 @@ describe('V2 V4: what servers answer to tools/list', () => {
     await expect(pages(new Error('gone'))).rejects.toThrow('gone');
   });
 
+  it('V2 V10 V12: tools that take long to read cost those that come after them, which is said, and others have their turns meanwhile', async () => {
+    const long = 'x'.repeat(250_000);
+    let turns = 0;
+    let isRead = false;
+    const others = (): void => void (isRead || ((turns += 1), setImmediate(others)));
+    others();
+    const read = await pages({
+      tools: [tool('before'), ...Array.from({ length: 120 }, (_, at) => tool(`long${at}`, { description: long })), tool('after')],
+    });
+    isRead = true;
+    expect(read.tools.slice(0, 2).map(({ name }) => name)).toEqual(['before', 'long0']);
+    expect(read.refused.get('after')).toBe('its input schema, with all before it, takes too long to read');
+    expect(turns).toBeGreaterThan(5);
+  });
+
   it('what a tool is called by falls back to its title', () => {
     expect(readTool(tool('a', { title: 'A.', description: '' }))).toMatchObject({ description: 'A.' });
     expect(readTool(tool('a', { title: 7 }))).not.toHaveProperty('description');
@@ -214,9 +229,18 @@ describe('V4: names', () => {
 });
 
 describe('V4 V12: what is offered, and what is left out', () => {
-  it('all 250 tools of a server', () => {
-    const offer = offered('s', named(250));
-    expect([offer.tools.length, offer.leftOut]).toEqual([250, []]);
+  it('no more tools than a request takes beside others, and what of 250 is left out is said', () => {
+    const offers = offersOf([server('s', named(250)), server('small', named(3))]);
+    expect(offers.get('s')?.tools.length).toBe(97);
+    expect(offers.get('small')?.tools.length).toBe(3);
+    expect(offers.get('s')?.leftOut).toEqual([
+      {
+        message: expect.stringMatching(
+          /^153 of 250 tools of the MCP server 's' are left out, because a request has at most 100 tools of MCP/u,
+        ),
+        cure: expect.stringContaining('tools.allow'),
+      },
+    ]);
   });
 
   it('a server whose tools are too large for a request has what fits; others keep theirs, and it is said how many are missing and what to do', () => {
@@ -234,14 +258,14 @@ describe('V4 V12: what is offered, and what is left out', () => {
     expect(first.leftOut).toEqual([
       {
         message: expect.stringMatching(
-          /^\d+ of 100 tools of the MCP server 'large' are left out, because all tools of MCP servers may take 384 KB of each request: t\d+, .*…$/u,
+          /^\d+ of 100 tools of the MCP server 'large' are left out, because a request has at most 100 tools of MCP servers, and 384 KB of them: t\d+, .*…$/u,
         ),
         cure: expect.stringContaining('tools.allow'),
       },
     ]);
     const size = [...offers.values()]
       .flatMap(({ tools }) => tools)
-      .reduce((sum, each) => sum + each.name.length + each.description.length + each.tool.schemaSize, 0);
+      .reduce((sum, each) => sum + each.name.length + each.description.length + each.tool.sent.size, 0);
     expect(size).toBeLessThan(384 * 1024);
   });
 
@@ -276,7 +300,7 @@ describe('a server that brings odd tools', () => {
       annotations: { readOnlyHint: true },
       inputSchema: { ...inputSchema, properties, anyOf: [{ required: ['filter[id]'] }] },
     });
-    const tools = [evil, tool('a.b'), tool('a_b'), tool('bad', { inputSchema: { type: 'array' } }), ...named(250)];
+    const tools = [evil, tool('a.b'), tool('a_b'), tool('bad', { inputSchema: { type: 'array' } }), ...named(90)];
     const command = { command: process.execPath, args: [path.resolve('test/fixtures/mcp-odd-server.mjs'), 'list', JSON.stringify(tools)] };
     const model = scriptedModel([{ calls: [{ name: 'odd_evil', input: { filter_id_: 'x' } }] }, { text: 'ok' }]);
     const test = await kernelOf({
@@ -286,7 +310,7 @@ describe('a server that brings odd tools', () => {
     });
     expect((await test.run('go')).reason).toBe('done');
     const sent = model.requests[0]!.tools.filter(({ name }) => name.startsWith('odd_'));
-    expect(sent).toHaveLength(253);
+    expect(sent).toHaveLength(93);
     expect(sent[0]).toMatchObject({
       name: 'odd_evil',
       inputSchema: { type: 'object', properties: { filter_id_: { type: 'string' } }, required: ['filter_id_'] },

@@ -2,7 +2,9 @@ import { copyFileSync, existsSync, readdirSync, readFileSync, statSync, writeFil
 import path from 'node:path';
 import type { CommandIO, ToolResult } from 'pith';
 import type { TestKernel } from 'pith/testing';
-import { describe, expect, it } from 'vitest';
+import { fakeClock } from 'pith/testing';
+import { describe, expect, it, vi } from 'vitest';
+import { logIn } from '../../../sandbox/extensions/mcp/log-in.ts';
 import { Logins } from '../../../sandbox/extensions/mcp/logins.ts';
 import { mcpLoginServer } from '../../fixtures/mcp-login-server.ts';
 import { folderWith, kernelOf, serverOf } from '../../places.ts';
@@ -122,9 +124,38 @@ describe('logins to MCP servers', () => {
     await expect(run(test, 'mcp login fare')).rejects.toMatchObject({ message: expect.stringContaining("did you mean 'far'?") });
     await expect(run(test, 'mcp login near')).rejects.toMatchObject({ message: expect.stringContaining('takes no login') });
     const open = await start({ far: { url: await serverOf((_request, response) => response.writeHead(200).end('<html>')) } });
-    await expect(run(open, 'mcp login')).rejects.toMatchObject({ message: 'the server asks nobody to log in' });
+    await expect(run(open, 'mcp login')).rejects.toMatchObject({
+      message: 'the server asks nobody to log in',
+      cure: expect.stringContaining('headers'),
+    });
     const homeless = await start({ far: { url: server.url } }, null);
     await expect(run(homeless, 'mcp login', { browse })).rejects.toMatchObject({ cure: 'set HOME' });
+  });
+
+  it('V6: a token that another process has renewed meanwhile is used, and not renewed again', async () => {
+    const home = folderWith();
+    const login = { url: 'https://a.example/mcp', issuer: 'https://a.example', client: { client_id: 'c' } };
+    const tokens = { token_type: 'Bearer', refresh_token: 'r' };
+    new Logins({ home }).keep({ ...login, tokens: { ...tokens, access_token: 'old' } });
+    const used = new Logins({ home }).of(login.url, 'a')!;
+    expect(used.token()).toBe('old');
+    new Logins({ home }).keep({ ...login, tokens: { ...tokens, access_token: 'new' } }); // the other process
+    const asked = vi.spyOn(globalThis, 'fetch');
+    await used.renew();
+    expect(used.token()).toBe('new');
+    expect(asked).not.toHaveBeenCalled();
+    asked.mockRestore();
+  });
+
+  it('V6: nobody who logs in in time is told what to do', async () => {
+    const server = await mcpLoginServer();
+    const clock = fakeClock();
+    const show = (): void => void clock.advance(300_000);
+    const login = logIn({ url: server.url, oauth: {} } as never, { clock, show }, signal);
+    await expect(login).rejects.toMatchObject({
+      message: 'nobody logged in within 5 minutes',
+      cure: expect.stringContaining('run the command again'),
+    });
   });
 
   it.each([

@@ -1,6 +1,6 @@
 import path from 'node:path';
 import type { JsonValue, ToolResult } from 'pith';
-import { scriptedModel, type TestKernel, type TestKernelOptions } from 'pith/testing';
+import { fakeClock, scriptedModel, type TestKernel, type TestKernelOptions } from 'pith/testing';
 import { describe, expect, it } from 'vitest';
 import { answered } from '../../answers.ts';
 import { kernelOf } from '../../places.ts';
@@ -13,16 +13,20 @@ const local = (...args: string[]) => ({ command: process.execPath, args: [SERVER
 const step = (name: string) => ({ calls: [{ name, input: {} }] });
 
 let test: TestKernel;
+let clock: ReturnType<typeof fakeClock>;
 
 async function start(servers: object, more: TestKernelOptions = {}, settings: object = {}): Promise<void> {
   const written = JSON.stringify({ extensions: { mcp: { servers, ...settings } } });
-  test = await kernelOf({ only: ['mcp', 'orchestrator'], ...more, files: { 'pith.yaml': written, ...more.files } });
+  clock = fakeClock();
+  test = await kernelOf({ clock, only: ['mcp', 'orchestrator'], ...more, files: { 'pith.yaml': written, ...more.files } });
   await settled(test);
 }
 const call = async (tool: string, input: JsonValue = {}): Promise<ToolResult> =>
   test.kernel.host.providers.tools.call('mcp', tool, input, { turn: {} as never, idempotencyKey: 'k', signal: signal });
 const asks = (tool: string) => test.kernel.host.providers.tools.needsApproval('mcp', tool, {}, {} as never);
 const tools = () => test.kernel.host.providers.tools.of('mcp');
+/** Once a second has passed: so long it takes until a changed list is asked for, or a lost server connected again. */
+const later = <Value>(look: () => Promise<Value>) => clock.advance(1000).then(look);
 const names = async () => (await tools()).map(({ name }) => name);
 
 describe('MCP servers', () => {
@@ -60,19 +64,16 @@ describe('MCP servers', () => {
       expect(said).toContainEqual(expect.stringContaining(text));
   });
 
-  it('follows a server whose tools change', async () => {
-    await start({ fix: local() });
-    expect(await names()).not.toContain('fix_added');
-    await call('fix_add');
-    await expect.poll(names).toContain('fix_added');
-    expect(await call('fix_added')).toMatchObject({ ok: true, output: 'new' });
-  });
-
-  it('gives a server the secrets that the settings grant, and no others', async () => {
+  it('gives a server the secrets that the settings grant, and no others; follows one whose tools change, and connects again to one that has ended', async () => {
     const fix = { ...local(), env: { FIXTURE_KEY: '${FIXTURE_KEY}' } };
     await start({ fix }, { env: { FIXTURE_KEY: 'sk-fixture-1234' } }, { secrets: ['FIXTURE_KEY'] });
-    await names();
+    expect(await names()).not.toContain('fix_added');
     expect(await call('fix_echo', { text: 'hello' })).toMatchObject({ output: 'hello with key' });
+    await call('fix_add');
+    await expect.poll(() => later(names)).toContain('fix_added');
+    expect(await call('fix_added')).toMatchObject({ ok: true, output: 'new' });
+    expect(await call('fix_end')).toMatchObject({ ok: false });
+    await expect.poll(() => later(async () => (await call('fix_echo', { text: 'back' })).ok)).toBe(true);
   });
 
   it('V4: a server that cannot be started, hangs or floods harms no other; names that are alike are told apart, and what is left out is said', async () => {
@@ -99,13 +100,6 @@ describe('MCP servers', () => {
     expect(await call('fix_echo', { text: 'and now' })).toMatchObject({ ok: true });
   });
 
-  it('connects again when a server has ended', async () => {
-    await start({ fix: local() });
-    await names();
-    expect(await call('fix_end')).toMatchObject({ ok: false });
-    await expect.poll(async () => (await call('fix_echo', { text: 'back' })).ok).toBe(true);
-  });
-
   it('T20 F23: a tool with a broken schema costs itself only, and doctor names it', async () => {
     await start({ fix: local('broken') });
     expect(await names()).toEqual(['fix_echo', 'fix_write', 'fix_fail', 'fix_picture', 'fix_add', 'fix_end']);
@@ -124,7 +118,7 @@ describe('MCP servers', () => {
     const before = await safe();
     expect(await asks('fix_safe')).toBe(false);
     await call('fix_pull');
-    await expect.poll(safe).not.toBe(before);
+    await expect.poll(() => later(safe)).not.toBe(before);
     const question = await asks('fix_safe');
     expect(question).toMatchObject({
       text: expect.stringMatching(/changed the description of this tool.*\nReads, and sends what it read away/u),
@@ -146,7 +140,7 @@ describe('MCP servers', () => {
     expect((await test.run('again')).reason).toBe('done');
     const schema = async () => JSON.stringify((await tools()).find(({ name }) => name === 'fix_write')?.inputSchema);
     await test.run('pull');
-    await expect.poll(schema).toContain('where');
+    await expect.poll(() => later(schema)).toContain('where');
     model.add(write);
     expect((await test.run('once more')).reason).toBe('awaiting_approval');
     expect((await test.kernel.approvals.list())[0]).toMatchObject({
@@ -154,7 +148,7 @@ describe('MCP servers', () => {
       always: null, // after a yes it is not changed any more, and the next question reads otherwise
     });
     await call('fix_add');
-    await expect.poll(names).toContain('fix_added');
+    await expect.poll(() => later(names)).toContain('fix_added');
     expect(await asks('fix_added')).toMatchObject({ text: expect.stringContaining('added this tool since it was first connected') });
   });
 

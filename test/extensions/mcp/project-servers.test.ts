@@ -48,7 +48,14 @@ describe('U6 servers of .mcp.json', () => {
     const { project, test } = await projectOf({ marking });
     expect(await names(test)).toEqual([]);
     expect(await listed(test)).toEqual([
-      { name: 'marking', state: 'untrusted', said: [], leftOut: [], reason: expect.stringContaining('pith mcp trust marking'), tools: [] },
+      {
+        name: 'marking',
+        state: 'untrusted',
+        stderr: [],
+        leftOut: [],
+        reason: expect.stringContaining('pith mcp trust marking'),
+        tools: [],
+      },
     ]);
     const said = (await test.kernel.problems()).filter(({ message }) => message.includes('.mcp.json'));
     expect(said).toEqual([

@@ -6,7 +6,7 @@ export interface ServerRow {
   readonly name: string;
   readonly state: string;
   readonly reason: string | null;
-  readonly said: readonly string[];
+  readonly stderr: readonly string[];
   readonly tools: readonly string[];
 }
 

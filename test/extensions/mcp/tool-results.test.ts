@@ -1,6 +1,6 @@
 import type { ToolResult } from 'pith';
-import { describe, expect, it } from 'vitest';
-import { resultOf } from '../../../sandbox/extensions/mcp/tool-results.ts';
+import { describe, expect, it, vi } from 'vitest';
+import { mismatch, resultOf } from '../../../sandbox/extensions/mcp/tool-results.ts';
 import { jpeg, png } from '../../fixtures/images.ts';
 
 const PNG = png(4, 3).toString('base64');
@@ -165,6 +165,53 @@ describe('what an MCP server answers', () => {
     const note = `[not as the tool declares it: ${problem}]`;
     const output = { text: problem === null ? 'done' : `done\n${note}`, structured };
     expect(resultOf({ content: [text('done')], structuredContent: structured }, schema)).toMatchObject({ ok: true, output });
+  });
+
+  it('V10: a thousand texts beside a large structured part are compared by its form, which is made once', () => {
+    const structured = { list: Array.from({ length: 3000 }, (_, at) => ({ at, name: `n${at}` })) };
+    const written = vi.spyOn(JSON, 'stringify');
+    const parsed = vi.spyOn(JSON, 'parse');
+    const result = resultOf({
+      content: [text(JSON.stringify(structured, null, 2)), ...Array.from({ length: 900 }, () => text('{"a":1}'))],
+      structuredContent: structured,
+    });
+    expect([written.mock.calls.length, parsed.mock.calls.length]).toEqual([expect.toSatisfy((count: number) => count < 10), 1]);
+    vi.restoreAllMocks();
+    expect(result).toMatchObject({ ok: true, output: { structured } });
+    expect(JSON.stringify(result).split('n2999')).toHaveLength(2);
+  });
+
+  it('V10: of a hundred thousand parts a thousand are read', () => {
+    const content = Array.from({ length: 100_000 }, () => ({}));
+    expect(resultOf({ content })).toMatchObject({ output: expect.stringMatching(/\[99000 parts more\]$/u) });
+  });
+
+  it('V10: a schema is held against ten thousand places of an answer at most', () => {
+    let looked = 0;
+    const leaf = {
+      type: 'object',
+      get properties() {
+        return void (looked += 1);
+      },
+    };
+    const list = (items: object) => ({ type: 'array', items });
+    const of = (value: unknown) => Array.from({ length: 100 }, () => value);
+    expect(mismatch(of(of(of({}))), list(list(list(leaf))), 'it')).toBeNull();
+    expect(looked).toBeLessThan(10_000);
+  });
+
+  it.each([
+    ['20,000 levels', 20_000, /^good\n\[a structured part that is nested too deep/u],
+    ['100 levels', 100, /^good\n(?:\{"a":)+1\}+$/u],
+  ])('V6: a structured part of %s, or a part, costs nothing of the text beside it', (_what, levels, output) => {
+    const nested = JSON.parse(`${'{"a":'.repeat(levels)}1${'}'.repeat(levels)}`) as unknown;
+    expect(resultOf({ content: [text('good')], structuredContent: nested })).toMatchObject({
+      ok: true,
+      output: expect.stringMatching(output),
+    });
+    expect(resultOf({ content: [text('good'), nested] })).toMatchObject({ ok: true, output: expect.stringMatching(/^good\n\[a part/u) });
+    expect(resultOf({ content: [text('good')], structuredContent: { content: nested } })).toMatchObject({ ok: true });
+    expect(resultOf({ content: nested, isError: true, structuredContent: nested })).toMatchObject({ ok: false });
   });
 
   it('V6 V10: no pattern of a server runs, and no depth of its schema', () => {

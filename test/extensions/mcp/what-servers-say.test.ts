@@ -1,17 +1,20 @@
+import { PassThrough } from 'node:stream';
 import type { Transport } from '@modelcontextprotocol/client';
 import type { JsonValue } from 'pith';
-import { describe, expect, it } from 'vitest';
+import { fakeClock } from 'pith/testing';
+import { describe, expect, it, vi } from 'vitest';
 import { bound } from '../../../sandbox/extensions/mcp/bounded-transport.ts';
-import { LastTimes } from '../../../sandbox/extensions/mcp/last-time.ts';
-import { LastWords } from '../../../sandbox/extensions/mcp/last-words.ts';
+import { ToolListCache } from '../../../sandbox/extensions/mcp/tool-list-cache.ts';
+import { StderrTail } from '../../../sandbox/extensions/mcp/stderr-tail.ts';
 import { patientRetries, refusal, serverFetch } from '../../../sandbox/extensions/mcp/server-fetch.ts';
-import { messagesIn } from '../../../sandbox/extensions/mcp/server-process.ts';
+import { PacedLines } from '../../../sandbox/extensions/mcp/paced-lines.ts';
+import { messagesIn, ServerProcess } from '../../../sandbox/extensions/mcp/server-process.ts';
 import { serverOf } from '../../places.ts';
 
-function wordsOf(printed: string, hide = (text: string) => text): LastWords {
-  const words = new LastWords(hide);
-  words.feed(Buffer.from(printed));
-  return words;
+function stderrOf(printed: string, hide = (text: string) => text): StderrTail {
+  const tail = new StderrTail(hide);
+  tail.feed(Buffer.from(printed));
+  return tail;
 }
 
 /** What programs print before they end, and the line that says why. */
@@ -54,6 +57,7 @@ const LINES: readonly (readonly [line: string, messages: number])[] = [
   ['42', 0],
   ['[1,2]', 0],
   ['null', 0],
+  [`{"id":1,"error":${'['.repeat(20_000)}${']'.repeat(20_000)}}`, 1],
 ];
 
 const URL_ = new URL('https://example.org/mcp');
@@ -87,15 +91,15 @@ const REFUSALS: readonly (readonly [what: string, answer: Response, sent: Record
 ];
 
 describe('what MCP servers say', () => {
-  it.each(REASONS)('V5: %s', (_what, printed, reason) => expect(wordsOf(printed).reason).toBe(reason));
+  it.each(REASONS)('V5: %s', (_what, printed, reason) => expect(stderrOf(printed).reason).toBe(reason));
 
   it('V5 V12: of what comes in pieces and without end only the last lines are held, without secrets', () => {
-    const words = new LastWords((text) => text.replaceAll('hush', '***'));
-    for (let at = 0; at < 2000; at += 1) for (const piece of [`line ${at} hu`, 'sh\n']) words.feed(Buffer.from(piece));
-    expect(words.lines).toEqual(Array.from({ length: 10 }, (_, at) => `line ${1990 + at} ***`));
-    for (let at = 0; at < 100; at += 1) words.feed(Buffer.from('x'.repeat(10_000)));
-    expect(words.lines.at(-1)).toHaveLength(300);
-    expect(wordsOf(`${'\u001b[2J\u202e'}\n`).lines).toEqual([String.raw`\u{202e}`]);
+    const tail = new StderrTail((text) => text.replaceAll('hush', '***'));
+    for (let at = 0; at < 2000; at += 1) for (const piece of [`line ${at} hu`, 'sh\n']) tail.feed(Buffer.from(piece));
+    expect(tail.lines).toEqual(Array.from({ length: 10 }, (_, at) => `line ${1990 + at} ***`));
+    for (let at = 0; at < 100; at += 1) tail.feed(Buffer.from('x'.repeat(10_000)));
+    expect(tail.lines.at(-1)).toHaveLength(300);
+    expect(stderrOf(`${'\u001b[2J\u202e'}\n`).lines).toEqual([String.raw`\u{202e}`]);
   });
 
   it.each(LINES)('V5 V6: %s', (line, messages) => expect(messagesIn(line)).toHaveLength(messages));
@@ -125,21 +129,28 @@ describe('what MCP servers say', () => {
       get: async (key: string) => kept.get(key) ?? null,
       set: async (key: string, value: JsonValue) => void kept.set(key, value),
     };
-    const times = new LastTimes({ kv, logger: {} } as never);
+    const cache = new ToolListCache({ kv, logger: {} } as never);
     const config = { command: 'server', args: [] } as never;
-    const tools = [{ name: 'do', inputSchema: { type: 'object' as const }, schemaSize: 33 }];
-    expect(await times.of('it', config)).toEqual({ tools: [], patience: 3000 });
-    await times.keep('it', config, null);
-    expect(await times.of('it', config)).toEqual({ tools: [], patience: 500 });
-    await times.keep('it', config, tools);
-    expect(await times.of('it', config)).toMatchObject({ tools, patience: 3000 });
-    expect(await times.of('it', { command: 'server', args: ['--all'] } as never)).toEqual({ tools: [], patience: 3000 });
+    const tools = [
+      {
+        name: 'do',
+        inputSchema: { type: 'object' as const },
+        sent: { schema: { type: 'object', properties: {} }, names: new Map<string, string>(), size: 33 },
+      },
+    ];
+    expect(await cache.of('it', config)).toEqual({ tools: [], startWait: 3000 });
+    await cache.keep('it', config, null);
+    expect(await cache.of('it', config)).toEqual({ tools: [], startWait: 500 });
+    await cache.keep('it', config, tools);
+    expect(await cache.of('it', config)).toMatchObject({ tools, startWait: 3000 });
+    expect(await cache.of('it', { command: 'server', args: ['--all'] } as never)).toEqual({ tools: [], startWait: 3000 });
   });
 
   it.each([
     ['a hundred answers that it does not take', () => ({ id: 1, result: {} }), 'sent', 101],
     ['4 MiB of answers that it does not take', () => ({ id: 1, result: { all: 'x'.repeat(1024 * 1024) } }), 'sent', 4],
     ['20,000 messages that nobody asked for', () => ({ method: 'notifications/message' }), 'got', 20_001],
+    ['20,000 answers to nothing', () => ({ id: 'none', result: {} }), 'got', 20_001],
   ])('V12: %s end the connection, and no more of them is sent', async (_what, message, way, most) => {
     const reasons: string[] = [];
     const taken: unknown[] = [];
@@ -156,6 +167,65 @@ describe('what MCP servers say', () => {
     expect(reasons).toHaveLength(1);
     expect(taken.length).toBeLessThan(most);
     await expect(transport.send(message() as never)).rejects.toThrow('it was stopped');
+  });
+
+  it.each([
+    ['lines that are no message', 'y\n'],
+    ['empty lines', '\n'],
+    ['answers to nothing', '{"id":99,"result":{}}\n'],
+  ])('V12: %s without end are read two thousand a second, and end the server after five', async (_what, line) => {
+    const clock = fakeClock();
+    const stream = new PassThrough({ highWaterMark: 1024 * 1024 });
+    let taken = 0;
+    const reasons: string[] = [];
+    const lines = new PacedLines(stream, clock, { take: () => void (taken += 1), stop: (why) => (reasons.push(why), lines.end()) });
+    const flood = Buffer.from(line.repeat(30_000));
+    stream.write(flood);
+    for (let second = 1; second <= 5; second += 1) {
+      await expect.poll(() => stream.isPaused()).toBe(true);
+      expect(taken).toBe(line === '\n' ? 0 : 2000 * second);
+      expect(reasons).toEqual([]);
+      await clock.advance(1000);
+    }
+    expect(reasons).toEqual(['it prints more than 2000 lines a second to its output']);
+    expect(stream.isPaused()).toBe(false); // what still comes is thrown away
+  });
+
+  it('V12: more lines than are read in a second come in the next one, in order', async () => {
+    const clock = fakeClock();
+    const stream = new PassThrough();
+    const taken: string[] = [];
+    void new PacedLines(stream, clock, { take: (line) => void taken.push(line), stop: (why) => expect.unreachable(why) });
+    const all = Array.from({ length: 4500 }, (_, at) => String(at));
+    for (let second = 0; second < 8; second += 1) {
+      stream.write(`${all.slice(second * 600, second * 600 + 600).join('\n')}\n`);
+      await clock.advance(0);
+    }
+    for (let second = 0; second < 3; second += 1) await clock.advance(1000);
+    expect(taken).toEqual(all);
+  });
+
+  it('V12: an error stream without end is read as fast as it may be', async () => {
+    const clock = fakeClock();
+    const server = new ServerProcess(
+      {
+        command: process.execPath,
+        args: ['-e', "const x = 'x'.repeat(1e6); const write = () => process.stderr.write(x, write); write()"],
+        cwd: '/',
+        env: {},
+      },
+      { clock, stderr: new StderrTail((text) => text), lost: () => undefined },
+    );
+    const bytes = vi.spyOn(StderrTail.prototype, 'feed');
+    await server.start();
+    const read = (): number => bytes.mock.calls.reduce((sum, [each]) => sum + each.length, 0);
+    for (let second = 1; second <= 2; second += 1) {
+      await expect.poll(read).toBeGreaterThan(second * 1024 * 1024);
+      expect(read()).toBeLessThan(second * 1.25 * 1024 * 1024); // one that is not paused has read much more by then
+      await clock.advance(1000);
+    }
+    await server.close();
+    bytes.mockRestore();
   });
 
   it('V12: calls of ours that wait for their answers, and messages spread over time, end nothing', () => {

@@ -27,13 +27,34 @@ describe('openai_compatible addresses', () => {
       { OPENAI_BASE_URL: 'http://localhost:1234/v1/' },
       { baseUrl: 'http://localhost:1234/v1', apiKey: null, official: false },
     ],
-    ['its own settings before the environment', 'openai', OWN, { OPENAI_BASE_URL: 'http://env/v1' }, { baseUrl: 'http://own/v1' }],
+    ['its own settings before the default', 'openai', OWN, { OPENAI_API_KEY: 'k' }, { baseUrl: 'http://own/v1', apiKey: 'k' }],
     [
       'providers.<prefix> before its own settings',
       'openai',
       { ...OWN, providers: { openai: { base_url: 'http://settings/v1' } } },
-      { OPENAI_BASE_URL: 'http://env/v1' },
+      {},
       { baseUrl: 'http://settings/v1' },
+    ],
+    [
+      'T5 the environment before settings, without the key and the headers that were set for another server',
+      'openai',
+      { headers: { 'x-shared': 's' }, providers: { openai: { base_url: 'http://own/v1', api_key_env: 'OWN', headers: { 'x-own': 'o' } } } },
+      { OPENAI_BASE_URL: 'http://env/v1', OPENAI_API_KEY: 'k', OWN: 'own' },
+      { baseUrl: 'http://env/v1', apiKey: 'k', headers: {} },
+    ],
+    [
+      'T5 the key and the headers of the same server',
+      'openai',
+      { providers: { openai: { base_url: 'http://env/v2', api_key_env: 'OWN', headers: { 'x-own': 'o' } } } },
+      { OPENAI_BASE_URL: 'http://env/v1', OPENAI_API_KEY: 'k', OWN: 'own' },
+      { baseUrl: 'http://env/v1', apiKey: 'own', headers: { 'x-own': 'o' } },
+    ],
+    [
+      'T5 its own settings for another prefix',
+      'vllm',
+      { providers: { vllm: OWN } },
+      { OPENAI_BASE_URL: 'http://env/v1' },
+      { baseUrl: 'http://own/v1' },
     ],
     ['Ollama, which never gets the key of OpenAI', 'ollama', {}, { OPENAI_API_KEY: 'k' }, LOCAL],
   ])('takes %s', (_what, prefix, settings, secrets, expected) => {
@@ -71,6 +92,32 @@ describe('openai_compatible addresses', () => {
     expect(contextWindowOf('o1x', 'openai', {})).toBeNull();
     expect(contextWindowOf('gpt-4', 'ollama', {})).toBeNull();
     expect(contextWindowOf('llama3:8b', 'ollama', { llama3: 32_000 })).toBe(32_000);
+  });
+});
+
+describe('T5 whose address and key are used', () => {
+  const asked = async (env: Record<string, string>, settings: string) => {
+    const { run } = await kernelOf({ env, files: { 'pith.yaml': settings } });
+    await run('hi');
+  };
+
+  it.each([
+    ['openai', 'OPENAI', 'authorization', 'Bearer k'],
+    ['anthropic', 'ANTHROPIC', 'x-api-key', 'k'],
+  ])('those of the environment before those of the settings, over HTTP: %s', async (prefix, word, header, sent) => {
+    const hits: string[] = [];
+    const place = (name: string) =>
+      serverOf((request, response) => {
+        hits.push(`${name} ${String(request.headers[header])}`);
+        response.writeHead(400, { 'content-type': 'application/json' }).end('{"error":{"message":"no"}}');
+      });
+    const [a, b] = [await place('A'), await place('B')];
+    const settings = `providers: { ${prefix}: { base_url: "${a}/v1" } }\n`;
+    const key = { [`${word}_API_KEY`]: 'k', PITH_MODEL: `${prefix}/m` };
+    await asked({ ...key, [`${word}_BASE_URL`]: `${b}/v1` }, settings);
+    expect([...new Set(hits.splice(0))]).toEqual([`B ${sent}`]);
+    await asked(key, settings);
+    expect([...new Set(hits.splice(0))]).toEqual([`A ${sent}`]);
   });
 });
 

@@ -238,6 +238,8 @@ describe('E5 instructions of folders', () => {
       'docs/code.md': 'CODE',
     });
     symlinkSync('/etc/hostname', path.join(project, 'out.md'));
+    // T37
+    expect((await instructionsOf(project).opening())?.split('\n').at(-1)).toBe('CLAUDE.md names gone.md: there is no such file');
     const text = (await instructionsOf(project).getContext()) ?? '';
     const used = text.match(/STYLE|CODE|\b[A-F]\b(?= @|\n)|\[not used: [^\]]*\]/gu);
     const [deep, out] = ['more than 5 files deep', 'it leads out of the project'].map((why) => `[not used: ${why}]`);

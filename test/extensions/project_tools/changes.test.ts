@@ -155,7 +155,7 @@ describe('U5 undo', () => {
     expect(existsSync(project.at('deep/new.txt'))).toBe(false);
     expect(project.read('b.txt')).toBe('B\n');
     expect((await undo(project, '')).text).toBe('Restored b.txt');
-    expect((await undo(project, '')).text).toContain('Nothing to undo');
+    expect((await undo(project, '')).text).toContain('Nothing more to undo'); // T24
   });
 
   it('U5 takes back the last N turns, also after a restart', async () => {

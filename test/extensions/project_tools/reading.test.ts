@@ -122,6 +122,28 @@ describe.each([{ git: true }, { git: false }])('reading the project (git: $git)'
       expect(await project.call(tool, { ...input, glob: '{a,b}'.repeat(30) })).toMatchObject({ error: { code: 'pattern_invalid' } });
   });
 
+  it.each([
+    ['src', "'src' is a folder: use list_files"],
+    ['.', "'.' is a folder: use list_files"],
+    ['src/aa.ts', "there is no file 'src/aa.ts' (did you mean 'src/a.ts'?)"],
+    ['scr/a.ts', "there is no file 'scr/a.ts' (did you mean 'src/a.ts'?)"],
+    ['src/a.ts/b', "there is no file 'src/a.ts/b': 'src/a.ts' is no folder"],
+    ['src/nothing-like-it.py', "there is no file 'src/nothing-like-it.py'"],
+    ['out', "'out' leads out of the project, or is no plain file"],
+    ['outer/passwd', "'outer/passwd' leads out of the project, or is no plain file"],
+    ['outer/no-such-file', "'outer/no-such-file' leads out of the project, or is no plain file"],
+  ])('T13 read_file says why it cannot read %s', async (path, message) => {
+    const project = await projectWith({ 'src/a.ts': 'one\n' });
+    symlinkSync('/etc/passwd', project.at('out'));
+    symlinkSync('/etc', project.at('outer'));
+    expect(await project.call('read_file', { path })).toMatchObject({ ok: false, error: { code: 'file_unavailable', message } });
+    if (!message.includes('did you mean')) return;
+    const edits = [{ old_text: 'one', new_text: 'two' }];
+    expect(await project.call('edit_file', { path, edits })).toMatchObject({
+      error: { message: `${message}; to make it, use write_file` },
+    });
+  });
+
   it('U4 nothing is read outside the project, by links or otherwise, nor state, settings and what git keeps', async () => {
     const project = await projectWith({ ...FILES, '../outside.txt': 'canary' }, { git });
     symlinkSync('/etc/passwd', project.at('passwd'));

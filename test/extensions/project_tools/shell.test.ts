@@ -11,7 +11,7 @@ import { projectWith } from './project.ts';
 const { available } = await probeSandboxing();
 /** What is enforced on this machine, and the kind of the key. */
 const SANDBOXED = available ? 'sandboxed: no network, writes the project only' : expect.stringMatching(/^not sandboxed: /u);
-const NETWORK = available ? expect.stringContaining('network: everything this machine can reach') : expect.any(String);
+const NETWORK = available ? expect.stringContaining('network access to everything that this machine can reach') : expect.any(String);
 const KIND = available ? 'command' : 'unsandboxed';
 const out = (result: unknown) => (result as { readonly output: string }).output;
 
@@ -55,6 +55,17 @@ describe('U3 shell', () => {
     expect(await project.approved('shell', { command: 'touch ran' })).toMatchObject({ error: { code: 'approval_needed' } });
     expect(existsSync(project.at('ran'))).toBe(false);
     expect(await project.call('shell', { command: 'true', cwd: '..' })).toMatchObject({ error: { code: 'file_unavailable' } });
+  });
+
+  it.runIf(available)('T14 without network, npm does not wait, and what cannot resolve names is told how to ask', async () => {
+    const project = await projectWith({});
+    const run = async (command: string, more = {}) => out(await project.call('shell', { command, ...more }));
+    const note = '[no network: ask for access network]';
+    const lookup = `node -e 'require("dns").lookup("packages.example", (error) => console.log(error.code, process.env.npm_config_fetch_retries))'`;
+    expect(await run(lookup)).toMatch(/(?:EAI_AGAIN|ENOTFOUND) 0\n\n\[no network: ask for access network\]/u);
+    expect(await run("sh -c 'echo curl: Could not resolve host: a.example'")).toContain(note);
+    expect(await run('echo hello')).not.toContain(note);
+    expect(await run('echo EAI_AGAIN $npm_config_fetch_retries', { access: ['network'] })).toBe('EAI_AGAIN\n[exit code 0]');
   });
 
   it('U3 answers output and exit code, shows output while it runs, and cuts long output in the middle', async () => {

@@ -4,7 +4,7 @@ import { readFileSync } from 'node:fs';
 import path from 'node:path';
 import { onTestFinished, expect, it } from 'vitest';
 import { kernelCommands } from '../../../core/cli/index.ts';
-import { folderWith, kernelOf } from '../../places.ts';
+import { folderWith, kernelOf, serverOf } from '../../places.ts';
 import type { TestKernel } from 'pith/testing';
 import type { CommandIO } from 'pith';
 
@@ -112,6 +112,23 @@ it('U34 asks for no key that is in the environment already', async () => {
   expect({ code, hidden: asked.filter(({ hidden }) => hidden) }).toEqual({ code: 0, hidden: [] });
 });
 
+it('T29 T30 keeps a typed key while its server does not answer, and says what can be typed', async () => {
+  const keys: (string | undefined)[] = [];
+  const url = await serverOf((request, response) => {
+    keys.push(request.headers.authorization);
+    if (keys.length === 2) return void request.socket.destroy();
+    response.writeHead(request.headers.authorization === undefined ? 401 : 200, { 'content-type': 'application/json' });
+    response.end('{"data":[{"id":"one"},{"id":"two"}]}');
+  });
+  const { kernel, place } = await world();
+  const server = [place('Another server'), `${url}/v1`];
+  const { code, asked, said } = await person(kernel, [...server, KEY, ...server, '77', 'one']);
+  expect([code, keys]).toEqual([0, [undefined, `Bearer ${KEY}`, `Bearer ${KEY}`]]);
+  expect(asked.filter(({ hidden }) => hidden)).toHaveLength(1);
+  expect(said).toContain('. Start it, or choose another:');
+  expect(said).toContain("'77' is none of them. Type a number from 1 to 2, or a name.");
+});
+
 it.each([[['']], [['9', '']], [['Another server', 'not an address', '']], [['Another server', 'URL', '']]])(
   'U34 changes nothing where a person leaves: %j',
   async (answers) => {
@@ -129,7 +146,7 @@ it('U34 says where a server does not answer, and asks for another', async () => 
   const { kernel, place } = await world();
   const server = place('Another server');
   const { code, said } = await person(kernel, [server, 'http://127.0.0.1:9/v1', server, url, 'one']);
-  expect(said).toContain('127.0.0.1:9 does not say which models it has: nothing answers there. Start it, or choose another:');
+  expect(said).toContain('nothing answers at 127.0.0.1:9. Start it, or choose another:');
   expect({ code, said }).toMatchObject({ code: 0, said: expect.stringContaining('Connected: openai/one') });
 });
 
@@ -139,9 +156,14 @@ it('U34 OpenAI itself is asked where it is, whatever address is in the settings'
   const kernel = await kernelOf({
     commands: kernelCommands,
     env: { OPENAI_API_KEY: KEY, OPENAI_BASE_URL: usual },
-    files: { 'pith.yaml': `${OLLAMA_OFF}` },
+    files: { 'pith.yaml': `providers:\n  ollama: { base_url: "http://127.0.0.1:9/v1" }\n  openai:\n    base_url: ${elsewhere}\n` },
   });
-  await kernel.command(['setup', 'openai_compatible', '--set', `base_url=${elsewhere}`, '--set', 'model=theirs']);
+  await expect(
+    kernel.command(['setup', 'openai_compatible', '--set', `base_url=${elsewhere}`, '--set', 'model=theirs']),
+  ).rejects.toMatchObject({
+    message: `OPENAI_BASE_URL is set to ${usual}, and wins over an address in the settings`,
+    cure: 'unset OPENAI_BASE_URL first',
+  });
   const { code } = await person(kernel, [numberOf((await person(kernel, [])).said, 'OpenAI$'), 'ours']);
   const settings = readFileSync(path.join(kernel.sandbox, 'pith.yaml'), 'utf8');
   expect({ code, hasOther: settings.includes(elsewhere) }).toEqual({ code: 0, hasOther: false });

@@ -9,6 +9,19 @@ import { serverOf } from '../../places.ts';
 
 const found = (url: string, set: Readonly<Record<string, string>>) => proxyFor(new URL(url), (name) => set[name] ?? null)?.host ?? null;
 
+it('T31 a server that is no proxy is said to be none', async () => {
+  const plain = await serverOf((_request, response) => void response.end());
+  const ask = guardedRequest({
+    allow: ['https://a.example'],
+    elsewhere: 'refused',
+    proxies: (name) => (name === 'HTTPS_PROXY' ? plain : null),
+  });
+  await expect(ask('https://a.example/', {})).rejects.toMatchObject({
+    message: expect.stringMatching(/^127\.0\.0\.1:\d+, which HTTPS_PROXY names as a proxy, closed the connection \(ECONNRESET\)/u),
+    cure: 'see whether it is a proxy; correct or unset HTTPS_PROXY',
+  });
+});
+
 describe('V9 the proxy for an address', () => {
   it.each([
     ['https://a.example/', { HTTPS_PROXY: 'http://p:3128' }, 'p:3128'],

@@ -114,7 +114,7 @@ it.each([
   ['sk-\u00a01', 'its character 4 is a blank'],
   ['sk-1\u200b', 'its character 5 is one that nobody sees'],
   ['sk-\u0007', 'its character 4 is one that nobody sees'],
-  ['sk-👋', 'its character 4 is a letter that no key has'],
+  ['sk-👋', 'its character 4 is a sign that no key contains'],
 ])('V9 %j as a key', (key, problem) => {
   expect(headerProblem(key)).toBe(problem);
 });

@@ -1,4 +1,4 @@
-import { fairShares, ownNames, sentSchema } from '@pith/tool-schemas';
+import { ownNames, sentSchema, withinBounds, workOfSource } from '@pith/tool-schemas';
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 
@@ -158,11 +158,7 @@ describe('V2: the top of a schema', () => {
     ['false', false, 'its input schema is a boolean, not a map'],
     ['arguments that are a text', { type: 'string' }, 'its arguments are of type string, not object'],
     ['arguments that are a list', { items: {} }, 'its arguments are of type array, not object'],
-    [
-      'options of which none is an object',
-      { anyOf: [{ type: 'string' }, { type: 'number' }] },
-      'its arguments are of no type that is object',
-    ],
+    ['options of which none is an object', { anyOf: [{ type: 'string' }, { type: 'number' }] }, 'its arguments must be an object'],
     ['allOf that doubles', { type: 'object', properties: { a: wide(30, 'allOf') } }, 'its input schema is larger than 32768 characters'],
     [
       'more than anybody reads',
@@ -462,12 +458,46 @@ describe('V2: names of arguments that a provider refuses', () => {
 });
 
 describe('V12: a budget', () => {
+  const $defs = Object.fromEntries(
+    Array.from({ length: 7 }, (_, at) => [
+      `d${at}`,
+      at === 6 ? { type: 'string' } : { anyOf: Array.from({ length: 6 }, () => ({ $ref: `#/$defs/d${at + 1}` })) },
+    ]),
+  );
+  const doubling = { type: 'object', properties: { x: { $ref: '#/$defs/d0' } }, $defs };
+
+  it('V10: references to the same are worked out once', () => {
+    const work = workOfSource();
+    const before = work.left;
+    expect(sentSchema(doubling, work)).toMatchObject({ schema: { properties: { x: {} } } });
+    expect(before - work.left).toBeLessThan(2000);
+  });
+
+  it('V10 V12: what the schemas of one source cost is bounded in all; the next is refused, whatever it is', () => {
+    const work = { left: 1000 };
+    const allOf = Array.from({ length: 50 }, () => ({ properties: { a: { type: 'string' } } }));
+    const given = { type: 'object', properties: Object.fromEntries(Array.from({ length: 50 }, (_, at) => [`p${at}`, { allOf }])) };
+    const problem = 'its input schema, with all before it, takes too long to read';
+    expect(sentSchema(given, work)).toEqual({ problem });
+    expect(work.left).toBeGreaterThan(-1000);
+    expect(sentSchema({ type: 'object', properties: { a: {} } }, work)).toEqual({ problem });
+  });
+
+  it('V10: a text counts as often as it is referred to', () => {
+    const $large = { large: { type: 'string', enum: ['x'.repeat(200_000)] } };
+    const properties = Object.fromEntries(Array.from({ length: 2000 }, (_, at) => [`p${at}`, { $ref: '#/$defs/large' }]));
+    const work = workOfSource();
+    expect(sentSchema({ type: 'object', properties, $defs: $large }, work)).toHaveProperty('problem');
+    expect(workOfSource().left - work.left).toBeLessThan(100_000);
+  });
+
   it.each([
     [[10, 20], 100, [10, 20]],
     [[10, 500, 300], 210, [10, 100, 100]],
     [[100, 100, 100], 100, [33, 33, 34]],
     [[], 5, []],
-  ])('who wants little has it whole: %j of %i', (sizes, all, expected) => {
-    expect(fairShares(sizes, all)).toEqual(expected);
+  ])('who has little keeps it: %j within %i', (sizes, all, expected) => {
+    const groups = sizes.map((size) => Array.from({ length: size }, (_, at) => at));
+    expect(withinBounds(groups, [{ all, of: () => 1 }]).map(({ length }) => length)).toEqual(expected);
   });
 });

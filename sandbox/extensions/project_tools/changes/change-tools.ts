@@ -1,6 +1,7 @@
 import { defineTool, toolResult, z, type Tool, type ToolCall, type ToolResult, type TurnInfo, toolError } from 'pith';
 import type { OneAtATime } from '@pith/folder-changes';
 import { answerOrRefusal, FileRefused, unlessRefused } from '@pith/safe-files';
+import { noFile } from '../files/not-read.ts';
 import type { Project } from '../files/project.ts';
 import { applyEdits } from './edits.ts';
 import { changeQuestion, countOf, inStyleOf, textBefore, unlessApproved, type TextChange } from './text-change.ts';
@@ -42,8 +43,7 @@ export function changeTools(project: Project, changes: Changes): readonly Tool[]
       input: edits,
       async plan(call, names) {
         const former = await textBefore(project, names);
-        if (former === null)
-          throw new FileRefused('file_unavailable', `there is no file '${call.path}' in the project; make it with write_file`);
+        if (former === null) throw new FileRefused('file_unavailable', `${await noFile(project, names)}; to make it, use write_file`);
         return { names, before: former.bytes, after: inStyleOf(former.text, applyEdits(call.path, former.text, call.edits)) };
       },
     }),

@@ -23,10 +23,7 @@ export function applyEdits(path: string, text: string, edits: readonly Edit[]): 
     if (places.length > 1 && !edit.all)
       throw refused(
         'edit_many_matches',
-        `${which} occurs ${places.length}${places.length === MOST_PLACES ? ' or more' : ''} times in '${path}', on lines ${places
-          .slice(0, 8)
-          .map((at) => lineAt(before.text, at))
-          .join(', ')}; add lines around it so that it occurs once, or set all`,
+        `${which} occurs ${places.length}${places.length === MOST_PLACES ? ' or more' : ''} times in '${path}', ${whereOf(before.text, places)}, or set all`,
       );
     return replaced(before, wanted, replacement);
   }, given);
@@ -69,6 +66,14 @@ function placesOf(text: string, wanted: string): readonly number[] {
   const places: number[] = [];
   for (let at = text.indexOf(wanted); at >= 0 && places.length < MOST_PLACES; at = text.indexOf(wanted, at + 1)) places.push(at);
   return places;
+}
+
+/** Each line once, and what makes one of them the only one. */
+function whereOf(text: string, places: readonly number[]): string {
+  const lines = [...new Set(places.map((at) => lineAt(text, at)))];
+  const [only] = lines;
+  if (lines.length === 1) return `all on line ${only}; add more of that line so that it occurs once`;
+  return `on lines ${lines.slice(0, 8).join(', ')}${lines.length > 8 ? ' and more' : ''}; add lines around it so that it occurs once`;
 }
 
 function lineAt(text: string, index: number): number {

@@ -25,7 +25,11 @@ export function undoCommand(project: Project | null, changes: Changes): Command 
       const turns = await changes.undo.last(thread, countOf(input.arguments['turns']));
       if (turns.length === 0) {
         io.json({ undone: [], kept: [], commands: [] });
-        io.print('Nothing to undo: no tool has changed a file in this conversation.');
+        io.print(
+          (await changes.undo.hasAny(thread))
+            ? 'Nothing more to undo: every change of a tool in this conversation has been taken back.'
+            : 'Nothing to undo: no tool has changed a file in this conversation.',
+        );
         return;
       }
       const outcome: Outcome = { undone: [], kept: [] };

@@ -117,6 +117,12 @@ export class UndoLog {
     return [...turns].map(([message, turn]) => ({ message, ...turn })).reverse();
   }
 
+  /** Whether a tool has changed something, also where that has been taken back. */
+  async hasAny(thread: string): Promise<boolean> {
+    await this.#table();
+    return (await this.ports.database.all('SELECT id FROM project_tools__changes WHERE thread = ? LIMIT 1', thread)).length > 0;
+  }
+
   /** null: it is no longer kept. */
   bytesOf(name: string): Buffer | null {
     return this.blobs.read(name);

@@ -11,6 +11,7 @@ import {
   unlessRefused,
   type Line,
 } from '@pith/safe-files';
+import { whyNotRead } from './not-read.ts';
 import type { Project } from './project.ts';
 
 const MOST_LINES = 2000;
@@ -62,7 +63,7 @@ async function read(project: Project, call: z.infer<typeof input>, { approved }:
       'approval_needed',
       `'${path}' may contain secrets: only a person can let you read it; make the call again, so that they are asked`,
     );
-  return project.jail.read(names, async (handle, size) => {
+  const file = project.jail.read(names, async (handle, size) => {
     if (size > LARGEST_TEXT)
       return toolError('file_too_large', `'${path}' has ${size} bytes; at most ${LARGEST_TEXT} are read: find the place with search_files`);
     const bytes = await handle.readFile();
@@ -74,6 +75,9 @@ async function read(project: Project, call: z.infer<typeof input>, { approved }:
     if (text === null)
       return toolError('file_binary', `'${path}' is binary (${type}, ${size} bytes), and ${why ?? 'not an image that can be shown'}`);
     return partOf(why === null || text === '' ? path : `${path} (${why})`, text, call);
+  });
+  return file.catch(async (error: unknown) => {
+    throw await whyNotRead(project, names, error);
   });
 }
 

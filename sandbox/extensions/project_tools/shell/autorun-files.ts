@@ -193,7 +193,7 @@ function startsBy(place: string): string | null {
 const ACTIVATE = /(?:^|\/)\.?venv\/bin\/activate[^/]*$/iu;
 const MANIFEST = /(?:^|\/)package\.json$/iu;
 const MOST_MANIFESTS = 1000;
-/** Folders from which programs start something, where a link stands in their place. */
+/** Folders from which programs start something: a link may have their name. */
 const LINKS =
   /(?:^|\/)\.(?:yarn|mise|config|helix|n?vim|vscode|idea|fleet|zed|devcontainer|husky|githooks|cargo|mvn|pip|claude|cursor|gemini|codex|kiro|roo|windsurf|continue|opencode)$/iu;
 

@@ -174,13 +174,14 @@ export class CommandRuns {
           readOnly: sandboxed && access.includes('home') ? this.homeFolders() : [],
           writable: [project.root],
           covered: secrets === null ? [] : await placesOf(project, secrets, signal),
-          env: ENVIRONMENT,
+          env: sandboxed && !access.includes('network') ? { ...ENVIRONMENT, ...NO_RETRIES } : ENVIRONMENT,
           user: { home, fileMb: context.config.shell.file_mb, caches: path.join(project.data(), '.cache', 'commands') },
           onOutput: say,
         },
         signal,
       );
       if (sandboxed && SETTINGS_HELD.test(output.text)) say(`\n[${SETTINGS_TEXT}]\n`);
+      if (sandboxed && !access.includes('network') && NAMES_UNRESOLVED.test(output.text)) say(`\n[${NETWORK_TEXT}]\n`);
       await finish();
       return { ...outcome, output: output.text, left, leftBefore };
     } finally {
@@ -307,6 +308,12 @@ function named(commands: readonly string[]): string {
 const LEFT = 'While this command ran, files came that start by themselves later.';
 const SETTINGS_HELD = /could not (?:write|lock) config file/u;
 const SETTINGS_TEXT = 'Commands cannot change settings of git: the person runs that one';
+/** As resolvers, package managers, git, curl and the runtimes say it. */
+const NAMES_UNRESOLVED =
+  /\b(?:EAI_AGAIN|ENOTFOUND)\b|could(?:n't| not) resolve (?:host|proxy)|temporary failure (?:in name resolution|resolving)|name or service not known|unable to resolve host|dns error|no address associated with hostname|nodename nor servname|network is unreachable|\bENETUNREACH\b/iu;
+const NETWORK_TEXT = 'no network: ask for access network';
+/** npm waits more than a minute before it says that it reaches nothing. */
+const NO_RETRIES = { npm_config_fetch_retries: '0' };
 
 const ENVIRONMENT = { TERM: 'dumb', NO_COLOR: '1', PAGER: 'cat', GIT_PAGER: 'cat', GIT_TERMINAL_PROMPT: '0' };
 /** Settings could make git print what is in submodules, in which nobody looked for secrets. */

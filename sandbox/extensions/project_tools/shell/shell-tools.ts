@@ -152,7 +152,7 @@ function withVisibleSpaces(text: string): string {
 }
 
 function confinedBy(access: readonly string[], folders: readonly string[]): string {
-  const network = access.includes('network') ? 'network: everything this machine can reach' : 'no network';
+  const network = access.includes('network') ? 'network access to everything that this machine can reach' : 'no network';
   const read = folders.length === 0 ? '' : `, reads ${folders.map((folder) => printableLine(folder)).join(', ')}`;
   return `sandboxed: ${network}, writes the project only${read}`;
 }

@@ -1,6 +1,6 @@
 import { readFile } from 'node:fs/promises';
 import path from 'node:path';
-import { messageOf, PithError } from 'pith';
+import { codeOf, messageOf, PithError } from 'pith';
 import { issuesToDiagnostics, parseYaml } from '@pith/checked-yaml';
 import { skillFileSchema, type SkillFile, savedSkillSchema, type SavedSkill } from '../domain/index.ts';
 
@@ -13,7 +13,8 @@ export async function readSkillFile(file: string, folder: string): Promise<Skill
   try {
     text = await readFile(place, 'utf8');
   } catch (error) {
-    throw new PithError('skill_file_invalid', `${file} cannot be read: ${messageOf(error)}`, { cause: error, cure: 'name a file of YAML' });
+    const why = codeOf(error, '') === 'ENOENT' ? 'there is no such file' : messageOf(error);
+    throw new PithError('skill_file_invalid', `${file} cannot be read: ${why}`, { cause: error, cure: 'name a file of YAML' });
   }
   return parseSkillFile(text, file);
 }

@@ -153,7 +153,12 @@ export function memoryThreads(clock: Pick<Clock, 'now'>, holds: (fence: Fence) =
     async inspect(threadId) {
       if (!threads.has(threadId)) return null;
       const open = ofThread(threadId).findLast(({ state }) => state === 'running' || state === 'awaiting_approval');
-      return { messages: [...(messages.get(threadId) ?? [])], unreadable: [], openTurn: open?.id ?? null };
+      return {
+        messages: [...(messages.get(threadId) ?? [])],
+        unreadable: [],
+        openTurn: open?.id ?? null,
+        isRunning: open?.state === 'running',
+      };
     },
     list: async (limit) => [...threads.values()].sort((a, b) => b.updatedAt - a.updatedAt).slice(0, limit),
     unfinished: async (threadId) =>

@@ -1,7 +1,8 @@
 import { createHash } from 'node:crypto';
 import { codeOf, type ExtensionContext, messageOf, z } from 'pith';
 import type { ServerConfig } from './config.ts';
-import { readTool, type ServerTool } from './listed-tool.ts';
+import type { ServerTool } from './listed-tool.ts';
+import { listing } from './listing.ts';
 
 /** How long the first question for tools waits for a server: one of which nothing is known, and one that did not answer the last time. */
 const UNKNOWN_MS = 3000;
@@ -12,15 +13,15 @@ const MOST_CHARACTERS = 500_000;
 const stored = z.object({ server: z.string(), tools: z.array(z.unknown()).nullable() });
 
 /** What a server did when it was last started. */
-export interface LastTime {
+export interface CachedToolList {
   /** What it offered: a conversation begins with that, and a call waits for the server. Empty: nothing is known. */
   readonly tools: readonly ServerTool[];
   /** Milliseconds until it counts as late. */
-  readonly patience: number;
+  readonly startWait: number;
 }
 
 /** Remembers servers from one start to the next. Another command or address of the same name is another server. */
-export class LastTimes {
+export class ToolListCache {
   readonly #kv: ExtensionContext['kv'];
   readonly #logger: ExtensionContext['logger'];
 
@@ -29,16 +30,17 @@ export class LastTimes {
     this.#logger = logger;
   }
 
-  async of(name: string, config: ServerConfig): Promise<LastTime> {
+  async of(name: string, config: ServerConfig): Promise<CachedToolList> {
     const { data } = stored.safeParse(await this.#kv.get(keyOf(name)));
-    if (data?.server !== digestOf(config)) return { tools: [], patience: UNKNOWN_MS };
-    const tools = (data.tools ?? []).map((tool) => readTool(tool)).filter((tool) => typeof tool !== 'string');
-    return { tools, patience: data.tools === null ? LATE_MS : UNKNOWN_MS };
+    if (data?.server !== digestOf(config)) return { tools: [], startWait: UNKNOWN_MS };
+    const { tools } = await listing(async () => ({ tools: data.tools ?? [] }));
+    return { tools, startWait: data.tools === null ? LATE_MS : UNKNOWN_MS };
   }
 
   /** `tools`: null where it did not answer in time. */
   async keep(name: string, config: ServerConfig, tools: readonly ServerTool[] | null): Promise<void> {
-    const value = { server: digestOf(config), tools: tools === null ? null : (JSON.parse(JSON.stringify(tools)) as never) };
+    const listed = tools?.map((tool) => ({ ...tool, sent: undefined })) ?? null; // made again when it is read
+    const value = { server: digestOf(config), tools: JSON.parse(JSON.stringify(listed)) as never };
     await this.#told(() =>
       JSON.stringify(value).length > MOST_CHARACTERS ? this.#kv.delete(keyOf(name)) : this.#kv.set(keyOf(name), value),
     );

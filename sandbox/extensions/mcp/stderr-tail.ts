@@ -7,7 +7,7 @@ const LONGEST_LINE = 300;
 const MOST_HELD = 4096;
 
 /** The last lines that a program printed: printable, cut, without secrets. However much it prints, no more than these is held. */
-export class LastWords {
+export class StderrTail {
   readonly #hide: (text: string) => string;
   readonly #decoder = new TextDecoder();
   #lines: readonly string[] = [];
