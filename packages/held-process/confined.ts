@@ -51,6 +51,8 @@ export interface ConfinedProgram {
 export interface CoveredPath {
   readonly at: string;
   readonly as: 'read_only' | 'empty';
+  /** Of what is empty: the folders that lead to it cannot be moved. What cannot be changed never can. */
+  readonly isFixed?: boolean;
 }
 
 /** What a command of a person's own expects: their PATH and the tools in it, also below their home, and their language. */
@@ -402,8 +404,8 @@ function memoryFolder(at: string, sizeMb: number): readonly string[] {
 function foldersTo(covered: readonly CoveredPath[], writable: readonly ConfinedPath[]): readonly string[] {
   const roots = writable.filter((place) => typeof place === 'string');
   const found = new Set<string>();
-  for (const { at, as } of covered) {
-    if (as === 'empty') continue; // it stays empty wherever it is moved
+  for (const { at, as, isFixed = as === 'read_only' } of covered) {
+    if (!isFixed) continue; // it stays empty wherever it is moved
     for (let folder = path.dirname(at); roots.some((root) => isBelow(folder, root)); folder = path.dirname(folder)) found.add(folder);
   }
   return [...found].sort((a, b) => a.length - b.length);

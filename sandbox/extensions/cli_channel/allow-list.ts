@@ -19,6 +19,8 @@ interface AskedQuestion {
   readonly summary: string;
   /** How the tool names what an `always` would cover: `command:npm test`; undefined: it is never allowed in advance. */
   readonly key: string | undefined;
+  /** The command line that it would run. */
+  readonly command?: string | undefined;
   /** The tool came with Pith. */
   readonly ships: boolean;
 }
@@ -67,12 +69,19 @@ export async function unknownTools(
 }
 
 /** Whether a rule names this call, in the tool's own words for it. The bare name of a tool is that of one that came with Pith. */
-export function isAllowed(rules: readonly AllowRule[], { tool, key, ships }: AskedQuestion): boolean {
+export function isAllowed(rules: readonly AllowRule[], { tool, key, command, ships }: AskedQuestion): boolean {
   if (key === undefined) return false;
   const { kind, rest } = partsOf(key);
   const names = ships ? [tool, nameOf(tool)] : [tool];
-  return rules.some((rule) => names.includes(rule.tool) && (rule.calls === rest || (FOLDERS.has(kind) && isBelow(rest, rule.calls))));
+  const [, place] = WIDER.exec(key) ?? [];
+  const exact = place === undefined || command === undefined ? rest : `${command.trim()}${place}`;
+  return rules.some(
+    ({ tool: named, calls }) => names.includes(named) && (calls === rest || calls === exact || (FOLDERS.has(kind) && isBelow(rest, calls))),
+  );
 }
+
+/** A key for more than this very command, and the place in which it runs. */
+const WIDER = / …((?: in .*)?)$/su;
 
 /** The `--allow` that would allow this call and no more than its `always`; null: nothing does. */
 export function ruleFor({ tool, key, ships }: AskedQuestion): string | null {
@@ -134,7 +143,8 @@ export class AllowList {
     return open.flatMap((question) => {
       const [id, tool, summary] = ['id', 'tool', 'summary'].map((name) => text(question[name]));
       if (text(question['thread']) !== threadId || id === undefined || tool === undefined) return [];
-      return [{ id, tool, summary: summary ?? tool, key: text(question['key']), ships: question['ships'] === true }];
+      const command = text(fields(question['input'] ?? null)['command']);
+      return [{ id, tool, summary: summary ?? tool, key: text(question['key']), command, ships: question['ships'] === true }];
     });
   }
 

@@ -1,3 +1,4 @@
+import { isAllowed, readAllowList } from '../../../sandbox/extensions/cli_channel/allow-list.ts';
 import pc from 'picocolors';
 import type { Command } from 'pith';
 import { scriptedModel, type ScriptedStep, type TestKernelOptions } from 'pith/testing';
@@ -296,6 +297,27 @@ describe('a tool asks the person at the terminal', () => {
     expect(second.err).toContain('Allow it in a script with: --allow "risky/shell:npm publish"');
     expect(lastTool()).toBeUndefined();
   });
+
+  it.each([
+    ['shell:git log -p', 'command:git log …', 'git log -p', true],
+    ['shell:git log', 'command:git log …', 'git log -p', true],
+    ['shell:git log -p', 'command:git log …', 'git log -p --all', false],
+    ['shell:git log -p', 'command:git log … in "src"', 'git log -p', false],
+    ['shell:git log -p in "src"', 'command:git log … in "src"', 'git log -p', true],
+    ['shell:npm test', 'command:npm test +network', 'npm test', false],
+    ['shell:npm test', 'unsandboxed:npm test', 'npm test', false],
+  ])('12 U14 %s of %s for %s: %s', (rule, key, command, expected) =>
+    expect(
+      isAllowed(readAllowList({ options: { allow: [rule] } }), {
+        id: '1',
+        tool: 'project_tools/shell',
+        summary: '',
+        key,
+        command,
+        ships: true,
+      }),
+    ).toBe(expected),
+  );
 
   it('T9 --allow with the slip of a tool is refused, and one that the agent has not is noted', async () => {
     const { chat } = await chatting([{ text: 'So.' }]);

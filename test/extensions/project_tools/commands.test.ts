@@ -156,6 +156,10 @@ const EXACT = lines(`
   git diff --outpu=src/a.txt
   git diff -O order
   git diff --ext-diff
+  git diff --submodule=diff
+  git status -v
+  git status -sv
+  git status --verbose
   git diff --textconv
   git diff --no-index a b
   git diff /dev/null .env

@@ -296,7 +296,9 @@ describe.skipIf(!available)('S1, S2 what git starts outside', () => {
     });
     const made = words(
       '.envrc .npmrc .yarnrc.yml .pnpmfile.cjs .idea/workspace.xml .devcontainer/devcontainer.json .zed/tasks.json .pre-commit-config.yaml lefthook.yml .mise.toml .tool-versions ' +
-        '.cargo/config.toml rust-toolchain.toml .zshrc .bashrc .exrc .dir-locals.el .githooks/pre-push .claude/settings.json .cursor/mcp.json sub/app.code-workspace .gdbinit .mvn/extensions.xml',
+        '.cargo/config.toml rust-toolchain.toml .zshrc .bashrc .exrc .dir-locals.el .githooks/pre-push .claude/settings.json .cursor/mcp.json sub/app.code-workspace .gdbinit .mvn/extensions.xml ' +
+        'binding.gyp composer.json Gemfile x.gemspec setup.py pyproject.toml Podfile mix.exs build.gradle settings.gradle.kts flake.nix .helix/languages.toml .rspec .pylintrc .rubocop.yml ' +
+        'vite.config.ts lib/a.config.mjs .venv/bin/activate',
     );
     const changes = { scripts: { test: './evil' }, packageManager: 'evil@1' };
     const command = [
@@ -314,6 +316,65 @@ describe.skipIf(!available)('S1, S2 what git starts outside', () => {
     expect(await clone.question('shell', { command: 'npm test' })).toMatchObject({
       text: expect.stringContaining('Pith names these when it ends'),
     });
+  });
+
+  it('5 S1 what an install runs is named wherever it lies, and a link in place of a folder from which tools start something', async () => {
+    const clone = await cloneWith({
+      'package.json': '{"dependencies":{"x":"1"}}',
+      'Cargo.toml': '[package]\nname = "a"\n',
+      'pyproject.toml': '[project]\nname = "a"\n',
+      'agents/settings.json': '{}',
+      'p/package.json': '{"workspaces":{"packages":["target/**"]}}',
+    });
+    clone.person('ln -s agents .claude');
+    const run = async (command: string) => out(await clone.call('shell', { command }));
+    expect(await run('sed -i "s/1/2/" package.json; echo "serde = 1" >> Cargo.toml; echo "x = 1" >> pyproject.toml; true')).toBe(
+      '(no output)\n[exit code 0]',
+    );
+    const evil = '{"scripts":{"postinstall":"./evil"}}';
+    const printed = await run(
+      [
+        `for f in target/w venv/w node_modules/n p/target/a/b .venv/c; do mkdir -p $f; echo '${evil}' > $f/package.json; done; touch venv/w/binding.gyp`,
+        `echo '{"workspaces":["target/*",".venv/c"],"dependencies":{"w":"file:venv/w"}}' > package.json`,
+        'mkdir c; echo x > c/config.toml; ln -s c .cargo; echo "{}x" > agents/settings.json',
+        'echo "build = \\"b.rs\\"" >> Cargo.toml; printf "[build-system]\\nbuild-backend = \\"evil\\"\\n" >> pyproject.toml',
+      ].join('\n'),
+    );
+    for (const place of words(
+      'target/w/package.json venv/w/package.json venv/w/binding.gyp p/target/a/b/package.json .venv/c/package.json package.json',
+    ))
+      expect(printed).toMatch(new RegExp(`[ ,]${place}(?:,| are new or changed: its scripts run)`.replaceAll('.', '\\.'), 'u'));
+    expect(printed).not.toContain('node_modules/n');
+    for (const place of ['.cargo', '.claude', 'Cargo.toml', 'pyproject.toml']) expect(printed).toContain(place);
+  });
+
+  it('6, 7, 8 S1 what git starts is said however long, large or late it is, and what starts by itself before all else', async () => {
+    const clone = await cloneWith({ 'a.txt': '' });
+    clone.person('git init -q; git config core.fsmonitor "scripts/fsm -x"; git init -q big; git init -q late');
+    const printed = out(
+      await clone.call('shell', {
+        command: [
+          'mkdir -p .git/rebase-merge; { printf "#%01100000d\\n" 0; echo exec evil; } > .git/rebase-merge/git-rebase-todo',
+          'mkdir scripts; echo evil > scripts/fsm',
+          'git init -q n; for i in 1 2 3 4 5 6 7 8 9; do git -C n config filter.a$i.clean cat; done',
+          'git -C n config core.fsmonitor "true $(printf "%0200d" 0 | tr 0 " "); evil"; printf "#!/bin/sh" > n/.git/hooks/post-checkout',
+          'git init -q l; git -C l config core.fsmonitor "begins $(printf "%0900d" 0) ends"',
+          'git init -q h; { printf "[core]\\nfsmonitor = evil\\n#"; printf "%01100000d\\n" 0; } > h/.git/config',
+        ].join('\n'),
+      }),
+    );
+    for (const said of [
+      /has other settings or hooks: git in \. starts core\.fsmonitor=scripts\/fsm -x, at `git rebase --continue`: a list that is too large to be read\n/u,
+      /git in n starts core\.fsmonitor=true ; evil, the hook post-checkout, filter\.a1\.clean=cat, .* and 3 more\]?\n/u,
+      /git in l starts core\.fsmonitor=begins 0+ … \d+ characters … 0+ ends\n/u,
+      /git in h starts what config says, which is too large to be read, core\.fsmonitor=evil\n/u,
+    ])
+      expect(printed).toMatch(said);
+    clone.person('rm -r .git/rebase-merge scripts');
+    await clone.call('shell', { command: 'true' });
+    expect(out(await clone.call('shell', { command: 'mkdir -p scripts; echo evil > scripts/fsm' }))).toContain(
+      'starts core.fsmonitor=scripts/fsm -x',
+    );
   });
 
   it('S1 nothing that a command makes in the place of what is read is waited for', async () => {
@@ -346,7 +407,7 @@ describe.skipIf(!available)('S1, S2 what git starts outside', () => {
     expect(await new CommandWatch(place, folder).ofKilled(signal)).toEqual([]); // its process lives
     renameSync(path.join(folder.path, folder.list()[0] as string), path.join(folder.path, `${process.pid}.1.json`));
     const next = new CommandWatch(place, folder);
-    expect(await next.ofKilled(signal)).toEqual([
+    expect(await next.ofKilled(signal)).toMatchObject([
       {
         commands: ['npm run evil'],
         lines: [expect.stringContaining('x/.git is a new repository: '), expect.stringContaining('.envrc is new or changed: a shell')],
@@ -359,7 +420,28 @@ describe.skipIf(!available)('S1, S2 what git starts outside', () => {
     const context = (await providers.active(ContextProvider)).find(({ extensionId }) => extensionId === 'project_tools');
     expect(await context?.opening?.()).toEqual(said);
     expect(await providers.findings()).toMatchObject([{ severity: 'warning', code: 'autorun_files', message: said }]);
-    await clone.call('shell', { command: 'true' });
+    expect(out(await clone.call('shell', { command: 'true' }))).toBe('(no output)\n[exit code 0]'); // the conversation has begun with it
     expect([await next.ofKilled(signal), folder.list()]).toEqual([[], []]);
+  });
+
+  it('4 S2 what is left when another Pith is killed is told by the first command of one that did not say it before, and by no other', async () => {
+    const clone = await cloneWith({ 'a.txt': 'a\n' });
+    const folder = stateFolder(clone.kernel.settings.data_dir, 'extensions', 'project_tools', 'watched');
+    const told: string[] = [];
+    clone.kernel.events.handle('notify', ({ text }) => void told.push(text));
+    const { signal } = new AbortController();
+    const place = { root: clone.root, jail: new Jail(clone.root), state: clone.kernel.settings.data_dir };
+    await new CommandWatch(place, folder).begin('npm run evil', null, signal);
+    clone.person('git init -q x; git -C x config core.fsmonitor ./evil');
+    renameSync(path.join(folder.path, folder.list()[0] as string), path.join(folder.path, `${process.pid}.1.json`));
+    const said =
+      /while `npm run evil` ran and Pith was ended, files came that start by themselves: x\/\.git is a new repository: git in x starts core\.fsmonitor=\.\/evil; look at these/u;
+    const result = await clone.call('shell', { command: 'echo ran; true' });
+    expect(result).toMatchObject({ title: expect.stringMatching(/^Ran [^]*; while `npm run evil` ran/u), metadata: { warn: true } });
+    expect(out(result)).toMatch(new RegExp(`^\\[Tell the person: ${said.source}[^]*ran\n`, 'u'));
+    await until(() => told.length > 0);
+    expect(told).toEqual([expect.stringMatching(said)]);
+    expect(out(await clone.call('shell', { command: 'echo ran; true' }))).toBe('ran\n[exit code 0]');
+    expect(folder.list()).toEqual([]);
   });
 });

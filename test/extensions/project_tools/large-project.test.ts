@@ -78,13 +78,22 @@ describe('S12 files with secrets in a project of many files', () => {
     const secrets = new SecretSearch(jail.root, 1000);
     const autorun = new AutorunSearch({ root: jail.root, jail, state: jail.root + '/none' });
     await walk({ root: jail.root, jail }, [secrets, autorun], new AbortController().signal);
-    expect(secrets.found()).toEqual(await secretsOf({ root: jail.root, jail }, 1000, new AbortController().signal));
+    const places = (...names: readonly string[]) => names.map((name) => `${jail.root}/${name}`);
+    expect(secrets.found()).toMatchObject({ files: places('.env', 'a/b/c/.env', 'a/b/c/d/id_rsa'), repositories: places('z/.git') });
     expect([...(await autorun.found(new AbortController().signal)).digests.keys()].sort()).toEqual([
       'a/package.json',
       'node_modules/x/.git',
       'z/.git',
     ]);
     expect(kinds.mock.calls.slice(0, 6).map(([names]) => names.join('/'))).toEqual(['', 'a', 'z', 'a/b', 'a/b/c', 'a/b/c/d']);
+  });
+
+  it('3 S7 names are looked at among packages too for a command that runs unasked, and repositories without a working tree are found', async () => {
+    const moved = { 'node_modules/conf/.env': '', '.venv/x/.kube/config': '', '.svn/id_rsa': '' };
+    const bare = { '.bare/HEAD': '', '.bare/config': '', '.bare/objects/x': '', '.bare/refs/x': '' };
+    expect((await look({ ...moved, ...bare }, 1000)).found).toEqual(Object.keys(moved).sort());
+    const jail = new Jail(folderWith(bare));
+    expect(await secretsOf({ jail, root: jail.root }, 100, new AbortController().signal)).toMatchObject({ bare: [`${jail.root}/.bare`] });
   });
 
   it('S12 a folder that leads elsewhere is not followed', async () => {

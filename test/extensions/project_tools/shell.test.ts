@@ -316,6 +316,51 @@ describe.skipIf(!available)('U-8 commands that can only read', () => {
     expect(await project.approved('shell', show)).toMatchObject(refused);
   });
 
+  it('3 U-8 nor where a commit, a stash, a log of refs or the repository around the folder has one; what prints no content is not asked about', async () => {
+    const project = await projectWith({ 'a.txt': '' }, { git: true });
+    const made = (script: string) => execFileSync('bash', ['-ec', script], { cwd: project.root });
+    const asks = async (command: string, cwd = '.') => (await project.question('shell', { command, cwd })) !== null;
+    expect(await asks('git log -p')).toBe(false);
+    const git = 'git -c user.name=a -c user.email=a@b';
+    made(`${git} commit -qm first; git init -q inner; cd inner; echo KEY=1 > .env; git add .env; ${git} commit -qm x`);
+    expect([await asks('git log -p'), await asks('git show HEAD:.env', 'inner')]).toEqual([false, true]);
+    for (const [how, undo] of [
+      [`echo KEY=2 > .env; ${git} stash -qu -- .env`, 'git stash drop -q'],
+      [
+        `echo KEY=3 > .env; git add .env; ${git} commit -qm y; git reset -q --hard HEAD~1`,
+        'git reflog expire --expire=now --all; rm .git/ORIG_HEAD',
+      ],
+      [`echo KEY=4 > .env; git add .env; ${git} commit -qm z; git rm -q .env; ${git} commit -qm w`, 'true'],
+    ] as const) {
+      made(how);
+      for (const command of ['git log -p -- .env', "git show 'stash@{0}^3'", 'git diff HEAD~1', 'git log -S KEY'])
+        expect(await asks(command), `${how} ${command}`).toBe(true);
+      for (const command of ['git log --oneline --stat -5', 'git status']) expect(await asks(command), `${how} ${command}`).toBe(false);
+      made(undo);
+      expect(await asks('git log -p'), undo).toBe(undo === 'true');
+    }
+  });
+
+  it('3 S7 see no secrets that a command that was allowed has moved to where none were looked for, and no keys of a bare repository', async () => {
+    const secrets = { 'conf/.env': 'canary', '.kube/config': 'canary', '.docker/x/y': 'canary', 'gh/hosts.yml': 'canary' };
+    const project = await projectWith({
+      ...secrets,
+      '.bare/HEAD': '',
+      '.bare/config': 'canary',
+      '.bare/objects/x': '',
+      '.bare/refs/x': '',
+    });
+    const moves = ['conf node_modules/conf', '.kube k', '.docker/x d', 'gh g', 'gh/hosts.yml h'];
+    const moved = out(await project.call('shell', { command: `mkdir node_modules; for m in '${moves.join("' '")}'; do mv $m; done` }));
+    expect(moved).toContain('Device or resource busy');
+    expect(['.kube/config', '.docker/x/y', 'gh/hosts.yml'].filter((name) => !existsSync(project.at(name)))).toEqual([]);
+    expect(project.read('node_modules/conf/.env')).toBe('canary');
+    for (const command of ['cat node_modules/conf/.env k/config d/y g/hosts.yml h .bare/config', 'grep -r canary .']) {
+      expect(await project.question('shell', { command })).toBeNull();
+      expect(out(await project.approved('shell', { command }))).not.toMatch(/canary$/mu);
+    }
+  });
+
   it('U-8 are asked about where the settings say so; always then covers what can only read', async () => {
     const settings = 'extensions:\n  project_tools:\n    shell:\n      ask_for_reading: true\n';
     const project = await projectWith({ 'a.txt': '', 'sandbox/pith.yaml': settings }, { git: true });

@@ -18,8 +18,8 @@ export interface CommandRule {
   readonly needs?: readonly string[];
   /** The same behind a pipe, where it reads nothing else; absent: it does not stand there. */
   readonly piped?: CommandRule;
-  /** It may print content that git keeps. */
-  readonly printsTracked?: true;
+  /** It may print content that git keeps; but not with these options alone. */
+  readonly printsTracked?: { readonly unlessOnly?: string };
 }
 
 const DIFF =
@@ -27,13 +27,15 @@ const DIFF =
   '--compact-summary --patch-with-stat --word-diff? --word-diff-regex= --color? --no-color --color-words? --color-moved? --find-renames? ' +
   '--no-renames --find-copies? --diff-filter= --pickaxe-regex --pickaxe-all --relative? --text --check --full-index --abbrev? --binary ' +
   '--minimal --patience --histogram --diff-algorithm= --function-context --inter-hunk-context= --no-prefix --ignore-all-space ' +
-  '--ignore-space-change --ignore-space-at-eol --ignore-blank-lines --ignore-cr-at-eol --ignore-submodules? --submodule? --no-ext-diff --no-textconv';
-const LOG =
-  `${DIFF} -# -nL= -iEFPcmgqt --max-count= --skip= --since= --after= --until= --before= --author= --committer= --grep= --all-match ` +
+  '--ignore-space-change --ignore-space-at-eol --ignore-blank-lines --ignore-cr-at-eol --ignore-submodules? --no-ext-diff --no-textconv';
+const COMMITS =
+  '-# -n= -iEFPgq --max-count= --skip= --since= --after= --until= --before= --author= --committer= --grep= --all-match ' +
   '--invert-grep --regexp-ignore-case --extended-regexp --fixed-strings --oneline --graph --decorate? --no-decorate --all --branches? ' +
   '--tags? --remotes? --glob= --first-parent --merges --no-merges --reverse --follow --full-history --simplify-merges --format= --pretty? ' +
   '--date= --relative-date --abbrev-commit --no-abbrev-commit --topo-order --date-order --author-date-order --left-right --left-only ' +
-  '--right-only --cherry --cherry-pick --cherry-mark --boundary --parents --children --no-walk? --walk-reflogs --no-notes --source --cc';
+  '--right-only --cherry --cherry-pick --cherry-mark --boundary --parents --children --no-walk? --walk-reflogs --no-notes --source ' +
+  '--stat? --shortstat --numstat --name-only --name-status --no-patch --color? --no-color';
+const LOG = `${COMMITS} ${DIFF} -L= -cmt --cc`;
 const SHORT_LOG = '-# -n= --oneline --max-count= --date= --format= --pretty?';
 const REFS =
   '-i --ignore-case --sort= --format= --merged= --no-merged= --contains= --no-contains= --points-at= --color? --no-color --column? --no-column';
@@ -56,13 +58,13 @@ export const COMMAND_RULES: ReadonlyMap<string, CommandRule> = new Map<string, C
     'git status',
     {
       options:
-        '-sbvz -u? --short --branch --long --verbose --porcelain? --show-stash --ahead-behind --no-ahead-behind --untracked-files? --ignored? ' +
+        '-sbz -u? --short --branch --long --porcelain? --show-stash --ahead-behind --no-ahead-behind --untracked-files? --ignored? ' +
         '--ignore-submodules? --renames --no-renames --find-renames? --column? --no-column',
     },
   ],
-  ['git diff', { options: `${DIFF} -q --cached --staged --merge-base --exit-code --quiet`, printsTracked: true }],
-  ['git log', { options: LOG, printsTracked: true }],
-  ['git show', { options: LOG, printsTracked: true }],
+  ['git diff', { options: `${DIFF} -q --cached --staged --merge-base --exit-code --quiet`, printsTracked: {} }],
+  ['git log', { options: LOG, printsTracked: { unlessOnly: COMMITS } }],
+  ['git show', { options: LOG, printsTracked: {} }],
   [
     'git shortlog',
     { options: '-snec --summary --numbered --email --committer --merges --no-merges --since= --until= --author= --group= --all' },
@@ -70,13 +72,13 @@ export const COMMAND_RULES: ReadonlyMap<string, CommandRule> = new Map<string, C
   ['git reflog', { options: SHORT_LOG, most: 0 }],
   ['git reflog show', { options: SHORT_LOG }],
   ['git stash list', { options: SHORT_LOG, most: 0 }],
-  ['git stash show', { options: DIFF, printsTracked: true }],
+  ['git stash show', { options: DIFF, printsTracked: {} }],
   [
     'git blame',
     {
       options:
         '-lswetfncpb -L= -MC? --date= --porcelain --line-porcelain --since= --show-email --show-name --show-number --abbrev= --root --first-parent',
-      printsTracked: true,
+      printsTracked: {},
     },
   ],
   [
@@ -87,7 +89,7 @@ export const COMMAND_RULES: ReadonlyMap<string, CommandRule> = new Map<string, C
         '--invert-match --name-only --only-matching --extended-regexp --fixed-strings --perl-regexp --basic-regexp --break --heading ' +
         '--show-function --function-context --context= --after-context= --before-context= --max-depth= --max-count= --and --or --not ' +
         '--all-match --cached --color? --no-color --full-name --quiet --text',
-      printsTracked: true,
+      printsTracked: {},
     },
   ],
   ['git branch', { options: `-arv --all --remotes --verbose --show-current --list --abbrev? ${REFS}`, needs: ['--list'] }],
@@ -120,7 +122,7 @@ export const COMMAND_RULES: ReadonlyMap<string, CommandRule> = new Map<string, C
     },
   ],
   ['git ls-tree', { options: '-rtdlz --name-only --name-status --full-name --full-tree --long --abbrev? --object-only --format=' }],
-  ['git cat-file', { options: '-tsep', printsTracked: true }],
+  ['git cat-file', { options: '-tsep', printsTracked: {} }],
   [
     'git describe',
     { options: '--all --tags --contains --abbrev= --exact-match --long --match= --exclude= --always --first-parent --dirty?' },

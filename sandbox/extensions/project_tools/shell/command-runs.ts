@@ -8,8 +8,9 @@ import { messageOf, PithError, type Diagnostic, type ExtensionContext, type Turn
 import type { Config } from '../config.ts';
 import type { Project } from '../files/project.ts';
 import { KeptOutput } from './kept-output.ts';
-import { CommandWatch } from './command-watch.ts';
+import { CommandWatch, type Leftovers } from './command-watch.ts';
 import { namedFolders } from './home-folders.ts';
+import { GitHistory } from './git-history.ts';
 import type { ReadOnlyCommand } from './read-only-commands.ts';
 import { hiddenFromReadOnly, secretsOf, SETTING, type ProjectSecrets } from './secret-files.ts';
 import { placesOf, type Access } from './shell-places.ts';
@@ -49,6 +50,7 @@ const LOOK_SHARE = 50;
 
 /** Runs commands in the project, in a sandbox where the system has one, and ends them all when the extension stops. */
 export class CommandRuns {
+  readonly history = new GitHistory();
   readonly #programs: ConfinedPrograms;
   readonly #watch: CommandWatch;
   readonly #background = new Map<string, Running>();
@@ -91,12 +93,7 @@ export class CommandRuns {
   /** Autorun files that are left by commands whose Pith was killed. */
   async findings(signal: AbortSignal): Promise<readonly Diagnostic[]> {
     const left = await this.#watch.ofKilled(signal);
-    return left.map(({ commands, lines }) => ({
-      severity: 'warning',
-      code: 'autorun_files',
-      message: `while ${named(commands)} ran and Pith was ended, files came that start by themselves: ${lines.join('; ')}`,
-      cure: CURE,
-    }));
+    return left.map((each) => ({ severity: 'warning', code: 'autorun_files', message: leftBy(each), cure: CURE }));
   }
 
   /** The same for the beginning of a conversation, which does not wait for a look through a large project. null: nothing to say. */
@@ -105,11 +102,15 @@ export class CommandRuns {
     if (commands.length === 0) return null;
     const enough = new AbortController();
     const late = this.context.clock.sleep(OPENING_MS, AbortSignal.any([signal, enough.signal])).then(
-      () => [`Pith was ended while ${named(commands)} ran: npx pith doctor says whether files came that start by themselves`],
-      () => [], // it was not needed
+      () => null,
+      () => null, // it was not needed
     );
-    const found = this.findings(signal).then((all) => all.map(({ message }) => `Warning: ${message}; ${CURE}`));
-    const lines = await Promise.race([found, late]).finally(() => enough.abort());
+    const found = this.#watch.ofKilled(signal);
+    const left = await Promise.race([found, late]).finally(() => enough.abort());
+    if (left === null)
+      return `Pith was ended while ${named(commands)} ran: npx pith doctor says whether files came that start by themselves`;
+    this.#watch.told(left);
+    const lines = left.map((each) => `Warning: ${leftBy(each)}; ${CURE}`);
     return lines.length === 0 ? null : lines.join('\n');
   }
 
@@ -118,7 +119,7 @@ export class CommandRuns {
     wanted: ShellCommand,
     shown: (text: string) => void,
     signal: AbortSignal,
-  ): Promise<ConfinedOutcome & { readonly output: string; readonly left: readonly string[] }> {
+  ): Promise<ConfinedOutcome & { readonly output: string; readonly left: readonly string[]; readonly leftBefore: readonly string[] }> {
     const { project, context } = this;
     const { command, access, sandboxed, readOnlyCommand } = wanted;
     const home = project.home ?? '/nonexistent';
@@ -138,19 +139,27 @@ export class CommandRuns {
       const secrets = await secretsOf(project, mostChecked, signal);
       say(uncheckedText(project, secrets));
       const covered = hiddenFromReadOnly(project, secrets, readOnlyCommand.usesGit);
-      const env = { ...ENVIRONMENT, GIT_OPTIONAL_LOCKS: '0' };
+      const env = { ...ENVIRONMENT, ...OF_READERS };
       const outcome = await this.#confined(wanted, { readOnly: [project.root], covered, env, onOutput: say }, signal);
-      return { ...outcome, output: output.text, left: [] };
+      return { ...outcome, output: output.text, left: [], leftBefore: [] };
     }
     const left: string[] = [];
-    const secrets = await this.#watch.begin(command, sandboxed ? mostChecked : null, signal);
+    const { secrets, untold } = await this.#watch.begin(command, sandboxed ? mostChecked : null, signal);
+    const leftBefore = untold.map((each) => `${leftBy(each)}; ${CURE}`);
+    for (const text of leftBefore) {
+      say(`[Tell the person: ${text}]\n`);
+      await this.#warn(wanted.asker, `Warning: ${text}`);
+    }
     if (secrets !== null) say(uncheckedText(project, secrets));
     const ended = new AbortController();
     const tell = async (lines: readonly string[]): Promise<void> => {
       if (lines.length === 0) return;
       left.push(...lines);
-      say(`\n[${LEFT} Tell the person:\n${lines.map((line) => `- ${line}`).join('\n')}]\n`);
-      await this.#warn(wanted, lines);
+      say(`\n[${LEFT} Tell the person:\n${listOf(lines)}]\n`);
+      await this.#warn(
+        wanted.asker,
+        `Warning: \`${printableLine(command, 60)}\` left files that start by themselves later:\n${listOf(lines)}`,
+      );
     };
     const looking = this.#lookOften(tell, ended.signal);
     const finish = oncePromised(async () => {
@@ -174,7 +183,7 @@ export class CommandRuns {
       if (sandboxed && SETTINGS_HELD.test(output.text)) say(`\n[${SETTINGS_TEXT}]\n`);
       if (sandboxed && !access.includes('network') && NAMES_UNRESOLVED.test(output.text)) say(`\n[${NETWORK_TEXT}]\n`);
       await finish();
-      return { ...outcome, output: output.text, left };
+      return { ...outcome, output: output.text, left, leftBefore };
     } finally {
       await finish();
     }
@@ -219,8 +228,7 @@ export class CommandRuns {
     }
   }
 
-  #warn({ command, asker: { threadId, userId } }: ShellCommand, lines: readonly string[]): Promise<void> {
-    const text = `Warning: \`${printableLine(command, 60)}\` left files that start by themselves later:\n${lines.map((line) => `- ${line}`).join('\n')}`;
+  #warn({ threadId, userId }: ShellCommand['asker'], text: string): Promise<void> {
     return this.context.events
       .publish('notify', { v: 1, text, kind: 'warning', target: null, threadId, userId }, { key: threadId })
       .then(() => undefined)
@@ -285,6 +293,14 @@ export class CommandRuns {
 const OPENING_MS = 700;
 const CURE = 'look at these before you use git, a shell, an editor or a package manager there';
 
+function leftBy({ commands, lines }: Leftovers): string {
+  return `while ${named(commands)} ran and Pith was ended, files came that start by themselves: ${lines.join('; ')}`;
+}
+
+function listOf(lines: readonly string[]): string {
+  return lines.map((line) => `- ${line}`).join('\n');
+}
+
 function named(commands: readonly string[]): string {
   return commands.map((each) => `\`${printableLine(each, 60)}\``).join(', ');
 }
@@ -300,14 +316,29 @@ const NETWORK_TEXT = 'no network: ask for access network';
 const NO_RETRIES = { npm_config_fetch_retries: '0' };
 
 const ENVIRONMENT = { TERM: 'dumb', NO_COLOR: '1', PAGER: 'cat', GIT_PAGER: 'cat', GIT_TERMINAL_PROMPT: '0' };
+/** Settings could make git print what is in submodules, in which nobody looked for secrets. */
+const OF_READERS = {
+  GIT_OPTIONAL_LOCKS: '0',
+  GIT_CONFIG_COUNT: '2',
+  GIT_CONFIG_KEY_0: 'diff.submodule',
+  GIT_CONFIG_VALUE_0: 'short',
+  GIT_CONFIG_KEY_1: 'submodule.recurse',
+  GIT_CONFIG_VALUE_1: 'false',
+};
 
 const MOST_NAMED = 5;
 
-function uncheckedText({ root }: Project, { unchecked }: ProjectSecrets): string {
-  if (unchecked.length === 0) return '';
-  const names = unchecked.slice(0, MOST_NAMED).map((at) => printableLine(path.relative(root, at)));
-  const more = unchecked.length > MOST_NAMED ? ` and ${unchecked.length - MOST_NAMED} more` : '';
-  return `[Pith hides from this command, because there are too many files to look for those with secrets: ${names.join(', ')}${more}; to show them, raise ${SETTING}]\n`;
+function uncheckedText({ root }: Project, { unchecked, unlisted }: ProjectSecrets): string {
+  const told = (places: readonly string[], why: string, cure: string): string => {
+    if (places.length === 0) return '';
+    const names = places.slice(0, MOST_NAMED).map((at) => printableLine(path.relative(root, at) || '.'));
+    const more = places.length > MOST_NAMED ? ` and ${places.length - MOST_NAMED} more` : '';
+    return `[Pith hides from this command, because ${why}: ${names.join(', ')}${more}; to show them, ${cure}]\n`;
+  };
+  return (
+    told(unchecked, 'there are too many files to look for those with secrets', `raise ${SETTING}`) +
+    told(unlisted, 'nobody may list what is in there', 'make them readable (chmod u+r)')
+  );
 }
 
 class Running {

@@ -22,6 +22,16 @@ export interface Leftovers {
   readonly commands: readonly string[];
   /** Each a line for people. */
   readonly lines: readonly string[];
+  /** The file that says what was there before. */
+  readonly record: string;
+}
+
+/** What is known when a command begins. */
+export interface Begun {
+  /** null: nobody asks. */
+  readonly secrets: ProjectSecrets | null;
+  /** What nobody has told yet of commands whose Pith was killed. */
+  readonly untold: readonly Leftovers[];
 }
 
 const kept = z.object({
@@ -31,6 +41,8 @@ const kept = z.object({
   gitlinks: z.array(z.string()),
 });
 
+type Kept = z.infer<typeof kept> & { readonly name: string };
+
 /**
  * Finds the autorun files that commands make in a project. What was there before is kept in a file while
  * commands run: should this process be killed, the next one still finds what they left.
@@ -39,6 +51,8 @@ export class CommandWatch {
   readonly #running: string[] = [];
   /** Repositories that came while commands ran. */
   readonly #came = new Set<string>();
+  /** Records of killed ones that were told here. */
+  readonly #told = new Set<string>();
   #known: AutorunFiles = NO_AUTORUN_FILES;
   #turn: Promise<unknown> = Promise.resolve();
 
@@ -47,8 +61,8 @@ export class CommandWatch {
     private readonly folder: StateFolder,
   ) {}
 
-  /** Before a command starts. Resolves with the secrets that are there; null: nobody asks. Throws as `SecretSearch.found`. */
-  begin(command: string, mostChecked: number | null, signal: AbortSignal): Promise<ProjectSecrets | null> {
+  /** Before a command starts. Throws as `SecretSearch.found`. */
+  begin(command: string, mostChecked: number | null, signal: AbortSignal): Promise<Begun> {
     return this.#inTurn(async () => {
       const secrets = mostChecked === null ? null : new SecretSearch(this.place.root, mostChecked);
       const autorun = this.#running.length > 0 ? null : new AutorunSearch(this.place);
@@ -58,13 +72,16 @@ export class CommandWatch {
         signal,
       );
       const found = secrets?.found() ?? null;
+      const untold: Leftovers[] = [];
       if (autorun !== null) {
         this.#known = await autorun.found(signal);
-        for (const name of this.#ofKilled()) this.folder.remove(name); // they were told when the conversation began
+        for (const record of this.#recordsOfKilled())
+          if (!this.#told.has(record.name)) untold.push(...(await this.#leftSince(record, this.#known, signal)));
+        for (const name of this.#ofKilled()) this.folder.remove(name);
       }
       this.#running.push(command);
       this.#keep();
-      return found;
+      return { secrets: found, untold };
     });
   }
 
@@ -91,26 +108,33 @@ export class CommandWatch {
 
   /** What came while they ran, as it is now. */
   async ofKilled(signal: AbortSignal): Promise<readonly Leftovers[]> {
-    const found: Leftovers[] = [];
-    for (const { commands, digests, gitlinks } of this.#recordsOfKilled()) {
-      const before = { digests: new Map(digests), gitlinks: new Set(gitlinks), isWhole: true };
-      const now = await autorunFilesOf(this.place, signal);
-      const links = [...now.gitlinks].filter((link) => !before.gitlinks.has(link));
-      const lines = [
-        ...toldAs(await changesBetween(this.place.root, before, now, signal)),
-        ...links.map(
-          (link) => `${printableLine(link, 200)} ${IN_INDEX}; take it out: git rm --cached ${printableLine(JSON.stringify(link), 300)}`,
-        ),
-      ];
-      if (lines.length > 0) found.push({ commands, lines });
-    }
-    return found;
+    const records = this.#recordsOfKilled();
+    if (records.length === 0) return [];
+    const now = await autorunFilesOf(this.place, signal);
+    return (await Promise.all(records.map((record) => this.#leftSince(record, now, signal)))).flat();
   }
 
-  #recordsOfKilled(): readonly z.infer<typeof kept>[] {
+  /** A person has read it here: the next command does not say it again. */
+  told(all: readonly Leftovers[]): void {
+    for (const { record } of all) this.#told.add(record);
+  }
+
+  async #leftSince({ name, commands, digests, gitlinks }: Kept, now: AutorunFiles, signal: AbortSignal): Promise<readonly Leftovers[]> {
+    const before = { digests: new Map(digests), gitlinks: new Set(gitlinks), isWhole: true };
+    const links = [...now.gitlinks].filter((link) => !before.gitlinks.has(link));
+    const lines = [
+      ...toldAs(await changesBetween(this.place.root, before, now, signal)),
+      ...links.map(
+        (link) => `${printableLine(link, 200)} ${IN_INDEX}; take it out: git rm --cached ${printableLine(JSON.stringify(link), 300)}`,
+      ),
+    ];
+    return lines.length === 0 ? [] : [{ commands, lines, record: name }];
+  }
+
+  #recordsOfKilled(): readonly Kept[] {
     return this.#ofKilled().flatMap((name) => {
       const read = kept.safeParse(parsed(this.folder.read(name)));
-      return read.success && read.data.root === this.place.root ? [read.data] : [];
+      return read.success && read.data.root === this.place.root ? [{ ...read.data, name }] : [];
     });
   }
 

@@ -20,6 +20,12 @@ export async function listedSettings(file: string, signal: AbortSignal): Promise
 }
 
 const LONGEST_READ = 1024 * 1024;
+const TOO_LARGE = '\0too large to be read: ';
+
+/** Of a text that `plainText` gave: the file has more, of which only size and time are known. */
+export function isTooLarge(text: string): boolean {
+  return text.startsWith(TOO_LARGE);
+}
 
 /** What a small file contains, byte for byte; '' where there is none. A command may have put anything there: a pipe is not waited for. */
 export function plainText(file: string): string {
@@ -28,7 +34,7 @@ export function plainText(file: string): string {
     try {
       const stats = fstatSync(descriptor);
       if (!stats.isFile()) return '';
-      return stats.size > LONGEST_READ ? `${stats.size} ${stats.ino} ${stats.ctimeMs}` : readFileSync(descriptor, 'latin1');
+      return stats.size > LONGEST_READ ? `${TOO_LARGE}${stats.size} ${stats.ino} ${stats.ctimeMs}` : readFileSync(descriptor, 'latin1');
     } finally {
       closeSync(descriptor);
     }

@@ -28,14 +28,14 @@ export function readOnlyCommandOf(
     line: quotedPipeline(line),
     named: others.length === 0 && first !== undefined ? first.named : null,
     usesGit: ruled.some(({ words }) => words[0] === 'git'),
-    printsTracked: ruled.some(({ rule }) => rule.printsTracked === true),
+    printsTracked: ruled.some((reader) => reader.printsTracked),
   };
 }
 
 interface RuledProgram {
   readonly words: Words;
   readonly named: Words;
-  readonly rule: CommandRule;
+  readonly printsTracked: boolean;
 }
 
 function ruledProgram(words: Words, isPiped: boolean): RuledProgram | null {
@@ -47,7 +47,10 @@ function ruledProgram(words: Words, isPiped: boolean): RuledProgram | null {
     if (found === undefined || args.length < length) continue;
     const rule = isPiped ? found.piped : found;
     if (program === 'git' && args.some((word) => LEADS_OUT.test(word))) return null;
-    return rule !== undefined && isWithin(args.slice(length), rule) ? { words, named, rule } : null;
+    if (rule === undefined || !isWithin(args.slice(length), rule)) return null;
+    const options = rule.printsTracked?.unlessOnly;
+    const isQuiet = options !== undefined && isWithin(args.slice(length), { options });
+    return { words, named, printsTracked: rule.printsTracked !== undefined && !isQuiet };
   }
   return null;
 }

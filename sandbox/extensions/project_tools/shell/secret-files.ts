@@ -1,10 +1,9 @@
 import path from 'node:path';
-import { existsSync, readdirSync } from 'node:fs';
+import { accessSync, constants, existsSync, readdirSync, statSync } from 'node:fs';
 import type { CoveredPath } from '@pith/held-process';
-import { runGit } from '@pith/project-files';
 import { FileRefused, isBelow, isInside, isSecretFile, realPathOf } from '@pith/safe-files';
 import { isSettingsFile, type Project } from '../files/project.ts';
-import { walk, type FolderSearch, type Seen } from './project-walk.ts';
+import { isBare, OF_OTHERS, walk, type FolderSearch, type Seen } from './project-walk.ts';
 
 /** What of the project must be known before a command sees it. Absolute, as all here. */
 export interface ProjectSecrets {
@@ -12,6 +11,10 @@ export interface ProjectSecrets {
   readonly files: readonly string[];
   /** Each `.git`: a folder, or a file that names one. */
   readonly repositories: readonly string[];
+  /** Folders that git takes for repositories without a working tree. */
+  readonly bare: readonly string[];
+  /** Folders that nobody may list: what lies in them is not shown. */
+  readonly unlisted: readonly string[];
   /** Folders that were not looked through, because there are more files than `mostChecked`: what lies in them is not shown. */
   readonly unchecked: readonly string[];
 }
@@ -20,30 +23,36 @@ export interface ProjectSecrets {
 export const SETTING = 'extensions.project_tools.shell.files_checked';
 /** The most folders that are hidden one by one; of more, those above them are hidden. */
 const MOST_UNCHECKED = 50;
-const NOT_ENTERED: ReadonlySet<string> = new Set(['.git', 'node_modules', '.hg', '.svn', '.venv']);
 
 /** Finds secrets while a project is walked through. */
 export class SecretSearch implements FolderSearch {
   readonly isStrict = true;
   readonly #files = new Set<string>();
   readonly #repositories: string[] = [];
+  readonly #bare: string[] = [];
+  readonly #unlisted: string[] = [];
   readonly #left: (readonly string[])[] = [];
   #looked = 0;
 
   constructor(
     private readonly root: string,
     private readonly mostChecked: number,
+    private readonly isUnasked = false,
   ) {}
 
   enters(names: readonly string[]): boolean {
-    if (NOT_ENTERED.has(names.at(-1) ?? '')) return false;
+    const name = names.at(-1) ?? '';
+    if (name === '.git' || (OF_OTHERS.has(name) && !this.isUnasked)) return false;
     const isLeft = this.#looked > this.mostChecked;
     if (isLeft) this.#left.push(names);
     return !isLeft;
   }
 
-  see(names: readonly string[], entries: readonly Seen[]): void {
+  see(names: readonly string[], entries: readonly Seen[], isListed: boolean): void {
     this.#looked += entries.length;
+    const folder = path.join(this.root, ...names);
+    if (!isListed && isReached(folder)) this.#unlisted.push(folder);
+    if (isBare(entries)) this.#bare.push(names.length > 0 ? folder : path.join(folder, 'config'));
     for (const { name, type } of entries) {
       if (type === 'directory' && name !== '.git') continue;
       const each = [...names, name];
@@ -57,18 +66,31 @@ export class SecretSearch implements FolderSearch {
     return {
       files: [...this.#files],
       repositories: this.#repositories.filter((at) => isInside(at, this.root)),
+      bare: this.#bare,
+      unlisted: this.#unlisted,
       unchecked: few(this.#left, this.mostChecked).map((names) => path.join(this.root, ...names)),
     };
   }
 }
 
-/** Throws as `SecretSearch.found`. */
+/** Whether a command could use what lies in the folder, or make it so. */
+function isReached(folder: string): boolean {
+  try {
+    if (statSync(folder).uid === process.getuid?.()) return true;
+    accessSync(folder, constants.X_OK);
+    return true;
+  } catch {
+    return false; // it is gone, or belongs to somebody else
+  }
+}
+
+/** For a command that runs unasked. Throws as `SecretSearch.found`. */
 export async function secretsOf(
   project: Pick<Project, 'jail' | 'root'>,
   mostChecked: number,
   signal: AbortSignal,
 ): Promise<ProjectSecrets> {
-  const search = new SecretSearch(project.root, mostChecked);
+  const search = new SecretSearch(project.root, mostChecked, true);
   await walk(project, [search], signal);
   return search.found();
 }
@@ -86,20 +108,22 @@ function few(left: readonly (readonly string[])[], mostChecked: number): readonl
   );
 }
 
-/** Whether git keeps a file that may contain secrets: commands do not see it, but its content in git. Where git cannot say, it may. */
-export async function tracksSecrets({ root }: Project): Promise<boolean> {
-  const listed = await runGit(root, ['ls-files', '-z', '--cached'], new AbortController().signal);
-  return listed === null || listed.split('\0').some((file) => file !== '' && isSecretFile(file.split('/')));
-}
-
 /** What a command that runs unasked does not see: what tools that read files do not read either. */
 export function hiddenFromReadOnly(
   { root, sandbox, data }: Project,
-  { files, repositories, unchecked }: ProjectSecrets,
+  { files, repositories, bare, unlisted, unchecked }: ProjectSecrets,
   usesGit: boolean,
 ): readonly CoveredPath[] {
   const names = existsSync(sandbox) ? readdirSync(sandbox) : [];
   const settings = names.filter(isSettingsFile).map((name) => path.join(sandbox, name));
-  const hidden = [data(), path.join(sandbox, 'data'), ...settings, ...files, ...unchecked, ...(usesGit ? [] : repositories)];
+  const hidden = [
+    data(),
+    path.join(sandbox, 'data'),
+    ...settings,
+    ...files,
+    ...unlisted,
+    ...unchecked,
+    ...(usesGit ? [] : [...repositories, ...bare]),
+  ];
   return [...new Set(hidden)].filter((at) => isBelow(at, root) && existsSync(at)).map((at): CoveredPath => ({ at, as: 'empty' }));
 }

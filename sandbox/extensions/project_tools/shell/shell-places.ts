@@ -1,7 +1,7 @@
 import path from 'node:path';
 import { existsSync } from 'node:fs';
 import type { CoveredPath } from '@pith/held-process';
-import { isBelow, realPathOf } from '@pith/safe-files';
+import { isBelow, isSecretFile, realPathOf } from '@pith/safe-files';
 import { SKILL_SOURCES, type Project } from '../files/project.ts';
 import { guardedPlaces } from './git-guard.ts';
 import type { ProjectSecrets } from './secret-files.ts';
@@ -12,7 +12,7 @@ export type Access = 'network' | 'home';
 /** Files with secrets are empty; Pith's sandbox, folders of skills, and what makes git start programs cannot be changed. */
 export async function placesOf(
   project: Project,
-  { files, repositories, unchecked }: ProjectSecrets,
+  { files, repositories, unlisted, unchecked }: ProjectSecrets,
   signal: AbortSignal,
 ): Promise<readonly CoveredPath[]> {
   const { root, sandbox, home } = project;
@@ -23,10 +23,15 @@ export async function placesOf(
     path.join(root, '.mcp.json'),
     ...(await guardedPlaces({ root, home, dotGits: repositories }, signal)),
   ];
-  const empty = [project.data(), path.join(sandbox, 'data'), ...files, ...unchecked];
+  const empty = [project.data(), path.join(sandbox, 'data'), ...files, ...unlisted, ...unchecked];
   return [
     ...existing(readOnly, isShown).map((at): CoveredPath => ({ at, as: 'read_only' })),
-    ...existing(empty, isShown).map((at): CoveredPath => ({ at, as: 'empty' })),
+    // What says by its folder alone that it may be secret would not say so elsewhere.
+    ...existing(empty, isShown).map((at): CoveredPath => ({
+      at,
+      as: 'empty',
+      isFixed: files.includes(at) && !isSecretFile([path.basename(at)]),
+    })),
   ];
 }
 

@@ -1,4 +1,5 @@
 import { createHash } from 'node:crypto';
+import path from 'node:path';
 import {
   defineTool,
   PithError,
@@ -19,7 +20,6 @@ import type { BackgroundCommand, CommandRuns, ShellCommand } from './command-run
 import { coverOf } from './command-cover.ts';
 import { pipelineOf } from './command-words.ts';
 import { readOnlyCommandOf, type ReadOnlyCommand } from './read-only-commands.ts';
-import { tracksSecrets } from './secret-files.ts';
 
 const LONGEST_COMMAND = 20_000;
 const LONGEST_SECONDS = 600;
@@ -74,11 +74,12 @@ function shellTool(runs: CommandRuns, undo: UndoLog): Tool {
 }
 
 /** What runs unasked, in a sandbox in which nothing can be written; null: it is asked about. */
-async function unaskedOf({ project, settings, unconfined }: CommandRuns, wanted: Wanted): Promise<ReadOnlyCommand | null> {
+async function unaskedOf({ project, settings, unconfined, history }: CommandRuns, wanted: Wanted): Promise<ReadOnlyCommand | null> {
   if (settings.ask_for_reading || wanted.access.length > 0 || wanted.background) return null;
   const readOnlyCommand = readOnlyCommandOf(pipelineOf(wanted.command));
   if (readOnlyCommand === null || (await unconfined()) !== null) return null;
-  return readOnlyCommand.printsTracked && (await tracksSecrets(project)) ? null : readOnlyCommand;
+  const folder = path.join(project.root, ...project.names(wanted.cwd));
+  return readOnlyCommand.printsTracked && (await history.mayPrintSecrets(folder)) ? null : readOnlyCommand;
 }
 
 /** What was decided not to ask about, for the execution that follows: once, of the very same call. Looking whether git keeps secrets takes a while. */
@@ -189,11 +190,12 @@ async function run(
     return result;
   }
   if (readOnlyCommand === null) await undo.noteCommand(placeOf(turn), wanted.command);
-  const { exit, output, stopped, left } = await runs.run(shell, (text) => runs.show(idempotencyKey, text), signal);
+  const { exit, output, stopped, left, leftBefore } = await runs.run(shell, (text) => runs.show(idempotencyKey, text), signal);
+  const told = [...(left.length === 0 ? [] : [`it left files that start by themselves: ${left.join('; ')}`]), ...leftBefore];
   const end = stopped === null ? `exit code ${exit}` : `ended: ${stopped}`;
   return toolResult(`${output.trimEnd()}${output.trim() === '' ? '(no output)' : ''}\n[${end}]`, {
-    title: `Ran ${shortened(wanted.command)}${exit === 0 ? '' : ` (${end})`}${left.length === 0 ? '' : `; it left files that start by themselves: ${shortened(left.join('; '), 200)}`}`,
-    ...(exit === 0 && left.length === 0 ? {} : { metadata: { warn: true } }),
+    title: `Ran ${shortened(wanted.command)}${exit === 0 ? '' : ` (${end})`}${told.map((each) => `; ${shortened(each, 240)}`).join('')}`,
+    ...(exit === 0 && told.length === 0 ? {} : { metadata: { warn: true } }),
   });
 }
 
