@@ -14,33 +14,31 @@ const TIPS = ['--all', '--reflog', '--ignore-missing', ...HEADS];
  * git. Looking through a history is remembered for as long as its refs, their logs and stashes are the same.
  */
 export class GitHistory {
-  /** Folders whose history has such a file, or is too long to be looked through: it stays so. */
-  readonly #secret = new Set<string>();
-  /** What refs said where it has none. */
-  readonly #clean = new Set<string>();
+  readonly #known = new Map<string, boolean>();
+  /** Folders whose history took too long: nobody waits for it again. */
+  readonly #long = new Set<string>();
 
   /** Of the repository that a command in this folder would use. Where git cannot say it in time, it may. */
   async mayPrintSecrets(folder: string): Promise<boolean> {
-    if (this.#secret.has(folder)) return true;
+    if (this.#long.has(folder)) return true;
     const index = await git(folder, ['ls-files', '-z', '--cached', '--full-name', ':/']);
     if (index === null || index.split('\0').some(isSecret)) return true;
     const tips = await git(folder, ['rev-list', '--no-walk=unsorted', ...TIPS]);
     if (tips === null) return true;
     const state = createHash('sha256').update(`${folder}\0${tips}`).digest('base64url');
-    if (this.#clean.has(state)) return false;
-    const found = await isInHistory(folder);
-    if (found) this.#secret.add(folder);
-    else this.#clean.add(state);
-    for (const oldest of [...this.#clean].slice(0, -MOST_REMEMBERED)) this.#clean.delete(oldest);
-    return found;
+    const found = this.#known.get(state) ?? (await isInHistory(folder));
+    if (found === null) this.#long.add(folder);
+    else this.#known.set(state, found);
+    for (const oldest of [...this.#known.keys()].slice(0, -MOST_REMEMBERED)) this.#known.delete(oldest);
+    return found ?? true;
   }
 }
 
-/** Each content is listed once, by one of its names: what has a harmless name too is read under that one. */
-async function isInHistory(folder: string): Promise<boolean> {
+/** Each content is listed once, by one of its names: what has a harmless name too is read under that one. null: it took too long. */
+async function isInHistory(folder: string): Promise<boolean | null> {
   // A person waits for it, and is asked where it takes longer.
   const listed = await runGit(folder, ['rev-list', '--objects', ...TIPS], AbortSignal.timeout(LONGEST_MS)).catch(() => null);
-  if (listed === null) return true;
+  if (listed === null) return null;
   const names = listed.split('\n').map((line) => line.split(/ ([^]*)/u)[1] ?? '');
   const folders = new Set(names.map((name) => name.slice(0, Math.max(0, name.lastIndexOf('/')))));
   return names.some((name) => isSecret(name) && !folders.has(name));
