@@ -70,6 +70,9 @@ function unsealedWriter(writer: ThreadWriter, threads: Pick<Threads, 'inspect'>)
   const checkUnsealed = async (threadId: string) => refuseSealed((await threads.inspect(threadId))?.messages ?? []);
   return {
     ...writer,
+    beginTurn: (begun) => writer.beginTurn({ ...begun, messages: begun.messages.map(unlikeSealed) }),
+    recordStep: (turnId, step) => writer.recordStep(turnId, { ...step, message: unlikeSealed(step.message) }),
+    recordResults: (turnId, message, retain) => writer.recordResults(turnId, unlikeSealed(message), retain),
     async compact(threadId, throughSeq, replacement) {
       await checkUnsealed(threadId);
       await writer.compact(threadId, throughSeq, replacement);
@@ -128,6 +131,19 @@ async function openedMessage(seal: TurnSeal, message: Message): Promise<Message>
 /** Whether it has what is sealed in its place: nothing else is in such a message, not even who made it. */
 export function isSealed(message: Message): boolean {
   return textOf(message)?.startsWith(MARK) ?? false;
+}
+
+/** Whoever says, or has a tool answer, what begins as something sealed does not end the conversation by it. */
+function unlikeSealed(message: Message): Message {
+  if (!isSealed(message)) return message;
+  const text = ` ${textOf(message)}`;
+  if (message.role === 'tool') {
+    const content = message.content.map((part) =>
+      part.type === 'tool-result' ? { ...part, output: { type: 'text' as const, value: text } } : part,
+    );
+    return { ...message, content };
+  }
+  return message.role === 'system' ? { ...message, content: text } : { ...message, content: [{ type: 'text', text }] };
 }
 
 /** The only text of a message that has nothing beside it. */

@@ -61,7 +61,7 @@ export function pendingCalls(turn: RunningTurn, step: number, asked: readonly As
   return asked.map((call, index): PendingCall => {
     const record = recordOf(turn.record.id, step, index, call);
     const { problem } = call;
-    if (problem) return answeredCall(record, problem);
+    if (problem) return answeredCall({ ...record, result: problem }, problem);
     return { record, runsInParallel: runsInParallel(call.tool), decide: () => decideCall(turn, record, before + index, most) };
   });
 }

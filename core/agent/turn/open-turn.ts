@@ -307,7 +307,8 @@ function openCalls({ turn, calls }: Unfinished, messages: readonly StoredMessage
 export function resumeCalls(turn: RunningTurn, open: readonly CallRecord[]): readonly PendingCall[] {
   const before = turn.progress.calls - open.length;
   return open.map((record, index): PendingCall => {
-    if (record.state === 'finished') return answeredCall(record, record.result ?? interrupted(record));
+    if (record.result !== null) return answeredCall(record, record.result);
+    if (record.state === 'finished') return answeredCall(record, interrupted(record));
     if (record.state === 'started' && record.effect === 'write') return answeredCall(record, interrupted(record));
     const offered = toolOf(turn, record);
     if (offered === undefined) return answeredCall(record, toolError('tool_gone', `not run: '${record.name}' is no longer there`));

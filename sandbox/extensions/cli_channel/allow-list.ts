@@ -60,7 +60,7 @@ export async function unknownTools(
     .filter(({ tool }) => !known.includes(tool))
     .map(({ tool }) => {
       const shown = printableLine(tool, 80);
-      const [meant] = slipsOf(tool, known, 2);
+      const [meant] = slipsOf(tool, known); // further off may be one that is not offered here
       if (meant === undefined) return `--allow: ${agentId} has no tool '${shown}' now; the rule counts where one comes`;
       throw new PithError('usage', `wrong use of --allow: there is no tool '${shown}' (did you mean '${meant}'?)`, {
         cure: `see: pith tools list --agent ${agentId}`,

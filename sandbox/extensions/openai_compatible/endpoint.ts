@@ -3,7 +3,7 @@ import { guardedRequest, type GuardedRequest, type OutgoingOptions } from '@pith
 import { headerProblem } from '@pith/server-answers';
 import type { Config, ServerConfig } from './config.ts';
 
-const OPENAI = 'https://api.openai.com/v1';
+export const OPENAI = 'https://api.openai.com/v1';
 const DEFAULTS: Readonly<Record<string, string>> = { openai: OPENAI, ollama: 'http://127.0.0.1:11434/v1' };
 
 /** Where requests of one prefix go, and what authorises them. */

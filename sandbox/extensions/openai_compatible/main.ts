@@ -3,7 +3,7 @@ import { isListening } from '@pith/guarded-fetch';
 import { chatModel } from './chat-model.ts';
 import { config, type Config } from './config.ts';
 import { contextWindowOf } from './context-windows.ts';
-import { addressInEnvironment, endpointOf, secretUsesOf } from './endpoint.ts';
+import { addressInEnvironment, endpointOf, OPENAI, secretUsesOf } from './endpoint.ts';
 import { askModels, listModels } from './listing.ts';
 import { MODEL_SERVERS, openAiSetup } from './setup.ts';
 
@@ -42,7 +42,7 @@ export default class OpenAiCompatible implements ModelProvider, SetupProvider {
   }
 
   applyConfig(name: string, value: JsonValue) {
-    if (name === 'base_url') this.refuseOther(typeof value === 'string' ? value : null);
+    if (name === 'base_url') this.refuseOther(typeof value === 'string' ? value : null, null);
     return this.setup().applyConfig(name, value);
   }
 
@@ -55,7 +55,7 @@ export default class OpenAiCompatible implements ModelProvider, SetupProvider {
   }
 
   async askModels({ prefix, address, key }: AskedModels, signal?: AbortSignal) {
-    if (prefix === 'openai') this.refuseOther(address);
+    if (prefix === 'openai') this.refuseOther(address, key);
     const { config: set } = this.context;
     const place = address === null ? {} : { base_url: address === '' ? undefined : address };
     const own = { headers: {}, ...set.providers[prefix], ...place };
@@ -70,10 +70,11 @@ export default class OpenAiCompatible implements ModelProvider, SetupProvider {
     return openAiSetup(this.context.config, () => this.models('openai'));
   }
 
-  /** Another address would be written, and never asked: the environment wins. */
-  private refuseOther(address: string | null): void {
+  /** Another address would be written and never asked, and a key typed for it would go elsewhere: the environment wins. */
+  private refuseOther(address: string | null, key: string | null): void {
     const wins = addressInEnvironment((name) => this.context.getSecret(name));
-    if (!address || wins === null || trimmed(wins) === trimmed(address)) return;
+    if (address === null || wins === null || trimmed(wins) === trimmed(address || OPENAI)) return;
+    if (address === '' && !key) return;
     throw new PithError('config_invalid', `OPENAI_BASE_URL is set to ${wins}, and wins over an address in the settings`, {
       cure: 'unset OPENAI_BASE_URL first',
     });

@@ -33,6 +33,8 @@ function file() {
 
 const put = (text: string) => call('put', { text });
 const done = { text: 'done' };
+/** Half of a character is no text. */
+const BROKEN = { text: '\ud800' };
 
 describe('the order of effects', () => {
   it('E1 E2 calls with an effect run one after the other, and a read sees what was written before it', async () => {
@@ -76,6 +78,21 @@ describe('the order of effects', () => {
     expect((await world.resume()).end.reason).toBe('done');
     expect(log.slice(3)).toEqual(['look a']);
     expect(JSON.stringify(world.model.requests.at(-1)?.messages.at(-1))).toMatch(/was put: a.*has a.*approval_denied.*has a/su);
+  });
+
+  it('E2 what was refused before a question is refused after it, and never run with other input', async () => {
+    const { tools, log } = file();
+    const asking: FakeTool = { ...tools.put, needsApproval: 'always' };
+    const broken = ['look', 'put', 'made_up'].map((name) => ({ name, input: BROKEN }));
+    const script = [{ calls: [...together(call('asking', { text: 'x' })).calls, ...broken, ...together(call('look')).calls] }, done];
+    const world = await createWorld({ tools: { ...tools, asking }, script });
+    expect((await world.run('go')).questions).toHaveLength(1);
+    await world.answer('once');
+    expect((await world.resume()).end.reason).toBe('done');
+    expect(log).toEqual(['put x begins', 'put x ends', 'look x']);
+    const told = JSON.stringify(world.model.requests.at(-1)?.messages.at(-1));
+    expect(told.match(/tool_input_invalid/gu)).toHaveLength(2);
+    expect(told).toContain("there is no tool 'made_up'");
   });
 
   it('E2 a new message says of what waited behind a question that it never ran', async () => {

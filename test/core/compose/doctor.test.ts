@@ -27,8 +27,8 @@ it('doctor finds misspelt models: the chosen one, aliases and those of agents, a
     env: { PITH_MODEL: 'opnai/test' },
   });
   const report = await pith.kernel.doctor();
-  expect(report).toMatchObject({ ok: false, model: { ref: 'none', why: expect.stringContaining("did you mean 'openai'") } });
-  const said = /^sandbox\/pith\.yaml:2 models\.fast: .*did you mean 'openai'/u;
+  expect(report).toMatchObject({ ok: false, model: { ref: 'none', why: expect.stringContaining("did you mean 'openai/test'") } });
+  const said = /^sandbox\/pith\.yaml:2 models\.fast: .*did you mean 'openai\/test'/u;
   expect(report.notes).toContainEqual(noted(said, { severity: 'error' }));
   const hasty = { state: 'degraded', code: 'model_unknown', line: 6, message: expect.stringContaining("did you mean 'fast'") };
   expect(report.agents.find(({ id }) => id === 'hasty')).toMatchObject(hasty);

@@ -68,7 +68,10 @@ describe('create_agent', () => {
     const manifest = 'id: boss\nagent: { uses_tools: [delegation] }\n';
     await using pith = await testKernel({ files: { 'agents/boss/manifest.yaml': manifest }, env: { PITH_MODEL: 'offline/librarian' } });
     const made = await pith.kernel.agents.callTool('boss', 'create_agent', { ...taster, uses_tools: [], model: 'ofline/big' });
-    expect(made).toMatchObject({ ok: false, error: { code: 'agent_failed', message: expect.stringContaining("did you mean 'offline'") } });
+    expect(made).toMatchObject({
+      ok: false,
+      error: { code: 'agent_failed', message: expect.stringContaining("did you mean 'offline/big'") },
+    });
   });
 
   it('K43 carries only skills that its creator may read, and sees no wider catalog', async () => {

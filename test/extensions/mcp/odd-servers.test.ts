@@ -1,8 +1,9 @@
 import { existsSync } from 'node:fs';
 import path from 'node:path';
-import type { Clock, Diagnostic, ToolResult } from 'pith';
-import { fakeClock, scriptedModel, type TestKernel } from 'pith/testing';
-import { describe, expect, it } from 'vitest';
+import { setImmediate } from 'node:timers/promises';
+import type { Diagnostic, ToolResult } from 'pith';
+import { fakeClock, type FakeClock, scriptedModel, type TestKernel } from 'pith/testing';
+import { describe, expect, it, onTestFinished } from 'vitest';
 import { folderWith, kernelOf } from '../../places.ts';
 import { serverRows, settled, type ServerRow } from './settled.ts';
 
@@ -10,9 +11,20 @@ const signal = new AbortController().signal;
 const SERVER = path.resolve('test/fixtures/mcp-odd-server.mjs');
 const odd = (way: string, more: object = {}, ...args: string[]) => ({ command: process.execPath, args: [SERVER, way, ...args], ...more });
 
-async function start(servers: object, env: Record<string, string> = {}, clock?: Clock): Promise<TestKernel> {
+async function start(servers: object, env: Record<string, string> = {}, clock?: FakeClock): Promise<TestKernel> {
   const settings = { extensions: { mcp: { secrets: Object.keys(env), servers } } };
-  return kernelOf({ only: ['mcp'], files: { 'pith.yaml': JSON.stringify(settings) }, env, ...(clock && { clock }) });
+  const test = await kernelOf({ only: ['mcp'], files: { 'pith.yaml': JSON.stringify(settings) }, env, ...(clock && { clock }) });
+  if (clock) endsWith(clock, test);
+  return test;
+}
+
+/** What an end waits for passes, too. */
+function endsWith(clock: FakeClock, test: TestKernel): void {
+  onTestFinished(async () => {
+    const stopping = test.stop().then(() => true);
+    const isOver = () => Promise.race([stopping, clock.advance(1000).then(() => setImmediate(false))]);
+    while (!(await isOver()));
+  });
 }
 const names = async (test: TestKernel) => (await test.kernel.host.providers.tools.of('mcp')).map(({ name }) => name);
 const call = async (test: TestKernel, tool: string): Promise<ToolResult> =>
@@ -91,6 +103,7 @@ describe('MCP servers that are odd', () => {
     const model = scriptedModel([{ calls: [{ name: 'it_do', input: {} }] }, { text: 'x' }]);
     const settings = { extensions: { mcp: { servers: { it: odd('mute') } } } };
     const test = await kernelOf({ only: ['mcp', 'orchestrator'], files: { 'pith.yaml': JSON.stringify(settings) }, model, clock });
+    endsWith(clock, test);
     const first = names(test);
     await expect.poll(() => clock.advance(3000).then(() => Promise.race([first, 'not yet']))).toEqual([]);
     await test.run('go');

@@ -316,6 +316,14 @@ describe.skipIf(!available)('U-8 commands that can only read', () => {
     expect(await project.approved('shell', show)).toMatchObject(refused);
   });
 
+  it('3 U-8 nor where a secret file was where a folder is now', async () => {
+    const project = await projectWith({ 'a.txt': '' }, { git: true });
+    const commit = 'git add -A; git -c user.name=a -c user.email=a@b commit -qm x';
+    const made = `echo KEY=1 > .env; ${commit}; rm .env; mkdir .env; echo x > .env/notes.md; ${commit}; git rm -qr .env; ${commit}`;
+    execFileSync('bash', ['-ec', made], { cwd: project.root });
+    expect(await project.question('shell', { command: 'git log -p', cwd: '.' })).not.toBeNull();
+  });
+
   it('3 U-8 nor where a commit, a stash, a log of refs or the repository around the folder has one; what prints no content is not asked about', async () => {
     const project = await projectWith({ 'a.txt': '' }, { git: true });
     const made = (script: string) => execFileSync('bash', ['-ec', script], { cwd: project.root });

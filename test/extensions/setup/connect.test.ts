@@ -112,6 +112,19 @@ it('U34 asks for no key that is in the environment already', async () => {
   expect({ code, hidden: asked.filter(({ hidden }) => hidden) }).toEqual({ code: 0, hidden: [] });
 });
 
+it('T5 a key typed for OpenAI is not sent to the address of the environment', async () => {
+  const keys: unknown[] = [];
+  const url = await serverOf((request, response) => {
+    keys.push(request.headers.authorization);
+    response.writeHead(request.headers.authorization === undefined ? 401 : 200, { 'content-type': 'application/json' });
+    response.end('{"data":[{"id":"one"}]}');
+  });
+  const kernel = await kernelOf({ commands: kernelCommands, env: { OPENAI_BASE_URL: url }, files: { 'pith.yaml': OLLAMA_OFF } });
+  const place = numberOf((await person(kernel, [])).said, 'OpenAI$');
+  await expect(person(kernel, [place, KEY, ''])).rejects.toMatchObject({ cure: 'unset OPENAI_BASE_URL first' });
+  expect(keys.filter((key) => key !== undefined)).toEqual([]);
+});
+
 it('T29 T30 keeps a typed key while its server does not answer, and says what can be typed', async () => {
   const keys: (string | undefined)[] = [];
   const url = await serverOf((request, response) => {

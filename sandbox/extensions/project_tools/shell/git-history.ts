@@ -37,11 +37,13 @@ export class GitHistory {
 /** Each content is listed once, by one of its names: what has a harmless name too is read under that one. null: it took too long. */
 async function isInHistory(folder: string): Promise<boolean | null> {
   // A person waits for it, and is asked where it takes longer.
-  const listed = await runGit(folder, ['rev-list', '--objects', ...TIPS], AbortSignal.timeout(LONGEST_MS)).catch(() => null);
+  const listed = await runGit(
+    folder,
+    ['rev-list', '--objects', '--filter=object:type=blob', ...TIPS],
+    AbortSignal.timeout(LONGEST_MS),
+  ).catch(() => null);
   if (listed === null) return null;
-  const names = listed.split('\n').map((line) => line.split(/ ([^]*)/u)[1] ?? '');
-  const folders = new Set(names.map((name) => name.slice(0, Math.max(0, name.lastIndexOf('/')))));
-  return names.some((name) => isSecret(name) && !folders.has(name));
+  return listed.split('\n').some((line) => isSecret(line.split(/ ([^]*)/u)[1] ?? ''));
 }
 
 function git(folder: string, args: readonly string[]): Promise<string | null> {
