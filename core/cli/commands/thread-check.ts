@@ -66,9 +66,10 @@ async function check(kernel: Kernel, thread: string, repair: boolean, signal: Ab
 }
 
 function summary(all: number, wrong: number, left: number, repair: boolean): string {
+  if (all === 0) return 'nothing could be checked';
   const threads = all === 1 ? '1 conversation' : `${all} conversations`;
   if (wrong === 0) return `${threads} checked; all is well`;
   if (left === 0) return `${threads} checked; ${wrong} repaired`;
-  const cure = repair ? '' : '; write --repair to repair it, after a copy of the data folder if it matters';
+  const cure = repair ? '' : '; to repair: add --repair; copy the data folder first if it matters';
   return `${threads} checked; ${left} with something wrong${cure}`;
 }

@@ -29,10 +29,15 @@ export async function askModels({ apiKey, baseUrl, headers: own, guard }: Endpoi
   } catch (error) {
     signal?.throwIfAborted();
     if (error instanceof PithError) throw error;
-    const why = printableLine(hideKeys(messageOf(error)), LONGEST);
-    throw new PithError('model_unreachable', `${host} does not say which models it has: ${why}`, {
-      cause: error,
-      cure: 'check the address and the network',
-    });
+    throw new PithError(
+      'model_unreachable',
+      messageOf(error) === 'fetch failed'
+        ? `nothing answers at ${host}`
+        : `${host} does not say which models it has: ${printableLine(hideKeys(messageOf(error)), LONGEST)}`,
+      {
+        cause: error,
+        cure: 'check the address and the network',
+      },
+    );
   }
 }

@@ -152,13 +152,13 @@ async function chooseModel(io: CommandIO, models: readonly string[]): Promise<st
 /** By number or name, until one is; null when the person types neither. */
 async function choose<T>(io: CommandIO, what: string, all: readonly T[], wordOf: (one: T) => string): Promise<T | null> {
   for (;;) {
-    const answer = (await io.ask(`${what} [1-${all.length}]:`))?.trim() ?? '';
+    const answer = (await io.ask(`${what} [${all.length === 1 ? '1' : `1-${all.length}`}]:`))?.trim() ?? '';
     if (answer === '') return null;
     const named = all.filter((one) => wordOf(one) === answer);
-    const chosen = (/^\d+$/u.test(answer) ? all[Number(answer) - 1] : undefined) ?? (named.length === 1 ? named[0] : undefined);
+    const chosen = (/^\d+$/u.test(answer) ? all[Number(answer) - 1] : undefined) ?? named[0];
     if (chosen !== undefined) return chosen;
     io.print(
-      `'${printableLine(answer, 80)}' is none of them${didYouMean(answer, all.map(wordOf))}. Type ${all.length === 1 ? '1' : `a number from 1 to ${all.length}`}, or a name.`,
+      `'${printableLine(answer, 80)}' is none of them${didYouMean(answer, new Set(all.map(wordOf)))}. Type ${all.length === 1 ? '1' : `a number from 1 to ${all.length}`}, or a name.`,
     );
   }
 }

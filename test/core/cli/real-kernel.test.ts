@@ -348,7 +348,7 @@ describe('V1 threads check', () => {
         '  message 4: it cannot be read',
         'torn',
         expect.stringMatching(/^ {2}message 2: the call of '\w+' has no answer$/u),
-        '2 conversations checked; 2 with something wrong; write --repair to repair it, after a copy of the data folder if it matters',
+        '2 conversations checked; 2 with something wrong; to repair: add --repair; copy the data folder first if it matters',
         '',
       ],
     ]);

@@ -1,4 +1,4 @@
-import { nearest } from '@pith/plain-text';
+import { slipsOf } from '@pith/plain-text';
 import { FileRefused } from '@pith/safe-files';
 import type { Project } from './project.ts';
 
@@ -21,6 +21,8 @@ function said(message: string): FileRefused {
   return new FileRefused('file_unavailable', message);
 }
 
+/** Letters, in the name of a file. */
+const MOST_WRONG = 2;
 const MOST_MEANT = 2;
 
 /** That nothing is at this path, and what was meant by it. */
@@ -32,7 +34,7 @@ export async function noFile(project: Project, names: readonly string[]): Promis
 /** The paths that are there and differ in the name at `at` only. */
 async function meantBy({ jail, visible }: Project, names: readonly string[], at: number): Promise<string> {
   const isVisible = visible();
-  const beside = nearest(names[at] ?? '', await jail.names(names.slice(0, at)), MOST_MEANT);
+  const beside = slipsOf(names[at] ?? '', await jail.names(names.slice(0, at)), MOST_WRONG).slice(0, MOST_MEANT);
   const paths = beside.map((name) => names.with(at, name)).filter(isVisible);
   const there = await Promise.all(paths.map(async (path) => ((await jail.stat(path))?.type === 'file' ? [`'${path.join('/')}'`] : [])));
   return there.flat().length === 0 ? '' : ` (did you mean ${there.flat().join(' or ')}?)`;
