@@ -110,12 +110,10 @@ function leftOut(
     ...notes.slice(0, MOST_LINES).map((note) => ({ message: `the MCP server '${name}': ${note}`, cure })),
     ...single.slice(0, MOST_LINES),
     ...(more.length === 0 ? [] : [{ message: `${more.length} more ${toolsAre(more.length, of)} left out: ${listed(more)}`, cure }]),
-    ...clashing
-      .slice(0, MOST_LINES)
-      .map((each) => ({
-        message: `the tool '${shown(each)}' ${of} is left out: another has its name`,
-        cure: 'take one of them out with tools.deny',
-      })),
+    ...clashing.slice(0, MOST_LINES).map((each) => ({
+      message: `the tool '${shown(each)}' ${of} is left out: another has its name`,
+      cure: 'take one of them out with tools.deny',
+    })),
     ...(beyond.length === 0
       ? []
       : [
