@@ -42,6 +42,7 @@ export class Jail {
    * folder's own. Throws the one refusal for all that could lead elsewhere.
    */
   namesOf(path: string): readonly string[] {
+    if (path.includes('\0')) throw new FileRefused('file_unavailable', 'a path has no NUL character; leave it out');
     const local = path === this.root ? '' : path.startsWith(`${this.root}/`) ? path.slice(this.root.length + 1) : path;
     // Backslashes and drive letters are separators elsewhere; control characters have no place in a name.
     if (/[\p{Cc}\\]/u.test(local) || /^(?:\/|~|[a-z]:)/i.test(local) || Buffer.byteLength(local) > MAX_PATH_BYTES) throw unavailable(path);

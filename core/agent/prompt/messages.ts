@@ -43,7 +43,7 @@ export function checkedAttachments(attachments: readonly Attachment[]): readonly
     throw new PithError('usage', `${attachments.length} attachments: at most ${MOST_ATTACHED} are sent with a message`);
   const size = attachments.reduce((total, each) => total + ('image' in each ? each.image.data.length : 0), 0);
   if (size > MOST_IMAGE_DATA)
-    throw new PithError('usage', 'the attached images have more than 20 MB together, and no more is sent with a message');
+    throw new PithError('usage', 'the attached images have more than 20 MB together', { cure: 'attach fewer, or smaller ones' });
   return attachments.map((each) => {
     if ('image' in each) {
       const found = checkedImage(each.image.data);

@@ -28,8 +28,7 @@ export interface DecidedCall extends CallDecision {
 
 /** Finds the tool and reads the input of each call. What cannot run carries its answer. */
 export async function readCalls(turn: RunningTurn, calls: readonly RawCall[]): Promise<readonly AskedCall[]> {
-  const isUnknown = calls.some(({ name }) => !turn.offer.toolsByName.has(name));
-  const findings = isUnknown ? await turn.deps.host.providers.findings() : [];
+  const findings = calls.some(({ name }) => mayBeAway(name, turn)) ? await turn.deps.host.providers.findings() : [];
   const ids = new Set<string>();
   return calls.map(({ callId, name: called, input: text }, index) => {
     // Ids and names are stored as text, which has neither NUL nor lone surrogates.
@@ -150,12 +149,17 @@ function invalidInput(name: string, why: string): ToolResult {
   return toolError('tool_input_invalid', `the input of '${name}' ${why}`);
 }
 
+/** It may be of something that is not there now; as for an MCP server, whose name is before a `_`. */
+function mayBeAway(name: string, { offer }: RunningTurn): boolean {
+  return name.includes('_') && nearest(name, offer.toolsByName.keys()).length === 0;
+}
+
 function unknownTool(name: string, turn: RunningTurn, findings: readonly Diagnostic[]): ToolResult {
   const names = [...turn.offer.toolsByName.keys()];
   const close = nearest(name, names);
   const hint =
     close.length > 0
-      ? `; the nearest are ${close.join(', ')}`
+      ? `; the nearest ${close.length === 1 ? 'is' : 'are'} ${close.join(', ')}`
       : names.length > 0
         ? `; there are ${names.slice(0, 20).join(', ')}`
         : '; this agent has no tools';

@@ -81,7 +81,7 @@ function parseJson(text: string): JsonValue {
   try {
     return JSON.parse(text) as JsonValue;
   } catch (error) {
-    throw new PithError('usage', `--input is not JSON: ${error instanceof Error ? error.message : String(error)}`, {
+    throw new PithError('usage', '--input is not JSON', {
       cure: `write it as: --input '{"name": "value"}'`,
       cause: error,
     });

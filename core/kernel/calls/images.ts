@@ -30,7 +30,7 @@ export function checkedImages(images: readonly unknown[]): { readonly images: re
 
 function whyTooMuch(before: number, size: number): string | null {
   if (before >= MOST_IMAGES) return `at most ${MOST_IMAGES} are sent at once`;
-  return size > MOST_RESULT_DATA ? 'with those before it there are more than 10 MB, and no more is sent at once' : null;
+  return size > MOST_RESULT_DATA ? 'with the images before it, it is more than the 10 MB that are sent at once' : null;
 }
 
 /** What is said in the place of an image that is not sent. */

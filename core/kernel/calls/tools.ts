@@ -10,7 +10,7 @@ import {
   type ToolResult,
   type TurnInfo,
 } from '../../contract/index.ts';
-import { knownKeys, unreadKeys } from '@pith/checked-yaml';
+import { knownKeys, pathText, unreadKeys } from '@pith/checked-yaml';
 import { printableLine, slipsOf } from '@pith/plain-text';
 import { Problem } from '../records/failures.ts';
 import { describeIssues, isSchema } from './schemas.ts';
@@ -197,23 +197,33 @@ const MOST_FINDINGS = 10;
 
 /** Arguments that the tool does not know: models send many, so that a call is not refused for them. null: there is none. */
 function ignoredNote(schema: z.ZodType, input: JsonValue): string | null {
-  const notes = unreadKeys(schema, input)
+  const ignored = unreadKeys(schema, input)
     .slice(0, MOST_FINDINGS)
     .map((path) => {
-      const name = printableLine(String(path.at(-1)), 80);
       const known = knownKeys(schema, path.slice(0, -1));
-      const [meant] = slipsOf(name, known, 2); // a word that is merely near to one would lead astray
-      return `unknown argument '${name}' was ignored (${meant === undefined ? `known: ${known.join(', ') || 'none'}` : `did you mean '${meant}'?`})`;
+      const [meant] = slipsOf(printableLine(String(path.at(-1)), 80), known, 2); // a word that is merely near to one would lead astray
+      return { name: `'${printableLine(pathText(path), 160)}'`, known: known.join(', ') || 'none', meant };
     });
-  return notes.length === 0 ? null : notes.join('; ');
+  if (ignored.length === 0) return null;
+  const meant = ignored.flatMap((each) => (each.meant === undefined ? [] : [`'${each.meant}'`]));
+  const hint =
+    meant.length === ignored.length
+      ? `did you mean ${[...new Set(meant)].join(', ')}?`
+      : `known: ${[...new Set(ignored.map(({ known }) => known))].join('; ')}`;
+  const [what, were] = ignored.length === 1 ? ['argument', 'was'] : ['arguments', 'were'];
+  return `unknown ${what} ${ignored.map(({ name }) => name).join(', ')} ${were} ignored (${hint})`;
 }
 
 /** The model, and whoever calls by hand, reads the note with the result. */
 function withNote(result: ToolResult, note: string | null): ToolResult {
   if (note === null) return result;
-  if (!result.ok) return { ...result, error: { ...result.error, message: `${result.error.message} (${note})` } };
+  if (!result.ok) return { ...result, error: { ...result.error, message: `${result.error.message}; ${note}` } };
   const { output } = result;
-  if (isPlainMap(output)) return { ...result, output: 'note' in output ? output : { ...output, note } };
+  if (isPlainMap(output)) {
+    const own = output['note'] ?? '';
+    const both = own === '' ? note : `${typeof own === 'string' ? own : JSON.stringify(own)}; ${note}`;
+    return { ...result, output: { ...output, note: both } };
+  }
   return { ...result, output: `${typeof output === 'string' ? output : JSON.stringify(output)}\n[${note}]` };
 }
 

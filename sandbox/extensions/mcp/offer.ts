@@ -104,24 +104,29 @@ function leftOut(
   const cure = 'have the server corrected';
   const single = [...refused].map(([tool, why]) => ({ message: `the tool '${tool}' ${of} is left out: ${why}`, cure }));
   const more = [...refused.keys()].slice(MOST_LINES);
-  const fewer = `name those that you need in tools.allow of the server; one of .mcp.json has no such list, and may be written into pith.yaml`;
+  const fewer = 'name the tools that you need in tools.allow of the server; a server of .mcp.json has no tools.allow: move it to pith.yaml';
   const bound = `a request has at most ${MOST_TOOLS} tools of MCP servers, and ${MOST_OF_ALL / 1024} KB of them`;
   return [
     ...notes.slice(0, MOST_LINES).map((note) => ({ message: `the MCP server '${name}': ${note}`, cure })),
     ...single.slice(0, MOST_LINES),
-    ...(more.length === 0 ? [] : [{ message: `${more.length} more tools ${of} are left out: ${listed(more)}`, cure }]),
-    ...clashing
-      .slice(0, MOST_LINES)
-      .map((each) => ({ message: `the tool '${shown(each)}' ${of} is left out: another has its name`, cure })),
+    ...(more.length === 0 ? [] : [{ message: `${more.length} more ${toolsAre(more.length, of)} left out: ${listed(more)}`, cure }]),
+    ...clashing.slice(0, MOST_LINES).map((each) => ({
+      message: `the tool '${shown(each)}' ${of} is left out: another has its name`,
+      cure: 'take one of them out with tools.deny',
+    })),
     ...(beyond.length === 0
       ? []
       : [
           {
-            message: `${beyond.length} of ${tools.length} tools ${of} are left out, because ${bound}: ${listed(beyond.map(shown))}`,
+            message: `${beyond.length} of ${tools.length} ${toolsAre(tools.length, of, beyond.length)} left out, because ${bound}: ${listed(beyond.map(shown))}`,
             cure: fewer,
           },
         ]),
   ];
+}
+
+function toolsAre(count: number, of: string, subjects = count): string {
+  return `${count === 1 ? 'tool' : 'tools'} ${of} ${subjects === 1 ? 'is' : 'are'}`;
 }
 
 function shown({ tool }: NamedTool): string {

@@ -88,7 +88,7 @@ describe('U1 images in results of tools', () => {
     const { results } = await world.run('look');
     expect(results.map(({ output }) => String(output).split('\n').slice(1))).toEqual([
       Array(2).fill('[an image was left out: at most 8 are sent at once]'),
-      ['[an image was left out: with those before it there are more than 10 MB, and no more is sent at once]'],
+      ['[an image was left out: with the images before it, it is more than the 10 MB that are sent at once]'],
     ]);
   });
 });

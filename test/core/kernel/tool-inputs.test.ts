@@ -20,6 +20,7 @@ export default class {
       tool('open', z.looseObject({}), async (given) => given),
       tool('any', z.record(z.string(), z.unknown()), async (given) => given),
       tool('none', z.object({}), async () => 'found'),
+      tool('noted', z.object({}), async () => ({ note: 'own' })),
     ];
   }
 }
@@ -51,9 +52,22 @@ describe('what a model sends to a tool', () => {
       'below a list',
       'look',
       { edits: [{ old_text: 'a', new_text: 'b', newText: 'c' }] },
-      "found\n[unknown argument 'newText' was ignored (did you mean 'new_text'?)]",
+      "found\n[unknown argument 'edits[0].newText' was ignored (did you mean 'new_text'?)]",
     ],
     ['a map', 'look', { pattern: '*', say: 'map' }, { found: 1, note: PATTERN }],
+    [
+      'one of two',
+      'look',
+      { globb: '*', timeoutt: 1 },
+      "found\n[unknown arguments 'globb', 'timeoutt' were ignored (did you mean 'glob', 'timeout'?)]",
+    ],
+    [
+      'one of several',
+      'look',
+      { globb: '*', pattern: '*' },
+      `found\n[${PATTERN.replace("argument 'pattern' was", "arguments 'globb', 'pattern' were")}]`,
+    ],
+    ['a map with a note', 'noted', { a: 1 }, { note: "own; unknown argument 'a' was ignored (known: none)" }],
     ['a list', 'look', { pattern: '*', say: 'list' }, `["found"]\n[${PATTERN}]`],
     ['of a tool without any', 'none', { a: 1 }, "found\n[unknown argument 'a' was ignored (known: none)]"],
     ['empty, as strict modes send them', 'look', { pattern: null }, 'found'],
@@ -65,13 +79,13 @@ describe('what a model sends to a tool', () => {
   });
 
   it.each<[string, string, JsonValue, string]>([
-    ['a failure', 'look', { pattern: '*', say: 'error' }, `nothing (${PATTERN})`],
+    ['a failure', 'look', { pattern: '*', say: 'error' }, `nothing; ${PATTERN}`],
     ['a type', 'look', { glob: 7 }, "input of 'look' is not valid: 'glob' must be a string, not 7"],
     [
       'what is missing, and what was meant by it',
       'look',
       { edits: [{ oldText: 'a', new_text: 'b' }] },
-      "input of 'look' is not valid: 'edits[0].old_text' is missing; unknown argument 'oldText' was ignored (did you mean 'old_text'?)",
+      "input of 'look' is not valid: 'edits[0].old_text' is missing; unknown argument 'edits[0].oldText' was ignored (did you mean 'old_text'?)",
     ],
     ['a bound', 'look', { timeout: 601 }, "input of 'look' is not valid: 'timeout' must be at most 600"],
     [

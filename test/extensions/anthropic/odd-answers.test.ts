@@ -98,14 +98,10 @@ describe('V7 what servers of the messages API send', () => {
     [
       'a log-in page',
       '<!doctype html><title>Sign in</title>',
-      "error the server sent something else than an answer: a web page ('Sign in'): a log-in or a proxy may be in the way, or the address may be wrong",
+      "error the server sent no answer, but a web page ('Sign in'); check the address, and whether a log-in or a proxy is in the way",
     ],
-    ['plain text', 'gone fishing', 'error the server sent something else than an answer: gone fishing'],
-    [
-      'the chunks of another API',
-      'data: {"choices":[]}\n\ndata: [DONE]\n\n',
-      'error the server sent something else than an answer: [DONE]',
-    ],
+    ['plain text', 'gone fishing', 'error the server sent no answer, but gone fishing'],
+    ['the chunks of another API', 'data: {"choices":[]}\n\ndata: [DONE]\n\n', 'error the server sent no answer, but [DONE]'],
     ['nothing', '', 'again the server sent nothing'],
     ['an answer that breaks off', START + TEXT, 'text a | again the answer ended in the middle'],
     [

@@ -269,6 +269,15 @@ describe('V4 V12: what is offered, and what is left out', () => {
     expect(size).toBeLessThan(384 * 1024);
   });
 
+  it('one tool more is said as one', () => {
+    const bad = (count: number) =>
+      offered(
+        's',
+        named(count).map((each) => ({ ...each, inputSchema: [] })),
+      ).leftOut.at(-1)?.message;
+    expect(bad(11)).toMatch(/^1 more tool of the MCP server 's' is left out: t/u);
+  });
+
   it('of ten thousand bad tools ten are named', () => {
     const { leftOut } = offered(
       's',

@@ -439,19 +439,11 @@ const ERROR_CASES: readonly Case[] = [
   [
     'a log-in page',
     '<!DOCTYPE html>\n<html><head><title>Sign in &mdash;\n Corp</title></head>\n\n<body>data</body></html>',
-    "error the server sent something else than an answer: a web page ('Sign in &mdash; Corp'): a log-in or a proxy may be in the way, or the address may be wrong | error",
+    "error the server sent no answer, but a web page ('Sign in &mdash; Corp'); check the address, and whether a log-in or a proxy is in the way | error",
   ],
-  ['plain text', 'upstream is asleep', 'error the server sent something else than an answer: upstream is asleep | error'],
-  [
-    'text that a terminal would obey',
-    '\u001b[2Jgone\u202e',
-    'error the server sent something else than an answer: \\x1b[2Jgone\\u{202e} | error',
-  ],
-  [
-    'JSON that is no answer',
-    '{"response":"a","done":true}',
-    'error the server sent something else than an answer: {"response":"a","done":true} | error',
-  ],
+  ['plain text', 'upstream is asleep', 'error the server sent no answer, but upstream is asleep | error'],
+  ['text that a terminal would obey', '\u001b[2Jgone\u202e', 'error the server sent no answer, but \\x1b[2Jgone\\u{202e} | error'],
+  ['JSON that is no answer', '{"response":"a","done":true}', 'error the server sent no answer, but {"response":"a","done":true} | error'],
   ['nothing', '', 'again the server sent nothing | error'],
   ['[DONE] alone', DONE, 'error the server sent an empty answer | error'],
   ['comments alone', ': ping\n\n: ping\n\n', 'again the server sent nothing | error'],

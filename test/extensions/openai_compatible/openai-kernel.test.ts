@@ -179,7 +179,7 @@ describe('a turn with a model behind HTTP', () => {
       ['event: error\ndata: {"error":{"message":"no GPU"}}\n\n', { error: { message: 'model openai/m: no GPU' } }],
       [
         '<html><title>Log in</title>',
-        { error: { message: expect.stringMatching(/a web page \('Log in'\): a log-in or a proxy/) as string } },
+        { error: { message: expect.stringMatching(/no answer, but a web page \('Log in'\); check the address/) as string } },
       ],
     ] as const) {
       [body, asked] = [sent, 0];

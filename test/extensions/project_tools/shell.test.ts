@@ -60,9 +60,9 @@ describe('U3 shell', () => {
   it.runIf(available)('T14 without network, npm does not wait, and what cannot resolve names is told how to ask', async () => {
     const project = await projectWith({});
     const run = async (command: string, more = {}) => out(await project.call('shell', { command, ...more }));
-    const note = '[no network: ask for access network]';
+    const note = '[the sandbox has no network; call again with access: ["network"] if the command needs it]';
     const lookup = `node -e 'require("dns").lookup("packages.example", (error) => console.log(error.code, process.env.npm_config_fetch_retries))'`;
-    expect(await run(lookup)).toMatch(/(?:EAI_AGAIN|ENOTFOUND) 0\n\n\[no network: ask for access network\]/u);
+    expect(await run(lookup)).toMatch(/(?:EAI_AGAIN|ENOTFOUND) 0\n\n\[the sandbox has no network; call again with access: \[/u);
     expect(await run("sh -c 'echo curl: Could not resolve host: a.example'")).toContain(note);
     expect(await run('echo hello')).not.toContain(note);
     expect(await run('echo EAI_AGAIN $npm_config_fetch_retries', { access: ['network'] })).toBe('EAI_AGAIN\n[exit code 0]');

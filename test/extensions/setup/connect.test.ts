@@ -100,6 +100,13 @@ it('U34 asks for no key where the server wants none, and finds Ollama by itself'
   expect(settings()).toContain('default: ollama/qwen3');
 });
 
+it('U34 takes the first of two offers with the name that was typed, and does not mean a name by itself', async () => {
+  const { kernel } = await world();
+  const { asked, said } = await person(kernel, ['openia', 'openai']);
+  expect(said).toContain("'openia' is none of them (did you mean 'openai'?)");
+  expect(asked.at(-1)?.question).toBe('Key for OpenAI (not shown):');
+});
+
 it('U34 asks for no key that is in the environment already', async () => {
   const url = await modelServer(['one']);
   const kernel = await kernelOf({

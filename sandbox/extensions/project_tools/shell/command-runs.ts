@@ -307,11 +307,11 @@ function named(commands: readonly string[]): string {
 
 const LEFT = 'While this command ran, files came that start by themselves later.';
 const SETTINGS_HELD = /could not (?:write|lock) config file/u;
-const SETTINGS_TEXT = 'Commands cannot change settings of git: the person runs that one';
+const SETTINGS_TEXT = 'commands cannot change settings of git; ask the person to run it';
 /** As resolvers, package managers, git, curl and the runtimes say it. */
 const NAMES_UNRESOLVED =
   /\b(?:EAI_AGAIN|ENOTFOUND)\b|could(?:n't| not) resolve (?:host|proxy)|temporary failure (?:in name resolution|resolving)|name or service not known|unable to resolve host|dns error|no address associated with hostname|nodename nor servname|network is unreachable|\bENETUNREACH\b/iu;
-const NETWORK_TEXT = 'no network: ask for access network';
+const NETWORK_TEXT = 'the sandbox has no network; call again with access: ["network"] if the command needs it';
 /** npm waits more than a minute before it says that it reaches nothing. */
 const NO_RETRIES = { npm_config_fetch_retries: '0' };
 
