@@ -113,7 +113,7 @@ describe('MCP servers that are odd', () => {
   });
 
   it('V10.3: who waits is told for what, waits through the second attempt, and may end it', async () => {
-    const test = await start({ it: odd('slow', { start_timeout: 0.5 }, '800'), never: odd('mute', { start_timeout: 0.1 }) });
+    const test = await start({ it: odd('slow', { start_timeout: 1.5 }, '2000'), never: odd('mute', { start_timeout: 0.1 }) });
     expect(Object.fromEntries((await serverRows(test, { wait: true })).map(({ name, state }) => [name, state]))).toEqual({
       it: 'connected',
       never: 'failed',
