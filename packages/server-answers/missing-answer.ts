@@ -11,6 +11,6 @@ export function missingAnswer(hasBegun: boolean, sent: string): ServerError {
     const what = hasBegun ? 'the answer ended in the middle' : 'the server sent nothing';
     return new ServerError(`${what}${words === '' ? '' : `; it sent: ${words}`}`, { isRetryable: true });
   }
-  const cure = isWebPage(sent) ? '; check the address, and whether a log-in or a proxy is in the way' : '';
-  return new ServerError(`the server sent no answer, but ${words}${cure}`);
+  if (!isWebPage(sent)) return new ServerError(`the server sent no answer, but this: ${words}`);
+  return new ServerError(`the server sent no answer, but ${words}; check the address, and whether a log-in or a proxy is in the way`);
 }

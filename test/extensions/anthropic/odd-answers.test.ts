@@ -100,8 +100,8 @@ describe('V7 what servers of the messages API send', () => {
       '<!doctype html><title>Sign in</title>',
       "error the server sent no answer, but a web page ('Sign in'); check the address, and whether a log-in or a proxy is in the way",
     ],
-    ['plain text', 'gone fishing', 'error the server sent no answer, but gone fishing'],
-    ['the chunks of another API', 'data: {"choices":[]}\n\ndata: [DONE]\n\n', 'error the server sent no answer, but [DONE]'],
+    ['plain text', 'gone fishing', 'error the server sent no answer, but this: gone fishing'],
+    ['the chunks of another API', 'data: {"choices":[]}\n\ndata: [DONE]\n\n', 'error the server sent no answer, but this: [DONE]'],
     ['nothing', '', 'again the server sent nothing'],
     ['an answer that breaks off', START + TEXT, 'text a | again the answer ended in the middle'],
     [

@@ -1,0 +1,120 @@
+import { createHash } from 'node:crypto';
+import { readdir, realpath, stat } from 'node:fs/promises';
+import path from 'node:path';
+import { isInside } from '@pith/safe-files';
+import { startsBy } from './autorun-table.ts';
+import { plainText } from './git-settings.ts';
+
+/** null: it names no program. */
+export async function fileDigest(file: string): Promise<string | null> {
+  const stats = await stat(file).catch(() => null); // of a link, what it leads to
+  if (stats === null || !stats.isFile()) return `${stats?.mode} ${stats?.ino} ${stats?.ctimeMs}`;
+  const text = plainText(file);
+  const named = NAMED_IN.get(path.basename(file).toLowerCase())?.(text);
+  return named === '' ? null : hashed([named ?? text]);
+}
+
+/** What it leads to, and the files by which programs would be started through it. */
+export async function linkDigest(root: string, link: string): Promise<string | null> {
+  const target = await realpath(path.join(root, link)).catch(() => null);
+  const parts = [target ?? ''];
+  const look = async (folder: string, depth: number): Promise<void> => {
+    const entries = await readdir(path.join(root, folder), { withFileTypes: true }).catch(() => []); // gone, or not to be listed
+    for (const entry of entries.slice(0, MOST_LINKED)) {
+      const place = `${folder}/${entry.name}`;
+      if (entry.isDirectory() && depth > 0) await look(place, depth - 1);
+      else if (entry.isFile() && startsBy(place) !== null) parts.push(place, (await fileDigest(path.join(root, place))) ?? '');
+    }
+  };
+  if (target !== null && isInside(target, root)) await look(link, 2);
+  return hashed(parts);
+}
+
+const MOST_LINKED = 200;
+
+/** Of a manifest only what names programs: every install changes the rest. */
+const NAMED_IN: ReadonlyMap<string, (text: string) => string> = new Map([
+  ['package.json', scriptsOf],
+  ['composer.json', (text: string) => keysOf(text, ['scripts', 'config', 'repositories'])],
+  ['cargo.toml', (text: string) => (text.match(/^\s*(?:build|links|proc-macro)\s*=.*$|\bpath\s*=.*$/gmu) ?? []).join('\n')],
+  [
+    'pyproject.toml',
+    (text: string) =>
+      sectionsOf(text)
+        .filter((each) => !/^\[(?:project|dependency-groups|.*dependencies)\b/u.test(each))
+        .join(''),
+  ],
+]);
+
+function sectionsOf(toml: string): readonly string[] {
+  return toml.split(/^(?=\[)/mu).filter((each) => each.trim() !== '');
+}
+
+function keysOf(json: string, keys: readonly string[]): string {
+  const manifest = parsed(json);
+  if (manifest === null) return json; // not a manifest, yet or any more
+  const values = keys.map((key) => manifest[key] ?? null);
+  return values.every((value) => value === null) ? '' : JSON.stringify(values);
+}
+
+function parsed(json: string): Readonly<Record<string, unknown>> | null {
+  try {
+    const value: unknown = JSON.parse(json);
+    return typeof value === 'object' && value !== null ? (value as Record<string, unknown>) : null;
+  } catch {
+    return null; // whoever asked takes it as it is
+  }
+}
+
+function scriptsOf(text: string): string {
+  const manifest = parsed(text);
+  if (manifest === null) return text; // not a manifest, yet or any more
+  return JSON.stringify([...PROGRAMS.map((key) => manifest[key] ?? null), packagesFromElsewhere(manifest)]);
+}
+
+const PROGRAMS = 'scripts packageManager devEngines husky lint-staged simple-git-hooks gitHooks pnpm workspaces gypfile'.split(' ');
+
+/** Packages that come from no registry: a folder, an archive, a repository. */
+function packagesFromElsewhere(manifest: Readonly<Record<string, unknown>>): readonly (readonly [string, string])[] {
+  return 'dependencies devDependencies optionalDependencies peerDependencies overrides resolutions'.split(' ').flatMap((kind) =>
+    Object.entries(manifest[kind] ?? {}).flatMap(([name, version]: [string, unknown]) => {
+      const text = typeof version === 'string' ? version : JSON.stringify(version);
+      return /[:/]/u.test(text) && !/^(?:npm|workspace|catalog):[^/]*$/u.test(text) ? [[name, text] as const] : [];
+    }),
+  );
+}
+
+/** Relative to the project. */
+export async function foldersNamedBy(root: string, place: string): Promise<readonly string[]> {
+  const manifest = parsed(plainText(path.join(root, place)));
+  if (manifest === null) return [];
+  const { workspaces } = manifest as { readonly workspaces?: unknown };
+  const listed = Array.isArray(workspaces)
+    ? workspaces
+    : ((workspaces as { readonly packages?: unknown } | null | undefined)?.packages ?? []);
+  const files = packagesFromElsewhere(manifest).map(([, version]) => version.replace(/^(?:file|link|portal):/u, ''));
+  const patterns = [...(Array.isArray(listed) ? listed : []), ...files].map(String).slice(0, MOST_LINKED);
+  const base = path.posix.dirname(place);
+  return (await Promise.all(patterns.map((pattern) => expanded(root, base, pattern.split('/'))))).flat();
+}
+
+/** A pattern as workspaces are named: `packages/*`, `packages/**`. */
+async function expanded(root: string, base: string, [first, ...rest]: readonly string[]): Promise<readonly string[]> {
+  if (base.startsWith('..')) return [];
+  if (first === undefined) return [base];
+  if (!/[*?{[]/u.test(first)) return expanded(root, path.posix.join(base, first), rest);
+  const entries = await readdir(path.join(root, base), { withFileTypes: true }).catch(() => []); // there is no such folder
+  const names = entries.filter((entry) => !entry.isFile()).map(({ name }) => name);
+  const below = names.slice(0, MOST_LINKED).map((name) => path.posix.join(base, name));
+  if (first !== '**') return (await Promise.all(below.map((each) => expanded(root, each, rest)))).flat();
+  const deeper = base.split('/').length < DEEPEST ? ['**', ...rest] : rest;
+  return [...(await expanded(root, base, rest)), ...(await Promise.all(below.map((each) => expanded(root, each, deeper)))).flat()];
+}
+
+const DEEPEST = 5;
+
+export function hashed(parts: readonly string[]): string {
+  const hash = createHash('sha256');
+  for (const part of parts) hash.update(`${part.length}:`).update(part);
+  return hash.digest('base64url');
+}
