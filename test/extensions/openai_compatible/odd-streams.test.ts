@@ -443,7 +443,11 @@ const ERROR_CASES: readonly Case[] = [
   ],
   ['plain text', 'upstream is asleep', 'error the server sent no answer, but this: upstream is asleep | error'],
   ['text that a terminal would obey', '\u001b[2Jgone\u202e', 'error the server sent no answer, but this: \\x1b[2Jgone\\u{202e} | error'],
-  ['JSON that is no answer', '{"response":"a","done":true}', 'error the server sent no answer, but this: {"response":"a","done":true} | error'],
+  [
+    'JSON that is no answer',
+    '{"response":"a","done":true}',
+    'error the server sent no answer, but this: {"response":"a","done":true} | error',
+  ],
   ['nothing', '', 'again the server sent nothing | error'],
   ['[DONE] alone', DONE, 'error the server sent an empty answer | error'],
   ['comments alone', ': ping\n\n: ping\n\n', 'again the server sent nothing | error'],
