@@ -92,7 +92,7 @@ export async function launchHost(spec: LaunchSpec): Promise<HostProcess> {
   const { dataDirectory, stateDirectory } = spec;
   stateFolder(stateDirectory, ...path.relative(stateDirectory, dataDirectory).split(path.sep)).make();
   const isSandboxed = spec.sandboxing?.available === true;
-  if (!isSandboxed) await guardian.keep();
+  await guardian.keep(); // in a sandbox too: bubblewrap ends with us only some milliseconds after its start
   const child = await startProcess(commandOf(spec, heapMb(memoryMb), marker), {
     cwd: dataDirectory,
     env: { ...environmentOf(spec), [HOST_VARIABLE]: marker },

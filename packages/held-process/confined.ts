@@ -133,7 +133,7 @@ async function untilGone(
   signal: AbortSignal | undefined,
 ): Promise<ConfinedOutcome> {
   const marker = guardian.newMark();
-  if (bubblewrap === null) await guardian.keep();
+  await guardian.keep(); // in a sandbox too: bubblewrap ends with us only some milliseconds after its start
   const argv = bubblewrap === null ? diesWithUs(limited(program)) : heldBy(bubblewrap, program);
   const covered = coverInherited(STDIO);
   const child = await startProcess(argv, {

@@ -4,17 +4,22 @@ import { HOST_VARIABLE } from './process-end.ts';
 import { findProgram, SYSTEM_PATH } from './programs.ts';
 import { startProcess } from './start-process.ts';
 
-/** Waits for its input to end, which it does however the kernel ends, and kills all that carry the mark until none is left. */
+/**
+ * Waits for its input to end, which it does however the kernel ends, and kills all that carry the mark until none is left. It looks twice:
+ * a process shows no mark while it becomes another program.
+ */
 const SCRIPT = `
 cat >/dev/null
-for round in 1 2 3 4 5; do
+quiet=0
+for round in 1 2 3 4 5 6; do
   found=$(grep -lsF "$1=$2" /proc/[0-9]*/environ)
-  [ -n "$found" ] || exit 0
+  [ -n "$found" ] && quiet=0 || quiet=$((quiet + 1))
+  [ "$quiet" -lt 2 ] || exit 0
   for file in $found; do pid=\${file#/proc/}; kill -9 "\${pid%/environ}"; done
   sleep 0.2
 done`;
 
-/** A small process that ends what carries its marks when this process is killed. It is for what no sandbox ends, and ends itself with this process. */
+/** A small process that ends what carries its marks when this process is killed, and then itself. A sandbox ends so too, but not in its first milliseconds. */
 export class Guardian {
   readonly #mark = randomBytes(12).toString('hex');
   #running: Promise<Writable> | null = null;
