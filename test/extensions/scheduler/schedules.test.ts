@@ -77,7 +77,7 @@ describe('schedules', () => {
     expect(notices).toEqual([]);
   });
 
-  it('J10 a clock that was ahead for a month and is set right stops no timetable for more than a day, and repeats nothing', async () => {
+  it('J10 a clock that was ahead for a month and is set right stops no timetable for more than a day', async () => {
     const base = fakeClock(START);
     let ahead = 31 * DAY;
     const clock: FakeClock = { ...base, now: () => base.now() + ahead };
@@ -86,13 +86,14 @@ describe('schedules', () => {
     await pith.kernel.start();
     expect(await listed(pith)).toMatchObject([{ next: '2026-02-01T09:00:00.000Z' }]);
     ahead = 0;
-    model.add({ text: 'one' }, { text: 'two' });
-    await passing(clock, () => notices.length === 1, HOUR);
-    expect(clock.now()).toBeLessThan(START + 2 * DAY);
-    const [first] = await listed(pith);
-    expect(Date.parse(String(first?.next))).toBeLessThan(START + 3 * DAY);
-    await passing(clock, () => notices.length === 2, HOUR);
-    expect((await pith.kernel.threads.list(9)).filter(({ id }) => id.startsWith('schedules/'))).toHaveLength(2);
+    await clock.advance(2000); // the kernel sees it
+    ahead = DAY + HOUR; // nothing ran meanwhile: what Pith does once a day has fallen due
+    await passing(clock, async () => (await listed(pith))[0]?.next === '2026-01-02T09:00:00.000Z');
+    expect(notices).toEqual([]);
+    model.add({ text: 'one' });
+    ahead += 10 * HOUR;
+    await passing(clock, () => notices.length === 1);
+    expect(await listed(pith)).toMatchObject([{ next: '2026-01-03T09:00:00.000Z' }]);
   });
 
   it("K95 a cancelled one does not run; nobody cancels what is another person's", async () => {
