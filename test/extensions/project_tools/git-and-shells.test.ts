@@ -280,6 +280,20 @@ describe.skipIf(!available)('S1, S2 what git starts outside', () => {
     expect(out(await clone.call('shell', { command: 'true' }))).toBe('(no output)\n[exit code 0]'); // it is said once
   });
 
+  it('S1 what Mercurial starts by settings is held, also where it is absent, and of Jujutsu what is there; what comes is named', async () => {
+    const clone = await cloneWith({ '.hg/requires': 'store\n', '.jj/repo/config.toml': '', '.jj/repo/store/git/config': '', 'sub/.hg/hgrc': '' });
+    const evil = (file: string) => `printf "[hooks]\\npre-status = touch ran\\n" > ${file}`;
+    const held = words('.hg/hgrc .hg/hgrc-not-shared .hg/requires .jj/repo/config.toml .jj/repo/store/git/config sub/.hg/hgrc');
+    const others = ['mv .hg g', 'rm -f .hg/hgrc', 'mv .jj/repo r', 'echo x > .hg/dirstate', 'mkdir -p new/.hg', evil('new/.hg/hgrc')];
+    const printed = out(await clone.call('shell', { command: [...held.map(evil), ...others, evil('.jj/workspace-config.toml')].join('\n') }));
+    for (const file of held) expect(printed).toContain(`${file}: Read-only file system`);
+    expect(printed).toContain("cannot move '.hg' to 'g'");
+    expect(printed).toContain('new/.hg is a new repository: hg in new starts what hgrc says');
+    expect(printed).toContain('the repository .jj has other settings or hooks: jj in . starts what workspace-config.toml says');
+    expect(clone.person(`cat ${held.filter((file) => !file.endsWith('requires')).join(' ')}; cat .hg/requires .hg/dirstate`)).toBe('store\nx\n');
+    expect(out(await clone.call('shell', { command: `${evil('new/.hg/hgrc')}; mkdir -p lib/.hg` }))).toContain('lib/.hg is a new repository]');
+  });
+
   it('S1 of a linked working tree whose repository lies outside commands read that repository, and change nothing of it', async () => {
     const clone = await cloneWith({});
     rmdirSync(clone.root);
