@@ -35,7 +35,9 @@ export default class Anthropic implements ModelProvider, SetupProvider {
   }
 
   getModelServers(): Awaited<ReturnType<NonNullable<SetupProvider['getModelServers']>>> {
-    return [{ title: 'Anthropic (Claude)', prefix: 'anthropic', secret: 'ANTHROPIC_API_KEY', asksAddress: false, usual: true, isLocal: false }];
+    return [
+      { title: 'Anthropic (Claude)', prefix: 'anthropic', secret: 'ANTHROPIC_API_KEY', asksAddress: false, usual: true, isLocal: false },
+    ];
   }
 
   askModels({ address, key }: Parameters<NonNullable<SetupProvider['askModels']>>[0], signal?: AbortSignal) {

@@ -12,7 +12,12 @@ export function anthropicSetup(config: Config, getSecret: ExtensionContext['getS
       return {
         title: 'Claude models of Anthropic',
         fields: [
-          { name: 'api_key', kind: 'secret', secret: 'ANTHROPIC_API_KEY', description: `The key${there === null ? '' : ` for ${there}, as ANTHROPIC_BASE_URL says`}` },
+          {
+            name: 'api_key',
+            kind: 'secret',
+            secret: 'ANTHROPIC_API_KEY',
+            description: `The key${there === null ? '' : ` for ${there}, as ANTHROPIC_BASE_URL says`}`,
+          },
           {
             name: 'base_url',
             kind: 'text',

@@ -30,7 +30,12 @@ export function openAiSetup(config: Config, there: string | null, models: () => 
             description: "The server's address, such as http://127.0.0.1:1234/v1; empty for OpenAI itself",
             current: own?.base_url ?? config.base_url ?? null,
           },
-          { name: 'api_key', kind: 'secret', secret: 'OPENAI_API_KEY', description: `The key, where ${there === null ? 'the server' : `${there}, as OPENAI_BASE_URL says,`} wants one` },
+          {
+            name: 'api_key',
+            kind: 'secret',
+            secret: 'OPENAI_API_KEY',
+            description: `The key, where ${there === null ? 'the server' : `${there}, as OPENAI_BASE_URL says,`} wants one`,
+          },
           {
             name: 'api_key_env',
             kind: 'text',

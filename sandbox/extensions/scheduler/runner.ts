@@ -50,7 +50,7 @@ export class Runner {
     await this.#work(name, at, correlationId, signal);
   }
 
-  /** Arms anew what is armed for later than the second time from now: the clock was ahead. The first may have run already. */
+  /** What waits for later than the second time from now was planned while the clock was ahead; the first may have run already. */
   async correct(correlationId: string): Promise<void> {
     const now = this.#ports.clock.now();
     for (const schedule of await this.#store.list(null)) {

@@ -338,7 +338,9 @@ describe('a tool asks the person at the terminal', () => {
     'shell:a &',
     'project_tools/shell:cd src && make',
   ])('S7 U14 --allow %j is refused, because it never counts', (rule) =>
-    expect(() => readAllowList({ options: { allow: [rule] } })).toThrow(/^wrong use of --allow: '.+' never counts: a command that is more/u),
+    expect(() => readAllowList({ options: { allow: [rule] } })).toThrow(
+      /^wrong use of --allow: '.+' never counts: a command that is more/u,
+    ),
   );
 
   it('T9 --allow with the slip of a tool is refused, and one that the agent has not is noted', async () => {

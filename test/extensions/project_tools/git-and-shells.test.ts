@@ -281,31 +281,44 @@ describe.skipIf(!available)('S1, S2 what git starts outside', () => {
   });
 
   it('S1 what Mercurial starts by settings is held, also where it is absent, and of Jujutsu what is there; what comes is named', async () => {
-    const clone = await cloneWith({ '.hg/requires': 'store\n', '.jj/repo/config.toml': '', '.jj/repo/store/git/config': '', 'sub/.hg/hgrc': '' });
+    const clone = await cloneWith({
+      '.hg/requires': 'store\n',
+      '.jj/repo/config.toml': '',
+      '.jj/repo/store/git/config': '',
+      'sub/.hg/hgrc': '',
+    });
     const evil = (file: string) => `printf "[hooks]\\npre-status = touch ran\\n" > ${file}`;
     const held = words('.hg/hgrc .hg/hgrc-not-shared .hg/requires .jj/repo/config.toml .jj/repo/store/git/config sub/.hg/hgrc');
     const others = ['mv .hg g', 'rm -f .hg/hgrc', 'mv .jj/repo r', 'echo x > .hg/dirstate', 'mkdir -p new/.hg', evil('new/.hg/hgrc')];
-    const printed = out(await clone.call('shell', { command: [...held.map(evil), ...others, evil('.jj/workspace-config.toml')].join('\n') }));
+    const printed = out(
+      await clone.call('shell', { command: [...held.map(evil), ...others, evil('.jj/workspace-config.toml')].join('\n') }),
+    );
     for (const file of held) expect(printed).toContain(`${file}: Read-only file system`);
     expect(printed).toContain("cannot move '.hg' to 'g'");
     expect(printed).toContain('new/.hg is a new repository: hg in new starts what hgrc says');
     expect(printed).toContain('the repository .jj has other settings or hooks: jj in . starts what workspace-config.toml says');
-    expect(clone.person(`cat ${held.filter((file) => !file.endsWith('requires')).join(' ')}; cat .hg/requires .hg/dirstate`)).toBe('store\nx\n');
-    expect(out(await clone.call('shell', { command: `${evil('new/.hg/hgrc')}; mkdir -p lib/.hg` }))).toContain('lib/.hg is a new repository]');
+    expect(clone.person(`cat ${held.filter((file) => !file.endsWith('requires')).join(' ')}; cat .hg/requires .hg/dirstate`)).toBe(
+      'store\nx\n',
+    );
+    expect(out(await clone.call('shell', { command: `${evil('new/.hg/hgrc')}; mkdir -p lib/.hg` }))).toContain(
+      'lib/.hg is a new repository]',
+    );
   });
 
   it('S1 of a linked working tree whose repository lies outside commands read that repository, and change nothing of it', async () => {
     const clone = await cloneWith({});
     rmdirSync(clone.root);
     mkdirSync(path.join(clone.home, 'outer'));
-    const outside = (script: string) => execFileSync('bash', ['-c', script], { cwd: clone.home, env: { ...process.env, HOME: clone.home } });
+    const outside = (script: string) =>
+      execFileSync('bash', ['-c', script], { cwd: clone.home, env: { ...process.env, HOME: clone.home } });
     outside('cd outer; git init -q; echo a > a.txt; git add -A; git commit -qm first; git worktree add -q ../src/shop; chmod -R go= .');
     expect(await clone.question('shell', { command: 'git log --oneline' })).toBeNull();
     expect(out(await clone.call('shell', { command: 'git log --oneline' }))).toContain(' first\n[exit code 0]');
     const before = outside('cd outer; find .git -type f | sort | xargs sha256sum').toString();
     const printed = out(
       await clone.call('shell', {
-        command: 'git status; echo b > b.txt; git add b.txt; git config core.fsmonitor ./evil; rm .git; echo x > ../../outer/.git/hooks/pre-commit',
+        command:
+          'git status; echo b > b.txt; git add b.txt; git config core.fsmonitor ./evil; rm .git; echo x > ../../outer/.git/hooks/pre-commit',
       }),
     );
     for (const said of [
@@ -323,7 +336,9 @@ describe.skipIf(!available)('S1, S2 what git starts outside', () => {
 
   it('S1 a .git that names a repository which does not name the tree as its own shows commands nothing of it', async () => {
     const clone = await cloneWith({ 'a.txt': '' });
-    clone.person('mkdir ~/other ~/.password-store; for r in ~/other ~/.password-store; do git init -q $r; git -C $r commit -q --allow-empty -m x; done');
+    clone.person(
+      'mkdir ~/other ~/.password-store; for r in ~/other ~/.password-store; do git init -q $r; git -C $r commit -q --allow-empty -m x; done',
+    );
     const folder = `${clone.home}/other/.git`;
     const found = (given: string) => {
       clone.person(given);

@@ -143,7 +143,10 @@ it.each([
   expect(keys.filter((key) => key !== undefined)).toEqual([]);
   const id = title === 'OpenAI' ? 'openai_compatible' : 'anthropic';
   const elsewhere = kernel.command(['setup', id, '--set', 'base_url=https://elsewhere.example/v1']);
-  await expect(elsewhere).rejects.toMatchObject({ message: `${variable} is set to ${url}, and wins over an address in the settings`, cure: `unset ${variable} first` });
+  await expect(elsewhere).rejects.toMatchObject({
+    message: `${variable} is set to ${url}, and wins over an address in the settings`,
+    cure: `unset ${variable} first`,
+  });
   expect((await kernel.command(['setup', id])).text).toContain(`${url}, as ${variable} says`);
 });
 

@@ -75,7 +75,10 @@ async function placesIn(dotGit: string, root: string, signal: AbortSignal): Prom
   return places;
 }
 
-function placesOfOther(folder: string, { made, held }: { readonly made: readonly string[]; readonly held: readonly string[] }): readonly string[] {
+function placesOfOther(
+  folder: string,
+  { made, held }: { readonly made: readonly string[]; readonly held: readonly string[] },
+): readonly string[] {
   const places = [...made, ...held].map((name) => path.join(folder, name));
   const isLinked = places.some((place) => realPathOf(path.dirname(place)) !== path.dirname(place) || isLink(place));
   if (!isFolder(folder) || isLinked) return [folder, ...places.map(realPathOf)];

@@ -30,5 +30,7 @@ export function linkedRepository({ root, home }: Tree): string | null {
 }
 
 function textOf(folder: string, name: string): string {
-  return Buffer.from(plainText(path.join(folder, name)), 'latin1').toString().trim();
+  return Buffer.from(plainText(path.join(folder, name)), 'latin1')
+    .toString()
+    .trim();
 }
