@@ -43,7 +43,9 @@ export function readFault(error: unknown): ModelFault {
       'no reason given',
     address: first(fields, addressOf),
     isAbort: fields.some(({ name }) => name === 'AbortError' || name === 'ResponseAborted'),
-    isSilent: first(fields, ({ responseBody }) => (typeof responseBody === 'string' ? saysNothing(responseBody) : null)) ?? false,
+    isSilent:
+      !codes.has('context_length_exceeded') &&
+      (first(fields, ({ responseBody }) => (typeof responseBody === 'string' ? saysNothing(responseBody) : null)) ?? false),
   };
 }
 

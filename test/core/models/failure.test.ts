@@ -5,6 +5,8 @@ import { failed } from './scripted-stream.ts';
 
 const KEY = 'sk-proj-abcDEF1234567890canary';
 
+const refused = (statusCode: number, responseBody: string) => failed({ statusCode, responseBody }, 'Bad Request');
+
 describe('modelFailure', () => {
   it.each<[string, Error, string, RegExp]>([
     ['a wrong key', failed({ statusCode: 401 }, `Incorrect API key provided: ${KEY}`), 'model_auth', /refused the key \(401\)/],
@@ -126,6 +128,13 @@ describe('modelFailure', () => {
     expect(modelFailure(failed({ statusCode: 500 }, message), 'x/y').message).not.toContain('canary');
   });
 
+  it('V7 V11 says of a request that is too large no more than the server does', () => {
+    expect(modelFailure(refused(413, ''), 'x/y')).toMatchObject({
+      code: 'model_context_too_long',
+      message: 'model x/y: the request is larger than the server takes (413)',
+    });
+  });
+
   it('keeps its length, and an error that is clear already', () => {
     expect(modelFailure(new Error('long '.repeat(1_000)), 'x/y').message.length).toBeLessThan(400);
     const clear = new PithError('model_script', 'unexpected step');
@@ -141,8 +150,6 @@ describe('modelFailure', () => {
     expect(modelFailure(error, 'x/y').code).toBe('model_failed');
   });
 });
-
-const refused = (statusCode: number, responseBody: string) => failed({ statusCode, responseBody }, 'Bad Request');
 
 describe('V11 which part of a request a server refused', () => {
   it.each<[what: string, Error, ReturnType<typeof refusedPart>]>([
@@ -163,6 +170,7 @@ describe('V11 which part of a request a server refused', () => {
     ['an empty body of a server that is not well', refused(503, ''), null],
     ['words about something else', refused(400, '{"detail":"temperature is too high"}'), null],
     ['a number alone', refused(400, '7'), null],
+    ['a code without a word', failed({ statusCode: 400, responseBody: '{}', code: 'context_length_exceeded' }), null],
     ['a conversation that is too long', refused(413, '{"error":{"message":"Request too large: 9000 tokens"}}'), null],
     ['an id', failed({ statusCode: 400 }, 'tool call id was call_0'), 'call id'],
     ['a container', failed({ statusCode: 500 }, 'failed to pull image'), null],
