@@ -37,7 +37,7 @@ import { type Answer, createOtherExtensions, createProviders, type Providers, pr
 import { createSetupPort, settingsOf, type SetupPort } from './providers/setup-port.ts';
 import { permissionsOf } from './providers/permissions.ts';
 import { notesOnSandbox } from './providers/status.ts';
-import { createTools, renewToolsWhenChanged } from './providers/tools.ts';
+import { createTools, ToolRenewals } from './providers/tools.ts';
 import { Refresh, type SandboxSource } from './reload/refresh.ts';
 import { createReloadWatch } from './reload/reload-watch.ts';
 
@@ -142,9 +142,9 @@ export async function createHost(options: HostOptions): Promise<Host> {
   const extensions = createExtensions(lifecycle, { refresh, watch }, changes.on, brought.openAll);
   const setup = createSetupPort(lifecycle, options.secrets, extensions.reload);
   answers.set(ExtensionSettings.id, () => settingsOf(setup, extensions.list));
-  const tools = createTools(lifecycle, processes);
+  const renewals = new ToolRenewals(lifecycle);
+  const tools = createTools(lifecycle, renewals, processes);
   answers.set(Permissions.id, () => permissionsOf(tools, extensions.list, options.isAdmin));
-  const renewing = renewToolsWhenChanged(lifecycle);
   const unguard = guardProcess(secrets.redact);
   let stopping: Promise<void> | undefined;
   return {
@@ -166,7 +166,7 @@ export async function createHost(options: HostOptions): Promise<Host> {
       (stopping ??= runOutside(async () => {
         await watch.close();
         await lifecycle.stopAll();
-        renewing();
+        renewals.close();
         unguard();
         await orphansEnded;
         log.close();

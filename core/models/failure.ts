@@ -51,7 +51,9 @@ function explain(fault: ModelFault, ref: string, answering: boolean): Explanatio
   if (statusCode === 413 || (isRefusedInput(statusCode) && (fault.codes.has('context_length_exceeded') || CONTEXT_TOO_LONG.test(text)))) {
     return {
       code: 'model_context_too_long',
-      why: 'the conversation is longer than the model can take',
+      why: fault.isSilent
+        ? `the request is larger than the server takes${status(statusCode)}`
+        : 'the conversation is longer than the model can take',
       cure: 'compact the thread (/compact), begin a new one, or use a model with a larger context',
     };
   }

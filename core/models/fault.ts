@@ -1,4 +1,4 @@
-import { serverWords } from '@pith/server-answers';
+import { isWebPage, serverWords } from '@pith/server-answers';
 
 /** What can be read from anything that a provider throws, without knowing its classes. */
 export interface ModelFault {
@@ -15,6 +15,8 @@ export interface ModelFault {
   /** `host:port` that was asked, or null. */
   readonly address: string | null;
   readonly isAbort: boolean;
+  /** The server's refusal says no more than its status, as an empty body or the page of a proxy. */
+  readonly isSilent: boolean;
 }
 
 const MAX_PARTS = 20;
@@ -41,10 +43,21 @@ export function readFault(error: unknown): ModelFault {
       'no reason given',
     address: first(fields, addressOf),
     isAbort: fields.some(({ name }) => name === 'AbortError' || name === 'ResponseAborted'),
+    isSilent:
+      !codes.has('context_length_exceeded') &&
+      (first(fields, ({ responseBody }) => (typeof responseBody === 'string' ? saysNothing(responseBody) : null)) ?? false),
   };
 }
 
 type Fields = Readonly<Record<string, unknown>>;
+
+/** What HTTP calls its refusals, with or without their numbers. */
+const NAME_OF_STATUS =
+  /^(?:error[: ]*)?(?:\d{3}[: -]*)?(?:bad request|(?:payload|content|request entity) too large|unprocessable (?:entity|content))?(?: ?\(?\d{3}\)?)?[.!]?$/i;
+
+function saysNothing(body: string): boolean {
+  return isWebPage(body) || NAME_OF_STATUS.test(serverWords(body)?.trim() ?? '');
+}
 
 /** The error first, then what it carries, nearest first. */
 function partsOf(error: unknown): unknown[] {

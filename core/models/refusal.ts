@@ -9,15 +9,15 @@ const OF_THE_REQUEST = new Set([400, 413, 422]);
 const NO_IMAGES = /image input is not supported|support image input/i;
 
 /**
- * What of a request a server refused, as far as its words say: without it, or written otherwise, it may take the rest. null: nothing that
- * could be changed, as an overload that speaks of images.
+ * What of a request a server refused, as far as its words say: without it, or written otherwise, it may take the rest. Without words images
+ * are the likeliest. null: nothing that could be changed, as an overload that speaks of images.
  */
 export function refusedPart(error: unknown): 'image' | 'call id' | null {
   const fault = readFault(error);
-  const { statusCode, text } = fault;
+  const { statusCode, text, isSilent } = fault;
   if (fault.isAbort) return null;
   if ((statusCode === 404 || statusCode === 500) && NO_IMAGES.test(text)) return 'image';
   if (statusCode === null || statusCode < 300 ? mayPass(fault) : !OF_THE_REQUEST.has(statusCode)) return null;
-  if (IMAGE.test(text)) return 'image';
+  if (isSilent || IMAGE.test(text)) return 'image';
   return CALL_ID.test(text) ? 'call id' : null;
 }

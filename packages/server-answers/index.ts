@@ -4,4 +4,4 @@ export { modelNames } from './model-lists.ts';
 export { countOf, fieldsOf, jsonOf, listOf, textOf, type Fields } from './odd-values.ts';
 export { readRest, serverEvents, type ServerEvent } from './server-events.ts';
 export { failureIn, ServerError } from './server-error.ts';
-export { codeIn, serverWords } from './server-words.ts';
+export { codeIn, isWebPage, serverWords } from './server-words.ts';

@@ -48,6 +48,16 @@ export async function resolveTools(
   policy: TurnPolicy = {},
   callees: readonly AgentSpec[] = [],
 ): Promise<ResolvedTools> {
+  const { tools, reserved, notes } = await wantedTools(spec, host, policy, callees);
+  return { tools: named(tools, reserved), reserved, notes };
+}
+
+async function wantedTools(
+  spec: AgentSpec,
+  host: ToolHost,
+  policy: TurnPolicy,
+  callees: readonly AgentSpec[] = [],
+): Promise<Omit<ResolvedTools, 'tools'> & { readonly tools: readonly UnnamedTool[] }> {
   const { extensions } = host;
   const wanted = new Map<string, UnnamedTool>();
   const notes: Diagnostic[] = [];
@@ -65,7 +75,7 @@ export async function resolveTools(
   });
   const allowed = [...wanted.values()].filter(({ extensionId, descriptor }) => permits(policy, extensionId, descriptor.name));
   const sent = sendable([...allowed, ...toolsOfAgents(allowed, callees, extensions)]);
-  return { tools: named(sent.tools, reserved), reserved, notes: [...notes, ...sent.notes] };
+  return { tools: sent.tools, reserved, notes: [...notes, ...sent.notes] };
 }
 
 /** Entries of `uses_tools` that mean more than one extension: all, and those that do not ship. */
@@ -279,6 +289,8 @@ interface TurnToolsQuestion {
   readonly offered: readonly OfferedTool[];
   /** Tools that are offered already may be told differently: only before the model has seen them. */
   readonly mayRedescribe: boolean;
+  /** Extensions have told other tools since: those of `uses_tools` that are new join, too. */
+  readonly isRenewed?: boolean;
 }
 
 /** The tools that a turn begins with. */
@@ -331,11 +343,14 @@ interface ToolsOfTurn {
 
 /** `offered` and what extensions bring to this turn. One that fails or is late brings nothing; never rejects. */
 export async function withTurnTools(question: TurnToolsQuestion, signal: AbortSignal): Promise<ToolsOfTurn> {
-  const { providers, turn, policy, mayRedescribe } = question;
-  const answers = await Promise.all(providers.map((id) => ask(question, id, signal)));
+  const { providers, turn, policy, mayRedescribe, host } = question;
+  const [own, ...answers] = await Promise.all([
+    question.isRenewed ? wantedTools(turn.agent, host, policy) : NOTHING,
+    ...providers.map((id) => ask(question, id, signal)),
+  ]);
   const offered = [...question.offered];
   const added = new Map<string, UnnamedTool>();
-  for (const tool of answers.flatMap(({ tools }) => tools)) {
+  for (const tool of [own, ...answers].flatMap(({ tools }) => tools)) {
     const { extensionId, descriptor } = tool;
     const { name } = descriptor;
     if (!permits(policy, extensionId, name) || !isWanted(turn.agent.usesTools, extensionId, name)) continue;

@@ -21,7 +21,7 @@ import { streamStep, type StepOutcome } from './step.ts';
 import type { AskedCall, RunningTurn, TurnEnd } from './running-turn.ts';
 import { type OfferedTool, toolIds, withTurnTools } from '../tools/tools.ts';
 import { functionTool } from './plan.ts';
-import { untilAborted } from '@pith/promises';
+import { untilAborted, within } from '@pith/promises';
 
 /** Model steps and tool calls until the turn ends; each step is on disk before the next. Throws what the store does, and `model_context_too_long`. */
 export async function* runLoop(turn: RunningTurn): AsyncGenerator<TurnEvent, TurnEnd, undefined> {
@@ -98,7 +98,8 @@ async function* runBatches(
   const end = stopBefore(turn);
   if (end) return end;
   const providers = providersToAsk(turn, calls);
-  if (providers.length > 0) yield* await appendTools(turn, providers);
+  const isRenewed = await areToolsRenewed(turn);
+  if (providers.length > 0 || isRenewed) yield* await appendTools(turn, providers, isRenewed);
   return null;
 }
 
@@ -210,15 +211,31 @@ function providersToAsk({ deps, plan, offer }: RunningTurn, calls: readonly Deci
   return plan.tools.providers.filter((id) => offer.late.includes(id) || deps.host.providers.tools.isAskedAgain(id, called));
 }
 
-/** Asks `providers` again what they bring to this turn; what is new is offered from the next step. Returns what is to be said of it; never rejects. */
-async function appendTools(turn: RunningTurn, providers: readonly string[]): Promise<readonly TurnEvent[]> {
+/** How long a step waits for extensions that have just said that their tools changed. */
+const RENEWAL_MS = 1000;
+
+/** Whether an extension has told other tools since the last look: calls of this step may have changed them. Never rejects. */
+async function areToolsRenewed({ deps, offer, signal }: RunningTurn): Promise<boolean> {
+  const { renewals } = deps.host.providers.tools;
+  const underWay = renewals.underWay();
+  if (underWay !== null) await untilAborted(within(deps.clock, RENEWAL_MS, underWay), signal).catch(() => undefined); // aborted: the loop says so
+  const isRenewed = renewals.count !== offer.renewals;
+  offer.renewals = renewals.count;
+  return isRenewed;
+}
+
+/**
+ * Asks `providers` again what they bring to this turn, and all where `isRenewed`; what is new is offered from the next step. Returns what
+ * is to be said of it; never rejects.
+ */
+async function appendTools(turn: RunningTurn, providers: readonly string[], isRenewed: boolean): Promise<readonly TurnEvent[]> {
   const { deps, plan, signal, offer } = turn;
   const { host, clock } = deps;
   const { policy, tools } = plan;
   const offered = [...offer.toolsByName.values()];
   const info = { ...offer.info, tools: tools.own };
   const { reserved } = tools;
-  const question = { host, clock, providers, turn: info, policy, reserved, offered, mayRedescribe: false };
+  const question = { host, clock, providers, turn: info, policy, reserved, offered, mayRedescribe: false, isRenewed };
   const found = await untilAborted(withTurnTools(question, signal), signal).catch(() => null); // aborted: the loop says so
   if (found === null) return [];
   offer.late = [...offer.late.filter((id) => !providers.includes(id)), ...found.late];

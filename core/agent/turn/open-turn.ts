@@ -205,6 +205,7 @@ function running({ deps, notices, node, signal, fence }: Opening, { plan, record
       toolsByName: new Map(plan.tools.offered.map((tool) => [tool.modelName, tool])),
       functionTools: plan.tools.functions,
       late: plan.tools.late,
+      renewals: plan.tools.renewals,
       info: { ...plan.info, held: distinct([...plan.info.held, ...documents]) },
     },
     conversation: { prompt: new ModelPrompt(plan.system, messages, plan.model), meter: { tokens: 0, counted: 0, incompressible: 0 } },

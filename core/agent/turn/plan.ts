@@ -39,6 +39,7 @@ async function planned(deps: TurnDependencies, request: PlanRequest, signal: Abo
   const { turn, thread, text } = request;
   const { agent: spec, policy, channelId, userId } = turn;
   const { host } = deps;
+  const renewals = host.providers.tools.renewals.count;
   const resolving = deps.models.resolve(policy.model ?? spec.model);
   const ofTurn = async (own: readonly string[]) => {
     const info = infoOf(request, await resolving, own);
@@ -74,7 +75,7 @@ async function planned(deps: TurnDependencies, request: PlanRequest, signal: Abo
     limits: narrowed(spec.limits, policy.limits),
     policy,
     model,
-    tools: { offered, functions: offered.map(functionTool), own, reserved, providers, late },
+    tools: { offered, functions: offered.map(functionTool), own, reserved, providers, late, renewals },
     system: systemParts.map((part) => part.text).join('\n\n'),
     systemParts,
     documents: fitting.documents,

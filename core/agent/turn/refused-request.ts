@@ -17,26 +17,30 @@ export class RefusedRequests {
 
   /** Changes the prompt to what the server may take. Returns whether it is worth asking again. */
   async *change(error: unknown): AsyncGenerator<TurnEvent, boolean, undefined> {
-    const { plan, conversation, record, notices } = this.turn;
+    const { plan, conversation, record } = this.turn;
     const failure = modelFailure(error, plan.model.ref);
+    const part = refusedPart(error);
+    if (part === 'image' && (yield* this.#withoutImages(messageOf(failure)))) return true;
     if (failure.code === 'model_context_too_long') {
       if (this.#isShortened) return false;
       this.#isShortened = true;
       return yield* compactIfNeeded(this.turn, { force: true });
     }
-    const part = refusedPart(error);
-    if (part === 'image') {
-      const leftOut = conversation.prompt.leaveOutImages('the server of this model refused it');
-      for (const digest of leftOut) this.#images.add(digest);
-      const what = leftOut.length === 1 ? 'an image was' : `${leftOut.length} images were`;
-      const message = `${messageOf(failure)}; ${what} left out, and the model is asked again`;
-      if (leftOut.length > 0) yield* notices.fresh(record, [{ code: 'image_refused', message }]);
-      return leftOut.length > 0;
-    }
     if (part !== 'call id' || this.#hasOtherIds) return false;
     this.#hasOtherIds = true;
     const history = sentHistory(await this.#messages(), record.id).map(({ message }) => message);
     conversation.prompt = new ModelPrompt(plan.system, history, { ref: plan.model.ref, keepsIds: false });
+    return true;
+  }
+
+  *#withoutImages(why: string): Generator<TurnEvent, boolean, undefined> {
+    const { conversation, record, notices } = this.turn;
+    const leftOut = conversation.prompt.leaveOutImages('the server of this model refused it');
+    if (leftOut.length === 0) return false;
+    for (const digest of leftOut) this.#images.add(digest);
+    const what = leftOut.length === 1 ? 'an image was' : `${leftOut.length} images were`;
+    const message = `${why}; ${what} left out, and the model is asked again`;
+    yield* notices.fresh(record, [{ code: 'image_refused', message }]);
     return true;
   }
 

@@ -88,6 +88,8 @@ interface PlannedTools {
   readonly providers: readonly string[];
   /** Those of them that bring extensions which were not open in time. */
   readonly late: readonly string[];
+  /** How often extensions had told other tools before these were resolved. */
+  readonly renewals: number;
 }
 
 export interface NamedText {
@@ -122,6 +124,8 @@ interface Offer {
   functionTools: FunctionTool[];
   /** Extensions that bring others which are still being opened: asked again after each step. */
   late: readonly string[];
+  /** As the plan says it, of the last look. */
+  renewals: number;
   /** Replaced when the thread is compacted, and with the tools. */
   info: TurnInfo;
 }

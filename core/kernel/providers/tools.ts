@@ -41,6 +41,8 @@ export interface Tools {
   present(extensionId: string, tool: string, result: ToolResult): Promise<string | undefined>;
   /** Ids of those that this agent names and that have tools of one turn, sorted. Loads what it names only where nothing is known of it. */
   turnProviders(agent: AgentSpec): Promise<readonly string[]>;
+  /** Tools of running extensions that change. */
+  readonly renewals: Pick<ToolRenewals, 'count' | 'underWay'>;
   /** Whether a step that called tools of these extensions may have changed what it brings: its own, or those of what it depends on. */
   isAskedAgain(extensionId: string, called: readonly string[]): boolean;
   /** What `getTurnTools` says, in its shape. Rejects `provider_timeout` or `provider_failed`, which is recorded already. */
@@ -61,7 +63,7 @@ const MOST_SAID = 1024 * 1024;
 /** How many entries one extension may give to one turn. */
 const MOST_TURN_TOOLS = 1000;
 
-export function createTools(lifecycle: Lifecycle, processes?: Pick<ProcessTier, 'confinement'>): Tools {
+export function createTools(lifecycle: Lifecycle, renewals: ToolRenewals, processes?: Pick<ProcessTier, 'confinement'>): Tools {
   const { runtime, slots } = lifecycle;
   const { redact, redactJson } = runtime.secrets;
   const readable = (text: string): string => redact(bounded(text));
@@ -83,6 +85,7 @@ export function createTools(lifecycle: Lifecycle, processes?: Pick<ProcessTier, 
   }
 
   return {
+    renewals,
     of: (extensionId) => toolsOf(lifecycle, extensionId),
     known(extensionId) {
       const slot = slots.get(extensionId);
@@ -262,39 +265,57 @@ export interface DescribedTools {
  * Asks a running extension for its tools again whenever it says that they changed. One question at a time for each extension;
  * what is published meanwhile asks once more.
  */
-export function renewToolsWhenChanged(lifecycle: Lifecycle): () => void {
-  const asking = new Map<string, { again: boolean }>();
-  return lifecycle.runtime.services.events.handle('provider.changed', ({ extensionId, protocol }) => {
-    if (protocol !== 'tool') return;
-    const open = asking.get(extensionId);
+export class ToolRenewals {
+  /** How often tools were replaced. */
+  count = 0;
+  readonly #lifecycle: Lifecycle;
+  readonly #asking = new Map<string, { again: boolean; ended: Promise<void> }>();
+  readonly close: () => void;
+
+  constructor(lifecycle: Lifecycle) {
+    this.#lifecycle = lifecycle;
+    this.close = lifecycle.runtime.services.events.handle('provider.changed', ({ extensionId, protocol }) => {
+      if (protocol === 'tool') this.#ask(extensionId);
+    });
+  }
+
+  /** null: nobody is asked now. Else resolves when those who are have answered. */
+  underWay(): Promise<unknown> | null {
+    return this.#asking.size === 0 ? null : Promise.all([...this.#asking.values()].map(({ ended }) => ended));
+  }
+
+  #ask(extensionId: string): void {
+    const open = this.#asking.get(extensionId);
     if (open) {
       open.again = true;
       return;
     }
-    const state = { again: false };
-    asking.set(extensionId, state);
-    void runOutside(async () => {
+    const state = { again: false, ended: Promise.resolve() };
+    this.#asking.set(extensionId, state);
+    state.ended = runOutside(async () => {
       do {
         state.again = false;
-        const slot = lifecycle.slots.get(extensionId);
-        if (slot?.current) await renew(lifecycle, slot, slot.current);
+        const slot = this.#lifecycle.slots.get(extensionId);
+        if (slot?.current && (await renew(this.#lifecycle, slot, slot.current))) this.count += 1;
       } while (state.again);
-      asking.delete(extensionId);
+      this.#asking.delete(extensionId);
     });
-  });
+  }
 }
 
-/** Never rejects: what goes wrong is recorded, and the tools stay as they were. */
-async function renew(lifecycle: Lifecycle, slot: Slot, generation: Generation): Promise<void> {
+/** Whether the tools were replaced. Never rejects: what goes wrong is recorded, and they stay as they were. */
+async function renew(lifecycle: Lifecycle, slot: Slot, generation: Generation): Promise<boolean> {
   const { runtime } = lifecycle;
-  if (!generation.surface.operations.has('tool.describe')) return;
+  if (!generation.surface.operations.has('tool.describe')) return false;
   try {
     const asked = { operation: 'tool.describe', values: [], timeoutMs: DESCRIBE_MS, signal: undefined, phase: 'call' } as const;
     const described = await invoke(lifecycle, generation, asked);
-    if (slot.current !== generation) return; // replaced meanwhile: the new version has said its own
+    if (slot.current !== generation) return false; // replaced meanwhile: the new version has said its own
     const { tools, warnings } = runtime.secrets.redactJson(described) as DescribedTools;
     lifecycle.replaceTools(generation, { tools, warnings });
+    return true;
   } catch (error) {
     runtime.failures.record(slot.id, problemOf(error, 'call', 'provider_failed')); // nobody waits for an answer
+    return false;
   }
 }

@@ -3,7 +3,7 @@ import type { OutgoingOptions } from '@pith/guarded-fetch';
 import { headerProblem } from '@pith/server-answers';
 import type { Config, ServerConfig } from './config.ts';
 
-const DEFAULT_ADDRESS = 'https://api.anthropic.com';
+export const ANTHROPIC = 'https://api.anthropic.com';
 
 export interface Endpoint {
   /** Ends with the version, without a slash. */
@@ -47,19 +47,27 @@ export function placeOf(
 } {
   const kept: Partial<ServerConfig> = config.providers['anthropic'] ?? {};
   const set = kept.base_url ?? config.base_url;
-  const environment = getSecret('ANTHROPIC_BASE_URL')?.trim() || null;
-  const to = environment ?? set ?? DEFAULT_ADDRESS;
-  if (!URL.canParse(to) || !/^https?:$/.test(new URL(to).protocol)) {
-    throw new PithError('model_unreachable', 'ANTHROPIC_BASE_URL is not an http address', {
-      cure: `unset it, or set it to something like ${DEFAULT_ADDRESS}`,
-    });
-  }
+  const environment = addressInEnvironment(getSecret);
+  const to = checked(environment ?? set ?? ANTHROPIC);
   // The environment wins; the key and the headers that were set for a server at another address are not for this one.
   const isOther = environment !== null && set !== undefined && new URL(environment).origin !== new URL(set).origin;
   const own: Partial<ServerConfig> = isOther ? {} : { ...config, ...kept, headers: { ...config.headers, ...kept.headers } };
   const name = own.api_key_env ?? 'ANTHROPIC_API_KEY';
-  const usual = new URL(to).origin === DEFAULT_ADDRESS;
+  const usual = new URL(to).origin === ANTHROPIC;
   return { name, use: { part: 'anthropic', to, usual }, headers: own.headers ?? {} };
+}
+
+/** null: it names none. Throws `model_unreachable` for one that is no address. */
+export function addressInEnvironment(getSecret: GetSecret): string | null {
+  const set = getSecret('ANTHROPIC_BASE_URL')?.trim() ?? '';
+  return set === '' ? null : checked(set);
+}
+
+function checked(address: string): string {
+  if (URL.canParse(address) && /^https?:$/.test(new URL(address).protocol)) return address;
+  throw new PithError('model_unreachable', 'ANTHROPIC_BASE_URL is not an http address', {
+    cure: `unset it, or set it to something like ${ANTHROPIC}`,
+  });
 }
 
 /** Other programs take this variable without the version, so both forms are accepted. */

@@ -1,6 +1,7 @@
 import { PithError, type ExtensionContext, type JsonValue, type ModelInfo, type ModelProvider, type SetupProvider } from 'pith';
+import { overruled } from '@pith/guarded-fetch';
 import { config, type Config } from './config.ts';
-import { endpointOf, placeOf } from './endpoint.ts';
+import { addressInEnvironment, ANTHROPIC, endpointOf, placeOf } from './endpoint.ts';
 import { contextWindowOf, MODELS } from './known-models.ts';
 import { askModels } from './listing.ts';
 import { messagesModel } from './messages-model.ts';
@@ -25,6 +26,7 @@ export default class Anthropic implements ModelProvider, SetupProvider {
   }
 
   applyConfig(name: string, value: JsonValue) {
+    if (name === 'base_url') this.refuseOther(typeof value === 'string' ? value : null, null);
     return this.setup().applyConfig(name, value);
   }
 
@@ -32,18 +34,30 @@ export default class Anthropic implements ModelProvider, SetupProvider {
     return this.setup().onSetupComplete();
   }
 
-  getModelServers() {
-    return [{ title: 'Anthropic (Claude)', prefix: 'anthropic', secret: 'ANTHROPIC_API_KEY', asksAddress: false, isLocal: false }];
+  getModelServers(): Awaited<ReturnType<NonNullable<SetupProvider['getModelServers']>>> {
+    return [
+      { title: 'Anthropic (Claude)', prefix: 'anthropic', secret: 'ANTHROPIC_API_KEY', asksAddress: false, usual: true, isLocal: false },
+    ];
   }
 
   askModels({ address, key }: Parameters<NonNullable<SetupProvider['askModels']>>[0], signal?: AbortSignal) {
+    this.refuseOther(address, key);
     const { config: set } = this.context;
-    const own = { headers: {}, ...set.providers['anthropic'], ...(address === null ? {} : { base_url: address }) };
-    const asked = { ...set, providers: { ...set.providers, anthropic: own } };
+    const place = address === null ? {} : { base_url: address === '' ? undefined : address };
+    const own = { headers: {}, ...set.providers['anthropic'], ...place };
+    const asked = { ...set, ...(address === '' ? place : {}), providers: { ...set.providers, anthropic: own } };
     return askModels(
       endpointOf(asked, (name, use) => (key === null || use === undefined ? this.context.getSecret(name, use) : key)),
       signal,
     );
+  }
+
+  private refuseOther(address: string | null, key: string | null): void {
+    const wins = addressInEnvironment((name) => this.context.getSecret(name));
+    const why = overruled({ name: 'ANTHROPIC_BASE_URL', address: wins }, { address, key, usual: ANTHROPIC });
+    if (why === null) return;
+    const cure = `unset ANTHROPIC_BASE_URL first${key === null ? '' : ', or set up what is there: pith setup anthropic'}`;
+    throw new PithError('config_invalid', why, { cure });
   }
 
   private setup() {

@@ -1,6 +1,6 @@
 import { PithError, type ExtensionContext, type JsonValue, type SettingsChange, type SetupProvider, type SetupSchema } from 'pith';
 import type { Config } from './config.ts';
-import { endpointOf } from './endpoint.ts';
+import { addressInEnvironment, endpointOf } from './endpoint.ts';
 import { MODELS } from './known-models.ts';
 
 /** Sets up Claude models. */
@@ -8,10 +8,16 @@ export function anthropicSetup(config: Config, getSecret: ExtensionContext['getS
   const own = config.providers['anthropic'];
   return {
     getSetupSchema(): SetupSchema {
+      const there = addressInEnvironment(getSecret);
       return {
         title: 'Claude models of Anthropic',
         fields: [
-          { name: 'api_key', kind: 'secret', secret: 'ANTHROPIC_API_KEY', description: 'The key' },
+          {
+            name: 'api_key',
+            kind: 'secret',
+            secret: 'ANTHROPIC_API_KEY',
+            description: `The key${there === null ? '' : ` for ${there}, as ANTHROPIC_BASE_URL says`}`,
+          },
           {
             name: 'base_url',
             kind: 'text',

@@ -1,5 +1,5 @@
 import { PithError, type Command, type CommandIO, type TurnEvent } from 'pith';
-import { matchCommand, parseCommandInput } from '@pith/command-line';
+import { matchCommand, parseCommandInput, shownCommand } from '@pith/command-line';
 import { printableLine, slipsOf } from '@pith/plain-text';
 import type { Conversation, Sent } from './conversation.ts';
 import { fields, list, query, text } from './query.ts';
@@ -32,11 +32,27 @@ export function readAllowList({ options }: { readonly options: Readonly<Record<s
     throw new PithError('usage', '--yes alone allows nothing: say what may run', { cure: 'add, for example: --allow "shell:npm test"' });
   return given.map((rule) => {
     const [, tool = '', calls = ''] = /^([^\s:]+):(.+)$/su.exec(rule.trim()) ?? [];
-    if (tool !== '' && calls.trim() !== '') return { tool, calls: calls.trim() };
+    if (tool !== '' && calls.trim() !== '') return { tool, calls: COMMANDS.has(tool) ? commandRule(rule, calls.trim()) : calls.trim() };
     throw new PithError('usage', `wrong use of --allow: '${printableLine(rule, 80)}' does not say what the tool may do`, {
       cure: 'write: --allow "shell:npm test" or --allow "edit_file:src/"',
     });
   });
+}
+
+/** Tools whose calls are command lines. */
+const COMMANDS: ReadonlySet<string> = new Set(['shell', 'project_tools/shell']);
+const COMMAND = /^(unsandboxed:)?(.+?)((?: \+network)?(?: \+background)?(?: in "(?:[^"\\]|\\.)*")?)$/su;
+
+/** As the tool names such a command. Throws `usage` for what it asks about each time, whatever was allowed. */
+function commandRule(rule: string, calls: string): string {
+  const [, kind = '', line = '', place = ''] = COMMAND.exec(calls) ?? [];
+  const command = shownCommand(line);
+  if (command !== null) return `${kind}${command}${place}`;
+  throw new PithError(
+    'usage',
+    `wrong use of --allow: '${printableLine(rule, 80)}' never counts: a command that is more than one program with its words is asked about each time`,
+    { cure: 'allow a script that does all of it, such as: --allow "shell:npm test"' },
+  );
 }
 
 /**
@@ -74,7 +90,7 @@ export function isAllowed(rules: readonly AllowRule[], { tool, key, command, shi
   const { kind, rest } = partsOf(key);
   const names = ships ? [tool, nameOf(tool)] : [tool];
   const [, place] = WIDER.exec(key) ?? [];
-  const exact = place === undefined || command === undefined ? rest : `${command.trim()}${place}`;
+  const exact = place === undefined || command === undefined ? rest : `${shownCommand(command.trim()) ?? command.trim()}${place}`;
   return rules.some(
     ({ tool: named, calls }) => names.includes(named) && (calls === rest || calls === exact || (FOLDERS.has(kind) && isBelow(rest, calls))),
   );

@@ -22,7 +22,7 @@ const LIST_MS = 60_000;
 const LONGEST_PAUSE_MS = 60_000;
 /** A call tries at once to reach a server that is away, unless that has just failed. */
 const JUST_NOW_MS = 1000;
-/** A server may say that its tools changed as often as it likes. */
+/** A server may say that its tools changed as often as it likes, and a call does not wait longer for the list. */
 const LIST_PAUSE_MS = 1000;
 /** A call that reports progress has so many times its limit, and at most an hour. */
 const PROGRESS_TIMES = 10;
@@ -66,6 +66,9 @@ export class Connection {
   #token: string | null = null;
   #pause = new AbortController();
   #isListing = false;
+  #listedAt = -Infinity;
+  /** Until the list that was asked for last is known. */
+  #listed: Promise<unknown> = Promise.resolve();
   /** A person wants it to connect now. */
   #isWanted = false;
   /** The one that runs, or comes next; while it is connected, the one that did it. */
@@ -151,6 +154,8 @@ export class Connection {
         resetTimeoutOnProgress: true,
         onprogress: () => undefined, // with it the server is told where to report
       });
+      // The call may have changed the tools: then the model is told them with what came of it.
+      await within(this.#context.clock, LIST_PAUSE_MS, this.#listed);
       return this.#withoutToken(resultOf(answer, outputSchema));
     } catch (error) {
       signal.throwIfAborted();
@@ -203,7 +208,7 @@ export class Connection {
   /** Resolves when the connection has ended, with the reason. */
   async #connected(limit: number, signal: AbortSignal): Promise<string> {
     const { Client } = await import('@modelcontextprotocol/client');
-    const listChanged = { tools: { autoRefresh: false, onChanged: () => this.#listAgain(client) } };
+    const listChanged = { tools: { autoRefresh: false, debounceMs: 0, onChanged: () => this.#listAgain(client) } };
     const client: Client = new Client({ name: 'pith', version: '1.0.0' }, { listChanged });
     let end: (why: string) => void = () => undefined;
     let isOver = false;
@@ -244,10 +249,15 @@ export class Connection {
   #listAgain(client: Client): void {
     if (this.#isListing) return; // a list that has not begun has this change, too
     this.#isListing = true;
-    this.#context.clock.after(LIST_PAUSE_MS, () => {
+    const { clock } = this.#context;
+    const list = (): void => {
       this.#isListing = false;
-      if (this.#client === client) void this.#list(client).catch(() => undefined); // it is logged, and the former tools stay
-    });
+      this.#listedAt = clock.now();
+      if (this.#client === client) this.#listed = this.#list(client).catch(() => undefined); // it is logged, and the former tools stay
+    };
+    const pause = Math.min(LIST_PAUSE_MS, this.#listedAt + LIST_PAUSE_MS - clock.now()); // the clock may have been set back
+    if (pause > 0) clock.after(pause, list);
+    else list();
   }
 
   async #list(client: Client): Promise<void> {

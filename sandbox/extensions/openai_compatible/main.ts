@@ -1,5 +1,5 @@
 import { PithError, type ExtensionContext, type JsonValue, type ModelInfo, type ModelProvider, type SetupProvider } from 'pith';
-import { isListening } from '@pith/guarded-fetch';
+import { isListening, overruled } from '@pith/guarded-fetch';
 import { chatModel } from './chat-model.ts';
 import { config, type Config } from './config.ts';
 import { contextWindowOf } from './context-windows.ts';
@@ -67,17 +67,16 @@ export default class OpenAiCompatible implements ModelProvider, SetupProvider {
   }
 
   private setup() {
-    return openAiSetup(this.context.config, () => this.models('openai'));
+    return openAiSetup(this.context.config, this.inEnvironment(), () => this.models('openai'));
   }
 
-  /** Another address would be written and never asked, and a key typed for it would go elsewhere: the environment wins. */
   private refuseOther(address: string | null, key: string | null): void {
-    const wins = addressInEnvironment((name) => this.context.getSecret(name));
-    if (address === null || wins === null || trimmed(wins) === trimmed(address || OPENAI)) return;
-    if (address === '' && !key) return;
-    throw new PithError('config_invalid', `OPENAI_BASE_URL is set to ${wins}, and wins over an address in the settings`, {
-      cure: 'unset OPENAI_BASE_URL first',
-    });
+    const why = overruled({ name: 'OPENAI_BASE_URL', address: this.inEnvironment() }, { address, key, usual: OPENAI });
+    if (why !== null) throw new PithError('config_invalid', why, { cure: 'unset OPENAI_BASE_URL first' });
+  }
+
+  private inEnvironment(): string | null {
+    return addressInEnvironment((name) => this.context.getSecret(name));
   }
 
   private endpoint(prefix: string) {
@@ -87,8 +86,4 @@ export default class OpenAiCompatible implements ModelProvider, SetupProvider {
   private contextWindow(name: string, prefix: string): number | null {
     return contextWindowOf(name, prefix, this.context.config.context_windows);
   }
-}
-
-function trimmed(address: string): string {
-  return address.trim().replace(/\/+$/, '');
 }

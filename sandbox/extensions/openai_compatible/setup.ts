@@ -16,8 +16,8 @@ export const MODEL_SERVERS: ModelServers = [
   },
 ];
 
-/** Sets up the prefix `openai`: OpenAI itself, or any server that speaks its language. */
-export function openAiSetup(config: Config, models: () => Promise<readonly ModelInfo[]>): SetupProvider {
+/** Sets up the prefix `openai`: OpenAI itself, or any server that speaks its language. `there`: the address in the environment. */
+export function openAiSetup(config: Config, there: string | null, models: () => Promise<readonly ModelInfo[]>): SetupProvider {
   const own = config.providers['openai'];
   return {
     getSetupSchema(): SetupSchema {
@@ -30,7 +30,12 @@ export function openAiSetup(config: Config, models: () => Promise<readonly Model
             description: "The server's address, such as http://127.0.0.1:1234/v1; empty for OpenAI itself",
             current: own?.base_url ?? config.base_url ?? null,
           },
-          { name: 'api_key', kind: 'secret', secret: 'OPENAI_API_KEY', description: 'The key, where the server wants one' },
+          {
+            name: 'api_key',
+            kind: 'secret',
+            secret: 'OPENAI_API_KEY',
+            description: `The key, where ${there === null ? 'the server' : `${there}, as OPENAI_BASE_URL says,`} wants one`,
+          },
           {
             name: 'api_key_env',
             kind: 'text',

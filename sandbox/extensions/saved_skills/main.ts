@@ -35,7 +35,7 @@ import {
   isDelivered,
   NO_ORIGIN,
   partsOf,
-  queueDue,
+  DueSchedules,
   Runner,
   runOfThread,
   RunSeal,
@@ -122,6 +122,13 @@ export default class SavedSkillsExtension implements ToolProvider, ServiceProvid
     this.#runs = runs;
     this.#library = library;
     const laneRules = (name: string) => library.laneRules(name);
+    const runOf = async (skill: SavedSkill) => {
+      const version = await library.versionOfOwner(skill);
+      const owner = ownerOf(skill);
+      const asked = { inputs: {}, cause: 'schedule', origin: NO_ORIGIN, userId: owner, actsAs: owner } as const;
+      return library.newRun(skill, version, { ...asked, by: await library.person(owner) });
+    };
+    const due = new DueSchedules({ skills, runs, clock, logger, laneRules, runOf });
     this.#runner = new Runner({
       runs,
       skills,
@@ -146,13 +153,7 @@ export default class SavedSkillsExtension implements ToolProvider, ServiceProvid
       },
       queueDue: async () => {
         await this.#publishChanges();
-        const runOf = async (skill: SavedSkill) => {
-          const version = await library.versionOfOwner(skill);
-          const owner = ownerOf(skill);
-          const asked = { inputs: {}, cause: 'schedule', origin: NO_ORIGIN, userId: owner, actsAs: owner } as const;
-          return library.newRun(skill, version, { ...asked, by: await library.person(owner) });
-        };
-        return queueDue({ skills, runs, clock, logger, laneRules, runOf });
+        await due.queue();
       },
       deliverDue: () =>
         deliverDue({

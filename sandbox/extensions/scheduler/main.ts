@@ -54,6 +54,11 @@ export default class Scheduler implements ToolProvider, CommandProvider {
     return this.#runner.due(payload, delivery);
   }
 
+  /** Handles the schedule of the manifest, which the kernel sets right itself when the clock was ahead. */
+  correct(_payload: TopicMap['schedule.due'], { correlationId }: Delivery): Promise<void> {
+    return this.#runner.correct(correlationId);
+  }
+
   /** Handles `approval.answered`. */
   answered(payload: TopicMap['approval.answered'], delivery: Delivery): Promise<void> {
     return this.#runner.answered(payload, delivery);

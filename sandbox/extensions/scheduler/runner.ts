@@ -41,13 +41,27 @@ export class Runner {
     if (known === null) return; // cancelled
     if (known.nextAt === at) {
       // The next one first: whatever becomes of this run, the schedule goes on. Armed twice is woken twice, and runs once.
-      const nextAt = known.cron === null ? null : this.#next(known);
+      const nextAt = known.cron === null ? null : this.#next(known, this.#ports.clock.now());
       await this.arm({ ...known, nextAt }, correlationId);
       await this.#store.change(name, (each) =>
         each.nextAt === at ? { ...each, nextAt, open: [...each.open, at].slice(-MOST_OPEN) } : each,
       );
     }
     await this.#work(name, at, correlationId, signal);
+  }
+
+  /** What waits for later than the second time from now was planned while the clock was ahead; the first may have run already. */
+  async correct(correlationId: string): Promise<void> {
+    const now = this.#ports.clock.now();
+    for (const schedule of await this.#store.list(null)) {
+      if (schedule.cron === null) continue;
+      const first = this.#next(schedule, now);
+      const second = first === null ? null : this.#next(schedule, first);
+      const { id, nextAt } = schedule;
+      if (second === null || nextAt === null || nextAt <= second) continue;
+      await this.arm({ ...schedule, nextAt: first }, correlationId);
+      await this.#store.change(id, (each) => (each.nextAt === nextAt ? { ...each, nextAt: first } : each));
+    }
   }
 
   /** One delivery of `approval.answered`: a run that waited for it goes on. */
@@ -111,8 +125,8 @@ export class Runner {
     await this.#ports.events.publish('notify', notice, { key: threadOf({ id }, at), correlationId });
   }
 
-  #next({ cron, timeZone }: Schedule): number | null {
-    const next = nextRun(String(cron), String(timeZone), this.#ports.clock.now());
+  #next({ cron, timeZone }: Schedule, after: number): number | null {
+    const next = nextRun(String(cron), String(timeZone), after);
     return typeof next === 'number' ? next : null;
   }
 }

@@ -45,17 +45,16 @@ export function vaultCommands(vault: Vault, skills: () => Remote<SavedSkills>): 
         { name: 'accept', type: 'boolean', description: 'First take what a skill keeps now for right, where it was changed from outside' },
       ],
       async run({ arguments: { skill }, options }, io) {
-        if ((options['master'] === true) === (typeof skill === 'string'))
-          throw new PithError('usage', 'name a skill, or --master for the keys of all', {
-            cure: 'write: pith saved rotate-key NAME, or --master',
-          });
+        const isOfAll = options['master'] === true;
+        const isAccepted = options['accept'] === true;
+        if (isOfAll && typeof skill === 'string') throw misused('--master is for all skills, and one is named', 'leave one of them out');
+        if (isOfAll && isAccepted) throw misused('--accept is for one skill', `write: ${PATH} NAME --accept`);
+        if (!isOfAll && typeof skill !== 'string')
+          throw misused('the skill is missing', `write: ${PATH} NAME${isAccepted ? ' --accept' : ', or --master for the keys of all'}`);
+        const id = typeof skill === 'string' ? await skills().idOf(skill, io.userId) : null;
         vault.requireKey();
-        if (options['accept'] === true) {
-          if (typeof skill !== 'string')
-            throw new PithError('usage', '--accept needs a skill', { cure: 'write: pith saved rotate-key NAME --accept' });
-          await vault.accept(await skills().idOf(skill, io.userId));
-        }
-        const count = typeof skill === 'string' ? await vault.rotate(await skills().idOf(skill, io.userId)) : await vault.rewrap();
+        if (id !== null && isAccepted) await vault.accept(id);
+        const count = id === null ? await vault.rewrap() : await vault.rotate(id);
         io.json({ ok: true, count: count ?? 0 });
         if (count === null) return io.print('Nothing is encrypted yet: no saved skill keeps anything that needs a key');
         io.print(
@@ -70,6 +69,12 @@ export function vaultCommands(vault: Vault, skills: () => Remote<SavedSkills>): 
       },
     },
   ];
+}
+
+const PATH = 'pith saved rotate-key';
+
+function misused(why: string, cure: string): PithError {
+  return new PithError('usage', `wrong use of 'saved rotate-key': ${why}`, { cure });
 }
 
 /** Where nobody can be asked, the warning is printed and counts as read with --yes. */

@@ -4,6 +4,7 @@ import { png } from '../../fixtures/images.ts';
 import { call, createWorld, type World } from './world.ts';
 
 const refusal = (message: string, statusCode = 400) => ({ error: Object.assign(new Error(message), { statusCode }) });
+const silent = (statusCode: number) => ({ error: Object.assign(new Error('Bad Request'), { statusCode, responseBody: '' }) });
 const data = png().toString('base64');
 const other = png(3, 3).toString('base64');
 const look = { run: () => toolResult('a picture', { images: [{ mediaType: 'image/png', data: other }] }) };
@@ -44,6 +45,13 @@ describe('V11 a server that refuses an image', () => {
     expect(seen(world)).toEqual([false, false]);
   });
 
+  it.each([400, 413, 422])('without a word (%i) is asked once more without it, which the person is told', async (statusCode) => {
+    const world = await createWorld({ script: [silent(statusCode), { text: 'Without, then.' }] });
+    const { end, notices } = await world.run('this?', { attachments });
+    expect([end.reason, end.text, notices]).toEqual(['done', 'Without, then.', ['image_refused']]);
+    expect(seen(world)).toEqual([false, false]);
+  });
+
   it('and the request still, ends the turn with its words, and nothing is marked', async () => {
     const script = [refusal('no images here'), refusal('no images here'), { text: 'Fine.' }];
     const world = await createWorld({ script });
@@ -69,6 +77,7 @@ describe('V11 a server that refuses an image', () => {
 
   it.each([
     ['the same words where nothing holds an image', [refusal('invalid image'), { text: 'x' }], []],
+    ['no word where nothing holds an image', [silent(422), { text: 'x' }], []],
     ['a refused key', [refusal('this key may not send images', 401), { text: 'x' }], attachments],
     ['words about something else', [refusal('temperature is too high'), { text: 'x' }], attachments],
   ])('%s: it is not asked again', async (_, script, sent) => {

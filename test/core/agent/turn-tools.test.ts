@@ -250,3 +250,24 @@ describe('DESIGN 3.3 the tools of one turn', () => {
     expect(names(world)).toEqual([1, 2, 3].map(() => ['load', 'greet']));
   });
 });
+
+describe('V7 V12 tools of uses_tools that come while a turn runs', () => {
+  it('join with the next step, and nothing is asked again until others come', async () => {
+    const tools: Record<string, FakeTool> = { look: {}, add: { run: () => add('ext') }, other: { run: () => add('foreign', 'unseen') } };
+    const foreign: Record<string, FakeTool> = { theirs: {} };
+    const extensions = { ext: { tools }, foreign: { tools: foreign } };
+    const script = [call('look'), call('add'), call('added'), call('other'), { text: 'ok' }];
+    const world = await createWorld({ extensions, agents: [agent('main', { usesTools: ['ext'] })], script });
+    const add = (id: 'ext' | 'foreign', name = 'added') => {
+      extensions[id].tools[name] = { run: () => `this is ${name}` };
+      world.kernel.events.publish('provider.changed', { extensionId: id, protocol: 'tool' });
+    };
+    const asked = vi.spyOn(world.kernel.host.providers.tools, 'turnProviders');
+    await world.kernel.host.providers.tools.of('foreign');
+    const { results } = await world.run('hi');
+    const before = ['look', 'add', 'other'];
+    expect(names(world)).toEqual([before, before, [...before, 'added'], [...before, 'added'], [...before, 'added']]);
+    expect(results).toContainEqual(expect.objectContaining({ name: 'added', ok: true, output: 'this is added' }));
+    expect(asked).toHaveBeenCalledTimes(5); // three times before the model is asked, once for each change
+  });
+});

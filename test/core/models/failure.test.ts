@@ -5,6 +5,8 @@ import { failed } from './scripted-stream.ts';
 
 const KEY = 'sk-proj-abcDEF1234567890canary';
 
+const refused = (statusCode: number, responseBody: string) => failed({ statusCode, responseBody }, 'Bad Request');
+
 describe('modelFailure', () => {
   it.each<[string, Error, string, RegExp]>([
     ['a wrong key', failed({ statusCode: 401 }, `Incorrect API key provided: ${KEY}`), 'model_auth', /refused the key \(401\)/],
@@ -126,6 +128,13 @@ describe('modelFailure', () => {
     expect(modelFailure(failed({ statusCode: 500 }, message), 'x/y').message).not.toContain('canary');
   });
 
+  it('V7 V11 says of a request that is too large no more than the server does', () => {
+    expect(modelFailure(refused(413, ''), 'x/y')).toMatchObject({
+      code: 'model_context_too_long',
+      message: 'model x/y: the request is larger than the server takes (413)',
+    });
+  });
+
   it('keeps its length, and an error that is clear already', () => {
     expect(modelFailure(new Error('long '.repeat(1_000)), 'x/y').message.length).toBeLessThan(400);
     const clear = new PithError('model_script', 'unexpected step');
@@ -150,6 +159,19 @@ describe('V11 which part of a request a server refused', () => {
     ['words without a status', failed({}, 'test-model is not a multimodal model'), 'image'],
     ['llama.cpp without a projector', failed({ statusCode: 500 }, 'image input is not supported - hint: you may need the mmproj'), 'image'],
     ['OpenRouter without an endpoint', failed({ statusCode: 404 }, 'No endpoints found that support image input'), 'image'],
+    ['an empty body', refused(400, ''), 'image'],
+    ['a body of blanks', refused(422, ' \r\n'), 'image'],
+    ['JSON without a word', refused(400, '{"error":{}}'), 'image'],
+    ['the name of the status', refused(413, 'Request Entity Too Large\n'), 'image'],
+    ['the name of the status, as JSON', refused(400, '{"statusCode":400,"error":"Bad Request"}'), 'image'],
+    ['the page of a proxy', refused(413, '<html><head><title>413 Request Entity Too Large</title></head></html>'), 'image'],
+    ['an empty body for an address', refused(404, ''), null],
+    ['an empty body for a key', refused(401, ''), null],
+    ['an empty body of a server that is not well', refused(503, ''), null],
+    ['words about something else', refused(400, '{"detail":"temperature is too high"}'), null],
+    ['a number alone', refused(400, '7'), null],
+    ['a code without a word', failed({ statusCode: 400, responseBody: '{}', code: 'context_length_exceeded' }), null],
+    ['a conversation that is too long', refused(413, '{"error":{"message":"Request too large: 9000 tokens"}}'), null],
     ['an id', failed({ statusCode: 400 }, 'tool call id was call_0'), 'call id'],
     ['a container', failed({ statusCode: 500 }, 'failed to pull image'), null],
     ['a gateway', failed({ statusCode: 502 }, 'vision backend: bad gateway'), null],

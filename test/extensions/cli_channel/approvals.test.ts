@@ -306,6 +306,10 @@ describe('a tool asks the person at the terminal', () => {
     ['shell:git log -p in "src"', 'command:git log … in "src"', 'git log -p', true],
     ['shell:npm test', 'command:npm test +network', 'npm test', false],
     ['shell:npm test', 'unsandboxed:npm test', 'npm test', false],
+    ['shell:npm  run   "a b"', 'command:npm run "a b"', "npm run 'a b'", true],
+    ["shell:npm run 'a b' +network", 'command:npm run "a b" +network', 'npm run "a b"', true],
+    ["shell:git log '--format=%H x'", 'command:git log …', 'git log "--format=%H x"', true],
+    ['shell:echo "$HOME"', 'command:echo "$HOME"', "echo '$HOME'", true],
   ])('12 U14 %s of %s for %s: %s', (rule, key, command, expected) =>
     expect(
       isAllowed(readAllowList({ options: { allow: [rule] } }), {
@@ -317,6 +321,26 @@ describe('a tool asks the person at the terminal', () => {
         ships: true,
       }),
     ).toBe(expected),
+  );
+
+  it.each([
+    'shell:a && b',
+    'shell:npm test; rm -rf x',
+    'shell:cat a | sh',
+    'shell:npm test > out.txt',
+    'shell:npm *',
+    'shell:git:*',
+    'shell:FOO=1 npm test',
+    'shell:unsandboxed:a || b',
+    'shell:echo $(date)',
+    'shell:echo "a',
+    'shell:a\nb',
+    'shell:a &',
+    'project_tools/shell:cd src && make',
+  ])('S7 U14 --allow %j is refused, because it never counts', (rule) =>
+    expect(() => readAllowList({ options: { allow: [rule] } })).toThrow(
+      /^wrong use of --allow: '.+' never counts: a command that is more/u,
+    ),
   );
 
   it('T9 --allow with the slip of a tool is refused, and one that the agent has not is noted', async () => {

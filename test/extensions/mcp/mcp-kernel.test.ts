@@ -79,6 +79,16 @@ describe('MCP servers', () => {
     ]);
   });
 
+  it('V12 a tool that a call brings is offered with the next step of the same turn', async () => {
+    const agent = 'id: user\nagent: { uses_tools: [mcp] }\n';
+    const model = scriptedModel([step('fix_add'), { text: 'So.' }]);
+    const files = { 'agents/user/manifest.yaml': agent };
+    await start({ fix: { ...local(), approvals: 'never-for-read-only' } }, { model, files });
+    expect((await test.run('go', { agent: 'user' })).reason).toBe('awaiting_approval');
+    expect((await answered(test, 'once')).reason).toBe('done');
+    expect(model.requests.map(({ tools }) => tools.some(({ name }) => name === 'fix_added'))).toEqual([false, true]);
+  });
+
   it('gives a server the secrets that the settings grant, and no others; follows one whose tools change, and connects again to one that has ended', async () => {
     const fix = { ...local(), env: { FIXTURE_KEY: '${FIXTURE_KEY}' } };
     await start({ fix }, { env: { FIXTURE_KEY: 'sk-fixture-1234' } }, { secrets: ['FIXTURE_KEY'] });

@@ -1,4 +1,5 @@
-import { mkdirSync, readdirSync, renameSync, writeFileSync } from 'node:fs';
+import { execFileSync } from 'node:child_process';
+import { mkdirSync, readdirSync, renameSync, rmdirSync, writeFileSync } from 'node:fs';
 import path from 'node:path';
 import { ContextProvider } from 'pith';
 import { fakeClock } from 'pith/testing';
@@ -6,6 +7,7 @@ import { describe, expect, it } from 'vitest';
 import { probeSandboxing } from '@pith/held-process';
 import { Jail, stateFolder } from '@pith/safe-files';
 import { CommandWatch } from '../../../sandbox/extensions/project_tools/shell/command-watch.ts';
+import { linkedRepository } from '../../../sandbox/extensions/project_tools/shell/linked-repository.ts';
 import { passing, until } from '../../waiting.ts';
 import { words } from '../../words.ts';
 import { cloneWith } from './clone.ts';
@@ -276,6 +278,86 @@ describe.skipIf(!available)('S1, S2 what git starts outside', () => {
       /a\.txt\nfixture\.git\nnode_modules\/x\/\.git\nplain\/\.git\n[^\n]*No such file/u,
     );
     expect(out(await clone.call('shell', { command: 'true' }))).toBe('(no output)\n[exit code 0]'); // it is said once
+  });
+
+  it('S1 what Mercurial starts by settings is held, also where it is absent, and of Jujutsu what is there; what comes is named', async () => {
+    const clone = await cloneWith({
+      '.hg/requires': 'store\n',
+      '.jj/repo/config.toml': '',
+      '.jj/repo/store/git/config': '',
+      'sub/.hg/hgrc': '',
+    });
+    const evil = (file: string) => `printf "[hooks]\\npre-status = touch ran\\n" > ${file}`;
+    const held = words('.hg/hgrc .hg/hgrc-not-shared .hg/requires .jj/repo/config.toml .jj/repo/store/git/config sub/.hg/hgrc');
+    const others = ['mv .hg g', 'rm -f .hg/hgrc', 'mv .jj/repo r', 'echo x > .hg/dirstate', 'mkdir -p new/.hg', evil('new/.hg/hgrc')];
+    const printed = out(
+      await clone.call('shell', { command: [...held.map(evil), ...others, evil('.jj/workspace-config.toml')].join('\n') }),
+    );
+    for (const file of held) expect(printed).toContain(`${file}: Read-only file system`);
+    expect(printed).toContain("cannot move '.hg' to 'g'");
+    expect(printed).toContain('new/.hg is a new repository: hg in new starts what hgrc says');
+    expect(printed).toContain('the repository .jj has other settings or hooks: jj in . starts what workspace-config.toml says');
+    expect(clone.person(`cat ${held.filter((file) => !file.endsWith('requires')).join(' ')}; cat .hg/requires .hg/dirstate`)).toBe(
+      'store\nx\n',
+    );
+    expect(out(await clone.call('shell', { command: `${evil('new/.hg/hgrc')}; mkdir -p lib/.hg` }))).toContain(
+      'lib/.hg is a new repository]',
+    );
+  });
+
+  it('S1 of a linked working tree whose repository lies outside commands read that repository, and change nothing of it', async () => {
+    const clone = await cloneWith({});
+    rmdirSync(clone.root);
+    mkdirSync(path.join(clone.home, 'outer'));
+    const outside = (script: string) =>
+      execFileSync('bash', ['-c', script], { cwd: clone.home, env: { ...process.env, HOME: clone.home } });
+    outside('cd outer; git init -q; echo a > a.txt; git add -A; git commit -qm first; git worktree add -q ../src/shop; chmod -R go= .');
+    expect(await clone.question('shell', { command: 'git log --oneline' })).toBeNull();
+    expect(out(await clone.call('shell', { command: 'git log --oneline' }))).toContain(' first\n[exit code 0]');
+    const before = outside('cd outer; find .git -type f | sort | xargs sha256sum').toString();
+    const printed = out(
+      await clone.call('shell', {
+        command:
+          'git status; echo b > b.txt; git add b.txt; git config core.fsmonitor ./evil; rm .git; echo x > ../../outer/.git/hooks/pre-commit',
+      }),
+    );
+    for (const said of [
+      'On branch shop',
+      "index.lock': Read-only file system",
+      "cannot remove '.git'",
+      'pre-commit: Read-only file system',
+      '[the repository of this linked working tree lies outside of the project: commands read it and cannot change it; ask the person to run it]',
+      '[commands cannot change settings of git; ask the person to run it]',
+    ])
+      expect(printed).toContain(said);
+    expect(outside('cd outer; find .git -type f | sort | xargs sha256sum').toString()).toBe(before);
+    expect(clone.person('git add -A; git commit -qm second; git log --format=%s')).toBe('second\nfirst\n');
+  });
+
+  it('S1 a .git that names a repository which does not name the tree as its own shows commands nothing of it', async () => {
+    const clone = await cloneWith({ 'a.txt': '' });
+    clone.person(
+      'mkdir ~/other ~/.password-store; for r in ~/other ~/.password-store; do git init -q $r; git -C $r commit -q --allow-empty -m x; done',
+    );
+    const folder = `${clone.home}/other/.git`;
+    const found = (given: string) => {
+      clone.person(given);
+      return linkedRepository({ root: clone.root, home: clone.home });
+    };
+    for (const given of [
+      `echo "gitdir: ${folder}" > .git`, // itself
+      'mkdir ~/fake; echo "$PWD/.git" > ~/fake/gitdir; echo ../other/.git > ~/fake/commondir; echo "gitdir: $HOME/fake" > .git', // from aside
+      `git -C ~/other worktree add -q ~/theirs; cp ~/theirs/.git .git`, // of another tree
+      'mkdir -p e/worktrees/x e/objects e/refs; touch e/HEAD; echo ../.. > e/worktrees/x/commondir; echo "$PWD/.git" > e/worktrees/x/gitdir; echo "gitdir: $PWD/e/worktrees/x" > .git', // of the project itself
+      'rm .git; git -C ~/.password-store worktree add -qf ~/w; echo "$PWD/.git" > ~/.password-store/.git/worktrees/w/gitdir; cp ~/w/.git .git', // where keys are kept
+      'rm .git; mkfifo .git',
+    ])
+      expect(found(given), given).toBeNull();
+    expect(found(`rm .git; echo "$PWD/.git" > ${folder}/worktrees/theirs/gitdir; cp ~/theirs/.git .git`)).toBe(folder);
+    clone.person('rm .git; mkdir ~/other/.git/modules; echo "gitdir: $HOME/other/.git/modules" > .git');
+    expect(out(await clone.call('shell', { command: 'git status; true' }))).toContain(
+      '[the repository of this folder lies outside of the project, where commands see nothing; ask the person to run it, or to start Pith in the folder above both]',
+    );
   });
 
   it('S1 in a project without git a new repository in the root is named; what is there is held from then on', async () => {

@@ -77,7 +77,7 @@ describe('inputs', () => {
       field({ name: 'b', required: true }),
     ];
     expect(readInputs(fields, { a: 'x', b: 'y' })).toEqual({ n: 3, a: 'x', b: 'y' });
-    expect(() => readInputs(fields, {})).toThrow('missing: a, b');
+    expect(() => readInputs(fields, {})).toThrow("'a', 'b' are missing");
   });
 
   it('M38 positional, flag and JSON give the same typed map', () => {

@@ -9,6 +9,7 @@ import { passed, passing, until } from '../../waiting.ts';
 import { lanes, saveAs, savedKernel, type SavedKernel } from './saved-kernel.ts';
 import { newRun, openRuns, rowsIn } from './shared-store.ts';
 
+const HOUR = 3_600_000;
 const PLAIN = { system_prompt: 'You help.' };
 const invoke = (skill: string) => ({ calls: [{ name: 'skill_invoke', input: { skill, inputs: {} } }] });
 
@@ -113,9 +114,9 @@ describe('runs whose process ends or stalls', () => {
   it('M46 C2 who took a delivery and stalled changes nothing once another has taken it', async () => {
     const { runs, ended } = await taking(1);
     await ended(1);
-    const [due] = await runs.deliverable();
+    const [due] = await runs.deliverable(HOUR);
     const stalled = await runs.takeDelivery(due!, 0);
-    const [again] = await runs.deliverable();
+    const [again] = await runs.deliverable(HOUR);
     const other = await runs.takeDelivery(again!, 60_000);
     const before = await runs.byId(due!.id);
     await runs.notDelivered(stalled!, 'too late', null);
@@ -128,7 +129,7 @@ describe('runs whose process ends or stalls', () => {
   it('M46 a record that cannot be read is a failed delivery, and keeps no other from its target', async () => {
     const { file, runs, ended } = await taking(2);
     for (const at of [1, 2]) await ended(at);
-    const [damaged, whole] = await runs.deliverable();
+    const [damaged, whole] = await runs.deliverable(HOUR);
     rowsIn(file, `UPDATE saved_skills__runs SET inputs = '{' WHERE id = ? RETURNING id`, damaged!.id);
     const delivered: string[] = [];
     await deliver(runs, async ({ text }) => (delivered.push(text), 'p1'));
@@ -233,6 +234,16 @@ describe('runs whose process ends or stalls', () => {
     expect(await claim()).toBeNull();
     await clock.advance(2_000);
     expect(await claim()).toMatchObject({ run: { id: newRun(1).id, attempt: 2 } });
+  });
+
+  it('J10 M46 a clock that was ahead for a day holds up no result', async () => {
+    const clock = fakeClock();
+    let ahead = 24 * HOUR;
+    const { runs, ended } = await taking(1, { now: () => clock.now() + ahead }, 2_000);
+    await ended(1);
+    ahead = 0;
+    expect(await runs.deliverable(HOUR)).toHaveLength(1);
+    expect(await runs.deliverable(25 * HOUR)).toEqual([]); // so long it may have to wait
   });
 
   it('M62 runs of one millisecond are begun in the order in which they were asked for', async () => {

@@ -33,11 +33,17 @@ describe('a saved skill', () => {
   it('M36 M39 wrong inputs are refused before anything is queued', async () => {
     const kernel = await savedKernel();
     await saveAs(kernel, 'ada', 'greet', { ...GREET, input_schema: [...GREET.input_schema, { name: 'why', required: true }] });
-    expect(await kernel.as('ada', 'run greet')).toMatchObject({ error: 'input_invalid', message: 'missing: who, why' });
+    expect(await kernel.as('ada', 'run greet')).toMatchObject({ error: 'input_invalid', message: "'who', 'why' are missing" });
     expect(await kernel.as('ada', 'run greet --whom Bob')).toMatchObject({
       error: 'input_invalid',
       message: expect.stringContaining("there is no input 'whom' (did you mean 'who' or 'why'?)"),
     });
+    for (const [line, message] of [
+      ['run greet Ada --who Bob', "the input 'who' is given twice"],
+      ['run greet --input who=Ada --input who=Bob', "the input 'who' is given twice"],
+      ['run greet --input who', "wrong use of --input: 'who' has no name"],
+    ] as const)
+      expect(await kernel.as('ada', line)).toMatchObject({ error: 'usage', message });
     expect((await kernel.as('ada', 'runs list')).json).toEqual([]);
   });
 

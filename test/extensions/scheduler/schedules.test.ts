@@ -1,6 +1,6 @@
 import path from 'node:path';
 import type { JsonValue, ToolResult, TopicMap } from 'pith';
-import { fakeClock, scriptedModel, type ScriptedModel, type ScriptedStep, type TestKernel } from 'pith/testing';
+import { fakeClock, type FakeClock, scriptedModel, type ScriptedModel, type ScriptedStep, type TestKernel } from 'pith/testing';
 import { describe, expect, it, onTestFinished } from 'vitest';
 import { answered, answerFirst } from '../../answers.ts';
 import { kernelOf } from '../../places.ts';
@@ -8,11 +8,12 @@ import { openStore } from '../../../core/store/index.ts';
 import { passing, until } from '../../waiting.ts';
 
 const MINUTE = 60_000;
+const HOUR = 60 * MINUTE;
+const DAY = 24 * HOUR;
 /** 2026-01-01T00:00:00Z, a Thursday. */
 const START = Date.UTC(2026, 0, 1);
 
-async function world(script: readonly ScriptedStep[] = [], uses: readonly string[] = ['scheduler', 'kv']) {
-  const clock = fakeClock(START);
+async function world(script: readonly ScriptedStep[] = [], uses: readonly string[] = ['scheduler', 'kv'], clock = fakeClock(START)) {
   const model = scriptedModel(script);
   const agent = (id: string, uses_tools: readonly string[], delegates_to: readonly string[]) => [
     `agents/${id}/manifest.yaml`,
@@ -74,6 +75,25 @@ describe('schedules', () => {
     await passing(clock, () => after.length === 2, MINUTE / 6);
     expect(after.map(({ text }) => text.split(': ')[1])).toEqual(['one', 'two']);
     expect(notices).toEqual([]);
+  });
+
+  it('J10 a clock that was ahead for a month and is set right stops no timetable for more than a day', async () => {
+    const base = fakeClock(START);
+    let ahead = 31 * DAY;
+    const clock: FakeClock = { ...base, now: () => base.now() + ahead };
+    const { pith, model, notices } = await world([], undefined, clock);
+    await approved(pith, model, { message: 'Count.', cron: '0 9 * * *', time_zone: 'UTC' });
+    await pith.kernel.start();
+    expect(await listed(pith)).toMatchObject([{ next: '2026-02-01T09:00:00.000Z' }]);
+    ahead = 0;
+    await clock.advance(2000); // the kernel sees it
+    ahead = DAY + HOUR; // nothing ran meanwhile: what Pith does once a day has fallen due
+    await passing(clock, async () => (await listed(pith))[0]?.next === '2026-01-02T09:00:00.000Z');
+    expect(notices).toEqual([]);
+    model.add({ text: 'one' });
+    ahead += 10 * HOUR;
+    await passing(clock, () => notices.length === 1);
+    expect(await listed(pith)).toMatchObject([{ next: '2026-01-03T09:00:00.000Z' }]);
   });
 
   it("K95 a cancelled one does not run; nobody cancels what is another person's", async () => {

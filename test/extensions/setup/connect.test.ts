@@ -119,17 +119,46 @@ it('U34 asks for no key that is in the environment already', async () => {
   expect({ code, hidden: asked.filter(({ hidden }) => hidden) }).toEqual({ code: 0, hidden: [] });
 });
 
-it('T5 a key typed for OpenAI is not sent to the address of the environment', async () => {
+it.each([
+  ['OpenAI', 'OPENAI_BASE_URL', 'authorization', 'unset OPENAI_BASE_URL first'],
+  [
+    'Anthropic (Claude)',
+    'ANTHROPIC_BASE_URL',
+    'x-api-key',
+    'unset ANTHROPIC_BASE_URL first, or set up what is there: pith setup anthropic',
+  ],
+])('T5 a key typed for %s is not sent to the address of the environment', async (title, variable, header, cure) => {
   const keys: unknown[] = [];
   const url = await serverOf((request, response) => {
-    keys.push(request.headers.authorization);
-    response.writeHead(request.headers.authorization === undefined ? 401 : 200, { 'content-type': 'application/json' });
+    keys.push(request.headers[header]);
+    response.writeHead(request.headers[header] === undefined ? 401 : 200, { 'content-type': 'application/json' });
     response.end('{"data":[{"id":"one"}]}');
   });
-  const kernel = await kernelOf({ commands: kernelCommands, env: { OPENAI_BASE_URL: url }, files: { 'pith.yaml': OLLAMA_OFF } });
-  const place = numberOf((await person(kernel, [])).said, 'OpenAI$');
-  await expect(person(kernel, [place, KEY, ''])).rejects.toMatchObject({ cure: 'unset OPENAI_BASE_URL first' });
+  const kernel = await kernelOf({ commands: kernelCommands, env: { [variable]: url }, files: { 'pith.yaml': OLLAMA_OFF } });
+  const place = numberOf((await person(kernel, [])).said, `${title.replace(/[()]/gu, '\\$&')}$`);
+  await expect(person(kernel, [place, KEY, ''])).rejects.toMatchObject({
+    message: expect.stringMatching(`^${variable} is set to ${url}, where a key for api\\.\\w+\\.com would be sent$`),
+    cure,
+  });
   expect(keys.filter((key) => key !== undefined)).toEqual([]);
+  const id = title === 'OpenAI' ? 'openai_compatible' : 'anthropic';
+  const elsewhere = kernel.command(['setup', id, '--set', 'base_url=https://elsewhere.example/v1']);
+  await expect(elsewhere).rejects.toMatchObject({
+    message: `${variable} is set to ${url}, and wins over an address in the settings`,
+    cure: `unset ${variable} first`,
+  });
+  expect((await kernel.command(['setup', id])).text).toContain(`${url}, as ${variable} says`);
+});
+
+it('T5 a server in the settings is set back where Anthropic itself is chosen', async () => {
+  const usual = await serverOf((_, response) => response.end('{"data":[{"id":"claude"}]}'));
+  const files = {
+    'pith.yaml': 'providers:\n  ollama: { base_url: "http://127.0.0.1:9/v1" }\n  anthropic:\n    base_url: http://127.0.0.1:8/v1\n',
+  };
+  const kernel = await kernelOf({ commands: kernelCommands, env: { ANTHROPIC_API_KEY: KEY, ANTHROPIC_BASE_URL: usual }, files });
+  const place = numberOf((await person(kernel, [])).said, 'Anthropic \\(Claude\\)$');
+  expect((await person(kernel, [place, 'claude'])).code).toBe(0);
+  expect(readFileSync(path.join(kernel.sandbox, 'pith.yaml'), 'utf8')).not.toContain('127.0.0.1:8');
 });
 
 it('T29 T30 keeps a typed key while its server does not answer, and says what can be typed', async () => {

@@ -77,6 +77,20 @@ describe('what is written down of runs of an encrypted skill', () => {
     expect(refused.json).toMatchObject({ state: 'error', error: { code: 'key_unavailable' } });
   });
 
+  it('S4 saved rotate-key says first what is wrong with the words, then with the skill, then with the key', async () => {
+    const kernel = await savedKernel([], { only: [...ONLY, 'skill_vault'], env: {} });
+    await saveAs(kernel, 'ada', 'memo', { system_prompt: 'x' });
+    for (const [words, error, said] of [
+      ['', 'usage', 'the skill is missing'],
+      [' --accept', 'usage', 'the skill is missing'],
+      [' memo --master', 'usage', '--master is for all skills, and one is named'],
+      [' --master --accept', 'usage', '--accept is for one skill'],
+      [' meno', 'not_found', "there is no saved skill 'meno'"],
+      [' memo', 'key_unavailable', 'nothing can be encrypted: PITH_MASTER_KEY is not set'],
+    ] as const)
+      expect(await kernel.as('ada', `saved rotate-key${words}`)).toMatchObject({ error, message: expect.stringContaining(said) });
+  });
+
   it('S4 such a run that waits for an answer goes on with what it read, also over a restart; the question alone is plain', async () => {
     const ask = `getTools() { return [defineTool({ name: 'pay', description: 'd', input: z.object({}), needsApproval: true, execute: () => 'paid' })]; }`;
     const files = { ...manifest('asks', { provides: ['tool'], isolation: 'in_process' }), ...main('asks', ask) };

@@ -1,6 +1,6 @@
 import { printableLine } from '@pith/plain-text';
 import type { ApprovalQuestion } from 'pith';
-import type { Words } from './command-words.ts';
+import { shownWords, type Words } from '@pith/command-line';
 
 /** A command that a person is asked about, with all that the question shows beside it. */
 export interface AskedCommand {
@@ -19,7 +19,7 @@ export interface AskedCommand {
  * that are not plain are quoted, so that no two calls share a key by accident.
  */
 export function coverOf({ kind, words, readOnly, folder, network, background }: AskedCommand): NonNullable<ApprovalQuestion['always']> {
-  const shown = (readOnly ?? words).map((word) => (/^[\w./:=@%,-]+$/u.test(word) ? word : JSON.stringify(word))).join(' ');
+  const shown = shownWords(readOnly ?? words);
   const place = folder === '.' ? '' : ` in ${JSON.stringify(folder)}`;
   const what = readOnly === null ? `exactly \`${shown}\`` : `\`${shown}\` with all that can only read`;
   return {

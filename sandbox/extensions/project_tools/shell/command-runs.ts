@@ -11,6 +11,7 @@ import { KeptOutput } from './kept-output.ts';
 import { CommandWatch, type Leftovers } from './command-watch.ts';
 import { namedFolders } from './home-folders.ts';
 import { GitHistory } from './git-history.ts';
+import { linkedRepository } from './linked-repository.ts';
 import type { ReadOnlyCommand } from './read-only-commands.ts';
 import { hiddenFromReadOnly, secretsOf, SETTING, type ProjectSecrets } from './secret-files.ts';
 import { placesOf, type Access } from './shell-places.ts';
@@ -134,13 +135,15 @@ export class CommandRuns {
       output.add(text);
       shown(text);
     };
+    const linked = sandboxed ? linkedRepository(project) : null;
+    const repository = linked === null ? [] : [linked];
     const mostChecked = context.config.shell.files_checked;
     if (sandboxed && readOnlyCommand !== null) {
       const secrets = await secretsOf(project, mostChecked, signal);
       say(uncheckedText(project, secrets));
       const covered = hiddenFromReadOnly(project, secrets, readOnlyCommand.usesGit);
       const env = { ...ENVIRONMENT, ...OF_READERS };
-      const outcome = await this.#confined(wanted, { readOnly: [project.root], covered, env, onOutput: say }, signal);
+      const outcome = await this.#confined(wanted, { readOnly: [project.root, ...repository], covered, env, onOutput: say }, signal);
       return { ...outcome, output: output.text, left: [], leftBefore: [] };
     }
     const left: string[] = [];
@@ -171,7 +174,7 @@ export class CommandRuns {
       const outcome = await this.#confined(
         wanted,
         {
-          readOnly: sandboxed && access.includes('home') ? this.homeFolders() : [],
+          readOnly: [...repository, ...(sandboxed && access.includes('home') ? this.homeFolders() : [])],
           writable: [project.root],
           covered: secrets === null ? [] : await placesOf(project, secrets, signal),
           env: sandboxed && !access.includes('network') ? { ...ENVIRONMENT, ...NO_RETRIES } : ENVIRONMENT,
@@ -181,6 +184,8 @@ export class CommandRuns {
         signal,
       );
       if (sandboxed && SETTINGS_HELD.test(output.text)) say(`\n[${SETTINGS_TEXT}]\n`);
+      if (linked !== null && REPOSITORY_HELD.test(output.text)) say(`\n[${HELD_TEXT}]\n`);
+      if (sandboxed && REPOSITORY_HIDDEN.test(output.text)) say(`\n[${HIDDEN_TEXT}]\n`);
       if (sandboxed && !access.includes('network') && NAMES_UNRESOLVED.test(output.text)) say(`\n[${NETWORK_TEXT}]\n`);
       await finish();
       return { ...outcome, output: output.text, left, leftBefore };
@@ -308,6 +313,13 @@ function named(commands: readonly string[]): string {
 const LEFT = 'While this command ran, files came that start by themselves later.';
 const SETTINGS_HELD = /could not (?:write|lock) config file/u;
 const SETTINGS_TEXT = 'commands cannot change settings of git; ask the person to run it';
+const REPOSITORY_HELD =
+  /unable to create '[^\n]*\.lock': read-only file system|insufficient permission for adding an object|cannot (?:lock|update) (?:the )?ref|unable to (?:create|write|open)[^\n]*: read-only file system/iu;
+const HELD_TEXT =
+  'the repository of this linked working tree lies outside of the project: commands read it and cannot change it; ask the person to run it';
+const REPOSITORY_HIDDEN = /fatal: not a git repository: \//u;
+const HIDDEN_TEXT =
+  'the repository of this folder lies outside of the project, where commands see nothing; ask the person to run it, or to start Pith in the folder above both';
 /** As resolvers, package managers, git, curl and the runtimes say it. */
 const NAMES_UNRESOLVED =
   /\b(?:EAI_AGAIN|ENOTFOUND)\b|could(?:n't| not) resolve (?:host|proxy)|temporary failure (?:in name resolution|resolving)|name or service not known|unable to resolve host|dns error|no address associated with hostname|nodename nor servname|network is unreachable|\bENETUNREACH\b/iu;

@@ -8,12 +8,12 @@ import { isHarmless, listedSettings, plainText, type GitSetting } from './git-se
 export interface GuardedProject {
   readonly root: string;
   readonly home: string | null;
-  /** Each `.git`, absolute and without links: a folder, or a file that names one. */
+  /** Each `.git`, absolute and without links: a folder, or a file that names one; and the `.hg` and `.jj` of other programs. */
   readonly dotGits: readonly string[];
 }
 
 /**
- * What git reads as settings, or starts, in repositories that are there: places that no command may change. What is absent is made,
+ * What git and its like read as settings, or start, in repositories that are there: places that no command may change. What is absent is made,
  * empty, because a command could make it. Nothing is taken away afterwards, so nothing depends on how a command ends.
  */
 export async function guardedPlaces({ root, home, dotGits }: GuardedProject, signal: AbortSignal): Promise<readonly string[]> {
@@ -43,8 +43,16 @@ const FILES: ReadonlyMap<string, string> = new Map([
 ]);
 const FOLDERS = ['hooks', 'modules', 'worktrees', 'remotes', 'branches'];
 
+/** The same of other programs, from whose settings nearly each starts one; what of them has to be made, empty. */
+const OF_OTHERS: ReadonlyMap<string, { readonly made: readonly string[]; readonly held: readonly string[] }> = new Map([
+  ['.hg', { made: ['hgrc', 'hgrc-not-shared'], held: ['requires', 'sharedpath'] }],
+  ['.jj', { made: [], held: ['repo/config.toml', 'repo/store/git_target', 'repo/store/git/config', 'workspace-config.toml'] }],
+]);
+
 /** What is held of a repository, or it as a whole where its parts cannot be. */
 async function placesIn(dotGit: string, root: string, signal: AbortSignal): Promise<readonly string[]> {
+  const other = OF_OTHERS.get(path.basename(dotGit));
+  if (other !== undefined) return placesOfOther(dotGit, other);
   if (!isFolder(dotGit)) {
     const elsewhere = namedBy(dotGit);
     // Anybody may write such a file, about any folder.
@@ -53,9 +61,7 @@ async function placesIn(dotGit: string, root: string, signal: AbortSignal): Prom
   }
   const places = [...FILES.keys(), ...FOLDERS].map((name) => path.join(dotGit, name));
   // A link can be replaced by another, and what it leads to be written.
-  const links = [...places, path.join(dotGit, 'info')].filter(
-    (place) => lstatSync(place, { throwIfNoEntry: false })?.isSymbolicLink() === true,
-  );
+  const links = [...places, path.join(dotGit, 'info')].filter(isLink);
   if (links.length > 0) return [dotGit, ...links.map(realPathOf).filter((place) => isInside(place, root))];
   // `commondir` would make git overlook these two.
   const own = await listedSettings(path.join(dotGit, 'config'), signal);
@@ -66,6 +72,17 @@ async function placesIn(dotGit: string, root: string, signal: AbortSignal): Prom
   } catch {
     return [dotGit]; // a full disk, or one that nobody may write: then a command cannot be let in either
   }
+  return places;
+}
+
+function placesOfOther(
+  folder: string,
+  { made, held }: { readonly made: readonly string[]; readonly held: readonly string[] },
+): readonly string[] {
+  const places = [...made, ...held].map((name) => path.join(folder, name));
+  const isLinked = places.some((place) => realPathOf(path.dirname(place)) !== path.dirname(place) || isLink(place));
+  if (!isFolder(folder) || isLinked) return [folder, ...places.map(realPathOf)];
+  for (const name of made) tryTo(() => makeFile(path.join(folder, name), ''));
   return places;
 }
 
@@ -153,6 +170,10 @@ function kindOf(place: string): 'file' | 'folder' | 'special' | null {
   } catch {
     return null; // links that lead to each other
   }
+}
+
+function isLink(place: string): boolean {
+  return lstatSync(place, { throwIfNoEntry: false })?.isSymbolicLink() === true;
 }
 
 function isFolder(place: string): boolean {

@@ -1,5 +1,5 @@
 import { findProgram } from '@pith/held-process';
-import { quotedPipeline, type Words } from './command-words.ts';
+import { quotedPipeline, type Words } from '@pith/command-line';
 import { COMMAND_RULES, type CommandRule } from './command-rules.ts';
 
 /** A pipeline of which every program can only read, whatever its words are. */

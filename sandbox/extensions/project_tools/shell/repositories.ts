@@ -97,7 +97,7 @@ export async function startsOf(place: string, signal: AbortSignal): Promise<stri
     ...rebaseOf(folder).map(
       (line) => `at \`git rebase --continue\`: ${isTooLarge(line) ? 'a list that is too large to be read' : line.trim()}`,
     ),
-    ...(await otherSettings(folder)),
+    ...otherSettings(folder),
   ];
   if (all.length === 0) return null;
   const first = all.filter((each) => BY_ITSELF.test(each)).sort((a, b) => Number(HOOK.test(a)) - Number(HOOK.test(b)));
@@ -121,11 +121,8 @@ function shortened(text: string): string {
 const LONGEST_SHOWN = 160;
 
 /** Mercurial and Jujutsu have a program in nearly each of their settings. */
-async function otherSettings(folder: string): Promise<readonly string[]> {
-  const present = await Promise.all(
-    SETTINGS.slice(3).map(async (name) => ((await lstat(path.join(folder, name)).catch(() => null)) === null ? [] : [`what ${name} says`])),
-  );
-  return present.flat();
+function otherSettings(folder: string): readonly string[] {
+  return SETTINGS.slice(3).flatMap((name) => (settingsIn(folder, name) === '' ? [] : [`what ${name} says`]));
 }
 
 /** Some names, and how many more there are. */

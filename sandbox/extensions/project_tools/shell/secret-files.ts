@@ -9,7 +9,7 @@ import { isBare, OF_OTHERS, walk, type FolderSearch, type Seen } from './project
 export interface ProjectSecrets {
   /** Files that may contain secrets; of links, what they lead to. */
   readonly files: readonly string[];
-  /** Each `.git`: a folder, or a file that names one. */
+  /** Each `.git`: a folder, or a file that names one. The `.hg` and `.jj` of other programs, too. */
   readonly repositories: readonly string[];
   /** Folders that git takes for repositories without a working tree. */
   readonly bare: readonly string[];
@@ -18,6 +18,8 @@ export interface ProjectSecrets {
   /** Folders that were not looked through, because there are more files than `mostChecked`: what lies in them is not shown. */
   readonly unchecked: readonly string[];
 }
+
+const REPOSITORY = /^\.(?:git|hg|jj)$/u;
 
 /** How many files are looked at. */
 export const SETTING = 'extensions.project_tools.shell.files_checked';
@@ -54,9 +56,10 @@ export class SecretSearch implements FolderSearch {
     if (!isListed && isReached(folder)) this.#unlisted.push(folder);
     if (isBare(entries)) this.#bare.push(names.length > 0 ? folder : path.join(folder, 'config'));
     for (const { name, type } of entries) {
-      if (type === 'directory' && name !== '.git') continue;
+      const isRepository = REPOSITORY.test(name);
+      if (type === 'directory' && !isRepository) continue;
       const each = [...names, name];
-      if (name === '.git') this.#repositories.push(realPathOf(path.join(this.root, ...each)));
+      if (isRepository) this.#repositories.push(realPathOf(path.join(this.root, ...each)));
       else if (isSecretFile(each)) this.#files.add(realPathOf(path.join(this.root, ...each)));
     }
   }

@@ -18,7 +18,7 @@ import { placeOf } from '../changes/change-tools.ts';
 import type { UndoLog } from '../changes/undo-log.ts';
 import type { BackgroundCommand, CommandRuns, ShellCommand } from './command-runs.ts';
 import { coverOf } from './command-cover.ts';
-import { pipelineOf } from './command-words.ts';
+import { pipelineOf } from '@pith/command-line';
 import { readOnlyCommandOf, type ReadOnlyCommand } from './read-only-commands.ts';
 
 const LONGEST_COMMAND = 20_000;

@@ -112,12 +112,12 @@ async function run(
   const isDraft = options['draft'] === true;
   const { snapshot } = await library.versionFor(skill, person, isDraft);
   const fields = snapshot.input_schema;
-  const byFlag = Object.entries(options).filter(([name]) => !OWN.includes(name));
-  const given = {
-    ...positionalInputs(fields, (words['value'] ?? []) as readonly string[]),
-    ...Object.fromEntries(((options['input'] ?? []) as readonly string[]).map(pair)),
-    ...(Object.fromEntries(byFlag) as Record<string, string>),
-  };
+  const byFlag = Object.entries(options).filter(([name]) => !OWN.includes(name)) as [string, string][];
+  const given = givenOnce([
+    ...Object.entries(positionalInputs(fields, (words['value'] ?? []) as readonly string[])),
+    ...((options['input'] ?? []) as readonly string[]).map(pair),
+    ...byFlag,
+  ]);
   const inputs = await askInputs(fields, given, io);
   if (inputs === null) {
     io.print('Nothing was run');
@@ -141,6 +141,13 @@ async function run(
       `pith: run ${ended.id} of '${ended.skill}' ended: ${ended.state}${ended.error === null ? '' : `: ${ended.error.message}`}; see: pith runs show ${ended.id}`,
     );
   return ended.state === 'ok' ? 0 : 1;
+}
+
+/** Which of two would count nobody can know. */
+function givenOnce(pairs: readonly (readonly [string, GivenInputs[string]])[]): GivenInputs {
+  const twice = pairs.find(([name], at) => pairs.findIndex(([other]) => other === name) < at)?.[0];
+  if (twice === undefined) return Object.fromEntries(pairs);
+  throw new PithError('usage', `the input '${printableLine(twice, 80)}' is given twice`, { cure: 'give it once' });
 }
 
 function pair(text: string): readonly [string, string] {

@@ -127,10 +127,11 @@ export function readInputs(fields: readonly InputField[], given: GivenInputs): I
     if ('problem' in read) problems.push(`input '${field.name}': ${read.problem}`);
     else inputs.set(field.name, read.value);
   }
-  if (missing.length > 0) problems.unshift(`missing: ${missing.join(', ')}`);
+  if (missing.length > 0)
+    problems.unshift(`${missing.map((name) => `'${name}'`).join(', ')} ${missing.length === 1 ? 'is' : 'are'} missing`);
   if (problems.length > 0)
     throw new PithError('input_invalid', problems.join('; '), {
-      cure: fields.length === 0 ? 'leave inputs out' : `inputs are: ${usageOf(fields)}`,
+      cure: fields.length === 0 ? 'leave inputs out' : `give: ${usageOf(fields)}`,
     });
   return Object.fromEntries(inputs);
 }
@@ -154,7 +155,7 @@ export function positionalInputs(fields: readonly InputField[], words: readonly 
       'input_invalid',
       `${words.length} values were given, and there ${free.length === 1 ? 'is 1 input' : `are ${free.length} inputs`}`,
       {
-        cure: free.length === 0 ? 'leave them out' : `inputs are: ${usageOf(fields)}`,
+        cure: free.length === 0 ? 'leave them out' : `give: ${usageOf(fields)}`,
       },
     );
   for (const word of words) {

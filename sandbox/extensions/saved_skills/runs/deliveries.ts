@@ -22,9 +22,11 @@ const SUMMARY = 280;
 /** Codes of failures that another attempt would meet again. */
 const FINAL: ReadonlySet<string> = new Set(['channel_unknown', 'run_damaged']);
 
-/** Milliseconds before the next attempt: 5 s, 20 s, 80 s, … at most 6 h. */
+const LONGEST_PAUSE_MS = 6 * 3_600_000;
+
+/** Milliseconds before the next attempt: 5 s, 20 s, 80 s, … */
 function pauseAfter(attempts: number): number {
-  return Math.min(6 * 3_600_000, 5_000 * 4 ** (attempts - 1));
+  return Math.min(LONGEST_PAUSE_MS, 5_000 * 4 ** (attempts - 1));
 }
 
 /** Whether the output of a run goes anywhere besides to who asked for it. */
@@ -36,7 +38,7 @@ export function isDelivered({ cause, parentId }: Run, { kind, target }: SavedSki
 
 /** Delivers what is due, side by side: a target that takes its time keeps no other waiting. */
 export async function deliverDue(ports: DeliveryPorts): Promise<void> {
-  await Promise.all((await ports.runs.deliverable()).map((run) => deliver(ports, run)));
+  await Promise.all((await ports.runs.deliverable(LONGEST_PAUSE_MS)).map((run) => deliver(ports, run)));
 }
 
 /** A failed delivery is an error of the delivery, never of the run, and is tried again. */

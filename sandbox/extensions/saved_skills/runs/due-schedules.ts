@@ -13,28 +13,60 @@ export interface SchedulePorts {
   readonly laneRules: (lane: string) => LaneRules;
 }
 
-/** Queues a run of each skill whose time has come. Each tick is claimed once: its run and the next time are one write. Missed ticks are one. */
-export async function queueDue({ skills, runs, clock, logger, runOf, laneRules }: SchedulePorts): Promise<void> {
-  const now = clock.now();
-  for (const found of await skills.due(now)) {
-    const { skill } = found;
-    try {
+/** A clock that goes back by more was ahead. */
+const SET_BACK_MS = 1000;
+
+/** Queues what timetables say. */
+export class DueSchedules {
+  /** The time of the last look: at the first one nobody knows whether the clock was ahead before. */
+  #seen = Infinity;
+
+  constructor(private readonly ports: SchedulePorts) {}
+
+  /** Queues a run of each skill whose time has come. Each tick is claimed once: its run and the next time are one write. Missed ticks are one. */
+  async queue(): Promise<void> {
+    const { skills, runs, clock, logger, runOf, laneRules } = this.ports;
+    const now = clock.now();
+    if (now < this.#seen - SET_BACK_MS) await this.#correct(now);
+    this.#seen = now;
+    for (const found of await skills.due(now)) {
+      const { skill } = found;
       const change = { next_run_at: nextOf(skill, now, logger), last_scheduled_run_at: now };
-      const skip = async (why: unknown) => {
-        logger.warn('a scheduled run could not be queued', { skill: skill.name, reason: messageOf(why) });
-        await skills.update(found, change); // the tick is over all the same
-      };
-      const run = await runOf(skill).catch(skip);
-      if (run === undefined) continue;
-      await runs
-        .arrive(run, laneRules(run.lane), (db) => [skills.changing(db, found, change)])
-        .catch((error: unknown) => {
-          if (codeOf(error, '') !== 'limit_reached') throw error;
-          return skip(error);
-        });
-    } catch (error) {
-      if (codeOf(error, '') !== 'write_conflict') throw error; // another process was faster
+      await ofOne(async () => {
+        const skip = async (why: unknown) => {
+          logger.warn('a scheduled run could not be queued', { skill: skill.name, reason: messageOf(why) });
+          await skills.update(found, change); // the tick is over all the same
+        };
+        const run = await runOf(skill).catch(skip);
+        if (run === undefined) return;
+        await runs
+          .arrive(run, laneRules(run.lane), (db) => [skills.changing(db, found, change)])
+          .catch((error: unknown) => {
+            if (codeOf(error, '') !== 'limit_reached') throw error;
+            return skip(error);
+          });
+      });
     }
+  }
+
+  /** What is planned for later than the second time from now was planned while the clock was ahead; the first may have run already. */
+  async #correct(now: number): Promise<void> {
+    const { skills, logger } = this.ports;
+    for (const found of await skills.planned(now)) {
+      const { skill } = found;
+      const first = nextOf(skill, now, logger);
+      const second = first === null ? null : nextOf(skill, first, logger);
+      if (second === null || (skill.next_run_at ?? 0) <= second) continue;
+      await ofOne(() => skills.update(found, { next_run_at: first }));
+    }
+  }
+}
+
+async function ofOne(work: () => Promise<unknown>): Promise<void> {
+  try {
+    await work();
+  } catch (error) {
+    if (codeOf(error, '') !== 'write_conflict') throw error; // another process was faster
   }
 }
 

@@ -5,5 +5,5 @@ export { RunSeal } from './run-seal.ts';
 export { RunStore, type LaneRules, type NewRun } from './run-store.ts';
 export { channelFor, channelsOf, kindOf } from './channels.ts';
 export { deliverDue, isDelivered, partsOf } from './deliveries.ts';
-export { queueDue } from './due-schedules.ts';
+export { DueSchedules } from './due-schedules.ts';
 export { Runner } from './runner.ts';

@@ -371,11 +371,17 @@ export class RunStore {
     ]);
   }
 
-  /** Runs whose result is to be delivered now, oldest first. */
-  async deliverable(): Promise<readonly Run[]> {
+  /** Runs whose result is to be delivered now, oldest first: also where it would wait longer than `longestMs`, because the clock was set back. */
+  async deliverable(longestMs: number): Promise<readonly Run[]> {
     const now = this.clock.now();
     const rows = await this.queries.all((db) =>
-      db.selectFrom(RUNS).selectAll().where('delivery', '=', 'waiting').where('deliver_at', '<=', now).orderBy('id').limit(50),
+      db
+        .selectFrom(RUNS)
+        .selectAll()
+        .where('delivery', '=', 'waiting')
+        .where((on) => on.or([on('deliver_at', '<=', now), on('deliver_at', '>', now + longestMs)]))
+        .orderBy('id')
+        .limit(50),
     );
     return Promise.all(rows.map((row) => this.seal.opened(runOf(row))));
   }

@@ -98,6 +98,12 @@ export class SkillStore {
     return rows.flatMap((row) => readStored(row) ?? []);
   }
 
+  /** Those whose schedule falls due after `now`. */
+  async planned(now: number): Promise<readonly StoredSkill[]> {
+    const rows = await this.queries.all((db) => db.selectFrom(SKILLS).selectAll().where('next_run_at', '>', now));
+    return rows.flatMap((row) => readStored(row) ?? []);
+  }
+
   /** Skills whose rows cannot be read, as `owner/name`. */
   async damaged(): Promise<readonly string[]> {
     const rows = await this.queries.all((db) => db.selectFrom(SKILLS).selectAll());
