@@ -5,7 +5,9 @@ import { expect, it } from 'vitest';
 import { probeSandboxing } from '@pith/held-process';
 import { runs } from '../../core/process/hosts.ts';
 import { until } from '../../waiting.ts';
-import { folderWith } from '../../places.ts';
+import { folderWith, onDisk } from '../../places.ts';
+
+onDisk();
 
 const { available } = await probeSandboxing();
 const KINDS = [...(available ? ['required'] : []), 'none'];
