@@ -57,12 +57,16 @@ export function toolExtension(id: string, tool: string, body: string): Record<st
 }
 
 /** The settings of a sandbox without what ships but these, which run inside the kernel: for kernels that start often. */
-export const bare = (ids: readonly string[] = [], more: object = {}) => ({
+export const bare = (
+  ids: readonly string[] = [],
+  { extensions = {}, ...more }: { readonly extensions?: object; readonly [key: string]: unknown } = {},
+) => ({
   'pith.yaml': JSON.stringify({
     ...more,
-    extensions: Object.fromEntries([
-      ...readdirSync('sandbox/extensions').map((id) => [id, { enabled: false }] as const),
-      ...ids.map((id) => [id, { isolation: 'in_process' }] as const),
-    ]),
+    extensions: {
+      ...Object.fromEntries(readdirSync('sandbox/extensions').map((id) => [id, { enabled: false }])),
+      ...Object.fromEntries(ids.map((id) => [id, { isolation: 'in_process' }])),
+      ...extensions,
+    },
   }),
 });

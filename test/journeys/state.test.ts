@@ -49,15 +49,18 @@ const isApart = ([at = '']: readonly string[]) => at.startsWith('pith.db');
 const CHAT = [['chat', '--lines'], '/skills list\n/doctor\n/extensions list\nhello\n'] as const;
 
 describe('state that came with a folder', () => {
-  it.each([OTHERS, [DATABASE!], FOLDERS, ['extensions']])('T6 F2 F5: a link at data/%s leads nobody out', async (...places) => {
-    const { home, look } = outside();
-    const to = (at: string) => (FILES.includes(at) ? (at === 'logs/pith.log' ? 'pith.log' : '.bashrc') : '.');
-    for (const at of places) place(data(at), (file) => fs.symlinkSync(path.join(home, to(at)), file));
-    const before = look();
-    if (!isApart(places)) await pith(...CHAT);
-    else for (const argv of [['skills', 'list'], ['doctor'], ['chat', '-p', 'hello']]) await pith(argv);
-    expect(look()).toEqual(before);
-  });
+  it.each([OTHERS, [DATABASE!], FOLDERS, ['extensions']].map((places) => [places]))(
+    'T6 F2 F5: links in data at %j lead nobody out',
+    async (places) => {
+      const { home, look } = outside();
+      const to = (at: string) => (FILES.includes(at) ? (at === 'logs/pith.log' ? 'pith.log' : '.bashrc') : '.');
+      for (const at of places) place(data(at), (file) => fs.symlinkSync(path.join(home, to(at)), file));
+      const before = look();
+      if (!isApart(places)) await pith(...CHAT);
+      else for (const argv of [['skills', 'list'], ['doctor'], ['chat', '-p', 'hello']]) await pith(argv);
+      expect(look()).toEqual(before);
+    },
+  );
 
   it('T6 F2: data that is itself a link is refused with a reason', async () => {
     const { home, look } = outside();
@@ -70,15 +73,18 @@ describe('state that came with a folder', () => {
   });
 
   /** Processes, which end where an open that waits at a pipe would keep a worker of tests. */
-  it.each([[DATABASE!], ['pith.db-wal'], OTHERS])('T6 F24: a pipe at data/%s hangs no command', async (...places) => {
-    await putFiles(folder.sandbox, LEAN);
-    for (const at of places) place(data(at), (file) => execFileSync('mkfifo', [file]));
-    const ended = isApart(places)
-      ? await Promise.all([['skills', 'list'], ['doctor'], ['extensions', 'list']].map((argv) => pithApart(argv)))
-      : [await pithApart(...CHAT)];
-    expect(ended.map(({ signal }) => signal)).toEqual(ended.map(() => null));
-    expect(ended[0]?.out).toContain('own');
-  });
+  it.each([[DATABASE!], ['pith.db-wal'], OTHERS].map((places) => [places]))(
+    'T6 F24: pipes in data at %j hang no command',
+    async (places) => {
+      await putFiles(folder.sandbox, LEAN);
+      for (const at of places) place(data(at), (file) => execFileSync('mkfifo', [file]));
+      const ended = isApart(places)
+        ? await Promise.all([['skills', 'list'], ['doctor'], ['extensions', 'list']].map((argv) => pithApart(argv)))
+        : [await pithApart(...CHAT)];
+      expect(ended.map(({ signal }) => signal)).toEqual(ended.map(() => null));
+      expect(ended[0]?.out).toContain('own');
+    },
+  );
 
   it('T6 F24: a command with pipes for its state ends at SIGTERM', async () => {
     await putFiles(folder.sandbox, LEAN);
