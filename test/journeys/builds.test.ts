@@ -1,4 +1,6 @@
 import { execFile, spawn, type ChildProcessWithoutNullStreams } from 'node:child_process';
+import { once } from 'node:events';
+import { watch } from 'node:fs';
 import { appendFile, cp, mkdtemp, readdir, readFile, realpath, rename, rm, symlink, utimes } from 'node:fs/promises';
 import { createRequire } from 'node:module';
 import os from 'node:os';
@@ -75,16 +77,18 @@ describe('use.md 1: builds beside a chat', () => {
     const chat = openChat();
     await chat.says('how do I debug?', /offline librarian/);
     const own = await newest();
-    const state = { building: true };
     await edit();
     const index = path.join(copy, 'dist', digestNow(), 'ext/index.json');
     await putFiles(path.dirname(index), { 'index.json': '{' }); // a damaged build of this name is made again
+    const seen = watch(path.join(copy, 'dist'));
+    const state = { building: true };
     const builder = build().finally(() => (state.building = false));
     while (state.building) {
       await chat.says('review my extension for best practices', /From the skill/);
       await chat.says('/skills list', /code-review/);
+      await Promise.race([once(seen, 'change'), builder]); // when something is made there, or takes its place
     }
-    await builder;
+    seen.close();
     expect(await newest()).not.toBe(own);
     expect(JSON.parse(await readFile(index, 'utf8'))).toHaveProperty('kv');
     // What this chat has loaded nothing of so far.
