@@ -50,7 +50,7 @@ export const FAULTS: readonly Fault[] = [
     find: "record.state === 'started' && record.effect === 'write'",
     replace: "record.state === 'started' && record.effect === undefined",
     tests: ['test/journeys/resume.test.ts'],
-    notices: 'K45 continues after kill -9 in a call',
+    notices: 'K45 E1 continues after kill -9 in a call',
     built: true,
   },
   {
