@@ -1,9 +1,9 @@
 import { readdirSync, readFileSync } from 'node:fs';
 import path from 'node:path';
 
-/** Says of a file that it puts something in the place of a module or of the timers, loads modules anew, asks which are loaded, or changes its process. */
+/** Says of a file that it puts something in the place of a module or of the timers, loads modules anew, asks which are loaded, or changes what its process does with events. */
 const OWN_MODULES =
-  /\bvi\.(?:mock|doMock|resetModules|useFakeTimers)\(|createRequire\(import\.meta\.url\)\.cache|\bprocess\.(?:listeners|emit|exit)\(|(?:unhandledRejection|uncaughtException)/;
+  /\bvi\.(?:mock|doMock|resetModules|useFakeTimers)\(|createRequire\(import\.meta\.url\)\.cache|\bprocess\.(?:listeners|emit)\(|(?:unhandledRejection|uncaughtException)/;
 
 /**
  * Patterns of the tests that need modules which no other test has used: whatever OWN_MODULES fits, and what imports it.

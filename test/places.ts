@@ -6,7 +6,7 @@ import type { AddressInfo } from 'node:net';
 import os from 'node:os';
 import path from 'node:path';
 import { testKernel, type TestKernel, type TestKernelOptions } from 'pith/testing';
-import { onTestFinished } from 'vitest';
+import { onTestFinished, vi } from 'vitest';
 
 /** A temporary folder with `files`. Its real path. */
 export function folderWith(files: Readonly<Record<string, string>> = {}): string {
@@ -14,6 +14,11 @@ export function folderWith(files: Readonly<Record<string, string>> = {}): string
   onTestFinished(() => fs.rmSync(directory, { recursive: true, force: true, maxRetries: 3 }));
   writeFiles(directory, files);
   return directory;
+}
+
+/** To be said at the top of a file about confined processes: they have a `/dev` of their own, without the folder in memory in which other tests write. */
+export function onDisk(): void {
+  vi.stubEnv('TMPDIR', undefined);
 }
 
 export function writeFiles(directory: string, files: Readonly<Record<string, string>>): void {

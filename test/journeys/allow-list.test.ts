@@ -2,6 +2,7 @@ import { beforeEach, describe, expect, it } from 'vitest';
 import { folderWith } from '../places.ts';
 import { pithHere } from './pith-here.ts';
 import { linesOf, type Folder } from './pith-process.ts';
+import { bare } from './sandbox-files.ts';
 import { ownFolder, ownServer, type OwnServer } from './until-test-ends.ts';
 
 let server: OwnServer;
@@ -9,7 +10,7 @@ let folder: Folder;
 let home: string;
 
 beforeEach(async () => {
-  [server, folder, home] = [await ownServer(), await ownFolder(), folderWith()];
+  [server, folder, home] = [await ownServer(), await ownFolder(bare(['cli_channel', 'openai_compatible', 'project_tools'])), folderWith()];
 });
 
 const pith = (...argv: string[]) => pithHere(argv, { cwd: folder.path, env: { HOME: home, ...server.env } });

@@ -1,6 +1,6 @@
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { startOpenAiServer, type OpenAiServer } from '../fixtures/openai-server.ts';
-import { agentFile } from './sandbox-files.ts';
+import { agentFile, bare } from './sandbox-files.ts';
 import { pithHere } from './pith-here.ts';
 import { linesOf, projectFolder, runPith, startPith, type Folder } from './pith-process.ts';
 
@@ -10,7 +10,7 @@ let folder: Folder;
 beforeEach(async () => {
   server = await startOpenAiServer();
   folder = await projectFolder({
-    'pith.yaml': 'default_agent: keeper\napprovals: { tools: [kv/kv_set] }\n',
+    ...bare(['cli_channel', 'openai_compatible'], { default_agent: 'keeper', approvals: { tools: ['kv/kv_set'] }, extensions: { kv: {} } }),
     'agents/keeper/manifest.yaml': agentFile('keeper', { uses_tools: ['kv'] }),
   });
 });

@@ -1,5 +1,7 @@
 import { execFile, spawn, type ChildProcessWithoutNullStreams } from 'node:child_process';
-import { appendFile, cp, mkdtemp, readdir, readFile, realpath, rename, rm, symlink, utimes, writeFile } from 'node:fs/promises';
+import { once } from 'node:events';
+import { watch } from 'node:fs';
+import { appendFile, cp, mkdtemp, readdir, readFile, realpath, rename, rm, symlink, utimes } from 'node:fs/promises';
 import { createRequire } from 'node:module';
 import os from 'node:os';
 import path from 'node:path';
@@ -71,21 +73,24 @@ function openChat(): { child: ChildProcessWithoutNullStreams; says: (line: strin
 }
 
 describe('use.md 1: builds beside a chat', () => {
-  it('use.md 1: a chat answers every turn and every command while builds replace the one that it runs from, and after', async () => {
+  it('use.md 1: a chat answers every turn and every command while builds replace the one that it runs from, and after; a damaged build is made again', async () => {
     const chat = openChat();
     await chat.says('how do I debug?', /offline librarian/);
     const own = await newest();
+    await edit();
+    const index = path.join(copy, 'dist', digestNow(), 'ext/index.json');
+    await putFiles(path.dirname(index), { 'index.json': '{' }); // a damaged build of this name is made again
+    const seen = watch(path.join(copy, 'dist'));
     const state = { building: true };
-    const builder = (async () => {
-      await edit();
-      await build();
-    })().finally(() => (state.building = false));
+    const builder = build().finally(() => (state.building = false));
     while (state.building) {
       await chat.says('review my extension for best practices', /From the skill/);
       await chat.says('/skills list', /code-review/);
+      await Promise.race([once(seen, 'change'), builder]); // when something is made there, or takes its place
     }
-    await builder;
+    seen.close();
     expect(await newest()).not.toBe(own);
+    expect(JSON.parse(await readFile(index, 'utf8'))).toHaveProperty('kv');
     // What this chat has loaded nothing of so far.
     await chat.says('/doctor', /hello/);
     await chat.says('/extensions reload hello\n/tools list', /say_hello/);
@@ -108,7 +113,7 @@ describe('use.md 1: builds beside a chat', () => {
     expect(await builds()).not.toContain(own);
   }, 180_000);
 
-  it('use.md 1: where nothing has changed a build writes nothing, also where times have', async () => {
+  it('use.md 1: where nothing has changed a build writes nothing, also where times have; a command of a build that is older than its sources says so in one line', async () => {
     const before = await newest();
     const listing = async () => (await run('find', ['dist', '-printf', '%p %T@ %C@\\n'], { cwd: copy })).stdout;
     const listed = await listing();
@@ -116,21 +121,18 @@ describe('use.md 1: builds beside a chat', () => {
     expect(await listing()).toBe(listed);
     const now = new Date();
     await utimes(path.join(copy, 'core/main.ts'), now, now);
+    // A person's extension beside the shipped ones is no part of what was built.
+    await putFiles(path.join(copy, 'sandbox'), toolExtension('own', 'say_own', "'own'"));
     expect(await pith('tools', 'list')).toMatchObject({ stderr: '' });
+    await rm(path.join(copy, 'sandbox/extensions/own'), { recursive: true });
     await build();
     expect(await newest()).toBe(before);
-  });
 
-  it('use.md 1: a command of a build that is older than its sources says so in one line', async () => {
     await edit();
     const { stdout, stderr } = await pith('skills', 'list', '--json');
     expect(JSON.parse(stdout)).toBeInstanceOf(Array);
     expect(stderr).toMatch(/^pith: dist\/ is older than its sources[^\n]*run `npm run build` in [^\n]*\n$/);
     expect((await pith('--version')).stderr).toBe('');
-    await buildSame();
-    // A person's extension beside the shipped ones is no part of what was built.
-    await putFiles(path.join(copy, 'sandbox'), toolExtension('own', 'say_own', "'own'"));
-    expect((await pith('skills', 'list')).stderr).toBe('');
   });
 });
 
@@ -146,12 +148,4 @@ it('use.md 1: a build is named also where a source is gone, or a pipe or a link 
   await rename(`${lock}.gone`, lock);
   expect(digest).toMatch(/^[0-9a-f]{16}$/u);
   expect(digestNow()).not.toBe(digest);
-});
-
-it('use.md 1: a damaged build is made again', async () => {
-  await buildSame(); // the sources are as the tests above left them
-  const index = path.join(copy, 'dist', await newest(), 'ext/index.json');
-  await writeFile(index, '{');
-  await build();
-  expect(JSON.parse(await readFile(index, 'utf8'))).toHaveProperty('kv');
 });

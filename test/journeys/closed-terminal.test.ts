@@ -3,6 +3,7 @@ import path from 'node:path';
 import { promisify } from 'node:util';
 import { expect, it } from 'vitest';
 import { allOf } from './pith-process.ts';
+import { bare } from './sandbox-files.ts';
 import { ownFolder, ownServer } from './until-test-ends.ts';
 
 const hasTerminals = process.platform === 'linux' && spawnSync('python3', ['-c', 'import pty']).status === 0;
@@ -34,7 +35,7 @@ it.skipIf(!hasTerminals)(
   'S11 a closed terminal ends chat, plain chat, serve and a question as a hang-up, with nothing lost and nothing left',
   async () => {
     const server = await ownServer();
-    const folder = await ownFolder();
+    const folder = await ownFolder(bare(['cli_channel', 'http', 'openai_compatible']));
     server.script({ text: 'Noted-in-full' }, { text: 'Noted-in-full' });
     const at = { cwd: folder.path, env: server.env };
     const said = { wanted: 'leaves', typed: 'keep the word quokka-1\r', answer: 'Noted-in-full' };
@@ -51,7 +52,7 @@ it.skipIf(!hasTerminals)(
 it.skipIf(!hasTerminals)(
   'S11 an ordinary end leaves a terminal as it was',
   async () => {
-    const folder = await ownFolder();
+    const folder = await ownFolder(bare(['cli_channel', 'http', 'openai_compatible']));
     const at = { cwd: folder.path, env: { PITH_MODEL: 'openai/test', OPENAI_API_KEY: 'sk-test' } };
     expect(await onTerminal({ wanted: 'leaves', typed: '\u0004', close: false }, ['chat'], at)).toMatchObject({
       code: 0,

@@ -2,11 +2,11 @@ import { writeFile } from 'node:fs/promises';
 import path from 'node:path';
 import { afterAll, beforeAll, expect, it } from 'vitest';
 import { projectFolder, runPith, type Folder } from './pith-process.ts';
-import { toolExtension } from './sandbox-files.ts';
+import { bare, toolExtension } from './sandbox-files.ts';
 
 let folder: Folder;
 beforeAll(async () => {
-  folder = await projectFolder(toolExtension('hi', 'hi', "'hi'"));
+  folder = await projectFolder({ ...bare(['offline', 'recipes', 'skill_registry']), ...toolExtension('hi', 'hi', "'hi'") });
   await writeFile(path.join(folder.path, 'hog.cjs'), HOG);
 });
 afterAll(() => folder.remove());

@@ -3,11 +3,12 @@ import { existsSync, readdirSync, readFileSync } from 'node:fs';
 import path from 'node:path';
 import { describe, expect, it, onTestFinished } from 'vitest';
 import { startPith, type PithProcess } from './pith-process.ts';
+import { bare } from './sandbox-files.ts';
 import { ownFolder } from './until-test-ends.ts';
 
 /** A chat with this server, until the test ends. */
 async function chatWith(id: string, command: string, args: readonly string[]): Promise<PithProcess> {
-  const folder = await ownFolder({ 'pith.yaml': JSON.stringify({ extensions: { mcp: { servers: { [id]: { command, args } } } } }) });
+  const folder = await ownFolder(bare(['cli_channel', 'offline'], { extensions: { mcp: { servers: { [id]: { command, args } } } } }));
   const chat = startPith(['chat', '--lines'], { cwd: folder.path, input: null });
   onTestFinished(async () => {
     chat.child.kill('SIGKILL');

@@ -40,11 +40,13 @@ beforeAll(async () => {
 afterAll(() => rm(project, { recursive: true, force: true, maxRetries: 3 }));
 
 /** A conversation in an own home, in which everything is kept. */
-async function chat(lines: readonly string[], user: { readonly uid?: number; readonly gid?: number } = {}) {
+async function chat(
+  lines: readonly string[],
+  files: Readonly<Record<string, string>>,
+  user: { readonly uid?: number; readonly gid?: number } = {},
+) {
   const home = await mkdtemp(path.join(project, 'home-'));
-  const hello = toolExtension('hello', 'say_hello', "didYouMean('hallo', ['hello'])");
-  hello['extensions/hello/main.ts'] = `import { didYouMean } from '@pith/plain-text';\n${hello['extensions/hello/main.ts']}`;
-  await putFiles(path.join(home, 'sandbox'), { 'pith.yaml': '', ...hello });
+  await putFiles(path.join(home, 'sandbox'), { 'pith.yaml': '', ...files });
   if (user.uid !== undefined) await run('chown', ['-R', `${user.uid}:${user.gid}`, home]);
   const env = { PATH: process.env['PATH'], HOME: home, PITH_TRUST: '1', PITH_MODEL: 'offline/librarian' };
   const ran = run(process.execPath, [path.join(installed, 'bin/pith'), 'chat', '--lines'], { cwd: home, env, ...user });
@@ -68,7 +70,9 @@ describe('use.md 2: Pith as a package', () => {
   });
 
   it('use.md 2: answers a message, its extensions come from the build, and one of the project is loaded and its types are checked', async () => {
-    const { stdout } = await chat(['hello', '/doctor', '/tools call say_hello', '/extensions validate hello']);
+    const hello = toolExtension('hello', 'say_hello', "didYouMean('hallo', ['hello'])");
+    hello['extensions/hello/main.ts'] = `import { didYouMean } from '@pith/plain-text';\n${hello['extensions/hello/main.ts']}`;
+    const { stdout } = await chat(['hello', '/doctor', '/tools call say_hello', '/extensions validate hello'], hello);
     expect(stdout).toContain('offline librarian');
     expect(stdout).toContain('All is well');
     expect(stdout).toContain("did you mean 'hello'?");
@@ -90,6 +94,6 @@ await test.stop();`;
   });
 
   it.skipIf(process.getuid?.() !== 0)('use.md 17: another user than the one who installed it runs it', async () => {
-    expect((await chat(['hello'], { uid: NOBODY, gid: NOBODY })).stdout).toContain('offline librarian');
+    expect((await chat(['hello'], {}, { uid: NOBODY, gid: NOBODY })).stdout).toContain('offline librarian');
   });
 });

@@ -5,7 +5,7 @@ import { beforeEach, describe, expect, it } from 'vitest';
 import type { ChatBody } from '../fixtures/openai-server.ts';
 import { pithHere } from './pith-here.ts';
 import { linesOf, startPith, type Folder, type PithProcess } from './pith-process.ts';
-import { extensionFiles } from './sandbox-files.ts';
+import { bare, extensionFiles } from './sandbox-files.ts';
 import { ownFolder, ownServer, type OwnServer } from './until-test-ends.ts';
 import { within } from '../waiting.ts';
 
@@ -38,7 +38,7 @@ let folder: Folder;
 
 beforeEach(async () => {
   server = await ownServer();
-  folder = await ownFolder(RECORDER);
+  folder = await ownFolder({ ...bare(['cli_channel', 'core_tools', 'openai_compatible']), ...RECORDER });
 });
 
 const data = (file: string) => path.join(folder.sandbox, 'data', 'extensions', 'recorder', file);

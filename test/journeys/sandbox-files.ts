@@ -1,4 +1,5 @@
 /** The texts that journeys write into their sandboxes. */
+import { readdirSync } from 'node:fs';
 
 export function skillFile(id: string, description: string, body: string): string {
   return `---\nname: ${id}\ndescription: ${description}\n---\n\n${body}\n`;
@@ -54,3 +55,18 @@ export function toolExtension(id: string, tool: string, body: string): Record<st
     ].join('\n'),
   });
 }
+
+/** The settings of a sandbox without what ships but these, which run inside the kernel: for kernels that start often. */
+export const bare = (
+  ids: readonly string[] = [],
+  { extensions = {}, ...more }: { readonly extensions?: object; readonly [key: string]: unknown } = {},
+) => ({
+  'pith.yaml': JSON.stringify({
+    ...more,
+    extensions: {
+      ...Object.fromEntries(readdirSync('sandbox/extensions').map((id) => [id, { enabled: false }])),
+      ...Object.fromEntries(ids.map((id) => [id, { isolation: 'in_process' }])),
+      ...extensions,
+    },
+  }),
+});

@@ -4,13 +4,14 @@ import { beforeEach, describe, expect, it } from 'vitest';
 import { until } from '../waiting.ts';
 import { pithHere } from './pith-here.ts';
 import { startPith, type Ended, type Folder, type PithProcess } from './pith-process.ts';
+import { bare } from './sandbox-files.ts';
 import { ownFolder, ownServer, type OwnServer } from './until-test-ends.ts';
 
 let folder: Folder;
 let server: OwnServer;
 beforeEach(async () => {
   folder = await ownFolder({
-    'pith.yaml': 'default_agent: main\n',
+    ...bare(['cli_channel', 'openai_compatible'], { default_agent: 'main' }),
     'agents/main/manifest.yaml': 'id: main\nagent: { uses_tools: [] }\n',
   });
   server = await ownServer();

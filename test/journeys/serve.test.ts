@@ -1,10 +1,10 @@
-import { existsSync, readdirSync } from 'node:fs';
+import { existsSync } from 'node:fs';
 import { mkdir, readFile, rename, writeFile } from 'node:fs/promises';
 import path from 'node:path';
 import { describe, expect, it, onTestFinished } from 'vitest';
 import { pithHere } from './pith-here.ts';
-import { linesOf, startPith, type Folder, type PithProcess } from './pith-process.ts';
-import { extensionFiles } from './sandbox-files.ts';
+import { linesOf, putFiles, startPith, type Folder, type PithProcess } from './pith-process.ts';
+import { bare, extensionFiles } from './sandbox-files.ts';
 import { ownFolder } from './until-test-ends.ts';
 import { isAlive } from '../core/process/hosts.ts';
 import { within } from '../waiting.ts';
@@ -16,15 +16,6 @@ const service = (id: string, body: string) =>
   extensionFiles(id, { provides: ['service'], main: `export default class {\n  async runBackground(signal) { ${body} }\n}\n` });
 const WAIT = 'await new Promise((resolve) => signal.addEventListener("abort", resolve));';
 const CRASH = '(await import("node:child_process")).execFileSync("kill", ["-SEGV", String(process.pid)]);';
-/** Without what ships, for kernels that start often; these run inside the kernel. */
-const bare = (...ids: string[]) => ({
-  'pith.yaml': JSON.stringify({
-    extensions: Object.fromEntries([
-      ...readdirSync('sandbox/extensions').map((id) => [id, { enabled: false }] as const),
-      ...ids.map((id) => [id, { isolation: 'in_process' }] as const),
-    ]),
-  }),
-});
 
 /** `pith serve`, until the test ends. */
 function serve(env: Readonly<Record<string, string>> = {}, ...more: readonly string[]): PithProcess {
@@ -55,12 +46,12 @@ const log = () => readFile(path.join(folder.sandbox, 'data', 'logs', 'pith.log')
 
 describe('pith serve', () => {
   it('K21 starts a kernel that died again; use.md 3 says what an edit left wrong when it comes, once; B9 SIGTERM ends the kernel and its supervisor', async () => {
-    folder = await ownFolder();
+    folder = await ownFolder(bare(['skill_registry']));
     const supervisor = serve();
     const errors = errorsOf(supervisor);
     const { pid } = await started(supervisor);
     expect(pid).not.toBe(supervisor.child.pid);
-    await writeFile(path.join(folder.sandbox, 'pith.yaml'), 'skills: { disabled: [debuging] }\n');
+    await putFiles(folder.sandbox, bare(['skill_registry'], { skills: { disabled: ['debuging'] } }));
     const line = "pith: skills.disabled names 'debuging', which no source has; it counts as 'debugging'; correct the id or remove it\n";
     await expect.poll(errors).toBe(line);
     process.kill(pid, 'SIGKILL');
@@ -73,7 +64,7 @@ describe('pith serve', () => {
   });
 
   it('says where it listens, and once that a port is taken', async () => {
-    folder = await ownFolder();
+    folder = await ownFolder(bare(['http']));
     const first = serve({}, '--port', '0');
     await expect.poll(() => first.out()).toMatch(/^http: Listening on http:\/\/127\.0\.0\.1:\d+$/mu);
     const [, port = ''] = /127\.0\.0\.1:(\d+)/u.exec(first.out()) ?? [];
@@ -92,22 +83,29 @@ describe('pith serve', () => {
     expect(await within(5000, supervisor.ended)).toMatchObject({ code: 143, out: '' });
   });
 
-  it('K21 counts it as a crash when a kernel cannot start again, and goes on when it can; kill -9 of the supervisor leaves no kernel behind', async () => {
-    folder = await ownFolder(bare());
+  it('K21 counts it when a kernel cannot start again, goes on when it can, and tries a database that cannot be opened any more again; blames nobody', async () => {
+    folder = await ownFolder({ ...bare(), ...service('innocent', WAIT) });
     const supervisor = serve({ PITH_SANDBOX: folder.sandbox });
+    const errors = errorsOf(supervisor);
     const { pid } = await started(supervisor);
     const away = `${folder.sandbox}.away`;
     await rename(folder.sandbox, away);
-    const told = new Promise((resolve) =>
-      supervisor.child.stderr.on('data', (text) => String(text).includes('could not start') && resolve(text)),
-    );
     process.kill(pid, 'SIGKILL');
-    await told;
+    await expect.poll(errors).toContain('pith: the kernel could not start');
     await rename(away, folder.sandbox);
     const next = await started(supervisor, 2);
     expect(next.pid).not.toBe(pid);
-    supervisor.child.kill('SIGKILL');
-    await expect.poll(() => isAlive(next.pid)).toBe(false);
+    const file = path.join(folder.sandbox, 'data', 'pith.db');
+    process.kill(next.pid, 'SIGSTOP');
+    for (const name of [file, `${file}-wal`, `${file}-shm`]) if (existsSync(name)) await rename(name, `${name}.away`);
+    await writeFile(file, 'garbage'.repeat(1000));
+    process.kill(next.pid, 'SIGKILL');
+    const { code, err } = await within(40_000, supervisor.ended);
+    expect(code).toBe(1);
+    expect(err).toMatch(
+      /pith: the kernel could not start 5 times in 5 minutes: exit code 1; correct the error above, then start again: pith serve\n$/u,
+    );
+    expect(existsSync(path.join(folder.sandbox, 'data', 'quarantine.json'))).toBe(false);
   });
 
   it('K21 a database that cannot be opened is no extension that is to blame, and says so at once', async () => {
@@ -118,26 +116,8 @@ describe('pith serve', () => {
     expect(existsSync(path.join(folder.sandbox, 'data', 'quarantine.json'))).toBe(false);
   });
 
-  it('K21 a database that cannot be opened any more is tried again, and blames nobody', async () => {
-    folder = await ownFolder({ ...bare(), ...service('innocent', WAIT) });
-    const supervisor = serve();
-    const { pid } = await started(supervisor);
-    const file = path.join(folder.sandbox, 'data', 'pith.db');
-    process.kill(pid, 'SIGSTOP');
-    for (const name of [file, `${file}-wal`, `${file}-shm`]) if (existsSync(name)) await rename(name, `${name}.away`);
-    await writeFile(file, 'garbage'.repeat(1000));
-    process.kill(pid, 'SIGKILL');
-    const { code, err } = await within(40_000, supervisor.ended);
-    expect(code).toBe(1);
-    expect(err).toContain('pith: the kernel could not start: exit code 1; it starts again\n');
-    expect(err).toMatch(
-      /pith: the kernel could not start 5 times in 5 minutes: exit code 1; correct the error above, then start again: pith serve\n$/u,
-    );
-    expect(existsSync(path.join(folder.sandbox, 'data', 'quarantine.json'))).toBe(false);
-  });
-
   it('K21 goes on, and says it once, where what it leaves out cannot be kept', async () => {
-    folder = await ownFolder({ ...bare('crasher'), ...service('crasher', CRASH) });
+    folder = await ownFolder({ ...bare(['crasher']), ...service('crasher', CRASH) });
     const supervisor = serve();
     const errors = errorsOf(supervisor);
     await expect.poll(errors).toContain('the kernel crashed');
@@ -149,67 +129,39 @@ describe('pith serve', () => {
     expect(errors().split(unkept)).toHaveLength(2);
   });
 
-  it('K21 starts a kernel that answers no more again', async () => {
-    folder = await ownFolder({
-      ...bare('stuck'),
-      ...service(
-        'stuck',
-        `const { existsSync, writeFileSync } = process.getBuiltinModule('node:fs'); const seen = '${path.join('sandbox', 'seen')}'; if (!existsSync(seen)) { writeFileSync(seen, ''); while (true); } ${WAIT}`,
-      ),
-    });
-    const supervisor = serve({ PITH_SERVE_SILENCE_MS: '4000' });
-    await started(supervisor);
-    expect(starts(supervisor)[0]!.quarantined).toEqual([]);
-    supervisor.child.kill('SIGTERM');
-    expect((await supervisor.ended).err).toContain('the kernel crashed: it stopped answering');
-  });
-
-  it('K21 a restart that is asked for starts the kernel again, and is no crash', async () => {
-    folder = await ownFolder({
-      ...bare('asker'),
-      ...extensionFiles('asker', {
-        provides: ['service'],
-        main: `
-import { existsSync, writeFileSync } from 'node:fs';
+  it('K21 a restart that is asked for is no crash; a kernel that answers no more is started again; after five crashes it starts without the newest changed extension and names it, until that is reloaded; kill -9 of the supervisor leaves no kernel behind', async () => {
+    // Asks for a restart, then stands still, then stays.
+    const main = `
+import { appendFileSync, readFileSync } from 'node:fs';
 import { CommandProvider } from 'pith';
 import { captureCommand } from '@pith/command-line';
 export default class {
   constructor(context) { this.context = context; }
   async runBackground(signal) {
-    const seen = this.context.dataDirectory + '/asked';
-    if (!existsSync(seen)) {
-      writeFileSync(seen, '');
-      const kernel = this.context.find(CommandProvider).find(({ extensionId }) => extensionId === 'kernel');
-      await captureCommand(kernel, 'restart', { arguments: { reason: ['new', 'native', 'module'] } }, signal);
-    }
+    const runs = this.context.dataDirectory + '/runs';
+    appendFileSync(runs, '.');
+    const run = readFileSync(runs, 'utf8').length;
+    const kernel = this.context.find(CommandProvider).find(({ extensionId }) => extensionId === 'kernel');
+    if (run === 1) await captureCommand(kernel, 'restart', { arguments: { reason: ['new', 'native', 'module'] } }, signal);
+    if (run === 2) Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0);
     ${WAIT}
   }
 }
-`,
-      }),
-    });
-    const supervisor = serve();
-    const [first, second] = [await started(supervisor), await started(supervisor, 2)];
-    expect(second.pid).not.toBe(first.pid);
-    supervisor.child.kill('SIGTERM');
-    const { err, code } = await supervisor.ended;
-    expect(err).toContain('Restarting the kernel: new native module');
-    expect(err).not.toContain('crashed');
-    expect(code).toBe(143);
-  });
-
-  it('K21 after five crashes it starts without the newest changed extension and names it, until that is reloaded', async () => {
-    folder = await ownFolder({ ...bare('crasher', 'steady'), ...service('steady', WAIT) });
-    const first = serve({ PITH_SERVE_HEALTHY_MS: '200' });
-    await started(first);
+`;
+    folder = await ownFolder({ ...bare(['steady']), ...extensionFiles('steady', { provides: ['service'], main }) });
+    const first = serve({ PITH_SERVE_SILENCE_MS: '4000', PITH_SERVE_HEALTHY_MS: '200' });
+    const asked = await started(first);
+    const last = await started(first, 2); // the one between stood still before it said so
+    expect(last.pid).not.toBe(asked.pid);
+    expect(last.quarantined).toEqual([]);
     await expect.poll(() => readFile(path.join(folder.sandbox, 'data', 'last-good.json'), 'utf8').catch(() => '')).toContain('steady');
     first.child.kill('SIGTERM');
-    await first.ended;
+    expect(await first.ended).toMatchObject({
+      code: 143,
+      err: 'Restarting the kernel: new native module\npith: the kernel crashed: it stopped answering; it starts again\n',
+    });
 
-    for (const [file, text] of Object.entries(service('crasher', CRASH))) {
-      await mkdir(path.dirname(path.join(folder.sandbox, file)), { recursive: true });
-      await writeFile(path.join(folder.sandbox, file), text);
-    }
+    await putFiles(folder.sandbox, { ...bare(['crasher', 'steady']), ...service('crasher', CRASH) });
     const supervisor = serve();
     await expect.poll(() => starts(supervisor).some(({ quarantined }) => quarantined.length > 0)).toBe(true);
     expect(starts(supervisor).at(-1)!.quarantined).toEqual(['crasher']);
@@ -221,9 +173,10 @@ export default class {
     expect(report.extensions.find(({ id }) => id === 'crasher')?.cure).toContain('pith extensions reload crasher');
     expect(report.extensions.find(({ id }) => id === 'steady')).toMatchObject({ state: 'active' });
 
-    supervisor.child.kill('SIGTERM');
-    const { err } = await supervisor.ended;
-    expect(err).toMatch(
+    const { pid } = starts(supervisor).at(-1)!;
+    supervisor.child.kill('SIGKILL');
+    await expect.poll(() => isAlive(pid)).toBe(false);
+    expect((await supervisor.ended).err).toMatch(
       /crashed 5 times in 5 minutes.*'crasher', the newest changed extension; edit it, or run: pith extensions reload crasher/u,
     );
   }, 120_000);

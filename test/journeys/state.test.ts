@@ -3,12 +3,15 @@ import fs from 'node:fs';
 import path from 'node:path';
 import { beforeEach, describe, expect, it } from 'vitest';
 import { pithHere } from './pith-here.ts';
-import { runPith, startPith, type Folder } from './pith-process.ts';
+import { putFiles, runPith, startPith, type Folder } from './pith-process.ts';
+import { bare } from './sandbox-files.ts';
 import { ownFolder } from './until-test-ends.ts';
 import { words } from '../words.ts';
 
 const ENV = { PITH_MODEL: 'offline/librarian' };
 let folder: Folder;
+/** What a conversation about skills needs: for processes, which are dear. */
+const LEAN = bare(['cli_channel', 'offline', 'skill_registry', 'skill_search']);
 const OWN = { 'skills/own/SKILL.md': '---\nname: own\ndescription: Mine. $(touch ran)\n---\nDo it.\n' };
 beforeEach(async () => void (folder = await ownFolder(OWN)));
 
@@ -40,14 +43,15 @@ const FILES = words(`
   extensions/skill_registry/examples.jsonl .cache/index.json logs/pith.log quarantine.json last-good.json pith.db
 `);
 const FOLDERS = ['skill_registry', 'extensions/skill_registry', 'logs', '.cache'];
-/** Commands of their own for several at once, and where a conversation does not begin; else one conversation in which they are given. */
-const isApart = ([at = '', another]: readonly string[]) => another !== undefined || at.startsWith('pith.db');
+const [DATABASE, ...OTHERS] = FILES.toReversed();
+/** Commands of their own where a conversation does not begin; else one conversation in which they are given. */
+const isApart = ([at = '']: readonly string[]) => at.startsWith('pith.db');
 const CHAT = [['chat', '--lines'], '/skills list\n/doctor\n/extensions list\nhello\n'] as const;
 
 describe('state that came with a folder', () => {
-  it.each([...FILES, ...FOLDERS, 'extensions'].map((at) => [at]).concat([FILES, FOLDERS]))(
-    'T6 F2 F5: a link at data/%s leads nobody out',
-    async (...places) => {
+  it.each([OTHERS, [DATABASE!], FOLDERS, ['extensions']].map((places) => [places]))(
+    'T6 F2 F5: links in data at %j lead nobody out',
+    async (places) => {
       const { home, look } = outside();
       const to = (at: string) => (FILES.includes(at) ? (at === 'logs/pith.log' ? 'pith.log' : '.bashrc') : '.');
       for (const at of places) place(data(at), (file) => fs.symlinkSync(path.join(home, to(at)), file));
@@ -69,9 +73,10 @@ describe('state that came with a folder', () => {
   });
 
   /** Processes, which end where an open that waits at a pipe would keep a worker of tests. */
-  it.each([['pith.db'], ['pith.db-wal'], FILES.filter((at) => at !== 'pith.db')])(
-    'T6 F24: a pipe at data/%s hangs no command',
-    async (...places) => {
+  it.each([[DATABASE!], ['pith.db-wal'], OTHERS].map((places) => [places]))(
+    'T6 F24: pipes in data at %j hang no command',
+    async (places) => {
+      await putFiles(folder.sandbox, LEAN);
       for (const at of places) place(data(at), (file) => execFileSync('mkfifo', [file]));
       const ended = isApart(places)
         ? await Promise.all([['skills', 'list'], ['doctor'], ['extensions', 'list']].map((argv) => pithApart(argv)))
@@ -82,6 +87,7 @@ describe('state that came with a folder', () => {
   );
 
   it('T6 F24: a command with pipes for its state ends at SIGTERM', async () => {
+    await putFiles(folder.sandbox, LEAN);
     for (const at of ['quarantine.json', 'logs/pith.log', 'last-good.json']) place(data(at), (file) => execFileSync('mkfifo', [file]));
     const { child, ended, out } = startPith(['chat', '--lines', '--json'], { cwd: folder.path, env: ENV, input: null });
     child.stdin.write('hello\n');

@@ -4,7 +4,7 @@ import { beforeEach, describe, expect, it } from 'vitest';
 import type { ChatBody } from '../fixtures/openai-server.ts';
 import type { ScriptedReply } from '../fixtures/scripted-server.ts';
 import { allOf, type Folder } from './pith-process.ts';
-import { agentFile, extensionFiles } from './sandbox-files.ts';
+import { agentFile, bare, extensionFiles } from './sandbox-files.ts';
 import { HAS_TERMINALS, terminalChat } from './terminal-chat.ts';
 import { ownFolder, ownServer, type OwnServer } from './until-test-ends.ts';
 
@@ -29,7 +29,7 @@ export default class {
 `,
     }),
     'agents/main/manifest.yaml': agentFile('main', { uses_tools: ['task_engine', 'core_tools', 'greeter'] }),
-    'pith.yaml': 'default_agent: main\n',
+    ...bare(['cli_channel', 'core_tools', 'openai_compatible', 'task_engine'], { default_agent: 'main' }),
   });
 });
 const chat = () => terminalChat(folder.path, server.env);

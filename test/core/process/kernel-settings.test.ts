@@ -3,6 +3,9 @@ import os from 'node:os';
 import path from 'node:path';
 import { expect, it } from 'vitest';
 import { firstWord, hostFolder, stopped } from './hosts.ts';
+import { onDisk } from '../../places.ts';
+
+onDisk();
 
 const sandboxing = await probeSandboxing();
 /** Opens for writing, and writes nothing. */

@@ -7,6 +7,9 @@ import { createInterface } from 'node:readline';
 import { beforeEach, describe, expect, it } from 'vitest';
 import { hostFolder, isAlive, runs, type HostFolder } from './hosts.ts';
 import { until } from '../../waiting.ts';
+import { onDisk } from '../../places.ts';
+
+onDisk();
 
 /** Above the highest pid that there is. */
 const NO_PID = 4_194_305;

@@ -7,8 +7,10 @@ import path from 'node:path';
 import { beforeEach, describe, expect, it } from 'vitest';
 import { firstWord, hostFolder, isAlive, runs, type HostFolder, stopped } from './hosts.ts';
 import { until } from '../../waiting.ts';
-import { folderWith, writeFiles } from '../../places.ts';
+import { folderWith, onDisk, writeFiles } from '../../places.ts';
 import { words } from '../../words.ts';
+
+onDisk();
 
 const sandboxing = await probeSandboxing();
 const why = sandboxing.available ? '' : ` (skipped: ${sandboxing.why})`;

@@ -9,6 +9,9 @@ import { skillUsed } from '../../../sandbox/extensions/skill_registry/contract.t
 import { runs } from '../../core/process/hosts.ts';
 import { words } from '../../words.ts';
 import { scriptKernel } from './script-kernel.ts';
+import { onDisk } from '../../places.ts';
+
+onDisk();
 
 const { available } = await probeSandboxing();
 

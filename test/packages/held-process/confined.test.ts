@@ -6,9 +6,11 @@ import { monitorEventLoopDelay } from 'node:perf_hooks';
 import { beforeEach, describe, expect, it } from 'vitest';
 import { createConfinedPrograms, probeSandboxing, type ConfinedProgram } from '@pith/held-process';
 import { runs } from '../../core/process/hosts.ts';
-import { folderWith, writeFiles } from '../../places.ts';
+import { folderWith, onDisk, writeFiles } from '../../places.ts';
 import { until } from '../../waiting.ts';
 import { words } from '../../words.ts';
+
+onDisk();
 
 const isLinux = process.platform === 'linux';
 const { available } = await probeSandboxing();

@@ -6,7 +6,9 @@ import { expect, it } from 'vitest';
 import { probeSandboxing } from '@pith/held-process';
 import { runs } from '../../core/process/hosts.ts';
 import { until } from '../../waiting.ts';
-import { folderWith } from '../../places.ts';
+import { folderWith, onDisk } from '../../places.ts';
+
+onDisk();
 
 const { available } = await probeSandboxing();
 // As bubblewrap is in the first milliseconds after its start: it does not yet end with Pith.

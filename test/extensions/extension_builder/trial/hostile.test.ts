@@ -1,8 +1,10 @@
 import path from 'node:path';
 import type { TestKernel } from 'pith/testing';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { writeFiles } from '../../../places.ts';
+import { onDisk, writeFiles } from '../../../places.ts';
 import { probe, probeHere, trialKernel } from './probe.ts';
+
+onDisk();
 
 /** In the long form each is tried whole: by a `pith` of its own. */
 const isLong = process.env['PITH_TEST_LONG'] === '1';
