@@ -1,7 +1,7 @@
+import { sha256 } from '@pith/plain-data';
 import { manifestAsks, narrowed, type Places, whyNever, writableBy } from './grants.ts';
 import { codeOf, type Command, messageOf, PithError } from '../contract/index.ts';
 import type { Manifest } from './manifest.ts';
-import { createHash } from 'node:crypto';
 import { accessSync, constants, existsSync, lstatSync, mkdtempSync, realpathSync, rmSync } from 'node:fs';
 import os from 'node:os';
 import path from 'node:path';
@@ -256,7 +256,7 @@ function placeOutside(home: string | null, kind: OutsideKind, opened: string): s
 type OutsideKind = 'projects' | 'restricted';
 
 function placeName(opened: string): string {
-  return createHash('sha256').update(opened).digest('hex').slice(0, 32);
+  return sha256(opened).slice(0, 32);
 }
 
 function lastingPlace(home: string | null, kind: OutsideKind, opened: string): string | null {

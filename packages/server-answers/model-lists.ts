@@ -1,4 +1,4 @@
-import { fieldsOf, jsonOf } from './odd-values.ts';
+import { fieldsOf, jsonOf } from '@pith/plain-data';
 import { serverWords } from './server-words.ts';
 
 /**

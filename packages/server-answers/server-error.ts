@@ -1,4 +1,4 @@
-import { jsonOf } from './odd-values.ts';
+import { jsonOf } from '@pith/plain-data';
 import { codeIn, serverWords } from './server-words.ts';
 
 /** That a server failed, in its own words, with the fields that errors of the AI SDK have. */

@@ -1,5 +1,5 @@
-import { createHash } from 'node:crypto';
 import { type ExtensionContext, z } from 'pith';
+import { sha256 } from '@pith/plain-data';
 import type { ServerTool } from './listed-tool.ts';
 
 /** What a server says of a tool, by digest. */
@@ -59,5 +59,5 @@ function keyOf(server: string, tool: string): string {
 }
 
 function digest(value: unknown): string {
-  return createHash('sha256').update(JSON.stringify(value)).digest('hex');
+  return sha256(JSON.stringify(value));
 }

@@ -1,4 +1,3 @@
-import { createHash } from 'node:crypto';
 import { existsSync, realpathSync } from 'node:fs';
 import path from 'node:path';
 import type { AuthorizationServerMetadata, FetchLike } from '@modelcontextprotocol/client';
@@ -6,6 +5,7 @@ import { guardedFetch } from '@pith/guarded-fetch';
 import { printableLine } from '@pith/plain-text';
 import { stateFolder, type StateFolder } from '@pith/safe-files';
 import { messageOf, PithError, type Places, z } from 'pith';
+import { sha256 } from '@pith/plain-data';
 
 const MOST_BYTES = 1024 * 1024;
 const TIMEOUT_MS = 30_000;
@@ -76,7 +76,7 @@ export class Logins {
 }
 
 function fileOf(url: string): string {
-  return `${createHash('sha256').update(url).digest('hex').slice(0, 32)}.json`;
+  return `${sha256(url).slice(0, 32)}.json`;
 }
 
 /** A login as a connection uses it. */

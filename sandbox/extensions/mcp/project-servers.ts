@@ -1,8 +1,7 @@
-import { createHash } from 'node:crypto';
 import { existsSync } from 'node:fs';
 import path from 'node:path';
 import { codeOf, messageOf, type Places, z } from 'pith';
-import { isPlainMap } from '@pith/plain-data';
+import { isPlainMap, sha256 } from '@pith/plain-data';
 import { printableLine } from '@pith/plain-text';
 import { stateFolder } from '@pith/safe-files';
 import { address, readEntry, type ServerConfig } from './config.ts';
@@ -130,9 +129,7 @@ export function shownServer(config: ServerConfig): readonly string[] {
 
 function digestOf(name: string, config: ServerConfig): string {
   const parts = 'url' in config ? [config.url, pairs(config.headers)] : [config.command, config.args, pairs(config.env), config.cwd];
-  return createHash('sha256')
-    .update(JSON.stringify([name, ...parts]))
-    .digest('hex');
+  return sha256(JSON.stringify([name, ...parts]));
 }
 
 function pairs(given: Readonly<Record<string, string>>): readonly (readonly [string, string])[] {

@@ -2,7 +2,7 @@ import type { ChildProcess } from 'node:child_process';
 import type { Readable, Writable } from 'node:stream';
 import type { JSONRPCMessage, Transport } from '@modelcontextprotocol/client';
 import type { Clock } from 'pith';
-import { isPlainMap } from '@pith/plain-data';
+import { isPlainMap, jsonOf } from '@pith/plain-data';
 import { printableLine } from '@pith/plain-text';
 import { startProcess } from '@pith/held-process';
 import { within } from '@pith/promises';
@@ -10,7 +10,7 @@ import { askToEnd, type Program } from './contained.ts';
 import type { StderrTail } from './stderr-tail.ts';
 import { MOST_BYTES } from './limits.ts';
 import { Pace, PacedLines } from './paced-lines.ts';
-import { jsonOf } from './written.ts';
+import { asJson } from './written.ts';
 
 const END_MS = 1000;
 /** What is asked to end may have something to put in order, such as an `npx` that installs. */
@@ -145,13 +145,8 @@ export class ServerProcess implements Transport {
 
 /** The messages of a line, also of one that holds several; none: it is something else. What servers often leave out is added. */
 export function messagesIn(line: string): readonly JSONRPCMessage[] {
-  let given: unknown;
-  if (!/^[[{]/u.test(line)) return []; // an exception a line would cost too much
-  try {
-    given = JSON.parse(line);
-  } catch {
-    return []; // something that it logs
-  }
+  if (!/^[[{]/u.test(line)) return []; // something that it logs; an exception a line would cost too much
+  const given = jsonOf(line);
   return (Array.isArray(given) ? given : [given]).filter(isPlainMap).filter(isMessage).map(asMessage);
 }
 
@@ -173,6 +168,6 @@ function failure(given: unknown): object {
   return {
     ...rest,
     code: Number.isInteger(code) ? code : -32_000,
-    message: typeof message === 'string' ? message : (jsonOf(message ?? given) ?? 'an error that is nested too deep to be shown'),
+    message: typeof message === 'string' ? message : (asJson(message ?? given) ?? 'an error that is nested too deep to be shown'),
   };
 }

@@ -1,8 +1,8 @@
 import { imageIn } from '@pith/image-header';
-import { canonicalJson, isPlainMap } from '@pith/plain-data';
+import { canonicalJson, isPlainMap, jsonOf } from '@pith/plain-data';
 import { printableLine } from '@pith/plain-text';
 import { type JsonValue, toolError, toolResult, type ToolResult } from 'pith';
-import { jsonOf, shownText } from './written.ts';
+import { asJson, shownText } from './written.ts';
 
 const LONGEST_TEXT = 100_000;
 /** How deep data may be that is passed on as it is; the kernel refuses what is deeper. */
@@ -24,7 +24,7 @@ export function resultOf(given: unknown, outputSchema?: Fields): ToolResult {
   const content = 'content' in answer || 'structuredContent' in answer ? answer['content'] : (answer['toolResult'] ?? given);
   const parts = readParts(content);
   const structured = withoutCopy(answer['structuredContent'] ?? undefined, content, parts);
-  const json = structured === undefined ? '' : (jsonOf(structured) ?? TOO_DEEP);
+  const json = structured === undefined ? '' : (asJson(structured) ?? TOO_DEEP);
   const isCopy = copyOf(structured);
   const texts = parts.map(({ text }) => text).filter((text) => text !== '' && !isCopy(text));
   if (answer['isError'] === true) {
@@ -60,15 +60,7 @@ function copyOf(structured: unknown): (text: string) => boolean {
   const forms = [structured, ...(values.length === 1 ? values : [])].flatMap((each) => canonical(each) ?? []);
   // Numbers can be written shorter, and no text is much longer but for its indents: all others are not parsed.
   const couldBe = (text: string) => forms.some(({ length }) => text.length >= length / 2 && text.length <= 10 * length + 100);
-  return (text) => couldBe(text) && forms.includes(canonicalOf(text) ?? '');
-}
-
-function canonicalOf(text: string): string | null {
-  try {
-    return canonical(JSON.parse(text));
-  } catch {
-    return null; // no JSON
-  }
+  return (text) => couldBe(text) && forms.includes(canonical(jsonOf(text)) ?? '');
 }
 
 function canonical(value: unknown): string | null {
@@ -104,7 +96,7 @@ function partOf(given: unknown): Part {
 }
 
 function odd(what: string, given: unknown): string {
-  const json = jsonOf(given) ?? 'nested too deep to be shown';
+  const json = asJson(given) ?? 'nested too deep to be shown';
   return `[${what}: ${json.length > LONGEST_ODD_PART ? `${json.slice(0, LONGEST_ODD_PART)}… ${json.length - LONGEST_ODD_PART} characters more` : json}]`;
 }
 

@@ -1,6 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import type { ModelPart } from 'pith';
-import { fieldsOf, jsonOf, listOf, textOf } from '@pith/server-answers';
+import { listOf, textOf } from '@pith/server-answers';
+import { fieldsOf, isPlainMap, jsonOf } from '@pith/plain-data';
 
 /** The calls of one answer, put together from their pieces. */
 export class CalledTools {
@@ -21,7 +22,7 @@ export class CalledTools {
 
   /** Whether each can be run: what a cut answer leaves is half a call. */
   get areWhole(): boolean {
-    return this.calls.every((call) => isObject(jsonOf(inputOf(call))));
+    return this.calls.every((call) => isPlainMap(jsonOf(inputOf(call))));
   }
 
   /** `tool_calls` of a delta or a message: one piece for each call that goes on. */
@@ -138,7 +139,7 @@ class Call {
 function isAnother(known: Call, { index, name, input }: Piece): boolean {
   if (name === '' || !known.isWhole || known.input.trim() === '{}') return false; // which may only hold the place
   const isElsewhere = index !== '' && index !== known.index;
-  return isElsewhere || (isObject(jsonOf(input)) && bare(input) !== bare(known.input));
+  return isElsewhere || (isPlainMap(jsonOf(input)) && bare(input) !== bare(known.input));
 }
 
 /**
@@ -149,10 +150,10 @@ function inputOf({ input, last }: Pick<Call, 'input' | 'last'>): string {
   const text = input.trim();
   if (text === '' || text === 'null' || text === '[]' || text === '""') return '{}';
   const value = jsonOf(text);
-  if (isObject(value)) return text;
-  if (typeof value === 'string') return isObject(jsonOf(value)) ? value.trim() : text;
+  if (isPlainMap(value)) return text;
+  if (typeof value === 'string') return isPlainMap(jsonOf(value)) ? value.trim() : text;
   if (value !== undefined) return text;
-  return readings(text, last.trim()).find((reading) => isObject(jsonOf(reading))) ?? text;
+  return readings(text, last.trim()).find((reading) => isPlainMap(jsonOf(reading))) ?? text;
 }
 
 function readings(text: string, last: string): readonly string[] {
@@ -171,8 +172,4 @@ function readings(text: string, last: string): readonly string[] {
 /** Sent again, JSON may have other blanks. */
 function bare(json: string): string {
   return json.replace(/\s+/g, '');
-}
-
-function isObject(value: unknown): boolean {
-  return typeof value === 'object' && value !== null && !Array.isArray(value);
 }

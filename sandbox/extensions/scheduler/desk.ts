@@ -1,6 +1,6 @@
-import { createHash } from 'node:crypto';
 import { type Clock, type ExtensionContext, PithError, type ToolCall, type TurnInfo, type TurnPolicy } from 'pith';
 import { didYouMean } from '@pith/plain-text';
+import { sha256 } from '@pith/plain-data';
 import type { Runner } from './runner.ts';
 import type { ScheduleStore } from './schedule-store.ts';
 import type { Schedule } from './schedule.ts';
@@ -38,7 +38,7 @@ export class Desk {
     await this.#checkAgent(agent, turn);
     const schedule: Schedule = {
       ...wish,
-      id: createHash('sha256').update(idempotencyKey).digest('hex').slice(0, 10),
+      id: sha256(idempotencyKey).slice(0, 10),
       agentId: agent,
       open: [],
       last: null,

@@ -1,9 +1,9 @@
-import { createHash } from 'node:crypto';
 import { setImmediate as yieldToOthers } from 'node:timers/promises';
 import type { RankedSkill, RankerDocument } from 'pith/skill_registry';
 import { once } from '@pith/promises';
 import { inPieces } from '@pith/skill-files';
 import { type RankOptions, TextRanker, type WordVectors } from '@pith/word-ranker';
+import { sha256 } from '@pith/plain-data';
 import { digestOf, type WrittenExamples } from './enriching/written-examples.ts';
 import type { KeptIndex } from './kept-index.ts';
 import type { LearnedExamples } from './learning/learned-examples.ts';
@@ -185,9 +185,7 @@ export class SearchIndex {
 /** Empty for nothing, as mostly. */
 function extrasDigest(learned: readonly string[], written: readonly string[]): string {
   if (learned.length + written.length === 0) return '';
-  return createHash('sha256')
-    .update(JSON.stringify([learned, written]))
-    .digest('hex');
+  return sha256(JSON.stringify([learned, written]));
 }
 
 /** What is searched of a document. */

@@ -1,4 +1,3 @@
-import { createHash } from 'node:crypto';
 import { defineTool, toolError, toolResult, z, type ApprovalQuestion, type Tool, type ToolCall, type ToolResult } from 'pith';
 import { imageIn, imageTypeOf } from '@pith/image-header';
 import {
@@ -11,6 +10,7 @@ import {
   unlessRefused,
   type Line,
 } from '@pith/safe-files';
+import { sha256 } from '@pith/plain-data';
 import { whyNotRead } from './not-read.ts';
 import type { Project } from './project.ts';
 
@@ -48,7 +48,7 @@ function questionFor(project: Project, given: string): ApprovalQuestion | null {
   return {
     summary: `read ${path}, which may contain secrets`,
     text: `The model and its provider would see all that is in ${path}.`,
-    subject: `read ${createHash('sha256').update(path).digest('hex')}`,
+    subject: `read ${sha256(path)}`,
     once: true,
   };
 }

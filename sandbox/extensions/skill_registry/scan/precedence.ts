@@ -1,7 +1,7 @@
-import { createHash } from 'node:crypto';
 import { readFileSync } from 'node:fs';
 import type { Diagnostic } from 'pith';
 import { didYouMean } from '@pith/plain-text';
+import { sha256 } from '@pith/plain-data';
 import type { Skill, SkillState } from '../skill.ts';
 import { canonical, type FoundSkill, sizeOf, type SkillFields } from '@pith/skill-files';
 import { type Distrust, untrustedSource } from '../trust/trust.ts';
@@ -230,7 +230,7 @@ function digestOf(found: FoundSkill): string | null {
   if (found.digest !== null) return found.digest;
   if (sizeOf(found.stamp) > 1024 * 1024 || found.parsed.diagnostics.some(({ code }) => NOT_READ.has(code))) return null;
   try {
-    return (found.digest = createHash('sha256').update(readFileSync(found.file)).digest('hex'));
+    return (found.digest = sha256(readFileSync(found.file)));
   } catch {
     return null; // gone meanwhile: the next scan sees it
   }

@@ -1,4 +1,4 @@
-import { createHash, randomUUID } from 'node:crypto';
+import { randomUUID } from 'node:crypto';
 import { closeSync, fsyncSync, openSync, renameSync, statSync } from 'node:fs';
 import path from 'node:path';
 import { type AgentSpec, type Clock, PithError } from 'pith';
@@ -19,6 +19,7 @@ import {
   treeDigest,
   Yielder,
 } from '@pith/skill-files';
+import { sha256 } from '@pith/plain-data';
 import { KEPT_VERSION } from '../contract.ts';
 import { findSkill } from '../scan/names.ts';
 import { candidateOf, filtersOf, rank } from '../scan/precedence.ts';
@@ -169,7 +170,7 @@ export class Versions {
   }
 
   #folderOf(id: string): StateFolder {
-    return stateFolder(this.#options.dataDirectory, FOLDER, createHash('sha256').update(id).digest('hex'));
+    return stateFolder(this.#options.dataDirectory, FOLDER, sha256(id));
   }
 
   #forgetIn(folder: StateFolder, kept: KeptVersion, source: string): void {
