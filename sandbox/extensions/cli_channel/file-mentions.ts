@@ -57,7 +57,7 @@ async function attach(jail: Jail, written: string) {
       if (found !== 'file') continue;
       return isSecretFile(names) ? refused(name, 'it may contain secrets') : await read(jail, names);
     } catch (error) {
-      return refused(name, isOutside(name) ? 'it is outside this folder' : messageOf(error));
+      return refused(name, path.isAbsolute(name) || path.normalize(name).startsWith('..') ? 'it is outside this folder' : messageOf(error));
     }
   }
   return /\/|.\.[A-Za-z0-9]{1,8}$/u.test(bare) ? refused(bare, 'there is no such file') : null;
@@ -104,10 +104,6 @@ function given(attachment: Attachments[number], size: number, more = '') {
 
 function refused(name: string, why: string) {
   return { attachment: null, line: { ok: false, text: `${name} is not attached: ${why}` } };
-}
-
-function isOutside(name: string): boolean {
-  return path.isAbsolute(name) || path.normalize(name).startsWith('..');
 }
 
 function kilobytes(bytes: number): string {

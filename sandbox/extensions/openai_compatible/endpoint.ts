@@ -86,8 +86,8 @@ function useOf(prefix: string, baseUrl: string): NonNullable<Parameters<Extensio
 
 function placeOf(prefix: string, config: Config, getSecret: GetSecret) {
   const environment = prefix === 'openai' ? addressInEnvironment(getSecret) : null;
-  const kept = { own: config.providers[prefix] ?? {}, shared: prefix === 'openai' ? config : {} };
-  const setAddress = baseUrlOf(kept);
+  const kept: Places = { own: config.providers[prefix] ?? {}, shared: prefix === 'openai' ? config : {} };
+  const setAddress = kept.own.base_url ?? kept.shared.base_url ?? null;
   // The environment wins; the key and the headers that were set for a server at another address are not for this one.
   const isOther = environment !== null && setAddress !== null && new URL(environment).origin !== new URL(setAddress).origin;
   const { own, shared }: Places = isOther ? { own: {}, shared: {} } : kept;
@@ -102,10 +102,6 @@ function placeOf(prefix: string, config: Config, getSecret: GetSecret) {
 interface Places {
   readonly own: Partial<ServerConfig>;
   readonly shared: Partial<ServerConfig>;
-}
-
-function baseUrlOf({ own, shared }: Places): string | null {
-  return own.base_url ?? shared.base_url ?? null;
 }
 
 /** null: it names none. Throws `model_unreachable` for one that is no address. */

@@ -156,11 +156,7 @@ function offByItself({ defaultEnabled, extra }: SkillFields): string | null {
 
 /** Where a skill is, as somebody who looks at `beside` can tell it from that. */
 function placeOf({ source, found }: Candidate, beside: Candidate): string {
-  return source === beside.source ? addressOf(source, found) : source.label;
-}
-
-function addressOf({ label, directory }: Source, found: FoundSkill): string {
-  return canonical(`${label}${found.directory.slice(directory.length)}`);
+  return source === beside.source ? canonical(`${source.label}${found.directory.slice(source.directory.length)}`) : source.label;
 }
 
 function toSkill(candidate: Candidate, state: SkillState, reason: string | null, extra?: Diagnostic): Skill {
