@@ -1,7 +1,7 @@
 import { existsSync } from 'node:fs';
 import path from 'node:path';
 import { printableLine } from '@pith/plain-text';
-import { oncePromised } from '@pith/promises';
+import { oncePromised, untilAborted, within } from '@pith/promises';
 import { FileRefused, isInside, stateFolder } from '@pith/safe-files';
 import { createConfinedPrograms, type ConfinedOutcome, type ConfinedProgram, type ConfinedPrograms } from '@pith/held-process';
 import { messageOf, PithError, type Diagnostic, type ExtensionContext, type TurnInfo } from 'pith';
@@ -100,14 +100,8 @@ export class CommandRuns {
   async opening(signal: AbortSignal): Promise<string | null> {
     const commands = this.#watch.commandsOfKilled();
     if (commands.length === 0) return null;
-    const enough = new AbortController();
-    const late = this.context.clock.sleep(OPENING_MS, AbortSignal.any([signal, enough.signal])).then(
-      () => null,
-      () => null, // it was not needed
-    );
-    const found = this.#watch.ofKilled(signal);
-    const left = await Promise.race([found, late]).finally(() => enough.abort());
-    if (left === null)
+    const left = await within(this.context.clock, OPENING_MS, this.#watch.ofKilled(signal));
+    if (left === undefined)
       return `Pith was ended while ${named(commands)} ran: npx pith doctor says whether files came that start by themselves`;
     this.#watch.told(left);
     const lines = left.map((each) => `Warning: ${leftBy(each)}; ${CURE}`);
@@ -266,12 +260,8 @@ export class CommandRuns {
   async look(id: string, waitMs: number, signal: AbortSignal): Promise<BackgroundCommand | null> {
     const found = this.#background.get(id);
     if (found === undefined) return null;
-    if (found.ended === null && waitMs > 0) {
-      const enough = new AbortController();
-      const late = this.context.clock.sleep(waitMs, AbortSignal.any([signal, enough.signal]));
-      await Promise.race([found.done, late]).finally(() => enough.abort());
-      await late.catch(() => undefined); // it was not needed, or the call has ended
-    }
+    if (found.ended === null && waitMs > 0)
+      await within(this.context.clock, waitMs, untilAborted(found.done, signal)).catch(() => undefined); // the call has ended
     return found.shown;
   }
 
