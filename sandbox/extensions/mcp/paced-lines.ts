@@ -1,6 +1,6 @@
 import type { Readable } from 'node:stream';
 import type { Clock } from 'pith';
-import { MOST_BYTES } from './limits.ts';
+import { MOST_BYTES } from './bounded-transport.ts';
 
 /** Of the output, of whatever kind: who writes more in a second waits for the next, and who does so in so many in a row is ended. */
 const MOST_LINES = 2000;

@@ -2,7 +2,7 @@ import type { FetchLike } from '@modelcontextprotocol/client';
 import { guardedFetch } from '@pith/guarded-fetch';
 import { printableLine } from '@pith/plain-text';
 import { type Clock, codeOf, messageOf } from 'pith';
-import { MOST_BYTES } from './limits.ts';
+import { MOST_BYTES } from './bounded-transport.ts';
 
 /**
  * `fetch` for the server at that address, and for no other. What means that the connection is over, such as a server that went away or

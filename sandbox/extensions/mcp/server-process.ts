@@ -8,7 +8,7 @@ import { startProcess } from '@pith/held-process';
 import { within } from '@pith/promises';
 import { askToEnd, type Program } from './contained.ts';
 import type { StderrTail } from './stderr-tail.ts';
-import { MOST_BYTES } from './limits.ts';
+import { MOST_BYTES } from './bounded-transport.ts';
 import { Pace, PacedLines } from './paced-lines.ts';
 import { asJson } from './written.ts';
 

@@ -7,13 +7,11 @@ import { createConfinedPrograms, type ConfinedOutcome, type ConfinedProgram, typ
 import { messageOf, PithError, type Diagnostic, type ExtensionContext, type TurnInfo } from 'pith';
 import type { Config } from '../config.ts';
 import type { Project } from '../files/project.ts';
-import { KeptOutput } from './kept-output.ts';
 import { CommandWatch, type Leftovers } from './command-watch.ts';
-import { namedFolders } from './home-folders.ts';
+import { namedFolders, placesOf, type Access } from './shell-places.ts';
 import { GitHistory } from './git-history.ts';
 import type { ReadOnlyCommand } from './read-only-commands.ts';
 import { hiddenFromReadOnly, secretsOf, SETTING, type ProjectSecrets } from './secret-files.ts';
-import { placesOf, type Access } from './shell-places.ts';
 
 /** A command as it is to run. */
 export interface ShellCommand {
@@ -352,3 +350,30 @@ class Running {
     return { id, command, startedAt, ended, output: this.kept.text };
   }
 }
+
+/** The beginning and the end of a long output. */
+class KeptOutput {
+  #head = '';
+  #tail = '';
+  #length = 0;
+
+  constructor(private readonly most: number) {}
+
+  add(text: string): void {
+    this.#length += text.length;
+    const room = this.most / 2 - this.#head.length;
+    this.#head += text.slice(0, Math.max(0, room));
+    this.#tail = (this.#tail + text.slice(Math.max(0, room))).slice(-this.most / 2);
+  }
+
+  get text(): string {
+    const left = this.#length - this.#head.length - this.#tail.length;
+    return left === 0
+      ? this.#head + this.#tail
+      : `${this.#head.replace(CUT_END, '')}\n… ${left} characters left out …\n${this.#tail.replace(CUT_START, '')}`;
+  }
+}
+
+/** A lone surrogate, where a cut divided a character. */
+const CUT_END = /[\ud800-\udbff]$/u;
+const CUT_START = /^[\udc00-\udfff]/u;
