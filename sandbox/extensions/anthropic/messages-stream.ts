@@ -32,15 +32,9 @@ async function* messageEvents(body: AsyncIterable<Uint8Array>, failed: (error: S
 }
 
 /** Others are heartbeats, or what only some servers send. */
-const KNOWN: ReadonlySet<unknown> = new Set([
-  'message_start',
-  'content_block_start',
-  'content_block_delta',
-  'content_block_stop',
-  'message_delta',
-  'message_stop',
-  'ping',
-]);
+const KNOWN: ReadonlySet<unknown> = new Set(
+  'message_start content_block_start content_block_delta content_block_stop message_delta message_stop ping'.split(' '),
+);
 
 class MessageReading {
   isDone = false;
