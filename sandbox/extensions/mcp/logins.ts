@@ -81,21 +81,18 @@ function fileOf(url: string): string {
 
 /** A login as a connection uses it. */
 export class Login {
-  readonly #name: string;
-  readonly #read: () => KeptLogin | null;
-  readonly #write: (login: KeptLogin | null) => void;
   #used: string | undefined;
   #renewing: Promise<void> | null = null;
 
-  constructor(name: string, read: () => KeptLogin | null, write: (login: KeptLogin | null) => void) {
-    this.#name = name;
-    this.#read = read;
-    this.#write = write;
-  }
+  constructor(
+    private readonly name: string,
+    private readonly read: () => KeptLogin | null,
+    private readonly write: (login: KeptLogin | null) => void,
+  ) {}
 
   /** As it is now: another process may have renewed it. */
   token(): string | undefined {
-    return (this.#used = this.#read()?.tokens.access_token);
+    return (this.#used = this.read()?.tokens.access_token);
   }
 
   /** Gets a new token for one that the server refused. Rejects with what a person must do. */
@@ -104,9 +101,9 @@ export class Login {
   }
 
   async #renewed(): Promise<void> {
-    const login = this.#read();
+    const login = this.read();
     if (login !== null && login.tokens.access_token !== this.#used) return;
-    const again = `run: pith mcp login ${this.#name}`;
+    const again = `run: pith mcp login ${this.name}`;
     if (login?.tokens.refresh_token === undefined) throw new Error(`its login has ended; ${again}`);
     const { OAuthError, refreshAuthorization } = await import('@modelcontextprotocol/client');
     try {
@@ -117,10 +114,10 @@ export class Login {
         ...(login.resource !== undefined && { resource: new URL(login.resource) }),
         fetchFn: loginFetch(login.url),
       });
-      this.#write({ ...login, tokens: { ...login.tokens, ...tokens } });
+      this.write({ ...login, tokens: { ...login.tokens, ...tokens } });
     } catch (error) {
       const isOver = error instanceof OAuthError && ['invalid_grant', 'invalid_client', 'unauthorized_client'].includes(error.code);
-      if (isOver) this.#write(null);
+      if (isOver) this.write(null);
       throw new Error(`its login ${isOver ? 'has ended' : 'could not be renewed'} (${printableLine(messageOf(error), 200)}); ${again}`, {
         cause: error,
       });

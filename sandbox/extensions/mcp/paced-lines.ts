@@ -71,29 +71,26 @@ export class PacedLines {
 
 /** How much comes in a second. */
 export class Pace {
-  readonly #clock: Pick<Clock, 'after'>;
-  readonly #most: number;
-  readonly #next: (secondsOver: number) => void;
   #amount = 0;
   #secondsOver = 0;
 
   /** `next` is called when a second is over, with how many in a row had more than `most`. */
-  constructor(clock: Pick<Clock, 'after'>, most: number, next: (secondsOver: number) => void) {
-    this.#clock = clock;
-    this.#most = most;
-    this.#next = next;
-  }
+  constructor(
+    private readonly clock: Pick<Clock, 'after'>,
+    private readonly most: number,
+    private readonly next: (secondsOver: number) => void,
+  ) {}
 
   /** False: it is too much for this second. */
   allows(amount: number): boolean {
-    if (this.#amount === 0) this.#clock.after(1000, () => this.#end());
+    if (this.#amount === 0) this.clock.after(1000, () => this.#end());
     this.#amount += amount;
-    return this.#amount <= this.#most;
+    return this.#amount <= this.most;
   }
 
   #end(): void {
-    this.#secondsOver = this.#amount > this.#most ? this.#secondsOver + 1 : 0;
+    this.#secondsOver = this.#amount > this.most ? this.#secondsOver + 1 : 0;
     this.#amount = 0;
-    this.#next(this.#secondsOver);
+    this.next(this.#secondsOver);
   }
 }

@@ -9,12 +9,9 @@ export class CalledTools {
   /** The latest of each: some servers number all calls 0, or write the number as text, and some give all one id. */
   private readonly byIndex = new Map<string, Call>();
   private readonly byId = new Map<string, Call>();
-  private readonly tools: ReadonlySet<string>;
 
   /** `tools`: the names that were offered. */
-  constructor(tools: ReadonlySet<string>) {
-    this.tools = tools;
-  }
+  constructor(private readonly tools: ReadonlySet<string>) {}
 
   get size(): number {
     return this.calls.length;
@@ -98,14 +95,11 @@ class Call {
   input = '';
   /** Of `input`, what came last. */
   last = '';
-  readonly index: string;
   private depth = 0;
   private isInText = false;
   private isEscaped = false;
 
-  constructor(index: string) {
-    this.index = index;
-  }
+  constructor(readonly index: string) {}
 
   /** As far as its brackets say: an object that is closed. Asked of every piece, and so never read again from its beginning. */
   get isWhole(): boolean {

@@ -45,7 +45,6 @@ const FEW = 64;
 /** Indexes the words and the meaning of all skills that were sent, of what people said when they wanted them, and of what a model wrote for them. */
 export class SearchIndex {
   private ranker = once(async () => new TextRanker(await this.ports.vectors()));
-  private readonly ports: SearchIndexPorts;
   private readonly indexed = new Map<string, Indexed>();
   /** Sent, and not counted yet. */
   private readonly waiting = new Map<string, RankerDocument>();
@@ -58,9 +57,7 @@ export class SearchIndex {
   /** Grows with every change. */
   revision = 0;
 
-  constructor(ports: SearchIndexPorts) {
-    this.ports = ports;
-  }
+  constructor(private readonly ports: SearchIndexPorts) {}
 
   /** Takes over what an earlier process counted of these documents, and what was learned and written of them since is as it was then. Returns their ids. */
   async recall(versions: readonly Pick<RankerDocument, 'id' | 'version'>[]): Promise<readonly string[]> {
