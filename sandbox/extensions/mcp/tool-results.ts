@@ -1,4 +1,4 @@
-import { imageIn } from '@pith/image-header';
+import { bytesOfBase64, imageIn } from '@pith/image-header';
 import { canonicalJson, isPlainMap, jsonOf } from '@pith/plain-data';
 import { printableLine } from '@pith/plain-text';
 import { type JsonValue, toolError, toolResult, type ToolResult } from 'pith';
@@ -106,7 +106,7 @@ function embedded({ uri, mimeType, text, blob }: Fields): Part {
   if (typeof blob !== 'string') return { text: `[${name}: the server sent no content]` };
   const part = media('resource', blob, mimeType, name);
   if (part.image !== undefined || !/^text\/|[/+](?:json|xml|yaml|javascript)\b/u.test(line(mimeType))) return part;
-  const bytes = bytesOf(blob);
+  const bytes = bytesOfBase64(blob);
   return bytes === null ? part : { text: `[${name}]\n${new TextDecoder().decode(bytes)}` };
 }
 
@@ -120,16 +120,12 @@ function media(kind: string, data: unknown, type: unknown, name: string = kind):
   const said = line(type) || 'no type';
   if (typeof data !== 'string' || data === '') return { text: `[${name}: ${said}, empty]` };
   if (/^https?:\/\//iu.test(data)) return { text: `[${name}: ${said}, at ${line(data)}]` };
-  const bytes = bytesOf(data.replace(/^data:[^,]{0,200},/u, '').replaceAll(/\s/gu, ''));
+  const bytes = bytesOfBase64(data);
   if (bytes === null) return { text: `[${name}: ${said}, not base64: ${line(data.slice(0, 60))}]` };
   const found = imageIn(bytes);
   const what = `${name}: ${said}, ${bytes.length} bytes`;
   if ('mediaType' in found) return { text: `[${what}]`, image: { mediaType: found.mediaType, data: bytes.toString('base64') } };
   return { text: kind === 'image' ? `[${what}; ${found.why}]` : `[${what}]` };
-}
-
-function bytesOf(base64: string): Buffer | null {
-  return /^[A-Za-z0-9+/_-]*={0,2}$/u.test(base64) ? Buffer.from(base64, 'base64') : null;
 }
 
 function line(text: unknown): string {

@@ -1,5 +1,5 @@
 import { defineTool, toolError, toolResult, z, type ApprovalQuestion, type Tool, type ToolCall, type ToolResult } from 'pith';
-import { imageIn, imageTypeOf } from '@pith/image-header';
+import { imageIn, imageTypeOf, MOST_IMAGE_BYTES } from '@pith/image-header';
 import {
   answerOrRefusal,
   BYTE_ORDER_MARK,
@@ -18,7 +18,6 @@ const MOST_LINES = 2000;
 const MOST_CHARACTERS = 60_000;
 const LONGEST_LINE = 2000;
 const LARGEST_TEXT = 16 * 1024 * 1024;
-const LARGEST_IMAGE = 5 * 1024 * 1024;
 
 const input = z.object({
   path: z.string().describe('Relative to the project, such as "src/main.ts".'),
@@ -84,8 +83,8 @@ async function read(project: Project, call: z.infer<typeof input>, { approved }:
 /** By what is in it, whatever its name says: servers refuse whole conversations for an image that is none. */
 function imageOf(path: string, bytes: Buffer): ToolResult {
   const { length } = bytes;
-  if (length > LARGEST_IMAGE)
-    return toolError('file_too_large', `'${path}' has ${length} bytes; images of at most ${LARGEST_IMAGE} bytes are read`);
+  if (length > MOST_IMAGE_BYTES)
+    return toolError('file_too_large', `'${path}' has ${length} bytes; images of at most ${MOST_IMAGE_BYTES} bytes are read`);
   const image = imageIn(bytes);
   if ('why' in image) return toolError('file_binary', `'${path}' is an image that cannot be shown: ${image.why}`);
   const { mediaType, width, height } = image;
