@@ -1,6 +1,6 @@
 import { existsSync } from 'node:fs';
 import path from 'node:path';
-import { printableLine } from '@pith/plain-text';
+import { printableLine, someOf } from '@pith/plain-text';
 import { oncePromised, untilAborted, within } from '@pith/promises';
 import { FileRefused, isInside, stateFolder } from '@pith/safe-files';
 import { createConfinedPrograms, type ConfinedOutcome, type ConfinedProgram, type ConfinedPrograms } from '@pith/held-process';
@@ -319,9 +319,8 @@ const MOST_NAMED = 5;
 function uncheckedText({ root }: Project, { unchecked, unlisted }: ProjectSecrets): string {
   const told = (places: readonly string[], why: string, cure: string): string => {
     if (places.length === 0) return '';
-    const names = places.slice(0, MOST_NAMED).map((at) => printableLine(path.relative(root, at) || '.'));
-    const more = places.length > MOST_NAMED ? ` and ${places.length - MOST_NAMED} more` : '';
-    return `[Pith hides from this command, because ${why}: ${names.join(', ')}${more}; to show them, ${cure}]\n`;
+    const names = places.map((at) => printableLine(path.relative(root, at) || '.'));
+    return `[Pith hides from this command, because ${why}: ${someOf(names, MOST_NAMED)}; to show them, ${cure}]\n`;
   };
   return (
     told(unchecked, 'there are too many files to look for those with secrets', `raise ${SETTING}`) +
