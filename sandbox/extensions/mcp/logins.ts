@@ -37,13 +37,8 @@ export class Logins {
 
   /** null: nobody has logged in there. */
   of(url: string, name: string): Login | null {
-    return this.#read(url) === null
-      ? null
-      : new Login(
-          name,
-          () => this.#read(url),
-          (login) => this.#write(url, login),
-        );
+    const write = (login: KeptLogin | null) => this.#write(url, login);
+    return this.#read(url) === null ? null : new Login(name, () => this.#read(url), write);
   }
 
   keep(login: KeptLogin): void {

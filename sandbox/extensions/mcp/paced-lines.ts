@@ -8,9 +8,6 @@ const MOST_SECONDS = 5;
 
 /** Reads a server's output line by line, and no faster than it may be. `stop` is called with the reason when there is to be an end of it. */
 export class PacedLines {
-  readonly #stream: Readable;
-  readonly #take: (line: string) => void;
-  readonly #stop: (why: string) => void;
   readonly #pace: Pace;
   #held: Buffer[] = [];
   #size = 0;
@@ -18,10 +15,11 @@ export class PacedLines {
   #waiting: Buffer | null = null;
   #isOver = false;
 
-  constructor(stream: Readable, clock: Pick<Clock, 'after'>, { take, stop }: { take(line: string): void; stop(why: string): void }) {
-    this.#stream = stream;
-    this.#take = take;
-    this.#stop = stop;
+  constructor(
+    private readonly stream: Readable,
+    clock: Pick<Clock, 'after'>,
+    private readonly to: { take(line: string): void; stop(why: string): void },
+  ) {
     this.#pace = new Pace(clock, MOST_LINES, (seconds) => this.#next(seconds));
     stream.on('error', () => undefined).on('data', (bytes: Buffer) => this.#read(bytes));
   }
@@ -31,7 +29,7 @@ export class PacedLines {
     this.#isOver = true;
     this.#held = [];
     this.#waiting = null;
-    this.#stream.resume();
+    this.stream.resume();
   }
 
   #read(bytes: Buffer): void {
@@ -39,7 +37,7 @@ export class PacedLines {
     for (let end = bytes.indexOf(10); end >= 0 && !this.#isOver; end = bytes.indexOf(10, from)) {
       if (!this.#pace.allows(1)) {
         this.#waiting = bytes.subarray(from);
-        this.#stream.pause();
+        this.stream.pause();
         return;
       }
       this.#hold(bytes.subarray(from, end));
@@ -47,7 +45,7 @@ export class PacedLines {
       this.#held = [];
       this.#size = 0;
       from = end + 1;
-      if (line !== '' && !this.#isOver) this.#take(line);
+      if (line !== '' && !this.#isOver) this.to.take(line);
     }
     this.#hold(bytes.subarray(from));
   }
@@ -56,16 +54,16 @@ export class PacedLines {
     if (this.#isOver) return;
     this.#size += bytes.length;
     if (this.#size <= MOST_BYTES) this.#held.push(bytes);
-    else this.#stop(`it sent a message longer than ${MOST_BYTES} bytes`);
+    else this.to.stop(`it sent a message longer than ${MOST_BYTES} bytes`);
   }
 
   #next(secondsOver: number): void {
     const waiting = this.#waiting;
     if (waiting === null) return;
-    if (secondsOver >= MOST_SECONDS) return this.#stop(`it prints more than ${MOST_LINES} lines a second to its output`);
+    if (secondsOver >= MOST_SECONDS) return this.to.stop(`it prints more than ${MOST_LINES} lines a second to its output`);
     this.#waiting = null;
     this.#read(waiting);
-    if (this.#waiting === null) this.#stream.resume();
+    if (this.#waiting === null) this.stream.resume();
   }
 }
 

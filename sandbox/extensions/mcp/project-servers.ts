@@ -5,6 +5,7 @@ import { isPlainMap, sha256 } from '@pith/plain-data';
 import { printableLine } from '@pith/plain-text';
 import { stateFolder } from '@pith/safe-files';
 import { address, readEntry, type ServerConfig } from './config.ts';
+import { word } from './secrets.ts';
 
 const FILE = '.mcp.json';
 const MOST_BYTES = 256 * 1024;
@@ -123,7 +124,7 @@ export function shownServer(config: ServerConfig): readonly string[] {
   const values = (given: Readonly<Record<string, string>>, between: string) =>
     Object.entries(given).map(([name, value]) => `  with ${printableLine(`${name}${between}${value}`)}`);
   if ('url' in config) return [`reaches ${printableLine(config.url)}`, ...values(config.headers, ': ')];
-  const words = [config.command, ...config.args].map((word) => (/^[\w@%+=:,./-]+$/.test(word) ? word : JSON.stringify(word)));
+  const words = [config.command, ...config.args].map(word);
   return [`runs ${printableLine(words.join(' '))}`, `  in ${printableLine(config.cwd ?? '')}`, ...values(config.env, '=')];
 }
 

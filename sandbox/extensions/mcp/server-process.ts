@@ -31,10 +31,6 @@ export class ServerProcess implements Transport {
   onmessage?: (message: JSONRPCMessage) => void;
   /** The first line of its output that was no message; null: all were. */
   nonProtocolOutput: string | null = null;
-  readonly #program: ServerProgram;
-  readonly #clock: Clock;
-  readonly #stderr: StderrTail;
-  readonly #lost: (why: string) => void;
   #child: ChildProcess | null = null;
   #gone: Promise<void> = Promise.resolve();
   #lines: PacedLines | null = null;
@@ -43,21 +39,16 @@ export class ServerProcess implements Transport {
 
   /** `lost` is called with the reason once it is over. */
   constructor(
-    program: ServerProgram,
-    { clock, stderr, lost }: { readonly clock: Clock; readonly stderr: StderrTail; lost(why: string): void },
-  ) {
-    this.#program = program;
-    this.#clock = clock;
-    this.#stderr = stderr;
-    this.#lost = lost;
-  }
+    private readonly program: ServerProgram,
+    private readonly ports: { readonly clock: Clock; readonly stderr: StderrTail; lost(why: string): void },
+  ) {}
 
   async start(): Promise<void> {
-    const { command, args, cwd, env } = this.#program;
+    const { command, args, cwd, env } = this.program;
     const child = await startProcess([command, ...args], { cwd, env, stdio: 'pipe' });
     this.#child = child;
     child.stdin?.on('error', () => undefined); // it has ended, which `close` says
-    this.#lines = new PacedLines(child.stdout as Readable, this.#clock, {
+    this.#lines = new PacedLines(child.stdout as Readable, this.ports.clock, {
       take: (line) => this.#take(line),
       stop: (why) => this.#stop(why),
     });
@@ -68,7 +59,7 @@ export class ServerProcess implements Transport {
         this.#end(signal === null ? `it ended${code === null ? '' : ` with code ${code}`}` : `it was ended by ${signal}`);
       });
       // What it started may hold its output open; what it printed last comes first.
-      child.once('exit', () => void this.#clock.after(END_MS, () => (child.stdout?.destroy(), child.stderr?.destroy())));
+      child.once('exit', () => void this.ports.clock.after(END_MS, () => (child.stdout?.destroy(), child.stderr?.destroy())));
     });
   }
 
@@ -94,35 +85,30 @@ export class ServerProcess implements Transport {
     child.stderr?.resume();
     child.stdin?.end();
     const isGone = this.#hasAnswered && (await this.#isGone(END_MS));
-    if (!isGone && child.pid !== undefined && askToEnd(child.pid, this.#program.outer)) await this.#isGone(ASKED_MS);
+    if (!isGone && child.pid !== undefined && askToEnd(child.pid, this.program.outer)) await this.#isGone(ASKED_MS);
     child.kill('SIGKILL'); // nothing happens to one that is gone
     await this.#isGone(END_MS);
     this.#end('it was stopped');
   }
 
   async #isGone(ms: number): Promise<boolean> {
-    return (
-      (await within(
-        this.#clock,
-        ms,
-        this.#gone.then(() => true),
-      )) === true
-    );
+    const gone = this.#gone.then(() => true);
+    return (await within(this.ports.clock, ms, gone)) === true;
   }
 
   #end(why: string): void {
     if (this.#child === null) return;
     this.#child = null;
-    this.#lost(why);
+    this.ports.lost(why);
     this.onclose?.();
   }
 
   #listen(stderr: Readable): void {
-    const pace = new Pace(this.#clock, MOST_STDERR_A_SECOND, () => stderr.resume());
+    const pace = new Pace(this.ports.clock, MOST_STDERR_A_SECOND, () => stderr.resume());
     stderr.on('error', () => undefined); // nothing more is said
     stderr.on('data', (bytes: Buffer) => {
       if (this.#isClosing) return; // it is thrown away, so that the server can end
-      this.#stderr.feed(bytes);
+      this.ports.stderr.feed(bytes);
       if (!pace.allows(bytes.length)) stderr.pause();
     });
   }
@@ -130,7 +116,7 @@ export class ServerProcess implements Transport {
   #stop(why: string): void {
     if (this.#isClosing) return;
     this.#child?.stdout?.destroy();
-    this.#lost(why);
+    this.ports.lost(why);
     void this.close();
   }
 
