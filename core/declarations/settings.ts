@@ -340,12 +340,17 @@ export function settingsFromEnvironment(env: Readonly<Record<string, string | un
 }
 
 /** Variables that are no settings: the command line reads them, and they are secrets of what ships. */
-const ELSEWHERE: ReadonlySet<string> = new Set(
-  (
-    'PITH_SANDBOX PITH_TRUST PITH_LOG PITH_USER PITH_MASTER_KEY PITH_MASTER_KEY_OLD PITH_SUPERVISED PITH_SERVE_HEALTHY_MS ' +
-    'PITH_SERVE_SILENCE_MS'
-  ).split(' '),
-);
+const ELSEWHERE: ReadonlySet<string> = new Set([
+  'PITH_SANDBOX',
+  'PITH_TRUST',
+  'PITH_LOG',
+  'PITH_USER',
+  'PITH_MASTER_KEY',
+  'PITH_MASTER_KEY_OLD',
+  'PITH_SUPERVISED',
+  'PITH_SERVE_HEALTHY_MS',
+  'PITH_SERVE_SILENCE_MS',
+]);
 
 /** The common prefix says nothing, so a name must also begin alike after it to count as a slip. */
 function sharesStart(name: string, other: string): boolean {

@@ -116,12 +116,22 @@ export function isOverload({ codes, text }: ModelFault): boolean {
 const OVERLOAD = /rate[ _-]?limit|too[ _]many[ _]requests|overloaded|server (?:is )?busy|service[ _]unavailable|at capacity|no capacity/i;
 const QUOTA_USED = /insufficient[_ ]quota/i;
 
-const LOST = new Set(
-  (
-    'ECONNREFUSED ECONNRESET ECONNABORTED EPIPE ETIMEDOUT EAI_AGAIN ENOTFOUND ENETUNREACH ENETDOWN EHOSTUNREACH UND_ERR_SOCKET ' +
-    'UND_ERR_CONNECT_TIMEOUT UND_ERR_HEADERS_TIMEOUT UND_ERR_BODY_TIMEOUT'
-  ).split(' '),
-);
+const LOST = new Set([
+  'ECONNREFUSED',
+  'ECONNRESET',
+  'ECONNABORTED',
+  'EPIPE',
+  'ETIMEDOUT',
+  'EAI_AGAIN',
+  'ENOTFOUND',
+  'ENETUNREACH',
+  'ENETDOWN',
+  'EHOSTUNREACH',
+  'UND_ERR_SOCKET',
+  'UND_ERR_CONNECT_TIMEOUT',
+  'UND_ERR_HEADERS_TIMEOUT',
+  'UND_ERR_BODY_TIMEOUT',
+]);
 const LOST_TEXT = /^(?:fetch failed|terminated|socket hang up|network error|other side closed)$/im;
 
 const BROKEN = new Set(['ECONNRESET', 'ECONNABORTED', 'EPIPE', 'UND_ERR_SOCKET', 'UND_ERR_BODY_TIMEOUT']);

@@ -196,17 +196,56 @@ export const ENVIRONMENT_FILE = /^\.env(?:\..*)?$|^\.envrc$/i;
 const ENVIRONMENT_FILES = ['.env', '.env.local', '.env.development', '.env.production', '.env.test', '.envrc'];
 
 /** In the home folder: keys, tokens and what programs run by themselves. */
-const CREDENTIALS = (
-  '.pith .ssh .gnupg .aws .claude .claude.json .codex .m2/settings.xml .gradle/gradle.properties .bash_history .zsh_history .azure ' +
-  '.kube .docker .config/gcloud .config/gh .config/op .password-store .local/share/keyrings .mozilla .config/google-chrome ' +
-  '.config/chromium Library/Keychains .netrc .npmrc .pypirc .pgpass .git-credentials .config/git/credentials .cargo/credentials.toml ' +
-  '.terraform.d/credentials.tfrc.json'
-).split(' ');
+const CREDENTIALS = [
+  '.pith',
+  '.ssh',
+  '.gnupg',
+  '.aws',
+  '.claude',
+  '.claude.json',
+  '.codex',
+  '.m2/settings.xml',
+  '.gradle/gradle.properties',
+  '.bash_history',
+  '.zsh_history',
+  '.azure',
+  '.kube',
+  '.docker',
+  '.config/gcloud',
+  '.config/gh',
+  '.config/op',
+  '.password-store',
+  '.local/share/keyrings',
+  '.mozilla',
+  '.config/google-chrome',
+  '.config/chromium',
+  'Library/Keychains',
+  '.netrc',
+  '.npmrc',
+  '.pypirc',
+  '.pgpass',
+  '.git-credentials',
+  '.config/git/credentials',
+  '.cargo/credentials.toml',
+  '.terraform.d/credentials.tfrc.json',
+];
 
 /** Names that mean keys in whatever folder they lie: also below the home folder of somebody else. */
-const KEPT_ANYWHERE: ReadonlySet<string> = new Set(
-  '.pith .ssh .gnupg .aws .azure .kube .docker .netrc .npmrc .pypirc .pgpass .git-credentials .password-store'.split(' '),
-);
+const KEPT_ANYWHERE: ReadonlySet<string> = new Set([
+  '.pith',
+  '.ssh',
+  '.gnupg',
+  '.aws',
+  '.azure',
+  '.kube',
+  '.docker',
+  '.netrc',
+  '.npmrc',
+  '.pypirc',
+  '.pgpass',
+  '.git-credentials',
+  '.password-store',
+]);
 
 function locate(given: string, { sandbox, home }: Pick<Places, 'sandbox' | 'home'>): string {
   if (home !== null && (given === '~' || given.startsWith('~/'))) return path.resolve(path.join(home, given.slice(1)));

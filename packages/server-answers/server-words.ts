@@ -26,10 +26,23 @@ export function codeIn(said: unknown): number | null {
 const MOST = 2000;
 const DEEPEST = 6;
 /** The first of these that says something; each may again be JSON. */
-const FIELDS = (
-  'error errors message Message detail msg status_msg base_resp error_message errorMessage error_description error_msg err reason ' +
-  'title'
-).split(' ');
+const FIELDS = [
+  'error',
+  'errors',
+  'message',
+  'Message',
+  'detail',
+  'msg',
+  'status_msg',
+  'base_resp',
+  'error_message',
+  'errorMessage',
+  'error_description',
+  'error_msg',
+  'err',
+  'reason',
+  'title',
+];
 
 function wordsIn(said: unknown, depth: number): string | null {
   if (depth > DEEPEST) return null;

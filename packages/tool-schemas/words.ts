@@ -2,11 +2,31 @@ import { isPlainMap, type PlainMap } from '@pith/plain-data';
 import { printable } from '@pith/plain-text';
 
 /** What says something, and what some provider refuses as a keyword: it is said in words. */
-const SAID = (
-  'default const enum pattern format minimum maximum exclusiveMinimum exclusiveMaximum multipleOf uniqueItems prefixItems ' +
-  'minProperties maxProperties additionalProperties patternProperties propertyNames contains not if dependentRequired examples ' +
-  'example'
-).split(' ');
+const SAID = [
+  'default',
+  'const',
+  'enum',
+  'pattern',
+  'format',
+  'minimum',
+  'maximum',
+  'exclusiveMinimum',
+  'exclusiveMaximum',
+  'multipleOf',
+  'uniqueItems',
+  'prefixItems',
+  'minProperties',
+  'maxProperties',
+  'additionalProperties',
+  'patternProperties',
+  'propertyNames',
+  'contains',
+  'not',
+  'if',
+  'dependentRequired',
+  'examples',
+  'example',
+];
 const LONGEST_WORD = 200;
 const LONGEST_DESCRIPTION = 1000;
 

@@ -45,9 +45,20 @@ export interface SkillTriggers {
 
 const NONE: readonly string[] = Object.freeze([]);
 const NOTHING: Readonly<Record<string, unknown>> = Object.freeze({});
-const TAKEN = new Set(
-  'name description brief_description version tags requires examples allowed-tools toolsets scripts default_enabled triggers'.split(' '),
-);
+const TAKEN = new Set([
+  'name',
+  'description',
+  'brief_description',
+  'version',
+  'tags',
+  'requires',
+  'examples',
+  'allowed-tools',
+  'toolsets',
+  'scripts',
+  'default_enabled',
+  'triggers',
+]);
 
 /** The fields of a skill that has none. */
 export function emptyFields(id: string): SkillFields {

@@ -32,9 +32,15 @@ async function* messageEvents(body: AsyncIterable<Uint8Array>, failed: (error: S
 }
 
 /** Others are heartbeats, or what only some servers send. */
-const KNOWN: ReadonlySet<unknown> = new Set(
-  'message_start content_block_start content_block_delta content_block_stop message_delta message_stop ping'.split(' '),
-);
+const KNOWN: ReadonlySet<unknown> = new Set([
+  'message_start',
+  'content_block_start',
+  'content_block_delta',
+  'content_block_stop',
+  'message_delta',
+  'message_stop',
+  'ping',
+]);
 
 class MessageReading {
   isDone = false;

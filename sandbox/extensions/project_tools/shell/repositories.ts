@@ -36,7 +36,16 @@ function settingsIn(folder: string, name: string): string {
   return name === 'commondir' && text.trim() === '.' ? '' : text;
 }
 
-const SETTINGS = 'config config.worktree commondir hgrc hgrc-not-shared sharedpath repo/config.toml workspace-config.toml'.split(' ');
+const SETTINGS = [
+  'config',
+  'config.worktree',
+  'commondir',
+  'hgrc',
+  'hgrc-not-shared',
+  'sharedpath',
+  'repo/config.toml',
+  'workspace-config.toml',
+];
 
 async function repositoryFolder(place: string): Promise<string | null> {
   const stats = await lstat(place).catch(() => null);

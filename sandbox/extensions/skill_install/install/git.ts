@@ -15,8 +15,19 @@ const SHORT = 64 * 1024;
 export const GIT_LIMITS: GitLimits = { bytes: 200 * 1024 * 1024, timeMs: 120_000 };
 
 /** What a person's machine needs to reach others; nothing else of the environment comes through. */
-const KEPT =
-  'SSH_AUTH_SOCK http_proxy https_proxy HTTPS_PROXY all_proxy ALL_PROXY no_proxy NO_PROXY SSL_CERT_FILE SSL_CERT_DIR TMPDIR'.split(' ');
+const KEPT = [
+  'SSH_AUTH_SOCK',
+  'http_proxy',
+  'https_proxy',
+  'HTTPS_PROXY',
+  'all_proxy',
+  'ALL_PROXY',
+  'no_proxy',
+  'NO_PROXY',
+  'SSL_CERT_FILE',
+  'SSL_CERT_DIR',
+  'TMPDIR',
+];
 /** The shell only builds the environment: it is the one place that sees the inherited one. Arguments reach git as they are. */
 const SHELL = [
   // Objects of a few bytes unpack to any size, and a server may list references without end. Not every system has this limit.

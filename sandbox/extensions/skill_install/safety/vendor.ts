@@ -45,7 +45,21 @@ const VENDOR =
   /(?:^|\.)(?:nodesource\.com|aka\.ms|chocolatey\.org|brew\.sh|rustup\.rs|deno\.land|bun\.(?:sh|com)|fly\.io|ollama\.com|nixos\.org|pnpm\.io|sdkman\.io|starship\.rs|pyenv\.run|helm\.sh|k3s\.io|tailscale\.com|cursor\.com|volta\.sh|mise\.run|get\.docker\.com)$/i;
 const FORGE = /(?:^|\.)(?:github|githubusercontent|gitlab|bitbucket|jsdelivr|unpkg|huggingface)\.(?:com|org|net|co)$/i;
 
-const COMMON: ReadonlySet<string> = new Set('www get sh raw install installer download cdn api the bin setup tools'.split(' '));
+const COMMON: ReadonlySet<string> = new Set([
+  'www',
+  'get',
+  'sh',
+  'raw',
+  'install',
+  'installer',
+  'download',
+  'cdn',
+  'api',
+  'the',
+  'bin',
+  'setup',
+  'tools',
+]);
 
 function hasWord(text: string, word: string): boolean {
   const lower = text.toLowerCase();
