@@ -1,4 +1,4 @@
-import { probeSandboxing } from '@pith/held-process';
+import { probeSandboxing, endOrphans } from '@pith/held-process';
 import fs from 'node:fs';
 import path from 'node:path';
 import { type Diagnostic, type JsonValue, PithError, type Places, type SettingsChange } from '../contract/index.ts';
@@ -23,12 +23,12 @@ import {
   shippedSandbox,
   type Declaration,
 } from '../declarations/index.ts';
-import { type HostOptions, logLevelOf } from '../kernel/index.ts';
+import { type HostOptions, logLevelOf, type ProcessTier, type TierKernel } from '../kernel/index.ts';
 import { type EnvironmentFile, openEnvironmentFile, openSecretsFile, trustOf, type StatePlace, type Trust } from '../trust/index.ts';
 import { oncePromised } from '@pith/promises';
 import { stateFolder } from '@pith/safe-files';
 import { createLoader } from '../loader/index.ts';
-import { processTier } from './process-tier.ts';
+import type { ProcessOptions } from '../process/index.ts';
 
 export interface SandboxOptions extends Omit<SettingsOptions, 'workingDirectory' | 'untrusted'> {
   /** Whose sandbox it is; absent: as it is recorded. */
@@ -244,4 +244,16 @@ function sandboxRoots(sandbox: string, packageRoot: string, only: SandboxOptions
     throw new PithError('name_unknown', `only: nothing that ships is named '${unknown}'`, { cure: 'correct the name' });
   if (path.resolve(sandbox) === own.directory) return [own];
   return [...(only?.length === 0 ? [] : [own]), { directory: sandbox, shipped: false }];
+}
+
+/** The tier of processes, whose code is loaded when the first extension needs one: most starts need none. */
+function processTier(kernel: TierKernel, options: ProcessOptions): ProcessTier {
+  const tier = oncePromised(async () => (await import('../process/index.ts')).createProcessTier(kernel, options));
+  return {
+    construct: async (version, number) => (await tier()).construct(version, number),
+    checkSettings: async (version, number) => (await tier()).checkSettings(version, number),
+    openEntry: async (version, entry) => (await tier()).openEntry(version, entry),
+    confinement: options.sandboxing,
+    endOrphans: () => endOrphans(kernel.runtime.places.dataDirectory),
+  };
 }

@@ -1,11 +1,10 @@
-import { createHash } from 'node:crypto';
 import path from 'node:path';
 import type { Manifest } from '../trust/index.ts';
 import type { Diagnostic } from '../contract/index.ts';
 import { isBrought, type FolderRecord } from './declaration.ts';
 import { FileRefused, type StateFolder, systemCure } from '@pith/safe-files';
 import { packageVersion } from './package-version.ts';
-import { isPlainMap } from '@pith/plain-data';
+import { isPlainMap, sha256 } from '@pith/plain-data';
 
 /** Raise it when a record's shape or the meaning of a manifest changes: older indexes are then rebuilt. A test pins the manifest's schema to it. */
 export const INDEX_FORMAT = 21;
@@ -54,7 +53,7 @@ export function openIndex(folder: StateFolder, known: (directory: string) => Fol
         folders: Object.fromEntries(folders),
         surfaces: Object.fromEntries(surfaces),
       });
-      const text = `{"version":${JSON.stringify(versionOf())},"digest":"${digestOf(content)}"${CONTENT}${content}}`;
+      const text = `{"version":${JSON.stringify(versionOf())},"digest":"${sha256(content)}"${CONTENT}${content}}`;
       await folder.write(FILE, text, { durable: false }); // a cache that is lost or torn is rebuilt
       return null;
     } catch (error) {
@@ -125,10 +124,6 @@ const MAX_INDEX_BYTES = 256 * 1024 * 1024;
 
 const EMPTY: Content = { folders: {}, surfaces: {} };
 
-function digestOf(content: string): string {
-  return createHash('sha256').update(content).digest('hex');
-}
-
 function versionOf(): string {
   return `${INDEX_FORMAT} ${packageVersion()} node${process.versions.node.split('.', 1)[0]}`;
 }
@@ -149,7 +144,7 @@ function load(folder: StateFolder, file: string): { readonly content: Content; r
     const { version, digest, content } = whole;
     if (version !== versionOf()) return rebuilt(file, `it was written by another version (${version.slice(0, 40)})`);
     const bytes = text.slice(text.indexOf(CONTENT) + CONTENT.length, -1);
-    if (digest !== digestOf(bytes)) return rebuilt(file, 'it is damaged');
+    if (digest !== sha256(bytes)) return rebuilt(file, 'it is damaged');
     return { content: content as Content, diagnostics: [] };
   } catch {
     return rebuilt(file, 'it is not JSON'); // torn or edited; nothing in it is worth saving

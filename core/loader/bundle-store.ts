@@ -1,6 +1,6 @@
-import { createHash } from 'node:crypto';
 import { existsSync, lstatSync, readFileSync, statSync } from 'node:fs';
 import path from 'node:path';
+import { sha256 } from '@pith/plain-data';
 import { type Declaration, digestOf, digestWith, sourceDigest, stampFolder, buildOf, packageVersion } from '../declarations/index.ts';
 import { type Bundle, type Loader, Problem } from '../kernel/index.ts';
 import { systemClock } from '@pith/promises';
@@ -66,7 +66,7 @@ export function createLoader(options: { readonly dataDirectory: string; readonly
     // Sources that changed since they were declared must not be under the old digest, nor what was read while the same was written again.
     const isSame = () => before?.fresh === false && stampFolder(directory).stamps === before.stamps && digestNow(declaration) === digest;
     const stable = brought ? digestOfText(brought.modules, text) === digest : isSame();
-    const target = stable ? file : file.replace(/\.mjs$/, `-${createHash('sha256').update(text).digest('hex').slice(0, 8)}.mjs`);
+    const target = stable ? file : file.replace(/\.mjs$/, `-${sha256(text).slice(0, 8)}.mjs`);
     return write(target, text, declaration);
   }
 
@@ -139,7 +139,7 @@ function digestNow({ directory, imports }: Declaration): string {
 
 /** The id of what is brought ends with the name of a folder, whatever that is. */
 function fileNameOf({ id, brought }: Declaration): string {
-  return brought ? `brought-${createHash('sha256').update(id).digest('hex').slice(0, 16)}` : id;
+  return brought ? `brought-${sha256(id).slice(0, 16)}` : id;
 }
 
 /** Names what one state of the sources was made into: one bundle for each entry. */
@@ -149,7 +149,7 @@ function versionOf({ digest }: Declaration): string {
 
 function keyOf(declaration: Declaration, entry: string, packageRoot: string): string {
   const parts = [declaration.digest, declaration.directory, entry, packageRoot, process.versions.node.split('.')[0], packageVersion()];
-  return createHash('sha256').update(parts.join('\0')).digest('hex').slice(0, 32);
+  return sha256(parts.join('\0')).slice(0, 32);
 }
 
 /** null where the build is damaged; empty where there is none: everything is bundled from its sources. */

@@ -1,3 +1,4 @@
+import { fieldsOf } from '@pith/plain-data';
 import { type Command, type CommandInput, type CommandIO, PithError } from '../contract/index.ts';
 import { printable } from '@pith/plain-text';
 import { toJsonValue } from '../kernel/index.ts';
@@ -85,10 +86,6 @@ function isCommand(value: unknown): boolean {
     [words, options].every((list) => Array.isArray(list) && list.every((each) => typeof fieldsOf(each)['name'] === 'string')) &&
     Array.isArray(unservedWith)
   );
-}
-
-function fieldsOf(value: unknown): Readonly<Record<string, unknown>> {
-  return typeof value === 'object' && value !== null ? (value as Record<string, unknown>) : {};
 }
 
 /** Without what cannot cross. */

@@ -1,3 +1,4 @@
+import { fieldsOf, isPlainMap } from '@pith/plain-data';
 import { messageOf, PithError } from '../contract/index.ts';
 import type { Codec } from '@pith/process-rpc';
 import { DEEPEST_VALUE, type ErrorCode, MOST_PARTS, type Phase, PHASES, Problem, toJsonValue } from '../kernel/index.ts';
@@ -43,7 +44,7 @@ const MOST_HEADERS = 100;
 
 /** Never throws, whatever was thrown. */
 export function errorToData(error: unknown, depth = 0): ErrorData {
-  const { isRetryable, cause } = isObject(error) ? (error as { readonly isRetryable?: unknown; readonly cause?: unknown }) : {};
+  const { isRetryable, cause } = fieldsOf(error);
   const { phase, file, line, ...data } = read(error);
   return {
     ...data,
@@ -72,7 +73,7 @@ export function errorFromData(data: unknown, depth = 0): Error {
 
 /** What of an error, or of its data, is what it should be. */
 function read(error: unknown): ErrorData {
-  const given: { readonly [Key in keyof ErrorData]?: unknown } = isObject(error) ? error : {};
+  const given: { readonly [Key in keyof ErrorData]?: unknown } = fieldsOf(error);
   const { retryable, statusCode, responseHeaders, cause, phase, line } = given;
   return {
     name: text(given.name, 200) ?? 'Error',
@@ -82,17 +83,13 @@ function read(error: unknown): ErrorData {
     where: text(given.where, MOST_TEXT),
     retryable: typeof retryable === 'boolean' ? retryable : undefined,
     statusCode: typeof statusCode === 'number' ? statusCode : undefined,
-    responseHeaders: isObject(responseHeaders) ? textsOf(responseHeaders) : undefined,
+    responseHeaders: isPlainMap(responseHeaders) ? textsOf(responseHeaders) : undefined,
     stack: text(given.stack, MOST_STACK),
-    cause: isObject(cause) ? (cause as ErrorData) : undefined,
+    cause: isPlainMap(cause) ? (cause as unknown as ErrorData) : undefined,
     phase: PHASES.find((each) => each === phase),
     file: text(given.file, MOST_STACK),
     line: typeof line === 'number' ? line : undefined,
   };
-}
-
-function isObject(value: unknown): value is object {
-  return typeof value === 'object' && value !== null;
 }
 
 function text(value: unknown, most: number): string | undefined {

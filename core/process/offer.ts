@@ -1,3 +1,4 @@
+import { fieldsOf } from '@pith/plain-data';
 import { type JsonValue, PithError, toolError, type ToolResult, toolResult } from '../contract/index.ts';
 import { KERNEL_PROTOCOLS } from '../declarations/index.ts';
 import {
@@ -112,10 +113,6 @@ function checkedTool(tool: JsonValue): ToolDescriptor {
       ...(onlyForSkills === undefined ? {} : { onlyForSkills: givenTexts(onlyForSkills, `the skills of '${name}'`, MOST_SKILLS) }),
     },
   };
-}
-
-function fieldsOf(value: unknown): Readonly<Record<string, unknown>> {
-  return typeof value === 'object' && value !== null ? (value as Record<string, unknown>) : {};
 }
 
 function mismatch(more = ''): Problem {

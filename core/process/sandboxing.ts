@@ -1,8 +1,8 @@
 import { BASE_READ_ONLY, DEVICE_FOLDERS, namespaces, PROGRAMS, system, SYSTEM_FILES } from '@pith/held-process';
-import { existsSync, readdirSync, readlinkSync, statSync, type Dirent } from 'node:fs';
+import { existsSync, statSync, type Dirent } from 'node:fs';
 import path from 'node:path';
 import { ENVIRONMENT_FILE, type Manifest } from '../trust/index.ts';
-import { isBelow, isInside, realPathOf } from '@pith/safe-files';
+import { entriesOf, isBelow, isInside, linkTarget, realPathOf } from '@pith/safe-files';
 
 export interface SandboxPlaces {
   /** Bound for writing. */
@@ -45,7 +45,7 @@ export function sandboxArguments(places: SandboxPlaces, environment: Readonly<Re
       at !== realPathOf(file) && open.some((folder) => isBelow(at, folder)) ? [] : [{ at, args: ['--ro-bind-try', realPathOf(file), at] }],
     );
   const mounts: Mount[] = [
-    ...shown.flatMap(entriesOf),
+    ...shown.flatMap(mountsOf),
     ...open.flatMap(bind),
     ...packagesAbove(project).flatMap(bind),
     ...permissions.read.map((at): Mount => ({ at, args: ['--ro-bind-try', at, at] })),
@@ -103,8 +103,8 @@ const MOST_ENTRIES = 500;
  * an editor saves by rename, and would not be there for one that is made later. The price: entries that are made or replaced in the
  * project folder itself are seen when the process starts again.
  */
-function entriesOf(project: string): readonly Mount[] {
-  const entries = listed(project).filter(({ name }) => !ENVIRONMENT_FILE.test(name));
+function mountsOf(project: string): readonly Mount[] {
+  const entries = entriesOf(project).filter(({ name }) => !ENVIRONMENT_FILE.test(name));
   const isLater = (entry: Dirent): number => (entry.isDirectory() ? 0 : 1);
   return entries
     .sort((a, b) => isLater(a) - isLater(b))
@@ -115,22 +115,6 @@ function entriesOf(project: string): readonly Mount[] {
       const target = linkTarget(at);
       return target === null ? [] : [{ at, args: ['--symlink', target, at] }];
     });
-}
-
-function listed(folder: string): Dirent[] {
-  try {
-    return readdirSync(folder, { withFileTypes: true });
-  } catch {
-    return []; // not there, or not to be listed: nothing of it is seen
-  }
-}
-
-function linkTarget(link: string): string | null {
-  try {
-    return readlinkSync(link);
-  } catch {
-    return null; // gone in the meantime
-  }
 }
 
 /** A folder that is opened, unless all of the home folder would be: with the project, where the sandbox is in the home folder itself. */

@@ -1,5 +1,6 @@
 import { statSync } from 'node:fs';
 import path from 'node:path';
+import { someOf } from '@pith/plain-text';
 import { type Diagnostic, messageOf, PithError } from '../contract/index.ts';
 import { stateFolder } from '@pith/safe-files';
 import { openDatabase, type SqliteDatabase } from './open-database.ts';
@@ -53,9 +54,7 @@ function damagedTables(database: SqliteDatabase, now: () => number): { readonly 
 }
 
 function damagedFinding(file: string, tables: readonly string[], said: string | undefined): Diagnostic {
-  const named = tables.slice(0, MOST_TABLES_NAMED).join(', ');
-  const more = tables.length > MOST_TABLES_NAMED ? ` and ${tables.length - MOST_TABLES_NAMED} more` : '';
-  const where = tables.length === 0 ? `pages of no table (${oneLine(said)})` : `tables ${named}${more}`;
+  const where = tables.length === 0 ? `pages of no table (${oneLine(said)})` : `tables ${someOf(tables, MOST_TABLES_NAMED)}`;
   return { severity: 'error', code: 'database_failed', message: `the database is damaged: ${where}`, file, cure: goOn(file) };
 }
 

@@ -172,7 +172,7 @@ class Connection implements SqliteDatabase {
     } catch (error) {
       // A reader meets a lock only while another process recovers or closes the file.
       if (isBusy(error)) return this.withLongWait(() => this.attempt(() => act(statement, values)));
-      if (!isBeyondNumber(error)) throw this.failure(error);
+      if (!/too large to be represented/.test(messageOf(error))) throw this.failure(error);
       return this.attempt(() => withBigInts(statement, () => act(statement, values)));
     }
   }
@@ -214,10 +214,6 @@ class Connection implements SqliteDatabase {
       ? this.access.denied()
       : databaseFailure(error, this.file, { isExtensions: this.access !== null });
   }
-}
-
-function isBeyondNumber(error: unknown): boolean {
-  return /too large to be represented/.test(messageOf(error));
 }
 
 /** Reads again with BigInts where a value does not fit a number, and narrows those that do. */

@@ -1,6 +1,6 @@
-import { readlinkSync, realpathSync } from 'node:fs';
+import { realpathSync } from 'node:fs';
 import path from 'node:path';
-import { isInside, runsLater } from '@pith/safe-files';
+import { isInside, linkTarget, runsLater } from '@pith/safe-files';
 import type { Manifest } from './manifest.ts';
 
 /** Where what nobody may be given by a manifest lies. Absolute paths. */
@@ -266,7 +266,7 @@ function follow(file: string): { readonly real: string; readonly through: readon
     if (name === '..' || name === '.') continue;
     through.push(at);
     const next = path.join(at, name);
-    const target = links < MOST_LINKS ? targetOf(next) : null;
+    const target = links < MOST_LINKS ? linkTarget(next) : null;
     if (target === null) at = next;
     else {
       links += 1;
@@ -282,14 +282,6 @@ function namesIn(file: string): string[] {
     .slice(path.parse(file).root.length)
     .split(path.sep)
     .filter((name) => name !== '');
-}
-
-function targetOf(file: string): string | null {
-  try {
-    return readlinkSync(file);
-  } catch {
-    return null; // no link, or not there
-  }
 }
 
 /** Where it really lies, as far as it is there: a link on the way counts. */

@@ -1,7 +1,6 @@
-import { existsSync, lstatSync, readdirSync } from 'node:fs';
+import { existsSync } from 'node:fs';
 import path from 'node:path';
-import { isInside } from '@pith/safe-files';
-import { codeOf } from '../contract/index.ts';
+import { entriesOf, isInside, isThere } from '@pith/safe-files';
 import { whyForeign } from './foreign-owner.ts';
 
 /** Where a project says how agents work in it, best first. */
@@ -49,7 +48,7 @@ export function ownProjectFiles(project: string, workingDirectory: string): read
 export function projectFilesThere(project: string): readonly string[] {
   const inFolders = instructionsBelow(project);
   return projectFileNames(project).filter((name) =>
-    name.startsWith(IN_FOLDERS) ? inFolders.has(path.basename(name)) : stands(path.join(project, name)),
+    name.startsWith(IN_FOLDERS) ? inFolders.has(path.basename(name)) : isThere(path.join(project, name)),
   );
 }
 
@@ -69,23 +68,6 @@ function instructionsBelow(project: string): ReadonlySet<string> {
     }
   }
   return found;
-}
-
-function entriesOf(folder: string) {
-  try {
-    return readdirSync(folder, { withFileTypes: true });
-  } catch {
-    return []; // gone meanwhile, or not to be looked into: nothing of it is read then either
-  }
-}
-
-function stands(file: string): boolean {
-  try {
-    lstatSync(file);
-    return true;
-  } catch (error) {
-    return !['ENOENT', 'ENOTDIR'].includes(codeOf(error, ''));
-  }
 }
 
 /** The folders between a project and a place in it, with that, relative to the project. */

@@ -1,12 +1,12 @@
+import { sha256 } from '@pith/plain-data';
 import { manifestAsks, narrowed, type Places, whyNever, writableBy } from './grants.ts';
-import { codeOf, type Command, messageOf, PithError } from '../contract/index.ts';
+import { type Command, messageOf, PithError } from '../contract/index.ts';
 import type { Manifest } from './manifest.ts';
-import { createHash } from 'node:crypto';
-import { accessSync, constants, existsSync, lstatSync, mkdtempSync, realpathSync, rmSync } from 'node:fs';
+import { accessSync, constants, existsSync, mkdtempSync, realpathSync, rmSync } from 'node:fs';
 import os from 'node:os';
 import path from 'node:path';
 import { once } from '@pith/promises';
-import { makeFolders } from '@pith/safe-files';
+import { isThere, makeFolders } from '@pith/safe-files';
 import { foreignOwner } from './foreign-owner.ts';
 import { agreedNames, ownProjectFiles, projectFileNames } from './project-files.ts';
 import { adoptState, stateOwnership } from './state-marker.ts';
@@ -256,7 +256,7 @@ function placeOutside(home: string | null, kind: OutsideKind, opened: string): s
 type OutsideKind = 'projects' | 'restricted';
 
 function placeName(opened: string): string {
-  return createHash('sha256').update(opened).digest('hex').slice(0, 32);
+  return sha256(opened).slice(0, 32);
 }
 
 function lastingPlace(home: string | null, kind: OutsideKind, opened: string): string | null {
@@ -279,16 +279,6 @@ function passingPlace(): string {
 /** True for the root and for the home folder: an agent that works in all of that was meant for less. */
 function holdsEverything(folder: string, home: string | null): boolean {
   return folder === path.parse(folder).root || (home !== null && folder === realPathOf(home));
-}
-
-/** Also where nobody may look at it, or at what it leads to. */
-function isThere(place: string): boolean {
-  try {
-    lstatSync(place);
-    return true;
-  } catch (error) {
-    return !['ENOENT', 'ENOTDIR'].includes(codeOf(error, ''));
-  }
 }
 
 function realPathOf(folder: string): string {

@@ -87,7 +87,7 @@ function ofWrongValue(schema: z.ZodType, whole: unknown, issue: z.core.$ZodIssue
   }
   const isItem = path.length > guard.path.length;
   const isType = (expected: string) => issue.code === 'invalid_type' && issue.expected === expected;
-  const texts = typeof found === 'string' && isType('array') ? textsIn(found) : [];
+  const texts = typeof found === 'string' && isType('array') ? found.split(',').flatMap((part) => part.trim() || []) : [];
   if (texts.length > 0)
     return { value: replaced(whole, path, texts), path, message: 'must be a list, such as [a, b]; it counts as one, split at commas' };
   if (isItem && isType('string') && ['number', 'boolean'].includes(typeof found))
@@ -157,8 +157,4 @@ function replaced(value: unknown, [key, ...below]: readonly PropertyKey[], by: u
   if (key === undefined) return by;
   if (Array.isArray(value)) return value.map((item: unknown, at) => (at === key ? replaced(item, below, by) : item));
   return isPlainMap(value) ? { ...value, [key]: replaced(value[String(key)], below, by) } : value;
-}
-
-function textsIn(text: string): readonly string[] {
-  return text.split(',').flatMap((part) => part.trim() || []);
 }

@@ -1,8 +1,8 @@
-import { randomUUID } from 'node:crypto';
+import { randomUUID, createHash } from 'node:crypto';
 import { existsSync, lstatSync, lutimesSync, mkdirSync, renameSync, rmSync, writeFileSync } from 'node:fs';
 import { lutimes } from 'node:fs/promises';
 import path from 'node:path';
-import type { Timing } from '@pith/promises';
+import { type Timing, KeyedQueue, systemClock } from '@pith/promises';
 import type { StateFolder } from '@pith/safe-files';
 import { codeOf } from './refused.ts';
 
@@ -140,4 +140,17 @@ export function isStale(folder: string, clock: Pick<Timing, 'now'>): boolean {
   if (found === undefined) return false;
   const age = clock.now() - found.mtimeMs;
   return age > STALE_MS || age < -AHEAD_MS;
+}
+
+/** Runs what changes one place one after the other: in this process in the order in which it came, and beside other processes. */
+export class OneAtATime {
+  readonly #queue = new KeyedQueue();
+
+  /** The folder of the locks; all who change these places must name the same. */
+  constructor(private readonly locks: Omit<Exclusion, 'name'>) {}
+
+  run<T>(place: string, work: () => Promise<T>, signal: AbortSignal): Promise<T> {
+    const name = `${createHash('sha256').update(place).digest('hex').slice(0, 32)}.lock`;
+    return this.#queue.run(place, () => exclusively({ ...this.locks, name }, systemClock, work, signal));
+  }
 }

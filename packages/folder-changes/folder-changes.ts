@@ -32,31 +32,27 @@ const STAGING = '.staging';
  * one, and what a person wrote since stays.
  */
 export class FolderChanges<Entry> {
-  readonly #options: FolderChangesOptions<Entry>;
-
-  constructor(options: FolderChangesOptions<Entry>) {
-    this.#options = options;
-  }
+  constructor(private readonly options: FolderChangesOptions<Entry>) {}
 
   /** The entries by id; none where there is no file. Rejects where it is damaged. */
   entries(): Promise<ReadonlyMap<string, Entry>> {
-    return readEntries(this.#options.entries, this.#options.refusals);
+    return readEntries(this.options.entries, this.options.refusals);
   }
 
   /** Whether a process is at work there, was killed, or left something to look at. */
   isUnsettled(): boolean {
-    return existsSync(path.join(this.#options.folder, STAGING)) || this.kept() !== null;
+    return existsSync(path.join(this.options.folder, STAGING)) || this.kept() !== null;
   }
 
   /** The folder with what could not be put back, because a person has written in its place since; null where there is none. */
   kept(): string | null {
-    const kept = path.join(this.#options.folder, KEPT);
+    const kept = path.join(this.options.folder, KEPT);
     return existsSync(kept) ? kept : null;
   }
 
   /** Makes the folder where it is absent. What killed processes left is swept first. */
   async stage(signal?: AbortSignal): Promise<Staged<Entry>> {
-    const { folder, clock, journals } = this.#options;
+    const { folder, clock, journals } = this.options;
     await mkdir(folder, { recursive: true });
     const root = await realpath(folder);
     await this.#recover(root, { sweeps: true, signal });
@@ -64,7 +60,7 @@ export class FolderChanges<Entry> {
     const end = keepFresh(directory, clock);
     return {
       directory,
-      change: (changes) => this.#alone(root, () => commit({ ...this.#options, root, directory }, changes)),
+      change: (changes) => this.#alone(root, () => commit({ ...this.options, root, directory }, changes)),
       remove: async () => {
         end();
         // With a journal it holds what could not be put back: the next start tries again.
@@ -78,7 +74,7 @@ export class FolderChanges<Entry> {
 
   /** Undoes what killed processes had begun. Rejects where something is in the way. */
   async recover(): Promise<void> {
-    await this.#recover(realpathSync(this.#options.folder));
+    await this.#recover(realpathSync(this.options.folder));
   }
 
   /**
@@ -90,13 +86,13 @@ export class FolderChanges<Entry> {
     root: string,
     { sweeps = false, signal }: { readonly sweeps?: boolean; readonly signal?: AbortSignal } = {},
   ): Promise<void> {
-    const { clock, journals } = this.#options;
+    const { clock, journals } = this.options;
     const staging = stateFolder(root, STAGING);
     const names = staging.list();
     const isJournaled = (name: string) => journals.has(journalOf(name));
     const isDone = async (name: string) => {
       const directory = path.join(staging.path, name);
-      if (isJournaled(name)) return rollBack({ ...this.#options, root, directory });
+      if (isJournaled(name)) return rollBack({ ...this.options, root, directory });
       return sweeps && isStale(directory, clock) && !(await hasBegun(directory));
     };
     if (!names.some((name) => sweeps || isJournaled(name))) return;
@@ -115,7 +111,7 @@ export class FolderChanges<Entry> {
   }
 
   #alone<T>(root: string, work: () => Promise<T>, signal?: AbortSignal): Promise<T> {
-    const { refusals, clock } = this.#options;
+    const { refusals, clock } = this.options;
     const busy = (where: string) => new ChangeRefused({ cure: 'try again when it has ended', ...refusals.busy }, { where });
     return exclusively({ folder: stateFolder(root), name: '.busy', busy }, clock, work, signal);
   }

@@ -1,5 +1,5 @@
 export { exclusively, exclusivelyNow, type Exclusion } from './exclusive.ts';
-export { OneAtATime } from './one-at-a-time.ts';
+export { OneAtATime } from './exclusive.ts';
 export { FolderChanges, type FolderChangesOptions, type Staged } from './folder-changes.ts';
 export type { FolderChange } from './journaled.ts';
 export type { EntriesFile } from './entries.ts';

@@ -1,11 +1,10 @@
 import { randomUUID } from 'node:crypto';
-import { mkdir, readdir, rename } from 'node:fs/promises';
+import { mkdir, readdir, rename, lstat } from 'node:fs/promises';
 import path from 'node:path';
 import { isDeepStrictEqual } from 'node:util';
 import { isNothingThere, stateFolder, type StateFolder } from '@pith/safe-files';
 import { type EntriesFile, readEntries, writeEntries } from './entries.ts';
-import { exists, inside } from './places.ts';
-import { ChangeRefused, type Refusals } from './refused.ts';
+import { ChangeRefused, type Refusals, codeOf } from './refused.ts';
 
 /** One folder that is put in place or taken away. */
 export interface FolderChange<Entry> {
@@ -216,4 +215,26 @@ async function placesOf<Entry>(
     place: folder === '' ? null : await inside(root, folder, failed),
     from: from === null ? null : await inside(directory, from, failed),
   };
+}
+
+/** The place in a folder that a relative path means: neither by its names nor by a link in the way does it lead out. */
+async function inside(folder: string, below: string, failed: string): Promise<string> {
+  const names = below.split(/[\\/]/);
+  const bad = new ChangeRefused({ code: failed, message: `${JSON.stringify(below)} is no folder in ${folder}` });
+  if (path.isAbsolute(below) || names.some((name) => name === '' || name === '.' || name === '..')) throw bad;
+  for (let depth = 1; depth < names.length; depth += 1) {
+    const above = await lstat(path.join(folder, ...names.slice(0, depth))).catch(() => null); // missing: nothing is moved through it
+    if (above?.isSymbolicLink()) throw bad;
+  }
+  return path.join(folder, below);
+}
+
+async function exists(place: string, failed: string): Promise<boolean> {
+  try {
+    await lstat(place);
+    return true;
+  } catch (error) {
+    if (['ENOENT', 'ENOTDIR'].includes(codeOf(error))) return false;
+    throw new ChangeRefused({ code: failed, message: `cannot look at ${place}` }, { cause: error });
+  }
 }

@@ -31,7 +31,6 @@ const HINTS_AFTER_MS = 500;
 
 /** Looks at everything at every poll until it is stopped, and sooner when a folder is said to have changed. */
 export class FolderWatch {
-  readonly #options: FolderWatchOptions;
   #hint: FolderHint | null = null;
   /** There was a hint that nobody has followed. */
   #hinted = false;
@@ -41,13 +40,11 @@ export class FolderWatch {
   #tookMs = 0;
   #wake = noop;
 
-  constructor(options: FolderWatchOptions) {
-    this.#options = options;
-  }
+  constructor(private readonly options: FolderWatchOptions) {}
 
   /** Runs until `signal` aborts, then resolves. */
   async run(signal: AbortSignal): Promise<void> {
-    const { clock, isRead, startHint } = this.#options;
+    const { clock, isRead, startHint } = this.options;
     await this.#look();
     if (startHint === undefined) await clock.sleep(HINTS_AFTER_MS, signal).catch(noop);
     signal.addEventListener('abort', () => this.#wake(), { once: true });
@@ -94,7 +91,7 @@ export class FolderWatch {
   }
 
   async #hintOrPoll(): Promise<void> {
-    const { clock, pollSeconds } = this.#options;
+    const { clock, pollSeconds } = this.options;
     if (this.#woken) return;
     let cancel = noop;
     await new Promise<void>((resolve) => {
@@ -105,19 +102,19 @@ export class FolderWatch {
   }
 
   async #cover(hint: FolderHint): Promise<void> {
-    if (await hint.cover(this.#options.folders())) this.#onHint();
+    if (await hint.cover(this.options.folders())) this.#onHint();
   }
 
   async #look(): Promise<void> {
     try {
-      await this.#options.look();
+      await this.options.look();
     } catch (error) {
-      this.#options.onFailed(error);
+      this.options.onFailed(error);
     }
   }
 
   #complain(error: unknown): void {
-    if (!this.#complained) this.#options.onFull(error);
+    if (!this.#complained) this.options.onFull(error);
     this.#complained = true;
   }
 }

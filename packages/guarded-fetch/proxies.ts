@@ -18,7 +18,7 @@ export type Variable = (name: string) => string | null;
  * host, and for this machine itself. Throws `proxy_failed` for what names no proxy.
  */
 export function proxyFor(url: URL, variable: Variable): Proxy | null {
-  const host = bareHost(url);
+  const host = url.hostname.replace(/^\[|\]$|\.$/g, '').toLowerCase();
   if (isLoopback(host)) return null;
   const names = [url.protocol === 'https:' ? 'HTTPS_PROXY' : 'HTTP_PROXY', 'ALL_PROXY'];
   for (const name of names) {
@@ -58,10 +58,6 @@ function isExcepted(host: string, port: string, list: string): boolean {
 
 function isLoopback(host: string): boolean {
   return host === 'localhost' || host.endsWith('.localhost') || isWithin(host, ['127.0.0.0/8', '::1']);
-}
-
-function bareHost({ hostname }: URL): string {
-  return hostname.replace(/^\[|\]$|\.$/g, '').toLowerCase();
 }
 
 function portOf({ port, protocol }: URL): string {

@@ -1,4 +1,5 @@
-import { readlinkSync, statfsSync, statSync } from 'node:fs';
+import { statfsSync, statSync } from 'node:fs';
+import { linkTarget } from '@pith/safe-files';
 import { names, read } from './process-table.ts';
 
 export interface HeldMemory {
@@ -41,7 +42,7 @@ const BLOCK = 512;
 
 /** Names the mounts that a process sees: the same for all that see the same. */
 function mountsOf(pid: number | 'self'): string {
-  return linkOf(`/proc/${pid}/ns/mnt`) ?? '';
+  return linkTarget(`/proc/${pid}/ns/mnt`) ?? '';
 }
 
 /** Of mountinfo: id, parent, device, root, place, …, a dash, the kind of file system. */
@@ -73,20 +74,12 @@ function addMounted(found: Map<string, number>, device: string, folder: string):
 }
 
 function addUnnamed(found: Map<string, number>, descriptor: string): void {
-  const target = linkOf(descriptor);
+  const target = linkTarget(descriptor);
   if (!target?.startsWith('/memfd:')) return;
   try {
     const { ino, blocks } = statSync(descriptor);
     found.set(String(ino), blocks * BLOCK);
   } catch {
     // It has been closed.
-  }
-}
-
-function linkOf(file: string): string | null {
-  try {
-    return readlinkSync(file);
-  } catch {
-    return null; // it has ended, or is not ours to see
   }
 }

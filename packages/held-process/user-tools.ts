@@ -1,6 +1,6 @@
-import { constants, copyFileSync, existsSync, readdirSync } from 'node:fs';
+import { constants, copyFileSync, existsSync } from 'node:fs';
 import path from 'node:path';
-import { isBelow, isInside, secretPlaces, stateFolder } from '@pith/safe-files';
+import { namesIn, isBelow, isInside, secretPlaces, stateFolder } from '@pith/safe-files';
 import { PROGRAMS } from './bubblewrap.ts';
 
 /** Absolute folders of a search path: a relative one would be another in each folder. */
@@ -73,8 +73,8 @@ export function ownCaches({ home, env, caches, network }: ToolPlaces): readonly 
 
 /** Commands write in the copy: whatever is there is neither replaced nor followed. */
 function addMissing(source: string, copy: string): void {
-  const there = new Set(names(copy));
-  for (const name of names(source).filter((each) => !there.has(each))) {
+  const there = new Set(namesIn(copy));
+  for (const name of namesIn(source).filter((each) => !there.has(each))) {
     try {
       copyFileSync(path.join(source, name), path.join(copy, name), constants.COPYFILE_EXCL);
     } catch {
@@ -110,15 +110,7 @@ function isSystems(place: string): boolean {
 function without(place: string, hidden: readonly string[]): readonly string[] {
   if (hidden.includes(place)) return [];
   if (!hidden.some((each) => isBelow(each, place))) return [place];
-  return names(place).flatMap((name) => without(path.join(place, name), hidden));
-}
-
-function names(folder: string): readonly string[] {
-  try {
-    return readdirSync(folder);
-  } catch {
-    return []; // gone, or a file
-  }
+  return namesIn(place).flatMap((name) => without(path.join(place, name), hidden));
 }
 
 /** Settings of the system's tools. */
@@ -126,7 +118,7 @@ const OF_SYSTEM = /^(?:fonts|gitconfig|java.*|locale\.alias|maven|mime\.types|os
 
 /** What the tools of the system need in `/etc`. Absolute. */
 export function systemSettings(): readonly string[] {
-  return names('/etc')
+  return namesIn('/etc')
     .filter((name) => OF_SYSTEM.test(name))
     .map((name) => `/etc/${name}`);
 }

@@ -6,8 +6,16 @@ export interface ImageHeader {
   readonly height: number;
 }
 
-/** Pixels of one side: servers refuse more. */
-export const LONGEST_SIDE = 8000;
+/** Bytes of one image: servers refuse more. */
+export const MOST_IMAGE_BYTES = 5 * 1024 * 1024;
+/** Pixels of one side, likewise. */
+const LONGEST_SIDE = 8000;
+
+/** The bytes of a text in base64, also where it is written as an address, in lines, or with the alphabet of addresses; null: it is none. */
+export function bytesOfBase64(text: string): Buffer | null {
+  const plain = text.replace(/^data:[^,]{0,200},/u, '').replaceAll(/\s/gu, '');
+  return /^[A-Za-z0-9+/_-]*={0,2}$/u.test(plain) ? Buffer.from(plain, 'base64') : null;
+}
 
 /** By the first bytes; null: something else. */
 export function imageTypeOf(bytes: Uint8Array): ImageType | null {

@@ -83,7 +83,7 @@ export const KILLS: ReadonlyMap<string, Edit> = new Map<string, Edit>([
       return cut(edited, start === edited.cursor ? before(edited.text, start) : start, edited.cursor);
     },
   ],
-  ['ctrl-w', (edited) => cut(edited, spacedWordBefore(edited.text, edited.cursor), edited.cursor)],
+  ['ctrl-w', (edited) => cut(edited, /\S*\s*$/u.exec(edited.text.slice(0, edited.cursor))?.index ?? 0, edited.cursor)],
   ['alt-backspace', (edited) => cut(edited, wordBefore(edited.text, edited.cursor), edited.cursor)],
   ['alt-d', (edited) => cut(edited, edited.cursor, wordAfter(edited.text, edited.cursor))],
 ]);
@@ -124,8 +124,4 @@ function wordBefore(text: string, at: number): number {
 
 function wordAfter(text: string, at: number): number {
   return at + (/^[^\p{L}\p{N}\p{M}_]*[\p{L}\p{N}\p{M}_]*/u.exec(text.slice(at))?.[0].length ?? 0);
-}
-
-function spacedWordBefore(text: string, at: number): number {
-  return /\S*\s*$/u.exec(text.slice(0, at))?.index ?? 0;
 }

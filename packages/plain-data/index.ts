@@ -1,3 +1,5 @@
+import { createHash } from 'node:crypto';
+
 /** Freezes a tree of plain data in place. */
 export function deepFreeze<T>(value: T): T {
   if (typeof value === 'object' && value !== null && !Object.isFrozen(value)) {
@@ -20,6 +22,22 @@ export function isPlainMap(value: unknown): value is PlainMap {
   return typeof value === 'object' && value !== null && !Array.isArray(value);
 }
 
+const NONE: PlainMap = {};
+
+/** What it has by names; nothing where it can have none. */
+export function fieldsOf(value: unknown): PlainMap {
+  return typeof value === 'object' && value !== null ? (value as PlainMap) : NONE;
+}
+
+/** undefined: it is no JSON. */
+export function jsonOf(text: string): unknown {
+  try {
+    return JSON.parse(text) as unknown;
+  } catch {
+    return undefined; // where it breaks off says less than what it is
+  }
+}
+
 /** `over` laid over `base`, maps key by key, everything else (lists too) whole. Neither is changed. */
 export function overlay(base: PlainMap, over: PlainMap): Record<string, unknown> {
   const result: Record<string, unknown> = { ...base };
@@ -39,4 +57,9 @@ export function keepNewest<T>(map: Map<string, T>, key: string, value: T, limit:
     if (map.size <= limit) return;
     map.delete(oldest);
   }
+}
+
+/** In hex; of a text in UTF-8. */
+export function sha256(content: string | Uint8Array): string {
+  return createHash('sha256').update(content).digest('hex');
 }

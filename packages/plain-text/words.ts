@@ -11,6 +11,16 @@ export function splitWords(line: string): readonly string[] {
   return words;
 }
 
+/** Some names, and how many more there are. */
+export function someOf(names: readonly string[], most: number): string {
+  return `${names.slice(0, most).join(', ')}${names.length > most ? ` and ${names.length - most} more` : ''}`;
+}
+
+/** `a, b and c`. */
+export function enumerated(names: readonly string[]): string {
+  return names.length < 2 ? names.join('') : `${names.slice(0, -1).join(', ')} and ${names.at(-1)}`;
+}
+
 /** The first and the last of a text, with what is missing between them said, and `cure`: how to see it. */
 export function headAndTail(text: string, head: number, tail: number, cure = ''): string {
   if (text.length <= head + tail) return text;

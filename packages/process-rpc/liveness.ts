@@ -18,20 +18,17 @@ export interface LivenessOptions {
  * real time, whatever a test's clock says.
  */
 export class Liveness {
-  readonly #options: LivenessOptions;
   #cancel: (() => void) | undefined;
   #used = false;
   #closed = false;
 
-  constructor(options: LivenessOptions) {
-    this.#options = options;
-  }
+  constructor(private readonly options: LivenessOptions) {}
 
   /** Something has been asked of it. */
   used(): void {
     this.#used = true;
     if (this.#cancel || this.#closed) return;
-    this.#options.working(true);
+    this.options.working(true);
     this.#later();
   }
 
@@ -41,21 +38,21 @@ export class Liveness {
   }
 
   #later(): void {
-    this.#cancel = this.#options.after(EVERY_MS, () => this.#ask());
+    this.#cancel = this.options.after(EVERY_MS, () => this.#ask());
   }
 
   #ask(): void {
     this.#used = false;
-    this.#cancel = this.#options.after(SILENT_MS, () => {
+    this.#cancel = this.options.after(SILENT_MS, () => {
       this.close();
-      this.#options.silent();
+      this.options.silent();
     });
-    void this.#options.ping().then(() => {
+    void this.options.ping().then(() => {
       this.#cancel?.();
       if (this.#closed) return;
-      if (this.#used || this.#options.busy()) return this.#later();
+      if (this.#used || this.options.busy()) return this.#later();
       this.#cancel = undefined;
-      this.#options.working(false);
+      this.options.working(false);
     });
   }
 }

@@ -57,7 +57,6 @@ interface ReceiveOptions {
 
 /** The parts of an answer of the other side, one at a time. */
 export class ReceivedStream implements AsyncIterableIterator<unknown> {
-  readonly #options: ReceiveOptions;
   readonly #queue: unknown[] = [];
   #ended: { readonly error?: Error } | undefined;
   #asked: { resolve(result: IteratorResult<unknown>): void; reject(error: Error): void } | undefined;
@@ -68,9 +67,7 @@ export class ReceivedStream implements AsyncIterableIterator<unknown> {
     part: (value: unknown): void => this.#part(value),
   };
 
-  constructor(options: ReceiveOptions) {
-    this.#options = options;
-  }
+  constructor(private readonly options: ReceiveOptions) {}
 
   [Symbol.asyncIterator](): this {
     return this;
@@ -88,7 +85,7 @@ export class ReceivedStream implements AsyncIterableIterator<unknown> {
 
   async return(): Promise<IteratorResult<unknown>> {
     if (!this.#ended) {
-      this.#options.cancel();
+      this.options.cancel();
       this.#end({});
     }
     this.#queue.length = 0;
@@ -97,7 +94,7 @@ export class ReceivedStream implements AsyncIterableIterator<unknown> {
 
   #part(value: unknown): void {
     if (this.#ended) return;
-    if (this.#queue.length >= WINDOW) return this.#options.flooded();
+    if (this.#queue.length >= WINDOW) return this.options.flooded();
     const asked = this.#asked;
     this.#asked = undefined;
     if (!asked) return void this.#queue.push(value);
@@ -109,7 +106,7 @@ export class ReceivedStream implements AsyncIterableIterator<unknown> {
   #give(): void {
     this.#read += 1;
     if (this.#read < WINDOW / 2 || this.#ended) return;
-    this.#options.credit(this.#read);
+    this.options.credit(this.#read);
     this.#read = 0;
   }
 

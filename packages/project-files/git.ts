@@ -20,21 +20,13 @@ const OPTIONS = [...SETTINGS.flatMap((setting) => ['-c', setting]), '--no-pager'
 const ENVIRONMENT = { LC_ALL: 'C', GIT_OPTIONAL_LOCKS: '0', GIT_NO_LAZY_FETCH: '1' };
 
 /** Runs git in a folder and resolves with what it printed; null: there is no git, the folder is in no repository that it accepts, or it printed too much or took too long. Settings of the person are not read. */
-export async function runGit(folder: string, args: readonly string[], signal: AbortSignal): Promise<string | null> {
-  return runIn(folder, args, ENVIRONMENT, signal);
+export function runGit(folder: string, args: readonly string[], signal: AbortSignal): Promise<string | null> {
+  return runGitAs(null, folder, args, signal);
 }
 
 /** As `runGit`, with the settings that git finds in `home`. */
-export async function runGitAs(home: string, folder: string, args: readonly string[], signal: AbortSignal): Promise<string | null> {
-  return runIn(folder, args, { ...ENVIRONMENT, HOME: home }, signal);
-}
-
-async function runIn(
-  folder: string,
-  args: readonly string[],
-  env: Readonly<Record<string, string>>,
-  signal: AbortSignal,
-): Promise<string | null> {
+export async function runGitAs(home: string | null, folder: string, args: readonly string[], signal: AbortSignal): Promise<string | null> {
+  const env = home === null ? ENVIRONMENT : { ...ENVIRONMENT, HOME: home };
   const program = findProgram('git');
   if (program === null) return null;
   const tree = workTreeOf(folder);

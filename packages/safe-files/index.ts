@@ -2,7 +2,7 @@ export { CacheFile } from './cache-file.ts';
 export { GuardedPlaces, type Guard } from './guarded-places.ts';
 export { Jail, type Entry } from './jail.ts';
 export { linesOf, textOfLines, withoutReturns, type Line } from './line-ends.ts';
-export { isBelow, isInside, realPathOf } from './paths.ts';
+export { entriesOf, isBelow, isInside, isThere, linkTarget, namesIn, realPathOf } from './paths.ts';
 export { reachOf, type Reach } from './proven-folder.ts';
 export { answerOrRefusal, fileBusy, FileRefused, isNothingThere, isPassing, unavailable, unlessRefused } from './refused.ts';
 export { systemCure, systemReason } from './system-errors.ts';

@@ -1,14 +1,44 @@
-import { fieldsOf, jsonOf } from './odd-values.ts';
+import { fieldsOf, jsonOf } from '@pith/plain-data';
+import { hideKeys, printableLine } from '@pith/plain-text';
+import { ServerError } from './server-error.ts';
 import { serverWords } from './server-words.ts';
 
+const LONGEST = 200;
+
 /**
- * The names in a list of models: `{data: [{id}]}`, as OpenAI writes it, a list alone, `{models: [{name}]}`. Where it is none, the words
- * of the server.
+ * The names that a server answers when it is asked for its models, each once: `{data: [{id}]}`, as OpenAI writes it, a list alone,
+ * `{models: [{name}]}`. Rejects `model_auth` for a refused key,
+ * `model_unreachable` for all else: in one line, without keys.
  */
-export function modelNames(text: string): readonly string[] | { readonly words: string } {
-  const list = listIn(text);
-  if (list !== null) return [...new Set(list.flatMap(nameOf))];
-  return { words: serverWords(text) ?? 'nothing' };
+export async function modelNames(
+  host: string,
+  asked: Promise<Pick<Response, 'status' | 'text'>>,
+  hasKey: boolean,
+  signal?: AbortSignal,
+): Promise<readonly string[]> {
+  try {
+    const answer = await asked;
+    const [{ status }, text] = [answer, await answer.text()];
+    if (status === 401 || status === 403)
+      throw unlisted('model_auth', `${host} ${hasKey ? 'refused the key' : 'wants a key'} (status ${status})`, 'check the key');
+    if (status < 200 || status > 299) throw new Error([`status ${status}`, serverWords(text) ?? []].flat().join(', '));
+    const list = listIn(text);
+    if (list === null) throw new Error(`it sent ${serverWords(text) ?? 'nothing'}`);
+    return [...new Set(list.flatMap(nameOf))];
+  } catch (cause) {
+    signal?.throwIfAborted();
+    if (cause instanceof ServerError) throw cause;
+    const why = cause instanceof Error ? cause.message : String(cause);
+    const what =
+      why === 'fetch failed'
+        ? `nothing answers at ${host}`
+        : `${host} does not say which models it has: ${printableLine(hideKeys(why), LONGEST)}`;
+    throw unlisted('model_unreachable', what, 'check the address, and that the server runs', cause);
+  }
+}
+
+function unlisted(code: string, message: string, cure: string, cause?: unknown): ServerError {
+  return new ServerError(message, { code, cure, cause, retryable: false });
 }
 
 function listIn(text: string): readonly unknown[] | null {

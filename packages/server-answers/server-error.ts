@@ -1,5 +1,6 @@
-import { jsonOf } from './odd-values.ts';
-import { codeIn, serverWords } from './server-words.ts';
+import { jsonOf } from '@pith/plain-data';
+import { codeIn, serverWords, isWebPage } from './server-words.ts';
+import { printableLine } from '@pith/plain-text';
 
 /** That a server failed, in its own words, with the fields that errors of the AI SDK have. */
 export class ServerError extends Error {
@@ -15,4 +16,17 @@ export function failureIn(said: unknown): ServerError {
   const data = parsed === undefined ? said : parsed;
   const words = serverWords(data) ?? 'the server reports an error and does not say which';
   return new ServerError(words, { data, statusCode: codeIn(data) ?? undefined });
+}
+
+const MOST_WORDS = 200;
+
+/** Why there is no answer, or no whole one. `sent`: what came that is none of it. It may come if it is asked for again, unless something else came. */
+export function missingAnswer(hasBegun: boolean, sent: string): ServerError {
+  const words = printableLine(serverWords(sent) ?? sent.trim(), MOST_WORDS);
+  if (hasBegun || words === '') {
+    const what = hasBegun ? 'the answer ended in the middle' : 'the server sent nothing';
+    return new ServerError(`${what}${words === '' ? '' : `; it sent: ${words}`}`, { isRetryable: true });
+  }
+  if (!isWebPage(sent)) return new ServerError(`the server sent no answer, but this: ${words}`);
+  return new ServerError(`the server sent no answer, but ${words}; check the address, and whether a log-in or a proxy is in the way`);
 }

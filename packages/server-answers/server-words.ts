@@ -1,4 +1,4 @@
-import { jsonOf, type Fields } from './odd-values.ts';
+import { isPlainMap, jsonOf, type PlainMap } from '@pith/plain-data';
 
 /**
  * What a server says of itself: the body of a refusal, or what of it is parsed. null: it says nothing. `{error: {message}}`, as OpenAI
@@ -16,7 +16,7 @@ export function isWebPage(text: string): boolean {
 
 /** The status of HTTP that an error within an answer names; null where it names none. */
 export function codeIn(said: unknown): number | null {
-  if (!isFields(said)) return null;
+  if (!isPlainMap(said)) return null;
   const inner = codeIn(said['error']);
   if (inner !== null) return inner;
   const named = [said['status_code'], said['statusCode'], said['status'], said['code']].map(Number);
@@ -51,7 +51,7 @@ function wordsIn(said: unknown, depth: number): string | null {
     const words = said.slice(0, 5).flatMap((part) => wordsIn(part, depth + 1) ?? []);
     return words.length === 0 ? null : [...new Set(words)].join('; ');
   }
-  if (!isFields(said)) return null;
+  if (!isPlainMap(said)) return null;
   const { error, message } = said;
   if (typeof error === 'string' && typeof message === 'string' && error !== message)
     return [error, message].flatMap((part) => wordsIn(part, depth + 1) ?? []).join(': ') || null;
@@ -72,8 +72,8 @@ function wordsOfText(text: string, depth: number): string | null {
 }
 
 /** Routers say that a provider failed, and in `metadata.raw` with what. */
-function withSource(words: string, { metadata }: Fields, depth: number): string {
-  const source = isFields(metadata) ? wordsIn(metadata['raw'], depth + 1) : null;
+function withSource(words: string, { metadata }: PlainMap, depth: number): string {
+  const source = isPlainMap(metadata) ? wordsIn(metadata['raw'], depth + 1) : null;
   return source === null || source === words ? words : `${words}: ${source}`;
 }
 
@@ -87,6 +87,20 @@ function titleOf(page: string): string {
   return title === '' ? '' : ` ('${title}')`;
 }
 
-function isFields(value: unknown): value is Fields {
-  return typeof value === 'object' && value !== null && !Array.isArray(value);
+/** Readers of what servers send, where anything may be absent, null or of another type. */
+
+/** One thing stands for a list of it. */
+export function listOf(value: unknown): readonly unknown[] {
+  if (Array.isArray(value)) return value;
+  return value === undefined || value === null ? [] : [value];
+}
+
+/** Numbers as text; anything else is none. */
+export function textOf(value: unknown): string {
+  if (typeof value === 'string') return value;
+  return typeof value === 'number' ? String(value) : '';
+}
+
+export function countOf(value: unknown): number | undefined {
+  return typeof value === 'number' && Number.isFinite(value) && value >= 0 ? value : undefined;
 }

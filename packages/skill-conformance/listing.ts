@@ -1,3 +1,5 @@
+import { isPlainMap } from '@pith/plain-data';
+
 /** Where a loader tells what, `a.b` within each other: keys that are common. */
 const COMMON = {
   id: ['id', 'slug', 'key', 'skillId', 'skill_id'],
@@ -65,7 +67,7 @@ function skillsIn(value: unknown, lists: readonly string[]): readonly unknown[] 
     const held = at(value, name);
     if (Array.isArray(held)) return held;
     // A map from names to skills is a list as well.
-    if (isMap(held)) return Object.entries(held).map(([id, one]) => (isMap(one) ? { id, ...one } : { id }));
+    if (isPlainMap(held)) return Object.entries(held).map(([id, one]) => (isPlainMap(one) ? { id, ...one } : { id }));
   }
   return null;
 }
@@ -76,9 +78,5 @@ function textAt(value: unknown, keys: readonly string[]): string | undefined {
 }
 
 function at(value: unknown, key: string): unknown {
-  return key.split('.').reduce<unknown>((held, part) => (isMap(held) && Object.hasOwn(held, part) ? held[part] : undefined), value);
-}
-
-function isMap(value: unknown): value is Readonly<Record<string, unknown>> {
-  return typeof value === 'object' && value !== null && !Array.isArray(value);
+  return key.split('.').reduce<unknown>((held, part) => (isPlainMap(held) && Object.hasOwn(held, part) ? held[part] : undefined), value);
 }

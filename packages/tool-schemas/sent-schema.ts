@@ -133,7 +133,7 @@ class Parts {
         renamed,
       ),
     );
-    return { schema: withWords(whole, sets), names: changed(names) };
+    return { schema: withWords(whole, sets), names: new Map([...names].filter(([sent, own]) => sent !== own)) };
   }
 
   /** Of choices within choices only the arguments are told. */
@@ -302,8 +302,4 @@ function sentNames(own: readonly string[]): ReadonlyMap<string, string> {
     sent.set(free, name);
   }
   return sent;
-}
-
-function changed(names: ReadonlyMap<string, string>): ReadonlyMap<string, string> {
-  return new Map([...names].filter(([sent, own]) => sent !== own));
 }

@@ -31,7 +31,6 @@ interface Entry {
 
 /** BM25F, exact after every change. */
 export class Bm25fRanker {
-  readonly #parameters: RankerParameters;
   readonly #index = new TermIndex();
   #norms = new Float64Array(0);
   #scores = new Float64Array(0);
@@ -42,9 +41,7 @@ export class Bm25fRanker {
   /** The revision of the index that the norms belong to. */
   #prepared = -1;
 
-  constructor(parameters: RankerParameters = PARAMETERS) {
-    this.#parameters = parameters;
-  }
+  constructor(private readonly parameters: RankerParameters = PARAMETERS) {}
 
   /** How many documents there are. */
   get size(): number {
@@ -127,7 +124,7 @@ export class Bm25fRanker {
   #score({ parts }: Match, place: number, touched: number[]): void {
     const norms = this.#norms;
     const { ids } = this.#index;
-    const { k1 } = this.#parameters;
+    const { k1 } = this.parameters;
     for (const { posting, weight } of parts) {
       const { entries, length } = posting;
       for (let at = 0; at < length; at++) {
@@ -156,7 +153,7 @@ export class Bm25fRanker {
     const nearby = new NearbyTerms(
       matches.map(({ term }) => markOf(term)),
       weights,
-      this.#parameters.pair,
+      this.parameters.pair,
     );
     const head: Entry[] = [];
     for (const entry of best.slice(0, looked)) {
@@ -176,7 +173,7 @@ export class Bm25fRanker {
     };
     if (prefix) for (const posting of index.postingsWithPrefix(term)) add(posting, 1);
     else {
-      const { misspelt, synonym } = this.#parameters;
+      const { misspelt, synonym } = this.parameters;
       add(index.posting(term), 1);
       const own = parts[0]?.weight;
       if (synonym > 0) for (const other of synonymsOf(term)) add(index.posting(other), synonym, own);
@@ -213,7 +210,7 @@ export class Bm25fRanker {
       this.#counted = new Uint8Array(size * 2);
     }
     if (this.#norms.length < size * FIELD_COUNT) this.#norms = new Float64Array(size * 2 * FIELD_COUNT);
-    this.#parameters.fields.forEach(({ weight, b }, field) => {
+    this.parameters.fields.forEach(({ weight, b }, field) => {
       const average = Math.max(1, totals[field]! / Math.max(1, documents));
       for (let number = 0; number < size; number++) {
         const at = number * FIELD_COUNT + field;

@@ -40,20 +40,17 @@ interface Candidate {
 
 /** Documents by what their words mean: puts what words have found into a better order, and adds what shares no word with the query. */
 export class NearTexts {
-  readonly #vectors: WordVectors;
   /** A number is a place in `#kept`. */
   readonly #directions = new Map<string, Float32Array | number>();
   #kept = new Float32Array(0);
 
-  constructor(vectors: WordVectors) {
-    this.#vectors = vectors;
-  }
+  constructor(private readonly vectors: WordVectors) {}
 
   upsert(document: TextDocument): void {
     const { id, name, description, tags, examples, body } = document;
-    const sum = new Float32Array(this.#vectors.dimensions);
+    const sum = new Float32Array(this.vectors.dimensions);
     const add = (text: string, weight: number): void => {
-      const part = text === '' ? null : this.#vectors.of(text);
+      const part = text === '' ? null : this.vectors.of(text);
       if (part !== null) for (let at = 0; at < sum.length; at++) sum[at]! += weight * part[at]!;
     };
     add(name === id ? id : `${id} ${name}`, SIMILAR.name);
@@ -72,7 +69,7 @@ export class NearTexts {
 
   /** The directions of these ids, one behind the other; zeros for one that has none. */
   encoded(ids: readonly string[]): Uint8Array {
-    const { dimensions } = this.#vectors;
+    const { dimensions } = this.vectors;
     const all = new Float32Array(ids.length * dimensions);
     for (const [at, id] of ids.entries()) {
       const own = this.#directionOf(id);
@@ -100,7 +97,7 @@ export class NearTexts {
 
   /** Best first. */
   #candidates(query: string, found: readonly FoundDocument[], among: OrderOptions['among']): readonly Candidate[] {
-    const asked = this.#vectors.of(query);
+    const asked = this.vectors.of(query);
     const all = found.map((document) => ({ found: document, near: asked === null ? 0 : this.#nearness(document.id, asked) }));
     if (asked !== null) all.push(...this.#beyond(found, asked, among));
     const scores = spreadOf(all.map((one) => one.found.score));
@@ -113,7 +110,7 @@ export class NearTexts {
 
   /** What people say in passing has frequent words: a match counts as far as its words are rare and the document is near. */
   #strengthOf(score: number, why: readonly string[], near: number): number {
-    const rarity = why === BY_MEANING ? 0 : why.reduce((sum, word) => sum + this.#vectors.rarity(word), 0);
+    const rarity = why === BY_MEANING ? 0 : why.reduce((sum, word) => sum + this.vectors.rarity(word), 0);
     return score * (rarity + Math.max(0, near));
   }
 
@@ -125,7 +122,7 @@ export class NearTexts {
   #directionOf(id: string): Float32Array | undefined {
     const own = this.#directions.get(id);
     if (typeof own !== 'number') return own;
-    const { dimensions } = this.#vectors;
+    const { dimensions } = this.vectors;
     return this.#kept.subarray(own * dimensions, (own + 1) * dimensions);
   }
 

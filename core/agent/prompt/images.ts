@@ -1,4 +1,4 @@
-import { createHash } from 'node:crypto';
+import { sha256 } from '@pith/plain-data';
 import type { Message } from '../../contract/index.ts';
 
 type UserPart = Extract<Message, { role: 'user' }>['content'][number];
@@ -45,7 +45,7 @@ function replaced<T extends Pick<SentImage, 'mediaType' | 'providerOptions'>>(
 }
 
 export function digestOfImage({ data }: SentImage): string {
-  return createHash('sha256').update(data).digest('hex');
+  return sha256(data);
 }
 
 /** Whether the server of this model refused it before. */

@@ -113,7 +113,7 @@ export class ModelPrompt {
   }
 
   #addAnswer(message: Role<'assistant'>): void {
-    const isOwn = makerOf(message) === this.#ref;
+    const isOwn = message.providerOptions?.['pith']?.['model'] === this.#ref;
     const content = keptParts(message.content, (part) => this.#answerPart(part, isOwn));
     if (!content.some(({ type }) => type !== 'reasoning')) return; // reasoning alone is no answer
     if (this.messages.length === 0 || (this.messages.length === 1 && this.messages[0]?.role === 'system')) this.#push(said('user', BEFORE));
@@ -191,10 +191,6 @@ export class ModelPrompt {
 /** A message of the model `ref`: what is in it goes back to that model as it came. */
 export function madeBy<T extends Role<'assistant'>>(message: T, ref: string): T {
   return { ...message, providerOptions: { ...message.providerOptions, pith: { ...message.providerOptions?.['pith'], model: ref } } };
-}
-
-function makerOf({ providerOptions }: Message): unknown {
-  return providerOptions?.['pith']?.['model'];
 }
 
 /** Said where a server wants a word and nobody said one. */

@@ -1,4 +1,4 @@
-import { type JsonValue, type Message, PithError, type ToolResult, type TurnSeal } from '../../contract/index.ts';
+import { type Message, PithError, type ToolResult, type TurnSeal } from '../../contract/index.ts';
 import type { CallRecord, StoredMessage, Threads, ThreadWriter, Unfinished } from './thread.ts';
 import { threadOf } from './queue.ts';
 
@@ -25,7 +25,7 @@ export function sealedThreads(threads: Threads): Threads {
   const openedMessages = async <T extends { readonly messages: readonly StoredMessage[] }>(threadId: string, found: T | null) => {
     const seal = sealOf(threadId);
     if (found === null || seal === null) return found;
-    const open = async (stored: StoredMessage) => ({ ...stored, message: await openedMessage(seal, stored.message) });
+    const open = async (stored: StoredMessage) => ({ ...stored, message: await openedText(seal, textOf(stored.message), stored.message) });
     return { ...found, messages: await Promise.all(found.messages.map(open)) };
   };
   const openedCalls = async (threadId: string, found: Unfinished | null): Promise<Unfinished | null> => {
@@ -96,7 +96,7 @@ function sealedWriter(writer: ThreadWriter, seal: TurnSeal): ThreadWriter {
       const calls = await Promise.all(
         step.calls.map(async (call) => ({
           ...call,
-          input: await sealedValue(seal, call.input),
+          input: await sealedText(seal, call.input),
           result: call.result && (await sealedResult(seal, call.result)),
         })),
       );
@@ -122,10 +122,6 @@ async function sealedMessage(seal: TurnSeal, message: Message): Promise<Message>
     role: 'tool',
     content: [{ type: 'tool-result', toolCallId: SEALED, toolName: SEALED, output: { type: 'text', value: text } }],
   };
-}
-
-async function openedMessage(seal: TurnSeal, message: Message): Promise<Message> {
-  return openedText(seal, textOf(message), message);
 }
 
 /** Whether it has what is sealed in its place: nothing else is in such a message, not even who made it. */
@@ -166,10 +162,6 @@ async function openedCall(seal: TurnSeal, call: CallRecord): Promise<CallRecord>
 /** Of what was not whole when it failed nothing is told outside of the seal either. */
 async function sealedResult(seal: TurnSeal, result: ToolResult): Promise<ToolResult> {
   return { ok: true, output: await sealedText(seal, result) };
-}
-
-async function sealedValue(seal: TurnSeal, value: JsonValue): Promise<JsonValue> {
-  return sealedText(seal, value);
 }
 
 async function sealedText(seal: TurnSeal, value: unknown): Promise<string> {

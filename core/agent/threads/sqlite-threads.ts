@@ -1,3 +1,4 @@
+import { isPlainMap } from '@pith/plain-data';
 import {
   type AgentSpec,
   type Clock,
@@ -348,7 +349,7 @@ function rowReader(file: string) {
         seq: Number(row.seq),
         turnId: text(row.turn),
         message: json<Message>(place, what, row.message, isMessage),
-        retain: row.retain === null ? {} : json<Record<string, Retain>>(place, `what ${what} retains`, row.retain, isObject),
+        retain: row.retain === null ? {} : json<Record<string, Retain>>(place, `what ${what} retains`, row.retain, isPlainMap),
       };
     },
 
@@ -358,8 +359,8 @@ function rowReader(file: string) {
       return {
         id: text(row.id),
         threadId: text(row.thread),
-        agent: json<AgentSpec>(place, `the agent of ${what}`, row.agent, (value) => isObject(value) && typeof value.id === 'string'),
-        policy: json<TurnPolicy>(place, `the policy of ${what}`, row.policy, isObject),
+        agent: json<AgentSpec>(place, `the agent of ${what}`, row.agent, (value) => isPlainMap(value) && typeof value['id'] === 'string'),
+        policy: json<TurnPolicy>(place, `the policy of ${what}`, row.policy, isPlainMap),
         channelId: text(row.channel),
         ...(row.message === null ? {} : { messageId: text(row.message) }),
         userId: text(row.user),
@@ -390,14 +391,15 @@ function rowReader(file: string) {
         result:
           row.result === null
             ? null
-            : json<ToolResult>(place, `the result of ${what}`, row.result, (value) => isObject(value) && typeof value.ok === 'boolean'),
+            : json<ToolResult>(
+                place,
+                `the result of ${what}`,
+                row.result,
+                (value) => isPlainMap(value) && typeof value['ok'] === 'boolean',
+              ),
       };
     },
   };
-}
-
-function isObject(value: unknown): value is Record<string, unknown> {
-  return typeof value === 'object' && value !== null && !Array.isArray(value);
 }
 
 function text(value: SqlValue | undefined): string {

@@ -1,5 +1,4 @@
-import { createHash } from 'node:crypto';
-import { canonicalJson } from '@pith/plain-data';
+import { canonicalJson, sha256 } from '@pith/plain-data';
 import type { ToolDescriptor, Tools } from '../../kernel/index.ts';
 import {
   type AgentSpec,
@@ -76,7 +75,7 @@ export function narrowed(limits: AgentSpec['limits'], by: Partial<AgentSpec['lim
 
 /** Names exact arguments: the same for equal values whatever the order of their keys. */
 export function digestOf(input: JsonValue): string {
-  return createHash('sha256').update(canonicalJson(input)).digest('hex');
+  return sha256(canonicalJson(input));
 }
 
 interface ApprovalRules {

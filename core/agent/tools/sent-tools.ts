@@ -1,4 +1,5 @@
 import { ownNames, sentSchema, withinBounds, type Work, workOfSource } from '@pith/tool-schemas';
+import { someOf } from '@pith/plain-text';
 import type { Diagnostic, JsonValue } from '../../contract/index.ts';
 import type { ToolDescriptor } from '../../kernel/index.ts';
 
@@ -37,11 +38,10 @@ export function sendable<Tool extends Owned>(
   const fitting = new Set(kept.flat());
   for (const id of ids) {
     const lost = usable.filter((tool) => tool.extensionId === id && !fitting.has(tool)).map(({ descriptor: { name } }) => name);
-    const names = lost.slice(0, MOST_NAMED).join(', ') + (lost.length > MOST_NAMED ? ` and ${lost.length - MOST_NAMED} more` : '');
     if (lost.length > 0)
       notes.push(
         leftOut(
-          `${lost.length} ${lost.length === 1 ? 'tool' : 'tools'} of '${id}' ${lost.length === 1 ? 'is' : 'are'} left out, because a request has at most ${MOST_TOOLS} tools and ${MOST_OF_REQUEST / 1024} KB of them: ${names}`,
+          `${lost.length} ${lost.length === 1 ? 'tool' : 'tools'} of '${id}' ${lost.length === 1 ? 'is' : 'are'} left out, because a request has at most ${MOST_TOOLS} tools and ${MOST_OF_REQUEST / 1024} KB of them: ${someOf(lost, MOST_NAMED)}`,
           `name those that are needed in uses_tools, such as ${id}/${lost[0]}`,
         ),
       );

@@ -1,6 +1,6 @@
-import { createHash } from 'node:crypto';
 import { didYouMean } from '@pith/plain-text';
 import { within } from '@pith/promises';
+import { sha256 } from '@pith/plain-data';
 import {
   type AgentSpec,
   type Clock,
@@ -268,7 +268,7 @@ function identityOf(tool: UnnamedTool): string {
 }
 
 function hashed(name: string, identity: string): string {
-  return `${name.slice(0, LONGEST_NAME - 9)}_${createHash('sha256').update(identity).digest('hex').slice(0, 8)}`;
+  return `${name.slice(0, LONGEST_NAME - 9)}_${sha256(identity).slice(0, 8)}`;
 }
 
 export interface TurnToolHost extends ToolHost {

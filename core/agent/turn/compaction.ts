@@ -1,4 +1,4 @@
-import { isPlainMap } from '@pith/plain-data';
+import { fieldsOf, isPlainMap } from '@pith/plain-data';
 import { codeOf, CompactionProvider, type Message, messageOf, PithError, type Remote, type TurnEvent } from '../../contract/index.ts';
 import type { Usage, Retain, StoredMessage, ThreadWriter } from '../threads/thread.ts';
 import { readWithRetry } from '../../models/index.ts';
@@ -246,10 +246,6 @@ function isWellFormed(given: unknown): boolean {
     (content as readonly unknown[]).every((part) => fieldsOf(part)['type'] !== 'file') &&
     kept.every(({ key, digest }) => typeof key === 'string' && typeof digest === 'string')
   );
-}
-
-function fieldsOf(value: unknown): Readonly<Record<string, unknown>> {
-  return typeof value === 'object' && value !== null ? (value as Record<string, unknown>) : {};
 }
 
 function withSummary([first, ...rest]: Recipe['messages'], text: string): Recipe['messages'] {

@@ -103,7 +103,7 @@ async function askOn(
   const rows = wrapLines(choices ? `${question} [${choices.join('/')}]` : question, stdio.output.columns || Infinity).split('\n');
   const prompt = `${rows.pop() ?? ''} `;
   for (const row of rows) stdio.output.write(`${row}\n`);
-  const output = secret ? silent() : stdio.output;
+  const output = secret ? new Writable({ write: (_chunk, _encoding, done) => done() }) : stdio.output;
   if (secret) stdio.output.write(prompt);
   const lines = createInterface({ input: stdio.input, output, terminal: true, historySize: 0 });
   const ended = new Promise<null>((resolve) => lines.once('close', () => resolve(null)));
@@ -126,8 +126,4 @@ function chosen(answer: string, choices: readonly string[]): string | undefined 
   const wanted = answer.trim().toLowerCase();
   const matching = choices.filter((choice) => choice.toLowerCase().startsWith(wanted));
   return choices.find((choice) => choice.toLowerCase() === wanted) ?? (wanted !== '' && matching.length === 1 ? matching[0] : undefined);
-}
-
-function silent(): Writable {
-  return new Writable({ write: (_chunk, _encoding, done) => done() });
 }

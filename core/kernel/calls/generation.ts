@@ -71,14 +71,11 @@ export interface CallLimit {
 
 /** The calls that one generation of an extension is working on. */
 export class Calls {
-  readonly #clock: Clock;
   readonly #open = new Set<AbortController>();
   #emptied: (() => void) | undefined;
   #isCut = false;
 
-  constructor(clock: Clock) {
-    this.#clock = clock;
-  }
+  constructor(private readonly clock: Clock) {}
 
   /** Its generation was stopped or replaced before its calls had ended. */
   get isCut(): boolean {
@@ -96,7 +93,7 @@ export class Calls {
     const result = start(call.signal);
     return new Promise<T>((resolve, reject) => {
       const giveUp = (): void => call.abort(aborted(caller));
-      const cancel = timeoutMs === null ? undefined : this.#clock.after(timeoutMs, () => call.abort(timedOut()));
+      const cancel = timeoutMs === null ? undefined : this.clock.after(timeoutMs, () => call.abort(timedOut()));
       const end = (): void => {
         cancel?.();
         caller?.removeEventListener('abort', giveUp);
@@ -117,7 +114,7 @@ export class Calls {
   async drain(graceMs: number): Promise<void> {
     if (this.#open.size === 0) return;
     const emptied = new Promise<void>((resolve) => (this.#emptied = resolve));
-    await within(this.#clock, graceMs, emptied);
+    await within(this.clock, graceMs, emptied);
     this.#emptied = undefined;
     this.#isCut = this.#open.size > 0;
     for (const call of this.#open)

@@ -1,11 +1,9 @@
-import { imageIn } from '@pith/image-header';
+import { bytesOfBase64, imageIn, MOST_IMAGE_BYTES } from '@pith/image-header';
 import type { ToolResult } from '../../contract/index.ts';
 
 type ImageBytes = NonNullable<Extract<ToolResult, { readonly ok: true }>['images']>[number];
 
 const MOST_IMAGES = 8;
-/** Characters of base64: 5 MiB. */
-const MOST_DATA = 6_990_508;
 /** Characters of base64 in one result, which has at most 16 million characters in all: 10 MB. */
 const MOST_RESULT_DATA = 13_333_333;
 /** Characters of base64 of one message or one request: 20 MB. */
@@ -40,14 +38,9 @@ export function lineOfImage(why: string): string {
 
 /** An image in base64, written as servers take it and with the type that its bytes have, or why no model would take it. */
 export function checkedImage(given: unknown): ImageBytes | { readonly why: string } {
-  if (typeof given !== 'string') return { why: 'it is not base64' };
-  // Some write it as an address, in lines, or with the alphabet of addresses.
-  const isPlain = given.length % 4 === 0 && /^[A-Za-z0-9+/]*={0,2}$/u.test(given);
-  const text = isPlain ? given : given.replace(/^data:[^,]{0,100},/u, '').replaceAll(/\s/gu, '');
-  if (!isPlain && !/^[A-Za-z0-9+/_-]*={0,2}$/u.test(text)) return { why: 'it is not base64' };
-  if (text.length > MOST_DATA) return { why: 'it has more than 5 MiB; make it smaller' };
-  const bytes = Buffer.from(text, 'base64');
+  const bytes = typeof given === 'string' ? bytesOfBase64(given) : null;
+  if (bytes === null) return { why: 'it is not base64' };
+  if (bytes.length > MOST_IMAGE_BYTES) return { why: 'it has more than 5 MiB; make it smaller' };
   const found = imageIn(bytes);
-  if ('why' in found) return found;
-  return { mediaType: found.mediaType, data: isPlain ? given : bytes.toString('base64') };
+  return 'why' in found ? found : { mediaType: found.mediaType, data: bytes.toString('base64') };
 }

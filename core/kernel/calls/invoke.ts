@@ -151,15 +151,13 @@ export function openStream<T>(
 
 /** The parts of an answer, one at a time, until its end or `cut`. */
 class Parts<T> implements AsyncIterable<T>, AsyncIterator<T, undefined> {
-  readonly #source: AsyncIterator<T>;
-  readonly #ended: () => void;
   #fail: ((error: unknown) => void) | undefined;
   #cutWith: { readonly error: unknown } | undefined;
 
-  constructor(source: AsyncIterator<T>, ended: () => void) {
-    this.#source = source;
-    this.#ended = ended;
-  }
+  constructor(
+    private readonly source: AsyncIterator<T>,
+    private readonly ended: () => void,
+  ) {}
 
   [Symbol.asyncIterator](): this {
     return this;
@@ -169,13 +167,13 @@ class Parts<T> implements AsyncIterable<T>, AsyncIterator<T, undefined> {
     return new Promise((resolve, reject) => {
       if (this.#cutWith) return reject(this.#cutWith.error);
       this.#fail = reject;
-      this.#source.next().then(
+      this.source.next().then(
         (result) => {
-          if (result.done) this.#ended();
+          if (result.done) this.ended();
           resolve(result);
         },
         (error: unknown) => {
-          this.#ended();
+          this.ended();
           reject(error);
         },
       );
@@ -183,8 +181,8 @@ class Parts<T> implements AsyncIterable<T>, AsyncIterator<T, undefined> {
   }
 
   async return(): Promise<IteratorResult<T, undefined>> {
-    this.#ended();
-    await this.#source.return?.();
+    this.ended();
+    await this.source.return?.();
     return { done: true, value: undefined };
   }
 

@@ -6,14 +6,12 @@ export function toJsonValue(value: unknown, what: string, deepest = DEEPEST_VALU
 }
 
 class Conversion {
-  readonly #what: string;
-  readonly #deepest: number;
   readonly #measure = new Measure();
 
-  constructor(what: string, deepest: number) {
-    this.#what = what;
-    this.#deepest = deepest;
-  }
+  constructor(
+    private readonly what: string,
+    private readonly deepest: number,
+  ) {}
 
   convert(value: unknown, path: string, depth: number): JsonValue | undefined {
     this.#within(this.#measure.part());
@@ -35,7 +33,7 @@ class Conversion {
   }
 
   #object(value: object, path: string, depth: number): JsonValue | undefined {
-    if (depth > this.#deepest) throw refused(path.slice(0, 200), 'is a cycle or too deep');
+    if (depth > this.deepest) throw refused(path.slice(0, 200), 'is a cycle or too deep');
     if ('toJSON' in value && typeof value.toJSON === 'function') return this.convert(value.toJSON(), path, depth + 1);
     if (Array.isArray(value)) return this.#list(value, path, depth);
     if (isOpaque(value)) throw refused(path, `is a ${value.constructor.name}`);
@@ -56,7 +54,7 @@ class Conversion {
 
   #within(why: string | undefined): void {
     if (why === undefined) return;
-    throw new PithError('not_serialisable', `${this.#what} ${why}, and no more is passed on`, {
+    throw new PithError('not_serialisable', `${this.what} ${why}, and no more is passed on`, {
       cure: 'return less, or write it to a file and return its path',
     });
   }

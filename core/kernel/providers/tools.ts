@@ -1,3 +1,4 @@
+import { fieldsOf } from '@pith/plain-data';
 import {
   type AgentSpec,
   type ApprovalQuestion,
@@ -249,10 +250,6 @@ function isTurnTool(value: unknown): boolean {
   return (
     typeof tool === 'string' && (description === undefined || typeof description === 'string') && (inputSchema === undefined || isObject)
   );
-}
-
-function fieldsOf(value: unknown): Readonly<Record<string, unknown>> {
-  return typeof value === 'object' && value !== null ? (value as Record<string, unknown>) : {};
 }
 
 /** What `tool.describe` answers. */

@@ -1,4 +1,5 @@
 import { slipsOf } from '@pith/plain-text';
+import { isPlainMap } from '@pith/plain-data';
 import { textOf, type Field, type Fields, type Finding } from './finding.ts';
 
 /** What checks look at. */
@@ -117,7 +118,7 @@ export const wrongType: Check = function* ({ fields }) {
   });
   const value = (key: string) => fields.get(key)?.value ?? undefined;
   for (const key of LISTS) if (value(key) !== undefined && !isTexts(value(key))) yield wrong(key, 'a list of texts');
-  for (const key of MAPS) if (value(key) !== undefined && !isMapping(value(key))) yield wrong(key, 'a map');
+  for (const key of MAPS) if (value(key) !== undefined && !isPlainMap(value(key))) yield wrong(key, 'a map');
   const tools = fields.get('allowed-tools');
   if (value('allowed-tools') !== undefined && !isTexts(tools?.value) && (typeof tools?.value === 'object' || textOf(tools) === null))
     yield wrong('allowed-tools', 'text or a list of texts');
@@ -126,13 +127,13 @@ export const wrongType: Check = function* ({ fields }) {
   if (value('scripts') !== undefined && !isScripts(value('scripts')))
     yield wrong('scripts', 'a list of paths, or of { path, description, env, timeout_s }');
   const triggers = value('triggers');
-  if (isMapping(triggers))
+  if (isPlainMap(triggers))
     for (const kind of TRIGGER_KINDS) if (!isTexts(triggers[kind] ?? [])) yield wrong('triggers', `a map of lists; '${kind}' is none`);
 };
 
 export const unknownTriggers: Check = ({ fields }) => {
   const triggers = fields.get('triggers')?.value;
-  if (!isMapping(triggers)) return [];
+  if (!isPlainMap(triggers)) return [];
   const unknown = Object.keys(triggers).filter((key) => !TRIGGER_KINDS.some((kind) => kind === key));
   return unknown.length === 0 ? [] : [{ detail: unknown.join(', '), ...placeOf(fields, 'triggers') }];
 };
@@ -164,12 +165,8 @@ export function isTexts(value: unknown): value is readonly string[] {
   return Array.isArray(value) && value.every((item) => typeof item === 'string');
 }
 
-export function isMapping(value: unknown): value is Readonly<Record<string, unknown>> {
-  return typeof value === 'object' && value !== null && !Array.isArray(value);
-}
-
 function isScripts(value: unknown): boolean {
-  return Array.isArray(value) && value.every((item) => typeof item === 'string' || (isMapping(item) && isScript(item)));
+  return Array.isArray(value) && value.every((item) => typeof item === 'string' || (isPlainMap(item) && isScript(item)));
 }
 
 const SCRIPT_KEYS = ['path', 'description', 'env', 'timeout_s'];

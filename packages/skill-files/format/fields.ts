@@ -1,5 +1,6 @@
+import { isPlainMap } from '@pith/plain-data';
 import { textOf, type Fields } from './finding.ts';
-import { isMapping, isTexts } from './checks.ts';
+import { isTexts } from './checks.ts';
 
 /** What the registry keeps of a frontmatter. */
 export interface SkillFields {
@@ -106,7 +107,7 @@ function texts(fields: Fields, key: string): readonly string[] {
   if (isTexts(value)) return value.length === 0 ? NONE : value.map(flat);
   if (Array.isArray(value)) return value.filter((item) => typeof item === 'string' || typeof item === 'number').map(String);
   const text = textOf(fields.get(key));
-  return text === null || isMapping(value) ? NONE : split(text, /,/);
+  return text === null || isPlainMap(value) ? NONE : split(text, /,/);
 }
 
 /** A comma string, a space string or a list; commas and spaces within brackets do not separate. */
@@ -115,7 +116,7 @@ function allowedTools(fields: Fields): readonly string[] | null {
   if (field === undefined) return null;
   if (Array.isArray(field.value)) return texts(fields, 'allowed-tools');
   const text = textOf(field);
-  if (text === null || isMapping(field.value)) return NONE;
+  if (text === null || isPlainMap(field.value)) return NONE;
   const outside = text.replace(/\([^()]*\)/g, (inner) => '_'.repeat(inner.length));
   return split(text, outside.includes(',') ? /,/ : /\s/);
 }
@@ -139,7 +140,7 @@ function scripts(fields: Fields): readonly SkillScript[] {
   const value = fields.get('scripts')?.value;
   if (!Array.isArray(value)) return [];
   return value.flatMap((item: unknown): SkillScript | [] => {
-    const { path, description, env, timeout_s: seconds } = isMapping(item) ? item : { path: item };
+    const { path, description, env, timeout_s: seconds } = isPlainMap(item) ? item : { path: item };
     if (typeof path !== 'string') return [];
     return {
       path: flat(path),
@@ -152,7 +153,7 @@ function scripts(fields: Fields): readonly SkillScript[] {
 
 function triggers(fields: Fields): SkillTriggers | null {
   const value = fields.get('triggers')?.value;
-  if (!isMapping(value)) return null;
+  if (!isPlainMap(value)) return null;
   const list = (key: string) => {
     const given = Object.hasOwn(value, key) ? value[key] : null;
     const items = typeof given === 'string' ? (key === 'patterns' ? [given] : split(given, /,/)) : isTexts(given) ? given : NONE;
@@ -164,7 +165,7 @@ function triggers(fields: Fields): SkillTriggers | null {
 
 function metadataVersion(fields: Fields): string | null {
   const metadata = fields.get('metadata')?.value;
-  const version = isMapping(metadata) && Object.hasOwn(metadata, 'version') ? metadata['version'] : null;
+  const version = isPlainMap(metadata) && Object.hasOwn(metadata, 'version') ? metadata['version'] : null;
   return typeof version === 'string' && version.trim() !== '' ? flat(version.trim()) : null;
 }
 

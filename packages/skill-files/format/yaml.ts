@@ -60,13 +60,11 @@ class Reader {
   private readonly anchors = new Map<string, { value: unknown; weight: number }>();
   private aliases = 0;
   private weight = 0;
-  private readonly head: string;
-  private readonly place: (offset: number) => { line: number; column: number };
 
-  constructor(head: string, place: (offset: number) => { line: number; column: number }) {
-    this.head = head;
-    this.place = place;
-  }
+  constructor(
+    private readonly head: string,
+    private readonly place: (offset: number) => { line: number; column: number },
+  ) {}
 
   keyOf(key: unknown): string {
     if (isScalar(key)) return typeof key.value === 'string' ? key.value : (key.source ?? '');

@@ -28,17 +28,15 @@ export interface SkillPlace {
 
 /** Reads the skill files of one source. Returns `before` itself when they say what they said. */
 export class SkillReader {
-  readonly #options: Pick<ScanOptions, 'now' | 'goodBody' | 'isRestored'>;
-  readonly #roots: readonly string[];
   #repairing: Repairing | null = null;
   /** The file that was read last is a link, or could not be read just now. */
   #isDoubtful = false;
 
   /** `roots`: where links may lead. */
-  constructor(roots: readonly string[], options: Pick<ScanOptions, 'now' | 'goodBody' | 'isRestored'>) {
-    this.#roots = roots;
-    this.#options = options;
-  }
+  constructor(
+    private readonly roots: readonly string[],
+    private readonly options: Pick<ScanOptions, 'now' | 'goodBody' | 'isRestored'>,
+  ) {}
 
   /** True when there is nothing to read. */
   isKnown({ path, real, file, stats, plugin }: SkillPlace, before: FoundSkill | undefined): before is FoundSkill {
@@ -60,7 +58,7 @@ export class SkillReader {
     const foreign = stats.isFile() ? severalLinks(stats.nlink, real + file.slice(path.length)) : NO_REGULAR_FILE; // it is not even opened
     const parsed = foreign === null ? await this.#parse(about) : unreadable(about, foreign);
     const stamp = stampOf(stats);
-    const settled = !this.#isDoubtful && isSettled(stamp, this.#options.now()); // else it is looked at each time
+    const settled = !this.#isDoubtful && isSettled(stamp, this.options.now()); // else it is looked at each time
     if (same && JSON.stringify(before.parsed) === JSON.stringify(parsed)) {
       before.settled = settled;
       return before;
@@ -80,9 +78,9 @@ export class SkillReader {
   }
 
   #goodVersion(before: FoundSkill | undefined, file: string): GoodVersion | null {
-    if (before === undefined || this.#options.isRestored === true) return null;
+    if (before === undefined || this.options.isRestored === true) return null;
     if (!before.parsed.valid) return before.good;
-    return { fields: before.parsed.fields, tokens: before.parsed.tokens, body: this.#options.goodBody?.(file) ?? null };
+    return { fields: before.parsed.fields, tokens: before.parsed.tokens, body: this.options.goodBody?.(file) ?? null };
   }
 
   async #parse(file: { id: string; file: string; mode: 'load' }): Promise<ParsedSkill> {
@@ -93,7 +91,7 @@ export class SkillReader {
   }
 
   async #parsed(file: { id: string; file: string; mode: 'load' }, withText: boolean): Promise<ParsedSkill> {
-    const head = readHead(file.file, this.#roots, withText, () => (this.#isDoubtful = true));
+    const head = readHead(file.file, this.roots, withText, () => (this.#isDoubtful = true));
     if ('problem' in head) return unreadable(file, head.problem);
     const about = { ...file, size: head.size };
     const parsed = parseHead(head.text, about, this.#repairing);

@@ -1,5 +1,6 @@
 import type { GuardedFetch } from '@pith/guarded-fetch';
-import { failureIn, fieldsOf, jsonOf, missingAnswer, readRest, serverEvents, type Fields, type ServerError } from '@pith/server-answers';
+import { failureIn, missingAnswer, readRest, serverEvents, type ServerError } from '@pith/server-answers';
+import { fieldsOf, jsonOf, type PlainMap } from '@pith/plain-data';
 
 /**
  * A fetch whose answers the client library can read: only events of the messages API, complete, with a whole answer where the server did
@@ -80,7 +81,7 @@ class MessageReading {
     return [eventOf({ type: 'error', error: { type: 'api_error', message: failure.message } })];
   }
 
-  private passed(event: Fields): string {
+  private passed(event: PlainMap): string {
     if (event['type'] === 'message_start') this.hasBegun = true;
     if (typeof fieldsOf(event['delta'])['stop_reason'] === 'string') this.hasReason = true;
     if (event['type'] === 'message_stop') this.isDone = true;
@@ -88,8 +89,8 @@ class MessageReading {
   }
 
   /** A message that was not streamed, as the events that it would have been. */
-  private whole({ content, stop_reason: reason, usage, ...message }: Fields): readonly string[] {
-    const blocks = (Array.isArray(content) ? content.map(fieldsOf) : []).flatMap((block, index): Fields[] => [
+  private whole({ content, stop_reason: reason, usage, ...message }: PlainMap): readonly string[] {
+    const blocks = (Array.isArray(content) ? content.map(fieldsOf) : []).flatMap((block, index): PlainMap[] => [
       { type: 'content_block_start', index, content_block: block['type'] === 'tool_use' ? { ...block, input: {} } : emptied(block) },
       ...deltasOf(block).map((delta) => ({ type: 'content_block_delta', index, delta })),
       { type: 'content_block_stop', index },
@@ -103,11 +104,11 @@ class MessageReading {
   }
 }
 
-function emptied(block: Fields): Fields {
+function emptied(block: PlainMap): PlainMap {
   return { ...block, ...('text' in block && { text: '' }), ...('thinking' in block && { thinking: '', signature: undefined }) };
 }
 
-function deltasOf({ type, text, thinking, signature, input }: Fields): readonly Fields[] {
+function deltasOf({ type, text, thinking, signature, input }: PlainMap): readonly PlainMap[] {
   if (type === 'text') return [{ type: 'text_delta', text }];
   if (type === 'tool_use') return [{ type: 'input_json_delta', partial_json: JSON.stringify(input ?? {}) }];
   if (type !== 'thinking') return [];
@@ -115,14 +116,14 @@ function deltasOf({ type, text, thinking, signature, input }: Fields): readonly 
 }
 
 /** Some servers count no tokens. */
-function counted(event: Fields): Fields {
+function counted(event: PlainMap): PlainMap {
   if (event['type'] === 'message_delta') return { ...event, usage: { output_tokens: 0, ...fieldsOf(event['usage']) } };
   if (event['type'] !== 'message_start') return event;
   const message = fieldsOf(event['message']);
   return { ...event, message: { ...message, usage: { input_tokens: 0, output_tokens: 0, ...fieldsOf(message['usage']) } } };
 }
 
-function eventOf(event: Fields): string {
+function eventOf(event: PlainMap): string {
   return `event: ${String(event['type'])}\ndata: ${JSON.stringify(event)}\n\n`;
 }
 

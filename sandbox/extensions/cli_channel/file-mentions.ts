@@ -1,6 +1,6 @@
 import path from 'node:path';
 import { messageOf, type TurnRequest } from 'pith';
-import { imageIn, imageTypeOf } from '@pith/image-header';
+import { imageIn, imageTypeOf, MOST_IMAGE_BYTES } from '@pith/image-header';
 import { decodeText, isSecretFile, Jail } from '@pith/safe-files';
 import { listFiles } from '@pith/project-files';
 
@@ -13,7 +13,6 @@ export interface MentionedFiles {
 }
 
 const MOST_TEXT = 256 * 1024;
-const MOST_IMAGE = 5 * 1024 * 1024;
 const MOST_FILES = 20;
 /** Where a person means an image, nothing else is sent instead. */
 const IMAGE_NAME = /\.(?:png|jpe?g|gif|webp|hei[cf]|avif|bmp|tiff?)$/iu;
@@ -57,7 +56,7 @@ async function attach(jail: Jail, written: string) {
       if (found !== 'file') continue;
       return isSecretFile(names) ? refused(name, 'it may contain secrets') : await read(jail, names);
     } catch (error) {
-      return refused(name, isOutside(name) ? 'it is outside this folder' : messageOf(error));
+      return refused(name, path.isAbsolute(name) || path.normalize(name).startsWith('..') ? 'it is outside this folder' : messageOf(error));
     }
   }
   return /\/|.\.[A-Za-z0-9]{1,8}$/u.test(bare) ? refused(bare, 'there is no such file') : null;
@@ -70,7 +69,8 @@ async function read(jail: Jail, names: readonly string[]) {
     const { bytesRead } = await handle.read(bytes, 0, bytes.length, 0);
     const head = bytes.subarray(0, bytesRead);
     if (imageTypeOf(head) !== null) {
-      if (size > MOST_IMAGE) return refused(name, `it has ${kilobytes(size)}, and an image has at most ${kilobytes(MOST_IMAGE)}`);
+      if (size > MOST_IMAGE_BYTES)
+        return refused(name, `it has ${kilobytes(size)}, and an image has at most ${kilobytes(MOST_IMAGE_BYTES)}`);
       const rest = Buffer.alloc(size - head.length);
       const more = await handle.read(rest, 0, rest.length, head.length);
       const whole = Buffer.concat([head, rest.subarray(0, more.bytesRead)]);
@@ -104,10 +104,6 @@ function given(attachment: Attachments[number], size: number, more = '') {
 
 function refused(name: string, why: string) {
   return { attachment: null, line: { ok: false, text: `${name} is not attached: ${why}` } };
-}
-
-function isOutside(name: string): boolean {
-  return path.isAbsolute(name) || path.normalize(name).startsWith('..');
 }
 
 function kilobytes(bytes: number): string {

@@ -1,8 +1,8 @@
-import { createHash } from 'node:crypto';
 import { createTwoFilesPatch } from 'diff';
 import { toolError, type ApprovalQuestion, type JsonValue, type ToolResult } from 'pith';
 import { notTextAt } from '@pith/plain-text';
 import { FileRefused } from '@pith/safe-files';
+import { sha256 } from '@pith/plain-data';
 
 /** What a person is shown of one file at most. */
 const MAX_SHOWN_BYTES = 256 * 1024;
@@ -82,8 +82,4 @@ function lines(sign: string, text: string): string {
     .split('\n')
     .map((line) => `${sign}${line}`)
     .join('\n');
-}
-
-function sha256(content: Buffer | string): string {
-  return createHash('sha256').update(content).digest('hex');
 }

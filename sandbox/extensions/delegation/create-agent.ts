@@ -1,4 +1,3 @@
-import { createHash } from 'node:crypto';
 import {
   type AgentSpec,
   defineTool,
@@ -14,6 +13,7 @@ import {
   z,
 } from 'pith';
 import { didYouMean } from '@pith/plain-text';
+import { sha256 } from '@pith/plain-data';
 import { LIFE_MS, MOST_MADE, type MadeAgents } from './made-agents.ts';
 
 const LONGEST_INSTRUCTIONS = 20_000;
@@ -103,7 +103,7 @@ function specOf(wanted: Wanted, { agent }: TurnInfo, uses: Pick<AgentSpec, 'uses
     .replace(/^_+|_+$/g, '')
     .slice(0, 40);
   return {
-    id: `made_${slug === '' ? '' : `${slug}_`}${createHash('sha256').update(key).digest('hex').slice(0, 8)}`,
+    id: `made_${slug === '' ? '' : `${slug}_`}${sha256(key).slice(0, 8)}`,
     name: wanted.name,
     description: wanted.description || `Made by '${agent.id}'`,
     model: wanted.model ?? agent.model,

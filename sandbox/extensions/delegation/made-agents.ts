@@ -24,14 +24,12 @@ const stored = z.looseObject({
 
 /** Agents made at run time. They are on disk, so that a turn which is continued after a crash still finds them. */
 export class MadeAgents {
-  readonly #store: ExtensionContext['kv'];
-  readonly #clock: Clock;
   #adding: Promise<unknown> = Promise.resolve();
 
-  constructor(store: ExtensionContext['kv'], clock: Clock) {
-    this.#store = store;
-    this.#clock = clock;
-  }
+  constructor(
+    private readonly store: ExtensionContext['kv'],
+    private readonly clock: Clock,
+  ) {}
 
   /** Those that this turn's agent made and may call: in this thread and in what it called from it, and the kept ones everywhere. Sorted by id. */
   async of(turn: TurnInfo): Promise<readonly MadeAgent[]> {
@@ -45,7 +43,7 @@ export class MadeAgents {
 
   /** Whoever waits for a person must be there when the answer comes. */
   async extend(agent: MadeAgent): Promise<void> {
-    if (agent.expiresAt !== null) await this.#put({ ...agent, expiresAt: this.#clock.now() + LONGEST_WAIT_MS });
+    if (agent.expiresAt !== null) await this.#put({ ...agent, expiresAt: this.clock.now() + LONGEST_WAIT_MS });
   }
 
   /** False when this turn's agent has made the most already. One at a time: calls of one step run side by side. */
@@ -61,19 +59,19 @@ export class MadeAgents {
   }
 
   async #put(agent: MadeAgent): Promise<void> {
-    await this.#store.set(PREFIX + agent.spec.id, structuredClone(agent) as unknown as JsonValue);
+    await this.store.set(PREFIX + agent.spec.id, structuredClone(agent) as unknown as JsonValue);
   }
 
   async forget(id: string): Promise<void> {
-    await this.#store.delete(PREFIX + id);
+    await this.store.delete(PREFIX + id);
   }
 
   async #alive(): Promise<readonly MadeAgent[]> {
     const alive: MadeAgent[] = [];
-    for (const key of await this.#store.keys(PREFIX)) {
-      const read = stored.safeParse(await this.#store.get(key));
+    for (const key of await this.store.keys(PREFIX)) {
+      const read = stored.safeParse(await this.store.get(key));
       const agent = read.success ? (read.data as unknown as MadeAgent) : null;
-      if (agent === null || (agent.expiresAt !== null && agent.expiresAt <= this.#clock.now())) await this.#store.delete(key);
+      if (agent === null || (agent.expiresAt !== null && agent.expiresAt <= this.clock.now())) await this.store.delete(key);
       else alive.push(agent);
     }
     return alive;

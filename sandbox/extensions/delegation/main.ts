@@ -7,14 +7,10 @@ import { MadeAgents } from './made-agents.ts';
 export default class Delegation implements ToolProvider {
   static readonly config = z.strictObject({});
 
-  readonly #context: ExtensionContext;
-
-  constructor(context: ExtensionContext) {
-    this.#context = context;
-  }
+  constructor(private readonly context: ExtensionContext) {}
 
   getTools(): readonly Tool[] {
-    const made = new MadeAgents(this.#context.kv, this.#context.clock);
-    return [listAgents(this.#context, made), delegateTask(this.#context, made), ...createAgentTools(this.#context, made)];
+    const made = new MadeAgents(this.context.kv, this.context.clock);
+    return [listAgents(this.context, made), delegateTask(this.context, made), ...createAgentTools(this.context, made)];
   }
 }

@@ -12,18 +12,14 @@ const LONGEST_PAUSE_MS = 10_000;
 
 /** Asks for vectors in requests of bounded size, one after the other. Documents have time: what may pass is tried again. */
 export class Embedder {
-  readonly #config: Config;
-  readonly #clock: Clock;
-  readonly #endpoint: () => Endpoint;
-
-  constructor(config: Config, clock: Clock, endpoint: () => Endpoint) {
-    this.#config = config;
-    this.#clock = clock;
-    this.#endpoint = endpoint;
-  }
+  constructor(
+    private readonly config: Config,
+    private readonly clock: Clock,
+    private readonly endpoint: () => Endpoint,
+  ) {}
 
   async embed(texts: readonly string[], { purpose }: EmbedOptions, signal?: AbortSignal): Promise<readonly (readonly number[])[]> {
-    const { model, batch } = this.#config;
+    const { model, batch } = this.config;
     if (texts.length === 0) return [];
     if (model === null)
       throw new PithError('config_invalid', 'embeddings: no model is set', { cure: 'set extensions.embedding.model in pith.yaml' });
@@ -36,14 +32,14 @@ export class Embedder {
   }
 
   async #ask(model: string, texts: readonly string[], attempts: number, signal?: AbortSignal): Promise<readonly (readonly number[])[]> {
-    const { dimensions, headers, timeout_s: seconds } = this.#config;
-    const request = { endpoint: this.#endpoint(), model, dimensions, headers, timeoutMs: seconds * 1000, clock: this.#clock };
+    const { dimensions, headers, timeout_s: seconds } = this.config;
+    const request = { endpoint: this.endpoint(), model, dimensions, headers, timeoutMs: seconds * 1000, clock: this.clock };
     for (let attempt = 1; ; attempt++) {
       try {
         return await requestVectors(texts, request, signal);
       } catch (error) {
         if (!(error instanceof Busy) || attempt >= attempts) throw error;
-        await this.#clock.sleep(Math.min(error.afterMs ?? PAUSE_MS * 2 ** (attempt - 1), LONGEST_PAUSE_MS), signal);
+        await this.clock.sleep(Math.min(error.afterMs ?? PAUSE_MS * 2 ** (attempt - 1), LONGEST_PAUSE_MS), signal);
       }
     }
   }

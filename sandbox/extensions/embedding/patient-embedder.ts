@@ -27,16 +27,13 @@ const CHECK_MS = 2000;
 
 /** Asks for vectors of length 1, and rests when that fails: people are told once, not at each message. */
 export class PatientEmbedder {
-  private readonly options: PatientEmbedderOptions;
   private failures = 0;
   private restUntil = -Infinity;
   /** Of each purpose the last, until vectors come for it. */
   private readonly last = new Map<Purpose, EmbeddingFailure>();
   private hasAnswered = false;
 
-  constructor(options: PatientEmbedderOptions) {
-    this.options = options;
-  }
+  constructor(private readonly options: PatientEmbedderOptions) {}
 
   /** How long nothing is asked, after a failure. */
   get restMs(): number {

@@ -1,8 +1,8 @@
 import { setImmediate as yieldToOthers } from 'node:timers/promises';
-import { createHash } from 'node:crypto';
 import { type Clock, codeOf, type ExtensionContext, type Logger, messageOf, PithError, type Remote } from 'pith';
 import type { RankedSkill, RankerDocument, SkillLibrary, SkillRecord } from 'pith/skill_registry';
 import type { RerankerProvider } from 'pith/skill_search';
+import { sha256 } from '@pith/plain-data';
 import { fuse } from './fusion.ts';
 import type { PatientEmbedder } from './patient-embedder.ts';
 import { VectorTable } from './vector-table.ts';
@@ -129,7 +129,7 @@ export class SkillReranker {
       const document = await this.documentOf(skill.id, library);
       if (document === null) continue;
       const text = vectorTextOf(document);
-      wanted.push({ id: skill.id, version: versionOf(skill), key: keyOf(this.ports.model, text), text });
+      wanted.push({ id: skill.id, version: versionOf(skill), key: sha256(`${this.ports.model}\0${text}`), text });
       await yieldToOthers();
     }
     const kept = await this.table.get(wanted.map(({ key }) => key));
@@ -214,8 +214,4 @@ export class SkillReranker {
 
 function versionOf({ stamp, file }: SkillRecord): string {
   return `${stamp} ${file}`;
-}
-
-function keyOf(model: string, text: string): string {
-  return createHash('sha256').update(`${model}\0${text}`).digest('hex');
 }

@@ -1,4 +1,5 @@
 import type { ExtensionContext } from 'pith';
+import { oncePromised } from '@pith/promises';
 
 const TABLE = 'CREATE TABLE IF NOT EXISTS embedding__vectors (key TEXT PRIMARY KEY, vector BLOB NOT NULL) WITHOUT ROWID';
 /** So many that no text has now stay, for a model that comes back. */
@@ -7,7 +8,7 @@ const AT_ONCE = 500;
 
 /** Vectors by the digest of model and text, so that a text is asked for once. */
 export class VectorTable {
-  private isMade = false;
+  private readonly make = oncePromised(() => this.database.write([{ sql: TABLE }]));
 
   constructor(private readonly database: ExtensionContext['database']) {}
 
@@ -42,11 +43,6 @@ export class VectorTable {
       const sql = `DELETE FROM embedding__vectors WHERE key IN (${some.map(() => '?').join(', ')})`;
       await this.database.write([{ sql, values: some }]);
     }
-  }
-
-  private async make(): Promise<void> {
-    if (!this.isMade) await this.database.write([{ sql: TABLE }]);
-    this.isMade = true;
   }
 }
 

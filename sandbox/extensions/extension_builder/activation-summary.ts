@@ -1,8 +1,8 @@
 import { createTwoFilesPatch } from 'diff';
-import { createHash } from 'node:crypto';
 import { PithError, z, type JsonValue } from 'pith';
 import { notTextAt } from '@pith/plain-text';
 import { yamlValue } from '@pith/guarded-yaml';
+import { sha256 } from '@pith/plain-data';
 import { digestOf, notText, type Source } from './sources.ts';
 
 /** In characters; what is longer nobody reads, and it is not activated. */
@@ -122,7 +122,7 @@ export function answered({ diff, asks }: ActivationSummary): ActivationSummary {
 /** Names the change that a person was shown: these files in place of those, and what the call says besides. */
 export function subjectOf(before: readonly Source[] | null, after: readonly Source[], bound: JsonValue): string {
   const parts = [before && digestOf(before), digestOf(after), bound];
-  return createHash('sha256').update(JSON.stringify(parts)).digest('hex');
+  return sha256(JSON.stringify(parts));
 }
 
 /**

@@ -41,3 +41,6 @@ export function bound(transport: Transport, clock: Pick<Clock, 'now'>, lost: (wh
     if (messages > MOST_MESSAGES) end(`it sent more than ${MOST_MESSAGES} messages in ${MESSAGES_MS / 1000} s`);
   };
 }
+
+/** The largest message that a server may send. */
+export const MOST_BYTES = 4 * 1024 * 1024;

@@ -15,7 +15,7 @@ import { filled, sendable, useOf } from './secrets.ts';
 import { patientRetries, serverFetch } from './server-fetch.ts';
 import { ServerProcess } from './server-process.ts';
 import { resultOf } from './tool-results.ts';
-import { jsonOf } from './written.ts';
+import { asJson } from './written.ts';
 
 const LONGEST_START_MS = 600_000;
 const LIST_MS = 60_000;
@@ -358,7 +358,7 @@ const LONGEST_DETAILS = 10_000;
 /** All that a server said of an error. */
 function detailsOf(error: unknown): string {
   const data = typeof error === 'object' && error !== null && 'data' in error ? error.data : undefined;
-  return `${printable(messageOf(error))}${data === undefined || data === null ? '' : `\n${printable(jsonOf(data) ?? '')}`}`.slice(
+  return `${printable(messageOf(error))}${data === undefined || data === null ? '' : `\n${printable(asJson(data) ?? '')}`}`.slice(
     0,
     LONGEST_DETAILS,
   );

@@ -1,5 +1,5 @@
-import { createHash } from 'node:crypto';
 import { type ExtensionContext, z } from 'pith';
+import { sha256 } from '@pith/plain-data';
 import type { ServerTool } from './listed-tool.ts';
 
 /** What a server says of a tool, by digest. */
@@ -16,27 +16,23 @@ const stored = z.object({ description: z.string(), schema: z.string(), annotatio
  * later, is not believed to be read-only until a person has agreed to it.
  */
 export class KnownTools {
-  readonly #kv: ExtensionContext['kv'];
-
-  constructor(kv: ExtensionContext['kv']) {
-    this.#kv = kv;
-  }
+  constructor(private readonly kv: ExtensionContext['kv']) {}
 
   /** The first list of a server is taken as it is. */
   async listed(server: string, tools: readonly ServerTool[]): Promise<void> {
-    if ((await this.#kv.get(`server/${server}`)) !== null) return;
+    if ((await this.kv.get(`server/${server}`)) !== null) return;
     await Promise.all(tools.map((tool) => this.agree(server, tool)));
-    await this.#kv.set(`server/${server}`, true);
+    await this.kv.set(`server/${server}`, true);
   }
 
   /** null: it came later, or nothing is known. */
   async known(server: string, { name }: ServerTool): Promise<Said | null> {
-    const read = stored.safeParse(await this.#kv.get(keyOf(server, name)));
+    const read = stored.safeParse(await this.kv.get(keyOf(server, name)));
     return read.success ? read.data : null;
   }
 
   async agree(server: string, tool: ServerTool): Promise<void> {
-    await this.#kv.set(keyOf(server, tool.name), { ...saidOf(tool) });
+    await this.kv.set(keyOf(server, tool.name), { ...saidOf(tool) });
   }
 }
 
@@ -59,5 +55,5 @@ function keyOf(server: string, tool: string): string {
 }
 
 function digest(value: unknown): string {
-  return createHash('sha256').update(JSON.stringify(value)).digest('hex');
+  return sha256(JSON.stringify(value));
 }

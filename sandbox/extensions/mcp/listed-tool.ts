@@ -1,6 +1,6 @@
 import { isPlainMap } from '@pith/plain-data';
 import { sentSchema, type SentSchema, type Work, workOfSource } from '@pith/tool-schemas';
-import { jsonOf } from './written.ts';
+import { asJson } from './written.ts';
 
 /** A tool as a server lists it, as far as it is used. */
 export interface ServerTool {
@@ -27,7 +27,7 @@ export function readTool(given: unknown, work: Work = workOfSource()): ServerToo
   const { name, title, description, inputSchema, outputSchema, annotations } = given;
   if (typeof name !== 'string') return 'its name is no text';
   if (name === '' || name.length > LONGEST_NAME) return `its name must have 1 to ${LONGEST_NAME} characters`;
-  const size = jsonOf(given)?.length ?? Infinity;
+  const size = asJson(given)?.length ?? Infinity;
   if (size > LARGEST) return `what is said of it is longer than ${LARGEST / 1024} KB, or nested too deep`;
   work.left -= Math.ceil(size / CHARACTERS_A_STEP);
   const sent = sentSchema(inputSchema, work);

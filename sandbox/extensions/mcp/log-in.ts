@@ -140,9 +140,7 @@ async function challengeOf(url: string, signal: AbortSignal): Promise<Challenge>
     headers: { 'content-type': 'application/json', accept: 'application/json, text/event-stream' },
     body: JSON.stringify({ jsonrpc: '2.0', id: 0, method: 'ping' }),
     signal,
-  }).catch((error: unknown) =>
-    failed(`the server cannot be reached: ${printableLine(unreachable(error instanceof Error && error.cause ? error.cause : error), 300)}`),
-  );
+  }).catch((error: unknown) => failed(`the server cannot be reached: ${printableLine(unreachable(error), 300)}`));
   await response.body?.cancel();
   const isAsked = response.status === 401 || response.status === 403;
   return { isAsked, ...(isAsked && extractWWWAuthenticateParams(response)) };

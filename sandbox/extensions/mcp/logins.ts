@@ -1,4 +1,3 @@
-import { createHash } from 'node:crypto';
 import { existsSync, realpathSync } from 'node:fs';
 import path from 'node:path';
 import type { AuthorizationServerMetadata, FetchLike } from '@modelcontextprotocol/client';
@@ -6,6 +5,7 @@ import { guardedFetch } from '@pith/guarded-fetch';
 import { printableLine } from '@pith/plain-text';
 import { stateFolder, type StateFolder } from '@pith/safe-files';
 import { messageOf, PithError, type Places, z } from 'pith';
+import { sha256 } from '@pith/plain-data';
 
 const MOST_BYTES = 1024 * 1024;
 const TIMEOUT_MS = 30_000;
@@ -37,13 +37,8 @@ export class Logins {
 
   /** null: nobody has logged in there. */
   of(url: string, name: string): Login | null {
-    return this.#read(url) === null
-      ? null
-      : new Login(
-          name,
-          () => this.#read(url),
-          (login) => this.#write(url, login),
-        );
+    const write = (login: KeptLogin | null) => this.#write(url, login);
+    return this.#read(url) === null ? null : new Login(name, () => this.#read(url), write);
   }
 
   keep(login: KeptLogin): void {
@@ -76,26 +71,23 @@ export class Logins {
 }
 
 function fileOf(url: string): string {
-  return `${createHash('sha256').update(url).digest('hex').slice(0, 32)}.json`;
+  return `${sha256(url).slice(0, 32)}.json`;
 }
 
 /** A login as a connection uses it. */
 export class Login {
-  readonly #name: string;
-  readonly #read: () => KeptLogin | null;
-  readonly #write: (login: KeptLogin | null) => void;
   #used: string | undefined;
   #renewing: Promise<void> | null = null;
 
-  constructor(name: string, read: () => KeptLogin | null, write: (login: KeptLogin | null) => void) {
-    this.#name = name;
-    this.#read = read;
-    this.#write = write;
-  }
+  constructor(
+    private readonly name: string,
+    private readonly read: () => KeptLogin | null,
+    private readonly write: (login: KeptLogin | null) => void,
+  ) {}
 
   /** As it is now: another process may have renewed it. */
   token(): string | undefined {
-    return (this.#used = this.#read()?.tokens.access_token);
+    return (this.#used = this.read()?.tokens.access_token);
   }
 
   /** Gets a new token for one that the server refused. Rejects with what a person must do. */
@@ -104,9 +96,9 @@ export class Login {
   }
 
   async #renewed(): Promise<void> {
-    const login = this.#read();
+    const login = this.read();
     if (login !== null && login.tokens.access_token !== this.#used) return;
-    const again = `run: pith mcp login ${this.#name}`;
+    const again = `run: pith mcp login ${this.name}`;
     if (login?.tokens.refresh_token === undefined) throw new Error(`its login has ended; ${again}`);
     const { OAuthError, refreshAuthorization } = await import('@modelcontextprotocol/client');
     try {
@@ -117,10 +109,10 @@ export class Login {
         ...(login.resource !== undefined && { resource: new URL(login.resource) }),
         fetchFn: loginFetch(login.url),
       });
-      this.#write({ ...login, tokens: { ...login.tokens, ...tokens } });
+      this.write({ ...login, tokens: { ...login.tokens, ...tokens } });
     } catch (error) {
       const isOver = error instanceof OAuthError && ['invalid_grant', 'invalid_client', 'unauthorized_client'].includes(error.code);
-      if (isOver) this.#write(null);
+      if (isOver) this.write(null);
       throw new Error(`its login ${isOver ? 'has ended' : 'could not be renewed'} (${printableLine(messageOf(error), 200)}); ${again}`, {
         cause: error,
       });

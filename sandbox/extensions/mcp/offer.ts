@@ -1,6 +1,6 @@
-import { createHash } from 'node:crypto';
 import { printable, printableLine } from '@pith/plain-text';
 import { withinBounds } from '@pith/tool-schemas';
+import { sha256 } from '@pith/plain-data';
 import type { ServerConfig } from './config.ts';
 import type { ServerTool } from './listed-tool.ts';
 import type { Listing } from './listing.ts';
@@ -74,10 +74,7 @@ const LONGEST_NAME = 64;
 export function modelName(server: string, tool: string, others: readonly string[]): string {
   const plain = `${server}_${tool}`;
   if (/^[a-zA-Z0-9_-]{1,64}$/u.test(plain) && !others.some((other) => plain.startsWith(`${other}_`))) return plain;
-  const hash = createHash('sha256')
-    .update(JSON.stringify([server, tool]))
-    .digest('hex')
-    .slice(0, 8);
+  const hash = sha256(JSON.stringify([server, tool])).slice(0, 8);
   return `${plain.replace(/[^a-zA-Z0-9_-]/gu, '_').slice(0, LONGEST_NAME - hash.length - 1)}_${hash}`;
 }
 

@@ -1,6 +1,6 @@
 import type { Readable } from 'node:stream';
 import type { Clock } from 'pith';
-import { MOST_BYTES } from './limits.ts';
+import { MOST_BYTES } from './bounded-transport.ts';
 
 /** Of the output, of whatever kind: who writes more in a second waits for the next, and who does so in so many in a row is ended. */
 const MOST_LINES = 2000;
@@ -8,9 +8,6 @@ const MOST_SECONDS = 5;
 
 /** Reads a server's output line by line, and no faster than it may be. `stop` is called with the reason when there is to be an end of it. */
 export class PacedLines {
-  readonly #stream: Readable;
-  readonly #take: (line: string) => void;
-  readonly #stop: (why: string) => void;
   readonly #pace: Pace;
   #held: Buffer[] = [];
   #size = 0;
@@ -18,10 +15,11 @@ export class PacedLines {
   #waiting: Buffer | null = null;
   #isOver = false;
 
-  constructor(stream: Readable, clock: Pick<Clock, 'after'>, { take, stop }: { take(line: string): void; stop(why: string): void }) {
-    this.#stream = stream;
-    this.#take = take;
-    this.#stop = stop;
+  constructor(
+    private readonly stream: Readable,
+    clock: Pick<Clock, 'after'>,
+    private readonly to: { take(line: string): void; stop(why: string): void },
+  ) {
     this.#pace = new Pace(clock, MOST_LINES, (seconds) => this.#next(seconds));
     stream.on('error', () => undefined).on('data', (bytes: Buffer) => this.#read(bytes));
   }
@@ -31,7 +29,7 @@ export class PacedLines {
     this.#isOver = true;
     this.#held = [];
     this.#waiting = null;
-    this.#stream.resume();
+    this.stream.resume();
   }
 
   #read(bytes: Buffer): void {
@@ -39,7 +37,7 @@ export class PacedLines {
     for (let end = bytes.indexOf(10); end >= 0 && !this.#isOver; end = bytes.indexOf(10, from)) {
       if (!this.#pace.allows(1)) {
         this.#waiting = bytes.subarray(from);
-        this.#stream.pause();
+        this.stream.pause();
         return;
       }
       this.#hold(bytes.subarray(from, end));
@@ -47,7 +45,7 @@ export class PacedLines {
       this.#held = [];
       this.#size = 0;
       from = end + 1;
-      if (line !== '' && !this.#isOver) this.#take(line);
+      if (line !== '' && !this.#isOver) this.to.take(line);
     }
     this.#hold(bytes.subarray(from));
   }
@@ -56,44 +54,41 @@ export class PacedLines {
     if (this.#isOver) return;
     this.#size += bytes.length;
     if (this.#size <= MOST_BYTES) this.#held.push(bytes);
-    else this.#stop(`it sent a message longer than ${MOST_BYTES} bytes`);
+    else this.to.stop(`it sent a message longer than ${MOST_BYTES} bytes`);
   }
 
   #next(secondsOver: number): void {
     const waiting = this.#waiting;
     if (waiting === null) return;
-    if (secondsOver >= MOST_SECONDS) return this.#stop(`it prints more than ${MOST_LINES} lines a second to its output`);
+    if (secondsOver >= MOST_SECONDS) return this.to.stop(`it prints more than ${MOST_LINES} lines a second to its output`);
     this.#waiting = null;
     this.#read(waiting);
-    if (this.#waiting === null) this.#stream.resume();
+    if (this.#waiting === null) this.stream.resume();
   }
 }
 
 /** How much comes in a second. */
 export class Pace {
-  readonly #clock: Pick<Clock, 'after'>;
-  readonly #most: number;
-  readonly #next: (secondsOver: number) => void;
   #amount = 0;
   #secondsOver = 0;
 
   /** `next` is called when a second is over, with how many in a row had more than `most`. */
-  constructor(clock: Pick<Clock, 'after'>, most: number, next: (secondsOver: number) => void) {
-    this.#clock = clock;
-    this.#most = most;
-    this.#next = next;
-  }
+  constructor(
+    private readonly clock: Pick<Clock, 'after'>,
+    private readonly most: number,
+    private readonly next: (secondsOver: number) => void,
+  ) {}
 
   /** False: it is too much for this second. */
   allows(amount: number): boolean {
-    if (this.#amount === 0) this.#clock.after(1000, () => this.#end());
+    if (this.#amount === 0) this.clock.after(1000, () => this.#end());
     this.#amount += amount;
-    return this.#amount <= this.#most;
+    return this.#amount <= this.most;
   }
 
   #end(): void {
-    this.#secondsOver = this.#amount > this.#most ? this.#secondsOver + 1 : 0;
+    this.#secondsOver = this.#amount > this.most ? this.#secondsOver + 1 : 0;
     this.#amount = 0;
-    this.#next(this.#secondsOver);
+    this.next(this.#secondsOver);
   }
 }

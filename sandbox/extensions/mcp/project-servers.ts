@@ -1,11 +1,11 @@
-import { createHash } from 'node:crypto';
 import { existsSync } from 'node:fs';
 import path from 'node:path';
 import { codeOf, messageOf, type Places, z } from 'pith';
-import { isPlainMap } from '@pith/plain-data';
+import { isPlainMap, sha256 } from '@pith/plain-data';
 import { printableLine } from '@pith/plain-text';
 import { stateFolder } from '@pith/safe-files';
 import { address, readEntry, type ServerConfig } from './config.ts';
+import { word } from './secrets.ts';
 
 const FILE = '.mcp.json';
 const MOST_BYTES = 256 * 1024;
@@ -124,15 +124,13 @@ export function shownServer(config: ServerConfig): readonly string[] {
   const values = (given: Readonly<Record<string, string>>, between: string) =>
     Object.entries(given).map(([name, value]) => `  with ${printableLine(`${name}${between}${value}`)}`);
   if ('url' in config) return [`reaches ${printableLine(config.url)}`, ...values(config.headers, ': ')];
-  const words = [config.command, ...config.args].map((word) => (/^[\w@%+=:,./-]+$/.test(word) ? word : JSON.stringify(word)));
+  const words = [config.command, ...config.args].map(word);
   return [`runs ${printableLine(words.join(' '))}`, `  in ${printableLine(config.cwd ?? '')}`, ...values(config.env, '=')];
 }
 
 function digestOf(name: string, config: ServerConfig): string {
   const parts = 'url' in config ? [config.url, pairs(config.headers)] : [config.command, config.args, pairs(config.env), config.cwd];
-  return createHash('sha256')
-    .update(JSON.stringify([name, ...parts]))
-    .digest('hex');
+  return sha256(JSON.stringify([name, ...parts]));
 }
 
 function pairs(given: Readonly<Record<string, string>>): readonly (readonly [string, string])[] {

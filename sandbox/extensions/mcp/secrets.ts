@@ -52,6 +52,6 @@ export function secretUsesOf(
 }
 
 /** Words that could be taken for several, or that hold what a line cannot, are quoted. */
-function word(text: string): string {
+export function word(text: string): string {
   return /^[\w@%+=:,./-]+$/.test(text) ? text : JSON.stringify(text);
 }

@@ -2,7 +2,7 @@ import type { FetchLike } from '@modelcontextprotocol/client';
 import { guardedFetch } from '@pith/guarded-fetch';
 import { printableLine } from '@pith/plain-text';
 import { type Clock, codeOf, messageOf } from 'pith';
-import { MOST_BYTES } from './limits.ts';
+import { MOST_BYTES } from './bounded-transport.ts';
 
 /**
  * `fetch` for the server at that address, and for no other. What means that the connection is over, such as a server that went away or
@@ -19,7 +19,7 @@ export function serverFetch(
       response = await fetch(url, { ...init, redirect: 'manual' }); // the package follows those within the origin
     } catch (error) {
       if (init.signal?.aborted) throw error;
-      throw gone(`it cannot be reached: ${unreachable(error instanceof Error && error.cause ? error.cause : error)}`);
+      throw gone(`it cannot be reached: ${unreachable(error)}`);
     }
     if (init.method === 'GET') return isStream(response) || isRedirect(response) ? capped(response, gone) : noStream(response);
     if (response.status === 401 && hasLogin) return response; // the package has the login renewed, and asks once more
@@ -49,7 +49,8 @@ const UNREACHABLE: Readonly<Record<string, string>> = {
 
 /** Why nothing came back, and what to do. */
 export function unreachable(error: unknown): string {
-  return UNREACHABLE[codeOf(error, '')] ?? messageOf(error);
+  const cause = error instanceof Error && error.cause ? error.cause : error;
+  return UNREACHABLE[codeOf(cause, '')] ?? messageOf(cause);
 }
 
 function isStream({ ok, headers }: Response): boolean {
@@ -69,14 +70,10 @@ async function noStream(response: Response): Promise<Response> {
 /** Why the connection is over, as the end of a sentence; null: it is not. */
 export function refusal(
   { status, headers, ok }: Response,
-  {
-    name,
-    hasLogin,
-    url,
-    headers: sent,
-  }: { readonly name: string; readonly hasLogin: boolean; readonly url: URL; readonly headers?: RequestInit['headers'] },
+  asking: { readonly name: string; readonly hasLogin: boolean; readonly url: URL; readonly headers?: RequestInit['headers'] },
 ): string | null {
-  const asked = new Headers(sent);
+  const { name, hasLogin, url } = asking;
+  const asked = new Headers(asking.headers);
   const location = headers.get('location');
   if (status >= 300 && status < 400 && location !== null) {
     const { origin } = URL.canParse(location, url.href) ? new URL(location, url) : { origin: 'an address that cannot be read' };

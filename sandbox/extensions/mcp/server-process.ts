@@ -2,15 +2,15 @@ import type { ChildProcess } from 'node:child_process';
 import type { Readable, Writable } from 'node:stream';
 import type { JSONRPCMessage, Transport } from '@modelcontextprotocol/client';
 import type { Clock } from 'pith';
-import { isPlainMap } from '@pith/plain-data';
+import { isPlainMap, jsonOf } from '@pith/plain-data';
 import { printableLine } from '@pith/plain-text';
 import { startProcess } from '@pith/held-process';
 import { within } from '@pith/promises';
 import { askToEnd, type Program } from './contained.ts';
 import type { StderrTail } from './stderr-tail.ts';
-import { MOST_BYTES } from './limits.ts';
+import { MOST_BYTES } from './bounded-transport.ts';
 import { Pace, PacedLines } from './paced-lines.ts';
-import { jsonOf } from './written.ts';
+import { asJson } from './written.ts';
 
 const END_MS = 1000;
 /** What is asked to end may have something to put in order, such as an `npx` that installs. */
@@ -31,10 +31,6 @@ export class ServerProcess implements Transport {
   onmessage?: (message: JSONRPCMessage) => void;
   /** The first line of its output that was no message; null: all were. */
   nonProtocolOutput: string | null = null;
-  readonly #program: ServerProgram;
-  readonly #clock: Clock;
-  readonly #stderr: StderrTail;
-  readonly #lost: (why: string) => void;
   #child: ChildProcess | null = null;
   #gone: Promise<void> = Promise.resolve();
   #lines: PacedLines | null = null;
@@ -43,21 +39,16 @@ export class ServerProcess implements Transport {
 
   /** `lost` is called with the reason once it is over. */
   constructor(
-    program: ServerProgram,
-    { clock, stderr, lost }: { readonly clock: Clock; readonly stderr: StderrTail; lost(why: string): void },
-  ) {
-    this.#program = program;
-    this.#clock = clock;
-    this.#stderr = stderr;
-    this.#lost = lost;
-  }
+    private readonly program: ServerProgram,
+    private readonly ports: { readonly clock: Clock; readonly stderr: StderrTail; lost(why: string): void },
+  ) {}
 
   async start(): Promise<void> {
-    const { command, args, cwd, env } = this.#program;
+    const { command, args, cwd, env } = this.program;
     const child = await startProcess([command, ...args], { cwd, env, stdio: 'pipe' });
     this.#child = child;
     child.stdin?.on('error', () => undefined); // it has ended, which `close` says
-    this.#lines = new PacedLines(child.stdout as Readable, this.#clock, {
+    this.#lines = new PacedLines(child.stdout as Readable, this.ports.clock, {
       take: (line) => this.#take(line),
       stop: (why) => this.#stop(why),
     });
@@ -68,7 +59,7 @@ export class ServerProcess implements Transport {
         this.#end(signal === null ? `it ended${code === null ? '' : ` with code ${code}`}` : `it was ended by ${signal}`);
       });
       // What it started may hold its output open; what it printed last comes first.
-      child.once('exit', () => void this.#clock.after(END_MS, () => (child.stdout?.destroy(), child.stderr?.destroy())));
+      child.once('exit', () => void this.ports.clock.after(END_MS, () => (child.stdout?.destroy(), child.stderr?.destroy())));
     });
   }
 
@@ -94,35 +85,30 @@ export class ServerProcess implements Transport {
     child.stderr?.resume();
     child.stdin?.end();
     const isGone = this.#hasAnswered && (await this.#isGone(END_MS));
-    if (!isGone && child.pid !== undefined && askToEnd(child.pid, this.#program.outer)) await this.#isGone(ASKED_MS);
+    if (!isGone && child.pid !== undefined && askToEnd(child.pid, this.program.outer)) await this.#isGone(ASKED_MS);
     child.kill('SIGKILL'); // nothing happens to one that is gone
     await this.#isGone(END_MS);
     this.#end('it was stopped');
   }
 
   async #isGone(ms: number): Promise<boolean> {
-    return (
-      (await within(
-        this.#clock,
-        ms,
-        this.#gone.then(() => true),
-      )) === true
-    );
+    const gone = this.#gone.then(() => true);
+    return (await within(this.ports.clock, ms, gone)) === true;
   }
 
   #end(why: string): void {
     if (this.#child === null) return;
     this.#child = null;
-    this.#lost(why);
+    this.ports.lost(why);
     this.onclose?.();
   }
 
   #listen(stderr: Readable): void {
-    const pace = new Pace(this.#clock, MOST_STDERR_A_SECOND, () => stderr.resume());
+    const pace = new Pace(this.ports.clock, MOST_STDERR_A_SECOND, () => stderr.resume());
     stderr.on('error', () => undefined); // nothing more is said
     stderr.on('data', (bytes: Buffer) => {
       if (this.#isClosing) return; // it is thrown away, so that the server can end
-      this.#stderr.feed(bytes);
+      this.ports.stderr.feed(bytes);
       if (!pace.allows(bytes.length)) stderr.pause();
     });
   }
@@ -130,7 +116,7 @@ export class ServerProcess implements Transport {
   #stop(why: string): void {
     if (this.#isClosing) return;
     this.#child?.stdout?.destroy();
-    this.#lost(why);
+    this.ports.lost(why);
     void this.close();
   }
 
@@ -145,13 +131,8 @@ export class ServerProcess implements Transport {
 
 /** The messages of a line, also of one that holds several; none: it is something else. What servers often leave out is added. */
 export function messagesIn(line: string): readonly JSONRPCMessage[] {
-  let given: unknown;
-  if (!/^[[{]/u.test(line)) return []; // an exception a line would cost too much
-  try {
-    given = JSON.parse(line);
-  } catch {
-    return []; // something that it logs
-  }
+  if (!/^[[{]/u.test(line)) return []; // something that it logs; an exception a line would cost too much
+  const given = jsonOf(line);
   return (Array.isArray(given) ? given : [given]).filter(isPlainMap).filter(isMessage).map(asMessage);
 }
 
@@ -173,6 +154,6 @@ function failure(given: unknown): object {
   return {
     ...rest,
     code: Number.isInteger(code) ? code : -32_000,
-    message: typeof message === 'string' ? message : (jsonOf(message ?? given) ?? 'an error that is nested too deep to be shown'),
+    message: typeof message === 'string' ? message : (asJson(message ?? given) ?? 'an error that is nested too deep to be shown'),
   };
 }

@@ -1,7 +1,7 @@
-import { createHash } from 'node:crypto';
 import path from 'node:path';
 import { Places, type Clock, type Diagnostic, type ExtensionContext, type Tool } from 'pith';
 import { within } from '@pith/promises';
+import { sha256 } from '@pith/plain-data';
 import { type Config, type ServerConfig, serversOf } from './config.ts';
 import { Connection } from './connection.ts';
 import { Containment } from './contained.ts';
@@ -302,5 +302,5 @@ function hasCure(reason: string | null): boolean {
 
 /** An agreement is for one project, also where state is kept for several. */
 function keyOf(project: string, name: string): string {
-  return `agreed/${name}/${createHash('sha256').update(project).digest('hex').slice(0, 32)}`; // a key is short
+  return `agreed/${name}/${sha256(project).slice(0, 32)}`; // a key is short
 }

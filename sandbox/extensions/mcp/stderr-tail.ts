@@ -8,15 +8,12 @@ const MOST_HELD = 4096;
 
 /** The last lines that a program printed: printable, cut, without secrets. However much it prints, no more than these is held. */
 export class StderrTail {
-  readonly #hide: (text: string) => string;
   readonly #decoder = new TextDecoder();
   #lines: readonly string[] = [];
   #held = '';
 
   /** `hide` takes out what must not be seen. */
-  constructor(hide: (text: string) => string) {
-    this.#hide = hide;
-  }
+  constructor(private readonly hide: (text: string) => string) {}
 
   feed(bytes: Uint8Array): void {
     const [first = '', ...others] = this.#decoder.decode(bytes, { stream: true }).split(/\r\n|\n|\r/u);
@@ -40,7 +37,7 @@ export class StderrTail {
   }
 
   #shown(line: string): string {
-    return printableLine(hideKeys(this.#hide(stripVTControlCharacters(line))).trimEnd(), LONGEST_LINE);
+    return printableLine(hideKeys(this.hide(stripVTControlCharacters(line))).trimEnd(), LONGEST_LINE);
   }
 }
 

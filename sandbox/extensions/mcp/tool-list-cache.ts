@@ -1,5 +1,5 @@
-import { createHash } from 'node:crypto';
 import { codeOf, type ExtensionContext, messageOf, z } from 'pith';
+import { sha256 } from '@pith/plain-data';
 import type { ServerConfig } from './config.ts';
 import type { ServerTool } from './listed-tool.ts';
 import { listing } from './listing.ts';
@@ -62,5 +62,5 @@ function keyOf(name: string): string {
 
 function digestOf(config: ServerConfig): string {
   const parts = 'url' in config ? [config.url] : [config.command, config.args, config.cwd];
-  return createHash('sha256').update(JSON.stringify(parts)).digest('hex').slice(0, 32);
+  return sha256(JSON.stringify(parts)).slice(0, 32);
 }

@@ -1,8 +1,8 @@
-import { imageIn } from '@pith/image-header';
-import { canonicalJson, isPlainMap } from '@pith/plain-data';
+import { bytesOfBase64, imageIn } from '@pith/image-header';
+import { canonicalJson, isPlainMap, jsonOf } from '@pith/plain-data';
 import { printableLine } from '@pith/plain-text';
 import { type JsonValue, toolError, toolResult, type ToolResult } from 'pith';
-import { jsonOf, shownText } from './written.ts';
+import { asJson, shownText } from './written.ts';
 
 const LONGEST_TEXT = 100_000;
 /** How deep data may be that is passed on as it is; the kernel refuses what is deeper. */
@@ -24,7 +24,7 @@ export function resultOf(given: unknown, outputSchema?: Fields): ToolResult {
   const content = 'content' in answer || 'structuredContent' in answer ? answer['content'] : (answer['toolResult'] ?? given);
   const parts = readParts(content);
   const structured = withoutCopy(answer['structuredContent'] ?? undefined, content, parts);
-  const json = structured === undefined ? '' : (jsonOf(structured) ?? TOO_DEEP);
+  const json = structured === undefined ? '' : (asJson(structured) ?? TOO_DEEP);
   const isCopy = copyOf(structured);
   const texts = parts.map(({ text }) => text).filter((text) => text !== '' && !isCopy(text));
   if (answer['isError'] === true) {
@@ -60,15 +60,7 @@ function copyOf(structured: unknown): (text: string) => boolean {
   const forms = [structured, ...(values.length === 1 ? values : [])].flatMap((each) => canonical(each) ?? []);
   // Numbers can be written shorter, and no text is much longer but for its indents: all others are not parsed.
   const couldBe = (text: string) => forms.some(({ length }) => text.length >= length / 2 && text.length <= 10 * length + 100);
-  return (text) => couldBe(text) && forms.includes(canonicalOf(text) ?? '');
-}
-
-function canonicalOf(text: string): string | null {
-  try {
-    return canonical(JSON.parse(text));
-  } catch {
-    return null; // no JSON
-  }
+  return (text) => couldBe(text) && forms.includes(canonical(jsonOf(text)) ?? '');
 }
 
 function canonical(value: unknown): string | null {
@@ -104,7 +96,7 @@ function partOf(given: unknown): Part {
 }
 
 function odd(what: string, given: unknown): string {
-  const json = jsonOf(given) ?? 'nested too deep to be shown';
+  const json = asJson(given) ?? 'nested too deep to be shown';
   return `[${what}: ${json.length > LONGEST_ODD_PART ? `${json.slice(0, LONGEST_ODD_PART)}… ${json.length - LONGEST_ODD_PART} characters more` : json}]`;
 }
 
@@ -114,7 +106,7 @@ function embedded({ uri, mimeType, text, blob }: Fields): Part {
   if (typeof blob !== 'string') return { text: `[${name}: the server sent no content]` };
   const part = media('resource', blob, mimeType, name);
   if (part.image !== undefined || !/^text\/|[/+](?:json|xml|yaml|javascript)\b/u.test(line(mimeType))) return part;
-  const bytes = bytesOf(blob);
+  const bytes = bytesOfBase64(blob);
   return bytes === null ? part : { text: `[${name}]\n${new TextDecoder().decode(bytes)}` };
 }
 
@@ -128,16 +120,12 @@ function media(kind: string, data: unknown, type: unknown, name: string = kind):
   const said = line(type) || 'no type';
   if (typeof data !== 'string' || data === '') return { text: `[${name}: ${said}, empty]` };
   if (/^https?:\/\//iu.test(data)) return { text: `[${name}: ${said}, at ${line(data)}]` };
-  const bytes = bytesOf(data.replace(/^data:[^,]{0,200},/u, '').replaceAll(/\s/gu, ''));
+  const bytes = bytesOfBase64(data);
   if (bytes === null) return { text: `[${name}: ${said}, not base64: ${line(data.slice(0, 60))}]` };
   const found = imageIn(bytes);
   const what = `${name}: ${said}, ${bytes.length} bytes`;
   if ('mediaType' in found) return { text: `[${what}]`, image: { mediaType: found.mediaType, data: bytes.toString('base64') } };
   return { text: kind === 'image' ? `[${what}; ${found.why}]` : `[${what}]` };
-}
-
-function bytesOf(base64: string): Buffer | null {
-  return /^[A-Za-z0-9+/_-]*={0,2}$/u.test(base64) ? Buffer.from(base64, 'base64') : null;
 }
 
 function line(text: unknown): string {

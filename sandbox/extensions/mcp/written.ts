@@ -1,7 +1,7 @@
 import { printable } from '@pith/plain-text';
 
 /** JSON of what came as JSON. null: it is nested deeper than it can be written. */
-export function jsonOf(value: unknown): string | null {
+export function asJson(value: unknown): string | null {
   try {
     return JSON.stringify(value) ?? null;
   } catch {

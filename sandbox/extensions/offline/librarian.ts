@@ -1,6 +1,6 @@
-import { createHash } from 'node:crypto';
 import { setImmediate } from 'node:timers/promises';
 import type { LanguageModel, ModelCallOptions, ModelPart } from 'pith';
+import { sha256 } from '@pith/plain-data';
 import { readConversation } from './conversation.ts';
 import { decide, type Decision } from './decide.ts';
 
@@ -42,5 +42,5 @@ async function* partsOf(decision: Decision, options: ModelCallOptions): AsyncGen
 
 /** Differs between all calls of a thread, also after old messages have been replaced by a summary. */
 function callId(options: ModelCallOptions): string {
-  return `librarian-${createHash('sha256').update(JSON.stringify(options.prompt)).digest('hex').slice(0, 16)}`;
+  return `librarian-${sha256(JSON.stringify(options.prompt)).slice(0, 16)}`;
 }

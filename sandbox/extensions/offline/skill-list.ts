@@ -1,4 +1,5 @@
 import type { JsonValue } from 'pith';
+import { isPlainMap, jsonOf } from '@pith/plain-data';
 import { overlap, termsOf } from './terms.ts';
 
 export interface ListedSkill {
@@ -15,7 +16,7 @@ export function parseSkillList(output: JsonValue): readonly ListedSkill[] {
   if (typeof output !== 'string') return fromJson(output);
   const text = output.trim();
   if (text.startsWith('{') || text.startsWith('[')) {
-    const parsed = parseJson(text);
+    const parsed = jsonOf(text);
     if (parsed !== undefined) return fromJson(parsed);
   }
   return text.split('\n').flatMap((line) => {
@@ -63,16 +64,16 @@ function plain(escaped: string): string {
   return escaped.replaceAll(/&(lt|gt|quot|apos|amp);/g, (_, name: string) => marks[name] ?? '');
 }
 
-function fromJson(value: JsonValue): readonly ListedSkill[] {
+function fromJson(value: unknown): readonly ListedSkill[] {
   if (typeof value === 'string') return parseSkillList(value);
-  if (Array.isArray(value)) return value.flatMap((item: JsonValue) => skillOf(item));
-  if (!isRecord(value)) return [];
-  const list = Object.values(value).find((part) => Array.isArray(part) && part.some((item: JsonValue) => skillOf(item).length > 0));
+  if (Array.isArray(value)) return value.flatMap(skillOf);
+  if (!isPlainMap(value)) return [];
+  const list = Object.values(value).find((part) => Array.isArray(part) && part.some((item) => skillOf(item).length > 0));
   return Array.isArray(list) ? fromJson(list) : [];
 }
 
-function skillOf(item: JsonValue): readonly ListedSkill[] {
-  if (!isRecord(item)) return [];
+function skillOf(item: unknown): readonly ListedSkill[] {
+  if (!isPlainMap(item)) return [];
   const id = textOf(item['id']) ?? textOf(item['skill_id']);
   if (id === null) return [];
   const why = item['why'] ?? item['matched'];
@@ -80,24 +81,12 @@ function skillOf(item: JsonValue): readonly ListedSkill[] {
     {
       id,
       description: textOf(item['description']) ?? textOf(item['brief']) ?? '',
-      why: Array.isArray(why) ? why.filter((term: JsonValue): term is string => typeof term === 'string') : [],
+      why: Array.isArray(why) ? why.filter((term): term is string => typeof term === 'string') : [],
       weak: item['weak'] === true,
     },
   ];
 }
 
-function textOf(value: JsonValue | undefined): string | null {
+function textOf(value: unknown): string | null {
   return typeof value === 'string' && value !== '' ? value : null;
-}
-
-function isRecord(value: JsonValue): value is { readonly [key: string]: JsonValue | undefined } {
-  return typeof value === 'object' && value !== null && !Array.isArray(value);
-}
-
-function parseJson(text: string): JsonValue | undefined {
-  try {
-    return JSON.parse(text) as JsonValue;
-  } catch {
-    return undefined; // text that only begins like JSON is read as lines
-  }
 }

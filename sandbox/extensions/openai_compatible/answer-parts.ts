@@ -1,18 +1,7 @@
 import type { ModelPart } from 'pith';
-import {
-  codeIn,
-  countOf,
-  failureIn,
-  fieldsOf,
-  jsonOf,
-  listOf,
-  missingAnswer,
-  ServerError,
-  serverWords,
-  textOf,
-  type Fields,
-} from '@pith/server-answers';
+import { codeIn, countOf, failureIn, listOf, missingAnswer, ServerError, serverWords, textOf } from '@pith/server-answers';
 import { printableLine } from '@pith/plain-text';
+import { fieldsOf, jsonOf, type PlainMap } from '@pith/plain-data';
 import { CalledTools } from './called-tools.ts';
 import { ThinkTags, type Said } from './think-tags.ts';
 
@@ -34,7 +23,7 @@ export class AnswerParts {
   private started = false;
   private choice: string | null = null;
   private finishReason: string | null = null;
-  private usage: Fields | null = null;
+  private usage: PlainMap | null = null;
   private readonly calls: CalledTools;
   private readonly tags: ThinkTags;
   /** What came last that is none of the answer. */
@@ -117,7 +106,7 @@ export class AnswerParts {
     return missingAnswer(this.started || this.unread !== null, this.unread ?? '');
   }
 
-  private addChunk(chunk: Fields): void {
+  private addChunk(chunk: PlainMap): void {
     if (this.failed) return;
     const choices = listOf(chunk['choices']).map(fieldsOf);
     const choice = this.choiceOf(choices);
@@ -141,8 +130,8 @@ export class AnswerParts {
   }
 
   /** The first that speaks is the answer; others are other answers. */
-  private choiceOf(choices: readonly Fields[]): Fields | null {
-    const keyOf = ({ index }: Fields): string => textOf(index) || '0';
+  private choiceOf(choices: readonly PlainMap[]): PlainMap | null {
+    const keyOf = ({ index }: PlainMap): string => textOf(index) || '0';
     if (choices.length > 0) this.choice ??= choices.some((choice) => keyOf(choice) === '0') ? '0' : keyOf(choices[0]!);
     return choices.find((choice) => keyOf(choice) === this.choice || textOf(choice['index']) === '') ?? null;
   }
@@ -152,7 +141,7 @@ export class AnswerParts {
     if (countOf(given['prompt_tokens']) !== undefined || countOf(given['completion_tokens']) !== undefined) this.usage = given;
   }
 
-  private addDelta(delta: Fields): void {
+  private addDelta(delta: PlainMap): void {
     const { reasoning_content: content, reasoning, reasoning_details: details } = delta;
     const thought = thoughtOf(content) || thoughtOf(reasoning) || thoughtOf(details);
     if (thought !== '') {
@@ -226,7 +215,7 @@ const REASONS: ReadonlyMap<string, Finish['finishReason']['unified']> = new Map(
 /** Ends that pass by themselves. */
 const TRANSIENT: ReadonlySet<string> = new Set(['insufficient_system_resource', 'network_error', 'overloaded', 'timeout', 'server_error']);
 
-const NONE: Fields = {};
+const NONE: PlainMap = {};
 
 /** A gateway may have wrapped events twice, and some servers leave out the blank lines between them. */
 function chunksIn(text: string): readonly unknown[] {
@@ -236,7 +225,7 @@ function chunksIn(text: string): readonly unknown[] {
 }
 
 /** Whether a chunk, or a choice of it, says that the server failed. */
-function isFailure(said: Fields, isAnswer: boolean): boolean {
+function isFailure(said: PlainMap, isAnswer: boolean): boolean {
   const { error, object, type, base_resp: state } = said;
   if (error !== undefined && error !== null && error !== false && !isBlank(error)) return true;
   if (object === 'error' || (type === 'error' && !isAnswer)) return true;
@@ -259,7 +248,7 @@ function thoughtOf(value: unknown): string {
     .join('');
 }
 
-function usageOf(usage: Fields | null): Finish['usage'] {
+function usageOf(usage: PlainMap | null): Finish['usage'] {
   const input = countOf(usage?.['prompt_tokens']);
   const output = countOf(usage?.['completion_tokens']);
   const cached = countOf(fieldsOf(usage?.['prompt_tokens_details'])['cached_tokens']) ?? 0;

@@ -1,6 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import type { ModelPart } from 'pith';
-import { fieldsOf, jsonOf, listOf, textOf } from '@pith/server-answers';
+import { listOf, textOf } from '@pith/server-answers';
+import { fieldsOf, isPlainMap, jsonOf } from '@pith/plain-data';
 
 /** The calls of one answer, put together from their pieces. */
 export class CalledTools {
@@ -8,12 +9,9 @@ export class CalledTools {
   /** The latest of each: some servers number all calls 0, or write the number as text, and some give all one id. */
   private readonly byIndex = new Map<string, Call>();
   private readonly byId = new Map<string, Call>();
-  private readonly tools: ReadonlySet<string>;
 
   /** `tools`: the names that were offered. */
-  constructor(tools: ReadonlySet<string>) {
-    this.tools = tools;
-  }
+  constructor(private readonly tools: ReadonlySet<string>) {}
 
   get size(): number {
     return this.calls.length;
@@ -21,7 +19,7 @@ export class CalledTools {
 
   /** Whether each can be run: what a cut answer leaves is half a call. */
   get areWhole(): boolean {
-    return this.calls.every((call) => isObject(jsonOf(inputOf(call))));
+    return this.calls.every((call) => isPlainMap(jsonOf(inputOf(call))));
   }
 
   /** `tool_calls` of a delta or a message: one piece for each call that goes on. */
@@ -97,14 +95,11 @@ class Call {
   input = '';
   /** Of `input`, what came last. */
   last = '';
-  readonly index: string;
   private depth = 0;
   private isInText = false;
   private isEscaped = false;
 
-  constructor(index: string) {
-    this.index = index;
-  }
+  constructor(readonly index: string) {}
 
   /** As far as its brackets say: an object that is closed. Asked of every piece, and so never read again from its beginning. */
   get isWhole(): boolean {
@@ -138,7 +133,7 @@ class Call {
 function isAnother(known: Call, { index, name, input }: Piece): boolean {
   if (name === '' || !known.isWhole || known.input.trim() === '{}') return false; // which may only hold the place
   const isElsewhere = index !== '' && index !== known.index;
-  return isElsewhere || (isObject(jsonOf(input)) && bare(input) !== bare(known.input));
+  return isElsewhere || (isPlainMap(jsonOf(input)) && bare(input) !== bare(known.input));
 }
 
 /**
@@ -149,10 +144,10 @@ function inputOf({ input, last }: Pick<Call, 'input' | 'last'>): string {
   const text = input.trim();
   if (text === '' || text === 'null' || text === '[]' || text === '""') return '{}';
   const value = jsonOf(text);
-  if (isObject(value)) return text;
-  if (typeof value === 'string') return isObject(jsonOf(value)) ? value.trim() : text;
+  if (isPlainMap(value)) return text;
+  if (typeof value === 'string') return isPlainMap(jsonOf(value)) ? value.trim() : text;
   if (value !== undefined) return text;
-  return readings(text, last.trim()).find((reading) => isObject(jsonOf(reading))) ?? text;
+  return readings(text, last.trim()).find((reading) => isPlainMap(jsonOf(reading))) ?? text;
 }
 
 function readings(text: string, last: string): readonly string[] {
@@ -171,8 +166,4 @@ function readings(text: string, last: string): readonly string[] {
 /** Sent again, JSON may have other blanks. */
 function bare(json: string): string {
   return json.replace(/\s+/g, '');
-}
-
-function isObject(value: unknown): boolean {
-  return typeof value === 'object' && value !== null && !Array.isArray(value);
 }

@@ -1,6 +1,7 @@
 import { codeOf, messageOf, PithError, type LanguageModel, type ModelCallOptions, type ModelPart } from 'pith';
 import { hideKeys, nearest, printableLine } from '@pith/plain-text';
-import { jsonOf, ServerError, serverWords } from '@pith/server-answers';
+import { ServerError, serverWords } from '@pith/server-answers';
+import { jsonOf } from '@pith/plain-data';
 import { chatRequest } from './chat-request.ts';
 import { chatStream } from './chat-stream.ts';
 import { headersOf, type Endpoint } from './endpoint.ts';

@@ -30,7 +30,7 @@ export interface Endpoint {
  * key or a header that cannot be sent.
  */
 export function endpointOf(prefix: string, config: Config, getSecret: GetSecret): Endpoint {
-  const { baseUrl, keyName, own, shared } = placeOf(prefix, config, getSecret);
+  const { baseUrl, keyName, headers } = placeOf(prefix, config, getSecret);
   const { host, hostname } = new URL(baseUrl);
   const official = hostname === new URL(OPENAI).hostname;
   const use = useOf(prefix, baseUrl);
@@ -46,7 +46,6 @@ export function endpointOf(prefix: string, config: Config, getSecret: GetSecret)
     throw new PithError('model_auth', `the key for ${host} that is set in ${keyName} cannot be sent: ${problem}`, {
       cure: `copy the key again, and set ${keyName}`,
     });
-  const headers = { ...shared.headers, ...own.headers };
   for (const [name, value] of Object.entries(headers)) {
     const why = headerProblem(value, false);
     if (why !== null)
@@ -86,26 +85,20 @@ function useOf(prefix: string, baseUrl: string): NonNullable<Parameters<Extensio
 
 function placeOf(prefix: string, config: Config, getSecret: GetSecret) {
   const environment = prefix === 'openai' ? addressInEnvironment(getSecret) : null;
-  const kept = { own: config.providers[prefix] ?? {}, shared: prefix === 'openai' ? config : {} };
-  const setAddress = baseUrlOf(kept);
+  const shared: Partial<ServerConfig> = prefix === 'openai' ? config : {};
+  const kept: Partial<ServerConfig> = { ...shared, ...config.providers[prefix] };
+  const set = kept.base_url ?? null;
   // The environment wins; the key and the headers that were set for a server at another address are not for this one.
-  const isOther = environment !== null && setAddress !== null && new URL(environment).origin !== new URL(setAddress).origin;
-  const { own, shared }: Places = isOther ? { own: {}, shared: {} } : kept;
-  const address = environment ?? setAddress ?? DEFAULTS[prefix] ?? null;
+  const isOther = environment !== null && set !== null && new URL(environment).origin !== new URL(set).origin;
+  const { api_key_env: named, headers }: Partial<ServerConfig> = isOther
+    ? {}
+    : { ...kept, headers: { ...shared.headers, ...config.providers[prefix]?.headers } };
+  const address = environment ?? set ?? DEFAULTS[prefix] ?? null;
   if (address === null) {
     throw new PithError('model_unknown', `no address is set for models of '${prefix}'`, { cure: `set providers.${prefix}.base_url` });
   }
-  const keyName = own.api_key_env ?? shared.api_key_env ?? (prefix === 'openai' ? 'OPENAI_API_KEY' : null);
-  return { baseUrl: address.replace(/\/+$/, ''), keyName, own, shared };
-}
-
-interface Places {
-  readonly own: Partial<ServerConfig>;
-  readonly shared: Partial<ServerConfig>;
-}
-
-function baseUrlOf({ own, shared }: Places): string | null {
-  return own.base_url ?? shared.base_url ?? null;
+  const keyName = named ?? (prefix === 'openai' ? 'OPENAI_API_KEY' : null);
+  return { baseUrl: address.replace(/\/+$/, ''), keyName, headers: headers ?? {} };
 }
 
 /** null: it names none. Throws `model_unreachable` for one that is no address. */

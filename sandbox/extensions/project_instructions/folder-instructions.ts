@@ -1,7 +1,7 @@
-import { createHash } from 'node:crypto';
 import { existsSync } from 'node:fs';
 import path from 'node:path';
 import type { Places, TurnInfo } from 'pith';
+import { sha256 } from '@pith/plain-data';
 import type { FolderInstructions, JoiningInstructions } from './contract.ts';
 import { NAMES, readProjectFile, type Instructions } from './instruction-files.ts';
 import { joiningText, usedLine } from './instructions-text.ts';
@@ -81,5 +81,5 @@ function entryOf(name: string, digest: string): string {
 }
 
 function digestOf(text: string): string {
-  return createHash('sha256').update(text).digest('hex').slice(0, 16);
+  return sha256(text).slice(0, 16);
 }

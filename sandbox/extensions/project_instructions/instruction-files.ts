@@ -124,7 +124,7 @@ async function withImports(text: string, importing: Importing): Promise<string> 
   const { file, root, depth, seen, missing } = importing;
   const folder = path.dirname(await realPathOrSame(file));
   const parts: string[] = [];
-  for (const [, name = ''] of withoutCode(text).matchAll(IMPORT)) {
+  for (const [, name = ''] of text.replaceAll(/^(```|~~~)[^]*?^\1|`[^`\n]*`/gmu, '').matchAll(IMPORT)) {
     const target = await realPathOrSame(path.resolve(folder, name));
     if (seen.has(target) || seen.size > MOST_IMPORTS) continue;
     seen.add(target);
@@ -147,8 +147,4 @@ async function withImports(text: string, importing: Importing): Promise<string> 
 
 async function realPathOrSame(file: string): Promise<string> {
   return realpath(file).catch(() => file); // there is none: who reads it finds that out
-}
-
-function withoutCode(text: string): string {
-  return text.replaceAll(/^(```|~~~)[^]*?^\1|`[^`\n]*`/gmu, '');
 }

@@ -1,4 +1,4 @@
-import { printable } from '@pith/plain-text';
+import { enumerated, printable } from '@pith/plain-text';
 import { estimateTokens } from '@pith/skill-files';
 import type { Instructions } from './instruction-files.ts';
 
@@ -119,8 +119,7 @@ function cutText(names: readonly string[]): string {
 }
 
 function listed(names: readonly string[]): string {
-  const shown = names.map((name) => printable(name));
-  return shown.length < 2 ? shown.join('') : `${shown.slice(0, -1).join(', ')} and ${shown.at(-1) ?? ''}`;
+  return enumerated(names.map((name) => printable(name)));
 }
 
 function counted(tokens: number): string {

@@ -1,6 +1,6 @@
-import { createHash } from 'node:crypto';
 import { type Clock, type ExtensionContext, PithError, type ToolCall, type TurnInfo, type TurnPolicy } from 'pith';
 import { didYouMean } from '@pith/plain-text';
+import { sha256 } from '@pith/plain-data';
 import type { Runner } from './runner.ts';
 import type { ScheduleStore } from './schedule-store.ts';
 import type { Schedule } from './schedule.ts';
@@ -25,20 +25,16 @@ export interface DeskPorts {
 
 /** Where schedules are made and cancelled. Expected refusals are `PithError`s. */
 export class Desk {
-  readonly #ports: DeskPorts;
-
-  constructor(ports: DeskPorts) {
-    this.#ports = ports;
-  }
+  constructor(private readonly ports: DeskPorts) {}
 
   /** The same call makes the same schedule. */
   async make({ agentId, ...wish }: Wish, { turn, idempotencyKey }: ToolCall): Promise<Schedule> {
-    const { store, runner, clock } = this.#ports;
+    const { store, runner, clock } = this.ports;
     const agent = agentId ?? turn.agent.id;
     await this.#checkAgent(agent, turn);
     const schedule: Schedule = {
       ...wish,
-      id: createHash('sha256').update(idempotencyKey).digest('hex').slice(0, 10),
+      id: sha256(idempotencyKey).slice(0, 10),
       agentId: agent,
       open: [],
       last: null,
@@ -57,14 +53,14 @@ export class Desk {
   }
 
   list(user: string | null): Promise<readonly Schedule[]> {
-    return this.#ports.store.list(user);
+    return this.ports.store.list(user);
   }
 
   /** `user`: null for a person at the terminal, who may cancel everybody's. */
   async cancel(id: string, user: string | null): Promise<Schedule> {
-    const found = await this.#ports.store.get(id);
+    const found = await this.ports.store.get(id);
     if (found !== null && (user === null || found.by.user === user)) {
-      await this.#ports.store.change(id, () => null);
+      await this.ports.store.change(id, () => null);
       return found;
     }
     const ids = (await this.list(user)).map((each) => each.id);
@@ -80,7 +76,7 @@ export class Desk {
       });
     }
     if (id === agent.id) return;
-    const known = (await this.#ports.agents.list()).map((each) => each.id);
+    const known = (await this.ports.agents.list()).map((each) => each.id);
     const callable = known.filter((name) => agent.delegatesTo.includes(name) || agent.delegatesTo.includes('*'));
     if (callable.includes(id)) return;
     throw new PithError('agent_unknown', `there is no agent '${id}' that '${agent.id}' may call${didYouMean(id, callable)}`, {

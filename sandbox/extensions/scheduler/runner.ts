@@ -15,18 +15,15 @@ const MOST_OPEN = 10;
 
 /** Runs what falls due. */
 export class Runner {
-  readonly #ports: Ports;
-  readonly #store: ScheduleStore;
-
-  constructor(ports: Ports, store: ScheduleStore) {
-    this.#ports = ports;
-    this.#store = store;
-  }
+  constructor(
+    private readonly ports: Ports,
+    private readonly store: ScheduleStore,
+  ) {}
 
   /** Writes the event that wakes the schedule. */
   async arm({ id, nextAt }: Schedule, correlationId: string): Promise<void> {
     if (nextAt === null) return;
-    const { events, id: extensionId } = this.#ports;
+    const { events, id: extensionId } = this.ports;
     await events.publish(
       'schedule.due',
       { v: 1, extensionId, name: id, at: nextAt },
@@ -36,14 +33,14 @@ export class Runner {
 
   /** One delivery of `schedule.due`. What was missed while nothing ran arrives once; the next time is reckoned from now. */
   async due({ extensionId, name, at }: TopicMap['schedule.due'], { signal, correlationId }: Delivery): Promise<void> {
-    if (extensionId !== this.#ports.id) return;
-    const known = await this.#store.get(name);
+    if (extensionId !== this.ports.id) return;
+    const known = await this.store.get(name);
     if (known === null) return; // cancelled
     if (known.nextAt === at) {
       // The next one first: whatever becomes of this run, the schedule goes on. Armed twice is woken twice, and runs once.
-      const nextAt = known.cron === null ? null : this.#next(known, this.#ports.clock.now());
+      const nextAt = known.cron === null ? null : this.#next(known, this.ports.clock.now());
       await this.arm({ ...known, nextAt }, correlationId);
-      await this.#store.change(name, (each) =>
+      await this.store.change(name, (each) =>
         each.nextAt === at ? { ...each, nextAt, open: [...each.open, at].slice(-MOST_OPEN) } : each,
       );
     }
@@ -52,15 +49,15 @@ export class Runner {
 
   /** What waits for later than the second time from now was planned while the clock was ahead; the first may have run already. */
   async correct(correlationId: string): Promise<void> {
-    const now = this.#ports.clock.now();
-    for (const schedule of await this.#store.list(null)) {
+    const now = this.ports.clock.now();
+    for (const schedule of await this.store.list(null)) {
       if (schedule.cron === null) continue;
       const first = this.#next(schedule, now);
       const second = first === null ? null : this.#next(schedule, first);
       const { id, nextAt } = schedule;
       if (second === null || nextAt === null || nextAt <= second) continue;
       await this.arm({ ...schedule, nextAt: first }, correlationId);
-      await this.#store.change(id, (each) => (each.nextAt === nextAt ? { ...each, nextAt: first } : each));
+      await this.store.change(id, (each) => (each.nextAt === nextAt ? { ...each, nextAt: first } : each));
     }
   }
 
@@ -71,7 +68,7 @@ export class Runner {
   }
 
   async #work(id: string, at: number, correlationId: string, signal: AbortSignal): Promise<void> {
-    const schedule = await this.#store.get(id);
+    const schedule = await this.store.get(id);
     if (schedule === null || !schedule.open.includes(at)) return;
     const end = await this.#run(schedule, at, correlationId, signal);
     signal.throwIfAborted(); // it is delivered again, and goes on
@@ -83,12 +80,12 @@ export class Runner {
       open: each.open.filter((other) => other !== at),
       last: { at, reason: end.reason },
     });
-    await this.#store.change(id, (each) => (each.cron === null ? null : closed(each)));
+    await this.store.change(id, (each) => (each.cron === null ? null : closed(each)));
   }
 
   /** Another process goes on with this run: what comes of it is heard then, by the key of its turn. */
   async #lookAgain(name: string, at: number, correlationId: string): Promise<void> {
-    const { events, id: extensionId, clock } = this.#ports;
+    const { events, id: extensionId, clock } = this.ports;
     const options = { at: clock.now() + BUSY_MS, key: `${extensionId}/${name}`, correlationId };
     await events.publish('schedule.due', { v: 1, extensionId, name, at }, options);
   }
@@ -98,13 +95,13 @@ export class Runner {
     const threadId = threadOf(schedule, at);
     const who = { channelId: by.channel, userId: by.user };
     const request = { agent, input, threadId, ...who, key: threadId, policy: this.#narrowed(policy), correlationId };
-    for await (const event of this.#ports.agents.run(request, signal)) if (event.type === 'turn-end') return event;
+    for await (const event of this.ports.agents.run(request, signal)) if (event.type === 'turn-end') return event;
     throw new PithError('interrupted', `the run of '${schedule.id}' ended without a result`, { retryable: true });
   }
 
   /** A run makes no schedules: it could keep itself alive without anybody having agreed. */
   #narrowed(policy: Schedule['policy']): Schedule['policy'] {
-    const { id } = this.#ports;
+    const { id } = this.ports;
     return {
       ...policy,
       denyTools: [...(policy.denyTools ?? []), `${id}/schedule_once`, `${id}/schedule_recurring`],
@@ -122,7 +119,7 @@ export class Runner {
       error: `${what} failed: ${error?.message ?? 'it gave no reason'}`,
     }[reason];
     const notice = { v: 1, text: said, kind: 'schedule', target: null, threadId: by.thread, userId: by.user } as const;
-    await this.#ports.events.publish('notify', notice, { key: threadOf({ id }, at), correlationId });
+    await this.ports.events.publish('notify', notice, { key: threadOf({ id }, at), correlationId });
   }
 
   #next({ cron, timeZone }: Schedule, after: number): number | null {

@@ -25,17 +25,14 @@ function readable(text: string): Schedule | null {
 
 /** Schedules in their own table. Several processes may change one: a change is written only over what was read. */
 export class ScheduleStore {
-  readonly #database: ExtensionContext['database'];
-  readonly #open = oncePromised(() => this.#database.write([{ sql: TABLE }]));
+  readonly #open = oncePromised(() => this.database.write([{ sql: TABLE }]));
 
-  constructor(database: ExtensionContext['database']) {
-    this.#database = database;
-  }
+  constructor(private readonly database: ExtensionContext['database']) {}
 
   /** Oldest first; null user: everybody's. */
   async list(user: string | null): Promise<readonly Schedule[]> {
     await this.#open();
-    const rows = await this.#database.all(
+    const rows = await this.database.all(
       'SELECT id, row FROM scheduler__schedules WHERE ? IS NULL OR user = ? ORDER BY made, id',
       user,
       user,
@@ -49,7 +46,7 @@ export class ScheduleStore {
   /** Ids of rows that cannot be read: they never fall due, and the others go on. */
   async damaged(): Promise<readonly string[]> {
     await this.#open();
-    const rows = await this.#database.all('SELECT id, row FROM scheduler__schedules');
+    const rows = await this.database.all('SELECT id, row FROM scheduler__schedules');
     return rows.flatMap(({ id, row }) => (readable(String(row))?.id === id ? [] : [String(id)]));
   }
 
@@ -62,7 +59,7 @@ export class ScheduleStore {
   async add(schedule: Schedule, most: number): Promise<boolean> {
     await this.#open();
     const { id, by, createdAt } = schedule;
-    const [added] = await this.#database.write([
+    const [added] = await this.database.write([
       {
         sql: 'INSERT INTO scheduler__schedules SELECT ?, ?, ?, ? WHERE (SELECT count(*) FROM scheduler__schedules WHERE user = ? AND id <> ?) < ? ON CONFLICT (id) DO NOTHING',
         values: [id, by.user, createdAt, JSON.stringify(schedule), by.user, id, most],
@@ -77,7 +74,7 @@ export class ScheduleStore {
       const before = await this.#text(id);
       if (before === null) return null;
       const next = change(read(id, before));
-      const [changed] = await this.#database.write([
+      const [changed] = await this.database.write([
         next === null
           ? { sql: 'DELETE FROM scheduler__schedules WHERE id = ? AND row = ?', values: [id, before] }
           : { sql: 'UPDATE scheduler__schedules SET row = ? WHERE id = ? AND row = ?', values: [JSON.stringify(next), id, before] },
@@ -94,7 +91,7 @@ export class ScheduleStore {
 
   async #text(id: string): Promise<string | null> {
     await this.#open();
-    const row = await this.#database.get('SELECT row FROM scheduler__schedules WHERE id = ?', id);
+    const row = await this.database.get('SELECT row FROM scheduler__schedules WHERE id = ?', id);
     return row === null ? null : String(row.row);
   }
 }

@@ -1,6 +1,6 @@
 import path from 'node:path';
 import type { Diagnostic } from 'pith';
-import { didYouMean, nearest, slipsOf } from '@pith/plain-text';
+import { didYouMean, enumerated, nearest, slipsOf } from '@pith/plain-text';
 import { clean, type LintResult, lintSkill, PLACEHOLDERS } from '@pith/skill-files';
 import { Bm25fRanker, eachTerm, type TextDocument } from '@pith/word-ranker';
 import { advice, lineOf, linkedResources, type LintedSkill, readSkillFolder } from './linked-resources.ts';
@@ -244,13 +244,12 @@ function isOneName(one: string, two: string): boolean {
 function finding(first: LintedSkill, others: readonly (readonly [LintedSkill, number])[]): Diagnostic {
   const [least, most] = [Math.min, Math.max].map((pick) => Math.round(pick(...others.map(([, similarity]) => similarity)) * 100));
   const names = others.map(([{ id }]) => `'${id}'`);
-  const listed = names.length === 1 ? names[0] : `${names.slice(0, -1).join(', ')} and ${names.at(-1)}`;
   const percent = least === most ? `${most}` : `${least} to ${most}`;
   return advice(
     first,
     'description_similar',
     {
-      message: `is hard to tell from ${listed}: ${percent} % of the words of their descriptions are the same`,
+      message: `is hard to tell from ${enumerated(names)}: ${percent} % of the words of their descriptions are the same`,
       cure: `write in each description what it alone is for, here such as \`Use for …; for … use ${others[0]![0].id}\`, or make them one skill`,
     },
     'description',

@@ -58,15 +58,12 @@ const FEW = 64;
 /** Reads bodies as they are on disk, and keeps the last good ones for the time when a file breaks or goes. */
 export class Bodies {
   private readonly store = new BodyStore();
-  private readonly options: BodiesOptions;
   /** Real directories of each source, links followed. */
   private readonly roots = new Map<string, readonly string[]>();
   /** Whether bodies that nobody asked for are kept too: not in a process that is soon over. */
   private keepsUnasked = false;
 
-  constructor(options: BodiesOptions) {
-    this.options = options;
-  }
+  constructor(private readonly options: BodiesOptions) {}
 
   /** The last good one that is kept, or null. */
   kept(file: string): SkillBody | null {

@@ -12,11 +12,8 @@ import { notOffered, type Skill, type Snapshot } from './skill.ts';
 /** What the registry answers to the other extensions of its family. */
 export class Library implements SkillLibrary {
   private readonly views = new WeakMap<Snapshot, SkillRecords>();
-  private readonly ports: Pick<ToolPorts, 'context' | 'registry' | 'cache' | 'pinned' | 'search'>;
 
-  constructor(ports: Library['ports']) {
-    this.ports = ports;
-  }
+  constructor(private readonly ports: Pick<ToolPorts, 'context' | 'registry' | 'cache' | 'pinned' | 'search'>) {}
 
   async records(of?: { readonly turn: TurnInfo } | { readonly agent: AgentSpec }): Promise<SkillRecords> {
     const { registry, cache, pinned } = this.ports;

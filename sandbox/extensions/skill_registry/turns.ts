@@ -46,17 +46,14 @@ interface Turn {
 
 /** What is kept of each turn, from its beginning to its end, and said of it. What a thread holds the kernel knows: `turn.held`. */
 export class SkillTurns {
-  readonly #ports: SkillTurnsPorts;
   readonly #turns = new Map<string, Turn>();
 
-  constructor(ports: SkillTurnsPorts) {
-    this.#ports = ports;
-  }
+  constructor(private readonly ports: SkillTurnsPorts) {}
 
   /** A turn that goes on after a question keeps what it began with. */
   begin({ id, agent }: TurnInfo): void {
     if (this.#turns.has(id)) return;
-    const snapshot = this.#ports.fresh(agent);
+    const snapshot = this.ports.fresh(agent);
     this.#turns.set(id, { snapshot, offer: null, uses: [], active: new Map() });
     snapshot.catch(() => this.#turns.delete(id)); // who asks for it gets the rejection
   }
@@ -67,7 +64,7 @@ export class SkillTurns {
 
   /** The snapshot of a turn that has begun; the newest for calls outside of one. */
   snapshotOf({ id, agent }: TurnInfo): Promise<Snapshot> {
-    return this.#turns.get(id)?.snapshot ?? this.#ports.fresh(agent);
+    return this.#turns.get(id)?.snapshot ?? this.ports.fresh(agent);
   }
 
   /** What the model is shown of the skills, when its prompt is made. */
@@ -114,7 +111,7 @@ export class SkillTurns {
     const { id: turnId, threadId, agent, correlationId } = turn;
     const readable = scope.catalog.length;
     const offered = listed === 'all' ? readable : listed.length;
-    this.#ports.events.publish(skillsOffered, {
+    this.ports.events.publish(skillsOffered, {
       turnId,
       threadId,
       agentId: agent.id,
@@ -127,9 +124,9 @@ export class SkillTurns {
 
   #publish(turn: TurnInfo, use: SkillUse): void {
     const { id: turnId, threadId, agent, correlationId } = turn;
-    const name = this.#ports.nameOf(use.skillId);
+    const name = this.ports.nameOf(use.skillId);
     const skillName = name === use.skillId ? {} : { skillName: name };
-    this.#ports.events.publish(skillUsed, { turnId, threadId, agentId: agent.id, ...skillName, ...use, correlationId });
+    this.ports.events.publish(skillUsed, { turnId, threadId, agentId: agent.id, ...skillName, ...use, correlationId });
   }
 }
 

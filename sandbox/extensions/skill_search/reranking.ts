@@ -22,8 +22,6 @@ export interface RankedIndex {
 
 /** Has the order that words give made better by an extension that can, where it does make it better. */
 export class Reranking {
-  private readonly ports: Ports;
-  private readonly index: RankedIndex;
   /** Re-rankers that had not said whether they are set up: each is loaded once, to ask. */
   private readonly probed = new Map<string, Promise<unknown>>();
   private readonly end = new AbortController();
@@ -33,10 +31,10 @@ export class Reranking {
   private measuring: Promise<void> = Promise.resolve();
   private measured = '';
 
-  constructor(ports: Ports, index: RankedIndex) {
-    this.ports = ports;
-    this.index = index;
-  }
+  constructor(
+    private readonly ports: Ports,
+    private readonly index: RankedIndex,
+  ) {}
 
   /** null where words decide. Never rejects. `isComplete`: for a command, which has no next time. */
   async of(

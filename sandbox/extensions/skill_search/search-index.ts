@@ -1,9 +1,9 @@
-import { createHash } from 'node:crypto';
 import { setImmediate as yieldToOthers } from 'node:timers/promises';
 import type { RankedSkill, RankerDocument } from 'pith/skill_registry';
 import { once } from '@pith/promises';
 import { inPieces } from '@pith/skill-files';
 import { type RankOptions, TextRanker, type WordVectors } from '@pith/word-ranker';
+import { sha256 } from '@pith/plain-data';
 import { digestOf, type WrittenExamples } from './enriching/written-examples.ts';
 import type { KeptIndex } from './kept-index.ts';
 import type { LearnedExamples } from './learning/learned-examples.ts';
@@ -45,7 +45,6 @@ const FEW = 64;
 /** Indexes the words and the meaning of all skills that were sent, of what people said when they wanted them, and of what a model wrote for them. */
 export class SearchIndex {
   private ranker = once(async () => new TextRanker(await this.ports.vectors()));
-  private readonly ports: SearchIndexPorts;
   private readonly indexed = new Map<string, Indexed>();
   /** Sent, and not counted yet. */
   private readonly waiting = new Map<string, RankerDocument>();
@@ -58,9 +57,7 @@ export class SearchIndex {
   /** Grows with every change. */
   revision = 0;
 
-  constructor(ports: SearchIndexPorts) {
-    this.ports = ports;
-  }
+  constructor(private readonly ports: SearchIndexPorts) {}
 
   /** Takes over what an earlier process counted of these documents, and what was learned and written of them since is as it was then. Returns their ids. */
   async recall(versions: readonly Pick<RankerDocument, 'id' | 'version'>[]): Promise<readonly string[]> {
@@ -185,9 +182,7 @@ export class SearchIndex {
 /** Empty for nothing, as mostly. */
 function extrasDigest(learned: readonly string[], written: readonly string[]): string {
   if (learned.length + written.length === 0) return '';
-  return createHash('sha256')
-    .update(JSON.stringify([learned, written]))
-    .digest('hex');
+  return sha256(JSON.stringify([learned, written]));
 }
 
 /** What is searched of a document. */

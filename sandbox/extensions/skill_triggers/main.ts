@@ -9,6 +9,7 @@ import {
   skillsOffered,
   skillUsed,
 } from 'pith/skill_registry';
+import { fieldsOf } from '@pith/plain-data';
 import { agentKeySchema, configSchema, type TriggersConfig } from './config.ts';
 import { decide, explanationOf, offeredIn, referenceOf, suggestionOf, type TriggerDecision } from './decision.ts';
 import { MatchedByThread, type MatchedSkills } from './matched-skills.ts';
@@ -184,8 +185,4 @@ export default class SkillTriggers implements ContextProvider, TurnProvider, Ski
     const matches = loads.filter(({ carried }) => !carried).map(({ skill }) => referenceOf(skill));
     this.#matched.add(threadId, turnId, decided.matched, matches);
   }
-}
-
-function fieldsOf(value: unknown): Readonly<Record<string, unknown>> {
-  return typeof value === 'object' && value !== null ? (value as Record<string, unknown>) : {};
 }

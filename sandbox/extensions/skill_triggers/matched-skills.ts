@@ -26,19 +26,16 @@ type Ports = Pick<ExtensionContext, 'database' | 'clock' | 'logger'>;
 
 /** Keeps by thread what triggers brought, for the turns after it, also of other processes. Nothing throws: what cannot be kept is matched again. */
 export class MatchedByThread {
-  readonly #ports: Ports;
   #written: Promise<void> = Promise.resolve();
   #hasTable = false;
 
-  constructor(ports: Ports) {
-    this.#ports = ports;
-  }
+  constructor(private readonly ports: Ports) {}
 
   async of(threadId: string): Promise<MatchedSkills> {
     await this.#written;
     try {
       if (!(await this.#isThere())) return NOTHING;
-      const row = await this.#ports.database.get('SELECT turn, turns, matched FROM skill_triggers__threads WHERE thread = ?', threadId);
+      const row = await this.ports.database.get('SELECT turn, turns, matched FROM skill_triggers__threads WHERE thread = ?', threadId);
       if (row === null) return NOTHING;
       return {
         turnId: String(row['turn']),
@@ -46,7 +43,7 @@ export class MatchedByThread {
         matched: JSON.parse(String(row['matched'])) as MatchedSkills['matched'],
       };
     } catch (error) {
-      this.#ports.logger.warn('what triggers brought before is not known', { error: String(error) });
+      this.ports.logger.warn('what triggers brought before is not known', { error: String(error) });
       return NOTHING;
     }
   }
@@ -56,7 +53,7 @@ export class MatchedByThread {
     const number = turns + 1;
     const others = matched.filter(([reference]) => !references.includes(reference));
     const all = [...references.map((reference) => [reference, number] as const), ...others].slice(0, MOST);
-    this.#written = this.#written.then(() => this.#write([threadId, turnId, number, JSON.stringify(all), this.#ports.clock.now()]));
+    this.#written = this.#written.then(() => this.#write([threadId, turnId, number, JSON.stringify(all), this.ports.clock.now()]));
   }
 
   /** Resolves when all is on disk. */
@@ -73,15 +70,15 @@ export class MatchedByThread {
     };
     try {
       const tables = (await this.#isThere()) ? [] : SCHEMA.map((sql) => ({ sql }));
-      await this.#ports.database.write([...tables, row, ...(isNew ? [tooOld] : [])]);
+      await this.ports.database.write([...tables, row, ...(isNew ? [tooOld] : [])]);
     } catch (error) {
-      this.#ports.logger.warn('what triggers brought cannot be kept', { error: String(error) });
+      this.ports.logger.warn('what triggers brought cannot be kept', { error: String(error) });
     }
   }
 
   async #isThere(): Promise<boolean> {
     const name = 'skill_triggers__threads';
-    this.#hasTable ||= (await this.#ports.database.get('SELECT 1 FROM sqlite_master WHERE name = ?', name)) !== null;
+    this.#hasTable ||= (await this.ports.database.get('SELECT 1 FROM sqlite_master WHERE name = ?', name)) !== null;
     return this.#hasTable;
   }
 }

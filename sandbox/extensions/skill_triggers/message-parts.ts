@@ -2,6 +2,7 @@ import type { ContextParts, Logger, TurnInfo } from 'pith';
 import { catalogLine, clean, estimateTokens } from '@pith/skill-files';
 import type { Remote } from 'pith';
 import type { SkillLibrary, SkillRecord, SkillText } from 'pith/skill_registry';
+import { someOf } from '@pith/plain-text';
 import { referenceOf, type TriggerDecision } from './decision.ts';
 
 export interface PartsPorts {
@@ -123,10 +124,7 @@ async function textFor(
 }
 
 function linesOf({ held, tooMany }: Given): string[] {
-  const names = (references: readonly string[]) => {
-    const shown = references.slice(0, NAMED).map(quoted);
-    return `${shown.join(', ')}${references.length > NAMED ? ` and ${references.length - NAMED} more` : ''}`;
-  };
+  const names = (references: readonly string[]) => someOf(references.map(quoted), NAMED);
   return [
     ...(held.length === 0 ? [] : [`Active skills: ${names(held)}. Their instructions are above: follow those that fit the request.`]),
     ...(tooMany.length === 0 ? [] : [`These fit too; load them with read_skill: ${names(tooMany)}`]),

@@ -7,12 +7,9 @@ import { loadPatternCompiler, type Pattern } from '@pith/skill-files';
 export class PatternCache {
   #compiled = new Map<string, Pattern | null>();
   #preparing: Promise<void> = Promise.resolve();
-  readonly #clock: Clock | null;
 
   /** With a clock nobody waits long for many patterns: those that are not compiled in time count from a later message on. */
-  constructor(clock: Clock | null = null) {
-    this.#clock = clock;
-  }
+  constructor(private readonly clock: Clock | null = null) {}
 
   get(pattern: string): Pattern | null {
     return this.#compiled.get(pattern) ?? null;
@@ -22,7 +19,7 @@ export class PatternCache {
   async prepare(patterns: readonly string[]): Promise<void> {
     if (patterns.every((pattern) => this.#compiled.has(pattern))) return;
     this.#preparing = this.#preparing.then(() => this.#compile(patterns));
-    await (this.#clock === null ? this.#preparing : within(this.#clock, TIMEOUT_MS, this.#preparing));
+    await (this.clock === null ? this.#preparing : within(this.clock, TIMEOUT_MS, this.#preparing));
   }
 
   async #compile(patterns: readonly string[]): Promise<void> {

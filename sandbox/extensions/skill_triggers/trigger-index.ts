@@ -20,15 +20,12 @@ export interface TriggerMatch {
 /** The triggers and names of all skills, made once for all agents. */
 export class TriggerIndex {
   readonly #phrases = new PhraseIndex<Entry>();
-  readonly #named: ReadonlyMap<string, readonly SkillRecord[]>;
-  readonly #patterned: readonly SkillRecord[];
-  readonly #patterns: PatternCache;
 
-  private constructor(named: ReadonlyMap<string, readonly SkillRecord[]>, patterned: readonly SkillRecord[], patterns: PatternCache) {
-    this.#named = named;
-    this.#patterned = patterned;
-    this.#patterns = patterns;
-  }
+  private constructor(
+    private readonly named: ReadonlyMap<string, readonly SkillRecord[]>,
+    private readonly patterned: readonly SkillRecord[],
+    private readonly patterns: PatternCache,
+  ) {}
 
   static async of({ skills, all }: Pick<SkillRecords, 'skills' | 'all'>, patterns: PatternCache): Promise<TriggerIndex> {
     const usable = all.filter(({ state }) => state === 'offered' || state === 'shadowed');
@@ -50,7 +47,7 @@ export class TriggerIndex {
     const text = fold(middleLeftOut(message, WORDS_LIMIT));
     this.#phrases.eachIn(text, (entry, from, to) => {
       if (!accept(entry.id)) return;
-      const skill = entry.kind === 'name' ? this.#meant(entry.id, text, from, to) : this.#named.get(entry.id)?.[0];
+      const skill = entry.kind === 'name' ? this.#meant(entry.id, text, from, to) : this.named.get(entry.id)?.[0];
       if (skill !== undefined) note(found, entry, skill);
     });
     await this.#matchPatterns(message, accept, found);
@@ -71,7 +68,7 @@ export class TriggerIndex {
   /** The skill that a name in the text means: none where it is only part of a longer name or path. */
   #meant(id: string, text: string, from: number, to: number): SkillRecord | undefined {
     if (continues(text, to, 1)) return undefined;
-    const skills = this.#named.get(id) ?? [];
+    const skills = this.named.get(id) ?? [];
     const before = text.slice(0, from);
     const bySource = skills.find(({ source }) => {
       const prefix = `${fold(source)}/`;
@@ -81,14 +78,14 @@ export class TriggerIndex {
   }
 
   async #matchPatterns(message: string, accept: (id: string) => boolean, found: Map<string, Found>): Promise<void> {
-    const skills = this.#patterned.filter(({ id }) => accept(id));
+    const skills = this.patterned.filter(({ id }) => accept(id));
     if (skills.length === 0) return;
-    await this.#patterns.prepare(skills.flatMap(({ triggers }) => triggers!.patterns));
+    await this.patterns.prepare(skills.flatMap(({ triggers }) => triggers!.patterns));
     const whole = middleLeftOut(message, PATTERNS_LIMIT).normalize('NFKC');
     let spent = 0;
     for (const skill of skills) {
       for (const written of skill.triggers!.patterns) {
-        const pattern = this.#patterns.get(written);
+        const pattern = this.patterns.get(written);
         if (pattern === null) continue;
         const size = pattern.programSize();
         const text = middleLeftOut(whole, Math.min(PATTERNS_LIMIT, Math.floor(STEPS_AT_ONCE / size)));

@@ -1,4 +1,4 @@
-import { createHash } from 'node:crypto';
+import { sha256 } from '@pith/plain-data';
 import type { DataRow, SwitchRow } from './tables.ts';
 
 /** What a proof of the master key covers. */
@@ -9,13 +9,13 @@ export type Line = Pick<DataRow, 'kind' | 'name' | 'written'>;
 
 /** A row: whose it is, when it was written, and what. Whether it is sealed now, and by which key, is not of it. */
 export function rowParts({ skill_id, kind, name, written }: Omit<DataRow, 'version' | 'content' | 'proof'>, plain: Uint8Array): Parts {
-  return ['row', skill_id, kind, name, written, createHash('sha256').update(plain).digest('hex')];
+  return ['row', skill_id, kind, name, written, sha256(plain)];
 }
 
 /** All that a skill has after its write of that number: a row that went, came or was put back makes another state. */
 export function stateParts(skillId: string, written: number, lines: readonly Line[]): Parts {
   const listed = lines.map(({ kind, name, written: number }) => JSON.stringify([kind, name, number])).sort();
-  return ['state', skillId, written, createHash('sha256').update(listed.join('\n')).digest('hex')];
+  return ['state', skillId, written, sha256(listed.join('\n'))];
 }
 
 /** A line of the switch history. Only the newest says that it is: without it the history is cut. */

@@ -1,8 +1,8 @@
-import { createHash } from 'node:crypto';
 import { codeOf, messageOf, type Clock, type JsonValue, type Logger, type Remote } from 'pith';
 import type { HttpRequest, HttpResponse } from 'pith/http';
 import type { SavedSkills, WebhookSettings } from 'pith/saved_skills';
 import { ulid } from 'ulid';
+import { sha256 } from '@pith/plain-data';
 import { readAllowList } from './allow-list.ts';
 import type { Config } from './config.ts';
 import type { SeenRequests } from './seen-requests.ts';
@@ -88,7 +88,7 @@ export class WebhookRequests {
     if (id !== null) return { id };
     if (isSigned) return 'wrong'; // even where no signature is required
     if (legacySignature && key !== null && isLegacySigned(headers[config.legacy_header.toLowerCase()], body, key))
-      return { id: `older ${createHash('sha256').update(body).digest('hex')}` }; // its signature covers nothing else
+      return { id: `older ${sha256(body)}` }; // its signature covers nothing else
     return signatureRequired ? 'wrong' : { id: null };
   }
 

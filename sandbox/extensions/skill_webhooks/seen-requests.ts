@@ -1,5 +1,5 @@
-import { createHash } from 'node:crypto';
 import { ulid } from 'ulid';
+import { sha256 } from '@pith/plain-data';
 import type { WebhookTables } from './tables.ts';
 
 const REMEMBERED_MS = 24 * 3_600_000;
@@ -38,5 +38,5 @@ export class SeenRequests {
 }
 
 function digestOf(skillId: string, id: string): string {
-  return createHash('sha256').update(`${skillId}\0${id}`).digest('hex');
+  return sha256(`${skillId}\0${id}`);
 }

@@ -1,6 +1,7 @@
 import { type ExtensionContext, messageOf, PithError } from 'pith';
 import { guardedFetch, type OutgoingOptions } from '@pith/guarded-fetch';
 import { printableLine } from '@pith/plain-text';
+import { fieldsOf } from '@pith/plain-data';
 import type { Config } from './config.ts';
 
 export interface FoundPage {
@@ -191,8 +192,4 @@ function withQuery(address: string, values: Readonly<Record<string, string>>): U
   const url = new URL(address);
   for (const [name, value] of Object.entries(values)) url.searchParams.set(name, value);
   return url;
-}
-
-function fieldsOf(value: unknown): Readonly<Record<string, unknown>> {
-  return typeof value === 'object' && value !== null ? (value as Record<string, unknown>) : {};
 }

@@ -70,14 +70,10 @@ function placesOf(text: string, wanted: string): readonly number[] {
 
 /** Each line once, and what makes one of them the only one. */
 function whereOf(text: string, places: readonly number[]): string {
-  const lines = [...new Set(places.map((at) => lineAt(text, at)))];
+  const lines = [...new Set(places.map((at) => newlinesIn(text.slice(0, at)) + 1))];
   const [only] = lines;
   if (lines.length === 1) return `all on line ${only}; add more of that line so that it occurs once`;
   return `on lines ${lines.slice(0, 8).join(', ')}${lines.length > 8 ? ' and more' : ''}; add lines around it so that it occurs once`;
-}
-
-function lineAt(text: string, index: number): number {
-  return newlinesIn(text.slice(0, index)) + 1;
 }
 
 /** What models often get wrong: the space at the beginning of lines, characters that look alike, the numbers of lines. */

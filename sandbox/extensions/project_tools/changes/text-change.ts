@@ -1,7 +1,7 @@
-import { createHash } from 'node:crypto';
 import { createTwoFilesPatch, diffLines } from 'diff';
 import { toolError, type ApprovalQuestion, type ToolResult } from 'pith';
 import { BYTE_ORDER_MARK, decodeText, FileRefused, linesOf } from '@pith/safe-files';
+import { sha256 } from '@pith/plain-data';
 import type { Project } from '../files/project.ts';
 
 /** One file before and after a change. */
@@ -61,7 +61,7 @@ export function changeQuestion(project: Project, { names, before, after }: TextC
   return {
     summary: `${before === null ? 'create' : 'change'} ${path} (${countOf(old, next)})`,
     text,
-    subject: digestOf([path, before === null ? 'new' : digest(before), digest(after)].join('\n')),
+    subject: sha256([path, before === null ? 'new' : sha256(before), sha256(after)].join('\n')),
     ...(why === null
       ? { always: { key: `write:${folder}`, covers: folder === '.' ? 'files at the top of the project' : `files in ${folder}/` } }
       : { once: true }),
@@ -94,12 +94,4 @@ function difference(path: string, old: string | null, next: string): string {
   const sign = (mark: string, text: string) => text.split('\n').map((line) => `${mark}${line}`);
   const lines = patch?.split('\n').slice(1) ?? [`--- ${from}`, `+++ b/${path}`, ...sign('-', old ?? ''), ...sign('+', next)];
   return lines.join('\n').trimEnd();
-}
-
-export function digest(bytes: Uint8Array): string {
-  return createHash('sha256').update(bytes).digest('hex');
-}
-
-function digestOf(text: string): string {
-  return digest(Buffer.from(text));
 }

@@ -1,8 +1,8 @@
 import { PithError, type Command, type CommandIO } from 'pith';
 import { FileRefused } from '@pith/safe-files';
 import { printableLine } from '@pith/plain-text';
+import { sha256 } from '@pith/plain-data';
 import type { Project } from '../files/project.ts';
-import { digest } from './text-change.ts';
 import { placeOfFile, type Changes } from './change-tools.ts';
 import type { ChangedTurn, KeptChange } from './undo-log.ts';
 
@@ -97,7 +97,7 @@ async function takeBackFile(
   const names = project.names(path);
   const shown = printableLine(path);
   const found = await bytesNow(project, names);
-  const now = found === null ? null : digest(found);
+  const now = found === null ? null : sha256(found);
   if (now === before) return said(io, `${shown} is already as it was`, true);
   const former = before === null ? null : undo.bytesOf(before);
   if (before !== null && former === null) return said(io, `${shown}: its former content is no longer kept`, false);

@@ -1,7 +1,7 @@
 import { z, type ExtensionContext } from 'pith';
+import { sha256 } from '@pith/plain-data';
 import { oncePromised } from '@pith/promises';
 import type { StateFolder } from '@pith/safe-files';
-import { digest } from './text-change.ts';
 
 /** Where a change was made: in which conversation, for which message. */
 export interface ChangePlace {
@@ -68,9 +68,9 @@ export class UndoLog {
   async keep({ thread, message, path }: ChangePlace & { readonly path: string }, before: Buffer | null, after: Buffer): Promise<void> {
     await this.#table();
     await this.#prune();
-    const name = before === null ? null : digest(before);
+    const name = before === null ? null : sha256(before);
     // The row first: what it names is not pruned.
-    await this.#insert({ thread, message, kind: 'file', path, before: name, after: digest(after), bytes: before?.length ?? 0 });
+    await this.#insert({ thread, message, kind: 'file', path, before: name, after: sha256(after), bytes: before?.length ?? 0 });
     if (before !== null && name !== null && !this.blobs.has(name)) {
       this.blobs.make();
       await this.blobs.write(name, before);

@@ -1,6 +1,5 @@
-import { createHash } from 'node:crypto';
 import { defineTool, toolError, toolResult, z, type ApprovalQuestion, type Tool, type ToolCall, type ToolResult } from 'pith';
-import { imageIn, imageTypeOf } from '@pith/image-header';
+import { imageIn, imageTypeOf, MOST_IMAGE_BYTES } from '@pith/image-header';
 import {
   answerOrRefusal,
   BYTE_ORDER_MARK,
@@ -11,6 +10,7 @@ import {
   unlessRefused,
   type Line,
 } from '@pith/safe-files';
+import { sha256 } from '@pith/plain-data';
 import { whyNotRead } from './not-read.ts';
 import type { Project } from './project.ts';
 
@@ -18,7 +18,6 @@ const MOST_LINES = 2000;
 const MOST_CHARACTERS = 60_000;
 const LONGEST_LINE = 2000;
 const LARGEST_TEXT = 16 * 1024 * 1024;
-const LARGEST_IMAGE = 5 * 1024 * 1024;
 
 const input = z.object({
   path: z.string().describe('Relative to the project, such as "src/main.ts".'),
@@ -48,7 +47,7 @@ function questionFor(project: Project, given: string): ApprovalQuestion | null {
   return {
     summary: `read ${path}, which may contain secrets`,
     text: `The model and its provider would see all that is in ${path}.`,
-    subject: `read ${createHash('sha256').update(path).digest('hex')}`,
+    subject: `read ${sha256(path)}`,
     once: true,
   };
 }
@@ -84,8 +83,8 @@ async function read(project: Project, call: z.infer<typeof input>, { approved }:
 /** By what is in it, whatever its name says: servers refuse whole conversations for an image that is none. */
 function imageOf(path: string, bytes: Buffer): ToolResult {
   const { length } = bytes;
-  if (length > LARGEST_IMAGE)
-    return toolError('file_too_large', `'${path}' has ${length} bytes; images of at most ${LARGEST_IMAGE} bytes are read`);
+  if (length > MOST_IMAGE_BYTES)
+    return toolError('file_too_large', `'${path}' has ${length} bytes; images of at most ${MOST_IMAGE_BYTES} bytes are read`);
   const image = imageIn(bytes);
   if ('why' in image) return toolError('file_binary', `'${path}' is an image that cannot be shown: ${image.why}`);
   const { mediaType, width, height } = image;

@@ -2,6 +2,7 @@ import { createHash } from 'node:crypto';
 import { readdir, realpath, stat } from 'node:fs/promises';
 import path from 'node:path';
 import { isInside } from '@pith/safe-files';
+import { isPlainMap, jsonOf, type PlainMap } from '@pith/plain-data';
 import { startsBy } from './autorun-table.ts';
 import { plainText } from './git-settings.ts';
 
@@ -51,31 +52,22 @@ function sectionsOf(toml: string): readonly string[] {
 }
 
 function keysOf(json: string, keys: readonly string[]): string {
-  const manifest = parsed(json);
-  if (manifest === null) return json; // not a manifest, yet or any more
+  const manifest = jsonOf(json);
+  if (!isPlainMap(manifest)) return json; // not a manifest, yet or any more
   const values = keys.map((key) => manifest[key] ?? null);
   return values.every((value) => value === null) ? '' : JSON.stringify(values);
 }
 
-function parsed(json: string): Readonly<Record<string, unknown>> | null {
-  try {
-    const value: unknown = JSON.parse(json);
-    return typeof value === 'object' && value !== null ? (value as Record<string, unknown>) : null;
-  } catch {
-    return null; // whoever asked takes it as it is
-  }
-}
-
 function scriptsOf(text: string): string {
-  const manifest = parsed(text);
-  if (manifest === null) return text; // not a manifest, yet or any more
+  const manifest = jsonOf(text);
+  if (!isPlainMap(manifest)) return text; // not a manifest, yet or any more
   return JSON.stringify([...PROGRAMS.map((key) => manifest[key] ?? null), packagesFromElsewhere(manifest)]);
 }
 
 const PROGRAMS = 'scripts packageManager devEngines husky lint-staged simple-git-hooks gitHooks pnpm workspaces gypfile'.split(' ');
 
 /** Packages that come from no registry: a folder, an archive, a repository. */
-function packagesFromElsewhere(manifest: Readonly<Record<string, unknown>>): readonly (readonly [string, string])[] {
+function packagesFromElsewhere(manifest: PlainMap): readonly (readonly [string, string])[] {
   return 'dependencies devDependencies optionalDependencies peerDependencies overrides resolutions'.split(' ').flatMap((kind) =>
     Object.entries(manifest[kind] ?? {}).flatMap(([name, version]: [string, unknown]) => {
       const text = typeof version === 'string' ? version : JSON.stringify(version);
@@ -86,8 +78,8 @@ function packagesFromElsewhere(manifest: Readonly<Record<string, unknown>>): rea
 
 /** Relative to the project. */
 export async function foldersNamedBy(root: string, place: string): Promise<readonly string[]> {
-  const manifest = parsed(plainText(path.join(root, place)));
-  if (manifest === null) return [];
+  const manifest = jsonOf(plainText(path.join(root, place)));
+  if (!isPlainMap(manifest)) return [];
   const { workspaces } = manifest as { readonly workspaces?: unknown };
   const listed = Array.isArray(workspaces)
     ? workspaces

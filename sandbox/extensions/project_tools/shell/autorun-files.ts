@@ -1,13 +1,13 @@
 import { existsSync } from 'node:fs';
 import path from 'node:path';
-import { printableLine } from '@pith/plain-text';
+import { printableLine, someOf } from '@pith/plain-text';
 import { runGit } from '@pith/project-files';
 import type { Project } from '../files/project.ts';
 import { fileDigest, foldersNamedBy, linkDigest } from './autorun-digests.ts';
 import { LINKS, startsBy } from './autorun-table.ts';
 import { isAnswered } from './git-guard.ts';
 import { isBare, walk, type FolderSearch, type Seen } from './project-walk.ts';
-import { listed, repositoryDigest, startsOf } from './repositories.ts';
+import { repositoryDigest, startsOf } from './repositories.ts';
 
 /** What programs of the person's start by themselves from a project, as it was at one time: by its place, a digest of what it says. */
 export interface AutorunFiles {
@@ -171,7 +171,7 @@ export function toldAs(changes: readonly ChangedAutorun[]): readonly string[] {
     const program = /^\.(?:hg|jj)$/u.exec(path.posix.basename(place))?.[0].slice(1) ?? 'git';
     lines.push(starts === null ? what : `${what}: ${program} in ${printableLine(repository, 200)} starts ${starts}`);
   }
-  return [...lines, ...[...files].map(([how, places]) => `${listed(places, MOST_FILES)} ${places.length === 1 ? 'is' : 'are'} ${how}`)];
+  return [...lines, ...[...files].map(([how, places]) => `${someOf(places, MOST_FILES)} ${places.length === 1 ? 'is' : 'are'} ${how}`)];
 }
 
 const REPOSITORY = /^\.(?:git|hg|jj)$/iu;

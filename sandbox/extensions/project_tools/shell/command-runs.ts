@@ -1,20 +1,18 @@
 import { existsSync } from 'node:fs';
 import path from 'node:path';
-import { printableLine } from '@pith/plain-text';
-import { oncePromised } from '@pith/promises';
+import { printableLine, someOf } from '@pith/plain-text';
+import { oncePromised, untilAborted, within } from '@pith/promises';
 import { FileRefused, isInside, stateFolder } from '@pith/safe-files';
 import { createConfinedPrograms, type ConfinedOutcome, type ConfinedProgram, type ConfinedPrograms } from '@pith/held-process';
 import { messageOf, PithError, type Diagnostic, type ExtensionContext, type TurnInfo } from 'pith';
 import type { Config } from '../config.ts';
 import type { Project } from '../files/project.ts';
-import { KeptOutput } from './kept-output.ts';
 import { CommandWatch, type Leftovers } from './command-watch.ts';
-import { namedFolders } from './home-folders.ts';
+import { namedFolders, placesOf, type Access } from './shell-places.ts';
 import { GitHistory } from './git-history.ts';
 import { linkedRepository } from './linked-repository.ts';
 import type { ReadOnlyCommand } from './read-only-commands.ts';
 import { hiddenFromReadOnly, secretsOf, SETTING, type ProjectSecrets } from './secret-files.ts';
-import { placesOf, type Access } from './shell-places.ts';
 
 /** A command as it is to run. */
 export interface ShellCommand {
@@ -101,14 +99,8 @@ export class CommandRuns {
   async opening(signal: AbortSignal): Promise<string | null> {
     const commands = this.#watch.commandsOfKilled();
     if (commands.length === 0) return null;
-    const enough = new AbortController();
-    const late = this.context.clock.sleep(OPENING_MS, AbortSignal.any([signal, enough.signal])).then(
-      () => null,
-      () => null, // it was not needed
-    );
-    const found = this.#watch.ofKilled(signal);
-    const left = await Promise.race([found, late]).finally(() => enough.abort());
-    if (left === null)
+    const left = await within(this.context.clock, OPENING_MS, this.#watch.ofKilled(signal));
+    if (left === undefined)
       return `Pith was ended while ${named(commands)} ran: npx pith doctor says whether files came that start by themselves`;
     this.#watch.told(left);
     const lines = left.map((each) => `Warning: ${leftBy(each)}; ${CURE}`);
@@ -271,12 +263,8 @@ export class CommandRuns {
   async look(id: string, waitMs: number, signal: AbortSignal): Promise<BackgroundCommand | null> {
     const found = this.#background.get(id);
     if (found === undefined) return null;
-    if (found.ended === null && waitMs > 0) {
-      const enough = new AbortController();
-      const late = this.context.clock.sleep(waitMs, AbortSignal.any([signal, enough.signal]));
-      await Promise.race([found.done, late]).finally(() => enough.abort());
-      await late.catch(() => undefined); // it was not needed, or the call has ended
-    }
+    if (found.ended === null && waitMs > 0)
+      await within(this.context.clock, waitMs, untilAborted(found.done, signal)).catch(() => undefined); // the call has ended
     return found.shown;
   }
 
@@ -343,9 +331,8 @@ const MOST_NAMED = 5;
 function uncheckedText({ root }: Project, { unchecked, unlisted }: ProjectSecrets): string {
   const told = (places: readonly string[], why: string, cure: string): string => {
     if (places.length === 0) return '';
-    const names = places.slice(0, MOST_NAMED).map((at) => printableLine(path.relative(root, at) || '.'));
-    const more = places.length > MOST_NAMED ? ` and ${places.length - MOST_NAMED} more` : '';
-    return `[Pith hides from this command, because ${why}: ${names.join(', ')}${more}; to show them, ${cure}]\n`;
+    const names = places.map((at) => printableLine(path.relative(root, at) || '.'));
+    return `[Pith hides from this command, because ${why}: ${someOf(names, MOST_NAMED)}; to show them, ${cure}]\n`;
   };
   return (
     told(unchecked, 'there are too many files to look for those with secrets', `raise ${SETTING}`) +
@@ -374,3 +361,30 @@ class Running {
     return { id, command, startedAt, ended, output: this.kept.text };
   }
 }
+
+/** The beginning and the end of a long output. */
+class KeptOutput {
+  #head = '';
+  #tail = '';
+  #length = 0;
+
+  constructor(private readonly most: number) {}
+
+  add(text: string): void {
+    this.#length += text.length;
+    const room = this.most / 2 - this.#head.length;
+    this.#head += text.slice(0, Math.max(0, room));
+    this.#tail = (this.#tail + text.slice(Math.max(0, room))).slice(-this.most / 2);
+  }
+
+  get text(): string {
+    const left = this.#length - this.#head.length - this.#tail.length;
+    return left === 0
+      ? this.#head + this.#tail
+      : `${this.#head.replace(CUT_END, '')}\n… ${left} characters left out …\n${this.#tail.replace(CUT_START, '')}`;
+  }
+}
+
+/** A lone surrogate, where a cut divided a character. */
+const CUT_END = /[\ud800-\udbff]$/u;
+const CUT_START = /^[\udc00-\udfff]/u;

@@ -1,9 +1,10 @@
 import path from 'node:path';
-import { messageOf, z } from 'pith';
+import { z } from 'pith';
 import { processEntry } from '@pith/held-process';
 import { printableLine } from '@pith/plain-text';
 import { runGit } from '@pith/project-files';
 import type { StateFolder } from '@pith/safe-files';
+import { jsonOf } from '@pith/plain-data';
 import {
   changesBetween,
   nestedRepositories,
@@ -133,7 +134,7 @@ export class CommandWatch {
 
   #recordsOfKilled(): readonly Kept[] {
     return this.#ofKilled().flatMap((name) => {
-      const read = kept.safeParse(parsed(this.folder.read(name)));
+      const read = kept.safeParse(jsonOf(String(this.folder.read(name)))); // one that is cut off: its command did not begin
       return read.success && read.data.root === this.place.root ? [{ ...read.data, name }] : [];
     });
   }
@@ -195,11 +196,3 @@ const OWN_NAME = (): string | null => {
   const own = processEntry(process.pid);
   return own === null ? null : `${own.pid}.${own.startTime}.json`;
 };
-
-function parsed(bytes: Buffer | null): unknown {
-  try {
-    return JSON.parse(bytes?.toString('utf8') ?? '');
-  } catch (error) {
-    return messageOf(error); // cut off: the write did not end, so the command did not begin
-  }
-}

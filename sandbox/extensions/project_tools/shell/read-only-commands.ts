@@ -90,7 +90,7 @@ const VALUES: Readonly<Record<string, Value>> = { '=': 'any', '?': 'own', ':': '
 /** Long options by their whole names only: programs take every beginning of one. */
 function optionsOf({ options, wholeWords = false }: CommandRule): KnownOptions {
   const values = new Map<string, Value>();
-  for (const each of options.split(' ').filter((part) => part !== '')) {
+  for (const each of options.trim().split(/\s+/u)) {
     const [, name = '', mark = ''] = /^(.*?)([=?:]?)$/u.exec(each) ?? [];
     const value = VALUES[mark] ?? 'none';
     if (wholeWords || name.startsWith('--')) values.set(name, value);

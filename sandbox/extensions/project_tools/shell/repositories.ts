@@ -1,7 +1,7 @@
 import { statSync } from 'node:fs';
 import { lstat, readdir, realpath } from 'node:fs/promises';
 import path from 'node:path';
-import { printableLine } from '@pith/plain-text';
+import { printableLine, someOf } from '@pith/plain-text';
 import { isInside } from '@pith/safe-files';
 import { fileDigest, hashed } from './autorun-digests.ts';
 import { namedBy } from './git-guard.ts';
@@ -103,7 +103,7 @@ export async function startsOf(place: string, signal: AbortSignal): Promise<stri
   const first = all.filter((each) => BY_ITSELF.test(each)).sort((a, b) => Number(HOOK.test(a)) - Number(HOOK.test(b)));
   const rest = all.filter((each) => !BY_ITSELF.test(each));
   const shown = [...first, ...rest].map((each) => shortened(each));
-  return listed(shown, Math.max(MOST_STARTED, Math.min(first.length, MOST_FIRST)));
+  return someOf(shown, Math.max(MOST_STARTED, Math.min(first.length, MOST_FIRST)));
 }
 
 const HOOK = /^the hook /u;
@@ -123,10 +123,4 @@ const LONGEST_SHOWN = 160;
 /** Mercurial and Jujutsu have a program in nearly each of their settings. */
 function otherSettings(folder: string): readonly string[] {
   return SETTINGS.slice(3).flatMap((name) => (settingsIn(folder, name) === '' ? [] : [`what ${name} says`]));
-}
-
-/** Some names, and how many more there are. */
-export function listed(all: readonly string[], most: number): string {
-  const left = all.length - most;
-  return `${all.slice(0, most).join(', ')}${left > 0 ? ` and ${left} more` : ''}`;
 }

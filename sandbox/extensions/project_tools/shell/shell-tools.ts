@@ -1,4 +1,3 @@
-import { createHash } from 'node:crypto';
 import path from 'node:path';
 import {
   defineTool,
@@ -14,6 +13,7 @@ import {
 } from 'pith';
 import { answerOrRefusal, unlessRefused } from '@pith/safe-files';
 import { printableLine } from '@pith/plain-text';
+import { sha256 } from '@pith/plain-data';
 import { placeOf } from '../changes/change-tools.ts';
 import type { UndoLog } from '../changes/undo-log.ts';
 import type { BackgroundCommand, CommandRuns, ShellCommand } from './command-runs.ts';
@@ -134,9 +134,7 @@ async function questionOf(runs: CommandRuns, wanted: Wanted): Promise<ApprovalQu
       missing === null
         ? confinedBy(access, access.includes('home') ? runs.homeFolders() : [])
         : `not sandboxed: it sees and can change what you can (${missing.why})`,
-    subject: createHash('sha256')
-      .update(JSON.stringify([wanted.command, folder, access, kind, wanted.background]))
-      .digest('hex'),
+    subject: sha256(JSON.stringify([wanted.command, folder, access, kind, wanted.background])),
     ...(isAlone
       ? { always: coverOf({ kind, words, readOnly, folder, network: access.includes('network'), background: wanted.background }) }
       : { once: true }),

@@ -1,10 +1,10 @@
-import { createHash } from 'node:crypto';
 import { lstat, readdir } from 'node:fs/promises';
 import path from 'node:path';
 import { codeOf, messageOf, PithError, type Diagnostic } from 'pith';
 import { isNothingThere } from '@pith/safe-files';
 import { NO_REGULAR_FILE, readRegularFile, reasonOf } from '@pith/skill-files';
 import compareVersions from 'semver/functions/compare.js';
+import { sha256 } from '@pith/plain-data';
 import { GOVERNANCE_FIELDS, type SavedSkill, type SkillFile } from '../domain/index.ts';
 import { snapshotOf, type SkillVersion, type StoredSkill } from '../store/index.ts';
 import { parsedSkill, MOST_BYTES, parseSkillFile } from './skill-file.ts';
@@ -129,6 +129,6 @@ function idOf(folder: string): string {
 
 /** A UUID (version 8: of our own making) that a text always gives. */
 function uuidOf(text: string): string {
-  const hex = createHash('sha256').update(text).digest('hex');
+  const hex = sha256(text);
   return `${hex.slice(0, 8)}-${hex.slice(8, 12)}-8${hex.slice(13, 16)}-a${hex.slice(17, 20)}-${hex.slice(20, 32)}`;
 }

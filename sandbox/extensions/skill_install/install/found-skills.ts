@@ -1,5 +1,5 @@
 import { PithError } from 'pith';
-import { didYouMean, printableLine } from '@pith/plain-text';
+import { didYouMean, printableLine, someOf } from '@pith/plain-text';
 import { FILE_LIMIT, parseSkillFile } from '@pith/skill-files';
 import { folded, isInstallableId, type Listing, type OriginEntry, refused } from './entry.ts';
 
@@ -61,7 +61,12 @@ export function chosenSkills(found: readonly FoundSkill[], wanted: readonly stri
       name,
       found.map(({ id }) => id),
     );
-    throw new PithError('skill_not_found', `it has no skill '${printableLine(name)}'${hint}`, { cure: `it contains ${someOf(found)}` });
+    throw new PithError('skill_not_found', `it has no skill '${printableLine(name)}'${hint}`, {
+      cure: `it contains ${someOf(
+        found.map(({ id }) => printableLine(id)),
+        10,
+      )}`,
+    });
   });
   if (named.length > 0) return [...new Set(named)];
   if (found.length === 1 || all) return found;
@@ -157,9 +162,4 @@ function ambiguous(name: string, hits: readonly FoundSkill[]): PithError {
   return new PithError('skill_choice_needed', `it contains '${printableLine(name)}' more than once: ${places}`, {
     cure: 'name the folder with --skill',
   });
-}
-
-function someOf(found: readonly FoundSkill[]): string {
-  const ids = found.slice(0, 10).map(({ id }) => printableLine(id));
-  return `${ids.join(', ')}${found.length > ids.length ? ` and ${found.length - ids.length} more` : ''}`;
 }

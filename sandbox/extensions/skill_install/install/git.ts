@@ -56,23 +56,11 @@ const OPTIONS = [
 
 /** One throw-away repository. */
 export class Git {
-  readonly #directory: string;
-  readonly #home: string;
-  readonly #clock: Clock;
-  readonly #limits: GitLimits;
-  readonly #signal: AbortSignal | undefined;
-
   constructor(
-    directory: string,
-    home: string,
-    { clock, limits, signal }: { readonly clock: Clock; readonly limits: GitLimits; readonly signal: AbortSignal | undefined },
-  ) {
-    this.#directory = directory;
-    this.#home = home;
-    this.#clock = clock;
-    this.#limits = limits;
-    this.#signal = signal;
-  }
+    private readonly directory: string,
+    private readonly home: string,
+    private readonly bounds: { readonly clock: Clock; readonly limits: GitLimits; readonly signal: AbortSignal | undefined },
+  ) {}
 
   /** Runs git in the repository; resolves with what it printed. Rejects `git_missing`, `git_failed`, `origin_too_large`, `origin_timeout`. */
   async run(args: readonly string[]): Promise<Buffer> {
@@ -86,13 +74,13 @@ export class Git {
     args: readonly string[],
     { input = '', mostBytes }: { readonly input?: string; readonly mostBytes: number },
   ): AsyncGenerator<Buffer, void> {
-    const { bytes, timeMs } = this.#limits;
+    const { bytes, timeMs } = this.bounds.limits;
     const large = new AbortController();
     const cancel = this.#watchSize(() => large.abort(tooLarge(`is larger than ${Math.round(bytes / 1024 / 1024)} MB`)));
-    const argv = ['/bin/sh', '-c', SHELL, 'git', this.#home, ...OPTIONS, '-C', this.#directory, ...args];
-    const signal = this.#signal === undefined ? large.signal : AbortSignal.any([large.signal, this.#signal]);
+    const argv = ['/bin/sh', '-c', SHELL, 'git', this.home, ...OPTIONS, '-C', this.directory, ...args];
+    const signal = this.bounds.signal === undefined ? large.signal : AbortSignal.any([large.signal, this.bounds.signal]);
     try {
-      const { code, errors, passed } = yield* readProgram({ argv, input, mostBytes, mostMs: timeMs, clock: this.#clock }, signal);
+      const { code, errors, passed } = yield* readProgram({ argv, input, mostBytes, mostMs: timeMs, clock: this.bounds.clock }, signal);
       if (passed === 'bytes') throw tooLarge('lists more than a repository of skills does');
       if (passed === 'time')
         throw new PithError('origin_timeout', `the repository took longer than ${timeMs / 1000} s`, {
@@ -108,12 +96,12 @@ export class Git {
     let cancel = () => {};
     let done = false;
     const look = async () => {
-      const bytes = await sizeOf(this.#directory);
+      const bytes = await sizeOf(this.directory);
       if (done) return;
-      if (bytes > this.#limits.bytes) exceeded();
-      else cancel = this.#clock.after(200, () => void look());
+      if (bytes > this.bounds.limits.bytes) exceeded();
+      else cancel = this.bounds.clock.after(200, () => void look());
     };
-    cancel = this.#clock.after(200, () => void look());
+    cancel = this.bounds.clock.after(200, () => void look());
     return () => {
       done = true;
       cancel();

@@ -1,5 +1,5 @@
 import { messageOf, PithError } from 'pith';
-import { didYouMean, printableLine } from '@pith/plain-text';
+import { didYouMean, printableLine, someOf } from '@pith/plain-text';
 import { type Listing, type OriginEntry, readText } from './entry.ts';
 import type { FoundSkill } from './found-skills.ts';
 import { type Origin, originOf } from './origin.ts';
@@ -79,10 +79,10 @@ export function chosenPlugins(plugins: readonly Plugin[], wanted: readonly strin
       cure:
         names.length === 0
           ? 'it has neither marketplace.json nor plugin.json: leave --plugin out'
-          : `without --plugin they are listed; it contains ${names
-              .slice(0, 20)
-              .map((one) => printableLine(one, 80))
-              .join(', ')}${names.length > 20 ? ` and ${names.length - 20} more` : ''}`,
+          : `without --plugin they are listed; it contains ${someOf(
+              names.map((one) => printableLine(one, 80)),
+              20,
+            )}`,
     });
   });
 }

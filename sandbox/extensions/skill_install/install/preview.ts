@@ -1,5 +1,5 @@
 import { type CommandIO, type Diagnostic, type JsonValue, PithError } from 'pith';
-import { printableLine } from '@pith/plain-text';
+import { enumerated, printableLine } from '@pith/plain-text';
 import { clean, diagnosticJson } from '@pith/skill-files';
 import type { StagedItem, StagedSkill } from './staged-skill.ts';
 
@@ -33,7 +33,7 @@ export function countOf(items: readonly StagedItem[]): string {
   if (items.length === 1) return `'${items[0]!.id}'`;
   const kinds = (['skill', 'recipe', 'agent'] as const).map((kind) => [kind, items.filter((item) => item.kind === kind).length] as const);
   const counts = kinds.filter(([, count]) => count > 0).map(([kind, count]) => `${count} ${kind}${count === 1 ? '' : 's'}`);
-  return counts.length < 2 ? counts.join('') : `${counts.slice(0, -1).join(', ')} and ${counts.at(-1)}`;
+  return enumerated(counts);
 }
 
 function isSerious({ inspection }: StagedItem): boolean {

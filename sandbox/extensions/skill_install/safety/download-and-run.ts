@@ -1,12 +1,6 @@
-import { batches, excerpt, type Scanner, type ScanSeverity } from './scan-finding.ts';
-import { Sequence } from './sequence.ts';
+import { batches, excerpt, type Scanner } from './scan-finding.ts';
+import { type ScanRule, ruleTable } from './rule-table.ts';
 import { installsFromVendor } from './vendor.ts';
-
-interface Rule {
-  readonly pattern: Sequence;
-  readonly severity: ScanSeverity;
-  readonly message: string;
-}
 
 /** A name may be behind the escape of a line's end. */
 const FETCH = String.raw`(?:\b|(?<=\\[nrt]))(?:curl|wget|aria2c|lwp-request|iwr|irm|Invoke-WebRequest|Invoke-RestMethod)\b`;
@@ -21,84 +15,56 @@ const DOWNLOADED = 'what is downloaded is run at once, unseen';
 const DOWNLOADED_FILE = 'a file is downloaded and run';
 const DECODED = 'what is decoded is run at once, unseen';
 
-const RULES: readonly Rule[] = [
-  rule('high', DOWNLOADED, FETCH, 240, RUNS),
-  rule('high', DOWNLOADED, `(?:${SHELL}|\\bsource|(?:^|[\\s;&|\u0060(])\\.)\\s+(?:-\\w+\\s+)?<\\(\\s*${FETCH}`),
-  rule('high', DOWNLOADED, `(?:\\beval\\b|${SHELL}\\s+-\\w*c\\b|\\bsource\\b)`, 40, `(?:\\$\\(|\u0060)\\s*${FETCH}`),
-  rule(
-    'high',
-    DOWNLOADED,
-    String.raw`\b(?:iex|Invoke-Expression)\b`,
-    80,
-    String.raw`\b(?:iwr|irm|curl|wget|Invoke-WebRequest|Invoke-RestMethod)\b|DownloadString|Net\.WebClient`,
-  ),
-  rule('high', DOWNLOADED, String.raw`\b(?:DownloadString|DownloadData)\b`, 200, String.raw`\|\s*(?:iex|Invoke-Expression)\b`),
-  rule(
-    'high',
-    DOWNLOADED,
-    String.raw`\b(?:exec|eval)\s*\(`,
-    200,
-    String.raw`\b(?:urlopen|urlretrieve|requests\.get|httpx\.get|urllib\.request)\b`,
-  ),
-  rule('high', DOWNLOADED, String.raw`\b(?:urlopen|requests\.get|httpx\.get)\s*\(`, 300, String.raw`[;\s](?:exec|eval)\s*\(`),
-  rule('high', DOWNLOADED, String.raw`\b(?:eval|new Function)\s*\(\s*await\s*(?:\(\s*)?(?:await\s+)?\(?fetch\b`),
-  rule('high', DOWNLOADED, String.raw`\bfetch\s*\(`, 200, String.raw`\.then\s*\(\s*eval\b`),
-  rule(
-    'high',
-    DOWNLOADED,
-    String.raw`\b(?:eval|instance_eval|class_eval|exec|system|assert)\b\s*\(?`,
-    60,
-    String.raw`\b(?:URI\.open|Net::HTTP\.get|URI\.parse|LWP::Simple|file_get_contents\s*\(\s*['"]https?:|open\s*\(\s*['"]https?:)`,
-  ),
-  rule('high', DOWNLOADED, String.raw`\b(?:python[\d.]*|node|perl|ruby)\s+-\w*[ce]\b`, 20, `\\$\\(\\s*${FETCH}`),
-  rule(
-    'high',
-    DOWNLOADED,
-    String.raw`\bfetch\s*\(`,
-    200,
-    String.raw`\.then\s*\(\s*`,
-    60,
-    String.raw`(?:=>|\breturn\b)\s*(?:eval|Function|new Function)\s*\(`,
-  ),
-  rule('high', DECODED, String.raw`\bbase(?:64|32)\s+(?:-d|-D|--decode)\b`, 200, RUNS),
-  rule(
-    'high',
-    DECODED,
-    String.raw`\b(?:run|_?ex|_?exec\w*|_?eval\w*|f|fn|func|go|call|do|_+\w*)\s*\(\s*`,
-    20,
-    String.raw`\b(?:b64decode|a85decode|unhexlify|marshal\.loads)\s*\(`,
-  ),
-  rule('high', DECODED, String.raw`getattr\s*\(\s*(?:__builtins__|builtins|os|__import__)\b`, 40, String.raw`['"]\s*\+\s*['"]`),
-  rule('high', DECODED, String.raw`\bprintf\s+['"]?(?:\\x[0-9a-f]{2}|\\[0-7]{3}){6,}`, 400, RUNS),
-  rule('high', DECODED, String.raw`\b(?:xxd\s+-r|gunzip|zcat|uudecode)\b`, 120, RUNS),
-  rule('high', DECODED, String.raw`\bopenssl\s+(?:enc|base64)\s`, 80, String.raw`-d\b`, 120, RUNS),
-  rule(
-    'high',
-    DECODED,
-    String.raw`\b(?:eval|exec|Function|execSync|os\.system|system)\s*\(\s*`,
-    80,
-    String.raw`\b(?:atob|b64decode|a85decode|unhexlify|fromhex|base64_decode|codecs\.decode|marshal\.loads|zlib\.decompress)\s*\(`,
-  ),
-  rule(
-    'high',
-    DECODED,
-    String.raw`\b(?:eval|exec|Function|execSync)\s*\(`,
-    160,
-    String.raw`Buffer\.from\s*\(`,
-    2000,
-    String.raw`['"](?:base64|hex)['"]`,
-  ),
-  rule('high', DECODED, String.raw`\b(?:powershell|pwsh)(?:\.exe)?\b`, 120, String.raw`\s-(?:e|ec|enc|enco\w*)\s+[A-Za-z0-9+/=]{16,}`),
-  rule(
-    'medium',
-    DOWNLOADED_FILE,
-    FETCH,
-    300,
-    String.raw`(?:-o|-O|--output|-OutFile)\b`,
-    200,
-    `(?:&&|;)\\s*(?:chmod\\s+(?:\\+x|[0-7]{3,4})\\b|${BEFORE}${SHELL}\\s+\\S|\\./\\S)`,
-  ),
-];
+const RULES = ruleTable(String.raw`
+download_and_run high: ${DOWNLOADED}
+  ${FETCH}
+  <240> ${RUNS}
+  (?:${SHELL}|\bsource|(?:^|[\s;&|\u0060(])\.)\s+(?:-\w+\s+)?<\(\s*${FETCH}
+  (?:\beval\b|${SHELL}\s+-\w*c\b|\bsource\b)
+  <40> (?:\$\(|\u0060)\s*${FETCH}
+  \b(?:iex|Invoke-Expression)\b
+  <80> \b(?:iwr|irm|curl|wget|Invoke-WebRequest|Invoke-RestMethod)\b|DownloadString|Net\.WebClient
+  \b(?:DownloadString|DownloadData)\b
+  <200> \|\s*(?:iex|Invoke-Expression)\b
+  \b(?:exec|eval)\s*\(
+  <200> \b(?:urlopen|urlretrieve|requests\.get|httpx\.get|urllib\.request)\b
+  \b(?:urlopen|requests\.get|httpx\.get)\s*\(
+  <300> [;\s](?:exec|eval)\s*\(
+  \b(?:eval|new Function)\s*\(\s*await\s*(?:\(\s*)?(?:await\s+)?\(?fetch\b
+  \bfetch\s*\(
+  <200> \.then\s*\(\s*eval\b
+  \b(?:eval|instance_eval|class_eval|exec|system|assert)\b\s*\(?
+  <60> \b(?:URI\.open|Net::HTTP\.get|URI\.parse|LWP::Simple|file_get_contents\s*\(\s*['"]https?:|open\s*\(\s*['"]https?:)
+  \b(?:python[\d.]*|node|perl|ruby)\s+-\w*[ce]\b
+  <20> \$\(\s*${FETCH}
+  \bfetch\s*\(
+  <200> \.then\s*\(\s*
+  <60> (?:=>|\breturn\b)\s*(?:eval|Function|new Function)\s*\(
+download_and_run high: ${DECODED}
+  \bbase(?:64|32)\s+(?:-d|-D|--decode)\b
+  <200> ${RUNS}
+  \b(?:run|_?ex|_?exec\w*|_?eval\w*|f|fn|func|go|call|do|_+\w*)\s*\(\s*
+  <20> \b(?:b64decode|a85decode|unhexlify|marshal\.loads)\s*\(
+  getattr\s*\(\s*(?:__builtins__|builtins|os|__import__)\b
+  <40> ['"]\s*\+\s*['"]
+  \bprintf\s+['"]?(?:\\x[0-9a-f]{2}|\\[0-7]{3}){6,}
+  <400> ${RUNS}
+  \b(?:xxd\s+-r|gunzip|zcat|uudecode)\b
+  <120> ${RUNS}
+  \bopenssl\s+(?:enc|base64)\s
+  <80> -d\b
+  <120> ${RUNS}
+  \b(?:eval|exec|Function|execSync|os\.system|system)\s*\(\s*
+  <80> \b(?:atob|b64decode|a85decode|unhexlify|fromhex|base64_decode|codecs\.decode|marshal\.loads|zlib\.decompress)\s*\(
+  \b(?:eval|exec|Function|execSync)\s*\(
+  <160> Buffer\.from\s*\(
+  <2000> ['"](?:base64|hex)['"]
+  \b(?:powershell|pwsh)(?:\.exe)?\b
+  <120> \s-(?:e|ec|enc|enco\w*)\s+[A-Za-z0-9+/=]{16,}
+download_and_run medium: ${DOWNLOADED_FILE}
+  ${FETCH}
+  <300> (?:-o|-O|--output|-OutFile)\b
+  <200> (?:&&|;)\s*(?:chmod\s+(?:\+x|[0-7]{3,4})\b|${BEFORE}${SHELL}\s+\S|\./\S)`);
 
 /** A line that fetches, and where it puts what it fetched. */
 const SAVES = new RegExp(`${FETCH}[^\\n]{0,1000}`, 'gi');
@@ -169,12 +135,8 @@ function* namesIn(text: string, pattern: RegExp): Iterable<string> {
 const WORTH_A_LOOK =
   /curl|wget|aria2c|lwp-request|iwr|irm|invoke-|download|urlopen|requests\.get|httpx\.get|urllib|fetch|base64|base32|b64decode|a85decode|atob|xxd|openssl|gunzip|zcat|uudecode|unhexlify|fromhex|codecs|marshal|zlib|getattr|printf|URI|Net::HTTP|file_get_contents|LWP|https?:|Buffer\.from|powershell|pwsh/i;
 
-function rule(severity: ScanSeverity, message: string, ...parts: readonly (string | number)[]): Rule {
-  return { pattern: new Sequence(...parts), severity, message };
-}
-
 /** The first rule that a line breaks, and where. */
-function brokenRule(text: string): (Rule & { readonly found: string }) | null {
+function brokenRule(text: string): (ScanRule & { readonly found: string }) | null {
   for (const one of RULES) {
     const found = one.pattern.find(text);
     if (found !== null) return { ...one, found: found.text };

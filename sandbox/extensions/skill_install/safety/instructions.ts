@@ -1,12 +1,5 @@
-import { batches, excerpt, type Scanner, type ScanSeverity } from './scan-finding.ts';
-import { Sequence } from './sequence.ts';
-
-interface Rule {
-  readonly code: string;
-  readonly severity: ScanSeverity;
-  readonly pattern: Sequence;
-  readonly message: string;
-}
+import { batches, excerpt, type Scanner } from './scan-finding.ts';
+import { ruleTable } from './rule-table.ts';
 
 /** The same in other languages: German, French, Spanish, Portuguese, Italian, Russian, Chinese, Japanese, Korean. */
 const OTHER_LANGUAGES = [
@@ -21,135 +14,52 @@ const OTHER_LANGUAGES = [
   String.raw`(?:이전|위)의?\s*(?:모든\s*)?(?:지시|명령|규칙)(?:사항)?(?:을|를)\s*무시`,
 ].join('|');
 
-const RULES: readonly Rule[] = [
-  rule(
-    'ignores_rules',
-    'high',
-    'tells the model to ignore its rules',
-    String.raw`\b(?:ignore|disregard|forget|override|bypass|discard|set aside)\s+(?:(?:all|any|every|each|the|of|your|these|those|my|its|other)\s+){0,4}(?:(?:previous|prior|earlier|above|preceding|existing|former|original|system|developer|safety|security|built-in)\s+(?:and\s+)?){1,3}(?:instructions?|rules?|guidelines?|prompts?|directives?|polic(?:y|ies)|restrictions?|constraints?|guardrails|messages?)`,
-  ),
-  rule(
-    'ignores_rules',
-    'high',
-    'tells the model to ignore its rules',
-    String.raw`\b(?:ignore|disregard|forget)\s+(?:everything|anything|all)\s+(?:(?:that\s+)?(?:you|i|we)\s+(?:were|have been|was|have)\s+\w+|above|before this|you know about (?:safety|rules))`,
-  ),
-  rule(
-    'ignores_rules',
-    'high',
-    'tells the model to ignore its rules',
-    String.raw`\b(?:ignore|disregard|forget|override|bypass)\s+(?:(?:all|any|every|the|of|your|these)\s+){0,4}(?:instructions?|rules?|guidelines?|directives?|polic(?:y|ies)|restrictions?)\s+(?:of|from|in)\s+(?:all\s+|any\s+|the\s+|your\s+){0,2}(?:other\s+skills?|system(?:\s+prompt)?|developers?|platform|operator|user|host)\b`,
-  ),
-  rule('ignores_rules', 'high', 'tells the model to ignore its rules', OTHER_LANGUAGES),
-  rule(
-    'ignores_rules',
-    'high',
-    'tells the model that no rules apply',
-    String.raw`\byou (?:are|have) (?:now )?(?:no longer (?:bound|restricted|limited|subject)|free(?:d)? (?:of|from) (?:all |any )?(?:rules|restrictions|guidelines|limits))`,
-  ),
-  rule(
-    'ignores_rules',
-    'high',
-    'tells the model to go around approvals',
-    String.raw`\b(?:skip|bypass|disable|circumvent|suppress)\s+(?:(?:all|any|every|the|your|its|user|human|tool)\s+){0,4}(?:approvals?|confirmations?|permission (?:checks?|prompts?)|safety (?:checks?|measures?)|security (?:checks?|measures?))(?:\s+(?:prompts?|dialogs?|requests?))?`,
-  ),
-  rule(
-    'ignores_rules',
-    'high',
-    'tells the model to change what needs the agreement of a person',
-    String.raw`\b(?:set|change|edit|put|write|make|switch|turn|clear|empty|remove|delete|add|configure|update)\b`,
-    80,
-    String.raw`\b(?:approvals?(?:[.:]\s?\w+)?|extensions_sandbox|permissions?\.\w+)["'\u0060]?\s{0,4}(?:to|as|=|:)?\s{0,4}["'\u0060]?(?:\[\s*\]|\{\s*\}|(?:empty|off|none|never|false|nothing|an empty list)\b)`,
-  ),
-  rule(
-    'ignores_rules',
-    'high',
-    'changes what needs the agreement of a person',
-    String.raw`\bapprovals["']?\s*:\s*\{?\s*["']?tools["']?\s*:\s*\[\s*\]|\bapprovals\.tools\s*[:=]\s*\[\s*\]|\bextensions_sandbox["']?\s*[:=]\s*["']?off\b`,
-  ),
-  rule(
-    'hides_from_user',
-    'high',
-    'tells the model to hide something from the user',
-    String.raw`\b(?:hide|conceal|keep)\s+(?:this|it|that|these|them|the \w+)(?:\s+\w+){0,3}?\s+(?:(?:a\s+)?secret\s+|hidden\s+)?from\s+(?:the\s+|your\s+)?(?:user|human|person|operator)`,
-  ),
-  rule(
-    'hides_from_user',
-    'high',
-    'tells the model to act without the user knowing',
-    String.raw`\bwithout\s+(?:the\s+|your\s+|any\s+)?(?:user|human|person|operator)(?:'s|s'|\u2019s)?\s+(?:knowing|knowledge|noticing|consent|awareness|permission|seeing)`,
-  ),
-  rule(
-    'hides_from_user',
-    'high',
-    'tells the model to act in secret',
-    String.raw`\b(?:secretly|covertly|surreptitiously)\s+(?:\w+\s+){0,2}?(?:send|upload|post|copy|run|execute|read|add|write|collect|install|forward|transmit|fetch|download)`,
-  ),
-  rule(
-    'hides_from_user',
-    'high',
-    'tells the model to send something away and not to say so',
-    String.raw`\b(?:send|upload|post|forward|transmit|submit|copy|e-?mail|pipe)\b`,
-    200,
-    String.raw`https?:\/\/|@[\w-]+\.\w`,
-    200,
-    String.raw`\b(?:do not|don't|don\u2019t|never|without)\s+(?:ever\s+)?(?:tell|telling|inform|informing|mention|mentioning|explain|reveal|show|showing|ask|asking|notify|notifying)\b`,
-  ),
-  rule(
-    'hides_from_user',
-    'medium',
-    'tells the model not to mention something to the user',
-    String.raw`\b(?:do not|don't|don\u2019t|never)\s+(?:mention|reveal|show|explain|display|disclose)\s+(?:\w+\s+){1,4}to\s+(?:the\s+)?(?:user|human|operator|person)\b`,
-  ),
-  rule(
-    'hides_from_user',
-    'medium',
-    'tells the model not to tell the user',
-    String.raw`\b(?:do not|don't|don\u2019t|never|must not|without)\s+(?:ever\s+)?(?:tell|telling|inform|informing|alert|alerting|notify|notifying|warn|warning)\s+(?:the\s+|your\s+)?(?:user|human|operator|anyone|person)\b(?!\s+(?:to|how|when|what|which|where|they|if|whether)\b)`,
-  ),
-  rule(
-    'exfiltrates',
-    'high',
-    'tells the model to send secrets away',
-    String.raw`\b(?:send|upload|post|exfiltrate|forward|transmit|leak|email|submit)\s+(?:(?:all|any|every|the|your|their|his|its|user'?s?|of|a copy of|contents? of)\s+){0,5}(?:\w+\s+){0,2}?(?:secrets?|credentials?|passwords?|(?:seed|recovery|secret) phrases?|mnemonics?|wallet keys?|contents? of [^\s]{0,40}(?:\.env|\.pem|id_rsa)|api[ _-]?keys?|access tokens?|private keys?|ssh keys?|environment variables?|env vars?|conversation|chat history|system prompt|cookies)\b`,
-    60,
-    String.raw`\bto\s+(?:(?:this|the following|an external|my|our|a remote)\s+\w+|https?:\/\/|[\w.+-]+@[\w-]+\.\w)`,
-  ),
-  rule(
-    'exfiltrates',
-    'high',
-    'sends the environment away',
-    String.raw`(?:^|[\s;&|(\u0060$])(?:env|printenv|set|history|export -p)\s*(?:\|\s*\w[\w -]{0,30}){0,2}\|\s*(?:curl|wget|nc|ncat|netcat)\b`,
-  ),
-  rule(
-    'exfiltrates',
-    'high',
-    'sends the environment away',
-    String.raw`\b(?:curl|wget)\b`,
-    200,
-    String.raw`(?:-d|-F|--data(?:-\w+)?|--form|--post-data|--post-file|-T|--upload-file)[ =]?["']?`,
-    60,
-    String.raw`(?:\$\((?:env|printenv|cat\s+~|history)|\u0060(?:env|printenv)\u0060)`,
-  ),
-  rule(
-    'exfiltrates',
-    'high',
-    'sends the environment away',
-    String.raw`(?:requests\.post|httpx\.post|urlopen|fetch|axios\.post)\s*\(`,
-    200,
-    String.raw`(?:dict\(os\.environ\)|os\.environ\s*[,)}]|JSON\.stringify\(process\.env\)|process\.env\s*[,)}])`,
-  ),
-  rule(
-    'exfiltrates',
-    'high',
-    'tells the model to put secrets into the address of a picture',
-    String.raw`!\[[^\]\n]{0,80}\]\(\s*https?:\/\/[^)\s]{1,300}[?&/][\w-]{0,30}=?`,
-    200,
-    String.raw`\b(?:api[ _-]?keys?|secrets?|passwords?|conversation|chat history|(?:everything|all|what)\s+(?:that\s+)?the user|messages of the user|environment variables?|system prompt)\b`,
-  ),
-  rule('exfiltrates', 'high', 'opens a shell or a channel to elsewhere', String.raw`/dev/tcp/[\w.$-]+/\d+`),
-  rule('exfiltrates', 'high', 'opens a shell or a channel to elsewhere', String.raw`\bnc\b`, 60, String.raw`\s-e\s+/bin/`),
-];
+const RULES = ruleTable(String.raw`
+ignores_rules high: tells the model to ignore its rules
+  \b(?:ignore|disregard|forget|override|bypass|discard|set aside)\s+(?:(?:all|any|every|each|the|of|your|these|those|my|its|other)\s+){0,4}(?:(?:previous|prior|earlier|above|preceding|existing|former|original|system|developer|safety|security|built-in)\s+(?:and\s+)?){1,3}(?:instructions?|rules?|guidelines?|prompts?|directives?|polic(?:y|ies)|restrictions?|constraints?|guardrails|messages?)
+  \b(?:ignore|disregard|forget)\s+(?:everything|anything|all)\s+(?:(?:that\s+)?(?:you|i|we)\s+(?:were|have been|was|have)\s+\w+|above|before this|you know about (?:safety|rules))
+  \b(?:ignore|disregard|forget|override|bypass)\s+(?:(?:all|any|every|the|of|your|these)\s+){0,4}(?:instructions?|rules?|guidelines?|directives?|polic(?:y|ies)|restrictions?)\s+(?:of|from|in)\s+(?:all\s+|any\s+|the\s+|your\s+){0,2}(?:other\s+skills?|system(?:\s+prompt)?|developers?|platform|operator|user|host)\b
+  ${OTHER_LANGUAGES}
+ignores_rules high: tells the model that no rules apply
+  \byou (?:are|have) (?:now )?(?:no longer (?:bound|restricted|limited|subject)|free(?:d)? (?:of|from) (?:all |any )?(?:rules|restrictions|guidelines|limits))
+ignores_rules high: tells the model to go around approvals
+  \b(?:skip|bypass|disable|circumvent|suppress)\s+(?:(?:all|any|every|the|your|its|user|human|tool)\s+){0,4}(?:approvals?|confirmations?|permission (?:checks?|prompts?)|safety (?:checks?|measures?)|security (?:checks?|measures?))(?:\s+(?:prompts?|dialogs?|requests?))?
+ignores_rules high: tells the model to change what needs the agreement of a person
+  \b(?:set|change|edit|put|write|make|switch|turn|clear|empty|remove|delete|add|configure|update)\b
+  <80> \b(?:approvals?(?:[.:]\s?\w+)?|extensions_sandbox|permissions?\.\w+)["'\u0060]?\s{0,4}(?:to|as|=|:)?\s{0,4}["'\u0060]?(?:\[\s*\]|\{\s*\}|(?:empty|off|none|never|false|nothing|an empty list)\b)
+ignores_rules high: changes what needs the agreement of a person
+  \bapprovals["']?\s*:\s*\{?\s*["']?tools["']?\s*:\s*\[\s*\]|\bapprovals\.tools\s*[:=]\s*\[\s*\]|\bextensions_sandbox["']?\s*[:=]\s*["']?off\b
+hides_from_user high: tells the model to hide something from the user
+  \b(?:hide|conceal|keep)\s+(?:this|it|that|these|them|the \w+)(?:\s+\w+){0,3}?\s+(?:(?:a\s+)?secret\s+|hidden\s+)?from\s+(?:the\s+|your\s+)?(?:user|human|person|operator)
+hides_from_user high: tells the model to act without the user knowing
+  \bwithout\s+(?:the\s+|your\s+|any\s+)?(?:user|human|person|operator)(?:'s|s'|\u2019s)?\s+(?:knowing|knowledge|noticing|consent|awareness|permission|seeing)
+hides_from_user high: tells the model to act in secret
+  \b(?:secretly|covertly|surreptitiously)\s+(?:\w+\s+){0,2}?(?:send|upload|post|copy|run|execute|read|add|write|collect|install|forward|transmit|fetch|download)
+hides_from_user high: tells the model to send something away and not to say so
+  \b(?:send|upload|post|forward|transmit|submit|copy|e-?mail|pipe)\b
+  <200> https?:\/\/|@[\w-]+\.\w
+  <200> \b(?:do not|don't|don\u2019t|never|without)\s+(?:ever\s+)?(?:tell|telling|inform|informing|mention|mentioning|explain|reveal|show|showing|ask|asking|notify|notifying)\b
+hides_from_user medium: tells the model not to mention something to the user
+  \b(?:do not|don't|don\u2019t|never)\s+(?:mention|reveal|show|explain|display|disclose)\s+(?:\w+\s+){1,4}to\s+(?:the\s+)?(?:user|human|operator|person)\b
+hides_from_user medium: tells the model not to tell the user
+  \b(?:do not|don't|don\u2019t|never|must not|without)\s+(?:ever\s+)?(?:tell|telling|inform|informing|alert|alerting|notify|notifying|warn|warning)\s+(?:the\s+|your\s+)?(?:user|human|operator|anyone|person)\b(?!\s+(?:to|how|when|what|which|where|they|if|whether)\b)
+exfiltrates high: tells the model to send secrets away
+  \b(?:send|upload|post|exfiltrate|forward|transmit|leak|email|submit)\s+(?:(?:all|any|every|the|your|their|his|its|user'?s?|of|a copy of|contents? of)\s+){0,5}(?:\w+\s+){0,2}?(?:secrets?|credentials?|passwords?|(?:seed|recovery|secret) phrases?|mnemonics?|wallet keys?|contents? of [^\s]{0,40}(?:\.env|\.pem|id_rsa)|api[ _-]?keys?|access tokens?|private keys?|ssh keys?|environment variables?|env vars?|conversation|chat history|system prompt|cookies)\b
+  <60> \bto\s+(?:(?:this|the following|an external|my|our|a remote)\s+\w+|https?:\/\/|[\w.+-]+@[\w-]+\.\w)
+exfiltrates high: sends the environment away
+  (?:^|[\s;&|(\u0060$])(?:env|printenv|set|history|export -p)\s*(?:\|\s*\w[\w -]{0,30}){0,2}\|\s*(?:curl|wget|nc|ncat|netcat)\b
+  \b(?:curl|wget)\b
+  <200> (?:-d|-F|--data(?:-\w+)?|--form|--post-data|--post-file|-T|--upload-file)[ =]?["']?
+  <60> (?:\$\((?:env|printenv|cat\s+~|history)|\u0060(?:env|printenv)\u0060)
+  (?:requests\.post|httpx\.post|urlopen|fetch|axios\.post)\s*\(
+  <200> (?:dict\(os\.environ\)|os\.environ\s*[,)}]|JSON\.stringify\(process\.env\)|process\.env\s*[,)}])
+exfiltrates high: tells the model to put secrets into the address of a picture
+  !\[[^\]\n]{0,80}\]\(\s*https?:\/\/[^)\s]{1,300}[?&/][\w-]{0,30}=?
+  <200> \b(?:api[ _-]?keys?|secrets?|passwords?|conversation|chat history|(?:everything|all|what)\s+(?:that\s+)?the user|messages of the user|environment variables?|system prompt)\b
+exfiltrates high: opens a shell or a channel to elsewhere
+  /dev/tcp/[\w.$-]+/\d+
+  \bnc\b
+  <60> \s-e\s+/bin/`);
 
 const WORTH_A_LOOK =
   /ignore|disregard|forget|override|bypass|discard|set aside|no longer|free|skip|disable|avoid|circumvent|suppress|hide|conceal|keep|without|secretly|covertly|surrept|never|not |don.t|send|upload|post|exfiltrate|forward|transmit|leak|email|submit|env|history|export|curl|wget|!\[|ignorier|missacht|vergiss|umgehe|oubli|outrepass|ignor|olvid|omite|desatiend|esque|desconsidere|dimentica|игнор|забуд|忽略|无视|忘记|無視|忘れ|무시|copy|mail|pipe|approval|extensions_sandbox|permission|dev\/tcp|\bnc\b/i;
@@ -196,7 +106,3 @@ export const instructions: Scanner = function* ({ lines }) {
 
 /** So much of the next line is read with a line. */
 const NEXT = 160;
-
-function rule(code: string, severity: ScanSeverity, message: string, ...parts: readonly (string | number)[]): Rule {
-  return { code, severity, pattern: new Sequence(...parts), message };
-}

@@ -1,7 +1,7 @@
-import { readdirSync } from 'node:fs';
 import path from 'node:path';
 import { type Diagnostic, PithError } from 'pith';
 import { didYouMean, printableLine } from '@pith/plain-text';
+import { entriesOf } from '@pith/safe-files';
 import type { SkillRegistry } from '../registry.ts';
 import type { Skill, Snapshot } from '../skill.ts';
 import { findSkill } from '../scan/names.ts';
@@ -137,12 +137,4 @@ function folderNamed(root: string, name: string): string | null {
 
 function skillFileIn(folder: string): string | null {
   return entriesOf(folder).find(({ name }) => name.toLowerCase() === 'skill.md')?.name ?? null;
-}
-
-function entriesOf(folder: string) {
-  try {
-    return readdirSync(folder, { withFileTypes: true });
-  } catch {
-    return []; // absent or unreadable: there is nothing to report
-  }
 }

@@ -1,7 +1,7 @@
-import { createHash } from 'node:crypto';
 import { readFileSync } from 'node:fs';
 import type { Diagnostic } from 'pith';
 import { didYouMean } from '@pith/plain-text';
+import { sha256 } from '@pith/plain-data';
 import type { Skill, SkillState } from '../skill.ts';
 import { canonical, type FoundSkill, sizeOf, type SkillFields } from '@pith/skill-files';
 import { type Distrust, untrustedSource } from '../trust/trust.ts';
@@ -156,11 +156,7 @@ function offByItself({ defaultEnabled, extra }: SkillFields): string | null {
 
 /** Where a skill is, as somebody who looks at `beside` can tell it from that. */
 function placeOf({ source, found }: Candidate, beside: Candidate): string {
-  return source === beside.source ? addressOf(source, found) : source.label;
-}
-
-function addressOf({ label, directory }: Source, found: FoundSkill): string {
-  return canonical(`${label}${found.directory.slice(directory.length)}`);
+  return source === beside.source ? canonical(`${source.label}${found.directory.slice(source.directory.length)}`) : source.label;
 }
 
 function toSkill(candidate: Candidate, state: SkillState, reason: string | null, extra?: Diagnostic): Skill {
@@ -230,7 +226,7 @@ function digestOf(found: FoundSkill): string | null {
   if (found.digest !== null) return found.digest;
   if (sizeOf(found.stamp) > 1024 * 1024 || found.parsed.diagnostics.some(({ code }) => NOT_READ.has(code))) return null;
   try {
-    return (found.digest = createHash('sha256').update(readFileSync(found.file)).digest('hex'));
+    return (found.digest = sha256(readFileSync(found.file)));
   } catch {
     return null; // gone meanwhile: the next scan sees it
   }

@@ -3,6 +3,7 @@ import type { Clock } from 'pith';
 import { ChangeRefused, exclusively } from '@pith/folder-changes';
 import { stateFolder, type StateFolder } from '@pith/safe-files';
 import type { TreeDigests } from '@pith/skill-files';
+import { isPlainMap, type PlainMap } from '@pith/plain-data';
 
 /** What a person has seen of one skill. */
 export interface TrustedTree extends TreeDigests {
@@ -105,7 +106,7 @@ function parse(text: string): ReadonlyMap<string, TrustedSource> {
           stats: textOf(skill['stats']),
           ...(skill['unscanned'] === true ? { unscanned: true as const } : {}),
           ...(skill['refused'] === true ? { refused: true as const } : {}),
-          ...(isFields(skill['flagged'])
+          ...(isPlainMap(skill['flagged'])
             ? { flagged: { tree: textOf(skill['flagged']['tree']), why: textOf(skill['flagged']['why']) } }
             : {}),
         },
@@ -116,13 +117,9 @@ function parse(text: string): ReadonlyMap<string, TrustedSource> {
   );
 }
 
-function listOf(value: unknown): readonly Record<string, unknown>[] {
-  if (!Array.isArray(value) || !value.every(isFields)) throw new Error('a list is missing');
+function listOf(value: unknown): readonly PlainMap[] {
+  if (!Array.isArray(value) || !value.every(isPlainMap)) throw new Error('a list is missing');
   return value;
-}
-
-function isFields(value: unknown): value is Record<string, unknown> {
-  return typeof value === 'object' && value !== null;
 }
 
 function textOf(value: unknown): string {

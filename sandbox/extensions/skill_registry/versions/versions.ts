@@ -1,4 +1,4 @@
-import { createHash, randomUUID } from 'node:crypto';
+import { randomUUID } from 'node:crypto';
 import { closeSync, fsyncSync, openSync, renameSync, statSync } from 'node:fs';
 import path from 'node:path';
 import { type AgentSpec, type Clock, PithError } from 'pith';
@@ -19,6 +19,7 @@ import {
   treeDigest,
   Yielder,
 } from '@pith/skill-files';
+import { sha256 } from '@pith/plain-data';
 import { KEPT_VERSION } from '../contract.ts';
 import { findSkill } from '../scan/names.ts';
 import { candidateOf, filtersOf, rank } from '../scan/precedence.ts';
@@ -54,20 +55,17 @@ const DIGEST = /^(?:sha256:)?([0-9a-f]{7,64})$/;
 
 /** Folders of skills as they were, by the digest of what they hold. A kept version never changes: one whose files differ is refused. */
 export class Versions {
-  readonly #options: VersionsOptions;
   /** As they were when they were looked at last, by folder. */
   readonly #trees = new Map<string, SkillTree>();
   readonly #skills = new WeakMap<SkillTree, Skill>();
   /** Each snapshot with versions in it: the same object for the same versions. */
   readonly #views = new WeakMap<Snapshot, Map<string, Snapshot>>();
 
-  constructor(options: VersionsOptions) {
-    this.#options = options;
-  }
+  constructor(private readonly options: VersionsOptions) {}
 
   /** Keeps the skill as it is now. Rejects where it is not trusted, or holds what no copy can hold. */
   async keep(skill: Skill): Promise<KeptVersion> {
-    const { clock, isTrusted } = this.#options;
+    const { clock, isTrusted } = this.options;
     const folder = this.#folderOf(skill.id);
     folder.make();
     this.#removeDrafts(folder);
@@ -160,7 +158,7 @@ export class Versions {
 
   /** A person takes the trust of a source back, or of one skill of it: removes what is kept of that, and of no other source. */
   forget(source: string, id: string | null): void {
-    const root = stateFolder(this.#options.dataDirectory, FOLDER);
+    const root = stateFolder(this.options.dataDirectory, FOLDER);
     for (const name of root.list().filter((each) => /^[0-9a-f]{64}$/.test(each))) {
       const folder = root.folder(name);
       const its = keptIn(folder).filter((kept) => kept.sources.includes(source) && (id === null || kept.id === id));
@@ -169,7 +167,7 @@ export class Versions {
   }
 
   #folderOf(id: string): StateFolder {
-    return stateFolder(this.#options.dataDirectory, FOLDER, createHash('sha256').update(id).digest('hex'));
+    return stateFolder(this.options.dataDirectory, FOLDER, sha256(id));
   }
 
   #forgetIn(folder: StateFolder, kept: KeptVersion, source: string): void {
@@ -216,7 +214,7 @@ export class Versions {
       });
     const known = this.#skills.get(tree);
     if (known !== undefined) return known;
-    const { clock, config } = this.#options;
+    const { clock, config } = this.options;
     const place = { label: sources[0] ?? '', directory, configured: false, trusted: true };
     const scan = await scanSource(place, null, { trustedLinks: [], now: () => clock.now() });
     const [found] = scan.skills.values();
@@ -231,7 +229,7 @@ export class Versions {
   async #intact(directory: string, digest: string): Promise<SkillTree | null> {
     const before = this.#trees.get(directory) ?? null;
     const yielder = new Yielder();
-    const tree = await readTree(directory, before, this.#options.clock.now(), yielder);
+    const tree = await readTree(directory, before, this.options.clock.now(), yielder);
     if (tree === before) return tree;
     const { tree: now } = await digestTree(tree, { scripts: [], toolsets: [] }, yielder);
     if (`sha256:${now}` !== digest) return null;
@@ -242,7 +240,7 @@ export class Versions {
   #removeDrafts(folder: StateFolder): void {
     for (const name of folder.list().filter((each) => each.startsWith(DRAFT))) {
       const { mtimeMs } = statSync(path.join(folder.path, name), { throwIfNoEntry: false }) ?? { mtimeMs: Infinity };
-      if (this.#options.clock.now() - mtimeMs > DRAFT_MS) folder.remove(name);
+      if (this.options.clock.now() - mtimeMs > DRAFT_MS) folder.remove(name);
     }
   }
 }

@@ -2,6 +2,7 @@ import { toolError, toolResult, type ToolResult } from 'pith';
 import { headAndTail, printable, printableLine } from '@pith/plain-text';
 import type { ConfinedOutcome } from '@pith/held-process';
 import type { SkillRecord } from 'pith/skill_registry';
+import { isPlainMap } from '@pith/plain-data';
 
 export function scriptError(code: string, message: string): ToolResult {
   return toolError(code, message, { title: `Error: ${message}` });
@@ -10,7 +11,7 @@ export function scriptError(code: string, message: string): ToolResult {
 /** The tool's one line in a terminal: made from the metadata, never a throw. */
 export function presentScript(result: Partial<ToolResult> | null): string {
   if (result?.ok === false && typeof result.error?.message === 'string') return `Error: ${printable(result.error.message)}`;
-  const metadata = (result?.ok === true && isFields(result.metadata) ? result.metadata : {}) as Readonly<Record<string, unknown>>;
+  const metadata = (result?.ok === true && isPlainMap(result.metadata) ? result.metadata : {}) as Readonly<Record<string, unknown>>;
   const [id, script] = TEXTS.map((name) => metadata[name]);
   const { exit } = metadata;
   if (!TEXTS.every((name) => isText(metadata[name])) || !(exit === null || Number.isInteger(exit)))
@@ -22,10 +23,6 @@ const TEXTS = ['skill_id', 'path', 'skill_name', 'directory'];
 
 function isText(value: unknown): value is string {
   return typeof value === 'string' && value !== '';
-}
-
-function isFields(value: unknown): boolean {
-  return typeof value === 'object' && value !== null && !Array.isArray(value);
 }
 
 const LAST_CHARACTERS = 500;

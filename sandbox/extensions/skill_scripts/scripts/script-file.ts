@@ -1,6 +1,6 @@
-import { createHash } from 'node:crypto';
 import { componentsOf, type Digests, type SkillScript } from '@pith/skill-files';
 import type { SkillRecord } from 'pith/skill_registry';
+import { sha256 } from '@pith/plain-data';
 import type { ScriptsConfig } from '../config.ts';
 
 /** One script of a skill, as its bytes are now. */
@@ -26,7 +26,7 @@ export function findScript(skill: Pick<SkillRecord, 'scripts'>, given: string, d
     path,
     sha256: file.sha256,
     others: all.length - 1,
-    allSha256: createHash('sha256').update(JSON.stringify(all)).digest('hex'),
+    allSha256: sha256(JSON.stringify(all)),
     declared: skill.scripts.find((script) => pathOf(script.path) === path) ?? null,
   };
 }
@@ -34,9 +34,7 @@ export function findScript(skill: Pick<SkillRecord, 'scripts'>, given: string, d
 /** What a person agrees to, all that decides what runs: this script of this skill with all of its files, what it is given, and what confines it. */
 export function subjectOf({ id, source, realDirectory }: SkillPlace, script: ScriptFile, settings: Given): string {
   const { path, allSha256 } = script;
-  return createHash('sha256')
-    .update(JSON.stringify([id, source, realDirectory, path, allSha256, passedNames(script, settings), settings.confinedBy]))
-    .digest('hex');
+  return sha256(JSON.stringify([id, source, realDirectory, path, allSha256, passedNames(script, settings), settings.confinedBy]));
 }
 
 type SkillPlace = Pick<SkillRecord, 'id' | 'source' | 'realDirectory'>;

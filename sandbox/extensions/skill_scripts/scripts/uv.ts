@@ -1,6 +1,5 @@
 import type { ConfinedOutcome, ConfinedPath } from '@pith/held-process';
-import { realPathOf } from '@pith/safe-files';
-import { readdirSync } from 'node:fs';
+import { namesIn, realPathOf } from '@pith/safe-files';
 import path from 'node:path';
 
 /** How a Python script with inline metadata is run. */
@@ -31,7 +30,7 @@ export function uvRun(script: string, program: string | null, home: string | nul
   if (!isConfined) return { argv, readOnly: [], env: { ...base, ...python, ...(cache === null ? {} : { UV_CACHE_DIR: cache }) } };
   const readOnly: ConfinedPath[] = [
     { from: realPathOf(program), at: program },
-    ...(pythons !== null && names(pythons).length > 0 ? [pythons] : []),
+    ...(pythons !== null && namesIn(pythons).length > 0 ? [pythons] : []),
     ...(cache === null ? [] : fetched(cache)),
   ];
   // Of a temporary folder of limited size: packages are linked, not copied.
@@ -56,20 +55,12 @@ export function fetchCommand(script: string): string {
 }
 
 function fetched(cache: string): readonly ConfinedPath[] {
-  return names(cache).flatMap((bucket) => {
+  return namesIn(cache).flatMap((bucket) => {
     const from = path.join(cache, bucket);
     if (FETCHED.test(bucket)) return [{ from, at: `${CACHE}/${bucket}` }];
     if (!BUILT.test(bucket)) return [];
-    return names(from)
+    return namesIn(from)
       .filter((name) => !name.startsWith('.'))
       .map((name) => ({ from: path.join(from, name), at: `${CACHE}/${bucket}/${name}` }));
   });
-}
-
-function names(folder: string): readonly string[] {
-  try {
-    return readdirSync(folder);
-  } catch {
-    return []; // uv has fetched nothing yet
-  }
 }

@@ -20,17 +20,15 @@ export interface Waiting {
 
 /** The toolsets of skills, as extensions that this one brings. */
 export class Toolsets {
-  readonly #context: ExtensionContext;
-  readonly #library: Pick<SkillLibrary, 'records' | 'named'>;
   /** When each that is open was asked for, by its id: the skill's, or `id@…` of a kept version. */
   readonly #open = new Map<string, number>();
   readonly #published = new Map<string, string>();
   readonly #waiting = new Map<string, Waiting>();
 
-  constructor(context: ExtensionContext, library: Pick<SkillLibrary, 'records' | 'named'>) {
-    this.#context = context;
-    this.#library = library;
-  }
+  constructor(
+    private readonly context: ExtensionContext,
+    private readonly library: Pick<SkillLibrary, 'records' | 'named'>,
+  ) {}
 
   /** Those that were not opened because nothing would confine them, by the skill's id. */
   get waiting(): ReadonlyMap<string, Waiting> {
@@ -40,11 +38,11 @@ export class Toolsets {
   /** Findings of severity `error`: it is not open. */
   async bring(extensionId: string): Promise<readonly Diagnostic[]> {
     const id = extensionId.slice(TOOLSET.length);
-    const present = (await this.#library.records()).skills.find((each) => each.id === id);
-    const skill = present ?? (await this.#library.named(id).catch(() => null));
+    const present = (await this.library.records()).skills.find((each) => each.id === id);
+    const skill = present ?? (await this.library.named(id).catch(() => null));
     if (skill === null || !hasToolset(skill) || toolsetOf(skill) !== id)
       return [{ severity: 'error', code: 'provider_unavailable', message: `the skill '${printableLine(id)}' has no tools at the moment` }];
-    const { clock } = this.#context;
+    const { clock } = this.context;
     this.#open.set(id, clock.now());
     this.#sweep(clock.now());
     try {
@@ -62,7 +60,7 @@ export class Toolsets {
 
   /** Of every skill that is offered, a few at a time. */
   async bringAll(): Promise<void> {
-    const wanted = [...skillsWithToolsets(await this.#library.records())];
+    const wanted = [...skillsWithToolsets(await this.library.records())];
     const worker = async (): Promise<void> => {
       for (let next = wanted.shift(); next; next = wanted.shift()) await this.bring(TOOLSET + next.id);
     };
@@ -72,26 +70,26 @@ export class Toolsets {
   /** Those of skills that are gone are closed: a call of one of their tools says so. */
   async follow(): Promise<void> {
     if (this.#open.size === 0) return;
-    const offered = new Set(skillsWithToolsets(await this.#library.records()).map(({ id }) => id));
+    const offered = new Set(skillsWithToolsets(await this.library.records()).map(({ id }) => id));
     for (const id of this.#open.keys()) if (!offered.has(id) && !(await this.#isKept(id))) this.#close(id);
   }
 
   /** A person agreed that it runs where nothing confines it. */
   async agree({ digest }: Waiting): Promise<void> {
-    await this.#context.kv.set(agreementOf(digest), true);
+    await this.context.kv.set(agreementOf(digest), true);
   }
 
   async #isKept(id: string): Promise<boolean> {
-    const skill = await this.#library.named(id).catch(() => null);
+    const skill = await this.library.named(id).catch(() => null);
     return skill !== null && skill.id !== id && toolsetOf(skill) === id;
   }
 
   async #opened(skill: SkillRecord): Promise<Awaited<ReturnType<BroughtExtensions['open']>>> {
-    const brought = this.#context.use(BroughtExtensions);
+    const brought = this.context.use(BroughtExtensions);
     const extension = this.#extensionOf(skill);
     const { digest, unconfined } = await brought.prepare(extension);
     this.#waiting.delete(toolsetOf(skill));
-    if (unconfined !== null && !this.#isShipped(skill) && (await this.#context.kv.get(agreementOf(digest))) !== true)
+    if (unconfined !== null && !this.#isShipped(skill) && (await this.context.kv.get(agreementOf(digest))) !== true)
       throw this.#wait(skill, digest, unconfined);
     return brought.open(extension, digest);
   }
@@ -109,7 +107,7 @@ export class Toolsets {
 
   /** What ships in Pith's own folder is Pith's. */
   #isShipped({ realDirectory }: SkillRecord): boolean {
-    const { sandbox, shippedSandbox } = this.#context.use(Places);
+    const { sandbox, shippedSandbox } = this.context.use(Places);
     return shippedSandbox !== sandbox && isBelow(realDirectory, path.join(shippedSandbox, 'skills'));
   }
 
@@ -119,7 +117,7 @@ export class Toolsets {
       id: TOOLSET + toolsetOf(skill),
       directory: realDirectory,
       file: path.join(realDirectory, 'SKILL.md'),
-      entry: path.join(this.#context.directory, 'toolsets/make-toolset.ts'),
+      entry: path.join(this.context.directory, 'toolsets/make-toolset.ts'),
       modules: toolsets.map((spec) => placeOfModule(realDirectory, spec)),
     };
   }
@@ -128,8 +126,8 @@ export class Toolsets {
     const text = JSON.stringify(outcome);
     if (this.#published.get(outcome.toolsetId) === text) return;
     this.#published.set(outcome.toolsetId, text);
-    keepOutcome(this.#context, outcome);
-    void this.#context.events.publish(toolsetLoaded, outcome);
+    keepOutcome(this.context, outcome);
+    void this.context.events.publish(toolsetLoaded, outcome);
   }
 
   #sweep(now: number): void {
@@ -143,7 +141,7 @@ export class Toolsets {
     this.#open.delete(id);
     this.#published.delete(id);
     this.#waiting.delete(id);
-    void this.#context.use(BroughtExtensions).close(TOOLSET + id);
+    void this.context.use(BroughtExtensions).close(TOOLSET + id);
   }
 }
 

@@ -1,6 +1,6 @@
-import { createHash } from 'node:crypto';
 import type { Clock, ExtensionContext } from 'pith';
 import type { RankerDocument } from 'pith/skill_registry';
+import { sha256 } from '@pith/plain-data';
 
 type Database = ExtensionContext['database'];
 
@@ -16,9 +16,7 @@ const TABLE = [
 
 /** What a skill says, by which it is found: requests that were written for it count as long as it says this. */
 export function digestOf({ id, name, description, tags, examples, whenToUse, body }: RankerDocument): string {
-  return createHash('sha256')
-    .update(JSON.stringify([id, name, description, tags, examples, whenToUse, body]))
-    .digest('hex');
+  return sha256(JSON.stringify([id, name, description, tags, examples, whenToUse, body]));
 }
 
 /** Requests that a model wrote for skills, in one table, read again when another process has changed it. */

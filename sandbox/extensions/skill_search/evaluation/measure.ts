@@ -1,7 +1,7 @@
-import { createHash } from 'node:crypto';
 import { type Remote, PithError } from 'pith';
 import type { RankedSkill, RankerDocument, RankerProvider, SkillLibrary, SkillRecord } from 'pith/skill_registry';
 import type { WordVectors } from '@pith/word-ranker';
+import { sha256 } from '@pith/plain-data';
 import type { RerankerProvider } from '../contract.ts';
 import { isOffered } from '../commands.ts';
 import { searchedOf } from '../search-index.ts';
@@ -37,7 +37,7 @@ export function figuresText(model: string, { cases, lexical, reranked }: Measure
 export function exampleCases(skills: readonly SkillRecord[]): { readonly cases: readonly EvalCase[]; readonly digest: string } {
   const cases = distinct(skills.filter(isOffered).flatMap(casesOf));
   const said = JSON.stringify(cases.map(({ skillId, text }) => [skillId, text]));
-  return { cases, digest: createHash('sha256').update(said).digest('hex') };
+  return { cases, digest: sha256(said) };
 }
 
 /** What needs no model against the re-ranker, on the same cases and skills. Rejects where it has no answer. */

@@ -102,14 +102,11 @@ const MOST_SKILLS = 3;
 
 /** Learns from turns that loaded a skill and ended well: what the person said, and what was loaded for it. Nobody waits for it. */
 export class ExampleRecorder {
-  private readonly ports: ExampleRecorderPorts;
   /** By turn, ids of the skills that were chosen for its text. */
   private readonly turns = new Map<string, Set<string>>();
   private learning: Promise<void> = Promise.resolve();
 
-  constructor(ports: ExampleRecorderPorts) {
-    this.ports = ports;
-  }
+  constructor(private readonly ports: ExampleRecorderPorts) {}
 
   /** One that goes on after a question begins with what it has. */
   began(turn: TurnInfo): void {

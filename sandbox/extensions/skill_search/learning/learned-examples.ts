@@ -1,5 +1,6 @@
 import type { Clock, ExtensionContext } from 'pith';
 import { queryTerms } from '@pith/word-ranker';
+import { oncePromised } from '@pith/promises';
 
 type Database = ExtensionContext['database'];
 
@@ -23,7 +24,7 @@ const TABLE = `CREATE TABLE IF NOT EXISTS skill_search__examples (
 export class LearnedExamples {
   private readonly database: Database;
   private readonly clock: Clock;
-  private isMade = false;
+  private readonly make = oncePromised(() => this.database.write([{ sql: TABLE }]));
   private sets = new Map<string, ExampleSet>();
   /** What the table was when it was read. */
   private version = '';
@@ -94,11 +95,6 @@ export class LearnedExamples {
     await this.database.write([skillId === null ? { sql } : { sql: `${sql} WHERE skill = ?`, values: [skillId] }]);
     await this.look();
     return gone;
-  }
-
-  private async make(): Promise<void> {
-    if (!this.isMade) await this.database.write([{ sql: TABLE }]);
-    this.isMade = true;
   }
 
   private setOf(skillId: string): ExampleSet {
