@@ -102,6 +102,7 @@ describe('pith serve', () => {
     process.kill(next.pid, 'SIGKILL');
     const { code, err } = await within(40_000, supervisor.ended);
     expect(code).toBe(1);
+    expect(err).toContain('pith: the kernel could not start: exit code 1; it starts again\n');
     expect(err).toMatch(
       /pith: the kernel could not start 5 times in 5 minutes: exit code 1; correct the error above, then start again: pith serve\n$/u,
     );
