@@ -9,7 +9,7 @@ import type { StagingNotes } from './staging-notes.ts';
 import { syncFolder } from './state-files.ts';
 
 /** A file may be replaced while it is read, by a write of ours too; who replaces it every time gets a refusal. */
-const READ_ATTEMPTS = 3;
+const READ_ATTEMPTS = 10;
 const MAX_PATH_BYTES = 1_024;
 const MAX_NAME_BYTES = 255;
 /** A move is one rename where both folders can be held; elsewhere the bytes go through memory. */
@@ -63,7 +63,7 @@ export class Jail {
         const handle = await open(folder.place(name), FILE);
         try {
           const stats = await handle.stat({ bigint: true });
-          if (typeOf(stats) !== 'file') break;
+          if (!stats.isFile()) break;
           if (!isNamed(stats)) continue;
           const result = await use(handle, Number(stats.size));
           if (isNamed(stats) && isSame(stats, await handle.stat({ bigint: true }))) return result;

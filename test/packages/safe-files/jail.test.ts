@@ -2,7 +2,7 @@ import fs from 'node:fs';
 import { syncBuiltinESMExports } from 'node:module';
 import path from 'node:path';
 import { Jail, reachOf, type Reach } from '@pith/safe-files';
-import { beforeAll, describe, expect, it, onTestFinished } from 'vitest';
+import { beforeAll, describe, expect, it, onTestFinished, vi } from 'vitest';
 import { folderWith } from '../../places.ts';
 
 const WAYS: readonly Reach[] = ['descriptor', 'working_folder'];
@@ -222,6 +222,26 @@ describe.each(WAYS)('a jail that reaches files by %s', (reach) => {
       },
     );
   }
+
+  it('E1 reads a file that another replaces meanwhile, time and again', async () => {
+    const { jailed } = place();
+    const file = path.join(jailed, 'a/b/file.txt');
+    const handle = await fs.promises.open(file);
+    const methods = Object.getPrototypeOf(handle) as { stat(this: unknown, ...args: unknown[]): unknown };
+    await handle.close();
+    const { stat } = methods;
+    let times = 0;
+    // Between its opening and the look at what was opened, which has no name any more then.
+    const spy = vi.spyOn(methods, 'stat').mockImplementation(function (this: unknown, ...args: unknown[]) {
+      times += 1;
+      if (times > 5) return stat.apply(this, args);
+      fs.writeFileSync(`${file}.new`, `version ${times}`);
+      fs.renameSync(`${file}.new`, file);
+      return stat.apply(this, args);
+    });
+    onTestFinished(() => spy.mockRestore());
+    expect(await OPERATIONS['read']!(new Jail(jailed, reach))).toBe('version 5');
+  });
 
   it('E1 commits only in the place of what was there before, and leaves nothing else behind', async () => {
     const { jailed } = place();
