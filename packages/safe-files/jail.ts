@@ -63,7 +63,7 @@ export class Jail {
         const handle = await open(folder.place(name), FILE);
         try {
           const stats = await handle.stat({ bigint: true });
-          if (typeOf(stats) !== 'file') break;
+          if (stats.nlink !== 0n && typeOf(stats) !== 'file') break; // without a name: it was replaced since it was opened
           if (!isNamed(stats)) continue;
           const result = await use(handle, Number(stats.size));
           if (isNamed(stats) && isSame(stats, await handle.stat({ bigint: true }))) return result;

@@ -323,3 +323,20 @@ describe('what a system has', () => {
     expect(fs.existsSync(path.join(jailed, 'a/b/file.txt'))).toBe(true);
   });
 });
+
+it.each(WAYS)('E1 reads what is there then where another replaces a file just after it was opened (%s)', async (reach) => {
+  const { jailed } = place();
+  const file = path.join(jailed, 'a/b/file.txt');
+  const { open } = fs.promises;
+  const undo = () => ((fs.promises.open = open), syncBuiltinESMExports());
+  onTestFinished(undo);
+  fs.promises.open = async (...given) => {
+    const handle = await open(...given);
+    undo();
+    fs.writeFileSync(`${file}.new`, 'replaced');
+    fs.renameSync(`${file}.new`, file);
+    return handle;
+  };
+  syncBuiltinESMExports();
+  expect(await OPERATIONS['read']!(new Jail(jailed, reach))).toBe('replaced');
+});
