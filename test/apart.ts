@@ -1,13 +1,12 @@
 import { readdirSync, readFileSync } from 'node:fs';
 import path from 'node:path';
 
-/** Says of a file that it puts something in the place of a module or of the timers, loads modules anew, asks which are loaded, or changes what its process does with events. */
-const OWN_MODULES =
-  /\bvi\.(?:mock|doMock|resetModules|useFakeTimers)\(|createRequire\(import\.meta\.url\)\.cache|\bprocess\.(?:listeners|emit)\(|(?:unhandledRejection|uncaughtException)/;
+/** Says of a file that it puts something in the place of a module, loads modules anew, or asks which are loaded. */
+const OWN_MODULES = /\bvi\.(?:mock|doMock|resetModules)\(|createRequire\(import\.meta\.url\)\.cache/;
 
 /**
  * Patterns of the tests that need modules which no other test has used: whatever OWN_MODULES fits, and what imports it.
- * All others share the modules of a worker, which spares each of them half a second.
+ * All others share the modules of a worker, which spares each of them a second of its CPU; what they change of its process they put back.
  */
 export function filesApart(folder: string): readonly string[] {
   const names = readdirSync(folder, { recursive: true, encoding: 'utf8' }).filter((name) => name.endsWith('.ts'));

@@ -15,11 +15,11 @@ export interface FolderUse {
 }
 
 /** How much a folder holds. It stops counting beyond the limit. Never rejects: what cannot be looked at counts as nothing. */
-export async function measureFolder(folder: string, mostBytes: number): Promise<FolderUse> {
+export async function measureFolder(folder: string, mostBytes: number, mostFiles = MOST_FILES): Promise<FolderUse> {
   let bytes = 0;
   let files = 0;
   const waiting = [folder];
-  for (let at = waiting.pop(); at !== undefined && bytes <= mostBytes && files <= MOST_FILES; at = waiting.pop()) {
+  for (let at = waiting.pop(); at !== undefined && bytes <= mostBytes && files <= mostFiles; at = waiting.pop()) {
     const entries = await opendir(at).catch(() => null); // removed meanwhile
     if (entries === null) continue;
     for await (const entry of entries) {
@@ -29,17 +29,17 @@ export async function measureFolder(folder: string, mostBytes: number): Promise<
       files += 1;
       bytes += found.blocks === undefined ? found.size : found.blocks * 512;
       if (found.isDirectory()) waiting.push(place);
-      if (bytes > mostBytes || files > MOST_FILES) break;
+      if (bytes > mostBytes || files > mostFiles) break;
     }
   }
   return { bytes, files };
 }
 
 /** Why a folder holds too much, as a sentence without its subject; null: it does not. */
-export async function whyTooLarge(folder: string, limitMb: number): Promise<string | null> {
-  const { bytes, files } = await measureFolder(folder, limitMb * 1024 * 1024);
+export async function whyTooLarge(folder: string, limitMb: number, mostFiles = MOST_FILES): Promise<string | null> {
+  const { bytes, files } = await measureFolder(folder, limitMb * 1024 * 1024, mostFiles);
   if (bytes > limitMb * 1024 * 1024) return `it keeps more than ${limitMb} MB in ${folder}`;
-  return files > MOST_FILES ? `it keeps more than ${MOST_FILES} files in ${folder}` : null;
+  return files > mostFiles ? `it keeps more than ${mostFiles} files in ${folder}` : null;
 }
 
 /** Looks at once and every few seconds, and reports once when the folder holds too much. Returns what ends it. */

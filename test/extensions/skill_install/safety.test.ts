@@ -7,7 +7,7 @@ import { inspectSkill, scanText } from '../../../sandbox/extensions/skill_instal
 import { Sequence } from '../../../sandbox/extensions/skill_install/safety/sequence.ts';
 import { skillSandbox, skillText } from '../skill_registry/skill-sandbox.ts';
 import { words } from '../../words.ts';
-import { leastCpu, longestHold } from '../../waiting.ts';
+import { leastCpu, leastCost } from '../../waiting.ts';
 
 const CORPUS = path.resolve(import.meta.dirname, '../../../../shared/corpus/skills.jsonl');
 const encoded = (text: string) => Buffer.from(text).toString('base64');
@@ -164,11 +164,13 @@ describe('the scan of a skill (S84)', () => {
       'sudo env -a ',
       '\n',
     ];
-    const time = (text: string) => leastCpu(() => scanText('a.md', text));
+    const time = (text: string, enoughMs?: number) => leastCpu(() => scanText('a.md', text), enoughMs);
     for (const flood of floods) {
       const text = flood.repeat(Math.ceil(100_000 / flood.length));
+      const whole = await time(text, 50);
+      if (whole < 50) continue;
       const half = await time(text.slice(0, 50_000));
-      expect(await time(text), JSON.stringify(flood)).toBeLessThan(half * 6 + 50); // twice the text, with room for a busy machine
+      expect(whole, JSON.stringify(flood)).toBeLessThan(half * 6 + 50); // twice the text, with room for a busy machine
     }
   });
 
@@ -195,8 +197,9 @@ describe('the scan of a skill (S84)', () => {
     const folder = path.join(box.sandbox, 'skills/demo');
     const size = 1024 * 1024;
     await writeFile(path.join(folder, 'a.sh'), Buffer.from(flood.repeat(Math.ceil(size / flood.length))).subarray(0, size));
-    expect(await longestHold(() => inspectSkill(folder), 50)).toBeLessThan(50);
-    expect(await leastCpu(() => inspectSkill(folder), 1000)).toBeLessThan(1000);
+    const { heldMs, allMs } = await leastCost(() => inspectSkill(folder), { heldMs: 50, allMs: 1000 });
+    expect(heldMs).toBeLessThan(50);
+    expect(allMs).toBeLessThan(1000);
   });
 
   it('S84 a sequence finds what one expression finds', () => {

@@ -13,7 +13,8 @@ import { documentOf } from '../../../sandbox/extensions/skill_registry/search/do
 import type { Skill, Snapshot } from '../../../sandbox/extensions/skill_registry/skill.ts';
 import { agentOf, catalogPorts, skillOf, snapshotOf, turnOf } from './skill-values.ts';
 
-const SIZES = [0, 1, 12, 100, 1000, 10_000, 25_000];
+const isLong = process.env['PITH_TEST_LONG'] === '1';
+const SIZES = [0, 1, 12, 100, 1000, 10_000, ...(isLong ? [25_000] : [])];
 const BUDGETS = [100, 600, 1280, 2000];
 
 const many = (count: number, values: (at: number) => Partial<Skill> = () => ({})) =>
@@ -175,7 +176,7 @@ describe('who is shown', () => {
   });
 
   it('R14 of skills that fit equally well each is shown as often as the others, whatever it is called', async () => {
-    const turns = 600;
+    const turns = isLong ? 600 : 240;
     const parts = await shownIn(
       many(60, () => ({ description: 'Writes reports of all kinds for whoever wants one to read.' })),
       'reports',
