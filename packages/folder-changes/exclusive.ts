@@ -50,6 +50,46 @@ export function exclusivelyNow(exclusion: Exclusion, clock: Pick<Timing, 'now'>,
   }
 }
 
+/** Runs what changes one place one after the other: in this process in the order in which it came, and beside other processes. */
+export class OneAtATime {
+  readonly #queue = new KeyedQueue();
+
+  /** The folder of the locks; all who change these places must name the same. */
+  constructor(private readonly locks: Omit<Exclusion, 'name'>) {}
+
+  run<T>(place: string, work: () => Promise<T>, signal: AbortSignal): Promise<T> {
+    const name = `${createHash('sha256').update(place).digest('hex').slice(0, 32)}.lock`;
+    return this.#queue.run(place, () => exclusively({ ...this.locks, name }, systemClock, work, signal));
+  }
+}
+
+/**
+ * Keeps the modification time of a folder recent until the returned function is called. This distinguishes a living process from a dead
+ * one in containers, on shares and on any disk, where process numbers and hard links do not.
+ */
+export function keepFresh(folder: string, clock: Timing): () => void {
+  let cancel: (() => void) | null = null;
+  let ended = false;
+  const beat = async (): Promise<void> => {
+    const now = clock.now() / 1000;
+    await lutimes(folder, now, now).catch(() => undefined); // it was given up, or the disk is away
+    if (!ended) cancel = clock.after(HEARTBEAT_MS, () => void beat());
+  };
+  void beat();
+  return () => {
+    ended = true;
+    cancel?.();
+  };
+}
+
+/** Whether nobody keeps it fresh, as the time of its last change says; one far ahead says nothing of a living process. False where there is none. */
+export function isStale(folder: string, clock: Pick<Timing, 'now'>): boolean {
+  const found = lstatSync(folder, { throwIfNoEntry: false });
+  if (found === undefined) return false;
+  const age = clock.now() - found.mtimeMs;
+  return age > STALE_MS || age < -AHEAD_MS;
+}
+
 /** A folder is made by one process only. */
 class FolderLock {
   readonly place: string;
@@ -112,45 +152,5 @@ class FolderLock {
       if (!['ENOENT', 'ENOTEMPTY', 'EEXIST'].includes(codeOf(error) ?? '')) throw error;
     }
     return true;
-  }
-}
-
-/**
- * Keeps the modification time of a folder recent until the returned function is called. This distinguishes a living process from a dead
- * one in containers, on shares and on any disk, where process numbers and hard links do not.
- */
-export function keepFresh(folder: string, clock: Timing): () => void {
-  let cancel: (() => void) | null = null;
-  let ended = false;
-  const beat = async (): Promise<void> => {
-    const now = clock.now() / 1000;
-    await lutimes(folder, now, now).catch(() => undefined); // it was given up, or the disk is away
-    if (!ended) cancel = clock.after(HEARTBEAT_MS, () => void beat());
-  };
-  void beat();
-  return () => {
-    ended = true;
-    cancel?.();
-  };
-}
-
-/** Whether nobody keeps it fresh, as the time of its last change says; one far ahead says nothing of a living process. False where there is none. */
-export function isStale(folder: string, clock: Pick<Timing, 'now'>): boolean {
-  const found = lstatSync(folder, { throwIfNoEntry: false });
-  if (found === undefined) return false;
-  const age = clock.now() - found.mtimeMs;
-  return age > STALE_MS || age < -AHEAD_MS;
-}
-
-/** Runs what changes one place one after the other: in this process in the order in which it came, and beside other processes. */
-export class OneAtATime {
-  readonly #queue = new KeyedQueue();
-
-  /** The folder of the locks; all who change these places must name the same. */
-  constructor(private readonly locks: Omit<Exclusion, 'name'>) {}
-
-  run<T>(place: string, work: () => Promise<T>, signal: AbortSignal): Promise<T> {
-    const name = `${createHash('sha256').update(place).digest('hex').slice(0, 32)}.lock`;
-    return this.#queue.run(place, () => exclusively({ ...this.locks, name }, systemClock, work, signal));
   }
 }

@@ -1,6 +1,9 @@
 import type { Transport } from '@modelcontextprotocol/client';
 import type { Clock } from 'pith';
 
+/** The largest message that a server may send. */
+export const MOST_BYTES = 4 * 1024 * 1024;
+
 /** Answers of ours that a server has not taken yet, and characters of them. */
 const MOST_REPLIES = 100;
 const MOST_UNSENT = 4 * 1024 * 1024;
@@ -41,6 +44,3 @@ export function bound(transport: Transport, clock: Pick<Clock, 'now'>, lost: (wh
     if (messages > MOST_MESSAGES) end(`it sent more than ${MOST_MESSAGES} messages in ${MESSAGES_MS / 1000} s`);
   };
 }
-
-/** The largest message that a server may send. */
-export const MOST_BYTES = 4 * 1024 * 1024;

@@ -18,7 +18,7 @@ export class PacedLines {
   constructor(
     private readonly stream: Readable,
     clock: Pick<Clock, 'after'>,
-    private readonly to: { take(line: string): void; stop(why: string): void },
+    private readonly reader: { take(line: string): void; stop(why: string): void },
   ) {
     this.#pace = new Pace(clock, MOST_LINES, (seconds) => this.#next(seconds));
     stream.on('error', () => undefined).on('data', (bytes: Buffer) => this.#read(bytes));
@@ -45,7 +45,7 @@ export class PacedLines {
       this.#held = [];
       this.#size = 0;
       from = end + 1;
-      if (line !== '' && !this.#isOver) this.to.take(line);
+      if (line !== '' && !this.#isOver) this.reader.take(line);
     }
     this.#hold(bytes.subarray(from));
   }
@@ -54,13 +54,13 @@ export class PacedLines {
     if (this.#isOver) return;
     this.#size += bytes.length;
     if (this.#size <= MOST_BYTES) this.#held.push(bytes);
-    else this.to.stop(`it sent a message longer than ${MOST_BYTES} bytes`);
+    else this.reader.stop(`it sent a message longer than ${MOST_BYTES} bytes`);
   }
 
   #next(secondsOver: number): void {
     const waiting = this.#waiting;
     if (waiting === null) return;
-    if (secondsOver >= MOST_SECONDS) return this.to.stop(`it prints more than ${MOST_LINES} lines a second to its output`);
+    if (secondsOver >= MOST_SECONDS) return this.reader.stop(`it prints more than ${MOST_LINES} lines a second to its output`);
     this.#waiting = null;
     this.#read(waiting);
     if (this.#waiting === null) this.stream.resume();
