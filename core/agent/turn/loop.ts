@@ -98,7 +98,9 @@ async function* runBatches(
   const end = stopBefore(turn);
   if (end) return end;
   const providers = providersToAsk(turn, calls);
-  const isRenewed = await areToolsRenewed(turn);
+  const renewals = await settledRenewals(turn);
+  const isRenewed = renewals !== turn.offer.renewals; // calls of this step may have changed the tools
+  turn.offer.renewals = renewals;
   if (providers.length > 0 || isRenewed) yield* await appendTools(turn, providers, isRenewed);
   return null;
 }
@@ -214,14 +216,12 @@ function providersToAsk({ deps, plan, offer }: RunningTurn, calls: readonly Deci
 /** How long a step waits for extensions that have just said that their tools changed. */
 const RENEWAL_MS = 1000;
 
-/** Whether an extension has told other tools since the last look: calls of this step may have changed them. Never rejects. */
-async function areToolsRenewed({ deps, offer, signal }: RunningTurn): Promise<boolean> {
+/** How often tools were replaced, once those who are asked for them now have answered. Never rejects. */
+async function settledRenewals({ deps, signal }: RunningTurn): Promise<number> {
   const { renewals } = deps.host.providers.tools;
   const underWay = renewals.underWay();
   if (underWay !== null) await untilAborted(within(deps.clock, RENEWAL_MS, underWay), signal).catch(() => undefined); // aborted: the loop says so
-  const isRenewed = renewals.count !== offer.renewals;
-  offer.renewals = renewals.count;
-  return isRenewed;
+  return renewals.count;
 }
 
 /**

@@ -263,17 +263,19 @@ export interface DescribedTools {
  * what is published meanwhile asks once more.
  */
 export class ToolRenewals {
-  /** How often tools were replaced. */
-  count = 0;
-  readonly #lifecycle: Lifecycle;
-  readonly #asking = new Map<string, { again: boolean; ended: Promise<void> }>();
   readonly close: () => void;
+  #count = 0;
+  readonly #asking = new Map<string, { again: boolean; ended: Promise<void> }>();
 
-  constructor(lifecycle: Lifecycle) {
-    this.#lifecycle = lifecycle;
+  constructor(private readonly lifecycle: Lifecycle) {
     this.close = lifecycle.runtime.services.events.handle('provider.changed', ({ extensionId, protocol }) => {
       if (protocol === 'tool') this.#ask(extensionId);
     });
+  }
+
+  /** How often tools were replaced. */
+  get count(): number {
+    return this.#count;
   }
 
   /** null: nobody is asked now. Else resolves when those who are have answered. */
@@ -292,8 +294,8 @@ export class ToolRenewals {
     state.ended = runOutside(async () => {
       do {
         state.again = false;
-        const slot = this.#lifecycle.slots.get(extensionId);
-        if (slot?.current && (await renew(this.#lifecycle, slot, slot.current))) this.count += 1;
+        const slot = this.lifecycle.slots.get(extensionId);
+        if (slot?.current && (await renew(this.lifecycle, slot, slot.current))) this.#count += 1;
       } while (state.again);
       this.#asking.delete(extensionId);
     });
