@@ -69,6 +69,8 @@ export class Connection {
   #listedAt = -Infinity;
   /** Until the list that was asked for last is known. */
   #listed: Promise<unknown> = Promise.resolve();
+  /** A list that a call waited for did not come in time: none waits again before one has. */
+  #isListLate = false;
   /** A person wants it to connect now. */
   #isWanted = false;
   /** The one that runs, or comes next; while it is connected, the one that did it. */
@@ -155,7 +157,7 @@ export class Connection {
         onprogress: () => undefined, // with it the server is told where to report
       });
       // The call may have changed the tools: then the model is told them with what came of it.
-      await within(this.#context.clock, LIST_PAUSE_MS, this.#listed);
+      if (!this.#isListLate) await within(this.#context.clock, LIST_PAUSE_MS, this.#listed, () => void (this.#isListLate = true));
       return this.#withoutToken(resultOf(answer, outputSchema));
     } catch (error) {
       signal.throwIfAborted();
@@ -229,6 +231,7 @@ export class Connection {
       bound(transport, this.#context.clock, end);
       await client.connect(transport, { timeout: limit, signal });
       this.#client = client;
+      this.#isListLate = false;
       await this.#list(client);
       this.state = 'connected';
       this.reason = null;
@@ -251,9 +254,12 @@ export class Connection {
     this.#isListing = true;
     const { clock } = this.#context;
     const list = (): void => {
+      const askedAt = clock.now();
       this.#isListing = false;
-      this.#listedAt = clock.now();
-      if (this.#client === client) this.#listed = this.#list(client).catch(() => undefined); // it is logged, and the former tools stay
+      this.#listedAt = askedAt;
+      if (this.#client !== client) return;
+      const inTime = (): void => void (clock.now() - askedAt < LIST_PAUSE_MS && (this.#isListLate = false));
+      this.#listed = this.#list(client).then(inTime, () => undefined); // it is logged, and the former tools stay
     };
     const pause = Math.min(LIST_PAUSE_MS, this.#listedAt + LIST_PAUSE_MS - clock.now()); // the clock may have been set back
     if (pause > 0) clock.after(pause, list);

@@ -182,6 +182,28 @@ describe('MCP servers that are odd', () => {
     await expect.poll(() => later(clock, 1000, async () => (await row(test)).state), { timeout: 30_000 }).toBe('connected');
   });
 
+  it('V12: a list that does not come after a change is waited for once, and again when one has come', async () => {
+    const clock = fakeClock();
+    const test = await start({ it: odd('lists', {}, '+--+-') }, {}, clock);
+    await settled(test);
+    const waited = async () => {
+      const begun = clock.now();
+      const done = call(test, 'it_do');
+      await expect
+        .poll(() => later(clock, 250, () => Promise.race([done, setImmediate()])), { timeout: 30_000 })
+        .toMatchObject({ ok: true });
+      return clock.now() - begun;
+    };
+    expect(await waited()).toBeGreaterThanOrEqual(1000);
+    for (const list of ['that does not come either', 'that comes']) {
+      await clock.advance(1000);
+      expect(await call(test, 'it_do'), list).toMatchObject({ ok: true, output: 'done' }); // no time passes
+    }
+    await expect.poll(() => names(test)).toContain('it_more');
+    await clock.advance(1000);
+    expect(await waited()).toBeGreaterThanOrEqual(1000);
+  }, 30_000); // a list that is waited for to its end takes a minute
+
   it('V6: progress extends the limit of a call, ten times at most', async () => {
     const test = await start({ it: odd('progress', { timeout: 0.3 }), more: odd('endless', { timeout: 0.1 }) });
     await settled(test);
