@@ -61,8 +61,8 @@ async function connect(offers: readonly Offer[], io: CommandIO) {
     } catch (error) {
       if (codeOf(error, '') !== 'model_unreachable') throw error;
       const isHere = offer.server.isLocal || (address !== null && address !== '' && LOCAL.test(new URL(address).hostname));
-      const cure = isHere ? 'Start it' : 'Check the network and the proxy';
-      io.print(`${printableLine(messageOf(error))}. ${cure}, or choose another:`);
+      const advice = isHere ? 'Start it' : 'Check the network and the proxy';
+      io.print(`${printableLine(messageOf(error))}. ${advice}, or choose another:`);
     }
   }
 }
