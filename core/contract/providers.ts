@@ -190,7 +190,7 @@ export interface ModelServer {
   readonly secret: string | null;
   /** A person says where it is. */
   readonly asksAddress: boolean;
-  /** It is where its extension looks without a setting: choosing it takes an address out of the settings. */
+  /** It is where its extension looks without a setting: choosing it takes `base_url` of the prefix and of the extension out of the settings. */
   readonly usual?: true;
   /** It runs on this machine, where `findLocal` finds it. */
   readonly isLocal: boolean;
@@ -250,7 +250,8 @@ export interface ExtensionSettings {
   /**
    * Checks by the schema of the extension, writes `pith.yaml` and reloads. `agent`: neither rights nor what says who gets a
    * secret may be set. Resolves the file that was written: the sandbox's, or for a person without one their own `~/.pith/config.yaml`.
-   * Rejects `not_found`, `not_allowed` and `config_invalid`; nothing is written then.
+   * Rejects `not_found`, `not_allowed` and `config_invalid`, also for what is to be taken out and the person's own settings say, too; nothing
+   * is written then.
    */
   write(extensionId: string, changes: SettingsChange, wish: 'person' | 'agent'): Promise<string>;
   /** Keeps a declared secret for those to whom this extension sends it now. Rejects `not_declared`. */

@@ -52,7 +52,7 @@ export function dependencyFailures(
   const queue: { readonly id: string; readonly chain: readonly string[]; readonly cause: string; readonly cure?: string }[] = [];
   for (const [id, { message, cure }] of failures) queue.push({ id, chain: [id], cause: message, cure });
   for (const { id, manifest } of declarations.values())
-    if (!isEnabled(id, manifest)) queue.push({ id, chain: [id], cause: 'it is switched off', cure: `Switch '${id}' on` });
+    if (!isEnabled(id, manifest)) queue.push({ id, chain: [id], cause: 'it is switched off', cure: `switch '${id}' on` });
   for (const { id, chain, cause, cure } of queue)
     for (const dependent of dependents.get(id) ?? []) {
       if (failures.has(dependent.id)) continue;

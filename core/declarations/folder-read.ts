@@ -128,7 +128,7 @@ function promptOf(directory: string, files: readonly string[], found: Diagnostic
   try {
     const why = whyNotItsOwn(directory, file);
     if (why === null) return { file, text: readTextFile(file, MAX_PROMPT_BYTES) };
-    found.push({ ...PROMPT_FINDING, message: why, file, cure: "Copy the prompt into the agent's folder" });
+    found.push({ ...PROMPT_FINDING, message: why, file, cure: "copy the prompt into the agent's folder" });
   } catch (error) {
     if (isPassing(error)) throw error;
     found.push({ ...PROMPT_FINDING, message: messageOf(error), file, cure: `make it UTF-8 text of at most ${MAX_PROMPT_BYTES} bytes` });
@@ -174,7 +174,7 @@ function nothingDeclared(directory: string, agentFiles: AgentFiles | null, { fil
     code: 'manifest_missing',
     file: directory,
     message: `the folder has no ${wanted}${slip === undefined ? '' : `, but a ${slip}`}`,
-    cure: slip === undefined ? `Add a ${MANIFEST_FILE}, or move the folder elsewhere` : `Rename ${slip} to ${meant(slip) ?? MANIFEST_FILE}`,
+    cure: slip === undefined ? `add a ${MANIFEST_FILE}, or move the folder elsewhere` : `rename ${slip} to ${meant(slip) ?? MANIFEST_FILE}`,
   };
 }
 

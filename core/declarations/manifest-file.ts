@@ -133,7 +133,7 @@ function eventChecks(manifest: Manifest, add: Add): void {
   schedules.forEach(({ name, cron }, index) => {
     const problem = cronProblem(cron);
     if (problem !== null) {
-      const cure = "Write minute, hour, day, month and weekday, such as '0 3 * * *'";
+      const cure = "write minute, hour, day, month and weekday, such as '0 3 * * *'";
       add(`schedules.${index}.cron`, 'manifest_invalid', `'${cron}' ${problem}`, cure);
     }
     if (names.has(name)) add(`schedules.${index}.name`, 'manifest_invalid', `there are two schedules '${name}'`, 'rename one of them');

@@ -86,7 +86,7 @@ function unknownTools(settings: Settings, { declarations, toolsOf }: Pick<KnownN
     const hint = isThere ? didYouMean(tool ?? '', tools) : didYouMean(id, offering);
     const missing = isThere ? `'${id}' has no tool '${tool}'` : `there is no extension '${id}' with tools`;
     const message = `${settingName(settings, 'approvals.tools')}: ${missing}${hint}`;
-    const cure = 'Write an extension id, extension/tool or "*"';
+    const cure = 'write an extension id, extension/tool or "*"';
     const isSlip = hint !== '' || (!isThere && declarations.has(id));
     return [
       {

@@ -54,12 +54,12 @@ export function quotedPipeline(programs: readonly Words[]): string {
   return programs.map((words) => words.map((word) => `'${word.replaceAll("'", "'\\''")}'`).join(' ')).join(' | ');
 }
 
-/** The words of one command in the one way in which they are shown and compared; what is not plain is quoted. */
+/** The words of one command in the one way in which they are shown and compared; what is not plain is quoted, as a shell reads it. */
 export function shownWords(words: Words): string {
-  return words.map((word) => (/^[\w./:=@%,-]+$/u.test(word) ? word : JSON.stringify(word))).join(' ');
+  return words.map((word) => (/^[\w./:=@%,-]+$/u.test(word) ? word : JSON.stringify(word).replaceAll(/[$`]/gu, '\\$&'))).join(' ');
 }
 
-const SHOWN = /^(?:[\w./:@%,-]+|"(?:[^"\\]|\\.)+")(?: (?:[\w./:=@%,-]+|"(?:[^"\\]|\\.)*"))*$/u;
+const SHOWN = /^(?:[\w./:@%,-]+|"(?:[^"\\$`]|\\.)+")(?: (?:[\w./:=@%,-]+|"(?:[^"\\$`]|\\.)*"))*$/u;
 
 /** As `shownWords` writes it, of a line that a person typed, or that is so written already. null: a shell would run more than one program with these words. */
 export function shownCommand(line: string): string | null {

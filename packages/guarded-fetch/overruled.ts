@@ -2,10 +2,12 @@
 export interface MeantServer {
   /** Empty: the usual one; null: whichever is set. */
   readonly address: string | null;
-  /** As the person typed it for that server; null: none was typed. */
-  readonly key: string | null;
+  /** A key is typed for it, or is about to be. */
+  readonly hasKey: boolean;
   /** The usual address. */
   readonly usual: string;
+  /** The end of an address that may be left out. */
+  readonly version?: string;
 }
 
 /**
@@ -14,15 +16,18 @@ export interface MeantServer {
  */
 export function overruled(
   { name, address: wins }: { readonly name: string; readonly address: string | null },
-  { address, key, usual }: MeantServer,
+  { address, hasKey, usual, version = '' }: MeantServer,
 ): string | null {
   if (wins === null || address === null) return null;
   if (address !== '')
-    return trimmed(wins) === trimmed(address) ? null : `${name} is set to ${wins}, and wins over an address in the settings`;
-  if (key === null || key === '' || new URL(wins).origin === new URL(usual).origin) return null;
+    return normal(wins, version) === normal(address, version)
+      ? null
+      : `${name} is set to ${wins}, and wins over an address in the settings`;
+  if (!hasKey || new URL(wins).origin === new URL(usual).origin) return null;
   return `${name} is set to ${wins}, where a key for ${new URL(usual).host} would be sent`;
 }
 
-function trimmed(address: string): string {
-  return address.trim().replace(/\/+$/, '');
+function normal(address: string, version: string): string {
+  const text = (URL.canParse(address) ? new URL(address).href : address).replace(/\/+$/, '');
+  return text.endsWith(version) ? text.slice(0, text.length - version.length) : text;
 }

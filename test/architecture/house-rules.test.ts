@@ -95,6 +95,11 @@ describe('house rules', () => {
     expect(silent).toEqual([]);
   });
 
+  it('T30 a cure follows a semicolon: it begins in lower case, or with a name', () => {
+    const pattern = /\bcure\b *[:=?](?:[^,]*?[?:=])? *[`'"][A-Z][a-z]/;
+    expect(SOURCES.flatMap((file) => places(file, withoutComments(read(file)), pattern))).toEqual([]);
+  });
+
   it('tests do not sleep: they wait for facts, and real time passes in one place only', () => {
     const allowed = {
       'test/waiting.ts': 'the place',

@@ -8,7 +8,7 @@ import {
   PithError,
   type SettingsChange,
 } from '../../contract/index.ts';
-import { loadSettingsEdit } from '../../declarations/index.ts';
+import { loadSettingsEdit, readSettingsFile } from '../../declarations/index.ts';
 import { didYouMean, slipsOf } from '@pith/plain-text';
 import { callProvider, running } from './handle.ts';
 import { SECRET_USES } from '../calls/surface.ts';
@@ -206,6 +206,7 @@ async function configure(
   lifecycle.refuseForeignContracts(declaration); // its class is imported for the check
   await runOutside(() => tiers.checkSettings({ declaration, config }, slot.current?.number ?? 1));
   const written = settingsFile(runtime.places, wish);
+  await refuseSetBelow(runtime.places, written, changes);
   (await loadSettingsEdit()).editSettingsFile(written, changes);
   return { ...(await reload()), written };
 }
@@ -214,6 +215,18 @@ async function configure(
 function settingsFile({ sandbox, home = null, isBare = false }: Folders, wish: SettingsWish): string {
   const own = path.join(sandbox, 'pith.yaml');
   return isBare && home !== null && wish === 'person' && !existsSync(own) ? path.join(home, '.pith', 'config.yaml') : own;
+}
+
+/** What is taken out of the sandbox's settings goes on counting where the person's own say it, too: a key would be kept for that address. */
+async function refuseSetBelow({ home = null }: Folders, written: string, changes: SettingsChange): Promise<void> {
+  const below = home === null ? written : path.join(home, '.pith', 'config.yaml');
+  const positions = below === written ? {} : (await readSettingsFile(below))?.positions;
+  for (const [dotted, value] of Object.entries(changes)) {
+    const [line] = positions?.[dotted] ?? [];
+    if (value !== null || line === undefined) continue;
+    const message = `'${dotted}' cannot be taken out: ~/.pith/config.yaml:${line} sets it for all your projects`;
+    throw new PithError('config_invalid', message, { cure: 'take it out there first' });
+  }
 }
 
 /**

@@ -32,7 +32,7 @@ export async function readAgentFile(
     file,
   });
   if (!/^[a-z][a-z0-9_-]{0,62}$/.test(id)) {
-    const cure = 'Rename the folder: lower-case letters, digits, _ and -, a letter first';
+    const cure = 'rename the folder: lower-case letters, digits, _ and -, a letter first';
     return broken(failure(file, 1, `the folder's name '${id}' cannot be an id`, cure));
   }
   let text: string;

@@ -18,9 +18,10 @@ export interface Endpoint {
 export function endpointOf(config: Config, getSecret: GetSecret): Endpoint {
   const { name, use, headers } = placeOf(config, getSecret);
   const apiKey = getSecret(name, use);
-  if (apiKey === null || apiKey === '') throw new PithError('model_auth', 'no key is set for Anthropic', { cure: `set ${name}` });
   const baseUrl = versioned(use.to);
   const { host } = new URL(baseUrl);
+  if (apiKey === null || apiKey === '')
+    throw new PithError('model_auth', `no key is set for ${use.usual ? 'Anthropic' : host}`, { cure: `set ${name}` });
   const problem = headerProblem(apiKey);
   if (problem !== null)
     throw new PithError('model_auth', `the key for ${host} that is set in ${name} cannot be sent: ${problem}`, {

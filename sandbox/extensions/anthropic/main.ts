@@ -1,4 +1,4 @@
-import { PithError, type ExtensionContext, type JsonValue, type ModelInfo, type ModelProvider, type SetupProvider } from 'pith';
+import { codeOf, PithError, type ExtensionContext, type JsonValue, type ModelInfo, type ModelProvider, type SetupProvider } from 'pith';
 import { overruled } from '@pith/guarded-fetch';
 import { config, type Config } from './config.ts';
 import { addressInEnvironment, ANTHROPIC, endpointOf, placeOf } from './endpoint.ts';
@@ -26,7 +26,7 @@ export default class Anthropic implements ModelProvider, SetupProvider {
   }
 
   applyConfig(name: string, value: JsonValue) {
-    if (name === 'base_url') this.refuseOther(typeof value === 'string' ? value : null, null);
+    if (name === 'base_url') this.refuseOther(typeof value === 'string' ? value : null, false);
     return this.setup().applyConfig(name, value);
   }
 
@@ -40,23 +40,27 @@ export default class Anthropic implements ModelProvider, SetupProvider {
     ];
   }
 
-  askModels({ address, key }: Parameters<NonNullable<SetupProvider['askModels']>>[0], signal?: AbortSignal) {
-    this.refuseOther(address, key);
+  async askModels({ address, key }: Parameters<NonNullable<SetupProvider['askModels']>>[0], signal?: AbortSignal) {
+    this.refuseOther(address, key !== null);
     const { config: set } = this.context;
     const place = address === null ? {} : { base_url: address === '' ? undefined : address };
     const own = { headers: {}, ...set.providers['anthropic'], ...place };
     const asked = { ...set, ...(address === '' ? place : {}), providers: { ...set.providers, anthropic: own } };
-    return askModels(
-      endpointOf(asked, (name, use) => (key === null || use === undefined ? this.context.getSecret(name, use) : key)),
-      signal,
-    );
+    try {
+      const getSecret: typeof this.context.getSecret = (name, use) =>
+        key === null || use === undefined ? this.context.getSecret(name, use) : key;
+      return await askModels(endpointOf(asked, getSecret), signal);
+    } catch (error) {
+      if (WANTS_KEY.has(codeOf(error, ''))) this.refuseOther(address, true);
+      throw error;
+    }
   }
 
-  private refuseOther(address: string | null, key: string | null): void {
+  private refuseOther(address: string | null, hasKey: boolean): void {
     const wins = addressInEnvironment((name) => this.context.getSecret(name));
-    const why = overruled({ name: 'ANTHROPIC_BASE_URL', address: wins }, { address, key, usual: ANTHROPIC });
+    const why = overruled({ name: 'ANTHROPIC_BASE_URL', address: wins }, { address, hasKey, usual: ANTHROPIC, version: '/v1' });
     if (why === null) return;
-    const cure = `unset ANTHROPIC_BASE_URL first${key === null ? '' : ', or set up what is there: pith setup anthropic'}`;
+    const cure = `unset ANTHROPIC_BASE_URL first${hasKey ? ', or set up what is there: pith setup anthropic' : ''}`;
     throw new PithError('config_invalid', why, { cure });
   }
 
@@ -71,3 +75,6 @@ export default class Anthropic implements ModelProvider, SetupProvider {
     return { model: messagesModel(endpoint, name), contextWindow: contextWindowOf(name, this.context.config.context_windows) };
   }
 }
+
+/** What the next question is for a key. */
+const WANTS_KEY: ReadonlySet<string> = new Set(['model_auth', 'secret_not_given']);

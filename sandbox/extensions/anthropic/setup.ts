@@ -13,16 +13,16 @@ export function anthropicSetup(config: Config, getSecret: ExtensionContext['getS
         title: 'Claude models of Anthropic',
         fields: [
           {
-            name: 'api_key',
-            kind: 'secret',
-            secret: 'ANTHROPIC_API_KEY',
-            description: `The key${there === null ? '' : ` for ${there}, as ANTHROPIC_BASE_URL says`}`,
-          },
-          {
             name: 'base_url',
             kind: 'text',
             description: 'Another address of the same API; empty for Anthropic itself',
             current: own?.base_url ?? config.base_url ?? null,
+          },
+          {
+            name: 'api_key',
+            kind: 'secret',
+            secret: 'ANTHROPIC_API_KEY',
+            description: `The key${there === null ? '' : ` for ${there}, as ANTHROPIC_BASE_URL says`}`,
           },
           {
             name: 'api_key_env',
@@ -42,7 +42,10 @@ export function anthropicSetup(config: Config, getSecret: ExtensionContext['getS
 function changeOf(name: string, value: JsonValue): SettingsChange {
   if (typeof value !== 'string') throw new PithError('config_invalid', `'${name}' must be text`);
   const text = value.trim();
-  if (name === 'base_url' || name === 'api_key_env') return { [`providers.anthropic.${name}`]: text === '' ? null : text };
+  if (name === 'base_url' || name === 'api_key_env')
+    return text === ''
+      ? { [`providers.anthropic.${name}`]: null, [`extensions.anthropic.${name}`]: null }
+      : { [`providers.anthropic.${name}`]: text };
   if (name === 'model') return { 'models.default': text === '' ? null : `anthropic/${text}` };
   throw new PithError('config_invalid', `nothing here is named '${name}'`, { cure: 'base_url, api_key_env, model' });
 }

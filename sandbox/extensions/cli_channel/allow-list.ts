@@ -1,5 +1,5 @@
 import { PithError, type Command, type CommandIO, type TurnEvent } from 'pith';
-import { matchCommand, parseCommandInput, shownCommand } from '@pith/command-line';
+import { matchCommand, parseCommandInput, pipelineOf, quotedPipeline, readOnlyCommandOf, shownCommand } from '@pith/command-line';
 import { printableLine, slipsOf } from '@pith/plain-text';
 import type { Conversation, Sent } from './conversation.ts';
 import { fields, list, query, text } from './query.ts';
@@ -48,9 +48,11 @@ function commandRule(rule: string, calls: string): string {
   const [, kind = '', line = '', place = ''] = COMMAND.exec(calls) ?? [];
   const command = shownCommand(line);
   if (command !== null) return `${kind}${command}${place}`;
+  const isUnasked = kind === '' && !place.startsWith(' +') && readOnlyCommandOf(pipelineOf(line), (name) => name) !== null;
+  if (isUnasked) return calls;
   throw new PithError(
     'usage',
-    `wrong use of --allow: '${printableLine(rule, 80)}' never counts: a command that is more than one program with its words is asked about each time`,
+    `wrong use of --allow: '${printableLine(rule, 80)}' never counts: Pith asks each time about a command with \`;\`, \`&&\`, \`|\`, a redirection, variable, pattern or substitution`,
     { cure: 'allow a script that does all of it, such as: --allow "shell:npm test"' },
   );
 }
@@ -102,6 +104,11 @@ const WIDER = / …((?: in .*)?)$/su;
 /** The `--allow` that would allow this call and no more than its `always`; null: nothing does. */
 export function ruleFor({ tool, key, ships }: AskedQuestion): string | null {
   return key === undefined ? null : `${ships ? nameOf(tool) : tool}:${partsOf(key).rest}`;
+}
+
+/** One word for a shell, in double quotes where these say the same. */
+function forShell(rule: string): string {
+  return /[$`!]/u.test(rule) ? quotedPipeline([[rule]]) : JSON.stringify(rule);
 }
 
 /** Kinds of keys that name a place, which a folder above it names too. */
@@ -175,10 +182,8 @@ export class AllowList {
   }
 
   #hint(question: AskedQuestion): void {
-    const rule = ruleFor(question);
+    const rule = printableLine(ruleFor(question) ?? '');
     const summary = printableLine(question.summary);
-    this.io.error(
-      rule === null ? `No --allow covers this: ${summary}` : `Allow it in a script with: --allow ${JSON.stringify(printableLine(rule))}`,
-    );
+    this.io.error(rule === '' ? `No --allow covers this: ${summary}` : `Allow it in a script with: --allow ${forShell(rule)}`);
   }
 }

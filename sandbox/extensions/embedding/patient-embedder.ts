@@ -52,7 +52,7 @@ export class PatientEmbedder {
     const asked = this.ask(['skill'], 'query', limit.signal).then(() => true);
     const isDone = (await within(this.options.clock, CHECK_MS, asked)) === true;
     limit.abort();
-    const cure = 'Check that the server of the embedding model runs, and look whether it is busy';
+    const cure = 'check that the server of the embedding model runs, and look whether it is busy';
     const late: EmbeddingFailure = {
       purpose: 'query',
       message: `no answer within ${CHECK_MS / 1000} s`,
@@ -99,7 +99,7 @@ export class PatientEmbedder {
 function findingOf(model: string, { purpose, message, cure, at }: EmbeddingFailure): Diagnostic {
   const [what, so] = purpose === 'query' ? ['vector for a search', 'words alone decide'] : ['vectors for skills', 'words find these'];
   const told = `the embedding model ${model} gave no ${what} (${new Date(at).toISOString()}), so ${so}: ${message}`;
-  return { severity: 'warning', code: 'embedding_failed', message: told, cure: cure ?? 'Check extensions.embedding in pith.yaml' };
+  return { severity: 'warning', code: 'embedding_failed', message: told, cure: cure ?? 'check extensions.embedding in pith.yaml' };
 }
 
 function isAborted(signal: AbortSignal | undefined): boolean {

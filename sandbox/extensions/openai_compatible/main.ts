@@ -1,4 +1,4 @@
-import { PithError, type ExtensionContext, type JsonValue, type ModelInfo, type ModelProvider, type SetupProvider } from 'pith';
+import { codeOf, PithError, type ExtensionContext, type JsonValue, type ModelInfo, type ModelProvider, type SetupProvider } from 'pith';
 import { isListening, overruled } from '@pith/guarded-fetch';
 import { chatModel } from './chat-model.ts';
 import { config, type Config } from './config.ts';
@@ -42,7 +42,7 @@ export default class OpenAiCompatible implements ModelProvider, SetupProvider {
   }
 
   applyConfig(name: string, value: JsonValue) {
-    if (name === 'base_url') this.refuseOther(typeof value === 'string' ? value : null, null);
+    if (name === 'base_url') this.refuseOther(typeof value === 'string' ? value : null, false);
     return this.setup().applyConfig(name, value);
   }
 
@@ -55,24 +55,30 @@ export default class OpenAiCompatible implements ModelProvider, SetupProvider {
   }
 
   async askModels({ prefix, address, key }: AskedModels, signal?: AbortSignal) {
-    if (prefix === 'openai') this.refuseOther(address, key);
+    if (prefix === 'openai') this.refuseOther(address, key !== null);
     const { config: set } = this.context;
     const place = address === null ? {} : { base_url: address === '' ? undefined : address };
     const own = { headers: {}, ...set.providers[prefix], ...place };
     const asked = { ...set, ...(address === '' ? place : {}), providers: { ...set.providers, [prefix]: own } };
-    return askModels(
-      endpointOf(prefix, asked, (name, use) => (key === null || use === undefined ? this.context.getSecret(name, use) : key)),
-      signal,
-    );
+    try {
+      const getSecret: typeof this.context.getSecret = (name, use) =>
+        key === null || use === undefined ? this.context.getSecret(name, use) : key;
+      return await askModels(endpointOf(prefix, asked, getSecret), signal);
+    } catch (error) {
+      if (prefix === 'openai' && WANTS_KEY.has(codeOf(error, ''))) this.refuseOther(address, true);
+      throw error;
+    }
   }
 
   private setup() {
     return openAiSetup(this.context.config, this.inEnvironment(), () => this.models('openai'));
   }
 
-  private refuseOther(address: string | null, key: string | null): void {
-    const why = overruled({ name: 'OPENAI_BASE_URL', address: this.inEnvironment() }, { address, key, usual: OPENAI });
-    if (why !== null) throw new PithError('config_invalid', why, { cure: 'unset OPENAI_BASE_URL first' });
+  private refuseOther(address: string | null, hasKey: boolean): void {
+    const why = overruled({ name: 'OPENAI_BASE_URL', address: this.inEnvironment() }, { address, hasKey, usual: OPENAI });
+    if (why === null) return;
+    const cure = `unset OPENAI_BASE_URL first${hasKey ? ', or set up what is there: pith setup openai_compatible' : ''}`;
+    throw new PithError('config_invalid', why, { cure });
   }
 
   private inEnvironment(): string | null {
@@ -87,3 +93,6 @@ export default class OpenAiCompatible implements ModelProvider, SetupProvider {
     return contextWindowOf(name, prefix, this.context.config.context_windows);
   }
 }
+
+/** What the next question is for a key. */
+const WANTS_KEY: ReadonlySet<string> = new Set(['model_auth', 'secret_not_given']);

@@ -46,7 +46,7 @@ export function openAiSetup(config: Config, there: string | null, models: () => 
         ],
       };
     },
-    applyConfig: (name, value) => changeOf('openai', name, value),
+    applyConfig: changeOf,
     async onSetupComplete() {
       const found = await models();
       return `${found.length} ${found.length === 1 ? 'model answers' : 'models answer'}${found.length > 0 ? `: ${namesOf(found)}` : ''}`;
@@ -59,10 +59,13 @@ function namesOf(models: readonly ModelInfo[]): string {
   return models.length > names.length ? `${names.join(', ')}, …` : names.join(', ');
 }
 
-function changeOf(prefix: string, name: string, value: JsonValue): SettingsChange {
+function changeOf(name: string, value: JsonValue): SettingsChange {
   if (typeof value !== 'string') throw new PithError('config_invalid', `'${name}' must be text`);
   const text = value.trim();
-  if (name === 'base_url' || name === 'api_key_env') return { [`providers.${prefix}.${name}`]: text === '' ? null : text };
-  if (name === 'model') return { 'models.default': text === '' ? null : `${prefix}/${text}` };
+  if (name === 'base_url' || name === 'api_key_env')
+    return text === ''
+      ? { [`providers.openai.${name}`]: null, [`extensions.openai_compatible.${name}`]: null }
+      : { [`providers.openai.${name}`]: text };
+  if (name === 'model') return { 'models.default': text === '' ? null : `openai/${text}` };
   throw new PithError('config_invalid', `nothing here is named '${name}'`, { cure: 'base_url, api_key_env, model' });
 }

@@ -36,11 +36,11 @@ export async function connectModel(context: ExtensionContext, io: CommandIO, sig
   const settings = context.use(ExtensionSettings);
   const { prefix, secret } = offer.server;
   const ref = `${prefix}/${model}`;
-  const file = await settings.write(
-    offer.extensionId,
-    { ...(address === null ? {} : { [`providers.${prefix}.base_url`]: address === '' ? null : address }), 'models.default': ref },
-    'person',
-  );
+  const place =
+    address === '' // the key is for where it was tried: no other address may be left
+      ? { [`providers.${prefix}.base_url`]: null, [`extensions.${offer.extensionId}.base_url`]: null }
+      : address !== null && { [`providers.${prefix}.base_url`]: address };
+  const file = await settings.write(offer.extensionId, { ...place, 'models.default': ref }, 'person');
   if (key !== null && secret !== null) await settings.keepSecret(offer.extensionId, secret, key);
   io.json({ ok: true, id: offer.extensionId, model: ref });
   io.print(`Connected: ${ref} answers from now on (models.default in ${file})`);
@@ -61,8 +61,8 @@ async function connect(offers: readonly Offer[], io: CommandIO) {
     } catch (error) {
       if (codeOf(error, '') !== 'model_unreachable') throw error;
       const isHere = offer.server.isLocal || (address !== null && address !== '' && LOCAL.test(new URL(address).hostname));
-      const cure = isHere ? 'Start it' : 'Check the network and the proxy';
-      io.print(`${printableLine(messageOf(error))}. ${cure}, or choose another:`);
+      const advice = isHere ? 'Start it' : 'Check the network and the proxy';
+      io.print(`${printableLine(messageOf(error))}. ${advice}, or choose another:`);
     }
   }
 }

@@ -70,7 +70,7 @@ describe('dependencies', () => {
     expect(failures.has('off')).toBe(false);
     expect(failures.get('a')).toMatchObject({
       code: 'dependency_failed',
-      cure: "Switch 'off' on",
+      cure: "switch 'off' on",
       message: expect.stringContaining('switched off'),
     });
     const broken = failures.get('broken');

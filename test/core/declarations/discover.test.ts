@@ -165,7 +165,7 @@ describe('a defect in one manifest', () => {
     expect([...declarations.keys()]).toEqual(['good']);
     expect(diagnostics).toMatchObject([
       { severity: 'warning', code: 'manifest_missing', file: path.join(sandbox, 'extensions/empty') },
-      { severity: 'warning', code: 'manifest_missing', cure: 'Rename manifest.yml to manifest.yaml' },
+      { severity: 'warning', code: 'manifest_missing', cure: 'rename manifest.yml to manifest.yaml' },
     ]);
   });
 

@@ -35,7 +35,7 @@ describe('agents of AGENT.md in a kernel', () => {
     const found = new Map((await at.kernel.agents.list()).map((each) => [each.id, each]));
     expect(found.get('odd')).toMatchObject({ state: 'failed', notes: [{ code: 'unknown_key', line: 3 }] });
     expect(found.get('fine')).toMatchObject({ state: 'degraded', notes: [{ line: 3, message: expect.stringContaining("'core_tools'") }] });
-    expect(found.get('bad name')).toMatchObject({ state: 'failed', notes: [{ cure: expect.stringContaining('Rename') }] });
+    expect(found.get('bad name')).toMatchObject({ state: 'failed', notes: [{ cure: expect.stringContaining('rename') }] });
     expect(found.get('boss')?.notes).toMatchObject([
       { code: 'agent_failed', message: expect.stringContaining("'odd'") },
       { code: 'name_unknown', message: expect.stringContaining("did you mean 'fine'") },

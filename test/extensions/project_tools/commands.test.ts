@@ -2,8 +2,7 @@ import { execFileSync } from 'node:child_process';
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { coverOf } from '../../../sandbox/extensions/project_tools/shell/command-cover.ts';
-import { pipelineOf, quotedPipeline } from '../../../packages/command-line/index.ts';
-import { readOnlyCommandOf } from '../../../sandbox/extensions/project_tools/shell/read-only-commands.ts';
+import { pipelineOf, quotedPipeline, readOnlyCommandOf } from '../../../packages/command-line/index.ts';
 
 const reads = (command: string) => readOnlyCommandOf(pipelineOf(command), (name) => `/usr/bin/${name}`);
 const lines = (text: string) =>

@@ -326,13 +326,56 @@ describe.skipIf(!available)('S1, S2 what git starts outside', () => {
       "index.lock': Read-only file system",
       "cannot remove '.git'",
       'pre-commit: Read-only file system',
-      '[the repository of this linked working tree lies outside of the project: commands read it and cannot change it; ask the person to run it]',
-      '[commands cannot change settings of git; ask the person to run it]',
+      '[the repository of this linked working tree lies outside of the project: commands read it and cannot change it; ask the person to run the command]',
+      '[commands cannot change settings of git; ask the person to run the command]',
     ])
       expect(printed).toContain(said);
     expect(outside('cd outer; find .git -type f | sort | xargs sha256sum').toString()).toBe(before);
     expect(clone.person('git add -A; git commit -qm second; git log --format=%s')).toBe('second\nfirst\n');
   });
+
+  it('S1 of a linked working tree commands that run unasked print no settings of the repository outside', async () => {
+    const clone = await cloneWith({});
+    rmdirSync(clone.root);
+    execFileSync(
+      'bash',
+      [
+        '-c',
+        'git init -q outer; cd outer; git commit -q --allow-empty -m first; git remote add origin https://t:CANARY@host/x; git worktree add -q ../src/shop',
+      ],
+      { cwd: clone.home, env: { ...process.env, HOME: clone.home } },
+    );
+    const repository = path.join(clone.home, 'outer/.git');
+    clone.person(`ln -s ${repository} link`);
+    const printed = async (command: string) => {
+      expect(await clone.question('shell', { command }), command).toBeNull();
+      return out(await clone.call('shell', { command }));
+    };
+    for (const program of ['cat', 'head -n 9', 'grep -n url', 'sed -n 1,20p', 'sort', 'diff .git'])
+      for (const file of [`${repository}/config`, '../../outer/.git/config', 'link/config'])
+        expect(await printed(`${program} ${file}`)).toMatch(/No such file/iu);
+    expect(await printed(`grep -r CANARY ${clone.home}`)).not.toContain('host/x');
+    for (const command of [
+      'git status',
+      'git remote',
+      'git branch -avv',
+      'git log --oneline | cat',
+      'git diff link/config a.txt',
+      'git grep url link',
+    ])
+      expect(await printed(command)).not.toContain('CANARY');
+    for (const command of ['git remote -v', 'git config --list', 'git ls-remote --get-url', `git diff .git ${repository}/config`])
+      expect(await clone.question('shell', { command }), command).not.toBeNull();
+  });
+
+  it.each(['git status', 'git log | head', 'git commit -m x'])(
+    'S1 a submodule that is opened as the project is told where its repository lies: %s',
+    async (command) => {
+      const clone = await cloneWith({ 'a.txt': '' });
+      clone.person('git init -q ~/src/.git/modules/s; echo "gitdir: ../.git/modules/s/.git" > .git');
+      expect(out(await clone.call('shell', { command }))).toContain('[the repository of this folder lies outside of the project');
+    },
+  );
 
   it('S1 a .git that names a repository which does not name the tree as its own shows commands nothing of it', async () => {
     const clone = await cloneWith({ 'a.txt': '' });
@@ -354,9 +397,15 @@ describe.skipIf(!available)('S1, S2 what git starts outside', () => {
     ])
       expect(found(given), given).toBeNull();
     expect(found(`rm .git; echo "$PWD/.git" > ${folder}/worktrees/theirs/gitdir; cp ~/theirs/.git .git`)).toBe(folder);
+    // Both ways by relative paths, as `worktree.useRelativePaths` writes them.
+    expect(
+      found(
+        `realpath --relative-to=${folder}/worktrees/theirs "$PWD/.git" > ${folder}/worktrees/theirs/gitdir; echo "gitdir: ../../other/.git/worktrees/theirs" > .git`,
+      ),
+    ).toBe(folder);
     clone.person('rm .git; mkdir ~/other/.git/modules; echo "gitdir: $HOME/other/.git/modules" > .git');
     expect(out(await clone.call('shell', { command: 'git status; true' }))).toContain(
-      '[the repository of this folder lies outside of the project, where commands see nothing; ask the person to run it, or to start Pith in the folder above both]',
+      '[the repository of this folder lies outside of the project, where commands see nothing; ask the person to run the command, or to start Pith in the folder above both]',
     );
   });
 

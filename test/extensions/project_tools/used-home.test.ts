@@ -60,7 +60,7 @@ describe.skipIf(!available)('U-1 a clone without sandbox/, with a used home', ()
     ].join(' && ');
     const printed = out(await clone.call('shell', { command, timeout: 120 }));
     expect(printed).toMatch(
-      /could not write config file[^]*\[commands cannot change settings of git; ask the person to run it\]\n\[exit code 4\]$/u,
+      /could not write config file[^]*\[commands cannot change settings of git; ask the person to run the command\]\n\[exit code 4\]$/u,
     );
     for (const said of ['greeted', 'v1.1.0', 'merged', 'version 1.1.0']) expect(printed).toContain(said);
     expect(installed + printed).not.toMatch(/EROFS|canary|start by themselves/u);

@@ -6,7 +6,7 @@ import { onTestFinished, expect, it } from 'vitest';
 import { kernelCommands } from '../../../core/cli/index.ts';
 import { folderWith, kernelOf, serverOf } from '../../places.ts';
 import type { TestKernel } from 'pith/testing';
-import type { CommandIO } from 'pith';
+import { type CommandIO, SetupProvider } from 'pith';
 
 const KEY = 'sk-right';
 
@@ -25,7 +25,7 @@ async function modelServer(models: readonly string[], key: string | null = KEY):
 const OLLAMA_OFF = 'providers: { ollama: { base_url: "http://127.0.0.1:9/v1" } }\n';
 
 /** A person who gives these answers in this order. */
-async function person(kernel: TestKernel, answers: readonly string[]) {
+async function person(kernel: TestKernel, answers: readonly string[], typed: string[] = []) {
   const asked: { readonly question: string; readonly hidden: boolean }[] = [];
   const said: string[] = [];
   const left = [...answers];
@@ -35,7 +35,9 @@ async function person(kernel: TestKernel, answers: readonly string[]) {
     json: () => undefined,
     ask: async (question, { secret = false } = {}) => {
       asked.push({ question, hidden: secret });
-      return left.shift() ?? null;
+      const answer = left.shift() ?? null;
+      if (answer !== null) typed.push(answer);
+      return answer;
     },
     input: { async *[Symbol.asyncIterator]() {} },
     interactive: true,
@@ -120,14 +122,9 @@ it('U34 asks for no key that is in the environment already', async () => {
 });
 
 it.each([
-  ['OpenAI', 'OPENAI_BASE_URL', 'authorization', 'unset OPENAI_BASE_URL first'],
-  [
-    'Anthropic (Claude)',
-    'ANTHROPIC_BASE_URL',
-    'x-api-key',
-    'unset ANTHROPIC_BASE_URL first, or set up what is there: pith setup anthropic',
-  ],
-])('T5 a key typed for %s is not sent to the address of the environment', async (title, variable, header, cure) => {
+  ['OpenAI', 'OPENAI_BASE_URL', 'authorization', 'openai_compatible'],
+  ['Anthropic (Claude)', 'ANTHROPIC_BASE_URL', 'x-api-key', 'anthropic'],
+])('T5 no key is asked for %s that would be sent to the address of the environment', async (title, variable, header, id) => {
   const keys: unknown[] = [];
   const url = await serverOf((request, response) => {
     keys.push(request.headers[header]);
@@ -136,12 +133,13 @@ it.each([
   });
   const kernel = await kernelOf({ commands: kernelCommands, env: { [variable]: url }, files: { 'pith.yaml': OLLAMA_OFF } });
   const place = numberOf((await person(kernel, [])).said, `${title.replace(/[()]/gu, '\\$&')}$`);
-  await expect(person(kernel, [place, KEY, ''])).rejects.toMatchObject({
+  const typed: string[] = [];
+  await expect(person(kernel, [place, KEY, ''], typed)).rejects.toMatchObject({
     message: expect.stringMatching(`^${variable} is set to ${url}, where a key for api\\.\\w+\\.com would be sent$`),
-    cure,
+    cure: `unset ${variable} first, or set up what is there: pith setup ${id}`,
   });
+  expect(typed).toEqual([place]);
   expect(keys.filter((key) => key !== undefined)).toEqual([]);
-  const id = title === 'OpenAI' ? 'openai_compatible' : 'anthropic';
   const elsewhere = kernel.command(['setup', id, '--set', 'base_url=https://elsewhere.example/v1']);
   await expect(elsewhere).rejects.toMatchObject({
     message: `${variable} is set to ${url}, and wins over an address in the settings`,
@@ -150,15 +148,55 @@ it.each([
   expect((await kernel.command(['setup', id])).text).toContain(`${url}, as ${variable} says`);
 });
 
-it('T5 a server in the settings is set back where Anthropic itself is chosen', async () => {
-  const usual = await serverOf((_, response) => response.end('{"data":[{"id":"claude"}]}'));
-  const files = {
-    'pith.yaml': 'providers:\n  ollama: { base_url: "http://127.0.0.1:9/v1" }\n  anthropic:\n    base_url: http://127.0.0.1:8/v1\n',
-  };
-  const kernel = await kernelOf({ commands: kernelCommands, env: { ANTHROPIC_API_KEY: KEY, ANTHROPIC_BASE_URL: usual }, files });
-  const place = numberOf((await person(kernel, [])).said, 'Anthropic \\(Claude\\)$');
-  expect((await person(kernel, [place, 'claude'])).code).toBe(0);
-  expect(readFileSync(path.join(kernel.sandbox, 'pith.yaml'), 'utf8')).not.toContain('127.0.0.1:8');
+it.each([
+  ['OpenAI', 'openai', 'openai_compatible', ['gpt-x']],
+  ['Anthropic \\(Claude\\)', 'anthropic', 'anthropic', ['claude']],
+])('T5 a key for %s is kept for no address that the settings name, wherever they name it', async (title, prefix, id, models) => {
+  const variable = `${prefix.toUpperCase()}_BASE_URL`;
+  const usual = await serverOf((_, response) => response.end(JSON.stringify({ data: models.map((name) => ({ id: name })) })));
+  const other = 'base_url: http://127.0.0.1:8/v1';
+  const settings = (text: string) => `providers:\n  ollama: { base_url: "http://127.0.0.1:9/v1" }\n${text}`;
+  const env = { [`${prefix.toUpperCase()}_API_KEY`]: KEY, [variable]: usual };
+  const block = `extensions:\n  ${id}: { ${other} }\n`;
+  const own = await kernelOf({ commands: kernelCommands, env, files: { 'pith.yaml': settings(`  ${prefix}: { ${other} }\n${block}`) } });
+  const place = numberOf((await person(own, [])).said, `${title}$`);
+  expect((await person(own, [place, ...models])).code).toBe(0);
+  const file = () => readFileSync(path.join(own.sandbox, 'pith.yaml'), 'utf8');
+  expect(file()).not.toContain('127.0.0.1:8');
+  expect((await own.command(['setup', id, '--set', 'base_url='])).text).toContain(`extensions.${id}.base_url`);
+
+  for (const text of [block, `providers:\n  ${prefix}: { ${other} }\n`]) {
+    const home = folderWith({ '.pith/config.yaml': text });
+    const below = await kernelOf({ home, commands: kernelCommands, env, files: { 'pith.yaml': settings('') } });
+    await expect(person(below, [place, ...models])).rejects.toMatchObject({
+      code: 'config_invalid',
+      message: expect.stringMatching(
+        /^'\w+\.\w+\.base_url' cannot be taken out: ~\/\.pith\/config\.yaml:2 sets it for all your projects$/u,
+      ),
+      cure: 'take it out there first',
+    });
+    expect(readFileSync(path.join(below.sandbox, 'pith.yaml'), 'utf8')).toBe(settings(''));
+  }
+});
+
+it.each([
+  ['anthropic', 'ANTHROPIC_BASE_URL', 'https://gw.example', ['https://gw.example/v1', 'https://GW.example', 'https://gw.example:443/', '']],
+  ['openai_compatible', 'OPENAI_BASE_URL', 'https://gw.example/v1', ['https://GW.example/v1/', 'https://gw.example:443/v1']],
+])('T5 %s takes the address that the environment names, however it is written', async (id, variable, address, same) => {
+  const kernel = await kernelOf({ commands: kernelCommands, env: { [variable]: address }, files: { 'pith.yaml': OLLAMA_OFF } });
+  const setUp = kernel.kernel.host.providers.remote(id, SetupProvider);
+  for (const each of same) await expect(setUp?.applyConfig('base_url', each), each).resolves.toBeTypeOf('object');
+  for (const each of ['https://gw.example/v2', 'https://gw.example/x', 'http://gw.example/v1', 'https://gw.example:8443/v1'])
+    await expect(setUp?.applyConfig('base_url', each), each).rejects.toMatchObject({ code: 'config_invalid' });
+});
+
+it.each([
+  [{}, 'Anthropic'],
+  [{ ANTHROPIC_BASE_URL: 'https://gw.example:8443' }, 'gw.example:8443'],
+])('T5 a missing key is named by the server that wants it: %j', async (env, server) => {
+  const kernel = await kernelOf({ commands: kernelCommands, env, files: { 'pith.yaml': OLLAMA_OFF } });
+  const { code, text } = await kernel.command(['setup', 'anthropic', '--set', 'model=claude']);
+  expect({ code, text }).toMatchObject({ code: 1, text: expect.stringContaining(`no key is set for ${server}; set ANTHROPIC_API_KEY`) });
 });
 
 it('T29 T30 keeps a typed key while its server does not answer, and says what can be typed', async () => {

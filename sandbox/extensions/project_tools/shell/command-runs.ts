@@ -2,6 +2,7 @@ import { existsSync } from 'node:fs';
 import path from 'node:path';
 import { printableLine, someOf } from '@pith/plain-text';
 import { oncePromised, untilAborted, within } from '@pith/promises';
+import type { ReadOnlyCommand } from '@pith/command-line';
 import { FileRefused, isInside, stateFolder } from '@pith/safe-files';
 import { createConfinedPrograms, type ConfinedOutcome, type ConfinedProgram, type ConfinedPrograms } from '@pith/held-process';
 import { messageOf, PithError, type Diagnostic, type ExtensionContext, type TurnInfo } from 'pith';
@@ -11,7 +12,6 @@ import { CommandWatch, type Leftovers } from './command-watch.ts';
 import { namedFolders, placesOf, type Access } from './shell-places.ts';
 import { GitHistory } from './git-history.ts';
 import { linkedRepository } from './linked-repository.ts';
-import type { ReadOnlyCommand } from './read-only-commands.ts';
 import { hiddenFromReadOnly, secretsOf, SETTING, type ProjectSecrets } from './secret-files.ts';
 
 /** A command as it is to run. */
@@ -135,7 +135,10 @@ export class CommandRuns {
       say(uncheckedText(project, secrets));
       const covered = hiddenFromReadOnly(project, secrets, readOnlyCommand.usesGit);
       const env = { ...ENVIRONMENT, ...OF_READERS };
-      const outcome = await this.#confined(wanted, { readOnly: [project.root, ...repository], covered, env, onOutput: say }, signal);
+      // An outer repository has settings, with tokens in addresses: only git, which is given no path out of the project, reads it.
+      const readOnly = [project.root, ...(readOnlyCommand.usesGit ? repository : [])];
+      const outcome = await this.#confined(wanted, { readOnly, covered, env, onOutput: say }, signal);
+      if (readOnlyCommand.usesGit && REPOSITORY_HIDDEN.test(output.text)) say(`\n[${HIDDEN_TEXT}]\n`);
       return { ...outcome, output: output.text, left: [], leftBefore: [] };
     }
     const left: string[] = [];
@@ -300,14 +303,14 @@ function named(commands: readonly string[]): string {
 
 const LEFT = 'While this command ran, files came that start by themselves later.';
 const SETTINGS_HELD = /could not (?:write|lock) config file/u;
-const SETTINGS_TEXT = 'commands cannot change settings of git; ask the person to run it';
+const SETTINGS_TEXT = 'commands cannot change settings of git; ask the person to run the command';
 const REPOSITORY_HELD =
   /unable to create '[^\n]*\.lock': read-only file system|insufficient permission for adding an object|cannot (?:lock|update) (?:the )?ref|unable to (?:create|write|open)[^\n]*: read-only file system/iu;
 const HELD_TEXT =
-  'the repository of this linked working tree lies outside of the project: commands read it and cannot change it; ask the person to run it';
+  'the repository of this linked working tree lies outside of the project: commands read it and cannot change it; ask the person to run the command';
 const REPOSITORY_HIDDEN = /fatal: not a git repository: \//u;
 const HIDDEN_TEXT =
-  'the repository of this folder lies outside of the project, where commands see nothing; ask the person to run it, or to start Pith in the folder above both';
+  'the repository of this folder lies outside of the project, where commands see nothing; ask the person to run the command, or to start Pith in the folder above both';
 /** As resolvers, package managers, git, curl and the runtimes say it. */
 const NAMES_UNRESOLVED =
   /\b(?:EAI_AGAIN|ENOTFOUND)\b|could(?:n't| not) resolve (?:host|proxy)|temporary failure (?:in name resolution|resolving)|name or service not known|unable to resolve host|dns error|no address associated with hostname|nodename nor servname|network is unreachable|\bENETUNREACH\b/iu;

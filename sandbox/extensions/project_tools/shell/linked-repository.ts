@@ -21,7 +21,7 @@ export function linkedRepository({ root, home }: Tree): string | null {
   if (own === null || isInside(own, root)) return null;
   const repository = path.dirname(path.dirname(own));
   const isOwn = path.basename(path.dirname(own)) === 'worktrees' && path.resolve(own, textOf(own, 'commondir')) === repository;
-  const isNamed = realPathOf(textOf(own, 'gitdir')) === realPathOf(dotGit);
+  const isNamed = realPathOf(path.resolve(own, textOf(own, 'gitdir'))) === realPathOf(dotGit);
   const isRepository = ['HEAD', 'objects', 'refs'].every((name) => existsSync(path.join(repository, name)));
   if (!isOwn || !isNamed || !isRepository) return null;
   const kept = home === null ? [] : secretPlaces(home).filter(existsSync).map(realPathOf);

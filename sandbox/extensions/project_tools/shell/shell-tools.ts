@@ -18,8 +18,8 @@ import { placeOf } from '../changes/change-tools.ts';
 import type { UndoLog } from '../changes/undo-log.ts';
 import type { BackgroundCommand, CommandRuns, ShellCommand } from './command-runs.ts';
 import { coverOf } from './command-cover.ts';
-import { pipelineOf } from '@pith/command-line';
-import { readOnlyCommandOf, type ReadOnlyCommand } from './read-only-commands.ts';
+import { pipelineOf, readOnlyCommandOf, type ReadOnlyCommand } from '@pith/command-line';
+import { findProgram } from '@pith/held-process';
 
 const LONGEST_COMMAND = 20_000;
 const LONGEST_SECONDS = 600;
@@ -76,7 +76,7 @@ function shellTool(runs: CommandRuns, undo: UndoLog): Tool {
 /** What runs unasked, in a sandbox in which nothing can be written; null: it is asked about. */
 async function unaskedOf({ project, settings, unconfined, history }: CommandRuns, wanted: Wanted): Promise<ReadOnlyCommand | null> {
   if (settings.ask_for_reading || wanted.access.length > 0 || wanted.background) return null;
-  const readOnlyCommand = readOnlyCommandOf(pipelineOf(wanted.command));
+  const readOnlyCommand = readOnlyCommandOf(pipelineOf(wanted.command), findProgram);
   if (readOnlyCommand === null || (await unconfined()) !== null) return null;
   const folder = path.join(project.root, ...project.names(wanted.cwd));
   return readOnlyCommand.printsTracked && (await history.mayPrintSecrets(folder)) ? null : readOnlyCommand;
@@ -116,7 +116,9 @@ async function questionOf(runs: CommandRuns, wanted: Wanted): Promise<ApprovalQu
   const [words, ...others] = pipelineOf(wanted.command) ?? [];
   const isAlone = words !== undefined && others.length === 0 && !access.includes('home');
   const readOnly =
-    kind === 'command' && access.length === 0 && !wanted.background ? (readOnlyCommandOf(words ? [words] : null)?.named ?? null) : null;
+    kind === 'command' && access.length === 0 && !wanted.background
+      ? (readOnlyCommandOf(words ? [words] : null, findProgram)?.named ?? null)
+      : null;
   const whole = withVisibleSpaces(wanted.command);
   const line = printableLine(whole.replaceAll(/[ \t]*\n\s*/gu, ' ⏎ '));
   const isLong = line.length > LONGEST_SUMMARY || wanted.command.includes('\n');

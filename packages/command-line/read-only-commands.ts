@@ -1,5 +1,4 @@
-import { findProgram } from '@pith/held-process';
-import { quotedPipeline, type Words } from '@pith/command-line';
+import { quotedPipeline, type Words } from './shell-words.ts';
 import { COMMAND_RULES, type CommandRule } from './command-rules.ts';
 
 /** A pipeline of which every program can only read, whatever its words are. */
@@ -15,10 +14,7 @@ export interface ReadOnlyCommand {
 }
 
 /** null: one of the programs, or an option of it, is not known to read only, or the system does not have it. */
-export function readOnlyCommandOf(
-  programs: readonly Words[] | null,
-  locate: (name: string) => string | null = findProgram,
-): ReadOnlyCommand | null {
+export function readOnlyCommandOf(programs: readonly Words[] | null, locate: (name: string) => string | null): ReadOnlyCommand | null {
   const found = programs?.map((words, index) => ruledProgram(words, index > 0)) ?? [];
   const ruled = found.filter((each) => each !== null);
   const line = ruled.map(({ words: [program = '', ...rest] }) => [locate(program) ?? '', ...rest]);
