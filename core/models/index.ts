@@ -1,4 +1,4 @@
 export { modelFailure } from './failure.ts';
-export { refusedPart } from './fault.ts';
+export { refusedPart } from './refused-part.ts';
 export { readWithRetry, type Retry } from './retry.ts';
 export { createRouter, type ModelRouter, type ResolvedModel } from './router.ts';

@@ -64,7 +64,7 @@ function wordsIn(said: unknown, depth: number): string | null {
 }
 
 function wordsOfText(text: string, depth: number): string | null {
-  if (text === '') return null;
+  if (!/[\p{L}\p{N}]/u.test(text) || /^(?:null|true|false|undefined|[\d.]+)$/.test(text)) return null;
   if (isWebPage(text)) return `a web page${titleOf(text)}`;
   if (!/^[[{"]/.test(text)) return text;
   const value = jsonOf(text);

@@ -285,11 +285,11 @@ interface TurnToolsQuestion {
   readonly policy: TurnPolicy;
   /** Names of tools that ship and may come during this turn. */
   readonly reserved: ReadonlySet<string>;
-  /** What the turn has already. Their names stay, and they stay. */
+  /** What the turn has already. Their names stay, and so do they while their extensions have them. */
   readonly offered: readonly OfferedTool[];
   /** Tools that are offered already may be told differently: only before the model has seen them. */
   readonly mayRedescribe: boolean;
-  /** Extensions have told other tools since: those of `uses_tools` that are new join, too. */
+  /** Extensions have told other tools since: those of `uses_tools` that are new join, too, and those that are gone leave. */
   readonly isRenewed?: boolean;
 }
 
@@ -334,7 +334,7 @@ export async function toolsOfTurn(
 }
 
 interface ToolsOfTurn {
-  /** `offered`, and behind them what is new. */
+  /** Those of `offered` that there still are, and behind them what is new. */
   readonly tools: readonly OfferedTool[];
   readonly notices: readonly { readonly code: string; readonly message: string }[];
   /** Those of the extensions that bring others which are still being opened: they are worth asking again. */
@@ -344,11 +344,12 @@ interface ToolsOfTurn {
 /** `offered` and what extensions bring to this turn. One that fails or is late brings nothing; never rejects. */
 export async function withTurnTools(question: TurnToolsQuestion, signal: AbortSignal): Promise<ToolsOfTurn> {
   const { providers, turn, policy, mayRedescribe, host } = question;
-  const [own, ...answers] = await Promise.all([
+  const [own, there, ...answers] = await Promise.all([
     question.isRenewed ? wantedTools(turn.agent, host, policy) : NOTHING,
+    question.isRenewed ? withoutGone(question.offered, host) : question.offered,
     ...providers.map((id) => ask(question, id, signal)),
   ]);
-  const offered = [...question.offered];
+  const offered = [...there];
   const added = new Map<string, UnnamedTool>();
   for (const tool of [own, ...answers].flatMap(({ tools }) => tools)) {
     const { extensionId, descriptor } = tool;
@@ -365,6 +366,17 @@ export async function withTurnTools(question: TurnToolsQuestion, signal: AbortSi
     notices: [...answers.flatMap(({ notices }) => notices), ...lost],
     late: providers.filter((_, index) => answers[index]?.late),
   };
+}
+
+/** Whether the tool's extension has it no more. One that cannot be asked now is believed to have it. */
+export async function isGone({ extensionId, descriptor }: OfferedTool, { providers: { tools } }: ToolHost): Promise<boolean> {
+  const list = await tools.of(extensionId).catch(() => null); // a call says why it cannot be asked
+  return list !== null && !list.some(({ name }) => name === descriptor.name);
+}
+
+async function withoutGone(offered: readonly OfferedTool[], host: ToolHost): Promise<readonly OfferedTool[]> {
+  const gone = await Promise.all(offered.map((tool) => isGone(tool, host)));
+  return offered.filter((_, at) => !gone[at]);
 }
 
 /** Notices on extensions that somebody would have to bring, that `uses_tools` names, and that nobody brought. */

@@ -16,7 +16,7 @@ import {
 import { strictId } from '../prompt/request.ts';
 import { callers, callsLeft, spendCalls } from './call-tree.ts';
 import type { RawCall } from './step.ts';
-import { missingTools, type OfferedTool, withFixed } from '../tools/tools.ts';
+import { isGone, missingTools, type OfferedTool, withFixed } from '../tools/tools.ts';
 import type { AskedCall, RunningTurn } from './running-turn.ts';
 import { startersOf } from './origin.ts';
 import { startSpan } from '../../durable/index.ts';
@@ -106,8 +106,11 @@ export async function decideCall(turn: RunningTurn, record: CallRecord, callsBef
   const result = forbidden({ extensionId, tool, callsBefore, mostCalls, policy: plan.policy, effect, permission });
   if (result) return { result, question: null };
   const needed = offered ? await needsApproval(deps, offered, input, plan.info) : null;
-  if (needed === null) return RUNS;
-  // Nobody is asked about a call that its tool will refuse; the kernel refuses it then, whatever the tool would do.
+  if (offered === undefined || needed === null) return RUNS;
+  // Nobody is asked about a tool that has gone since it was offered, nor about a call that its tool will refuse; the kernel refuses it then,
+  // whatever the tool would do.
+  if (await isGone(offered, deps.host))
+    return { result: toolError('tool_gone', `not run: '${extensionId}' has no tool '${tool}' any more`), question: null };
   const refused = await deps.host.providers.tools.refusal(extensionId, tool, input);
   return refused === null ? decisionOf(turn, record, needed) : { result: toolError('tool_input_invalid', refused), question: null };
 }

@@ -225,7 +225,8 @@ async function settledRenewals({ deps, signal }: RunningTurn): Promise<number> {
 }
 
 /**
- * Asks `providers` again what they bring to this turn, and all where `isRenewed`; what is new is offered from the next step. Returns what
+ * Asks `providers` again what they bring to this turn, and all where `isRenewed`; what is new is offered from the next step, and what is
+ * gone no more. Returns what
  * is to be said of it; never rejects.
  */
 async function appendTools(turn: RunningTurn, providers: readonly string[], isRenewed: boolean): Promise<readonly TurnEvent[]> {
@@ -239,15 +240,16 @@ async function appendTools(turn: RunningTurn, providers: readonly string[], isRe
   const found = await untilAborted(withTurnTools(question, signal), signal).catch(() => null); // aborted: the loop says so
   if (found === null) return [];
   offer.late = [...offer.late.filter((id) => !providers.includes(id)), ...found.late];
-  if (found.tools.length > offered.length) append(turn, found.tools.slice(offered.length));
+  offerTools(turn, found.tools);
   return turn.notices.fresh(turn.record, found.notices);
 }
 
-function append({ offer, conversation }: RunningTurn, added: readonly OfferedTool[]): void {
-  const functions = added.map(functionTool);
-  offer.toolsByName = new Map([...offer.toolsByName, ...added.map((tool) => [tool.modelName, tool] as const)]);
-  offer.functionTools = [...offer.functionTools, ...functions];
-  offer.info = { ...offer.info, tools: toolIds([...offer.toolsByName.values()]) };
+function offerTools({ offer, conversation }: RunningTurn, tools: readonly OfferedTool[]): void {
+  const before = new Set(offer.toolsByName.values());
+  const added = tools.filter((tool) => !before.has(tool)).map(functionTool);
+  offer.toolsByName = new Map(tools.map((tool) => [tool.modelName, tool]));
+  offer.functionTools = tools.map(functionTool);
+  offer.info = { ...offer.info, tools: toolIds(tools) };
   // What has been measured covers the tools that there were.
-  if (conversation.meter.counted > 0) conversation.meter.tokens += countTokens([JSON.stringify(functions)])[0] ?? 0;
+  if (added.length > 0 && conversation.meter.counted > 0) conversation.meter.tokens += countTokens([JSON.stringify(added)])[0] ?? 0;
 }

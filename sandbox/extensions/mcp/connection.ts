@@ -268,10 +268,11 @@ export class Connection {
 
   async #list(client: Client): Promise<void> {
     try {
-      const found = await listing((cursor) => {
+      const now = await listing((cursor) => {
         const params = cursor === undefined ? {} : { cursor };
         return client.request({ method: 'tools/list', params }, z.unknown(), { timeout: LIST_MS }).catch(noTools);
       });
+      const found = now.isNone ? { ...this.listing, notes: now.notes } : now; // as after an answer that is an error
       await this.known.listed(this.name, found.tools);
       const isOther = JSON.stringify(shape(this.listing)) !== JSON.stringify(shape(found));
       this.listing = found;

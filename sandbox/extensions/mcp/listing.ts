@@ -11,6 +11,8 @@ export interface Listing {
   readonly refused: ReadonlyMap<string, string>;
   /** What is wrong with the list as a whole. */
   readonly notes: readonly string[];
+  /** The server answered with something else where a list was to be: it does not say that it has no tools. */
+  readonly isNone?: true;
 }
 
 const MOST_TOOLS = 10_000;
@@ -24,6 +26,7 @@ export async function listing(ask: (cursor: string | undefined) => Promise<unkno
   const read = new Reader();
   const asked = new Set<string>();
   let cursor: string | undefined;
+  let isNone = false;
   for (let at = 1; ; at += 1) {
     let page: unknown;
     try {
@@ -35,7 +38,10 @@ export async function listing(ask: (cursor: string | undefined) => Promise<unkno
     }
     const { tools = null, nextCursor = null } = isPlainMap(page) ? page : {};
     if (Array.isArray(tools)) await read.addAll(tools);
-    else if (tools !== null) read.notes.push(`page ${at} of its list has no list of tools`);
+    else if (tools !== null) {
+      isNone ||= at === 1;
+      read.notes.push(`page ${at} of its list has no list of tools`);
+    }
     if (nextCursor === null) break;
     if (typeof nextCursor !== 'string') read.notes.push(`what follows page ${at} of its list cannot be asked for: its cursor is no text`);
     else if (asked.has(nextCursor)) read.notes.push(`its list does not end: page ${at} leads to an earlier one`);
@@ -47,7 +53,7 @@ export async function listing(ask: (cursor: string | undefined) => Promise<unkno
     }
     break;
   }
-  return read.listing();
+  return { ...read.listing(), ...(isNone && { isNone }) };
 }
 
 class Reader {

@@ -52,6 +52,12 @@ describe('V11 a server that refuses an image', () => {
     expect(seen(world)).toEqual([false, false]);
   });
 
+  it('in words that name nothing known is asked once more without it', async () => {
+    const world = await createWorld({ script: [refusal('Provider returned error'), { text: 'Without, then.' }] });
+    const { end, notices } = await world.run('this?', { attachments });
+    expect([end.reason, end.text, notices]).toEqual(['done', 'Without, then.', ['image_refused']]);
+  });
+
   it('and the request still, ends the turn with its words, and nothing is marked', async () => {
     const script = [refusal('no images here'), refusal('no images here'), { text: 'Fine.' }];
     const world = await createWorld({ script });
@@ -79,7 +85,7 @@ describe('V11 a server that refuses an image', () => {
     ['the same words where nothing holds an image', [refusal('invalid image'), { text: 'x' }], []],
     ['no word where nothing holds an image', [silent(422), { text: 'x' }], []],
     ['a refused key', [refusal('this key may not send images', 401), { text: 'x' }], attachments],
-    ['words about something else', [refusal('temperature is too high'), { text: 'x' }], attachments],
+    ['words about the model', [refusal('unknown model'), { text: 'x' }], attachments],
   ])('%s: it is not asked again', async (_, script, sent) => {
     const world = await createWorld({ script });
     expect((await world.run('this?', { attachments: sent })).end.reason).toBe('error');

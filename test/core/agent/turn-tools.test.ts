@@ -1,7 +1,17 @@
 import { describe, expect, it, vi } from 'vitest';
 import { PithError, type TurnInfo } from '../../../core/contract/index.ts';
 import { gate, passed } from '../../waiting.ts';
-import { agent, type BroughtTool, call, createWorld, type FakeExtension, type FakeTool, type World, type WorldOptions } from './world.ts';
+import {
+  agent,
+  type BroughtTool,
+  call,
+  createWorld,
+  together,
+  type FakeExtension,
+  type FakeTool,
+  type World,
+  type WorldOptions,
+} from './world.ts';
 
 const brought = (id: string): BroughtTool => ({ brought: `set:${id}` });
 const names = (world: World) => world.model.requests.map(({ tools }) => tools.map(({ name }) => name));
@@ -270,4 +280,36 @@ describe('V7 V12 tools of uses_tools that come while a turn runs', () => {
     expect(results).toContainEqual(expect.objectContaining({ name: 'added', ok: true, output: 'this is added' }));
     expect(asked).toHaveBeenCalledTimes(5); // three times before the model is asked, once for each change
   });
+
+  it('V12 a tool that is gone is offered no more, and nobody is asked about a call of it, in the same step or later', async () => {
+    const tools: Record<string, FakeTool> = {
+      swap: { effect: 'write', run: () => swapped(world, tools, 'old', { now: {} }) },
+      old: { effect: 'write', needsApproval: 'maybe', asks: () => true },
+    };
+    const script = [together(call('swap'), call('old')), call('old'), call('now'), { text: 'ok' }];
+    const world = await createWorld({ tools, script, askAlways: ['ext/old'] });
+    const { end, questions, results } = await world.run('hi');
+    expect([end.text, questions]).toEqual(['ok', []]);
+    expect(results.map((each) => (each.ok ? each.name : each.error?.code))).toEqual(['swap', 'tool_gone', 'tool_unknown', 'now']);
+    expect(names(world)).toEqual([['swap', 'old'], ...[1, 2, 3].map(() => ['swap', 'now'])]);
+  });
+
+  it('V12 tools that are gone leave their seats to others, however often all are replaced', async () => {
+    const many = (round: number) => Object.fromEntries(Array.from({ length: 127 }, (_, at) => [`r${round}_${at}`, {} as FakeTool]));
+    let round = 0;
+    const swap = () => swapped(world, tools, /^r/u, many((round += 1)));
+    const tools: Record<string, FakeTool> = { swap: { run: swap }, ...many(0) };
+    const world = await createWorld({ tools, script: [call('swap'), call('swap'), call('swap'), { text: 'ok' }] });
+    const { events } = await world.run('hi');
+    expect(names(world)).toEqual([0, 1, 2, 3].map((at) => ['swap', ...Object.keys(many(at))]));
+    expect(messages(events)).toEqual([]);
+  });
 });
+
+/** `ext` has `others` from now on, in the place of those that are named so; resolves when the kernel knows it. */
+async function swapped({ kernel }: World, tools: Record<string, FakeTool>, gone: string | RegExp, others: Record<string, FakeTool>) {
+  for (const name of Object.keys(tools)) if (typeof gone === 'string' ? name === gone : gone.test(name)) delete tools[name];
+  Object.assign(tools, others);
+  kernel.events.publish('provider.changed', { extensionId: 'ext', protocol: 'tool' });
+  await kernel.host.providers.tools.renewals.underWay();
+}

@@ -98,6 +98,16 @@ describe('MCP servers that are odd', () => {
     expect(await call(test, 'it_do')).toMatchObject({ ok: false, error });
   });
 
+  it('V12: one whose next list is none keeps the tools that it had, and that is said; an empty list empties it', async () => {
+    const clock = fakeClock();
+    const test = await start({ it: odd('relists', {}, '{"tools":"x"}'), none: odd('relists', {}, '{"tools":null}') }, {}, clock);
+    await settled(test);
+    expect(await names(test)).toEqual(['it_do', 'none_do']);
+    for (const tool of await names(test)) await call(test, tool);
+    await expect.poll(() => later(clock, 1000, () => names(test))).toEqual(['it_do']);
+    expect((await said(test)).map(({ message }) => message)).toEqual(["the MCP server 'it': page 1 of its list has no list of tools"]);
+  });
+
   it('V10.4: a call of a tool of a server that has not answered yet says so', async () => {
     const clock = fakeClock();
     const model = scriptedModel([{ calls: [{ name: 'it_do', input: {} }] }, { text: 'x' }]);
