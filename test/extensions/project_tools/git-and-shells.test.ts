@@ -305,6 +305,33 @@ describe.skipIf(!available)('S1, S2 what git starts outside', () => {
     );
   });
 
+  it('S1 a file where a folder is expected stops no command, and one that names the repository of a workspace is held', async () => {
+    const clone = await cloneWith({ '.jj/repo': '../main/.jj/repo', 'a.txt': '' });
+    const plant = [
+      'mkdir hg jj jk sub; touch hg/.hg jj/.jj; mkfifo sub/.jj; mkdir -p jk/.jj/repo; touch jk/.jj/repo/store',
+      'mkdir -p i/.git; touch i/.git/HEAD i/.git/info; printf "[a]\\nb = a.txt/x\\n" > i/.git/config',
+      'printf "[submodule \\"s\\"]\\npath = a.txt/x\\n" > .gitmodules; mkdir -p g/.jj/repo/store/git',
+    ];
+    expect(out(await clone.call('shell', { command: plant.join('\n') }))).toContain('hg/.hg is a new repository');
+    const printed = out(
+      await clone.call('shell', {
+        command: [
+          'for f in .jj/repo hg/.hg jj/.jj jk/.jj/repo/store; do echo x > $f; done; mv .jj/repo r; echo made',
+          'echo x > g/.jj/repo/store/git_target; mkdir -p h/.jj/repo/store/git; echo x > h/.jj/repo/store/git/config',
+        ].join('\n'),
+      }),
+    );
+    for (const said of ['.jj/repo', 'hg/.hg', 'jj/.jj', 'jk/.jj/repo/store']) expect(printed).toContain(`${said}: Read-only file system`);
+    for (const said of [
+      "'.jj/repo': Device or resource busy",
+      'what repo/store/git_target says',
+      'h/.jj is a new repository: jj in h starts what',
+      'made\n',
+    ])
+      expect(printed).toContain(said);
+    expect(out(await clone.call('shell', { command: 'true' }))).toBe('(no output)\n[exit code 0]');
+  });
+
   it('S1 of a linked working tree whose repository lies outside commands read that repository, and change nothing of it', async () => {
     const clone = await cloneWith({});
     rmdirSync(clone.root);
