@@ -3,5 +3,5 @@ export { commandUsage, matchCommand, optionUsage, parseCommandInput, type Comman
 export { describedRows } from './described-rows.ts';
 export { localTime } from './local-time.ts';
 export { needsPerson } from './needs-person.ts';
-export { pipelineOf, quotedPipeline, shownCommand, shownWords, type Words } from './shell-words.ts';
+export { pipelineOf, quotedPipeline, shownCommand, shownQuoted, shownWords, type Words } from './shell-words.ts';
 export { renderTable, textColumns, widthOf, type Column } from './table.ts';

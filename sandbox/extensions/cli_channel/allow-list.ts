@@ -1,5 +1,5 @@
 import { PithError, type Command, type CommandIO, type TurnEvent } from 'pith';
-import { matchCommand, parseCommandInput, shownCommand } from '@pith/command-line';
+import { matchCommand, parseCommandInput, shownCommand, shownQuoted } from '@pith/command-line';
 import { printableLine, slipsOf } from '@pith/plain-text';
 import type { Conversation, Sent } from './conversation.ts';
 import { fields, list, query, text } from './query.ts';
@@ -178,7 +178,7 @@ export class AllowList {
     const rule = ruleFor(question);
     const summary = printableLine(question.summary);
     this.io.error(
-      rule === null ? `No --allow covers this: ${summary}` : `Allow it in a script with: --allow ${JSON.stringify(printableLine(rule))}`,
+      rule === null ? `No --allow covers this: ${summary}` : `Allow it in a script with: --allow ${shownQuoted(printableLine(rule))}`,
     );
   }
 }
