@@ -50,7 +50,7 @@ function commandRule(rule: string, calls: string): string {
   if (command !== null) return `${kind}${command}${place}`;
   throw new PithError(
     'usage',
-    `wrong use of --allow: '${printableLine(rule, 80)}' never counts: a command that is more than one program with its words is asked about each time`,
+    `wrong use of --allow: '${printableLine(rule, 80)}' never counts: a command that is more than one program with these very words is asked about each time`,
     { cure: 'allow a script that does all of it, such as: --allow "shell:npm test"' },
   );
 }

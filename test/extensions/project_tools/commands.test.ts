@@ -389,7 +389,7 @@ describe('S7, U-8 what a command can do', () => {
 const ODD = ["'$HOME'", "'`id`'", "'a\\b'", `'say "x"'`, `"it's"'$x"!'`, "'…'", "'+network'"];
 
 describe('S7, U-8 generated commands', () => {
-  const word = fc.constantFrom('a', 'src/a.ts', "'a b'", '"c d"', 'HEAD~1', '-n', '--stat', "''", 'x=y', 'é', 'it"\'"s');
+  const word = fc.constantFrom('a', 'src/a.ts', "'a b'", '"c d"', 'HEAD~1', '-n', '--stat', "''", 'x=y', 'é', 'it"\'"s', ...ODD);
   const line = fc.array(word, { minLength: 1, maxLength: 6 }).map((words) => words.join(' '));
 
   it('S7 U14 bash reads the words that were judged, also as they are shown, and a rule of what is shown names them', () => {

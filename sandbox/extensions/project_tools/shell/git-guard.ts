@@ -179,7 +179,7 @@ export function kindOf(place: string, look: (place: string) => Stats = statSync)
     const stats = look(place);
     return stats.isFile() ? 'file' : stats.isDirectory() ? 'folder' : stats.isSymbolicLink() ? 'link' : 'special';
   } catch {
-    return null; // it is gone, a file stands where a folder would lead to it, or links lead to each other
+    return null; // it is gone, a file lies in the place of a folder above it, or links lead to each other
   }
 }
 
