@@ -315,7 +315,7 @@ describe.skipIf(!available)('S1, S2 what git starts outside', () => {
     const clone = await cloneWith({ '.jj/repo': '../main/.jj/repo', 'a.txt': '' });
     const plant = [
       'mkdir hg jj jk sub; touch hg/.hg jj/.jj; mkfifo sub/.jj; mkdir -p jk/.jj/repo; touch jk/.jj/repo/store',
-      'mkdir -p i/.git; touch i/.git/HEAD i/.git/info; printf "[a]\\nb = a.txt/x\\n" > i/.git/config',
+      'mkdir -p i/.git; touch i/f i/.git/HEAD i/.git/info; printf "[a]\\nb = f/x\\n" > i/.git/config',
       'printf "[submodule \\"s\\"]\\npath = a.txt/x\\n" > .gitmodules; mkdir -p g/.jj/repo/store/git',
     ];
     expect(out(await clone.call('shell', { command: plant.join('\n') }))).toContain('hg/.hg is a new repository');
