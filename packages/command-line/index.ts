@@ -4,5 +4,5 @@ export { describedRows } from './described-rows.ts';
 export { localTime } from './local-time.ts';
 export { needsPerson } from './needs-person.ts';
 export { readOnlyCommandOf, type ReadOnlyCommand } from './read-only-commands.ts';
-export { pipelineOf, quotedPipeline, shownCommand, shownWords, type Words } from './shell-words.ts';
+export { pipelineOf, quotedPipeline, shownCommand, shownQuoted, shownWords, type Words } from './shell-words.ts';
 export { renderTable, textColumns, widthOf, type Column } from './table.ts';

@@ -54,16 +54,21 @@ export function quotedPipeline(programs: readonly Words[]): string {
   return programs.map((words) => words.map((word) => `'${word.replaceAll("'", "'\\''")}'`).join(' ')).join(' | ');
 }
 
-/** The words of one command in the one way in which they are shown and compared; what is not plain is quoted, as a shell reads it. */
+/** The words of one command in the one way in which they are shown and compared. bash reads these words in it, and so does `pipelineOf`. */
 export function shownWords(words: Words): string {
-  return words.map((word) => (/^[\w./:=@%,-]+$/u.test(word) ? word : JSON.stringify(word).replaceAll(/[$`]/gu, '\\$&'))).join(' ');
+  return words.map((word) => (BARE.test(word) ? word : shownQuoted(word))).join(' ');
 }
 
-const SHOWN = /^(?:[\w./:@%,-]+|"(?:[^"\\$`]|\\.)+")(?: (?:[\w./:=@%,-]+|"(?:[^"\\$`]|\\.)*"))*$/u;
+/** `in` is quoted, because a folder is named by it behind the words. */
+const BARE = /^(?!in$)[\w./:=@%,-]+$/u;
 
-/** As `shownWords` writes it, of a line that a person typed, or that is so written already. null: a shell would run more than one program with these words. */
+/** In quotes in which each of its characters stands for itself. */
+export function shownQuoted(text: string): string {
+  return /["$`\\!]/u.test(text) ? `'${text.replaceAll("'", `'"'"'`)}'` : `"${text}"`;
+}
+
+/** As `shownWords` writes it, of a line that a person typed. null: a shell would run more than one program with these words. */
 export function shownCommand(line: string): string | null {
-  if (SHOWN.test(line)) return line;
   const [words, ...others] = pipelineOf(line) ?? [];
   return words === undefined || others.length > 0 ? null : shownWords(words);
 }

@@ -1,5 +1,5 @@
 import { PithError, type Command, type CommandIO, type TurnEvent } from 'pith';
-import { matchCommand, parseCommandInput, pipelineOf, quotedPipeline, readOnlyCommandOf, shownCommand } from '@pith/command-line';
+import { matchCommand, parseCommandInput, pipelineOf, readOnlyCommandOf, shownCommand, shownQuoted } from '@pith/command-line';
 import { printableLine, slipsOf } from '@pith/plain-text';
 import type { Conversation, Sent } from './conversation.ts';
 import { fields, list, query, text } from './query.ts';
@@ -106,11 +106,6 @@ export function ruleFor({ tool, key, ships }: AskedQuestion): string | null {
   return key === undefined ? null : `${ships ? nameOf(tool) : tool}:${partsOf(key).rest}`;
 }
 
-/** One word for a shell, in double quotes where these say the same. */
-function forShell(rule: string): string {
-  return /[$`!]/u.test(rule) ? quotedPipeline([[rule]]) : JSON.stringify(rule);
-}
-
 /** Kinds of keys that name a place, which a folder above it names too. */
 const FOLDERS: ReadonlySet<string> = new Set(['write', 'read']);
 
@@ -184,6 +179,6 @@ export class AllowList {
   #hint(question: AskedQuestion): void {
     const rule = printableLine(ruleFor(question) ?? '');
     const summary = printableLine(question.summary);
-    this.io.error(rule === '' ? `No --allow covers this: ${summary}` : `Allow it in a script with: --allow ${forShell(rule)}`);
+    this.io.error(rule === '' ? `No --allow covers this: ${summary}` : `Allow it in a script with: --allow ${shownQuoted(rule)}`);
   }
 }

@@ -281,7 +281,7 @@ describe('a tool asks the person at the terminal', () => {
       step('shell', { command: 'npm test -- a' }),
       step('write', { path: 'src/deep/a.ts' }),
       { text: 'Done.' },
-      step('shell', { command: 'npm publish' }),
+      step('shell', { command: `npm '$x'` }),
     ];
     const { chat, pith, lastTool } = await chatting(script);
     const rules = ['--allow', 'risky/shell:npm test', '--allow=risky/write:src/', '--yes'];
@@ -294,7 +294,7 @@ describe('a tool asks the person at the terminal', () => {
     expect(await pith.kernel.approvals.permissions()).toEqual([]); // once each
     const second = await pipe(chat, ['-p', 'go', '--thread', 'two', ...rules]);
     expect(second.code).toBe(1);
-    expect(second.err).toContain('Allow it in a script with: --allow "risky/shell:npm publish"');
+    expect(second.err).toContain(`Allow it in a script with: --allow 'risky/shell:npm '"'"'$x'"'"''`);
     expect(lastTool()).toBeUndefined();
   });
 
@@ -309,8 +309,13 @@ describe('a tool asks the person at the terminal', () => {
     ['shell:npm  run   "a b"', 'command:npm run "a b"', "npm run 'a b'", true],
     ["shell:npm run 'a b' +network", 'command:npm run "a b" +network', 'npm run "a b"', true],
     ["shell:git log '--format=%H x'", 'command:git log …', 'git log "--format=%H x"', true],
-    ['shell:echo "\\$HOME \\`"', 'command:echo "\\$HOME \\`"', "echo '$HOME `'", true],
-    ["shell:echo '$HOME'", 'command:echo "\\$HOME"', "echo '$HOME'", true],
+    ["shell:echo '$HOME'", "command:echo '$HOME'", "echo '$HOME'", true],
+    ['shell:git commit -m "wip"', 'command:git commit -m wip', 'git commit -m "wip"', true],
+    ['shell:"touch" "x.txt" b', 'command:touch x.txt b', 'touch x.txt b', true],
+    ['shell:npm run "test" +network in "src"', 'command:npm run test +network in "src"', 'npm run "test"', true],
+    ['shell:git "log"', 'command:git log … in "src"', 'git log', false],
+    ['unsandboxed:npm "test"', 'unsandboxed:npm test', 'npm test', false],
+    ['shell:unsandboxed:npm "test"', 'unsandboxed:npm test', 'npm test', true],
   ])('12 U14 %s of %s for %s: %s', (rule, key, command, expected) =>
     expect(
       isAllowed(readAllowList({ options: { allow: [rule] } }), {
@@ -343,6 +348,11 @@ describe('a tool asks the person at the terminal', () => {
     'shell:a\nb',
     'shell:a &',
     'project_tools/shell:cd src && make',
+    'shell:touch "$HOME"',
+    'shell:echo "`id`"',
+    'shell:echo "a\\"b"',
+    'shell:echo "done!"',
+    'shell:"A=1" make',
   ])('S7 U14 --allow %j is refused, because it never counts', (rule) =>
     expect(() => readAllowList({ options: { allow: [rule] } })).toThrow(
       /^wrong use of --allow: '.+' never counts: Pith asks each time about a command with `;`, `&&`, `\|`, a redirection, variable, pattern or substitution$/u,

@@ -2,7 +2,7 @@ import { execFileSync } from 'node:child_process';
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { coverOf } from '../../../sandbox/extensions/project_tools/shell/command-cover.ts';
-import { pipelineOf, quotedPipeline, readOnlyCommandOf } from '../../../packages/command-line/index.ts';
+import { pipelineOf, quotedPipeline, readOnlyCommandOf, shownCommand, shownWords } from '../../../packages/command-line/index.ts';
 
 const reads = (command: string) => readOnlyCommandOf(pipelineOf(command), (name) => `/usr/bin/${name}`);
 const lines = (text: string) =>
@@ -380,23 +380,30 @@ describe('S7, U-8 what a command can do', () => {
     expect(key('git --no-pager diff --stat')).toBe('command:git diff …');
     expect(key("npm test '…'")).toBe('command:npm test "…"');
     expect(key('npm test +network')).not.toBe(key('npm test', { network: true }));
+    expect(key('make in "x y"')).not.toBe(key('make', { folder: 'x y' }));
   });
 });
 
+/** What a shell could make something of in quotes. */
+const ODD = ["'$HOME'", "'`id`'", "'a\\b'", `'say "x"'`, `"it's"'$x"!'`, "'…'", "'+network'"];
+
 describe('S7, U-8 generated commands', () => {
-  const word = fc.constantFrom('a', 'src/a.ts', "'a b'", '"c d"', 'HEAD~1', '-n', '--stat', "''", 'x=y', 'é', 'it"\'"s');
+  const word = fc.constantFrom('a', 'src/a.ts', "'a b'", '"c d"', 'HEAD~1', '-n', '--stat', "''", 'x=y', 'é', 'it"\'"s', ...ODD);
   const line = fc.array(word, { minLength: 1, maxLength: 6 }).map((words) => words.join(' '));
 
-  it('S7 bash reads the words that were judged', () => {
+  it('S7 U14 bash reads the words that were judged, also as they are shown, and a rule of what is shown names them', () => {
     const taken = fc.sample(line, { numRuns: 300, seed: 7 }).flatMap((each) => {
       const programs = pipelineOf(`p ${each}`);
-      return programs === null ? [] : [{ each, words: programs[0]?.slice(1) ?? [], quoted: quotedPipeline(programs) }];
+      return programs === null
+        ? []
+        : [{ each, words: programs[0]?.slice(1) ?? [], quoted: quotedPipeline(programs), shown: shownWords(programs[0] ?? []) }];
     });
     expect(taken.length).toBeGreaterThan(200);
-    const script = taken.flatMap(({ each, quoted }) => [`p ${each}`, quoted]).join('\n');
+    const script = taken.flatMap(({ each, quoted, shown }) => [`p ${each}`, quoted, shown]).join('\n');
     const printed = execFileSync('bash', ['-c', `p() { printf '%s\\0' "$@" '|'; }\n${script}`], { encoding: 'utf8' });
-    const expected = taken.flatMap(({ words }) => [...words, '|', ...words, '|']);
+    const expected = taken.flatMap(({ words }) => [...words, '|', ...words, '|', ...words, '|']);
     expect(printed.split('\0').slice(0, -1)).toEqual(expected);
+    for (const { each, shown } of taken) expect([shownCommand(`p ${each}`), shownCommand(shown)]).toEqual([shown, shown]);
   });
 
   it('U-8 nothing is taken for reading that has an option that writes, a separator, a substitution or an unknown word', () => {

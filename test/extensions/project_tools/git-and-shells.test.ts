@@ -202,6 +202,12 @@ const ATTACKS: readonly Attack[] = [
   },
 ];
 
+/** `~/project`, with a secret, as a command in it could make it: the repository of the tree in which the script runs. */
+const LIKE_A_REPOSITORY = [
+  'mkdir -p ~/project/objects ~/project/refs ~/project/worktrees/x; echo ref: refs/heads/main | tee ~/project/HEAD > ~/project/worktrees/x/HEAD; echo CANARY > ~/project/.env;',
+  'echo ../.. > ~/project/worktrees/x/commondir; echo "$PWD/.git" > ~/project/worktrees/x/gitdir; rm -f .git; echo "gitdir: $HOME/project/worktrees/x" > .git;',
+].join(' ');
+
 /** A repository for each attack, and for each a program outside of the project that leaves a trace. */
 function prepared(clone: Awaited<ReturnType<typeof cloneWith>>) {
   const traces = path.join(clone.home, 'traces');
@@ -305,13 +311,42 @@ describe.skipIf(!available)('S1, S2 what git starts outside', () => {
     );
   });
 
+  it('S1 a file where a folder is expected stops no command, and one that names the repository of a workspace is held', async () => {
+    const clone = await cloneWith({ '.jj/repo': '../main/.jj/repo', 'a.txt': '' });
+    const plant = [
+      'mkdir hg jj jk sub; touch hg/.hg jj/.jj; mkfifo sub/.jj; mkdir -p jk/.jj/repo; touch jk/.jj/repo/store',
+      'mkdir -p i/.git; touch i/f i/.git/HEAD i/.git/info; printf "[a]\\nb = f/x\\n" > i/.git/config',
+      'printf "[submodule \\"s\\"]\\npath = a.txt/x\\n" > .gitmodules; mkdir -p g/.jj/repo/store/git',
+    ];
+    expect(out(await clone.call('shell', { command: plant.join('\n') }))).toContain('hg/.hg is a new repository');
+    const printed = out(
+      await clone.call('shell', {
+        command: [
+          'for f in .jj/repo hg/.hg jj/.jj jk/.jj/repo/store; do echo x > $f; done; mv .jj/repo r; echo made',
+          'echo x > g/.jj/repo/store/git_target; mkdir -p h/.jj/repo/store/git; echo x > h/.jj/repo/store/git/config',
+        ].join('\n'),
+      }),
+    );
+    for (const said of ['.jj/repo', 'hg/.hg', 'jj/.jj', 'jk/.jj/repo/store']) expect(printed).toContain(`${said}: Read-only file system`);
+    for (const said of [
+      "'.jj/repo': Device or resource busy",
+      'what repo/store/git_target says',
+      'h/.jj is a new repository: jj in h starts what',
+      'made\n',
+    ])
+      expect(printed).toContain(said);
+    expect(out(await clone.call('shell', { command: 'true' }))).toBe('(no output)\n[exit code 0]');
+  });
+
   it('S1 of a linked working tree whose repository lies outside commands read that repository, and change nothing of it', async () => {
     const clone = await cloneWith({});
     rmdirSync(clone.root);
     mkdirSync(path.join(clone.home, 'outer'));
     const outside = (script: string) =>
       execFileSync('bash', ['-c', script], { cwd: clone.home, env: { ...process.env, HOME: clone.home } });
-    outside('cd outer; git init -q; echo a > a.txt; git add -A; git commit -qm first; git worktree add -q ../src/shop; chmod -R go= .');
+    outside(
+      'cd outer; git init -q; echo a > a.txt; git add -A; git commit -qm first; git worktree add -q -b fix/credentials ../src/shop; chmod -R go= .',
+    );
     expect(await clone.question('shell', { command: 'git log --oneline' })).toBeNull();
     expect(out(await clone.call('shell', { command: 'git log --oneline' }))).toContain(' first\n[exit code 0]');
     const before = outside('cd outer; find .git -type f | sort | xargs sha256sum').toString();
@@ -322,7 +357,7 @@ describe.skipIf(!available)('S1, S2 what git starts outside', () => {
       }),
     );
     for (const said of [
-      'On branch shop',
+      'On branch fix/credentials',
       "index.lock': Read-only file system",
       "cannot remove '.git'",
       'pre-commit: Read-only file system',
@@ -383,9 +418,9 @@ describe.skipIf(!available)('S1, S2 what git starts outside', () => {
       'mkdir ~/other ~/.password-store; for r in ~/other ~/.password-store; do git init -q $r; git -C $r commit -q --allow-empty -m x; done',
     );
     const folder = `${clone.home}/other/.git`;
-    const found = (given: string) => {
+    const found = async (given: string) => {
       clone.person(given);
-      return linkedRepository({ root: clone.root, home: clone.home });
+      return (await linkedRepository({ root: clone.root, home: clone.home }, 1000, new AbortController().signal))?.folder ?? null;
     };
     for (const given of [
       `echo "gitdir: ${folder}" > .git`, // itself
@@ -394,12 +429,15 @@ describe.skipIf(!available)('S1, S2 what git starts outside', () => {
       'mkdir -p e/worktrees/x e/objects e/refs; touch e/HEAD; echo ../.. > e/worktrees/x/commondir; echo "$PWD/.git" > e/worktrees/x/gitdir; echo "gitdir: $PWD/e/worktrees/x" > .git', // of the project itself
       'rm .git; git -C ~/.password-store worktree add -qf ~/w; echo "$PWD/.git" > ~/.password-store/.git/worktrees/w/gitdir; cp ~/w/.git .git', // where keys are kept
       'rm .git; mkfifo .git',
+      `rm .git; ${LIKE_A_REPOSITORY} git init -q ~/project`, // a project with a repository of its own
+      `rm -rf ~/project; ${LIKE_A_REPOSITORY} mkdir ~/project/sandbox`,
+      `rm -rf ~/project; ${LIKE_A_REPOSITORY} mv ~/project/refs ~/r; ln -s ~/r ~/project/refs`,
     ])
-      expect(found(given), given).toBeNull();
-    expect(found(`rm .git; echo "$PWD/.git" > ${folder}/worktrees/theirs/gitdir; cp ~/theirs/.git .git`)).toBe(folder);
+      expect(await found(given), given).toBeNull();
+    expect(await found(`rm .git; echo "$PWD/.git" > ${folder}/worktrees/theirs/gitdir; cp ~/theirs/.git .git`)).toBe(folder);
     // Both ways by relative paths, as `worktree.useRelativePaths` writes them.
     expect(
-      found(
+      await found(
         `realpath --relative-to=${folder}/worktrees/theirs "$PWD/.git" > ${folder}/worktrees/theirs/gitdir; echo "gitdir: ../../other/.git/worktrees/theirs" > .git`,
       ),
     ).toBe(folder);
@@ -407,6 +445,19 @@ describe.skipIf(!available)('S1, S2 what git starts outside', () => {
     expect(out(await clone.call('shell', { command: 'git status; true' }))).toContain(
       '[the repository of this folder lies outside of the project, where commands see nothing; ask the person to run the command, or to start Pith in the folder above both]',
     );
+  });
+
+  it('S1 a folder that a command made look like the repository of this tree shows what git reads there, and no file with secrets', async () => {
+    const clone = await cloneWith({ 'a.txt': '' });
+    clone.person(
+      `${LIKE_A_REPOSITORY} cd ~/project; mkdir -p objects/.git src config logs/app refs/heads worktrees/other/conf; echo CANARY > id_rsa; echo CANARY > src/a.ts; echo CANARY > logs/app/a.log; echo CANARY > config/a.json;` +
+        'for d in objects objects/.git refs/heads worktrees/x info; do mkdir -p $d/conf; echo CANARY > $d/conf/.env; done; ln -s ../src objects/src; ln -s src reftable; echo CANARY > worktrees/other/conf/a; echo CANARY > refs/heads/credentials; echo CANARY > info/notes; echo seen > info/exclude',
+    );
+    const run = async (command: string) => out(await clone.call('shell', { command }));
+    const printed = await run('cat .git; cd ~/project && cat info/exclude HEAD && grep -r . . ; cat .env id_rsa src/* objects/src/*; true');
+    expect(printed).toMatch(/gitdir: [^]*seen\nref: refs\/heads\/main\n/u);
+    expect(printed).not.toContain('CANARY');
+    expect(await run('git status; git diff --no-index a.txt ../../project/.env')).not.toContain('CANARY');
   });
 
   it('S1 in a project without git a new repository in the root is named; what is there is held from then on', async () => {

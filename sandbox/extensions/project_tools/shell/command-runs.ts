@@ -127,17 +127,16 @@ export class CommandRuns {
       output.add(text);
       shown(text);
     };
-    const linked = sandboxed ? linkedRepository(project) : null;
-    const repository = linked === null ? [] : [linked];
     const mostChecked = context.config.shell.files_checked;
+    // An outer repository has settings, with tokens in addresses: of commands that run unasked only git, which is given no path out of the project, reads it.
+    const linked = sandboxed && readOnlyCommand?.usesGit !== false ? await linkedRepository(project, mostChecked, signal) : null;
+    const repository = linked === null ? [] : [linked.folder];
     if (sandboxed && readOnlyCommand !== null) {
       const secrets = await secretsOf(project, mostChecked, signal);
       say(uncheckedText(project, secrets));
-      const covered = hiddenFromReadOnly(project, secrets, readOnlyCommand.usesGit);
+      const covered = [...hiddenFromReadOnly(project, secrets, readOnlyCommand.usesGit), ...(linked?.covered ?? [])];
       const env = { ...ENVIRONMENT, ...OF_READERS };
-      // An outer repository has settings, with tokens in addresses: only git, which is given no path out of the project, reads it.
-      const readOnly = [project.root, ...(readOnlyCommand.usesGit ? repository : [])];
-      const outcome = await this.#confined(wanted, { readOnly, covered, env, onOutput: say }, signal);
+      const outcome = await this.#confined(wanted, { readOnly: [project.root, ...repository], covered, env, onOutput: say }, signal);
       if (readOnlyCommand.usesGit && REPOSITORY_HIDDEN.test(output.text)) say(`\n[${HIDDEN_TEXT}]\n`);
       return { ...outcome, output: output.text, left: [], leftBefore: [] };
     }
@@ -171,7 +170,7 @@ export class CommandRuns {
         {
           readOnly: [...repository, ...(sandboxed && access.includes('home') ? this.homeFolders() : [])],
           writable: [project.root],
-          covered: secrets === null ? [] : await placesOf(project, secrets, signal),
+          covered: secrets === null ? [] : [...(linked?.covered ?? []), ...(await placesOf(project, secrets, signal))],
           env: sandboxed && !access.includes('network') ? { ...ENVIRONMENT, ...NO_RETRIES } : ENVIRONMENT,
           user: { home, fileMb: context.config.shell.file_mb, caches: path.join(project.data(), '.cache', 'commands') },
           onOutput: say,

@@ -1,5 +1,5 @@
 import path from 'node:path';
-import { existsSync, lstatSync, mkdirSync, realpathSync, statSync, writeFileSync } from 'node:fs';
+import { existsSync, lstatSync, mkdirSync, realpathSync, statSync, writeFileSync, type Stats } from 'node:fs';
 import { runGitAs } from '@pith/project-files';
 import { isBelow, isInside, realPathOf } from '@pith/safe-files';
 import { isHarmless, listedSettings, plainText, type GitSetting } from './git-settings.ts';
@@ -79,11 +79,21 @@ function placesOfOther(
   folder: string,
   { made, held }: { readonly made: readonly string[]; readonly held: readonly string[] },
 ): readonly string[] {
-  const places = [...made, ...held].map((name) => path.join(folder, name));
-  const isLinked = places.some((place) => realPathOf(path.dirname(place)) !== path.dirname(place) || isLink(place));
-  if (!isFolder(folder) || isLinked) return [folder, ...places.map(realPathOf)];
+  if (!isFolder(folder)) return [folder];
+  const places = [...made, ...held].map((name) => heldAt(folder, name));
+  if (places.some(isLink)) return [folder, ...places.map(realPathOf)];
   for (const name of made) tryTo(() => makeFile(path.join(folder, name), ''));
   return places;
+}
+
+/** The place itself, or what there is instead of a folder that leads to it: a link, or a file that names another folder. */
+function heldAt(folder: string, name: string): string {
+  let place = folder;
+  for (const each of name.split('/')) {
+    place = path.join(place, each);
+    if (!isFolder(place)) break;
+  }
+  return place;
 }
 
 function makeFile(file: string, text: string): void {
@@ -161,23 +171,24 @@ function tryTo(make: () => unknown): void {
   }
 }
 
+type Kind = 'file' | 'folder' | 'link' | 'special';
+
 /** Of a link, what it leads to. null: nothing is there. */
-function kindOf(place: string): 'file' | 'folder' | 'special' | null {
+export function kindOf(place: string, look: (place: string) => Stats = statSync): Kind | null {
   try {
-    const stats = statSync(place, { throwIfNoEntry: false });
-    if (stats === undefined) return null;
-    return stats.isFile() ? 'file' : stats.isDirectory() ? 'folder' : 'special';
+    const stats = look(place);
+    return stats.isFile() ? 'file' : stats.isDirectory() ? 'folder' : stats.isSymbolicLink() ? 'link' : 'special';
   } catch {
-    return null; // links that lead to each other
+    return null; // it is gone, a file lies in the place of a folder above it, or links lead to each other
   }
 }
 
 function isLink(place: string): boolean {
-  return lstatSync(place, { throwIfNoEntry: false })?.isSymbolicLink() === true;
+  return kindOf(place, lstatSync) === 'link';
 }
 
 function isFolder(place: string): boolean {
-  return lstatSync(place, { throwIfNoEntry: false })?.isDirectory() === true;
+  return kindOf(place, lstatSync) === 'folder';
 }
 
 function byDepth(places: readonly string[]): readonly string[] {

@@ -1,10 +1,9 @@
-import { statSync } from 'node:fs';
 import { lstat, readdir, realpath } from 'node:fs/promises';
 import path from 'node:path';
 import { printableLine, someOf } from '@pith/plain-text';
 import { isInside } from '@pith/safe-files';
 import { fileDigest, hashed } from './autorun-digests.ts';
-import { namedBy } from './git-guard.ts';
+import { kindOf, namedBy } from './git-guard.ts';
 import { isHarmless, isTooLarge, listedSettings, plainText } from './git-settings.ts';
 import { isForbidden } from './project-walk.ts';
 
@@ -25,7 +24,7 @@ function namedBySettings(folder: string, tree: string): readonly string[] {
   const values = ['config', 'config.worktree'].flatMap((name) => plainText(path.join(folder, name)).match(/(?<==).+$/gmu) ?? []);
   const names = values.flatMap((value) => value.split(/[\s"'!;|&()]+/u)).filter((word) => /[/.]/u.test(word) && !word.startsWith('~'));
   const files = names.slice(0, MOST_WORDS).map((word) => path.resolve(tree, word));
-  return files.filter((file) => isInside(file, tree) && statSync(file, { throwIfNoEntry: false })?.isFile() === true);
+  return files.filter((file) => isInside(file, tree) && kindOf(file) === 'file');
 }
 
 const MOST_WORDS = 1000;
@@ -44,6 +43,8 @@ const SETTINGS = [
   'hgrc-not-shared',
   'sharedpath',
   'repo/config.toml',
+  'repo/store/git_target',
+  'repo/store/git/config',
   'workspace-config.toml',
 ];
 

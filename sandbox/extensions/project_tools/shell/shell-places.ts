@@ -35,10 +35,6 @@ export async function placesOf(
   ];
 }
 
-function existing(places: readonly string[], isShown: (at: string) => boolean): readonly string[] {
-  return [...new Set(places)].filter((at) => isShown(at) && existsSync(at));
-}
-
 /** Folders of home that a person named in the settings and that are there. Absolute, without links. Throws for one in which keys are kept. */
 export function namedFolders(home: string | null, names: readonly string[]): readonly string[] {
   if (home === null) return [];
@@ -55,4 +51,8 @@ export function namedFolders(home: string | null, names: readonly string[]): rea
     if (key !== undefined) throw refused(`in which keys are kept (~/${path.relative(root, key)})`);
     return folder;
   });
+}
+
+function existing(places: readonly string[], isShown: (at: string) => boolean): readonly string[] {
+  return [...new Set(places)].filter((at) => isShown(at) && existsSync(at));
 }
