@@ -106,10 +106,10 @@ export async function decideCall(turn: RunningTurn, record: CallRecord, callsBef
   const result = forbidden({ extensionId, tool, callsBefore, mostCalls, policy: plan.policy, effect, permission });
   if (result) return { result, question: null };
   const needed = offered ? await needsApproval(deps, offered, input, plan.info) : null;
-  if (offered === undefined || needed === null) return RUNS;
+  if (needed === null) return RUNS;
   // Nobody is asked about a tool that has gone since it was offered, nor about a call that its tool will refuse; the kernel refuses it then,
   // whatever the tool would do.
-  if (await isGone(offered, deps.host))
+  if (offered && (await isGone(offered, deps.host)))
     return { result: toolError('tool_gone', `not run: '${extensionId}' has no tool '${tool}' any more`), question: null };
   const refused = await deps.host.providers.tools.refusal(extensionId, tool, input);
   return refused === null ? decisionOf(turn, record, needed) : { result: toolError('tool_input_invalid', refused), question: null };
