@@ -68,6 +68,7 @@ describe('reactions', () => {
     await expect.poll(runs).toMatchObject([{ state: 'ok', tool_calls: 1 }]);
     const { json } = await kernel.as('ada', `runs show ${(await runs())[0]!.id}`);
     expect(json).toMatchObject({ history: [{ what: expect.stringContaining('pay') }] });
+    await until(() => shown.length >= 2);
     expect(shown).toEqual([
       ['m1', 'sun'],
       ['m1', 'coin'],
