@@ -1,5 +1,5 @@
 import type { Diagnostic } from './errors.ts';
-import { defineProtocol } from './protocol.ts';
+import { defineProtocol, method } from './protocol.ts';
 
 /** Code that an extension brings from elsewhere and that runs as a separate extension: in a separate process, with tools, and with nothing that it may ask for. */
 export interface BroughtExtension {
@@ -26,8 +26,8 @@ export interface BroughtProvider {
 export const BroughtProvider = defineProtocol<BroughtProvider>(
   'brought',
   {
-    bring: { kind: 'method', signature: 'bring(extensionId: string): Promise<Diagnostic[]>', timeoutMs: 60_000 },
-    bringAll: { kind: 'method', signature: 'bringAll(): Promise<void>', timeoutMs: null },
+    bring: method({ timeoutMs: 60_000 }),
+    bringAll: method({ timeoutMs: null }),
   },
   { inProcessOnly: true },
 );
@@ -52,9 +52,9 @@ export interface BroughtExtensions {
 export const BroughtExtensions = defineProtocol<BroughtExtensions>(
   'brought.extensions',
   {
-    prepare: { kind: 'method', signature: 'prepare(extension: BroughtExtension): Promise<{ digest, unconfined }>' },
-    open: { kind: 'method', signature: 'open(extension: BroughtExtension, digest: string): Promise<{ tools, findings }>' },
-    close: { kind: 'method', signature: 'close(extensionId: string): Promise<void>' },
+    prepare: method(),
+    open: method(),
+    close: method(),
   },
   { inProcessOnly: true },
 );

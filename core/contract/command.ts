@@ -1,6 +1,6 @@
 import type { JsonValue } from './errors.ts';
 import type { AgentsApi, ExtensionContext } from './extension.ts';
-import { defineProtocol } from './protocol.ts';
+import { defineProtocol, method } from './protocol.ts';
 
 export interface CommandArgument {
   readonly name: string;
@@ -118,7 +118,7 @@ export interface CommandProvider {
 export const CommandProvider = defineProtocol<CommandProvider>(
   'command',
   {
-    getCommands: { kind: 'method', signature: 'getCommands(): Command[]' },
+    getCommands: method(),
   },
   { inProcessOnly: true },
 );

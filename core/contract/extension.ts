@@ -1,6 +1,6 @@
 import type { Diagnostic, JsonValue } from './errors.ts';
 import type { Events } from './events.ts';
-import { type Protocol, type Remote, defineProtocol } from './protocol.ts';
+import { type Protocol, type Remote, constant, defineProtocol } from './protocol.ts';
 import type { AgentSpec, TurnEvent, TurnRequest } from './turn.ts';
 
 /** Fields are plain data; secrets never belong in them. */
@@ -87,6 +87,8 @@ export interface ExtensionContext<Config = Readonly<Record<string, unknown>>> {
    * it goes. Throws `not_declared` for other names, and `secret_not_given` where a person gave it for somebody else, or for another place.
    */
   getSecret(name: string, use?: SecretUse): string | null;
+  /** Gives a protocol that an extension defines, from the constructor and once. Throws `not_declared` where the manifest does not provide it. */
+  provide<T extends object>(protocol: Protocol<T>, implementation: T): void;
   /** The provider among `depends_on`, or the kernel for what it answers itself (`Places`; inside the kernel also `ExtensionSettings`, `BroughtExtensions`); throws `not_declared` when none of them provides it. */
   use<T extends object>(protocol: Protocol<T>): Remote<T>;
   /** Every provider that can be reached now; empty when there is none. */
@@ -116,13 +118,13 @@ export interface Places {
 }
 
 export const Places = defineProtocol<Places>('places', {
-  sandbox: { kind: 'constant', signature: 'sandbox: string' },
-  project: { kind: 'constant', signature: 'project: string | null' },
-  untrustedSandbox: { kind: 'constant', signature: 'untrustedSandbox: string | null' },
-  projectFiles: { kind: 'constant', signature: 'projectFiles: string[]' },
-  shippedSandbox: { kind: 'constant', signature: 'shippedSandbox: string' },
-  home: { kind: 'constant', signature: 'home: string | null' },
-  serve: { kind: 'constant', signature: 'serve: { port: number | null } | null' },
+  sandbox: constant(),
+  project: constant(),
+  untrustedSandbox: constant(),
+  projectFiles: constant(),
+  shippedSandbox: constant(),
+  home: constant(),
+  serve: constant(),
 });
 
 /** What a class may have besides its protocols. All optional. */

@@ -24,7 +24,7 @@ export { defineTopic, type Delivery, type Events, type PublishOptions, type Topi
 export { Places, type Clock, type Extension, type ExtensionContext, type Logger } from './extension.ts';
 export { ModelProvider, type LanguageModel, type ModelCallOptions, type ModelInfo, type ModelPart } from './model.ts';
 export { Permissions } from './permissions.ts';
-export { defineProtocol, type Protocol, type Remote } from './protocol.ts';
+export { constant, defineProtocol, method, stream, type Protocol, type Remote } from './protocol.ts';
 export {
   AgentProvider,
   ChannelProvider,

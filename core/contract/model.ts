@@ -1,5 +1,5 @@
 import type { LanguageModelV3, LanguageModelV3CallOptions, LanguageModelV3StreamPart } from '@ai-sdk/provider';
-import { defineProtocol } from './protocol.ts';
+import { defineProtocol, method } from './protocol.ts';
 
 export type ModelCallOptions = LanguageModelV3CallOptions;
 export type ModelPart = LanguageModelV3StreamPart;
@@ -29,7 +29,7 @@ export interface ModelProvider {
 }
 
 export const ModelProvider = defineProtocol<ModelProvider>('model', {
-  models: { kind: 'method', signature: 'models(prefix: string): Promise<ModelInfo[]>', signalAt: 1 },
-  findLocal: { kind: 'method', signature: 'findLocal(prefix: string): Promise<string | null>', optional: true, signalAt: 1 },
-  getModel: { kind: 'method', signature: 'getModel(name: string, prefix: string): { model: LanguageModel, contextWindow: number | null }' },
+  models: method({ signalAt: 1 }),
+  findLocal: method({ optional: true, signalAt: 1 }),
+  getModel: method(),
 });

@@ -1,4 +1,4 @@
-import { defineProtocol } from './protocol.ts';
+import { defineProtocol, method } from './protocol.ts';
 import type { ToolPermission } from './tool.ts';
 
 /** A tool that an extension has registered, and what it asks of those who name it. */
@@ -22,8 +22,8 @@ export interface Permissions {
 export const Permissions = defineProtocol<Permissions>(
   'permissions',
   {
-    isAdmin: { kind: 'method', signature: 'isAdmin(userId: string): Promise<boolean>' },
-    tools: { kind: 'method', signature: 'tools(): Promise<RegisteredTool[]>', timeoutMs: 30_000 },
+    isAdmin: method(),
+    tools: method({ timeoutMs: 30_000 }),
   },
   { inProcessOnly: true },
 );

@@ -1,6 +1,6 @@
 import type { Diagnostic, JsonValue } from './errors.ts';
 import type { ModelCallOptions } from './model.ts';
-import { defineProtocol } from './protocol.ts';
+import { constant, defineProtocol, method } from './protocol.ts';
 import type { AgentSpec, Message, Retain, TurnEndReason, TurnInfo } from './turn.ts';
 
 /** A whole text that a message needs, such as the instructions of a skill. */
@@ -44,15 +44,10 @@ export interface ContextProvider {
 export const ContextProvider = defineProtocol<ContextProvider>(
   'context',
   {
-    contextPriority: { kind: 'constant', signature: 'contextPriority: number' },
-    placement: { kind: 'constant', signature: "placement: 'system' | 'turn'", optional: true },
-    getContext: {
-      kind: 'method',
-      signature: 'getContext(prompt: string, turn: TurnInfo): Promise<string | ContextParts | null>',
-      timeoutMs: 1000,
-      signalAt: 2,
-    },
-    opening: { kind: 'method', signature: 'opening(): Promise<string | null>', optional: true, timeoutMs: 1000, signalAt: 0 },
+    contextPriority: constant(),
+    placement: constant({ optional: true }),
+    getContext: method({ timeoutMs: 1000, signalAt: 2 }),
+    opening: method({ optional: true, timeoutMs: 1000, signalAt: 0 }),
   },
   { inProcessOnly: true },
 );
@@ -71,8 +66,8 @@ export interface TurnProvider {
 export const TurnProvider = defineProtocol<TurnProvider>(
   'turn',
   {
-    beginTurn: { kind: 'method', signature: 'beginTurn(turn: TurnInfo): void', optional: true, timeoutMs: 1000 },
-    endTurn: { kind: 'method', signature: 'endTurn(turn: TurnInfo, reason: TurnEndReason): void', optional: true, timeoutMs: 1000 },
+    beginTurn: method({ optional: true, timeoutMs: 1000 }),
+    endTurn: method({ optional: true, timeoutMs: 1000 }),
   },
   { inProcessOnly: true },
 );
@@ -111,7 +106,7 @@ export interface CompactionProvider {
 
 export const CompactionProvider = defineProtocol<CompactionProvider>(
   'compaction',
-  { compact: { kind: 'method', signature: 'compact(request: CompactionRequest): Promise<CompactionRecipe | null>', signalAt: 1 } },
+  { compact: method({ signalAt: 1 }) },
   { inProcessOnly: true },
 );
 
@@ -124,7 +119,7 @@ export interface ServiceProvider {
 export const ServiceProvider = defineProtocol<ServiceProvider>(
   'service',
   {
-    runBackground: { kind: 'method', signature: 'runBackground(signal: AbortSignal): Promise<void>', timeoutMs: null },
+    runBackground: method({ timeoutMs: null }),
   },
   { inProcessOnly: true },
 );
@@ -151,10 +146,10 @@ export interface ChannelProvider {
 }
 
 export const ChannelProvider = defineProtocol<ChannelProvider>('channel', {
-  kinds: { kind: 'constant', signature: 'kinds: string[]' },
-  deliver: { kind: 'method', signature: 'deliver(message: ChannelMessage, target: string): Promise<string>' },
-  react: { kind: 'method', signature: 'react(reference: string, emoji: string): Promise<void>', optional: true },
-  filters: { kind: 'method', signature: 'filters(): Promise<string[]>', optional: true },
+  kinds: constant(),
+  deliver: method(),
+  react: method({ optional: true }),
+  filters: method({ optional: true }),
 });
 
 /** One question of a set-up. */
@@ -219,17 +214,11 @@ export interface SetupProvider {
 export const SetupProvider = defineProtocol<SetupProvider>(
   'setup',
   {
-    getSetupSchema: { kind: 'method', signature: 'getSetupSchema(): SetupSchema' },
-    applyConfig: { kind: 'method', signature: 'applyConfig(name: string, value: JsonValue): SettingsChange' },
-    onSetupComplete: { kind: 'method', signature: 'onSetupComplete(): Promise<string | null>', timeoutMs: 30_000 },
-    getModelServers: { kind: 'method', signature: 'getModelServers(): ModelServer[]', optional: true },
-    askModels: {
-      kind: 'method',
-      signature: 'askModels(asked: { prefix, address, key }): Promise<string[]>',
-      optional: true,
-      signalAt: 1,
-      timeoutMs: 30_000,
-    },
+    getSetupSchema: method(),
+    applyConfig: method(),
+    onSetupComplete: method({ timeoutMs: 30_000 }),
+    getModelServers: method({ optional: true }),
+    askModels: method({ optional: true, signalAt: 1, timeoutMs: 30_000 }),
   },
   { inProcessOnly: true },
 );
@@ -261,9 +250,9 @@ export interface ExtensionSettings {
 export const ExtensionSettings = defineProtocol<ExtensionSettings>(
   'settings',
   {
-    list: { kind: 'method', signature: 'list(): Promise<ExtensionSummary[]>' },
-    write: { kind: 'method', signature: "write(extensionId: string, changes: SettingsChange, wish: 'person' | 'agent'): Promise<string>" },
-    keepSecret: { kind: 'method', signature: 'keepSecret(extensionId: string, name: string, value: string): Promise<void>' },
+    list: method(),
+    write: method(),
+    keepSecret: method(),
   },
   { inProcessOnly: true },
 );
@@ -290,6 +279,6 @@ export interface AgentProvider {
 
 export const AgentProvider = defineProtocol<AgentProvider>(
   'agents',
-  { listAgents: { kind: 'method', signature: 'listAgents(files: string[]): Promise<BroughtAgent[]>', timeoutMs: 5000, signalAt: 1 } },
+  { listAgents: method({ timeoutMs: 5000, signalAt: 1 }) },
   { inProcessOnly: true },
 );

@@ -1,5 +1,5 @@
 import type { Diagnostic } from './errors.ts';
-import { defineProtocol } from './protocol.ts';
+import { defineProtocol, method } from './protocol.ts';
 import type { AgentSpec } from './turn.ts';
 
 export interface SkillContent {
@@ -43,8 +43,8 @@ export interface SkillProvider {
 }
 
 export const SkillProvider = defineProtocol<SkillProvider>('skill', {
-  getSkillContent: { kind: 'method', signature: 'getSkillContent(id: string): Promise<SkillContent>', signalAt: 1 },
-  listSkills: { kind: 'method', signature: 'listSkills(): Promise<SkillSummary[]>', signalAt: 0 },
-  readableSkills: { kind: 'method', signature: 'readableSkills(agent: AgentSpec): Promise<string[]>', optional: true, signalAt: 1 },
-  validateSkill: { kind: 'method', signature: 'validateSkill(path: string): Promise<Diagnostic[]>', signalAt: 1 },
+  getSkillContent: method({ signalAt: 1 }),
+  listSkills: method({ signalAt: 0 }),
+  readableSkills: method({ optional: true, signalAt: 1 }),
+  validateSkill: method({ signalAt: 1 }),
 });

@@ -1,6 +1,6 @@
 import type { z } from 'zod';
 import type { JsonValue } from './errors.ts';
-import { defineProtocol } from './protocol.ts';
+import { defineProtocol, method } from './protocol.ts';
 import type { ImageBytes, Retain, TurnInfo } from './turn.ts';
 
 export type ToolEffect = 'read' | 'idempotent' | 'write';
@@ -180,14 +180,8 @@ export interface ToolProvider {
 export const ToolProvider = defineProtocol<ToolProvider>(
   'tool',
   {
-    getTools: { kind: 'method', signature: 'getTools(): Tool[]' },
-    getTurnTools: {
-      kind: 'method',
-      signature: 'getTurnTools(turn: TurnInfo): Promise<TurnTool[]>',
-      optional: true,
-      timeoutMs: 1000,
-      signalAt: 1,
-    },
+    getTools: method(),
+    getTurnTools: method({ optional: true, timeoutMs: 1000, signalAt: 1 }),
   },
   { inProcessOnly: true },
 );

@@ -41,8 +41,8 @@ export interface Declaration {
 
 /** What other extensions define for one that depends on them. Plain data. */
 export interface Imports {
-  /** The members of each protocol. */
-  readonly protocols: Readonly<Record<string, readonly string[]>>;
+  /** The members of each protocol, and the extension that defines it. */
+  readonly protocols: Readonly<Record<string, { readonly by: string; readonly members: readonly string[] }>>;
   readonly topics: Readonly<Record<string, { readonly durable: boolean }>>;
   /** The `contract.ts` of each extension that has one: what it imports as `pith/<id>`. */
   readonly contracts: Readonly<Record<string, Contract>>;

@@ -51,7 +51,11 @@ function namesOf(manifest: Manifest | null, kind: Kind): readonly string[] {
 function importsOf({ manifest }: Declaration, find: (id: string) => Declaration | undefined): Imports {
   const taken = [...manifest!.depends_on, ...manifest!.optional_depends_on].flatMap((id) => find(id) ?? []);
   return {
-    protocols: Object.assign({}, ...taken.map(({ manifest: each }) => each?.defines.protocols)) as Imports['protocols'],
+    protocols: Object.fromEntries(
+      taken.flatMap(({ id: by, manifest: each }) =>
+        Object.entries(each?.defines.protocols ?? {}).map(([name, members]) => [name, { by, members }]),
+      ),
+    ),
     topics: Object.assign({}, ...taken.map(({ manifest: each }) => each?.defines.topics)) as Imports['topics'],
     contracts: Object.fromEntries(taken.flatMap(({ id, contract }) => (contract ? [[id, contract]] : []))),
   };

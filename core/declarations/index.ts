@@ -20,7 +20,7 @@ export { lastGoodIn, quarantineIn, type Quarantine, type Quarantined } from './q
 export { digestWith } from './definitions.ts';
 export { dependencyFailures, isBlocked } from './dependencies.ts';
 export { digestOf, sourceDigest, stampFolder } from './source-files.ts';
-export { KERNEL_PROTOCOLS, KERNEL_TOPICS } from './kernel-names.ts';
+export { interfaceOf, KERNEL_PROTOCOLS, KERNEL_TOPICS } from './kernel-names.ts';
 export { buildOf, packageRoot, packageVersion, shippedSandbox } from './package-version.ts';
 export { type Claims, type ExtensionConfig, claimsOf, configOf, configuredIds, enabledBy, withIdsMeant } from './config-of.ts';
 export { DEFAULT_SETTINGS, type LoadedSettings, type Settings, type SettingsOptions, loadSettings, readSettingsFile } from './settings.ts';

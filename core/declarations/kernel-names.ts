@@ -15,23 +15,30 @@ import {
   type TopicMap,
 } from '../contract/index.ts';
 
-/** The protocols that the kernel itself calls, by id. All others are defined by extensions. */
+/** The protocols that the kernel itself calls, by the names of their interfaces. All others are defined by extensions. */
+const INTERFACES = {
+  ToolProvider,
+  ContextProvider,
+  TurnProvider,
+  CompactionProvider,
+  ServiceProvider,
+  BroughtProvider,
+  SkillProvider,
+  ModelProvider,
+  CommandProvider,
+  ChannelProvider,
+  SetupProvider,
+  AgentProvider,
+};
+
 export const KERNEL_PROTOCOLS: ReadonlyMap<string, Protocol> = new Map<string, Protocol>(
-  [
-    ToolProvider,
-    ContextProvider,
-    TurnProvider,
-    CompactionProvider,
-    ServiceProvider,
-    BroughtProvider,
-    SkillProvider,
-    ModelProvider,
-    CommandProvider,
-    ChannelProvider,
-    SetupProvider,
-    AgentProvider,
-  ].map((protocol) => [protocol.id, protocol]),
+  Object.values<Protocol>(INTERFACES).map((protocol) => [protocol.id, protocol]),
 );
+
+/** The interface of one of the kernel's protocols, as `pith` exports it; undefined for another's. */
+export function interfaceOf(id: string): string | undefined {
+  return Object.entries<Protocol>(INTERFACES).find(([, protocol]) => protocol.id === id)?.[0];
+}
 
 /** A topic of the kernel. */
 interface KernelTopic {

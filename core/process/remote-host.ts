@@ -76,7 +76,7 @@ export async function openRemoteHost(
   const data = dataOf(runtime, id);
   const scope = createScope(runtime.clock, STOP_LIMIT_MS);
   const { config, memoryMb } = runtime.rights.configOf(declaration);
-  const context = createExtensionContext(runtime, declaration, config, scope);
+  const context = createExtensionContext(runtime, { declaration, config }, scope);
   const commands = new CommandCalls();
   const turns = new OwnTurns(id);
   /** What its code was last asked to do. */

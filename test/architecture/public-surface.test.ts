@@ -13,7 +13,7 @@ import { words } from '../words.ts';
 const CONTRACT_VALUES = words(`
   AgentProvider BroughtExtensions BroughtProvider ChannelProvider CommandProvider CompactionProvider ContextProvider
   ExtensionSettings ModelProvider Permissions PithError Places ServiceProvider SetupProvider SkillProvider Tool ToolProvider TurnProvider
-  codeOf defineProtocol defineTool defineTopic isToolResult messageOf toolError toolResult z
+  codeOf constant defineProtocol defineTool defineTopic isToolResult messageOf method stream toolError toolResult z
 `);
 const CONTRACT_TYPES = words(`
   AgentSpec ApprovalQuestion ChannelMessage Clock Command CommandContext CommandIO CommandInput ContextParts Delivery
@@ -48,7 +48,7 @@ const TOPIC_NAMES = words(`
 `);
 const CONTEXT_MEMBERS = words(`
   id directory dataDirectory config logger clock events kv database agents
-  getSecret use find own
+  getSecret provide use find own
 `);
 const COMMAND_MEMBERS = words(`
   path description arguments options openOptions slash takesLine yields prefixed hidden unservedWith needsTrust run runBeforeStart
@@ -70,7 +70,7 @@ describe('the public surface', () => {
   it('of pith', () => {
     expect(Object.keys(contract).sort()).toEqual(CONTRACT_VALUES);
     expect(typesOf('core/contract/index.ts')).toEqual(CONTRACT_TYPES);
-    expect(CONTRACT_VALUES.length + CONTRACT_TYPES.length).toBeLessThanOrEqual(62);
+    expect(CONTRACT_VALUES.length + CONTRACT_TYPES.length).toBeLessThanOrEqual(65);
   });
 
   it('of pith/testing', () => {
@@ -94,11 +94,12 @@ describe('the public surface', () => {
     expect(open).toEqual(['skill', 'model', 'channel']);
   });
 
-  it('members of the context, of a command and of where it speaks: at most 14 each', () => {
+  it('members of the context (at most 16), of a command and of where it speaks (14)', () => {
     expect(membersOf('core/contract/extension.ts', 'ExtensionContext')).toEqual(CONTEXT_MEMBERS);
     expect(membersOf('core/contract/command.ts', 'Command')).toEqual(COMMAND_MEMBERS);
     expect(membersOf('core/contract/command.ts', 'CommandIO')).toEqual(COMMAND_IO_MEMBERS);
-    for (const members of [CONTEXT_MEMBERS, COMMAND_MEMBERS, COMMAND_IO_MEMBERS]) expect(members.length).toBeLessThanOrEqual(14);
+    expect(CONTEXT_MEMBERS.length).toBeLessThanOrEqual(16);
+    for (const members of [COMMAND_MEMBERS, COMMAND_IO_MEMBERS]) expect(members.length).toBeLessThanOrEqual(14);
   });
 
   it('manifest keys', () => expect(manifestKeys()).toEqual(MANIFEST_KEYS));

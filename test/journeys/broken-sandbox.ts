@@ -86,7 +86,7 @@ export const NEIGHBOURS: readonly Neighbour[] = [
   tool('throws_import', ['import_failed', /boom-import/u, 'main.ts'], "throw new Error('boom-import');\n" + klass('')),
   tool('throws_new', ['construct_failed', /boom-construct/u, 'main.ts:2'], throwing('constructor()', 'boom-construct')),
   tool('throws_init', ['initialize_failed', /boom-initialize/u, 'main.ts:2'], throwing('async initialize()', 'boom-initialize')),
-  tool('misspelt', ['provides_mismatch', /getTools\(\).*getTool/su, 'manifest.yaml'], klass('  getTool() { return []; }')),
+  tool('misspelt', ['provides_mismatch', /'getTools'.*'getTool'/su, 'manifest.yaml'], klass('  getTool() { return []; }')),
   tool('bad_config', ['config_invalid', /colour/u, 'manifest.yaml'], SCHEMA, { config: { colour: 'blue' } }),
   tool('bad_tool_name', ['tool_name_invalid', /not a name/u, 'manifest.yaml'], ODD_NAME),
   // agents; another manifest cannot be read, and might own the key of the first

@@ -33,6 +33,12 @@ export interface OperationFacts {
   readonly stream?: true;
 }
 
+/** One protocol that an extension provides, and what implements it: its instance, or what the constructor gave to `context.provide`. */
+export interface Implementation {
+  readonly protocol: Protocol;
+  readonly on: object;
+}
+
 /** `values` are the arguments without the signal, which the host carries apart. */
 export type Operation = (values: readonly unknown[], signal: AbortSignal) => Promise<unknown>;
 
@@ -47,21 +53,23 @@ export interface Surface {
  */
 export async function surfaceOf(
   instance: object,
-  protocols: readonly Protocol[],
+  implementations: readonly Implementation[],
   redact: <T>(value: T) => T,
   handlers: readonly string[] = [],
 ): Promise<Surface> {
   const members = instance as Readonly<Record<string, unknown>>;
   const operations = new Map<string, Operation>(handlerOperations(instance, handlers));
   const constants: Record<string, JsonValue> = {};
-  for (const { id, members: wanted } of protocols) {
-    for (const [name, member] of Object.entries(wanted)) {
-      const part = members[name];
+  for (const { protocol, on } of implementations) {
+    const { id } = protocol;
+    for (const [name, member] of Object.entries(protocol.members)) {
+      const part = (on as Readonly<Record<string, unknown>>)[name];
       if (part === undefined) continue;
       if (member.kind === 'constant') constants[`${id}.${name}`] = part as JsonValue;
-      else operations.set(`${id}.${name}`, methodOf(instance, part as Method, member.signalAt));
+      else operations.set(`${id}.${name}`, methodOf(on, part as Method, member.signalAt));
     }
   }
+  const protocols = implementations.map(({ protocol }) => protocol);
   const facts = protocols.flatMap((protocol) => factsOf(protocol).filter(([name]) => operations.has(name)));
   const offered = {
     provides: protocols.map(({ id }) => id),
@@ -112,9 +120,9 @@ export const TURN_TOOLS = 'tool.getTurnTools';
 type Method = (...values: unknown[]) => unknown;
 
 /** The signal is in its place, whatever was left out before it. */
-function methodOf(instance: object, method: Method, signalAt: number | undefined): Operation {
-  if (signalAt === undefined || method.length <= signalAt) return async (values) => method.call(instance, ...values.slice(0, signalAt));
-  return async (values, signal) => method.call(instance, ...Array.from({ length: signalAt }, (_, at) => values[at]), signal);
+function methodOf(on: object, method: Method, signalAt: number | undefined): Operation {
+  if (signalAt === undefined) return async (values) => method.call(on, ...values);
+  return async (values, signal) => method.call(on, ...Array.from({ length: signalAt }, (_, at) => values[at]), signal);
 }
 
 type Tools = ReadonlyMap<string, Tool>;

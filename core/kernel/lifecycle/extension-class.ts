@@ -9,19 +9,18 @@ import {
   type Protocol,
 } from '../../contract/index.ts';
 import type { Runtime } from './runtime.ts';
-import { CONTRACT_FILE, type Declaration, handlerNames, isContractOnly, KERNEL_PROTOCOLS } from '../../declarations/index.ts';
+import { CONTRACT_FILE, type Declaration, handlerNames, interfaceOf, isContractOnly, KERNEL_PROTOCOLS } from '../../declarations/index.ts';
 import { Problem } from '../records/failures.ts';
 import { runAs, type Owner } from '../records/stray-errors.ts';
 import type { Manifest } from '../../trust/index.ts';
 import { didYouMean, slipsOf } from '@pith/plain-text';
+import type { Implementation } from '../calls/surface.ts';
 
 /** The default export of an entrypoint. */
 export interface ExtensionClass {
   new (context: ExtensionContext): Extension & Record<string, unknown>;
   /** Checks the extension's configuration before construction. */
   readonly config?: z.ZodType;
-  /** Those of its `provides` that extensions define. */
-  readonly protocols?: readonly Protocol[];
   /** Checks the keys under `agent:` that the manifest's `agent_keys` claims. */
   readonly agentKeys?: Readonly<Record<string, z.ZodType>>;
   /** What `pith doctor` should say of this configuration. The code `unconfined` is shown in red. */
@@ -111,44 +110,46 @@ async function importEntry(
 }
 
 /**
- * The protocols that a manifest provides: the kernel's own, and those that extensions define as `static protocols` of the class has them.
- * Throws `provides_mismatch` where the class does not list one, or where that is not what the manifest of its extension says.
+ * What a manifest provides: the kernel's protocols by `instance`, those that extensions define by what was given for them.
+ * Throws `provides_mismatch` where one is not given, is not what the manifest of its extension says, or lacks a member.
  */
-export function protocolsOf(given: unknown, { manifest, file, imports }: Declaration): readonly Protocol[] {
-  const listed = new Map((Array.isArray(given) ? (given as Protocol[]) : []).map((protocol) => [protocol?.id, protocol]));
-  return (manifest?.provides ?? []).map((id) => {
+export function implementationsOf(
+  instance: object,
+  given: ReadonlyMap<string, Implementation>,
+  { manifest, file, contract, imports }: Declaration,
+): readonly Implementation[] {
+  const mismatch = (message: string, cure: string): Problem => new Problem('construct', 'provides_mismatch', message, { file, cure });
+  const provided = (manifest?.provides ?? []).map((id): Implementation => {
     const own = KERNEL_PROTOCOLS.get(id);
-    if (own) return own;
-    const protocol = listed.get(id);
-    if (typeof protocol?.missing !== 'function')
-      throw new Problem(
-        'construct',
-        'provides_mismatch',
-        `the manifest provides '${id}', which 'static protocols' of the class does not list`,
-        {
-          file,
-          cure: 'import the protocol from the contract that defines it, and list it there',
-        },
+    if (own) return { protocol: own, on: instance };
+    const found = given.get(id);
+    if (!found)
+      throw mismatch(
+        `the manifest provides '${id}', which the constructor of the class does not`,
+        'import the protocol from the contract that defines it, and call context.provide(protocol, implementation) in the constructor',
       );
-    const lacking = (manifest?.defines.protocols[id] ?? imports?.protocols[id] ?? []).filter((name) => !(name in protocol.members));
-    if (lacking.length === 0) return protocol;
-    throw new Problem('construct', 'provides_mismatch', `the protocol '${id}' lacks ${lacking.join(', ')}, which its manifest defines`, {
-      file,
-      cure: "make the contract and 'defines.protocols' of the extension that defines it agree",
-    });
+    const defined = manifest?.defines.protocols[id] ?? imports?.protocols[id]?.members ?? [];
+    const lacking = defined.filter((name) => !(name in found.protocol.members));
+    if (lacking.length === 0) return found;
+    throw mismatch(
+      `the protocol '${id}' lacks ${lacking.join(', ')}, which its manifest defines`,
+      "make the contract and 'defines.protocols' of the extension that defines it agree",
+    );
   });
+  const lacking = provided.flatMap(({ protocol, on }) => {
+    const by = imports?.protocols[protocol.id]?.by;
+    const own = interfaceOf(protocol.id);
+    const place = own === undefined ? (by === undefined ? contract : imports?.contracts[by])?.file : `${own} in 'pith'`;
+    const what = on === instance ? 'the class' : `what it provides as '${protocol.id}'`;
+    return describeMissing(protocol, on).map((each) => `${what} ${each}${place === undefined ? '' : `, see ${place}`}`);
+  });
+  if (lacking.length === 0) return provided;
+  throw mismatch(lacking.join('; '), "implement it, or take the protocol out of 'provides'");
 }
 
-/** Throws `provides_mismatch` when `instance` lacks what its manifest provides; returns a warning for each of the kernel's protocols that it has undeclared. */
-export function checkProvides(instance: object, manifest: Manifest, file: string, protocols: readonly Protocol[]): readonly string[] {
+/** Throws `provides_mismatch` when `instance` lacks a handler that its manifest names; returns a warning for each of the kernel's protocols that it has undeclared. */
+export function checkClass(instance: object, manifest: Manifest, file: string): readonly string[] {
   const declared = new Set(manifest.provides);
-  const lacking = protocols.flatMap((protocol) => describeMissing(protocol, instance));
-  if (lacking.length > 0) {
-    throw new Problem('construct', 'provides_mismatch', `the class does not implement what its manifest provides: ${lacking.join('; ')}`, {
-      file,
-      cure: "implement it, or take the protocol out of 'provides'",
-    });
-  }
   checkHandlers(instance, manifest, file);
   return [...KERNEL_PROTOCOLS.values()]
     .filter((protocol) => !declared.has(protocol.id) && hasSome(protocol, instance) && protocol.missing(instance).length === 0)
@@ -167,11 +168,11 @@ function checkHandlers(instance: object, manifest: Manifest, file: string): void
 }
 
 function describeMissing(protocol: Protocol, instance: object): readonly string[] {
-  return protocol.missing(instance).map((signature) => {
-    const name = /^\w+/.exec(signature)?.[0] ?? signature;
+  return protocol.missing(instance).map((name) => {
+    const kind = protocol.members[name]?.kind === 'constant' ? 'constant' : 'method';
+    if (name in instance) return `has a '${name}' that is no ${kind}, as '${protocol.id}' needs it`;
     const found = misspelt(name, instance, protocol);
-    if (name in instance) return `'${protocol.id}' needs ${signature}, but '${name}' has another shape`;
-    return `'${protocol.id}' needs ${signature}${found === undefined ? '' : ` (did you mean to rename '${found}'?)`}`;
+    return `has no ${kind} '${name}', which '${protocol.id}' needs${found === undefined ? '' : ` (did you mean to rename '${found}'?)`}`;
   });
 }
 

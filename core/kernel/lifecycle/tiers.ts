@@ -1,4 +1,4 @@
-import type { Command, ModelProvider, Extension, Protocol, Clock } from '../../contract/index.ts';
+import type { Command, ModelProvider, Extension, Clock } from '../../contract/index.ts';
 import { type Declaration, handlerNames, isContractOnly } from '../../declarations/index.ts';
 import { Problem, problemOf } from '../records/failures.ts';
 import { checkConfig, checkAgentKeyWith, usableConfig } from '../calls/schemas.ts';
@@ -6,10 +6,10 @@ import { type Candidate, type Generation, type Version, Calls } from '../calls/g
 import type { Runtime } from './runtime.ts';
 import type { Phase, ErrorCode } from '../records/error-codes.ts';
 import { renderPrompt } from '../calls/render-prompt.ts';
-import { surfaceOf } from '../calls/surface.ts';
+import { type Implementation, surfaceOf } from '../calls/surface.ts';
 import { runAs } from '../records/stray-errors.ts';
 import { createExtensionContext } from './extension-context.ts';
-import { importClass, type ExtensionClass, type ImportedClass, checkProvides, protocolsOf } from './extension-class.ts';
+import { importClass, type ExtensionClass, type ImportedClass, checkClass, implementationsOf } from './extension-class.ts';
 import { createScope, type Scope } from './scope.ts';
 import { superviseService, type ServiceRun } from './services.ts';
 import { isThenable, within } from '@pith/promises';
@@ -95,7 +95,7 @@ interface Instance extends Version {
   readonly Class: ExtensionClass;
   readonly shipped: boolean;
   readonly instance: Extension & Record<string, unknown>;
-  readonly protocols: readonly Protocol[];
+  readonly implementations: readonly Implementation[];
   readonly scope: Scope;
 }
 
@@ -129,13 +129,14 @@ export async function constructClass(
   const { config, ignored } = usableConfig(Class.config, version.config, file);
   for (const message of ignored) runtime.note(id, 'config_invalid', message);
   const scope = createScope(runtime.clock, STOP_LIMIT_MS);
-  const context = createExtensionContext(runtime, declaration, config, scope);
+  const provided = new Map<string, Implementation>();
+  const context = createExtensionContext(runtime, { declaration, config }, scope, provided);
   try {
     const instance = await phase(runtime, id, CONSTRUCT, () => new Class(context));
     for (const { code, message } of Class.settingsNotes?.(config) ?? []) runtime.note(id, code, message);
-    const protocols = protocolsOf(Class.protocols, declaration);
-    for (const warning of checkProvides(instance, manifest, file, protocols)) runtime.note(id, 'provides_mismatch', warning);
-    const made: Instance = { ...version, number, Class, shipped, instance, protocols, scope };
+    const implementations = implementationsOf(instance, provided, declaration);
+    for (const warning of checkClass(instance, manifest, file)) runtime.note(id, 'provides_mismatch', warning);
+    const made: Instance = { ...version, number, Class, shipped, instance, implementations, scope };
     return {
       ...version,
       number,
@@ -151,12 +152,12 @@ export async function constructClass(
 }
 
 async function initialize(runtime: Runtime, made: Instance): Promise<Generation> {
-  const { declaration, config, instance, protocols, Class, shipped, number } = made;
+  const { declaration, config, instance, implementations, Class, shipped, number } = made;
   const { id, manifest } = declaration;
   try {
     const surface = await phase(runtime, id, INITIALIZE, async () => {
       await instance.initialize?.();
-      return surfaceOf(instance, protocols, runtime.secrets.redactJson, handlerNames(manifest));
+      return surfaceOf(instance, implementations, runtime.secrets.redactJson, handlerNames(manifest));
     });
     for (const warning of surface.descriptor.warnings) runtime.note(id, 'tool_input_invalid', warning);
     return {

@@ -1,4 +1,4 @@
-import { defineProtocol } from 'pith';
+import { constant, defineProtocol, method } from 'pith';
 
 export interface EmbedOptions {
   /** Some models treat what is searched for and what is searched differently. */
@@ -14,11 +14,6 @@ export interface EmbeddingProvider {
 }
 
 export const EmbeddingProvider = defineProtocol<EmbeddingProvider>('text.embedding', {
-  embeddingModel: { kind: 'constant', signature: 'embeddingModel: string | null' },
-  embed: {
-    kind: 'method',
-    signature: "embed(texts: string[], options: { purpose: 'query' | 'document' }): Promise<number[][]>",
-    timeoutMs: 60_000,
-    signalAt: 2,
-  },
+  embeddingModel: constant(),
+  embed: method({ timeoutMs: 60_000, signalAt: 2 }),
 });

@@ -1,4 +1,4 @@
-import { defineProtocol } from 'pith';
+import { defineProtocol, method } from 'pith';
 
 /** A request as plain data. */
 export interface HttpRequest {
@@ -34,8 +34,8 @@ export interface RouteProvider {
 export const RouteProvider = defineProtocol<RouteProvider>(
   'http.routes',
   {
-    routes: { kind: 'method', signature: 'routes(): Promise<{ prefixes: string[], mostBytes: number }>' },
-    answer: { kind: 'method', signature: 'answer(request: HttpRequest): Promise<HttpResponse>', timeoutMs: 30_000, signalAt: 1 },
+    routes: method(),
+    answer: method({ timeoutMs: 30_000, signalAt: 1 }),
   },
   { inProcessOnly: true },
 );

@@ -1,4 +1,4 @@
-import { defineProtocol, type ToolResult, type TurnInfo } from 'pith';
+import { defineProtocol, method, type ToolResult, type TurnInfo } from 'pith';
 
 /** Instructions of folders that a conversation does not hold yet. */
 export interface JoiningInstructions {
@@ -19,11 +19,7 @@ export interface FolderInstructions {
 export const FolderInstructions = defineProtocol<FolderInstructions>(
   'project.instructions',
   {
-    joining: {
-      kind: 'method',
-      signature: 'joining(names: string[], turn: TurnInfo): Promise<JoiningInstructions | null>',
-      timeoutMs: 1000,
-    },
+    joining: method({ timeoutMs: 1000 }),
   },
   { inProcessOnly: true },
 );

@@ -1,4 +1,4 @@
-import { messageOf, Places, type ContextProvider, type ExtensionContext, type TurnInfo } from 'pith';
+import { messageOf, Places, type ContextProvider, type ExtensionContext } from 'pith';
 import { changedLines, laterFiles } from './changed-files.ts';
 import { FolderInstructions } from './contract.ts';
 import { JoinedInstructions } from './folder-instructions.ts';
@@ -6,18 +6,11 @@ import { findInstructions, notShown } from './instruction-files.ts';
 import { instructionsText, openingLine } from './instructions-text.ts';
 
 /** AGENTS.md, else CLAUDE.md, of a project that a person trusts; says which of the files that Pith takes from it came later or changed. */
-export default class ProjectInstructions implements ContextProvider, FolderInstructions {
-  static readonly protocols = [FolderInstructions];
+export default class ProjectInstructions implements ContextProvider {
   readonly contextPriority = 20;
 
-  readonly #joined: JoinedInstructions;
-
   constructor(private readonly context: ExtensionContext) {
-    this.#joined = new JoinedInstructions(context.use(Places));
-  }
-
-  joining(names: readonly string[], turn: TurnInfo) {
-    return this.#joined.joining(names, turn);
+    context.provide(FolderInstructions, new JoinedInstructions(context.use(Places)));
   }
 
   async getContext(): Promise<string | null> {

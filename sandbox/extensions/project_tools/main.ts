@@ -23,9 +23,8 @@ import { CommandRuns, type BackgroundCommand } from './shell/command-runs.ts';
 import { shellTools } from './shell/shell-tools.ts';
 
 /** Offers nothing where there is no project that the person trusts. */
-export default class ProjectTools implements ToolProvider, ContextProvider, CommandProvider, WorkProvider {
+export default class ProjectTools implements ToolProvider, ContextProvider, CommandProvider {
   static readonly config = config;
-  static readonly protocols = [WorkProvider];
   readonly contextPriority = 21;
   readonly #project: Project | null;
   readonly #changes: Changes;
@@ -38,6 +37,13 @@ export default class ProjectTools implements ToolProvider, ContextProvider, Comm
       undo: new UndoLog(context, stateFolder(context.dataDirectory, 'undo')),
       inTurn: new OneAtATime({ folder: stateFolder(context.dataDirectory, 'locks'), busy: fileBusy }),
     };
+    context.provide(WorkProvider, {
+      listWork: async () => this.#runs?.list().map(workOf) ?? [],
+      endWork: async (id) => {
+        const ended = await this.#runs?.stop(id);
+        return ended ? workOf(ended) : null;
+      },
+    });
   }
 
   getTools() {
@@ -66,15 +72,6 @@ export default class ProjectTools implements ToolProvider, ContextProvider, Comm
 
   async findings(signal: AbortSignal = new AbortController().signal): Promise<readonly Diagnostic[]> {
     return this.#project === null ? [] : this.#runsIn(this.#project).findings(signal);
-  }
-
-  async listWork(): Promise<readonly RunningWork[]> {
-    return this.#runs?.list().map(workOf) ?? [];
-  }
-
-  async endWork(id: string): Promise<RunningWork | null> {
-    const ended = await this.#runs?.stop(id);
-    return ended ? workOf(ended) : null;
   }
 
   getCommands(): readonly Command[] {

@@ -1,4 +1,4 @@
-import { defineProtocol, type JsonValue } from 'pith';
+import { defineProtocol, method, type JsonValue } from 'pith';
 
 /** What a run of a saved skill is asked with. */
 export interface StartedBy {
@@ -54,8 +54,8 @@ export interface RunSealing {
 export const RunSealing = defineProtocol<RunSealing>(
   'saved.sealing',
   {
-    seal: { kind: 'method', signature: 'seal(skillId: string, text: string): Promise<string>' },
-    open: { kind: 'method', signature: 'open(skillId: string, sealed: string): Promise<string>' },
+    seal: method(),
+    open: method(),
   },
   { inProcessOnly: true },
 );
@@ -81,16 +81,13 @@ export interface SavedSkills {
 export const SavedSkills = defineProtocol<SavedSkills>(
   'saved.skills',
   {
-    webhook: { kind: 'method', signature: 'webhook(secret: string): Promise<WebhookSettings | null>' },
-    changeWebhook: {
-      kind: 'method',
-      signature: 'changeWebhook(reference: string, userId: string, change: WebhookChange): Promise<WebhookSettings>',
-    },
-    idOf: { kind: 'method', signature: 'idOf(reference: string, userId: string): Promise<string>' },
-    changeEncryption: { kind: 'method', signature: 'changeEncryption(reference: string, userId: string, isOn: boolean): Promise<void>' },
-    startForOwner: { kind: 'method', signature: 'startForOwner(skillId: string, started: { runId, inputs, priority? }): Promise<boolean>' },
-    dueResult: { kind: 'method', signature: 'dueResult(runId: string, target: string): Promise<DueResult | null>' },
-    skillOfThread: { kind: 'method', signature: 'skillOfThread(threadId: string): Promise<{ skillId, encrypts } | null>' },
+    webhook: method(),
+    changeWebhook: method(),
+    idOf: method(),
+    changeEncryption: method(),
+    startForOwner: method(),
+    dueResult: method(),
+    skillOfThread: method(),
   },
   { inProcessOnly: true },
 );

@@ -56,8 +56,6 @@ export default class SavedSkillsExtension implements ToolProvider, ServiceProvid
     return configSchema();
   }
 
-  static readonly protocols = [SavedSkills];
-
   readonly #context: ExtensionContext<Config>;
   readonly #skills: SkillStore;
   readonly #runs: RunStore;
@@ -121,6 +119,7 @@ export default class SavedSkillsExtension implements ToolProvider, ServiceProvid
     this.#skills = skills;
     this.#runs = runs;
     this.#library = library;
+    context.provide(SavedSkills, this);
     const laneRules = (name: string) => library.laneRules(name);
     const runOf = async (skill: SavedSkill) => {
       const version = await library.versionOfOwner(skill);

@@ -1,4 +1,4 @@
-import { type AgentSpec, defineProtocol, defineTopic, type Diagnostic, type SkillProvider, type TurnInfo } from 'pith';
+import { type AgentSpec, defineProtocol, method, defineTopic, type Diagnostic, type SkillProvider, type TurnInfo } from 'pith';
 import type { CopiedFile, SkillFields } from '@pith/skill-files';
 
 export type { CopiedFile };
@@ -105,16 +105,10 @@ export interface RankerProvider {
 }
 
 export const RankerProvider = defineProtocol<RankerProvider>('skills.ranker', {
-  recall: {
-    kind: 'method',
-    signature: 'recall(versions: { id, version }[]): Promise<string[]>',
-    optional: true,
-    timeoutMs: 60_000,
-    signalAt: 1,
-  },
-  upsert: { kind: 'method', signature: 'upsert(documents: RankerDocument[]): Promise<void>', timeoutMs: 60_000, signalAt: 1 },
-  remove: { kind: 'method', signature: 'remove(ids: string[]): Promise<void>', signalAt: 1 },
-  rank: { kind: 'method', signature: 'rank(query: string, options: RankerOptions): Promise<RankedSkill[]>', signalAt: 2 },
+  recall: method({ optional: true, timeoutMs: 60_000, signalAt: 1 }),
+  upsert: method({ timeoutMs: 60_000, signalAt: 1 }),
+  remove: method({ signalAt: 1 }),
+  rank: method({ signalAt: 2 }),
 });
 
 /** What comes before the id of a skill where the tools of its toolset are named: `toolset:<skill>/<tool>`. */
@@ -218,19 +212,14 @@ export interface SkillLibrary {
 export const SkillLibrary = defineProtocol<SkillLibrary>(
   'skills.library',
   {
-    records: { kind: 'method', signature: 'records(of?: { turn } | { agent }): Promise<SkillRecords>' },
-    find: { kind: 'method', signature: 'find(name: string, turn: TurnInfo): Promise<{ skill } | { error }>' },
-    named: { kind: 'method', signature: 'named(reference: string): Promise<SkillRecord>' },
-    readBody: { kind: 'method', signature: 'readBody(ref: string, notes?: string[]): Promise<SkillText>' },
-    readFile: { kind: 'method', signature: 'readFile(ref: string, path: string, most: number): Promise<Uint8Array | null>' },
-    isTrusted: { kind: 'method', signature: 'isTrusted(ref: string, copy?: { path, sha256, executable, shebang }[]): Promise<boolean>' },
-    document: { kind: 'method', signature: 'document(ref: string): Promise<RankerDocument>' },
-    search: {
-      kind: 'method',
-      signature: 'search(query: string, options: { k, agent? }): Promise<FoundSkills>',
-      timeoutMs: 60_000,
-      signalAt: 2,
-    },
+    records: method(),
+    find: method(),
+    named: method(),
+    readBody: method(),
+    readFile: method(),
+    isTrusted: method(),
+    document: method(),
+    search: method({ timeoutMs: 60_000, signalAt: 2 }),
   },
   { inProcessOnly: true },
 );
@@ -246,11 +235,7 @@ export interface SkillExplainer {
 }
 
 export const SkillExplainer = defineProtocol<SkillExplainer>('skills.explainer', {
-  explainSkill: {
-    kind: 'method',
-    signature: 'explainSkill(skill: SkillRecord, asked: { agent, text }): Promise<{ lines, json } | null>',
-    signalAt: 2,
-  },
+  explainSkill: method({ signalAt: 2 }),
 });
 
 /** A further mode in which agents meet their skills. */
@@ -262,8 +247,8 @@ export interface SkillMode {
 }
 
 export const SkillMode = defineProtocol<SkillMode>('skills.mode', {
-  modeOf: { kind: 'method', signature: 'modeOf(agent: AgentSpec): Promise<string | null>' },
-  skillsFor: { kind: 'method', signature: 'skillsFor(turn: TurnInfo): Promise<string[]>' },
+  modeOf: method(),
+  skillsFor: method(),
 });
 
 /** Says which skills the words of a message call for. */
@@ -273,7 +258,7 @@ export interface SkillSuggester {
 }
 
 export const SkillSuggester = defineProtocol<SkillSuggester>('skills.suggester', {
-  suggestionsFor: { kind: 'method', signature: 'suggestionsFor(turn: TurnInfo): Promise<string[]>', timeoutMs: 1000 },
+  suggestionsFor: method({ timeoutMs: 1000 }),
 });
 
 /** What a person should look at before they trust a skill. */
@@ -296,7 +281,7 @@ export interface SkillInspector {
 
 export const SkillInspector = defineProtocol<SkillInspector>(
   'skills.inspector',
-  { inspect: { kind: 'method', signature: 'inspect(directory: string): Promise<SkillFinding[]>', timeoutMs: 60_000 } },
+  { inspect: method({ timeoutMs: 60_000 }) },
   { inProcessOnly: true },
 );
 
@@ -363,12 +348,12 @@ export interface SkillWriter {
 export const SkillWriter = defineProtocol<SkillWriter>(
   'skills.writer',
   {
-    places: { kind: 'method', signature: 'places(): Promise<SkillPlace[]>' },
-    installed: { kind: 'method', signature: 'installed(source: string): Promise<InstalledSkill[]>' },
-    stage: { kind: 'method', signature: 'stage(source: string): Promise<string>', timeoutMs: null, signalAt: 1 },
-    change: { kind: 'method', signature: 'change(staged: string, changes: SkillChange[]): Promise<void>', timeoutMs: null },
-    unstage: { kind: 'method', signature: 'unstage(staged: string): Promise<void>' },
-    keepVersion: { kind: 'method', signature: 'keepVersion(reference: string): Promise<string>', timeoutMs: 60_000 },
+    places: method(),
+    installed: method(),
+    stage: method({ timeoutMs: null, signalAt: 1 }),
+    change: method({ timeoutMs: null }),
+    unstage: method(),
+    keepVersion: method({ timeoutMs: 60_000 }),
   },
   { inProcessOnly: true },
 );

@@ -35,7 +35,7 @@ import type { ToolPorts } from './reading/read-skill.ts';
 
 /** Finds skills, offers the catalog and the read tools. */
 export default class SkillRegistryExtension
-  implements ToolProvider, ContextProvider, ServiceProvider, SkillProvider, CommandProvider, TurnProvider, SkillLibrary, SkillWriter
+  implements ToolProvider, ContextProvider, ServiceProvider, SkillProvider, CommandProvider, TurnProvider
 {
   static get config() {
     return configSchema();
@@ -44,8 +44,6 @@ export default class SkillRegistryExtension
   static get agentKeys() {
     return { skills: agentSkillsCheck() };
   }
-
-  static protocols = [SkillLibrary, SkillWriter];
 
   readonly contextPriority = 60;
   readonly #context: ExtensionContext<SkillsConfig>;
@@ -56,24 +54,6 @@ export default class SkillRegistryExtension
   #isServing = false;
   readonly #turns: SkillTurns;
   readonly #ports: ToolPorts;
-  readonly #library: Library;
-  readonly #writer: Writer;
-
-  // What the other extensions of the family ask for.
-  readonly records: SkillLibrary['records'] = (of) => this.#library.records(of);
-  readonly find: SkillLibrary['find'] = (name, turn) => this.#library.find(name, turn);
-  readonly named: SkillLibrary['named'] = (reference) => this.#library.named(reference);
-  readonly readBody: SkillLibrary['readBody'] = (ref, notes) => this.#library.readBody(ref, notes);
-  readonly readFile: SkillLibrary['readFile'] = (ref, path, most) => this.#library.readFile(ref, path, most);
-  readonly isTrusted: SkillLibrary['isTrusted'] = (ref, copy) => this.#library.isTrusted(ref, copy);
-  readonly document: SkillLibrary['document'] = (ref) => this.#library.document(ref);
-  readonly search: SkillLibrary['search'] = (query, options, signal) => this.#library.search(query, options, signal);
-  readonly places: SkillWriter['places'] = () => this.#writer.places();
-  readonly installed: SkillWriter['installed'] = (source) => this.#writer.installed(source);
-  readonly stage: SkillWriter['stage'] = (source, signal) => this.#writer.stage(source, signal);
-  readonly change: SkillWriter['change'] = (staged, changes) => this.#writer.change(staged, changes);
-  readonly unstage: SkillWriter['unstage'] = (staged) => this.#writer.unstage(staged);
-  readonly keepVersion: SkillWriter['keepVersion'] = (reference) => this.#registry.keepVersion(reference);
 
   constructor(context: ExtensionContext<SkillsConfig>) {
     this.#context = context;
@@ -103,9 +83,11 @@ export default class SkillRegistryExtension
       workers: new Map(),
       pinned,
     };
-    this.#library = new Library(this.#ports);
-    this.#writer = new Writer(targetsAt(context.use(Places), context.dataDirectory, clock));
-    context.own(() => this.#writer.close());
+    const targets = targetsAt(context.use(Places), context.dataDirectory, clock);
+    const writer = new Writer(targets, (reference) => this.#registry.keepVersion(reference));
+    context.own(() => writer.close());
+    context.provide(SkillWriter, writer);
+    context.provide(SkillLibrary, new Library(this.#ports));
     context.own(events.handle('turn.started', ({ turnId }) => this.#turns.started(turnId)));
     context.own(() => this.#registry.close());
     context.own(() => this.#search.close());

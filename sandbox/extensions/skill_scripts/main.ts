@@ -1,16 +1,5 @@
-import type {
-  AgentSpec,
-  BroughtProvider,
-  Command,
-  CommandProvider,
-  Diagnostic,
-  ExtensionContext,
-  Remote,
-  Tool,
-  ToolProvider,
-  TurnInfo,
-} from 'pith';
-import { SkillExplainer, SkillLibrary, type SkillRecord, skillsChanged } from 'pith/skill_registry';
+import type { BroughtProvider, Command, CommandProvider, Diagnostic, ExtensionContext, Remote, Tool, ToolProvider, TurnInfo } from 'pith';
+import { SkillExplainer, SkillLibrary, skillsChanged } from 'pith/skill_registry';
 import { allow } from './allow.ts';
 import { configSchema, type ScriptsConfig } from './config.ts';
 import { scriptTool } from './scripts/script-tool.ts';
@@ -19,12 +8,10 @@ import { toolsetsOfTurn, type TurnTool } from './toolsets/skill-toolset.ts';
 import { Toolsets } from './toolsets/toolsets.ts';
 
 /** What of a skill runs: its scripts, and its toolsets as extensions that this one brings. */
-export default class SkillScripts implements ToolProvider, BroughtProvider, CommandProvider, SkillExplainer {
+export default class SkillScripts implements ToolProvider, BroughtProvider, CommandProvider {
   static get config() {
     return configSchema();
   }
-
-  static protocols = [SkillExplainer];
 
   static settingsNotes(config: ScriptsConfig) {
     return unconfinedNotes(config);
@@ -38,6 +25,12 @@ export default class SkillScripts implements ToolProvider, BroughtProvider, Comm
     this.#context = context;
     this.#library = context.use(SkillLibrary);
     this.#toolsets = new Toolsets(context, this.#library);
+    context.provide(SkillExplainer, {
+      async explainSkill(skill, { agent }) {
+        const { explanationOf } = await import('./explanation.ts');
+        return explanationOf(skill, agent, context);
+      },
+    });
     context.own(context.events.handle(skillsChanged, () => this.#toolsets.follow()));
     context.own(context.events.handle('extension.reloaded', () => this.#toolsets.follow())); // other settings may keep a skill back
   }
@@ -66,10 +59,6 @@ export default class SkillScripts implements ToolProvider, BroughtProvider, Comm
     return [allow(this.#toolsets)];
   }
 
-  async explainSkill(skill: SkillRecord, { agent }: { readonly agent: AgentSpec | null }) {
-    const { explanationOf } = await import('./explanation.ts');
-    return explanationOf(skill, agent, this.#context);
-  }
   get #enabled(): boolean {
     return this.#context.config.enabled;
   }

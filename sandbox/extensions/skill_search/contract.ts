@@ -1,4 +1,4 @@
-import { defineProtocol } from 'pith';
+import { constant, defineProtocol, method } from 'pith';
 import type { RankedSkill } from 'pith/skill_registry';
 
 /** A request, and what its words find. */
@@ -33,12 +33,7 @@ export interface RerankerProvider {
 }
 
 export const RerankerProvider = defineProtocol<RerankerProvider>('skills.reranker', {
-  rerankModel: { kind: 'constant', signature: 'rerankModel: string | null' },
-  evenIfWorse: { kind: 'constant', signature: 'evenIfWorse: boolean' },
-  rerank: {
-    kind: 'method',
-    signature: 'rerank(requests: { query, found }[], options: { k, among?, weak?, complete? }): Promise<(RankedSkill[] | null)[]>',
-    timeoutMs: 600_000,
-    signalAt: 2,
-  },
+  rerankModel: constant(),
+  evenIfWorse: constant(),
+  rerank: method({ timeoutMs: 600_000, signalAt: 2 }),
 });

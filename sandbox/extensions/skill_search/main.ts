@@ -12,7 +12,6 @@ import {
   type FoundSkills,
   type RankedSkill,
   type RankerDocument,
-  type RankerOptions,
   RankerProvider,
   SkillExplainer,
   SkillLibrary,
@@ -36,12 +35,10 @@ import { hasWordVectors, wordVectors } from './vectors.ts';
 const DEPTH = 100;
 
 /** Finds the skills that fit a request. */
-export default class SkillSearch implements RankerProvider, SkillExplainer, CommandProvider, TurnProvider, SkillFinder {
+export default class SkillSearch implements CommandProvider, TurnProvider, SkillFinder {
   static get config() {
     return configSchema();
   }
-
-  static readonly protocols = [RankerProvider, SkillExplainer];
 
   private readonly context: ExtensionContext<Config>;
   private readonly vectors: ReturnType<typeof wordVectors>;
@@ -66,6 +63,13 @@ export default class SkillSearch implements RankerProvider, SkillExplainer, Comm
     context.own(() => this.index.keep());
     this.reranking = new Reranking(context, { revision: () => this.index.revision, vectors });
     context.own(() => this.reranking.close());
+    context.provide(RankerProvider, {
+      recall: (versions) => this.index.recall(versions),
+      upsert: (documents, signal) => this.index.upsert(documents, signal),
+      remove: (ids) => this.index.remove(ids),
+      rank: async (query, { k, among, weak, seed }) => (await this.ranked(query, { k, among, weak, seed }, false)).ranked,
+    });
+    context.provide(SkillExplainer, { explainSkill: (...asked) => this.explain(asked) });
     this.recorder =
       this.learned === null
         ? null
@@ -82,22 +86,6 @@ export default class SkillSearch implements RankerProvider, SkillExplainer, Comm
     context.own(events.handle(skillsChanged, ({ removed }) => recorder.gone(removed)));
   }
 
-  recall(versions: readonly Pick<RankerDocument, 'id' | 'version'>[]): Promise<readonly string[]> {
-    return this.index.recall(versions);
-  }
-
-  upsert(documents: readonly RankerDocument[], signal?: AbortSignal): Promise<void> {
-    return this.index.upsert(documents, signal);
-  }
-
-  remove(ids: readonly string[]): Promise<void> {
-    return this.index.remove(ids);
-  }
-
-  async rank(query: string, { k, among, weak, seed }: RankerOptions): Promise<readonly RankedSkill[]> {
-    return (await this.ranked(query, { k, among, weak, seed }, false)).ranked;
-  }
-
   async find(query: string, options: Parameters<SkillFinder['find']>[1], signal?: AbortSignal): Promise<FoundSkills> {
     const library = this.context.use(SkillLibrary);
     const found = await library.search(query, options, signal);
@@ -107,7 +95,7 @@ export default class SkillSearch implements RankerProvider, SkillExplainer, Comm
     return { ranked, by, note: by === 'fused' ? null : await this.reranking.note() };
   }
 
-  async explainSkill(...asked: Parameters<SkillExplainer['explainSkill']>): ReturnType<SkillExplainer['explainSkill']> {
+  private async explain(asked: Parameters<SkillExplainer['explainSkill']>): ReturnType<SkillExplainer['explainSkill']> {
     const { explainRanking } = await import('./commands.ts');
     const written = async ({ id, source }: SkillRecord) => {
       await this.written.look();

@@ -12,12 +12,10 @@ const configSchema = once(() =>
 );
 
 /** Records how skills are used, and reports it. */
-export default class SkillStats implements CommandProvider, TurnProvider, SkillExplainer {
+export default class SkillStats implements CommandProvider, TurnProvider {
   static get config() {
     return configSchema();
   }
-
-  static protocols = [SkillExplainer];
 
   readonly #context: ExtensionContext<z.output<ReturnType<typeof configSchema>>>;
   readonly #ledger: Ledger;
@@ -26,6 +24,7 @@ export default class SkillStats implements CommandProvider, TurnProvider, SkillE
     this.#context = context;
     const { database, clock, logger, events, config } = context;
     this.#ledger = new Ledger({ database, clock, logger, keepDays: config.stats_days });
+    context.provide(SkillExplainer, { explainSkill: (skill, { agent }) => this.#uses(skill, agent) });
     const spans = new SpanNames();
     context.own(
       events.handle(skillUsed, (use) => {
@@ -52,7 +51,7 @@ export default class SkillStats implements CommandProvider, TurnProvider, SkillE
     return [stats(this.#context, this.#ledger)];
   }
 
-  async explainSkill(skill: SkillRecord, { agent }: { readonly agent: AgentSpec | null }) {
+  async #uses(skill: SkillRecord, agent: AgentSpec | null) {
     const { usesOf } = await import('./stats.ts');
     await this.#ledger.flush();
     return usesOf(this.#context, skill.id, agent);

@@ -45,8 +45,6 @@ export default class SkillTriggers implements ContextProvider, TurnProvider, Ski
     return { triggers: agentKeySchema() };
   }
 
-  static protocols = [SkillMode, SkillSuggester, SkillExplainer];
-
   readonly contextPriority = 60;
   readonly #context: ExtensionContext<TriggersConfig>;
   readonly #library: Remote<SkillLibrary>;
@@ -64,6 +62,7 @@ export default class SkillTriggers implements ContextProvider, TurnProvider, Ski
     this.#patterns = new PatternCache(context.clock);
     context.own(context.events.handle('turn.started', (start) => this.#started(start)));
     context.own(() => this.#matched.settled());
+    for (const protocol of [SkillMode, SkillSuggester, SkillExplainer]) context.provide<object>(protocol, this);
   }
 
   async modeOf({ keys }: AgentSpec): Promise<string | null> {

@@ -6,14 +6,14 @@ import { vaultTools } from './tools.ts';
 import { SET_KEY, Vault } from './vault.ts';
 
 /** What saved skills keep between runs. */
-export default class SkillVault implements ToolProvider, CommandProvider, ServiceProvider, RunSealing {
-  static readonly protocols = [RunSealing];
-
+export default class SkillVault implements ToolProvider, CommandProvider, ServiceProvider {
   readonly #vault: Vault;
 
   constructor(private readonly context: ExtensionContext) {
     const secret = (name: string) => () => masterKeyOf(context.getSecret(name), name);
     this.#vault = new Vault(context.database, { current: secret('PITH_MASTER_KEY'), former: secret('PITH_MASTER_KEY_OLD') });
+    const vault = this.#vault;
+    context.provide(RunSealing, { seal: (id, text) => vault.sealRun(id, text), open: (id, sealed) => vault.openRun(id, sealed) });
   }
 
   getTools(): readonly Tool[] {
@@ -22,14 +22,6 @@ export default class SkillVault implements ToolProvider, CommandProvider, Servic
 
   getCommands(): readonly Command[] {
     return vaultCommands(this.#vault, () => this.context.use(SavedSkills));
-  }
-
-  seal(skillId: string, text: string): Promise<string> {
-    return this.#vault.sealRun(skillId, text);
-  }
-
-  open(skillId: string, sealed: string): Promise<string> {
-    return this.#vault.openRun(skillId, sealed);
   }
 
   async findings(): Promise<readonly Diagnostic[]> {

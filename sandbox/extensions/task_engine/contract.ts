@@ -1,4 +1,4 @@
-import { defineProtocol, defineTopic } from 'pith';
+import { defineProtocol, method, defineTopic } from 'pith';
 
 /** A task is in another state, with what was said of it. */
 export interface TaskChanged {
@@ -31,6 +31,6 @@ export interface WorkProvider {
 }
 
 export const WorkProvider = defineProtocol<WorkProvider>('tasks.work', {
-  listWork: { kind: 'method', signature: 'listWork(): Promise<RunningWork[]>' },
-  endWork: { kind: 'method', signature: 'endWork(id: string): Promise<RunningWork | null>' },
+  listWork: method(),
+  endWork: method(),
 });

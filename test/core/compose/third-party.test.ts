@@ -51,12 +51,17 @@ describe('a protocol and a topic of a third party, of which no line of core know
       ['depends_on: [acme]', ''],
       /'acme.ranker' is defined by 'acme', which it does not depend on/,
     ],
-    ['a member missing', 'acme_rank/main.ts', ['async *words', 'async *wrds'], /'acme.ranker' needs words\(text: string\).*rename 'wrds'/],
     [
-      'not listed',
+      'a member missing',
       'acme_rank/main.ts',
-      ['protocols =', 'protocol ='],
-      /'acme.ranker', which 'static protocols' of the class does not list/,
+      ['async *words', 'async *wrds'],
+      /^the class has no method 'words', which 'acme.ranker' needs \(did you mean to rename 'wrds'\?\), see .*\/acme\/contract\.ts$/,
+    ],
+    [
+      'not provided',
+      'acme_rank/main.ts',
+      ['context.provide(Ranker, this);', ''],
+      /'acme.ranker', which the constructor of the class does not/,
     ],
     ['other members', 'acme/manifest.yaml', ['words]', 'worlds]'], /'acme.ranker' lacks worlds, which its manifest defines/],
     [

@@ -104,10 +104,10 @@ export default class { constructor(readonly context: ExtensionContext) {} async 
     writeFiles(extensions, {
       'acme/manifest.yaml': 'id: acme\ndefines: { protocols: { acme.ranker: [rank] } }\n',
       'acme/contract.ts':
-        "import { defineProtocol } from 'pith';\nexport const Ranker = defineProtocol<{ rank(): Promise<string> }>('acme.ranker', { rank: { kind: 'method', signature: 'rank(): Promise<string>' } });\n",
+        "import { defineProtocol, method } from 'pith';\nexport const Ranker = defineProtocol<{ rank(): Promise<string> }>('acme.ranker', { rank: method() });\n",
       'acme_impl/manifest.yaml': 'id: acme_impl\nentrypoint: main.ts\nprovides: [acme.ranker]\ndepends_on: [acme]\n',
       'acme_impl/main.ts':
-        "import { Ranker } from 'pith/acme';\nexport default class { static protocols = [Ranker]; async rank() { return 'a'; } }\n",
+        "import type { ExtensionContext } from 'pith';\nimport { Ranker } from 'pith/acme';\nexport default class { constructor(context: ExtensionContext) { context.provide(Ranker, { rank: async () => 'a' }); } }\n",
       ...early,
       'empty/notes.txt': 'nothing yet\n',
       'walker/manifest.yaml': 'id: walker\nagent: { instructions: walk }\n',

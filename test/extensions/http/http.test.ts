@@ -5,7 +5,7 @@ import { connect, createServer, type AddressInfo } from 'node:net';
 import os from 'node:os';
 import { describe, expect, it, onTestFinished } from 'vitest';
 import { fakeClock, type TestKernelOptions } from 'pith/testing';
-import { main, manifest } from '../../core/process/extension.ts';
+import { manifest } from '../../core/process/extension.ts';
 import { kernelOf } from '../../places.ts';
 import { passing, until } from '../../waiting.ts';
 
@@ -28,11 +28,22 @@ function routes(
   prefixes: readonly string[],
   answer = `return { status: 200, body: JSON.stringify({ by: '${id}', ...request }) };`,
 ) {
-  const body = `async routes() { return { prefixes: ${JSON.stringify(prefixes)}, mostBytes: 64 }; }
-    async answer(request) { ${answer} }`;
-  const head = "import { RouteProvider } from 'pith/http';\n";
-  const written = main(id, `static protocols = [RouteProvider];\n${body}`, head);
-  return { ...manifest(id, { provides: ['http.routes'], depends_on: ['http'] }), ...written };
+  return routesOf(
+    id,
+    `async routes() { return { prefixes: ${JSON.stringify(prefixes)}, mostBytes: 64 }; }\nasync answer(request) { ${answer} }`,
+  );
+}
+
+function routesOf(id: string, body: string) {
+  return {
+    ...manifest(id, { provides: ['http.routes'], depends_on: ['http'] }),
+    [`extensions/${id}/main.ts`]: `import { RouteProvider } from 'pith/http';
+export default class {
+  constructor(context) { context.provide(RouteProvider, this); }
+  ${body}
+}
+`,
+  };
 }
 
 /** A kernel that listens on a free port. */
@@ -163,12 +174,7 @@ describe('the listener of pith serve', () => {
     const files = {
       ...routes('aaa', ['/both', '/left']),
       ...routes('bbb', ['/both', '/right']),
-      ...manifest('ab', { provides: ['http.routes'], depends_on: ['http'] }),
-      ...main(
-        'ab',
-        "static protocols = [RouteProvider];\nasync routes() { throw new Error('broken'); }",
-        "import { RouteProvider } from 'pith/http';",
-      ),
+      ...routesOf('ab', "async routes() { throw new Error('broken'); }\nasync answer() {}"),
     };
     const { ask } = await served({}, { files });
     const by = async (target: string) => (JSON.parse((await ask(target)).text) as { by: string }).by;

@@ -5,8 +5,9 @@ import { scriptedModel } from 'pith/testing';
 import { describe, expect, it } from 'vitest';
 import { estimateTokens } from '@pith/skill-files';
 import { openTrustFile, projectFilesThere, trustOf, trustSandbox } from '../../../core/trust/index.ts';
+import type { FolderInstructions } from '../../../sandbox/extensions/project_instructions/contract.ts';
 import ProjectInstructions from '../../../sandbox/extensions/project_instructions/main.ts';
-import type { ExtensionContext } from 'pith';
+import type { ExtensionContext, TurnInfo } from 'pith';
 import { TURN } from '../../fixtures/agent-spec.ts';
 import { folderWith, kernelOf, writeFiles } from '../../places.ts';
 
@@ -17,7 +18,10 @@ function instructionsOf(project: string, sandbox = path.join(project, 'sandbox')
 
 function instructionsAt(places: object, kept = new Map<string, unknown>()) {
   const kv = { get: async (key: string) => kept.get(key) ?? null, set: async (key: string, value: unknown) => void kept.set(key, value) };
-  return new ProjectInstructions({ use: () => places, kv } as unknown as ExtensionContext);
+  let joined: FolderInstructions | undefined;
+  const provide = (_: unknown, given: FolderInstructions) => (joined = given);
+  const provider = new ProjectInstructions({ use: () => places, kv, provide } as unknown as ExtensionContext);
+  return Object.assign(provider, { joining: (names: readonly string[], turn: TurnInfo) => joined!.joining(names, turn) });
 }
 
 const projectWith = (files: Readonly<Record<string, string>>) =>

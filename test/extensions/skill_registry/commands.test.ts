@@ -285,7 +285,7 @@ describe('the commands', () => {
       [`sandbox/extensions/${id}/manifest.yaml`]: `id: ${id}\nversion: 1.0.0\nentrypoint: main.ts\nprovides: [skills.explainer]\ndepends_on: [skill_registry]\n`,
       [`sandbox/extensions/${id}/main.ts`]: `import { SkillExplainer } from 'pith/skill_registry';
 export default class Explainer {
-  static protocols = [SkillExplainer];
+  constructor(context) { context.provide(SkillExplainer, this); }
   async explainSkill(skill, { text }) { ${body} }
 }
 `,

@@ -56,7 +56,7 @@ describe('other extensions and the library of skills', () => {
         id,
         'skills.inspector',
         `import { SkillInspector } from 'pith/skill_registry';
-export default class { static protocols = [SkillInspector]; async inspect() { ${main} } }
+export default class { constructor(context) { context.provide(SkillInspector, { async inspect() { ${main} } }); } }
 `,
       );
     const { pith } = await skillKernel(
@@ -89,7 +89,7 @@ export default class { static protocols = [SkillInspector]; async inspect() { ${
         'skills.mode, skills.suggester',
         `import { SkillMode, SkillSuggester } from 'pith/skill_registry';
 export default class MyMode {
-  static protocols = [SkillMode, SkillSuggester];
+  constructor(context) { context.provide(SkillMode, this); context.provide(SkillSuggester, this); }
   async modeOf() { ${body} }
   async skillsFor() { ${body} }
   async suggestionsFor() { ${body} }

@@ -48,7 +48,7 @@ export const rankerExtension = (upsert = '', rank = '', more = '') => ({
     'id: my_ranker\nversion: 1.0.0\nentrypoint: main.ts\nprovides: [skills.ranker]\ndepends_on: [skill_registry]\n',
   'extensions/my_ranker/main.ts': `import { RankerProvider } from 'pith/skill_registry';
 export default class MyRanker {
-  static protocols = [RankerProvider];
+  constructor(context) { context.provide(RankerProvider, this); }
   ids = new Set();
   async upsert(documents) { for (const { id, examples } of documents) { ${upsert} this.ids.add(id); } }
   async remove(ids) { for (const id of ids) this.ids.delete(id); }

@@ -4,10 +4,13 @@ import type { InstalledSkill, SkillChange, SkillPlace, SkillWriter } from '../co
 import type { Target } from './targets.ts';
 
 /** Writes folders of skills for the extensions that get them. */
-export class Writer implements Omit<SkillWriter, 'keepVersion'> {
+export class Writer implements SkillWriter {
   private readonly staged = new Map<string, Staged<InstalledSkill>>();
 
-  constructor(private readonly targets: readonly Target[]) {}
+  constructor(
+    private readonly targets: readonly Target[],
+    readonly keepVersion: SkillWriter['keepVersion'],
+  ) {}
 
   async places(): Promise<readonly SkillPlace[]> {
     return this.targets.map(({ place }) => place);

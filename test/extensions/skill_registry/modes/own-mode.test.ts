@@ -8,10 +8,9 @@ const MODE = {
   'extensions/my_mode/main.ts': `import { z } from 'pith';
 import { SkillLibrary, SkillMode } from 'pith/skill_registry';
 export default class MyMode {
-  static protocols = [SkillMode];
   static agentKeys = { shelf: z.strictObject({}) };
   contextPriority = 60;
-  constructor(context) { this.library = context.use(SkillLibrary); }
+  constructor(context) { this.library = context.use(SkillLibrary); context.provide(SkillMode, this); }
   async modeOf(agent) { return agent.keys.shelf === undefined ? null : 'shelf'; }
   async skillsFor() { return []; }
   async getContext(prompt, turn) {
