@@ -11,8 +11,8 @@ import {
   type Topic,
 } from '../../contract/index.ts';
 import { once } from '@pith/promises';
-import { type Declaration, KERNEL_PROTOCOLS, shippedSandbox } from '../../declarations/index.ts';
-import type { Implementation } from '../calls/surface.ts';
+import { type Declaration, shippedSandbox } from '../../declarations/index.ts';
+import { Provided } from './provided.ts';
 import { makeExtensionData } from '../records/extension-data.ts';
 import type { Runtime, OriginalRequest, TurnOrigin } from './runtime.ts';
 import { currentCorrelation, runAs, runOutside } from '../records/stray-errors.ts';
@@ -28,7 +28,7 @@ export function createExtensionContext(
   runtime: Runtime,
   { declaration, config }: { readonly declaration: Declaration; readonly config: Readonly<Record<string, unknown>> },
   scope: Scope,
-  provided = new Map<string, Implementation>(),
+  provided = new Provided(),
 ): ExtensionContext {
   const { id } = declaration;
   const { secrets } = runtime.rights.configOf(declaration);
@@ -53,29 +53,12 @@ export function createExtensionContext(
         },
       );
     },
-    provide(protocol, implementation) {
-      if (declaration.manifest?.provides.includes(protocol.id) && !KERNEL_PROTOCOLS.has(protocol.id) && !provided.has(protocol.id))
-        return void provided.set(protocol.id, { protocol, on: implementation });
-      throw refusedProvision(declaration, protocol.id, provided);
-    },
+    provide: (protocol, on) => provided.add({ protocol, on }, declaration),
     use: (protocol) => answeredByKernel(protocol, runtime.places) ?? runtime.others.use(declaration, protocol, scope),
     find: (protocol) => runtime.others.find(declaration, protocol, scope),
     own: (release) => scope.own(() => runAs(runtime.owner(id, 'stop'), release)),
   };
   return Object.defineProperties(base, Object.getOwnPropertyDescriptors(members)) as ExtensionContext;
-}
-
-function refusedProvision({ id, file }: Declaration, protocol: string, provided: ReadonlyMap<string, unknown>): PithError {
-  if (provided.has(protocol)) return new PithError('not_allowed', `'${id}' provides '${protocol}' twice`, { where: file });
-  if (KERNEL_PROTOCOLS.has(protocol))
-    return new PithError('not_allowed', `'${protocol}' is a protocol of the kernel: the class of '${id}' itself implements it`, {
-      where: file,
-      cure: `make its members methods of the class, and add ${protocol} to 'provides'`,
-    });
-  return new PithError('not_declared', `'${id}' provides '${protocol}', which its manifest does not say`, {
-    where: file,
-    cure: `add ${protocol} to 'provides'`,
-  });
 }
 
 /** Of what ships, the manifest is nobody's to edit: a person names in the settings what else it may read. */

@@ -9,7 +9,8 @@ import { renderPrompt } from '../calls/render-prompt.ts';
 import { type Implementation, surfaceOf } from '../calls/surface.ts';
 import { runAs } from '../records/stray-errors.ts';
 import { createExtensionContext } from './extension-context.ts';
-import { importClass, type ExtensionClass, type ImportedClass, checkClass, implementationsOf } from './extension-class.ts';
+import { importClass, type ExtensionClass, type ImportedClass } from './extension-class.ts';
+import { checkClass, Provided } from './provided.ts';
 import { createScope, type Scope } from './scope.ts';
 import { superviseService, type ServiceRun } from './services.ts';
 import { isThenable, within } from '@pith/promises';
@@ -129,12 +130,12 @@ export async function constructClass(
   const { config, ignored } = usableConfig(Class.config, version.config, file);
   for (const message of ignored) runtime.note(id, 'config_invalid', message);
   const scope = createScope(runtime.clock, STOP_LIMIT_MS);
-  const provided = new Map<string, Implementation>();
+  const provided = new Provided();
   const context = createExtensionContext(runtime, { declaration, config }, scope, provided);
   try {
     const instance = await phase(runtime, id, CONSTRUCT, () => new Class(context));
     for (const { code, message } of Class.settingsNotes?.(config) ?? []) runtime.note(id, code, message);
-    const implementations = implementationsOf(instance, provided, declaration);
+    const implementations = provided.settle(instance, declaration);
     for (const warning of checkClass(instance, manifest, file)) runtime.note(id, 'provides_mismatch', warning);
     const made: Instance = { ...version, number, Class, shipped, instance, implementations, scope };
     return {
