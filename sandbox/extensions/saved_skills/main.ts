@@ -8,7 +8,6 @@ import {
   type ExtensionContext,
   messageOf,
   Permissions,
-  PithError,
   Places,
   type ServiceProvider,
   SkillProvider,
@@ -24,7 +23,7 @@ import path from 'node:path';
 import { runCommands } from './commands/run-commands.ts';
 import { savedCommands } from './commands/saved-commands.ts';
 import { boundsIn, configSchema, type Config } from './config.ts';
-import { RunSealing, SavedSkills, type DueResult, type StartedBy, type WebhookChange, type WebhookSettings } from './contract.ts';
+import { RunSealing, SavedSkills } from './contract.ts';
 import { inputJsonSchema, referenceOf, type Bounds, type SavedSkill } from './domain/index.ts';
 import { exposedTools, Library, ownerOf, pinnedSkills, seedBuiltins, specOf, toolNameOf, type LibraryPorts } from './library/index.ts';
 import {
@@ -34,16 +33,15 @@ import {
   deliverDue,
   isDelivered,
   NO_ORIGIN,
-  partsOf,
   DueSchedules,
   Runner,
   runOfThread,
   RunSeal,
   RunStore,
   type LaneRules,
-  type Run,
 } from './runs/index.ts';
 import { cureOf, MIGRATIONS, SkillStore, type SkillVersion, type Tables } from './store/index.ts';
+import { SavedForOthers } from './saved-for-others.ts';
 import { exposedTool, skillTools, type ToolPorts } from './tools/skill-tools.ts';
 
 const PREFIX = 'saved_skills';
@@ -51,7 +49,7 @@ const PREFIX = 'saved_skills';
 const LOOK_MS = 2_000;
 
 /** Saved skills: stored agent definitions that people and programs run, within limits. */
-export default class SavedSkillsExtension implements ToolProvider, ServiceProvider, CommandProvider, AgentProvider, SavedSkills {
+export default class SavedSkillsExtension implements ToolProvider, ServiceProvider, CommandProvider, AgentProvider {
   static get config() {
     return configSchema();
   }
@@ -119,7 +117,14 @@ export default class SavedSkillsExtension implements ToolProvider, ServiceProvid
     this.#skills = skills;
     this.#runs = runs;
     this.#library = library;
-    context.provide(SavedSkills, this);
+    const others = new SavedForOthers({
+      library,
+      skills,
+      runs,
+      summaryTarget: config.summary_channel_id,
+      heldRun: (id) => this.#runner.held(id),
+    });
+    context.provide(SavedSkills, others);
     const laneRules = (name: string) => library.laneRules(name);
     const runOf = async (skill: SavedSkill) => {
       const version = await library.versionOfOwner(skill);
@@ -161,7 +166,7 @@ export default class SavedSkillsExtension implements ToolProvider, ServiceProvid
           channels,
           events: context.events,
           summaryTarget: config.summary_channel_id,
-          targetOf: (run) => this.#targetOf(run),
+          targetOf: (run) => others.targetOf(run),
         }),
     });
   }
@@ -255,65 +260,6 @@ export default class SavedSkillsExtension implements ToolProvider, ServiceProvid
     if (id !== null && (await this.#runs.resume(id))) this.#runner.wake();
   }
 
-  async webhook(secret: string): Promise<WebhookSettings | null> {
-    await this.#library.ready();
-    const found = await this.#skills.byWebhook(secret);
-    return found === null ? null : webhookOf(found.skill);
-  }
-
-  async changeWebhook(reference: string, userId: string, change: WebhookChange) {
-    const person = await this.#library.person(userId);
-    const { signatureForced, signatureRequired } = change;
-    if (signatureForced !== undefined && !person.isAdmin)
-      throw new PithError('not_allowed', 'only an administrator forces signatures on or leaves them to the owner', { cure: 'ask one' });
-    const changed = await this.#library.govern(reference, person, 'edit', (skill) => {
-      if (signatureRequired === false && skill.webhook_signature_forced && signatureForced !== false)
-        throw new PithError('not_allowed', `an administrator requires signatures for '${referenceOf(skill)}'`, { cure: 'ask one' });
-      const { secret, signingKey, ipAllowlist, legacySignature } = change;
-      return {
-        ...(secret === undefined ? {} : { webhook_secret: secret }),
-        ...(signingKey === undefined ? {} : { webhook_signing_key: signingKey }),
-        ...(signatureRequired === undefined ? {} : { webhook_signature_required: signatureRequired }),
-        ...(signatureForced === undefined ? {} : { webhook_signature_forced: signatureForced }),
-        ...(signatureForced === true ? { webhook_signature_required: true } : {}),
-        ...(ipAllowlist === undefined ? {} : { webhook_ip_allowlist: ipAllowlist }),
-        ...(legacySignature === undefined ? {} : { webhook_legacy_signature: legacySignature }),
-      };
-    });
-    return { ...webhookOf(changed), secret: changed.webhook_secret };
-  }
-
-  async idOf(reference: string, userId: string): Promise<string> {
-    return (await this.#library.find(reference, await this.#library.person(userId), 'edit')).skill.id;
-  }
-
-  async changeEncryption(reference: string, userId: string, isOn: boolean): Promise<void> {
-    const person = await this.#library.person(userId);
-    await this.#library.govern(reference, person, 'edit', () => ({ encryption_enabled: isOn }));
-  }
-
-  async startForOwner(skillId: string, started: StartedBy): Promise<boolean> {
-    return this.#library.startForOwner(skillId, started);
-  }
-
-  async dueResult(runId: string, target: string): Promise<DueResult | null> {
-    await this.#library.ready();
-    const run = await this.#runs.byId(runId.split('/', 1)[0] ?? '');
-    if (run === null || run.delivery !== 'waiting' || run.endedAt === null) return null;
-    const { skillId, skill, state, endedAt } = run;
-    const output = await this.#targetOf(run);
-    const parts = output === null ? [] : partsOf(run, output, this.#context.config.summary_channel_id);
-    const due = parts.find((part) => part.target === target);
-    return due === undefined ? null : { skillId, skill, state, text: due.text, endedAt };
-  }
-
-  async skillOfThread(threadId: string): Promise<{ readonly skillId: string; readonly encrypts: boolean } | null> {
-    const id = runOfThread(threadId);
-    const run = id === null ? null : this.#runner.held(id); // the name of a thread alone proves nothing: anybody may choose it
-    const found = run === null ? null : await this.#skills.byId(run.skillId);
-    return found === null ? null : { skillId: found.skill.id, encrypts: found.skill.encryption_enabled };
-  }
-
   async #tools(): Promise<readonly Tool[]> {
     const { config, clock } = this.#context;
     const ports: ToolPorts = {
@@ -332,10 +278,6 @@ export default class SavedSkillsExtension implements ToolProvider, ServiceProvid
 
   async #exposed(): Promise<ReturnType<typeof exposedTools>> {
     return exposedTools((await this.#hasTables()) ? await this.#skills.exposed() : []);
-  }
-
-  async #targetOf({ skillId, versionId }: Run): Promise<SavedSkill['output_target'] | null> {
-    return (await this.#skills.version(skillId, versionId))?.snapshot.output_target ?? null;
   }
 
   #publishTools(): void {
@@ -379,15 +321,4 @@ function byAge(one: SavedSkill, other: SavedSkill): number {
   return (
     Number(one.owner_id !== null) - Number(other.owner_id !== null) || one.created_at - other.created_at || (one.id < other.id ? -1 : 1)
   );
-}
-
-function webhookOf(skill: SavedSkill): WebhookSettings {
-  return {
-    skillId: skill.id,
-    skill: referenceOf(skill),
-    signingKey: skill.webhook_signing_key,
-    signatureRequired: skill.webhook_signature_required,
-    ipAllowlist: skill.webhook_ip_allowlist,
-    legacySignature: skill.webhook_legacy_signature,
-  };
 }

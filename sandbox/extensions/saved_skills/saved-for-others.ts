@@ -1,0 +1,95 @@
+import { PithError } from 'pith';
+import type { DueResult, SavedSkills, StartedBy, WebhookChange, WebhookSettings } from './contract.ts';
+import { referenceOf, type SavedSkill } from './domain/index.ts';
+import type { Library } from './library/index.ts';
+import { partsOf, runOfThread, type Run, type RunStore } from './runs/index.ts';
+import type { SkillStore } from './store/index.ts';
+
+export interface OthersPorts {
+  readonly library: Library;
+  readonly skills: SkillStore;
+  readonly runs: RunStore;
+  readonly summaryTarget: string;
+  /** A run that this process executes; null: it does not. */
+  heldRun(id: string): Run | null;
+}
+
+/** What saved skills answer to other extensions. */
+export class SavedForOthers implements SavedSkills {
+  constructor(private readonly ports: OthersPorts) {}
+
+  async webhook(secret: string): Promise<WebhookSettings | null> {
+    await this.ports.library.ready();
+    const found = await this.ports.skills.byWebhook(secret);
+    return found === null ? null : webhookOf(found.skill);
+  }
+
+  async changeWebhook(reference: string, userId: string, change: WebhookChange) {
+    const person = await this.ports.library.person(userId);
+    const { signatureForced, signatureRequired } = change;
+    if (signatureForced !== undefined && !person.isAdmin)
+      throw new PithError('not_allowed', 'only an administrator forces signatures on or leaves them to the owner', { cure: 'ask one' });
+    const changed = await this.ports.library.govern(reference, person, 'edit', (skill) => {
+      if (signatureRequired === false && skill.webhook_signature_forced && signatureForced !== false)
+        throw new PithError('not_allowed', `an administrator requires signatures for '${referenceOf(skill)}'`, { cure: 'ask one' });
+      const { secret, signingKey, ipAllowlist, legacySignature } = change;
+      return {
+        ...(secret === undefined ? {} : { webhook_secret: secret }),
+        ...(signingKey === undefined ? {} : { webhook_signing_key: signingKey }),
+        ...(signatureRequired === undefined ? {} : { webhook_signature_required: signatureRequired }),
+        ...(signatureForced === undefined ? {} : { webhook_signature_forced: signatureForced }),
+        ...(signatureForced === true ? { webhook_signature_required: true } : {}),
+        ...(ipAllowlist === undefined ? {} : { webhook_ip_allowlist: ipAllowlist }),
+        ...(legacySignature === undefined ? {} : { webhook_legacy_signature: legacySignature }),
+      };
+    });
+    return { ...webhookOf(changed), secret: changed.webhook_secret };
+  }
+
+  async idOf(reference: string, userId: string): Promise<string> {
+    return (await this.ports.library.find(reference, await this.ports.library.person(userId), 'edit')).skill.id;
+  }
+
+  async changeEncryption(reference: string, userId: string, isOn: boolean): Promise<void> {
+    const person = await this.ports.library.person(userId);
+    await this.ports.library.govern(reference, person, 'edit', () => ({ encryption_enabled: isOn }));
+  }
+
+  async startForOwner(skillId: string, started: StartedBy): Promise<boolean> {
+    return this.ports.library.startForOwner(skillId, started);
+  }
+
+  async dueResult(runId: string, target: string): Promise<DueResult | null> {
+    await this.ports.library.ready();
+    const run = await this.ports.runs.byId(runId.split('/', 1)[0] ?? '');
+    if (run === null || run.delivery !== 'waiting' || run.endedAt === null) return null;
+    const { skillId, skill, state, endedAt } = run;
+    const output = await this.targetOf(run);
+    const parts = output === null ? [] : partsOf(run, output, this.ports.summaryTarget);
+    const due = parts.find((part) => part.target === target);
+    return due === undefined ? null : { skillId, skill, state, text: due.text, endedAt };
+  }
+
+  async skillOfThread(threadId: string): Promise<{ readonly skillId: string; readonly encrypts: boolean } | null> {
+    const id = runOfThread(threadId);
+    const run = id === null ? null : this.ports.heldRun(id); // the name of a thread alone proves nothing: anybody may choose it
+    const found = run === null ? null : await this.ports.skills.byId(run.skillId);
+    return found === null ? null : { skillId: found.skill.id, encrypts: found.skill.encryption_enabled };
+  }
+
+  /** Where the results of a run go; null: its version is gone. */
+  async targetOf({ skillId, versionId }: Run): Promise<SavedSkill['output_target'] | null> {
+    return (await this.ports.skills.version(skillId, versionId))?.snapshot.output_target ?? null;
+  }
+}
+
+function webhookOf(skill: SavedSkill): WebhookSettings {
+  return {
+    skillId: skill.id,
+    skill: referenceOf(skill),
+    signingKey: skill.webhook_signing_key,
+    signatureRequired: skill.webhook_signature_required,
+    ipAllowlist: skill.webhook_ip_allowlist,
+    legacySignature: skill.webhook_legacy_signature,
+  };
+}
