@@ -23,6 +23,20 @@ const SAMPLES: readonly Sample[] = [
   ...KINDS.map((kind) => sample(template(`manifest-${kind}-provider.yaml`), template(`main-${kind}-provider.ts`))),
 ];
 
+it('A2 K71 the examples of protocols that extensions define load, too', async () => {
+  const samples = ['ranker', 'embedding'].map((page) => {
+    const { manifest, main } = exampleOf(`${folder}/references/${page}.md`);
+    return sample(manifest, main);
+  });
+  const files = samples.flatMap(({ id, manifest, main }) => [
+    [`extensions/${id}/manifest.yaml`, manifest],
+    [`extensions/${id}/main.ts`, main],
+  ]);
+  await using kernel = await testKernel({ only: ['skill_registry', 'embedding'], files: Object.fromEntries(files) });
+  const { extensions } = await kernel.kernel.doctor();
+  expect(extensions.filter(({ id }) => samples.some((each) => each.id === id)).map(({ state }) => state)).toEqual(['active', 'active']);
+});
+
 describe('the examples and templates of extension-development', () => {
   let test: TestKernel;
   const model = scriptedModel();
