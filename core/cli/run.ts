@@ -167,7 +167,7 @@ async function runDeclared(declared: DeclaredCommand, words: readonly string[], 
  * agent alone, and a person at a terminal for nothing that comes before the prompt.
  */
 async function converse(kernel: Kernel, command: Command, input: CommandInput, { io, signal }: Line): Promise<number> {
-  const isShort = (command.unservedWith ?? []).some((name) => (input.options[name] ?? input.arguments[name]) !== undefined);
+  const isShort = (command.skipServicesWith ?? []).some((name) => (input.options[name] ?? input.arguments[name]) !== undefined);
   const { Problems } = await import('./terminal/problems.ts');
   const problems = new Problems(kernel, io);
   if (io.interactive && !isShort) {

@@ -169,11 +169,11 @@ async function hiddenCommands(
   const lists = await Promise.all(active.map(({ id }) => providers.commands.of(id).catch((): readonly Command[] => []))); // told as failed
   const commands = lists.flat();
   const strangers = new Set(commands.filter(({ prefixed }) => prefixed !== undefined).map(({ path }) => path)); // these give way themselves
-  const others = [...providers.commands.declared(), ...commands.filter((command) => command.yields !== true)].filter(
+  const others = [...providers.commands.declared(), ...commands.filter((command) => command.overridable !== true)].filter(
     ({ path }) => !strangers.has(path),
   );
   const words = new Set([...taken, ...others].map(firstWord));
-  return commands.filter((command) => command.yields === true && words.has(firstWord(command))).map(hidden);
+  return commands.filter((command) => command.overridable === true && words.has(firstWord(command))).map(hidden);
 }
 
 function firstWord({ path }: { readonly path: string }): string {
@@ -200,7 +200,7 @@ async function clashes(
   const offered = await Promise.all(
     active.map(async ({ id }) => {
       const offers = await tools.of(id).catch(() => []); // it stopped in between, and is told as failed
-      return offers.map(({ name, yields }) => [name, id, extensions.keepsNames(id) && yields !== true] as const);
+      return offers.map(({ name, overridable }) => [name, id, extensions.keepsNames(id) && overridable !== true] as const);
     }),
   );
   return [

@@ -81,19 +81,19 @@ export interface Command {
   readonly arguments?: readonly CommandArgument[];
   readonly options?: readonly CommandOption[];
   /** True: options that are not among `options` are given to it as texts, by name; for names that are known only when it runs. */
-  readonly openOptions?: boolean;
+  readonly allowUnknownOptions?: boolean;
   /** False keeps it out of chat; default true. */
   readonly slash?: boolean;
   /** True: typed in chat, what follows its path is its first argument as it is; no word of it is an option. */
-  readonly takesLine?: boolean;
+  readonly rawArgument?: boolean;
   /** True: it gives way to every other command that begins with the same word. For names that a person chose for something else, such as a file. */
-  readonly yields?: boolean;
+  readonly overridable?: boolean;
   /** Set by the kernel for an extension that does not ship: the command's name where its own belongs to somebody else, `<extension>:<path>`. */
   readonly prefixed?: string;
   /** True: help, completion and the pages of commands leave it out; it works when it is typed. */
   readonly hidden?: boolean;
   /** With `needs: started` in the manifest: options and arguments that make the command so short that no services are started for it. */
-  readonly unservedWith?: readonly string[];
+  readonly skipServicesWith?: readonly string[];
   /** True: it writes into the sandbox or runs code of it, so that it is refused while nobody has trusted that. */
   readonly needsTrust?: boolean;
   /** Returns the exit code; nothing means 0. A throw prints `pith: …` and exits 1. */

@@ -65,7 +65,7 @@ export interface SecretUse {
   /** The address that gets it, of which the origin counts, or the command line. */
   readonly to: string;
   /** It is the address that everybody has who sets none. */
-  readonly usual?: boolean;
+  readonly isDefault?: boolean;
 }
 
 /** All that an extension gets from the kernel. What it takes is released when it stops. */

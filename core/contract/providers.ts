@@ -11,9 +11,9 @@ export interface ContextDocument {
   readonly digest: string;
   readonly text: string;
   /** Said in the message where the text has no room, such as how it can be had; else only that it is left out. */
-  readonly instead?: string;
+  readonly fallback?: string;
   /** One line for people, shown when the text is given. */
-  readonly line?: string;
+  readonly label?: string;
 }
 
 /** Text for both places at once, for a provider that has a stable part and one that depends on the message. */
@@ -38,7 +38,7 @@ export interface ContextProvider {
   /** null adds nothing. Cut after one second; a throw leaves this provider out of the turn. */
   getContext(prompt: string, turn: TurnInfo, signal?: AbortSignal): Promise<string | ContextParts | null>;
   /** Lines for people where a conversation begins; null: nothing to say. Cut after one second. */
-  opening?(signal?: AbortSignal): Promise<string | null>;
+  banner?(signal?: AbortSignal): Promise<string | null>;
 }
 
 export const ContextProvider = defineProtocol<ContextProvider>(
@@ -47,7 +47,7 @@ export const ContextProvider = defineProtocol<ContextProvider>(
     contextPriority: constant(),
     placement: constant({ optional: true }),
     getContext: method({ timeoutMs: 1000, signalAt: 2 }),
-    opening: method({ optional: true, timeoutMs: 1000, signalAt: 0 }),
+    banner: method({ optional: true, timeoutMs: 1000, signalAt: 0 }),
   },
   { inProcessOnly: true },
 );
@@ -186,7 +186,7 @@ export interface ModelServer {
   /** A person says where it is. */
   readonly asksAddress: boolean;
   /** It is where its extension looks without a setting: choosing it takes `base_url` of the prefix and of the extension out of the settings. */
-  readonly usual?: true;
+  readonly isDefault?: true;
   /** It runs on this machine, where `findLocal` finds it. */
   readonly isLocal: boolean;
 }

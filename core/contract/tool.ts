@@ -83,7 +83,7 @@ export interface ToolDefinition<Schema extends z.ZodType = z.ZodType> {
   /** The tool runs the agent that its input names as `agent_id`: agents with `integration_mode: tool` are offered as tools that are this one, with the agent filled in. */
   readonly agentTools?: boolean;
   /** Its name was chosen by somebody else, such as a server: it gives way to a tool that ships. */
-  readonly yields?: boolean;
+  readonly overridable?: boolean;
   readonly permission?: ToolPermission;
   /** The call's one line in a terminal. */
   present?(result: ToolResult): string;

@@ -78,13 +78,13 @@ function commandsIn(list: unknown): readonly CommandData[] {
 }
 
 function isCommand(value: unknown): boolean {
-  const { path, description, arguments: words = [], options = [], unservedWith = [] } = fieldsOf(value);
+  const { path, description, arguments: words = [], options = [], skipServicesWith = [] } = fieldsOf(value);
   return (
     typeof path === 'string' &&
     path !== '' &&
     typeof description === 'string' &&
     [words, options].every((list) => Array.isArray(list) && list.every((each) => typeof fieldsOf(each)['name'] === 'string')) &&
-    Array.isArray(unservedWith)
+    Array.isArray(skipServicesWith)
   );
 }
 

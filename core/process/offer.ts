@@ -91,7 +91,7 @@ export function checkedResult(value: unknown): ToolResult {
 }
 
 function checkedTool(tool: JsonValue): ToolDescriptor {
-  const { name, description, inputSchema, effect, needsApproval, timeoutMs, optIn, runsAgent, agentTools, yields, permission } =
+  const { name, description, inputSchema, effect, needsApproval, timeoutMs, optIn, runsAgent, agentTools, overridable, permission } =
     fieldsOf(tool);
   const { authoring, safeToShare, onlyForSkills } = fieldsOf(permission);
   if (typeof name !== 'string' || !NAME.test(name)) throw mismatch(': a tool has no name that can be used');
@@ -106,7 +106,7 @@ function checkedTool(tool: JsonValue): ToolDescriptor {
     optIn: optIn === true,
     ...(runsAgent === true ? { runsAgent } : {}),
     ...(agentTools === true ? { agentTools } : {}),
-    ...(yields === true ? { yields } : {}),
+    ...(overridable === true ? { overridable } : {}),
     permission: {
       ...(authoring === 'anyone' || authoring === 'admin' ? { authoring } : {}),
       ...(typeof safeToShare === 'boolean' ? { safeToShare } : {}),

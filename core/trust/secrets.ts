@@ -331,7 +331,7 @@ export interface Asker {
   /** `extension:weather`, `provider:openai https://api.openai.com`, `mcp:files npx server`. */
   readonly recipient: string;
   /** It came with Pith, and asks for what its own manifest declares, for itself or for the address that everybody has. */
-  readonly usual: boolean;
+  readonly isDefault: boolean;
 }
 
 /** Whom a secret counts for that was kept before secrets had recipients. */
@@ -350,13 +350,13 @@ export function askerOf(
   const part = shipped ? use?.part : undefined;
   const offered = manifest?.models.some(({ prefix }) => prefix === part);
   const who = part === undefined ? `extension:${id}` : `${offered ? 'provider' : id}:${part}`;
-  const isUsual = shipped && manifest?.secrets.includes(name) === true && (use === undefined || use.usual === true);
-  return { recipient: use === undefined ? who : `${who} ${placeOf(use.to)}`, usual: isUsual };
+  const isUsual = shipped && manifest?.secrets.includes(name) === true && (use === undefined || use.isDefault === true);
+  return { recipient: use === undefined ? who : `${who} ${placeOf(use.to)}`, isDefault: isUsual };
 }
 
 /** A person may give an extension a secret without saying where it sends it; a provider or a server only with its address. */
-export function isGivenFor(recipients: readonly string[], { recipient, usual }: Asker): boolean {
-  if (recipients.includes(recipient) || (usual && recipients.includes(USUAL))) return true;
+export function isGivenFor(recipients: readonly string[], { recipient, isDefault }: Asker): boolean {
+  if (recipients.includes(recipient) || (isDefault && recipients.includes(USUAL))) return true;
   const [who = ''] = recipient.split(' ', 1);
   return who.startsWith('extension:') && recipients.includes(who);
 }

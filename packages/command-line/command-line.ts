@@ -26,7 +26,7 @@ export interface CommandShape {
   readonly arguments?: readonly CommandArgument[];
   readonly options?: readonly CommandOption[];
   /** True: options that are not among `options` are given to it as texts, by name; for names that are known only when it runs. */
-  readonly openOptions?: boolean;
+  readonly allowUnknownOptions?: boolean;
 }
 
 export interface ParsedCommand {
@@ -64,7 +64,7 @@ export function matchCommand<T extends { readonly path: string }>(
 
 /** Reads the words after a command's path by its definition. Throws `usage`, with the usage line as cure; `others`: options that a slip may mean too. */
 export function parseCommandInput(command: CommandShape, words: readonly string[], others: readonly string[] = []): ParsedCommand {
-  const { kept, open } = command.openOptions === true ? withoutOpen(command, words) : { kept: words, open: [] };
+  const { kept, open } = command.allowUnknownOptions === true ? withoutOpen(command, words) : { kept: words, open: [] };
   const { values, positionals } = parseWords(command, kept, others);
   const options = new Map<string, string | boolean | number | readonly string[]>(open);
   for (const option of command.options ?? []) {

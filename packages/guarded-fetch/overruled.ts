@@ -5,7 +5,7 @@ export interface MeantServer {
   /** A key is typed for it, or is about to be. */
   readonly hasKey: boolean;
   /** The usual address. */
-  readonly usual: string;
+  readonly defaultAddress: string;
   /** The end of an address that may be left out. */
   readonly version?: string;
 }
@@ -16,15 +16,15 @@ export interface MeantServer {
  */
 export function overruled(
   { name, address: wins }: { readonly name: string; readonly address: string | null },
-  { address, hasKey, usual, version = '' }: MeantServer,
+  { address, hasKey, defaultAddress, version = '' }: MeantServer,
 ): string | null {
   if (wins === null || address === null) return null;
   if (address !== '')
     return normal(wins, version) === normal(address, version)
       ? null
       : `${name} is set to ${wins}, and wins over an address in the settings`;
-  if (!hasKey || new URL(wins).origin === new URL(usual).origin) return null;
-  return `${name} is set to ${wins}, where a key for ${new URL(usual).host} would be sent`;
+  if (!hasKey || new URL(wins).origin === new URL(defaultAddress).origin) return null;
+  return `${name} is set to ${wins}, where a key for ${new URL(defaultAddress).host} would be sent`;
 }
 
 function normal(address: string, version: string): string {

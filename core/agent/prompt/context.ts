@@ -88,8 +88,8 @@ const MOST_DOCUMENTS = 100;
 function areDocuments(value: unknown): boolean {
   if (value === undefined) return true;
   const isDocument = (each: unknown): boolean => {
-    const { key, digest, text, instead = '', line = '' } = (each ?? {}) as Partial<NonNullable<ContextParts['documents']>[number]>;
-    return [key, digest, text, instead, line].every((part) => typeof part === 'string');
+    const { key, digest, text, fallback = '', label = '' } = (each ?? {}) as Partial<NonNullable<ContextParts['documents']>[number]>;
+    return [key, digest, text, fallback, label].every((part) => typeof part === 'string');
   };
   return Array.isArray(value) && value.length <= MOST_DOCUMENTS && value.every(isDocument);
 }
@@ -138,10 +138,10 @@ const NONE: FittingDocuments = { documents: [], lines: [], notices: [] };
 /** Tells the model what was left out. */
 function linesOf(leftOut: readonly OfferedDocument[]): FittingDocuments['lines'] {
   const byExtension = new Map<string, string[]>();
-  for (const { extensionId, key, instead } of leftOut) {
+  for (const { extensionId, key, fallback } of leftOut) {
     const lines = byExtension.get(extensionId) ?? [];
     byExtension.set(extensionId, lines);
-    lines.push(instead?.trim() || `[${key}: left out, it has no room in this message]`);
+    lines.push(fallback?.trim() || `[${key}: left out, it has no room in this message]`);
   }
   return [...byExtension].map(([extensionId, lines]) => ({ extensionId, text: cutToTokens(lines.join('\n'), LINES_TOKENS) }));
 }

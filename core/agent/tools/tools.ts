@@ -108,12 +108,12 @@ export function missingTools(
 async function reservedNames(spec: AgentSpec, { extensions, providers: { tools } }: ToolHost): Promise<ReadonlySet<string>> {
   const shipped = (await tools.turnProviders(spec)).filter((id) => extensions.keepsNames(id));
   const lists = await Promise.all(shipped.map((id) => tools.of(id).catch(() => []))); // what fails brings nothing
-  return new Set(lists.flatMap((list) => list.filter(({ yields }) => !yields).map(({ name }) => name)));
+  return new Set(lists.flatMap((list) => list.filter(({ overridable }) => !overridable).map(({ name }) => name)));
 }
 
 /** A tool as its extension describes it, before its name is settled. */
 function unnamed(extensions: Pick<ExtensionFacts, 'keepsNames'>, extensionId: string, descriptor: ToolDescriptor): UnnamedTool {
-  return { extensionId, descriptor, keeps: extensions.keepsNames(extensionId) && descriptor.yields !== true };
+  return { extensionId, descriptor, keeps: extensions.keepsNames(extensionId) && descriptor.overridable !== true };
 }
 
 interface Entry {

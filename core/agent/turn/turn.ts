@@ -258,8 +258,8 @@ function announce({ plan, record, documents, deps, notices }: RunningTurn): read
   const given = plan.documents.filter(({ key, digest }) => documents.some((each) => each.key === key && each.digest === digest));
   return [
     { type: 'turn-start', agent: plan.spec.id, thread: threadId, turn: turnId, model: plan.model.ref },
-    ...given.flatMap(({ extensionId: extension, key, line }): TurnEvent[] =>
-      line === undefined ? [] : [{ type: 'document', extension, key, line }],
+    ...given.flatMap(({ extensionId: extension, key, label }): TurnEvent[] =>
+      label === undefined ? [] : [{ type: 'document', extension, key, line: label }],
     ),
     ...notices.fresh(record, plan.notices),
   ];

@@ -34,7 +34,7 @@ export interface ToolDescriptor {
   /** It also stands for each agent with `integration_mode: tool` that its caller may call. */
   readonly agentTools?: true;
   /** It gives its name up for a tool that ships. */
-  readonly yields?: true;
+  readonly overridable?: true;
   readonly permission: NonNullable<Tool['permission']>;
 }
 
@@ -93,7 +93,7 @@ function describe(tool: Tool, inputSchema: Readonly<Record<string, unknown>>): T
     optIn: tool.optIn ?? false,
     ...(tool.runsAgent === true || tool.agentTools === true ? { runsAgent: true } : {}),
     ...(tool.agentTools === true ? { agentTools: true } : {}),
-    ...(tool.yields === true ? { yields: true } : {}),
+    ...(tool.overridable === true ? { overridable: true } : {}),
     permission: tool.permission ?? {},
   };
 }

@@ -21,7 +21,7 @@ export function endpointOf(config: Config, getSecret: GetSecret): Endpoint {
   const baseUrl = versioned(use.to);
   const { host } = new URL(baseUrl);
   if (apiKey === null || apiKey === '')
-    throw new PithError('model_auth', `no key is set for ${use.usual ? 'Anthropic' : host}`, { cure: `set ${name}` });
+    throw new PithError('model_auth', `no key is set for ${use.isDefault ? 'Anthropic' : host}`, { cure: `set ${name}` });
   const problem = headerProblem(apiKey);
   if (problem !== null)
     throw new PithError('model_auth', `the key for ${host} that is set in ${name} cannot be sent: ${problem}`, {
@@ -54,8 +54,8 @@ export function placeOf(
   const isOther = environment !== null && set !== undefined && new URL(environment).origin !== new URL(set).origin;
   const own: Partial<ServerConfig> = isOther ? {} : { ...config, ...kept, headers: { ...config.headers, ...kept.headers } };
   const name = own.api_key_env ?? 'ANTHROPIC_API_KEY';
-  const usual = new URL(to).origin === ANTHROPIC;
-  return { name, use: { part: 'anthropic', to, usual }, headers: own.headers ?? {} };
+  const isDefault = new URL(to).origin === ANTHROPIC;
+  return { name, use: { part: 'anthropic', to, isDefault }, headers: own.headers ?? {} };
 }
 
 /** null: it names none. Throws `model_unreachable` for one that is no address. */

@@ -36,7 +36,14 @@ export default class Anthropic implements ModelProvider, SetupProvider {
 
   getModelServers(): Awaited<ReturnType<NonNullable<SetupProvider['getModelServers']>>> {
     return [
-      { title: 'Anthropic (Claude)', prefix: 'anthropic', secret: 'ANTHROPIC_API_KEY', asksAddress: false, usual: true, isLocal: false },
+      {
+        title: 'Anthropic (Claude)',
+        prefix: 'anthropic',
+        secret: 'ANTHROPIC_API_KEY',
+        asksAddress: false,
+        isDefault: true,
+        isLocal: false,
+      },
     ];
   }
 
@@ -58,7 +65,7 @@ export default class Anthropic implements ModelProvider, SetupProvider {
 
   private refuseOther(address: string | null, hasKey: boolean): void {
     const wins = addressInEnvironment((name) => this.context.getSecret(name));
-    const why = overruled({ name: 'ANTHROPIC_BASE_URL', address: wins }, { address, hasKey, usual: ANTHROPIC, version: '/v1' });
+    const why = overruled({ name: 'ANTHROPIC_BASE_URL', address: wins }, { address, hasKey, defaultAddress: ANTHROPIC, version: '/v1' });
     if (why === null) return;
     const cure = `unset ANTHROPIC_BASE_URL first${hasKey ? ', or set up what is there: pith setup anthropic' : ''}`;
     throw new PithError('config_invalid', why, { cure });

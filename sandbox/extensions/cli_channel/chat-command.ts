@@ -62,7 +62,7 @@ export function chatCommand(context: ChatContext, terminals: Terminals, terminal
     path: 'chat',
     description: 'Talk to an agent: in the terminal, or with one message',
     slash: false,
-    unservedWith: ['text', 'prompt', 'recipe'],
+    skipServicesWith: ['text', 'prompt', 'recipe'],
     arguments: [
       {
         name: 'text',

@@ -227,11 +227,11 @@ const MARGIN = 14;
 
 /** Everything that can be typed, on one screen. */
 function helpScreen(commands: readonly Command[], columns: number): string {
-  const words = [...new Set(commands.filter(({ yields }) => yields !== true).map(firstWord))];
+  const words = [...new Set(commands.filter(({ overridable }) => overridable !== true).map(firstWord))];
   const grouped = new Set(['help', 'quit', ...GROUPS.flatMap(([, all]) => all)]);
   const rows: (readonly [string, readonly string[]])[] = [
     ...GROUPS.map(([title, all]) => [title, all.filter((word) => words.includes(word))] as const),
-    ['Recipes', [...new Set(commands.filter(({ yields }) => yields === true).map(firstWord))]],
+    ['Recipes', [...new Set(commands.filter(({ overridable }) => overridable === true).map(firstWord))]],
     ['More', words.filter((word) => !grouped.has(word))],
   ];
   const text = [

@@ -62,7 +62,7 @@ export async function openConversation(
 
 /** What providers of context show to people; one that fails is left out. */
 async function openingLines({ find }: Pick<ChatContext, 'find'>, signal: AbortSignal): Promise<readonly string[]> {
-  const lines = await Promise.all(find(ContextProvider).map((provider) => provider.opening?.(signal).catch(() => null)));
+  const lines = await Promise.all(find(ContextProvider).map((provider) => provider.banner?.(signal).catch(() => null)));
   return lines.flatMap((each) => (each ? [printable(each)] : []));
 }
 

@@ -44,7 +44,7 @@ export class SlashCommands {
       const typed = line.trim().slice(1);
       const { words, json } = takeJson(splitWords(typed));
       const { command, rest } = find(commands, words.length === 0 || words[0] === '?' ? ['help'] : words);
-      const asIs = command.takesLine === true;
+      const asIs = command.rawArgument === true;
       const input = asIs ? lineInput(command, typed) : parseCommandInput(command, rest);
       return (await command.run(input, json && !asIs ? asJson({ ...io, error }, this.raw) : { ...io, error }, signal)) ?? 0;
     } catch (failure) {
@@ -93,8 +93,10 @@ export class SlashCommands {
     const named = found.map((command) => underName(command, ours));
     const names = new Set(local.map(({ path }) => path));
     const all = [...local, ...named.filter(({ path }) => !names.has(path))];
-    const taken = new Set(all.filter((command) => command.yields !== true).map(firstWord));
-    return all.filter((command) => command.yields !== true || !taken.has(firstWord(command))).sort((a, b) => (a.path < b.path ? -1 : 1));
+    const taken = new Set(all.filter((command) => command.overridable !== true).map(firstWord));
+    return all
+      .filter((command) => command.overridable !== true || !taken.has(firstWord(command)))
+      .sort((a, b) => (a.path < b.path ? -1 : 1));
   }
 }
 

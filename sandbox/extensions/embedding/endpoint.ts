@@ -58,7 +58,7 @@ function placeOf({ base_url: own, api_key_env: named }: Config, getSecret: GetSe
   const names = named === undefined ? ['EMBEDDING_API_KEY', ...(isShared ? ['OPENAI_API_KEY'] : [])] : [named];
   const use: NonNullable<Parameters<ExtensionContext['getSecret']>[1]> = {
     to: baseUrl,
-    usual: new URL(baseUrl).origin === new URL(OPENAI).origin,
+    isDefault: new URL(baseUrl).origin === new URL(OPENAI).origin,
   };
   return { baseUrl, names, official, use };
 }

@@ -15,7 +15,7 @@ export function serverTool(connection: Connection, { name, description, tool }: 
   const isReadOnly = annotations['readOnlyHint'] === true;
   return defineTool({
     name,
-    yields: true,
+    overridable: true,
     description,
     input: z.looseObject({}),
     inputSchema: tool.sent.schema,

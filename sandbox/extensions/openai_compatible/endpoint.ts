@@ -80,7 +80,7 @@ export function secretUsesOf(
 type GetSecret = ExtensionContext['getSecret'];
 
 function useOf(prefix: string, baseUrl: string): NonNullable<Parameters<ExtensionContext['getSecret']>[1]> {
-  return { part: prefix, to: baseUrl, usual: new URL(baseUrl).origin === new URL(OPENAI).origin };
+  return { part: prefix, to: baseUrl, isDefault: new URL(baseUrl).origin === new URL(OPENAI).origin };
 }
 
 function placeOf(prefix: string, config: Config, getSecret: GetSecret) {

@@ -75,7 +75,7 @@ export default class OpenAiCompatible implements ModelProvider, SetupProvider {
   }
 
   private refuseOther(address: string | null, hasKey: boolean): void {
-    const why = overruled({ name: 'OPENAI_BASE_URL', address: this.inEnvironment() }, { address, hasKey, usual: OPENAI });
+    const why = overruled({ name: 'OPENAI_BASE_URL', address: this.inEnvironment() }, { address, hasKey, defaultAddress: OPENAI });
     if (why === null) return;
     const cure = `unset OPENAI_BASE_URL first${hasKey ? ', or set up what is there: pith setup openai_compatible' : ''}`;
     throw new PithError('config_invalid', why, { cure });

@@ -5,7 +5,7 @@ type ModelServers = Awaited<ReturnType<NonNullable<SetupProvider['getModelServer
 
 /** What a person chooses from. */
 export const MODEL_SERVERS: ModelServers = [
-  { title: 'OpenAI', prefix: 'openai', secret: 'OPENAI_API_KEY', asksAddress: false, usual: true, isLocal: false },
+  { title: 'OpenAI', prefix: 'openai', secret: 'OPENAI_API_KEY', asksAddress: false, isDefault: true, isLocal: false },
   { title: 'Ollama on this machine', prefix: 'ollama', secret: null, asksAddress: false, isLocal: true },
   {
     title: 'Another server with the chat-completions API (LM Studio, vLLM, llama.cpp, …)',

@@ -17,7 +17,7 @@ export default class ProjectInstructions implements ContextProvider {
     return instructionsText(await findInstructions(this.context.use(Places)));
   }
 
-  async opening(): Promise<string | null> {
+  async banner(): Promise<string | null> {
     const places = this.context.use(Places);
     const line = openingLine(await findInstructions(places), [...notShown(places), ...laterFiles(places)]);
     const lines = [...(line === null ? [] : [line]), ...(await this.#changed(places))];

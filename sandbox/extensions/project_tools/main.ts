@@ -66,7 +66,7 @@ export default class ProjectTools implements ToolProvider, ContextProvider, Comm
     return null;
   }
 
-  async opening(signal: AbortSignal = new AbortController().signal): Promise<string | null> {
+  async banner(signal: AbortSignal = new AbortController().signal): Promise<string | null> {
     return this.#project === null ? null : this.#runsIn(this.#project).opening(signal);
   }
 

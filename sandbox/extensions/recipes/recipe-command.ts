@@ -10,8 +10,8 @@ export function recipeCommand(recipe: Recipe | BrokenRecipe): Command {
     path: recipe.name,
     description: broken ? `Recipe that is broken: ${whyBroken(recipe).message}` : `Recipe: ${recipe.description || usageOf(recipe)}`,
     arguments: [{ name: 'values', description: broken ? '' : usageOf(recipe) }],
-    takesLine: true,
-    yields: true,
+    rawArgument: true,
+    overridable: true,
     async run(input, io) {
       if (broken) throw brokenError(recipe);
       const message = fill(recipe, givenLine(String(input.arguments['values'] ?? '')));

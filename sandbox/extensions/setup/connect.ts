@@ -53,7 +53,7 @@ async function connect(offers: readonly Offer[], io: CommandIO) {
   for (;;) {
     const offer = await choose(io, 'Provider', offers, ({ server }) => server.prefix);
     if (offer === null) return null;
-    const address = offer.server.asksAddress ? await askAddress(io) : offer.server.usual ? '' : null;
+    const address = offer.server.asksAddress ? await askAddress(io) : offer.server.isDefault ? '' : null;
     if (offer.server.asksAddress && address === null) return null;
     try {
       const answered = await askKey(offer, address, io, typed);

@@ -87,8 +87,8 @@ async function giveBodies(ports: PartsPorts, { chosen, active }: TriggerDecision
         key: reference,
         digest: sha256,
         text: envelope,
-        instead: noRoom(reference),
-        line: `Skill ${clean(reference)} loaded`,
+        fallback: noRoom(reference),
+        label: `Skill ${clean(reference)} loaded`,
       });
     if (!again || !carried) loads.push({ reference, skill, sha256, again, carried });
   }

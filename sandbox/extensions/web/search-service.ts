@@ -103,7 +103,7 @@ function placeOf(id: ServiceId, { searxng_url: own, base_url: other }: Config): 
   const { address } = MANNERS[id];
   if (address === null) return own === undefined ? null : { part: id, to: own };
   const to = other ?? address;
-  return { part: id, to, usual: new URL(to).origin === address };
+  return { part: id, to, isDefault: new URL(to).origin === address };
 }
 
 function serviceOf(id: ServiceId, address: string, key: string, proxies: NonNullable<OutgoingOptions['proxies']>): SearchService {

@@ -49,8 +49,8 @@ describe('documents beside a message', () => {
 
   it('fill 50,000 tokens where the window is not known', async () => {
     const documents = [
-      { ...document('fits', words(45_000)), line: 'Fits.' },
-      { ...document('over', words(9000)), instead: 'Ask for it.', line: 'Over.' },
+      { ...document('fits', words(45_000)), label: 'Fits.' },
+      { ...document('over', words(9000)), fallback: 'Ask for it.', label: 'Over.' },
     ];
     const world = await giving(() => ({ documents }), { script: [{ text: 'x' }] });
     const { events } = await world.run('hi');

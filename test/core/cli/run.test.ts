@@ -24,7 +24,7 @@ const COMMANDS: readonly Command[] = [
     path: 'talk',
     description: 'Talks',
     options: [{ name: 'prompt', type: 'string', description: 'One message' }],
-    unservedWith: ['prompt'],
+    skipServicesWith: ['prompt'],
     run: async () => 130,
   },
   {

@@ -1,4 +1,3 @@
-import path from 'node:path';
 import { describe, expect, it } from 'vitest';
 import { testKernel, type TestKernelOptions } from 'pith/testing';
 
@@ -73,12 +72,12 @@ describe.each<[string, TestKernelOptions]>([
     [
       'lacks a member',
       PROVIDES.replace('search: async', 'serch: async'),
-      /^what it provides as 'two\.files' has no method 'search', which 'two\.files' needs \(did you mean to rename 'serch'\?\), see .*contract\.ts$/u,
+      /^what it provides as 'two\.files' has no method 'search', which 'two\.files' needs \(did you mean to rename 'serch'\?\), see \S*\/extensions\/two\/contract\.ts$/u,
     ],
     [
       'has a member of another kind',
       PROVIDES.replace("name: 'files'", 'name: () => 1'),
-      /^what it provides as 'two\.files' has a 'name' that is no constant, as 'two\.files' needs it, see .*contract\.ts$/u,
+      /^what it provides as 'two\.files' has a 'name' that is no constant, as 'two\.files' needs it, see \S*\/extensions\/two\/contract\.ts$/u,
     ],
     ['is not given', PROVIDES.split('\n', 1)[0]!, /^the manifest provides 'two\.files', which the constructor of the class does not$/u],
     [
@@ -99,9 +98,7 @@ describe.each<[string, TestKernelOptions]>([
     ],
   ])('is refused where it %s, with what and where', async (_case, begin, message) => {
     await using pith = await kernel(options, provider(begin));
-    const status = await pith.kernel.host.extensions.activate('two');
-    expect(status).toMatchObject({ state: 'failed', message: expect.stringMatching(message) });
-    if (status.message?.includes('contract.ts')) expect(status.message).toContain(path.join(pith.sandbox, 'extensions/two/contract.ts'));
+    expect(await pith.kernel.host.extensions.activate('two')).toMatchObject({ state: 'failed', message: expect.stringMatching(message) });
   });
 
   it('comes from the constructor, and not later', async () => {

@@ -169,10 +169,10 @@ describe('a secret that was kept for somebody else', () => {
   const ASKS = `import { defineTool, z } from 'pith';
 export default class {
   constructor(context) { this.context = context; }
-  secretUses() { return [{ name: 'OPENAI_API_KEY', use: { part: 'openai', to: 'https://api.openai.com', usual: true } }]; }
+  secretUses() { return [{ name: 'OPENAI_API_KEY', use: { part: 'openai', to: 'https://api.openai.com', isDefault: true } }]; }
   getTools() {
     return [defineTool({ name: 'ask', description: 'Asks.', input: z.object({}), execute: async () => {
-      const uses = [undefined, { part: 'openai', to: 'https://api.openai.com', usual: true }, { to: 'https://api.openai.com', usual: true }];
+      const uses = [undefined, { part: 'openai', to: 'https://api.openai.com', isDefault: true }, { to: 'https://api.openai.com', isDefault: true }];
       return uses.map((use) => { try { return 'got ' + this.context.getSecret('OPENAI_API_KEY', use); } catch (error) { return error.code; } }).join();
     } })];
   }

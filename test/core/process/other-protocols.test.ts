@@ -48,11 +48,11 @@ describe('other protocols across processes', () => {
   it('S92: a command in another process sends the next message of its conversation, which stays a conversation here', async () => {
     const test = await mine(
       { provides: ['command'], commands: [{ path: 'mine' }] },
-      `getCommands() { return [{ path: 'mine', description: 'd', takesLine: true, yields: true, runBeforeStart: async () => 7,
+      `getCommands() { return [{ path: 'mine', description: 'd', rawArgument: true, overridable: true, runBeforeStart: async () => 7,
          run: async (input, io) => { io.session.send('in ' + io.session.threadId + ' with ' + io.session.agentId); } }]; }`,
     );
     const [command] = await test.kernel.host.providers.commands.of('mine');
-    expect(command).toMatchObject({ takesLine: true, yields: true });
+    expect(command).toMatchObject({ rawArgument: true, overridable: true });
     expect(command?.runBeforeStart).toBeUndefined(); // it stays where it was made
     const sent: string[] = [];
     const session = { threadId: 't1', agentId: 'main', send: (text: string) => void sent.push(text) };

@@ -7,7 +7,7 @@ import { folderWith } from '../../places.ts';
 const declaration = (id: string, prefixes: readonly string[] = [], secrets: readonly string[] = ['KEY']) =>
   ({ id, manifest: { secrets, models: prefixes.map((prefix) => ({ prefix })) } }) as unknown as Declaration;
 const models = declaration('many_models', ['openai', 'ollama']);
-const openai = (to: string, usual = false) => ({ part: 'openai', to, usual });
+const openai = (to: string, isDefault = false) => ({ part: 'openai', to, isDefault });
 /** A secret that was kept for these, as this one gets it. */
 const asked = (recipients: readonly string[], asker: ReturnType<typeof askerOf>) =>
   createSecrets({}, fileOf({ KEY: { value: 'v', for: recipients } })).get('KEY', asker);
@@ -39,7 +39,7 @@ describe('who asks for a secret', () => {
     const thief = declaration('thief', ['openai']);
     expect(askerOf(thief, false, 'KEY', openai('https://api.openai.com', true))).toEqual({
       recipient: 'extension:thief https://api.openai.com',
-      usual: false,
+      isDefault: false,
     });
     expect(
       given(['provider:openai https://api.openai.com', 'usual'], askerOf(thief, false, 'KEY', openai('https://api.openai.com', true))),
@@ -73,7 +73,7 @@ describe('who asks for a secret', () => {
     expect(recipientOf("mcp:files npx -y 'a b'")).toBe("mcp:files npx -y 'a b'");
     for (const wrong of ['', 'openai', 'provider:openai', 'mcp:files', 'usual', 'extension:', 'https://api.openai.com'])
       expect(() => recipientOf(wrong), wrong).toThrow('nobody to give a secret');
-    expect(() => asked(['extension:weather'], { recipient: "mcp:files it's", usual: false })).toThrow(
+    expect(() => asked(['extension:weather'], { recipient: "mcp:files it's", isDefault: false })).toThrow(
       expect.objectContaining({
         code: 'secret_not_given',
         message: "the secret 'KEY' was given for extension:weather, and not for mcp:files it's, which asks for it",

@@ -35,7 +35,7 @@ describe('V9 the proxies of a person', () => {
   it('are found however they are written, and in no project', () => {
     const project = { get: () => 'http://theirs:1' } as unknown as Parameters<typeof createSecrets>[2];
     const given = (env: Record<string, string>, name: string) =>
-      createSecrets(env, undefined, project).get(name, { recipient: 'extension:x', usual: true });
+      createSecrets(env, undefined, project).get(name, { recipient: 'extension:x', isDefault: true });
     expect(given({ https_proxy: 'http://p:1' }, 'HTTPS_PROXY')).toBe('http://p:1');
     expect(given({ HTTPS_PROXY: 'http://p:2', https_proxy: '' }, 'HTTPS_PROXY')).toBe('http://p:2');
     expect(given({}, 'HTTPS_PROXY')).toBeNull();

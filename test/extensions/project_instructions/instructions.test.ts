@@ -68,7 +68,7 @@ describe('U6 the instructions of a project', () => {
       'file="AGENTS.md"',
       'INNER',
     ]);
-    expect(await instructions.opening()).toMatch(/^Using \.\.\/\.\.\/AGENTS\.md, \.\.\/CLAUDE\.md and AGENTS\.md \(\d+ tokens\)$/);
+    expect(await instructions.banner()).toMatch(/^Using \.\.\/\.\.\/AGENTS\.md, \.\.\/CLAUDE\.md and AGENTS\.md \(\d+ tokens\)$/);
   });
 
   it('U6 has at most 8,000 tokens in all; the innermost file wins, and what is cut is said', async () => {
@@ -81,7 +81,7 @@ describe('U6 the instructions of a project', () => {
     expect(estimateTokens(text)).toBeGreaterThan(7000);
     expect(text).toContain('END\n</project_instructions>');
     expect(text).toMatch(/\[\.\.\/AGENTS\.md is longer: [\d,]+ of at least [\d,]+ tokens are given; the rest is left out\]/);
-    expect(await instructions.opening()).toMatch(
+    expect(await instructions.banner()).toMatch(
       /^Using \.\.\/AGENTS\.md and AGENTS\.md \(7,\d{3} tokens; \.\.\/AGENTS\.md is cut to fit\)$/,
     );
     writeFiles(project, { 'AGENTS.md': line.repeat(2000) });
@@ -90,9 +90,9 @@ describe('U6 the instructions of a project', () => {
 
   it('U6 is said in one line where a conversation begins; without instructions nothing is', async () => {
     const project = projectWith({ 'AGENTS.md': 'Be brief.' });
-    expect(await instructionsOf(project).opening()).toBe('Using AGENTS.md (4 tokens)');
+    expect(await instructionsOf(project).banner()).toBe('Using AGENTS.md (4 tokens)');
     rmSync(path.join(project, 'AGENTS.md'));
-    expect(await instructionsOf(project).opening()).toBeNull();
+    expect(await instructionsOf(project).banner()).toBeNull();
     expect(await instructionsOf(project).getContext()).toBeNull();
   });
 
@@ -100,19 +100,19 @@ describe('U6 the instructions of a project', () => {
     const project = projectWith({ 'AGENTS.md': 'Be brief.' });
     const at = { sandbox: path.join(project, 'sandbox'), shipped: '/nowhere', home: folderWith() };
     const restricted = instructionsAt(trustOf(at));
-    expect([await restricted.getContext(), await restricted.opening()]).toEqual([null, null]);
+    expect([await restricted.getContext(), await restricted.banner()]).toEqual([null, null]);
     const later = instructionsAt({ project, projectFiles: [] });
     expect(await later.getContext()).toBeNull();
-    expect(await later.opening()).toContain('Not using AGENTS.md, which came after you trusted this folder');
+    expect(await later.banner()).toContain('Not using AGENTS.md, which came after you trusted this folder');
     writeFiles(project, { '.mcp.json': '{}', '.env': 'A=1' });
-    expect(await later.opening()).toContain('Not using AGENTS.md, .mcp.json and .env, which came after you trusted this folder');
+    expect(await later.banner()).toContain('Not using AGENTS.md, .mcp.json and .env, which came after you trusted this folder');
   });
 });
 
 it('U6 T1 a change of .mcp.json or .env is said once, when the next conversation begins', async () => {
   const project = projectWith({ '.mcp.json': '{}', '.env': 'A=1' });
   const kept = new Map<string, unknown>();
-  const opening = () => instructionsOf(project, undefined, kept).opening();
+  const opening = () => instructionsOf(project, undefined, kept).banner();
   expect(await opening()).toBeNull();
   writeFiles(project, { '.mcp.json': '{ "mcpServers": {} }' });
   expect(await opening()).toBe(
@@ -243,7 +243,7 @@ describe('E5 instructions of folders', () => {
     });
     symlinkSync('/etc/hostname', path.join(project, 'out.md'));
     // T37
-    expect((await instructionsOf(project).opening())?.split('\n').at(-1)).toBe('CLAUDE.md names gone.md: there is no such file');
+    expect((await instructionsOf(project).banner())?.split('\n').at(-1)).toBe('CLAUDE.md names gone.md: there is no such file');
     const text = (await instructionsOf(project).getContext()) ?? '';
     const used = text.match(/STYLE|CODE|\b[A-F]\b(?= @|\n)|\[not used: [^\]]*\]/gu);
     const [deep, out] = ['more than 5 files deep', 'it leads out of the project'].map((why) => `[not used: ${why}]`);
@@ -256,7 +256,7 @@ describe('U6 attacks on the instructions', () => {
     const project = projectWith({});
     make(path.join(project, 'AGENTS.md'), project);
     const instructions = instructionsOf(project);
-    return { text: await instructions.getContext(), line: await instructions.opening() };
+    return { text: await instructions.getContext(), line: await instructions.banner() };
   };
 
   it.each([

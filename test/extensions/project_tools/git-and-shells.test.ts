@@ -600,7 +600,7 @@ describe.skipIf(!available)('S1, S2 what git starts outside', () => {
       /^(?:Warning: )?while `npm run evil` ran and Pith was ended, files came that start by themselves: x\/\.git is a new repository: /u,
     );
     const context = (await providers.active(ContextProvider)).find(({ extensionId }) => extensionId === 'project_tools');
-    expect(await context?.opening?.()).toEqual(said);
+    expect(await context?.banner?.()).toEqual(said);
     expect(await providers.findings()).toMatchObject([{ severity: 'warning', code: 'autorun_files', message: said }]);
     expect(out(await clone.call('shell', { command: 'true' }))).toBe('(no output)\n[exit code 0]'); // the conversation has begun with it
     expect([await next.ofKilled(signal), folder.list()]).toEqual([[], []]);

@@ -33,7 +33,7 @@ export function runCommands(ports: RunCommandPorts): readonly Command[] {
         { name: 'draft', type: 'boolean', description: 'The text that is being edited, not the pinned one (administrators)' },
         { name: 'background', type: 'boolean', description: 'Do not wait: print the id of the run' },
       ],
-      openOptions: true,
+      allowUnknownOptions: true,
       run: (input, io, signal) => run(ports, input, io, signal),
     },
     {

@@ -111,7 +111,7 @@ export function exposedTool(ports: ToolPorts, skill: SavedSkill): Tool {
     effect: 'idempotent',
     runsAgent: true,
     optIn: true,
-    yields: true,
+    overridable: true,
     timeoutMs: TIMEOUT_MS,
     execute: (given, about) => invoke(ports, { skill: referenceOf(skill), inputs: given as GivenInputs, priority: undefined }, about),
   });

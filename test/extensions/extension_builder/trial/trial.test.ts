@@ -58,7 +58,7 @@ describe('a probe of a folder', () => {
       { 'main.ts': `import '../../core/kernel.ts';\n${tool('return 1;')}` },
       /leaves the extension|Could not resolve/,
     ],
-    ['a class that lacks a method', 'contract', { 'main.ts': 'export default class X { getTool() { return []; } }' }, /getTools\(\)/],
+    ['a class that lacks a method', 'contract', { 'main.ts': 'export default class X { getTool() { return []; } }' }, /'getTools'/],
     ['a syntax error', 'load', { 'main.ts': 'export default class {' }, /main\.ts:1/],
     [
       'a throwing constructor',
