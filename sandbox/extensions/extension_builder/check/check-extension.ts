@@ -6,6 +6,7 @@ import { checkOf, type Check, type Finding } from '../finding.ts';
 import { digestOf, notText, readSources, type Source } from '../sources.ts';
 import type { TrialReport } from '../trial/report.ts';
 import { tryExtension, type TrialPorts } from '../trial/trial.ts';
+import { eventFindings } from './events.ts';
 import { typeFindings } from './types.ts';
 
 /** All that was asked of one state of an extension's files. */
@@ -32,7 +33,7 @@ const CHECKS = ['manifest', 'imports', 'types', 'load', 'contract', 'tests', 'sm
 export async function checkExtension(folder: string, { cache, ...ports }: CheckPorts, signal: AbortSignal): Promise<CheckedFolder> {
   const sources = await readSources(folder);
   const digest = digestOf(sources);
-  const [report, types, contract] = await Promise.all([
+  const [report, types, contract, events] = await Promise.all([
     tryExtension(folder, sources, ports, signal),
     typeFindings(
       folder,
@@ -41,11 +42,13 @@ export async function checkExtension(folder: string, { cache, ...ports }: CheckP
       signal,
     ),
     contractFindings(folder, sources),
+    eventFindings(folder, sources, ports.places),
   ]);
   const findings: readonly (Finding & { readonly check: string })[] = [
     ...report.findings,
     ...types.map((finding) => ({ check: 'types', ...finding })),
     ...contract.map((finding) => ({ check: 'imports', ...finding })),
+    ...events.map((finding) => ({ check: 'manifest', ...finding })),
     ...notText(sources).map(({ path, at }) => hiddenSource(join(folder, path), path, at)),
     ...((await digestNow(folder)) === digest ? [] : [CHANGED]),
   ];
