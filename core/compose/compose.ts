@@ -5,7 +5,14 @@ import path from 'node:path';
 import { container as root, instanceCachingFactory, type InjectionToken } from 'tsyringe';
 import { within } from '@pith/promises';
 import { examine, ownFindings } from './doctor.ts';
-import { createEventServices, createSqliteJournal, type EventServices, type SqliteJournal } from '../durable/index.ts';
+import {
+  createEventServices,
+  createSqliteJournal,
+  createStoppedExtensions,
+  type EventServices,
+  type SqliteJournal,
+  type StoppedExtensions,
+} from '../durable/index.ts';
 import { createEvents, createListenerFailures, createHost, createScope } from '../kernel/index.ts';
 import { configuredIds, isAdmin, DEFAULT_SETTINGS, type Settings, askedAlways, unknownNames } from '../declarations/index.ts';
 import { systemClock } from '@pith/promises';
@@ -26,6 +33,7 @@ const ASKED_WAIT_MS = 2000;
 const STORE: InjectionToken<Store> = Symbol('store');
 const JOURNAL: InjectionToken<SqliteJournal> = Symbol('journal');
 const EVENT_SERVICES: InjectionToken<EventServices> = Symbol('event services');
+const STOPPED: InjectionToken<StoppedExtensions> = Symbol('stopped extensions');
 const STORES: InjectionToken<ThreadStores> = Symbol('threads and approvals');
 const ROUTER: InjectionToken<ModelRouter> = Symbol('router');
 
@@ -84,6 +92,16 @@ export async function createKernel(options: KernelOptions): Promise<Kernel> {
       },
       question: (id) => noticeOfQuestion(id, get(STORES).approvals, clock),
     }),
+  );
+  lazily(
+    STOPPED,
+    () =>
+      createStoppedExtensions({
+        store: get(STORE),
+        leases: createLeases(sqliteLeaseRows(get(STORE), clock), clock),
+        logger: host.logger('events'),
+      }),
+    (made) => made.close(),
   );
   lazily(STORES, () => {
     const { project } = reading.options.trust;
@@ -189,6 +207,14 @@ export async function createKernel(options: KernelOptions): Promise<Kernel> {
     if (services !== null && stopping === undefined) await problems.publish(); // what it answers now may be wrong, or right again
   });
 
+  let stopped: StoppedExtensions | null = null;
+  events.handle('extension.failed', (failure) => {
+    if (services !== null && failure.code === 'breaker_open') (stopped ??= get(STOPPED)).keep(failure);
+  });
+  host.extensions.onChange((ids) => {
+    for (const id of ids) if (host.extensions.state(id) !== 'failed') stopped?.forget(id);
+  });
+
   /** With a default agent that there is, where the one that is named is none and that of the defaults is there. */
   const settingsNow = (): Settings => {
     const { default_agent } = DEFAULT_SETTINGS;
@@ -235,6 +261,7 @@ export async function createKernel(options: KernelOptions): Promise<Kernel> {
         router: get(ROUTER),
         findings,
         settingsUnread: reading.unread,
+        stopped: async () => (existsSync(databaseFile) ? get(STOPPED).known() : []),
         deliveries: async () => (existsSync(databaseFile) ? get(EVENT_SERVICES).notes() : []),
         commands: ownCommands(),
         databaseFile,

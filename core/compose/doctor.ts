@@ -2,6 +2,7 @@ import { type Clock, codeOf, type Command, type Diagnostic, messageOf, PithError
 import { extensionData, type ExtensionStatus, type Host } from '../kernel/index.ts';
 import type { Settings } from '../declarations/index.ts';
 import { checkDatabase } from '../store/index.ts';
+import type { StoppedExtension } from '../durable/index.ts';
 import type { ModelRouter } from '../models/index.ts';
 import { fails, isIgnored } from './problems.ts';
 import type { Trust } from '../trust/index.ts';
@@ -43,6 +44,8 @@ export interface DoctorDependencies extends KeptState {
   findings(): readonly Diagnostic[];
   /** A file of settings could not be read: what it names is missing, and only that file is to be corrected. */
   readonly settingsUnread: boolean;
+  /** What a kernel that runs in any process stopped because it kept crashing. */
+  stopped(): Promise<readonly StoppedExtension[]>;
   /** Events that could not be delivered. */
   deliveries(): Promise<readonly Diagnostic[]>;
   /** Of the kernel itself. */
@@ -62,7 +65,10 @@ export async function examine(dependencies: DoctorDependencies): Promise<DoctorR
   const { host, agents, router, findings, settingsUnread, commands } = dependencies;
   await host.extensions.activateAll();
   const listed = await agents.list();
-  const extensions = host.extensions.list().map(extensionReport); // with what was wrong in the agents that they bring
+  const stopped = await stoppedElsewhere(dependencies);
+  const extensions = host.extensions
+    .list() // with what was wrong in the agents that they bring
+    .map((status) => extensionReport(asItRuns(status, stopped)));
   const checked = listed.map((status) => agentReport(settingsUnread ? status : withModel(status, host, router)));
   const model = await router.choose().then(
     ({ ref, why }) => ({ ref, why }),
@@ -96,6 +102,23 @@ async function keptFindings(
     found.push({ severity: 'error', code: 'quota_exceeded', message: `extension '${id}': ${why}`, file: path, cure });
   }
   return found;
+}
+
+/** Its services run in another process, which has stopped it: what loads well here does not run. */
+function asItRuns(status: ExtensionStatus, stopped: readonly StoppedExtension[]): ExtensionStatus {
+  const found = stopped.find(({ extensionId }) => extensionId === status.id);
+  if (found === undefined || (status.state !== 'active' && status.state !== 'idle')) return status;
+  const { extensionId: _, message, ...place } = found;
+  const failed = { state: 'failed', phase: 'background', code: 'breaker_open', message: `in the Pith that runs: ${message}` } as const;
+  return { ...status, file: undefined, line: undefined, cure: undefined, ...failed, ...place };
+}
+
+async function stoppedElsewhere({ stopped }: DoctorDependencies): Promise<readonly StoppedExtension[]> {
+  try {
+    return await stopped();
+  } catch {
+    return []; // the rows of deliveries cannot be read either, and that is said
+  }
 }
 
 /** They are rows: where the rows cannot be read that is said once. */

@@ -304,7 +304,7 @@ function broken(state: State, last: Failure, effects: Effect[]): State {
     phase: 'background',
     code: 'breaker_open',
     message: `stopped after ${state.crashes.length} crashes in five minutes, the last: ${last.message}`,
-    cure: `correct it, or run: pith extensions reload ${last.extensionId}`,
+    cure: `${last.cure ?? 'correct it'}, or run: pith extensions reload ${last.extensionId}`,
   };
   effects.push({ type: 'record', failure });
   return { ...state, failure };

@@ -1,5 +1,6 @@
 import { expect, it } from 'vitest';
 import { kernelCommands } from '../../../core/cli/index.ts';
+import { fakeClock } from 'pith/testing';
 import { kernelOf } from '../../places.ts';
 import { extensionFiles, toolExtension } from '../../journeys/sandbox-files.ts';
 
@@ -193,4 +194,44 @@ it.each([
   const pith = await kernelOf({ files: { 'pith.yaml': text } });
   expect(await pith.kernel.problems()).toContainEqual(expect.objectContaining({ cure: expect.stringContaining(said) }));
   expect(pith.kernel.settings.approvals.tools).toEqual(['*']);
+});
+
+const LOUD = (events: object) =>
+  extensionFiles('loud', {
+    provides: ['service'],
+    manifest: { events },
+    main: `export default class {
+      constructor(context) { this.context = context; }
+      async runBackground(signal) {
+        await this.context.events.publish('notify', { v: 1, text: 'x', kind: 'x', target: null, threadId: null, userId: null });
+        await new Promise((resolve) => signal.addEventListener('abort', resolve));
+      }
+    }`,
+  });
+
+it('A4: doctor says what a kernel that runs has stopped, with the cure of what failed last, until it is mended', async () => {
+  const clock = fakeClock();
+  const serving = await kernelOf({ clock, files: LOUD({}) });
+  const doctor = await kernelOf({ clock, sandbox: serving.sandbox });
+  const reported = async () => {
+    const { ok, extensions } = await doctor.kernel.doctor();
+    return { ok, ...extensions.find(({ id }) => id === 'loud') };
+  };
+  await serving.kernel.start();
+  for (let round = 0; round < 6 && serving.kernel.host.extensions.state('loud') !== 'failed'; round++) await clock.advance(5000);
+  const failed = {
+    state: 'failed',
+    code: 'breaker_open',
+    message: expect.stringMatching(
+      /stopped after 3 crashes in five minutes, the last: 'loud' publishes 'notify', which its manifest does not declare/u,
+    ),
+    cure: "add notify to 'events.publishes', or run: pith extensions reload loud",
+  };
+  expect(serving.kernel.host.extensions.show('loud')).toMatchObject(failed);
+  await expect.poll(reported).toMatchObject({ ok: false, ...failed, message: expect.stringMatching(/^in the Pith that runs: stopped/u) });
+
+  for (const [file, text] of Object.entries(LOUD({ publishes: ['notify'] }))) await serving.write(file, text);
+  await Promise.all([serving.kernel.host.extensions.refresh(), doctor.kernel.host.extensions.refresh()]);
+  expect(serving.kernel.host.extensions.state('loud')).toBe('active');
+  await expect.poll(reported).toMatchObject({ ok: true, state: 'active', code: undefined });
 });
