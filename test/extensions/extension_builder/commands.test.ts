@@ -100,7 +100,7 @@ describe('validate', () => {
 export default class { constructor(readonly context: ExtensionContext) {} async initialize() { await this.context.database.${rows}; } async runBackground() {} }\n`,
   };
 
-  it('K71 passes what only has a contract, and what depends on it; says of the others what is wrong, once, also of what cannot be tried', async () => {
+  it('K71 A4 passes what only has a contract, and what depends on it; says of the others what is wrong, once, also of what cannot be tried', async () => {
     writeFiles(extensions, {
       'acme/manifest.yaml': 'id: acme\ndefines: { protocols: { acme.ranker: [rank] } }\n',
       'acme/contract.ts':
@@ -109,6 +109,7 @@ export default class { constructor(readonly context: ExtensionContext) {} async 
       'acme_impl/main.ts':
         "import type { ExtensionContext } from 'pith';\nimport { Ranker } from 'pith/acme';\nexport default class { constructor(context: ExtensionContext) { context.provide(Ranker, { rank: async () => 'a' }); } }\n",
       ...early,
+      'early/main.ts': early['early/main.ts'].replace('runBackground() {', "runBackground() { this.context.events.publish('notify');"),
       'empty/notes.txt': 'nothing yet\n',
       'walker/manifest.yaml': 'id: walker\nagent: { instructions: walk }\n',
     });
@@ -117,6 +118,9 @@ export default class { constructor(readonly context: ExtensionContext) {} async 
     expect(code).toBe(1);
     expect(text).toMatch(/^acme: passes\nacme_impl: passes$/m);
     expect(text).toMatch(/isolation: in_process.*\nearly: does not pass$/m);
+    expect(text, 'A4').toMatch(
+      /^manifest: error extensions\/early\/main\.ts:2: publishes 'notify', .*; add notify to 'events\.publishes'$/m,
+    );
     expect(text).toMatch(
       /^load: error there is no extension in .*empty: it has no manifest\.yaml; name its folder\nempty: does not pass$/m,
     );
