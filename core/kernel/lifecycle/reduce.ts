@@ -69,7 +69,7 @@ function applied(state: State, event: LifeEvent, effects: Effect[]): State {
     }
     case 'gone':
       effects.push({ type: 'forget failures' });
-      return { ...forgiven(state), wanted: null, good: state.live && state.good, asked: false };
+      return { ...resetFailures(state), wanted: null, good: state.live && state.good, asked: false };
     case 'asked':
       return state.live ? state : { ...state, asked: true };
     case 'start':
@@ -183,12 +183,12 @@ function declared(state: State, wanted: Wanted, effects: Effect[]): State {
   const former = enabled || state.live ? state.good : null;
   const isNewest = enabled && wanted.declared === null && !(former && hasRun(former.version));
   const good = isNewest ? { version: wanted, key: wanted.key } : former;
-  const next: State = { ...forgiven(state), wanted, good };
+  const next: State = { ...resetFailures(state), wanted, good };
   if (state.wanted && !next.live) effects.push({ type: 'changed' });
   return { ...next, unchecked: wanted.declared !== null && !isInvalid(next) };
 }
 
-function forgiven(state: State): State {
+function resetFailures(state: State): State {
   return { ...cancelled(state), tried: null, failure: null, refused: null, crashes: [], notBefore: 0, withoutRoom: 0 };
 }
 
