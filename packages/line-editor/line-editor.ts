@@ -198,7 +198,7 @@ export class LineEditor implements LineSource {
   #key(key: Key): void {
     if (this.#ended) return;
     if (this.#search !== null && this.#searchKey(key, this.#search)) return this.#area.refresh();
-    if (key.kind === 'paste') this.#insert(defused(key.text));
+    if (key.kind === 'paste') this.#insert(stripControls(key.text));
     else if (key.kind === 'text') this.#typed(key.text);
     else this.#named(key.name);
     if (this.#question !== null && this.#edited.text === '') this.#question.open = true;
@@ -368,7 +368,7 @@ export class LineEditor implements LineSource {
   /** False: the search is over, and the key means what it does otherwise. */
   #searchKey(key: Key, search: Search): boolean {
     const name = key.kind === 'key' ? key.name : '';
-    if (key.kind !== 'key') this.#find(search, search.query + defused(key.text), 0);
+    if (key.kind !== 'key') this.#find(search, search.query + stripControls(key.text), 0);
     else if (name === 'backspace' || name === 'ctrl-h') this.#find(search, [...search.query].slice(0, -1).join(''), 0);
     else if (name === 'ctrl-r' || name === 'up') this.#find(search, search.query, search.at + 1);
     else if (name === 'escape' || name === 'ctrl-c' || name === 'ctrl-g') {
@@ -429,6 +429,6 @@ export class LineEditor implements LineSource {
 }
 
 /** Without characters that steer a terminal or hide in the message; line ends and tabs stay. */
-function defused(text: string): string {
+function stripControls(text: string): string {
   return text.replaceAll(/\r\n?/gu, '\n').replaceAll(/[^\P{Cc}\n\t]/gu, '');
 }
