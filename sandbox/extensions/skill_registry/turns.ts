@@ -24,7 +24,7 @@ export type SkillUse =
 export type SkillLoad = Extract<SkillUse, { readonly state: 'loaded' }>;
 
 /** How a body that is about to be returned relates to what the thread holds already. */
-export type Familiarity = 'new' | 'same' | 'changed';
+export type LoadStatus = 'new' | 'same' | 'changed';
 
 export interface SkillTurnsPorts {
   readonly events: Pick<Events, 'publish'>;
@@ -87,7 +87,7 @@ export class SkillTurns {
   }
 
   /** Whether the thread holds this text of the skill already. After a compaction everything is new. */
-  familiarity(turn: TurnInfo, load: SkillLoad): Familiarity {
+  loadStatus(turn: TurnInfo, load: SkillLoad): LoadStatus {
     const digest = digestOf(load, turn);
     const held = turn.held.filter((each) => each.key === load.skillId && compactionsIn(each.digest) === turn.compactions);
     const version = (each: string) => each.slice(0, load.sha256.length);

@@ -84,15 +84,15 @@ export async function readSkill(ports: ToolPorts, skill: Skill, part: number, ca
   if (isToolResult(loaded)) return loaded;
   const { load, text, parts, stale } = loaded;
   const { sha256 } = load;
-  const familiarity = ports.turns.familiarity(call.turn, load);
+  const status = ports.turns.loadStatus(call.turn, load);
   const title = `Skill ${printableLine(skill.id)} loaded`;
-  if (familiarity === 'same') {
+  if (status === 'same') {
     ports.turns.record(call.turn, { ...load, again: true });
     return skillResult(renderPointer(skill.id, sha256, part, parts), skill, { title });
   }
   const resources = await listResources(skill.realDirectory);
   const notes = [
-    ...(familiarity === 'changed' ? ['note: this skill has changed since it was loaded above; what follows replaces it'] : []),
+    ...(status === 'changed' ? ['note: this skill has changed since it was loaded above; what follows replaces it'] : []),
     ...(stale === undefined ? [] : [`note: ${stale}`]),
     ...missingTools(skill, call),
   ];
