@@ -33,7 +33,7 @@ export interface Delivery {
 }
 
 /** Who takes a run, and for how long unless it is renewed. */
-export interface Taker {
+export interface Claimant {
   readonly holder: string;
   readonly leaseMs: number;
 }
@@ -191,7 +191,7 @@ export class RunStore {
   }
 
   /** A run that begins in the slot of its parent: it is taken at once. null: a run of that id has ended, or somebody has it. */
-  async beginInside(run: NewRun, { holder, leaseMs }: Taker): Promise<Run | null> {
+  async beginInside(run: NewRun, { holder, leaseMs }: Claimant): Promise<Run | null> {
     const now = this.clock.now();
     const lease = { holder, lease_until: now + leaseMs, state: 'running' };
     const before = await this.byId(run.id);
@@ -210,7 +210,7 @@ export class RunStore {
   }
 
   /** Takes the next run of a lane, or ends one: it had to give its slot away, or its record is damaged. null: there is nothing to do. */
-  async claim(lane: string, rules: LaneRules, { holder, leaseMs }: Taker): Promise<{ readonly isOver: boolean; readonly run: Run } | null> {
+  async claim(lane: string, rules: LaneRules, { holder, leaseMs }: Claimant): Promise<{ readonly isOver: boolean; readonly run: Run } | null> {
     return this.#underLock(lane, async (turn) => {
       const now = this.clock.now();
       const found = await this.#laneOf(lane, rules.slots);
