@@ -25,7 +25,7 @@ const MOST_PAUSE_MS = 30_000;
 /** Serves the lanes of runs for which somebody waits, and does nothing else. */
 interface Visit {
   /** The lane of each. */
-  readonly guests: string[];
+  readonly waiters: string[];
   readonly stop: AbortController;
   readonly ended: Promise<void>;
 }
@@ -65,13 +65,13 @@ export class Runner {
   async serving<T>(lane: string, work: () => Promise<T>): Promise<T> {
     if (this.#isServing) return work();
     const visit = (this.#visit ??= this.#open());
-    visit.guests.push(lane);
+    visit.waiters.push(lane);
     this.wake();
     try {
       return await work();
     } finally {
-      visit.guests.splice(visit.guests.indexOf(lane), 1);
-      if (visit.guests.length === 0) {
+      visit.waiters.splice(visit.waiters.indexOf(lane), 1);
+      if (visit.waiters.length === 0) {
         if (this.#visit === visit) this.#visit = null;
         visit.stop.abort();
         await visit.ended;
@@ -81,8 +81,8 @@ export class Runner {
 
   #open(): Visit {
     const stop = new AbortController();
-    const guests: string[] = [];
-    return { guests, stop, ended: this.#serve(stop.signal, guests) };
+    const waiters: string[] = [];
+    return { waiters, stop, ended: this.#serve(stop.signal, waiters) };
   }
 
   /** Until `signal` aborts; then what runs is given back. `only`: nothing but these lanes. */
