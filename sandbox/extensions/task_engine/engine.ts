@@ -153,7 +153,7 @@ async function release(tasks: TaskWrite, id: string): Promise<boolean> {
   const task = await tasks.load(id);
   const event = task && (await eventFor(tasks, task));
   if (!event || !(await tasks.change(id, event))) return false;
-  if (event.type === 'subtasks_ended') await tasks.markTold(event.endedSubtasks.map((each) => each.id));
+  if (event.type === 'subtasks_ended') await tasks.acknowledge(event.endedSubtasks.map((each) => each.id));
   return true;
 }
 

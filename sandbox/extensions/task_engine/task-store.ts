@@ -11,7 +11,7 @@ export interface TaskWrite {
   /** The task after the event; null when the event does not fit, or when `claim` no longer holds the task. */
   change(id: string, event: TaskEvent, claim?: string): Promise<Task | null>;
   /** Their parent has been given their results. */
-  markTold(ids: readonly string[]): Promise<void>;
+  acknowledge(ids: readonly string[]): Promise<void>;
 }
 
 /** How many there may be with a new one. */
@@ -223,7 +223,7 @@ export class TaskStore {
         if (before && after) put(before, after);
         return after;
       },
-      async markTold(ids) {
+      async acknowledge(ids) {
         for (const id of ids) {
           const before = await find(id);
           if (before === null) continue;

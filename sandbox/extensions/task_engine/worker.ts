@@ -31,7 +31,7 @@ export async function workOn(ports: WorkerPorts, task: Task, claim: Claim): Prom
     const event: TaskEvent = isInterrupted ? { type: 'interrupted' } : await ended(tasks, task.id, outcome);
     const after = await tasks.change(task.id, event, claim.name);
     if (after !== null && event.type === 'turn_ended' && event.openSubtasks === 0)
-      await tasks.markTold(event.endedSubtasks.map(({ id }) => id));
+      await tasks.acknowledge(event.endedSubtasks.map(({ id }) => id));
   });
 }
 

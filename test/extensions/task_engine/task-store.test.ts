@@ -133,7 +133,7 @@ describe('tasks over two connections', () => {
     await mine.write(async (tasks) => {
       const below = await tasks.subtasks(idOf(0));
       if ((looks += 1) === 1) await other.write((others) => others.change(idOf(1), { type: 'retried', blocked: false }));
-      await tasks.markTold(below.filter(({ state }) => state === 'failed').map(({ id }) => id));
+      await tasks.acknowledge(below.filter(({ state }) => state === 'failed').map(({ id }) => id));
     });
     expect(await other.load(idOf(1))).toMatchObject({ state: 'pending', told: false });
   });
