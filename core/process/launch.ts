@@ -8,8 +8,8 @@ import {
   recordHost,
   watchMemory,
   type Sandboxing,
-  dieFirst,
-  diesWithUs,
+  raiseOomScore,
+  killWithParent,
   endOf,
 } from '@pith/held-process';
 import { existsSync, statSync } from 'node:fs';
@@ -123,7 +123,7 @@ export async function launchHost(spec: LaunchSpec): Promise<HostProcess> {
   }
 
   const forget = recordHost(stateDirectory, pid, marker);
-  dieFirst(pid);
+  raiseOomScore(pid);
   const watch = watchMemory(pid, memoryMb, (message) => overLimit(message, `use less, or set extensions.${spec.extensionId}.memory_mb`));
   const ended = endOf(child).then(async (how) => {
     watch.stop();
@@ -165,7 +165,7 @@ function commandOf(spec: LaunchSpec, heap: number, marker: string): readonly str
     const places = { dataDirectory: spec.dataDirectory, stateDirectory: state, visible, project, hidden, permissions, links, home };
     return [spec.sandboxing.program, ...sandboxArguments(places, { ...environmentOf(spec), [HOST_VARIABLE]: marker }, argv)];
   }
-  return diesWithUs(argv);
+  return killWithParent(argv);
 }
 
 /** What bubblewrap would not start with is left out: below a file, a loop of links, a name that is too long. What is not there yet it leaves out itself. */

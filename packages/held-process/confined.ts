@@ -10,7 +10,7 @@ import { watchMemory } from './memory-watch.ts';
 import { HOST_VARIABLE, killHost, sweepRemains } from './process-end.ts';
 import { processEntry } from './process-table.ts';
 import { ProcessFailed, startProcess } from './start-process.ts';
-import { dieFirst, diesWithUs, endOf, yieldProcessor } from './started.ts';
+import { raiseOomScore, killWithParent, endOf, yieldProcessor } from './started.ts';
 import { after, sleep } from './timers.ts';
 import { findProgram, installCommand, SYSTEM_PATH } from './programs.ts';
 import { ownCaches, passedOn, searchFolders, systemSettings, toolsOf } from './user-tools.ts';
@@ -134,7 +134,7 @@ async function untilGone(
 ): Promise<ConfinedOutcome> {
   const marker = guardian.newMark();
   await guardian.keep(); // in a sandbox too: bubblewrap ends with us only some milliseconds after its start
-  const argv = bubblewrap === null ? diesWithUs(limited(program)) : heldBy(bubblewrap, program);
+  const argv = bubblewrap === null ? killWithParent(limited(program)) : heldBy(bubblewrap, program);
   const covered = coverInherited(STDIO);
   const child = await startProcess(argv, {
     cwd: bubblewrap === null ? program.cwd : '/',
@@ -174,7 +174,7 @@ async function untilGone(
   signal?.addEventListener('abort', abort, { once: true });
   if (signal?.aborted) abort(); // while it was started
   const forget = recordHost(host.dataDirectory, pid, marker);
-  dieFirst(pid);
+  raiseOomScore(pid);
   yieldProcessor(pid);
   const { memoryMb = MEMORY_MB, maxProcesses = MOST_PROCESSES } = program;
   const watch = watchMemory(pid, memoryMb, stop, maxProcesses);

@@ -26,4 +26,4 @@ export { familyOf, processEntry } from './process-table.ts';
 export { findProgram } from './programs.ts';
 export { readProgram, runProgram, type ProgramEnd, type ReadProgram } from './read-program.ts';
 export { lacksRoom, startedByOther, startProcess } from './start-process.ts';
-export { dieFirst, diesWithUs, endOf } from './started.ts';
+export { raiseOomScore, killWithParent, endOf } from './started.ts';

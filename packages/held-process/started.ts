@@ -6,13 +6,13 @@ import { findProgram } from './programs.ts';
 import { after } from './timers.ts';
 
 /** A command that the system ends, where it can, with the thread that started it, whatever ended that. */
-export function diesWithUs(argv: readonly string[]): readonly string[] {
+export function killWithParent(argv: readonly string[]): readonly string[] {
   const setpriv = process.platform === 'linux' ? findProgram('setpriv') : null;
   return setpriv === null ? argv : [setpriv, '--pdeathsig', 'KILL', '--', ...argv];
 }
 
 /** When memory runs out, the system takes the host rather than the kernel. */
-export function dieFirst(pid: number): void {
+export function raiseOomScore(pid: number): void {
   try {
     writeFileSync(`/proc/${pid}/oom_score_adj`, '1000');
   } catch {
