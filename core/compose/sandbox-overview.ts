@@ -1,8 +1,8 @@
 import {
   examinedAsk,
   HARMLESS_SETTINGS,
-  loosened,
-  type Loosened,
+  weakened,
+  type Weakened,
   manifestAsks,
   projectFilesThere,
   reached,
@@ -26,7 +26,7 @@ export interface SandboxOverview {
   readonly commands: readonly string[];
   readonly addresses: readonly string[];
   readonly secrets: readonly string[];
-  readonly loosens: readonly Loosened[];
+  readonly loosens: readonly Weakened[];
   /** Every setting that holds only in a trusted sandbox, as `path = value`. */
   readonly settings: readonly string[];
   /** What else lies in it and is offered, such as skills with their scripts and tools. */
@@ -78,7 +78,7 @@ export async function overviewOf(
       .map(({ id, manifest }) => ({ id, asks: manifestAsks(manifest).map((ask) => ({ ask, ...examinedAsk(ask, places) })) })),
     agents: brought.filter(({ manifest, readBy }) => manifest?.agent !== undefined || readBy !== undefined).map(({ id }) => id),
     ...reached(settings),
-    loosens: loosened(settings, own),
+    loosens: weakened(settings, own),
     settings: leavesOf(Object.keys(settings.origins))
       .filter((key) => !HARMLESS_SETTINGS.includes(key))
       .map((key) => `${key} = ${JSON.stringify(valueAt(settings, key))}`),

@@ -76,7 +76,7 @@ export async function readSandbox(options: SandboxOptions): Promise<SandboxReadi
     index: openIndex(stateFolder(state.directory, '.cache'), shippedRecords(packageRoot())),
     settings: Object.freeze({ ...first.settings, data_dir: state.directory }),
     unread: first.unread,
-    diagnostics: [...first.diagnostics, ...trustFindings(trust, state, first.loosened)],
+    diagnostics: [...first.diagnostics, ...trustFindings(trust, state, first.weakened)],
     async renew() {
       const { data_dir } = reading.settings;
       const found = await loadSettings(settingsOptions);
@@ -85,7 +85,7 @@ export async function readSandbox(options: SandboxOptions): Promise<SandboxReadi
       const unread = keeps ? reading.unread : found.unread;
       const settings = keeps ? reading.settings : Object.freeze({ ...found.settings, data_dir });
       const findings = keeps ? [...found.diagnostics.map(kept), ...emptied.map(isEmpty)] : found.diagnostics;
-      const diagnostics = [...findings, ...trustFindings(trust, state, found.loosened)];
+      const diagnostics = [...findings, ...trustFindings(trust, state, found.weakened)];
       const changed = textOf(settings, diagnostics) !== textOf(reading.settings, reading.diagnostics);
       Object.assign(reading, { settings, diagnostics, unread });
       return changed;
@@ -95,7 +95,7 @@ export async function readSandbox(options: SandboxOptions): Promise<SandboxReadi
 }
 
 /** What a person should know of whose sandbox and state this is. */
-function trustFindings({ level, opened, why }: Trust, state: StatePlace, loosened: LoadedSettings['loosened']): readonly Diagnostic[] {
+function trustFindings({ level, opened, why }: Trust, state: StatePlace, weakened: LoadedSettings['weakened']): readonly Diagnostic[] {
   const cure = 'see what it brings, and trust it, with: pith trust';
   return [
     ...(level === 'restricted'
@@ -118,7 +118,7 @@ function trustFindings({ level, opened, why }: Trust, state: StatePlace, loosene
             cure: state.cure ?? 'if the old state is yours, run: pith trust --yes --state',
           } as const,
         ]),
-    ...loosened.map(({ setting, effect, where }) => ({
+    ...weakened.map(({ setting, effect, where }) => ({
       severity: 'info' as const,
       code: 'safeguard_loosened',
       message: `${where} ${setting}: ${effect}`,

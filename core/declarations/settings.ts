@@ -2,7 +2,7 @@ import path from 'node:path';
 import { type Diagnostic, codeOf } from '../contract/index.ts';
 import { realPathOf } from '@pith/safe-files';
 import { deepFreeze, isPlainMap, overlay, type PlainMap } from '@pith/plain-data';
-import { harmlessSettings, loosened, type Loosened } from '../trust/index.ts';
+import { harmlessSettings, weakened, type Weakened } from '../trust/index.ts';
 import type { SettingsInput, SettingsValues } from './settings-schema.ts';
 import fs from 'node:fs';
 import type { z } from 'zod';
@@ -56,7 +56,7 @@ export interface LoadedSettings {
   /** Those in which there is nothing at all, as messages name them. */
   readonly empty: readonly string[];
   /** What the sandbox's file allows that the person's own settings do not. */
-  readonly loosened: readonly (Loosened & { readonly where: string })[];
+  readonly weakened: readonly (Weakened & { readonly where: string })[];
 }
 
 /** Defaults < `~/.pith/config.yaml` < `sandbox/pith.yaml` < `PITH_*` < flags. Never rejects: what is wrong is left out and reported. */
@@ -72,7 +72,7 @@ export async function loadSettings(options: SettingsOptions): Promise<LoadedSett
 
   let unread = false;
   const empty: string[] = [];
-  let loosenedBySandbox: LoadedSettings['loosened'] = [];
+  let weakenedBySandbox: LoadedSettings['weakened'] = [];
   for (const [file, shown] of settingsFiles(options)) {
     const record = await readSettingsFile(file);
     if (record === null) continue;
@@ -80,7 +80,7 @@ export async function loadSettings(options: SettingsOptions): Promise<LoadedSett
     if (record.empty) empty.push(shown);
     diagnostics.push(...record.diagnostics);
     if (path.dirname(file) === options.sandbox)
-      loosenedBySandbox = loosened(record.values, values).map((each) => ({
+      weakenedBySandbox = weakened(record.values, values).map((each) => ({
         ...each,
         where: `${shown}:${record.positions[each.setting]?.[0] ?? 1}`,
       }));
@@ -100,7 +100,7 @@ export async function loadSettings(options: SettingsOptions): Promise<LoadedSett
   const data_dir = dataDirectoryIn(options.sandbox, given);
   if (given !== undefined && data_dir !== given) diagnostics.push(sourcesIn(origins['data_dir'] ?? 'data_dir'));
   const settings = deepFreeze({ ...structuredClone(values), data_dir, origins }) as unknown as Settings;
-  return { settings, diagnostics, unread, empty, loosened: loosenedBySandbox };
+  return { settings, diagnostics, unread, empty, weakened: weakenedBySandbox };
 }
 
 /** Data of extensions lies in `extensions/<id>` of the data folder: in the sandbox itself that would be their sources, which they may not write. */

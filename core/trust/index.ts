@@ -13,7 +13,7 @@ export {
   writableBy,
 } from './grants.ts';
 export { DEFAULT_LIMITS, manifestSchema, RESERVED_IDS, type Manifest } from './manifest.ts';
-export { HARMLESS_SETTINGS, harmlessSettings, loosened, reached, type Loosened } from './safeguards.ts';
+export { HARMLESS_SETTINGS, harmlessSettings, weakened, reached, type Weakened } from './safeguards.ts';
 export {
   requireTrust,
   decideProject,

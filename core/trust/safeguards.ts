@@ -1,7 +1,7 @@
 /** Settings as they are in a file, or merged. */
 type Values = Readonly<Record<string, unknown>>;
 
-export interface Loosened {
+export interface Weakened {
   /** The dotted path of the setting. */
   readonly setting: string;
   /** What it allows, as a person reads it. */
@@ -12,7 +12,7 @@ export interface Loosened {
 interface Safeguard {
   readonly setting: string;
   /** What it allows that the person's own value does not; null: nothing. */
-  loosens?(value: unknown, own: unknown): string | null;
+  weakens?(value: unknown, own: unknown): string | null;
   /** The value that holds where nobody trusts the sandbox: never looser than the person's own. Absent: it is left out. */
   tightens?(value: unknown, own: unknown): unknown;
 }
@@ -21,11 +21,11 @@ interface Safeguard {
 const SAFEGUARDS: readonly Safeguard[] = [
   {
     setting: 'extensions_sandbox',
-    loosens: (value, own) => (value === 'off' && own !== 'off' ? 'processes of extensions run without a sandbox' : null),
+    weakens: (value, own) => (value === 'off' && own !== 'off' ? 'processes of extensions run without a sandbox' : null),
   },
   {
     setting: 'approvals.tools',
-    loosens(value, own) {
+    weakens(value, own) {
       const gone = textsOf(own).filter((tool) => !textsOf(value).some((other) => covers(other, tool)));
       return gone.length === 0 ? null : `you are not asked about ${gone.join(', ')}`;
     },
@@ -35,22 +35,22 @@ const SAFEGUARDS: readonly Safeguard[] = [
   { setting: 'skills.disabled', tightens: union },
   {
     setting: 'skills.scripts.sandbox',
-    loosens: (value, own) => (value === 'none' && own !== 'none' ? 'scripts of skills run without a sandbox' : null),
+    weakens: (value, own) => (value === 'none' && own !== 'none' ? 'scripts of skills run without a sandbox' : null),
   },
   {
     setting: 'skills.scripts.approval',
-    loosens: (value, own) => (value === 'never' && own !== 'never' ? 'scripts of skills run without a question' : null),
+    weakens: (value, own) => (value === 'never' && own !== 'never' ? 'scripts of skills run without a question' : null),
   },
   {
     setting: 'skills.trust',
-    loosens: (value, own) => (value === 'auto' && own === 'ask' ? 'changed texts of trusted skills are taken without a question' : null),
+    weakens: (value, own) => (value === 'auto' && own === 'ask' ? 'changed texts of trusted skills are taken without a question' : null),
   },
-  { setting: 'skills.trusted_links', loosens: (value, own) => more('links of skills may lead to', value, own) },
-  { setting: 'skills.private_origins', loosens: (value, own) => more('updates of skills may come from', value, own) },
-  { setting: 'skills.scripts.env', loosens: (value, own) => more('scripts of skills get the variables', value, own) },
+  { setting: 'skills.trusted_links', weakens: (value, own) => more('links of skills may lead to', value, own) },
+  { setting: 'skills.private_origins', weakens: (value, own) => more('updates of skills may come from', value, own) },
+  { setting: 'skills.scripts.env', weakens: (value, own) => more('scripts of skills get the variables', value, own) },
   {
     setting: 'quotas',
-    loosens(value, own) {
+    weakens(value, own) {
       const raised = Object.entries(mapOf(value)).filter(([name, amount]) => Number(amount) > Number(mapOf(own)[name] ?? Infinity));
       return raised.length === 0
         ? null
@@ -74,15 +74,15 @@ export function harmlessSettings(values: Values, own: Values): Values {
 }
 
 /** Which settings of a sandbox allow what `own`, the person's, do not. */
-export function loosened(values: Values, own: Values = {}): readonly Loosened[] {
-  const isolated = Object.entries(mapOf(values['extensions'])).flatMap(([id, settings]): readonly Loosened[] => {
+export function weakened(values: Values, own: Values = {}): readonly Weakened[] {
+  const isolated = Object.entries(mapOf(values['extensions'])).flatMap(([id, settings]): readonly Weakened[] => {
     const setting = `extensions.${id}.isolation`;
     if (mapOf(settings)['isolation'] !== 'in_process' || at(own, setting) === 'in_process') return [];
     return [{ setting, effect: `${id} runs inside Pith and can do all that you can` }];
   });
-  const others = SAFEGUARDS.flatMap(({ setting, loosens }): readonly Loosened[] => {
+  const others = SAFEGUARDS.flatMap(({ setting, weakens }): readonly Weakened[] => {
     const value = at(values, setting);
-    const effect = value === undefined ? null : (loosens?.(value, at(own, setting)) ?? null);
+    const effect = value === undefined ? null : (weakens?.(value, at(own, setting)) ?? null);
     return effect === null ? [] : [{ setting, effect }];
   });
   return [...isolated, ...others];

@@ -3,7 +3,7 @@ import path from 'node:path';
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
 import { testKernel, type TestKernel } from 'pith/testing';
 import { openKernel } from '../../../core/cli/index.ts';
-import { loosened, openTrustFile, trustSandbox } from '../../../core/trust/index.ts';
+import { weakened, openTrustFile, trustSandbox } from '../../../core/trust/index.ts';
 import { cli } from '../cli/fakes.ts';
 import { folderWith } from '../../places.ts';
 
@@ -58,25 +58,25 @@ const LIMITS = { quotas: { data_mb: 1024 } };
 
 describe('safeguards that a sandbox loosens', () => {
   it.each(ROWS)('T4: %s is said, unless the person has it so themselves', (setting, values, effect, own, harmless) => {
-    expect(loosened(values, LIMITS)).toEqual([{ setting, effect: expect.stringMatching(effect) }]);
-    expect(loosened(values, own)).toEqual([]);
-    expect(loosened(harmless, LIMITS)).toEqual([]);
+    expect(weakened(values, LIMITS)).toEqual([{ setting, effect: expect.stringMatching(effect) }]);
+    expect(weakened(values, own)).toEqual([]);
+    expect(weakened(harmless, LIMITS)).toEqual([]);
   });
 
   it('T4: skills.trust: who wants to be asked about every change is told that they are not', () => {
-    const said = (own: Readonly<Record<string, unknown>>) => loosened({ skills: { trust: 'auto' } }, own);
+    const said = (own: Readonly<Record<string, unknown>>) => weakened({ skills: { trust: 'auto' } }, own);
     expect(said({ skills: { trust: 'ask' } })).toEqual([{ setting: 'skills.trust', effect: expect.stringMatching(/without a question/) }]);
     expect(said({})).toEqual([]);
-    expect(loosened({ skills: { trust: 'ask' } }, {})).toEqual([]);
+    expect(weakened({ skills: { trust: 'ask' } }, {})).toEqual([]);
   });
 
   it('T4: approvals.tools: of what a person is asked about, what the sandbox leaves out is said', () => {
     const own = { approvals: { tools: ['file_write', 'mcp_*'] } };
-    const said = (tools: readonly string[]) => loosened({ approvals: { tools } }, own).map(({ effect }) => effect);
+    const said = (tools: readonly string[]) => weakened({ approvals: { tools } }, own).map(({ effect }) => effect);
     expect(said([])).toEqual(['you are not asked about file_write, mcp_*']);
     expect(said(['file_write'])).toEqual(['you are not asked about mcp_*']);
     for (const tools of [['*'], ['file_write', 'mcp_*'], ['more', 'mcp_*', 'file_write']]) expect(said(tools)).toEqual([]);
-    expect(loosened({}, own)).toEqual([]);
+    expect(weakened({}, own)).toEqual([]);
   });
 });
 
