@@ -5,7 +5,7 @@ import { canonicalJson } from '@pith/plain-data';
 import type { Generation, Version } from '../calls/generation.ts';
 import type { Runtime } from './runtime.ts';
 import { type Effect, initialState, type LifeEvent, type Starts, type State, type Wanted } from './state.ts';
-import { isComing, isStandingIn, reduce, versionIn } from './reduce.ts';
+import { isPending, isStandingIn, reduce, versionIn } from './reduce.ts';
 
 /** What a declared extension is at this moment. `idle`: declared and healthy, its code not loaded yet. */
 export type ExtensionState = 'active' | 'idle' | 'failed' | 'blocked' | 'disabled';
@@ -25,7 +25,7 @@ export interface ActorOptions {
 }
 
 /** A version that is waited for. */
-interface Coming {
+interface PendingVersion {
   readonly version: Promise<Generation>;
   resolve(generation: Generation): void;
   reject(error: PithError): void;
@@ -40,7 +40,7 @@ export class ExtensionActor implements Slot {
   #written: Wanted;
   readonly #mailbox: LifeEvent[] = [];
   #isWorking = false;
-  #coming: Coming | null = null;
+  #pending: PendingVersion | null = null;
   readonly #settled: (() => void)[] = [];
   readonly #notes = new Map<string, string>();
 
@@ -72,7 +72,7 @@ export class ExtensionActor implements Slot {
   }
 
   get pending(): Promise<Generation> | null {
-    return isComing(this.#state) ? this.coming() : null;
+    return isPending(this.#state) ? this.nextVersion() : null;
   }
 
   get failure(): Failure | null {
@@ -97,9 +97,9 @@ export class ExtensionActor implements Slot {
   }
 
   /** The version that runs next. Rejects `provider_unavailable` when none comes of what is under way. */
-  coming(): Promise<Generation> {
+  nextVersion(): Promise<Generation> {
     if (this.#state.live) return Promise.resolve(this.#state.live);
-    return (this.#coming ??= waited()).version;
+    return (this.#pending ??= pendingVersion()).version;
   }
 
   /** When nothing is under way. */
@@ -134,18 +134,18 @@ export class ExtensionActor implements Slot {
   #tellWaiters(): void {
     const { live, job, refused } = this.#state;
     if (live !== null || job === null) {
-      const coming = this.#coming;
-      this.#coming = null;
-      if (live) coming?.resolve(live);
-      else coming?.reject(this.#options.unavailable(this, refused));
+      const pending = this.#pending;
+      this.#pending = null;
+      if (live) pending?.resolve(live);
+      else pending?.reject(this.#options.unavailable(this, refused));
     }
     if (job !== null) return;
     for (const resolve of this.#settled.splice(0)) resolve();
   }
 }
 
-function waited(): Coming {
-  let settle: Omit<Coming, 'version'>;
+function pendingVersion(): PendingVersion {
+  let settle: Omit<PendingVersion, 'version'>;
   const version = new Promise<Generation>((resolve, reject) => (settle = { resolve, reject }));
   version.catch(() => undefined); // whoever only asks whether one is coming waits for none
   return { version, ...settle! };

@@ -140,9 +140,9 @@ export class Lifecycle {
     if (actor.pending) return actor.pending;
     const why = this.stopped ? STOPPING : this.reason(actor);
     if (why !== undefined) throw unavailable(id, why);
-    const coming = actor.coming();
+    const next = actor.nextVersion();
     actor.post({ type: 'asked' });
-    return coming;
+    return next;
   }
 
   /** `used`: what is activated is started, and no service runs. */

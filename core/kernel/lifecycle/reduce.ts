@@ -53,7 +53,7 @@ function hasRun(version: Generation | Wanted): version is Generation {
 }
 
 /** A version that can be called will come of what is under way. */
-export function isComing({ live, job, asked }: State): boolean {
+export function isPending({ live, job, asked }: State): boolean {
   if (live !== null || job === null) return false;
   if (job.at === 'closing') return job.next !== null || asked;
   return job.at === 'waiting' || job.at === 'constructing' || job.at === 'initializing' || asked;
