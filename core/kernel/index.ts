@@ -30,7 +30,7 @@ export {
 export type { Bundle, Loader, Folders, Reports, Runtime, HostAgents, OriginalRequest, TurnOrigin } from './lifecycle/runtime.ts';
 export { createScope } from './lifecycle/scope.ts';
 export { canRun } from './lifecycle/actor.ts';
-export { isStandingIn, reduce } from './lifecycle/reduce.ts';
+export { usesFallback, reduce } from './lifecycle/reduce.ts';
 export { initialState, type Effect, type LifeEvent, type State, type Wanted } from './lifecycle/state.ts';
 export type { DeclaredAgents, AgentDeclaration } from './providers/agents.ts';
 export type { DeclaredCommand } from './providers/commands.ts';

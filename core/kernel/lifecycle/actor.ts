@@ -5,7 +5,7 @@ import { canonicalJson } from '@pith/plain-data';
 import type { Generation, Version } from '../calls/generation.ts';
 import type { Runtime } from './runtime.ts';
 import { type Effect, initialState, type LifeEvent, type Starts, type State, type Wanted } from './state.ts';
-import { isPending, isStandingIn, reduce, versionIn } from './reduce.ts';
+import { isPending, usesFallback, reduce, versionIn } from './reduce.ts';
 
 /** What a declared extension is at this moment. `idle`: declared and healthy, its code not loaded yet. */
 export type ExtensionState = 'active' | 'idle' | 'failed' | 'blocked' | 'disabled';
@@ -64,7 +64,7 @@ export class ExtensionActor implements Slot {
   }
 
   get declared(): Failure | null {
-    return isStandingIn(this.#state) ? null : this.#written.declared;
+    return usesFallback(this.#state) ? null : this.#written.declared;
   }
 
   get current(): Generation | null {

@@ -15,8 +15,8 @@ export function reduce(state: State, event: LifeEvent): readonly [State, readonl
   const effects: Effect[] = [];
   const next = settle(applied(state, event, effects), effects);
   const { wanted } = next;
-  const isNew = wanted !== state.wanted || !isStandingIn(state);
-  if (wanted?.declared && isInvalid(next) && isNew && isStandingIn(next))
+  const isNew = wanted !== state.wanted || !usesFallback(state);
+  if (wanted?.declared && isInvalid(next) && isNew && usesFallback(next))
     effects.push({ type: 'record', failure: stillRunning(wanted.declared) });
   return [next, effects];
 }
@@ -24,20 +24,20 @@ export function reduce(state: State, event: LifeEvent): readonly [State, readonl
 /** The version that counts for what the extension declares: the one that runs or replaces it for now, else the one that is wanted. */
 export function versionIn(state: State): Version | null {
   const { live, good, wanted } = state;
-  return live ?? (good !== null && isStandingIn(state) ? good.version : wanted);
+  return live ?? (good !== null && usesFallback(state) ? good.version : wanted);
 }
 
 /** The wanted version cannot run or failed, and the last good one is there in its place. */
-export function isStandingIn(state: State): boolean {
+export function usesFallback(state: State): boolean {
   const { wanted, tried } = state;
-  return wanted !== null && wanted.config.enabled && mayStandIn(state) && (isInvalid(state) || tried === wanted.key);
+  return wanted !== null && wanted.config.enabled && mayFallBack(state) && (isInvalid(state) || tried === wanted.key);
 }
 
 /**
  * It ran, or its code is still the one that was declared with it; and nobody has taken from it since what it would have again: a right of its
  * manifest, or its place in the kernel.
  */
-function mayStandIn({ wanted, good }: State): boolean {
+function mayFallBack({ wanted, good }: State): boolean {
   if (wanted === null || good === null) return false;
   const { version } = good;
   const { declaration } = version;
@@ -142,7 +142,7 @@ function settle(state: State, effects: Effect[]): State {
   if (live !== null) {
     if (stopGraceMs !== null) return closing(state, stopGraceMs, null, effects);
     if (wanted === null || !wanted.config.enabled) return closing({ ...state, good: null }, DRAIN_MS, null, effects);
-    if (isInvalid(state) && !mayStandIn(state)) return closing(state, DRAIN_MS, null, effects);
+    if (isInvalid(state) && !mayFallBack(state)) return closing(state, DRAIN_MS, null, effects);
     if (state.failure !== null || state.resting) return closing(state, state.refused === null ? 0 : DRAIN_MS, null, effects);
     if (state.ending) return state;
     if (isDue(state) || state.unchecked) return waiting(state, 'wanted', effects);
@@ -163,7 +163,7 @@ function isDue(state: State): boolean {
 function sourceIn(state: State): Source | null {
   const { wanted, failure } = state;
   if (wanted === null || !wanted.config.enabled || failure !== null) return null;
-  if (isStandingIn(state)) return 'good';
+  if (usesFallback(state)) return 'good';
   return isInvalid(state) ? null : 'wanted';
 }
 
@@ -174,7 +174,7 @@ function isInvalid(state: State): boolean {
   if (failure === null || !isBlocked(failure)) return failure !== null;
   const before = good?.version.declaration.manifest?.depends_on ?? [];
   const now = wanted?.declaration.manifest?.depends_on ?? [];
-  return failure.code === 'dependency_missing' && mayStandIn(state) && now.some((id) => !before.includes(id));
+  return failure.code === 'dependency_missing' && mayFallBack(state) && now.some((id) => !before.includes(id));
 }
 
 function declared(state: State, wanted: Wanted, effects: Effect[]): State {
@@ -222,7 +222,7 @@ function waited(state: State, source: Source, refused: string | null, effects: E
 function isStillWanted(state: State, { source, key }: Pick<Next, 'source' | 'key'>): boolean {
   if (state.stopGraceMs !== null || state.wanted === null || !state.wanted.config.enabled || state.forced) return false;
   if (state.ending && state.live !== null) return false;
-  return source === 'good' ? isStandingIn(state) && state.good?.key === key : !isInvalid(state) && state.wanted.key === key;
+  return source === 'good' ? usesFallback(state) && state.good?.key === key : !isInvalid(state) && state.wanted.key === key;
 }
 
 function initializing(state: State, next: Next, effects: Effect[]): State {
@@ -261,7 +261,7 @@ function failed(
   const attempt = event.lacksRoom ? state.withoutRoom + 1 : state.withoutRoom;
   const next: State = { ...state, withoutRoom: attempt };
   if (event.lacksRoom) effects.push({ type: 'try later', afterMs: restartDelay(attempt - 1), attempt });
-  const isKept = job.source === 'wanted' && mayStandIn(state);
+  const isKept = job.source === 'wanted' && mayFallBack(state);
   const cause = (job.source === 'good' ? state.wanted?.declared : null) ?? event.failure;
   const failure = isKept ? stillRunning(event.failure) : cause;
   effects.push({ type: 'record', failure }, { type: 'changed' });

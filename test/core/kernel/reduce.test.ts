@@ -3,7 +3,7 @@ import { describe, expect, it } from 'vitest';
 import type { TopicMap } from '../../../core/contract/index.ts';
 import {
   initialState,
-  isStandingIn,
+  usesFallback,
   reduce,
   type Candidate,
   type Effect,
@@ -228,10 +228,10 @@ describe('the life of an extension', () => {
     world.step({ do: 'finish', oldest: true, how: 'without room' });
     const attempt = world.state.withoutRoom;
     world.settle('well');
-    expect(isStandingIn(world.state)).toBe(true);
+    expect(usesFallback(world.state)).toBe(true);
     world.post({ type: 'room', attempt });
     world.settle('well');
-    expect(isStandingIn(world.state)).toBe(false);
+    expect(usesFallback(world.state)).toBe(false);
     expect(world.state.live?.number).toBe(Math.max(...world.made));
   });
 
@@ -271,6 +271,6 @@ function faultOf({ state, living, recorded, sound }: World): string | null {
   if (live === null) return failure === null && mustRun ? 'nothing runs, and no failure says why' : null;
   if (good?.key === now.key) return null;
   if (now.declaration.withheld?.length && live.declaration.manifest?.permissions.network) return 'what was taken away is still held';
-  if (!isStandingIn(state)) return 'another version runs than the one that was declared last';
+  if (!usesFallback(state)) return 'another version runs than the one that was declared last';
   return recorded.some(({ phase }) => phase === 'reload') ? null : 'nothing says that the former version stands in';
 }
