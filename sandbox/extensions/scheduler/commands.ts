@@ -1,16 +1,16 @@
 import type { Command } from 'pith';
 import { localTime } from '@pith/command-line';
-import type { Desk } from './desk.ts';
+import type { ScheduleService } from './schedule-service.ts';
 import { scheduleView, type Schedule } from './schedule.ts';
 
 /** `pith tasks schedules …` and `/tasks schedules …`. */
-export function scheduleCommands(desk: Desk): readonly Command[] {
+export function scheduleCommands(service: ScheduleService): readonly Command[] {
   return [
     {
       path: 'tasks schedules list',
       description: 'List what agents are to do later',
       async run(_input, io) {
-        const schedules = await desk.list(null);
+        const schedules = await service.list(null);
         io.json(schedules.map((each) => ({ ...scheduleView(each), user: each.by.user, made_by: each.by.agent })));
         io.print(schedules.length === 0 ? 'Nothing is scheduled. Ask an agent to do something later.' : schedules.map(lineOf).join('\n'));
       },
@@ -20,7 +20,7 @@ export function scheduleCommands(desk: Desk): readonly Command[] {
       description: 'Cancel one of them',
       arguments: [{ name: 'id', description: 'The schedule', required: true }],
       async run({ arguments: { id } }, io) {
-        const cancelled = await desk.cancel(String(id), null);
+        const cancelled = await service.cancel(String(id), null);
         io.json({ schedule_id: cancelled.id, cancelled: true });
         io.print(`Cancelled ${cancelled.id}: ${shortened(cancelled.message)}`);
       },

@@ -10,7 +10,7 @@ import {
   z,
 } from 'pith';
 import { scheduleCommands } from './commands.ts';
-import { Desk } from './desk.ts';
+import { ScheduleService } from './schedule-service.ts';
 import { Runner } from './runner.ts';
 import { ScheduleStore } from './schedule-store.ts';
 import { scheduleTools } from './tools.ts';
@@ -22,22 +22,22 @@ export default class Scheduler implements ToolProvider, CommandProvider {
   readonly #context: ExtensionContext;
   readonly #store: ScheduleStore;
   readonly #runner: Runner;
-  readonly #desk: Desk;
+  readonly #service: ScheduleService;
 
   constructor(context: ExtensionContext) {
     const store = new ScheduleStore(context.database);
     this.#context = context;
     this.#store = store;
     this.#runner = new Runner(context, store);
-    this.#desk = new Desk({ store, runner: this.#runner, agents: context.agents, clock: context.clock });
+    this.#service = new ScheduleService({ store, runner: this.#runner, agents: context.agents, clock: context.clock });
   }
 
   getTools(): readonly Tool[] {
-    return scheduleTools(this.#desk, this.#context.clock);
+    return scheduleTools(this.#service, this.#context.clock);
   }
 
   getCommands(): readonly Command[] {
-    return scheduleCommands(this.#desk);
+    return scheduleCommands(this.#service);
   }
 
   async findings(): Promise<readonly Diagnostic[]> {

@@ -1,5 +1,5 @@
 import { defineTool, PithError, toolError, toolResult, z, type Clock, type Tool, type ToolCall, type ToolResult } from 'pith';
-import type { Desk, Wish } from './desk.ts';
+import type { ScheduleService, ScheduleRequest } from './schedule-service.ts';
 import { scheduleView } from './schedule.ts';
 import { isTimeZone, localTimeZone, momentOf, nextRun, spanOf } from './times.ts';
 
@@ -11,11 +11,11 @@ const message = z
   .describe('The message that the agent gets at that time. It does not see this conversation.');
 const agent = z.string().min(1).optional().describe('Another agent that you may call; default yourself.');
 
-export function scheduleTools(desk: Desk, clock: Clock): readonly Tool[] {
-  return [once(desk, clock), recurring(desk, clock), list(desk), cancel(desk)];
+export function scheduleTools(service: ScheduleService, clock: Clock): readonly Tool[] {
+  return [once(service, clock), recurring(service, clock), list(service), cancel(service)];
 }
 
-function once(desk: Desk, clock: Clock): Tool {
+function once(service: ScheduleService, clock: Clock): Tool {
   return defineTool({
     name: 'schedule_once',
     description: 'Runs an agent once at a later time; its answer reaches the user as a notice. Give either at or in.',
@@ -31,12 +31,12 @@ function once(desk: Desk, clock: Clock): Tool {
       const now = clock.now();
       const time = at === undefined ? spanOf(String(span), now) : momentOf(at, now);
       if (typeof time !== 'number') return toolError('tool_input_invalid', time.problem);
-      return made(desk, { agentId, message: text, nextAt: time, cron: null, timeZone: null }, call);
+      return made(service, { agentId, message: text, nextAt: time, cron: null, timeZone: null }, call);
     },
   });
 }
 
-function recurring(desk: Desk, clock: Clock): Tool {
+function recurring(service: ScheduleService, clock: Clock): Tool {
   return defineTool({
     name: 'schedule_recurring',
     description: 'Runs an agent again and again by a cron expression, until it is cancelled; each answer reaches the user as a notice.',
@@ -56,22 +56,22 @@ function recurring(desk: Desk, clock: Clock): Tool {
       const timeZone = zone ?? localTimeZone();
       const time = nextRun(cron, timeZone, clock.now());
       if (typeof time !== 'number') return toolError('tool_input_invalid', time.problem);
-      return made(desk, { agentId, message: text, nextAt: time, cron, timeZone }, call);
+      return made(service, { agentId, message: text, nextAt: time, cron, timeZone }, call);
     },
   });
 }
 
-function list(desk: Desk): Tool {
+function list(service: ScheduleService): Tool {
   return defineTool({
     name: 'list_schedules',
     description: 'Lists what is scheduled for this user.',
     input: z.strictObject({}),
     effect: 'read',
-    execute: async (_input, { turn }) => ({ schedules: (await desk.list(turn.userId)).map(scheduleView) }),
+    execute: async (_input, { turn }) => ({ schedules: (await service.list(turn.userId)).map(scheduleView) }),
   });
 }
 
-function cancel(desk: Desk): Tool {
+function cancel(service: ScheduleService): Tool {
   return defineTool({
     name: 'cancel_schedule',
     description: 'Cancels one of list_schedules.',
@@ -79,15 +79,15 @@ function cancel(desk: Desk): Tool {
     effect: 'idempotent',
     execute: ({ schedule_id: id }, { turn }) =>
       refusable(async () => {
-        const { message: text } = await desk.cancel(id, turn.userId);
+        const { message: text } = await service.cancel(id, turn.userId);
         return toolResult({ schedule_id: id, cancelled: true, message: text }, { title: `Cancelled ${id}` });
       }),
   });
 }
 
-function made(desk: Desk, wish: Wish, call: ToolCall): Promise<ToolResult> {
+function made(service: ScheduleService, request: ScheduleRequest, call: ToolCall): Promise<ToolResult> {
   return refusable(async () => {
-    const view = scheduleView(await desk.make(wish, call));
+    const view = scheduleView(await service.make(request, call));
     return toolResult(view, { title: `Scheduled for ${view.next}` });
   });
 }

@@ -2,7 +2,7 @@ import { randomUUID } from 'node:crypto';
 import { CommandProvider, PithError, type Command, type CommandInput, type CommandIO, type ExtensionContext } from 'pith';
 import { WorkProvider, type RunningWork } from './contract.ts';
 import { captureCommand, localTime, renderTable, widthOf } from '@pith/command-line';
-import type { Desk } from './desk.ts';
+import type { TaskService } from './task-service.ts';
 import { TASK_STATES, threadOf, type Task, type TaskState } from './task.ts';
 import { changeJson, taskIdFor, taskJson } from './view.ts';
 import type { TaskChange } from './task-store.ts';
@@ -13,7 +13,7 @@ const DEFAULT_LISTED = 20;
 type Ports = Pick<ExtensionContext, 'find' | 'clock'>;
 
 /** `pith tasks …` and `/tasks …`: what a person does with tasks. They write; whoever runs the engine sees it within half a second. */
-export function taskCommands(ports: Ports, desk: Desk): readonly Command[] {
+export function taskCommands(ports: Ports, service: TaskService): readonly Command[] {
   const one = (
     path: string,
     description: string,
@@ -24,7 +24,7 @@ export function taskCommands(ports: Ports, desk: Desk): readonly Command[] {
     description,
     arguments: [ID],
     ...more,
-    run: async (input, io) => run(await desk.find(String(input.arguments['id']), null), input, io),
+    run: async (input, io) => run(await service.find(String(input.arguments['id']), null), input, io),
   });
   const tell = (io: CommandIO, task: Task, text: string) => {
     io.json(taskJson(task));
@@ -48,7 +48,7 @@ export function taskCommands(ports: Ports, desk: Desk): readonly Command[] {
         { name: 'limit', short: 'k', type: 'number', description: 'At most so many', default: DEFAULT_LISTED },
       ],
       async run({ options }, io) {
-        const tasks = await desk.list(Math.max(1, Number(options['limit'])), stateOf(options['state']), null);
+        const tasks = await service.list(Math.max(1, Number(options['limit'])), stateOf(options['state']), null);
         const running = options['state'] === undefined ? await works() : [];
         io.json([...tasks.map(taskJson), ...running.map(workJson)]);
         io.print(listText(tasks, running, ports.clock.now(), io));
@@ -60,8 +60,8 @@ export function taskCommands(ports: Ports, desk: Desk): readonly Command[] {
         io.print(workText(work));
       },
       one('tasks show', 'Show one task: its state, progress and result', async (task, _input, io) => {
-        const changes = await desk.store.changes(task.id);
-        const subtasks = await desk.store.subtasks(task.id);
+        const changes = await service.store.changes(task.id);
+        const subtasks = await service.store.subtasks(task.id);
         io.json({ ...taskJson(task), subtasks: subtasks.map(({ id }) => id), history: changes.map(changeJson) });
         io.print(taskText(task, subtasks, changes));
       }),
@@ -98,7 +98,7 @@ export function taskCommands(ports: Ports, desk: Desk): readonly Command[] {
           startedBy: [],
           correlationId: null,
         };
-        const [task] = (await desk.submit([wanted], by)) as readonly [Task];
+        const [task] = (await service.submit([wanted], by)) as readonly [Task];
         const where = session === undefined ? ' It is worked on while a chat or `pith serve` runs.' : '';
         tell(io, task, `Task ${task.id} is ${task.state}.${where} See: pith tasks show ${task.id}`);
       },
@@ -112,11 +112,11 @@ export function taskCommands(ports: Ports, desk: Desk): readonly Command[] {
         io.print(`${work.id} is ended.`);
       },
       one('tasks cancel', 'Cancel a task and its subtasks', async (task, _input, io) => {
-        tell(io, await desk.cancel(task, 'cancelled by a person'), `Task ${task.id} is cancelled.`);
+        tell(io, await service.cancel(task, 'cancelled by a person'), `Task ${task.id} is cancelled.`);
       }),
     ),
     one('tasks retry', 'Try a failed or cancelled task again', async (task, _input, io) => {
-      const again = await desk.retry(task);
+      const again = await service.retry(task);
       tell(io, again, `Task ${task.id} is ${again.state}.`);
     }),
     one(
@@ -133,7 +133,7 @@ export function taskCommands(ports: Ports, desk: Desk): readonly Command[] {
               cure: `write: pith tasks review ${task.id} "<your answer>"`,
             },
           );
-        const after = await desk.review(task, answer);
+        const after = await service.review(task, answer);
         tell(io, after, `Task ${task.id} goes on.`);
       },
       { arguments: [ID, { name: 'answer', description: 'What you answer (default: you are asked)', variadic: true }] },

@@ -13,7 +13,7 @@ import type {
 import { Announcer } from './announcer.ts';
 import { taskCommands } from './commands.ts';
 import { configSchema, type Config } from './config.ts';
-import { Desk } from './desk.ts';
+import { TaskService } from './task-service.ts';
 import { Engine } from './engine.ts';
 import { workerText } from './messages.ts';
 import { taskOfThread, threadOf } from './task.ts';
@@ -33,7 +33,7 @@ export default class TaskEngine implements ToolProvider, ContextProvider, Servic
   readonly #context: ExtensionContext<Config>;
   readonly #store: TaskStore;
   readonly #engine: Engine;
-  readonly #desk: Desk;
+  readonly #service: TaskService;
 
   constructor(context: ExtensionContext<Config>) {
     const { database, clock, events, agents, logger, id: extensionId } = context;
@@ -44,7 +44,7 @@ export default class TaskEngine implements ToolProvider, ContextProvider, Servic
     const engine = new Engine({ store, announcer, clock, agents, logger, extensionId, maxConcurrent });
     this.#store = store;
     this.#engine = engine;
-    this.#desk = new Desk({ store, engine, agents, clock, maxOpen });
+    this.#service = new TaskService({ store, engine, agents, clock, maxOpen });
   }
 
   /** Whoever works on a task can say its result, whatever else its agent lists. */
@@ -53,7 +53,7 @@ export default class TaskEngine implements ToolProvider, ContextProvider, Servic
   }
 
   getTools(): readonly Tool[] {
-    return [...taskTools(this.#desk), ...workerTools(this.#desk)];
+    return [...taskTools(this.#service), ...workerTools(this.#service)];
   }
 
   /** For workers, whose thread says which task they work on. */
@@ -65,7 +65,7 @@ export default class TaskEngine implements ToolProvider, ContextProvider, Servic
   }
 
   getCommands(): readonly Command[] {
-    return taskCommands(this.#context, this.#desk);
+    return taskCommands(this.#context, this.#service);
   }
 
   async findings(): Promise<readonly Diagnostic[]> {

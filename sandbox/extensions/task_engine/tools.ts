@@ -1,5 +1,5 @@
 import { defineTool, PithError, toolError, toolResult, z, type JsonValue, type Tool, type ToolResult } from 'pith';
-import type { Desk } from './desk.ts';
+import type { TaskService } from './task-service.ts';
 import { submitterOf, workedOn } from './submission.ts';
 import { TASK_STATES, threadOf, type Task } from './task.ts';
 import { briefJson, changeJson, cut, taskIdFor, taskJson } from './view.ts';
@@ -22,7 +22,7 @@ const WORKED_ON =
 const SUBTASKS = 'When you have submitted all subtasks, end your turn: you are continued with their results.';
 
 /** Submitting and seeing tasks. */
-export function taskTools(desk: Desk): readonly Tool[] {
+export function taskTools(service: TaskService): readonly Tool[] {
   return [
     defineTool({
       name: 'submit_task',
@@ -38,7 +38,7 @@ export function taskTools(desk: Desk): readonly Tool[] {
       effect: 'idempotent', // the id comes from the call
       execute: (input, call) =>
         answer(async () => {
-          const by = await submitterOf(desk.store, call.turn);
+          const by = await submitterOf(service.store, call.turn);
           const wanted = {
             id: taskIdFor(call.idempotencyKey),
             goal: input.goal,
@@ -47,7 +47,7 @@ export function taskTools(desk: Desk): readonly Tool[] {
             after: input.after,
             maxSteps: input.max_steps,
           };
-          const [task] = await desk.submit([wanted], by);
+          const [task] = await service.submit([wanted], by);
           return submitted([task as Task], by.parent !== null);
         }),
     }),
@@ -65,7 +65,7 @@ export function taskTools(desk: Desk): readonly Tool[] {
       effect: 'idempotent',
       execute: ({ steps, priority }, call) =>
         answer(async () => {
-          const by = await submitterOf(desk.store, call.turn);
+          const by = await submitterOf(service.store, call.turn);
           const ids = steps.map((_, index) => taskIdFor(`${call.idempotencyKey}/${index}`));
           const wanted = steps.map((step, index) => ({
             id: ids[index] as string,
@@ -76,7 +76,7 @@ export function taskTools(desk: Desk): readonly Tool[] {
             maxSteps: step.max_steps,
             chain: ids[0] as string,
           }));
-          return submitted(await desk.submit(wanted, by), by.parent !== null);
+          return submitted(await service.submit(wanted, by), by.parent !== null);
         }),
     }),
     defineTool({
@@ -86,9 +86,9 @@ export function taskTools(desk: Desk): readonly Tool[] {
       effect: 'read',
       execute: ({ task_id }, { turn }) =>
         answer(async () => {
-          const task = await desk.find(task_id, turn.userId);
-          const subtasks = (await desk.store.subtasks(task.id)).map(briefJson);
-          return { ...taskJson(task), subtasks, history: (await desk.store.changes(task.id)).slice(-SHOWN).map(changeJson) };
+          const task = await service.find(task_id, turn.userId);
+          const subtasks = (await service.store.subtasks(task.id)).map(briefJson);
+          return { ...taskJson(task), subtasks, history: (await service.store.changes(task.id)).slice(-SHOWN).map(changeJson) };
         }),
     }),
     defineTool({
@@ -97,7 +97,7 @@ export function taskTools(desk: Desk): readonly Tool[] {
       input: z.object({ state: z.enum(TASK_STATES).optional(), limit: z.int().min(1).max(SHOWN).default(20) }),
       effect: 'read',
       execute: ({ state, limit }, { turn }) =>
-        answer(async () => ({ tasks: (await desk.list(limit, state ?? null, turn.userId)).map(briefJson) })),
+        answer(async () => ({ tasks: (await service.list(limit, state ?? null, turn.userId)).map(briefJson) })),
     }),
     defineTool({
       name: 'cancel_task',
@@ -106,12 +106,12 @@ export function taskTools(desk: Desk): readonly Tool[] {
       effect: 'idempotent',
       execute: ({ task_id, reason }, { turn }) =>
         answer(async () => {
-          const task = await desk.find(task_id, turn.userId);
-          const worker = await workedOn(desk.store, turn);
-          if (worker !== null && !(await isBelow(desk, task, worker.id)))
+          const task = await service.find(task_id, turn.userId);
+          const worker = await workedOn(service.store, turn);
+          if (worker !== null && !(await isBelow(service, task, worker.id)))
             return toolError('not_allowed', `task ${task.id} is no subtask of ${worker.id}; a worker cancels its own subtasks only`);
           if (task.state === 'cancelled') return briefJson(task);
-          return briefJson(await desk.cancel(task, `cancelled by '${turn.agent.id}'${reason === '' ? '' : `: ${reason}`}`));
+          return briefJson(await service.cancel(task, `cancelled by '${turn.agent.id}'${reason === '' ? '' : `: ${reason}`}`));
         }),
     }),
   ];
@@ -135,7 +135,7 @@ function submitted(tasks: readonly Task[], within: boolean): ToolResult {
   return toolResult({ ...output, note: within ? SUBTASKS : WORKED_ON }, { title, metadata: { tasks: ids, thread: threadOf(first.id) } });
 }
 
-async function isBelow(desk: Desk, task: Task, above: string): Promise<boolean> {
-  for (let each: Task | null = task; each?.parent; each = await desk.store.load(each.parent)) if (each.parent === above) return true;
+async function isBelow(service: TaskService, task: Task, above: string): Promise<boolean> {
+  for (let each: Task | null = task; each?.parent; each = await service.store.load(each.parent)) if (each.parent === above) return true;
   return false;
 }

@@ -1,12 +1,12 @@
 import { defineTool, toolError, z, type Tool, type ToolResult, type TurnInfo } from 'pith';
-import type { Desk } from './desk.ts';
+import type { TaskService } from './task-service.ts';
 import { workedOn } from './submission.ts';
 import { hasEnded, taskOfThread, threadOf, type Task } from './task.ts';
 import { answer, taskId } from './tools.ts';
 import { briefJson } from './view.ts';
 
 /** What the worker of a task says, and what a person says to it. */
-export function workerTools(desk: Desk): readonly Tool[] {
+export function workerTools(service: TaskService): readonly Tool[] {
   return [
     defineTool({
       name: 'complete_task',
@@ -18,15 +18,15 @@ export function workerTools(desk: Desk): readonly Tool[] {
       effect: 'idempotent',
       execute: ({ result, task_id }, { turn }) =>
         answer(async () => {
-          const task = await own(desk, turn, task_id);
+          const task = await own(service, turn, task_id);
           if ('ok' in task) return task;
-          const open = (await desk.store.subtasks(task.id)).filter((each) => !hasEnded(each));
+          const open = (await service.store.subtasks(task.id)).filter((each) => !hasEnded(each));
           if (open.length > 0)
             return toolError(
               'subtasks_open',
               `${open.map(({ id }) => id).join(', ')}: not ended; end your turn, and you are continued with their results`,
             );
-          await desk.change(task, { type: 'completed', result }, true);
+          await service.change(task, { type: 'completed', result }, true);
           return { task_id: task.id, note: 'The result is kept. End your turn now.' };
         }),
     }),
@@ -41,9 +41,9 @@ export function workerTools(desk: Desk): readonly Tool[] {
       effect: 'idempotent',
       execute: ({ question, task_id }, { turn }) =>
         answer(async () => {
-          const task = await own(desk, turn, task_id);
+          const task = await own(service, turn, task_id);
           if ('ok' in task) return task;
-          await desk.change(task, { type: 'review_requested', question }, true);
+          await service.change(task, { type: 'review_requested', question }, true);
           return { task_id: task.id, note: 'The person is asked when your turn ends. End it now.' };
         }),
     }),
@@ -58,16 +58,16 @@ export function workerTools(desk: Desk): readonly Tool[] {
         answer(async () => {
           if (turn.depth > 0 || taskOfThread(turn.threadId) !== null)
             return toolError('not_allowed', 'only a person answers reviews, in their own conversation or with pith tasks review');
-          return briefJson(await desk.review(await desk.find(task_id, turn.userId), text));
+          return briefJson(await service.review(await service.find(task_id, turn.userId), text));
         }),
     }),
   ];
 }
 
 /** The task that this very turn works on. Agents that the worker called answer to the worker. */
-async function own(desk: Desk, turn: TurnInfo, named: string | undefined): Promise<Task | ToolResult> {
-  await desk.store.ready();
-  const task = await workedOn(desk.store, turn);
+async function own(service: TaskService, turn: TurnInfo, named: string | undefined): Promise<Task | ToolResult> {
+  await service.store.ready();
+  const task = await workedOn(service.store, turn);
   if (task === null || turn.threadId !== threadOf(task.id))
     return toolError('not_in_task', 'this turn works on no task; only the worker of a task can do this');
   if (named !== undefined && named !== task.id) return toolError('not_allowed', `you work on task ${task.id}, not on '${named}'`);

@@ -6,7 +6,7 @@ import type { TaskStore, TaskWrite } from './task-store.ts';
 import { awaitsApproval, type TaskEvent } from './transitions.ts';
 import { submit, type Submitter, type Wanted } from './submission.ts';
 
-export interface DeskPorts {
+export interface TaskServicePorts {
   readonly store: TaskStore;
   readonly engine: Engine;
   readonly agents: Pick<ExtensionContext['agents'], 'list'>;
@@ -15,8 +15,8 @@ export interface DeskPorts {
 }
 
 /** What people and agents may do with tasks, the same from a tool, a slash command and the command line. Throws `PithError`. */
-export class Desk {
-  constructor(private readonly ports: DeskPorts) {}
+export class TaskService {
+  constructor(private readonly ports: TaskServicePorts) {}
 
   get store(): TaskStore {
     return this.ports.store;

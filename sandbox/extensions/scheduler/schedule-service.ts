@@ -8,7 +8,7 @@ import type { Schedule } from './schedule.ts';
 /** Of one person. */
 export const MOST_SCHEDULES = 50;
 
-export interface Wish {
+export interface ScheduleRequest {
   readonly agentId: string | undefined;
   readonly message: string;
   readonly nextAt: number;
@@ -16,7 +16,7 @@ export interface Wish {
   readonly timeZone: string | null;
 }
 
-export interface DeskPorts {
+export interface ScheduleServicePorts {
   readonly store: ScheduleStore;
   readonly runner: Runner;
   readonly agents: Pick<ExtensionContext['agents'], 'list'>;
@@ -24,16 +24,16 @@ export interface DeskPorts {
 }
 
 /** Where schedules are made and cancelled. Expected refusals are `PithError`s. */
-export class Desk {
-  constructor(private readonly ports: DeskPorts) {}
+export class ScheduleService {
+  constructor(private readonly ports: ScheduleServicePorts) {}
 
   /** The same call makes the same schedule. */
-  async make({ agentId, ...wish }: Wish, { turn, idempotencyKey }: ToolCall): Promise<Schedule> {
+  async make({ agentId, ...request }: ScheduleRequest, { turn, idempotencyKey }: ToolCall): Promise<Schedule> {
     const { store, runner, clock } = this.ports;
     const agent = agentId ?? turn.agent.id;
     await this.#checkAgent(agent, turn);
     const schedule: Schedule = {
-      ...wish,
+      ...request,
       id: sha256(idempotencyKey).slice(0, 10),
       agentId: agent,
       open: [],
