@@ -210,7 +210,11 @@ export class RunStore {
   }
 
   /** Takes the next run of a lane, or ends one: it had to give its slot away, or its record is damaged. null: there is nothing to do. */
-  async claim(lane: string, rules: LaneRules, { holder, leaseMs }: Claimant): Promise<{ readonly isOver: boolean; readonly run: Run } | null> {
+  async claim(
+    lane: string,
+    rules: LaneRules,
+    { holder, leaseMs }: Claimant,
+  ): Promise<{ readonly isOver: boolean; readonly run: Run } | null> {
     return this.#underLock(lane, async (turn) => {
       const now = this.clock.now();
       const found = await this.#laneOf(lane, rules.slots);
