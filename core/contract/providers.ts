@@ -78,6 +78,8 @@ interface GuardedCall {
   /** `extension/tool`. */
   readonly tool: string;
   readonly input: JsonValue;
+  /** What the tool says of itself. */
+  readonly effect: 'read' | 'idempotent' | 'write';
   /** The outermost agent first, the calling one last. */
   readonly agents: readonly string[];
   readonly turn: TurnInfo;

@@ -26,11 +26,11 @@ interface GateQuestion {
 /** null: no guard is asked, because there is none or the limits forbid the call. */
 export function askGuards(
   guards: Guards,
-  { callsBefore, mostCalls, effect }: Pick<GateQuestion, 'callsBefore' | 'mostCalls' | 'effect'>,
+  { callsBefore, mostCalls }: Pick<GateQuestion, 'callsBefore' | 'mostCalls'>,
   call: () => GuardedCall,
   signal: AbortSignal,
 ): Promise<GuardVerdict> | null {
-  return callsBefore < mostCalls && guards.areThere() ? guards.beforeToolCall(call(), effect, signal) : null;
+  return callsBefore < mostCalls && guards.areThere() ? guards.beforeToolCall(call(), signal) : null;
 }
 
 /** The one gate before every tool call: why the limits, a guard, or the policy of its turn, forbid it; null: it may run, once a person agrees where one must. Pure. */

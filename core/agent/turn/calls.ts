@@ -111,7 +111,8 @@ async function tellGuards(turn: RunningTurn, record: CallRecord, result: ToolRes
 function guardedCall(turn: RunningTurn, record: CallRecord) {
   const agents = [...callers(turn)].reverse().map((each) => each.record.agent.id);
   const { extensionId, tool, input } = record;
-  return { tool: `${extensionId}/${tool}`, input, agents, turn: turn.offer.info, idempotencyKey: keyOf(record) };
+  const { effect } = toolOf(turn, record)?.descriptor ?? record;
+  return { tool: `${extensionId}/${tool}`, input, effect, agents, turn: turn.offer.info, idempotencyKey: keyOf(record) };
 }
 
 async function judged(turn: RunningTurn, record: CallRecord, callsBefore: number, mostCalls: number): Promise<CallDecision> {

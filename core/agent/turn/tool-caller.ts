@@ -79,7 +79,14 @@ export function createToolCaller(dependencies: Dependencies): ToolCaller {
       const whole = withFixed(input, tool);
       const { guards } = host.providers;
       const idempotencyKey = `${turn.id}/0/0`;
-      const guarded = { tool: `${extensionId}/${descriptor.name}`, input: whole, agents: [agentId], turn, idempotencyKey };
+      const guarded = {
+        tool: `${extensionId}/${descriptor.name}`,
+        input: whole,
+        effect: descriptor.effect,
+        agents: [agentId],
+        turn,
+        idempotencyKey,
+      };
       const asked = askGuards(guards, call, () => guarded, signal);
       const told = async (result: ToolResult): Promise<ToolResult> => {
         if (asked !== null) await guards.afterToolCall(guarded, result);

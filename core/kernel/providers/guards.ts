@@ -6,7 +6,6 @@ import { invoke, recordCall } from '../calls/invoke.ts';
 import type { Slot } from '../lifecycle/actor.ts';
 import type { Lifecycle } from '../lifecycle/lifecycle.ts';
 import { Problem } from '../records/failures.ts';
-import type { ToolDescriptor } from '../calls/tools.ts';
 
 export type GuardedCall = Parameters<ToolGuard['beforeToolCall']>[0];
 
@@ -18,7 +17,7 @@ export interface Guards {
   /** Whether any is declared and switched on. */
   areThere(): boolean;
   /** Asks all side by side. Of one that cannot answer, whatever the reason, the answer is no, unless the tool only reads. Never rejects. */
-  beforeToolCall(call: GuardedCall, effect: ToolDescriptor['effect'], signal: AbortSignal): Promise<GuardVerdict>;
+  beforeToolCall(call: GuardedCall, signal: AbortSignal): Promise<GuardVerdict>;
   /** Tells those that run. Never rejects. */
   afterToolCall(call: GuardedCall, result: ToolResult): Promise<void>;
   turnEnded(...ended: Parameters<NonNullable<ToolGuard['turnEnded']>>): Promise<void>;
@@ -70,10 +69,10 @@ export function createGuards(lifecycle: Lifecycle): Guards {
 
   return {
     areThere: () => guardsOf(slots.values()).length > 0,
-    async beforeToolCall(given, effect, signal) {
+    async beforeToolCall(given, signal) {
       const said = await Promise.all(guardsOf(slots.values()).map((slot) => ask(slot, given, signal)));
       const of = (...kinds: readonly Said['kind'][]) => said.filter(({ kind }) => kinds.includes(kind)).map(({ why }) => why);
-      const no = effect === 'read' ? of('deny') : of('deny', 'failed');
+      const no = given.effect === 'read' ? of('deny') : of('deny', 'failed');
       if (no.length > 0) return { kind: 'deny', why: no.join('; ') };
       const questions = of('ask');
       return questions.length > 0 ? { kind: 'ask', why: questions.join('\n') } : null;

@@ -1,6 +1,6 @@
-import { askText, type Manifest, manifestAsks } from '../../trust/index.ts';
+import { askText, type Manifest } from '../../trust/index.ts';
 import { type Diagnostic, messageOf, PithError } from '../../contract/index.ts';
-import { type Failure, type Declaration, isContractOnly } from '../../declarations/index.ts';
+import { type Failure, type Declaration, grantedAsks, isContractOnly } from '../../declarations/index.ts';
 import type { ProcessTier } from '../lifecycle/tiers.ts';
 import type { ExtensionState, Slot } from '../lifecycle/actor.ts';
 import type { Lifecycle } from '../lifecycle/lifecycle.ts';
@@ -55,10 +55,11 @@ export function statusOf(lifecycle: Lifecycle, slot: Slot): ExtensionStatus {
   };
 }
 
-function asksIn({ manifest, shipped, withheld = [] }: Declaration): ExtensionStatus['asks'] {
+function asksIn(declaration: Declaration): ExtensionStatus['asks'] {
+  const { manifest, shipped, withheld = [] } = declaration;
   if (manifest === null || shipped) return [];
   return [
-    ...manifestAsks(manifest).map((ask) => ({ ask, withheld: false, never: null })),
+    ...grantedAsks(declaration).map((ask) => ({ ask, withheld: false, never: null })),
     ...withheld.map((each) => ({ ...each, withheld: true })),
   ];
 }
