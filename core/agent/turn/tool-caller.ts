@@ -31,6 +31,8 @@ export interface ToolQuestion {
   readonly details?: string;
   /** What is enforced while it runs. */
   readonly enforced?: string;
+  /** Why a guard wants a person asked; it is in `details`, too. */
+  readonly guard?: string;
 }
 
 type Dependencies = Pick<TurnDependencies, 'registry' | 'host' | 'clock' | 'askAlways'>;
@@ -107,6 +109,7 @@ export function createToolCaller(dependencies: Dependencies): ToolCaller {
           digest: digestOf(whole),
           ...(details === null ? {} : { details }),
           ...(enforced === null ? {} : { enforced }),
+          ...(verdict === null ? {} : { guard: verdict.why }),
         };
         const refused = await host.providers.tools.refusal(extensionId, descriptor.name, whole);
         if (refused !== null) return told(toolError('tool_input_invalid', refused));
