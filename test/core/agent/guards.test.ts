@@ -57,7 +57,7 @@ describe('a guard', () => {
         call('change', { guard: { ask: 'is it Friday?' } }),
         { text: 'done' },
       ];
-      const test = await guarded(script, { isolation });
+      const test = await guarded(script, { isolation, wire: false });
       const first = await test.run('go');
       expect(first.reason).toBe('awaiting_approval');
       expect(first.results).toMatchObject([
