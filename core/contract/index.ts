@@ -33,6 +33,7 @@ export {
   ExtensionSettings,
   ServiceProvider,
   SetupProvider,
+  ToolGuard,
   TurnProvider,
   type ChannelMessage,
   type ContextParts,

@@ -1,6 +1,7 @@
 import type { Diagnostic, JsonValue } from './errors.ts';
 import type { ModelCallOptions } from './model.ts';
 import { constant, defineProtocol, method } from './protocol.ts';
+import type { ToolResult } from './tool.ts';
 import type { AgentSpec, Message, Retain, TurnEndReason, TurnInfo } from './turn.ts';
 
 /** A whole text that a message needs, such as the instructions of a skill. */
@@ -68,6 +69,42 @@ export const TurnProvider = defineProtocol<TurnProvider>(
   {
     beginTurn: method({ optional: true, timeoutMs: 1000 }),
     endTurn: method({ optional: true, timeoutMs: 1000 }),
+  },
+  { inProcessOnly: true },
+);
+
+/** A tool call that the gate looks at. Plain data of its own: what a guard changes in it changes nothing. */
+interface GuardedCall {
+  /** `extension/tool`. */
+  readonly tool: string;
+  readonly input: JsonValue;
+  /** What the tool says of itself. */
+  readonly effect: 'read' | 'idempotent' | 'write';
+  /** The outermost agent first, the calling one last. */
+  readonly agents: readonly string[];
+  readonly turn: TurnInfo;
+  /** The same for each attempt at this call. */
+  readonly idempotencyKey: string;
+}
+
+/** Looks at every tool call before it runs, and may only narrow: refuse it, or have a person asked. While one that is switched on cannot answer, only tools that read run. */
+export interface ToolGuard {
+  /** null: no objection. The reason reaches the model and the person. Asked again when a call that waited for a person goes on. Cut after one second. */
+  beforeToolCall(call: GuardedCall, signal?: AbortSignal): Verdict | Promise<Verdict>;
+  /** What came of a call that it was asked about. Cut after one second; a throw changes nothing. */
+  afterToolCall?(call: GuardedCall, result: ToolResult): void | Promise<void>;
+  /** Comes at the end of every turn while it runs; `awaiting_approval`: it may go on. Cut after one second; a throw changes nothing. */
+  turnEnded?(turn: TurnInfo, reason: TurnEndReason): void | Promise<void>;
+}
+
+type Verdict = null | { readonly deny: string } | { readonly ask: string };
+
+export const ToolGuard = defineProtocol<ToolGuard>(
+  'guard',
+  {
+    beforeToolCall: method({ timeoutMs: 1000, signalAt: 1 }),
+    afterToolCall: method({ optional: true, timeoutMs: 1000 }),
+    turnEnded: method({ optional: true, timeoutMs: 1000 }),
   },
   { inProcessOnly: true },
 );

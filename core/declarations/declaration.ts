@@ -1,6 +1,6 @@
 import type { Positions } from '@pith/checked-yaml';
 import type { BroughtExtensions, Diagnostic, TopicMap } from '../contract/index.ts';
-import type { Manifest } from '../trust/index.ts';
+import { type Manifest, manifestAsks } from '../trust/index.ts';
 
 /** What stopped an extension. */
 export type Failure = TopicMap['extension.failed'];
@@ -37,6 +37,11 @@ export interface Declaration {
   readonly brought?: { readonly by: string } & Pick<Parameters<BroughtExtensions['open']>[0], 'entry' | 'modules'>;
   /** What its folder asks for and does not have: `manifest` is without it. Absent: nothing. */
   readonly withheld?: readonly { readonly ask: string; readonly never: string | null }[];
+}
+
+/** What its manifest asks for and it has. */
+export function grantedAsks({ manifest, withheld = [] }: Declaration): readonly string[] {
+  return manifest === null ? [] : manifestAsks(manifest).filter((ask) => !withheld.some((each) => each.ask === ask));
 }
 
 /** What other extensions define for one that depends on them. Plain data. */

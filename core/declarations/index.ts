@@ -12,6 +12,7 @@ export {
   type Declaration,
   type Discovery,
   type Failure,
+  grantedAsks,
 } from './declaration.ts';
 export { discover, type Root } from './discover.ts';
 export { type IndexFile, openIndex } from './index-file.ts';

@@ -36,6 +36,7 @@ export type { DeclaredAgents, AgentDeclaration } from './providers/agents.ts';
 export type { DeclaredCommand } from './providers/commands.ts';
 export { CHANNELS_HANDLER, Postponed, type EventHandlers } from './providers/event-handlers.ts';
 export type { Providers, DeclaredModel, RoutedProvider } from './providers/providers.ts';
+export type { GuardedCall, Guards, GuardVerdict } from './providers/guards.ts';
 export type { ExtensionStatus } from './providers/status.ts';
 export { CLOSED_VARIABLES, renderPrompt, type BroughtPrompt } from './calls/render-prompt.ts';
 export { type DescribedTools, type Tools } from './providers/tools.ts';

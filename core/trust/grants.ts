@@ -14,9 +14,9 @@ export interface Places {
   readonly otherSandboxes?: readonly string[];
 }
 
-/** What a manifest asks for beyond its own folder and data, one entry each, sorted: `network`, `secret NAME`, `read PATH`, `write PATH`, `hears TOPIC`, `agent ID`. */
+/** What a manifest asks for beyond its own folder and data, one entry each, sorted: `network`, `secret NAME`, `read PATH`, `write PATH`, `hears TOPIC`, `agent ID`, `guard`. */
 export function manifestAsks(manifest: Manifest): readonly string[] {
-  const { permissions, secrets, events } = manifest;
+  const { permissions, secrets, events, provides } = manifest;
   const asks = [
     ...(permissions.network ? ['network'] : []),
     ...secrets.map((name) => `secret ${name}`),
@@ -24,9 +24,13 @@ export function manifestAsks(manifest: Manifest): readonly string[] {
     ...permissions.write.map((file) => `write ${file}`),
     ...events.handles.map(({ topic }) => `hears ${topic}`), // also what it publishes: others do so too
     ...permissions.agents.map((id) => `agent ${id}`),
+    ...(provides.includes('guard') ? [GUARD_ASK] : []), // it sees what other tools are given
   ];
   return [...new Set(asks)].sort();
 }
+
+/** To see every tool call and refuse it. The manifest stays whole without it: a guard that nobody has agreed to is one that cannot answer. */
+export const GUARD_ASK = 'guard';
 
 /** What `permissions.network` gives, as a person who agrees to it must read it. */
 export const NETWORK_REACH = 'everything this machine can reach, local services and metadata addresses too';
@@ -62,6 +66,8 @@ export function askText(ask: string): string {
       return `read ${what}`;
     case 'write':
       return `write ${what}`;
+    case GUARD_ASK:
+      return 'see the input of every tool call and refuse it';
     case 'hears':
       return `hear the topic ${what}`;
     default:

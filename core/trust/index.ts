@@ -5,6 +5,7 @@ export {
   credentialPlaces,
   ENVIRONMENT_FILE,
   examinedAsk,
+  GUARD_ASK,
   manifestAsks,
   narrowed,
   NETWORK_REACH,

@@ -1,7 +1,7 @@
 import { encode } from 'gpt-tokenizer';
 import path from 'node:path';
 import { manifestSchema } from '../../core/trust/index.ts';
-import { KERNEL_PROTOCOLS, KERNEL_TOPICS } from '../../core/declarations/index.ts';
+import { interfaceOf, KERNEL_PROTOCOLS, KERNEL_TOPICS } from '../../core/declarations/index.ts';
 import { describe, expect, it } from 'vitest';
 import { parse } from 'yaml';
 import { lintSkill } from '@pith/skill-files';
@@ -46,9 +46,8 @@ describe('the skill extension-development', () => {
   });
 
   it.each(PROTOCOLS)('K71 the page of %s names every member of the protocol', async (id) => {
-    const name = id.replace(/s$/u, '');
     const file = `core/contract/${['tool', 'brought', 'skill', 'model', 'command'].includes(id) ? id : 'providers'}.ts`;
-    const members = membersOf(file, `${name[0]?.toUpperCase()}${name.slice(1)}Provider`);
+    const members = membersOf(file, interfaceOf(id)!);
     const page = read(`${folder}/references/${id}.md`);
     const spans = codeSpans(page).join(' ');
     expect(members.filter((member) => !new RegExp(`\\b${member}\\b`).test(spans))).toEqual([]);

@@ -1,5 +1,5 @@
 import { canonicalJson, sha256 } from '@pith/plain-data';
-import type { ToolDescriptor, Tools } from '../../kernel/index.ts';
+import type { GuardedCall, Guards, GuardVerdict, ToolDescriptor, Tools } from '../../kernel/index.ts';
 import {
   type AgentSpec,
   type ApprovalQuestion,
@@ -23,10 +23,24 @@ interface GateQuestion {
   readonly permission: ToolDescriptor['permission'];
 }
 
-/** The one gate before every tool call: why the limits, or the policy of its turn, forbid it; null: it may run, once a person agrees where one must. Pure. */
-export function forbidden({ extensionId, tool, mostCalls, policy, callsBefore, effect, permission }: GateQuestion): ToolResult | null {
+/** null: no guard is asked, because there is none or the limits forbid the call. */
+export function askGuards(
+  guards: Guards,
+  { callsBefore, mostCalls }: Pick<GateQuestion, 'callsBefore' | 'mostCalls'>,
+  call: () => GuardedCall,
+  signal: AbortSignal,
+): Promise<GuardVerdict> | null {
+  return callsBefore < mostCalls && guards.areThere() ? guards.beforeToolCall(call(), signal) : null;
+}
+
+/** The one gate before every tool call: why the limits, a guard, or the policy of its turn, forbid it; null: it may run, once a person agrees where one must. Pure. */
+export function forbidden(
+  { extensionId, tool, mostCalls, policy, callsBefore, effect, permission }: GateQuestion,
+  verdict: GuardVerdict,
+): ToolResult | null {
   if (callsBefore >= mostCalls)
     return toolError('limit_reached', `not run: this turn may make ${mostCalls} tool calls (max_tool_calls), and has made them`);
+  if (verdict?.kind === 'deny') return toolError('denied', `not run: ${verdict.why}`);
   if (!permits(policy, extensionId, tool)) return toolError('not_allowed', `not run: '${extensionId}/${tool}' is not allowed in this turn`);
   const { onlyForSkills } = permission;
   if (onlyForSkills !== undefined && !onlyForSkills.includes(policy.savedSkill ?? ''))
@@ -84,29 +98,44 @@ interface ApprovalRules {
   askAlways(): readonly string[];
 }
 
+interface ApprovalQuestionFor {
+  readonly extensionId: string;
+  readonly descriptor: ToolDescriptor;
+  readonly input: JsonValue;
+  readonly turn: TurnInfo;
+}
+
 /** What a person must be asked before this call; null: nobody is asked. A tool that cannot say is asked about. */
-export async function needsApproval(
+export async function needsApproval(rules: ApprovalRules, call: ApprovalQuestionFor, verdict: GuardVerdict): Promise<Ask | null> {
+  const own = await askOfTool(rules, call);
+  const given = verdict?.kind === 'ask' ? withReason(own ?? NOTHING_SAID, verdict.why) : own;
+  if (given === null) return null;
+  const ask = withoutNul(given);
+  const enforced = await rules.host.providers.tools.enforced(call.extensionId);
+  return enforced === null ? { ...ask, ships: true } : { ...ask, enforced }; // of what does not ship, only Pith says what is enforced
+}
+
+async function askOfTool(
   { host, askAlways }: ApprovalRules,
-  { extensionId, descriptor }: { readonly extensionId: string; readonly descriptor: ToolDescriptor },
-  input: JsonValue,
-  turn: TurnInfo,
+  { extensionId, descriptor, input, turn }: ApprovalQuestionFor,
 ): Promise<Ask | null> {
   const { name, needsApproval: says } = descriptor;
-  const { tools } = host.providers;
-  const asked = async (given: Ask): Promise<Ask> => {
-    const ask = withoutNul(given);
-    const enforced = await tools.enforced(extensionId);
-    return enforced === null ? { ...ask, ships: true } : { ...ask, enforced }; // of what does not ship, only Pith says what is enforced
-  };
   const bySettings = isNamed(askAlways(), extensionId, name);
-  if (says !== 'maybe') return bySettings || says === 'always' ? asked(ofTool(descriptor)) : null;
+  if (says !== 'maybe') return bySettings || says === 'always' ? ofTool(descriptor) : null;
   try {
-    const said = await tools.needsApproval(extensionId, name, input, turn);
-    if (said !== false) return asked(ofInput(said, input));
-    return bySettings ? asked(ofTool(descriptor)) : null;
+    const said = await host.providers.tools.needsApproval(extensionId, name, input, turn);
+    if (said !== false) return ofInput(said, input);
+    return bySettings ? ofTool(descriptor) : null;
   } catch {
-    return asked(NOTHING_SAID); // fail closed: the host has recorded why
+    return NOTHING_SAID; // fail closed: the host has recorded why
   }
+}
+
+/** A guard asks about each call, also where the person has allowed such calls always. Where the tool shows nothing itself, its arguments are shown. */
+function withReason(own: Ask, why: string): Ask {
+  const showsItself = own.details !== null && own.details.trim() !== '';
+  const texts = showsItself ? { details: `${why}\n${own.details}` } : { details: why, summary: null };
+  return { ...own, ...texts, always: null, key: null, covers: null };
 }
 
 /** A text column ends at a NUL; who reads the question sees its picture. What runs has the NUL. */

@@ -1,6 +1,6 @@
 import { headAndTail, nearest } from '@pith/plain-text';
 import { ulid } from 'ulid';
-import { inputProblem, digestOf, needsApproval, forbidden } from '../tools/gate.ts';
+import { askGuards, inputProblem, digestOf, needsApproval, forbidden } from '../tools/gate.ts';
 import { type Diagnostic, type JsonValue, toolError, type ToolResult, type TurnEvent } from '../../contract/index.ts';
 import type { CallRecord } from '../threads/thread.ts';
 import {
@@ -96,16 +96,38 @@ export function toolOf({ offer }: RunningTurn, { name, extensionId, tool }: Call
   return found && isIt(found) ? found : [...offer.toolsByName.values()].find(isIt);
 }
 
-/** What the gate says of a call. `mostCalls`: how many this turn may make in all. */
+/** What the gate says of a call. `mostCalls`: how many this turn may make in all. Guards hear of what it refuses. */
 export async function decideCall(turn: RunningTurn, record: CallRecord, callsBefore: number, mostCalls: number): Promise<CallDecision> {
+  const decision = await judged(turn, record, callsBefore, mostCalls);
+  if (decision.result !== null) await tellGuards(turn, record, decision.result);
+  return decision;
+}
+
+async function tellGuards(turn: RunningTurn, record: CallRecord, result: ToolResult): Promise<void> {
+  const { guards } = turn.deps.host.providers;
+  if (guards.areThere()) await guards.afterToolCall(guardedCall(turn, record), result);
+}
+
+function guardedCall(turn: RunningTurn, record: CallRecord) {
+  const agents = [...callers(turn)].reverse().map((each) => each.record.agent.id);
+  const { extensionId, tool, input } = record;
+  const { effect } = toolOf(turn, record)?.descriptor ?? record;
+  return { tool: `${extensionId}/${tool}`, input, effect, agents, turn: turn.offer.info, idempotencyKey: keyOf(record) };
+}
+
+async function judged(turn: RunningTurn, record: CallRecord, callsBefore: number, mostCalls: number): Promise<CallDecision> {
   const { deps, plan } = turn;
   if (turn.signal.aborted) return { result: toolError('aborted', 'not run: the turn was ended'), question: null };
   const { extensionId, tool, input } = record;
   const offered = toolOf(turn, record);
   const { effect, permission } = offered?.descriptor ?? { effect: record.effect, permission: {} };
-  const result = forbidden({ extensionId, tool, callsBefore, mostCalls, policy: plan.policy, effect, permission });
+  const question = { extensionId, tool, callsBefore, mostCalls, policy: plan.policy, effect, permission };
+  const asked = askGuards(deps.host.providers.guards, question, () => guardedCall(turn, record), turn.signal);
+  const verdict = asked && (await asked); // without guards nothing waits
+  if (turn.signal.aborted) return { result: toolError('aborted', 'not run: the turn was ended'), question: null };
+  const result = forbidden(question, verdict);
   if (result) return { result, question: null };
-  const needed = offered ? await needsApproval(deps, offered, input, plan.info) : null;
+  const needed = offered ? await needsApproval(deps, { ...offered, input, turn: plan.info }, verdict) : null;
   if (needed === null) return RUNS;
   // Nobody is asked about a tool that has gone since it was offered, nor about a call that its tool will refuse; the kernel refuses it then,
   // whatever the tool would do.
@@ -347,6 +369,7 @@ async function callTool(turn: RunningTurn, record: CallRecord, approved: string 
   span.end({ 'error.type': result.ok ? undefined : result.error.code }, result.ok ? undefined : result.error.message);
   const { turnId, extensionId, tool } = record;
   turn.deps.events.publish('tool.called', { turnId, extensionId, tool, ok: result.ok, ms: clock.now() - startedAt, correlationId });
+  await tellGuards(turn, record, result);
   return result;
 }
 

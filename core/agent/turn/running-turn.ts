@@ -30,7 +30,7 @@ import { type OfferedTool, SWITCHED_OFF, type TurnToolHost } from '../tools/tool
 /** What agents take of the kernel. */
 export interface AgentHost extends TurnToolHost {
   readonly extensions: TurnToolHost['extensions'] & Pick<Host['extensions'], 'onChange'>;
-  readonly providers: Pick<Providers, 'tools' | 'active' | 'running' | 'remote' | 'record' | 'findings'>;
+  readonly providers: Pick<Providers, 'tools' | 'guards' | 'active' | 'running' | 'remote' | 'record' | 'findings'>;
   readonly agents: DeclaredAgents;
   readonly secrets: Cleaning;
 }
@@ -242,12 +242,12 @@ export class StepEvents {
   }
 }
 
-/** Calls the hooks of the extensions that provide `turn` where one turn begins and ends. */
+/** Calls the hooks of the extensions that provide `turn` where one turn begins and ends, and tells guards of its end. */
 export class TurnHooks {
   #begun: readonly { readonly extensionId: string; readonly turn: TurnInfo; readonly ready: Promise<void> }[] = [];
   #hasEnded = false;
 
-  constructor(private readonly providers: Pick<Providers, 'active' | 'running'>) {}
+  constructor(private readonly providers: Pick<Providers, 'active' | 'running' | 'guards'>) {}
 
   /** Loads them. Awaited before anything else is asked of an extension in this turn. Never rejects: a hook that fails is recorded and costs nothing else. */
   async begin(turn: TurnInfo, policy: TurnPolicy): Promise<void> {
@@ -262,6 +262,7 @@ export class TurnHooks {
   /** For each that has begun and still runs, side by side. `last`: the turn as it was known last. */
   async end(last: TurnInfo | null, reason: TurnEndReason): Promise<void> {
     this.#hasEnded = true;
+    if (last) await this.providers.guards.turnEnded(last, reason);
     await Promise.all(
       this.#begun.map(({ extensionId, turn, ready }) =>
         ready.then(() => quietly(this.#running(extensionId)?.endTurn?.(last ?? turn, reason))),

@@ -1,7 +1,7 @@
 import { ulid } from 'ulid';
 import { type AgentSpec, type JsonValue, PithError, toolError, type ToolResult, type TurnInfo } from '../../contract/index.ts';
 import { nearest } from '@pith/plain-text';
-import { inputProblem, needsApproval, digestOf, forbidden } from '../tools/gate.ts';
+import { askGuards, inputProblem, needsApproval, digestOf, forbidden } from '../tools/gate.ts';
 import { missingTools, type OfferedTool, toolsOfTurn, withFixed } from '../tools/tools.ts';
 import { summaryOf } from '../threads/approval.ts';
 import { ofBringer } from './origin.ts';
@@ -31,6 +31,8 @@ export interface ToolQuestion {
   readonly details?: string;
   /** What is enforced while it runs. */
   readonly enforced?: string;
+  /** Why a guard wants a person asked; it is in `details`, too. */
+  readonly guard?: string;
 }
 
 type Dependencies = Pick<TurnDependencies, 'registry' | 'host' | 'clock' | 'askAlways'>;
@@ -77,9 +79,26 @@ export function createToolCaller(dependencies: Dependencies): ToolCaller {
         permission: descriptor.permission,
       };
       const whole = withFixed(input, tool);
-      const refusal = forbidden(call);
-      if (refusal) return refusal;
-      const asking = await needsApproval(dependencies, tool, whole, turn);
+      const { guards } = host.providers;
+      const idempotencyKey = `${turn.id}/0/0`;
+      const guarded = {
+        tool: `${extensionId}/${descriptor.name}`,
+        input: whole,
+        effect: descriptor.effect,
+        agents: [agentId],
+        turn,
+        idempotencyKey,
+      };
+      const asked = askGuards(guards, call, () => guarded, signal);
+      const told = async (result: ToolResult): Promise<ToolResult> => {
+        if (asked !== null) await guards.afterToolCall(guarded, result);
+        return result;
+      };
+      const verdict = asked && (await asked);
+      if (signal.aborted) return toolError('aborted', 'not run: it was stopped');
+      const refusal = forbidden(call, verdict);
+      if (refusal) return told(refusal);
+      const asking = await needsApproval(dependencies, { ...tool, input: whole, turn }, verdict);
       if (asking !== null) {
         const { details, enforced } = asking;
         const name = `${extensionId}/${descriptor.name}`;
@@ -90,16 +109,22 @@ export function createToolCaller(dependencies: Dependencies): ToolCaller {
           digest: digestOf(whole),
           ...(details === null ? {} : { details }),
           ...(enforced === null ? {} : { enforced }),
+          ...(verdict === null ? {} : { guard: verdict.why }),
         };
         const refused = await host.providers.tools.refusal(extensionId, descriptor.name, whole);
-        if (refused !== null) return toolError('tool_input_invalid', refused);
+        if (refused !== null) return told(toolError('tool_input_invalid', refused));
         if (approve === null)
-          return toolError('approval_needed', `not run: '${question.tool}' needs a person's approval, and nobody can be asked here`);
-        if (!(await approve(question))) return toolError('approval_denied', `not run: '${question.tool}' was not approved`);
+          return told(
+            toolError(
+              'approval_needed',
+              `not run: '${question.tool}' needs a person's approval, and nobody can be asked here${verdict === null ? '' : `: ${verdict.why}`}`,
+            ),
+          );
+        if (!(await approve(question))) return told(toolError('approval_denied', `not run: '${question.tool}' was not approved`));
       }
       const approved = asking?.subject ?? undefined;
-      const about = { turn, idempotencyKey: `${turn.id}/0/0`, signal, ...(approved === undefined ? {} : { approved }) };
-      return host.providers.tools.call(extensionId, descriptor.name, whole, about);
+      const about = { turn, idempotencyKey, signal, ...(approved === undefined ? {} : { approved }) };
+      return told(await host.providers.tools.call(extensionId, descriptor.name, whole, about));
     },
   };
 }

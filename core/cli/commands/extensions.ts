@@ -1,6 +1,6 @@
 import { type CommandInput, type CommandIO, type JsonValue, PithError } from '../../contract/index.ts';
 import type { ExtensionStatus } from '../../kernel/index.ts';
-import { askText, type Manifest, NETWORK_REACH } from '../../trust/index.ts';
+import { askText, GUARD_ASK, type Manifest, NETWORK_REACH } from '../../trust/index.ts';
 import { didYouMean, findingLine, printableLine } from '@pith/plain-text';
 import type { Kernel } from '../../compose/index.ts';
 import { agreed, paintState, printFields, printTable } from './text.ts';
@@ -63,12 +63,24 @@ function withheldText({ asks }: ExtensionStatus): string | undefined {
 /** What it needs of others and of the person; lines without a value are left out. */
 function asksOf(manifest: Manifest | null): readonly (readonly [string, string | undefined])[] {
   if (manifest === null) return [];
-  const { defines, depends_on, optional_depends_on, entrypoint, isolation, permissions, secrets, events, schedules, setup_instructions } =
-    manifest;
+  const {
+    defines,
+    depends_on,
+    optional_depends_on,
+    entrypoint,
+    isolation,
+    permissions,
+    provides,
+    secrets,
+    events,
+    schedules,
+    setup_instructions,
+  } = manifest;
   const granted = [
     ...(permissions.network ? [`network (${NETWORK_REACH})`] : []),
     ...permissions.read.map((path) => `read ${path}`),
     ...permissions.write.map((path) => `write ${path}`),
+    ...(provides.includes('guard') ? [askText(GUARD_ASK)] : []),
   ];
   return [
     ['defines', [...Object.keys(defines.protocols), ...Object.keys(defines.topics)].join(', ') || undefined],

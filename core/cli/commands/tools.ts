@@ -52,12 +52,20 @@ export async function callTool(kernel: Kernel, input: CommandInput, io: CommandI
 }
 
 /** Who calls a tool by hand is the person to ask. */
-async function approveCall({ tool, input, details, summary, enforced }: ToolQuestion, isGiven: boolean, io: CommandIO): Promise<boolean> {
+async function approveCall(
+  { tool, input, details, summary, enforced, guard }: ToolQuestion,
+  isGiven: boolean,
+  io: CommandIO,
+): Promise<boolean> {
   if (isGiven) return true;
   if (!io.interactive)
-    throw new PithError('approval_needed', `not run: '${tool}' needs your approval, and there is no terminal to ask on`, {
-      cure: 'look at the input, then add --approve',
-    });
+    throw new PithError(
+      'approval_needed',
+      `not run: '${tool}' needs your approval, and there is no terminal to ask on${guard === undefined ? '' : `: ${guard}`}`,
+      {
+        cure: 'look at the input, then add --approve',
+      },
+    );
   const colour = colours(io);
   io.print(colour.bold(printableLine(summary)));
   const lines = [...(details?.trim() ? detailLines(details, colour) : []), ...argumentLines(input)];

@@ -1,5 +1,4 @@
-import { type Failure, isBlocked } from '../../declarations/index.ts';
-import { manifestAsks } from '../../trust/index.ts';
+import { type Failure, grantedAsks, isBlocked } from '../../declarations/index.ts';
 import { isBreakerOpen, restartDelay, withCrash } from './services.ts';
 import type { Generation, Version } from '../calls/generation.ts';
 import type { Effect, Job, LifeEvent, Next, Source, State, Wanted } from './state.ts';
@@ -43,7 +42,7 @@ function mayFallBack({ wanted, good }: State): boolean {
   const { declaration } = version;
   const isSameCode = good.key !== wanted.key && declaration.codeDigest === wanted.declaration.codeDigest;
   if (!hasRun(version) && !isSameCode) return false;
-  const asks = declaration.manifest ? manifestAsks(declaration.manifest) : [];
+  const asks = grantedAsks(declaration);
   const isTaken = (wanted.declaration.withheld ?? []).some(({ ask }) => asks.includes(ask));
   return !isTaken && !(hasRun(version) && version.tier === 'in_process' && wanted.config.isolation === 'process');
 }

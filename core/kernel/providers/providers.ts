@@ -21,6 +21,7 @@ import { openStream } from '../calls/invoke.ts';
 import type { OtherExtensions } from '../lifecycle/runtime.ts';
 import type { Scope } from '../lifecycle/scope.ts';
 import type { Commands } from './commands.ts';
+import { createGuards, type Guards } from './guards.ts';
 import type { Tools } from './tools.ts';
 
 /** A prefix that an extension offers models under, in the words of its manifest. */
@@ -47,6 +48,7 @@ export interface RoutedProvider extends Pick<ModelProvider, 'models' | 'findLoca
 /** What extensions provide. Each call of a `Remote` goes to the version that runs then. */
 export interface Providers {
   readonly tools: Tools;
+  readonly guards: Guards;
   readonly commands: Commands;
   readonly models: Models;
   /** Of all that could be activated, in the order of their ids. Those that could not are recorded. */
@@ -72,6 +74,7 @@ export function createProviders(lifecycle: Lifecycle, tools: Tools, commands: Co
   const { runtime, slots } = lifecycle;
   return {
     tools,
+    guards: createGuards(lifecycle),
     commands,
     models: {
       declared: () =>

@@ -1,10 +1,11 @@
-import { askText, type Manifest, manifestAsks } from '../../trust/index.ts';
+import { askText, type Manifest } from '../../trust/index.ts';
 import { type Diagnostic, messageOf, PithError } from '../../contract/index.ts';
-import { type Failure, type Declaration, isContractOnly } from '../../declarations/index.ts';
+import { type Failure, type Declaration, grantedAsks, isContractOnly } from '../../declarations/index.ts';
 import type { ProcessTier } from '../lifecycle/tiers.ts';
 import type { ExtensionState, Slot } from '../lifecycle/actor.ts';
 import type { Lifecycle } from '../lifecycle/lifecycle.ts';
 import type { Tier } from '../calls/generation.ts';
+import { guardCure, guardProblem } from './guards.ts';
 import { ERROR_CODES } from '../records/error-codes.ts';
 
 /** One extension as `pith doctor` and `pith extensions list` show it. */
@@ -54,10 +55,11 @@ export function statusOf(lifecycle: Lifecycle, slot: Slot): ExtensionStatus {
   };
 }
 
-function asksIn({ manifest, shipped, withheld = [] }: Declaration): ExtensionStatus['asks'] {
+function asksIn(declaration: Declaration): ExtensionStatus['asks'] {
+  const { manifest, shipped, withheld = [] } = declaration;
   if (manifest === null || shipped) return [];
   return [
-    ...manifestAsks(manifest).map((ask) => ({ ask, withheld: false, never: null })),
+    ...grantedAsks(declaration).map((ask) => ({ ask, withheld: false, never: null })),
     ...withheld.map((each) => ({ ...each, withheld: true })),
   ];
 }
@@ -115,6 +117,13 @@ function notesOf(lifecycle: Lifecycle, slot: Slot): ExtensionStatus['notes'] {
           }
         : { code: 'not_agreed', message: `asks to ${askText(ask)}, which is not possible: ${never}` },
     );
+  const mute = guardProblem(lifecycle, slot);
+  if (mute !== null)
+    found.push({
+      code: 'provider_unavailable',
+      message: `it is a guard that cannot answer, so only tools that read run: ${mute}`,
+      cure: guardCure(slot.id),
+    });
   if (declaration.shipped && lifecycle.runtime.loader.isAltered(declaration))
     found.push({
       code: 'not_as_shipped',

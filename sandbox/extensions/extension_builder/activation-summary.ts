@@ -64,7 +64,7 @@ export function activationSummary(before: readonly Source[] | null, after: reado
 export function asksOf(sources: readonly Source[]): readonly string[] {
   const manifest = manifestOf(sources);
   if (manifest === null) return [];
-  const { permissions, secrets, events } = manifest;
+  const { permissions, secrets, events, provides } = manifest;
   return [
     ...(permissions.network ? ['network'] : []),
     ...secrets.map((name) => `secret ${name}`),
@@ -72,6 +72,7 @@ export function asksOf(sources: readonly Source[]): readonly string[] {
     ...permissions.write.map((file) => `write ${file}`),
     ...events.handles.map(({ topic }) => `hears ${topic}`),
     ...permissions.agents.map((id) => `agent ${id}`),
+    ...(provides.includes('guard') ? ['guard'] : []),
   ];
 }
 
