@@ -166,7 +166,7 @@ function wanted(digest: number, as: Written): Wanted {
   const code = CODES[as];
   const declared = code === undefined ? null : { extensionId: 'it', phase: 'validate', code, message: as, at: 0 };
   const permissions = { network: as === 'sound', read: [], write: [], agents: [] };
-  const manifest = { permissions, secrets: [], events: { handles: [] }, depends_on: as === 'made up' ? ['nope'] : [] };
+  const manifest = { permissions, provides: [], secrets: [], events: { handles: [] }, depends_on: as === 'made up' ? ['nope'] : [] };
   const withheld = as.endsWith('narrowed') ? [{ ask: 'network', never: null }] : [];
   return {
     declaration: { id: 'it', manifest, withheld, codeDigest: `${digest}` },
@@ -215,7 +215,7 @@ const STEP = fc.oneof(
 ) as unknown as fc.Arbitrary<Step>;
 
 describe('the life of an extension', () => {
-  it('K21 an edit for which there was no room is loaded when there is room, although the former version stands in meanwhile', () => {
+  it('K21 an edit for which there was no room is loaded when there is room, although the former version runs meanwhile', () => {
     const world = new World();
     const steps: readonly Step[] = [{ do: 'write', digest: 1, as: 'sound', byHand: false }, { do: 'call' }];
     for (const step of steps) world.step(step);
