@@ -155,14 +155,14 @@ export async function createKernel(options: KernelOptions): Promise<Kernel> {
   const toolsOf = (id: string): readonly string[] => host.providers.tools.known(id).map(({ name }) => name);
 
   /** Tools that the settings name one by one are known only to code that has run. */
-  const knowAsked = async () => {
+  const loadNamedTools = async () => {
     const named = reading.settings.approvals.tools.filter((entry) => entry.includes('/'));
     const known = Promise.allSettled(named.map((entry) => host.providers.tools.of(entry.split('/', 1)[0] as string)));
     if (named.length > 0) await within(clock, ASKED_WAIT_MS, known);
   };
 
   /** What a person wrote for an extension is checked by its code, which may not be needed otherwise. */
-  const knowConfigured = async () => {
+  const checkSettings = async () => {
     const ids = configuredIds(reading.settings, host.extensions.discovery.declarations);
     const idle = ids.filter((id) => host.extensions.state(id) === 'idle');
     if (idle.length > 0) await within(clock, ASKED_WAIT_MS, Promise.allSettled(idle.map((id) => host.extensions.activate(id))));
@@ -178,7 +178,7 @@ export async function createKernel(options: KernelOptions): Promise<Kernel> {
     askAlways: () => askedAlways(reading.settings, { ...host.extensions.discovery, toolsOf }),
     async prepare() {
       await host.refreshIfOlderThan(TURN_REFRESH_MS);
-      await knowAsked();
+      await loadNamedTools();
     },
     unreleased: (threadId, error) => host.logger('threads').warn(`thread '${threadId}' was not given back`, { error }),
   });
@@ -193,9 +193,9 @@ export async function createKernel(options: KernelOptions): Promise<Kernel> {
 
   const problemsNow = async (agentId?: string) => {
     const isWhole = agentId === undefined;
-    await knowConfigured();
+    await checkSettings();
     const own = isWhole ? await ownFindings(host) : [];
-    await knowAsked();
+    await loadNamedTools();
     const statuses = await agents.list(agentId);
     const { default_agent: defaultAgent } = settingsNow();
     return host.secrets.redactJson(

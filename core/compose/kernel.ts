@@ -53,15 +53,15 @@ export interface Restarts {
 }
 
 export function createRestarts(): Restarts {
-  const givers = new Set<(reason: string) => void>();
+  const handlers = new Set<(reason: string) => void>();
   return {
     ask(reason) {
-      for (const give of givers) give(reason);
-      return givers.size > 0;
+      for (const give of handlers) give(reason);
+      return handlers.size > 0;
     },
     handle(give) {
-      givers.add(give);
-      return () => void givers.delete(give);
+      handlers.add(give);
+      return () => void handlers.delete(give);
     },
   };
 }

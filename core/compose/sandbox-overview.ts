@@ -26,7 +26,7 @@ export interface SandboxOverview {
   readonly commands: readonly string[];
   readonly addresses: readonly string[];
   readonly secrets: readonly string[];
-  readonly loosens: readonly Weakened[];
+  readonly weakened: readonly Weakened[];
   /** Every setting that holds only in a trusted sandbox, as `path = value`. */
   readonly settings: readonly string[];
   /** What else lies in it and is offered, such as skills with their scripts and tools. */
@@ -78,7 +78,7 @@ export async function overviewOf(
       .map(({ id, manifest }) => ({ id, asks: manifestAsks(manifest).map((ask) => ({ ask, ...examinedAsk(ask, places) })) })),
     agents: brought.filter(({ manifest, readBy }) => manifest?.agent !== undefined || readBy !== undefined).map(({ id }) => id),
     ...reached(settings),
-    loosens: weakened(settings, own),
+    weakened: weakened(settings, own),
     settings: leavesOf(Object.keys(settings.origins))
       .filter((key) => !HARMLESS_SETTINGS.includes(key))
       .map((key) => `${key} = ${JSON.stringify(valueAt(settings, key))}`),
@@ -97,7 +97,7 @@ const NOTHING: Omit<SandboxOverview, 'sandbox' | 'project' | 'files'> = {
   commands: [],
   addresses: [],
   secrets: [],
-  loosens: [],
+  weakened: [],
   settings: [],
   others: [],
   unreadable: [],
@@ -121,7 +121,7 @@ const BLANKS = /[\p{Zs}\u2800\u3164\uFFA0]{4,}/gu;
 
 /** The lines of an overview, printable; a section without anything is left out. */
 export function shownOverview(overview: SandboxOverview): ShownOverview {
-  const { extensions, agents, commands, addresses, secrets, loosens, settings, files, others, unreadable } = overview;
+  const { extensions, agents, commands, addresses, secrets, weakened, settings, files, others, unreadable } = overview;
   const lines: string[] = [];
   const grants: Record<string, string[]> = {};
   let hidden = 0;
@@ -141,7 +141,7 @@ export function shownOverview(overview: SandboxOverview): ShownOverview {
   };
   section(
     'safeguards that its settings loosen',
-    loosens.map(({ setting, effect }) => `${effect} (${setting})`),
+    weakened.map(({ setting, effect }) => `${effect} (${setting})`),
   );
   section('programs that its settings start', commands);
   section('addresses that its settings name', addresses);

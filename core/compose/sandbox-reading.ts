@@ -1,4 +1,4 @@
-import { probeSandboxing, endOrphans } from '@pith/held-process';
+import { probeSandboxing, endOrphans } from '@pith/supervised-process';
 import fs from 'node:fs';
 import path from 'node:path';
 import { type Diagnostic, type JsonValue, PithError, type Places, type SettingsChange } from '../contract/index.ts';

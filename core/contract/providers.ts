@@ -279,7 +279,7 @@ export interface ExtensionSettings {
    * Rejects `not_found`, `not_allowed` and `config_invalid`, also for what is to be taken out and the person's own settings say, too; nothing
    * is written then.
    */
-  write(extensionId: string, changes: SettingsChange, wish: 'person' | 'agent'): Promise<string>;
+  write(extensionId: string, changes: SettingsChange, by: 'person' | 'agent'): Promise<string>;
   /** Keeps a declared secret for those to whom this extension sends it now. Rejects `not_declared`. */
   keepSecret(extensionId: string, name: string, value: string): Promise<void>;
 }

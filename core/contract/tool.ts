@@ -57,7 +57,7 @@ export interface ToolPermission {
   readonly onlyForSkills?: readonly string[];
 }
 
-type Asking = boolean | string | ApprovalQuestion;
+type ApprovalNeed = boolean | string | ApprovalQuestion;
 
 /** A tool as its author writes it. `Input` is what the zod schema parses to. */
 export interface ToolDefinition<Schema extends z.ZodType = z.ZodType> {
@@ -73,7 +73,7 @@ export interface ToolDefinition<Schema extends z.ZodType = z.ZodType> {
    * A text means yes: what a person must read besides the input before they agree. An `always` covers: with `true`, every call of the tool as it
    * describes itself now; with a function, this very input, or every input with the `subject` that it names, while the text stays the same; with `once`, nothing.
    */
-  readonly needsApproval?: boolean | ((input: z.infer<Schema>, turn: TurnInfo) => Asking | Promise<Asking>);
+  readonly needsApproval?: boolean | ((input: z.infer<Schema>, turn: TurnInfo) => ApprovalNeed | Promise<ApprovalNeed>);
   /** Milliseconds until the call is cut; default 20,000. */
   readonly timeoutMs?: number;
   /** Given only to agents that name it (`extension/tool`), not by the extension's id alone. */

@@ -7,7 +7,7 @@ import { once } from '@pith/promises';
  */
 export const settingsSchema = once(() => {
   const modelRef = z.string().min(1);
-  const count = (usual: number) => z.int().min(1).default(usual);
+  const count = (byDefault: number) => z.int().min(1).default(byDefault);
   return z.strictObject({
     default_agent: z.string().min(1).default('orchestrator').describe('The agent that answers when none is named.'),
     models: z

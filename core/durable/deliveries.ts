@@ -73,7 +73,7 @@ export function createDeliveries(options: DeliveriesOptions): Deliveries {
 
   async function look(): Promise<void> {
     const now = clock.now();
-    if (now < lookedAt) hasten(now);
+    if (now < lookedAt) advance(now);
     lookedAt = now;
     try {
       const seen = await events.revision();
@@ -90,8 +90,8 @@ export function createDeliveries(options: DeliveriesOptions): Deliveries {
     if (running) cancel = clock.after(LOOK_MS, () => void look());
   }
 
-  function hasten(now: number): void {
-    rows.hasten(now, now + LONGEST_MS).then(
+  function advance(now: number): void {
+    rows.advance(now, now + LONGEST_MS).then(
       () => workers.forEach((worker) => worker.wake()),
       (error: unknown) => logger.warn('deliveries that failed wait for the former clock', { error: messageOf(error) }),
     );

@@ -88,7 +88,7 @@ export interface DeliveryRows {
   /** Counts an attempt, or puts off the next one. */
   change(handler: string, change: DeliveryChange, fence: Fence): Promise<void>;
   /** Attempts that would wait longer than until `latest` are made at `now`: the clock was set back. Timers keep their time. */
-  hasten(now: number, latest: number): Promise<void>;
+  advance(now: number, latest: number): Promise<void>;
 }
 
 export interface DeliveryChange extends Pick<DeliveryRow, 'event' | 'attempts'> {

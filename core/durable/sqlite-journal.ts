@@ -182,7 +182,7 @@ function deliveriesOf(store: Store): DeliveryRows {
           event,
         );
       }),
-    async hasten(now, latest) {
+    async advance(now, latest) {
       const late = 'due > ? AND error IS NOT NULL';
       if (store.get(`SELECT 1 FROM deliveries WHERE ${late} LIMIT 1`, latest) === null) return;
       await store.write((statement) => void statement(`UPDATE deliveries SET due = ? WHERE ${late}`, now, latest));

@@ -130,12 +130,12 @@ export async function createHost(options: HostOptions): Promise<Host> {
   );
   const lifecycle: Lifecycle = new Lifecycle(
     { runtime, tiers: createTiers(runtime, processes), wire: calls.wire ? SERIALISED : DIRECT, index: options.index, cut },
-    (id) => changes.tell(new Set([id])),
+    (id) => changes.notify(new Set([id])),
   );
   const commands = createCommands(lifecycle, { trust, kernelPaths: () => own?.() ?? [] });
   const answers = new Map<string, Answer>(own ? [[CommandProvider.id, () => ({ getCommands: async () => own() })]] : []);
   const otherExtensions = createOtherExtensions(lifecycle, commands, answers);
-  const refresh = new Refresh(lifecycle, options.source, discovered, changes.tell);
+  const refresh = new Refresh(lifecycle, options.source, discovered, changes.notify);
   const watch = createReloadWatch(lifecycle, refresh, options.source.watched);
   const brought = createBringing(lifecycle, processes);
   answers.set(BroughtExtensions.id, brought.for);
@@ -178,7 +178,7 @@ function createChanges() {
   type Listener = (ids: ReadonlySet<string>) => void;
   const listeners = new Set<Listener>();
   return {
-    tell(ids: ReadonlySet<string>): void {
+    notify(ids: ReadonlySet<string>): void {
       for (const listener of listeners) listener(ids);
     },
     on(listener: Listener): () => void {

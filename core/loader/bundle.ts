@@ -1,4 +1,4 @@
-import { lacksRoom, startedByOther } from '@pith/held-process';
+import { lacksRoom, startedByOther } from '@pith/supervised-process';
 import path from 'node:path';
 import type * as Esbuild from 'esbuild';
 import type { BuildFailure, Message } from 'esbuild';

@@ -2,7 +2,7 @@ import { constants, realpathSync } from 'node:fs';
 import { open, readdir, stat } from 'node:fs/promises';
 import path from 'node:path';
 import type { Loader, OnLoadResult, Plugin } from 'esbuild';
-import { lacksRoom } from '@pith/held-process';
+import { lacksRoom } from '@pith/supervised-process';
 import { notTextAt } from '@pith/plain-text';
 import { isBelow, isInside, realPathOf } from '@pith/safe-files';
 import { FORBIDDEN, LARGEST_SOURCE, mustNot, oddDescription, WHAT_MAY, type ImportRules } from './import-rules.ts';

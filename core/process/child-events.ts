@@ -13,17 +13,17 @@ export class ChildEvents implements Events {
 
   readonly publish = ((topic: string | Topic, payload: object, options?: PublishOptions) => {
     const { id, durable } = topicOf(topic);
-    return this.peer[durable ? 'call' : 'tell']('events.publish', [id, payload, options]);
+    return this.peer[durable ? 'call' : 'notify']('events.publish', [id, payload, options]);
   }) as Events['publish'];
 
   readonly handle = ((topic: string | Topic, listener: Listener) => {
     const { id } = topicOf(topic);
     const known = this.#listeners.get(id) ?? new Set();
     this.#listeners.set(id, known);
-    if (known.size === 0) this.peer.tell('events.handle', [id]);
+    if (known.size === 0) this.peer.notify('events.handle', [id]);
     known.add(listener);
     return () => {
-      if (known.delete(listener) && known.size === 0) this.peer.tell('events.off', [id]);
+      if (known.delete(listener) && known.size === 0) this.peer.notify('events.off', [id]);
     };
   }) as Events['handle'];
 

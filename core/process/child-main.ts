@@ -18,7 +18,7 @@ export function runExtensionProcess(importing: Loader['import']): void {
   const owner: Owner = {
     extensionId: '',
     isShipped: false,
-    report: (errorCode, error) => peer.tell('crashed', [errorToData(problemOf(error, extension?.doing ?? 'import', errorCode))]),
+    report: (errorCode, error) => peer.notify('crashed', [errorToData(problemOf(error, extension?.doing ?? 'import', errorCode))]),
   };
 
   const serve = (operation: string, args: readonly unknown[], incoming: Incoming): unknown => {

@@ -42,7 +42,7 @@ export function createChildRuntime(importing: Loader['import'], { setup, peer, e
   const secrets = createSecrets(env, { get: (name) => storedOf(setup.secrets[name]) });
   secrets.declare(Object.keys(setup.secrets));
   const where = whereIn(setup.names);
-  const report = (operation: string, error: unknown): void => peer.tell(operation, [errorToData(error)]);
+  const report = (operation: string, error: unknown): void => peer.notify(operation, [errorToData(error)]);
   const ownerOf = (phase: Phase): Owner => ({
     extensionId: id,
     isShipped: false,
@@ -73,11 +73,11 @@ export function createChildRuntime(importing: Loader['import'], { setup, peer, e
     logger: () => loggerOf(peer),
     owner: (_, phase) => {
       // Told before it begins: it may never come to say anything again.
-      if (phase === 'background') peer.tell('background', []);
+      if (phase === 'background') peer.notify('background', []);
       return ownerOf(phase);
     },
     loaded: () => undefined,
-    note: (_, noteCode, message) => peer.tell('note', [noteCode, message]),
+    note: (_, noteCode, message) => peer.notify('note', [noteCode, message]),
     crashed: (_, problem) => report('crashed', problem),
   };
 }
@@ -130,16 +130,16 @@ function loggerOf(peer: Peer): Logger {
   const at =
     (level: string) =>
     (message: string, fields: Readonly<Record<string, unknown>> = {}): void =>
-      peer.tell('log', [level, String(message), plainFields(fields)]);
+      peer.notify('log', [level, String(message), plainFields(fields)]);
   return { debug: at('debug'), info: at('info'), warn: at('warn'), error: at('error') };
 }
 
-function onlyInside(member: string, instead: string): never {
+function onlyInside(member: string, cure: string): never {
   throw new PithError(
     'not_supported_yet',
     `context.${member} is for extensions that run inside the kernel, and this one runs in a separate process`,
     {
-      cure: `${instead}, or let it in by extensions.<id>.isolation: in_process in the settings`,
+      cure: `${cure}, or let it in by extensions.<id>.isolation: in_process in the settings`,
     },
   );
 }

@@ -108,10 +108,10 @@ export async function runFor(
   const { session, ...plain } = facts as IoFacts;
   const io: CommandIO = {
     ...plain,
-    ...(session ? { session: { ...session, send: (text) => peer.tell('io.send', [run, String(text)]) } } : {}),
-    print: (text) => peer.tell('io.print', [run, String(text)]),
-    error: (text) => peer.tell('io.error', [run, String(text)]),
-    json: (value) => peer.tell('io.json', [run, value]),
+    ...(session ? { session: { ...session, send: (text) => peer.notify('io.send', [run, String(text)]) } } : {}),
+    print: (text) => peer.notify('io.print', [run, String(text)]),
+    error: (text) => peer.notify('io.error', [run, String(text)]),
+    json: (value) => peer.notify('io.json', [run, value]),
     ask: async (question, options) => {
       const answer = await peer.call('io.ask', [run, question, options]);
       return typeof answer === 'string' ? answer : null;

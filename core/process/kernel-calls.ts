@@ -132,7 +132,7 @@ export class KernelCalls {
         'parameter_invalid',
         `an extension may wait for at most ${MOST_TOPICS} topics, named with at most ${MOST_NAME} characters`,
       );
-    const off = this.options.context.events.handle(topic as 'notify', (payload) => this.options.peer().tell('event', [topic, payload]));
+    const off = this.options.context.events.handle(topic as 'notify', (payload) => this.options.peer().notify('event', [topic, payload]));
     this.#listening.set(topic, off);
   }
 

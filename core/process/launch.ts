@@ -11,7 +11,7 @@ import {
   raiseOomScore,
   killWithParent,
   endOf,
-} from '@pith/held-process';
+} from '@pith/supervised-process';
 import { existsSync, statSync } from 'node:fs';
 import os, { constants } from 'node:os';
 import path from 'node:path';

@@ -1,4 +1,4 @@
-import type { Sandboxing } from '@pith/held-process';
+import type { Sandboxing } from '@pith/supervised-process';
 import { messageOf, PithError } from '../contract/index.ts';
 import {
   type ErrorCode,
@@ -43,7 +43,7 @@ export interface RemoteHost {
   /** Told when it has been started; `serves`: its service works by itself from now on. */
   started(serves: boolean): void;
   /** Told once, with the reason, when the process has ended before `end` was called. */
-  lost(told: (why: Problem) => void): void;
+  lost(listener: (why: Problem) => void): void;
   /** Ends the process, and releases what its code took through the context. Never rejects. */
   end(why: string): Promise<void>;
 }
@@ -117,7 +117,7 @@ export async function openRemoteHost(
   );
   void running.ended.then(unwatch);
   let ending = false;
-  let told: ((why: Problem) => void) | undefined;
+  let onLost: ((why: Problem) => void) | undefined;
   let cancelHangUp: (() => void) | undefined;
   const kill = (message: string): void => running.kill({ code: 'process_ended', message });
   const peer = createPeer({
@@ -140,13 +140,13 @@ export async function openRemoteHost(
     working: (isWorking) => running.working(isWorking),
     silent: () => kill('it did not answer for 5 s and was ended'),
   });
-  let toldProviders = JSON.stringify(kernel.providersFor(declaration));
+  let sentProviders = JSON.stringify(kernel.providersFor(declaration));
   scope.own(
     kernel.onProviders(() => {
       const facts = kernel.providersFor(declaration);
       const text = JSON.stringify(facts);
-      if (text !== toldProviders) peer.tell('providers', [facts]);
-      toldProviders = text;
+      if (text !== sentProviders) peer.notify('providers', [facts]);
+      sentProviders = text;
     }),
   );
   const gone = running.ended.then((how) => over(how));
@@ -156,7 +156,7 @@ export async function openRemoteHost(
     liveness.close();
     const text = `the process of '${id}' is gone: ${message}`;
     peer.close(new PithError(ending ? 'interrupted' : 'provider_failed', text, { retryable: true }));
-    if (!ending) told?.(new Problem(doing, code, text, { cure: cure ?? `correct the source of ${id}; the log has what it wrote` }));
+    if (!ending) onLost?.(new Problem(doing, code, text, { cure: cure ?? `correct the source of ${id}; the log has what it wrote` }));
     await scope.close();
   }
 
@@ -193,7 +193,7 @@ export async function openRemoteHost(
       isServing = serves;
       remote.asked(serves ? 'background' : 'call');
     },
-    lost: (listener) => (told = listener),
+    lost: (listener) => (onLost = listener),
     async end(why) {
       ending = true;
       kill(why);

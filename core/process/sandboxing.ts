@@ -1,4 +1,4 @@
-import { BASE_READ_ONLY, DEVICE_FOLDERS, namespaces, PROGRAMS, system, SYSTEM_FILES } from '@pith/held-process';
+import { BASE_READ_ONLY, DEVICE_FOLDERS, namespaces, PROGRAMS, system, SYSTEM_FILES } from '@pith/supervised-process';
 import { existsSync, statSync, type Dirent } from 'node:fs';
 import path from 'node:path';
 import { ENVIRONMENT_FILE, type Manifest } from '../trust/index.ts';

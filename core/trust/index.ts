@@ -35,7 +35,7 @@ export { adoptState, stateOwnership } from './state-marker.ts';
 export {
   type CleanStream,
   type Cleaning,
-  USUAL,
+  DEFAULT_RECIPIENT,
   askerOf,
   concerns,
   recipientOf,

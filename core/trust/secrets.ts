@@ -314,14 +314,14 @@ function parse(folder: StateFolder): Readonly<Record<string, StoredSecret>> {
 
 /** A text alone is from before secrets had recipients. null: nothing that was ever written here. */
 function secretOf(given: unknown): StoredSecret | null {
-  if (typeof given === 'string') return { value: given, for: [USUAL] };
+  if (typeof given === 'string') return { value: given, for: [DEFAULT_RECIPIENT] };
   if (!isPlainMap(given) || typeof given['value'] !== 'string') return null;
   const recipients: unknown = given['for'];
   return { value: given['value'], for: Array.isArray(recipients) ? recipients.filter((one) => typeof one === 'string') : [] };
 }
 
 /** An extension that may ask. */
-interface Asking {
+interface SecretUser {
   readonly id: string;
   readonly manifest: Manifest | null;
 }
@@ -335,14 +335,14 @@ export interface Asker {
 }
 
 /** Whom a secret counts for that was kept before secrets had recipients. */
-export const USUAL = 'usual';
+export const DEFAULT_RECIPIENT = 'usual';
 
 /**
  * What an extension says of its parts counts only where it came with Pith: of other code nobody knows where it sends things, and a prefix
  * can be claimed by several.
  */
 export function askerOf(
-  { id, manifest }: Asking,
+  { id, manifest }: SecretUser,
   shipped: boolean,
   name: string,
   use?: NonNullable<Parameters<ExtensionContext['getSecret']>[1]>,
@@ -350,23 +350,27 @@ export function askerOf(
   const part = shipped ? use?.part : undefined;
   const offered = manifest?.models.some(({ prefix }) => prefix === part);
   const who = part === undefined ? `extension:${id}` : `${offered ? 'provider' : id}:${part}`;
-  const isUsual = shipped && manifest?.secrets.includes(name) === true && (use === undefined || use.isDefault === true);
-  return { recipient: use === undefined ? who : `${who} ${placeOf(use.to)}`, isDefault: isUsual };
+  const isDefault = shipped && manifest?.secrets.includes(name) === true && (use === undefined || use.isDefault === true);
+  return { recipient: use === undefined ? who : `${who} ${placeOf(use.to)}`, isDefault: isDefault };
 }
 
 /** A person may give an extension a secret without saying where it sends it; a provider or a server only with its address. */
 export function isGivenFor(recipients: readonly string[], { recipient, isDefault }: Asker): boolean {
-  if (recipients.includes(recipient) || (isDefault && recipients.includes(USUAL))) return true;
+  if (recipients.includes(recipient) || (isDefault && recipients.includes(DEFAULT_RECIPIENT))) return true;
   const [who = ''] = recipient.split(' ', 1);
   return who.startsWith('extension:') && recipients.includes(who);
 }
 
 /** Whether this extension could be meant, whatever of it asks: what does not concern it never reaches its process. */
-export function concerns(recipient: string, { id, manifest }: Asking, shipped: boolean): boolean {
+export function concerns(recipient: string, { id, manifest }: SecretUser, shipped: boolean): boolean {
   if (recipient === `extension:${id}` || recipient.startsWith(`extension:${id} `)) return true;
   if (!shipped) return false;
   const models = manifest?.models ?? [];
-  return recipient === USUAL || recipient.startsWith(`${id}:`) || models.some(({ prefix }) => recipient.startsWith(`provider:${prefix} `));
+  return (
+    recipient === DEFAULT_RECIPIENT ||
+    recipient.startsWith(`${id}:`) ||
+    models.some(({ prefix }) => recipient.startsWith(`provider:${prefix} `))
+  );
 }
 
 /** As a person writes one. Throws `usage`. */
@@ -381,7 +385,8 @@ export function recipientOf(text: string): string {
 
 /** Names both sides, and the command that gives it. */
 export function notGiven(name: string, recipients: readonly string[], { recipient }: Asker): PithError {
-  const whom = recipients.map((one) => (one === USUAL ? 'the usual addresses of what ships with Pith' : one)).join(', ') || 'nobody';
+  const whom =
+    recipients.map((one) => (one === DEFAULT_RECIPIENT ? 'the usual addresses of what ships with Pith' : one)).join(', ') || 'nobody';
   return new PithError('secret_not_given', `the secret '${name}' was given for ${whom}, and not for ${recipient}, which asks for it`, {
     cure: `${recipient.startsWith('provider:') ? 'connect a model here: pith setup; or, ' : ''}if that is right, run: pith secrets allow ${name} --for ${quoted(recipient)}`,
   });

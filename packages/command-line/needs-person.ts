@@ -26,8 +26,8 @@ export function needsPerson<IO extends { readonly session?: unknown; readonly in
 /** As it is typed into a shell. */
 function typed({ path, arguments: names = [], options: known = [] }: CommandShape, { arguments: given, options }: ParsedCommand): string {
   const words = names.flatMap(({ name }) => given[name] ?? []);
-  const flags = known.flatMap(({ name, default: usual }) => {
-    const values = [options[name] ?? []].flat().filter((value) => value !== false && value !== usual);
+  const flags = known.flatMap(({ name, default: defaultValue }) => {
+    const values = [options[name] ?? []].flat().filter((value) => value !== false && value !== defaultValue);
     return values.flatMap((value) => (value === true ? [`--${name}`] : [`--${name}`, String(value)]));
   });
   return ['pith', ...path.split(' '), ...[...words, ...flags].map(quoted)].join(' ');

@@ -60,7 +60,7 @@ export class FolderChanges<Entry> {
     const end = keepFresh(directory, clock);
     return {
       directory,
-      change: (changes) => this.#alone(root, () => commit({ ...this.options, root, directory }, changes)),
+      change: (changes) => this.#withLock(root, () => commit({ ...this.options, root, directory }, changes)),
       remove: async () => {
         end();
         // With a journal it holds what could not be put back: the next start tries again.
@@ -106,11 +106,11 @@ export class FolderChanges<Entry> {
         }
       }
     };
-    await this.#alone(root, work, signal);
+    await this.#withLock(root, work, signal);
     await rmdir(staging.path).catch(() => undefined); // others are at work
   }
 
-  #alone<T>(root: string, work: () => Promise<T>, signal?: AbortSignal): Promise<T> {
+  #withLock<T>(root: string, work: () => Promise<T>, signal?: AbortSignal): Promise<T> {
     const { refusals, clock } = this.options;
     const busy = (where: string) => new ChangeRefused({ cure: 'try again when it has ended', ...refusals.busy }, { where });
     return exclusively({ folder: stateFolder(root), name: '.busy', busy }, clock, work, signal);

@@ -1,5 +1,5 @@
 import { didYouMean } from '@pith/plain-text';
-import { FILTERS, FUNCTIONS, INSTEAD, METHODS, TESTS } from './filters.ts';
+import { FILTERS, FUNCTIONS, REPLACEMENTS, METHODS, TESTS } from './filters.ts';
 import { parseTemplate, type TemplateNode } from './parsing.ts';
 import { TemplateProblem, type TemplateVariables } from './template.ts';
 import {
@@ -438,7 +438,7 @@ class Compiler {
 
   #missing(node: TemplateNode, kind: string, name: string, names: readonly string[]): Part {
     const shown = name.slice(0, 64);
-    const cure = INSTEAD.get(name) ?? (names.length === 0 ? 'leave it out' : `use one of ${names.join(', ')}`);
+    const cure = REPLACEMENTS.get(name) ?? (names.length === 0 ? 'leave it out' : `use one of ${names.join(', ')}`);
     return this.#refused(node, `there is no ${kind} '${shown}'${didYouMean(shown, names)}`, cure);
   }
 

@@ -84,7 +84,7 @@ export const TESTS: ReadonlyMap<string, (value: Value) => boolean> = new Map<str
 ]);
 
 /** What is written instead of what other systems have. */
-export const INSTEAD: ReadonlyMap<string, string> = new Map([
+export const REPLACEMENTS: ReadonlyMap<string, string> = new Map([
   ...['map', 'select', 'reject', 'selectattr', 'rejectattr', 'groupby', 'batch', 'sum'].map(
     (name) => [name, 'write a loop, with {% for x in list if … %}'] as const,
   ),

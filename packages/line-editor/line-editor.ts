@@ -166,16 +166,16 @@ export class LineEditor implements LineSource {
     if (this.#ended || signal.aborted) return Promise.resolve(null);
     return new Promise((resolve) => {
       const settle = (text: string | null) => {
-        signal.removeEventListener('abort', withdraw);
+        signal.removeEventListener('abort', cancel);
         if (this.#question === question && question.open) this.#set(EMPTY);
         if (this.#question === question) this.#question = null;
         this.#area.refresh();
         resolve(text);
       };
-      const withdraw = () => settle(null);
+      const cancel = () => settle(null);
       const question: Question = { prompt, keys, hidden, open: this.#edited.text === '' && this.#search === null, answer: settle };
       this.#question = question;
-      signal.addEventListener('abort', withdraw, { once: true });
+      signal.addEventListener('abort', cancel, { once: true });
       this.#area.refresh();
     });
   }

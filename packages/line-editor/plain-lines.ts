@@ -44,7 +44,7 @@ export class PlainLines implements LineSource {
     const { input } = this.options.terminal;
     return new Promise((resolve) => {
       const settle = (text: string | null) => {
-        signal.removeEventListener('abort', withdraw);
+        signal.removeEventListener('abort', cancel);
         this.#asking = null;
         if (hidden) {
           input.off('data', watch);
@@ -53,11 +53,11 @@ export class PlainLines implements LineSource {
         }
         resolve(text === null || !hidden ? text : erased(text));
       };
-      const withdraw = () => settle(null);
+      const cancel = () => settle(null);
       const watch = (chunk: Uint8Array | string) => {
         if (LEAVES.test(chunk.toString())) settle(null);
       };
-      signal.addEventListener('abort', withdraw, { once: true });
+      signal.addEventListener('abort', cancel, { once: true });
       if (hidden) {
         input.setRawMode?.(true); // so that the terminal does not show what is typed; it does not edit it either
         input.on('data', watch);

@@ -58,7 +58,7 @@ function stepsOf(pattern: string, isPath: boolean): readonly Step[] | null {
 /** Of what can go on in several ways each place is tried once: time grows with steps times letters, whatever they are. */
 function isMatch(steps: readonly Step[], text: string): boolean {
   const tried = new Set<number>();
-  const goesOn = (fromStep: number, fromLetter: number): boolean => {
+  const matchesFrom = (fromStep: number, fromLetter: number): boolean => {
     let [place, at] = [fromStep, fromLetter];
     for (;;) {
       const step = steps[place];
@@ -67,7 +67,7 @@ function isMatch(steps: readonly Step[], text: string): boolean {
         const here = place * (text.length + 1) + at;
         if (tried.has(here)) return false;
         tried.add(here);
-        if (goesOn(place + (step.kind === 'optional' ? OPTIONAL_STEPS : 1), at)) return true;
+        if (matchesFrom(place + (step.kind === 'optional' ? OPTIONAL_STEPS : 1), at)) return true;
       }
       if (step.kind === 'optional') {
         place += 1;
@@ -79,7 +79,7 @@ function isMatch(steps: readonly Step[], text: string): boolean {
       if (step.kind === 'one') place += 1;
     }
   };
-  return goesOn(0, 0);
+  return matchesFrom(0, 0);
 }
 
 /** Letters beyond are two units of a text. */

@@ -23,19 +23,19 @@ export function capOutput(stream: Readable, { line, flood, now }: OutputCap): vo
   let dropped = 0;
   let isFlood = false;
 
-  function tell(text: string): void {
+  function pass(text: string): void {
     const at = now();
     if (at - second >= 1000) {
       second = at;
       passed = 0;
-      tellDropped();
+      reportDropped();
     }
     if (passed > KEPT_A_SECOND) dropped += text.length;
     else if (text !== '') line(text.length > LONGEST_LINE ? `${text.slice(0, LONGEST_LINE)}…` : text);
     passed += text.length + 1;
   }
 
-  function tellDropped(): void {
+  function reportDropped(): void {
     if (dropped > 0) line(`… ${dropped} more characters were printed at once, and left out`);
     dropped = 0;
   }
@@ -62,15 +62,15 @@ export function capOutput(stream: Readable, { line, flood, now }: OutputCap): vo
     }
     const lines = (rest + decoder.decode(chunk, { stream: true })).split(/\r?\n/u);
     rest = lines.pop() ?? '';
-    for (const each of lines) tell(each);
+    for (const each of lines) pass(each);
     if (rest.length > LONGEST_LINE) {
-      tell(rest);
+      pass(rest);
       rest = '';
     }
   });
   stream.on('end', () => {
-    if (rest !== '') tell(rest);
-    tellDropped();
+    if (rest !== '') pass(rest);
+    reportDropped();
   });
-  stream.on('error', (error: Error) => tell(`its output cannot be read: ${error.message}`));
+  stream.on('error', (error: Error) => pass(`its output cannot be read: ${error.message}`));
 }

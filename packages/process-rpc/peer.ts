@@ -35,7 +35,7 @@ export interface Peer {
   /** As `call`, for what answers with parts. */
   stream(operation: string, args: readonly unknown[], signal?: AbortSignal, correlationId?: string): AsyncIterableIterator<unknown>;
   /** Asks for no answer. */
-  tell(operation: string, args: readonly unknown[]): void;
+  notify(operation: string, args: readonly unknown[]): void;
   /** Resolves when the other side answers at all. */
   ping(): Promise<void>;
   /** Calls that one side or the other waits for. */
@@ -105,7 +105,7 @@ export function createPeer(options: PeerOptions): Peer {
       case KIND.stream:
         return answer(message.id, message, message.kind === KIND.stream);
       case KIND.note:
-        return heard(message);
+        return notified(message);
       case KIND.result:
         return settle(message.id, (call) => call.resolve(message.value));
       case KIND.error:
@@ -135,7 +135,7 @@ export function createPeer(options: PeerOptions): Peer {
   }
 
   /** The sender of a note does not wait for an answer, and cannot learn that it failed. */
-  function heard({ operation, args, correlationId }: Asked): void {
+  function notified({ operation, args, correlationId }: Asked): void {
     const ignored = (error: unknown): void => options.ignored?.(operation, error);
     try {
       const result = options.serve(operation, args, { signal: new AbortController().signal, correlationId });
@@ -228,7 +228,7 @@ export function createPeer(options: PeerOptions): Peer {
       const id = begin(KIND.stream, { operation, args, correlationId }, received.waiting, signal);
       return received;
     },
-    tell(operation, args) {
+    notify(operation, args) {
       if (!over)
         frames.send(askMessage(KIND.note, 0, { operation, args, correlationId: options.correlation?.() }), `an argument of ${operation}`);
     },

@@ -1,6 +1,6 @@
 import { existsSync, lstatSync } from 'node:fs';
 import path from 'node:path';
-import { findProgram, runProgram } from '@pith/held-process';
+import { findProgram, runProgram } from '@pith/supervised-process';
 
 const MOST_MS = 10_000;
 const MOST_BYTES = 64 * 1024 * 1024;

@@ -1,7 +1,7 @@
 import { chmod, lstat, mkdir, mkdtemp, readFile, realpath, rm, symlink, writeFile } from 'node:fs/promises';
 import os from 'node:os';
 import path from 'node:path';
-import { endOf, startProcess } from '@pith/held-process';
+import { endOf, startProcess } from '@pith/supervised-process';
 import type { Case, Entry } from './case.ts';
 
 /** Why a case cannot be made on this machine; thrown while its files are written. */

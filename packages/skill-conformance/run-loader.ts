@@ -1,5 +1,5 @@
 import type { Readable } from 'node:stream';
-import { endOf, startProcess } from '@pith/held-process';
+import { endOf, startProcess } from '@pith/supervised-process';
 import { elapsed, systemClock } from '@pith/promises';
 
 /** How a loader is started, once for each case. */

@@ -51,9 +51,9 @@ function joined(base: Flattened, over: Flattened): Flattened {
       ? bothProperties(base.map['properties'], over.map['properties'])
       : undefined;
   const required = [base.map['required'], over.map['required']].filter((each) => Array.isArray(each)).flat();
-  const told = Object.fromEntries(Object.entries(over.map).filter(([, value]) => value !== undefined));
+  const stated = Object.fromEntries(Object.entries(over.map).filter(([, value]) => value !== undefined));
   return {
-    map: { ...base.map, ...told, ...(properties ? { properties } : {}), ...(required.length > 0 ? { required } : {}) },
+    map: { ...base.map, ...stated, ...(properties ? { properties } : {}), ...(required.length > 0 ? { required } : {}) },
     choices: [...base.choices, ...over.choices],
     open: over.open,
   };

@@ -32,9 +32,9 @@ const LONGEST_DESCRIPTION = 1000;
 
 /** `part` with the description of `map`, and what of it `part` does not say. Among options the first has it: beside `anyOf` nothing may stand. */
 export function described(part: PlainMap, map: PlainMap): PlainMap {
-  const told = [map['description'], map['title']].find((each) => typeof each === 'string' && each.trim() !== '');
-  const own = typeof told === 'string' ? told : '';
-  const words = SAID.flatMap((key) => (isTold(part, map, key) ? [] : wordOf(key, map[key])));
+  const stated = [map['description'], map['title']].find((each) => typeof each === 'string' && each.trim() !== '');
+  const own = typeof stated === 'string' ? stated : '';
+  const words = SAID.flatMap((key) => (isStated(part, map, key) ? [] : wordOf(key, map[key])));
   return withText(part, [own, words.length === 0 ? '' : `(${words.join('; ')})`]);
 }
 
@@ -63,7 +63,7 @@ function withText(part: PlainMap, texts: readonly string[], isBehind = false): P
   return { type, ...(text === '' ? {} : { description: text }), ...rest };
 }
 
-function isTold(part: PlainMap, map: PlainMap, key: string): boolean {
+function isStated(part: PlainMap, map: PlainMap, key: string): boolean {
   const value = map[key];
   if (key === 'const') return isOffered(part, value);
   if (key === 'enum') return Array.isArray(value) && value.every((each) => isOffered(part, each));

@@ -30,13 +30,14 @@ describe('house rules', () => {
     expect(
       uses(
         /\bDate\.now\(|new Date\(\)|(?<![.\w])set(?:Timeout|Interval)\(/,
-        /^(?:core\/(?:testing\/leak-check\.ts|cli\/)|packages\/(?:held-process\/timers|promises\/machine-clock)\.ts)/,
+        /^(?:core\/(?:testing\/leak-check\.ts|cli\/)|packages\/(?:supervised-process\/timers|promises\/machine-clock)\.ts)/,
       ),
     ).toEqual([]);
   });
 
   it('the environment is read by the kernel, the command line and the test kit only, and its language for programs', () => {
-    const allowed = /^(?:core\/(?:compose\/compose\.ts|cli\/process\.ts|testing\/test-kernel\.ts)|packages\/held-process\/confined\.ts)$/;
+    const allowed =
+      /^(?:core\/(?:compose\/compose\.ts|cli\/process\.ts|testing\/test-kernel\.ts)|packages\/supervised-process\/confined\.ts)$/;
     expect(uses(/\bprocess\.env\b/, allowed)).toEqual([]);
   });
 
@@ -229,15 +230,15 @@ const WRITES_NO_STATE: ReadonlyMap<string, string> = new Map([
   ['core/testing/test-kernel.ts', 'folders of tests'],
   ['core/loader/build-graph.ts', 'the build'],
   ['core/loader/contract-shim.ts', 'a link to a bundle, in a folder of its own below the temporary one'],
-  ['packages/held-process/confined.ts', 'a folder of its own below the temporary one'],
+  ['packages/supervised-process/confined.ts', 'a folder of its own below the temporary one'],
   ['sandbox/extensions/skill_install/install/plugin-parts.ts', 'a part of a plugin, in the folder that the journaled writer gave'],
   ['sandbox/extensions/skill_search/enriching/write-into-skill.ts', 'a copy of a skill, in the folder that the journaled writer gave'],
   ['packages/skill-conformance/fixture.ts', 'skills of tests, in a folder of its own below the temporary one'],
   ['packages/skill-conformance/check-loader.ts', 'the same'],
   ['packages/skill-files/tree/copy-skill.ts', 'a copy with a random name in a folder that the state module has made'],
   ['core/kernel/records/extension-data.ts', 'one rename of a folder that was looked at'],
-  ['packages/held-process/started.ts', '/proc'],
-  ['packages/held-process/user-tools.ts', 'copies of small programs, in a folder that the state module has made'],
+  ['packages/supervised-process/started.ts', '/proc'],
+  ['packages/supervised-process/user-tools.ts', 'copies of small programs, in a folder that the state module has made'],
   ['sandbox/extensions/project_tools/shell/git-guard.ts', 'empty files in a repository, in the place of what a command could make'],
   ['core/trust/sandbox-trust.ts', 'the state of restricted sandboxes in ~/.pith'],
   ['sandbox/extensions/extension_builder/agent-tools.ts', 'manifests of agents'],

@@ -1,4 +1,4 @@
-import { heldMemory, familyOf } from '@pith/held-process';
+import { heldMemory, familyOf } from '@pith/supervised-process';
 import { mkdirSync, readdirSync, renameSync, rmSync, writeFileSync } from 'node:fs';
 import { monitorEventLoopDelay } from 'node:perf_hooks';
 import path from 'node:path';

@@ -85,11 +85,11 @@ export class ModelPrompt {
     return (leftOut.length > 0 ? leftOut : this.#leaveOutImages(0, why, () => true)).map(digestOfImage);
   }
 
-  #leaveOutImages(from: number, why: string, goesOn: () => boolean): readonly SentImage[] {
+  #leaveOutImages(from: number, why: string, isNeeded: () => boolean): readonly SentImage[] {
     const leftOut: SentImage[] = [];
-    for (let at = from; at < this.messages.length && goesOn(); at += 1)
+    for (let at = from; at < this.messages.length && isNeeded(); at += 1)
       this.messages[at] = mapImages(this.messages[at] as Message, (image) => {
-        if (!goesOn()) return image;
+        if (!isNeeded()) return image;
         this.#count(image, -1);
         leftOut.push(image);
         return lineOfImage(why);

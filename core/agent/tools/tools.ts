@@ -188,7 +188,7 @@ function toolsOfAgents(
     .map((callee) => ({
       extensionId,
       descriptor: { ...descriptor, description: descriptionOf(callee), inputSchema: withoutAgent(descriptor.inputSchema) },
-      wish: callee.id,
+      preferredName: callee.id,
       keeps: extensions.keepsNames(callee.id),
       fixed: { [AGENT]: callee.id },
     }));
@@ -213,7 +213,7 @@ function withoutAgent(schema: ToolDescriptor['inputSchema']): ToolDescriptor['in
 /** A tool before the model's name for it is settled. */
 type UnnamedTool = Omit<OfferedTool, 'modelName'> & {
   /** The name that it would have alone; default its own. */
-  readonly wish?: string;
+  readonly preferredName?: string;
   /** Its name ships, and stays: an equal name of others gives way. */
   readonly keeps?: boolean;
 };
@@ -228,17 +228,17 @@ export function named(
   offered: readonly OfferedTool[] = [],
 ): readonly OfferedTool[] {
   const wanted = new Map<string, UnnamedTool[]>();
-  for (const tool of tools) wanted.set(wishOf(tool), [...(wanted.get(wishOf(tool)) ?? []), tool]);
+  for (const tool of tools) wanted.set(preferredNameOf(tool), [...(wanted.get(preferredNameOf(tool)) ?? []), tool]);
   const hasItself = (tool: UnnamedTool): boolean => {
-    const rivals = (wanted.get(wishOf(tool)) ?? []).filter((other) => other !== tool);
+    const rivals = (wanted.get(preferredNameOf(tool)) ?? []).filter((other) => other !== tool);
     if (tool.keeps) return !rivals.some(({ keeps }) => keeps);
-    return rivals.length === 0 && !reserved.has(wishOf(tool));
+    return rivals.length === 0 && !reserved.has(preferredNameOf(tool));
   };
-  const plain = new Set(tools.filter(hasItself).map(wishOf));
+  const plain = new Set(tools.filter(hasItself).map(preferredNameOf));
   const taken = new Set(offered.map(({ modelName }) => modelName));
   return tools.map((tool) => {
-    const { wish: _, keeps: __, ...given } = tool;
-    const own = hasItself(tool) ? wishOf(tool) : null;
+    const { preferredName: _, keeps: __, ...given } = tool;
+    const own = hasItself(tool) ? preferredNameOf(tool) : null;
     const isFree = (name: string) => !taken.has(name) && (name === own || !plain.has(name));
     const modelName = [own ?? prefixed(tool), prefixed(tool)].find(isFree) ?? hashed(longName(tool), identityOf(tool));
     taken.add(modelName);
@@ -246,8 +246,8 @@ export function named(
   });
 }
 
-function wishOf({ wish, descriptor }: UnnamedTool): string {
-  return wish ?? descriptor.name;
+function preferredNameOf({ preferredName, descriptor }: UnnamedTool): string {
+  return preferredName ?? descriptor.name;
 }
 
 const LONGEST_NAME = 64;
@@ -255,16 +255,16 @@ const LONGEST_NAME = 64;
 /** `<extension>__<tool>`, or `<name>__<tool>` for a tool of one that was brought; with a hash where it had to be changed or is too long. */
 function prefixed(tool: UnnamedTool): string {
   const long = longName(tool);
-  const isPlain = long.length <= LONGEST_NAME && long === `${shortId(tool.extensionId)}__${wishOf(tool)}`;
+  const isPlain = long.length <= LONGEST_NAME && long === `${shortId(tool.extensionId)}__${preferredNameOf(tool)}`;
   return isPlain ? long : hashed(long, identityOf(tool));
 }
 
 function longName(tool: UnnamedTool): string {
-  return `${shortId(tool.extensionId)}__${wishOf(tool)}`.replace(/[^a-zA-Z0-9_-]/gu, '_');
+  return `${shortId(tool.extensionId)}__${preferredNameOf(tool)}`.replace(/[^a-zA-Z0-9_-]/gu, '_');
 }
 
 function identityOf(tool: UnnamedTool): string {
-  return `${tool.extensionId}__${wishOf(tool)}`;
+  return `${tool.extensionId}__${preferredNameOf(tool)}`;
 }
 
 function hashed(name: string, identity: string): string {

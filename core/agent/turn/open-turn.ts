@@ -248,7 +248,7 @@ async function keyedTurn(threads: Threads, threadId: string, key: string): Promi
   if (found === null) return null;
   const { turn } = found;
   const messages = (await threads.load(threadId))?.messages ?? [];
-  return goesOn(turn, messages) ? found : { record: turn, end: endOf(turn), text: textOf(turn, messages), usage: turn.usage };
+  return isResumable(turn, messages) ? found : { record: turn, end: endOf(turn), text: textOf(turn, messages), usage: turn.usage };
 }
 
 /** What it said, as if it said it now. */
@@ -268,7 +268,7 @@ function withoutBrokenAnswer({ id, state }: TurnRecord, history: readonly Stored
 }
 
 /** What failed or was stopped is tried again, unless the thread has gone on since. */
-function goesOn({ id, state }: TurnRecord, messages: readonly StoredMessage[]): boolean {
+function isResumable({ id, state }: TurnRecord, messages: readonly StoredMessage[]): boolean {
   if (state === 'running' || state === 'awaiting_approval') return true;
   return (state === 'error' || state === 'aborted') && messages.at(-1)?.turnId === id;
 }
@@ -368,7 +368,7 @@ function interrupted(record: CallRecord): ToolResult {
 }
 
 /** Why nobody will answer any more. `by`: whose doing that is, null for nobody's. */
-interface Withdrawal {
+interface Cancellation {
   readonly reason: string;
   readonly by: string | null;
 }
@@ -390,15 +390,15 @@ async function closeSuspended(
 ): Promise<void> {
   const { turn } = unfinished;
   const said = text.length > LONGEST_REASON ? `${text.slice(0, LONGEST_REASON)}…` : text;
-  const withdrawal = { reason: `they wrote instead: ${said}`, by };
-  const open = await withdraw(stores, turn.id, withdrawal);
+  const cancellation = { reason: `they wrote instead: ${said}`, by };
+  const open = await cancelQuestions(stores, turn.id, cancellation);
   const { threads, fence } = stores;
   const messages = (await threads.load(turn.threadId))?.messages ?? [];
-  await closeUnfinished(threads.writer(fence), unfinished, messages, (record) => answerFor(record, open, withdrawal));
+  await closeUnfinished(threads.writer(fence), unfinished, messages, (record) => answerFor(record, open, cancellation));
 }
 
 /** Answers what `turnId` still waits for with no, and ends the turns that it called and that wait too. Returns what was open. */
-export async function withdraw(stores: Stores, turnId: string, { reason, by }: Withdrawal): Promise<readonly Approval[]> {
+export async function cancelQuestions(stores: Stores, turnId: string, { reason, by }: Cancellation): Promise<readonly Approval[]> {
   const { threads, approvals, fence } = stores;
   const open = await approvals.askedFor(turnId);
   await approvals.reject(open, { reason, by }, fence);
@@ -414,7 +414,7 @@ export async function withdraw(stores: Stores, turnId: string, { reason, by }: W
   return open;
 }
 
-function answerFor({ turnId, step, index, name }: CallRecord, open: readonly Approval[], { reason, by }: Withdrawal): ToolResult {
+function answerFor({ turnId, step, index, name }: CallRecord, open: readonly Approval[], { reason, by }: Cancellation): ToolResult {
   const own = open.some((each) => each.turnId === turnId && each.step === step && each.index === index);
   if (own) return denied({ reason, by });
   if (open.some((each) => each.turnId === turnId && each.step === step && each.index < index))

@@ -39,7 +39,7 @@ export async function* streamStep(turn: RunningTurn): AsyncGenerator<TurnEvent, 
   const span = spanOf(turn);
   const { model } = plan.model;
   const asked: Pick<LanguageModel, 'doStream'> = { doStream: (options) => span.run(() => model.doStream(options)) };
-  const gathered = new Gathering(deps.host.secrets);
+  const gathered = new AnswerAccumulator(deps.host.secrets);
   let cut: StepOutcome['cut'] = null;
   try {
     const options = { prompt, tools: tools.length === 0 ? undefined : tools };
@@ -83,7 +83,7 @@ interface Spoken {
   providerOptions?: SpokenPart['providerOptions'];
 }
 
-class Gathering {
+class AnswerAccumulator {
   private readonly spoken: Spoken[] = [];
   private readonly open = new Map<string, Spoken>();
   private readonly calls: RawCall[] = [];

@@ -6,7 +6,7 @@ import type { TurnEndReason } from '../threads/thread.ts';
 import { type Span, startSpan } from '../../durable/index.ts';
 import { createCallTree, type CallTree, limitEnd, TimeBudgetSpent, timeSpent } from './call-tree.ts';
 import type { OriginalRequest } from '../../kernel/index.ts';
-import { answerOpen, type EndedTurn, type Opening, openTurn, republish, resumeCalls, withdraw } from './open-turn.ts';
+import { answerOpen, type EndedTurn, type Opening, openTurn, republish, resumeCalls, cancelQuestions } from './open-turn.ts';
 import { answerCalls, plainFailure, runLoop } from './loop.ts';
 
 export interface TurnEvents extends AsyncIterableIterator<TurnEvent, undefined> {
@@ -245,7 +245,7 @@ async function settleQuestions({ deps, record, progress, parent, fence }: Runnin
     if (parent) parent.progress.suspended = true;
   } else if (progress.suspended) {
     try {
-      await withdraw({ ...deps, fence }, record.id, { reason: 'the turn that asked has ended', by: null });
+      await cancelQuestions({ ...deps, fence }, record.id, { reason: 'the turn that asked has ended', by: null });
     } catch {
       // The store failed, which the turn's end says; an answer to such a question finds nothing to continue.
     }

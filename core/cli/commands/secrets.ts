@@ -1,5 +1,5 @@
 import { type CommandInput, type CommandIO, PithError } from '../../contract/index.ts';
-import { recipientOf, USUAL } from '../../trust/index.ts';
+import { DEFAULT_RECIPIENT, recipientOf } from '../../trust/index.ts';
 import type { Kernel } from '../../compose/index.ts';
 import { findExtension } from './extensions.ts';
 import { printTable } from './text.ts';
@@ -96,7 +96,7 @@ async function recipientsOf(kernel: Kernel, { options }: CommandInput, name: str
 }
 
 function inWords(recipient: string): string {
-  return recipient === USUAL ? 'the usual addresses' : recipient;
+  return recipient === DEFAULT_RECIPIENT ? 'the usual addresses' : recipient;
 }
 
 async function firstLine(lines: AsyncIterable<string>): Promise<string | null> {

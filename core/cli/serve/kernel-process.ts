@@ -1,4 +1,4 @@
-import { findProgram } from '@pith/held-process';
+import { findProgram } from '@pith/supervised-process';
 import { fork, type ChildProcess } from 'node:child_process';
 import { messageOf } from '../../contract/index.ts';
 import { EXIT } from '../terminal/report.ts';

@@ -93,7 +93,7 @@ export class ExtensionActor implements Slot {
     } finally {
       this.#isWorking = false;
     }
-    this.#tellWaiters();
+    this.#notifyWaiters();
   }
 
   /** The version that runs next. Rejects `provider_unavailable` when none comes of what is under way. */
@@ -131,7 +131,7 @@ export class ExtensionActor implements Slot {
       else this.#options.run(this, effect);
   }
 
-  #tellWaiters(): void {
+  #notifyWaiters(): void {
     const { live, job, refused } = this.#state;
     if (live !== null || job === null) {
       const pending = this.#pending;

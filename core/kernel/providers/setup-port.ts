@@ -34,7 +34,7 @@ export interface SecretStatus {
 /** Settings and secrets, as a person changes them while Pith runs. */
 export interface SetupPort {
   /** Checks, writes and reloads. Rejects `not_found`, `not_allowed`, `config_invalid`. */
-  configure(extensionId: string, changes: SettingsChange, wish?: SettingsWish): Promise<ExtensionStatus & { readonly written: string }>;
+  configure(extensionId: string, changes: SettingsChange, by?: SettingsRequester): Promise<ExtensionStatus & { readonly written: string }>;
   /** Values that are kept for somebody who offers models, by name: only to see which are there. */
   stored(): Readonly<Record<string, string>>;
   /** Every declared secret, sorted by name. */
@@ -57,8 +57,8 @@ export function createSetupPort(
 ): SetupPort {
   const { secrets } = lifecycle.runtime;
   const port: SetupPort = {
-    configure: (extensionId, changes, wish = 'person') =>
-      configure(lifecycle, lifecycle.slotOf(extensionId), { changes, wish }, () => reload(extensionId)),
+    configure: (extensionId, changes, by = 'person') =>
+      configure(lifecycle, lifecycle.slotOf(extensionId), { changes, by }, () => reload(extensionId)),
     stored() {
       const offering = [...lifecycle.slots.values()].flatMap(({ declaration }) => (declaration.manifest?.models.length ? declaration : []));
       const isForModels = (recipient: string): boolean =>
@@ -145,7 +145,7 @@ export function settingsOf(port: SetupPort, statuses: () => readonly ExtensionSt
         provides,
         finding: phase === 'reload' || state === 'failed' ? { severity: 'error', code, message, file, line, cure } : null,
       })),
-    write: async (id, changes, wish) => (await port.configure(id, changes, wish)).written,
+    write: async (id, changes, by) => (await port.configure(id, changes, by)).written,
     async keepSecret(id, name, value) {
       const users = await port.secretUsers(name, id);
       await port.setSecret(name, { value, for: users.length > 0 ? users : [`extension:${id}`] });
@@ -174,7 +174,7 @@ interface Use {
 }
 
 /** Whose words the changes are: a person's, or those of an agent, which a person has only agreed to. */
-type SettingsWish = 'person' | 'agent';
+type SettingsRequester = 'person' | 'agent';
 
 /** Names in lists called `env` are secrets that the extension may ask for. */
 function namesVariables(key: string, value: JsonValue): boolean {
@@ -196,25 +196,25 @@ const RIGHTS_OF_MODELS = ['providers', 'base_url', 'api_key_env'];
 async function configure(
   lifecycle: Lifecycle,
   slot: Slot,
-  { changes, wish }: { readonly changes: SettingsChange; readonly wish: SettingsWish },
+  { changes, by }: { readonly changes: SettingsChange; readonly by: SettingsRequester },
   reload: () => Promise<ExtensionStatus>,
 ): Promise<ExtensionStatus & { readonly written: string }> {
-  for (const [dotted, value] of Object.entries(changes)) checkPath(slot, dotted, value, wish);
+  for (const [dotted, value] of Object.entries(changes)) checkPath(slot, dotted, value, by);
   const { runtime, tiers } = lifecycle;
   const { declaration } = slot.written;
   const config = runtime.rights.configOf(declaration, changes);
   lifecycle.refuseForeignContracts(declaration); // its class is imported for the check
   await runOutside(() => tiers.checkSettings({ declaration, config }, slot.current?.number ?? 1));
-  const written = settingsFile(runtime.places, wish);
+  const written = settingsFile(runtime.places, by);
   await refuseSetBelow(runtime.places, written, changes);
   (await loadSettingsEdit()).editSettingsFile(written, changes);
   return { ...(await reload()), written };
 }
 
 /** Where a person has no sandbox of their own, their settings count for all their projects. */
-function settingsFile({ sandbox, home = null, isBare = false }: Folders, wish: SettingsWish): string {
+function settingsFile({ sandbox, home = null, isBare = false }: Folders, by: SettingsRequester): string {
   const own = path.join(sandbox, 'pith.yaml');
-  return isBare && home !== null && wish === 'person' && !existsSync(own) ? path.join(home, '.pith', 'config.yaml') : own;
+  return isBare && home !== null && by === 'person' && !existsSync(own) ? path.join(home, '.pith', 'config.yaml') : own;
 }
 
 /** What is taken out of the sandbox's settings goes on counting where the person's own say it, too: a key would be kept for that address. */
@@ -233,16 +233,16 @@ async function refuseSetBelow({ home = null }: Folders, written: string, changes
  * What may be set: the extension's own block, and for a person what belongs to the models that it offers. An address or the name of a key
  * says who reads a secret, so that no agent sets it.
  */
-function checkPath({ id, declaration }: Slot, dotted: string, value: JsonValue, wish: SettingsWish): void {
+function checkPath({ id, declaration }: Slot, dotted: string, value: JsonValue, by: SettingsRequester): void {
   const models = declaration.manifest?.models ?? [];
   const offered = [...models.map(({ prefix }) => `providers.${prefix}.`), ...(models.length > 0 ? ['models.'] : [])];
-  const own = [`extensions.${id}.`, ...(wish === 'person' ? offered : [])];
+  const own = [`extensions.${id}.`, ...(by === 'person' ? offered : [])];
   const rights = [
     ...RIGHTS,
-    ...(wish === 'person' ? [] : RIGHTS_BESIDE),
-    ...(wish === 'agent' && models.length > 0 ? RIGHTS_OF_MODELS : []),
+    ...(by === 'person' ? [] : RIGHTS_BESIDE),
+    ...(by === 'agent' && models.length > 0 ? RIGHTS_OF_MODELS : []),
   ].map((key) => `extensions.${id}.${key}`);
-  const isGranted = wish === 'agent' && offered.some((prefix) => dotted.startsWith(prefix));
+  const isGranted = by === 'agent' && offered.some((prefix) => dotted.startsWith(prefix));
   const [, , key = ''] = dotted.split('.');
   const isSlip = !(key in (declaration.manifest?.config ?? {})) && slipsOf(key, RIGHTS, 2).length > 0; // it would count as one
   const isRight =

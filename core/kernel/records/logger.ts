@@ -49,7 +49,7 @@ export function logLevelOf(text: string | undefined): LogLevel {
 const MOST_BUFFERED = 1000;
 /** Records wait so long for others. */
 const SETTLE_MS = 250;
-const USUAL = { log_mb: 10, logs: 5 } as const;
+const DEFAULT_QUOTA = { log_mb: 10, logs: 5 } as const;
 
 /** Records are buffered for a moment and appended together: each time the file is opened again, so that another process can begin a new one. */
 export function createLog(options: LogOptions): Log {
@@ -84,7 +84,7 @@ export function createLog(options: LogOptions): Log {
   };
 }
 
-function appendLines({ dataDirectory, redact, quota = USUAL }: LogOptions, records: readonly LogRecord[]): void {
+function appendLines({ dataDirectory, redact, quota = DEFAULT_QUOTA }: LogOptions, records: readonly LogRecord[]): void {
   const lines = records.map(({ level, time, name, message, fields }) =>
     printableJson(redact(JSON.stringify({ level: LEVELS[level], time, name, ...plainFields(fields), msg: message }))),
   );

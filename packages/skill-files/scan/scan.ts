@@ -36,7 +36,7 @@ export async function scanSource(source: ScanSource, previous: SourceScan | null
   return new Scan(source, previous, options).run(stats);
 }
 
-interface Visit {
+interface VisitedFolder {
   readonly path: string;
   /** The path without links. */
   readonly real: string;
@@ -56,7 +56,7 @@ class Scan {
   readonly #diagnostics: Diagnostic[] = [];
   readonly #read: FoundSkill[] = [];
   readonly #seen = new Set<string>();
-  readonly #links: Visit[] = [];
+  readonly #links: VisitedFolder[] = [];
   #spent = 0;
   #visited = 0;
   #changed = false;
@@ -105,7 +105,7 @@ class Scan {
     return empty.filter((path) => path !== this.#source.directory).map(noSkillFile);
   }
 
-  async #descend(stack: Visit[]): Promise<void> {
+  async #descend(stack: VisitedFolder[]): Promise<void> {
     for (let visit = stack.pop(); visit !== undefined; visit = stack.pop()) {
       if (this.#spent > SLICE) {
         this.#spent = 0;
@@ -124,7 +124,7 @@ class Scan {
   }
 
   /** The skill file of a folder without SKILL.md; null where it has none: its children come next. */
-  #open(visit: Visit, stack: Visit[]): SkillPlace | null {
+  #open(visit: VisitedFolder, stack: VisitedFolder[]): SkillPlace | null {
     const { path, real, depth } = visit;
     const known = depth > 0 ? this.#previous?.skills.get(path)?.file.slice(path.length + 1) : undefined; // in another case
     const place = known === undefined ? null : this.#placeIn(visit, known);
@@ -146,7 +146,7 @@ class Scan {
     return null;
   }
 
-  async #follow(link: Visit): Promise<void> {
+  async #follow(link: VisitedFolder): Promise<void> {
     const stats = statOf(link.path);
     if (stats !== undefined && !stats.isDirectory()) return;
     const real = realOf(link.path);
@@ -162,7 +162,7 @@ class Scan {
   }
 
   /** null where `fileName` in that folder is no file. */
-  #placeIn({ path, real, plugin }: Visit, fileName: string): SkillPlace | null {
+  #placeIn({ path, real, plugin }: VisitedFolder, fileName: string): SkillPlace | null {
     const file = `${path}/${fileName}`;
     this.#spent += 1;
     const stats = statOf(file);

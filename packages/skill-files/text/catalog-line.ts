@@ -6,12 +6,12 @@ type Described = Pick<SkillFields, 'brief' | 'description'>;
 
 /** A line of a whole description has at most so many characters. */
 export const WHOLE_LINE = 350;
-const USUAL_LINE = 160;
+const DEFAULT_LINE = 160;
 /** Two halves of a shorter line say less than one, and "Use when asked to" is more than it has room for. */
 const SHARED_LINE = 60;
 
 /** A skill's one line in a catalog, `limit` characters of what it is for. */
-export function catalogLine(skill: Described & { readonly id: string }, limit = USUAL_LINE): string {
+export function catalogLine(skill: Described & { readonly id: string }, limit = DEFAULT_LINE): string {
   return lineOf(clean(skill.id), catalogPurpose(skill)(limit));
 }
 

@@ -45,9 +45,9 @@ export interface TreeDigests {
 const BYTE_LIMIT = 256 * 1024 * 1024;
 
 /** The tree as it is now; `before` itself where nothing has changed since. Rejects with what the file system says, or when it is too large. */
-export async function readTree(directory: string, before: SkillTree | null, now: number, breather: Yielder): Promise<SkillTree> {
-  if (before?.settled === true && (await isUnchanged(before.tree, breather))) return before;
-  const tree = await folderTree(directory, TREE_LIMITS, { yielder: breather });
+export async function readTree(directory: string, before: SkillTree | null, now: number, yielder: Yielder): Promise<SkillTree> {
+  if (before?.settled === true && (await isUnchanged(before.tree, yielder))) return before;
+  const tree = await folderTree(directory, TREE_LIMITS, { yielder: yielder });
   if (tree.more) throw new RangeError(`it has more than ${TREE_LIMITS.entries} files, or folders more than ${TREE_LIMITS.depth} deep`);
   const hash = createHash('sha256');
   for (const { path, kind, stamp } of tree.entries) hash.update(`${path}\0${kind} ${stamp}\0`);
@@ -59,7 +59,7 @@ export async function digestCopy(
   { tree }: SkillTree,
   copy: readonly CopiedFile[],
   declared: Declared,
-  breather: Yielder,
+  yielder: Yielder,
 ): Promise<TreeDigests | null> {
   const copied = new Map(copy.map((file) => [file.path, file]));
   const known = new Set(tree.files.map(({ path }) => path));
@@ -67,19 +67,19 @@ export async function digestCopy(
   if (!isWhole || !copy.every(({ path }) => known.has(path))) return null;
   const entries = tree.entries.map((entry) => ({ ...entry, executable: copied.get(entry.path)?.executable ?? entry.executable }));
   const contents = new Map(copy.map(({ path, sha256, shebang }) => [path, { sha256, shebang }]));
-  return digestTree({ tree: new FolderTree(tree.directory, entries, tree.more) }, declared, breather, contents);
+  return digestTree({ tree: new FolderTree(tree.directory, entries, tree.more) }, declared, yielder, contents);
 }
 
 /** Reads every file that `contents` does not have. `declared`: what the frontmatter says of scripts and toolsets. */
 export async function digestTree(
   { tree: found }: Pick<SkillTree, 'tree'>,
   declared: Declared,
-  breather: Yielder,
+  yielder: Yielder,
   contents?: ReadonlyMap<string, FileContent>,
 ): Promise<TreeDigests> {
   const bytes = found.files.reduce((sum, { size }) => sum + size, 0);
   if (bytes > BYTE_LIMIT) throw new RangeError(`its files are larger than ${BYTE_LIMIT} bytes together`);
-  const tree = await withContents(found, breather, contents); // only what is read shows whether it begins as a script
+  const tree = await withContents(found, yielder, contents); // only what is read shows whether it begins as a script
   const isDeclared = declared.scripts.length + declared.toolsets.length > 0;
   const runs = isDeclared || tree.files.some(isProgram);
   const isLink = ({ kind }: TreeEntry): boolean => kind !== 'file' && kind !== 'folder';
@@ -122,11 +122,11 @@ export function isRisky(entry: Pick<TreeEntry, 'path' | 'kind' | 'executable' | 
 
 const PROSE = /\.(?:md|markdown|mdx|txt|rst|adoc|png|jpe?g|gif|svg|webp|pdf)$/i;
 
-async function isUnchanged({ directory, entries }: FolderTree, breather: Yielder): Promise<boolean> {
+async function isUnchanged({ directory, entries }: FolderTree, yielder: Yielder): Promise<boolean> {
   for (const { path, stamp } of entries) {
     const stats = lstatSync(placeOf(directory, path), { bigint: true, throwIfNoEntry: false });
     if (stats === undefined || !isSame(stamp, stats)) return false;
-    const pause = breather.spend(1);
+    const pause = yielder.spend(1);
     if (pause !== null) await pause;
   }
   return true;

@@ -29,8 +29,8 @@ export async function openConversation(
 ): Promise<Opening> {
   const named = threadNamed(input);
   const resume = input.options['resume'] === true;
-  const goesOn = input.options['continue'] === true;
-  const threadId = named ?? (resume || goesOn ? await latestThread(commands, resume ? 'resume' : 'continue', signal) : undefined);
+  const continues = input.options['continue'] === true;
+  const threadId = named ?? (resume || continues ? await latestThread(commands, resume ? 'resume' : 'continue', signal) : undefined);
   const thread = threadId === undefined ? null : await readThread(commands, threadId, signal);
   if (resume && thread === null)
     throw new PithError('thread_unknown', `nothing to resume: there is no conversation '${threadId}'`, { cure: 'see: pith threads list' });

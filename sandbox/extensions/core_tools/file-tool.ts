@@ -14,7 +14,7 @@ import {
 } from '@pith/safe-files';
 import { isShowable, questionOf, unlessApproved, type Asked } from './change-question.ts';
 import type { Policy } from './policy.ts';
-import { isShipped, pathOf, withoutPrefix, type Shelf } from './shelf.ts';
+import { isShipped, pathOf, withoutPrefix, type ReadableRoot } from './readable-root.ts';
 
 const MAX_WRITE_BYTES = 1024 * 1024;
 const MAX_COPY_BYTES = 16 * 1024 * 1024;
@@ -39,8 +39,8 @@ type Input = z.infer<typeof input>;
  * One tool for all actions. Its effect is `write` as a whole: a call that was cut off is reported to the model, not
  * repeated, also where it only read.
  */
-export function fileTool(jail: Jail, policy: Policy, shipped: Shelf, changes: OneAtATime): Tool {
-  const own: Shelf = { jail, prefix: '', isReadable: (names) => policy.isReadable(names) };
+export function fileTool(jail: Jail, policy: Policy, shipped: ReadableRoot, changes: OneAtATime): Tool {
+  const own: ReadableRoot = { jail, prefix: '', isReadable: (names) => policy.isReadable(names) };
   return defineTool({
     name: 'file',
     description:
@@ -118,7 +118,7 @@ async function textAt(jail: Jail, names: readonly string[]): Promise<Buffer | nu
 }
 
 /** Of what ships only reading is possible, wherever it is in a call. */
-async function readShipped(shipped: Shelf, call: Input, signal: AbortSignal): Promise<ToolResult> {
+async function readShipped(shipped: ReadableRoot, call: Input, signal: AbortSignal): Promise<ToolResult> {
   const names = shipped.jail.namesOf(withoutPrefix(call.path));
   if (call.action !== 'read' && call.action !== 'list' && call.action !== 'stat')
     return toolError('protected', 'what ships with Pith is only read; write a copy with another path into the sandbox');
@@ -126,16 +126,16 @@ async function readShipped(shipped: Shelf, call: Input, signal: AbortSignal): Pr
   return look(shipped, call, names, signal);
 }
 
-async function look(shelf: Shelf, { action, part }: Input, names: readonly string[], signal: AbortSignal): Promise<ToolResult> {
-  if (action === 'read') return read(shelf, names, part, signal);
-  if (action === 'list') return list(shelf, names);
-  const path = pathOf(shelf, names);
-  const entry = await shelf.jail.stat(names);
+async function look(root: ReadableRoot, { action, part }: Input, names: readonly string[], signal: AbortSignal): Promise<ToolResult> {
+  if (action === 'read') return read(root, names, part, signal);
+  if (action === 'list') return list(root, names);
+  const path = pathOf(root, names);
+  const entry = await root.jail.stat(names);
   if (entry === null || entry.type === 'other') throw unavailable(path);
   return toolResult({ path, type: entry.type, size: entry.size, modified: entry.modified }, { title: `${path}: ${entry.type}` });
 }
 
-async function run(own: Shelf, policy: Policy, call: Input, { approved, signal }: ToolCall): Promise<ToolResult> {
+async function run(own: ReadableRoot, policy: Policy, call: Input, { approved, signal }: ToolCall): Promise<ToolResult> {
   const { jail } = own;
   const segments = jail.namesOf(call.path);
   const path = segments.join('/') || '.';
@@ -165,9 +165,9 @@ async function run(own: Shelf, policy: Policy, call: Input, { approved, signal }
   }
 }
 
-async function read(shelf: Shelf, segments: readonly string[], part: number, signal: AbortSignal): Promise<ToolResult> {
-  const path = pathOf(shelf, segments);
-  return shelf.jail.read(segments, async (handle, size) => {
+async function read(root: ReadableRoot, segments: readonly string[], part: number, signal: AbortSignal): Promise<ToolResult> {
+  const path = pathOf(root, segments);
+  return root.jail.read(segments, async (handle, size) => {
     const parts = Math.max(1, Math.ceil(size / PART_BYTES));
     if (part > parts) return toolError('part_unknown', `'${path}' has ${parts} part${parts === 1 ? '' : 's'}; part ${part} was asked for`);
     const text = await readPart(handle, size, part);
@@ -182,10 +182,10 @@ async function read(shelf: Shelf, segments: readonly string[], part: number, sig
   });
 }
 
-async function list(shelf: Shelf, segments: readonly string[]): Promise<ToolResult> {
-  const path = pathOf(shelf, segments);
-  const { entries, total } = await shelf.jail.list(segments, MAX_ENTRIES);
-  const shown = entries.filter((entry) => entry.type !== 'other' && shelf.isReadable([...segments, entry.name]));
+async function list(root: ReadableRoot, segments: readonly string[]): Promise<ToolResult> {
+  const path = pathOf(root, segments);
+  const { entries, total } = await root.jail.list(segments, MAX_ENTRIES);
+  const shown = entries.filter((entry) => entry.type !== 'other' && root.isReadable([...segments, entry.name]));
   return toolResult(
     { path, entries: shown.map(lineOf), ...(total > MAX_ENTRIES ? { more: total - MAX_ENTRIES } : {}) },
     { title: `Listed ${path}` },

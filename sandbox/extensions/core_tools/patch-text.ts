@@ -22,7 +22,7 @@ export function patchedText(text: string, hunks: readonly Hunk[]): string | Misf
   const mark =
     text.startsWith(BYTE_ORDER_MARK) && !hunks.some(({ lines }) => lines.join('').includes(BYTE_ORDER_MARK)) ? BYTE_ORDER_MARK : '';
   const lines = linesOf(text.slice(mark.length));
-  const usual = lines.find(({ end }) => end !== '')?.end ?? '\n';
+  const lineEnd = lines.find(({ end }) => end !== '')?.end ?? '\n';
   const after: Line[] = [];
   let taken = 0;
   let drift = 0;
@@ -33,11 +33,11 @@ export function patchedText(text: string, hunks: readonly Hunk[]): string | Misf
     const at = placeOf(lines, steps, { wanted, least: taken });
     if (at === null) return misfitAt(lines, steps, { hunk: index + 1, line: hunk.oldStart });
     drift += at - wanted;
-    after.push(...lines.slice(taken, at), ...madeBy(steps, lines, { start: at, usual }));
+    after.push(...lines.slice(taken, at), ...madeBy(steps, lines, { start: at, lineEnd }));
     taken = at + steps.filter(isOld).length;
   }
   after.push(...lines.slice(taken));
-  return mark + textOfLines(after.map((line, index) => (line.end === '' && index < after.length - 1 ? { ...line, end: usual } : line)));
+  return mark + textOfLines(after.map((line, index) => (line.end === '' && index < after.length - 1 ? { ...line, end: lineEnd } : line)));
 }
 
 interface Step {
@@ -81,7 +81,7 @@ function isAs(line: Line | undefined, { text, isEnd }: Step): boolean {
 function madeBy(
   steps: readonly Step[],
   lines: readonly Line[],
-  { start, usual }: { readonly start: number; readonly usual: Line['end'] },
+  { start, lineEnd }: { readonly start: number; readonly lineEnd: Line['end'] },
 ): readonly Line[] {
   const made: Line[] = [];
   let at = start;
@@ -91,11 +91,11 @@ function madeBy(
     const line = lines[at];
     if (sign === '+') {
       const neighbour = made.at(-1) ?? lines[start - 1] ?? line;
-      made.push({ text, end: isEnd ? '' : (free.shift() ?? neighbour?.end ?? usual) });
+      made.push({ text, end: isEnd ? '' : (free.shift() ?? neighbour?.end ?? lineEnd) });
       continue;
     }
     at += 1;
-    if (sign === '-') free.push(isEnd || line === undefined ? usual : line.end);
+    if (sign === '-') free.push(isEnd || line === undefined ? lineEnd : line.end);
     else if (line !== undefined) {
       made.push(line);
       free = [];

@@ -98,8 +98,8 @@ export class PatientEmbedder {
 
 function findingOf(model: string, { purpose, message, cure, at }: EmbeddingFailure): Diagnostic {
   const [what, so] = purpose === 'query' ? ['vector for a search', 'words alone decide'] : ['vectors for skills', 'words find these'];
-  const told = `the embedding model ${model} gave no ${what} (${new Date(at).toISOString()}), so ${so}: ${message}`;
-  return { severity: 'warning', code: 'embedding_failed', message: told, cure: cure ?? 'check extensions.embedding in pith.yaml' };
+  const text = `the embedding model ${model} gave no ${what} (${new Date(at).toISOString()}), so ${so}: ${message}`;
+  return { severity: 'warning', code: 'embedding_failed', message: text, cure: cure ?? 'check extensions.embedding in pith.yaml' };
 }
 
 function isAborted(signal: AbortSignal | undefined): boolean {

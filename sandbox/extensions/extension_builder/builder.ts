@@ -1,7 +1,7 @@
 import { readdir } from 'node:fs/promises';
 import { join } from 'node:path';
 import { messageOf, PithError, Places, SkillProvider, type ExtensionContext, type ToolCall } from 'pith';
-import { createConfinedPrograms } from '@pith/held-process';
+import { createConfinedPrograms } from '@pith/supervised-process';
 import { once } from '@pith/promises';
 import { isNothingThere, stateFolder } from '@pith/safe-files';
 import { checkExtension, type CheckedFolder } from './check/check-extension.ts';

@@ -1,7 +1,7 @@
 import { execFile } from 'node:child_process';
 import { access, constants } from 'node:fs/promises';
 import path from 'node:path';
-import { familyOf, Guardian, HOST_VARIABLE } from '@pith/held-process';
+import { familyOf, Guardian, HOST_VARIABLE } from '@pith/supervised-process';
 
 /** How a server is started, so that it ends with Pith. */
 export interface Program {

@@ -62,7 +62,7 @@ function wantedOf({ name: server, config, listing }: ListedServer, servers: read
   const others = servers.map(({ name }) => name).filter((name) => name.startsWith(`${server}_`));
   return listing.tools
     .filter(({ name }) => (allowed === undefined || allowed.has(name)) && !denied.has(name))
-    .map((tool) => ({ name: modelName(server, tool.name, others), description: told(server, tool), tool }));
+    .map((tool) => ({ name: modelName(server, tool.name, others), description: descriptionOf(server, tool), tool }));
 }
 
 const LONGEST_NAME = 64;
@@ -79,7 +79,7 @@ export function modelName(server: string, tool: string, others: readonly string[
 }
 
 /** As a model is told it: short enough for all providers. */
-function told(server: string, { description = '' }: ServerTool): string {
+function descriptionOf(server: string, { description = '' }: ServerTool): string {
   const from = ` (from the MCP server '${server}')`;
   const room = LONGEST_DESCRIPTION - from.length;
   const shown = printable(description.slice(0, LONGEST_DESCRIPTION));

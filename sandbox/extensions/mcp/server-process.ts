@@ -4,7 +4,7 @@ import type { JSONRPCMessage, Transport } from '@modelcontextprotocol/client';
 import type { Clock } from 'pith';
 import { isPlainMap, jsonOf } from '@pith/plain-data';
 import { printableLine } from '@pith/plain-text';
-import { startProcess } from '@pith/held-process';
+import { startProcess } from '@pith/supervised-process';
 import { within } from '@pith/promises';
 import { askToEnd, type Program } from './contained.ts';
 import type { StderrTail } from './stderr-tail.ts';

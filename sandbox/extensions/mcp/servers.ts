@@ -42,7 +42,7 @@ export class Servers {
   #hasEnded = false;
   #isUsed = false;
   /** People who look at servers now. */
-  #lookers = 0;
+  #watching = 0;
   #following: Promise<void> = Promise.resolve();
 
   constructor(context: ExtensionContext<Config>) {
@@ -84,11 +84,11 @@ export class Servers {
 
   /** `connected`, for a person who then reads of each: meanwhile none is said to be late. */
   async lookedAt(ms: number): Promise<readonly Connection[]> {
-    this.#lookers += 1;
+    this.#watching += 1;
     try {
       return await this.connected(ms);
     } finally {
-      this.#lookers -= 1;
+      this.#watching -= 1;
     }
   }
 
@@ -175,7 +175,7 @@ export class Servers {
     const leftOut = [...this.offers().values()].flatMap((offer) =>
       offer.leftOut.map((each): Diagnostic => ({ severity: 'warning', code: 'tool_input_invalid', ...each })),
     );
-    const unwell = [...this.#kept.values()].flatMap((kept) => findingOf(kept, this.#lookers === 0) ?? []);
+    const unwell = [...this.#kept.values()].flatMap((kept) => findingOf(kept, this.#watching === 0) ?? []);
     return [...(names.length > 0 ? [waiting] : []), ...unusable, ...unwell, ...leftOut];
   }
 

@@ -41,13 +41,13 @@ export class ToolListCache {
   async keep(name: string, config: ServerConfig, tools: readonly ServerTool[] | null): Promise<void> {
     const listed = tools?.map((tool) => ({ ...tool, sent: undefined })) ?? null; // made again when it is read
     const value = { server: digestOf(config), tools: JSON.parse(JSON.stringify(listed)) as never };
-    await this.#told(() =>
+    await this.#logged(() =>
       JSON.stringify(value).length > MOST_CHARACTERS ? this.#kv.delete(keyOf(name)) : this.#kv.set(keyOf(name), value),
     );
   }
 
   /** It is worth a line in the log, and no more. */
-  async #told(work: () => Promise<unknown>): Promise<void> {
+  async #logged(work: () => Promise<unknown>): Promise<void> {
     try {
       await work();
     } catch (error) {

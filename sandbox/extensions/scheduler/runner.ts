@@ -73,7 +73,7 @@ export class Runner {
     const end = await this.#run(schedule, at, correlationId, signal);
     signal.throwIfAborted(); // it is delivered again, and goes on
     if (end.reason === 'error' && end.error?.code === 'thread_busy') return this.#lookAgain(id, at, correlationId);
-    await this.#tell(schedule, at, correlationId, end);
+    await this.#notify(schedule, at, correlationId, end);
     if (end.reason === 'awaiting_approval') return;
     const closed = (each: Schedule): Schedule => ({
       ...each,
@@ -109,7 +109,7 @@ export class Runner {
     };
   }
 
-  async #tell({ id, agentId, by }: Schedule, at: number, correlationId: string, { reason, text, error }: End): Promise<void> {
+  async #notify({ id, agentId, by }: Schedule, at: number, correlationId: string, { reason, text, error }: End): Promise<void> {
     const what = `${agentId} (schedule ${id})`;
     const said = {
       done: `${what}: ${text}`,

@@ -52,8 +52,8 @@ export async function setUp(context: ExtensionContext, input: CommandInput, io: 
       else await apply(field, valueOf(field, answer));
     }
   }
-  const wish = input.options['for-agent'] === true ? 'agent' : 'person';
-  const file = Object.keys(changes).length > 0 ? await settings.write(id, changes, wish) : '';
+  const by = input.options['for-agent'] === true ? 'agent' : 'person';
+  const file = Object.keys(changes).length > 0 ? await settings.write(id, changes, by) : '';
   if (!io.quiet) for (const key of Object.keys(changes)) io.print(`Wrote ${key} to ${file}`);
   // A secret belongs to the address that has just been set.
   for (const [name, value] of secrets) await settings.keepSecret(id, name, value);

@@ -135,11 +135,11 @@ function* requirements(skills: readonly LintedSkill[], all: readonly LintedSkill
       if (meant(wanted) !== undefined) continue;
       const hint = didYouMean(wanted, byId.keys());
       const [near] = nearest(wanted, byId.keys(), 1);
-      const instead = near === undefined ? 'add a skill of that id' : `write \`- ${near}\` in its place`;
+      const first = near === undefined ? 'add a skill of that id' : `write \`- ${near}\` in its place`;
       yield advice(
         skill,
         'requires_unknown',
-        { message: `requires '${wanted}', which no source has${hint}`, cure: `${instead}, or remove the line \`- ${wanted}\`` },
+        { message: `requires '${wanted}', which no source has${hint}`, cure: `${first}, or remove the line \`- ${wanted}\`` },
         'requires',
       );
     }

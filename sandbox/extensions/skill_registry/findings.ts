@@ -33,10 +33,10 @@ function asLine(found: Diagnostic): Diagnostic {
 function broken({ id, file, state, reason, diagnostics }: Skill): readonly Diagnostic[] {
   const errors = diagnostics.filter(({ severity }) => severity === 'error');
   if (state !== 'invalid' && (state !== 'offered' || errors.length === 0)) return [];
-  const instead = state === 'invalid' ? '' : ' (an earlier version stays in use)';
+  const note = state === 'invalid' ? '' : ' (an earlier version stays in use)';
   const stated: readonly Diagnostic[] =
     errors.length > 0 ? errors : [{ severity: 'error', code: 'skill_invalid', message: reason ?? 'invalid', file }];
-  return stated.map((each) => ({ ...each, message: `skill '${id}': ${each.message}${instead}` }));
+  return stated.map((each) => ({ ...each, message: `skill '${id}': ${each.message}${note}` }));
 }
 
 /** What its author would want to know at once. */

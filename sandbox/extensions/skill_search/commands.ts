@@ -89,7 +89,7 @@ export async function explainRanking(
     const { ranked, by, note } = await finder.find(text, { k: ALL, ...(agent === null ? {} : { agent }) }, signal);
     const at = skill.state === 'offered' ? ranked.findIndex(({ id }) => id === skill.id) : -1;
     const { score = null, why = [], weak = false } = ranked[at] ?? {};
-    ranking = { text, rank: at < 0 ? null : at + 1, of: ranked.length, score, why, weak, by, instead: note };
+    ranking = { text, rank: at < 0 ? null : at + 1, of: ranked.length, score, why, weak, by, fallback: note };
     lines.push(
       at < 0
         ? `search: does not rank for '${text}'; ${ranked.length === 1 ? '1 other skill does' : `${ranked.length} other skills do`}`

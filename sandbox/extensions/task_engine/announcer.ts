@@ -24,11 +24,11 @@ export class Announcer {
 
   async #announceAll(): Promise<void> {
     for (let changes = await this.store.unannounced(); changes.length > 0; changes = await this.store.unannounced()) {
-      for (const change of changes) await this.#tell(change);
+      for (const change of changes) await this.#notify(change);
     }
   }
 
-  async #tell({ seq, state, note, task }: Announcement): Promise<void> {
+  async #notify({ seq, state, note, task }: Announcement): Promise<void> {
     if (task === null) return this.store.markAnnounced(seq);
     const { id, goal, submitter } = task;
     const { threadId, userId, person, correlationId } = submitter;

@@ -26,7 +26,7 @@ export function taskCommands(ports: Ports, service: TaskService): readonly Comma
     ...more,
     run: async (input, io) => run(await service.find(String(input.arguments['id']), null), input, io),
   });
-  const tell = (io: CommandIO, task: Task, text: string) => {
+  const report = (io: CommandIO, task: Task, text: string) => {
     io.json(taskJson(task));
     io.print(text);
   };
@@ -100,7 +100,7 @@ export function taskCommands(ports: Ports, service: TaskService): readonly Comma
         };
         const [task] = (await service.submit([wanted], by)) as readonly [Task];
         const where = session === undefined ? ' It is worked on while a chat or `pith serve` runs.' : '';
-        tell(io, task, `Task ${task.id} is ${task.state}.${where} See: pith tasks show ${task.id}`);
+        report(io, task, `Task ${task.id} is ${task.state}.${where} See: pith tasks show ${task.id}`);
       },
     },
     orWork(
@@ -112,12 +112,12 @@ export function taskCommands(ports: Ports, service: TaskService): readonly Comma
         io.print(`${work.id} is ended.`);
       },
       one('tasks cancel', 'Cancel a task and its subtasks', async (task, _input, io) => {
-        tell(io, await service.cancel(task, 'cancelled by a person'), `Task ${task.id} is cancelled.`);
+        report(io, await service.cancel(task, 'cancelled by a person'), `Task ${task.id} is cancelled.`);
       }),
     ),
     one('tasks retry', 'Try a failed or cancelled task again', async (task, _input, io) => {
       const again = await service.retry(task);
-      tell(io, again, `Task ${task.id} is ${again.state}.`);
+      report(io, again, `Task ${task.id} is ${again.state}.`);
     }),
     one(
       'tasks review',
@@ -134,7 +134,7 @@ export function taskCommands(ports: Ports, service: TaskService): readonly Comma
             },
           );
         const after = await service.review(task, answer);
-        tell(io, after, `Task ${task.id} goes on.`);
+        report(io, after, `Task ${task.id} goes on.`);
       },
       { arguments: [ID, { name: 'answer', description: 'What you answer (default: you are asked)', variadic: true }] },
     ),

@@ -1,4 +1,4 @@
-import { createConfinedPrograms, probeSandboxing } from '@pith/held-process';
+import { createConfinedPrograms, probeSandboxing } from '@pith/supervised-process';
 import os from 'node:os';
 import path from 'node:path';
 import { expect, it } from 'vitest';

@@ -1,4 +1,4 @@
-import { endOrphans, sweepRemains, processEntry, probeSandboxing } from '@pith/held-process';
+import { endOrphans, sweepRemains, processEntry, probeSandboxing } from '@pith/supervised-process';
 import { spawn, type ChildProcess } from 'node:child_process';
 import { build } from 'esbuild';
 import { mkdirSync, readdirSync, renameSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';

@@ -1,10 +1,10 @@
-import type * as heldProcess from '@pith/held-process';
+import type * as heldProcess from '@pith/supervised-process';
 import { expect, it, vi } from 'vitest';
 import { testKernel } from 'pith/testing';
 
 const missing = { available: false, why: 'bubblewrap is not installed', cure: 'install the package bubblewrap' };
 const machine = vi.hoisted(() => ({ bubblewrap: {} as object }));
-vi.mock('@pith/held-process', async (original) => ({
+vi.mock('@pith/supervised-process', async (original) => ({
   ...(await original<typeof heldProcess>()),
   probeSandboxing: async () => machine.bubblewrap,
 }));

@@ -1,4 +1,4 @@
-import { findProgram, probeSandboxing } from '@pith/held-process';
+import { findProgram, probeSandboxing } from '@pith/supervised-process';
 import { createServer } from 'node:http';
 import { mkdir, rename, rm, symlink, writeFile } from 'node:fs/promises';
 import type { AddressInfo } from 'node:net';

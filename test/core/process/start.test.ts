@@ -1,4 +1,4 @@
-import * as heldProcess from '@pith/held-process';
+import * as heldProcess from '@pith/supervised-process';
 import { chmodSync, rmSync } from 'node:fs';
 import { spawn } from 'node:child_process';
 import path from 'node:path';
@@ -10,7 +10,7 @@ import { until } from '../../waiting.ts';
 
 /** A stand-in for bubblewrap that holds nothing: there, or not. */
 const holder = vi.hoisted(() => ({ program: '' }));
-vi.mock('@pith/held-process', async (original) => ({
+vi.mock('@pith/supervised-process', async (original) => ({
   ...(await original<typeof heldProcess>()),
   probeSandboxing: async () => ({ available: true, program: holder.program }),
 }));

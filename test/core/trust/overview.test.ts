@@ -16,7 +16,7 @@ const NOTHING: SandboxOverview = {
   commands: [],
   addresses: [],
   secrets: [],
-  loosens: [],
+  weakened: [],
   settings: [],
   files: [],
   others: [],

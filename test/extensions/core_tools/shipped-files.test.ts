@@ -3,7 +3,7 @@ import { rmSync, symlinkSync, writeFileSync } from 'node:fs';
 import { beforeEach, describe, expect, it, onTestFinished } from 'vitest';
 import { openKernel } from '../../../core/cli/index.ts';
 import { cli } from '../../core/cli/fakes.ts';
-import { shippedShelf } from '../../../sandbox/extensions/core_tools/shelf.ts';
+import { shippedRoot } from '../../../sandbox/extensions/core_tools/readable-root.ts';
 import { folderWith } from '../../places.ts';
 import { workbench, type Workbench } from './workbench.ts';
 
@@ -62,7 +62,7 @@ describe('K64 what ships is readable', () => {
     writeFileSync(path.join(shipped, '../canary-of-shipped'), 'canary');
     onTestFinished(() => rmSync(path.join(shipped, '../canary-of-shipped')));
     symlinkSync('../../../canary-of-shipped', path.join(shipped, 'extensions/a/link.ts'));
-    const { jail } = shippedShelf(shipped);
+    const { jail } = shippedRoot(shipped);
     await expect(jail.read(['extensions', 'a', 'link.ts'], (handle) => handle.readFile())).rejects.toMatchObject({
       code: 'file_unavailable',
     });

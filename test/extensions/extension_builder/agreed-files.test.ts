@@ -1,4 +1,4 @@
-import { probeSandboxing } from '@pith/held-process';
+import { probeSandboxing } from '@pith/supervised-process';
 import { existsSync } from 'node:fs';
 import path from 'node:path';
 import type { JsonValue } from 'pith';

@@ -4,7 +4,7 @@ import path from 'node:path';
 import { ContextProvider } from 'pith';
 import { fakeClock } from 'pith/testing';
 import { describe, expect, it } from 'vitest';
-import { probeSandboxing } from '@pith/held-process';
+import { probeSandboxing } from '@pith/supervised-process';
 import { Jail, stateFolder } from '@pith/safe-files';
 import { CommandWatch } from '../../../sandbox/extensions/project_tools/shell/command-watch.ts';
 import { linkedRepository } from '../../../sandbox/extensions/project_tools/shell/linked-repository.ts';

@@ -1,7 +1,7 @@
 import { execFileSync } from 'node:child_process';
 import { existsSync, symlinkSync } from 'node:fs';
 import { describe, expect, it, vi } from 'vitest';
-import { probeSandboxing } from '@pith/held-process';
+import { probeSandboxing } from '@pith/supervised-process';
 import { Jail } from '@pith/safe-files';
 import { walk } from '../../../sandbox/extensions/project_tools/shell/project-walk.ts';
 import { SecretSearch, secretsOf } from '../../../sandbox/extensions/project_tools/shell/secret-files.ts';

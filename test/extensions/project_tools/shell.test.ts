@@ -1,7 +1,7 @@
 import { execFileSync } from 'node:child_process';
 import { existsSync, mkdirSync, realpathSync, writeFileSync } from 'node:fs';
 import { describe, expect, it } from 'vitest';
-import { probeSandboxing } from '@pith/held-process';
+import { probeSandboxing } from '@pith/supervised-process';
 import { folderWith } from '../../places.ts';
 import { words } from '../../words.ts';
 import { until } from '../../waiting.ts';

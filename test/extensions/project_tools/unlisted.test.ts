@@ -2,7 +2,7 @@ import { chmodSync, chownSync, mkdirSync } from 'node:fs';
 import { describe, expect, it, onTestFinished } from 'vitest';
 import { Jail } from '@pith/safe-files';
 import { secretsOf } from '../../../sandbox/extensions/project_tools/shell/secret-files.ts';
-import { changesBetween, autorunFilesOf, toldAs } from '../../../sandbox/extensions/project_tools/shell/autorun-files.ts';
+import { changesBetween, autorunFilesOf, linesOf } from '../../../sandbox/extensions/project_tools/shell/autorun-files.ts';
 import { execFileSync } from 'node:child_process';
 import { folderWith, writeFiles } from '../../places.ts';
 
@@ -35,12 +35,12 @@ describe('1 S1 a folder that may be entered and not listed', () => {
     );
     const now = await autorunFilesOf(place, signal);
     chmodSync(`${place.root}/lib`, 0o711);
-    expect(toldAs(await changesBetween(place.root, before, now, signal))).toEqual([
+    expect(linesOf(await changesBetween(place.root, before, now, signal))).toEqual([
       'lib/.git is a new repository: git in lib starts core.fsmonitor=./evil, the hook post-checkout',
       'deep/, lib/ are new or changed: nobody may list this folder, so look at what lies in it yourself',
     ]);
     expect([...now.gitlinks].sort()).toEqual(['deep/unknown', 'lib']);
-    expect(toldAs(await changesBetween(place.root, now, now, signal))).toEqual([]);
+    expect(linesOf(await changesBetween(place.root, now, now, signal))).toEqual([]);
   });
 
   it('1 S7 is shown to no command', async () => {

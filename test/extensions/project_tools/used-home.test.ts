@@ -3,7 +3,7 @@ import { createHash } from 'node:crypto';
 import { readdirSync, readFileSync } from 'node:fs';
 import path from 'node:path';
 import { describe, expect, it, vi } from 'vitest';
-import { findProgram, probeSandboxing } from '@pith/held-process';
+import { findProgram, probeSandboxing } from '@pith/supervised-process';
 import { folderWith, serverOf } from '../../places.ts';
 import { words } from '../../words.ts';
 import { cloneWith } from './clone.ts';

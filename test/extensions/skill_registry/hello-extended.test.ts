@@ -1,4 +1,4 @@
-import { probeSandboxing } from '@pith/held-process';
+import { probeSandboxing } from '@pith/supervised-process';
 import { scriptedModel } from 'pith/testing';
 import { expect, it } from 'vitest';
 import { kernelOf } from '../../places.ts';

@@ -1,6 +1,6 @@
 import { readFile } from 'node:fs/promises';
 import path from 'node:path';
-import { probeSandboxing } from '@pith/held-process';
+import { probeSandboxing } from '@pith/supervised-process';
 import { describe, expect, it } from 'vitest';
 import { folderWith, kernelOf } from '../../places.ts';
 import { scriptKernel } from '../skill_scripts/script-kernel.ts';

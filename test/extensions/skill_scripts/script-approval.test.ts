@@ -1,4 +1,4 @@
-import { probeSandboxing } from '@pith/held-process';
+import { probeSandboxing } from '@pith/supervised-process';
 import { writeFile } from 'node:fs/promises';
 import path from 'node:path';
 import type { TurnEvent } from 'pith';

@@ -1,6 +1,6 @@
 import path from 'node:path';
 import { chmodSync, linkSync, mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
-import { createConfinedPrograms, probeSandboxing } from '@pith/held-process';
+import { createConfinedPrograms, probeSandboxing } from '@pith/supervised-process';
 import { beforeEach, describe, expect, it } from 'vitest';
 import { stateFolder } from '@pith/safe-files';
 import { configSchema } from '../../../sandbox/extensions/skill_scripts/config.ts';

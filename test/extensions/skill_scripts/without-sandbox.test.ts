@@ -1,9 +1,9 @@
 import fs from 'node:fs';
 import { syncBuiltinESMExports } from 'node:module';
-import { probeSandboxing } from '@pith/held-process';
+import { probeSandboxing } from '@pith/supervised-process';
 import type { TurnOutcome } from 'pith/testing';
 import { describe, expect, it, onTestFinished } from 'vitest';
-import { installCommand } from '../../../packages/held-process/programs.ts';
+import { installCommand } from '../../../packages/supervised-process/programs.ts';
 import { scriptKernel, type ScriptKernel } from './script-kernel.ts';
 
 const { available } = await probeSandboxing();

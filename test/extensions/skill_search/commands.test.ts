@@ -40,7 +40,7 @@ describe('commands ask the same ranker as a turn does, the first time that they 
     expect(text).not.toContain('ranked by');
     await pith.restart();
     expect((await run(['skills', 'explain', 'picture-press', '--text', 'zlorp glimms'], true)).json).toMatchObject({
-      skill_search: { ranking: { rank: 1, by: 'fused', instead: null } },
+      skill_search: { ranking: { rank: 1, by: 'fused', fallback: null } },
     });
   });
 
@@ -53,7 +53,7 @@ describe('commands ask the same ranker as a turn does, the first time that they 
     expect(text.split('\n').filter((line) => line === why)).toHaveLength(1);
     const explained = ['skills', 'explain', 'picture-press', '--text', 'compress'];
     expect((await run(explained)).text.split('\n')).toContain(why);
-    expect((await run(explained, true)).json).toMatchObject({ skill_search: { ranking: { rank: 1, by: 'lexical', instead: why } } });
+    expect((await run(explained, true)).json).toMatchObject({ skill_search: { ranking: { rank: 1, by: 'lexical', fallback: why } } });
   });
 
   it('R1 the ranker that the settings name answers, and where it does not a line says so', async () => {

@@ -1,4 +1,4 @@
-import { familyOf, processEntry } from '@pith/held-process';
+import { familyOf, processEntry } from '@pith/supervised-process';
 import { spawn, type ChildProcess } from 'node:child_process';
 import { mkdir, mkdtemp, realpath, rm, writeFile } from 'node:fs/promises';
 import os from 'node:os';

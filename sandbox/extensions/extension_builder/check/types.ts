@@ -4,7 +4,7 @@ import { createRequire } from 'node:module';
 import { dirname, join, resolve } from 'node:path';
 import { execPath } from 'node:process';
 import type { Places } from 'pith';
-import { runProgram } from '@pith/held-process';
+import { runProgram } from '@pith/supervised-process';
 import type { StateFolder } from '@pith/safe-files';
 import type { Finding } from '../finding.ts';
 

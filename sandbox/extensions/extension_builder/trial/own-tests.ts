@@ -4,7 +4,7 @@ import { dirname, join, sep } from 'node:path';
 import { execPath } from 'node:process';
 import { pathToFileURL } from 'node:url';
 import type { Plugin } from 'esbuild';
-import type { ConfinedPrograms } from '@pith/held-process';
+import type { ConfinedPrograms } from '@pith/supervised-process';
 import { messageOf } from 'pith';
 import { readSources, writeSources } from '../sources.ts';
 import type { TrialFinding } from './report.ts';
@@ -152,6 +152,6 @@ const outside = (file: string) => ({ path: pathToFileURL(file).href, external: t
 
 /** The names of tests that failed and why, in either form that node:test writes. */
 function failed(lines: readonly string[]): readonly string[] {
-  const told = lines.filter((line) => /^\s*(?:not ok\b|✖|error:|Error|\w*Error:|AssertionError)/.test(line));
-  return (told.length > 0 ? told : lines.slice(-8)).slice(0, 12).map((line) => line.trim().slice(0, 300));
+  const errors = lines.filter((line) => /^\s*(?:not ok\b|✖|error:|Error|\w*Error:|AssertionError)/.test(line));
+  return (errors.length > 0 ? errors : lines.slice(-8)).slice(0, 12).map((line) => line.trim().slice(0, 300));
 }

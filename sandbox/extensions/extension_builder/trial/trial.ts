@@ -3,7 +3,7 @@ import { existsSync } from 'node:fs';
 import { cp } from 'node:fs/promises';
 import { basename, dirname, join } from 'node:path';
 import { execPath } from 'node:process';
-import { runProgram, type ConfinedPrograms } from '@pith/held-process';
+import { runProgram, type ConfinedPrograms } from '@pith/supervised-process';
 import { stateFolder } from '@pith/safe-files';
 import { PithError, z, type ExtensionContext, type Places } from 'pith';
 import { yamlValue } from '@pith/guarded-yaml';
@@ -56,7 +56,7 @@ export async function tryExtension(
     await writeSources(tried, sources);
     if (existsSync(join(folder, 'node_modules')))
       await cp(join(folder, 'node_modules'), join(tried, 'node_modules'), { recursive: true, verbatimSymlinks: true });
-    await furnish(trial, signal);
+    await layOut(trial, signal);
     const report = await runInside(id, trial, signal);
     const bare = (await wantsNoSandbox({ home: places.home })) || (await programs().unavailable()) !== null;
     const own = { directory: tried, place: join(root, 'tests'), pith: dirname(places.shippedSandbox), bare, programs: programs() };
@@ -90,7 +90,7 @@ interface Trial extends TrialPorts {
 }
 
 /** What it depends on, and the settings of both. Of what ships nothing else runs. */
-async function furnish({ id, manifest, root, sandbox, kernel, places }: Trial, signal: AbortSignal): Promise<void> {
+async function layOut({ id, manifest, root, sandbox, kernel, places }: Trial, signal: AbortSignal): Promise<void> {
   const needed = new Set([id]);
   const others: string[] = [];
   const all = await kernel.list(signal);

@@ -49,22 +49,22 @@ export class Activation {
     { asker, edit }: { readonly asker: Asker; edit(): Promise<readonly string[]> },
     signal: AbortSignal,
   ): Promise<Activated> {
-    return this.#alone(id, async () => {
+    return this.#oneAtATime(id, async () => {
       const { kernel, versions } = this.ports;
       await kernel.allow(id, asksOf(sources), signal);
       const from = await this.#keepActive(id);
       const to = await versions.add(id, sources, asker.by, from === null ? [] : [from]);
-      return this.#exchange({ id, from, to: to.number, digest: to.digest, agents: [], ...toldTo(asker) }, sources, edit, signal);
+      return this.#exchange({ id, from, to: to.number, digest: to.digest, agents: [], ...recipientOf(asker) }, sources, edit, signal);
     });
   }
 
   /** Makes a kept version active again; without a number the one before the active one. */
   rollBack(id: string, number: number | null, asker: Asker, signal: AbortSignal): Promise<Activated> {
-    return this.#alone(id, async () => {
+    return this.#oneAtATime(id, async () => {
       const from = await this.#keepActive(id);
       const wanted = number ?? (await this.#before(id, from));
       const sources = await this.ports.versions.read(id, wanted);
-      const record = { id, from, to: wanted, digest: digestOf(sources), agents: [], ...toldTo(asker) };
+      const record = { id, from, to: wanted, digest: digestOf(sources), agents: [], ...recipientOf(asker) };
       return this.#exchange(record, sources, async () => [], signal);
     });
   }
@@ -73,7 +73,7 @@ export class Activation {
   async recover(signal: AbortSignal): Promise<void> {
     for (const record of this.ports.journal.open()) {
       if (this.#watches.has(record.id) || this.#busy.has(record.id)) continue; // this process is at it
-      await this.#alone(record.id, () => this.#recover(record, signal)).catch((error: unknown) =>
+      await this.#oneAtATime(record.id, () => this.#recover(record, signal)).catch((error: unknown) =>
         this.ports.context.logger.error(`the exchange of '${record.id}' could not be finished`, { reason: messageOf(error) }),
       );
     }
@@ -150,10 +150,10 @@ export class Activation {
       }
     });
     this.#watches.set(record.id, over);
-    watch.tell((failure) => {
+    watch.onFailure((failure) => {
       over();
       const back = () => this.#takeBack(record, watch, reasonOf(failure));
-      void this.#alone(record.id, back).catch((error: unknown) =>
+      void this.#oneAtATime(record.id, back).catch((error: unknown) =>
         logger.error(`'${record.id}' failed and could not be taken back`, { reason: messageOf(error) }),
       );
     });
@@ -206,7 +206,7 @@ export class Activation {
   }
 
   /** One exchange of an extension at a time. */
-  #alone<T>(id: string, run: () => Promise<T>): Promise<T> {
+  #oneAtATime<T>(id: string, run: () => Promise<T>): Promise<T> {
     const before = this.#busy.get(id) ?? Promise.resolve();
     const work = before.then(run, run);
     const settled = work.then(
@@ -223,6 +223,6 @@ function reasonOf({ phase, message }: TopicMap['extension.failed']): string {
   return `${message} (in ${phase})`;
 }
 
-function toldTo({ threadId, userId, correlationId }: Asker): Omit<Asker, 'by'> {
+function recipientOf({ threadId, userId, correlationId }: Asker): Omit<Asker, 'by'> {
   return { threadId, userId, ...(correlationId === undefined ? {} : { correlationId }) };
 }

@@ -22,7 +22,7 @@ export class FailureWatch {
   }
 
   /** Calls `report` with the first failure, also when it was before. */
-  tell(report: (failure: TopicMap['extension.failed']) => void): void {
+  onFailure(report: (failure: TopicMap['extension.failed']) => void): void {
     this.#report = report;
     if (this.#first !== null) report(this.#first);
   }

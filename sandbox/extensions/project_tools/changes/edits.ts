@@ -45,8 +45,8 @@ function replaced({ text, ends }: EndedText, wanted: string, replacement: string
     if (index > 0) {
       const own = ends.slice(at, at + newlinesIn(wanted));
       at += own.length;
-      const usual = own.at(-1) ?? ends[at] ?? ends[at - 1] ?? '\n';
-      for (let added = 0; added < newlinesIn(replacement); added += 1) after.push(own[added] ?? usual);
+      const lineEnd = own.at(-1) ?? ends[at] ?? ends[at - 1] ?? '\n';
+      for (let added = 0; added < newlinesIn(replacement); added += 1) after.push(own[added] ?? lineEnd);
     }
     const end = at + newlinesIn(part);
     while (at < end) after.push(ends[at++] ?? '\n');

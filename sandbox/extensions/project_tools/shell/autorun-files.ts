@@ -157,7 +157,7 @@ export async function changesBetween(
 }
 
 /** How changes are told: a line for each repository, and one for all files of a kind. */
-export function toldAs(changes: readonly ChangedAutorun[]): readonly string[] {
+export function linesOf(changes: readonly ChangedAutorun[]): readonly string[] {
   const files = new Map<string, string[]>();
   const lines: string[] = [];
   for (const { place, isNew, starts, repository } of changes) {

@@ -4,7 +4,7 @@ import { printableLine, someOf } from '@pith/plain-text';
 import { oncePromised, untilAborted, within } from '@pith/promises';
 import type { ReadOnlyCommand } from '@pith/command-line';
 import { FileRefused, isInside, stateFolder } from '@pith/safe-files';
-import { createConfinedPrograms, type ConfinedOutcome, type ConfinedProgram, type ConfinedPrograms } from '@pith/held-process';
+import { createConfinedPrograms, type ConfinedOutcome, type ConfinedProgram, type ConfinedPrograms } from '@pith/supervised-process';
 import { messageOf, PithError, type Diagnostic, type ExtensionContext, type TurnInfo } from 'pith';
 import type { Config } from '../config.ts';
 import type { Project } from '../files/project.ts';
@@ -102,7 +102,7 @@ export class CommandRuns {
     const left = await within(this.context.clock, OPENING_MS, this.#watch.ofKilled(signal));
     if (left === undefined)
       return `Pith was ended while ${named(commands)} ran: npx pith doctor says whether files came that start by themselves`;
-    this.#watch.told(left);
+    this.#watch.acknowledge(left);
     const lines = left.map((each) => `Warning: ${leftBy(each)}; ${CURE}`);
     return lines.length === 0 ? null : lines.join('\n');
   }
@@ -141,15 +141,15 @@ export class CommandRuns {
       return { ...outcome, output: output.text, left: [], leftBefore: [] };
     }
     const left: string[] = [];
-    const { secrets, untold } = await this.#watch.begin(command, sandboxed ? mostChecked : null, signal);
-    const leftBefore = untold.map((each) => `${leftBy(each)}; ${CURE}`);
+    const { secrets, unreported } = await this.#watch.begin(command, sandboxed ? mostChecked : null, signal);
+    const leftBefore = unreported.map((each) => `${leftBy(each)}; ${CURE}`);
     for (const text of leftBefore) {
       say(`[Tell the person: ${text}]\n`);
       await this.#warn(wanted.asker, `Warning: ${text}`);
     }
     if (secrets !== null) say(uncheckedText(project, secrets));
     const ended = new AbortController();
-    const tell = async (lines: readonly string[]): Promise<void> => {
+    const report = async (lines: readonly string[]): Promise<void> => {
       if (lines.length === 0) return;
       left.push(...lines);
       say(`\n[${LEFT} Tell the person:\n${listOf(lines)}]\n`);
@@ -158,11 +158,11 @@ export class CommandRuns {
         `Warning: \`${printableLine(command, 60)}\` left files that start by themselves later:\n${listOf(lines)}`,
       );
     };
-    const looking = this.#lookOften(tell, ended.signal);
+    const looking = this.#lookOften(report, ended.signal);
     const finish = oncePromised(async () => {
       ended.abort();
       await looking;
-      await tell(await this.#watch.end(command));
+      await report(await this.#watch.end(command));
     });
     try {
       const outcome = await this.#confined(
@@ -210,7 +210,7 @@ export class CommandRuns {
   }
 
   /** While it runs, so that what a command of a day leaves is told within seconds. */
-  async #lookOften(tell: (lines: readonly string[]) => Promise<void>, ended: AbortSignal): Promise<void> {
+  async #lookOften(report: (lines: readonly string[]) => Promise<void>, ended: AbortSignal): Promise<void> {
     const { clock, logger } = this.context;
     for (let pause = LOOK_MS; !ended.aborted;) {
       const startedAt = await clock.sleep(pause, ended).then(
@@ -219,7 +219,7 @@ export class CommandRuns {
       ); // aborted: it has ended
       if (startedAt === null) return;
       try {
-        await tell(await this.#watch.look(ended));
+        await report(await this.#watch.look(ended));
       } catch (error) {
         if (!ended.aborted) logger.warn(`the project could not be looked through while a command runs: ${messageOf(error)}`);
       }
@@ -331,14 +331,14 @@ const OF_READERS = {
 const MOST_NAMED = 5;
 
 function uncheckedText({ root }: Project, { unchecked, unlisted }: ProjectSecrets): string {
-  const told = (places: readonly string[], why: string, cure: string): string => {
+  const noteOf = (places: readonly string[], why: string, cure: string): string => {
     if (places.length === 0) return '';
     const names = places.map((at) => printableLine(path.relative(root, at) || '.'));
     return `[Pith hides from this command, because ${why}: ${someOf(names, MOST_NAMED)}; to show them, ${cure}]\n`;
   };
   return (
-    told(unchecked, 'there are too many files to look for those with secrets', `raise ${SETTING}`) +
-    told(unlisted, 'nobody may list what is in there', 'make them readable (chmod u+r)')
+    noteOf(unchecked, 'there are too many files to look for those with secrets', `raise ${SETTING}`) +
+    noteOf(unlisted, 'nobody may list what is in there', 'make them readable (chmod u+r)')
   );
 }
 

@@ -1,6 +1,6 @@
 import path from 'node:path';
 import { z } from 'pith';
-import { processEntry } from '@pith/held-process';
+import { processEntry } from '@pith/supervised-process';
 import { printableLine } from '@pith/plain-text';
 import { runGit } from '@pith/project-files';
 import type { StateFolder } from '@pith/safe-files';
@@ -11,7 +11,7 @@ import {
   NO_AUTORUN_FILES,
   autorunFilesOf,
   AutorunSearch,
-  toldAs,
+  linesOf,
   type LookedThrough,
   type AutorunFiles,
 } from './autorun-files.ts';
@@ -32,7 +32,7 @@ export interface Begun {
   /** null: nobody asks. */
   readonly secrets: ProjectSecrets | null;
   /** What nobody has told yet of commands whose Pith was killed. */
-  readonly untold: readonly Leftovers[];
+  readonly unreported: readonly Leftovers[];
 }
 
 const kept = z.object({
@@ -53,7 +53,7 @@ export class CommandWatch {
   /** Repositories that came while commands ran. */
   readonly #came = new Set<string>();
   /** Records of killed ones that were told here. */
-  readonly #told = new Set<string>();
+  readonly #acknowledged = new Set<string>();
   #known: AutorunFiles = NO_AUTORUN_FILES;
   #turn: Promise<unknown> = Promise.resolve();
 
@@ -73,16 +73,16 @@ export class CommandWatch {
         signal,
       );
       const found = secrets?.found() ?? null;
-      const untold: Leftovers[] = [];
+      const unreported: Leftovers[] = [];
       if (autorun !== null) {
         this.#known = await autorun.found(signal);
         for (const record of this.#recordsOfKilled())
-          if (!this.#told.has(record.name)) untold.push(...(await this.#leftSince(record, this.#known, signal)));
+          if (!this.#acknowledged.has(record.name)) unreported.push(...(await this.#leftSince(record, this.#known, signal)));
         for (const name of this.#ofKilled()) this.folder.remove(name);
       }
       this.#running.push(command);
       this.#keep();
-      return { secrets: found, untold };
+      return { secrets: found, unreported };
     });
   }
 
@@ -116,15 +116,15 @@ export class CommandWatch {
   }
 
   /** A person has read it here: the next command does not say it again. */
-  told(all: readonly Leftovers[]): void {
-    for (const { record } of all) this.#told.add(record);
+  acknowledge(all: readonly Leftovers[]): void {
+    for (const { record } of all) this.#acknowledged.add(record);
   }
 
   async #leftSince({ name, commands, digests, gitlinks }: Kept, now: AutorunFiles, signal: AbortSignal): Promise<readonly Leftovers[]> {
     const before = { digests: new Map(digests), gitlinks: new Set(gitlinks), isWhole: true };
     const links = [...now.gitlinks].filter((link) => !before.gitlinks.has(link));
     const lines = [
-      ...toldAs(await changesBetween(this.place.root, before, now, signal)),
+      ...linesOf(await changesBetween(this.place.root, before, now, signal)),
       ...links.map(
         (link) => `${printableLine(link, 200)} ${IN_INDEX}; take it out: git rm --cached ${printableLine(JSON.stringify(link), 300)}`,
       ),
@@ -144,7 +144,7 @@ export class CommandWatch {
     const now = await autorunFilesOf(this.place, signal);
     const changes = await changesBetween(this.place.root, before, now, signal);
     for (const { isNew, repository } of changes) if (isNew && repository !== null) this.#came.add(repository);
-    const lines = [...toldAs(changes)];
+    const lines = [...linesOf(changes)];
     const taken = new Set<string>();
     for (const link of [...now.gitlinks].filter((each) => !before.gitlinks.has(each))) {
       const isTaken = this.#came.has(link) && (await this.#takeOut(link, now, signal));

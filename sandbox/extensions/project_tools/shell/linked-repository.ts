@@ -1,6 +1,6 @@
 import path from 'node:path';
 import { existsSync, lstatSync } from 'node:fs';
-import type { CoveredPath } from '@pith/held-process';
+import type { CoveredPath } from '@pith/supervised-process';
 import { entriesOf, isBelow, isInside, isThere, Jail, realPathOf, secretPlaces } from '@pith/safe-files';
 import { kindOf, namedBy } from './git-guard.ts';
 import { plainText } from './git-settings.ts';

@@ -1,6 +1,6 @@
 import path from 'node:path';
 import { accessSync, constants, existsSync, readdirSync, statSync } from 'node:fs';
-import type { CoveredPath } from '@pith/held-process';
+import type { CoveredPath } from '@pith/supervised-process';
 import { FileRefused, isBelow, isInside, isSecretFile, realPathOf } from '@pith/safe-files';
 import { isSettingsFile, type Project } from '../files/project.ts';
 import { isBare, OF_OTHERS, walk, type FolderSearch, type Seen } from './project-walk.ts';

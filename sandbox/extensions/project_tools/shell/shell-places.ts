@@ -1,6 +1,6 @@
 import path from 'node:path';
 import { existsSync } from 'node:fs';
-import type { CoveredPath } from '@pith/held-process';
+import type { CoveredPath } from '@pith/supervised-process';
 import { isBelow, isSecretFile, realPathOf, FileRefused, isInside, secretPlaces } from '@pith/safe-files';
 import { SKILL_SOURCES, type Project } from '../files/project.ts';
 import { guardedPlaces } from './git-guard.ts';

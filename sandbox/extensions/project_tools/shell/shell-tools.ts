@@ -19,7 +19,7 @@ import type { UndoLog } from '../changes/undo-log.ts';
 import type { BackgroundCommand, CommandRuns, ShellCommand } from './command-runs.ts';
 import { coverOf } from './command-cover.ts';
 import { pipelineOf, readOnlyCommandOf, type ReadOnlyCommand } from '@pith/command-line';
-import { findProgram } from '@pith/held-process';
+import { findProgram } from '@pith/supervised-process';
 
 const LONGEST_COMMAND = 20_000;
 const LONGEST_SECONDS = 600;
@@ -191,11 +191,11 @@ async function run(
   }
   if (readOnlyCommand === null) await undo.noteCommand(placeOf(turn), wanted.command);
   const { exit, output, stopped, left, leftBefore } = await runs.run(shell, (text) => runs.show(idempotencyKey, text), signal);
-  const told = [...(left.length === 0 ? [] : [`it left files that start by themselves: ${left.join('; ')}`]), ...leftBefore];
+  const warnings = [...(left.length === 0 ? [] : [`it left files that start by themselves: ${left.join('; ')}`]), ...leftBefore];
   const end = stopped === null ? `exit code ${exit}` : `ended: ${stopped}`;
   return toolResult(`${output.trimEnd()}${output.trim() === '' ? '(no output)' : ''}\n[${end}]`, {
-    title: `Ran ${shortened(wanted.command)}${exit === 0 ? '' : ` (${end})`}${told.map((each) => `; ${shortened(each, 240)}`).join('')}`,
-    ...(exit === 0 && told.length === 0 ? {} : { metadata: { warn: true } }),
+    title: `Ran ${shortened(wanted.command)}${exit === 0 ? '' : ` (${end})`}${warnings.map((each) => `; ${shortened(each, 240)}`).join('')}`,
+    ...(exit === 0 && warnings.length === 0 ? {} : { metadata: { warn: true } }),
   });
 }
 

@@ -78,8 +78,8 @@ function checkInputsAndLimits({ bounds }: LibraryPorts, after: SavedSkill, by: P
 }
 
 function refuseGovernance(before: SavedSkill | null, after: SavedSkill): void {
-  const usual = before ?? { extended_bounds: false, parallel_composition_allowed: false, execution_lane: '', pending_approval: false };
-  const set = OF_ADMINS.filter((key) => after[key] !== usual[key]);
+  const defaults = before ?? { extended_bounds: false, parallel_composition_allowed: false, execution_lane: '', pending_approval: false };
+  const set = OF_ADMINS.filter((key) => after[key] !== defaults[key]);
   if (set.length > 0)
     throw new PithError('not_allowed', `only an administrator sets ${set.join(', ')}`, { cure: 'leave it out, or ask one' });
 }

@@ -13,7 +13,7 @@ import {
 } from 'pith';
 import { type Bounds, type SavedSkill, type Inputs, emojiOf, type RunState as EmojiState } from '../domain/index.ts';
 import type { SkillStore, SkillVersion } from '../store/index.ts';
-import { MOST_SAID, type LetGo, type RunEnd, type RunStore, type Step } from './run-store.ts';
+import { MOST_SAID, type StopReason, type RunEnd, type RunStore, type Step } from './run-store.ts';
 import { threadOf, type Run } from './run.ts';
 import type { RunSeal } from './run-seal.ts';
 import { renderTemplate } from '@pith/guarded-templates';
@@ -37,8 +37,8 @@ export interface ExecutionPorts {
 }
 
 /** Aborts with one of these: the run belongs to somebody else now, or is to end. */
-export class MustLetGo extends Error {
-  constructor(readonly why: LetGo) {
+export class RunStopped extends Error {
+  constructor(readonly why: StopReason) {
     super(`the run was ${why}`);
     this.name = 'MustLetGo';
   }
@@ -58,7 +58,7 @@ export async function execute(ports: ExecutionPorts, run: Run, stop: AbortSignal
   }
   const attempt = new Attempt(ports, run, text);
   const end = await attempt.work(AbortSignal.any([stop, gone]));
-  const why = gone.aborted && gone.reason instanceof MustLetGo ? gone.reason.why : null;
+  const why = gone.aborted && gone.reason instanceof RunStopped ? gone.reason.why : null;
   if (why === 'lost') return; // whoever has it says how it ends
   const result: RunEnd =
     end.state !== 'cancelled'

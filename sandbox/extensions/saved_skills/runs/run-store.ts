@@ -78,7 +78,7 @@ export interface Step {
   readonly call: string | null;
 }
 
-export type LetGo = 'lost' | 'cancelled' | 'preempted';
+export type StopReason = 'lost' | 'cancelled' | 'preempted';
 
 /** What is done with a lane at one of its turns, after a write that `failed`; null: there was none. */
 type Act<T> = (
@@ -259,7 +259,7 @@ export class RunStore {
   }
 
   /** Renews what this process has, and says which of it must be let go. */
-  async renew(held: readonly Held[], leaseMs: number): Promise<ReadonlyMap<string, LetGo>> {
+  async renew(held: readonly Held[], leaseMs: number): Promise<ReadonlyMap<string, StopReason>> {
     if (held.length === 0) return new Map();
     const until = this.clock.now() + leaseMs;
     await this.queries.write((db) =>
@@ -271,7 +271,7 @@ export class RunStore {
     );
     const known = new Map(rows.map((row) => [row.id, row]));
     return new Map(
-      held.flatMap(({ id, attempt }): readonly (readonly [string, LetGo])[] => {
+      held.flatMap(({ id, attempt }): readonly (readonly [string, StopReason])[] => {
         const row = known.get(id);
         if (row === undefined || row.attempt !== attempt || row.state !== 'running') return [[id, 'lost']];
         if (row.cancel_asked === 1) return [[id, 'cancelled']];

@@ -1,6 +1,6 @@
 import { randomBytes } from 'node:crypto';
 import { messageOf } from 'pith';
-import { execute, MustLetGo, type ExecutionPorts } from './execution.ts';
+import { execute, RunStopped, type ExecutionPorts } from './execution.ts';
 import type { LaneRules, NewRun } from './run-store.ts';
 import { hasEnded, type Run } from './run.ts';
 
@@ -23,7 +23,7 @@ const IDLE_MS = 2_000;
 const MOST_PAUSE_MS = 30_000;
 
 /** Serves the lanes of runs for which somebody waits, and does nothing else. */
-interface Visit {
+interface LaneWaiters {
   /** The lane of each. */
   readonly waiters: string[];
   readonly stop: AbortController;
@@ -42,7 +42,7 @@ export class Runner {
   readonly #work = new Map<string, Work>();
   #stop = new AbortController();
   #isServing = false;
-  #visit: Visit | null = null;
+  #laneWaiters: LaneWaiters | null = null;
   readonly #turns = new Map<string, Promise<void>>();
   #delivering: Promise<void> | null = null;
   #isDeliveryFailing = false;
@@ -64,7 +64,7 @@ export class Runner {
   /** Work that waits for a run of `lane`: a process in which no service runs, such as a chat of one message, serves that lane meanwhile. */
   async serving<T>(lane: string, work: () => Promise<T>): Promise<T> {
     if (this.#isServing) return work();
-    const visit = (this.#visit ??= this.#open());
+    const visit = (this.#laneWaiters ??= this.#open());
     visit.waiters.push(lane);
     this.wake();
     try {
@@ -72,14 +72,14 @@ export class Runner {
     } finally {
       visit.waiters.splice(visit.waiters.indexOf(lane), 1);
       if (visit.waiters.length === 0) {
-        if (this.#visit === visit) this.#visit = null;
+        if (this.#laneWaiters === visit) this.#laneWaiters = null;
         visit.stop.abort();
         await visit.ended;
       }
     }
   }
 
-  #open(): Visit {
+  #open(): LaneWaiters {
     const stop = new AbortController();
     const waiters: string[] = [];
     return { waiters, stop, ended: this.#serve(stop.signal, waiters) };
@@ -160,7 +160,7 @@ export class Runner {
     const cancel = (): void => {
       const above = run.parentId === null ? undefined : this.#work.get(run.parentId);
       const why: unknown = above?.gone.signal.reason;
-      gone.abort(why instanceof MustLetGo && why.why === 'lost' ? why : new MustLetGo('cancelled'));
+      gone.abort(why instanceof RunStopped && why.why === 'lost' ? why : new RunStopped('cancelled'));
     };
     signal.addEventListener('abort', cancel, { once: true });
     if (signal.aborted) cancel();
@@ -199,7 +199,7 @@ export class Runner {
   async #renew(): Promise<void> {
     const held = new Map(this.#work); // meanwhile another attempt may begin here, which what is read now says nothing about
     const runs = [...held.values()].map(({ run }) => run);
-    for (const [id, why] of await this.ports.runs.renew(runs, LEASE_MS)) held.get(id)?.gone.abort(new MustLetGo(why));
+    for (const [id, why] of await this.ports.runs.renew(runs, LEASE_MS)) held.get(id)?.gone.abort(new RunStopped(why));
   }
 
   async #claim(lane: string): Promise<void> {
@@ -208,13 +208,13 @@ export class Runner {
       if (this.#stop.signal.aborted) return;
       const claimed = await this.ports.runs.claim(lane, rules, { holder: this.#holder, leaseMs: LEASE_MS });
       if (claimed === null) return;
-      if (claimed.isOver) this.#work.get(claimed.run.id)?.gone.abort(new MustLetGo('lost'));
+      if (claimed.isOver) this.#work.get(claimed.run.id)?.gone.abort(new RunStopped('lost'));
       else this.#begin(claimed.run);
     }
   }
 
   #begin(run: Run): Work {
-    this.#work.get(run.id)?.gone.abort(new MustLetGo('lost')); // an earlier attempt of this process, which had stalled
+    this.#work.get(run.id)?.gone.abort(new RunStopped('lost')); // an earlier attempt of this process, which had stalled
     const gone = new AbortController();
     const ended = execute(this.ports, run, this.#stop.signal, gone.signal)
       .catch((error: unknown) => this.ports.logger.error(`run ${run.id} was left for now`, { error: messageOf(error) })) // its lease runs out, and it is taken up again

@@ -1,7 +1,7 @@
 import { readdir, stat } from 'node:fs/promises';
 import path from 'node:path';
 import { PithError, type Clock } from 'pith';
-import { readProgram } from '@pith/held-process';
+import { readProgram } from '@pith/supervised-process';
 
 export interface GitLimits {
   /** Of the repository while it is fetched. */

@@ -93,7 +93,7 @@ export const downloadAndRun: Scanner = function* ({ kind, lines }) {
       const broken = brokenRule(text);
       if (broken !== null) {
         const about = { code: 'download_and_run', line: number } as const;
-        if (broken.message === DOWNLOADED && kind === 'prose' && isTold(text, broken.found)) {
+        if (broken.message === DOWNLOADED && kind === 'prose' && isMention(text, broken.found)) {
           yield { ...about, severity: 'medium', message: `speaks of a download that is run at once: ${excerpt(broken.found)}` };
         } else if (
           broken.message === DOWNLOADED &&
@@ -120,7 +120,7 @@ const MOST_VENDORS = 10;
 const MOST_SAVED = 100;
 
 /** Whether a line speaks about such a command, which leaves its address out: `curl … | sh`. */
-function isTold(text: string, found: string): boolean {
+function isMention(text: string, found: string): boolean {
   return !text.includes('://') && /^[\w-]{1,20}(?:\s-\w{1,10})?\s{0,4}(?:\.{3}|\u2026|<\w{1,20}>|URL)?[\s\\]{0,4}\|/i.test(found);
 }
 

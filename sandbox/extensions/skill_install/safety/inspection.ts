@@ -11,7 +11,7 @@ import { encodedText } from './encoded-text.ts';
 import { hiddenCharacters } from './hidden-characters.ts';
 import { unknownHosts } from './hosts.ts';
 import { instructions } from './instructions.ts';
-import { footholds } from './footholds.ts';
+import { persistence } from './persistence.ts';
 import { nearby } from './nearby.ts';
 import { plainLine } from './plain-line.ts';
 import { prerequisites } from './prerequisites.ts';
@@ -242,7 +242,7 @@ function* linesOf(text: string): Iterable<ScannedLine | null> {
     let line = next.value;
     next = raw.next();
     number += 1;
-    for (let joined = 1; joined < JOINED && !next.done && goesOn(line); joined++) {
+    for (let joined = 1; joined < JOINED && !next.done && continues(line); joined++) {
       line = `${line.replace(/[\\`^]\s*$/, '')} ${next.value}`;
       next = raw.next();
       number += 1;
@@ -276,7 +276,7 @@ function* rawLines(text: string): Generator<string, void> {
 }
 
 /** A shell reads on after a backslash or a pipe; a row of a Markdown table ends with one too. */
-function goesOn(line: string): boolean {
+function continues(line: string): boolean {
   if (line.length > PIECE) return false;
   const end = line.trimEnd();
   return end.endsWith('\\') || (end.endsWith('|') && !end.trimStart().startsWith('|'));
@@ -285,7 +285,7 @@ function goesOn(line: string): boolean {
 const SCANNERS: readonly Scanner[] = [
   downloadAndRun,
   credentialPaths,
-  nearby([...prerequisites, ...secretFlows, ...footholds]),
+  nearby([...prerequisites, ...secretFlows, ...persistence]),
   encodedText,
   hiddenCharacters,
   unknownHosts,

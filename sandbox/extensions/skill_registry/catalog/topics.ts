@@ -33,11 +33,11 @@ export function topicsOf(skills: readonly Skill[], most: number): readonly Topic
   const named = skills.map(ownWords);
   const topics = new Set(choose(named, topicOf, most, skills.length * SHARE));
   const isNamed = topicOf.map((topic) => topic !== undefined);
-  const told = skills.map((skill, at) => (isNamed[at] ? [] : describingWords(skill)));
-  told.forEach((words, at) => (topicOf[at] ??= words.find((word) => topics.has(word))));
+  const described = skills.map((skill, at) => (isNamed[at] ? [] : describingWords(skill)));
+  described.forEach((words, at) => (topicOf[at] ??= words.find((word) => topics.has(word))));
   for (const share of DESCRIBED_SHARES) {
     const left = topicOf.filter((topic) => topic === undefined).length;
-    for (const topic of choose(told, topicOf, most - topics.size, Math.max(FEWEST_OF_TOPIC, left * share))) topics.add(topic);
+    for (const topic of choose(described, topicOf, most - topics.size, Math.max(FEWEST_OF_TOPIC, left * share))) topics.add(topic);
   }
   const found = new Map<string | undefined, { readonly named: string[]; readonly described: string[] }>();
   for (const name of [...[...topics].sort(), undefined]) found.set(name, { named: [], described: [] });

@@ -78,9 +78,9 @@ function* encoded(scans: Scans): Generator<void, string> {
 
 function keptOf(source: string, { id, directory, realDirectory, file, stamp, parsed, bodyTokens, digest }: FoundSkill): KeptSkill {
   const name = idOf(directory);
-  const usual = emptyFields(name);
+  const defaults = emptyFields(name);
   const fields = Object.entries(parsed.fields).filter(
-    ([key, value]) => JSON.stringify(value) !== JSON.stringify(usual[key as keyof SkillFields]),
+    ([key, value]) => JSON.stringify(value) !== JSON.stringify(defaults[key as keyof SkillFields]),
   );
   return {
     at: directory.slice(source.length + 1),

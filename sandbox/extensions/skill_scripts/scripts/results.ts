@@ -1,6 +1,6 @@
 import { toolError, toolResult, type ToolResult } from 'pith';
 import { headAndTail, printable, printableLine } from '@pith/plain-text';
-import type { ConfinedOutcome } from '@pith/held-process';
+import type { ConfinedOutcome } from '@pith/supervised-process';
 import type { SkillRecord } from 'pith/skill_registry';
 import { isPlainMap } from '@pith/plain-data';
 

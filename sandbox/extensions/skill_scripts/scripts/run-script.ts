@@ -1,6 +1,6 @@
 import path from 'node:path';
 import { mkdtemp, readdir, readFile, rm, stat } from 'node:fs/promises';
-import type { ConfinedProgram, ConfinedPrograms } from '@pith/held-process';
+import type { ConfinedProgram, ConfinedPrograms } from '@pith/supervised-process';
 import { codeOf, messageOf, type Places, type ToolResult } from 'pith';
 import type { StateFolder } from '@pith/safe-files';
 import { copySkill, type Digests, SkillTooLarge } from '@pith/skill-files';

@@ -9,7 +9,7 @@ import {
   type TurnInfo,
   z,
 } from 'pith';
-import { createConfinedPrograms } from '@pith/held-process';
+import { createConfinedPrograms } from '@pith/supervised-process';
 import { once } from '@pith/promises';
 import { stateFolder } from '@pith/safe-files';
 import { copySkill } from '@pith/skill-files';

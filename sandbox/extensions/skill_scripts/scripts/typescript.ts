@@ -1,4 +1,4 @@
-import type { ConfinedProgram, ConfinedPrograms } from '@pith/held-process';
+import type { ConfinedProgram, ConfinedPrograms } from '@pith/supervised-process';
 import { createRequire } from 'node:module';
 import path from 'node:path';
 import { messageOf } from 'pith';

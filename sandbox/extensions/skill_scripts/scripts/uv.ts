@@ -1,4 +1,4 @@
-import type { ConfinedOutcome, ConfinedPath } from '@pith/held-process';
+import type { ConfinedOutcome, ConfinedPath } from '@pith/supervised-process';
 import { namesIn, realPathOf } from '@pith/safe-files';
 import path from 'node:path';
 

@@ -1,5 +1,5 @@
 import path from 'node:path';
-import { createConfinedPrograms, probeSandboxing } from '@pith/held-process';
+import { createConfinedPrograms, probeSandboxing } from '@pith/supervised-process';
 import { describe, expect, it } from 'vitest';
 import { runOwnTests } from '../../../../sandbox/extensions/extension_builder/trial/own-tests.ts';
 import { folderWith, writeFiles } from '../../../places.ts';

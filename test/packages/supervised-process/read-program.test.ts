@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest';
-import { readProgram, runProgram } from '@pith/held-process';
+import { readProgram, runProgram } from '@pith/supervised-process';
 
 const shell = (script: string) => ['/bin/sh', '-c', script];
 const LIMITS = { mostBytes: 1000, mostMs: 30_000 };

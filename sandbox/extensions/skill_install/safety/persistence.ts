@@ -56,7 +56,7 @@ const NO_RULES = oneOf(
 );
 
 /** Ways to stay, to be obeyed later and to be guarded no more; shells for others; programs of the system that fetch programs. */
-export const footholds: readonly NearbyRule[] = [
+export const persistence: readonly NearbyRule[] = [
   code('opens_shell', 'opens a shell for somebody elsewhere', 12, SOCKET, SHELL_OF, CONNECTS),
   rule(
     'opens_shell',

@@ -1,7 +1,7 @@
 import { Jail } from '@pith/safe-files';
 
 /** Files that may be looked at, and how their paths are written. */
-export interface Shelf {
+export interface ReadableRoot {
   readonly jail: Jail;
   readonly prefix: string;
   isReadable(names: readonly string[]): boolean;
@@ -12,7 +12,7 @@ const SHIPPED = 'shipped:';
 const FOLDERS: ReadonlySet<string> = new Set(['extensions', 'agents', 'skills', 'recipes', 'saved_skills']);
 
 /** The extensions, agents, skills and recipes that ship with Pith. */
-export function shippedShelf(shippedSandbox: string): Shelf {
+export function shippedRoot(shippedSandbox: string): ReadableRoot {
   return {
     jail: new Jail(shippedSandbox),
     prefix: SHIPPED,
@@ -29,6 +29,6 @@ export function withoutPrefix(path: string): string {
   return path.startsWith(SHIPPED) ? path.slice(SHIPPED.length) : path;
 }
 
-export function pathOf({ prefix }: Shelf, names: readonly string[]): string {
+export function pathOf({ prefix }: ReadableRoot, names: readonly string[]): string {
   return `${prefix}${names.join('/') || '.'}`;
 }

@@ -3,7 +3,7 @@ import { chmodSync } from 'node:fs';
 import { build } from 'esbuild';
 import path from 'node:path';
 import { expect, it } from 'vitest';
-import { probeSandboxing } from '@pith/held-process';
+import { probeSandboxing } from '@pith/supervised-process';
 import { runs } from '../../core/process/hosts.ts';
 import { until } from '../../waiting.ts';
 import { folderWith, onDisk } from '../../places.ts';
@@ -24,7 +24,7 @@ it
   const folder = folderWith({ begun: BEGUN });
   chmodSync(path.join(folder, 'begun'), 0o755);
   const outfile = path.join(folder, 'kernel.mjs');
-  const entryPoints = [path.resolve('test/packages/held-process/fixtures/kernel.ts')];
+  const entryPoints = [path.resolve('test/packages/supervised-process/fixtures/kernel.ts')];
   await build({ entryPoints, outfile, bundle: true, format: 'esm', platform: 'node', target: 'node20', logLevel: 'silent' });
   // Nowhere a word by itself but of the two that sleep.
   const argv = ['/bin/sh', '-c', `(setsid sleep ${nap}&)& sleep ${nap};:`];

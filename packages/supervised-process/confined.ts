@@ -439,8 +439,8 @@ function environmentOf(
   env: Readonly<Record<string, string | undefined>>,
 ): Record<string, string> {
   const { user } = program;
-  const usual = [...SYSTEM_PATH.split(path.delimiter), path.dirname(process.execPath)];
-  const folders = [...new Set([...(user === undefined ? [] : searchFolders(env['PATH'])), ...usual])];
+  const systemFolders = [...SYSTEM_PATH.split(path.delimiter), path.dirname(process.execPath)];
+  const folders = [...new Set([...(user === undefined ? [] : searchFolders(env['PATH'])), ...systemFolders])];
   const own = { PATH: folders.join(path.delimiter), LANG: env['LANG'] ?? 'C.UTF-8', ...(user === undefined ? {} : passedOn(env)) };
   return { ...program.env, ...own, HOME: user?.home ?? path.join(temporary, 'home'), TMPDIR: temporary };
 }

@@ -4,7 +4,7 @@ import os from 'node:os';
 import path from 'node:path';
 import { monitorEventLoopDelay } from 'node:perf_hooks';
 import { beforeEach, describe, expect, it } from 'vitest';
-import { createConfinedPrograms, probeSandboxing, type ConfinedProgram } from '@pith/held-process';
+import { createConfinedPrograms, probeSandboxing, type ConfinedProgram } from '@pith/supervised-process';
 import { runs } from '../../core/process/hosts.ts';
 import { folderWith, onDisk, writeFiles } from '../../places.ts';
 import { until } from '../../waiting.ts';
