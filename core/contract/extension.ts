@@ -60,11 +60,11 @@ export interface AgentsApi {
 
 /** Where an extension sends a secret. */
 export interface SecretUse {
-  /** Which of its own: a prefix of models, a server. Counts for what came with Pith. */
+  /** A prefix of models or a server of its own. Only for shipped extensions. */
   readonly part?: string;
-  /** The address that gets it, of which the origin counts, or the command line. */
+  /** Where the secret is sent: an address, of which only the origin is compared, or a command line. */
   readonly to: string;
-  /** It is the address that everybody has who sets none. */
+  /** The provider’s default address. */
   readonly isDefault?: boolean;
 }
 
