@@ -2,7 +2,7 @@ import type { Command, CommandInput, CommandIO } from '../contract/index.ts';
 import type { CommandOption } from '@pith/command-line';
 import type { Kernel } from '../compose/index.ts';
 import { requireTrust } from '../trust/index.ts';
-import type { Opening } from './serve/opening.ts';
+import type { Opening } from './serve/serve.ts';
 import type { NamedTarget } from './terminal/opened-target.ts';
 
 /** Runs with a kernel that has loaded no code yet; the default. */

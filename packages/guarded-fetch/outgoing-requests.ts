@@ -6,8 +6,7 @@ import { pipeline, type Readable } from 'node:stream';
 import { urlToHttpOptions } from 'node:url';
 import zlib from 'node:zlib';
 import ipaddr from 'ipaddr.js';
-import { proxyFor, type Proxy, type Variable } from './proxies.ts';
-import { RequestFailed } from './request-failed.ts';
+import { proxyFor, type Proxy, type Variable, RequestFailed } from './proxies.ts';
 import type { ProxiedRequests } from './tunnel.ts';
 
 // An import of it loads the whole of `fetch` on Node 24, for the sake of one of its names.

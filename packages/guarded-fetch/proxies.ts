@@ -1,5 +1,4 @@
 import { isWithin, plainAddress } from '@pith/address-ranges';
-import { RequestFailed } from './request-failed.ts';
 
 /** A proxy that a person set. */
 export interface Proxy {
@@ -62,4 +61,16 @@ function isLoopback(host: string): boolean {
 
 function portOf({ port, protocol }: URL): string {
   return port || (protocol === 'https:' ? '443' : '80');
+}
+
+/** `address_refused`, `limit_reached` or `proxy_failed`, with what to do about it where something can be done. */
+export class RequestFailed extends Error {
+  constructor(
+    readonly code: string,
+    message: string,
+    readonly cure?: string,
+    readonly retryable = false,
+  ) {
+    super(message);
+  }
 }

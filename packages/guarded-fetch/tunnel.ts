@@ -2,8 +2,7 @@ import https from 'node:https';
 import type { Agent, AgentOptions, ClientRequestArgs, RequestOptions } from 'node:http';
 import { isIP, type Socket } from 'node:net';
 import type { Duplex } from 'node:stream';
-import type { Proxy } from './proxies.ts';
-import { RequestFailed } from './request-failed.ts';
+import { type Proxy, RequestFailed } from './proxies.ts';
 
 const http = process.getBuiltinModule('node:http');
 

@@ -1,4 +1,4 @@
-export { headerProblem } from './header-values.ts';
+export { headerProblem } from './loose-values.ts';
 export { missingAnswer } from './server-error.ts';
 export { modelNames } from './model-lists.ts';
 export { countOf, listOf, textOf } from './loose-values.ts';

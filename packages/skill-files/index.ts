@@ -28,12 +28,12 @@ export {
   type ResourceBytes,
 } from './reading/resource.ts';
 export type { FoundDirectory, FoundSkill, ScanOptions, ScanSource, SkillBody, SourceScan } from './scan/found.ts';
-export { canonical, idOf } from './scan/ids.ts';
+export { canonical, idOf } from './scan/skill-reader.ts';
 export { LINK_REFUSED } from './scan/scan-findings.ts';
 export { DEPTH_LIMIT, NOTHING_FOUND, scanSource } from './scan/scan.ts';
 export { briefOf, clean } from './text/brief.ts';
 export { catalogLine, catalogPurpose, lineOf, WHOLE_LINE } from './text/catalog-line.ts';
-export { diagnosticJson, diagnosticText } from './text/diagnostic-text.ts';
+export { diagnosticJson, diagnosticText } from './text/brief.ts';
 export { PLACEHOLDERS, templateOf } from './text/template.ts';
 export { estimateTokens } from './text/token-estimate.ts';
 export { lintSkill, lintSkills, skillFilesOf, type LintResult } from './lint/lint.ts';

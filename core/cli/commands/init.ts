@@ -5,7 +5,7 @@ import { codeOf, type CommandInput, type CommandIO, messageOf, PithError } from 
 import { makeFolders, systemCure } from '@pith/safe-files';
 import { hasBareState, openTrustFile, trustSandbox, userHome } from '../../trust/index.ts';
 import { packageRoot } from '../../declarations/index.ts';
-import { quoted } from '../terminal/shell-word.ts';
+import { quoted } from '../terminal/opened-target.ts';
 import { colours } from './text.ts';
 
 /** Makes `DIR/sandbox` (or DIR itself, when that is its name) and what npm and editors need beside it. Refuses, before writing anything, when a file is in the way. */

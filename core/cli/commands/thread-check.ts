@@ -1,9 +1,8 @@
 import { type CommandInput, type CommandIO, messageOf, PithError } from '../../contract/index.ts';
 import { printableLine } from '@pith/plain-text';
 import type { Kernel } from '../../compose/index.ts';
-import { noThread } from './threads.ts';
+import { noThread, cutOff } from './threads.ts';
 import { colours } from './text.ts';
-import { cutOff } from './cut-off.ts';
 
 interface Checked {
   readonly thread: string;

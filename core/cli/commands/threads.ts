@@ -3,7 +3,6 @@ import { didYouMean, printable } from '@pith/plain-text';
 import { ownText, textOfAnswer } from '../../agent/index.ts';
 import type { Kernel } from '../../compose/index.ts';
 import { colours, printTable, timeOf } from './text.ts';
-import { cutOff } from './cut-off.ts';
 
 export async function listThreads(kernel: Kernel, input: CommandInput, io: CommandIO): Promise<void> {
   const limit = countOf(input, 'limit');
@@ -88,4 +87,9 @@ export async function noThread(kernel: Kernel, id: string): Promise<PithError> {
 /** What the person or the agent wrote; not what was put beside it. */
 function textOf(message: Message): string {
   return (message.role === 'user' ? ownText(message) : textOfAnswer(message)).trim();
+}
+
+/** How to go on after a turn that did not end. */
+export function cutOff(thread: string): string {
+  return `the last turn did not end; finish it with: pith chat --thread ${thread} --resume`;
 }

@@ -23,8 +23,8 @@ import {
   trustOfTarget,
   wantedState,
   type NamedTarget,
+  quoted,
 } from '../terminal/opened-target.ts';
-import { quoted } from '../terminal/shell-word.ts';
 
 /** Shows what a sandbox brings, asks, and records that it is trusted, with its state. */
 export async function trust(named: NamedTarget, input: CommandInput, io: CommandIO): Promise<number> {

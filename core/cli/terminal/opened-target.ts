@@ -12,7 +12,6 @@ import {
   userHome,
 } from '../../trust/index.ts';
 import type { SandboxOverview, ShownOverview } from '../../compose/index.ts';
-import { quoted } from './shell-word.ts';
 
 /** What a command line works on. */
 export interface Target {
@@ -126,4 +125,10 @@ export function projectQuestion({ folder }: Trust): string {
 async function askAboutState(wanted: string, trust: Trust, io: CommandIO): Promise<void> {
   const answer = await io.ask(stateQuestion(wanted), { choices: ['yes', 'no'] });
   if (answer !== null) decideState(trust.file, userHome(), wanted, answer === 'yes');
+}
+
+/** As a shell takes it; a path that cannot be shown is named in words. */
+export function quoted(text: string): string {
+  if (/^[\w./~@:+,-]+$/.test(text)) return text;
+  return printableLine(text) === text ? `'${text.replaceAll("'", "'\\''")}'` : '<its folder>';
 }

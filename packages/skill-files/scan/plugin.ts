@@ -1,7 +1,7 @@
 import { closeSync, constants, fstatSync, openSync, readFileSync } from 'node:fs';
 import path from 'node:path';
 import { isPassing } from '@pith/safe-files';
-import { canonical } from './ids.ts';
+import { canonical } from './skill-reader.ts';
 
 /** Folders in which plugins of other systems say what they are, such as `.claude-plugin`. */
 const MARK = /^\.[a-z]+-plugin$/;

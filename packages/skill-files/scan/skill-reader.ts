@@ -6,7 +6,6 @@ import { NO_REGULAR_FILE, reasonOf } from '../reading/regular-file.ts';
 import { severalLinks } from '../reading/skill-text.ts';
 import { isSame, isSettled, stampOf, type Stats } from '../tree/stamp.ts';
 import type { FoundSkill, GoodVersion, ScanOptions } from './found.ts';
-import { idOf } from './ids.ts';
 
 /** Enough for nearly every frontmatter. */
 const FIRST_READ = 4096;
@@ -151,4 +150,17 @@ function closingAt(length: number): number {
   const at = buffer.indexOf('\n---', 3, 'latin1');
   if (at === -1 || at + 4 >= length) return -1;
   return buffer[at + 4] === 10 ? at + 5 : -1;
+}
+
+/** Ids and names are compared in this form, so that a folder's decomposed name is found by composed text. */
+export function canonical(name: string): string {
+  return PLAIN.test(name) ? name : name.normalize('NFC');
+}
+
+const PLAIN = /^[\x20-\x7e]*$/;
+
+/** The id of the skill in that folder. Of a plugin's skill: `plugin:folder`, so that several plugins may each have a `start`. */
+export function idOf(directory: string, plugin: string | null = null): string {
+  const folder = canonical(directory.slice(directory.lastIndexOf('/') + 1));
+  return plugin === null ? folder : `${plugin}:${folder}`;
 }

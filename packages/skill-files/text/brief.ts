@@ -1,6 +1,6 @@
 import { printableLine } from '@pith/plain-text';
 import type { SkillFields } from '../format/fields.ts';
-import { firstSentence } from './sentence.ts';
+import type { ParsedSkill } from '../format/skill-file.ts';
 
 /** `brief_description`, else the description's first sentence, as one harmless line of at most `limit` characters. */
 export function briefOf(skill: Pick<SkillFields, 'brief' | 'description'>, limit = 160): string {
@@ -24,4 +24,44 @@ export function cut(text: string, limit: number): string {
   const space = head.lastIndexOf(' ');
   const words = (space > head.length * 0.6 ? head.slice(0, space) : head).replace(/[\s,;:(—–-]+$/u, '');
   return /[.!?。！？]$/u.test(words) ? words : `${words}…`;
+}
+
+/** The first sentence of a text of one line; all of it where none ends before. */
+export function firstSentence(text: string): string {
+  return text.slice(0, sentenceEnd(text, 0));
+}
+
+/** Where the sentence ends that a text of one line has at `from`. */
+export function sentenceEnd(text: string, from: number): number {
+  END.lastIndex = from;
+  for (let end = END.exec(text); end !== null; end = END.exec(text)) {
+    if (!ABBREVIATION.test(text.slice(Math.max(from, end.index - 10), end.index))) return end.index + end[0].length;
+  }
+  return text.length;
+}
+
+const END = /[.!?](?=\s+["'“(`]?\p{Lu}|$)|[。！？]/gu;
+const ABBREVIATION = /(?:^|[\s(])(?:e\.g|i\.e|etc|vs|cf|incl|approx|resp|no|dr|mr|ms|mrs|prof|st|inc|ltd)$/i;
+
+type Diagnostic = ParsedSkill['diagnostics'][number];
+
+/** `file:line:column: severity: message; cure`, the place as far as it is known. */
+export function diagnosticText({ severity, message, file, line, column, cure }: Diagnostic): string {
+  const place = file === undefined ? '' : `${[file, line, column].filter((part) => part !== undefined).join(':')}: `;
+  return clean(`${place}${severity}: ${message}${cure === undefined ? '' : `; ${cure}`}`);
+}
+
+/** The same as `--json` prints it. */
+export function diagnosticJson({ severity, code, message, file, line, column, cure }: Diagnostic): {
+  [key: string]: string | number | null;
+} {
+  return {
+    severity,
+    code,
+    message,
+    file: file ?? null,
+    line: line ?? null,
+    column: column ?? null,
+    ...(cure === undefined ? {} : { cure }),
+  };
 }

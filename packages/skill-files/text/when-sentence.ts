@@ -1,4 +1,4 @@
-import { sentenceEnd } from './sentence.ts';
+import { sentenceEnd } from './brief.ts';
 
 /** A description, taken apart at the sentence that says when its skill is used. */
 export interface WhenSentence {

@@ -2,10 +2,9 @@ import { codeOf, PithError, type ExtensionContext, type JsonValue, type ModelInf
 import { overruled } from '@pith/guarded-fetch';
 import { config, type Config } from './config.ts';
 import { addressInEnvironment, ANTHROPIC, endpointOf, placeOf } from './endpoint.ts';
-import { contextWindowOf, MODELS } from './known-models.ts';
 import { askModels } from './listing.ts';
 import { messagesModel } from './messages-model.ts';
-import { anthropicSetup } from './setup.ts';
+import { anthropicSetup, contextWindowOf, MODELS } from './setup.ts';
 
 export default class Anthropic implements ModelProvider, SetupProvider {
   static readonly config = config;

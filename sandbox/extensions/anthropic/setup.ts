@@ -1,7 +1,6 @@
 import { PithError, type ExtensionContext, type JsonValue, type SettingsChange, type SetupProvider, type SetupSchema } from 'pith';
 import type { Config } from './config.ts';
 import { addressInEnvironment, endpointOf } from './endpoint.ts';
-import { MODELS } from './known-models.ts';
 
 /** Sets up Claude models. */
 export function anthropicSetup(config: Config, getSecret: ExtensionContext['getSecret']): SetupProvider {
@@ -48,4 +47,14 @@ function changeOf(name: string, value: JsonValue): SettingsChange {
       : { [`providers.anthropic.${name}`]: text };
   if (name === 'model') return { 'models.default': text === '' ? null : `anthropic/${text}` };
   throw new PithError('config_invalid', `nothing here is named '${name}'`, { cure: 'base_url, api_key_env, model' });
+}
+
+/** Names to offer; others may be used as well. */
+export const MODELS: readonly [string, ...string[]] = ['claude-sonnet-4-5', 'claude-opus-4-5', 'claude-haiku-4-5'];
+
+const STANDARD_WINDOW = 200_000;
+
+/** Every Claude model since version 3 documents this window; null for other names. */
+export function contextWindowOf(name: string, overrides: Readonly<Record<string, number>>): number | null {
+  return new Map(Object.entries(overrides)).get(name) ?? (name.startsWith('claude-') ? STANDARD_WINDOW : null);
 }

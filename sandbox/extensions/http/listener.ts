@@ -3,7 +3,6 @@ import { Hono } from 'hono';
 import { domainToASCII } from 'node:url';
 import { codeOf, messageOf, PithError, type Clock, type Logger, type Remote } from 'pith';
 import { isWithin, plainAddress, plainRange } from '@pith/address-ranges';
-import { clientAddress } from './client-address.ts';
 import type { Config } from './config.ts';
 import type { HttpRequest, HttpResponse, RouteProvider } from './contract.ts';
 
@@ -185,4 +184,15 @@ async function bodyOf(request: Request, most: number, clock: Clock): Promise<Rea
   } finally {
     cancel();
   }
+}
+
+/** The address of the client: of the peer, or behind trusted proxies the nearest address that is not one of them. */
+export function clientAddress(peer: string, forwarded: string | undefined, proxies: readonly string[]): string {
+  let nearest = plainAddress(peer) ?? peer;
+  for (const named of (forwarded ?? '').split(',').toReversed()) {
+    const address = plainAddress(named);
+    if (address === null || !isWithin(nearest, proxies)) break;
+    nearest = address;
+  }
+  return nearest;
 }

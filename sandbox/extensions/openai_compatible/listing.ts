@@ -22,3 +22,30 @@ export async function listModels(endpoint: Endpoint, logger: Logger, signal?: Ab
     return [];
   }
 }
+
+/** Tokens, by the beginning of the model's name; the longest beginning wins. Only what the makers document. */
+const KNOWN: ReadonlyMap<string, number> = new Map([
+  ['gpt-5', 400_000],
+  ['gpt-4.1', 1_047_576],
+  ['gpt-4o', 128_000],
+  ['gpt-4-turbo', 128_000],
+  ['gpt-4', 8_192],
+  ['gpt-3.5-turbo', 16_385],
+  ['o1', 200_000],
+  ['o3', 200_000],
+  ['o4-mini', 200_000],
+]);
+
+/** null where it is not known: a local server's window is what its owner has set, not what the model could have. */
+export function contextWindowOf(name: string, prefix: string, overrides: Readonly<Record<string, number>>): number | null {
+  return longest(new Map(Object.entries(overrides)), name) ?? (prefix === 'openai' ? longest(KNOWN, name) : null);
+}
+
+function longest(windows: ReadonlyMap<string, number>, name: string): number | null {
+  let best: string | null = null;
+  for (const key of windows.keys()) {
+    const begins = name === key || (name.startsWith(key) && !/[a-z0-9]/i.test(name.charAt(key.length)));
+    if (begins && (best === null || key.length > best.length)) best = key;
+  }
+  return best === null ? null : (windows.get(best) ?? null);
+}

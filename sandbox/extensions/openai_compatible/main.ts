@@ -2,9 +2,8 @@ import { codeOf, PithError, type ExtensionContext, type JsonValue, type ModelInf
 import { isListening, overruled } from '@pith/guarded-fetch';
 import { chatModel } from './chat-model.ts';
 import { config, type Config } from './config.ts';
-import { contextWindowOf } from './context-windows.ts';
 import { addressInEnvironment, endpointOf, OPENAI, secretUsesOf } from './endpoint.ts';
-import { askModels, listModels } from './listing.ts';
+import { askModels, listModels, contextWindowOf } from './listing.ts';
 import { MODEL_SERVERS, openAiSetup } from './setup.ts';
 
 type AskedModels = Parameters<NonNullable<SetupProvider['askModels']>>[0];

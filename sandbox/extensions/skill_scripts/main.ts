@@ -2,8 +2,7 @@ import type { BroughtProvider, Command, CommandProvider, Diagnostic, ExtensionCo
 import { SkillExplainer, SkillLibrary, skillsChanged } from 'pith/skill_registry';
 import { allow } from './allow.ts';
 import { configSchema, type ScriptsConfig } from './config.ts';
-import { scriptTool } from './scripts/script-tool.ts';
-import { unconfinedNotes } from './scripts/unconfined.ts';
+import { scriptTool, unconfinedNotes } from './scripts/script-tool.ts';
 import { toolsetsOfTurn, type TurnTool } from './toolsets/skill-toolset.ts';
 import { Toolsets } from './toolsets/toolsets.ts';
 

@@ -4,7 +4,7 @@ import type { SavedSkills, WebhookChange } from 'pith/saved_skills';
 import { printableLine } from '@pith/plain-text';
 import { namedAddresses } from './allow-list.ts';
 import { PREFIX } from './requests.ts';
-import type { ResultKeys } from './result-keys.ts';
+import type { ResultKeys } from './tables.ts';
 import { newSigningKey } from './signature.ts';
 
 const SKILL = { name: 'skill', description: 'Its name, or owner/name', required: true };

@@ -4,10 +4,8 @@ import { SavedSkills } from 'pith/saved_skills';
 import { webhookCommands } from './commands.ts';
 import { configSchema, type Config } from './config.ts';
 import { PREFIX, WebhookRequests } from './requests.ts';
-import { ResultKeys } from './result-keys.ts';
 import { Results } from './results.ts';
-import { SeenRequests } from './seen-requests.ts';
-import { webhookTables } from './tables.ts';
+import { webhookTables, SeenRequests, ResultKeys } from './tables.ts';
 
 const MOST_BYTES = 128 * 1024;
 

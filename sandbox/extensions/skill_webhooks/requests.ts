@@ -5,7 +5,7 @@ import { ulid } from 'ulid';
 import { sha256 } from '@pith/plain-data';
 import { readAllowList } from './allow-list.ts';
 import type { Config } from './config.ts';
-import type { SeenRequests } from './seen-requests.ts';
+import type { SeenRequests } from './tables.ts';
 import { isLegacySigned, signedId } from './signature.ts';
 
 export const PREFIX = '/webhooks';

@@ -1,7 +1,7 @@
 import { codeOf, messageOf, PithError, type ChannelMessage, type Clock, type Remote } from 'pith';
 import type { SavedSkills } from 'pith/saved_skills';
 import { guardedFetch, type GuardedFetch } from '@pith/guarded-fetch';
-import type { ResultKeys } from './result-keys.ts';
+import type { ResultKeys } from './tables.ts';
 import { signedHeaders } from './signature.ts';
 
 export interface ResultPorts {

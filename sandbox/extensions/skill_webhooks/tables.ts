@@ -1,5 +1,9 @@
 import { migrate, Queries, type Migration, type SqlDatabase } from '@pith/database-queries';
 import { oncePromised } from '@pith/promises';
+import { ulid } from 'ulid';
+import { sha256 } from '@pith/plain-data';
+import { randomBytes } from 'node:crypto';
+import { newSigningKey } from './signature.ts';
 
 interface Tables {
   /** Signed requests, by the digest of their ids. */
@@ -34,4 +38,78 @@ export function webhookTables(database: SqlDatabase): WebhookTables {
     await migrate(queries, 'skill_webhooks', MIGRATIONS);
     return queries;
   });
+}
+
+const REMEMBERED_MS = 24 * 3_600_000;
+
+/** Signed requests of the last day, on disk: the id of each with the run that it started. */
+export class SeenRequests {
+  constructor(
+    private readonly tables: WebhookTables,
+    private readonly clock: { now(): number },
+  ) {}
+
+  /** The run of a request that came within the last day; null: it is new. */
+  async find(skillId: string, id: string): Promise<string | null> {
+    const tables = await this.tables();
+    const since = this.clock.now() - REMEMBERED_MS;
+    const row = await tables.first((db) =>
+      db.selectFrom('skill_webhooks__seen').select('run_id').where('request', '=', digestOf(skillId, id)).where('at', '>=', since),
+    );
+    return row?.run_id ?? null;
+  }
+
+  /** Remembers a new request, and names the run that it starts: the same one for all that add it at once. */
+  async add(skillId: string, id: string): Promise<string> {
+    const tables = await this.tables();
+    const now = this.clock.now();
+    const run_id = ulid(now);
+    await tables.write((db) => [
+      db.deleteFrom('skill_webhooks__seen').where('at', '<', now - REMEMBERED_MS),
+      db
+        .insertInto('skill_webhooks__seen')
+        .values({ request: digestOf(skillId, id), run_id, at: now })
+        .onConflict((conflict) => conflict.doNothing()),
+    ]);
+    return (await this.find(skillId, id)) ?? run_id;
+  }
+}
+
+function digestOf(skillId: string, id: string): string {
+  return sha256(`${skillId}\0${id}`);
+}
+
+/** The key of each skill that signs its results. It signs nothing else, and requests cannot be signed with it. */
+export class ResultKeys {
+  constructor(private readonly tables: WebhookTables) {}
+
+  /** Made on first use: until a person renews it, no receiver has it to check signatures with. */
+  async of(skillId: string): Promise<string> {
+    const tables = await this.tables();
+    const find = () => tables.first((db) => db.selectFrom('skill_webhooks__keys').select('signing_key').where('skill_id', '=', skillId));
+    const known = await find();
+    if (known !== null) return known.signing_key;
+    const signing_key = newSigningKey(randomBytes(32));
+    await tables.write((db) => [
+      db
+        .insertInto('skill_webhooks__keys')
+        .values({ skill_id: skillId, signing_key })
+        .onConflict((conflict) => conflict.doNothing()),
+    ]);
+    return (await find())?.signing_key ?? signing_key;
+  }
+
+  /** Replaces the key. */
+  async renew(skillId: string): Promise<string> {
+    const signing_key = newSigningKey(randomBytes(32));
+    await (
+      await this.tables()
+    ).write((db) => [
+      db
+        .insertInto('skill_webhooks__keys')
+        .values({ skill_id: skillId, signing_key })
+        .onConflict((conflict) => conflict.column('skill_id').doUpdateSet({ signing_key })),
+    ]);
+    return signing_key;
+  }
 }

@@ -1,7 +1,6 @@
 import { defineTool, toolError, toolResult, z, type ApprovalQuestion } from 'pith';
 import { printableLine } from '@pith/plain-text';
-import { fromOutside } from './from-outside.ts';
-import { readPage, type Page, type Reading } from './page.ts';
+import { readPage, type Page, type Reading, fromOutside } from './page.ts';
 import { isTyped, LONGEST_ADDRESS, webAddress } from './web-address.ts';
 
 /** Characters of one answer. */

@@ -1,6 +1,6 @@
 import { defineTool, toolError, toolResult, PithError, z } from 'pith';
 import { printableLine } from '@pith/plain-text';
-import { fromOutside } from './from-outside.ts';
+import { fromOutside } from './page.ts';
 import type { FoundPage, SearchService } from './search-service.ts';
 
 const MOST = 10;

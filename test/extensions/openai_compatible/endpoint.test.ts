@@ -1,6 +1,6 @@
 import { afterEach, describe, expect, it } from 'vitest';
 import { config } from '../../../sandbox/extensions/openai_compatible/config.ts';
-import { contextWindowOf } from '../../../sandbox/extensions/openai_compatible/context-windows.ts';
+import { contextWindowOf } from '../../../sandbox/extensions/openai_compatible/listing.ts';
 import { endpointOf } from '../../../sandbox/extensions/openai_compatible/endpoint.ts';
 import { startOpenAiServer, type OpenAiServer } from '../../fixtures/openai-server.ts';
 import { providerOf } from '../model-parts.ts';

@@ -5,7 +5,7 @@ import { promisify } from 'node:util';
 import { Webhook } from 'standardwebhooks';
 import { describe, expect, it } from 'vitest';
 import { namedAddresses, readAllowList } from '../../../sandbox/extensions/skill_webhooks/allow-list.ts';
-import { clientAddress } from '../../../sandbox/extensions/http/client-address.ts';
+import { clientAddress } from '../../../sandbox/extensions/http/listener.ts';
 import { fakeClock } from 'pith/testing';
 import { passing, until } from '../../waiting.ts';
 import { saveAs, savedKernel, type SavedKernel, WITH_WEBHOOKS } from '../saved_skills/saved-kernel.ts';

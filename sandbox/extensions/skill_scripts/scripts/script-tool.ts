@@ -19,7 +19,6 @@ import type { ScriptsConfig } from '../config.ts';
 import { presentScript, scriptError } from './results.ts';
 import { type Confinement, confinementOf, refusalOf, runScript, type ScriptPorts } from './run-script.ts';
 import { findScript, passedNames, type ScriptFile, subjectOf } from './script-file.ts';
-import { unconfinedWarning } from './unconfined.ts';
 
 /** Copies, checks and starts what is to run, beside the script's own time. */
 const MARGIN_MS = 15_000;
@@ -153,4 +152,24 @@ function enforcedBy(confinement: Confinement): string {
   if (confinement.by === 'bubblewrap') return 'sandboxed: no network, no files but those of the skill, which it can only read';
   const why = confinement.by === 'settings' ? 'skills.scripts.sandbox: none' : `${confinement.why}; ${confinement.cure}`;
   return `not sandboxed: it sees and can change what you can (${why})`;
+}
+
+const WHAT = 'scripts of skills run without a sandbox (skills.scripts.sandbox: none): they can do all that you can';
+
+/** What `pith doctor` says, in red, where a person chose to run scripts without a sandbox. */
+export function unconfinedNotes({ scripts }: ScriptsConfig): readonly { readonly code: string; readonly message: string }[] {
+  return scripts.sandbox === 'none' ? [{ code: 'unconfined', message: WHAT }] : [];
+}
+
+/** Warns the person in the conversation, the first time that a script runs. */
+export function unconfinedWarning({ events, logger }: Pick<ExtensionContext, 'events' | 'logger'>): (turn: TurnInfo) => void {
+  let isWarned = false;
+  return ({ threadId, userId }) => {
+    if (isWarned) return;
+    isWarned = true;
+    const notice = { v: 1, text: `Warning: ${WHAT}.`, kind: 'warning', target: null, threadId, userId } as const;
+    events
+      .publish('notify', notice, { key: threadId })
+      .catch((error: unknown) => logger.warn(`${WHAT}; the warning could not be sent: ${messageOf(error)}`));
+  };
 }
