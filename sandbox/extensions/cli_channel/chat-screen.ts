@@ -3,7 +3,7 @@ import type { CommandIO } from 'pith';
 import { printable, printablePainted, wrapLines, displayWidth } from '@pith/plain-text';
 import type { ChatStatus } from './chat-status.ts';
 import { suggestsAt } from './completion.ts';
-import { type Surface, widthOf, type Terminal } from './terminal.ts';
+import { type Surface, widthOf } from './terminal.ts';
 import { printedHints, typedHints } from './commands.ts';
 import { renderMarkdown } from './markdown-stream.ts';
 import { LineEditor, PlainLines, type LineEditorOptions, type LineSource } from '@pith/line-editor';
