@@ -15,9 +15,7 @@ import { localCommands } from '../../sandbox/extensions/cli_channel/local-comman
 import { Terminals } from '../../sandbox/extensions/cli_channel/terminal.ts';
 import type { Builder } from '../../sandbox/extensions/extension_builder/builder.ts';
 import builderCommands from '../../sandbox/extensions/extension_builder/commands.ts';
-import { probeCommand } from '../../sandbox/extensions/extension_builder/commands/probe.ts';
-import { rollbackCommand } from '../../sandbox/extensions/extension_builder/commands/rollback.ts';
-import { validateCommand } from '../../sandbox/extensions/extension_builder/commands/validate.ts';
+import { probeCommand, rollbackCommand, validateCommand } from '../../sandbox/extensions/extension_builder/commands/extension-commands.ts';
 import { mcpCommands } from '../../sandbox/extensions/mcp/commands.ts';
 import { listRecipes, showRecipe } from '../../sandbox/extensions/recipes/commands.ts';
 import { initializedCommands } from '../../sandbox/extensions/skill_registry/commands/initialized.ts';

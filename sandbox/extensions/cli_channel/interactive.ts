@@ -265,7 +265,7 @@ const MOST = 1000;
 const FILE = 'history';
 
 /** What was typed before, one JSON string a line, for this user's eyes only. */
-export class HistoryFile {
+class HistoryFile {
   constructor(
     private readonly folder: StateFolder,
     private readonly onError: (error: unknown) => void,

@@ -258,13 +258,13 @@ function widthOf(spans: readonly Span[]): number {
 }
 
 /** Turns a span's text into what the terminal is sent. */
-export type Paint = (span: Span) => string;
+type Paint = (span: Span) => string;
 
 /**
  * Writes spans, breaking lines between words at `width`. A word waits until the space after it has come;
  * nothing that was written is touched again.
  */
-export class WordWrap {
+class WordWrap {
   #column = 0;
   #indent = '';
   #space = '';

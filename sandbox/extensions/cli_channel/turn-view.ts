@@ -145,7 +145,7 @@ interface CallOutput {
 }
 
 /** What is awaited, and what it shows meanwhile. Takes itself away. */
-export class LiveStatus {
+class LiveStatus {
   #cancel: (() => void) | null = null;
   #label: string | null = null;
   #frame = 0;

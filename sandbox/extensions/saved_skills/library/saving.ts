@@ -86,7 +86,7 @@ function refuseGovernance(before: SavedSkill | null, after: SavedSkill): void {
 }
 
 /** Throws `priority_out_of_range` for a user's wish beyond what users may have. */
-export function checkPriority(priority: number, by: Person, most: number): void {
+function checkPriority(priority: number, by: Person, most: number): void {
   if (by.isAdmin || Math.abs(priority) <= most) return;
   throw new PithError('priority_out_of_range', `priority ${priority} is not between -${most} and ${most}`, {
     cure: 'choose one between, or ask an administrator',

@@ -341,7 +341,7 @@ export function skillOf(row: SkillRow): SavedSkill {
 }
 
 /** The skill of a row, readable or not, as `owner/name`. */
-export function namedIn({ owner_id, name }: SkillRow): string {
+function namedIn({ owner_id, name }: SkillRow): string {
   return referenceOf({ owner_id: owner_id === null ? null : String(owner_id), name: String(name) });
 }
 
