@@ -9,10 +9,10 @@ export const PART_BYTES = 64 * 1024;
 export const BYTE_ORDER_MARK = String.fromCodePoint(0xfeff);
 
 /** Null when the bytes are not text in UTF-8. */
-export function decodeText(bytes: Uint8Array): string | null {
+export function decodeText(bytes: Uint8Array, isCut = false): string | null {
   if (bytes.includes(0)) return null;
   try {
-    return new TextDecoder('utf-8', { fatal: true, ignoreBOM: true }).decode(bytes);
+    return new TextDecoder('utf-8', { fatal: true, ignoreBOM: true }).decode(bytes, { stream: isCut });
   } catch {
     return null; // the decoder's way of saying that it is no UTF-8
   }

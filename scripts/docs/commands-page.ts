@@ -12,12 +12,10 @@ import { commandUsage, optionUsage, type CommandShape, type CommandOption } from
 import type { Command, CommandContext, ExtensionContext } from '../../core/contract/index.ts';
 import { chatCommand } from '../../sandbox/extensions/cli_channel/chat-command.ts';
 import { localCommands } from '../../sandbox/extensions/cli_channel/local-commands.ts';
-import { Terminals } from '../../sandbox/extensions/cli_channel/terminals.ts';
+import { Terminals } from '../../sandbox/extensions/cli_channel/terminal.ts';
 import type { Builder } from '../../sandbox/extensions/extension_builder/builder.ts';
 import builderCommands from '../../sandbox/extensions/extension_builder/commands.ts';
-import { probeCommand } from '../../sandbox/extensions/extension_builder/commands/probe.ts';
-import { rollbackCommand } from '../../sandbox/extensions/extension_builder/commands/rollback.ts';
-import { validateCommand } from '../../sandbox/extensions/extension_builder/commands/validate.ts';
+import { probeCommand, rollbackCommand, validateCommand } from '../../sandbox/extensions/extension_builder/commands/extension-commands.ts';
 import { mcpCommands } from '../../sandbox/extensions/mcp/commands.ts';
 import { listRecipes, showRecipe } from '../../sandbox/extensions/recipes/commands.ts';
 import { initializedCommands } from '../../sandbox/extensions/skill_registry/commands/initialized.ts';

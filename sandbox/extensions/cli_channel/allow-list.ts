@@ -1,8 +1,8 @@
 import { PithError, type Command, type CommandIO, type TurnEvent } from 'pith';
-import { matchCommand, parseCommandInput, pipelineOf, readOnlyCommandOf, shownCommand, shownQuoted } from '@pith/command-line';
+import { pipelineOf, readOnlyCommandOf, shownCommand, shownQuoted } from '@pith/command-line';
 import { printableLine, slipsOf } from '@pith/plain-text';
 import type { Conversation, Sent } from './conversation.ts';
-import { fields, list, query, text } from './query.ts';
+import { fields, list, openQuestions, query, runCommand, text } from './commands.ts';
 
 /** One `--allow`: the tool, and which of its calls. */
 interface AllowRule {
@@ -157,10 +157,9 @@ export class AllowList {
   }
 
   async #openIn(threadId: string, signal: AbortSignal): Promise<readonly AskedQuestion[]> {
-    const open = list(await query(await this.commands(), ['approvals'], signal)).map(fields);
-    return open.flatMap((question) => {
+    return (await openQuestions(await this.commands(), threadId, signal)).flatMap((question) => {
       const [id, tool, summary] = ['id', 'tool', 'summary'].map((name) => text(question[name]));
-      if (text(question['thread']) !== threadId || id === undefined || tool === undefined) return [];
+      if (id === undefined || tool === undefined) return [];
       const command = text(fields(question['input'] ?? null)['command']);
       return [{ id, tool, summary: summary ?? tool, key: text(question['key']), command, ships: question['ships'] === true }];
     });
@@ -168,11 +167,9 @@ export class AllowList {
 
   /** As the person's command: in this conversation, which goes on here. */
   async #allow({ id, summary }: AskedQuestion, { threadId, agentId }: Conversation, signal: AbortSignal): Promise<void> {
-    const found = matchCommand(await this.commands(), ['approvals', 'approve', id]);
-    if (found === null) return;
     const silent = { print: () => undefined, json: () => undefined, interactive: false };
     const io = { ...this.io, ...silent, session: { threadId, agentId, send: () => undefined } };
-    await found.command.run(parseCommandInput(found.command, found.rest), io, signal);
+    await runCommand(await this.commands(), ['approvals', 'approve', id], io, signal);
     if (!this.io.quiet) this.io.error(`Allowed by --allow: ${printableLine(summary)}`);
   }
 

@@ -3,13 +3,12 @@ import { printable } from '@pith/plain-text';
 import { captureCommand } from '@pith/command-line';
 import { readAllowList, unknownTools } from './allow-list.ts';
 import type { ChatContext } from './conversation.ts';
-import { findCommands, findKernelCommands, fields, text } from './query.ts';
+import { findCommands, findKernelCommands, fields, text } from './commands.ts';
 import { chatInteractively } from './interactive.ts';
 import { mentionedFiles } from './file-mentions.ts';
 import { openConversation, threadNamed, pickThread } from './opening.ts';
 import { chatThroughPipe, type PipedChat } from './piped.ts';
-import { processTerminal, type Terminal } from './terminal.ts';
-import type { Terminals } from './terminals.ts';
+import { processTerminal, type Terminal, type Terminals } from './terminal.ts';
 import { untilAborted } from '@pith/promises';
 
 /** `pith chat`: a conversation on a terminal; one message given on the line, with what is piped in attached; what is piped in as one message, or one a line. */
@@ -241,15 +240,15 @@ async function readStandardInput(
   }
   if (size > MOST_BYTES) void Promise.resolve(iterator.return?.()).catch(() => undefined); // whoever still writes need not go on
   const bytes = Buffer.concat(chunks);
-  const text = decoded(size > MOST_BYTES ? bytes.subarray(0, characterEnd(bytes, MOST_BYTES)) : bytes);
+  const text = decoded(bytes.subarray(0, MOST_BYTES), size > MOST_BYTES);
   return text.trim() === '' ? null : { text, isCut: size > MOST_BYTES };
 }
 
 /** UTF-8, or UTF-16 with its mark. Throws `usage` for anything else. */
-function decoded(bytes: Buffer): string {
+function decoded(bytes: Buffer, isCut: boolean): string {
   const encoding = bytes[0] === 0xff && bytes[1] === 0xfe ? 'utf-16le' : bytes[0] === 0xfe && bytes[1] === 0xff ? 'utf-16be' : 'utf-8';
   try {
-    const text = new TextDecoder(encoding, { fatal: true }).decode(bytes);
+    const text = new TextDecoder(encoding, { fatal: true }).decode(bytes, { stream: isCut });
     if (!text.includes('\0')) return text;
   } catch {
     // reported below, as for text with NUL in it
@@ -257,11 +256,4 @@ function decoded(bytes: Buffer): string {
   throw new PithError('usage', 'standard input is not text in UTF-8', {
     cure: 'convert it first, such as with: iconv -f ISO-8859-1 -t UTF-8; of a binary file send its path',
   });
-}
-
-/** Where the last whole character of the first `most` bytes ends. */
-function characterEnd(bytes: Buffer, most: number): number {
-  let end = most;
-  while (end > 0 && ((bytes[end] ?? 0) & 0xc0) === 0x80) end -= 1;
-  return end;
 }

@@ -1,27 +1,18 @@
 import pc from 'picocolors';
 import type { CommandIO } from 'pith';
 import { printable, printablePainted, wrapLines, displayWidth } from '@pith/plain-text';
-import { answerOf } from './answer-words.ts';
 import type { ChatStatus } from './chat-status.ts';
 import { suggestsAt } from './completion.ts';
-import { openEditor, type LineEditor } from './line-editor.ts';
-import { type Surface, widthOf, type Terminal } from './terminal.ts';
-import { printedHints, typedHints } from './typed-hints.ts';
+import { type Surface, widthOf } from './terminal.ts';
+import { printedHints, typedHints } from './commands.ts';
 import { renderMarkdown } from './markdown-stream.ts';
+import { LineEditor, PlainLines, type LineEditorOptions, type LineSource } from '@pith/line-editor';
 
-export interface ScreenOptions {
-  readonly terminal: Terminal;
+export type ScreenOptions = Pick<LineEditorOptions, 'terminal' | 'history' | 'complete' | 'interrupted' | 'escaped' | 'ended'> & {
   readonly io: CommandIO;
-  /** Nothing is drawn again, and nothing coloured. */
+  /** Nothing is drawn again, and nothing coloured: for screen readers, and terminals that cannot move their cursor. */
   readonly plain: boolean;
-  /** Newest first. */
-  readonly history: readonly string[];
-  readonly complete: (typed: string, cursor: number) => ReturnType<Parameters<typeof openEditor>[0]['complete']>;
-  /** Ctrl-C. True: the text that was typed goes. */
-  readonly interrupted: (typed: string) => boolean;
-  readonly escaped: () => void;
-  readonly ended: () => void;
-}
+};
 
 /** Lines below the prompt while something is awaited: what it is, and ten of its output. */
 const LIVE_ROWS = 11;
@@ -29,7 +20,7 @@ const LIVE_ROWS = 11;
 /** What a conversation shows, and where a person types: lines, notices of others, rows that last for a while, the line of status. */
 export class ChatScreen {
   readonly colour: ReturnType<typeof pc.createColors>;
-  readonly editor: LineEditor;
+  readonly editor: LineSource;
   readonly surface: Surface;
   status: ChatStatus | null = null;
   /** Paths of commands, by which hints name them as they are typed here. */
@@ -41,24 +32,16 @@ export class ChatScreen {
   #live: readonly string[] = [];
 
   constructor(private readonly options: ScreenOptions) {
-    const { terminal, io, plain, history, complete, interrupted, escaped, ended } = options;
+    const { io, plain, ...typing } = options;
     this.colour = pc.createColors(io.colour);
-    this.editor = openEditor(
-      {
-        terminal,
-        history,
-        complete,
-        suggests: suggestsAt,
-        isAnswer: (word) => answerOf(word) !== null,
-        interrupted,
-        escaped,
-        ended,
-        above: () => this.#live,
-        below: (columns) => [this.status?.line(columns) ?? ''].filter((line) => line !== '').map(this.colour.dim),
-        dim: this.colour.dim,
-      },
-      plain,
-    );
+    this.editor = new (plain ? PlainLines : LineEditor)({
+      ...typing,
+      suggests: suggestsAt,
+      isAnswer: (word) => answerOf(word) !== null,
+      above: () => this.#live,
+      below: (columns) => [this.status?.line(columns) ?? ''].filter((line) => line !== '').map(this.colour.dim),
+      dim: this.colour.dim,
+    });
     this.surface = {
       write: (part) => this.editor.write(part),
       live: (rows) => {
@@ -82,15 +65,14 @@ export class ChatScreen {
   }
 
   /** Asks the person. While a question is open, notices appear above it. */
-  readonly questions: Pick<LineEditor, 'ask' | 'choose'> = {
+  readonly questions: Pick<LineSource, 'ask' | 'choose'> = {
     ask: (prompt, signal, hidden) => this.#whileOpen(() => this.editor.ask(prompt, signal, hidden)),
     choose: (prompt, keys, signal) => this.#whileOpen(() => this.editor.choose(prompt, keys, signal)),
   };
 
   /** Shows what comes from elsewhere: at once, or where the answer pauses. */
   notify(message: string): void {
-    const { colour, columns } = this;
-    this.#pending.push(noticeBlock(this.hint(message), colour.yellow('●'), { colour: this.options.io.colour, columns }));
+    this.#pending.push(this.#noticeBlock(this.hint(message)));
     if (!this.isAnswering || this.#openQuestions > 0) this.printNotices();
     this.status?.refresh();
   }
@@ -106,12 +88,38 @@ export class ChatScreen {
       print: (line) => this.write(printedHints(line, this.paths)),
       error: (line) => this.write(this.colour.red(printable(line))),
       columns: this.columns,
-      ask: (asked, { choices, secret } = {}) => {
-        const show = { columns: this.columns, print: (line: string) => this.write(line), hint: (line: string) => this.writeDim(line) };
-        return askPerson(this.questions, { question: printable(asked), choices, secret, ...show }, signal);
-      },
+      ask: (asked, { choices, secret } = {}) => this.#ask(printable(asked), choices, secret, signal),
       ...(session === undefined ? {} : { session }),
     };
+  }
+
+  /** A text from outside of the conversation, as Markdown. All but its mark is indented, so that no line of it looks like one of Pith's. */
+  #noticeBlock(text: string): string {
+    const lines = renderMarkdown(text, { colour: this.options.io.colour, columns: this.columns - 2 }).split('\n');
+    return lines.map((line, at) => (at === 0 ? `${this.colour.yellow('●')} ${line}` : line === '' ? '' : `  ${line}`)).join('\n');
+  }
+
+  /** The answer; one of the choices where there are some, of which a beginning is enough. null when the input ends, or the person leaves the question. */
+  async #ask(
+    question: string,
+    choices: readonly string[] | undefined,
+    isSecret: boolean | undefined,
+    signal: AbortSignal,
+  ): Promise<string | null> {
+    const isYesOrNo = choices?.length === 2 && choices[0] === 'yes' && choices[1] === 'no';
+    const answers = isYesOrNo ? '[y]es, [n]o ' : choices ? `[${choices.join('/')}] ` : '';
+    const isLong = displayWidth(question) + displayWidth(answers) + 1 > this.columns;
+    if (isLong) this.write(question); // above the line where it is answered
+    const prompt = isLong ? answers : `${question} ${answers}`;
+    for (;;) {
+      const answer = isYesOrNo ? await this.questions.choose(prompt, 'yn', signal) : await this.questions.ask(prompt, signal, isSecret);
+      if (answer === null || isSecret === true) return answer;
+      const typed = answer.trim();
+      if (choices === undefined) return typed;
+      const chosen = isYesOrNo ? ({ y: 'yes', n: 'no' } as const)[answerOf(typed) as 'y' | 'n'] : choiceIn(choices, typed);
+      if (chosen !== undefined) return chosen;
+      this.writeDim(`Answer with ${choices.join(' or ')}; Ctrl-C leaves the question`);
+    }
   }
 
   async #whileOpen(ask: () => Promise<string | null>): Promise<string | null> {
@@ -124,6 +132,7 @@ export class ChatScreen {
     }
   }
 
+  /** Of the terminal; 0: it does not say. */
   get rows(): number {
     return this.options.terminal.output.rows ?? 0;
   }
@@ -133,46 +142,25 @@ export class ChatScreen {
   }
 }
 
-/** A text from outside of the conversation, rendered as Markdown. All but its mark is indented, so that no line of it looks like one of Pith's. */
-function noticeBlock(text: string, mark: string, options: { readonly colour: boolean; readonly columns: number }): string {
-  const lines = renderMarkdown(text, { ...options, columns: options.columns - 2 }).split('\n');
-  return lines.map((line, at) => (at === 0 ? `${mark} ${line}` : line === '' ? '' : `  ${line}`)).join('\n');
-}
-
-interface PersonQuestion {
-  readonly question: string;
-  readonly choices?: readonly string[];
-  readonly secret?: boolean;
-  /** Of the terminal: a longer question is printed above the line where it is answered. */
-  readonly columns: number;
-  readonly print: (line: string) => void;
-  /** Shows which answers there are, after one that is none of them. */
-  readonly hint: (line: string) => void;
-}
-
-/** The answer; one of the choices where there are some, of which a beginning is enough. null when the input ends, or the person leaves the question. */
-async function askPerson(
-  editor: Pick<LineEditor, 'ask' | 'choose'>,
-  { question, choices, secret, columns, print, hint }: PersonQuestion,
-  signal: AbortSignal,
-): Promise<string | null> {
-  const isYesOrNo = choices?.length === 2 && choices[0] === 'yes' && choices[1] === 'no';
-  const answers = isYesOrNo ? '[y]es, [n]o ' : choices ? `[${choices.join('/')}] ` : '';
-  const isLong = displayWidth(question) + displayWidth(answers) + 1 > columns;
-  if (isLong) print(question);
-  const prompt = isLong ? answers : `${question} ${answers}`;
-  for (;;) {
-    const answer = isYesOrNo ? await editor.choose(prompt, 'yn', signal) : await editor.ask(prompt, signal, secret);
-    if (answer === null || secret === true) return answer;
-    const typed = answer.trim();
-    if (choices === undefined) return typed;
-    const chosen = isYesOrNo ? ({ y: 'yes', n: 'no' } as const)[answerOf(typed) as 'y' | 'n'] : choiceIn(choices, typed);
-    if (chosen !== undefined) return chosen;
-    hint(`Answer with ${choices.join(' or ')}; Ctrl-C leaves the question`);
-  }
-}
-
 function choiceIn(choices: readonly string[], typed: string): string | undefined {
   const meant = choices.filter((choice) => choice.toLowerCase().startsWith(typed.toLowerCase()));
   return choices.find((choice) => choice === typed) ?? (typed !== '' && meant.length === 1 ? meant[0] : undefined);
+}
+
+/** How a person can answer a question. */
+export type AnswerKey = 'y' | 'a' | 'p' | 'n' | 'e' | 'v' | '?';
+
+const WORDS: ReadonlyMap<string, AnswerKey> = new Map([
+  ...(['y', 'yes', 'ok', 'okay', 'once', 'allow', 'o'] as const).map((word) => [word, 'y'] as const),
+  ...(['a', 'always'] as const).map((word) => [word, 'a'] as const),
+  ...(['p', 'project'] as const).map((word) => [word, 'p'] as const),
+  ...(['n', 'no'] as const).map((word) => [word, 'n'] as const),
+  ...(['e', 'explain'] as const).map((word) => [word, 'e'] as const),
+  ...(['v', 'view'] as const).map((word) => [word, 'v'] as const),
+  ...(['?', 'help'] as const).map((word) => [word, '?'] as const),
+]);
+
+/** The key that a word means, in any case and with a dot or an exclamation mark after it; null: it is no answer. */
+export function answerOf(typed: string): AnswerKey | null {
+  return WORDS.get(typed.trim().toLowerCase().replace(/[.!]$/u, '')) ?? null;
 }

@@ -1,8 +1,8 @@
 import type { Command, TurnEvent } from 'pith';
 import type { ChatContext, Conversation } from './conversation.ts';
-import { modelOf } from './first-screen.ts';
-import { fields, list, query } from './query.ts';
-import type { Terminals } from './terminals.ts';
+import { modelOf } from './opening.ts';
+import { fields, list, query } from './commands.ts';
+import type { Terminals } from './terminal.ts';
 import { displayWidth, printableLine } from '@pith/plain-text';
 
 export interface StatusOptions {
@@ -37,17 +37,15 @@ export class ChatStatus {
     this.#chosen = model;
     this.#usage = new ThreadUsage(new Map(Object.entries((context.config['prices'] ?? {}) as Record<string, Price>)));
     const refresh = () => this.refresh();
-    const { events } = context;
-    this.#offs = [
-      events.handle('turn.started', refresh), // of a task, too
-      events.handle('turn.ended', refresh),
-    ];
+    this.#offs = (['turn.started', 'turn.ended'] as const).map((topic) => context.events.handle(topic, refresh)); // of tasks, too
   }
 
   observe(event: TurnEvent): void {
     this.#usage.observe(event);
-    if (event.type === 'turn-start') this.#model = event.model;
-    if (event.type === 'turn-start') this.#isRunning = true;
+    if (event.type === 'turn-start') {
+      this.#model = event.model;
+      this.#isRunning = true;
+    }
     if (event.type === 'turn-end') {
       this.#isRunning = false;
       this.refresh();
@@ -132,9 +130,6 @@ interface Price {
   readonly output: number;
 }
 
-/** By `provider/model`. */
-type Prices = ReadonlyMap<string, Price>;
-
 interface Status {
   readonly model: string;
   readonly agent: string;
@@ -200,7 +195,8 @@ export class ThreadUsage {
   /** Tokens of the last request and its answer. */
   lastRequest = 0;
 
-  constructor(private readonly prices: Prices) {}
+  /** `prices`: by `provider/model`. */
+  constructor(private readonly prices: ReadonlyMap<string, Price>) {}
 
   /** What is stored of a conversation now, with what agents used that it called. */
   load(thread: string, stored: readonly ModelUse[]): void {

@@ -1,10 +1,9 @@
 import type { Clock, CommandIO, Diagnostic } from 'pith';
 import { printable } from '@pith/plain-text';
-import { answerOf } from './answer-words.ts';
-import type { ChatScreen } from './chat-screen.ts';
+import { answerOf, type ChatScreen } from './chat-screen.ts';
 import { withSkills, type Conversation, type Sent } from './conversation.ts';
 import { mentionedFiles } from './file-mentions.ts';
-import { sentLine } from './first-screen.ts';
+import { sentLine } from './opening.ts';
 import { Questions } from './questions.ts';
 import { Outbox, type SlashCommands } from './slash-commands.ts';
 import type { Terminal } from './terminal.ts';
@@ -47,12 +46,9 @@ export class ChatTurns {
       paused: () => screen.printNotices(),
     });
     this.#questions = new Questions({
-      editor: screen.questions,
+      screen,
       commands: () => slash.all(),
       io: () => this.#io(),
-      dim: screen.colour.dim,
-      prompt: screen.colour.yellow,
-      rows: () => screen.rows,
       slash: (line, signal) => this.#commandAtQuestion(line, signal),
     });
   }

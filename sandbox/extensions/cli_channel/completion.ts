@@ -3,7 +3,7 @@ import type { Completion } from '@pith/line-editor';
 import { matchCommand } from '@pith/command-line';
 import { printableLine } from '@pith/plain-text';
 import { mention, mentionBefore } from './file-mentions.ts';
-import { fields, list, query, text } from './query.ts';
+import { fields, list, query, text } from './commands.ts';
 
 export interface CompletionSources {
   readonly commands: () => Promise<readonly Command[]>;

@@ -1,7 +1,7 @@
 import path from 'node:path';
 import { messageOf, type TurnRequest } from 'pith';
 import { imageIn, imageTypeOf, MOST_IMAGE_BYTES } from '@pith/image-header';
-import { decodeText, isSecretFile, Jail } from '@pith/safe-files';
+import { decodeText, isSecretFile, Jail, readRange } from '@pith/safe-files';
 import { listFiles } from '@pith/project-files';
 
 type Attachments = NonNullable<TurnRequest['attachments']>;
@@ -65,20 +65,16 @@ async function attach(jail: Jail, written: string) {
 async function read(jail: Jail, names: readonly string[]) {
   const name = names.join('/');
   return jail.read(names, async (handle, size) => {
-    const bytes = Buffer.alloc(Math.min(size, MOST_TEXT));
-    const { bytesRead } = await handle.read(bytes, 0, bytes.length, 0);
-    const head = bytes.subarray(0, bytesRead);
+    const head = await readRange(handle, 0, Math.min(size, MOST_TEXT));
     if (imageTypeOf(head) !== null) {
       if (size > MOST_IMAGE_BYTES)
         return refused(name, `it has ${kilobytes(size)}, and an image has at most ${kilobytes(MOST_IMAGE_BYTES)}`);
-      const rest = Buffer.alloc(size - head.length);
-      const more = await handle.read(rest, 0, rest.length, head.length);
-      const whole = Buffer.concat([head, rest.subarray(0, more.bytesRead)]);
+      const whole = Buffer.concat([head, await readRange(handle, head.length, size - head.length)]);
       const image = imageIn(whole);
       if ('why' in image) return refused(name, image.why);
       return given({ name, image: { mediaType: image.mediaType, data: whole.toString('base64') } }, size);
     }
-    const text = decodeText(cutBetweenCharacters(head, size > MOST_TEXT));
+    const text = decodeText(head, size > MOST_TEXT);
     const found = imageIn(head);
     if ('why' in found && IMAGE_NAME.test(name)) return refused(name, found.why);
     if (text === null) return refused(name, 'it is neither text nor an image');
@@ -89,13 +85,6 @@ async function read(jail: Jail, names: readonly string[]) {
       `, of which the first ${kilobytes(MOST_TEXT)} are sent`,
     );
   });
-}
-
-function cutBetweenCharacters(bytes: Uint8Array, isCut: boolean): Uint8Array {
-  if (!isCut) return bytes;
-  let end = bytes.length;
-  while (end > 0 && (bytes[end - 1]! & 0xc0) === 0x80) end -= 1;
-  return bytes.subarray(0, Math.max(0, end - 1));
 }
 
 function given(attachment: Attachments[number], size: number, more = '') {

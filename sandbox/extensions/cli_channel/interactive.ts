@@ -1,19 +1,16 @@
 import { messageOf, Places, type ChannelMessage, type CommandIO } from 'pith';
 import { untilAborted } from '@pith/promises';
-import { isInside, realPathOf, stateFolder } from '@pith/safe-files';
+import { isInside, realPathOf, stateFolder, type StateFolder } from '@pith/safe-files';
 import { ChatScreen } from './chat-screen.ts';
 import { ChatStatus } from './chat-status.ts';
 import { ChatTurns } from './chat-turns.ts';
 import { complete } from './completion.ts';
 import { type ChatContext, skillNames } from './conversation.ts';
-import { firstScreen, pastLines, problemLine } from './first-screen.ts';
-import { HistoryFile } from './history-file.ts';
-import type { Opening } from './opening.ts';
+import { firstScreen, pastLines, problemLine, type Opening } from './opening.ts';
 import { ProjectPaths } from './file-mentions.ts';
-import { fields, list, query, text } from './query.ts';
+import { fields, list, query, text } from './commands.ts';
 import { SlashCommands } from './slash-commands.ts';
-import type { Terminal } from './terminal.ts';
-import type { Terminals } from './terminals.ts';
+import type { Terminal, Terminals } from './terminal.ts';
 import { TurnSteps } from './step-line.ts';
 
 export interface InteractiveOptions {
@@ -27,16 +24,16 @@ export interface InteractiveOptions {
   readonly terminals: Terminals;
   readonly io: CommandIO;
   /** Nothing is drawn again, and nothing coloured. */
-  readonly plain?: boolean;
+  readonly plain: boolean;
 }
 
 /** Talks until Ctrl-D, `/exit`, Ctrl-C twice or the end of the process is asked for. */
 export async function chatInteractively(options: InteractiveOptions, signal: AbortSignal): Promise<number> {
-  const { context, plain = false } = options;
+  const { context, plain, io } = options;
   const history = new HistoryFile(stateFolder(context.dataDirectory), (error) =>
     context.logger.warn('history not kept', { reason: messageOf(error) }),
   );
-  const chat = new InteractiveChat({ ...options, plain, history, past: await history.load() }, signal);
+  const chat = new InteractiveChat({ ...options, io: plain ? { ...io, colour: false } : io, history, past: await history.load() }, signal);
   await chat.talk();
   return signal.aborted ? 130 : 0;
 }
@@ -75,8 +72,7 @@ class InteractiveChat {
     private readonly options: ChatOptions,
     private readonly signal: AbortSignal,
   ) {
-    const { context, terminal, past, plain = false } = options;
-    const io = plain ? { ...options.io, colour: false } : options.io;
+    const { context, terminal, io, past, plain } = options;
     const files = new ProjectPaths(io.workingDirectory, isTrusted(context, io.workingDirectory), context.clock);
     this.#screen = new ChatScreen({
       terminal,
@@ -133,14 +129,13 @@ class InteractiveChat {
 
   /** Starts the services and opens the conversation, while the person may type already; null: they left, or the process ends. */
   async #open(): Promise<OpenChat | null> {
-    const { context, start, open, terminal, io: given, plain } = this.options;
+    const { context, start, open, terminal, io } = this.options;
     await new Promise((resolve) => setImmediate(resolve)); // not a time to wait for: the prompt is drawn by then
     const left = AbortSignal.any([this.signal, this.#left.signal]);
     try {
       const problems = await untilAborted(start(), left);
       const opening = await untilAborted(open(), left);
       const { conversation } = opening;
-      const io = plain ? { ...given, colour: false } : given;
       const screen = this.#screen;
       const raw = (line: string) => screen.editor.write(`${line}\n`);
       const slash = new SlashCommands(context, conversation, raw, {
@@ -185,14 +180,12 @@ class InteractiveChat {
 
   /** The first screen, the last messages, and the questions that are still open. */
   async #begin({ opening, slash, turns }: OpenChat): Promise<void> {
-    const { context, terminals, io, plain = false, resume } = this.options;
+    const { context, terminals, io, plain, resume } = this.options;
     const { conversation } = opening;
     const screen = this.#screen;
-    const commands = await slash.all();
-    const first = await firstScreen(conversation, commands, screen.colour, this.signal);
+    const first = await firstScreen(conversation, await slash.all(), screen.colour, this.signal);
     screen.write(first.text);
-    const changed = () => screen.editor.redraw();
-    const status = { conversation, terminals, commands: () => slash.all(), changed };
+    const status = { conversation, terminals, commands: () => slash.all(), changed: () => screen.editor.redraw() };
     if (!plain) screen.status = new ChatStatus(context, status, first.model);
     screen.status?.refresh();
     if (!io.quiet && opening.notes.length > 0) screen.writeDim(`${opening.notes.join('\n')}\n`);
@@ -254,10 +247,10 @@ class InteractiveChat {
   async #numbered({ text: message, approvalId }: ChannelMessage, slash: SlashCommands, turns: ChatTurns): Promise<string | null> {
     if (approvalId === undefined) return message;
     const open = await query(await slash.all(), ['approvals'], this.signal).catch(() => null); // then its id says which it is
-    const question = list(open ?? [])
+    const question = list(open)
       .map(fields)
-      .find(({ id }) => text(id) === approvalId);
-    const thread = question === undefined ? undefined : text(question['thread']);
+      .find(({ id }) => id === approvalId);
+    const thread = text(question?.['thread']);
     if (thread !== undefined && (thread === turns.leftOpen || (thread === turns.threadId && this.#asksItself))) return null;
     return Number(question?.['number'] ?? 0) > 0 ? message.replaceAll(approvalId, String(question?.['number'])) : message;
   }
@@ -266,4 +259,53 @@ class InteractiveChat {
 /** Whether the person agreed that the folder is used as a project. */
 function isTrusted(context: ChatContext, folder: string): boolean {
   return context.find(Places).some(({ project }) => project !== null && isInside(realPathOf(folder), project));
+}
+
+const MOST = 1000;
+const FILE = 'history';
+
+/** What was typed before, one JSON string a line, for this user's eyes only. */
+class HistoryFile {
+  constructor(
+    private readonly folder: StateFolder,
+    private readonly onError: (error: unknown) => void,
+  ) {}
+
+  /** Newest first. */
+  async load(): Promise<string[]> {
+    try {
+      const lines = String(this.folder.read(FILE) ?? '')
+        .split('\n')
+        .flatMap(parse);
+      if (lines.length > 2 * MOST)
+        await this.folder.write(
+          FILE,
+          lines
+            .slice(-MOST)
+            .map((line) => `${JSON.stringify(line)}\n`)
+            .join(''),
+        );
+      return lines.slice(-MOST).reverse();
+    } catch (error) {
+      this.onError(error);
+      return [];
+    }
+  }
+
+  add(line: string): void {
+    try {
+      this.folder.append(FILE, `${JSON.stringify(line)}\n`);
+    } catch (error) {
+      this.onError(error);
+    }
+  }
+}
+
+function parse(line: string): readonly string[] {
+  try {
+    const value: unknown = JSON.parse(line);
+    return typeof value === 'string' ? [value] : [];
+  } catch {
+    return []; // a torn last line
+  }
 }

@@ -3,9 +3,8 @@ import { PithError, type Command, type CommandIO, type ExtensionContext } from '
 import { describedRows } from '@pith/command-line';
 import { didYouMean, printable, printableLine, wrapLines } from '@pith/plain-text';
 import type { Conversation } from './conversation.ts';
-import { pastLines } from './first-screen.ts';
-import { readThread } from './opening.ts';
-import { fields, query, text } from './query.ts';
+import { pastLines, readThread } from './opening.ts';
+import { fields, query, text } from './commands.ts';
 import type { Step } from './step-line.ts';
 
 /** What commands do with the terminal of a conversation. */
@@ -33,6 +32,17 @@ export function localCommands({ conversation, agents, screen, found, all, leave 
     description: 'Leave (also Ctrl-D)',
     async run() {
       leave();
+    },
+  });
+  const beginning = (path: string, description: string, clear = () => {}): Command => ({
+    path,
+    description,
+    async run(_input, io) {
+      const { begun, threadId: before } = conversation;
+      conversation.startNew();
+      clear();
+      io.json({ thread: conversation.threadId });
+      io.print(`New conversation ${conversation.threadId}${begun ? ` (back to the last one: /thread ${before})` : ''}`);
     },
   });
   return [
@@ -78,17 +88,8 @@ export function localCommands({ conversation, agents, screen, found, all, leave 
         io.print(`Talking with ${conversation.agentId}`);
       },
     },
-    {
-      path: 'new',
-      description: 'Begin a new conversation',
-      async run(_input, io) {
-        const before = conversation.threadId;
-        const begun = conversation.begun;
-        conversation.startNew();
-        io.json({ thread: conversation.threadId });
-        io.print(`New conversation ${conversation.threadId}${begun ? ` (back to the last one: /thread ${before})` : ''}`);
-      },
-    },
+    beginning('new', 'Begin a new conversation'),
+    beginning('clear', 'Clear the screen and begin a new conversation', () => screen?.clear()),
     {
       path: 'thread',
       description: 'Go on in another conversation',
@@ -97,7 +98,7 @@ export function localCommands({ conversation, agents, screen, found, all, leave 
         const id = input.arguments['id'];
         if (typeof id !== 'string') return printConversation(io, conversation);
         const thread = await readThread(found, id, signal);
-        if (thread === null) return unknownThread(found, id, signal);
+        if (thread === null) return void (await query(found, ['threads', 'show', id], signal)); // throws with the nearest names
         conversation.moveTo(id);
         if (thread.agentId !== undefined) conversation.agentId = thread.agentId;
         printConversation(io, conversation);
@@ -132,17 +133,6 @@ export function localCommands({ conversation, agents, screen, found, all, leave 
         io.json({ plan: conversation.isPlanning });
         io.print(conversation.isPlanning ? 'Plan mode: only reading tools run. /plan go carries out the plan' : 'Plan mode is off');
         if (state === 'go') io.session?.send('Go ahead: carry out the plan.');
-      },
-    },
-    {
-      path: 'clear',
-      description: 'Clear the screen and begin a new conversation',
-      async run(_input, io) {
-        const { begun, threadId: before } = conversation;
-        conversation.startNew();
-        screen?.clear();
-        io.json({ thread: conversation.threadId });
-        if (begun) io.print(`New conversation (back to the last one: /thread ${before})`);
       },
     },
     {
@@ -203,11 +193,6 @@ function printConversation(io: CommandIO, conversation: Conversation): void {
   io.print(`Conversation ${conversation.threadId} with ${conversation.agentId}`);
 }
 
-/** Asks again for the error with the nearest names, which the first reading took for a new thread. */
-async function unknownThread(found: readonly Command[], id: string, signal: AbortSignal): Promise<void> {
-  await query(found, ['threads', 'show', id], signal);
-}
-
 /** What people do, and the first words of the commands for it. */
 const GROUPS: readonly (readonly [title: string, words: readonly string[]])[] = [
   ['Conversation', ['new', 'clear', 'threads', 'thread', 'compact', 'context', 'expand', 'exit']],
@@ -251,6 +236,7 @@ function row(title: string, text: string, columns: number): string {
   return lines.map((line, at) => `${(at === 0 ? title : '').padEnd(margin)}${line}`).join('\n');
 }
 
-function firstWord({ path }: Command): string {
+/** The group of a command, or all of it. */
+export function firstWord({ path }: Command): string {
   return path.split(' ', 1)[0] ?? path;
 }

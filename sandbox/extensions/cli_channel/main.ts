@@ -10,7 +10,7 @@ import {
 } from 'pith';
 import { chatCommand } from './chat-command.ts';
 import { describeChannel } from './conversation.ts';
-import { Terminals } from './terminals.ts';
+import { Terminals } from './terminal.ts';
 
 /** The terminal as a channel: `pith chat`, what the model learns of it, and notices while it is open. */
 export default class CliChannel implements ContextProvider, CommandProvider, ChannelProvider {

@@ -1,19 +1,12 @@
 import { codeOf, type Command, type CommandIO } from 'pith';
-import { matchCommand, parseCommandInput } from '@pith/command-line';
-import { answerOf, type AnswerKey } from './answer-words.ts';
-import { errorLine } from './error-line.ts';
-import type { LineEditor } from './line-editor.ts';
-import { fields, list, query, text } from './query.ts';
+import { answerOf, type AnswerKey, type ChatScreen } from './chat-screen.ts';
+import { errorLine, fields, list, query, text, openQuestions, runCommand } from './commands.ts';
 
 export interface QuestionsOptions {
-  readonly editor: Pick<LineEditor, 'ask' | 'choose'>;
+  readonly screen: ChatScreen;
   readonly commands: () => Promise<readonly Command[]>;
   /** Where commands speak; its session names the conversation. */
   readonly io: () => CommandIO;
-  readonly dim: (line: string) => string;
-  readonly prompt: (line: string) => string;
-  /** Rows of the terminal; 0: it does not say. */
-  readonly rows: () => number;
   /** Runs a slash command that is typed in the place of an answer. `no command`: the line is none. `left`: the person leaves the chat. */
   readonly slash: (line: string, signal: AbortSignal) => Promise<'done' | 'no command' | 'left'>;
 }
@@ -22,7 +15,9 @@ interface OpenQuestion {
   readonly id: string;
   /** By which a person names it. */
   readonly name: string;
+  /** `once`, `always`, `project`, `no`: those that it takes. */
   readonly answers: readonly string[];
+  /** What an `always` covers; absent where it is not offered. */
   readonly covers: string | undefined;
 }
 
@@ -41,8 +36,7 @@ export class Questions {
 
   /** The open questions of a conversation, oldest first. */
   async openIn(threadId: string, signal: AbortSignal): Promise<readonly OpenQuestion[]> {
-    const open = list(await query(await this.options.commands(), ['approvals'], signal)).map(fields);
-    return open.flatMap((question) => (text(question['thread']) === threadId ? questionOf(question) : []));
+    return (await openQuestions(await this.options.commands(), threadId, signal)).flatMap(questionOf);
   }
 
   /** Asks all of them, one after the other. True when each has its answer, from here or elsewhere: the turn can go on. Never rejects. */
@@ -78,7 +72,7 @@ export class Questions {
 
   /** False: the person left it open. */
   async #settle(question: OpenQuestion, signal: AbortSignal): Promise<boolean> {
-    const { io, dim } = this.options;
+    const { io, screen } = this.options;
     const { id, name } = question;
     await this.#run(['approvals', id, '--lines', String(this.#room())], signal);
     const stop = new AbortController();
@@ -94,7 +88,7 @@ export class Questions {
     try {
       const first = await Promise.race([elsewhere, here]);
       if (first !== null && 'line' in first) {
-        io().print(dim(first.line));
+        io().print(screen.colour.dim(first.line));
         return true;
       }
     } finally {
@@ -103,16 +97,16 @@ export class Questions {
     }
     const answer = await here;
     if (answer !== null) return this.#answer(id, answer, signal);
-    io().print(dim(`The question stays open: answer it with /approvals ${name}, or send a message instead`));
+    io().print(screen.colour.dim(`The question stays open: answer it with /approvals ${name}, or send a message instead`));
     return false;
   }
 
   /** null: the person left the question, by Ctrl-C or the end of the input. */
   async #askPerson(question: OpenQuestion, signal: AbortSignal): Promise<Answer | null> {
-    const { editor, prompt, io, dim, slash } = this.options;
+    const { screen, io, slash } = this.options;
     const keys = keysOf(question);
     for (;;) {
-      const typed = await editor.choose(prompt(promptOf(question)), keys.join(''), signal);
+      const typed = await screen.questions.choose(screen.colour.yellow(promptOf(question)), keys.join(''), signal);
       if (typed === null) return null;
       if (typed.trim() === '') continue;
       const reason = /^no?[\s,.:;-]+(\S.*)$/isu.exec(typed.trim())?.[1];
@@ -121,18 +115,19 @@ export class Questions {
       if (key === 'y') return { choice: 'once', reason: '' };
       if (key === 'n') return { choice: 'no', reason: '' };
       if (key === 'e') {
-        const why = await editor.ask(prompt('Why not? (the agent reads it) '), signal);
+        const why = await screen.questions.ask(screen.colour.yellow('Why not? (the agent reads it) '), signal);
         return why === null ? null : { choice: 'no', reason: why.trim() };
       }
       if (key === 'v') await this.#run(['approvals', question.id, '--all'], signal);
-      else if (key === '?') for (const line of keyHelp(question)) io().print(dim(line));
+      else if (key === '?') for (const line of keyHelp(question)) io().print(screen.colour.dim(line));
       else if (key !== null && keys.includes(key)) return { choice: key === 'a' ? 'always' : 'project', reason: '' };
-      else if (key !== null) io().print(dim(`${key === 'a' ? 'Always' : 'Always in this project'} is not offered for this call`));
+      else if (key !== null)
+        io().print(screen.colour.dim(`${key === 'a' ? 'Always' : 'Always in this project'} is not offered for this call`));
       else {
         const done = await slash(typed, signal);
         if (done === 'left') return null;
         if (done === 'no command')
-          io().print(dim('That is not an answer, so nothing happened: y allows this call, n refuses it, ? shows all keys'));
+          io().print(screen.colour.dim('That is not an answer, so nothing happened: y allows this call, n refuses it, ? shows all keys'));
       }
     }
   }
@@ -145,7 +140,7 @@ export class Questions {
       return true;
     } catch (error) {
       if (codeOf(error, '') !== 'approval_answered') throw error;
-      this.options.io().print(this.options.dim(errorLine(error))); // somebody was quicker
+      this.options.io().print(this.options.screen.colour.dim(errorLine(error))); // somebody was quicker
       return true;
     }
   }
@@ -158,13 +153,12 @@ export class Questions {
   }
 
   #room(): number {
-    const rows = this.options.rows();
+    const { rows } = this.options.screen;
     return rows === 0 ? 40 : Math.max(FEWEST_LINES, rows - AROUND);
   }
 
   async #run(words: readonly string[], signal: AbortSignal): Promise<void> {
-    const found = matchCommand(await this.options.commands(), words);
-    if (found) await found.command.run(parseCommandInput(found.command, found.rest), this.options.io(), signal);
+    await runCommand(await this.options.commands(), words, this.options.io(), signal);
   }
 }
 
@@ -176,16 +170,8 @@ function questionOf(question: ReturnType<typeof fields>): readonly OpenQuestion[
   return id === undefined || name === undefined ? [] : [{ id, name, answers, covers: text(question['covers']) }];
 }
 
-/** What of a question decides how it is asked. */
-interface Askable {
-  /** `once`, `always`, `project`, `no`: those that it takes. */
-  readonly answers: readonly string[];
-  /** What an `always` covers; absent where it is not offered. */
-  readonly covers?: string | undefined;
-}
-
 /** The keys that answer, those that are not offered left out. */
-function keysOf({ answers }: Askable): readonly AnswerKey[] {
+function keysOf({ answers }: OpenQuestion): readonly AnswerKey[] {
   return [
     'y',
     ...(answers.includes('always') ? (['a'] as const) : []),
@@ -195,7 +181,7 @@ function keysOf({ answers }: Askable): readonly AnswerKey[] {
 }
 
 /** `Allow? [y]es, [a]lways in this chat (…), always in this [p]roject, [n]o, [e]xplain no, [v]iew all, [?] `. */
-function promptOf(question: Askable): string {
+function promptOf(question: OpenQuestion): string {
   const { covers } = question;
   const words: Readonly<Record<AnswerKey, string>> = {
     y: '[y]es',
@@ -212,7 +198,7 @@ function promptOf(question: Askable): string {
 }
 
 /** What each key does, a line each. */
-function keyHelp(question: Askable): readonly string[] {
+function keyHelp(question: OpenQuestion): readonly string[] {
   const covered = question.covers ?? 'such calls';
   const words: Readonly<Record<AnswerKey, string>> = {
     y: 'allow this call',

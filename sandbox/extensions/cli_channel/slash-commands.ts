@@ -2,10 +2,8 @@ import { codeOf, PithError, type Command, type CommandInput, type CommandIO } fr
 import { matchCommand, parseCommandInput } from '@pith/command-line';
 import { didYouMean, printableJson, slipsOf, splitWords } from '@pith/plain-text';
 import { type ChatContext, type Conversation, loadSkill, type LoadedSkill, skillNames } from './conversation.ts';
-import { errorLine } from './error-line.ts';
-import { findCommands } from './query.ts';
-import { localCommands, type ChatScreen } from './local-commands.ts';
-import { typedHints } from './typed-hints.ts';
+import { errorLine, findCommands, typedHints } from './commands.ts';
+import { firstWord, localCommands, type ChatScreen } from './local-commands.ts';
 
 /** What is typed with a slash: the commands of the command line, and those that belong to the conversation itself. */
 export class SlashCommands {
@@ -90,9 +88,8 @@ export class SlashCommands {
       leave: () => (this.left = true),
     });
     const ours = new Set([...local, ...found.filter(({ prefixed }) => prefixed === undefined)].map(firstWord));
-    const named = found.map((command) => underName(command, ours));
     const names = new Set(local.map(({ path }) => path));
-    const all = [...local, ...named.filter(({ path }) => !names.has(path))];
+    const all = [...local, ...found.map((command) => underName(command, ours)).filter(({ path }) => !names.has(path))];
     const taken = new Set(all.filter((command) => command.overridable !== true).map(firstWord));
     return all
       .filter((command) => command.overridable !== true || !taken.has(firstWord(command)))
@@ -104,10 +101,6 @@ export class SlashCommands {
 function underName(command: Command, ours: ReadonlySet<string>): Command {
   const { prefixed } = command;
   return prefixed === undefined || !ours.has(firstWord(command)) ? command : { ...command, path: prefixed };
-}
-
-function firstWord({ path }: Command): string {
-  return path.split(' ', 1)[0] ?? path;
 }
 
 /** What was typed after the command's path, as it is. */

@@ -1,8 +1,8 @@
+import type { TerminalStreams } from '@pith/line-editor';
+import { PithError, type ChannelMessage, type TurnInfo } from 'pith';
+
 /** The streams of a terminal, or what replaces them in tests. */
-export interface Terminal {
-  readonly input: NodeJS.ReadableStream;
-  readonly output: NodeJS.WritableStream & { readonly isTTY?: boolean; readonly columns?: number; readonly rows?: number };
-}
+export type Terminal = TerminalStreams;
 
 /** Raw streams, because a conversation edits lines and shows words as they come. */
 export function processTerminal(): Terminal {
@@ -48,4 +48,45 @@ export function directSurface({ output }: Terminal): Surface {
     },
     liveRows: 1,
   };
+}
+
+/** Where a message can be shown now. */
+export interface OpenTerminal {
+  readonly threadId: string;
+  show(message: ChannelMessage): void;
+}
+
+/** The terminals with a conversation, at most one in a process in practice. */
+export class Terminals {
+  readonly #open = new Set<OpenTerminal>();
+  #delivered = 0;
+  #windows = new Map<string, number>();
+
+  /** Remembers how many tokens the model of a turn takes. */
+  saw({ model: { ref, contextWindow } }: Pick<TurnInfo, 'model'>): void {
+    if (contextWindow !== null) this.#windows.set(ref, contextWindow);
+  }
+
+  /** Tokens that a model takes, as far as a turn has reported it; null: not known. */
+  windowOf(model: string): number | null {
+    return this.#windows.get(model) ?? null;
+  }
+
+  /** Returns its close. */
+  open(terminal: OpenTerminal): () => void {
+    this.#open.add(terminal);
+    return () => this.#open.delete(terminal);
+  }
+
+  /** `target` is a thread id, or anything else for every terminal. Throws `provider_unavailable` when none is open. */
+  deliver(message: ChannelMessage, target: string): string {
+    const all = [...this.#open];
+    const named = all.filter(({ threadId }) => threadId === target);
+    const reached = named.length > 0 ? named : all;
+    if (reached.length === 0)
+      throw new PithError('provider_unavailable', 'no terminal is open to show this', { cure: 'start one with pith chat' });
+    for (const terminal of reached) terminal.show(message);
+    this.#delivered += 1;
+    return `terminal-${this.#delivered}`;
+  }
 }

@@ -7,13 +7,12 @@ import { isNothingThere, stateFolder } from '@pith/safe-files';
 import { checkExtension, type CheckedFolder } from './check/check-extension.ts';
 import { checkOf, type Check } from './finding.ts';
 import { KernelPort } from './kernel-port.ts';
-import { wantsNoSandbox } from './live-settings.ts';
+import { wantsNoSandbox } from './trial/trial.ts';
 import { activeFolder } from './places.ts';
 import { digestOf } from './sources.ts';
 import { Staging } from './staging.ts';
 import { Activation, type Asker } from './versions/activation.ts';
-import { SwitchJournal, type Switch } from './versions/switch-journal.ts';
-import { VersionStore } from './versions/version-store.ts';
+import { SwitchJournal, type Switch, VersionStore } from './versions/version-store.ts';
 
 /** The parts of the builder over one sandbox. */
 export class Builder {

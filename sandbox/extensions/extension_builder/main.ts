@@ -1,9 +1,7 @@
 import { type Command, type CommandProvider, type ExtensionContext, type ServiceProvider, type Tool, type ToolProvider, z } from 'pith';
 import { Builder } from './builder.ts';
 import bareCommands from './commands.ts';
-import { probeCommand } from './commands/probe.ts';
-import { rollbackCommand } from './commands/rollback.ts';
-import { validateCommand } from './commands/validate.ts';
+import { probeCommand, rollbackCommand, validateCommand } from './commands/extension-commands.ts';
 import { extensionTools } from './tools/extension-tools.ts';
 import { skillTools } from './tools/skill-tools.ts';
 

@@ -1,19 +1,27 @@
 import type { Client, Transport } from '@modelcontextprotocol/client';
-import { messageOf, Places, toolError, toolResult, type ExtensionContext, type JsonValue, type ToolResult, z } from 'pith';
-import { printable } from '@pith/plain-text';
+import {
+  messageOf,
+  Places,
+  toolError,
+  toolResult,
+  type ExtensionContext,
+  type JsonValue,
+  type ToolResult,
+  z,
+  codeOf,
+  PithError,
+} from 'pith';
+import { printable, printableLine } from '@pith/plain-text';
 import { untilAborted, within } from '@pith/promises';
 import { bound } from './bounded-transport.ts';
 import { hasKey, type ServerConfig } from './config.ts';
 import { contained, type Containment } from './contained.ts';
 import { KnownTools } from './known-tools.ts';
-import { StderrTail } from './stderr-tail.ts';
-import type { ServerTool } from './listed-tool.ts';
-import { listing, type Listing } from './listing.ts';
+import { StderrTail, ServerProcess } from './server-process.ts';
+import { type ServerTool, listing, type Listing } from './listing.ts';
 import type { Logins } from './logins.ts';
-import { isLate, reasonOf } from './reasons.ts';
 import { filled, sendable, useOf } from './secrets.ts';
 import { patientRetries, serverFetch } from './server-fetch.ts';
-import { ServerProcess } from './server-process.ts';
 import { resultOf } from './tool-results.ts';
 import { asJson } from './written.ts';
 
@@ -392,4 +400,29 @@ const SHORTEST_SECRET = 6;
 /** A server works on the project; where there is none, on the sandbox. */
 function workingFolder({ project, sandbox }: Places): string {
   return project ?? sandbox;
+}
+
+const LONGEST = 400;
+
+/** Why a server is not connected or a call of it failed, in a person's words: one printable line. */
+export function reasonOf(error: unknown): string {
+  const text = error instanceof PithError && error.cure !== undefined ? `${messageOf(error)}; ${error.cure}` : messageOf(error);
+  return printableLine(wordsFor(error, text), LONGEST);
+}
+
+function wordsFor(error: unknown, text: string): string {
+  const version = /protocol version is not supported: (.*)/u.exec(text)?.[1];
+  if (version !== undefined) return `it speaks version '${version}' of the protocol, which Pith does not know; update the server or Pith`;
+  const type = /^Unexpected content type: (.*)/u.exec(text)?.[1];
+  if (type !== undefined)
+    return `it answers with ${type === 'null' ? 'nothing that says its type' : type}, and not with a message; correct url`;
+  if (text.startsWith('Invalid result for initialize')) return 'its answer to the first message is no answer of an MCP server';
+  const code = codeOf(error, '');
+  if (code === 'CONNECTION_CLOSED' || text === 'Connection closed') return 'it ended';
+  return text;
+}
+
+/** True: it has not answered in time. */
+export function isLate(error: unknown): boolean {
+  return codeOf(error, '') === 'REQUEST_TIMEOUT';
 }

@@ -1,6 +1,6 @@
 import { type ExtensionContext, z } from 'pith';
 import { sha256 } from '@pith/plain-data';
-import type { ServerTool } from './listed-tool.ts';
+import type { ServerTool } from './listing.ts';
 
 /** What a server says of a tool, by digest. */
 export interface Said {

@@ -2,8 +2,7 @@ import { printable, printableLine } from '@pith/plain-text';
 import { withinBounds } from '@pith/tool-schemas';
 import { sha256 } from '@pith/plain-data';
 import type { ServerConfig } from './config.ts';
-import type { ServerTool } from './listed-tool.ts';
-import type { Listing } from './listing.ts';
+import type { ServerTool, Listing } from './listing.ts';
 
 export interface ListedServer {
   readonly name: string;

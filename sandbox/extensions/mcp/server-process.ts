@@ -3,14 +3,13 @@ import type { Readable, Writable } from 'node:stream';
 import type { JSONRPCMessage, Transport } from '@modelcontextprotocol/client';
 import type { Clock } from 'pith';
 import { isPlainMap, jsonOf } from '@pith/plain-data';
-import { printableLine } from '@pith/plain-text';
+import { printableLine, hideKeys } from '@pith/plain-text';
 import { startProcess } from '@pith/supervised-process';
 import { within } from '@pith/promises';
 import { askToEnd, type Program } from './contained.ts';
-import type { StderrTail } from './stderr-tail.ts';
 import { MOST_BYTES } from './bounded-transport.ts';
-import { Pace, PacedLines } from './paced-lines.ts';
 import { asJson } from './written.ts';
+import { stripVTControlCharacters } from 'node:util';
 
 const END_MS = 1000;
 /** What is asked to end may have something to put in order, such as an `npx` that installs. */
@@ -156,4 +155,148 @@ function failure(given: unknown): object {
     code: Number.isInteger(code) ? code : -32_000,
     message: typeof message === 'string' ? message : (asJson(message ?? given) ?? 'an error that is nested too deep to be shown'),
   };
+}
+
+/** Of the output, of whatever kind: who writes more in a second waits for the next, and who does so in so many in a row is ended. */
+const MOST_LINES = 2000;
+const MOST_SECONDS = 5;
+
+/** Reads a server's output line by line, and no faster than it may be. `stop` is called with the reason when there is to be an end of it. */
+export class PacedLines {
+  readonly #pace: Pace;
+  #held: Buffer[] = [];
+  #size = 0;
+  /** What waits for the next second. */
+  #waiting: Buffer | null = null;
+  #isOver = false;
+
+  constructor(
+    private readonly stream: Readable,
+    clock: Pick<Clock, 'after'>,
+    private readonly reader: { take(line: string): void; stop(why: string): void },
+  ) {
+    this.#pace = new Pace(clock, MOST_LINES, (seconds) => this.#next(seconds));
+    stream.on('error', () => undefined).on('data', (bytes: Buffer) => this.#read(bytes));
+  }
+
+  /** No line is taken any more; what is still printed is thrown away, so that the server can end. */
+  end(): void {
+    this.#isOver = true;
+    this.#held = [];
+    this.#waiting = null;
+    this.stream.resume();
+  }
+
+  #read(bytes: Buffer): void {
+    let from = 0;
+    for (let end = bytes.indexOf(10); end >= 0 && !this.#isOver; end = bytes.indexOf(10, from)) {
+      if (!this.#pace.allows(1)) {
+        this.#waiting = bytes.subarray(from);
+        this.stream.pause();
+        return;
+      }
+      this.#hold(bytes.subarray(from, end));
+      const line = Buffer.concat(this.#held).toString('utf8').trim();
+      this.#held = [];
+      this.#size = 0;
+      from = end + 1;
+      if (line !== '' && !this.#isOver) this.reader.take(line);
+    }
+    this.#hold(bytes.subarray(from));
+  }
+
+  #hold(bytes: Buffer): void {
+    if (this.#isOver) return;
+    this.#size += bytes.length;
+    if (this.#size <= MOST_BYTES) this.#held.push(bytes);
+    else this.reader.stop(`it sent a message longer than ${MOST_BYTES} bytes`);
+  }
+
+  #next(secondsOver: number): void {
+    const waiting = this.#waiting;
+    if (waiting === null) return;
+    if (secondsOver >= MOST_SECONDS) return this.reader.stop(`it prints more than ${MOST_LINES} lines a second to its output`);
+    this.#waiting = null;
+    this.#read(waiting);
+    if (this.#waiting === null) this.stream.resume();
+  }
+}
+
+/** How much comes in a second. */
+class Pace {
+  #amount = 0;
+  #secondsOver = 0;
+
+  /** `next` is called when a second is over, with how many in a row had more than `most`. */
+  constructor(
+    private readonly clock: Pick<Clock, 'after'>,
+    private readonly most: number,
+    private readonly next: (secondsOver: number) => void,
+  ) {}
+
+  /** False: it is too much for this second. */
+  allows(amount: number): boolean {
+    if (this.#amount === 0) this.clock.after(1000, () => this.#end());
+    this.#amount += amount;
+    return this.#amount <= this.most;
+  }
+
+  #end(): void {
+    this.#secondsOver = this.#amount > this.most ? this.#secondsOver + 1 : 0;
+    this.#amount = 0;
+    this.next(this.#secondsOver);
+  }
+}
+
+const KEPT_LINES = 10;
+const LONGEST_LINE = 300;
+/** Of one line before its end has come; the rest of it is not kept. */
+const MOST_HELD = 4096;
+
+/** The last lines that a program printed: printable, cut, without secrets. However much it prints, no more than these is held. */
+export class StderrTail {
+  readonly #decoder = new TextDecoder();
+  #lines: readonly string[] = [];
+  #held = '';
+
+  /** `hide` takes out what must not be seen. */
+  constructor(private readonly hide: (text: string) => string) {}
+
+  feed(bytes: Uint8Array): void {
+    const [first = '', ...others] = this.#decoder.decode(bytes, { stream: true }).split(/\r\n|\n|\r/u);
+    const lines = [(this.#held + first).slice(0, MOST_HELD), ...others.map((each) => each.slice(0, MOST_HELD))];
+    this.#held = lines.pop() ?? '';
+    if (lines.length > 0) this.#lines = kept([...this.#lines, ...lines.slice(-4 * KEPT_LINES).map((line) => this.#shown(line))]);
+  }
+
+  /** Oldest first. */
+  get lines(): readonly string[] {
+    return kept([...this.#lines, this.#shown(this.#held)]);
+  }
+
+  /** The line that most likely says why it failed; null: it printed nothing. */
+  get reason(): string | null {
+    const lines = this.lines.filter((line) => !NO_REASON.test(line));
+    const [own, ofNpm] = [lines.filter((line) => !NPM.test(line)), lines.filter((line) => NPM.test(line))];
+    return (
+      own.findLast((line) => LIKELY.test(line)) ?? ofNpm.find((line) => !NPM_DETAIL.test(line)) ?? lines.at(-1) ?? this.lines.at(-1) ?? null
+    );
+  }
+
+  #shown(line: string): string {
+    return printableLine(hideKeys(this.hide(stripVTControlCharacters(line))).trimEnd(), LONGEST_LINE);
+  }
+}
+
+/** Frames of a stack, marks below a line of source, the version that Node ends a crash with. */
+const NO_REASON =
+  /^\s*(?:at |File "|\^|~|Node\.js v|\(Use `node|npm (?:warn|WARN|notice) |npm (?:error|ERR!)$|npm (?:error|ERR!) (?:A complete log|Log files|.*_logs)|\}|\{)/u;
+/** It says first what is wrong, then at length what may help. */
+const NPM = /^npm (?:error|ERR!) /u;
+const NPM_DETAIL = /^npm (?:error|ERR!) (?:code|errno|syscall|path|dest)\b/u;
+const LIKELY =
+  /error|fail|cannot|can't|could not|not found|no such|denied|missing|invalid|required|must|unknown|usage|refused|expired|not set/iu;
+
+function kept(lines: readonly string[]): readonly string[] {
+  return lines.filter((line) => line.trim() !== '').slice(-KEPT_LINES);
 }

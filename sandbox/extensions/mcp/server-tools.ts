@@ -3,7 +3,7 @@ import { printableLine } from '@pith/plain-text';
 import { ownNames } from '@pith/tool-schemas';
 import type { Connection } from './connection.ts';
 import { changesIn, saidOf, subjectOf } from './known-tools.ts';
-import type { ServerTool } from './listed-tool.ts';
+import type { ServerTool } from './listing.ts';
 import type { NamedTool } from './offer.ts';
 import { shownText } from './written.ts';
 

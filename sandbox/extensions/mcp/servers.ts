@@ -8,7 +8,7 @@ import { Containment } from './contained.ts';
 import { type CachedToolList, ToolListCache } from './tool-list-cache.ts';
 import { Logins } from './logins.ts';
 import { projectServers, type ProjectServer, type ProjectServers } from './project-servers.ts';
-import type { ServerTool } from './listed-tool.ts';
+import type { ServerTool } from './listing.ts';
 import { offersOf, type Offer } from './offer.ts';
 import { serverTool } from './server-tools.ts';
 

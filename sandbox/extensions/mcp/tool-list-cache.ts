@@ -1,8 +1,7 @@
 import { codeOf, type ExtensionContext, messageOf, z } from 'pith';
 import { sha256 } from '@pith/plain-data';
 import type { ServerConfig } from './config.ts';
-import type { ServerTool } from './listed-tool.ts';
-import { listing } from './listing.ts';
+import { type ServerTool, listing } from './listing.ts';
 
 /** How long the first question for tools waits for a server: one of which nothing is known, and one that did not answer the last time. */
 const UNKNOWN_MS = 3000;

@@ -1,5 +1,4 @@
 import { z } from 'pith';
-import type { BoundsSettings } from './domain/index.ts';
 
 /** Made when it is asked for, so that importing this file builds no schema. */
 export function configSchema() {
@@ -42,7 +41,3 @@ export function configSchema() {
 }
 
 export type Config = z.infer<ReturnType<typeof configSchema>>;
-
-export function boundsIn({ defaults, extended, ceiling }: Config): BoundsSettings {
-  return { defaults, extended, ceiling };
-}

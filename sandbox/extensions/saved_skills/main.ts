@@ -22,27 +22,25 @@ import { oncePromised } from '@pith/promises';
 import path from 'node:path';
 import { runCommands } from './commands/run-commands.ts';
 import { savedCommands } from './commands/saved-commands.ts';
-import { boundsIn, configSchema, type Config } from './config.ts';
+import { configSchema, type Config } from './config.ts';
 import { RunSealing, SavedSkills } from './contract.ts';
-import { inputJsonSchema, referenceOf, type Bounds, type SavedSkill } from './domain/index.ts';
-import { exposedTools, Library, ownerOf, pinnedSkills, seedBuiltins, specOf, toolNameOf, type LibraryPorts } from './library/index.ts';
-import {
-  channelsOf,
-  DEFAULT_LANE,
-  DEFAULT_RULES,
-  deliverDue,
-  isDelivered,
-  NO_ORIGIN,
-  DueSchedules,
-  Runner,
-  runOfThread,
-  RunSeal,
-  RunStore,
-  type LaneRules,
-} from './runs/index.ts';
-import { cureOf, MIGRATIONS, SkillStore, type SkillVersion, type Tables } from './store/index.ts';
+import { inputJsonSchema } from './domain/inputs.ts';
+import { referenceOf, type SavedSkill } from './domain/saved-skill.ts';
+import type { Bounds } from './domain/permissions.ts';
+import { exposedTools, toolNameOf } from './library/tool-names.ts';
+import { Library, ownerOf } from './library/library.ts';
+import { pinnedSkills, specOf, type LibraryPorts } from './library/saving.ts';
+import { seedBuiltins } from './library/builtins.ts';
+import { channelsOf, deliverDue } from './runs/deliveries.ts';
+import { DEFAULT_LANE, DEFAULT_RULES } from './runs/lanes.ts';
+import { NO_ORIGIN, runOfThread, RunSeal } from './runs/run.ts';
+import { DueSchedules } from './runs/schedules.ts';
+import { Runner } from './runs/runner.ts';
+import { RunStore, type LaneRules } from './runs/run-store.ts';
+import { cureOf, VERSION_CURE, SkillStore, type SkillVersion } from './store/skill-store.ts';
+import { MIGRATIONS, type Tables } from './store/tables.ts';
 import { SavedForOthers } from './saved-for-others.ts';
-import { exposedTool, skillTools, type ToolPorts } from './tools/skill-tools.ts';
+import { exposedTool, skillTools, type ToolPorts } from './skill-tools.ts';
 
 const PREFIX = 'saved_skills';
 /** Between two looks for tools that other processes changed. */
@@ -84,7 +82,6 @@ export default class SavedSkillsExtension implements ToolProvider, ServiceProvid
       if (found === undefined) return null;
       return { slots: found.slots, preemptionMs: found.preemption_min_runtime_seconds * 1000, mostQueued: config.most_queued };
     };
-    const bounds = boundsIn(config);
     const ready = oncePromised(async () => {
       await migrate(queries, PREFIX, MIGRATIONS);
       this.#isUsed = true;
@@ -97,7 +94,7 @@ export default class SavedSkillsExtension implements ToolProvider, ServiceProvid
       logger,
       agents,
       permissions,
-      bounds,
+      bounds: config,
       priorityMax: config.priority_max_per_user,
       lane,
       defaultLane: lane(DEFAULT_LANE) ?? { ...DEFAULT_RULES, mostQueued: config.most_queued },
@@ -110,7 +107,7 @@ export default class SavedSkillsExtension implements ToolProvider, ServiceProvid
           throw error;
         }
       },
-      ready: () => ready(),
+      ready,
       wake: () => this.#runner.wake(),
     };
     const library = new Library(ports);
@@ -142,14 +139,13 @@ export default class SavedSkillsExtension implements ToolProvider, ServiceProvid
       channels,
       laneRules,
       boundsOf: (skill, version) => library.boundsOf(skill, version),
-      specOf: (skill, version, isPinned) => this.#specOf(skill, { ...version, isPinned }, bounds.defaults), // a run has its own
+      specOf: (skill, version, bounds) => this.#specOf(skill, version, bounds),
       extensionVersions: async (tools) => {
         const known = await permissions.tools();
         const named = known.filter(({ extensionId, name }) => tools.includes(`${extensionId}/${name}`));
         return Object.fromEntries(named.map(({ extensionId, version }) => [extensionId, version]));
       },
       seal,
-      delivers: (run, version) => isDelivered(run, version.snapshot.output_target),
       ready: async () => {
         if (!(await this.#hasTables())) return false;
         await ready();
@@ -188,10 +184,9 @@ export default class SavedSkillsExtension implements ToolProvider, ServiceProvid
 
   getCommands(): readonly Command[] {
     const { clock } = this.#context;
-    const ready = () => this.#library.ready();
     return [
       ...savedCommands({ library: this.#library, clock, changed: () => this.#publishTools() }),
-      ...runCommands({ library: this.#library, runs: this.#runs, clock, ready }),
+      ...runCommands({ library: this.#library, runs: this.#runs, clock }),
     ];
   }
 
@@ -224,12 +219,13 @@ export default class SavedSkillsExtension implements ToolProvider, ServiceProvid
   async findings(): Promise<readonly Diagnostic[]> {
     if (!(await this.#hasTables())) return [];
     await this.#library.ready();
-    const damaged = (await this.#skills.damaged()).map((reference): Diagnostic => ({
+    const damage = (what: string, cure: string): Diagnostic => ({
       severity: 'error',
       code: 'skill_damaged',
-      message: `the saved skill '${reference}' never runs: its row in the database is damaged`,
-      cure: cureOf(reference),
-    }));
+      message: `${what} never runs: its row in the database is damaged`,
+      cure,
+    });
+    const damaged = (await this.#skills.damaged()).map((reference) => damage(`the saved skill '${reference}'`, cureOf(reference)));
     const unnamed = (await this.#exposed()).unnamed.map((skill): Diagnostic => ({
       severity: 'warning',
       code: 'name_taken',
@@ -237,14 +233,9 @@ export default class SavedSkillsExtension implements ToolProvider, ServiceProvid
       cure: `give it another: pith saved expose ${referenceOf(skill)} on --as NAME`,
     }));
     const versions = await Promise.all(
-      (await this.#skills.damagedVersions()).map(async ({ skillId, version }): Promise<Diagnostic> => {
+      (await this.#skills.damagedVersions()).map(async ({ skillId, version }) => {
         const found = await this.#skills.byId(skillId).catch(() => null); // its own row is damaged, too
-        return {
-          severity: 'error',
-          code: 'skill_damaged',
-          message: `version ${version} of the saved skill '${found === null ? skillId : referenceOf(found.skill)}' never runs: its row in the database is damaged`,
-          cure: 'edit the skill, which makes another version, and pin that',
-        };
+        return damage(`version ${version} of the saved skill '${found === null ? skillId : referenceOf(found.skill)}'`, VERSION_CURE);
       }),
     );
     return [...this.#problems, ...damaged, ...versions, ...unnamed];
@@ -267,7 +258,6 @@ export default class SavedSkillsExtension implements ToolProvider, ServiceProvid
       runs: this.#runs,
       runner: this.#runner,
       clock,
-      ready: () => this.#library.ready(),
       maxComposed: config.max_composed,
       maxDepth: config.max_depth,
     };

@@ -1,9 +1,11 @@
 import { PithError } from 'pith';
 import type { DueResult, SavedSkills, StartedBy, WebhookChange, WebhookSettings } from './contract.ts';
-import { referenceOf, type SavedSkill } from './domain/index.ts';
-import type { Library } from './library/index.ts';
-import { partsOf, runOfThread, type Run, type RunStore } from './runs/index.ts';
-import type { SkillStore } from './store/index.ts';
+import { referenceOf, type SavedSkill } from './domain/saved-skill.ts';
+import type { Library } from './library/library.ts';
+import { partsOf } from './runs/deliveries.ts';
+import { runOfThread, type Run } from './runs/run.ts';
+import type { RunStore } from './runs/run-store.ts';
+import type { SkillStore } from './store/skill-store.ts';
 
 export interface OthersPorts {
   readonly library: Library;

@@ -16,8 +16,7 @@ import {
 } from 'pith';
 import { type SkillSummary, type Snapshot, summaryOf } from './skill.ts';
 import { SkillLibrary, SkillWriter, skillsChanged } from './contract.ts';
-import { targetsAt } from './writing/targets.ts';
-import { Writer } from './writing/writer.ts';
+import { targetsAt, Writer } from './writing/writer.ts';
 import { Library } from './library.ts';
 import { catalogParts, type CatalogPorts } from './catalog/catalog-context.ts';
 import { readyForPreview, ScopeCache } from './catalog/scope.ts';

@@ -13,8 +13,7 @@ import { KeptScans } from './scan/kept-scans.ts';
 import { inPieces } from '@pith/skill-files';
 import { Trust, TRUST_CURE, type TrustOptions } from './trust/trust.ts';
 import { namesVersion, referenceTo, Versions } from './versions/versions.ts';
-import { recoverAll } from './writing/recover.ts';
-import { targetsAt } from './writing/targets.ts';
+import { recoverAll, targetsAt } from './writing/writer.ts';
 
 /** What begins later than this after the last scan, or than ten times as long as that took, is preceded by another: one message is answered from one scan. */
 const FRESH_MS = 250;

@@ -1,26 +1,25 @@
-import type {
-  Command,
-  CommandProvider,
-  ContextProvider,
-  Diagnostic,
-  ExtensionContext,
-  ServiceProvider,
-  Tool,
-  ToolProvider,
-  TopicMap,
-  TurnInfo,
+import {
+  type Command,
+  type CommandProvider,
+  type ContextProvider,
+  type Diagnostic,
+  type ExtensionContext,
+  type ServiceProvider,
+  type Tool,
+  type ToolProvider,
+  type TopicMap,
+  type TurnInfo,
+  z,
 } from 'pith';
 import { Announcer } from './announcer.ts';
 import { taskCommands } from './commands.ts';
-import { configSchema, type Config } from './config.ts';
 import { TaskService } from './task-service.ts';
 import { Engine } from './engine.ts';
 import { workerText } from './messages.ts';
 import { taskOfThread, threadOf } from './task.ts';
 import { TaskStore } from './task-store.ts';
-import { taskTools } from './tools.ts';
+import { taskTools, workerTools } from './tools.ts';
 import { WORKER_TOOLS } from './worker.ts';
-import { workerTools } from './worker-tools.ts';
 
 /** Tasks: long work that agents do in the background, in steps that survive a crash. */
 export default class TaskEngine implements ToolProvider, ContextProvider, ServiceProvider, CommandProvider {
@@ -90,3 +89,15 @@ export default class TaskEngine implements ToolProvider, ContextProvider, Servic
     await this.#engine.settle();
   }
 }
+
+/** Made when it is asked for, so that importing this file builds no schema. */
+export function configSchema() {
+  return z.strictObject({
+    /** How many tasks are worked on at once, in all processes of the sandbox together. */
+    max_concurrent: z.int().min(1).max(64).default(4),
+    /** How many tasks may be unfinished; more are refused. */
+    max_open: z.int().min(1).max(100_000).default(1000),
+  });
+}
+
+export type Config = z.infer<ReturnType<typeof configSchema>>;

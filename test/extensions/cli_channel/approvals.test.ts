@@ -7,7 +7,7 @@ import { questionLines } from '../../../core/cli/index.ts';
 import { linesOf } from '../../journeys/pith-process.ts';
 import { agentFile, extensionFiles } from '../../journeys/sandbox-files.ts';
 import { atPrompt, kernelChat, person, pipe, talking } from './chats.ts';
-import { printedHints } from '../../../sandbox/extensions/cli_channel/typed-hints.ts';
+import { printedHints } from '../../../sandbox/extensions/cli_channel/commands.ts';
 import { folderWith, kernelOf } from '../../places.ts';
 import { within } from '../../waiting.ts';
 

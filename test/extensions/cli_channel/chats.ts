@@ -8,7 +8,7 @@ import type { ChatContext } from '../../../sandbox/extensions/cli_channel/conver
 import { kernelOf } from '../../places.ts';
 import { kernelCommands } from '../../../core/cli/index.ts';
 import { TerminalScreen } from '../../terminal-screen.ts';
-import { Terminals } from '../../../sandbox/extensions/cli_channel/terminals.ts';
+import { Terminals } from '../../../sandbox/extensions/cli_channel/terminal.ts';
 
 /** How a turn goes, for a chat whose turns no model could make happen so. */
 export type Answer = (request: TurnRequest, signal?: AbortSignal) => AsyncIterable<TurnEvent>;

@@ -59,7 +59,7 @@ describe('U21 files of the project', () => {
     ]);
     expect(attachments).toHaveLength(4);
     const long = attachments[3] as { text: string };
-    expect(long.text).toMatch(/^ä{131071}\n\[The rest is left out/u);
+    expect(long.text).toMatch(/^ä{131072}\n\[The rest is left out/u);
     expect(lines.filter(({ ok }) => !ok).map(({ text }) => text)).toEqual([
       '.env is not attached: it may contain secrets',
       'blob.bin is not attached: it is neither text nor an image',
@@ -232,7 +232,7 @@ describe('U25 commands of the conversation', () => {
     const { ada, chat } = await talking([says('first answer'), says('ok')]);
     ada.type('one\r');
     await expect.poll(() => ada.screen()).toContain('first answer\n\n›');
-    await ada.type('/clear\r', 'New conversation (back to the last one: /thread');
+    await ada.type('/clear\r', '(back to the last one: /thread');
     expect(ada.screen()).not.toContain('first answer');
     await ada.type('two\r', 'ok');
     await ada.end();

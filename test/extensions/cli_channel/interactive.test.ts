@@ -4,7 +4,7 @@ import type { Command } from 'pith';
 import { describe, expect, it } from 'vitest';
 import { flat } from '../../flat.ts';
 import { toolExtension } from '../../journeys/sandbox-files.ts';
-import { findCommands } from '../../../sandbox/extensions/cli_channel/query.ts';
+import { findCommands } from '../../../sandbox/extensions/cli_channel/commands.ts';
 import { complete } from '../../../sandbox/extensions/cli_channel/completion.ts';
 import { newThreadId } from '../../../sandbox/extensions/cli_channel/conversation.ts';
 import { answering, atPrompt, scriptedChat, fails, hangs, person, says, talking, turn, untilAborted, USAGE, type Answer } from './chats.ts';

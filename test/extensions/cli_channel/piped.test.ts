@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import type { Command, TurnEvent } from 'pith';
 import { describeChannel } from '../../../sandbox/extensions/cli_channel/conversation.ts';
-import { typedHints } from '../../../sandbox/extensions/cli_channel/typed-hints.ts';
+import { typedHints } from '../../../sandbox/extensions/cli_channel/commands.ts';
 import { fakeClock, scriptedModel } from 'pith/testing';
 import { linesOf } from '../../journeys/pith-process.ts';
 import { passed } from '../../waiting.ts';

@@ -3,8 +3,7 @@ import { captureCommand } from '@pith/command-line';
 import { scriptedModel } from 'pith/testing';
 import { describe, expect, it } from 'vitest';
 import { subjectOf } from '../../../sandbox/extensions/mcp/known-tools.ts';
-import { readTool, type ServerTool } from '../../../sandbox/extensions/mcp/listed-tool.ts';
-import { listing } from '../../../sandbox/extensions/mcp/listing.ts';
+import { readTool, type ServerTool, listing } from '../../../sandbox/extensions/mcp/listing.ts';
 import { modelName, offersOf } from '../../../sandbox/extensions/mcp/offer.ts';
 import { kernelOf } from '../../places.ts';
 

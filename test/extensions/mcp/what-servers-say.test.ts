@@ -5,10 +5,8 @@ import { fakeClock } from 'pith/testing';
 import { describe, expect, it, vi } from 'vitest';
 import { bound } from '../../../sandbox/extensions/mcp/bounded-transport.ts';
 import { ToolListCache } from '../../../sandbox/extensions/mcp/tool-list-cache.ts';
-import { StderrTail } from '../../../sandbox/extensions/mcp/stderr-tail.ts';
+import { StderrTail, PacedLines, messagesIn, ServerProcess } from '../../../sandbox/extensions/mcp/server-process.ts';
 import { patientRetries, refusal, serverFetch } from '../../../sandbox/extensions/mcp/server-fetch.ts';
-import { PacedLines } from '../../../sandbox/extensions/mcp/paced-lines.ts';
-import { messagesIn, ServerProcess } from '../../../sandbox/extensions/mcp/server-process.ts';
 import { serverOf } from '../../places.ts';
 
 function stderrOf(printed: string, hide = (text: string) => text): StderrTail {

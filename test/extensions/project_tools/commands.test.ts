@@ -1,7 +1,7 @@
 import { execFileSync } from 'node:child_process';
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { coverOf } from '../../../sandbox/extensions/project_tools/shell/command-cover.ts';
+import { coverOf } from '../../../sandbox/extensions/project_tools/shell/shell-tools.ts';
 import { pipelineOf, quotedPipeline, readOnlyCommandOf, shownCommand, shownWords } from '../../../packages/command-line/index.ts';
 
 const reads = (command: string) => readOnlyCommandOf(pipelineOf(command), (name) => `/usr/bin/${name}`);

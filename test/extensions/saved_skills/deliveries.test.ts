@@ -1,5 +1,6 @@
 import { describe, expect, it } from 'vitest';
-import { isDelivered, partsOf, type Run } from '../../../sandbox/extensions/saved_skills/runs/index.ts';
+import { isDelivered, partsOf } from '../../../sandbox/extensions/saved_skills/runs/deliveries.ts';
+import type { Run } from '../../../sandbox/extensions/saved_skills/runs/run.ts';
 
 const run = (more: Partial<Run> = {}): Run =>
   ({

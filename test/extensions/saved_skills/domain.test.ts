@@ -1,19 +1,16 @@
 import { describe, expect, it } from 'vitest';
+import { boundsOf, limitProblems } from '../../../sandbox/extensions/saved_skills/domain/permissions.ts';
+import { cleanTags, emojiOf, savedSkillSchema } from '../../../sandbox/extensions/saved_skills/domain/saved-skill.ts';
 import {
-  boundsOf,
-  cleanTags,
   coerce,
-  emojiOf,
   inputJsonSchema,
   inputSchemaProblems,
-  limitProblems,
-  nextTime,
   positionalInputs,
   readInputs,
-  savedSkillSchema,
   type InputField,
-} from '../../../sandbox/extensions/saved_skills/domain/index.ts';
-import { columnsOf, skillOf } from '../../../sandbox/extensions/saved_skills/store/index.ts';
+} from '../../../sandbox/extensions/saved_skills/domain/inputs.ts';
+import { nextTime } from '../../../sandbox/extensions/saved_skills/runs/schedules.ts';
+import { columnsOf, skillOf } from '../../../sandbox/extensions/saved_skills/store/skill-store.ts';
 
 const field = (given: Partial<InputField> & Pick<InputField, 'name'>): InputField => ({
   description: '',

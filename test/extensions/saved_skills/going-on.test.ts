@@ -4,7 +4,7 @@ import type { ChannelMessage } from 'pith';
 import { fakeClock } from 'pith/testing';
 import { main, manifest } from '../../core/process/extension.ts';
 import { folderWith } from '../../places.ts';
-import { deliverDue } from '../../../sandbox/extensions/saved_skills/runs/index.ts';
+import { deliverDue } from '../../../sandbox/extensions/saved_skills/runs/deliveries.ts';
 import { passed, passing, until } from '../../waiting.ts';
 import { lanes, saveAs, savedKernel, type SavedKernel } from './saved-kernel.ts';
 import { newRun, openRuns, rowsIn } from './shared-store.ts';

@@ -1,12 +1,6 @@
 import { describe, expect, it } from 'vitest';
-import {
-  VERBS,
-  verdictOn,
-  type Person,
-  type SavedSkill,
-  type Verb,
-  type Verdict,
-} from '../../../sandbox/extensions/saved_skills/domain/index.ts';
+import { VERBS, verdictOn, type Person, type Verb, type Verdict } from '../../../sandbox/extensions/saved_skills/domain/permissions.ts';
+import type { SavedSkill } from '../../../sandbox/extensions/saved_skills/domain/saved-skill.ts';
 
 const PEOPLE: Readonly<Record<string, Person>> = {
   owner: { userId: 'ada', isAdmin: false },

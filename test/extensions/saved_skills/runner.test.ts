@@ -1,7 +1,7 @@
 import path from 'node:path';
 import { describe, expect, it } from 'vitest';
 import { systemClock } from '@pith/promises';
-import { RunSeal } from '../../../sandbox/extensions/saved_skills/runs/run-seal.ts';
+import { RunSeal } from '../../../sandbox/extensions/saved_skills/runs/run.ts';
 import { Runner, type RunnerPorts } from '../../../sandbox/extensions/saved_skills/runs/runner.ts';
 import { folderWith } from '../../places.ts';
 import { until } from '../../waiting.ts';

@@ -3,7 +3,7 @@ import { createDatabase, openDatabase, openStore } from '../../../core/store/ind
 import { migrate, Queries } from '@pith/database-queries';
 import { systemClock } from '@pith/promises';
 import { RunStore, type NewRun } from '../../../sandbox/extensions/saved_skills/runs/run-store.ts';
-import { MIGRATIONS, type Tables } from '../../../sandbox/extensions/saved_skills/store/index.ts';
+import { MIGRATIONS, type Tables } from '../../../sandbox/extensions/saved_skills/store/tables.ts';
 
 /** The runs in a file, as one process has them. */
 export async function openRuns(file: string, clock: { now(): number } = systemClock) {

@@ -219,7 +219,7 @@ describe('a command that is killed (S83)', () => {
     const box = await installSandbox({ 'from/notes/SKILL.md': skillText({ name: 'notes' }) });
     const at = await serverOf((_, response) => void response.writeHead(200).write('PK')); // and never ends
     const source = `import { installSkills } from '${ROOT}/sandbox/extensions/skill_install/install/install.ts';
-      import { targetsAt } from '${ROOT}/sandbox/extensions/skill_registry/writing/targets.ts';
+      import { targetsAt } from '${ROOT}/sandbox/extensions/skill_registry/writing/writer.ts';
       import { Writer } from '${ROOT}/sandbox/extensions/skill_registry/writing/writer.ts';
       const clock = { now: () => Date.now(), after: (ms, run) => { const timer = setTimeout(run, ms); return () => clearTimeout(timer); } };
       const io = { print() {}, json() {}, interactive: false };

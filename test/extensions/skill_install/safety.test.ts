@@ -4,7 +4,7 @@ import path from 'node:path';
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { inspectSkill, scanText } from '../../../sandbox/extensions/skill_install/safety/inspection.ts';
-import { Sequence } from '../../../sandbox/extensions/skill_install/safety/sequence.ts';
+import { Sequence } from '../../../sandbox/extensions/skill_install/safety/rules.ts';
 import { skillSandbox, skillText } from '../skill_registry/skill-sandbox.ts';
 import { words } from '../../words.ts';
 import { leastCpu, leastCost } from '../../waiting.ts';

@@ -1,6 +1,6 @@
 import path from 'node:path';
 import { describe, expect, it } from 'vitest';
-import { typedHints } from '../../../sandbox/extensions/cli_channel/typed-hints.ts';
+import { typedHints } from '../../../sandbox/extensions/cli_channel/commands.ts';
 import { skillSandbox, skillText } from './skill-sandbox.ts';
 
 async function box() {

@@ -5,7 +5,7 @@ import { checkJson } from '../finding.ts';
 import { activeFolder } from '../places.ts';
 import { skillTemplate } from '../templates.ts';
 import { Place } from '../versions/place.ts';
-import { guarded, questionOf, unlessAgreed } from './guarded.ts';
+import { guarded, questionOf, unlessAgreed } from './extension-tools.ts';
 
 const id = z.string().min(1).describe('The skill, in lower-case words with hyphens, such as release-notes.');
 

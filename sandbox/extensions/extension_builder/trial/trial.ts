@@ -1,6 +1,6 @@
 import { randomUUID } from 'node:crypto';
 import { existsSync } from 'node:fs';
-import { cp } from 'node:fs/promises';
+import { cp, readFile } from 'node:fs/promises';
 import { basename, dirname, join } from 'node:path';
 import { execPath } from 'node:process';
 import { runProgram, type ConfinedPrograms } from '@pith/supervised-process';
@@ -8,7 +8,6 @@ import { stateFolder } from '@pith/safe-files';
 import { PithError, z, type ExtensionContext, type Places } from 'pith';
 import { yamlValue } from '@pith/guarded-yaml';
 import type { KernelPort } from '../kernel-port.ts';
-import { extensionSettings, wantsNoSandbox } from '../live-settings.ts';
 import { readSources, writeSources, type Source } from '../sources.ts';
 import { runOwnTests } from './own-tests.ts';
 import { AGENT } from './inside.ts';
@@ -161,4 +160,37 @@ async function runPith(
       .at(-1)
       ?.replace(/^pith: /, '') || 'it said nothing';
   return { output: output.toString(), why: last };
+}
+
+type Block = Readonly<Record<string, unknown>>;
+type Homes = Pick<Places, 'sandbox' | 'home'>;
+
+/** The blocks of `extensions` in the person's settings and in those of the sandbox, which hold. */
+async function extensionSettings(places: Homes): Promise<Readonly<Record<string, Block>>> {
+  const merged: Record<string, Block> = {};
+  for (const settings of await settingsOf(places))
+    for (const [id, block] of Object.entries(blockOf(settings['extensions']))) merged[id] = { ...merged[id], ...blockOf(block) };
+  return merged;
+}
+
+/** Whether settings say that nothing confines the processes of extensions. Those of a sandbox may have changed since it was trusted: without it, only the person's own count. */
+export async function wantsNoSandbox(places: Partial<Homes>): Promise<boolean> {
+  return (await settingsOf(places)).findLast(({ extensions_sandbox: wanted }) => wanted !== undefined)?.['extensions_sandbox'] === 'off';
+}
+
+async function settingsOf({ sandbox, home }: Partial<Homes>): Promise<readonly Block[]> {
+  const files = [...(home ? [join(home, '.pith', 'config.yaml')] : []), ...(sandbox === undefined ? [] : [join(sandbox, 'pith.yaml')])];
+  return Promise.all(
+    files.map(async (file) => {
+      try {
+        return blockOf(yamlValue(await readFile(file, 'utf8')));
+      } catch {
+        return {}; // not there, or the kernel says what is wrong with it
+      }
+    }),
+  );
+}
+
+function blockOf(value: unknown): Block {
+  return typeof value === 'object' && value !== null && !Array.isArray(value) ? (value as Block) : {};
 }

@@ -5,9 +5,7 @@ import { activeFolder } from '../places.ts';
 import { asksOf } from '../activation-summary.ts';
 import { digestOf, type Source } from '../sources.ts';
 import { Place } from './place.ts';
-import type { Switch, SwitchJournal } from './switch-journal.ts';
-import type { VersionStore } from './version-store.ts';
-import { FailureWatch, WATCH_MS } from './watch.ts';
+import type { Switch, SwitchJournal, VersionStore } from './version-store.ts';
 
 /** Failures within this time are part of the answer. */
 const FIRST_MOMENT_MS = 500;
@@ -225,4 +223,37 @@ function reasonOf({ phase, message }: TopicMap['extension.failed']): string {
 
 function recipientOf({ threadId, userId, correlationId }: Asker): Omit<Asker, 'by'> {
   return { threadId, userId, ...(correlationId === undefined ? {} : { correlationId }) };
+}
+
+/** How long a version is watched after it has become active. */
+export const WATCH_MS = 60_000;
+
+/** Gathers what goes wrong with one extension. A version that is on its way out may fail to stop: that is not this one's. */
+class FailureWatch {
+  #first: TopicMap['extension.failed'] | null = null;
+  #report: ((failure: TopicMap['extension.failed']) => void) | null = null;
+  readonly #off: () => void;
+
+  constructor({ events }: Pick<ExtensionContext, 'events'>, id: string) {
+    this.#off = events.handle('extension.failed', (failure) => {
+      if (failure.extensionId !== id || failure.phase === 'stop' || this.#first !== null) return;
+      this.#first = failure;
+      this.#report?.(failure);
+    });
+  }
+
+  get first(): TopicMap['extension.failed'] | null {
+    return this.#first;
+  }
+
+  /** Calls `report` with the first failure, also when it was before. */
+  onFailure(report: (failure: TopicMap['extension.failed']) => void): void {
+    this.#report = report;
+    if (this.#first !== null) report(this.#first);
+  }
+
+  end(): void {
+    this.#report = null;
+    this.#off();
+  }
 }

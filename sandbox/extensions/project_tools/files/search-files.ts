@@ -4,9 +4,8 @@ import { RE2JS } from 're2js';
 import { defineTool, messageOf, toolError, toolResult, z, type Clock, type Tool, type ToolResult } from 'pith';
 import { runGit } from '@pith/project-files';
 import { answerOrRefusal, decodeText } from '@pith/safe-files';
-import { globOrReason } from './list-files.ts';
+import { globOrReason, filesOf } from './list-files.ts';
 import type { Project } from './project.ts';
-import { filesOf } from './project-files.ts';
 
 const MOST_MATCHES = 200;
 const MOST_FILE_BYTES = 2 * 1024 * 1024;

@@ -17,8 +17,7 @@ import { sha256 } from '@pith/plain-data';
 import { placeOf } from '../changes/change-tools.ts';
 import type { UndoLog } from '../changes/undo-log.ts';
 import type { BackgroundCommand, CommandRuns, ShellCommand } from './command-runs.ts';
-import { coverOf } from './command-cover.ts';
-import { pipelineOf, readOnlyCommandOf, type ReadOnlyCommand } from '@pith/command-line';
+import { pipelineOf, readOnlyCommandOf, type ReadOnlyCommand, shownWords, type Words } from '@pith/command-line';
 import { findProgram } from '@pith/supervised-process';
 
 const LONGEST_COMMAND = 20_000;
@@ -251,4 +250,30 @@ function unknown(id: string, runs: CommandRuns): ToolResult {
 function shortened(line: string, most = 60): string {
   const one = printableLine(line.replaceAll(/\s*\n\s*/gu, ' ⏎ '));
   return one.length > most ? `${one.slice(0, most)}…` : one;
+}
+
+/** A command that a person is asked about, with all that the question shows beside it. */
+export interface AskedCommand {
+  readonly kind: 'command' | 'unsandboxed';
+  readonly words: Words;
+  /** The words that name what it does, where it can only read: the cover is then for all that so begin and can only read. */
+  readonly readOnly: Words | null;
+  /** From the project down, joined by `/`. */
+  readonly folder: string;
+  readonly network: boolean;
+  readonly background: boolean;
+}
+
+/**
+ * What an `always` covers: a prefix of words says nothing of what options do, so it is this very command, or one that can only read. Words
+ * that are not plain are quoted, so that no two calls share a key by accident.
+ */
+export function coverOf({ kind, words, readOnly, folder, network, background }: AskedCommand): NonNullable<ApprovalQuestion['always']> {
+  const shown = shownWords(readOnly ?? words);
+  const place = folder === '.' ? '' : ` in ${JSON.stringify(folder)}`;
+  const what = readOnly === null ? `exactly \`${shown}\`` : `\`${shown}\` with all that can only read`;
+  return {
+    key: `${kind}:${shown}${readOnly === null ? '' : ' …'}${network ? ' +network' : ''}${background ? ' +background' : ''}${place}`,
+    covers: printableLine(`${what}${network ? ' with network' : ''}${background ? ' in the background' : ''}${place}`),
+  };
 }

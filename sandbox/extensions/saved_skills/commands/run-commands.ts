@@ -1,8 +1,10 @@
 import { PithError, type Clock, type Command, type CommandInput, type CommandIO } from 'pith';
 import { localTime, renderTable, widthOf } from '@pith/command-line';
-import { positionalInputs, referenceOf, coerce, type GivenInputs, type InputField } from '../domain/index.ts';
-import type { Library } from '../library/index.ts';
-import { hasEnded, RUN_STATES, type Run, type RunState, type RunStore } from '../runs/index.ts';
+import { positionalInputs, coerce, type GivenInputs, type InputField } from '../domain/inputs.ts';
+import { referenceOf } from '../domain/saved-skill.ts';
+import type { Library } from '../library/library.ts';
+import { hasEnded, RUN_STATES, type Run, type RunState } from '../runs/run.ts';
+import type { RunStore } from '../runs/run-store.ts';
 import { runJson, runText } from './view.ts';
 import { printableLine } from '@pith/plain-text';
 
@@ -10,7 +12,6 @@ export interface RunCommandPorts {
   readonly library: Library;
   readonly runs: RunStore;
   readonly clock: Clock;
-  readonly ready: () => Promise<void>;
 }
 
 const RUN = { name: 'run', description: 'The run, as runs list shows it', required: true };
@@ -18,7 +19,7 @@ const RUN = { name: 'run', description: 'The run, as runs list shows it', requir
 const OWN = ['input', 'draft', 'priority', 'background'];
 
 export function runCommands(ports: RunCommandPorts): readonly Command[] {
-  const { library, runs, clock, ready } = ports;
+  const { library, runs, clock } = ports;
   return [
     {
       path: 'run',
@@ -45,7 +46,7 @@ export function runCommands(ports: RunCommandPorts): readonly Command[] {
         { name: 'limit', type: 'number', description: 'At most so many', default: 20 },
       ],
       async run({ options }, io) {
-        await ready();
+        await library.ready();
         const person = await library.person(io.userId);
         const skillId = options['skill'] === undefined ? {} : { skillId: (await library.find(String(options['skill']), person)).skill.id };
         const state = options['state'] === undefined ? {} : { state: stateOf(options['state']) };
@@ -60,7 +61,7 @@ export function runCommands(ports: RunCommandPorts): readonly Command[] {
       description: 'Show a run: inputs, steps, use, result',
       arguments: [RUN],
       async run(input, io) {
-        await ready();
+        await library.ready();
         const found = await named(ports, input, io);
         const steps = await runs.steps(found.id);
         io.json({ ...runJson(found), history: steps.map(({ at, what }) => ({ at, what })) });
@@ -72,7 +73,7 @@ export function runCommands(ports: RunCommandPorts): readonly Command[] {
       description: 'End a run',
       arguments: [RUN],
       async run(input, io) {
-        await ready();
+        await library.ready();
         const found = await named(ports, input, io);
         if (!(await runs.cancel(found.id)))
           throw new PithError('run_ended', `run ${found.id} has ended: ${found.state}`, { cure: `see: pith runs show ${found.id}` });
@@ -101,12 +102,12 @@ export function runCommands(ports: RunCommandPorts): readonly Command[] {
 }
 
 async function run(
-  { library, runs, clock, ready }: RunCommandPorts,
+  { library, runs, clock }: RunCommandPorts,
   { arguments: words, options }: CommandInput,
   io: CommandIO,
   signal: AbortSignal,
 ): Promise<number> {
-  await ready();
+  await library.ready();
   const person = await library.person(io.userId);
   const { skill } = await library.find(String(words['skill']), person, 'run');
   const isDraft = options['draft'] === true;

@@ -1,7 +1,9 @@
 import { PithError, type Clock, type Command, type CommandInput, type CommandIO } from 'pith';
 import { localTime, renderTable, widthOf } from '@pith/command-line';
-import { referenceOf, VISIBILITIES, type Person, type SavedSkill, type SkillFile } from '../domain/index.ts';
-import { readSkillFile, type Library } from '../library/index.ts';
+import { referenceOf, VISIBILITIES, type SavedSkill, type SkillFile } from '../domain/saved-skill.ts';
+import type { Person } from '../domain/permissions.ts';
+import { readSkillFile } from '../library/skill-file.ts';
+import type { Library } from '../library/library.ts';
 import { skillJson, skillText, versionJson } from './view.ts';
 
 export interface SavedCommandPorts {
@@ -14,7 +16,12 @@ export interface SavedCommandPorts {
 const SKILL = { name: 'skill', description: 'Its name, or owner/name', required: true };
 const ON = { name: 'state', description: 'on (default) or off' };
 
-type Act = (skill: string, input: CommandInput, context: { readonly io: CommandIO; readonly person: Person }) => Promise<SavedSkill | null>;
+/** Changes a skill; resolves with what it is now and what to tell the person, null where they left. */
+type Act = (
+  skill: string,
+  input: CommandInput,
+  context: { readonly io: CommandIO; readonly person: Person },
+) => Promise<readonly [skill: SavedSkill, said: string] | null>;
 
 /** `pith saved …`: what people do with saved skills besides running them. */
 export function savedCommands({ library, clock, changed: publish }: SavedCommandPorts): readonly Command[] {
@@ -29,17 +36,18 @@ export function savedCommands({ library, clock, changed: publish }: SavedCommand
       const changed = await act(String(input.arguments['skill']), input, { io, person });
       if (changed === null) return 1;
       publish();
-      io.json(skillJson(changed));
+      const [skill, said] = changed;
+      io.json(skillJson(skill));
+      io.print(said);
       return 0;
     },
   });
 
   /** One of the flags that only administrators set. */
   const grant = (path: string, description: string, set: Partial<SavedSkill>, said: string): Command =>
-    change(path, description, {}, async (skill, _input, { io, person }) => {
+    change(path, description, {}, async (skill, _input, { person }) => {
       const changed = await library.govern(skill, person, 'pin', () => set);
-      io.print(`${referenceOf(changed)}: ${said}`);
-      return changed;
+      return [changed, `${referenceOf(changed)}: ${said}`];
     });
 
   return [
@@ -131,8 +139,7 @@ export function savedCommands({ library, clock, changed: publish }: SavedCommand
         const file = await contentOf(input, io, skill);
         if (file === null) return null;
         const saved = await library.edit(reference, file, person);
-        io.print(`Saved ${referenceOf(saved)} ${saved.version}`);
-        return saved;
+        return [saved, `Saved ${referenceOf(saved)} ${saved.version}`];
       },
     ),
     {
@@ -158,18 +165,16 @@ export function savedCommands({ library, clock, changed: publish }: SavedCommand
       'saved pin',
       'Let others run a saved skill, as one version of it is (administrators)',
       { arguments: [{ name: 'version', description: 'Its version, number or id (default: the newest)' }] },
-      async (reference, input, { io, person }) => {
+      async (reference, input, { person }) => {
         const version = input.arguments['version'];
         const pinned = await library.pin(reference, typeof version === 'string' ? version : null, person);
         const pinnedVersion = (await library.versions(reference, person)).find(({ id }) => id === pinned.pinned_version_id);
-        io.print(`Others now run version ${pinnedVersion?.version ?? ''} of ${referenceOf(pinned)}`);
-        return pinned;
+        return [pinned, `Others now run version ${pinnedVersion?.version ?? ''} of ${referenceOf(pinned)}`];
       },
     ),
-    change('saved unpin', 'Stop others from running a saved skill (administrators)', {}, async (reference, _input, { io, person }) => {
+    change('saved unpin', 'Stop others from running a saved skill (administrators)', {}, async (reference, _input, { person }) => {
       const unpinned = await library.unpin(reference, person);
-      io.print(`${referenceOf(unpinned)} is not pinned any more`);
-      return unpinned;
+      return [unpinned, `${referenceOf(unpinned)} is not pinned any more`];
     }),
     change(
       'saved share',
@@ -193,12 +198,10 @@ export function savedCommands({ library, clock, changed: publish }: SavedCommand
           visibility,
           ...(users === undefined ? {} : { shared_with: [...users] }),
         }));
-        io.print(
-          `${referenceOf(shared)} is ${visibility}${visibility === 'shared' ? `: ${shared.shared_with.join(', ') || 'nobody yet'}` : ''}`,
-        );
-        if (visibility !== 'private' && shared.pinned_version_id === null && shared.source === 'manual' && !io.quiet)
-          io.print(`Others can run it when an administrator has pinned a version: pith saved pin ${referenceOf(shared)}`);
-        return shared;
+        const said = `${referenceOf(shared)} is ${visibility}${visibility === 'shared' ? `: ${shared.shared_with.join(', ') || 'nobody yet'}` : ''}`;
+        const isUnpinned = visibility !== 'private' && shared.pinned_version_id === null && shared.source === 'manual';
+        const hint = `\nOthers can run it when an administrator has pinned a version: pith saved pin ${referenceOf(shared)}`;
+        return [shared, isUnpinned && !io.quiet ? said + hint : said];
       },
     ),
     change(
@@ -208,16 +211,13 @@ export function savedCommands({ library, clock, changed: publish }: SavedCommand
         arguments: [{ name: 'cron', description: '"0 9 * * 1-5", @daily and the like, or off', required: true }],
         options: [{ name: 'time-zone', type: 'string', description: 'Such as Europe/Rome (default: that of this machine)' }],
       },
-      async (reference, input, { io, person }) => {
+      async (reference, input, { person }) => {
         const cron = String(input.arguments['cron']);
         const zone = typeof input.options['time-zone'] === 'string' ? input.options['time-zone'] : null;
         const saved = await library.schedule(reference, cron === 'off' ? null : cron, zone, person);
-        io.print(
-          saved.next_run_at === null
-            ? `${referenceOf(saved)} has no schedule`
-            : `${referenceOf(saved)} runs next at ${localTime(saved.next_run_at)} of this machine's time, while a chat or \`pith serve\` runs`,
-        );
-        return saved;
+        const next = saved.next_run_at === null ? null : localTime(saved.next_run_at);
+        const when = next === null ? 'has no schedule' : `runs next at ${next} of this machine's time, while a chat or \`pith serve\` runs`;
+        return [saved, `${referenceOf(saved)} ${when}`];
       },
     ),
     change(
@@ -230,30 +230,25 @@ export function savedCommands({ library, clock, changed: publish }: SavedCommand
           { name: 'channel', type: 'string', description: 'Only in conversations of this channel' },
         ],
       },
-      async (reference, input, { io, person }) => {
-        const isOn = onOrOff(input);
+      async (reference, input, { person }) => {
+        const isOn = onOrOff(input.arguments['state']);
         const saved = await library.govern(reference, person, 'edit', (skill) => ({
           expose_as_chatbot_tool: isOn,
           chatbot_tool_name: typeof input.options['as'] === 'string' ? input.options['as'] : skill.chatbot_tool_name,
           chatbot_channel_filter: typeof input.options['channel'] === 'string' ? input.options['channel'] : skill.chatbot_channel_filter,
         }));
-        io.print(
-          isOn
-            ? `Agents with the tools of saved_skills have ${saved.chatbot_tool_name || saved.name}`
-            : `${referenceOf(saved)} is no tool any more`,
-        );
-        return saved;
+        const tool = saved.chatbot_tool_name || saved.name;
+        return [saved, isOn ? `Agents with the tools of saved_skills have ${tool}` : `${referenceOf(saved)} is no tool any more`];
       },
     ),
     change(
       'saved set-lane',
       'Let a saved skill wait and run in another lane (administrators)',
       { arguments: [{ name: 'lane', description: 'One of the settings, or default', required: true }] },
-      async (reference, input, { io, person }) => {
+      async (reference, input, { person }) => {
         const lane = String(input.arguments['lane']);
         const saved = await library.govern(reference, person, 'pin', () => ({ execution_lane: lane === 'default' ? '' : lane }));
-        io.print(`${referenceOf(saved)} runs in ${saved.execution_lane || 'the default lane'}`);
-        return saved;
+        return [saved, `${referenceOf(saved)} runs in ${saved.execution_lane || 'the default lane'}`];
       },
     ),
     change(
@@ -273,7 +268,7 @@ export function savedCommands({ library, clock, changed: publish }: SavedCommand
             cure: 'write one, such as 2 or -1',
           });
         const wanted = input.options['preemptible'];
-        const preemptible = wanted === undefined ? {} : { preemptible: onOrOff({ ...input, arguments: { state: String(wanted) } }) };
+        const preemptible = wanted === undefined ? {} : { preemptible: onOrOff(wanted) };
         if ('preemptible' in preemptible && preemptible.preemptible) {
           await library.find(reference, person, 'edit');
           const warning =
@@ -286,10 +281,8 @@ export function savedCommands({ library, clock, changed: publish }: SavedCommand
           }
         }
         const saved = await library.govern(reference, person, 'edit', () => ({ default_priority: priority, ...preemptible }));
-        io.print(
-          `${referenceOf(saved)} has priority ${saved.default_priority}${saved.preemptible ? ' and gives way to more urgent runs' : ''}`,
-        );
-        return saved;
+        const preempted = saved.preemptible ? ' and gives way to more urgent runs' : '';
+        return [saved, `${referenceOf(saved)} has priority ${saved.default_priority}${preempted}`];
       },
     ),
     grant(
@@ -325,19 +318,18 @@ export function savedCommands({ library, clock, changed: publish }: SavedCommand
           { name: 'clear', type: 'boolean', description: 'It is not retired any more' },
         ],
       },
-      async (reference, input, { io, person }) => {
+      async (reference, input, { person }) => {
         const { by, clear } = input.options;
         if ((typeof by === 'string') === (clear === true))
           throw new PithError('usage', 'say what takes its place, or that nothing does', {
             cure: 'write: pith saved retire NAME --by AGENT, or --clear',
           });
         const saved = await library.retire(reference, typeof by === 'string' ? by : null, person);
-        io.print(
-          saved.deprecated_by_agent_id === null
-            ? `${referenceOf(saved)} is listed again`
-            : `${referenceOf(saved)} is retired; it still runs by its name, schedule and webhook`,
-        );
-        return saved;
+        const isListed = saved.deprecated_by_agent_id === null;
+        return [
+          saved,
+          `${referenceOf(saved)} is ${isListed ? 'listed again' : 'retired; it still runs by its name, schedule and webhook'}`,
+        ];
       },
     ),
   ];
@@ -352,8 +344,8 @@ async function contentOf({ options }: CommandInput, io: CommandIO, before: Saved
   return askSkill(io, before);
 }
 
-function onOrOff({ arguments: words }: Pick<CommandInput, 'arguments'>): boolean {
-  const state = String(words['state'] ?? 'on');
+function onOrOff(given: unknown): boolean {
+  const state = String(given ?? 'on');
   if (state === 'on' || state === 'off') return state === 'on';
   throw new PithError('usage', `'${state}' is neither on nor off`, { cure: 'write on or off' });
 }

@@ -1,10 +1,12 @@
 import type { JsonValue } from 'pith';
 import { localTime } from '@pith/command-line';
 import { printable } from '@pith/plain-text';
-import { referenceOf, usageOf, type SavedSkill } from '../domain/index.ts';
-import { toolNameOf } from '../library/index.ts';
-import { kindOf, type Run } from '../runs/index.ts';
-import type { SkillVersion } from '../store/index.ts';
+import { referenceOf, type SavedSkill } from '../domain/saved-skill.ts';
+import { usageOf } from '../domain/inputs.ts';
+import { toolNameOf } from '../library/tool-names.ts';
+import { kindOf } from '../runs/deliveries.ts';
+import type { Run } from '../runs/run.ts';
+import type { SkillVersion } from '../store/skill-store.ts';
 
 /** Nobody is shown these: who needs the address of a webhook asks for it. */
 const SECRETS: readonly string[] = ['webhook_secret', 'webhook_signing_key'];

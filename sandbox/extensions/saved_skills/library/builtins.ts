@@ -5,11 +5,10 @@ import { isNothingThere } from '@pith/safe-files';
 import { NO_REGULAR_FILE, readRegularFile, reasonOf } from '@pith/skill-files';
 import compareVersions from 'semver/functions/compare.js';
 import { sha256 } from '@pith/plain-data';
-import { GOVERNANCE_FIELDS, type SavedSkill, type SkillFile } from '../domain/index.ts';
-import { snapshotOf, type SkillVersion, type StoredSkill } from '../store/index.ts';
+import { GOVERNANCE_FIELDS, type SavedSkill, type SkillFile } from '../domain/saved-skill.ts';
+import type { StoredSkill } from '../store/skill-store.ts';
 import { parsedSkill, MOST_BYTES, parseSkillFile } from './skill-file.ts';
-import type { LibraryPorts } from './ports.ts';
-import { checked, keptDigests } from './saving.ts';
+import { type LibraryPorts, checked, versionOf } from './saving.ts';
 
 /** Whoever stores what ships. */
 const PITH = { userId: 'pith', isAdmin: true };
@@ -95,7 +94,7 @@ async function insert(ports: LibraryPorts, file: SkillFile): Promise<void> {
     by: PITH,
     makesVersion: true,
   });
-  await ports.skills.insert(skill, await versionOf(ports, skill, 1));
+  await ports.skills.insert(skill, await versionOf(ports, skill, 1, versionId(skill, 1)));
 }
 
 async function renew(ports: LibraryPorts, stored: StoredSkill, file: SkillFile): Promise<void> {
@@ -106,20 +105,13 @@ async function renew(ports: LibraryPorts, stored: StoredSkill, file: SkillFile):
   const kept = { ...governed, owner_id, source, created_at, authored_by, updated_at: now };
   const after = await checked(ports, { before: skill, after: parsedSkill({ ...file, ...kept }), by: PITH, makesVersion: true });
   const { id: _, ...change } = after;
-  await ports.skills.update(stored, change, await versionOf(ports, after, await ports.skills.nextNumber(skill.id)));
+  const number = await ports.skills.nextNumber(skill.id);
+  await ports.skills.update(stored, change, await versionOf(ports, after, number, versionId(after, number)));
 }
 
-async function versionOf(ports: LibraryPorts, skill: SavedSkill, number: number): Promise<SkillVersion> {
-  return {
-    id: uuidOf(`${skill.id} ${number} ${skill.version}`),
-    skillId: skill.id,
-    number,
-    version: skill.version,
-    snapshot: snapshotOf(skill),
-    digests: await keptDigests(ports, skill.uses_skills),
-    authoredBy: null,
-    createdAt: ports.clock.now(),
-  };
+/** The same on every machine. */
+function versionId({ id, version }: SavedSkill, number: number): string {
+  return uuidOf(`${id} ${number} ${version}`);
 }
 
 /** Of a builtin whose file names none: the same on every machine. */

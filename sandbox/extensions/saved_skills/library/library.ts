@@ -2,29 +2,16 @@ import { randomUUID } from 'node:crypto';
 import { codeOf, PithError } from 'pith';
 import { didYouMean } from '@pith/plain-text';
 import { monotonicFactory } from 'ulid';
-import {
-  boundsOf,
-  isOwner,
-  maySee,
-  nextTime,
-  PINNED_FIELDS,
-  readInputs,
-  referenceOf,
-  runsPinned,
-  verdictOn,
-  type Bounds,
-  type GivenInputs,
-  type InputField,
-  type Person,
-  type SavedSkill,
-  type SkillFile,
-  type Verb,
-} from '../domain/index.ts';
-import { DEFAULT_LANE, NO_ORIGIN, type NewRun, type Run, type RunCause, type RunOrigin } from '../runs/index.ts';
-import { snapshotOf, type FoundSkill, type SkillVersion, type StoredSkill } from '../store/index.ts';
-import type { LibraryPorts } from './ports.ts';
+import { boundsOf, type Bounds, isOwner, maySee, runsPinned, verdictOn, type Person, type Verb } from '../domain/permissions.ts';
+import { nextTime } from '../runs/schedules.ts';
+import { PINNED_FIELDS, referenceOf, type SavedSkill, type SkillFile } from '../domain/saved-skill.ts';
+import { readInputs, type GivenInputs, type InputField } from '../domain/inputs.ts';
+import { DEFAULT_LANE } from '../runs/lanes.ts';
+import { NO_ORIGIN, type Run, type RunCause, type RunOrigin } from '../runs/run.ts';
+import type { NewRun } from '../runs/run-store.ts';
+import type { FoundSkill, SkillVersion, StoredSkill } from '../store/skill-store.ts';
+import { type LibraryPorts, checked, checkUnattended, pinnedSkills, versionOf } from './saving.ts';
 import { parsedSkill } from './skill-file.ts';
-import { checked, checkUnattended, keptDigests, pinnedSkills } from './saving.ts';
 import { toolNameOf } from './tool-names.ts';
 
 /** How a run is asked for. */
@@ -110,7 +97,7 @@ export class Library {
       authored_by: person.userId,
     });
     const skill = await checked(this.ports, { before: null, after: draft, by: person, makesVersion: true });
-    await this.ports.skills.insert(skill, await this.#versionOf(skill, 1));
+    await this.ports.skills.insert(skill, await versionOf(this.ports, skill, 1));
     return skill;
   }
 
@@ -374,21 +361,8 @@ export class Library {
       updated_at: this.ports.clock.now(),
     });
     const saved = await checked(this.ports, { before: skill, after, by: person, makesVersion: isNew });
-    const version = isNew ? await this.#versionOf(saved, await this.ports.skills.nextNumber(skill.id)) : null;
+    const version = isNew ? await versionOf(this.ports, saved, await this.ports.skills.nextNumber(skill.id)) : null;
     return this.ports.skills.update(found, differences(skill, saved), version);
-  }
-
-  async #versionOf(skill: SavedSkill, number: number): Promise<SkillVersion> {
-    return {
-      id: randomUUID(),
-      skillId: skill.id,
-      number,
-      version: skill.version,
-      snapshot: snapshotOf(skill),
-      digests: await keptDigests(this.ports, skill.uses_skills),
-      authoredBy: skill.authored_by,
-      createdAt: this.ports.clock.now(),
-    };
   }
 
   /** By its id, its number or its version. Rejects `version_unknown`, also for one of another skill. */

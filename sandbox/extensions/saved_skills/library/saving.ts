@@ -1,22 +1,23 @@
-import { PithError, type AgentSpec } from 'pith';
-import { checkTemplate } from '@pith/guarded-templates';
+import { randomUUID } from 'node:crypto';
 import {
-  cleanTags,
-  inputSchemaProblems,
-  limitProblems,
-  maySee,
-  nextTime,
-  referenceOf,
-  type Bounds,
-  type Field,
-  type InputField,
-  type Person,
-  type SavedSkill,
-} from '../domain/index.ts';
-import { channelFor, kindOf } from '../runs/index.ts';
-import type { SkillVersion } from '../store/index.ts';
-import type { LibraryPorts } from './ports.ts';
+  PithError,
+  type AgentSpec,
+  type ChannelProvider,
+  type Clock,
+  type ExtensionContext,
+  type Logger,
+  type Permissions,
+  type Remote,
+} from 'pith';
+import { checkTemplate } from '@pith/guarded-templates';
+import { cleanTags, referenceOf, type Field, type SavedSkill } from '../domain/saved-skill.ts';
+import { inputSchemaProblems, type InputField } from '../domain/inputs.ts';
+import { limitProblems, type Bounds, maySee, type Person, type BoundsSettings } from '../domain/permissions.ts';
+import { nextTime } from '../runs/schedules.ts';
+import { channelFor, kindOf } from '../runs/deliveries.ts';
+import { snapshotOf, type SkillVersion, type SkillStore } from '../store/skill-store.ts';
 import { isOwnTool, namedTools, notForAuthor, notForSharing, toolNameOf } from './tool-names.ts';
+import type { LaneRules, RunStore } from '../runs/run-store.ts';
 
 /** Only administrators set these. */
 const OF_ADMINS = ['extended_bounds', 'parallel_composition_allowed', 'execution_lane', 'pending_approval'] as const;
@@ -85,7 +86,7 @@ function refuseGovernance(before: SavedSkill | null, after: SavedSkill): void {
 }
 
 /** Throws `priority_out_of_range` for a user's wish beyond what users may have. */
-export function checkPriority(priority: number, by: Person, most: number): void {
+function checkPriority(priority: number, by: Person, most: number): void {
   if (by.isAdmin || Math.abs(priority) <= most) return;
   throw new PithError('priority_out_of_range', `priority ${priority} is not between -${most} and ${most}`, {
     cure: 'choose one between, or ask an administrator',
@@ -157,14 +158,15 @@ async function checkAgent({ agents, bounds }: LibraryPorts, skill: SavedSkill): 
   if (problem !== undefined) throw new PithError(problem.code, problem.message, problem.cure === undefined ? {} : { cure: problem.cure });
 }
 
-/** Keeps the skills that a version uses as they are now, and gives by name how they are found. One that cannot be kept has none. */
-export async function keptDigests({ keepVersion }: Pick<LibraryPorts, 'keepVersion'>, names: readonly string[]) {
+/** The version that a skill makes as it is now. The skills that it uses are kept as they are; one that cannot be kept has no digest. */
+export async function versionOf(ports: LibraryPorts, skill: SavedSkill, number: number, id: string = randomUUID()): Promise<SkillVersion> {
   const digests: Record<string, string> = {};
-  for (const name of names) {
-    const digest = await keepVersion(name);
+  for (const name of skill.uses_skills) {
+    const digest = await ports.keepVersion(name);
     if (digest !== null) digests[name] = digest;
   }
-  return digests;
+  const { id: skillId, version, authored_by: authoredBy } = skill;
+  return { id, skillId, number, version, snapshot: snapshotOf(skill), digests, authoredBy, createdAt: ports.clock.now() };
 }
 
 /** The skills of a version as they were when it was saved. Throws where one was not kept: a pin never reads what happens to be there. */
@@ -201,7 +203,7 @@ export function specOf(
     usesTools: tools,
     usesSkills,
     delegatesTo: [],
-    limits: { max_turns: max_iterations, max_tool_calls, max_tokens: 1_000_000, time_budget_ms: max_runtime_seconds * 1000 },
+    limits: { max_turns: max_iterations, max_tool_calls, max_tokens: 10_000_000, time_budget_ms: max_runtime_seconds * 1000 },
     keys: { skills: { mode: 'none' } },
     origin: null,
   };
@@ -217,4 +219,26 @@ function nextRunOf(before: SavedSkill | null, { schedule, time_zone, next_run_at
     if (isSame) return null; // it has been there before: who changes something else is not refused for it
     throw error;
   }
+}
+
+/** What saving, sharing and running need of the rest. */
+export interface LibraryPorts {
+  readonly skills: SkillStore;
+  readonly runs: RunStore;
+  readonly clock: Clock;
+  readonly logger: Pick<Logger, 'warn'>;
+  readonly agents: Pick<ExtensionContext['agents'], 'check' | 'list'>;
+  readonly permissions: Pick<Remote<Permissions>, 'isAdmin' | 'tools'>;
+  readonly bounds: BoundsSettings;
+  readonly priorityMax: number;
+  /** null: the settings name no such lane. */
+  readonly lane: (name: string) => LaneRules | null;
+  readonly defaultLane: LaneRules;
+  readonly channels: () => Promise<readonly Remote<ChannelProvider>[]>;
+  /** Keeps a skill as it is now, and returns how it is found from then on; null where there is none of that name, or nothing keeps any. */
+  readonly keepVersion: (name: string) => Promise<string | null>;
+  /** Tables and builtins are there. */
+  readonly ready: () => Promise<void>;
+  /** A run waits: look at once. */
+  readonly wake: () => void;
 }

@@ -2,7 +2,7 @@ import { readFile } from 'node:fs/promises';
 import path from 'node:path';
 import { codeOf, messageOf, PithError } from 'pith';
 import { issuesToDiagnostics, parseYaml } from '@pith/checked-yaml';
-import { skillFileSchema, type SkillFile, savedSkillSchema, type SavedSkill } from '../domain/index.ts';
+import { skillFileSchema, type SkillFile, savedSkillSchema, type SavedSkill } from '../domain/saved-skill.ts';
 
 export const MOST_BYTES = 256 * 1024;
 

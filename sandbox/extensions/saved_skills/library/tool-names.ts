@@ -1,6 +1,6 @@
 import { PithError, type Permissions } from 'pith';
 import { didYouMean } from '@pith/plain-text';
-import type { SavedSkill } from '../domain/index.ts';
+import type { SavedSkill } from '../domain/saved-skill.ts';
 
 type Registered = Awaited<ReturnType<Permissions['tools']>>[number];
 

@@ -1,3 +1,4 @@
+import { isDelivered } from './deliveries.ts';
 import {
   codeOf,
   messageOf,
@@ -11,11 +12,12 @@ import {
   type TurnPolicy,
   type TurnSeal,
 } from 'pith';
-import { type Bounds, type SavedSkill, type Inputs, emojiOf, type RunState as EmojiState } from '../domain/index.ts';
-import type { SkillStore, SkillVersion } from '../store/index.ts';
+import type { Bounds } from '../domain/permissions.ts';
+import { type SavedSkill, emojiOf, type RunState as EmojiState } from '../domain/saved-skill.ts';
+import type { Inputs } from '../domain/inputs.ts';
+import type { SkillStore, SkillVersion } from '../store/skill-store.ts';
 import { MOST_SAID, type StopReason, type RunEnd, type RunStore, type Step } from './run-store.ts';
-import { threadOf, type Run } from './run.ts';
-import type { RunSeal } from './run-seal.ts';
+import { threadOf, type Run, type RunSeal } from './run.ts';
 import { renderTemplate } from '@pith/guarded-templates';
 
 export interface ExecutionPorts {
@@ -28,11 +30,9 @@ export interface ExecutionPorts {
   readonly boundsOf: (skill: SavedSkill, version: SkillVersion) => Promise<Bounds>;
   readonly channels: () => Promise<readonly Remote<ChannelProvider>[]>;
   /** As what a version of a skill runs. */
-  readonly specOf: (skill: SavedSkill, version: SkillVersion, isPinned: boolean) => AgentSpec;
+  readonly specOf: (skill: SavedSkill, version: SkillVersion & { readonly isPinned: boolean }, bounds: Bounds) => AgentSpec;
   /** Versions of the extensions that these tools are of. */
   readonly extensionVersions: (tools: readonly string[]) => Promise<Readonly<Record<string, string>>>;
-  /** Whether what came of it is to be delivered. */
-  readonly delivers: (run: Run, version: SkillVersion) => boolean;
   readonly seal: RunSeal;
 }
 
@@ -40,7 +40,7 @@ export interface ExecutionPorts {
 export class RunStopped extends Error {
   constructor(readonly why: StopReason) {
     super(`the run was ${why}`);
-    this.name = 'MustLetGo';
+    this.name = 'RunStopped';
   }
 }
 
@@ -120,8 +120,7 @@ class Attempt {
       await this.#readCalls();
       const extensions = await this.ports.extensionVersions(snapshot.tools);
       await this.ports.runs.progress(this.run, { extensions: JSON.stringify(extensions) });
-      const limits = limitsOf(bounds);
-      const spec = { ...this.ports.specOf(skill, version, this.run.pinned), limits };
+      const spec = this.ports.specOf(skill, { ...version, isPinned: this.run.pinned }, bounds);
       const names = snapshot.input_schema.map(({ name }) => name);
       const input = await firstMessage(snapshot.initial_message, this.run.inputs, names);
       this.#reactions.show({ at: 'start' });
@@ -130,7 +129,7 @@ class Attempt {
       if (limit !== 'max_tool_calls') return outcomeOf(end, limit);
       const last = `tool_budget_exhausted: all ${bounds.max_tool_calls} tool calls are made. Answer with what you have.`;
       const policy: TurnPolicy = { allowTools: [] };
-      const left = { ...limits, time_budget_ms: Math.max(1, ends - clock.now()) };
+      const left = { ...spec.limits, time_budget_ms: Math.max(1, ends - clock.now()) };
       const final = await this.#turn({ ...spec, limits: left }, { input: last, key: `${this.run.id}/final`, policy }, signal);
       return outcomeOf({ ...final, text: final.text === '' ? end.text : final.text }, this.#limitOf(final, bounds));
     } catch (error) {
@@ -168,7 +167,7 @@ class Attempt {
   async finish(end: RunEnd): Promise<void> {
     const { run, ports, text } = this;
     if (end.state === 'waiting' || end.state === 'queued') return ports.runs.giveBack(run, end.state);
-    const delivers = (end.state === 'ok' || end.state === 'max_iterations') && ports.delivers(run, text.version);
+    const delivers = (end.state === 'ok' || end.state === 'max_iterations') && isDelivered(run, text.version.snapshot.output_target);
     const output = this.#seal === null ? end.output : await ports.seal.sealed(run.skillId, end.output);
     const written = await ports.runs.finish(run, { ...end, output }, delivers);
     if (!written) return;
@@ -230,10 +229,6 @@ class Attempt {
     const step = did === null ? null : { ...did, number: (this.#noted += 1) };
     await this.ports.runs.progress(this.run, { ...progress, ...used, tool_calls: this.#calls }, step);
   }
-}
-
-function limitsOf({ max_iterations, max_tool_calls, max_runtime_seconds }: Bounds): AgentSpec['limits'] {
-  return { max_turns: max_iterations, max_tool_calls, max_tokens: 10_000_000, time_budget_ms: max_runtime_seconds * 1000 };
 }
 
 /** Those of its agent, as its turns name them. */

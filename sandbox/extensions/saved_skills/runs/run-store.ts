@@ -1,9 +1,9 @@
+import { KeyedQueue } from '@pith/promises';
 import { codeOf, PithError } from 'pith';
 import { exactly, type Queries, type Write } from '@pith/database-queries';
-import type { RunRow, Tables } from '../store/index.ts';
+import type { RunRow, Tables } from '../store/tables.ts';
 import { nextClaim, victimOf, type Holding, type Lane, type Waiting } from './lanes.ts';
-import { runOf, type Run, type RunState } from './run.ts';
-import { RunSeal } from './run-seal.ts';
+import { runOf, type Run, type RunState, RunSeal } from './run.ts';
 
 const RUNS = 'saved_skills__runs';
 const STEPS = 'saved_skills__steps';
@@ -38,25 +38,8 @@ export interface Claimant {
   readonly leaseMs: number;
 }
 
-export type NewRun = Pick<
-  RunRow,
-  | 'id'
-  | 'skill_id'
-  | 'skill'
-  | 'version_id'
-  | 'version'
-  | 'pinned'
-  | 'user_id'
-  | 'acts_as'
-  | 'cause'
-  | 'inputs'
-  | 'origin'
-  | 'parent_id'
-  | 'depth'
-  | 'lane'
-  | 'priority'
-  | 'preemptible'
->;
+/** What is known of a run before it waits. */
+export type NewRun = Omit<RunRow, keyof typeof EMPTY | 'state' | 'queued_at'>;
 
 /** How a run ended. */
 export interface RunEnd {
@@ -94,7 +77,7 @@ const MOST_STEPS = 100_000;
 /** Runs and their lanes. A claim and an arrival are one transaction each under the lane's row, so that any number of processes share the slots. */
 export class RunStore {
   /** What this process does with each lane, one after the other: side by side, one would succeed and all others look again. */
-  readonly #lanes = new Map<string, Promise<unknown>>();
+  readonly #lanes = new KeyedQueue();
 
   constructor(
     private readonly queries: Queries<Tables>,
@@ -482,11 +465,7 @@ export class RunStore {
   }
 
   #underLock<T>(lane: string, act: Act<T>): Promise<T> {
-    const before = this.#lanes.get(lane) ?? Promise.resolve();
-    const result = before.then(() => this.#lookAndWrite(lane, act));
-    const over = result.catch(() => undefined).then(() => void (this.#lanes.get(lane) === over && this.#lanes.delete(lane))); // whoever asked is given the failure
-    this.#lanes.set(lane, over);
-    return result;
+    return this.#lanes.run(lane, () => this.#lookAndWrite(lane, act));
   }
 
   /** Looks at a lane and writes; where somebody else wrote meanwhile, looks again. */

@@ -1,7 +1,8 @@
 import { once } from '@pith/promises';
-import { messageOf, z } from 'pith';
-import type { Inputs } from '../domain/index.ts';
-import type { RunRow } from '../store/index.ts';
+import { messageOf, z, PithError, type TurnSeal } from 'pith';
+import type { Inputs } from '../domain/inputs.ts';
+import type { RunRow } from '../store/tables.ts';
+import type { RunSealing } from '../contract.ts';
 
 /** `waiting`: for a person's answer, without a slot. */
 export const RUN_STATES = ['queued', 'running', 'waiting', 'ok', 'max_iterations', 'timeout', 'error', 'cancelled', 'preempted'] as const;
@@ -19,44 +20,30 @@ export interface RunOrigin {
 
 export const NO_ORIGIN: RunOrigin = { channelId: null, threadId: null, message: null };
 
-export interface Run {
-  readonly id: string;
-  readonly skillId: string;
-  /** `owner/name`, or the name of one that ships. */
-  readonly skill: string;
-  readonly versionId: string;
-  readonly version: string;
-  /** It reads its skills as they were when the version was saved; else as they are. */
+type Camel<Name extends string> = Name extends `${infer First}_${infer Rest}` ? `${First}${Capitalize<Camel<Rest>>}` : Name;
+/** The columns of a run, by the names that code has for them. */
+type Columns = { readonly [Key in keyof RunRow as Camel<Key>]: RunRow[Key] };
+
+/** A run as its row says; columns that only the store looks at are left out, and JSON is read. */
+export interface Run extends Omit<
+  Columns,
+  | ('holder' | 'leaseUntil' | 'takesOver' | 'preemptedAt' | 'cancelAsked' | 'answered' | 'deliverAt')
+  | ('inputs' | 'origin' | 'extensions' | 'cause' | 'state' | 'delivery' | 'pinned' | 'preemptible')
+  | ('inputTokens' | 'outputTokens' | 'errorCode' | 'errorMessage')
+> {
   readonly pinned: boolean;
-  readonly userId: string;
-  readonly actsAs: string;
   readonly cause: RunCause;
   readonly inputs: Inputs;
   readonly origin: RunOrigin;
-  readonly parentId: string | null;
-  readonly depth: number;
-  readonly lane: string;
-  readonly priority: number;
   readonly preemptible: boolean;
   readonly state: RunState;
-  readonly attempt: number;
-  readonly queuedAt: number;
-  readonly startedAt: number | null;
-  readonly endedAt: number | null;
-  readonly steps: number;
-  readonly toolCalls: number;
   readonly usage: { readonly inputTokens: number; readonly outputTokens: number };
-  readonly statusLine: string | null;
-  readonly output: string | null;
   /** Why the result, which is encrypted, cannot be read; null: it is in `output`. */
   readonly sealed: string | null;
   readonly error: { readonly code: string; readonly message: string } | null;
   /** Versions of the extensions whose tools it may call, by id. */
   readonly extensions: Readonly<Record<string, string>>;
   readonly delivery: 'none' | 'waiting' | 'delivered' | 'failed';
-  readonly deliveryAttempts: number;
-  readonly deliveryError: string | null;
-  readonly partsDelivered: number;
   /** Its record cannot be read: it never runs, and `error` says why. */
   readonly isDamaged: boolean;
 }
@@ -79,41 +66,21 @@ export function runOfThread(threadId: string): string | null {
 
 /** Never throws: one damaged record keeps no other run from its slot. */
 export function runOf(row: RunRow): Run {
-  const { inputs, origin, extensions, damage } = readOf(row);
+  const { damage, ...record } = readOf(row);
+  const named = Object.entries(row).map(([name, value]) => [name.replace(/_(.)/g, (_, letter: string) => letter.toUpperCase()), value]);
+  const columns = Object.fromEntries(named) as Columns;
+  const { cause, state, delivery, inputTokens, outputTokens, errorCode, errorMessage } = columns;
   return {
-    id: row.id,
-    skillId: row.skill_id,
-    skill: row.skill,
-    versionId: row.version_id,
-    version: row.version,
-    pinned: row.pinned === 1,
-    userId: row.user_id,
-    actsAs: row.acts_as,
-    cause: row.cause as RunCause,
-    inputs,
-    origin,
-    parentId: row.parent_id,
-    depth: row.depth,
-    lane: row.lane,
-    priority: row.priority,
-    preemptible: row.preemptible === 1,
-    state: row.state as RunState,
-    attempt: row.attempt,
-    queuedAt: row.queued_at,
-    startedAt: row.started_at,
-    endedAt: row.ended_at,
-    steps: row.steps,
-    toolCalls: row.tool_calls,
-    usage: { inputTokens: row.input_tokens, outputTokens: row.output_tokens },
-    statusLine: row.status_line,
-    output: row.output,
+    ...columns,
+    ...record,
+    pinned: columns.pinned === 1,
+    preemptible: columns.preemptible === 1,
+    cause: cause as RunCause,
+    state: state as RunState,
+    delivery: delivery as Run['delivery'],
+    usage: { inputTokens, outputTokens },
     sealed: null,
-    error: damage ?? (row.error_code === null ? null : { code: row.error_code, message: row.error_message ?? '' }),
-    extensions,
-    delivery: row.delivery as Run['delivery'],
-    deliveryAttempts: row.delivery_attempts,
-    deliveryError: row.delivery_error,
-    partsDelivered: row.parts_delivered,
+    error: damage ?? (errorCode === null ? null : { code: errorCode, message: errorMessage ?? '' }),
     isDamaged: damage !== null,
   };
 }
@@ -135,5 +102,43 @@ function readOf(row: RunRow): Pick<Run, 'inputs' | 'origin' | 'extensions'> & { 
   } catch (error) {
     const damage = { code: 'run_damaged', message: `the record of the run cannot be read: ${messageOf(error)}` };
     return { inputs: {}, origin: NO_ORIGIN, extensions: {}, damage };
+  }
+}
+
+/** Begins a text of a run that is sealed. */
+const MARK = 'pith:sealed:';
+
+/** What is written down of runs of encrypted skills: their conversations, their results. */
+export class RunSeal {
+  /** `provider`: whoever seals; null: nobody does. */
+  constructor(private readonly provider: () => RunSealing | null) {}
+
+  /** Rejects `key_unavailable` where it cannot be sealed. */
+  async of(skillId: string): Promise<TurnSeal> {
+    const provider = this.#provider();
+    await provider.seal(skillId, ''); // before anything is asked of the model
+    return { seal: (text) => provider.seal(skillId, text), open: (sealed) => provider.open(skillId, sealed) };
+  }
+
+  async sealed(skillId: string, text: string | null): Promise<string | null> {
+    return text === null ? null : `${MARK}${await this.#provider().seal(skillId, text)}`;
+  }
+
+  /** With its result, or why that cannot be read. */
+  async opened(run: Run): Promise<Run> {
+    if (run.output === null || !run.output.startsWith(MARK)) return run;
+    try {
+      return { ...run, output: await this.#provider().open(run.skillId, run.output.slice(MARK.length)) };
+    } catch (error) {
+      return { ...run, output: null, sealed: messageOf(error) };
+    }
+  }
+
+  #provider(): RunSealing {
+    const found = this.provider();
+    if (found !== null) return found;
+    throw new PithError('key_unavailable', 'what runs of this skill keep is encrypted, and nothing decrypts it', {
+      cure: 'switch skill_vault on',
+    });
   }
 }

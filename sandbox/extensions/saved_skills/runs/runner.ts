@@ -1,3 +1,4 @@
+import { KeyedQueue } from '@pith/promises';
 import { randomBytes } from 'node:crypto';
 import { messageOf } from 'pith';
 import { execute, RunStopped, type ExecutionPorts } from './execution.ts';
@@ -43,7 +44,7 @@ export class Runner {
   #stop = new AbortController();
   #isServing = false;
   #laneWaiters: LaneWaiters | null = null;
-  readonly #turns = new Map<string, Promise<void>>();
+  readonly #turns = new KeyedQueue();
   #delivering: Promise<void> | null = null;
   #isDeliveryFailing = false;
   #woken = false;
@@ -127,22 +128,11 @@ export class Runner {
   }
 
   /** Does `work` after what was asked for with the same `key` before, unless `signal` has aborted by then. */
-  async inTurn<T>(key: string, work: () => Promise<T>, signal: AbortSignal): Promise<T> {
-    const before = this.#turns.get(key) ?? Promise.resolve();
-    const result = before.then(() => {
+  inTurn<T>(key: string, work: () => Promise<T>, signal: AbortSignal): Promise<T> {
+    return this.#turns.run(key, () => {
       signal.throwIfAborted();
       return work();
     });
-    const over = result.then(
-      () => undefined,
-      () => undefined,
-    );
-    this.#turns.set(key, over);
-    try {
-      return await result;
-    } finally {
-      if (this.#turns.get(key) === over) this.#turns.delete(key);
-    }
   }
 
   /** Executes a composed run in the slot of its parent, until it has ended or waits for a person. null: it is gone. */

@@ -1,7 +1,6 @@
 import { codeOf, PithError } from 'pith';
 import { exactly, type Queries, type Write } from '@pith/database-queries';
-import { PINNED_FIELDS, type SavedSkill } from '../domain/index.ts';
-import { columnsOf, namedIn, skillOf } from './skill-row.ts';
+import { PINNED_FIELDS, type SavedSkill, referenceOf, savedSkillSchema, type Field } from '../domain/saved-skill.ts';
 import type { SkillRow, Tables, VersionRow } from './tables.ts';
 
 /** What a run is made of, as it was when its skill was saved. */
@@ -39,39 +38,27 @@ const VERSIONS = 'saved_skills__versions';
 export class SkillStore {
   constructor(private readonly queries: Queries<Tables>) {}
 
-  async byId(id: string): Promise<StoredSkill | null> {
-    return stored(await this.queries.first((db) => db.selectFrom(SKILLS).selectAll().where('id', '=', id)));
+  byId(id: string): Promise<StoredSkill | null> {
+    return this.#one((rows) => rows.where('id', '=', id));
   }
 
   /** null as owner: a builtin. */
-  async byName(owner: string | null, name: string): Promise<StoredSkill | null> {
-    return stored(
-      await this.queries.first((db) =>
-        db
-          .selectFrom(SKILLS)
-          .selectAll()
-          .where('owner_id', owner === null ? 'is' : '=', owner)
-          .where('name', '=', name),
-      ),
-    );
+  byName(owner: string | null, name: string): Promise<StoredSkill | null> {
+    return this.#one(named(owner, name));
   }
 
   /** Of any owner, sorted by owner. */
-  async allNamed(name: string): Promise<readonly SavedSkill[]> {
-    return readable(await this.queries.all((db) => db.selectFrom(SKILLS).selectAll().where('name', '=', name).orderBy('owner_id')));
+  allNamed(name: string): Promise<readonly SavedSkill[]> {
+    return this.#readable((rows) => rows.where('name', '=', name).orderBy('owner_id'));
   }
 
   /** Sorted by owner, then name; rows that cannot be read are left out. */
-  async all(): Promise<readonly SavedSkill[]> {
-    return readable(await this.queries.all((db) => db.selectFrom(SKILLS).selectAll().orderBy('owner_id').orderBy('name')));
+  all(): Promise<readonly SavedSkill[]> {
+    return this.#readable((rows) => rows.orderBy('owner_id').orderBy('name'));
   }
 
-  async exposed(): Promise<readonly SavedSkill[]> {
-    return readable(
-      await this.queries.all((db) =>
-        db.selectFrom(SKILLS).selectAll().where('expose_as_chatbot_tool', '=', 1).orderBy('owner_id').orderBy('name'),
-      ),
-    );
+  exposed(): Promise<readonly SavedSkill[]> {
+    return this.#readable((rows) => rows.where('expose_as_chatbot_tool', '=', 1).orderBy('owner_id').orderBy('name'));
   }
 
   /** What is a tool or may be an agent, as one text: another one once any of it was changed. */
@@ -86,28 +73,23 @@ export class SkillStore {
     return JSON.stringify(rows);
   }
 
-  async byWebhook(secret: string): Promise<StoredSkill | null> {
-    return stored(await this.queries.first((db) => db.selectFrom(SKILLS).selectAll().where('webhook_secret', '=', secret)));
+  byWebhook(secret: string): Promise<StoredSkill | null> {
+    return this.#one((rows) => rows.where('webhook_secret', '=', secret));
   }
 
   /** Those whose schedule fell due until `now`, in that order. */
-  async due(now: number): Promise<readonly StoredSkill[]> {
-    const rows = await this.queries.all((db) =>
-      db.selectFrom(SKILLS).selectAll().where('next_run_at', '<=', now).orderBy('next_run_at').orderBy('id').limit(100),
-    );
-    return rows.flatMap((row) => readStored(row) ?? []);
+  due(now: number): Promise<readonly StoredSkill[]> {
+    return this.#many((rows) => rows.where('next_run_at', '<=', now).orderBy('next_run_at').orderBy('id').limit(100));
   }
 
   /** Those whose schedule falls due after `now`. */
-  async planned(now: number): Promise<readonly StoredSkill[]> {
-    const rows = await this.queries.all((db) => db.selectFrom(SKILLS).selectAll().where('next_run_at', '>', now));
-    return rows.flatMap((row) => readStored(row) ?? []);
+  planned(now: number): Promise<readonly StoredSkill[]> {
+    return this.#many((rows) => rows.where('next_run_at', '>', now));
   }
 
   /** Skills whose rows cannot be read, as `owner/name`. */
   async damaged(): Promise<readonly string[]> {
-    const rows = await this.queries.all((db) => db.selectFrom(SKILLS).selectAll());
-    return rows.flatMap((row) => (readStored(row) === null ? [namedIn(row)] : []));
+    return (await this.#rows((rows) => rows)).flatMap((row) => (readStored(row) === null ? [namedIn(row)] : []));
   }
 
   /** Versions whose rows cannot be read. */
@@ -118,14 +100,8 @@ export class SkillStore {
 
   /** One whose row cannot be read; null: there is none of that name. */
   async damagedNamed(owner: string | null, name: string): Promise<FoundSkill | null> {
-    const row = await this.queries.first((db) =>
-      db
-        .selectFrom(SKILLS)
-        .selectAll()
-        .where('owner_id', owner === null ? 'is' : '=', owner)
-        .where('name', '=', name),
-    );
-    return row === null || readStored(row) !== null
+    const [row] = await this.#rows(named(owner, name));
+    return row === undefined || readStored(row) !== null
       ? null
       : { skill: { id: String(row.id), owner_id: owner, name }, revision: row.revision };
   }
@@ -163,11 +139,7 @@ export class SkillStore {
   }
 
   /** The statement of a change, for a write that does more. */
-  changing(
-    db: Parameters<Parameters<Queries<Tables>['write']>[0]>[0],
-    { skill, revision }: StoredSkill,
-    change: Partial<SavedSkill>,
-  ): Write {
+  changing(db: Builder, { skill, revision }: StoredSkill, change: Partial<SavedSkill>): Write {
     const set = { ...columnsOf(change), revision: revision + 1 };
     return exactly(1, db.updateTable(SKILLS).set(set).where('id', '=', skill.id).where('revision', '=', revision));
   }
@@ -210,6 +182,37 @@ export class SkillStore {
     );
     return row === null ? null : versionOf(row);
   }
+
+  #rows(which: Which): Promise<readonly SkillRow[]> {
+    return this.queries.all((db) => which(everySkill(db)));
+  }
+
+  async #one(which: Which): Promise<StoredSkill | null> {
+    const [row = null] = await this.#rows(which);
+    return stored(row);
+  }
+
+  /** Rows that cannot be read are left out: `findings` names them. */
+  async #many(which: Which): Promise<readonly StoredSkill[]> {
+    return (await this.#rows(which)).flatMap((row) => readStored(row) ?? []);
+  }
+
+  async #readable(which: Which): Promise<readonly SavedSkill[]> {
+    return (await this.#many(which)).map(({ skill }) => skill);
+  }
+}
+
+type Builder = Parameters<Parameters<Queries<Tables>['write']>[0]>[0];
+
+function everySkill(db: Builder) {
+  return db.selectFrom(SKILLS).selectAll();
+}
+
+/** Says which of the skills. */
+type Which = (rows: ReturnType<typeof everySkill>) => ReturnType<typeof everySkill>;
+
+function named(owner: string | null, name: string): Which {
+  return (rows) => rows.where('owner_id', owner === null ? 'is' : '=', owner).where('name', '=', name);
 }
 
 function stored(row: SkillRow | null): StoredSkill | null {
@@ -224,10 +227,6 @@ function readStored(row: SkillRow): StoredSkill | null {
   }
 }
 
-function readable(rows: readonly SkillRow[]): readonly SavedSkill[] {
-  return rows.flatMap((row) => readStored(row)?.skill ?? []);
-}
-
 function versionRow({ id, skillId, number, version, snapshot, digests, authoredBy, createdAt }: SkillVersion): VersionRow {
   return {
     id,
@@ -240,6 +239,9 @@ function versionRow({ id, skillId, number, version, snapshot, digests, authoredB
     created_at: createdAt,
   };
 }
+
+/** What helps where the row of a version cannot be read. */
+export const VERSION_CURE = 'edit the skill, which makes another version, and pin that';
 
 /** Throws `skill_damaged` for a row that something else has changed. */
 function versionOf(row: VersionRow): SkillVersion {
@@ -257,7 +259,7 @@ function versionOf(row: VersionRow): SkillVersion {
   } catch (error) {
     throw new PithError('skill_damaged', `version ${row.version} of the saved skill ${row.skill_id} is damaged in the database`, {
       cause: error,
-      cure: 'edit the skill, which makes another version, and pin that',
+      cure: VERSION_CURE,
     });
   }
 }
@@ -285,4 +287,65 @@ function changedMeanwhile(name: string, cause: unknown): PithError {
 /** What a run of this skill is made of, as it is now. */
 export function snapshotOf(skill: SavedSkill): Snapshot {
   return Object.fromEntries(PINNED_FIELDS.map((field) => [field, skill[field]])) as unknown as Snapshot;
+}
+
+/** Fields that are kept as JSON. */
+const JSON_FIELDS: ReadonlySet<Field> = new Set<Field>([
+  'tools',
+  'uses_skills',
+  'input_schema',
+  'output_target',
+  'shared_with',
+  'tags',
+  'state_react_emoji',
+]);
+
+/** Fields that are kept as 0 or 1. */
+const FLAGS: ReadonlySet<Field> = new Set<Field>([
+  'expose_as_chatbot_tool',
+  'pending_approval',
+  'extended_bounds',
+  'parallel_composition_allowed',
+  'webhook_signature_required',
+  'webhook_signature_forced',
+  'webhook_legacy_signature',
+  'encryption_enabled',
+  'preemptible',
+]);
+
+/** The columns of a skill, all or some. */
+export function columnsOf(skill: Partial<SavedSkill>): Partial<Omit<SkillRow, 'revision'>> {
+  const columns = Object.entries(skill).map(([key, value]) => {
+    const field = key as Field;
+    return [field, JSON_FIELDS.has(field) ? JSON.stringify(value) : FLAGS.has(field) ? Number(value) : value];
+  });
+  return Object.fromEntries(columns);
+}
+
+/** Throws `skill_damaged` for a row that something else has changed. */
+export function skillOf(row: SkillRow): SavedSkill {
+  try {
+    const own = Object.entries(row).filter(([key]) => key !== 'revision');
+    const fields = own.map(([key, value]) => {
+      const field = key as Field;
+      return [field, JSON_FIELDS.has(field) ? JSON.parse(String(value)) : FLAGS.has(field) ? value === 1 : value];
+    });
+    return savedSkillSchema().parse(Object.fromEntries(fields));
+  } catch (error) {
+    throw new PithError('skill_damaged', `the row of the saved skill '${String(row.name)}' is damaged`, {
+      where: String(row.id),
+      cause: error,
+      cure: cureOf(namedIn(row)),
+    });
+  }
+}
+
+/** The skill of a row, readable or not, as `owner/name`. */
+function namedIn({ owner_id, name }: SkillRow): string {
+  return referenceOf({ owner_id: owner_id === null ? null : String(owner_id), name: String(name) });
+}
+
+/** What helps where the row of a skill cannot be read. */
+export function cureOf(reference: string): string {
+  return `delete it and save it again: pith saved delete ${reference}`;
 }

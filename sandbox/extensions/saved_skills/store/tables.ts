@@ -1,5 +1,5 @@
 import type { Migration } from '@pith/database-queries';
-import type { Field } from '../domain/index.ts';
+import type { Field } from '../domain/saved-skill.ts';
 
 type Text = string;
 type Moment = number;

@@ -11,8 +11,7 @@ import { chosenSkills, type FoundSkill, foundSkills, unusable } from './found-sk
 import { type Origin, originOf } from './origin.ts';
 import { type Outcome, report, whereTo } from './outcome.ts';
 import { installedIn, placeOf, type Staging, withStaging } from './places.ts';
-import { partsOf, type PluginPart, stagePart } from './plugin-parts.ts';
-import { partPlace } from './part-place.ts';
+import { partsOf, type PluginPart, stagePart, partPlace } from './plugin-parts.ts';
 import { chosenPlugins, type Plugin, pluginsIn, pluginThere, skillsOf } from './plugins.ts';
 import { decisions, printPreview } from './preview.ts';
 import { type StagedItem, type StagedSkill, stageSkill } from './staged-skill.ts';

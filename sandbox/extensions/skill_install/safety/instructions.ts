@@ -1,5 +1,5 @@
 import { batches, excerpt, type Scanner } from './scan-finding.ts';
-import { ruleTable } from './rule-table.ts';
+import { ruleTable } from './rules.ts';
 
 /** The same in other languages: German, French, Spanish, Portuguese, Italian, Russian, Chinese, Japanese, Korean. */
 const OTHER_LANGUAGES = [

@@ -1,6 +1,4 @@
-import { type NearbyRule, oneOf, type Sign } from './nearby.ts';
-import { Sequence } from './sequence.ts';
-import { warning } from './warning.ts';
+import { type NearbyRule, oneOf, type Sign, Sequence, warning } from './rules.ts';
 
 const WARNS = warning('detects?|flags?|looks? (?:for|like)|looking for|malware|deny');
 

@@ -1,7 +1,5 @@
 import { PASTE_SITES } from './hosts.ts';
-import { type NearbyRule, oneOf, type Sign } from './nearby.ts';
-import { Sequence } from './sequence.ts';
-import { warning } from './warning.ts';
+import { type NearbyRule, oneOf, type Sign, Sequence, warning } from './rules.ts';
 
 const ARCHIVE =
   /\.(?:zip|rar|7z|tgz|tar\.gz|dmg|iso|msi|pkg)\b|\b(?:archives?|unzip|unpack|extract|decompress|winrar|7-?zip)\b|解压|解壓|压缩|распак|архив|descompr|descomprim|extra[ei]|entpack|archiv|décompress|extrai|展開|解凍|압축/i;

@@ -2,7 +2,7 @@ import { clean, lineOf } from '@pith/skill-files';
 import type { Skill } from '../skill.ts';
 import { fitting, type Fitting, largest, richestLines, sumOf } from './fitting.ts';
 import { nameLines } from './name-lines.ts';
-import { topicLines } from './topic-lines.ts';
+import { topicLines } from './topics.ts';
 
 export interface CatalogOptions {
   /** Tokens that the text may have at most. */

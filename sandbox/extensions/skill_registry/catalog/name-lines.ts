@@ -1,8 +1,7 @@
 import { catalogPurpose, clean } from '@pith/skill-files';
 import type { Skill } from '../skill.ts';
 import { fitting, type Fitting, largest, SHORTEST } from './fitting.ts';
-import { headingOf } from './heading.ts';
-import { FEWEST_OF_TOPIC, OTHER } from './topics.ts';
+import { headingOf, FEWEST_OF_TOPIC, OTHER } from './topics.ts';
 
 /** Skills under one heading. */
 type Groups = ReadonlyMap<string, readonly Skill[]>;

@@ -1,7 +1,8 @@
-import { codeOf, messageOf, type Clock, type Logger } from 'pith';
-import { nextTime, type SavedSkill } from '../domain/index.ts';
+import { codeOf, messageOf, type Clock, type Logger, PithError } from 'pith';
+import type { SavedSkill } from '../domain/saved-skill.ts';
 import type { LaneRules, NewRun, RunStore } from './run-store.ts';
-import type { SkillStore } from '../store/index.ts';
+import type { SkillStore } from '../store/skill-store.ts';
+import { Cron } from 'croner';
 
 export interface SchedulePorts {
   readonly skills: SkillStore;
@@ -82,5 +83,46 @@ function nextOf({ name, schedule, time_zone }: SavedSkill, now: number, logger: 
       cure: `pith saved schedule ${name} …`,
     });
     return null;
+  }
+}
+
+const NICKNAMES: Readonly<Record<string, string>> = {
+  '@yearly': '0 0 1 1 *',
+  '@annually': '0 0 1 1 *',
+  '@monthly': '0 0 1 * *',
+  '@weekly': '0 0 * * 0',
+  '@daily': '0 0 * * *',
+  '@midnight': '0 0 * * *',
+  '@hourly': '0 * * * *',
+};
+
+/** The first time after `after` at which a schedule falls due. Throws `schedule_invalid` for one that never does, or more often than each minute. */
+export function nextTime(schedule: string, timeZone: string | null, after: number): number {
+  const text = schedule.trim();
+  const fields = NICKNAMES[text.toLowerCase()] ?? text;
+  const refuse = (why: string, cure: string) => new PithError('schedule_invalid', `schedule '${text.slice(0, 80)}' ${why}`, { cure });
+  if (fields.startsWith('@')) throw refuse('is unknown', `use five fields, or one of ${Object.keys(NICKNAMES).join(', ')}`);
+  if (fields.split(/\s+/).length !== 5) throw refuse('must have five fields', 'write: minute hour day month weekday');
+  if (timeZone !== null && !isTimeZone(timeZone))
+    throw new PithError('schedule_invalid', `the time zone '${timeZone.slice(0, 80)}' is unknown`, {
+      cure: 'write one such as Europe/Rome',
+    });
+  let next: Date | null;
+  try {
+    next = new Cron(fields, { mode: '5-part', paused: true, ...(timeZone === null ? {} : { timezone: timeZone }) }).nextRun(
+      new Date(after),
+    );
+  } catch (error) {
+    throw refuse(`cannot be read: ${messageOf(error).replace(/^\w+: /, '')}`, 'write: minute hour day month weekday');
+  }
+  if (next === null) throw refuse('never falls due', 'name a day that its month has');
+  return next.getTime();
+}
+
+function isTimeZone(name: string): boolean {
+  try {
+    return new Intl.DateTimeFormat('en', { timeZone: name }) instanceof Intl.DateTimeFormat;
+  } catch {
+    return false; // how Node says that it does not know it
   }
 }

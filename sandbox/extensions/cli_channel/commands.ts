@@ -1,6 +1,7 @@
-import { type Command, type JsonValue, CommandProvider, messageOf, type Remote } from 'pith';
+import { type Command, type CommandIO, type JsonValue, CommandProvider, messageOf, type Remote } from 'pith';
 import { captureCommand, matchCommand, parseCommandInput } from '@pith/command-line';
 import type { ChatContext } from './conversation.ts';
+import { stripVTControlCharacters } from 'node:util';
 
 /** Runs a command for what it prints as JSON; null when there is no such command. Rejects as the command does. */
 export async function query(commands: readonly Command[], words: readonly string[], signal: AbortSignal): Promise<JsonValue> {
@@ -9,6 +10,24 @@ export async function query(commands: readonly Command[], words: readonly string
   const { command, rest } = found;
   const { values } = await captureCommand({ getCommands: () => [command] }, command.path, parseCommandInput(command, rest), signal);
   return values.at(-1) ?? null;
+}
+
+/** Runs a command by its words, where there is one. */
+export async function runCommand(
+  commands: readonly Command[],
+  words: readonly string[],
+  io: CommandIO,
+  signal: AbortSignal,
+): Promise<void> {
+  const found = matchCommand(commands, words);
+  if (found !== null) await found.command.run(parseCommandInput(found.command, found.rest), io, signal);
+}
+
+/** What tools ask in a conversation and nobody has answered, oldest first. */
+export async function openQuestions(commands: readonly Command[], threadId: string, signal: AbortSignal) {
+  return list(await query(commands, ['approvals'], signal))
+    .map(fields)
+    .filter(({ thread }) => thread === threadId);
 }
 
 /** The answer's fields; empty when it is no object. */
@@ -53,4 +72,30 @@ async function commandsOf(context: ChatContext, providers: readonly Remote<Comma
   const byPath = new Map<string, Command>();
   for (const command of lists.flat()) if (command.slash !== false && !byPath.has(command.path)) byPath.set(command.path, command);
   return [...byPath.values()].sort((a, b) => (a.path < b.path ? -1 : 1));
+}
+
+/**
+ * `text` with the commands that it names (`see: pith doctor`) as they are typed in a conversation (`see: /doctor`). One that is to be
+ * typed elsewhere (`type on the command line: pith doctor`) stays.
+ */
+export function typedHints(text: string, paths: readonly string[]): string {
+  return text.replace(/(?<![\w/-]|on the command line: )(?:npx |node \S*\/)?pith ([a-z]+(?: [a-z]+)*)/gu, (whole, words: string) =>
+    paths.some((path) => words === path || words.startsWith(`${path} `)) ? `/${words}` : whole,
+  );
+}
+
+/** The same for what commands print, which may quote others: only after words that lead to a command, and never behind the bar of a quotation. */
+export function printedHints(text: string, paths: readonly string[]): string {
+  return text
+    .split('\n')
+    .map((line) => (/^\s*│/u.test(stripVTControlCharacters(line)) ? line : line.replaceAll(LED_TO, (hint) => typedHints(hint, paths))))
+    .join('\n');
+}
+
+const LED_TO = /(?<=: |[Ss]ee |\bor |\banswer )(?<!on the command line: )pith [a-z]+(?: [a-z]+)*/gu;
+
+/** `pith: <what>: <why>; <cure>` of anything thrown. */
+export function errorLine(error: unknown): string {
+  const cure = error instanceof Error && 'cure' in error && typeof error.cure === 'string' ? `; ${error.cure}` : '';
+  return `pith: ${messageOf(error)}${cure}`;
 }

@@ -1,7 +1,11 @@
 import { defineTool, PithError, toolError, toolResult, z, type Clock, type Tool, type ToolCall, type ToolResult } from 'pith';
-import { inputJsonSchema, referenceOf, usageOf, type GivenInputs, type SavedSkill } from '../domain/index.ts';
-import { type Library, toolNameOf } from '../library/index.ts';
-import { hasEnded, runOfThread, type Run, type Runner, type RunStore } from '../runs/index.ts';
+import { inputJsonSchema, usageOf, type GivenInputs } from './domain/inputs.ts';
+import { referenceOf, type SavedSkill } from './domain/saved-skill.ts';
+import type { Library } from './library/library.ts';
+import { toolNameOf } from './library/tool-names.ts';
+import { hasEnded, runOfThread, type Run } from './runs/run.ts';
+import type { Runner } from './runs/runner.ts';
+import type { RunStore } from './runs/run-store.ts';
 import { createHash } from 'node:crypto';
 
 export interface ToolPorts {
@@ -9,7 +13,6 @@ export interface ToolPorts {
   readonly runs: RunStore;
   readonly runner: Runner;
   readonly clock: Clock;
-  readonly ready: () => Promise<void>;
   readonly maxComposed: number;
   readonly maxDepth: number;
 }
@@ -35,7 +38,7 @@ export function skillTools(ports: ToolPorts): readonly Tool[] {
       input: z.object({ tag: z.string().optional() }),
       effect: 'read',
       async execute({ tag }, { turn }) {
-        await ports.ready();
+        await ports.library.ready();
         const person = await ports.library.person(turn.userId);
         const all = await ports.library.list(person, tag === undefined ? {} : { tag });
         const runnable = await ports.library.runnable(all, person);
@@ -134,7 +137,7 @@ async function invoke(
 ): Promise<ToolResult> {
   const { turn, signal } = about;
   try {
-    await ports.ready();
+    await ports.library.ready();
     const person = await ports.library.person(turn.userId);
     const parent = runOfTurn(ports, turn);
     if (parent === null && runOfThread(turn.threadId) !== null)
