@@ -40,7 +40,7 @@ export interface ExecutionPorts {
 export class RunStopped extends Error {
   constructor(readonly why: StopReason) {
     super(`the run was ${why}`);
-    this.name = 'MustLetGo';
+    this.name = 'RunStopped';
   }
 }
 
