@@ -24,7 +24,7 @@ const AGENT_FILE: ReadonlyMap<string, string> = new Map([
   ['limits.time_budget_ms', 'Milliseconds for one turn.'],
 ]);
 
-/** Every setting and every manifest key, from the schemas. */
+/** Every setting, and every key of agents, from the schemas. */
 export async function configurationPage(root: string): Promise<string> {
   const skill = await readFile(path.join(root, 'sandbox/skills/extension-development/SKILL.md'), 'utf8');
   return `<!-- made from the schemas by npm run docs -->
@@ -85,9 +85,9 @@ ${Object.entries(ENVIRONMENT_SETTINGS)
 
 ## Manifest
 
-\`manifest.yaml\` of an extension or agent. \`[]\` stands for an item of a list.
+\`manifest.yaml\` of an agent; [Write an extension](write-an-extension.md#manifest) has all keys.
 
-${keyTable(rowsOf(schemaOf(manifestSchema())), manifestMeanings(skill))}
+${keyTable(rowsOf(schemaOf(manifestSchema())), manifestMeanings(skill), ({ key }) => /^(?:id|name|version|description|enabled|agent|agent\..*)$/.test(key))}
 
 ### Keys under \`agent:\` that the skill registry owns
 
@@ -112,14 +112,18 @@ ${keyTable(rowsOf(schemaOf(frontmatter)), AGENT_FILE)}
 `;
 }
 
-/** The rows of the skill's manifest table. A row of several keys says the same of each. */
+/** The rows of the skill's manifest table. A row of several keys has a part for each, or says the same of each. */
 function manifestMeanings(skill: string): ReadonlyMap<string, string> {
   const section = skill.split('\n## Manifest\n')[1]?.split('\n## ')[0] ?? '';
   const rows = section.split('\n').filter((line) => line.startsWith('| `'));
   return new Map(
     rows.flatMap((row) => {
       const [, keys = '', meaning = ''] = row.split('|');
-      return [...keys.matchAll(/`([^`]+)`/g)].map(([, key = '']) => [key, meaning.trim()] as const);
+      const named = [...keys.matchAll(/`([^`]+)`/g)];
+      const parts = meaning.trim().split('; ');
+      return named.map(
+        ([, key = ''], index) => [key, (parts.length === named.length ? parts[index] : undefined) ?? meaning.trim()] as const,
+      );
     }),
   );
 }
