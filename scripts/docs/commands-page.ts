@@ -84,7 +84,7 @@ export async function commandsPage(root: string): Promise<string> {
 
 Inside the project \`npx pith\` is the local command; \`npm start\` is \`npx pith chat\`. The words of a command come first, options anywhere.
 
-Exit codes: 0 done, 1 failed, 2 wrong use, 129 hang-up, 130 interrupted, 143 ended by SIGTERM. \`pith chat -p\` ends with 1 also when its turn stopped at a limit or waits for approval: what was asked for is not done yet. Results go to the standard output, errors to the error stream as \`pith: <what> <where>: <why>; <cure>\`. With \`--json\` the output is one JSON value, or one a line for \`chat\`.
+[Output](scripting.md#output) and [exit codes](scripting.md#exit-codes) are the same for all.
 
 ## Options of every command
 

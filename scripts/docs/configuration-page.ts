@@ -42,7 +42,7 @@ Later ones win, key by key:
 4. environment variables
 5. options of the command, such as \`--no-skills\`
 
-A running chat or \`pith serve\` takes changes of these files within five seconds. Mistakes in an edit are left out, and the rest counts. While a file cannot be read at all, as with broken YAML, the settings from before the edit stay; a start has none, so every tool asks until the file is correct. Paths are relative to the file that they stand in unless the table says otherwise; \`~/\` is the home folder. Keys and passwords never stand in settings: \`api_key_env\` names the variable that holds one.
+A running chat or \`pith serve\` takes changes of these files within five seconds. Mistakes in an edit are left out, and the rest counts. While a file cannot be read at all, as with broken YAML, the settings from before the edit stay; a start has none, so every tool asks until the file is correct. Paths are relative to the file that they are in unless the table says otherwise; \`~/\` is the home folder. Keys and passwords are never in settings: \`api_key_env\` names the variable that holds one.
 
 ## Settings
 
