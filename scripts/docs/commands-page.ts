@@ -74,51 +74,50 @@ export async function commandsPage(root: string): Promise<string> {
     all: async () => [],
     leave: () => undefined,
   });
-  const names = new Set(local.map(({ path: name }) => name));
-  const shared = [...CORE_COMMANDS.filter(({ only }) => only !== 'command line'), ...extensions.filter(({ slash }) => slash !== false)];
-  const chat = [...local, ...shared.filter(({ path: name }) => !names.has(name))].filter(isShown).sort(byPath);
+  const names = new Set([...line, ...local].map(({ path: name }) => name));
+  const chatOnly = [...local, ...CORE_COMMANDS.filter(({ path: name }) => !names.has(name))].filter(isShown).sort(byPath);
+  const notInChat = [...CORE_COMMANDS.filter(({ only }) => only === 'command line'), ...extensions.filter(({ slash }) => slash === false)];
   return `<!-- made from the command definitions by npm run docs -->
 # Commands
 
 Inside the project \`npx pith\` is the local command; \`npm start\` is \`npx pith chat\`. The words of a command come first, options anywhere.
 
-Exit codes: 0 done, 1 failed, 2 wrong use, 129 hang-up, 130 interrupted, 143 ended by SIGTERM. \`pith chat -p\` ends with 1 also when its turn stopped at a limit or waits for approval: what was asked for is not done yet. Results go to the standard output, errors to the error stream as \`pith: <what> <where>: <why>; <cure>\`. With \`--json\` the output is one JSON value, or one a line for \`chat\`.
+[Output](scripting.md#output) and [exit codes](scripting.md#exit-codes) are the same for all.
 
 ## Options of every command
 
-${optionTable([...COMMON_OPTIONS, ...switches])}
+${[...COMMON_OPTIONS, ...switches].map(optionItem).join('\n')}
 
 ${line.map(section).join('\n\n')}
 
 ## In chat
 
-A slash and the same words: \`/skills list\`, or \`/skills\` for short, as in a shell. Options work as on the command line.
+A slash and the same words: \`/skills list\`, or \`/skills\` for short, as in a shell. Options work as on the command line. Left out are ${notInChat
+    .filter(isShown)
+    .sort(byPath)
+    .map((command) => `\`${command.path}\``)
+    .join(', ')}. Only in chat:
 
-| command | does |
-|---|---|
-${chat.map((command) => `| \`/${usage(command)}\` | ${command.description} |`).join('\n')}
+${chatOnly.map((command) => item(`/${usage(command)}`, command.description)).join('\n')}
 `;
 }
 
 function section(command: Described): string {
   const { arguments: given = [], options = [], description } = command;
-  const parts = [`## pith ${command.path}`, `${description}.`, `\`\`\`console\nnpx pith ${commandUsage(command)}\n\`\`\``];
-  if (given.length > 0)
-    parts.push(
-      ['| argument | is |', '|---|---|', ...given.map((argument) => `| \`${argument.name}\` | ${argument.description} |`)].join('\n'),
-    );
-  if (options.length > 0) parts.push(optionTable(options));
-  return parts.join('\n\n');
+  const items = [...given.map((argument) => item(argument.name, argument.description)), ...options.map(optionItem)];
+  const used = items.length === 0 ? `${description}.` : `${description}: \`npx pith ${commandUsage(command)}\``;
+  return [`## pith ${command.path}`, used, ...(items.length === 0 ? [] : [items.join('\n')])].join('\n\n');
 }
 
-function optionTable(options: readonly CommandOption[]): string {
-  const rows = options.map((option) => {
-    const names = [...(option.short === undefined ? [] : [`\`-${option.short}\``]), `\`${optionUsage(option)}\``].join(', ');
-    const fallback =
-      option.default === undefined || option.default === false || option.default === '' ? '' : ` (default ${String(option.default)})`;
-    return `| ${names} | ${option.description}${fallback} |`;
-  });
-  return ['| option | does |', '|---|---|', ...rows].join('\n');
+function optionItem(option: CommandOption): string {
+  const short = option.short === undefined ? '' : `-${option.short}, `;
+  const fallback =
+    option.default === undefined || option.default === false || option.default === '' ? '' : ` (default ${String(option.default)})`;
+  return item(`${short}${optionUsage(option)}`, `${option.description}${fallback}`);
+}
+
+function item(name: string, description: string): string {
+  return `- \`${name}\`: ${description}`;
 }
 
 function usage(command: CommandShape): string {

@@ -24,7 +24,7 @@ const AGENT_FILE: ReadonlyMap<string, string> = new Map([
   ['limits.time_budget_ms', 'Milliseconds for one turn.'],
 ]);
 
-/** Every setting and every manifest key, from the schemas. */
+/** Every setting, and every key of agents, from the schemas. */
 export async function configurationPage(root: string): Promise<string> {
   const skill = await readFile(path.join(root, 'sandbox/skills/extension-development/SKILL.md'), 'utf8');
   return `<!-- made from the schemas by npm run docs -->
@@ -42,7 +42,7 @@ Later ones win, key by key:
 4. environment variables
 5. options of the command, such as \`--no-skills\`
 
-A running chat or \`pith serve\` takes changes of these files within five seconds. Mistakes in an edit are left out, and the rest counts. While a file cannot be read at all, as with broken YAML, the settings from before the edit stay; a start has none, so every tool asks until the file is correct. Paths are relative to the file that they stand in unless the table says otherwise; \`~/\` is the home folder. Keys and passwords never stand in settings: \`api_key_env\` names the variable that holds one.
+A running chat or \`pith serve\` takes changes of these files within five seconds. Mistakes in an edit are left out, and the rest counts. While a file cannot be read at all, as with broken YAML, the settings from before the edit stay; a start has none, so every tool asks until the file is correct. Paths are relative to the file that they are in unless the table says otherwise; \`~/\` is the home folder. Keys and passwords are never in settings: \`api_key_env\` names the variable that holds one.
 
 ## Settings
 
@@ -85,9 +85,9 @@ ${Object.entries(ENVIRONMENT_SETTINGS)
 
 ## Manifest
 
-\`manifest.yaml\` of an extension or agent. \`[]\` stands for an item of a list.
+\`manifest.yaml\` of an agent; [Write an extension](write-an-extension.md#manifest) has all keys.
 
-${keyTable(rowsOf(schemaOf(manifestSchema())), manifestMeanings(skill))}
+${keyTable(rowsOf(schemaOf(manifestSchema())), manifestMeanings(skill), ({ key }) => /^(?:id|name|version|description|enabled|agent|agent\..*)$/.test(key))}
 
 ### Keys under \`agent:\` that the skill registry owns
 
@@ -112,14 +112,18 @@ ${keyTable(rowsOf(schemaOf(frontmatter)), AGENT_FILE)}
 `;
 }
 
-/** The rows of the skill's manifest table. A row of several keys says the same of each. */
+/** The rows of the skill's manifest table. A row of several keys has a part for each, or says the same of each. */
 function manifestMeanings(skill: string): ReadonlyMap<string, string> {
   const section = skill.split('\n## Manifest\n')[1]?.split('\n## ')[0] ?? '';
   const rows = section.split('\n').filter((line) => line.startsWith('| `'));
   return new Map(
     rows.flatMap((row) => {
       const [, keys = '', meaning = ''] = row.split('|');
-      return [...keys.matchAll(/`([^`]+)`/g)].map(([, key = '']) => [key, meaning.trim()] as const);
+      const named = [...keys.matchAll(/`([^`]+)`/g)];
+      const parts = meaning.trim().split('; ');
+      return named.map(
+        ([, key = ''], index) => [key, (parts.length === named.length ? parts[index] : undefined) ?? meaning.trim()] as const,
+      );
     }),
   );
 }

@@ -38,16 +38,22 @@ export function rowsOf(schema: Schema, above = ''): readonly Row[] {
   return [...named, ...any];
 }
 
-/** A table of keys. Throws when a key has no meaning, or a meaning no key. */
-export function keyTable(rows: readonly Row[], meanings: ReadonlyMap<string, string> = new Map()): string {
+/** A table of the keys that are `shown`. Throws when any key has no meaning, or a meaning no key. */
+export function keyTable(
+  rows: readonly Row[],
+  meanings: ReadonlyMap<string, string> = new Map(),
+  shown: (row: Row) => boolean = () => true,
+): string {
   const strangers = [...meanings.keys()].filter((key) => !rows.some((row) => row.key === key));
   const silent = rows.filter((row) => row.description === '' && !meanings.has(row.key)).map(({ key }) => key);
   if (strangers.length + silent.length > 0)
     throw new Error(`keys without a meaning: ${silent.join(', ') || 'none'}; meanings without a key: ${strangers.join(', ') || 'none'}`);
-  const lines = rows.map(
-    (row) =>
-      `| \`${row.key}\` | ${row.type.replaceAll('|', '\\|')} | ${row.fallback} | ${(meanings.get(row.key) ?? row.description).replaceAll('|', '\\|')} |`,
-  );
+  const lines = rows
+    .filter(shown)
+    .map(
+      (row) =>
+        `| \`${row.key}\` | ${row.type.replaceAll('|', '\\|')} | ${row.fallback} | ${(meanings.get(row.key) ?? row.description).replaceAll('|', '\\|')} |`,
+    );
   return ['| key | value | default | meaning |', '|---|---|---|---|', ...lines].join('\n');
 }
 
