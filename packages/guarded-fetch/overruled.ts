@@ -1,5 +1,3 @@
-import { connect } from 'node:net';
-
 /** Which server a person means. */
 export interface MeantServer {
   /** Empty: the usual one; null: whichever is set. */
@@ -32,25 +30,4 @@ export function overruled(
 function normal(address: string, version: string): string {
   const text = (URL.canParse(address) ? new URL(address).href : address).replace(/\/+$/, '');
   return text.endsWith(version) ? text.slice(0, text.length - version.length) : text;
-}
-
-const TIMEOUT_MS = 200;
-
-/** True when something accepts connections where this http address points to. Nothing is sent; the address must be one that a person or the code named. */
-export function isListening(address: string, signal?: AbortSignal): Promise<boolean> {
-  const { hostname, port, protocol } = new URL(address);
-  return new Promise((resolve) => {
-    const socket = connect({
-      host: hostname.replace(/^\[|\]$/g, ''),
-      port: Number(port || (protocol === 'https:' ? 443 : 80)),
-      ...(signal && { signal }),
-    });
-    const end = (listens: boolean): void => {
-      socket.destroy();
-      resolve(listens);
-    };
-    socket.setTimeout(TIMEOUT_MS, () => end(false));
-    socket.once('connect', () => end(true));
-    socket.once('error', () => end(false));
-  });
 }

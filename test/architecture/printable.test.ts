@@ -23,8 +23,11 @@ const ALLOWED: readonly (readonly [file: RegExp, why: string])[] = [
     'reads a file format, or looks for hidden characters in skills',
   ],
   [/^packages\/(?:skill-files\/reading\/resource|image-header\/index)\.ts$/, 'knows files by their first bytes'],
-  [/^sandbox\/extensions\/skill_install\/install\/(?:entry|origin|git)\.ts$/, 'compares names, refuses addresses, splits what git prints'],
-  [/^sandbox\/extensions\/web\/from-outside\.ts$/, 'leaves out the hyphens and breaks that pages only hint at'],
+  [
+    /^sandbox\/extensions\/skill_install\/install\/(?:entry|origin|git-origin)\.ts$/,
+    'compares names, refuses addresses, splits what git prints',
+  ],
+  [/^sandbox\/extensions\/web\/page\.ts$/, 'leaves out the hyphens and breaks that pages only hint at'],
   [/^sandbox\/extensions\/skill_search\/learning\/example-recorder\.ts$/, 'reads a text as if it were seen, to find what is private in it'],
 ];
 
