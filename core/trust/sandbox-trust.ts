@@ -1,5 +1,5 @@
 import { sha256 } from '@pith/plain-data';
-import { manifestAsks, narrowed, type Places, whyNever, writableBy } from './grants.ts';
+import { GUARD_ASK, manifestAsks, narrowed, type Places, whyNever, writableBy } from './grants.ts';
 import { type Command, messageOf, PithError } from '../contract/index.ts';
 import type { Manifest } from './manifest.ts';
 import { accessSync, constants, existsSync, mkdtempSync, realpathSync, rmSync } from 'node:fs';
@@ -62,6 +62,8 @@ export interface Trust {
   writable(): readonly string[];
   /** What a manifest may have, and what it asks for beyond that. */
   grant(id: string, manifest: Manifest, shipped: boolean, dataDirectory: string): Granted;
+  /** Ids of extensions that the person agreed to as guards, whether they are still there or not. */
+  guards(): readonly string[];
   /** Agrees to that for an extension, beside what was agreed to before. Throws `trust_failed`. */
   allow(id: string, asks: readonly string[]): void;
 }
@@ -174,6 +176,11 @@ export function trustOf(options: TrustOptions): Trust {
       if (withheld.length === 0) return { manifest, withheld };
       for (const { ask } of withheld) agreed.delete(ask);
       return { manifest: narrowed(manifest, agreed), withheld };
+    },
+    guards() {
+      if (level === 'restricted') return [];
+      const agreed = [...Object.entries(file.read().grants[key] ?? {}), ...accepted];
+      return agreed.flatMap(([id, asks]) => (asks.includes(GUARD_ASK) ? [id] : []));
     },
     allow: (id, asks) => file.change((record) => withGrants(record, key, { [id]: asks })),
   };

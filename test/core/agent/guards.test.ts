@@ -43,8 +43,8 @@ const doctorOn = async (test: TestKernel, id = 'warden') => (await test.kernel.d
 const OFF = 'extensions.warden.enabled: false in pith.yaml';
 /** What doctor notes of a guard that cannot be asked. */
 const MUTE = expect.objectContaining({
-  code: 'provider_unavailable',
-  message: expect.stringContaining('it is a guard that cannot answer'),
+  code: 'guard_failed',
+  message: expect.stringContaining("the guard 'warden' cannot answer"),
   cure: expect.stringContaining(OFF),
 }) as unknown;
 
