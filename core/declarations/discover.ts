@@ -137,7 +137,17 @@ function missingGuard(directory: string, shipped: boolean): Declaration {
   const file = path.join(directory, MANIFEST_FILE);
   const message = 'its manifest is gone, and you agreed that it is asked before tools run';
   const gone: Diagnostic = { severity: 'error', code: 'manifest_missing', message, file, cure: 'put its folder back' };
-  return { id: path.basename(directory), directory, file, manifest: null, guard: 'agreed', prompt: null, shipped, digest: '', diagnostics: [gone] };
+  return {
+    id: path.basename(directory),
+    directory,
+    file,
+    manifest: null,
+    guard: 'agreed',
+    prompt: null,
+    shipped,
+    digest: '',
+    diagnostics: [gone],
+  };
 }
 
 const replaced = new WeakMap<Declaration, Declaration>();

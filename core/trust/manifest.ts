@@ -73,7 +73,10 @@ export const manifestSchema = once(() => {
       optional_depends_on: z.array(id).default([]),
       isolation: z.enum(['in_process', 'process']).default('process'),
       permissions: z.strictObject({ network: z.boolean().default(false), read: names, write: names, agents: names }).prefault({}),
-      enabled: z.boolean().default(true).meta({ ...ENABLED }),
+      enabled: z
+        .boolean()
+        .default(true)
+        .meta({ ...ENABLED }),
       config: z.record(z.string(), z.unknown()).default({}),
       secrets: z.array(envName).default([]),
       commands: z

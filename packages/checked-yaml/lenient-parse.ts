@@ -74,7 +74,11 @@ function ofUnknownKey(schema: z.ZodType, whole: unknown, { path: above, keys }: 
   const meant = slipsOf(key, known, MOST_WRONG).find((name) => !(name in held) && isKept(name));
   if (meant === undefined) return isGuarded ? withoutEntry(schema, whole, path) : { value: without(whole, path), path };
   const { [key]: value, ...others } = held;
-  return { value: replaced(whole, above, { ...others, [meant]: value }), path, message: `must be written '${meant}'; it counts as that${endOf(markAt(schema, [...above, meant]))}` };
+  return {
+    value: replaced(whole, above, { ...others, [meant]: value }),
+    path,
+    message: `must be written '${meant}'; it counts as that${endOf(markAt(schema, [...above, meant]))}`,
+  };
 }
 
 function ofWrongValue(schema: z.ZodType, whole: unknown, issue: z.core.$ZodIssue): Repair | null {
@@ -126,8 +130,7 @@ function guardOf(schema: z.ZodType, path: readonly PropertyKey[]): Guard | null 
     const place = path.slice(0, length);
     const mark = markAt(schema, place);
     const isInList = path.length === length + 1 && typeof path.at(-1) === 'number';
-    if (mark !== null && (mark.narrowest === undefined || length === path.length || isInList))
-      return { path: place, ...mark };
+    if (mark !== null && (mark.narrowest === undefined || length === path.length || isInList)) return { path: place, ...mark };
   }
   return null;
 }

@@ -1,7 +1,7 @@
 import { ulid } from 'ulid';
 import { type AgentSpec, type JsonValue, PithError, toolError, type ToolResult, type TurnInfo } from '../../contract/index.ts';
 import { nearest } from '@pith/plain-text';
-import { askGuards, inputProblem, needsApproval, digestOf, forbidden } from '../tools/gate.ts';
+import { digestOf, inputProblem, judge } from '../tools/gate.ts';
 import { missingTools, type OfferedTool, toolsOfTurn, withFixed } from '../tools/tools.ts';
 import { summaryOf } from '../threads/approval.ts';
 import { ofBringer } from './origin.ts';
@@ -69,38 +69,18 @@ export function createToolCaller(dependencies: Dependencies): ToolCaller {
         });
       }
       const { extensionId, descriptor } = tool;
-      const call = {
-        extensionId,
-        tool: descriptor.name,
-        callsBefore: 0,
-        mostCalls: spec.limits.max_tool_calls,
-        policy: {},
-        effect: descriptor.effect,
-        permission: descriptor.permission,
-      };
       const whole = withFixed(input, tool);
-      const { guards } = host.providers;
       const idempotencyKey = `${turn.id}/0/0`;
-      const guarded = {
-        tool: `${extensionId}/${descriptor.name}`,
-        input: whole,
-        effect: descriptor.effect,
-        agents: [agentId],
-        turn,
-        idempotencyKey,
+      const call = { offered: tool, input: whole, agents: [agentId], turn, idempotencyKey };
+      const limits = { callsBefore: 0, mostCalls: spec.limits.max_tool_calls, policy: {} };
+      const { result, ask: asking, told } = await judge(dependencies, { ...call, ...limits }, signal);
+      if (result !== null) return result;
+      const ended = async (came: ToolResult): Promise<ToolResult> => {
+        await told(came);
+        return came;
       };
-      const asked = askGuards(guards, call, () => guarded, signal);
-      const told = async (result: ToolResult): Promise<ToolResult> => {
-        if (asked !== null) await guards.afterToolCall(guarded, result);
-        return result;
-      };
-      const verdict = asked && (await asked);
-      if (signal.aborted) return toolError('aborted', 'not run: it was stopped');
-      const refusal = forbidden(call, verdict);
-      if (refusal) return told(refusal);
-      const asking = await needsApproval(dependencies, { ...tool, input: whole, turn }, verdict);
       if (asking !== null) {
-        const { details, enforced } = asking;
+        const { details, enforced, guard } = asking;
         const name = `${extensionId}/${descriptor.name}`;
         const question = {
           tool: name,
@@ -109,22 +89,20 @@ export function createToolCaller(dependencies: Dependencies): ToolCaller {
           digest: digestOf(whole),
           ...(details === null ? {} : { details }),
           ...(enforced === null ? {} : { enforced }),
-          ...(verdict === null ? {} : { guard: verdict.why }),
+          ...(guard === null ? {} : { guard }),
         };
-        const refused = await host.providers.tools.refusal(extensionId, descriptor.name, whole);
-        if (refused !== null) return told(toolError('tool_input_invalid', refused));
         if (approve === null)
-          return told(
+          return ended(
             toolError(
               'approval_needed',
-              `not run: '${question.tool}' needs a person's approval, and nobody can be asked here${verdict === null ? '' : `: ${verdict.why}`}`,
+              `not run: '${question.tool}' needs a person's approval, and nobody can be asked here${guard === null ? '' : `: ${guard}`}`,
             ),
           );
-        if (!(await approve(question))) return told(toolError('approval_denied', `not run: '${question.tool}' was not approved`));
+        if (!(await approve(question))) return ended(toolError('approval_denied', `not run: '${question.tool}' was not approved`));
       }
       const approved = asking?.subject ?? undefined;
       const about = { turn, idempotencyKey, signal, ...(approved === undefined ? {} : { approved }) };
-      return told(await host.providers.tools.call(extensionId, descriptor.name, whole, about));
+      return ended(await host.providers.tools.call(extensionId, descriptor.name, whole, about));
     },
   };
 }

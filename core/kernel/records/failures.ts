@@ -63,7 +63,11 @@ export function createFailures(options: { clock: Clock; events: Events; logger: 
     },
     all: () => [...kept.values()].flat().sort((a, b) => a.at - b.at),
     last: (extensionId) => kept.get(extensionId)?.findLast(({ phase }) => phase === 'reload') ?? kept.get(extensionId)?.at(-1),
-    clear: (extensionId, code) => void kept.set(extensionId, (kept.get(extensionId) ?? []).filter((each) => code !== undefined && each.code !== code)),
+    clear: (extensionId, code) =>
+      void kept.set(
+        extensionId,
+        (kept.get(extensionId) ?? []).filter((each) => code !== undefined && each.code !== code),
+      ),
   };
   return failures;
 }
