@@ -13,6 +13,8 @@ import { UNKNOWN_CHANNEL } from './plan.ts';
 export interface ToolCaller {
   /** What the agent can call now. Rejects `agent_unknown` or `agent_failed`. */
   toolsOf(agentId: string): Promise<readonly OfferedTool[]>;
+  /** Asks each guard about a call that nobody makes: one that cannot answer is known then. Never rejects. */
+  tryGuards(agent: AgentSpec): Promise<void>;
   /** Through the same gate as in a turn. Rejects `tool_unknown` with the nearest names. */
   callTool(user: ToolUser, name: string, input: JsonValue, signal?: AbortSignal): Promise<ToolResult>;
 }
@@ -50,6 +52,14 @@ export function createToolCaller(dependencies: Dependencies): ToolCaller {
 
   return {
     toolsOf: async (agentId) => (await offered(agentId, new AbortController().signal)).tools,
+    async tryGuards(agent) {
+      const { guards } = host.providers;
+      if (!guards.areThere()) return;
+      const turn = turnOf(agent, ulid(clock.now()), []);
+      const call = { ...NOBODYS, agents: [agent.id], turn, idempotencyKey: `${turn.id}/0/0` };
+      await guards.beforeToolCall(call, new AbortController().signal);
+      await guards.afterToolCall(call, toolError('aborted', 'not run: nobody makes this call'));
+    },
     async callTool(user, name, input, signal = new AbortController().signal) {
       const { agentId, userId, approve } = typeof user === 'string' ? { agentId: user, userId: undefined, approve: null } : user;
       const problem = inputProblem(input);
@@ -106,6 +116,8 @@ export function createToolCaller(dependencies: Dependencies): ToolCaller {
     },
   };
 }
+
+const NOBODYS = { tool: 'pith/doctor', input: {}, effect: 'write' } as const;
 
 /** A call outside a conversation is in a separate thread. */
 function turnOf(agent: AgentSpec, id: string, tools: readonly string[]): TurnInfo {

@@ -57,7 +57,6 @@ export function createGuards(lifecycle: Lifecycle): Guards {
       const answer = await call(slot, 'beforeToolCall', [given], signal);
       const { deny, ask } = fieldsOf(answer);
       if (answer !== null && deny === undefined && ask === undefined) throw new PithError('provider_failed', MALFORMED);
-      runtime.failures.clear(id, FAILED);
       if (deny !== undefined) return said('deny', id, deny);
       return ask === undefined ? { kind: 'nothing', why: '' } : said('ask', id, ask);
     } catch (error) {

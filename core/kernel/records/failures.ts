@@ -17,8 +17,7 @@ export interface Failures {
   all(): readonly Failure[];
   /** The newest; but a reload that failed, until one succeeds: what runs is not what is written. */
   last(extensionId: string): Failure | undefined;
-  /** `code`: only those with it. */
-  clear(extensionId: string, code?: ErrorCode): void;
+  clear(extensionId: string): void;
 }
 
 const MOST_KEPT = 20;
@@ -63,11 +62,7 @@ export function createFailures(options: { clock: Clock; events: Events; logger: 
     },
     all: () => [...kept.values()].flat().sort((a, b) => a.at - b.at),
     last: (extensionId) => kept.get(extensionId)?.findLast(({ phase }) => phase === 'reload') ?? kept.get(extensionId)?.at(-1),
-    clear: (extensionId, code) =>
-      void kept.set(
-        extensionId,
-        (kept.get(extensionId) ?? []).filter((each) => code !== undefined && each.code !== code),
-      ),
+    clear: (extensionId) => void kept.delete(extensionId),
   };
   return failures;
 }
