@@ -21,7 +21,7 @@ const status = z.object({
 
 const shown = status.extend({
   provides: z.array(z.string()),
-  asks: z.array(z.object({ ask: z.string() })),
+  asks: z.array(z.object({ ask: z.string(), withheld: z.boolean() })),
   notes: z.array(z.object({ ...failure, code: z.string(), message: z.string() })),
   manifest: z.unknown(),
 });
@@ -68,7 +68,7 @@ export class KernelPort {
     return shown.parse(lastOf(await this.#run('extensions show', { id }, signal)));
   }
 
-  /** Loads every extension that is switched on. */
+  /** Loads every extension that is switched on, and asks each guard about a call that nobody makes. */
   async loadAll(signal: AbortSignal): Promise<void> {
     await this.#run('doctor', {}, signal);
   }
