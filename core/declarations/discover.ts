@@ -136,7 +136,13 @@ function missingGuards(entries: ReadonlyMap<string, Entry>, roots: readonly Root
 function missingGuard(directory: string, shipped: boolean): Declaration {
   const file = path.join(directory, MANIFEST_FILE);
   const message = 'its manifest is gone, and you agreed that it is asked before tools run';
-  const gone: Diagnostic = { severity: 'error', code: 'manifest_missing', message, file, cure: 'put its folder back' };
+  const gone: Diagnostic = {
+    severity: 'error',
+    code: 'manifest_missing',
+    message,
+    file,
+    cure: `put its folder back, forget it (pith extensions allow ${path.basename(directory)} --back)`,
+  };
   return {
     id: path.basename(directory),
     directory,

@@ -66,6 +66,8 @@ export interface Trust {
   guards(): readonly string[];
   /** Agrees to that for an extension, beside what was agreed to before. Throws `trust_failed`. */
   allow(id: string, asks: readonly string[]): void;
+  /** Takes back all that an extension was given; a guard that is gone is none any more. Throws `trust_failed`. */
+  takeBack(id: string): void;
 }
 
 export interface StatePlace {
@@ -183,6 +185,14 @@ export function trustOf(options: TrustOptions): Trust {
       return agreed.flatMap(([id, asks]) => (asks.includes(GUARD_ASK) ? [id] : []));
     },
     allow: (id, asks) => file.change((record) => withGrants(record, key, { [id]: asks })),
+    takeBack(id) {
+      accepted.delete(id);
+      if (file.read().grants[key] !== undefined)
+        file.change((record) => {
+          const others = Object.entries(record.grants[key] ?? {}).filter(([other]) => other !== id);
+          return { ...record, grants: { ...record.grants, [key]: Object.fromEntries(others) } };
+        });
+    },
   };
 }
 

@@ -194,11 +194,20 @@ describe('a guard', () => {
       if (wrong?.includes('flase')) expect(await one(test, 'change', { guard: { deny: 'no' } })).toMatchObject({ ok: false });
       else expect(await refusal()).toContain(OFF);
     }
-    expect(await refusal()).toContain('a person can put its folder back, or switch it off');
+    expect(await refusal()).toContain(
+      'a person can put its folder back, forget it (pith extensions allow warden --back), or switch it off',
+    );
     await test.write('pith.yaml', 'extensions: { warden: { enabled: false } }\n');
     await test.kernel.host.extensions.refresh();
     expect(await one(test, 'change', {})).toMatchObject({ ok: true });
     expect(await test.kernel.doctor()).toMatchObject({ ok: true, notes: [] });
+    await test.remove('pith.yaml');
+    await test.kernel.host.extensions.refresh();
+    expect(await refusal()).toContain(OFF);
+    test.kernel.trust.takeBack('warden');
+    await test.kernel.host.extensions.refresh();
+    expect(await one(test, 'change', {})).toMatchObject({ ok: true });
+    expect(test.kernel.host.extensions.show('warden')).toBeNull();
   });
 
   it('A3 asks also where the person has allowed such calls always, and a deny of one guard wins', async () => {
