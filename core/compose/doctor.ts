@@ -6,7 +6,7 @@ import type { StoppedExtension } from '../durable/index.ts';
 import type { ModelRouter } from '../models/index.ts';
 import { fails, isIgnored } from './problems.ts';
 import type { Trust } from '../trust/index.ts';
-import type { AgentRegistry, AgentStatus } from '../agent/index.ts';
+import type { Agents, AgentStatus } from '../agent/index.ts';
 
 /** The shape of `pith doctor --json`; `ok` is false when an extension, an agent or the settings failed. */
 export interface DoctorReport {
@@ -38,7 +38,7 @@ export type AgentReport = Pick<AgentStatus, 'id' | 'state'> & Finding & { readon
 
 export interface DoctorDependencies extends KeptState {
   readonly host: Host;
-  readonly agents: AgentRegistry;
+  readonly agents: Pick<Agents, 'list' | 'tryGuards'>;
   readonly router: ModelRouter;
   /** What settings and discovery found, also with what has been loaded since. */
   findings(): readonly Diagnostic[];
@@ -60,11 +60,13 @@ interface KeptState {
   readonly clock: Clock;
 }
 
-/** Loads, constructs and initialises every enabled extension, side by side, and says what came of it. */
+/** Loads, constructs and initialises every enabled extension, side by side, asks each guard once, and says what came of it. */
 export async function examine(dependencies: DoctorDependencies): Promise<DoctorReport> {
   const { host, agents, router, findings, settingsUnread, commands } = dependencies;
   await host.extensions.activateAll();
   const listed = await agents.list();
+  const spec = listed.find((each) => each.spec !== null)?.spec;
+  if (spec) await agents.tryGuards(spec);
   const stopped = await stoppedElsewhere(dependencies);
   const extensions = host.extensions
     .list() // with what was wrong in the agents that they bring

@@ -3,7 +3,7 @@ import type { ExtensionStatus } from '../kernel/index.ts';
 import { UNDECLARED, type AgentStatus } from '../agent/index.ts';
 
 /** Findings on something that was written and does not hold. */
-const IGNORED: readonly string[] = ['unknown_key', 'manifest_invalid', 'config_invalid', ...UNDECLARED];
+const IGNORED: readonly string[] = ['unknown_key', 'manifest_invalid', 'config_invalid', 'guard_failed', ...UNDECLARED];
 
 /** What whoever opens the sandbox is told before anything is opened. */
 const SAID_BEFORE: readonly string[] = ['restricted', 'state_unknown'];
@@ -43,8 +43,8 @@ function isWorthSaying({ severity, code }: Diagnostic): boolean {
 }
 
 /** It cannot run, or what runs is not what was written or asked for; not what only went wrong while it runs. */
-export function fails({ state, phase }: Pick<ExtensionStatus, 'state' | 'phase'>): boolean {
-  return state === 'failed' || state === 'blocked' || phase === 'reload' || phase === 'start';
+export function fails({ state, phase, code }: Pick<ExtensionStatus, 'state' | 'phase' | 'code'>): boolean {
+  return state === 'failed' || state === 'blocked' || phase === 'reload' || phase === 'start' || code === 'guard_failed';
 }
 
 function ofExtension(status: ExtensionStatus): readonly Problem[] {

@@ -21,6 +21,7 @@ import {
   type SettingsOptions,
   shippedRecords,
   shippedSandbox,
+  isGuard,
   type Declaration,
 } from '../declarations/index.ts';
 import { type HostOptions, logLevelOf, type ProcessTier, type TierKernel } from '../kernel/index.ts';
@@ -154,6 +155,7 @@ export function hostOptionsOf(reading: SandboxReading): Pick<HostOptions, OfTheS
   const bubblewrap = oncePromised(probeSandboxing);
   let prefixes: ReadonlySet<string> = new Set();
   let claims: Claims = new Map();
+  const guards = new Set<string>(); // those of Pith's own sandbox, which nobody has to agree to
   return {
     places: {
       sandbox,
@@ -172,15 +174,17 @@ export function hostOptionsOf(reading: SandboxReading): Pick<HostOptions, OfTheS
           roots,
           agentPaths: reading.settings.agents.paths,
           index,
-          isEnabled(id, manifest, ids) {
+          isEnabled(declaration, ids) {
             declared = [...ids];
-            return enabledBy(settingsMeant())(id, manifest);
+            return enabledBy(settingsMeant())(declaration);
           },
           grant: (id, manifest, shipped) => trust.grant(id, manifest, shipped, settings.data_dir),
+          guards: new Set([...trust.guards(), ...guards]),
           at,
         });
         prefixes = contestedPrefixes(found.declarations.values());
         claims = claimsOf(found.declarations.values());
+        for (const each of found.declarations.values()) if (isGuard(each) && each.shipped) guards.add(each.id);
         return found;
       },
       renewSettings: () => reading.renew(),

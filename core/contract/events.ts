@@ -1,6 +1,11 @@
 import type { Diagnostic, Failure } from './errors.ts';
 import type { Retain, TurnEndReason, Usage } from './turn.ts';
 
+const KERNEL = { durable: false, by: 'kernel' } as const;
+const DURABLE = { durable: true, by: 'kernel' } as const;
+const ITSELF = { durable: false, by: 'itself' } as const;
+const DECLARED = { durable: true, by: 'declared' } as const;
+
 /** The kernel's durable topics and their payloads, each with its version. Written to disk, and delivered to every handler that a manifest declares. */
 export interface DurableTopicMap {
   /** A person's message, written together with the turn that answers it. */
@@ -92,6 +97,29 @@ export interface TopicMap extends DurableTopicMap {
   /** People can be reached through this extension now: what waited for a channel is delivered. */
   'channel.opened': { readonly extensionId: string };
 }
+
+/** Who publishes each of these, the kernel alone, an extension of itself, or who names it in `events.publishes`; and whether it is durable. */
+export const TopicMap: Readonly<Record<keyof TopicMap, { readonly durable: boolean; readonly by: 'kernel' | 'itself' | 'declared' }>> = {
+  'extension.activated': KERNEL,
+  'extension.failed': KERNEL,
+  'extension.reloaded': KERNEL,
+  'extension.stopped': KERNEL,
+  'problem.found': KERNEL,
+  'agent.changed': KERNEL,
+  'provider.changed': ITSELF,
+  'turn.started': KERNEL,
+  'turn.ended': KERNEL,
+  'tool.called': KERNEL,
+  'tool.progressed': ITSELF,
+  'thread.compacted': KERNEL,
+  'service.ready': ITSELF,
+  'channel.opened': ITSELF,
+  'user.message': DURABLE,
+  'schedule.due': DECLARED,
+  'approval.requested': DURABLE,
+  'approval.answered': DURABLE,
+  notify: DECLARED,
+};
 
 /** A topic that an extension defines: two of one id are the same, whoever made the value. */
 export interface Topic<T extends object = object, Durable extends boolean = boolean> {

@@ -20,7 +20,7 @@ export { z } from 'zod';
 export { BroughtExtensions, BroughtProvider } from './brought.ts';
 export { CommandProvider, type Command, type CommandContext, type CommandInput, type CommandIO } from './command.ts';
 export { codeOf, messageOf, PithError, type Diagnostic, type JsonValue } from './errors.ts';
-export { defineTopic, type Delivery, type Events, type PublishOptions, type Topic, type TopicMap } from './events.ts';
+export { defineTopic, type Delivery, type Events, type PublishOptions, type Topic, TopicMap } from './events.ts';
 export { Places, type Clock, type Extension, type ExtensionContext, type Logger } from './extension.ts';
 export { ModelProvider, type LanguageModel, type ModelCallOptions, type ModelInfo, type ModelPart } from './model.ts';
 export { Permissions } from './permissions.ts';

@@ -89,7 +89,7 @@ interface GuardedCall {
 
 /** Looks at every tool call before it runs, and may only narrow: refuse it, or have a person asked. While one that is switched on cannot answer, only tools that read run. */
 export interface ToolGuard {
-  /** null: no objection. The reason reaches the model and the person. Asked again when a call that waited for a person goes on. Cut after one second. */
+  /** null: no objection, and nothing else is. The reason reaches the model and the person. Asked again when a call that waited for a person goes on. Cut after one second. */
   beforeToolCall(call: GuardedCall, signal?: AbortSignal): Verdict | Promise<Verdict>;
   /** What came of a call that it was asked about. Cut after one second; a throw changes nothing. */
   afterToolCall?(call: GuardedCall, result: ToolResult): void | Promise<void>;

@@ -56,7 +56,7 @@ function make(declaration: Declaration): AgentSpec {
 /** A declaration and what else its folder's record says. */
 export interface Entry {
   readonly declaration: Declaration;
-  readonly record: FolderRecord;
+  readonly record: Pick<FolderRecord, 'extraAgentKeys' | 'ownedAgentKeys'>;
 }
 
 /** Decides what one folder alone cannot: keys under `agent:` need an owner. */

@@ -1,7 +1,8 @@
 import type { Diagnostic } from '../contract/index.ts';
-import type { Manifest } from '../trust/index.ts';
+import { ENABLED, type Manifest } from '../trust/index.ts';
 import { didYouMean, slipsOf } from '@pith/plain-text';
-import { type Declaration, keepsNames } from './declaration.ts';
+import { type Declaration, isGuard, keepsNames } from './declaration.ts';
+import type { IsEnabled } from './dependencies.ts';
 import { deepFreeze, isPlainMap, overlay, type PlainMap } from '@pith/plain-data';
 import { settingName, type Settings } from './settings.ts';
 
@@ -54,7 +55,7 @@ export function configOf(
   const merged = [own, claimed, ...switched].reduce<PlainMap>((below, above) => overlay(below, above), manifest?.config ?? {});
   return {
     config: deepFreeze(structuredClone(merged)),
-    enabled: enabledBy(settings)(id, manifest),
+    enabled: enabledBy(settings)(declaration),
     isolation,
     memoryMb,
     secrets: [
@@ -117,14 +118,18 @@ function namedIn(value: unknown): readonly string[] {
   );
 }
 
-/** The settings' word on whether something runs, else its manifest's. For `discover`. */
-export function enabledBy(settings: Settings): (id: string, manifest: Manifest | null) => boolean {
-  return (id, manifest) => {
+/** The settings' word on whether something runs, else its manifest's. Where that word cannot be read, only guards do. For `discover`. */
+export function enabledBy(settings: Settings): IsEnabled {
+  return ({ id, manifest, guard }) => {
     const block = settings.extensions[id] ?? {};
-    const isOff = misspelt(block, COMMON_KEYS, manifest).some(([key, name]) => name === 'enabled' && block[key] !== true);
-    return block.enabled ?? (isOff ? false : (manifest?.enabled ?? true));
+    const isSlip = misspelt(block, COMMON_KEYS, manifest).some(([key, name]) => name === 'enabled' && block[key] !== true);
+    const word: Switch | undefined = block.enabled !== undefined ? block.enabled : isSlip ? null : manifest?.enabled;
+    return word === undefined || (word ?? isGuard({ manifest, guard }));
   };
 }
+
+/** null: it cannot be read. */
+type Switch = boolean | null;
 
 type Slips = ReturnType<typeof misspelt>;
 
@@ -182,7 +187,7 @@ export function misspeltSettings(
       const what =
         counts === undefined
           ? `unknown key '${key}' in '${section}' is ignored (did you mean '${name}'?)`
-          : `'${section}.${key}' must be written '${name}'; it counts as ${counts}`;
+          : `'${section}.${key}' must be written '${name}'; it counts as ${counts}${name === 'enabled' ? `, and ${ENABLED.and}` : ''}`;
       return {
         severity: 'warning',
         code: 'unknown_key',
@@ -204,9 +209,9 @@ function placeIn(settings: Settings, section: string, key: string): string {
   return dotted === undefined ? '' : `${origin}: `;
 }
 
-/** What an `extensions.<id>` block keeps back. */
-function keptBackBy({ enabled, isolation }: Settings['extensions'][string]): PlainMap {
-  return { ...(enabled === false && { enabled }), ...(isolation === 'process' && { isolation }) };
+/** What an `extensions.<id>` block of a misspelt id keeps back. */
+function keptBackBy({ enabled = true, isolation }: Settings['extensions'][string]): PlainMap {
+  return { ...(!enabled && { enabled: null satisfies Switch }), ...(isolation === 'process' && { isolation }) };
 }
 
 /** With what a block keeps back counting for the ids that its own, which nothing declares, is a slip of; their own blocks come first. */
@@ -228,7 +233,7 @@ export function unknownExtensionSettings(settings: Settings, ids: Iterable<strin
     const counts = slipsOf(id, known).map((meant) => ({ meant, keys: kept.filter(isNew(meant)).join("' and '") }));
     const texts = [...new Set(counts.flatMap(({ keys }) => keys || []))].map((keys) => {
       const ids = counts.filter((each) => each.keys === keys).map(({ meant }) => `'${meant}'`);
-      return `its '${keys}' counts for ${ids.join(' and ')}`;
+      return `its '${keys}' counts for ${ids.join(' and ')}${keys.startsWith('enabled') ? `, and ${ENABLED.and}` : ''}`;
     });
     return texts.length > 0 ? `; ${texts.join(', ')}` : didYouMean(id, known);
   };

@@ -1,4 +1,5 @@
 import type { Positions } from '@pith/checked-yaml';
+import { isPlainMap } from '@pith/plain-data';
 import type { BroughtExtensions, Diagnostic, TopicMap } from '../contract/index.ts';
 import { type Manifest, manifestAsks } from '../trust/index.ts';
 
@@ -14,6 +15,8 @@ export interface Declaration {
   readonly file: string;
   /** null when the file is broken, and then `diagnostics` say why, or when an extension reads it. */
   readonly manifest: Manifest | null;
+  /** It is asked before tool calls: its file names `guard` in `provides`, or a person agreed to it as one, which counts while the file is broken. */
+  readonly guard?: 'named' | 'agreed';
   /** The extension that names this file in its `agent_files`. */
   readonly readBy?: string;
   /** The prompt template beside the manifest: `prompt.jinja2`, `prompt.j2` or `prompt.njk`. */
@@ -42,6 +45,21 @@ export interface Declaration {
 /** What its manifest asks for and it has. */
 export function grantedAsks({ manifest, withheld = [] }: Declaration): readonly string[] {
   return manifest === null ? [] : manifestAsks(manifest).filter((ask) => !withheld.some((each) => each.ask === ask));
+}
+
+/** Whether its folder asks for that and nobody has agreed. */
+export function isWithheld({ withheld = [] }: Declaration, ask: string): boolean {
+  return withheld.some((each) => each.ask === ask);
+}
+
+/** Whether it narrows what tools may do: nothing but a person's plain word makes it none. */
+export function isGuard({ manifest, guard }: Pick<Declaration, 'manifest' | 'guard'>): boolean {
+  return guard === 'named' || (guard === 'agreed' && manifest === null);
+}
+
+/** `enabled`, as it was read of `written`. null: what is written only counts as false. */
+export function switchOf(read: boolean, written: unknown): boolean | null {
+  return read || (isPlainMap(written) && written['enabled'] === false) ? read : null;
 }
 
 /** What other extensions define for one that depends on them. Plain data. */
@@ -112,7 +130,7 @@ export interface FolderRecord {
 
 /** What a folder's file says. */
 export type FolderReading = Omit<FolderRecord, 'stamps' | 'fresh' | 'declaration' | 'unread'> & {
-  readonly declaration: Pick<Declaration, 'file' | 'manifest' | 'readBy' | 'diagnostics' | 'positions'>;
+  readonly declaration: Pick<Declaration, 'file' | 'manifest' | 'guard' | 'readBy' | 'diagnostics' | 'positions'>;
 };
 
 /** The methods that `events.handles` and `schedules` name. */
@@ -124,6 +142,7 @@ export function handlerNames(manifest: Pick<Manifest, 'events' | 'schedules'> | 
 export function isExtension(declaration: Declaration): boolean {
   const { manifest, directory, readBy } = declaration;
   if (readBy !== undefined) return false;
+  if (isGuard(declaration)) return true;
   const isInItsPlace = /[\\/]extensions[\\/][^\\/]+$/.test(directory);
   if (manifest === null) return isInItsPlace;
   const hasCode = manifest.entrypoint !== undefined || manifest.provides.length > 0;

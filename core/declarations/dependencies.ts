@@ -1,10 +1,8 @@
 import type { Diagnostic } from '../contract/index.ts';
-import type { Manifest } from '../trust/index.ts';
 import { didYouMean } from '@pith/plain-text';
 import type { Declaration, Failure } from './declaration.ts';
 
-/** Of a broken manifest only the id is known. */
-export type IsEnabled = (id: string, manifest: Manifest | null) => boolean;
+export type IsEnabled = (declaration: Pick<Declaration, 'id' | 'manifest' | 'guard'>) => boolean;
 
 /**
  * Why declarations cannot run, by id: a broken manifest, and `depends_on` that is missing, in a circle, or leads to what cannot run. Pure:
@@ -16,7 +14,7 @@ export function dependencyFailures(
   at = 0,
 ): ReadonlyMap<string, Failure> {
   const failures = new Map<string, Failure>();
-  const running = [...declarations.values()].filter(({ id, manifest }) => isEnabled(id, manifest)).sort(byId);
+  const running = [...declarations.values()].filter(isEnabled).sort(byId);
   const fail = ({ id, file }: Declaration, code: string, message: string, more: Partial<Failure>): void =>
     void failures.set(id, { extensionId: id, phase: 'order', code, message, at, file, ...more });
 
@@ -51,8 +49,10 @@ export function dependencyFailures(
   // From the cause outwards, so that each names the chain to it.
   const queue: { readonly id: string; readonly chain: readonly string[]; readonly cause: string; readonly cure?: string }[] = [];
   for (const [id, { message, cure }] of failures) queue.push({ id, chain: [id], cause: message, cure });
-  for (const { id, manifest } of declarations.values())
-    if (!isEnabled(id, manifest)) queue.push({ id, chain: [id], cause: 'it is switched off', cure: `switch '${id}' on` });
+  for (const declaration of declarations.values()) {
+    const { id } = declaration;
+    if (!isEnabled(declaration)) queue.push({ id, chain: [id], cause: 'it is switched off', cure: `switch '${id}' on` });
+  }
   for (const { id, chain, cause, cure } of queue)
     for (const dependent of dependents.get(id) ?? []) {
       if (failures.has(dependent.id)) continue;

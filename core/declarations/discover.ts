@@ -5,7 +5,7 @@ import { isNothingThere, isPassing } from '@pith/safe-files';
 import type { Manifest, Granted } from '../trust/index.ts';
 import { settleAgents, type Entry } from './agents.ts';
 import { settleDefinitions } from './definitions.ts';
-import { isExtension, MANIFEST_FILE, type Declaration, type Discovery, type FolderRecord } from './declaration.ts';
+import { isExtension, isGuard, MANIFEST_FILE, type Declaration, type Discovery, type FolderRecord } from './declaration.ts';
 import { keptAsItWas, readFolder, type AgentFiles } from './folder-read.ts';
 import type { IndexFile } from './index-file.ts';
 import { dependencyFailures, type IsEnabled } from './dependencies.ts';
@@ -28,12 +28,14 @@ export interface DiscoverOptions {
   readonly isEnabled: (...asked: [...Parameters<IsEnabled>, declared: Iterable<string>]) => boolean;
   /** What of a manifest holds: nobody sees the rest. Absent: all of it. */
   readonly grant?: (id: string, manifest: Manifest, shipped: boolean) => Granted;
+  /** Ids of guards that a person agreed to: they count where their file is broken, and fail where it is gone. Absent: none. */
+  readonly guards?: ReadonlySet<string>;
   /** When, for the failures. */
   readonly at: number;
 }
 
 /** Reads what all folders declare. Never rejects: what is wrong is in the diagnostics of its declaration, or of the discovery. */
-export async function discover({ roots, agentPaths, index, isEnabled, grant, at }: DiscoverOptions): Promise<Discovery> {
+export async function discover({ roots, agentPaths, index, isEnabled, grant, guards, at }: DiscoverOptions): Promise<Discovery> {
   const diagnostics: Diagnostic[] = [...index.diagnostics];
   const seen = new Set<string>();
   const foldersOf = (directory: string, only?: readonly string[]) => foldersIn(directory, { index, diagnostics, only });
@@ -77,7 +79,7 @@ export async function discover({ roots, agentPaths, index, isEnabled, grant, at 
     const found = new Map<string, Entry[]>();
     for (const record of records) {
       const { id } = record.declaration;
-      found.set(id, [...(found.get(id) ?? []), { record, declaration: declarationOf(record, shipped, { index, grant }) }]);
+      found.set(id, [...(found.get(id) ?? []), { record, declaration: declarationOf(record, shipped, { index, grant, guards }) }]);
     }
     for (const [id, same] of found) {
       if (shipped) ofPith.set(id, same[0]!.declaration);
@@ -89,13 +91,14 @@ export async function discover({ roots, agentPaths, index, isEnabled, grant, at 
       else diagnostics.push(shadowed(id, same[0]!.declaration, winner.declaration));
     }
   }
+  for (const declaration of missingGuards(entries, roots, guards ?? [])) entries.set(declaration.id, { declaration, record: NOTHING });
   index.keepFolders(seen);
   const declarations = new Map([...settleDefinitions(settleAgents(entries), ofPith)].sort(([a], [b]) => (a < b ? -1 : 1)));
-  const isOn: IsEnabled = (id, manifest) => isEnabled(id, manifest, declarations.keys());
+  const isOn: IsEnabled = (declaration) => isEnabled(declaration, declarations.keys());
   // Findings of agents that are switched off are reported nowhere else.
   for (const declaration of declarations.values()) {
-    const { id, manifest, diagnostics: found } = declaration;
-    if (manifest !== null && !isExtension(declaration) && !isOn(id, manifest)) diagnostics.push(...found);
+    const { manifest, diagnostics: found } = declaration;
+    if (manifest !== null && !isExtension(declaration) && !isOn(declaration)) diagnostics.push(...found);
   }
   return { declarations, failures: dependencyFailures(declarations, isOn, at), diagnostics };
 }
@@ -106,16 +109,51 @@ const made = new WeakMap<FolderRecord['declaration'], Declaration>();
 function declarationOf(
   { declaration }: FolderRecord,
   shipped: boolean,
-  { index, grant }: Pick<DiscoverOptions, 'index' | 'grant'>,
+  { index, grant, guards }: Pick<DiscoverOptions, 'index' | 'grant' | 'guards'>,
 ): Declaration {
   const { id, manifest, directory } = declaration;
   const asking = index.lastManifest(directory, manifest);
   const { manifest: given, withheld } = asking && grant ? grant(id, asking, shipped) : { manifest, withheld: [] };
+  const guard = declaration.guard ?? (guards?.has(id) ? 'agreed' : undefined);
   const known = made.get(declaration);
-  if (known?.shipped === shipped && JSON.stringify(known.withheld ?? []) === JSON.stringify(withheld)) return known;
-  const next = { ...declaration, manifest: manifest && given, shipped, ...(withheld.length === 0 ? {} : { withheld }) };
+  const isSame = known?.shipped === shipped && known.guard === guard;
+  if (isSame && JSON.stringify(known.withheld ?? []) === JSON.stringify(withheld)) return known;
+  const more = { ...(guard && { guard }), ...(withheld.length === 0 ? {} : { withheld }) };
+  const next: Declaration = { ...declaration, manifest: manifest && given, shipped, ...more };
   made.set(declaration, next);
   return next;
+}
+
+const NOTHING = { extraAgentKeys: [], ownedAgentKeys: [] };
+
+/** Guards that a person agreed to and nothing declares any more. Where only some folders were read, nobody knows. */
+function missingGuards(entries: ReadonlyMap<string, Entry>, roots: readonly Root[], agreed: Iterable<string>): readonly Declaration[] {
+  const { directory = '', shipped = false, only = [] } = roots.find((root) => !root.shipped) ?? roots[0] ?? {};
+  const gone = [...agreed].filter((id) => !entries.has(id) || !isExtension(entries.get(id)!.declaration));
+  return only.length > 0 ? [] : gone.map((id) => missingGuard(path.join(directory, 'extensions', id), shipped));
+}
+
+function missingGuard(directory: string, shipped: boolean): Declaration {
+  const file = path.join(directory, MANIFEST_FILE);
+  const message = 'its manifest is gone, and you agreed that it is asked before tools run';
+  const gone: Diagnostic = {
+    severity: 'error',
+    code: 'manifest_missing',
+    message,
+    file,
+    cure: `put its folder back, forget it (pith extensions allow ${path.basename(directory)} --back)`,
+  };
+  return {
+    id: path.basename(directory),
+    directory,
+    file,
+    manifest: null,
+    guard: 'agreed',
+    prompt: null,
+    shipped,
+    digest: '',
+    diagnostics: [gone],
+  };
 }
 
 const replaced = new WeakMap<Declaration, Declaration>();
@@ -222,6 +260,7 @@ function duplicate(same: readonly Entry[]): Entry {
   }));
   const declaration: Declaration = {
     ...first.declaration,
+    ...(same.some(({ declaration }) => isGuard(declaration)) && { guard: 'named' }),
     manifest: null,
     diagnostics: [...found, ...same.flatMap((each) => each.declaration.diagnostics)],
   };

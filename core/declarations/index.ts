@@ -7,6 +7,8 @@ export {
   namesOfExtension,
   isContractOnly,
   isExtension,
+  isGuard,
+  isWithheld,
   keepsNames,
   shortId,
   type Declaration,

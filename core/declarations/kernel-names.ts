@@ -13,7 +13,7 @@ import {
   ToolProvider,
   TurnProvider,
   type Protocol,
-  type TopicMap,
+  TopicMap,
 } from '../contract/index.ts';
 
 /** The protocols that the kernel itself calls, by the names of their interfaces. All others are defined by extensions. */
@@ -42,39 +42,7 @@ export function interfaceOf(id: string): string | undefined {
   return Object.entries<Protocol>(INTERFACES).find(([, protocol]) => protocol.id === id)?.[0];
 }
 
-/** A topic of the kernel. */
-interface KernelTopic {
-  readonly durable: boolean;
-  /** Who publishes it: the kernel alone, an extension of itself, or who names it in `events.publishes`. */
-  readonly by: 'kernel' | 'itself' | 'declared';
-}
-
-const KERNEL = { durable: false, by: 'kernel' } as const;
-const DURABLE = { durable: true, by: 'kernel' } as const;
-const ITSELF = { durable: false, by: 'itself' } as const;
-const DECLARED = { durable: true, by: 'declared' } as const;
-
 /** The topics that the kernel publishes or handles. All others are defined by extensions. */
-export const KERNEL_TOPICS: ReadonlyMap<string, KernelTopic> = new Map(
-  Object.entries<KernelTopic>({
-    'extension.activated': KERNEL,
-    'extension.failed': KERNEL,
-    'extension.reloaded': KERNEL,
-    'extension.stopped': KERNEL,
-    'problem.found': KERNEL,
-    'agent.changed': KERNEL,
-    'provider.changed': ITSELF,
-    'turn.started': KERNEL,
-    'turn.ended': KERNEL,
-    'tool.called': KERNEL,
-    'tool.progressed': ITSELF,
-    'thread.compacted': KERNEL,
-    'service.ready': ITSELF,
-    'channel.opened': ITSELF,
-    'user.message': DURABLE,
-    'schedule.due': DECLARED,
-    'approval.requested': DURABLE,
-    'approval.answered': DURABLE,
-    notify: DECLARED,
-  } satisfies Record<keyof TopicMap, KernelTopic>),
-);
+export const KERNEL_TOPICS: ReadonlyMap<string, KernelTopic> = new Map(Object.entries(TopicMap));
+
+type KernelTopic = (typeof TopicMap)[keyof TopicMap];

@@ -4,8 +4,9 @@ import { type Diagnostic, messageOf } from '../contract/index.ts';
 import { type Manifest, manifestSchema, RESERVED_IDS } from '../trust/index.ts';
 import { isBelow, isPassing } from '@pith/safe-files';
 import { KERNEL_AGENT_KEYS } from './agents.ts';
-import { MANIFEST_FILE, type FolderReading } from './declaration.ts';
+import { MANIFEST_FILE, switchOf, type FolderReading } from './declaration.ts';
 import { isPlainMap } from '@pith/plain-data';
+import { slipsOf } from '@pith/plain-text';
 import { asIgnored, issuesToDiagnostics, parseLeniently, parseYaml, pathText, positionOf, type Positions } from '@pith/checked-yaml';
 import { readTextFile } from './source-files.ts';
 import { Cron } from 'croner';
@@ -19,11 +20,12 @@ export async function readManifestFile(directory: string): Promise<FolderReading
   if (typeof text !== 'string') return reading({ file, manifest: null, diagnostics: [text], positions: {} }, null);
   const document = await parseYaml(text, { file, code: 'manifest_invalid' });
   const owned = ownedKeysOf(document.value);
-  if (document.diagnostics.some(isError))
-    return reading({ file, manifest: null, diagnostics: document.diagnostics, positions: document.positions }, owned);
+  const read = { file, positions: document.positions, ...(namesGuard(document.value) && { guard: 'named' as const }) };
+  if (document.diagnostics.some(isError)) return reading({ ...read, manifest: null, diagnostics: document.diagnostics }, owned);
 
   const schema = manifestSchema();
-  const { data, issues } = parseLeniently(schema, document.value ?? {});
+  const { data: parsed, issues } = parseLeniently(schema, document.value ?? {});
+  const data: Manifest | null = parsed && { ...parsed, enabled: switchOf(parsed.enabled, document.value) };
   const source = { file, positions: document.positions, code: 'manifest_invalid', value: document.value };
   const found = issuesToDiagnostics(issues, schema, source);
   const checks = data === null ? [] : checksOf(directory, file, data, document.positions);
@@ -31,7 +33,13 @@ export async function readManifestFile(directory: string): Promise<FolderReading
   const isEmpty = data?.entrypoint === undefined && data?.agent === undefined && issues.length > 0;
   const manifest = isEmpty || checks.some(isError) ? null : data;
   const diagnostics = [...document.diagnostics, ...(manifest === null ? found : found.map(asIgnored)), ...checks];
-  return reading({ file, manifest, diagnostics, positions: document.positions }, owned);
+  return reading({ ...read, manifest, diagnostics }, owned);
+}
+
+/** Also where the rest is wrong: a slip must not make a guard none. */
+function namesGuard(value: unknown): boolean {
+  const provides = isPlainMap(value) ? [value['provides']].flat() : [];
+  return provides.some((each) => each === 'guard' || (typeof each === 'string' && slipsOf(each, ['guard']).length > 0));
 }
 
 function isError(diagnostic: Diagnostic): boolean {

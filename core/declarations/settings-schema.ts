@@ -1,5 +1,6 @@
 import { z } from 'zod';
 import { once } from '@pith/promises';
+import { ENABLED } from '../trust/index.ts';
 
 /**
  * The strict shape of `pith.yaml` and `~/.pith/config.yaml`. Made on first use: a start without either file never needs it.
@@ -82,7 +83,7 @@ export const settingsSchema = once(() => {
             enabled: z
               .boolean()
               .optional()
-              .meta({ safeguard: true, narrowest: false })
+              .meta({ ...ENABLED })
               .describe('false switches the extension or agent off.'),
             secrets: z
               .array(z.string().regex(/^[A-Za-z_][A-Za-z0-9_]*$/, 'must be the name of a secret, not its value'))
@@ -101,7 +102,7 @@ export const settingsSchema = once(() => {
                 'How much memory its process and all that it starts may use, in MB; 512 without it. Half of it is the limit of its heap.',
               ),
           })
-          .meta({ safeguard: true, narrowest: { enabled: false } }),
+          .meta({ ...ENABLED, narrowest: { enabled: false } }),
       )
       .default({})
       .describe('Settings of extensions and agents, by id. Further keys are the extension’s own config, and it checks them.'),

@@ -8,6 +8,7 @@ import fs from 'node:fs';
 import type { z } from 'zod';
 import { nearest, slipsOf, didYouMean } from '@pith/plain-text';
 import { readTextFile } from './source-files.ts';
+import { switchOf } from './declaration.ts';
 import type { Positions } from '@pith/checked-yaml';
 export type { SettingsInput } from './settings-schema.ts';
 
@@ -234,9 +235,21 @@ async function parse(file: string): Promise<SettingsRecord> {
   });
   const ofText = isBroken ? document.diagnostics.map(asking) : document.diagnostics;
   const diagnostics = [...ofText, ...misnamed, ...found].toSorted((a, b) => (a.line ?? 0) - (b.line ?? 0));
-  const values = isPlainMap(rest) ? rest : {};
+  const values = isPlainMap(rest) ? withSwitches(rest, document.value) : {};
   const asks = isBroken || !isPlainMap(rest) || issues.some(isAboutApprovals);
   return { values: asks ? { ...values, ...ASK_ALWAYS } : values, positions, diagnostics };
+}
+
+/** With null for each `enabled` of an extension that only counts as false. */
+function withSwitches(read: PlainMap, written: unknown): PlainMap {
+  const { extensions } = read;
+  if (!isPlainMap(extensions)) return read;
+  const blocks = isPlainMap(written) && isPlainMap(written['extensions']) ? written['extensions'] : {};
+  const switched = Object.entries(extensions).map(([id, block]) => {
+    const isOff = isPlainMap(block) && block['enabled'] === false;
+    return [id, isOff ? { ...block, enabled: switchOf(false, blocks[id]) } : block];
+  });
+  return { ...read, extensions: Object.fromEntries(switched) };
 }
 
 /** Blocks that hold what switches skills and extensions off. */

@@ -51,7 +51,10 @@ export function createStoppedExtensions({
   async function forget(extensionId: string): Promise<void> {
     const lease = held.get(extensionId);
     held.delete(extensionId);
-    await lease?.release();
+    if (lease === undefined) return;
+    // While the lease is held, so that nobody takes this row for one of the next holder.
+    if (!lease.lost.aborted) await store.write((statement) => void statement('DELETE FROM stopped WHERE extension = ?', extensionId));
+    await lease.release();
   }
 
   return {

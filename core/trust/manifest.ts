@@ -7,6 +7,9 @@ export const DEFAULT_LIMITS: AgentSpec['limits'] = { max_turns: 20, max_tool_cal
 /** What else is imported as `pith/<name>`. */
 export const RESERVED_IDS: readonly string[] = ['testing', 'embed', 'sandbox'];
 
+/** What `.meta` says of a switch: one that cannot be read is off; what narrows stays on. */
+export const ENABLED = { safeguard: true, narrowest: false, and: 'switches no guard off' };
+
 /**
  * The strict shape of `manifest.yaml`. Made on first use: a start from a valid index never needs it.
  * `agent` lets unknown keys through, because extensions own them (`agent_keys`); the host checks that each has an owner. A key that is wrong
@@ -70,7 +73,10 @@ export const manifestSchema = once(() => {
       optional_depends_on: z.array(id).default([]),
       isolation: z.enum(['in_process', 'process']).default('process'),
       permissions: z.strictObject({ network: z.boolean().default(false), read: names, write: names, agents: names }).prefault({}),
-      enabled: z.boolean().default(true).meta({ safeguard: true, narrowest: false }),
+      enabled: z
+        .boolean()
+        .default(true)
+        .meta({ ...ENABLED }),
       config: z.record(z.string(), z.unknown()).default({}),
       secrets: z.array(envName).default([]),
       commands: z
@@ -130,4 +136,7 @@ export const manifestSchema = once(() => {
 });
 
 /** The validated value of a `manifest.yaml`; the only declaration of an extension or agent. */
-export type Manifest = z.output<ReturnType<typeof manifestSchema>>;
+export type Manifest = Omit<z.output<ReturnType<typeof manifestSchema>>, 'enabled'> & {
+  /** null: it cannot be read. */
+  readonly enabled: boolean | null;
+};

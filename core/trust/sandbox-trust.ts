@@ -1,5 +1,5 @@
 import { sha256 } from '@pith/plain-data';
-import { manifestAsks, narrowed, type Places, whyNever, writableBy } from './grants.ts';
+import { GUARD_ASK, manifestAsks, narrowed, type Places, whyNever, writableBy } from './grants.ts';
 import { type Command, messageOf, PithError } from '../contract/index.ts';
 import type { Manifest } from './manifest.ts';
 import { accessSync, constants, existsSync, mkdtempSync, realpathSync, rmSync } from 'node:fs';
@@ -62,8 +62,12 @@ export interface Trust {
   writable(): readonly string[];
   /** What a manifest may have, and what it asks for beyond that. */
   grant(id: string, manifest: Manifest, shipped: boolean, dataDirectory: string): Granted;
+  /** Ids of extensions that the person agreed to as guards, whether they are still there or not. */
+  guards(): readonly string[];
   /** Agrees to that for an extension, beside what was agreed to before. Throws `trust_failed`. */
   allow(id: string, asks: readonly string[]): void;
+  /** Takes back all that an extension was given; a guard that is gone is none any more. Throws `trust_failed`. */
+  takeBack(id: string): void;
 }
 
 export interface StatePlace {
@@ -175,7 +179,20 @@ export function trustOf(options: TrustOptions): Trust {
       for (const { ask } of withheld) agreed.delete(ask);
       return { manifest: narrowed(manifest, agreed), withheld };
     },
+    guards() {
+      if (level === 'restricted') return [];
+      const agreed = [...Object.entries(file.read().grants[key] ?? {}), ...accepted];
+      return agreed.flatMap(([id, asks]) => (asks.includes(GUARD_ASK) ? [id] : []));
+    },
     allow: (id, asks) => file.change((record) => withGrants(record, key, { [id]: asks })),
+    takeBack(id) {
+      accepted.delete(id);
+      if (file.read().grants[key] !== undefined)
+        file.change((record) => {
+          const others = Object.entries(record.grants[key] ?? {}).filter(([other]) => other !== id);
+          return { ...record, grants: { ...record.grants, [key]: Object.fromEntries(others) } };
+        });
+    },
   };
 }
 

@@ -34,7 +34,7 @@ export function issuesToDiagnostics(issues: readonly z.core.$ZodIssue[], schema:
 }
 
 function cureOf(issue: z.core.$ZodIssue, value: unknown): string {
-  if (issue.message.endsWith('counts as that')) return 'correct the name';
+  if (issue.message.includes('; it counts as that')) return 'correct the name';
   return valueAt(value, issue.path) === undefined ? 'add it' : 'correct the value';
 }
 

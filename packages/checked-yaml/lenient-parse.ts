@@ -20,7 +20,7 @@ const MOST_WRONG = 2;
  *
  * What a schema marks with `.meta({ safeguard: true })` cannot be left out, because its default may allow more than was written. With
  * `narrowest` next to the mark, that stands for a value that cannot be read; without it goes the entry of the map that holds it, such as one
- * server of many, else everything. A function of the reason may make what stands for it. In a list that is marked, a number counts as its text, and a text as the list of what its commas part. An
+ * server of many, else everything. A function of the reason may make what stands for it. `and` ends the message. In a list that is marked, a number counts as its text, and a text as the list of what its commas part. An
  * unknown key that misses a marked one by a letter or two counts as that, unless that is there, too.
  */
 export function parseLeniently<S extends z.ZodType>(schema: S, value: unknown): LenientParse<z.output<S>> {
@@ -74,7 +74,11 @@ function ofUnknownKey(schema: z.ZodType, whole: unknown, { path: above, keys }: 
   const meant = slipsOf(key, known, MOST_WRONG).find((name) => !(name in held) && isKept(name));
   if (meant === undefined) return isGuarded ? withoutEntry(schema, whole, path) : { value: without(whole, path), path };
   const { [key]: value, ...others } = held;
-  return { value: replaced(whole, above, { ...others, [meant]: value }), path, message: `must be written '${meant}'; it counts as that` };
+  return {
+    value: replaced(whole, above, { ...others, [meant]: value }),
+    path,
+    message: `must be written '${meant}'; it counts as that${endOf(markAt(schema, [...above, meant]))}`,
+  };
 }
 
 function ofWrongValue(schema: z.ZodType, whole: unknown, issue: z.core.$ZodIssue): Repair | null {
@@ -103,13 +107,21 @@ function ofWrongValue(schema: z.ZodType, whole: unknown, issue: z.core.$ZodIssue
   return {
     value: replaced(whole, guard.path, guard.narrowest),
     path,
-    message: `${why}; ${isItem ? 'the list' : 'it'} counts as ${counts}`,
+    message: `${why}; ${isItem ? 'the list' : 'it'} counts as ${counts}${endOf(guard)}`,
   };
 }
 
-interface Guard {
+interface Mark {
+  readonly narrowest?: unknown;
+  readonly and?: string | undefined;
+}
+
+interface Guard extends Mark {
   readonly path: readonly PropertyKey[];
-  readonly narrowest: unknown;
+}
+
+function endOf(mark: Mark | null): string {
+  return mark?.and === undefined ? '' : `, and ${mark.and}`;
 }
 
 /** The innermost safeguard that a value at `path` belongs to. One with a `narrowest` is a value or a list; one without is all that it holds. */
@@ -118,15 +130,14 @@ function guardOf(schema: z.ZodType, path: readonly PropertyKey[]): Guard | null 
     const place = path.slice(0, length);
     const mark = markAt(schema, place);
     const isInList = path.length === length + 1 && typeof path.at(-1) === 'number';
-    if (mark !== null && (mark.narrowest === undefined || length === path.length || isInList))
-      return { path: place, narrowest: mark.narrowest };
+    if (mark !== null && (mark.narrowest === undefined || length === path.length || isInList)) return { path: place, ...mark };
   }
   return null;
 }
 
-function markAt(schema: z.ZodType, path: readonly PropertyKey[]): { readonly narrowest?: unknown } | null {
-  const meta = schemaAt(schema, path)?.meta();
-  return meta?.['safeguard'] === true ? { narrowest: meta['narrowest'] } : null;
+function markAt(schema: z.ZodType, path: readonly PropertyKey[]): Mark | null {
+  const meta = schemaAt(schema, path)?.meta() as (Mark & { readonly safeguard?: unknown }) | undefined;
+  return meta?.safeguard === true ? { narrowest: meta.narrowest, and: meta.and } : null;
 }
 
 /** Without the innermost entry of a map with free keys on the way to `path`; null: there is none. */

@@ -12,13 +12,13 @@ import { words } from '../words.ts';
 // Whatever stands here is used by people's extensions. A change of it needs an ADR, and a line in the extension pages.
 const CONTRACT_VALUES = words(`
   AgentProvider BroughtExtensions BroughtProvider ChannelProvider CommandProvider CompactionProvider ContextProvider
-  ExtensionSettings ModelProvider Permissions PithError Places ServiceProvider SetupProvider SkillProvider Tool ToolGuard ToolProvider TurnProvider
+  ExtensionSettings ModelProvider Permissions PithError Places ServiceProvider SetupProvider SkillProvider Tool ToolGuard ToolProvider TopicMap TurnProvider
   codeOf constant defineProtocol defineTool defineTopic isToolResult messageOf method stream toolError toolResult z
 `);
 const CONTRACT_TYPES = words(`
   AgentSpec ApprovalQuestion ChannelMessage Clock Command CommandContext CommandIO CommandInput ContextParts Delivery
   Diagnostic Events Extension ExtensionContext JsonValue LanguageModel Logger Message ModelCallOptions ModelInfo ModelPart
-  Protocol PublishOptions Remote SettingsChange SetupSchema ToolCall ToolResult Topic TopicMap TurnEvent TurnInfo TurnPolicy
+  Protocol PublishOptions Remote SettingsChange SetupSchema ToolCall ToolResult Topic TurnEvent TurnInfo TurnPolicy
   TurnRequest
   TurnSeal
 `);
@@ -33,7 +33,7 @@ const CODES = words(`
   entrypoint_missing bundle_failed import_failed construct_failed initialize_failed start_failed stop_failed
   background_failed handler_failed breaker_open quarantined phase_timeout phase_slow exit_refused stray_error
   import_forbidden disabled isolation_in_process process_ended process_not_started process_limit sandbox_unavailable
-  not_supported_yet trust_failed restricted not_agreed not_as_shipped safeguard_loosened state_unknown provider_failed provider_timeout
+  not_supported_yet trust_failed restricted not_agreed not_as_shipped safeguard_loosened state_unknown provider_failed guard_failed provider_timeout
   not_serialisable not_declared stopped tool_failed tool_gone tool_timeout tool_unknown tool_input_invalid tool_name_invalid
   interrupted limit_reached not_allowed denied approval_needed approval_denied plan_mode approval_unknown approval_answered
   awaiting_approval aborted address_refused proxy_failed secret_not_given skill_not_found skills_disabled skill_not_offered agent_unknown

@@ -37,6 +37,8 @@ export interface Ask {
   readonly key: string | null;
   /** The same in the tool's words. */
   readonly covers: string | null;
+  /** Why guards want a person asked; null: none does. A yes holds for the same reason only. */
+  readonly guard: string | null;
   /** What the tool says comes from code that came with Pith. */
   readonly ships: boolean;
 }
@@ -158,7 +160,10 @@ export interface ApprovalStore extends Approvals {
 }
 
 /** What of a question decides whether an earlier answer holds for it. */
-export type AskedCall = Pick<Question, 'turnId' | 'step' | 'index' | 'digest' | 'tool' | 'rootThreadId' | 'source' | 'subject' | 'always'>;
+export type AskedCall = Pick<
+  Question,
+  'turnId' | 'step' | 'index' | 'digest' | 'tool' | 'rootThreadId' | 'source' | 'subject' | 'always' | 'guard'
+>;
 
 interface GivenAnswers {
   /** A permission of the project covers it. */
@@ -174,20 +179,26 @@ type Decision =
   | { readonly kind: 'allowed' }
   | { readonly kind: 'said'; readonly said: Approval }
   /** `changed`: what has changed since there was a yes. */
-  | { readonly kind: 'unasked'; readonly changed: 'extension' | 'subject' | null };
+  | { readonly kind: 'unasked'; readonly changed: 'extension' | 'guard' | 'subject' | null };
 
 /**
  * By what was said of this call with these very arguments, or always in the project or the conversation of what its question covers.
- * A yes holds for the code and the subject that it was said to.
+ * A yes holds for the code and the subject that it was said to, and for the reasons of guards that were read with it.
  */
 export function decisionFrom({ inProject, always, asked }: GivenAnswers, call: AskedCall): Decision {
   if (inProject || always.some((each) => covers(each, call))) return { kind: 'allowed' };
-  const said = asked.find((each) => each.source === call.source && each.subject === call.subject) ?? asked[0] ?? null;
+  const isSame = (each: Approval) => each.source === call.source && each.subject === call.subject && answersGuard(each, call);
+  const said = asked.find(isSame) ?? asked[0] ?? null;
   if (said === null) return { kind: 'unasked', changed: always.length > 0 ? 'extension' : null };
   const isYes = said.answer !== null && said.answer !== 'no';
   if (isYes && said.subject !== call.subject) return { kind: 'unasked', changed: 'subject' };
   if (isYes && said.source !== call.source) return { kind: 'unasked', changed: 'extension' };
+  if (isYes && !answersGuard(said, call)) return { kind: 'unasked', changed: 'guard' };
   return { kind: 'said', said };
+}
+
+function answersGuard(said: Pick<Question, 'guard'>, { guard }: typeof said): boolean {
+  return guard === null || said.guard === guard;
 }
 
 /** Whether an `always` to the first question answers the second: same tool, same code, same thing that was shown. */

@@ -44,13 +44,14 @@ const SCHEMA = [
    ALTER TABLE approvals ADD COLUMN alwayskey TEXT;
    ALTER TABLE approvals ADD COLUMN covers TEXT;
    ALTER TABLE approvals ADD COLUMN ships INTEGER NOT NULL DEFAULT 0;`,
+  'ALTER TABLE approvals ADD COLUMN guard TEXT;',
 ];
 
 const CLOSE = 'UPDATE approvals SET answer = ?, reason = ?, answeredby = ?, answered = ? WHERE id = ? AND answer IS NULL AND expires > ?';
 const ALWAYS = `SELECT * FROM approvals WHERE root = ? AND tool = ? AND answer = 'always' AND always = ?`;
 const ASKED = 'SELECT * FROM approvals WHERE turn = ? AND step = ? AND place = ? AND digest = ? ORDER BY created DESC, id DESC';
 const INSERT = `INSERT INTO approvals VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, NULL, NULL, NULL, NULL, ?, ?, ?, ?,
-  (SELECT COALESCE(MAX(number), 0) + 1 FROM approvals WHERE answer IS NULL OR created > ?), ?, ?, ?, ?, ?)`;
+  (SELECT COALESCE(MAX(number), 0) + 1 FROM approvals WHERE answer IS NULL OR created > ?), ?, ?, ?, ?, ?, ?)`;
 const PERMISSIONS = `SELECT * FROM approvals WHERE answer = 'always' AND always IS NOT NULL ORDER BY answered, id`;
 const TAKE_BACK = `UPDATE approvals SET always = NULL WHERE root = ? AND tool = ? AND answer = 'always' AND always = ? AND source IS ?`;
 
@@ -169,7 +170,7 @@ export function createSqliteApprovals(
       const call = [id, turnId, step, index, rootThreadId, threadId, tool, input, digest, path] as const;
       const asker = [channelId, userId, correlationId, question.createdAt, question.expiresAt] as const;
       const shown = [question.details, question.source, question.subject, question.always, question.createdAt - NUMBER_MS] as const;
-      const said = [question.summary, question.enforced, question.key, question.covers, question.ships ? 1 : 0] as const;
+      const said = [question.summary, question.enforced, question.key, question.covers, question.ships ? 1 : 0, question.guard] as const;
       await store.write((statement) => {
         checkThreadFence(store, fence);
         statement(`DELETE FROM approvals WHERE created <= ? AND answer IS NOT 'always'`, question.createdAt - KEEP_MS);
@@ -229,6 +230,7 @@ function approvalOf(row: SqlRow): Approval {
     key: textOf(row.alwayskey),
     covers: textOf(row.covers),
     ships: row.ships === 1,
+    guard: textOf(row.guard),
     source: textOf(row.source),
     path: JSON.parse(String(row.path)) as readonly AskingTurn[],
     channelId: String(row.channel),

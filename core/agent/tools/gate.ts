@@ -4,7 +4,6 @@ import {
   type AgentSpec,
   type ApprovalQuestion,
   type JsonValue,
-  type TurnInfo,
   type TurnPolicy,
   toolError,
   type ToolResult,
@@ -12,35 +11,71 @@ import {
 import { namesOfExtension } from '../../declarations/index.ts';
 import type { Ask } from '../threads/approval.ts';
 
-interface GateQuestion {
+interface KnownTool {
   readonly extensionId: string;
-  readonly tool: string;
+  readonly descriptor: ToolDescriptor;
+}
+
+/** A tool call before the gate. */
+export interface GateCall extends Omit<GuardedCall, 'tool' | 'effect'> {
+  readonly offered: KnownTool;
   /** Calls of this turn so far, this one not included. */
   readonly callsBefore: number;
   readonly mostCalls: number;
   readonly policy: TurnPolicy;
-  readonly effect: ToolDescriptor['effect'];
-  readonly permission: ToolDescriptor['permission'];
 }
 
-/** null: no guard is asked, because there is none or the limits forbid the call. */
-export function askGuards(
-  guards: Guards,
-  { callsBefore, mostCalls }: Pick<GateQuestion, 'callsBefore' | 'mostCalls'>,
-  call: () => GuardedCall,
-  signal: AbortSignal,
-): Promise<GuardVerdict> | null {
-  return callsBefore < mostCalls && guards.areThere() ? guards.beforeToolCall(call(), signal) : null;
+/** What the gate says of a call: it does not run, with this result; it runs once a person agrees; or, with neither, it runs. */
+export interface Judgement {
+  readonly result: ToolResult | null;
+  readonly ask: Ask | null;
+  /** Tells the guards that were asked about it what came of the call. */
+  told(result: ToolResult): Promise<void>;
 }
 
-/** The one gate before every tool call: why the limits, a guard, or the policy of its turn, forbid it; null: it may run, once a person agrees where one must. Pure. */
-export function forbidden(
-  { extensionId, tool, mostCalls, policy, callsBefore, effect, permission }: GateQuestion,
-  verdict: GuardVerdict,
-): ToolResult | null {
+interface GateRules {
+  readonly host: { readonly providers: { readonly tools: Tools; readonly guards: Guards } };
+  /** Tools that the settings want approved always: extension ids, `extension/tool` or `*`. */
+  askAlways(): readonly string[];
+}
+
+/** The one gate before every tool call, whoever makes it: limits and policy, then the guards, then whether a person must be asked. */
+export async function judge(rules: GateRules, call: GateCall, signal: AbortSignal): Promise<Judgement> {
+  const { guards, tools } = rules.host.providers;
+  const { offered, input, agents, turn, idempotencyKey } = call;
+  const { extensionId, descriptor } = offered;
+  const tool = `${extensionId}/${descriptor.name}`;
+  const limited = signal.aborted ? ABORTED : forbidden(call);
+  if (limited !== null) return { result: limited, ask: null, told: async () => undefined };
+  const guarded = guards.areThere() ? { tool, input, effect: descriptor.effect, agents, turn, idempotencyKey } : null;
+  const verdict = guarded && (await guards.beforeToolCall(guarded, signal)); // without guards nothing waits
+  const told = async (result: ToolResult): Promise<void> => {
+    if (guarded !== null) await guards.afterToolCall(guarded, result);
+  };
+  const refused = async (result: ToolResult): Promise<Judgement> => {
+    await told(result);
+    return { result, ask: null, told };
+  };
+  if (signal.aborted) return refused(ABORTED);
+  if (verdict?.kind === 'deny') return refused(toolError('denied', `not run: ${verdict.why}`));
+  const ask = await needsApproval(rules, call, verdict);
+  if (ask === null) return { result: null, ask, told };
+  // Nobody is asked about a tool that has gone since it was offered, nor about a call that its tool will refuse; the kernel refuses it then,
+  // whatever the tool would do.
+  if (await isGone(offered, tools))
+    return refused(toolError('tool_gone', `not run: '${extensionId}' has no tool '${descriptor.name}' any more`));
+  const invalid = await tools.refusal(extensionId, descriptor.name, input);
+  return invalid === null ? { result: null, ask, told } : refused(toolError('tool_input_invalid', invalid));
+}
+
+const ABORTED = toolError('aborted', 'not run: the turn was ended');
+
+/** Why the limits or the policy of its turn forbid a call; null: they do not. Pure. */
+function forbidden({ offered, mostCalls, policy, callsBefore }: Omit<GateCall, keyof GuardedCall>): ToolResult | null {
+  const { extensionId, descriptor } = offered;
+  const { name: tool, effect, permission } = descriptor;
   if (callsBefore >= mostCalls)
     return toolError('limit_reached', `not run: this turn may make ${mostCalls} tool calls (max_tool_calls), and has made them`);
-  if (verdict?.kind === 'deny') return toolError('denied', `not run: ${verdict.why}`);
   if (!permits(policy, extensionId, tool)) return toolError('not_allowed', `not run: '${extensionId}/${tool}' is not allowed in this turn`);
   const { onlyForSkills } = permission;
   if (onlyForSkills !== undefined && !onlyForSkills.includes(policy.savedSkill ?? ''))
@@ -51,6 +86,12 @@ export function forbidden(
   return policy.readOnly && effect !== 'read'
     ? toolError('plan_mode', `not run: in plan mode only reading tools run, and '${tool}' may change something; make it a step of the plan`)
     : null;
+}
+
+/** Whether the tool's extension has it no more. One that cannot be asked now is believed to have it. */
+export async function isGone({ extensionId, descriptor }: KnownTool, tools: Pick<Tools, 'of'>): Promise<boolean> {
+  const list = await tools.of(extensionId).catch(() => null); // a call says why it cannot be asked
+  return list !== null && !list.some(({ name }) => name === descriptor.name);
 }
 
 /** What the model reads beside the message of a turn in plan mode. */
@@ -92,32 +133,19 @@ export function digestOf(input: JsonValue): string {
   return sha256(canonicalJson(input));
 }
 
-interface ApprovalRules {
-  readonly host: { readonly providers: { readonly tools: Pick<Tools, 'needsApproval' | 'enforced'> } };
-  /** Tools that the settings want approved always: extension ids, `extension/tool` or `*`. */
-  askAlways(): readonly string[];
-}
-
-interface ApprovalQuestionFor {
-  readonly extensionId: string;
-  readonly descriptor: ToolDescriptor;
-  readonly input: JsonValue;
-  readonly turn: TurnInfo;
-}
-
 /** What a person must be asked before this call; null: nobody is asked. A tool that cannot say is asked about. */
-export async function needsApproval(rules: ApprovalRules, call: ApprovalQuestionFor, verdict: GuardVerdict): Promise<Ask | null> {
+async function needsApproval(rules: GateRules, call: GateCall, verdict: GuardVerdict): Promise<Ask | null> {
   const own = await askOfTool(rules, call);
   const given = verdict?.kind === 'ask' ? withReason(own ?? NOTHING_SAID, verdict.why) : own;
   if (given === null) return null;
   const ask = withoutNul(given);
-  const enforced = await rules.host.providers.tools.enforced(call.extensionId);
+  const enforced = await rules.host.providers.tools.enforced(call.offered.extensionId);
   return enforced === null ? { ...ask, ships: true } : { ...ask, enforced }; // of what does not ship, only Pith says what is enforced
 }
 
 async function askOfTool(
-  { host, askAlways }: ApprovalRules,
-  { extensionId, descriptor, input, turn }: ApprovalQuestionFor,
+  { host, askAlways }: GateRules,
+  { offered: { extensionId, descriptor }, input, turn }: GateCall,
 ): Promise<Ask | null> {
   const { name, needsApproval: says } = descriptor;
   const bySettings = isNamed(askAlways(), extensionId, name);
@@ -135,7 +163,7 @@ async function askOfTool(
 function withReason(own: Ask, why: string): Ask {
   const showsItself = own.details !== null && own.details.trim() !== '';
   const texts = showsItself ? { details: `${why}\n${own.details}` } : { details: why, summary: null };
-  return { ...own, ...texts, always: null, key: null, covers: null };
+  return { ...own, ...texts, always: null, key: null, covers: null, guard: why };
 }
 
 /** A text column ends at a NUL; who reads the question sees its picture. What runs has the NUL. */
@@ -152,6 +180,7 @@ const NOTHING_SAID: Ask = {
   always: null,
   key: null,
   covers: null,
+  guard: null,
   ships: false,
 };
 

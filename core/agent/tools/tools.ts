@@ -14,7 +14,7 @@ import {
 } from '../../contract/index.ts';
 import { canRun, type ExtensionFacts, type Host, type ToolDescriptor, type Tools } from '../../kernel/index.ts';
 import { isBrought, namesOfExtension, shortId } from '../../declarations/index.ts';
-import { mayServe, permits } from './gate.ts';
+import { isGone, mayServe, permits } from './gate.ts';
 import { ownInput, sendable } from './sent-tools.ts';
 
 /** A tool as one turn offers it: data only, no code. */
@@ -368,14 +368,8 @@ export async function withTurnTools(question: TurnToolsQuestion, signal: AbortSi
   };
 }
 
-/** Whether the tool's extension has it no more. One that cannot be asked now is believed to have it. */
-export async function isGone({ extensionId, descriptor }: OfferedTool, { providers: { tools } }: ToolHost): Promise<boolean> {
-  const list = await tools.of(extensionId).catch(() => null); // a call says why it cannot be asked
-  return list !== null && !list.some(({ name }) => name === descriptor.name);
-}
-
 async function withoutGone(offered: readonly OfferedTool[], host: ToolHost): Promise<readonly OfferedTool[]> {
-  const gone = await Promise.all(offered.map((tool) => isGone(tool, host)));
+  const gone = await Promise.all(offered.map((tool) => isGone(tool, host.providers.tools)));
   return offered.filter((_, at) => !gone[at]);
 }
 

@@ -1,6 +1,6 @@
 import { headAndTail, nearest } from '@pith/plain-text';
 import { ulid } from 'ulid';
-import { askGuards, inputProblem, digestOf, needsApproval, forbidden } from '../tools/gate.ts';
+import { digestOf, inputProblem, judge, type Judgement } from '../tools/gate.ts';
 import { type Diagnostic, type JsonValue, toolError, type ToolResult, type TurnEvent } from '../../contract/index.ts';
 import type { CallRecord } from '../threads/thread.ts';
 import {
@@ -16,7 +16,7 @@ import {
 import { strictId } from '../prompt/request.ts';
 import { callers, callsLeft, spendCalls } from './call-tree.ts';
 import type { RawCall } from './step.ts';
-import { isGone, missingTools, type OfferedTool, withFixed } from '../tools/tools.ts';
+import { missingTools, type OfferedTool, withFixed } from '../tools/tools.ts';
 import type { AskedCall, RunningTurn } from './running-turn.ts';
 import { startersOf } from './origin.ts';
 import { startSpan } from '../../durable/index.ts';
@@ -96,45 +96,18 @@ export function toolOf({ offer }: RunningTurn, { name, extensionId, tool }: Call
   return found && isIt(found) ? found : [...offer.toolsByName.values()].find(isIt);
 }
 
-/** What the gate says of a call. `mostCalls`: how many this turn may make in all. Guards hear of what it refuses. */
+/** What the gate says of a call. `mostCalls`: how many this turn may make in all. */
 export async function decideCall(turn: RunningTurn, record: CallRecord, callsBefore: number, mostCalls: number): Promise<CallDecision> {
-  const decision = await judged(turn, record, callsBefore, mostCalls);
-  if (decision.result !== null) await tellGuards(turn, record, decision.result);
-  return decision;
-}
-
-async function tellGuards(turn: RunningTurn, record: CallRecord, result: ToolResult): Promise<void> {
-  const { guards } = turn.deps.host.providers;
-  if (guards.areThere()) await guards.afterToolCall(guardedCall(turn, record), result);
-}
-
-function guardedCall(turn: RunningTurn, record: CallRecord) {
-  const agents = [...callers(turn)].reverse().map((each) => each.record.agent.id);
-  const { extensionId, tool, input } = record;
-  const { effect } = toolOf(turn, record)?.descriptor ?? record;
-  return { tool: `${extensionId}/${tool}`, input, effect, agents, turn: turn.offer.info, idempotencyKey: keyOf(record) };
-}
-
-async function judged(turn: RunningTurn, record: CallRecord, callsBefore: number, mostCalls: number): Promise<CallDecision> {
-  const { deps, plan } = turn;
-  if (turn.signal.aborted) return { result: toolError('aborted', 'not run: the turn was ended'), question: null };
-  const { extensionId, tool, input } = record;
+  const { deps, plan, offer } = turn;
   const offered = toolOf(turn, record);
-  const { effect, permission } = offered?.descriptor ?? { effect: record.effect, permission: {} };
-  const question = { extensionId, tool, callsBefore, mostCalls, policy: plan.policy, effect, permission };
-  const asked = askGuards(deps.host.providers.guards, question, () => guardedCall(turn, record), turn.signal);
-  const verdict = asked && (await asked); // without guards nothing waits
-  if (turn.signal.aborted) return { result: toolError('aborted', 'not run: the turn was ended'), question: null };
-  const result = forbidden(question, verdict);
-  if (result) return { result, question: null };
-  const needed = offered ? await needsApproval(deps, { ...offered, input, turn: plan.info }, verdict) : null;
-  if (needed === null) return RUNS;
-  // Nobody is asked about a tool that has gone since it was offered, nor about a call that its tool will refuse; the kernel refuses it then,
-  // whatever the tool would do.
-  if (offered && (await isGone(offered, deps.host)))
-    return { result: toolError('tool_gone', `not run: '${extensionId}' has no tool '${tool}' any more`), question: null };
-  const refused = await deps.host.providers.tools.refusal(extensionId, tool, input);
-  return refused === null ? decisionOf(turn, record, needed) : { result: toolError('tool_input_invalid', refused), question: null };
+  if (offered === undefined) return { result: toolError('tool_gone', `not run: '${record.name}' is no longer there`), question: null };
+  const agents = [...callers(turn)].reverse().map((each) => each.record.agent.id);
+  const call = { offered, input: record.input, agents, turn: offer.info, idempotencyKey: keyOf(record) };
+  const { result, ask, told } = await judge(deps, { ...call, callsBefore, mostCalls, policy: plan.policy }, turn.signal);
+  if (result !== null) return { result, question: null };
+  const decision = ask === null ? RUNS : await decisionOf(turn, record, ask);
+  if (decision.result !== null) await told(decision.result);
+  return { ...decision, told };
 }
 
 function recordOf(turnId: string, step: number, index: number, { callId, name, tool, input }: AskedCall): CallRecord {
@@ -208,6 +181,8 @@ export interface CallDecision {
   readonly question: AskedQuestion | null;
   /** What a person agreed to beside the input. */
   readonly approved?: string;
+  /** Tells guards what came of it, once it has run. Absent: nobody waits to hear. */
+  readonly told?: Judgement['told'];
 }
 
 interface AskedQuestion {
@@ -231,8 +206,8 @@ async function decisionOf(turn: RunningTurn, record: CallRecord, asking: Ask): P
     return said.answer === 'no' ? { result: denied(said), question: null } : runs;
   }
   const { changed } = decision;
-  const what = changed === 'subject' ? 'what would run' : `the extension '${record.extensionId}'`;
-  const why = `${what} has changed since you approved this: the answer was for what it was before`;
+  const what = { subject: 'what would run', extension: `the extension '${record.extensionId}'`, guard: 'what guards say of it' };
+  const why = changed && `${what[changed]} has changed since you approved this: the answer was for what it was before`;
   const asked = changed ? { ...question, details: details === null ? why : `${why}\n${details}` } : question;
   return { result: null, question: { question: asked, isNew: true } };
 }
@@ -315,9 +290,10 @@ export async function* runCalls(
 
 /** null: it waits for a person. */
 async function runOne(turn: RunningTurn, call: DecidedCall, stored: Promise<void>[]): Promise<ToolResult | null> {
-  const { record, question, approved } = call;
+  const { record, question } = call;
   if (question) return null;
-  const result = call.result ?? boundedResult(await callTool(turn, record, approved));
+  const result = call.result ?? boundedResult(await callTool(turn, call));
+  if (call.result === null) await call.told?.(result);
   const store = (write: Promise<void>) => {
     write.catch(() => undefined); // reported when all are awaited; sibling calls may still run
     stored.push(write);
@@ -345,7 +321,7 @@ export function keyOf({ turnId, step, index }: Pick<CallRecord, 'turnId' | 'step
   return `${turnId}/${step}/${index}`;
 }
 
-async function callTool(turn: RunningTurn, record: CallRecord, approved: string | undefined): Promise<ToolResult> {
+async function callTool(turn: RunningTurn, { record, approved }: DecidedCall): Promise<ToolResult> {
   if (turn.signal.aborted) return toolError('aborted', 'not run: the turn was ended');
   const { clock, host } = turn.deps;
   const name = `${record.extensionId}/${record.tool}`;
@@ -369,7 +345,6 @@ async function callTool(turn: RunningTurn, record: CallRecord, approved: string 
   span.end({ 'error.type': result.ok ? undefined : result.error.code }, result.ok ? undefined : result.error.message);
   const { turnId, extensionId, tool } = record;
   turn.deps.events.publish('tool.called', { turnId, extensionId, tool, ok: result.ok, ms: clock.now() - startedAt, correlationId });
-  await tellGuards(turn, record, result);
   return result;
 }
 

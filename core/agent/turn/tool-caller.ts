@@ -1,7 +1,7 @@
 import { ulid } from 'ulid';
 import { type AgentSpec, type JsonValue, PithError, toolError, type ToolResult, type TurnInfo } from '../../contract/index.ts';
 import { nearest } from '@pith/plain-text';
-import { askGuards, inputProblem, needsApproval, digestOf, forbidden } from '../tools/gate.ts';
+import { digestOf, inputProblem, judge } from '../tools/gate.ts';
 import { missingTools, type OfferedTool, toolsOfTurn, withFixed } from '../tools/tools.ts';
 import { summaryOf } from '../threads/approval.ts';
 import { ofBringer } from './origin.ts';
@@ -13,6 +13,8 @@ import { UNKNOWN_CHANNEL } from './plan.ts';
 export interface ToolCaller {
   /** What the agent can call now. Rejects `agent_unknown` or `agent_failed`. */
   toolsOf(agentId: string): Promise<readonly OfferedTool[]>;
+  /** Asks each guard about a call that nobody makes: one that cannot answer is known then. Never rejects. */
+  tryGuards(agent: AgentSpec): Promise<void>;
   /** Through the same gate as in a turn. Rejects `tool_unknown` with the nearest names. */
   callTool(user: ToolUser, name: string, input: JsonValue, signal?: AbortSignal): Promise<ToolResult>;
 }
@@ -50,6 +52,14 @@ export function createToolCaller(dependencies: Dependencies): ToolCaller {
 
   return {
     toolsOf: async (agentId) => (await offered(agentId, new AbortController().signal)).tools,
+    async tryGuards(agent) {
+      const { guards } = host.providers;
+      if (!guards.areThere()) return;
+      const turn = turnOf(agent, ulid(clock.now()), []);
+      const call = { ...NOBODYS, agents: [agent.id], turn, idempotencyKey: `${turn.id}/0/0` };
+      await guards.beforeToolCall(call, new AbortController().signal);
+      await guards.afterToolCall(call, toolError('aborted', 'not run: nobody makes this call'));
+    },
     async callTool(user, name, input, signal = new AbortController().signal) {
       const { agentId, userId, approve } = typeof user === 'string' ? { agentId: user, userId: undefined, approve: null } : user;
       const problem = inputProblem(input);
@@ -69,38 +79,18 @@ export function createToolCaller(dependencies: Dependencies): ToolCaller {
         });
       }
       const { extensionId, descriptor } = tool;
-      const call = {
-        extensionId,
-        tool: descriptor.name,
-        callsBefore: 0,
-        mostCalls: spec.limits.max_tool_calls,
-        policy: {},
-        effect: descriptor.effect,
-        permission: descriptor.permission,
-      };
       const whole = withFixed(input, tool);
-      const { guards } = host.providers;
       const idempotencyKey = `${turn.id}/0/0`;
-      const guarded = {
-        tool: `${extensionId}/${descriptor.name}`,
-        input: whole,
-        effect: descriptor.effect,
-        agents: [agentId],
-        turn,
-        idempotencyKey,
+      const call = { offered: tool, input: whole, agents: [agentId], turn, idempotencyKey };
+      const limits = { callsBefore: 0, mostCalls: spec.limits.max_tool_calls, policy: {} };
+      const { result, ask: asking, told } = await judge(dependencies, { ...call, ...limits }, signal);
+      if (result !== null) return result;
+      const ended = async (came: ToolResult): Promise<ToolResult> => {
+        await told(came);
+        return came;
       };
-      const asked = askGuards(guards, call, () => guarded, signal);
-      const told = async (result: ToolResult): Promise<ToolResult> => {
-        if (asked !== null) await guards.afterToolCall(guarded, result);
-        return result;
-      };
-      const verdict = asked && (await asked);
-      if (signal.aborted) return toolError('aborted', 'not run: it was stopped');
-      const refusal = forbidden(call, verdict);
-      if (refusal) return told(refusal);
-      const asking = await needsApproval(dependencies, { ...tool, input: whole, turn }, verdict);
       if (asking !== null) {
-        const { details, enforced } = asking;
+        const { details, enforced, guard } = asking;
         const name = `${extensionId}/${descriptor.name}`;
         const question = {
           tool: name,
@@ -109,25 +99,25 @@ export function createToolCaller(dependencies: Dependencies): ToolCaller {
           digest: digestOf(whole),
           ...(details === null ? {} : { details }),
           ...(enforced === null ? {} : { enforced }),
-          ...(verdict === null ? {} : { guard: verdict.why }),
+          ...(guard === null ? {} : { guard }),
         };
-        const refused = await host.providers.tools.refusal(extensionId, descriptor.name, whole);
-        if (refused !== null) return told(toolError('tool_input_invalid', refused));
         if (approve === null)
-          return told(
+          return ended(
             toolError(
               'approval_needed',
-              `not run: '${question.tool}' needs a person's approval, and nobody can be asked here${verdict === null ? '' : `: ${verdict.why}`}`,
+              `not run: '${question.tool}' needs a person's approval, and nobody can be asked here${guard === null ? '' : `: ${guard}`}`,
             ),
           );
-        if (!(await approve(question))) return told(toolError('approval_denied', `not run: '${question.tool}' was not approved`));
+        if (!(await approve(question))) return ended(toolError('approval_denied', `not run: '${question.tool}' was not approved`));
       }
       const approved = asking?.subject ?? undefined;
       const about = { turn, idempotencyKey, signal, ...(approved === undefined ? {} : { approved }) };
-      return told(await host.providers.tools.call(extensionId, descriptor.name, whole, about));
+      return ended(await host.providers.tools.call(extensionId, descriptor.name, whole, about));
     },
   };
 }
+
+const NOBODYS = { tool: 'pith/doctor', input: {}, effect: 'write' } as const;
 
 /** A call outside a conversation is in a separate thread. */
 function turnOf(agent: AgentSpec, id: string, tools: readonly string[]): TurnInfo {

@@ -124,9 +124,11 @@ function jsonOf(extension: ExtensionStatus) {
 
 /** Records that a person agrees to what a manifest asks for now. Exit code 1 when they do not. */
 export async function allowExtension(kernel: Kernel, input: CommandInput, io: CommandIO): Promise<number> {
-  const named = input.options['ask'];
-  if (Array.isArray(named)) return allowNamed(kernel, String(input.arguments['id']), named.map(String), io);
-  const { id, asks, manifest } = findExtension(kernel, String(input.arguments['id']));
+  const { ask: named, back } = input.options;
+  const given = String(input.arguments['id']);
+  if (back === true) return takeBack(kernel, given, io);
+  if (Array.isArray(named)) return allowNamed(kernel, given, named.map(String), io);
+  const { id, asks, manifest } = findExtension(kernel, given);
   if (manifest === null)
     throw new PithError('manifest_invalid', `the manifest of '${id}' is invalid, so what it asks for is unknown`, {
       cure: `correct it; see: pith extensions show ${id}`,
@@ -148,6 +150,13 @@ export async function allowExtension(kernel: Kernel, input: CommandInput, io: Co
   );
   io.json({ ok: true, id, granted: possible.map(({ ask }) => ask) });
   if (!io.quiet) io.print(`${id} may now ${possible.map(({ ask }) => printableLine(askText(ask))).join('; ')}`);
+  return 0;
+}
+
+function takeBack({ trust }: Kernel, id: string, io: CommandIO): number {
+  trust.takeBack(id);
+  io.json({ ok: true, id, granted: [] });
+  if (!io.quiet) io.print(`${id} has nothing more of what it asks for`);
   return 0;
 }
 

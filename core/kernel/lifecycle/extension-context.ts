@@ -11,7 +11,7 @@ import {
   type Topic,
 } from '../../contract/index.ts';
 import { once } from '@pith/promises';
-import { type Declaration, shippedSandbox } from '../../declarations/index.ts';
+import { type Declaration, isWithheld, shippedSandbox } from '../../declarations/index.ts';
 import { Provided } from './provided.ts';
 import { makeExtensionData } from '../records/extension-data.ts';
 import type { Runtime, OriginalRequest, TurnOrigin } from './runtime.ts';
@@ -67,11 +67,6 @@ function unnamedSecret(id: string, name: string, hint: string, { isBare, home, s
   return new PithError('not_declared', `no settings give '${id}' the secret '${name}'${hint}`, {
     cure: `add ${name} to extensions.${id}.secrets in ${file}`,
   });
-}
-
-/** It asked for that, and nobody has agreed yet: it does without. */
-function isWithheld({ withheld = [] }: Declaration, ask: string): boolean {
-  return withheld.some((each) => each.ask === ask);
 }
 
 function eventsOf(runtime: Runtime, declaration: Declaration, scope: Scope): Events {

@@ -31,12 +31,13 @@ export class Provided {
    * After the constructor: the kernel's protocols are implemented by `instance`, those of extensions by what was given for them.
    * Throws `provides_mismatch` where one is not given, is not what the manifest of its extension says, or lacks a member.
    */
-  settle(instance: object, { manifest, file, contract, imports }: Declaration): readonly Implementation[] {
+  settle(instance: object, { id: own, manifest, file, contract, imports }: Declaration): readonly Implementation[] {
     this.#isSettled = true;
-    const mismatch = (message: string, cure: string): Problem => new Problem('construct', 'provides_mismatch', message, { file, cure });
+    const mismatch = (message: string, cure: string, at = file): Problem =>
+      new Problem('construct', 'provides_mismatch', message, { file: at, cure });
     const provided = (manifest?.provides ?? []).map((id): Implementation => {
-      const own = KERNEL_PROTOCOLS.get(id);
-      if (own) return { protocol: own, on: instance };
+      const ofKernel = KERNEL_PROTOCOLS.get(id);
+      if (ofKernel) return { protocol: ofKernel, on: instance };
       const found = this.#given.get(id);
       if (!found)
         throw mismatch(
@@ -46,9 +47,11 @@ export class Provided {
       const defined = manifest?.defines.protocols[id] ?? imports?.protocols[id]?.members ?? [];
       const lacking = defined.filter((name) => !(name in found.protocol.members));
       if (lacking.length === 0) return found;
+      const by = imports?.protocols[id]?.by ?? own;
       throw mismatch(
-        `the protocol '${id}' lacks ${lacking.join(', ')}, which its manifest defines`,
-        "make the contract and 'defines.protocols' of the extension that defines it agree",
+        `the protocol '${id}' has no ${lacking.join(', ')}, which the manifest of '${by}' defines`,
+        `make the contract of '${by}' and its 'defines.protocols' agree, and import the protocol from there`,
+        (by === own ? contract : imports?.contracts[by])?.file,
       );
     });
     const lacking = provided.flatMap(({ protocol, on }) => {

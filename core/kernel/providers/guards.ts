@@ -1,6 +1,7 @@
 import { fieldsOf } from '@pith/plain-data';
 import { printableLine } from '@pith/plain-text';
 import { messageOf, PithError, ToolGuard, type ToolResult } from '../../contract/index.ts';
+import { isGuard, isWithheld } from '../../declarations/index.ts';
 import { GUARD_ASK } from '../../trust/index.ts';
 import { invoke, recordCall } from '../calls/invoke.ts';
 import type { Slot } from '../lifecycle/actor.ts';
@@ -33,30 +34,38 @@ const MOST_OF_REASON = 500;
 
 export function createGuards(lifecycle: Lifecycle): Guards {
   const { runtime, slots } = lifecycle;
-  const reasonOf = (id: string, verb: string, said: unknown): string =>
-    `the guard '${id}' ${verb}: ${printableLine(typeof said === 'string' && said.trim() !== '' ? runtime.secrets.redact(said) : 'it gave no reason', MOST_OF_REASON)}`;
+  const said = (kind: 'deny' | 'ask', id: string, reason: unknown): Said => {
+    const text = typeof reason === 'string' && reason.trim() !== '' ? runtime.secrets.redact(reason) : 'it gave no reason';
+    return { kind, why: `the guard '${id}' ${VERBS[kind]}: ${printableLine(text, MOST_OF_REASON)}` };
+  };
+  /** Its values are copies: what one guard changes is seen by nobody. */
   const call = async ({ id }: Slot, name: keyof ToolGuard & string, values: readonly unknown[], signal?: AbortSignal): Promise<unknown> => {
     const generation = await lifecycle.ready({ id });
     const { timeoutMs = null } = ToolGuard.members[name] ?? {};
-    return invoke(lifecycle, generation, { operation: `guard.${name}`, values, timeoutMs, signal, phase: 'call' });
+    return invoke(lifecycle, generation, { operation: `guard.${name}`, values: structuredClone(values), timeoutMs, signal, phase: 'call' });
   };
 
   async function ask(slot: Slot, given: GuardedCall, signal: AbortSignal): Promise<Said> {
     const { id } = slot;
+    const failed = ({ message, cure }: GuardProblem): Said => ({
+      kind: 'failed',
+      why: `${printableLine(runtime.secrets.redact(message), MOST_OF_REASON)}; a person can ${cure}`,
+    });
+    const problem = guardProblem(lifecycle, slot);
+    if (problem !== null) return failed(problem);
     try {
-      if (isUnagreed(slot)) throw new PithError('not_agreed', unagreed(id));
-      const said = await call(slot, 'beforeToolCall', [{ ...given, input: structuredClone(given.input) }], signal);
-      if (said === null || said === undefined) return { kind: 'nothing', why: '' };
-      const { deny, ask } = fieldsOf(said);
-      if (deny !== undefined) return { kind: 'deny', why: reasonOf(id, 'refuses it', deny) };
-      if (ask !== undefined) return { kind: 'ask', why: reasonOf(id, 'wants a person asked', ask) };
-      throw new PithError('provider_failed', 'beforeToolCall returned neither null nor { deny } nor { ask }');
+      const answer = await call(slot, 'beforeToolCall', [given], signal);
+      const { deny, ask } = fieldsOf(answer);
+      if (answer !== null && deny === undefined && ask === undefined) throw new PithError('provider_failed', MALFORMED);
+      if (deny !== undefined) return said('deny', id, deny);
+      return ask === undefined ? { kind: 'nothing', why: '' } : said('ask', id, ask);
     } catch (error) {
-      const isKnown = error instanceof PithError && KNOWN.has(error.code);
-      const message = `the guard '${id}' cannot answer, so only tools that read run: ${messageOf(error)}`;
-      const cure = guardCure(id);
-      if (!isKnown && !signal.aborted) runtime.failures.record(id, new Problem('call', 'provider_failed', message, { cause: error, cure }));
-      return { kind: 'failed', why: `${printableLine(runtime.secrets.redact(message), MOST_OF_REASON)}; a person can ${cure}` };
+      const unloaded = guardProblem(lifecycle, slot);
+      if (unloaded !== null) return failed(unloaded);
+      const now = cannotAnswer(id, messageOf(error), correct(id));
+      const isItsFault = !signal.aborted && !lifecycle.stopped;
+      if (isItsFault) runtime.failures.record(id, new Problem('call', FAILED, now.message, { cause: error, cure: now.cure }));
+      return failed(now);
     }
   }
 
@@ -70,8 +79,8 @@ export function createGuards(lifecycle: Lifecycle): Guards {
   return {
     areThere: () => guardsOf(slots.values()).length > 0,
     async beforeToolCall(given, signal) {
-      const said = await Promise.all(guardsOf(slots.values()).map((slot) => ask(slot, given, signal)));
-      const of = (...kinds: readonly Said['kind'][]) => said.filter(({ kind }) => kinds.includes(kind)).map(({ why }) => why);
+      const all = await Promise.all(guardsOf(slots.values()).map((slot) => ask(slot, given, signal)));
+      const of = (...kinds: readonly Said['kind'][]) => all.filter(({ kind }) => kinds.includes(kind)).map(({ why }) => why);
       const no = given.effect === 'read' ? of('deny') : of('deny', 'failed');
       if (no.length > 0) return { kind: 'deny', why: no.join('; ') };
       const questions = of('ask');
@@ -82,34 +91,50 @@ export function createGuards(lifecycle: Lifecycle): Guards {
   };
 }
 
-/** Recorded or noted where they come from. */
-const KNOWN: ReadonlySet<string> = new Set(['provider_unavailable', 'not_agreed']);
+const VERBS = { deny: 'refuses it', ask: 'wants a person asked' } as const;
+const FAILED = 'guard_failed';
+const MALFORMED = 'beforeToolCall returned neither null nor { deny } nor { ask }';
 
 function guardsOf(slots: Iterable<Slot>): readonly Slot[] {
   const found: Slot[] = [];
-  for (const slot of slots) if (isGuard(slot)) found.push(slot);
+  for (const slot of slots) if (isOn(slot)) found.push(slot);
   return found;
 }
 
-/** By what is written, also where that cannot run; by the last good version where the manifest cannot be read. */
-function isGuard({ declaration, written }: Slot): boolean {
-  return written.config.enabled && ((written.declaration.manifest ?? declaration.manifest)?.provides.includes('guard') ?? false);
+/** By what is written, also where that cannot run. */
+function isOn({ written: { declaration, config } }: Slot): boolean {
+  return config.enabled && isGuard(declaration);
 }
 
 function isUnagreed({ written: { declaration } }: Slot): boolean {
-  return declaration.withheld?.some(({ ask }) => ask === GUARD_ASK) ?? false;
+  return isWithheld(declaration, GUARD_ASK);
 }
 
-function unagreed(id: string): string {
-  return `nobody has agreed that it sees what tools are given; agree with: pith extensions allow ${id}`;
+/** Why a guard cannot answer, and what a person can do. */
+export interface GuardProblem {
+  readonly message: string;
+  readonly cure: string;
 }
 
-/** Why a guard that is switched on cannot be asked, as far as that is known without asking it; null: it can be, or is none. */
-export function guardProblem(lifecycle: Lifecycle, slot: Slot): string | null {
-  if (!isGuard(slot)) return null;
-  return isUnagreed(slot) ? unagreed(slot.id) : (lifecycle.reason(slot) ?? null);
+function cannotAnswer(id: string, why: string, cure: string): GuardProblem {
+  return {
+    message: `the guard '${id}' cannot answer, so only tools that read run: ${why}`,
+    cure: `${cure}, or switch it off: extensions.${id}.enabled: false in pith.yaml`,
+  };
 }
 
-export function guardCure(id: string): string {
-  return `correct it, or switch it off: extensions.${id}.enabled: false in pith.yaml`;
+/** Why a guard that is switched on cannot answer, as far as that is known without asking it; null: it can, or it is none. */
+export function guardProblem(lifecycle: Lifecycle, slot: Slot): GuardProblem | null {
+  const { id } = slot;
+  if (!isOn(slot)) return null;
+  if (isUnagreed(slot))
+    return cannotAnswer(id, 'nobody has agreed that it sees what tools are given', `agree with: pith extensions allow ${id}`);
+  const why = lifecycle.reason(slot);
+  if (why === undefined) return null;
+  const { cure = correct(id) } = slot.failure ?? slot.declared ?? {};
+  return cannotAnswer(id, why, `${cure.charAt(0).toLowerCase()}${cure.slice(1)}`);
+}
+
+function correct(id: string): string {
+  return `correct it (see: pith extensions show ${id})`;
 }

@@ -5,7 +5,7 @@ import type { ProcessTier } from '../lifecycle/tiers.ts';
 import type { ExtensionState, Slot } from '../lifecycle/actor.ts';
 import type { Lifecycle } from '../lifecycle/lifecycle.ts';
 import type { Tier } from '../calls/generation.ts';
-import { guardCure, guardProblem } from './guards.ts';
+import { guardProblem } from './guards.ts';
 import { ERROR_CODES } from '../records/error-codes.ts';
 
 /** One extension as `pith doctor` and `pith extensions list` show it. */
@@ -118,12 +118,7 @@ function notesOf(lifecycle: Lifecycle, slot: Slot): ExtensionStatus['notes'] {
         : { code: 'not_agreed', message: `asks to ${askText(ask)}, which is not possible: ${never}` },
     );
   const mute = guardProblem(lifecycle, slot);
-  if (mute !== null)
-    found.push({
-      code: 'provider_unavailable',
-      message: `it is a guard that cannot answer, so only tools that read run: ${mute}`,
-      cure: guardCure(slot.id),
-    });
+  if (mute !== null) found.push({ code: 'guard_failed', ...mute });
   if (declaration.shipped && lifecycle.runtime.loader.isAltered(declaration))
     found.push({
       code: 'not_as_shipped',

@@ -48,6 +48,7 @@ export const ERROR_CODES = [
   'state_unknown',
   // calls
   'provider_failed',
+  'guard_failed',
   'provider_timeout',
   'not_serialisable',
   'not_declared',

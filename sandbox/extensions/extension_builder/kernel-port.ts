@@ -21,7 +21,7 @@ const status = z.object({
 
 const shown = status.extend({
   provides: z.array(z.string()),
-  asks: z.array(z.object({ ask: z.string() })),
+  asks: z.array(z.object({ ask: z.string(), withheld: z.boolean() })),
   notes: z.array(z.object({ ...failure, code: z.string(), message: z.string() })),
   manifest: z.unknown(),
 });
@@ -54,6 +54,11 @@ export class KernelPort {
     await this.#run('extensions allow', { id }, signal, { ask: asks });
   }
 
+  /** It was never at work: what a person agreed to with it is theirs to agree to again. */
+  async takeBack(id: string, signal: AbortSignal): Promise<void> {
+    await this.#run('extensions allow', { id }, signal, { back: true });
+  }
+
   async list(signal: AbortSignal): Promise<readonly ExtensionStatus[]> {
     return z.array(status).parse(lastOf(await this.#run('extensions list', {}, signal)) ?? []);
   }
@@ -68,7 +73,7 @@ export class KernelPort {
     return shown.parse(lastOf(await this.#run('extensions show', { id }, signal)));
   }
 
-  /** Loads every extension that is switched on. */
+  /** Loads every extension that is switched on, and asks each guard about a call that nobody makes. */
   async loadAll(signal: AbortSignal): Promise<void> {
     await this.#run('doctor', {}, signal);
   }
@@ -88,7 +93,7 @@ export class KernelPort {
     path: string,
     given: Readonly<Record<string, string>>,
     signal: AbortSignal,
-    options: Readonly<Record<string, string | readonly string[]>> = {},
+    options: Readonly<Record<string, string | boolean | readonly string[]>> = {},
   ): Promise<CapturedCommand> {
     const kernel = this.context.find(CommandProvider).find(({ extensionId }) => extensionId === 'kernel');
     if (kernel === undefined)

@@ -8,21 +8,27 @@ import { exampleOf } from '../../architecture/skill-text.ts';
 import { folderWith, kernelOf, writeFiles } from '../../places.ts';
 import { call, together } from './world.ts';
 
-/** Does what the input of the call says, if that names it. */
+/** Does what the input of the call says, if that names it, and changes all that it is given. */
 const GUARD = `export default class {
   async beforeToolCall(call, signal) {
     const { guard } = call.input;
     call.input.guard = 'changed';
+    call.turn.userId = 'changed';
+    if (guard === 'undefined') return undefined;
     if (guard === 'throw') throw new Error('it broke');
     if (guard === 'hang') await new Promise(() => {});
     if (guard === 'exit') process.exit(3);
     return guard ?? null;
   }
+  afterToolCall(call, result) {
+    call.turn.userId = 'changed';
+    if (result.ok) result.output.guard = 'changed';
+  }
 }
 `;
 const TOOLS = `import { defineTool, z } from 'pith';
 const tool = (name, effect, needsApproval = false) =>
-  defineTool({ name, description: 'd', input: z.looseObject({}), effect, needsApproval, execute: (input) => input });
+  defineTool({ name, description: 'd', input: z.looseObject({}), effect, needsApproval, execute: (input, { turn }) => ({ ...input, user: turn.userId }) });
 export default class { getTools() { return [tool('look', 'read'), tool('change', 'write'), tool('risky', 'write', true)]; } }
 `;
 const extension = (id: string, provides: string, main: string) => ({
@@ -43,8 +49,8 @@ const doctorOn = async (test: TestKernel, id = 'warden') => (await test.kernel.d
 const OFF = 'extensions.warden.enabled: false in pith.yaml';
 /** What doctor notes of a guard that cannot be asked. */
 const MUTE = expect.objectContaining({
-  code: 'provider_unavailable',
-  message: expect.stringContaining('it is a guard that cannot answer'),
+  code: 'guard_failed',
+  message: expect.stringContaining("the guard 'warden' cannot answer"),
   cure: expect.stringContaining(OFF),
 }) as unknown;
 
@@ -62,7 +68,7 @@ describe('a guard', () => {
       expect(first.reason).toBe('awaiting_approval');
       expect(first.results).toMatchObject([
         { ok: false, error: { code: 'denied', message: "not run: the guard 'warden' refuses it: not today" } },
-        { ok: true, output: { guard: null, a: 1 } },
+        { ok: true, output: { guard: null, a: 1, user: 'tester' } },
       ]);
       const [question, ...others] = await test.kernel.approvals.list();
       expect(others).toEqual([]);
@@ -82,17 +88,18 @@ describe('a guard', () => {
     'A3 that fails refuses what may change something; refusal and doctor name it and how to switch it off: %s',
     async (isolation) => {
       const test = await guarded([], { isolation });
-      const ways = isolation === 'process' ? ['throw', 'exit', 'hang', 'nonsense'] : ['throw', 'hang', 'nonsense', { block: true }];
+      const ways = ['throw', isolation === 'process' ? 'exit' : { block: true }, 'hang', 'nonsense', 'undefined'];
       for (const guard of ways) {
         const [refused, read] = await Promise.all([one(test, 'change', { guard }), one(test, 'look', { guard })]);
         expect(refused).toMatchObject({ ok: false, error: { code: 'denied' } });
         expect(JSON.stringify(refused)).toMatch(/the guard 'warden' cannot answer, so only tools that read run: /u);
         expect(JSON.stringify(refused)).toContain(OFF);
         expect(read).toMatchObject({ ok: true });
-        const { message, cure } = await doctorOn(test);
-        expect(`${message} ${cure}`).toMatch(/warden/u);
       }
-      expect((await doctorOn(test)).cure).toContain(OFF);
+      const { ok, extensions } = await test.kernel.doctor();
+      const { code, message, cure } = extensions.find(({ id }) => id === 'warden')!;
+      expect([ok, code, message]).toEqual([false, 'guard_failed', expect.stringContaining('neither null nor { deny } nor { ask }')]);
+      expect(cure).toBe(`correct it (see: pith extensions show warden), or switch it off: ${OFF}`);
     },
     30_000,
   );
@@ -127,31 +134,97 @@ describe('a guard', () => {
     ]);
   });
 
-  it('A3 T10 sees nothing until a person has agreed, and only tools that read run until then', async () => {
-    const [home, seen] = [folderWith(), path.join(folderWith(), 'seen')];
-    const spy = `import { writeFileSync } from 'node:fs';
-      export default class { beforeToolCall() { writeFileSync(${JSON.stringify(seen)}, 'x'); return null; } }`;
-    const sandbox = path.join(folderWith({ 'sandbox/.keep': '' }), 'sandbox');
-    writeFiles(sandbox, { ...BASE, ...extension('warden', 'guard', spy) });
-    trustSandbox(openTrustFile(home), sandbox);
-    const test = await kernelOf({ only: [], flags: { default_agent: 'main' }, home, sandbox, accepts: false });
-    expect(test.kernel.host.extensions.show('warden')?.asks).toEqual([{ ask: 'guard', withheld: true, never: null }]);
-    expect(await one(test, 'change', {})).toMatchObject({
-      ok: false,
-      error: { message: expect.stringContaining('pith extensions allow warden') },
+  it('A3 whose manifest is wrong is one all the same, though nobody has agreed yet', async () => {
+    const manifest = (id: string, text: string) => ({
+      [`extensions/${id}/manifest.yaml`]: `version: 1.0.0\n${text}\n`,
+      [`extensions/${id}/main.ts`]: GUARD,
+    });
+    const test = await guarded([], {
+      files: {
+        ...manifest('warden', 'id: warden\nprovides: [guard]'),
+        ...manifest('astray', 'id: astray\nentrypoint: gone.ts\nprovides: [guard]'),
+        ...manifest('unsure', 'id: unsure\nentrypoint: main.ts\nprovides: [guard, guess]'),
+        ...manifest('other', 'id: another\nentrypoint: main.ts\nprovides: [guard]'),
+        ...manifest('slip', 'id: slip\nentrypoint: main.ts\nprovides: [gaurd]'),
+        ...manifest('listless', 'id: listless\nentrypoint: main.ts\nprovides: guard'),
+      },
     });
     expect(await one(test, 'look', {})).toMatchObject({ ok: true });
+    const refused = JSON.stringify(await one(test, 'change', {}));
+    for (const id of ['warden', 'astray', 'unsure', 'other', 'slip', 'listless']) {
+      expect(refused).toContain(`extensions.${id}.enabled: false in pith.yaml`);
+      expect((await doctorOn(test, id)).notes).toContainEqual(expect.objectContaining({ code: 'guard_failed' }));
+    }
+  });
+
+  it('A3 T10 sees nothing until a person has agreed; then it is one until they switch it off, whatever becomes of its folder', async () => {
+    const [home, seen] = [folderWith(), path.join(folderWith(), 'seen')];
+    const spy = GUARD.replace('const { guard }', `writeFileSync(${JSON.stringify(seen)}, 'x'); const { guard }`);
+    const sandbox = path.join(folderWith({ 'sandbox/.keep': '' }), 'sandbox');
+    writeFiles(sandbox, { ...BASE, ...extension('warden', 'guard', `import { writeFileSync } from 'node:fs';\n${spy}`) });
+    trustSandbox(openTrustFile(home), sandbox);
+    const test = await kernelOf({ only: [], flags: { default_agent: 'main' }, model: scriptedModel([]), home, sandbox, accepts: false });
+    const refusal = async () => {
+      expect(await one(test, 'look', {})).toMatchObject({ ok: true });
+      const { ok, ...refused } = await one(test, 'change', {});
+      expect([ok, (await test.kernel.doctor()).ok]).toEqual([false, false]);
+      return JSON.stringify(refused);
+    };
+    expect(test.kernel.host.extensions.show('warden')?.asks).toEqual([{ ask: 'guard', withheld: true, never: null }]);
+    expect(await refusal()).toContain(`a person can agree with: pith extensions allow warden, or switch it off: ${OFF}`);
     expect(existsSync(seen)).toBe(false);
     expect(JSON.stringify((await doctorOn(test)).notes)).toContain('asks to see the input of every tool call and refuse it');
     test.kernel.trust.allow('warden', ['guard']);
     await test.kernel.host.extensions.refresh();
     expect(await one(test, 'change', {})).toMatchObject({ ok: true });
     expect(existsSync(seen)).toBe(true);
+    expect(await test.kernel.doctor()).toMatchObject({ ok: true });
+
+    const manifest = await readFile(path.join(sandbox, 'extensions/warden/manifest.yaml'), 'utf8');
+    for (const wrong of ['id: [', 'id: warden\nentrypoint: main.ts', `${manifest}enabled: flase\n`, null]) {
+      await test.write('extensions/warden/manifest.yaml', manifest);
+      await test.kernel.host.extensions.refresh();
+      expect(await one(test, 'change', {})).toMatchObject({ ok: true });
+      if (wrong === null) await test.remove('extensions/warden');
+      else await test.write('extensions/warden/manifest.yaml', wrong);
+      await test.kernel.host.extensions.refresh();
+      const denied = await one(test, 'change', { guard: { deny: 'no' } }); // the version that runs goes on
+      expect([wrong, denied]).toMatchObject([wrong, { ok: false, error: { message: expect.stringContaining("'warden' refuses it: no") } }]);
+      await test.restart();
+      if (wrong?.includes('flase')) expect(await one(test, 'change', { guard: { deny: 'no' } })).toMatchObject({ ok: false });
+      else expect(await refusal()).toContain(OFF);
+    }
+    expect(await refusal()).toContain(
+      'a person can put its folder back, forget it (pith extensions allow warden --back), or switch it off',
+    );
+    await test.write('pith.yaml', 'extensions: { warden: { enabled: false } }\n');
+    await test.kernel.host.extensions.refresh();
+    expect(await one(test, 'change', {})).toMatchObject({ ok: true });
+    expect(await test.kernel.doctor()).toMatchObject({ ok: true, notes: [] });
+    await test.remove('pith.yaml');
+    await test.kernel.host.extensions.refresh();
+    expect(await refusal()).toContain(OFF);
+    test.kernel.trust.takeBack('warden');
+    await test.kernel.host.extensions.refresh();
+    expect(await one(test, 'change', {})).toMatchObject({ ok: true });
+    expect(test.kernel.host.extensions.show('warden')).toBeNull();
   });
 
   it('A3 asks also where the person has allowed such calls always, and a deny of one guard wins', async () => {
-    const two = extension('second', 'guard', `export default class { beforeToolCall({ input }) { return input.second ?? null; } }`);
-    const script = [call('risky', { n: 1 }), { text: 'ok' }, call('risky', { n: 2 }), call('risky', { n: 3, guard: { ask: 'sure?' } })];
+    const late = path.join(folderWith({ reason: '' }), 'reason');
+    const two = extension(
+      'second',
+      'guard',
+      `import { readFileSync } from 'node:fs';
+      export default class {
+        beforeToolCall({ input }) {
+          const ask = input.late && readFileSync(input.late, 'utf8');
+          return input.second ?? (ask ? { ask } : null);
+        }
+      }`,
+    );
+    const asking = call('risky', { n: 3, guard: { ask: 'sure?' } });
+    const script = [call('risky', { n: 1 }), { text: 'ok' }, call('risky', { n: 2 }), asking, call('risky', { late })];
     const test = await guarded(script, { files: two });
     await test.run('go');
     const [first] = await test.kernel.approvals.list();
@@ -161,6 +234,18 @@ describe('a guard', () => {
     expect(await one(test, 'look', { guard: { ask: 'a?' }, second: { deny: 'b' } })).toMatchObject({
       error: { message: expect.stringContaining('b') },
     });
+    // A yes that was given before a guard asked, or for another reason of it, is no answer to this one.
+    const details = async () => (await test.kernel.approvals.list('late')).map((each) => each.details);
+    expect((await test.run('more', { threadId: 'late' })).reason).toBe('awaiting_approval');
+    for (const why of ['late 1?', 'late 2?']) {
+      const [open] = await test.kernel.approvals.list('late');
+      await test.kernel.approvals.answer(open!.id, { answer: 'once', by: 'local' });
+      writeFiles(path.dirname(late), { reason: why });
+      expect((await test.run('', { resume: true, threadId: 'late' })).reason).toBe('awaiting_approval');
+      expect(await details()).toEqual([expect.stringContaining(why)]);
+      expect((await test.run('', { resume: true, threadId: 'late' })).reason).toBe('awaiting_approval');
+      expect(await details()).toHaveLength(1);
+    }
     const asked = await one(test, 'look', { guard: { ask: 'a?' } });
     expect(asked).toMatchObject({
       ok: false,
@@ -208,6 +293,8 @@ describe('a guard', () => {
       together(call('look'), call('look', { guard: { deny: 'n' } })),
       { text: 'a' },
       { text: 'b' },
+      call('change'),
+      { text: 'c' },
     ];
     const test = await guarded(script, {
       only: ['delegation'],
@@ -229,6 +316,11 @@ describe('a guard', () => {
       'after delegation/delegate_task true',
       'end main done',
     ]);
+    // Of what limits and policy refuse, it neither decides nor hears.
+    const planned = await test.run('plan', { agent: 'helper', threadId: 'plan', policy: { readOnly: true } });
+    expect(planned.results).toMatchObject([{ ok: false, error: { code: 'plan_mode' } }]);
+    const more = (await readFile(path.join(test.sandbox, 'data/extensions/warden/diary'), 'utf8')).trim().split('\n').slice(lines.length);
+    expect(more).toEqual(['end helper done']);
   });
 
   it.each(['in_process', 'process'] as const)('A3 the two examples do what their pages say: %s', async (isolation) => {
@@ -244,7 +336,7 @@ describe('a guard', () => {
     const { results } = await test.run('go');
     expect(results).toMatchObject([{ ok: false, error: { message: expect.stringContaining('migrations is changed by hand only') } }]);
     expect(await one(test, 'look', { path: 'migrations/1.sql' })).toMatchObject({ ok: true });
-    expect(await one(test, 'change', { list: ['.github/x.yml'] })).toMatchObject({ error: { code: 'approval_needed' } });
+    expect(await one(test, 'change', { paths: ['.github/x.yml'] })).toMatchObject({ error: { code: 'approval_needed' } });
     const text = await readFile(path.join(test.sandbox, 'data/extensions/audit_log/calls.jsonl'), 'utf8');
     const lines = text
       .trim()
@@ -259,5 +351,63 @@ describe('a guard', () => {
       'approval_needed ext/change',
     ]);
     expect(lines[0]).toMatchObject({ agents: ['main'], user: 'tester', input: { path: 'src/../Migrations/1.sql' } });
+  });
+
+  it('A3 the path guard sees a folder in every field for a path and every header of a patch, and nowhere else', async () => {
+    const { manifest, main } = exampleOf('sandbox/skills/extension-development/references/guard.md');
+    const files = {
+      'extensions/warden/manifest.yaml': manifest.replace('id: path_guard', 'id: warden'),
+      'extensions/warden/main.ts': main,
+      'agents/main/manifest.yaml': 'id: main\nversion: 1.0.0\nagent: { uses_tools: [ext, core_tools] }\n',
+      'notes/1.sql': 'old\n',
+    };
+    const test = await guarded([], { only: ['core_tools'], files });
+    const codeOf = async (name: string, input: object) => {
+      const result = await one(test, name, input);
+      return result.ok ? 'ok' : result.error.code;
+    };
+    const hunk = '@@ -1 +1 @@\n-old\n+../../../..\n';
+    const moved = (how: string, from: string, to: string) =>
+      `diff --git a/${from} b/${to}\nsimilarity index 100%\n${how} from ${from}\n${how} to ${to}\n`;
+    // Each form is one that the tool takes: of a folder that is not closed it is no invalid patch.
+    const patches: readonly ((folder: string) => string)[] = [
+      (folder) => `--- a/${folder}/1.sql\n+++ b/${folder}/1.sql\n${hunk}`,
+      (folder) => `--- ${folder}/1.sql\t2026-01-01\r\n+++ ${folder}/1.sql\t2026-01-01\r\n${hunk}`,
+      (folder) => `---\u2028${folder}/1.sql\n+++\u2028${folder}/1.sql\n${hunk}`,
+      (folder) => `--- a/README.md\n+++ b/README.md\n${hunk}--- a/./${folder}//1.sql\n+++ b/./${folder}//1.sql\n${hunk}`,
+      (folder) => `--- a/${folder}/1.sql\n+++ /dev/null\n@@ -1 +0,0 @@\n-old\n`,
+      (folder) => `--- /dev/null\n+++ b/${folder}/2.sql\n@@ -0,0 +1 @@\n+${'../'.repeat(9)}\n`,
+      (folder) =>
+        `--- "a/\\${folder.charCodeAt(0).toString(8)}${folder.slice(1)}/1.sql"\n+++ "b/\\${folder.charCodeAt(0).toString(8)}${folder.slice(1)}/1.sql"\n${hunk}`,
+      (folder) => `diff --git a/${folder}/1.sql b/${folder}/1.sql\nold mode 100644\nnew mode 100755\n`,
+      (folder) => moved('rename', `${folder}/1.sql`, 'away.sql'),
+      (folder) => moved('rename', 'README.md', `${folder}/2.sql`),
+      (folder) => moved('copy', 'README.md', `${folder}/2.sql`),
+    ];
+    for (const [at, patch] of patches.entries()) {
+      expect([at, await codeOf('apply_patch', { patch: patch('migrations') })]).toEqual([at, 'denied']);
+      expect([at, await codeOf('apply_patch', { patch: patch('Migrations') })]).toEqual([at, 'denied']);
+      expect([at, await codeOf('apply_patch', { patch: patch('notes') })]).not.toEqual([
+        at,
+        expect.stringMatching(/denied|patch_invalid/u),
+      ]);
+    }
+    for (const place of [
+      'migrations',
+      './migrations/1',
+      'a/../MIGRATIONS/1',
+      '/home/a/migrations/1',
+      '../migrations\\1',
+      'file:///a/%6digrations/1',
+      ' migrations/a\nb',
+    ])
+      for (const input of [{ path: place }, { files: ['x', place] }, { edits: [{ file_path: place }] }, { path: 'x', to: place }])
+        expect([place, await codeOf('change', input)]).toEqual([place, 'denied']);
+    for (const input of [
+      { content: 'see migrations/1' },
+      { path: 'migrations2/1' },
+      { patch: `--- a/x\n+++ b/x\n@@ -1 +1 @@\n-old\n+migrations/1\n` },
+    ])
+      expect([input, await codeOf('change', input)]).toEqual([input, 'ok']);
   });
 });

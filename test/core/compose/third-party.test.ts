@@ -63,7 +63,13 @@ describe('a protocol and a topic of a third party, of which no line of core know
       ['context.provide(Ranker, this);', ''],
       /'acme.ranker', which the constructor of the class does not/,
     ],
-    ['other members', 'acme/manifest.yaml', ['words]', 'worlds]'], /'acme.ranker' lacks worlds, which its manifest defines/],
+    [
+      'A3 other members, with whose they are',
+      'acme/manifest.yaml',
+      ['words]', 'worlds]'],
+      /^the protocol 'acme.ranker' has no worlds, which the manifest of 'acme' defines$/,
+      /\/acme\/contract\.ts$/,
+    ],
     [
       'no contract',
       'acme_rank/manifest.yaml',
@@ -82,9 +88,11 @@ describe('a protocol and a topic of a third party, of which no line of core know
       ['[acme.ranked]', '[acme.rankd]'],
       /nothing defines the topic 'acme.rankd' \(did you mean 'acme.ranked'/,
     ],
-  ])('says what is wrong: %s', async (_, file, [from = '', to = ''], message) => {
+  ])('says what is wrong: %s', async (_, file, [from = '', to = ''], message, place = /^/) => {
     await using pith = await testKernel({ only: [], files: { ...FILES, [`extensions/${file}`]: text(file).replace(from, to) } });
-    expect((await pith.kernel.host.extensions.activate('acme_rank')).message).toMatch(message);
+    const found = await pith.kernel.host.extensions.activate('acme_rank');
+    expect(found.message).toMatch(message);
+    expect(found.file).toMatch(place);
   });
 
   it('says once where in whose contract something is wrong', async () => {

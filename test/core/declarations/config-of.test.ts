@@ -84,12 +84,12 @@ describe('config', () => {
       'extensions:\n  plain:\n    enabld: false\n  registry:\n    memory_mbb: 64\n    a: 2\n',
     );
     expect(await found('extensions:\n  plain:\n    enabld: false\n  registry:\n    memory_mbb: 64\n    a: 2\n')).toEqual([
-      "sandbox/pith.yaml:3: 'extensions.plain.enabld' must be written 'enabled'; it counts as false",
+      "sandbox/pith.yaml:3: 'extensions.plain.enabld' must be written 'enabled'; it counts as false, and switches no guard off",
       "sandbox/pith.yaml:5: unknown key 'memory_mbb' in 'extensions.registry' is ignored (did you mean 'memory_mb'?)",
     ]);
-    expect(enabledBy(settings)('plain', plain.manifest)).toBe(false);
+    expect(enabledBy(settings)(plain)).toBe(false);
     expect(configOf(plain, settings).enabled).toBe(false);
-    expect(enabledBy(settings)('registry', registry.manifest)).toBe(true);
+    expect(enabledBy(settings)(registry)).toBe(true);
   });
 
   it.each([
@@ -111,19 +111,35 @@ describe('config', () => {
     },
   );
 
+  it.each(['{ enabled: flase }', '{ enabeld: false }', '{ enabled: "false" }', 'off', 'false', '{ enabled: null }'])(
+    'A3 only a plain enabled: false switches a guard off, whatever a slip does to others: %s',
+    async (block) => {
+      const { settings, plain } = await setUp(`extensions: { plain: ${block}, plai: { enabled: false } }\n`);
+      const on = (written: typeof settings, manifest: typeof plain.manifest, guard?: 'named' | 'agreed') =>
+        configOf({ ...plain, manifest, ...(guard && { guard }) }, written).enabled;
+      const off = { ...settings, extensions: { plain: { enabled: false } } };
+      for (const written of [settings, withIdsMeant({ ...settings, extensions: { plai: { enabled: false } } }, ['plain'])]) {
+        expect([on(written, plain.manifest, 'named'), on(written, null, 'agreed')]).toEqual([true, true]);
+        expect(on(off, plain.manifest, 'named')).toBe(false);
+      }
+      for (const enabled of [null, false] as const)
+        expect(on({ ...settings, extensions: {} }, { ...plain.manifest!, enabled }, 'named')).toBe(enabled === null);
+    },
+  );
+
   it('an option that only the class knows is no misspelt key, except a boolean close to enabled', async () => {
     const yaml = 'extensions:\n  plain: { secret: x, enable: [a], memory_gb: big }\n  registry: { enable: false }\n';
     const { settings, plain } = await setUp(yaml);
     expect(await found(yaml)).toEqual([expect.stringContaining("'extensions.registry.enable'")]);
-    expect(enabledBy(settings)('plain', plain.manifest)).toBe(true);
-    expect(enabledBy(settings)('registry', plain.manifest)).toBe(false);
+    expect(enabledBy(settings)(plain)).toBe(true);
+    expect(enabledBy(settings)({ ...plain, id: 'registry' })).toBe(false);
   });
 
   it('use.md 3 what a block of a misspelt id switches off counts for every id that it is a slip of', async () => {
     const yaml = 'extensions:\n  plainn: { enabled: false, secrets: [A] }\n  plai: { isolation: process }\n  plain2: { enabled: false }\n';
     const { settings } = await setUp(yaml);
     const meant = withIdsMeant(settings, ['plain', 'plaid']);
-    expect(meant.extensions).toMatchObject({ plain: { enabled: false, isolation: 'process' }, plaid: { isolation: 'process' } });
+    expect(meant.extensions).toMatchObject({ plain: { enabled: null, isolation: 'process' }, plaid: { isolation: 'process' } });
     expect(meant.extensions['plain']).not.toHaveProperty('secrets');
     expect(meant.extensions['plaid']).not.toHaveProperty('enabled');
     const plaid = {
@@ -131,7 +147,7 @@ describe('config', () => {
       'extensions/plaid/main.ts': '',
     };
     expect(await found(yaml, plaid)).toEqual([
-      expect.stringMatching(/nothing declares 'plainn'; its 'enabled' counts for 'plain'$/u),
+      expect.stringMatching(/nothing declares 'plainn'; its 'enabled' counts for 'plain', and switches no guard off$/u),
       expect.stringMatching(/nothing declares 'plai'; its 'isolation' counts for 'plaid' and 'plain'$/u),
       expect.stringMatching(/nothing declares 'plain2' \(did you mean 'plain' or 'plaid'\?\)$/u),
     ]);
@@ -143,9 +159,9 @@ describe('config', () => {
 
   it('K7 settings switch on and off, also what is broken; flags win', async () => {
     const { settings, registry } = await setUp('extensions:\n  registry: { enabled: false }\n  broken: { enabled: false }\n');
-    expect(enabledBy(settings)('registry', registry.manifest)).toBe(false);
-    expect(enabledBy(settings)('broken', null)).toBe(false);
-    expect(enabledBy(settings)('plain', null)).toBe(true);
+    expect(enabledBy(settings)(registry)).toBe(false);
+    expect(enabledBy(settings)({ id: 'broken', manifest: null })).toBe(false);
+    expect(enabledBy(settings)({ id: 'plain', manifest: null })).toBe(true);
     const flagged = await setUp('extensions:\n  registry: { enabled: false }\n', { extensions: { registry: { enabled: true } } });
     expect(configOf(flagged.registry, flagged.settings).enabled).toBe(true);
   });

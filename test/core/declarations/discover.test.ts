@@ -95,17 +95,17 @@ describe('a slip in one key', () => {
 
   it('use.md 3: a slip in the name of a safeguard counts as that, and is said', async () => {
     const { manifest, diagnostics } = await slipped(`${TOOL}agent: { limits: { max_turn: 3 } }\nenbled: false\n`);
-    expect(manifest).toMatchObject({ enabled: false, agent: { limits: { max_turns: 3 } } });
+    expect(manifest).toMatchObject({ enabled: null, agent: { limits: { max_turns: 3 } } });
     expect(diagnostics.map(({ line, message }) => [line, message])).toEqual([
       [4, "'agent.limits.max_turn' must be written 'max_turns'; it counts as that"],
-      [5, "'enbled' must be written 'enabled'; it counts as that"],
+      [5, "'enbled' must be written 'enabled'; it counts as that, and switches no guard off"],
     ]);
   });
 
   it.each(['enabled: flase', 'enbled: flase'])('use.md 3: %s switches it off, and is said', async (slip) => {
     const { manifest, diagnostics } = await slipped(`${TOOL}${slip}\n`);
-    expect(manifest?.enabled).toBe(false);
-    expect(diagnostics.at(-1)?.message).toBe("'enabled' must be true or false, not 'flase'; it counts as false");
+    expect(manifest?.enabled).toBeNull();
+    expect(diagnostics.at(-1)?.message).toBe("'enabled' must be true or false, not 'flase'; it counts as false, and switches no guard off");
   });
 
   it.each(['agent: { limits: { max_turns: many } }', 'agent: { limit: { max_turns: 1 } }'])(

@@ -14,7 +14,7 @@ export function discoverIn(sandbox: string, options: Partial<Parameters<typeof d
     agentPaths: [],
     index: indexIn(sandbox),
     at: 0,
-    isEnabled: (_id, manifest) => manifest?.enabled ?? true,
+    isEnabled: ({ manifest }) => manifest?.enabled ?? true,
     ...options,
   });
 }

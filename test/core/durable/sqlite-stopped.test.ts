@@ -19,10 +19,11 @@ function processOf(folder: string) {
     await store.close();
     expect(warned).toEqual([]);
   });
-  return { ...stopped, clock };
+  const rows = () => store.all('SELECT extension FROM stopped').length;
+  return { ...stopped, clock, rows };
 }
 
-it('A4: what one process has stopped is known to others until it gets another chance, or that process ends', async () => {
+it('A4 A3: what one process has stopped is known to others until it gets another chance, or that process ends', async () => {
   const folder = folderWith();
   const [one, two, other] = [processOf(folder), processOf(folder), processOf(folder)];
   expect(await other.known()).toEqual([]);
@@ -35,6 +36,7 @@ it('A4: what one process has stopped is known to others until it gets another ch
   await expect.poll(other.known).toEqual([STOPPED]);
   await one.close();
   expect(await other.known()).toEqual([]);
+  expect(other.rows()).toBe(0);
 });
 
 it('A4: of a process that was killed nothing is said once its lease is over', async () => {

@@ -58,7 +58,7 @@ describe('what a person decided', () => {
     expect(listed.out).toContain('assistant');
   });
 
-  it('T1 T10: pith extensions allow gives what is asked for; pith untrust takes all of it back', async () => {
+  it('T1 T10 A3: pith extensions allow gives what is asked for; --back takes it back, and pith untrust all of it', async () => {
     await run(['init', '.']);
     dropIn();
     expect(await asks()).toEqual(['network', 'secret CITY_KEY']);
@@ -73,6 +73,13 @@ describe('what a person decided', () => {
     expect(await asks()).toEqual([]);
     expect(await peeked()).toEqual({ ok: true, output: 'canary-1234'.length });
 
+    expect(await run(['extensions', 'allow', 'peeker', '--back'])).toMatchObject({
+      code: 0,
+      out: expect.stringContaining('peeker has nothing'),
+    });
+    expect(recorded().grants[sandbox]).toEqual({});
+    expect(await asks()).toEqual(['network', 'secret CITY_KEY']);
+    await run(['extensions', 'allow', 'peeker', '--yes']);
     expect((await run(['untrust'])).code).toBe(0);
     expect(recorded()).toMatchObject({ sandboxes: { [sandbox]: false }, grants: {} });
     expect(await run(['extensions', 'allow', 'peeker', '--yes'])).toMatchObject({ code: 1 });

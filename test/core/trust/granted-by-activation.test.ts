@@ -49,6 +49,19 @@ describe('what a person agreed to', () => {
     expect(extensions.show('dropped')?.manifest?.secrets).toEqual(['CITY_KEY']);
   });
 
+  it('A3 a new guard that does not load is taken back with what was agreed to: it refuses nothing afterwards', async () => {
+    made = await bench({ sandbox, home, accepts: false });
+    await made.stage('city_time', {
+      'manifest.yaml': CITY_TIME['manifest.yaml'].replace('tool', 'guard'),
+      'main.ts': `if (!import.meta.url.includes('probes')) throw new Error('only in trials');
+export default class { beforeToolCall() { return null; } }`,
+    });
+    const result = await made.call('activate_extension', { id: 'city_time', digest: await passed(made) });
+    expect(result).toMatchObject({ ok: false, error: { message: expect.stringContaining('it was removed again') } });
+    expect(openTrustFile(home).read().grants[sandbox]).toEqual({});
+    expect(made.test.kernel.host.extensions.show('city_time')).toBeNull();
+  });
+
   it('T10: what is taken back is taken from a version that stands in for a broken manifest, too', async () => {
     made = await bench({ sandbox, home, accepts: false });
     const { kernel } = made.test;

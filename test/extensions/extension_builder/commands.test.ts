@@ -100,7 +100,7 @@ describe('validate', () => {
 export default class { constructor(readonly context: ExtensionContext) {} async initialize() { await this.context.database.${rows}; } async runBackground() {} }\n`,
   };
 
-  it('K71 A4 passes what only has a contract, and what depends on it; says of the others what is wrong, once, also of what cannot be tried', async () => {
+  it('K71 A4 A3 passes what only has a contract, and what depends on it; says of the others what is wrong, once, also of what cannot be tried', async () => {
     writeFiles(extensions, {
       'acme/manifest.yaml': 'id: acme\ndefines: { protocols: { acme.ranker: [rank] } }\n',
       'acme/contract.ts':
@@ -110,6 +110,13 @@ export default class { constructor(readonly context: ExtensionContext) {} async 
         "import type { ExtensionContext } from 'pith';\nimport { Ranker } from 'pith/acme';\nexport default class { constructor(context: ExtensionContext) { context.provide(Ranker, { rank: async () => 'a' }); } }\n",
       ...early,
       'early/main.ts': early['early/main.ts'].replace('runBackground() {', "runBackground() { this.context.events.publish('notify');"),
+      'acme_lost/manifest.yaml': 'id: acme_lost\nentrypoint: main.ts\nprovides: [acme.ranker]\n',
+      'acme_lost/main.ts': 'export default class {}\n',
+      'acme_less/manifest.yaml': 'id: acme_less\nentrypoint: main.ts\nprovides: [acme.ranker]\ndepends_on: [acme]\n',
+      'acme_less/main.ts':
+        "import type { ExtensionContext } from 'pith';\nimport { Ranker } from 'pith/acme';\nexport default class { constructor(context: ExtensionContext) { context.provide(Ranker, {} as never); } }\n",
+      'warden/manifest.yaml': 'id: warden\nentrypoint: main.ts\nprovides: [guard]\npermissions: { network: true }\n',
+      'warden/main.ts': 'export default class { beforeToolCall() { return null; } }\n',
       'empty/notes.txt': 'nothing yet\n',
       'walker/manifest.yaml': 'id: walker\nagent: { instructions: walk }\n',
     });
@@ -117,6 +124,11 @@ export default class { constructor(readonly context: ExtensionContext) {} async 
     const { code, text } = await validate();
     expect(code).toBe(1);
     expect(text).toMatch(/^acme: passes\nacme_impl: passes$/m);
+    expect(text, 'A3 what others define').toMatch(
+      /'acme.ranker' is defined by 'acme', which it does not depend on \(in validate\); add acme to 'depends_on'\nacme_lost/u,
+    );
+    expect(text, 'A3 where people have it').toContain(`'acme.ranker' needs, see ${path.join(extensions, 'acme/contract.ts')} (in`);
+    expect(text).toMatch(/^warden: passes \(tried beforeToolCall\)$/m);
     expect(text).toMatch(/isolation: in_process.*\nearly: does not pass$/m);
     expect(text, 'A4').toMatch(
       /^manifest: error extensions\/early\/main\.ts:2: publishes 'notify', .*; add notify to 'events\.publishes'$/m,

@@ -2,7 +2,7 @@ import { SourceMap } from 'node:module';
 import { statSync } from 'node:fs';
 import { readFile } from 'node:fs/promises';
 import { join, posix } from 'node:path';
-import { z, type Places, type TopicMap } from 'pith';
+import { z, type Places, TopicMap } from 'pith';
 import { yamlValue } from '@pith/guarded-yaml';
 import { didYouMean } from '@pith/plain-text';
 import type { Plugin } from 'esbuild';
@@ -58,7 +58,7 @@ function declarationsIn(sources: readonly Source[]): Declared | null {
 type Wrong = readonly [why: string, cure: string];
 
 function refusedPublishing({ defines, events: { publishes } }: Declared, topic: string, isOwn: boolean): Wrong | null {
-  const by = PUBLISHERS.get(topic);
+  const by = ofKernel(topic)?.by;
   if (by === 'kernel') return ['which only the kernel does', 'publish another topic'];
   if (Object.hasOwn(defines.topics, topic) || by === 'itself' || publishes.includes(topic)) return null;
   if (isOwn) return [UNDEFINED, `add ${topic} to 'defines.topics'`];
@@ -73,40 +73,6 @@ function refusedListening({ events: { handles } }: Declared, topic: string, isDu
 
 const UNDECLARED = 'which its manifest does not declare';
 const UNDEFINED = 'which its contract defines and its manifest does not';
-
-/** As the kernel lets its topics be published. */
-export const PUBLISHERS: ReadonlyMap<string, 'kernel' | 'itself' | 'declared'> = new Map(
-  Object.entries({
-    'extension.activated': 'kernel',
-    'extension.failed': 'kernel',
-    'extension.reloaded': 'kernel',
-    'extension.stopped': 'kernel',
-    'problem.found': 'kernel',
-    'agent.changed': 'kernel',
-    'provider.changed': 'itself',
-    'turn.started': 'kernel',
-    'turn.ended': 'kernel',
-    'tool.called': 'kernel',
-    'tool.progressed': 'itself',
-    'thread.compacted': 'kernel',
-    'service.ready': 'itself',
-    'channel.opened': 'itself',
-    'user.message': 'kernel',
-    'schedule.due': 'declared',
-    'approval.requested': 'kernel',
-    'approval.answered': 'kernel',
-    notify: 'declared',
-  } satisfies Record<keyof TopicMap, 'kernel' | 'itself' | 'declared'>),
-);
-
-/** Topics of the kernel that are written to disk. */
-const DURABLE: readonly string[] = [
-  'user.message',
-  'schedule.due',
-  'approval.requested',
-  'approval.answered',
-  'notify',
-] satisfies readonly (keyof TopicMap)[];
 
 interface Topic {
   readonly topic: string;
@@ -171,22 +137,31 @@ async function usesIn(folder: string, sources: readonly Source[], { entrypoint, 
       constants.set(name, { topic: id, isDurable: durable === 'true', isOwn: placeOf(index + whole.length - 1) !== null });
   }
   const unsure = new Set([...text.matchAll(OWN_MEMBER)].map(([, act]) => act));
+  const changed = namesSetAgain(text);
   return [...text.matchAll(CALL)].flatMap(({ index, 0: call, 1: act, 2: double, 3: single, 4: template, 5: name = '' }): readonly Use[] => {
     const literal = double ?? single ?? template;
     const topic = literal === undefined ? constants.get(name) : literalTopic(literal);
-    if (topic === undefined || unsure.has(act) || isSetAgain(text, name)) return [];
+    if (topic === undefined || unsure.has(act) || changed.has(name)) return [];
     return [{ ...topic, act: act as Act, place: placeOf(index + call.indexOf('.')) }];
   });
 }
 
-function literalTopic(topic: string): Topic {
-  return { topic, isDurable: DURABLE.includes(topic), isOwn: false };
+function ofKernel(topic: string): (typeof TopicMap)[keyof TopicMap] | undefined {
+  return Object.hasOwn(TopicMap, topic) ? TopicMap[topic as keyof TopicMap] : undefined;
 }
 
-/** The bundler writes constants and variables of a module alike. */
-function isSetAgain(text: string, name: string): boolean {
-  return name !== '' && text.split(new RegExp(`(?<![.\\w$])${name.replaceAll('$', '\\$')} = `)).length > 2;
+function literalTopic(topic: string): Topic {
+  return { topic, isDurable: ofKernel(topic)?.durable === true, isOwn: false };
 }
+
+/** What a module sets again: the bundler writes its constants and variables alike. */
+function namesSetAgain(text: string): ReadonlySet<string> {
+  const names = [...text.matchAll(ASSIGNED)].map(([, name = '']) => name);
+  const seen = new Set<string>();
+  return new Set(names.filter((name) => seen.has(name) || !seen.add(name)));
+}
+
+const ASSIGNED = /(?<![.\w$])([\w$]+) = /g;
 
 const OWN = 'own';
 

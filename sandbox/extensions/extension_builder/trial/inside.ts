@@ -5,6 +5,8 @@ import { checkOfFailure, findingOfFailure, type TrialFinding, type TrialReport }
 /** The agent of the trial's sandbox: it has the tools that are tried. */
 export const AGENT = 'trial_agent';
 const QUESTION = 'What can you do?';
+/** Notes on the sandbox that it is tried in, and on what a failure says. */
+const OF_THE_TRIAL = ['not_agreed', 'isolation_in_process', 'guard_failed'];
 const WARNED = ['provides_mismatch', 'tool_input_invalid', 'phase_slow'];
 
 interface Tried {
@@ -17,12 +19,13 @@ export interface InsidePorts {
   readonly context: Pick<ExtensionContext, 'agents' | 'find'>;
 }
 
-/** Loads the extension of this sandbox, and calls once what may be called without asking: tools that change nothing, and the context. */
+/** Loads the extension of this sandbox, and calls once what may be called without asking: tools that change nothing, the context, and a guard. */
 export async function tryHere(id: string, { kernel, context }: InsidePorts, signal: AbortSignal): Promise<TrialReport> {
+  await agreeToGuard(id, kernel, signal);
   await kernel.loadAll(signal);
   const before = await kernel.shown(id, signal);
   const noted = before.notes.flatMap(({ code, message, ...place }): readonly TrialFinding[] => {
-    if (code === 'not_agreed' || code === 'isolation_in_process') return []; // of the sandbox that it is tried in
+    if (OF_THE_TRIAL.includes(code)) return [];
     const check = code === 'phase_slow' ? 'load' : WARNED.includes(code) ? 'contract' : 'manifest';
     return [{ check, severity: 'warning', code, message, ...place }];
   });
@@ -33,6 +36,7 @@ export async function tryHere(id: string, { kernel, context }: InsidePorts, sign
   for (const tool of tools) tries.push(await tryTool(kernel, tool, wantsNetwork, signal));
   if (before.provides.includes('context')) tries.push(await tryContext(id, context, signal));
   const after = await kernel.shown(id, signal);
+  if (before.provides.includes('guard')) tries.push(triedGuard(after));
   const findings = [...noted, ...tries.flatMap((each) => each.findings), ...withoutACall(after)];
   return {
     id,
@@ -41,6 +45,20 @@ export async function tryHere(id: string, { kernel, context }: InsidePorts, sign
     tools: tools.map(({ name, description, effect, needsApproval }) => ({ name, description, effect, needsApproval })),
     tried: tries.flatMap((each) => each.tried),
   };
+}
+
+/** A guard that nobody has agreed to is asked nothing; in a trial it sees no call but one that nobody makes. */
+async function agreeToGuard(id: string, kernel: KernelPort, signal: AbortSignal): Promise<void> {
+  const { asks } = await kernel.shown(id, signal);
+  if (!asks.some(({ ask, withheld }) => ask === 'guard' && withheld)) return;
+  await kernel.allow(id, ['guard'], signal);
+  await kernel.reload(id, signal);
+}
+
+/** It has been asked where everything was loaded. */
+function triedGuard(status: ShownExtension): Tried {
+  const failed = status.code === 'guard_failed' ? [{ ...findingOfFailure(status), cure: 'correct the source; it has one second' }] : [];
+  return { findings: failed, tried: ['beforeToolCall'] };
 }
 
 /** What is wrong without a call that failed: an error in a timer, a promise that nobody waits for. */

@@ -20,6 +20,8 @@ const BUILDER = 'extension_builder';
 
 const dependencies = z.object({ depends_on: z.array(z.string()).catch([]), optional_depends_on: z.array(z.string()).catch([]) });
 
+const definitions = z.object({ defines: z.record(z.string(), z.unknown()).nullable().catch(null) }).catch({ defines: null });
+
 export interface TrialPorts {
   readonly kernel: KernelPort;
   readonly context: Pick<ExtensionContext, 'dataDirectory'>;
@@ -63,7 +65,9 @@ export async function tryExtension(
     const { isolation } = (await extensionSettings(places))[id] ?? {};
     const found = isolation === 'in_process' ? report.findings.map(withoutKernel) : report.findings;
     const all = { ...report, findings: [...found, ...tests.findings], tried: [...tests.tried, ...report.tried] };
-    return trialReport.parse(JSON.parse(JSON.stringify(all).replaceAll(inJson(tried), inJson(folder))));
+    // People read their own paths, also of what it depends on.
+    const text = JSON.stringify(all).replaceAll(inJson(tried), inJson(folder)).replaceAll(inJson(sandbox), inJson(places.sandbox));
+    return trialReport.parse(JSON.parse(text));
   } finally {
     trials.remove(name);
   }
@@ -88,7 +92,7 @@ interface Trial extends TrialPorts {
   readonly sandbox: string;
 }
 
-/** What it depends on, and the settings of both. Of what ships nothing else runs. */
+/** What it depends on, the settings of both, and what others define, without their code. Of what ships nothing else runs. */
 async function layOut({ id, manifest, root, sandbox, kernel, places }: Trial, signal: AbortSignal): Promise<void> {
   const needed = new Set([id]);
   const others: string[] = [];
@@ -107,6 +111,10 @@ async function layOut({ id, manifest, root, sandbox, kernel, places }: Trial, si
     }
   };
   await need(parsed(manifest));
+  for (const other of all.filter((each) => !each.shipped && !needed.has(each.id))) {
+    const { defines } = definitions.parse((await kernel.shown(other.id, signal)).manifest);
+    if (defines !== null) await put(join(sandbox, 'extensions', other.id), 'manifest.yaml', { id: other.id, defines });
+  }
   const settings = await extensionSettings(places);
   const { secrets: _, ...own } = settings[id] ?? {};
   const isOff = (each: string) => each !== BUILDER && !needed.has(each);

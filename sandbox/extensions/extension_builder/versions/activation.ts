@@ -166,7 +166,9 @@ export class Activation {
     if (record.from === null) await place.remove();
     else await place.put(await versions.read(record.id, record.from));
     if (record.from === null) for (const agent of record.agents) await takeTools(sandbox, agent, record.id);
-    await this.#reloadQuietly(record.id, new AbortController().signal);
+    const { signal } = new AbortController();
+    if (record.from === null) await this.ports.kernel.takeBack(record.id, signal);
+    await this.#reloadQuietly(record.id, signal);
     this.#forget(record);
     const now = record.from === null ? 'it was removed' : `version ${record.from} is active again`;
     this.ports.report(record, `Version ${record.to} of the extension '${record.id}' failed and was taken back: ${reason}. Now ${now}.`);

@@ -67,6 +67,15 @@ describe('a probe of a folder', () => {
       /no luck/,
     ],
     ['a tool that throws', 'smoke', { 'main.ts': tool('throw new Error(`no ${city}`);') }, /no Berlin/],
+    [
+      'A3 a guard that answers nothing',
+      'smoke',
+      {
+        'manifest.yaml': MANIFEST.replace('tool', 'guard'),
+        'main.ts': 'export default class X { beforeToolCall() {} }',
+      },
+      /'city_time' cannot answer, so only tools that read run: beforeToolCall returned neither null/,
+    ],
     ['an output that is no JSON', 'smoke', { 'main.ts': tool('return { city, f: () => 1 };') }, /not_serialisable/],
   ])('K72 says what is wrong with %s', async (_what, check, files, message) => {
     const { ok, errors } = await tried({ 'manifest.yaml': MANIFEST, 'main.ts': tool('return 1;'), ...files });
