@@ -70,6 +70,7 @@ describe('A5 an extension that another one declares', () => {
     await sandbox.remove('extensions/mine');
     await host.extensions.refresh();
     await until(() => host.extensions.show('set:one') === null);
+    expect((await callTool(host, 'set:one', 'greet')).ok).toBe(false);
   });
 
   it.each(['set:', 'set:..', 'set:a/b', 'set:a\0', `set:${'x'.repeat(300)}`, 'mine', ':a'])('cannot be called %j', async (id) => {

@@ -15,7 +15,8 @@ export function entryText(contract: string, skillId: string, directory: string, 
     const how = 'file' in place ? `load: () => import(${JSON.stringify(`./${place.file}`)})` : `problem: ${JSON.stringify(place.problem)}`;
     return `  { name: ${JSON.stringify(name)}, ${how} },\n`;
   });
-  return `import { makeToolset } from 'pith/${contract}';\nexport default await makeToolset(${JSON.stringify(skillId)}, [\n${modules.join('')}]);\n`;
+  const from = JSON.stringify(`pith/${contract}`);
+  return `import { makeToolset } from ${from};\nexport default await makeToolset(${JSON.stringify(skillId)}, [\n${modules.join('')}]);\n`;
 }
 
 /** Where one `path:Export` of a toolset is found, or why it is not, as the end of a sentence. `directory` is a real path, which no module leaves, by whatever links. */
