@@ -65,8 +65,8 @@ export async function overviewOf(
     isEnabled: enabledBy(settings),
     at: 0,
   });
-  const brought = [...declarations.values()].filter(({ shipped }) => !shipped);
-  const all = brought.flatMap((each) => (each.manifest === null ? [] : [{ ...each, manifest: each.manifest }]));
+  const theirs = [...declarations.values()].filter(({ shipped }) => !shipped);
+  const all = theirs.flatMap((each) => (each.manifest === null ? [] : [{ ...each, manifest: each.manifest }]));
   const asked = all.flatMap(({ manifest }) => manifestAsks(manifest));
   const known = { sandbox: opened, home: home ?? null, dataDirectory: settings.data_dir };
   const places = { ...known, writable: [...recorded(), ...writableBy(asked, known)] };
@@ -76,14 +76,14 @@ export async function overviewOf(
     extensions: all
       .filter(isExtension)
       .map(({ id, manifest }) => ({ id, asks: manifestAsks(manifest).map((ask) => ({ ask, ...examinedAsk(ask, places) })) })),
-    agents: brought.filter(({ manifest, readBy }) => manifest?.agent !== undefined || readBy !== undefined).map(({ id }) => id),
+    agents: theirs.filter(({ manifest, readBy }) => manifest?.agent !== undefined || readBy !== undefined).map(({ id }) => id),
     ...reached(settings),
     weakened: weakened(settings, own),
     settings: leavesOf(Object.keys(settings.origins))
       .filter((key) => !HARMLESS_SETTINGS.includes(key))
       .map((key) => `${key} = ${JSON.stringify(valueAt(settings, key))}`),
     others: othersIn(opened),
-    unreadable: [...ofSettings, ...ofFolders, ...brought.flatMap(({ diagnostics }) => diagnostics)]
+    unreadable: [...ofSettings, ...ofFolders, ...theirs.flatMap(({ diagnostics }) => diagnostics)]
       .filter(({ severity }) => severity === 'error')
       .map(({ file, message }) => (file === undefined || message.includes(file) ? message : `${file}: ${message}`)),
     files: projectFilesThere(project),

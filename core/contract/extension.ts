@@ -89,7 +89,7 @@ export interface ExtensionContext<Config = Readonly<Record<string, unknown>>> {
   getSecret(name: string, use?: SecretUse): string | null;
   /** Gives a protocol that an extension defines, from the constructor and once. Throws `not_declared` where the manifest does not provide it. */
   provide<T extends object>(protocol: Protocol<T>, implementation: T): void;
-  /** The provider among `depends_on`, or the kernel for what it answers itself (`Places`; inside the kernel also `ExtensionSettings`, `BroughtExtensions`); throws `not_declared` when none of them provides it. */
+  /** The provider among `depends_on`, or the kernel for what it answers itself (`Places`; inside the kernel also `ExtensionSettings`, `Bundler`); throws `not_declared` when none of them provides it. */
   use<T extends object>(protocol: Protocol<T>): Remote<T>;
   /** Every provider that can be reached now; empty when there is none. */
   find<T extends object>(protocol: Protocol<T>): readonly Remote<T>[];

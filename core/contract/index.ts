@@ -17,7 +17,6 @@
  */
 export { z } from 'zod';
 
-export { BroughtExtensions, BroughtProvider } from './brought.ts';
 export { CommandProvider, type Command, type CommandContext, type CommandInput, type CommandIO } from './command.ts';
 export { codeOf, messageOf, PithError, type Diagnostic, type JsonValue } from './errors.ts';
 export { defineTopic, type Delivery, type Events, type PublishOptions, type Topic, TopicMap } from './events.ts';
@@ -29,7 +28,9 @@ export {
   AgentProvider,
   ChannelProvider,
   CompactionProvider,
+  Bundler,
   ContextProvider,
+  DeclarationProvider,
   ExtensionSettings,
   ServiceProvider,
   SetupProvider,
@@ -37,6 +38,7 @@ export {
   TurnProvider,
   type ChannelMessage,
   type ContextParts,
+  type DynamicDeclaration,
   type SettingsChange,
   type SetupSchema,
 } from './providers.ts';

@@ -295,7 +295,7 @@ export const ExtensionSettings = defineProtocol<ExtensionSettings>(
 );
 
 /** An agent as an extension brings it. `spec` is null when there is none, because `diagnostics` say what is wrong. */
-export interface BroughtAgent {
+export interface DynamicAgent {
   readonly id: string;
   readonly spec: (Omit<AgentSpec, 'limits'> & { readonly limits?: Partial<AgentSpec['limits']> }) | null;
   readonly diagnostics: readonly Diagnostic[];
@@ -311,7 +311,7 @@ export interface AgentProvider {
    * All its agents as they are now; `files`: the absolute paths of those of its `agent_files` that are in folders of agents and count.
    * Asked when an agent is named that no manifest declares, and when all are listed.
    */
-  listAgents(files: readonly string[], signal?: AbortSignal): Promise<readonly BroughtAgent[]>;
+  listAgents(files: readonly string[], signal?: AbortSignal): Promise<readonly DynamicAgent[]>;
 }
 
 export const AgentProvider = defineProtocol<AgentProvider>(
@@ -319,3 +319,42 @@ export const AgentProvider = defineProtocol<AgentProvider>(
   { listAgents: method({ timeoutMs: 5000, signalAt: 1 }) },
   { inProcessOnly: true },
 );
+
+/** An extension that another one declares: in a separate process, with tools, and with nothing that it may ask for. */
+export interface DynamicDeclaration {
+  /** Absolute. No module leaves it. */
+  readonly folder: string;
+  /** What people correct. Absolute. */
+  readonly file: string;
+  /** `id`: `<word>:<name>`, which `*` in `uses_tools` does not mean. With `@` and 12 hex digits behind it, it is a version: what rules say of `<word>:<name>` holds for it too. */
+  readonly manifest: { readonly id: string; readonly name?: string; readonly description?: string };
+  /**
+   * The text of its entrypoint, which imports `pith`, the contract of who declares it, and modules of `folder`. An `import()` of one that cannot
+   * be bundled rejects with the reason.
+   */
+  readonly main: string;
+}
+
+/** Declares extensions beside those of folders. Publishes `provider.changed` when some of them change or go. */
+export interface DeclarationProvider {
+  /** All that it can declare, or the one of that id where it is there. `digest`: of the code that may run. Rejects with the reason why that one may not. */
+  declarations(id: string | null): Promise<readonly (DynamicDeclaration & { readonly digest: string })[]>;
+  /** What came of one that was opened: its tools, and what is wrong with it, as sentences. */
+  opened(id: string, tools: readonly string[], problems: readonly string[]): Promise<void> | void;
+}
+
+export const DeclarationProvider = defineProtocol<DeclarationProvider>(
+  'declarations',
+  { declarations: method({ timeoutMs: 60_000 }), opened: method() },
+  { inProcessOnly: true },
+);
+
+/** Makes bundles of what an extension in the kernel's process declares: `context.use(Bundler)`. */
+export interface Bundler {
+  /** Bundles the code as it is now and runs nothing. `unconfined`: why no sandbox will confine it; null when one does, or when a person switched that off. */
+  inspect(
+    declaration: DynamicDeclaration,
+  ): Promise<{ readonly digest: string; readonly unconfined: { readonly why: string; readonly cure: string } | null }>;
+}
+
+export const Bundler = defineProtocol<Bundler>('bundler', { inspect: method() }, { inProcessOnly: true });

@@ -159,10 +159,10 @@ export const Tool = {
   },
 };
 
-/** A tool of one turn: one of the extension's own (mostly one with `optIn`), described to this turn as it says here, or all of an extension that it brings. */
+/** A tool of one turn: one of the extension's own (mostly one with `optIn`), described to this turn as it says here, or all of an extension that it declares. */
 export type TurnTool =
   | { readonly tool: string; readonly description?: string; readonly inputSchema?: Readonly<Record<string, unknown>> }
-  | { readonly brought: string };
+  | { readonly extension: string };
 
 /** Offers tools to the agents that list the extension in `uses_tools`. */
 export interface ToolProvider {
@@ -170,7 +170,7 @@ export interface ToolProvider {
   getTools(): readonly Tool[] | Promise<readonly Tool[]>;
   /**
    * What one turn has in addition to its agent's `uses_tools`, for agents that name the extension: in `uses_tools`, by a key under `agent:` that it
-   * or what depends on it owns, by an extension that it could bring or, where it provides skills, by `uses_skills`; who brings others is also asked for
+   * or what depends on it owns, by an extension that it could declare or, where it provides skills, by `uses_skills`; who declares others is also asked for
    * agents that name what it depends on. Asked when a turn begins and after each step that called a tool of the extension, or of one that it depends on:
    * what is new is offered from the next step, and nothing is taken away before the turn's end. `turn.tools` are those of `uses_tools`.
    */

@@ -25,7 +25,7 @@ export interface AgentSpec {
   readonly prompt: string | null;
   /** The template's file, for messages. */
   readonly promptFile: string | null;
-  /** The extension that brought the prompt: its process renders it. Written by the kernel alone; absent where the kernel renders. */
+  /** The extension whose prompt it is: its process renders it. Written by the kernel alone; absent where the kernel renders. */
   readonly promptBy?: string;
   readonly usesTools: readonly string[];
   readonly usesSkills: readonly string[];
@@ -35,8 +35,8 @@ export interface AgentSpec {
   readonly keys: Readonly<Record<string, unknown>>;
   /** The file that declared it, or null when it was made at run time. */
   readonly origin: string | null;
-  /** Set when code outside the kernel brought it: its turns come from there. Written by the kernel alone. */
-  readonly broughtBy?: { readonly extensionId: string; readonly ownOnly: boolean };
+  /** Set when code outside the kernel declares it: its turns come from there. Written by the kernel alone. */
+  readonly declaredBy?: { readonly extensionId: string; readonly ownOnly: boolean };
 }
 
 /** A message as models take it and threads keep it: plain JSON. */

@@ -1,6 +1,6 @@
 import type { Positions } from '@pith/checked-yaml';
 import { isPlainMap } from '@pith/plain-data';
-import type { BroughtExtensions, Diagnostic, TopicMap } from '../contract/index.ts';
+import type { Diagnostic, TopicMap } from '../contract/index.ts';
 import { type Manifest, manifestAsks } from '../trust/index.ts';
 
 /** What stopped an extension. */
@@ -36,8 +36,8 @@ export interface Declaration {
   readonly positions?: Positions;
   /** What it may use of what it depends on defines. Absent: nothing. */
   readonly imports?: Imports;
-  /** No folder declares it: another extension brings it. */
-  readonly brought?: { readonly by: string } & Pick<Parameters<BroughtExtensions['open']>[0], 'entry' | 'modules'>;
+  /** Another extension declares it, with its entrypoint as text. Absent: a folder does. */
+  readonly dynamic?: { readonly by: string; readonly main: string };
   /** What its folder asks for and does not have: `manifest` is without it. Absent: nothing. */
   readonly withheld?: readonly { readonly ask: string; readonly never: string | null }[];
 }
@@ -77,20 +77,20 @@ export interface Contract {
   readonly digest: string;
 }
 
-/** Whether it is the id of an extension that another one brings, `<word>:<name>`: nobody declares those. */
-export function isBrought(id: string): boolean {
+/** Whether it is the id of an extension that another one declares, `<word>:<name>`: no folder has such a name. */
+export function isDynamic(id: string): boolean {
   return /^[a-z][a-z0-9_]*:/.test(id);
 }
 
-/** By what names rules mean an extension: a brought one that is a version, `<word>:<name>@<12 hex digits>`, also by what comes before the @. */
+/** By what names rules mean an extension: a dynamic one that is a version, `<word>:<name>@<12 hex digits>`, also by what comes before the @. */
 export function namesOfExtension(id: string): readonly string[] {
-  const [, name] = (isBrought(id) ? /^(.+)@[0-9a-f]{12}$/.exec(id) : null) ?? [];
+  const [, name] = (isDynamic(id) ? /^(.+)@[0-9a-f]{12}$/.exec(id) : null) ?? [];
   return name === undefined ? [id] : [id, name];
 }
 
-/** The id, or the name in that of a brought one. */
+/** The id, or the name in that of a dynamic one. */
 export function shortId(id: string): string {
-  return isBrought(id) ? id.slice(id.indexOf(':') + 1) : id;
+  return isDynamic(id) ? id.slice(id.indexOf(':') + 1) : id;
 }
 
 /** Whether the names of its commands, tools and models are those that ship: a stranger's equal name gives way. */

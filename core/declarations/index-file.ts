@@ -1,7 +1,7 @@
 import path from 'node:path';
 import type { Manifest } from '../trust/index.ts';
 import type { Diagnostic } from '../contract/index.ts';
-import { isBrought, type FolderRecord } from './declaration.ts';
+import { isDynamic, type FolderRecord } from './declaration.ts';
 import { FileRefused, type StateFolder, systemCure } from '@pith/safe-files';
 import { packageVersion } from './package-version.ts';
 import { isPlainMap, sha256 } from '@pith/plain-data';
@@ -94,8 +94,8 @@ export function openIndex(folder: StateFolder, known: (directory: string) => Fol
         for (const key of map.keys()) if (!isKept(key)) dirty = map.delete(key);
       };
       drop(folders, (directory) => directories.has(directory));
-      const kept = new Set([...surfaces.keys()].filter(isBrought).slice(-MOST_BROUGHT));
-      drop(surfaces, (name) => kept.has(name) || (!isBrought(name) && ids.has(ownerOf(name))));
+      const kept = new Set([...surfaces.keys()].filter(isDynamic).slice(-MOST_DYNAMIC));
+      drop(surfaces, (name) => kept.has(name) || (!isDynamic(name) && ids.has(ownerOf(name))));
     },
     save: () => (saving = saving.then(write)),
   };
@@ -103,8 +103,8 @@ export function openIndex(folder: StateFolder, known: (directory: string) => Fol
 
 const FILE = 'index.json';
 
-/** Nobody says when one that was brought is gone for good: those that were described last are kept. */
-const MOST_BROUGHT = 200;
+/** Nobody says when a dynamic one is gone for good: those that were described last are kept. */
+const MOST_DYNAMIC = 200;
 
 /** Comes before the content, whose bytes the digest covers: a file that is well formed but damaged is not believed. */
 const CONTENT = ',"content":';

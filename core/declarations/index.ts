@@ -3,7 +3,7 @@ export {
   CONTRACT_FILE,
   extensionsOf,
   handlerNames,
-  isBrought,
+  isDynamic,
   namesOfExtension,
   isContractOnly,
   isExtension,
@@ -16,6 +16,7 @@ export {
   type Failure,
   grantedAsks,
 } from './declaration.ts';
+export { dynamicDeclaration } from './dynamic.ts';
 export { discover, type Root } from './discover.ts';
 export { type IndexFile, openIndex } from './index-file.ts';
 export { RECORDS_FILE, recordsOf, shippedRecords } from './shipped-records.ts';

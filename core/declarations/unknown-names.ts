@@ -1,5 +1,5 @@
 import { codeOf, type Diagnostic, messageOf, PithError } from '../contract/index.ts';
-import { isBrought, type Declaration } from './declaration.ts';
+import { isDynamic, type Declaration } from './declaration.ts';
 import { didYouMean } from '@pith/plain-text';
 import { misspeltSettings, unknownExtensionSettings } from './config-of.ts';
 import { DEFAULT_SETTINGS, settingName, type Settings } from './settings.ts';
@@ -81,7 +81,7 @@ function unknownTools(settings: Settings, { declarations, toolsOf }: Pick<KnownN
     const [id = '', tool] = entry.split(/\/(.*)/su, 2);
     const isThere = offering.includes(id);
     const tools = isThere ? toolsOf(id) : [];
-    const isKnown = entry === '*' || isBrought(id) || (isThere && (tool === undefined || tools.length === 0 || tools.includes(tool)));
+    const isKnown = entry === '*' || isDynamic(id) || (isThere && (tool === undefined || tools.length === 0 || tools.includes(tool)));
     if (isKnown) return [];
     const hint = isThere ? didYouMean(tool ?? '', tools) : didYouMean(id, offering);
     const missing = isThere ? `'${id}' has no tool '${tool}'` : `there is no extension '${id}' with tools`;

@@ -56,7 +56,7 @@ export function createExtensions(
   };
   const list = (): readonly ExtensionStatus[] => [...slots.keys()].sort().flatMap((id) => show(id) ?? []);
   return {
-    ids: () => [...slots.values()].flatMap(({ id, declaration }) => (declaration.brought ? [] : [id])).sort(),
+    ids: () => [...slots.values()].flatMap(({ id, declaration }) => (declaration.dynamic ? [] : [id])).sort(),
     state(id) {
       const slot = slots.get(id);
       return slot && lifecycle.stateOf(slot);

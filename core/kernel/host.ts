@@ -1,5 +1,5 @@
 import {
-  BroughtExtensions,
+  Bundler,
   type Clock,
   type Command,
   CommandProvider,
@@ -29,7 +29,6 @@ import {
 } from './lifecycle/runtime.ts';
 import { createTiers, type ProcessTier, type TierKernel } from './lifecycle/tiers.ts';
 import { createDeclaredAgents, type DeclaredAgents } from './providers/agents.ts';
-import { type Bringing, createBringing } from './providers/brought.ts';
 import { createCommands } from './providers/commands.ts';
 import { createEventHandlers, type EventHandlers } from './providers/event-handlers.ts';
 import { callFromProcess } from './providers/handle.ts';
@@ -38,6 +37,7 @@ import { createSetupPort, settingsOf, type SetupPort } from './providers/setup-p
 import { permissionsOf } from './providers/permissions.ts';
 import { notesOnSandbox } from './providers/status.ts';
 import { createTools, ToolRenewals } from './providers/tools.ts';
+import { createDynamicDeclarations, type DynamicDeclarations } from './reload/dynamic-declarations.ts';
 import { Refresh, type SandboxSource } from './reload/refresh.ts';
 import { createReloadWatch } from './reload/reload-watch.ts';
 
@@ -75,8 +75,8 @@ export interface Host {
   readonly secrets: Cleaning;
   /** Settings and secrets, as a person changes them. */
   readonly setup: SetupPort;
-  /** Extensions that others bring. */
-  readonly brought: Bringing;
+  /** Extensions that others declare. */
+  readonly dynamic: DynamicDeclarations;
   /** Writes to the log of this sandbox. */
   logger(name: string): Logger;
   /** On processes that run without the sandbox that the settings want. */
@@ -137,9 +137,9 @@ export async function createHost(options: HostOptions): Promise<Host> {
   const otherExtensions = createOtherExtensions(lifecycle, commands, answers);
   const refresh = new Refresh(lifecycle, options.source, discovered, changes.notify);
   const watch = createReloadWatch(lifecycle, refresh, options.source.watched);
-  const brought = createBringing(lifecycle, processes);
-  answers.set(BroughtExtensions.id, brought.for);
-  const extensions = createExtensions(lifecycle, { refresh, watch }, changes.on, brought.openAll);
+  const dynamic = createDynamicDeclarations(lifecycle, processes, changes.on);
+  answers.set(Bundler.id, dynamic.bundler);
+  const extensions = createExtensions(lifecycle, { refresh, watch }, changes.on, dynamic.openAll);
   const setup = createSetupPort(lifecycle, options.secrets, extensions.reload);
   answers.set(ExtensionSettings.id, () => settingsOf(setup, extensions.list));
   const renewals = new ToolRenewals(lifecycle);
@@ -154,7 +154,7 @@ export async function createHost(options: HostOptions): Promise<Host> {
     handlers: createEventHandlers(lifecycle),
     secrets,
     setup,
-    brought,
+    dynamic,
     logger: (name) => log.logger(name),
     sandboxNotes: () => notesOnSandbox(processes, extensions.list()),
     refreshIfOlderThan: (ms) => refresh.lookIfOlderThan(ms),

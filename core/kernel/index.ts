@@ -38,7 +38,7 @@ export { CHANNELS_HANDLER, Postponed, type EventHandlers } from './providers/eve
 export type { Providers, DeclaredModel, RoutedProvider } from './providers/providers.ts';
 export type { GuardedCall, Guards, GuardVerdict } from './providers/guards.ts';
 export type { ExtensionStatus } from './providers/status.ts';
-export { CLOSED_VARIABLES, renderPrompt, type BroughtPrompt } from './calls/render-prompt.ts';
+export { CLOSED_VARIABLES, renderPrompt, type PromptTemplate } from './calls/render-prompt.ts';
 export { type DescribedTools, type Tools } from './providers/tools.ts';
 export { extensionData, makeExtensionData } from './records/extension-data.ts';
 export { type ErrorCode, type Phase, PHASES } from './records/error-codes.ts';

@@ -3,12 +3,10 @@ import path from 'node:path';
 import { sha256 } from '@pith/plain-data';
 import { type Declaration, digestOf, digestWith, sourceDigest, stampFolder, buildOf, packageVersion } from '../declarations/index.ts';
 import { type Bundle, type Loader, Problem } from '../kernel/index.ts';
-import { systemClock } from '@pith/promises';
-import { type BroughtExtensions, codeOf } from '../contract/index.ts';
+import { codeOf } from '../contract/index.ts';
 import { importBundle } from './contract-shim.ts';
 import { FileRefused, stateFolder, type StateFolder, systemCure, systemReason } from '@pith/safe-files';
-import { bundle } from './bundle.ts';
-import { BROUGHT_ENTRY, broughtDeclaration, bundleBrought, digestOfText, isUnchanged, sourcesOf, type Sources } from './brought.ts';
+import { bundle, type BundleRequest, bundleText } from './bundle.ts';
 
 /** `ext/index.json` in the folder of a build. Files are relative to it. */
 export type ShippedIndex = Readonly<
@@ -59,15 +57,33 @@ export function createLoader(options: { readonly dataDirectory: string; readonly
   }
 
   async function make(declaration: Declaration, entry: string, file: string): Promise<string> {
-    const { id, directory, digest, brought } = declaration;
-    const request = { directory, packageRoot: options.packageRoot, file, contracts: declaration.imports?.contracts };
-    const before = brought ? null : stampFolder(directory);
-    const text = brought ? (await bundleBrought(request, id, brought)).text : await bundle({ ...request, entry });
+    const { id, directory, digest, dynamic } = declaration;
+    if (dynamic) {
+      const made = await makeDynamic(declaration);
+      if (made.digest === digest) return made.file;
+      throw new Problem('bundle', 'bundle_failed', `the code of '${id}' has just changed`, { cure: 'try again' });
+    }
+    const before = stampFolder(directory);
+    const text = await bundle(requestOf(declaration, entry, file));
     // Sources that changed since they were declared must not be under the old digest, nor what was read while the same was written again.
-    const isSame = () => before?.fresh === false && stampFolder(directory).stamps === before.stamps && digestNow(declaration) === digest;
-    const stable = brought ? digestOfText(brought.modules, text) === digest : isSame();
-    const target = stable ? file : file.replace(/\.mjs$/, `-${sha256(text).slice(0, 8)}.mjs`);
-    return write(target, text, declaration);
+    const isSame = !before.fresh && stampFolder(directory).stamps === before.stamps && digestNow(declaration) === digest;
+    return write(isSame ? file : file.replace(/\.mjs$/, `-${sha256(text).slice(0, 8)}.mjs`), text, declaration);
+  }
+
+  /** Its digest is that of its bundle: what is not part of the code changes nothing. */
+  async function makeDynamic(declaration: Declaration): Promise<{ readonly digest: string; readonly file: string }> {
+    const { id, manifest, dynamic } = declaration;
+    const entry = manifest?.entrypoint ?? '';
+    const owner = id.slice(0, id.indexOf(':'));
+    const text = await bundleText({ ...requestOf(declaration, entry, fileOf(declaration, entry)), owner, text: dynamic?.main ?? '' });
+    const digest = sha256(text);
+    const file = fileOf({ ...declaration, digest }, entry);
+    if (!isThere(file)) await write(file, text, { ...declaration, digest });
+    return { digest, file };
+  }
+
+  function requestOf({ directory, imports }: Declaration, entry: string, file: string): BundleRequest {
+    return { directory, packageRoot: options.packageRoot, file, contracts: imports?.contracts, entry };
   }
 
   async function write(target: string, text: string, declaration: Declaration): Promise<string> {
@@ -84,31 +100,8 @@ export function createLoader(options: { readonly dataDirectory: string; readonly
     return target;
   }
 
-  const studied = new Map<string, Sources>();
-
-  async function study(extension: Parameters<BroughtExtensions['open']>[0], by: string): Promise<Declaration> {
-    const { id, directory } = extension;
-    const declared = (digest: string): Declaration => broughtDeclaration(extension, by, digest);
-    const unbundled = declared(JSON.stringify([extension, by]));
-    const key = keyOf(unbundled, '', options.packageRoot);
-    const known = studied.get(id);
-    if (known?.key === key && isUnchanged(known)) return declared(known.digest);
-    const began = systemClock.now();
-    const { text, seen } = await bundleBrought(
-      { directory, packageRoot: options.packageRoot, file: fileOf(unbundled, BROUGHT_ENTRY) },
-      id,
-      unbundled.brought!,
-    );
-    const declaration = declared(digestOfText(extension.modules, text));
-    const sources = sourcesOf(directory, [...seen], { key, digest: declaration.digest, began });
-    studied.set(id, sources);
-    const target = fileOf(declaration, BROUGHT_ENTRY);
-    if (!isThere(target)) await write(target, text, declaration);
-    return declaration;
-  }
-
   return {
-    brought: study,
+    digestOf: async (declaration) => (await makeDynamic(declaration)).digest,
     bundle(declaration, entry) {
       const key = `${declaration.id}\0${declaration.digest}\0${entry}`;
       const found = making.get(key) ?? find(declaration, entry).finally(() => making.delete(key));
@@ -137,9 +130,9 @@ function digestNow({ directory, imports }: Declaration): string {
   return digestWith(own, { ...imports, contracts: Object.fromEntries(contracts) });
 }
 
-/** The id of what is brought ends with the name of a folder, whatever that is. */
-function fileNameOf({ id, brought }: Declaration): string {
-  return brought ? `brought-${sha256(id).slice(0, 16)}` : id;
+/** The id of a dynamic one ends with the name of a folder, whatever that is. */
+function fileNameOf({ id, dynamic }: Declaration): string {
+  return dynamic ? `dynamic-${sha256(id).slice(0, 16)}` : id;
 }
 
 /** Names what one state of the sources was made into: one bundle for each entry. */

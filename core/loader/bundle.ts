@@ -1,7 +1,7 @@
 import { lacksRoom, startedByOther } from '@pith/supervised-process';
 import path from 'node:path';
 import type * as Esbuild from 'esbuild';
-import type { BuildFailure, Message } from 'esbuild';
+import type { BuildFailure, Message, Plugin } from 'esbuild';
 import { contractShim } from './contract-shim.ts';
 import { CONTRACT, FORBIDDEN, importRules, type ImportRules } from './import-rules.ts';
 import { NO_MAP, ownSources } from './own-sources.ts';
@@ -12,6 +12,8 @@ export interface BundleRequest extends ImportRules {
   readonly entry: string;
   /** Stands for the entry's file, where there is none. */
   readonly text?: string;
+  /** Why what the text imports when it runs cannot be bundled: then that import rejects. null: it can. Absent: nothing is bundled then. */
+  readonly faultOf?: (wanted: string) => Promise<string | null>;
   /** Where the bundle will lie: its source map says where the sources are from there. */
   readonly file: string;
 }
@@ -29,7 +31,7 @@ export async function bundle(request: BundleRequest): Promise<string> {
       logLevel: 'silent',
       legalComments: 'none',
       tsconfigRaw: { compilerOptions: { experimentalDecorators: true, target: 'ES2022', verbatimModuleSyntax: false } },
-      plugins: [await contractShim(), ownSources(request), importRules(request)],
+      plugins: [rejecting(request), await contractShim(), ownSources(request), importRules(request)],
       ...(request.text === undefined
         ? { entryPoints: [path.join(request.directory, request.entry)] }
         : { stdin: { contents: request.text, resolveDir: request.directory, sourcefile: request.entry } }),
@@ -37,15 +39,48 @@ export async function bundle(request: BundleRequest): Promise<string> {
       outfile: request.file,
       sourcemap: 'inline',
       sourcesContent: true, // so that readers of the map need not find the virtual ones
-      metafile: true,
     });
-    // Also what a computed import brought in.
-    for (const input of Object.keys(result.metafile.inputs)) request.seen?.(path.resolve(request.directory, input));
     return result.outputFiles[0]?.text ?? '';
   } catch (error) {
     throw isBuildFailure(error) ? problemOfBuild(error.errors[0], request) : error;
   }
 }
+
+/** As `bundle`, of a text that goes on without those of its `import()` that cannot be bundled: they reject with the reason. */
+export async function bundleText(request: BundleRequest): Promise<string> {
+  const problemOf = async (each: BundleRequest): Promise<Problem | string> =>
+    bundle(each).catch((error: unknown) => {
+      if (error instanceof Problem) return error;
+      throw error;
+    });
+  const whole = await problemOf(request);
+  if (typeof whole === 'string') return whole;
+  // Which of them it was shows by bundling each alone.
+  const faultOf = async (wanted: string): Promise<string | null> => {
+    const found = await problemOf({ ...request, text: `import ${JSON.stringify(wanted)};` });
+    return typeof found === 'string' ? null : found.message;
+  };
+  return bundle({ ...request, faultOf });
+}
+
+function rejecting({ directory, entry, text, faultOf }: BundleRequest): Plugin {
+  return {
+    name: 'pith-faults',
+    setup(build) {
+      if (text === undefined || faultOf === undefined) return;
+      build.onResolve({ filter: /.*/ }, async ({ kind, importer, path: wanted }) => {
+        const isTexts = kind === 'dynamic-import' && importer === path.join(directory, entry);
+        const fault = isTexts ? await faultOf(wanted) : null;
+        return fault === null ? undefined : { path: wanted, namespace: FAULT, pluginData: fault };
+      });
+      build.onLoad({ filter: /.*/, namespace: FAULT }, ({ pluginData }) => ({
+        contents: `throw new Error(${JSON.stringify(pluginData)});`,
+      }));
+    },
+  };
+}
+
+const FAULT = 'pith-fault';
 
 function problemOfBuild(message: Message | undefined, { directory, entry, contracts = {} }: BundleRequest): Problem {
   const { text = 'could not be bundled', detail, location: place } = message ?? {};

@@ -11,14 +11,12 @@ import type { OnResolveArgs, OnResolveResult, Plugin, PluginBuild } from 'esbuil
 export interface ImportRules {
   /** The extension's folder, which relative imports must not leave. */
   readonly directory: string;
-  /** What it is called in messages where another extension brings it. Absent: an extension. */
+  /** What it is called in messages where another extension declares it. Absent: an extension. */
   readonly owner?: string;
   /** Where packages are looked for when the extension has none of its own. */
   readonly packageRoot: string;
   /** What each `pith/<id>` leads to. Absent: nothing may be imported so. */
   readonly contracts?: Readonly<Record<string, { readonly file: string }>>;
-  /** Told of every file that is read, and of every path that is looked for, whether it is there or not. */
-  readonly seen?: (file: string) => void;
 }
 
 /** Marks a finding of these rules among esbuild's. */
@@ -35,11 +33,6 @@ export function importRules(rules: ImportRules): Plugin {
   return {
     name: 'pith-imports',
     setup(build) {
-      if (rules.seen)
-        build.onLoad({ filter: /.*/, namespace: 'file' }, ({ path: file }) => {
-          rules.seen?.(file);
-          return undefined;
-        });
       build.onLoad({ filter: /.*/, namespace: CONTRACT }, async ({ path: file }) => {
         const found = await stat(file);
         if (!found.isFile() || found.size > LARGEST_SOURCE) return { errors: [{ text: `${file} is no file of source text` }] };
@@ -77,7 +70,6 @@ async function resolveImport(
   const odd = await oddBeforeLooking(args, wanted, home);
   if (odd !== null) return forbidden(`'${odd}' is no file`, owner);
   if (/^\.\.?(?:\/|$)/.test(wanted)) {
-    rules.seen?.(path.resolve(args.resolveDir, wanted));
     const found = await resolveFrom(build, args, args.resolveDir);
     // Also what does not exist: whether there is something outside is not for an extension to learn.
     if (found.errors?.length) return isBelow(path.resolve(args.resolveDir, wanted), home) ? found : forbidden(leaves, owner);
@@ -124,10 +116,9 @@ function ownPackage(wanted: string, { packageRoot }: ImportRules): OnResolveResu
 
 async function resolvePackage(build: PluginBuild, args: OnResolveArgs, rules: ImportRules, home: string): Promise<OnResolveResult> {
   const own = await resolveFrom(build, args, args.resolveDir);
-  // Who trusts what is brought looks at its folder: what lies around that is not part of it.
+  // Who trusts a dynamic extension looks at its folder: what lies around that is not part of it.
   const isUsable = !own.errors?.length && (rules.owner === undefined || isBelow(realpathSync(own.path ?? ''), home));
-  if (isUsable) rules.seen?.(own.path ?? '');
-  const found = !isUsable ? await resolveFrom(build, args, rules.packageRoot) : own;
+  const found = isUsable ? own : await resolveFrom(build, args, rules.packageRoot);
   if (found.errors?.length || found.path === undefined) {
     return { errors: [{ text: `Cannot find package '${args.path}' from the ${rules.owner ?? 'extension'}'s folder nor from Pith` }] };
   }

@@ -1,5 +1,5 @@
 import {
-  type BroughtPrompt,
+  type PromptTemplate,
   type ProviderFacts,
   type Candidate,
   type Generation,
@@ -89,7 +89,7 @@ export class ChildExtension {
     },
     event: ([topic, payload]) => this.#events.arrived(String(topic), payload as object),
     providers: ([facts]) => void (this.#providers.facts = facts as readonly ProviderFacts[]),
-    'prompt.render': ([prompt]) => renderPrompt(prompt as BroughtPrompt),
+    'prompt.render': ([prompt]) => renderPrompt(prompt as PromptTemplate),
     agentKey: ([key, value]) => this.#running().checkAgentKey(String(key), value),
     'command.list': async () => commandData(await this.#commands()),
     'command.run': async (args, incoming) => {

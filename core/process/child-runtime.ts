@@ -56,7 +56,7 @@ export function createChildRuntime(importing: Loader['import'], { setup, peer, e
       isShipped: () => bundle.shipped,
       isAltered: () => false,
       forget: async () => undefined,
-      brought: () => Promise.reject(new PithError('internal', 'only the kernel opens what is brought')),
+      digestOf: () => Promise.reject(new PithError('internal', 'only the kernel bundles')),
       import: importing,
     },
     secrets,

@@ -50,8 +50,9 @@ export class KernelCalls {
   }
 
   readonly serve = (operation: string, args: readonly unknown[], incoming: Incoming): unknown => {
-    if (this.options.declaration.brought && !BROUGHT_MAY.has(operation))
-      throw new PithError('not_allowed', `'${this.options.declaration.id}' may not ask for ${operation}: it was brought`);
+    const { id, dynamic } = this.options.declaration;
+    if (dynamic && !DYNAMIC_MAY.has(operation))
+      throw new PithError('not_allowed', `'${id}' may not ask for ${operation}: '${dynamic.by}' declares it`);
     if (operation.startsWith('io.')) return this.options.commands.serve(operation, args);
     if (!Object.hasOwn(this.#calls, operation)) throw new PithError('not_declared', `the kernel has no ${operation} for extensions`);
     return this.#calls[operation]?.(args, incoming);
@@ -90,13 +91,13 @@ export class KernelCalls {
     'agents.run': ([given], { signal, correlationId }) => {
       const { seal: _none, ...request } = givenObject(given, 'the request') as unknown as TurnRequest; // no function comes over
       const whole = this.options.turns.checked({ ...(correlationId === undefined ? {} : { correlationId }), ...request });
-      return this.options.context.agents.run(this.#broughtBy(whole), signal);
+      return this.options.context.agents.run(this.#declaredBy(whole), signal);
     },
     use: (given, { signal }) => this.#use(given, signal),
   };
 
   /** Whatever prompt is in an agent that it hands over: its own process renders it. */
-  #broughtBy(request: TurnRequest): TurnRequest {
+  #declaredBy(request: TurnRequest): TurnRequest {
     const { agent } = request;
     return typeof agent === 'string' ? request : { ...request, agent: { ...agent, promptBy: this.options.context.id } };
   }
@@ -150,7 +151,7 @@ export class KernelCalls {
 }
 
 /** To say what happens. */
-const BROUGHT_MAY = new Set(['log', 'note', 'failure', 'crashed']);
+const DYNAMIC_MAY = new Set(['log', 'note', 'failure', 'crashed']);
 
 /** Fields of a log line, as long as they can be written and are not too long. */
 function loggedFields(fields: unknown): Readonly<Record<string, unknown>> {

@@ -2,7 +2,7 @@ import { createHmac, randomBytes } from 'node:crypto';
 import { checkTemplate, isTemplate } from '@pith/guarded-templates';
 import { printableLine } from '@pith/plain-text';
 import { type AgentSpec, codeOf, type Diagnostic, messageOf, PithError, type Remote, SkillProvider } from '../../contract/index.ts';
-import { type BroughtPrompt, CLOSED_VARIABLES, type ExtensionFacts, type Providers, renderPrompt } from '../../kernel/index.ts';
+import { type PromptTemplate, CLOSED_VARIABLES, type ExtensionFacts, type Providers, renderPrompt } from '../../kernel/index.ts';
 import type { Cleaning } from '../../trust/index.ts';
 
 /** The most that a prompt may be with all bodies in it: a template may print one as often as it likes. */
@@ -12,18 +12,18 @@ type InstructionPart = { readonly name: string; readonly text: string };
 
 /**
  * Bodies of `uses_skills`, then the prompt template, then inline instructions. A template that prints `skills['id']`
- * gets that body there instead of on top. Bodies are values: inserted after rendering, byte for byte. `brought` renders a
- * template that an extension brought: it gets a mark for each body, never the body.
+ * gets that body there instead of on top. Bodies are values: inserted after rendering, byte for byte. `render` renders a
+ * template of an extension: it gets a mark for each body, never the body.
  */
 export async function instructionsOf(
   spec: AgentSpec,
   skills: readonly BoundSkill[],
   variables: Omit<PromptVariables, 'skills' | 'agent'>,
-  brought: (extensionId: string, prompt: BroughtPrompt) => Promise<string>,
+  render: (extensionId: string, prompt: PromptTemplate) => Promise<string>,
 ): Promise<readonly InstructionPart[]> {
   const placed = skills.map((skill) => ({ ...skill, token: skill.content === null ? '' : tokenOf(skill.name), text: wrapped(skill) }));
   const prompt = promptOf(spec, placed, variables);
-  const rendered = await (spec.promptBy === undefined || !isTemplate(prompt.text) ? renderPrompt(prompt) : brought(spec.promptBy, prompt));
+  const rendered = await (spec.promptBy === undefined || !isTemplate(prompt.text) ? renderPrompt(prompt) : render(spec.promptBy, prompt));
   const onTop = placed.filter(({ token }) => token !== '' && !rendered.includes(token));
   const bodies = placed.filter(({ token }) => token !== '');
   refuseTooLong(rendered, bodies, spec.promptFile);
@@ -40,7 +40,7 @@ interface Placed {
   readonly text: string;
 }
 
-function promptOf(spec: AgentSpec, placed: readonly Placed[], variables: Omit<PromptVariables, 'skills' | 'agent'>): BroughtPrompt {
+function promptOf(spec: AgentSpec, placed: readonly Placed[], variables: Omit<PromptVariables, 'skills' | 'agent'>): PromptTemplate {
   const agent = { id: spec.id, name: spec.name, description: spec.description, model: spec.model };
   const skills = Object.fromEntries(placed.flatMap(({ name, token }) => namesFor(name).map((each) => [each, token])));
   return { text: spec.prompt ?? '', file: spec.promptFile, variables: { ...variables, agent, skills } };

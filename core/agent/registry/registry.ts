@@ -16,7 +16,7 @@ export interface AgentRegistry {
   resolve(agent: string | AgentSpec): Promise<RunnableAgent>;
   /** Whether this agent could run, without rejecting. */
   examine(spec: AgentSpec): Promise<AgentStatus>;
-  /** The declared and brought agents that `spec` may call (`delegates_to`), sorted by id. */
+  /** The declared and dynamic agents that `spec` may call (`delegates_to`), sorted by id. */
   callees(spec: AgentSpec): Promise<readonly AgentSpec[]>;
 }
 
@@ -24,7 +24,7 @@ export interface RegistryOptions extends Pick<AdmissionOptions, 'skills'> {
   /** Its agents are those of now; read on every use. */
   readonly host: AdmissionOptions['host'] & {
     readonly extensions: Pick<Host['extensions'], 'onChange'>;
-    readonly agents: Pick<DeclaredAgents, 'declared' | 'brought'>;
+    readonly agents: Pick<DeclaredAgents, 'declared' | 'dynamic'>;
   };
   readonly events: Pick<Events, 'publish' | 'handle'>;
   readonly clock: Pick<Clock, 'now'>;
@@ -35,12 +35,12 @@ const ASK_AGAIN_MS = 30_000;
 
 export function createAgentRegistry({ host, events, skills, clock }: RegistryOptions): AgentRegistry {
   /** What providers bring is asked for again when something has changed, or after a while: one that hangs is not waited for in every turn. */
-  let brought: { readonly at: number; readonly agents: Promise<readonly AgentDeclaration[]> } | null = null;
-  const forget = (): void => void (brought = null);
+  let dynamic: { readonly at: number; readonly agents: Promise<readonly AgentDeclaration[]> } | null = null;
+  const forget = (): void => void (dynamic = null);
   const bring = (): Promise<readonly AgentDeclaration[]> => {
     const now = clock.now();
-    if (brought === null || now < brought.at || now >= brought.at + ASK_AGAIN_MS) brought = { at: now, agents: host.agents.brought() };
-    return brought.agents;
+    if (dynamic === null || now < dynamic.at || now >= dynamic.at + ASK_AGAIN_MS) dynamic = { at: now, agents: host.agents.dynamic() };
+    return dynamic.agents;
   };
   host.extensions.onChange(forget);
   events.handle('provider.changed', ({ protocol }) => (protocol === 'agents' ? forget() : undefined));

@@ -1,4 +1,4 @@
-import { didYouMean } from '@pith/plain-text';
+import { didYouMean, printableLine } from '@pith/plain-text';
 import { within } from '@pith/promises';
 import { sha256 } from '@pith/plain-data';
 import {
@@ -13,7 +13,7 @@ import {
   type TurnPolicy,
 } from '../../contract/index.ts';
 import { canRun, type ExtensionFacts, type Host, type ToolDescriptor, type Tools } from '../../kernel/index.ts';
-import { isBrought, namesOfExtension, shortId } from '../../declarations/index.ts';
+import { isDynamic, namesOfExtension, shortId } from '../../declarations/index.ts';
 import { isGone, mayServe, permits } from './gate.ts';
 import { ownInput, sendable } from './sent-tools.ts';
 
@@ -62,7 +62,7 @@ async function wantedTools(
   const wanted = new Map<string, UnnamedTool>();
   const notes: Diagnostic[] = [];
   const everything = collected(spec.usesTools, extensions).filter((id) => canRun(extensions.state(id)));
-  const asked = spec.usesTools.filter((entry) => !COLLECTIVE.includes(entry) && !isBrought(entry)); // what is brought comes turn by turn
+  const asked = spec.usesTools.filter((entry) => !COLLECTIVE.includes(entry) && !isDynamic(entry)); // dynamic ones come turn by turn
   const entries = [...new Set([...asked, ...everything])];
   const [answers, reserved] = await Promise.all([
     Promise.all(entries.map((entry) => resolveEntry(entry, host))),
@@ -252,7 +252,7 @@ function preferredNameOf({ preferredName, descriptor }: UnnamedTool): string {
 
 const LONGEST_NAME = 64;
 
-/** `<extension>__<tool>`, or `<name>__<tool>` for a tool of one that was brought; with a hash where it had to be changed or is too long. */
+/** `<extension>__<tool>`, or `<name>__<tool>` for a tool of a dynamic one; with a hash where it had to be changed or is too long. */
 function prefixed(tool: UnnamedTool): string {
   const long = longName(tool);
   const isPlain = long.length <= LONGEST_NAME && long === `${shortId(tool.extensionId)}__${preferredNameOf(tool)}`;
@@ -272,7 +272,7 @@ function hashed(name: string, identity: string): string {
 }
 
 export interface TurnToolHost extends ToolHost {
-  readonly brought: Pick<Host['brought'], 'open'>;
+  readonly dynamic: Pick<Host['dynamic'], 'open'>;
 }
 
 interface TurnToolsQuestion {
@@ -329,7 +329,7 @@ export async function toolsOfTurn(
     reserved,
     providers,
     notes,
-    notices: [...notices, ...missingBrought(spec.usesTools, tools)],
+    notices: [...notices, ...missingDynamic(spec.usesTools, tools)],
   };
 }
 
@@ -337,7 +337,7 @@ interface ToolsOfTurn {
   /** Those of `offered` that there still are, and behind them what is new. */
   readonly tools: readonly OfferedTool[];
   readonly notices: readonly { readonly code: string; readonly message: string }[];
-  /** Those of the extensions that bring others which are still being opened: they are worth asking again. */
+  /** Those that declare extensions which are still being opened: they are worth asking again. */
   readonly late: readonly string[];
 }
 
@@ -373,12 +373,12 @@ async function withoutGone(offered: readonly OfferedTool[], host: ToolHost): Pro
   return offered.filter((_, at) => !gone[at]);
 }
 
-/** Notices on extensions that somebody would have to bring, that `uses_tools` names, and that nobody brought. */
-function missingBrought(usesTools: readonly string[], tools: readonly OfferedTool[]): ToolsOfTurn['notices'] {
+/** Notices on dynamic extensions that `uses_tools` names and that nobody declares. */
+function missingDynamic(usesTools: readonly string[], tools: readonly OfferedTool[]): ToolsOfTurn['notices'] {
   return usesTools
-    .filter(isBrought)
+    .filter(isDynamic)
     .filter((entry) => !tools.some(({ extensionId, descriptor }) => entry === extensionId || entry === `${extensionId}/${descriptor.name}`))
-    .map((entry) => ({ code: 'provider_unavailable', message: `the tools of '${entry}' are missing: nothing brings them now` }));
+    .map((entry) => ({ code: 'provider_unavailable', message: `the tools of '${entry}' are missing: nothing declares them now` }));
 }
 
 interface Answer extends Pick<ToolsOfTurn, 'notices'> {
@@ -390,62 +390,52 @@ async function ask(question: TurnToolsQuestion, extensionId: string, signal: Abo
   const { turn } = question;
   const { tools } = question.host.providers;
   try {
-    const brought = await tools.ofTurn(extensionId, turn, signal);
-    if (brought.length === 0) return NOTHING;
-    const own = brought.some((each) => 'tool' in each) ? await tools.of(extensionId) : [];
-    return merged(await Promise.all(distinct(brought).map((each) => resolve(question, extensionId, own, each))));
+    const given = await tools.ofTurn(extensionId, turn, signal);
+    if (given.length === 0) return NOTHING;
+    const own = given.some((each) => 'tool' in each) ? await tools.of(extensionId) : [];
+    return merged(await Promise.all(given.map((each) => resolve(question, extensionId, own, each))));
   } catch (error) {
     return failed(codeOf(error, 'provider_failed'), `'${extensionId}' brings no tools to this turn: ${messageOf(error)}`);
   }
 }
 
-/** What an extension brings to a turn: its own tool, or another extension. */
+/** What an extension brings to a turn: its own tool, or an extension that it declares. */
 type TurnTool = Awaited<ReturnType<NonNullable<ToolProvider['getTurnTools']>>>[number];
 
-/** One that is named twice is opened once. */
-function distinct(brought: readonly TurnTool[]): readonly TurnTool[] {
-  const seen = new Set<string>();
-  return brought.filter((each) => {
-    if (!('brought' in each)) return true;
-    const isNew = !seen.has(each.brought);
-    seen.add(each.brought);
-    return isNew;
-  });
-}
-
-async function resolve(
-  question: TurnToolsQuestion,
-  extensionId: string,
-  own: readonly ToolDescriptor[],
-  brought: TurnTool,
-): Promise<Answer> {
-  if ('brought' in brought) return open(question, extensionId, brought.brought);
-  const { tool, ...told } = brought;
+async function resolve(question: TurnToolsQuestion, extensionId: string, own: readonly ToolDescriptor[], given: TurnTool): Promise<Answer> {
+  if ('extension' in given) return open(question, extensionId, given.extension);
+  const { tool, ...told } = given;
   const descriptor = own.find(({ name }) => name === tool);
   if (descriptor) return { tools: [unnamed(question.host.extensions, extensionId, { ...descriptor, ...told })], notices: [] };
   return failed('tool_unknown', `'${extensionId}' brings the tool '${tool}' to this turn, and has none of that name`);
 }
 
-async function open({ host, clock }: TurnToolsQuestion, bringerId: string, broughtId: string): Promise<Answer> {
+/** One that is not open in time goes on, and is there for a later step or turn. Its names and faults may say anything. */
+async function open({ host, clock }: TurnToolsQuestion, providerId: string, extensionId: string): Promise<Answer> {
+  const missing = (code: string, why: string): Answer => failed(code, printableLine(`the tools of '${extensionId}' are missing: ${why}`));
   try {
-    const opened = await openInTime(host, clock, bringerId, broughtId);
-    if (opened === null) {
-      const why = 'it is still being opened, and comes with a later step or message once it is';
-      return { ...failed('provider_timeout', `the tools of '${broughtId}' are missing: ${why}`), late: true };
-    }
-    const { extensionId, tools, notes = [] } = opened;
-    const notices = notes.map(({ code, message }) => ({ code, message }));
-    return { tools: tools.map((descriptor) => ({ extensionId, descriptor })), notices };
+    const { since, opened } = host.dynamic.open(providerId, extensionId);
+    const left = Math.min(Math.max(0, since + PATIENCE_MS - clock.now()), PATIENCE_MS); // the clock may have been set back
+    const found = await within(clock, left, opened, () => null);
+    if (found === null)
+      return {
+        ...missing('provider_timeout', 'it is still being opened, and comes with a later step or message once it is'),
+        late: true,
+      };
+    const notices = found.problems.map(({ code, message }) => ({ code, message: printableLine(message) }));
+    return { tools: found.tools.map((descriptor) => ({ extensionId, descriptor })), notices };
   } catch (error) {
-    const code = codeOf(error, 'provider_unavailable');
-    return failed(code, `the tools of '${broughtId}' are missing: ${messageOf(error)}`);
+    return missing(codeOf(error, 'provider_unavailable'), messageOf(error));
   }
 }
 
-/** An agent that names single tools of what is brought gets those only. */
+/** Turns wait so long for a dynamic extension in all, counted from the first that asked: most are there in less than one second. */
+const PATIENCE_MS = 3000;
+
+/** An agent that names single tools of a dynamic extension gets those only. */
 function isWanted(usesTools: readonly string[], extensionId: string, tool: string): boolean {
   const names = namesOfExtension(extensionId);
-  if (!isBrought(extensionId) || names.some((name) => usesTools.includes(name))) return true;
+  if (!isDynamic(extensionId) || names.some((name) => usesTools.includes(name))) return true;
   const named = usesTools.filter((entry) => names.some((name) => entry.startsWith(`${name}/`)));
   return named.length === 0 || names.some((name) => named.includes(`${name}/${tool}`));
 }
@@ -463,30 +453,3 @@ function failed(code: string, message: string): Answer {
 }
 
 const NOTHING: Answer = { tools: [], notices: [] };
-
-/** Turns wait so long for what is brought in all, counted from the first that asked: most are there in less than one second. */
-const PATIENCE_MS = 3000;
-
-type Opened = Awaited<ReturnType<TurnToolHost['brought']['open']>>;
-
-interface Opening {
-  readonly since: number;
-  readonly result: Promise<Opened>;
-}
-
-const underWay = new WeakMap<TurnToolHost, Map<string, Opening>>();
-
-/** null: it is not open in time. It goes on, and is there for a later step or turn. Rejects with the reason why it cannot be opened. */
-async function openInTime(host: TurnToolHost, clock: Clock, bringerId: string, broughtId: string): Promise<Opened | null> {
-  const openings = underWay.get(host) ?? new Map<string, Opening>();
-  underWay.set(host, openings);
-  const key = `${bringerId} ${broughtId}`;
-  const opening = openings.get(key) ?? { since: clock.now(), result: host.brought.open(bringerId, broughtId) };
-  if (!openings.has(key)) {
-    openings.set(key, opening);
-    const settled = (): unknown => openings.delete(key);
-    opening.result.then(settled, settled);
-  }
-  const left = opening.since + PATIENCE_MS - clock.now();
-  return within(clock, Math.min(Math.max(0, left), PATIENCE_MS), opening.result, () => null); // the clock may have been set back
-}

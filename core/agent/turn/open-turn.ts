@@ -31,7 +31,7 @@ import { ModelPrompt } from '../prompt/request.ts';
 import {
   inheritedPolicy,
   isPersons,
-  refuseBroughtModel,
+  refuseDeclaredModel,
   refuseNamedModel,
   refuseOthersThread,
   refuseOthersTurn,
@@ -103,7 +103,7 @@ async function* beginTurn(
   const { threadId, channelId = parent?.channelId ?? UNKNOWN_CHANNEL, userId = parent?.userId ?? LOCAL_USER } = request;
   const { messageId = parent?.messageId } = request;
   const { spec, notes } = await untilAborted(deps.registry.resolve(request.agent), signal);
-  refuseBroughtModel(spec, deps.models);
+  refuseDeclaredModel(spec, deps.models);
   const inherited = inheritedPolicy(request, spec, node.parent);
   const policy = withOwnModel(deps, spec, inherited, node.parent);
   if (policy !== inherited)

@@ -1,5 +1,5 @@
 import { type AgentSpec, PithError, type TurnPolicy } from '../../contract/index.ts';
-import { isBrought, shortId } from '../../declarations/index.ts';
+import { isDynamic, shortId } from '../../declarations/index.ts';
 import type { OriginalRequest, TurnOrigin } from '../../kernel/index.ts';
 import { narrowed, permits } from '../tools/gate.ts';
 import type { Threads, TurnRecord } from '../threads/thread.ts';
@@ -35,7 +35,7 @@ export function inheritedPolicy(
   const { parent: calling } = request;
   const isReadOnly = (parent?.plan.policy ?? calling?.policy)?.readOnly === true;
   const kept: TurnPolicy = isReadOnly ? { ...rest, readOnly: true } : rest;
-  const policy = comingFrom(kept, [...startedBy, ...(spec.broughtBy ? [spec.broughtBy] : [])]);
+  const policy = comingFrom(kept, [...startedBy, ...(spec.declaredBy ? [spec.declaredBy] : [])]);
   if (calling === undefined) return policy;
   const denied = [...new Set([...(policy.denyTools ?? []), ...((parent?.plan.policy ?? calling.policy)?.denyTools ?? [])])];
   const own: TurnPolicy = denied.length === 0 ? policy : { ...policy, denyTools: denied };
@@ -44,7 +44,7 @@ export function inheritedPolicy(
   const callerPolicy = parent?.plan.policy ?? calling.policy ?? {};
   const carried = (policy.allowTools ?? []).filter((entry) => {
     const [extension = '', tool = ''] = entry.split('/', 2);
-    return isBrought(extension) && usesSkills.includes(shortId(extension)) && permits(callerPolicy, extension, tool);
+    return isDynamic(extension) && usesSkills.includes(shortId(extension)) && permits(callerPolicy, extension, tool);
   });
   const allowTools = tools.filter((tool) => permits(policy, tool.split('/', 1)[0] as string, tool.slice(tool.indexOf('/') + 1)));
   return { ...own, allowTools: [...allowTools, ...carried], limits: narrowed(parent?.plan.limits ?? agent.limits, policy.limits) };
@@ -56,14 +56,14 @@ export function inheritedPolicy(
  */
 export function withOwnModel(
   { models, host: { extensions } }: Pick<TurnDependencies, 'models' | 'host'>,
-  { id, model, origin, broughtBy }: AgentSpec,
+  { id, model, origin, declaredBy }: AgentSpec,
   policy: TurnPolicy,
   parent: RunningTurn | null,
 ): TurnPolicy {
   if (policy.model !== undefined) return policy; // a channel says what a person chose; what a stranger names was refused
   const provider = models.providerOf(model);
   if (provider === null || !extensions.isForeign(provider)) return policy;
-  const declaredByPerson = origin !== null && broughtBy === undefined && !extensions.isForeign(id);
+  const declaredByPerson = origin !== null && declaredBy === undefined && !extensions.isForeign(id);
   const fromCaller = origin === null && parent?.record.agent.model === model; // the same rule applies to its own call
   return declaredByPerson || fromCaller
     ? policy
@@ -71,14 +71,14 @@ export function withOwnModel(
 }
 
 /** What holds for every turn of an agent: one that a stranger brings comes from there, whoever begins it. */
-export function ofBringer({ broughtBy }: AgentSpec): TurnPolicy {
-  return broughtBy === undefined ? {} : { startedBy: [broughtBy] };
+export function ofDeclarer({ declaredBy }: AgentSpec): TurnPolicy {
+  return declaredBy === undefined ? {} : { startedBy: [declaredBy] };
 }
 
 /** As `refuseNamedModel`, of an agent that a stranger brings. */
-export function refuseBroughtModel(spec: AgentSpec, models: Pick<TurnDependencies['models'], 'isAlias'>): void {
-  const { broughtBy } = spec;
-  if (broughtBy) refuseNamedModel({ agent: spec, origin: { extensionId: broughtBy.extensionId, agents: [] } }, models);
+export function refuseDeclaredModel(spec: AgentSpec, models: Pick<TurnDependencies['models'], 'isAlias'>): void {
+  const { declaredBy } = spec;
+  if (declaredBy) refuseNamedModel({ agent: spec, origin: { extensionId: declaredBy.extensionId, agents: [] } }, models);
 }
 
 /** Throws `not_allowed` where a stranger names a model, by itself or in an agent that it brings: it gets those that a person has chosen. */

@@ -12,7 +12,7 @@ import { sentHistory } from '../prompt/history.ts';
 import { countTokens, heldIn, textOf, userMessage, userTexts } from '../prompt/messages.ts';
 import { ModelPrompt } from '../prompt/request.ts';
 import { type OfferedTool, toolsOfTurn } from '../tools/tools.ts';
-import { ofBringer, withOwnModel } from './origin.ts';
+import { ofDeclarer, withOwnModel } from './origin.ts';
 
 export const UNKNOWN_CHANNEL = 'none';
 
@@ -170,7 +170,7 @@ export async function preview(
   const { spec, notes } = await deps.registry.resolve(request.agent);
   const loaded = request.threadId === undefined ? null : await deps.threads.load(threadId);
   const history = sentHistory(loaded?.messages ?? []);
-  const policy = withOwnModel(deps, spec, { ...ofBringer(spec), ...(model === undefined ? {} : { model }) }, null);
+  const policy = withOwnModel(deps, spec, { ...ofDeclarer(spec), ...(model === undefined ? {} : { model }) }, null);
   const turn = { id: 'preview', threadId, agent: spec, channelId, userId, policy, correlationId: 'preview', depth: 0, key: null };
   const thread = { date: loaded?.thread.date ?? dayOf(deps.clock.now()), compactions: loaded?.thread.compactions ?? 0, history };
   const plan = await planTurn(deps, { turn, notes, thread, text: input }, signal);

@@ -4,7 +4,7 @@ import { nearest } from '@pith/plain-text';
 import { digestOf, inputProblem, judge } from '../tools/gate.ts';
 import { missingTools, type OfferedTool, toolsOfTurn, withFixed } from '../tools/tools.ts';
 import { summaryOf } from '../threads/approval.ts';
-import { ofBringer } from './origin.ts';
+import { ofDeclarer } from './origin.ts';
 import type { TurnDependencies } from './running-turn.ts';
 import { LOCAL_USER } from '../../declarations/index.ts';
 import { UNKNOWN_CHANNEL } from './plan.ts';
@@ -43,7 +43,7 @@ export function createToolCaller(dependencies: Dependencies): ToolCaller {
   const { registry, host, clock } = dependencies;
   const offered = async (agentId: string, signal: AbortSignal, userId: string = LOCAL_USER) => {
     const { spec } = await registry.resolve(agentId);
-    const policy = ofBringer(spec);
+    const policy = ofDeclarer(spec);
     const callees = await registry.callees(spec);
     const ofTurn = async (own: readonly string[]) => ({ ...turnOf(spec, ulid(clock.now()), own), userId });
     const { tools, info } = await toolsOfTurn({ host, clock }, { spec, policy, callees }, ofTurn, signal);

@@ -1,7 +1,7 @@
 import { type LanguageModel, type Clock, PithError } from '../../contract/index.ts';
 import type { AgentKeyCheck } from './schemas.ts';
 import type { Phase } from '../records/error-codes.ts';
-import type { BroughtPrompt } from './render-prompt.ts';
+import type { PromptTemplate } from './render-prompt.ts';
 import type { Surface } from './surface.ts';
 import type { Declaration, ExtensionConfig } from '../../declarations/index.ts';
 import { within } from '@pith/promises';
@@ -49,8 +49,8 @@ export interface Generation extends Omit<Candidate, 'initialize' | 'discard'> {
   again(number: number): Promise<Candidate>;
   /** Checks a value under `agent:`; `path` begins with `agent.<key>`. */
   checkAgentKey(key: string, value: unknown): Promise<AgentKeyCheck>;
-  /** The text of a prompt that it brought. Rejects `prompt_invalid`, and what keeps its process from answering. */
-  renderPrompt(prompt: BroughtPrompt, signal: AbortSignal): Promise<string>;
+  /** The text of a prompt of its own. Rejects `prompt_invalid`, and what keeps its process from answering. */
+  renderPrompt(prompt: PromptTemplate, signal: AbortSignal): Promise<string>;
   getModel(name: string, prefix: string): Promise<ModelParts>;
 }
 

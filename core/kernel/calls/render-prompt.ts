@@ -1,8 +1,8 @@
 import { isTemplate, renderTemplate, type TemplateProblem, type TemplateVariables } from '@pith/guarded-templates';
 import { PithError } from '../../contract/index.ts';
 
-/** The prompt template of an agent that an extension brought, and the plain values for it. */
-export interface BroughtPrompt {
+/** The prompt template of an agent that an extension declares, and the plain values for it. */
+export interface PromptTemplate {
   readonly text: string;
   readonly file: string | null;
   readonly variables: TemplateVariables;
@@ -12,7 +12,7 @@ export interface BroughtPrompt {
 export const CLOSED_VARIABLES = ['skills'] as const;
 
 /** Rejects `prompt_invalid` with file and line. */
-export async function renderPrompt({ text, file, variables }: BroughtPrompt): Promise<string> {
+export async function renderPrompt({ text, file, variables }: PromptTemplate): Promise<string> {
   if (!isTemplate(text)) return text;
   try {
     return await renderTemplate(text, variables, CLOSED_VARIABLES);

@@ -71,8 +71,7 @@ export class Lifecycle {
   slotOf(extensionId: string): Slot {
     const slot = this.slots.get(extensionId);
     if (slot) return slot;
-    const ids = [...this.slots.values()].filter(({ declaration }) => !declaration.brought).map(({ id }) => id);
-    const message = `no extension '${extensionId}': nothing declares it${didYouMean(extensionId, ids.sort())}`;
+    const message = `no extension '${extensionId}': nothing declares it${didYouMean(extensionId, [...this.slots.keys()].sort())}`;
     throw new PithError('not_found', message, { cure: 'see: pith extensions list' });
   }
 
@@ -189,8 +188,8 @@ export class Lifecycle {
   /** Keeps what the extension offers, so that the next start need not load it. */
   #remember({ declaration, config, surface }: Generation): void {
     const { id } = declaration;
-    // Only loading one that was brought says what is wrong with it.
-    if (declaration.brought && (this.#actors.get(id)?.notes.size ?? 0) > 0) return;
+    // Only loading a dynamic one says what is wrong with it.
+    if (declaration.dynamic && (this.#actors.get(id)?.notes.size ?? 0) > 0) return;
     const key = slotKey({ declaration, config }, this.runtime.secrets);
     if (JSON.stringify(this.#index.surface(id, key)) !== JSON.stringify(surface.descriptor))
       this.#index.putSurface(id, key, surface.descriptor);

@@ -7,7 +7,6 @@ import type {
   Remote,
   SettingsChange,
   TurnRequest,
-  BroughtExtensions,
   Places,
 } from '../../contract/index.ts';
 import type { Phase } from '../records/error-codes.ts';
@@ -110,7 +109,7 @@ export function createRights(
   const rights: Rights = {
     configOf,
     tierOf(declaration) {
-      if (declaration.brought) return 'process';
+      if (declaration.dynamic) return 'process';
       if (isolation !== 'granted') return isolation;
       const { isolation: said } = configOf(declaration);
       if (said !== null) return said;
@@ -135,8 +134,8 @@ export interface Loader {
   isShipped(declaration: Declaration): boolean;
   /** Whether Pith was built with other files of it, or that build is damaged. */
   isAltered(declaration: Declaration): boolean;
-  /** What declares it, as its code is now: known from an earlier look where nothing that it is made of has changed, else bundled. `directory` is a real path. */
-  brought(extension: Parameters<BroughtExtensions['open']>[0], by: string): Promise<Declaration>;
+  /** The digest of a dynamic declaration: of the bundle of its code as it is now, which is made for it. Runs nothing. */
+  digestOf(declaration: Declaration): Promise<string>;
   /** After a bundle could not be imported: the next one is rebuilt. */
   forget(bundle: Bundle): Promise<void>;
   /** Its exports. Each later generation is evaluated afresh. */

@@ -1,7 +1,7 @@
 import { didYouMean } from '@pith/plain-text';
 import { type AgentSpec, codeOf, type Diagnostic, type JsonValue, messageOf, PithError, AgentProvider } from '../../contract/index.ts';
 import { type Failure, agentSpecOf, KERNEL_AGENT_KEYS, type Declaration, type Discovery, isExtension } from '../../declarations/index.ts';
-import { type BroughtPrompt, renderPrompt } from '../calls/render-prompt.ts';
+import { type PromptTemplate, renderPrompt } from '../calls/render-prompt.ts';
 import { canRun, type Slot } from '../lifecycle/actor.ts';
 import { pathText, positionOf } from '@pith/checked-yaml';
 import { type Lifecycle, unavailable } from '../lifecycle/lifecycle.ts';
@@ -27,11 +27,11 @@ export interface DeclaredAgents {
   /** Every enabled one, sorted by id. */
   declared(): readonly AgentDeclaration[];
   /** Those that extensions bring. Loads who brings them. Never rejects. */
-  brought(): Promise<readonly FoundAgent[]>;
+  dynamic(): Promise<readonly FoundAgent[]>;
   /** Checks `agent.keys` with the extensions that own them; `keys`: without what is wrong in them. */
   checkKeys(spec: AgentSpec): Promise<CheckedKeys>;
   /** Renders where the code of `extensionId` runs: never in the kernel, unless that code runs there too. Rejects `prompt_invalid`, or `aborted`. */
-  renderPrompt(extensionId: string, prompt: BroughtPrompt, signal: AbortSignal): Promise<string>;
+  renderPrompt(extensionId: string, prompt: PromptTemplate, signal: AbortSignal): Promise<string>;
 }
 
 export interface CheckedKeys {
@@ -42,9 +42,9 @@ export interface CheckedKeys {
 export function createDeclaredAgents(lifecycle: Lifecycle, discovery: () => Discovery): DeclaredAgents {
   return {
     declared: () => declaredAgents(lifecycle, discovery()),
-    brought: () => broughtAgents(lifecycle, discovery()),
+    dynamic: () => dynamicAgents(lifecycle, discovery()),
     checkKeys: (spec) => checkAgentKeys(lifecycle, spec, discovery().declarations.get(spec.id)),
-    renderPrompt: (...asked) => renderBrought(lifecycle, ...asked),
+    renderPrompt: (...asked) => renderTemplate(lifecycle, ...asked),
   };
 }
 
@@ -151,7 +151,7 @@ function placeIn(spec: AgentSpec, declaration: Declaration | undefined): PlaceOf
 
 const RENDER_MS = 5000;
 
-async function renderBrought(lifecycle: Lifecycle, extensionId: string, prompt: BroughtPrompt, signal: AbortSignal): Promise<string> {
+async function renderTemplate(lifecycle: Lifecycle, extensionId: string, prompt: PromptTemplate, signal: AbortSignal): Promise<string> {
   const { runtime } = lifecycle;
   try {
     const slot = lifecycle.slots.get(extensionId);
@@ -163,11 +163,15 @@ async function renderBrought(lifecycle: Lifecycle, extensionId: string, prompt: 
     return runtime.secrets.redact(text);
   } catch (error) {
     if (error instanceof PithError && (error.code === 'prompt_invalid' || error.code === 'aborted')) throw error;
-    throw new PithError('prompt_invalid', `the prompt that '${extensionId}' brought was not rendered by its process: ${messageOf(error)}`, {
-      cause: error,
-      where: prompt.file ?? undefined,
-      cure: `see 'pith doctor' for ${extensionId}`,
-    });
+    throw new PithError(
+      'prompt_invalid',
+      `the prompt of an agent of '${extensionId}' was not rendered by its process: ${messageOf(error)}`,
+      {
+        cause: error,
+        where: prompt.file ?? undefined,
+        cure: `see 'pith doctor' for ${extensionId}`,
+      },
+    );
   }
 }
 
@@ -177,7 +181,7 @@ const MOST_AGENTS = 1000;
  * The agents that extensions bring, of two of one id the first, those of what ships first. Loads only providers that name no files, or whose
  * files are there. What a provider answers wrongly costs its own agents. Never rejects.
  */
-export async function broughtAgents(lifecycle: Lifecycle, { declarations }: Discovery): Promise<readonly FoundAgent[]> {
+export async function dynamicAgents(lifecycle: Lifecycle, { declarations }: Discovery): Promise<readonly FoundAgent[]> {
   const unread = [...declarations.values()].filter((each) => each.readBy !== undefined && lifecycle.runtime.rights.configOf(each).enabled);
   const filesOf = ({ id }: Slot) => unread.filter(({ readBy }) => readBy === id);
   const providers = [...lifecycle.slots.values()]
@@ -233,7 +237,7 @@ function checked(lifecycle: Lifecycle, slot: Slot, data: GivenAgent | undefined,
 }
 
 function specOf(lifecycle: Lifecycle, { id: extensionId, declaration }: Slot, given: AgentSpec): AgentSpec {
-  const { promptBy: _, broughtBy: __, ...spec } = given;
+  const { promptBy: _, declaredBy: __, ...spec } = given;
   const owned = new Set([...lifecycle.slots.values()].flatMap((slot) => slot.declaration.manifest?.agent_keys ?? []));
   const isForeign = lifecycle.runtime.rights.isForeign(declaration);
   const isLet = declaration.manifest?.permissions.agents.includes(spec.id) ?? false; // a manifest holds no more than a person agreed to
@@ -242,7 +246,7 @@ function specOf(lifecycle: Lifecycle, { id: extensionId, declaration }: Slot, gi
     keys: Object.fromEntries(Object.entries(spec.keys).filter(([key]) => owned.has(key))),
     origin: spec.origin ?? declaration.file,
     ...(spec.prompt === null ? {} : { promptBy: extensionId }),
-    ...(isForeign ? { broughtBy: { extensionId, ownOnly: !isLet } } : {}),
+    ...(isForeign ? { declaredBy: { extensionId, ownOnly: !isLet } } : {}),
   });
 }
 

@@ -80,10 +80,10 @@ function failureOf(lifecycle: Lifecycle, slot: Slot): Failure | undefined {
   };
 }
 
-/** Of what was brought something is missing: it works, and is worth a look. */
-function partial({ id, notes, declaration: { brought, file } }: Slot): Failure | undefined {
+/** Of a dynamic one something is missing: it works, and is worth a look. */
+function partial({ id, notes, declaration: { dynamic, file } }: Slot): Failure | undefined {
   const found = ownNotes(notes);
-  if (brought === undefined || found.length === 0) return undefined;
+  if (dynamic === undefined || found.length === 0) return undefined;
   const message = `${found.length === 1 ? 'a part of it is' : `${found.length} parts of it are`} not there: see the notes`;
   return { extensionId: id, phase: 'import', code: found[0]!.code, message, at: 0, file, cure: 'correct it' };
 }

@@ -11,7 +11,7 @@ import {
   type TurnInfo,
 } from '../../contract/index.ts';
 import { type ToolDescriptor, questionOf, resultOfError } from '../calls/tools.ts';
-import { isBrought, keepsNames } from '../../declarations/index.ts';
+import { isDynamic, keepsNames } from '../../declarations/index.ts';
 import { Problem, problemOf } from '../records/failures.ts';
 import { runOutside } from '../records/stray-errors.ts';
 import type { Generation } from '../calls/generation.ts';
@@ -157,7 +157,7 @@ export function createTools(lifecycle: Lifecycle, renewals: ToolRenewals, proces
         return redactJson(toJsonValue(found, 'the tools of a turn')) as unknown as readonly Awaited<
           ReturnType<NonNullable<ToolProvider['getTurnTools']>>
         >[number][];
-      const message = `getTurnTools of '${extensionId}' returned no list of { tool, description?, inputSchema? } and { brought: id }`;
+      const message = `getTurnTools of '${extensionId}' returned no list of { tool, description?, inputSchema? } and { extension: id }`;
       const problem = new Problem('getTurnTools', 'provider_failed', message);
       runtime.failures.record(extensionId, problem);
       throw problem;
@@ -220,12 +220,12 @@ function gone(error: unknown): never {
   throw new PithError('tool_gone', messageOf(error), { cause: error });
 }
 
-/** By its id, by a key under `agent:` that it owns, by an extension that it could bring or, where it provides skills, by a skill. */
+/** By its id, by a key under `agent:` that it owns, by an extension that it could declare or, where it provides skills, by a skill. */
 function askedBy(slots: readonly Slot[], agent: AgentSpec, isOwn: (slot: Slot) => boolean): readonly Slot[] {
   const named = new Set(slots.flatMap((slot) => namedBy(slot, agent, isOwn)));
   return slots.filter(({ id, declaration: { manifest } }) => {
     if (!manifest?.provides.includes('tool')) return false;
-    return named.has(id) || (manifest.provides.includes('brought') && manifest.depends_on.some((each) => named.has(each)));
+    return named.has(id) || (manifest.provides.includes('declarations') && manifest.depends_on.some((each) => named.has(each)));
   });
 }
 
@@ -240,12 +240,12 @@ function namedBy(slot: Slot, { usesTools, usesSkills, keys }: AgentSpec, isOwn: 
     (entry) => entry === '*' || entry === id || entry.startsWith(`${id}/`) || (entry === 'sandbox' && isOwn(slot)),
   );
   const bySkill = provides.includes('skill') && usesSkills.length > 0;
-  return byTool || bySkill || (provides.includes('brought') && usesTools.some(isBrought)) ? [id] : [];
+  return byTool || bySkill || (provides.includes('declarations') && usesTools.some(isDynamic)) ? [id] : [];
 }
 
 function isTurnTool(value: unknown): boolean {
-  const { tool, description, inputSchema, brought } = fieldsOf(value);
-  if (brought !== undefined) return typeof brought === 'string';
+  const { tool, description, inputSchema, extension } = fieldsOf(value);
+  if (extension !== undefined) return typeof extension === 'string';
   const isObject = typeof inputSchema === 'object' && inputSchema !== null && !Array.isArray(inputSchema);
   return (
     typeof tool === 'string' && (description === undefined || typeof description === 'string') && (inputSchema === undefined || isObject)

@@ -2,25 +2,24 @@ import path from 'node:path';
 import { messageOf, PithError } from '../../contract/index.ts';
 import { lstatSync, renameSync } from 'node:fs';
 import { stateFolder, type StateFolder, systemCure } from '@pith/safe-files';
-import { isBrought, shortId } from '../../declarations/index.ts';
+import { isDynamic } from '../../declarations/index.ts';
 
 const EXTENSIONS = 'extensions';
-const BROUGHT = 'brought';
+/** Where earlier versions kept the data of dynamic ones, by word and name. */
+const FORMER_DYNAMIC = 'brought';
 /** Folder names in the data directory that an id could equal. Other names of the kernel begin with a point. */
-const KERNEL_FOLDERS: ReadonlySet<string> = new Set([EXTENSIONS, BROUGHT, 'logs']);
+const KERNEL_FOLDERS: ReadonlySet<string> = new Set([EXTENSIONS, FORMER_DYNAMIC, 'logs']);
 
 /** Where an extension keeps its data: a folder that no other id can name. Nothing is made. */
 export function extensionData(dataDirectory: string, id: string): StateFolder {
-  return isBrought(id)
-    ? stateFolder(dataDirectory, BROUGHT, id.slice(0, id.indexOf(':')), shortId(id))
-    : stateFolder(dataDirectory, EXTENSIONS, id);
+  return stateFolder(dataDirectory, EXTENSIONS, id);
 }
 
 /** Makes the folder, the first time from where earlier versions kept it. Throws with a cure when it cannot be made. */
 export function makeExtensionData(dataDirectory: string, id: string): string {
   const folder = extensionData(dataDirectory, id);
   try {
-    if (!isBrought(id) && !KERNEL_FOLDERS.has(id)) takeOver(dataDirectory, id, folder);
+    if (!KERNEL_FOLDERS.has(id)) takeOver(dataDirectory, id, folder);
     return folder.make();
   } catch (error) {
     if (error instanceof PithError) throw error;
@@ -32,9 +31,9 @@ export function makeExtensionData(dataDirectory: string, id: string): string {
   }
 }
 
-/** Renames `data/<id>` of earlier versions, whole or not at all. What is a link or belongs to others stays where it is. */
+/** Renames `data/<id>` or `data/brought/<word>/<name>` of earlier versions, whole or not at all. What is a link or belongs to others stays where it is. */
 function takeOver(dataDirectory: string, id: string, folder: StateFolder): void {
-  const former = path.join(stateFolder(dataDirectory).make(), id);
+  const former = path.join(stateFolder(dataDirectory).make(), isDynamic(id) ? path.join(FORMER_DYNAMIC, ...id.split(/:(.*)/su, 2)) : id);
   const found = lstatSync(former, { throwIfNoEntry: false });
   if (found?.isDirectory() !== true || found.uid !== (process.getuid?.() ?? found.uid)) return;
   stateFolder(dataDirectory, EXTENSIONS).make();

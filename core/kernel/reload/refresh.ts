@@ -114,7 +114,7 @@ export class Refresh {
     const touched: string[] = [];
     const wanted = new Map(extensionsOf(next).map((declaration) => [declaration.id, declaration]));
     for (const [id, { written }] of slots) {
-      if (wanted.has(id) || written.declaration.brought) continue;
+      if (wanted.has(id) || written.declaration.dynamic) continue;
       this.#lifecycle.withdraw(id);
       touched.push(id);
     }

@@ -12,7 +12,7 @@ export function allow(toolsets: Toolsets): Command {
     options: [{ name: 'yes', type: 'boolean', description: 'Do not ask; answer yes' }],
     async run({ arguments: { skill }, options }, io) {
       const id = String(skill);
-      await toolsets.bringAll();
+      await toolsets.all();
       const waiting = toolsets.waiting.get(id);
       if (waiting === undefined) {
         io.json({ ok: true, id, granted: [] });

@@ -1,4 +1,14 @@
-import type { BroughtProvider, Command, CommandProvider, Diagnostic, ExtensionContext, Remote, Tool, ToolProvider, TurnInfo } from 'pith';
+import type {
+  Command,
+  CommandProvider,
+  DeclarationProvider,
+  Diagnostic,
+  ExtensionContext,
+  Remote,
+  Tool,
+  ToolProvider,
+  TurnInfo,
+} from 'pith';
 import { SkillExplainer, SkillLibrary, skillsChanged } from 'pith/skill_registry';
 import { allow } from './allow.ts';
 import { configSchema, type ScriptsConfig } from './config.ts';
@@ -6,8 +16,8 @@ import { scriptTool, unconfinedNotes } from './scripts/script-tool.ts';
 import { toolsetsOfTurn, type TurnTool } from './toolsets/skill-toolset.ts';
 import { Toolsets } from './toolsets/toolsets.ts';
 
-/** What of a skill runs: its scripts, and its toolsets as extensions that this one brings. */
-export default class SkillScripts implements ToolProvider, BroughtProvider, CommandProvider {
+/** What of a skill runs: its scripts, and its toolsets as extensions that this one declares. */
+export default class SkillScripts implements ToolProvider, DeclarationProvider, CommandProvider {
   static get config() {
     return configSchema();
   }
@@ -42,12 +52,13 @@ export default class SkillScripts implements ToolProvider, BroughtProvider, Comm
     return this.#enabled ? toolsetsOfTurn(turn, this.#library, this.#context) : [];
   }
 
-  async bring(extensionId: string): Promise<readonly Diagnostic[]> {
-    return this.#enabled ? this.#toolsets.bring(extensionId) : [SWITCHED_OFF];
+  async declarations(id: string | null): ReturnType<DeclarationProvider['declarations']> {
+    if (!this.#enabled) return [];
+    return id === null ? this.#toolsets.all() : this.#toolsets.one(id);
   }
 
-  async bringAll(): Promise<void> {
-    if (this.#enabled) await this.#toolsets.bringAll();
+  opened(id: string, tools: readonly string[], problems: readonly string[]): void {
+    this.#toolsets.opened(id, tools, problems);
   }
 
   async findings(): Promise<readonly Diagnostic[]> {
@@ -62,10 +73,3 @@ export default class SkillScripts implements ToolProvider, BroughtProvider, Comm
     return this.#context.config.enabled;
   }
 }
-
-const SWITCHED_OFF: Diagnostic = {
-  severity: 'error',
-  code: 'skills_disabled',
-  message: 'skills are switched off',
-  cure: "set 'skills.enabled: true' or leave out --no-skills",
-};

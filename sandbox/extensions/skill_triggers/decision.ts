@@ -147,15 +147,15 @@ export function explanationOf(skill: SkillRecord, text: string, { tier, why, mat
   const at = matches.findIndex((one) => one.skill.id === skill.id);
   const hits = [...(matches[at]?.hits ?? [])];
   const rank = at === -1 ? null : at + 1;
-  const brought = chosen.some(({ id }) => id === skill.id);
+  const isAdded = chosen.some(({ id }) => id === skill.id);
   const lines = [
     `triggers: '${text}' is of tier ${tier}, ${why}`,
     hits.length === 0
       ? 'triggers: the text matches no trigger of this skill'
-      : `triggers: it has ${hits.join(', ')}${brought ? ', and brings its text' : '; others come before it'}`,
+      : `triggers: it has ${hits.join(', ')}${isAdded ? ', and brings its text' : '; others come before it'}`,
     ...(rank === null ? [] : [`triggers: rank ${rank} of ${matches.length}; at most ${maxSkills} are brought unless named (max_skills)`]),
   ];
-  return { lines, json: { text, tier, why, hits, rank, of: matches.length, maxSkills, brought } };
+  return { lines, json: { text, tier, why, hits, rank, of: matches.length, maxSkills, added: isAdded } };
 }
 
 /** The same for an agent with a catalog, to which what matches is only suggested. */

@@ -32,7 +32,7 @@ interface Decided {
 interface Turn {
   decided?: Promise<Decided>;
   /** What goes with its message, and of what turn. */
-  brought?: { readonly turn: TurnInfo; readonly decided: Decided; readonly message: MessageParts };
+  added?: { readonly turn: TurnInfo; readonly decided: Decided; readonly message: MessageParts };
 }
 
 /** The mode `triggers`, in which a message itself brings the skills that it needs. */
@@ -83,7 +83,7 @@ export default class SkillTriggers implements ContextProvider, TurnProvider, Ski
     const ports = { library: this.#library, logger: this.#context.logger };
     const message = await messageParts(ports, decided.decision, offeredIn(decided.records), turn);
     const known = this.#turns.get(turn.id);
-    if (known !== undefined && !signal?.aborted) known.brought = { turn, decided, message }; // an aborted turn brings nothing
+    if (known !== undefined && !signal?.aborted) known.added = { turn, decided, message }; // an aborted turn brings nothing
     return message.parts;
   }
 
@@ -160,9 +160,9 @@ export default class SkillTriggers implements ContextProvider, TurnProvider, Ski
 
   /** The turn is more than a preview. Of the texts that were to go with its message, those count that do. One that goes on has said so before. */
   #started({ turnId, documents }: TopicMap['turn.started']): void {
-    const brought = this.#turns.get(turnId)?.brought;
-    if (brought === undefined || brought.decided.matched.turnId === turnId) return;
-    const { turn, decided, message } = brought;
+    const added = this.#turns.get(turnId)?.added;
+    if (added === undefined || added.decided.matched.turnId === turnId) return;
+    const { turn, decided, message } = added;
     const { threadId, correlationId } = turn;
     const about = { turnId, threadId, agentId: turn.agent.id, correlationId };
     const isGiven = (key: string, sha256: string) => documents.some((document) => document.key === key && document.digest === sha256);

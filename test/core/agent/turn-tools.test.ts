@@ -3,9 +3,9 @@ import { PithError, type TurnInfo } from '../../../core/contract/index.ts';
 import { gate, passed } from '../../waiting.ts';
 import {
   agent,
-  type BroughtTool,
   call,
   createWorld,
+  type FakeTurnTool,
   together,
   type FakeExtension,
   type FakeTool,
@@ -13,14 +13,14 @@ import {
   type WorldOptions,
 } from './world.ts';
 
-const brought = (id: string): BroughtTool => ({ brought: `set:${id}` });
+const dynamic = (id: string): FakeTurnTool => ({ extension: `set:${id}` });
 const names = (world: World) => world.model.requests.map(({ tools }) => tools.map(({ name }) => name));
 const messages = (events: readonly { readonly type: string }[]) =>
   events.flatMap((event) => (event.type === 'notice' && 'message' in event ? [String(event.message)] : []));
 
 /** `ext` has `load` and, for those who name it, `hidden`; what it brings to a turn is `brings`. */
 async function bringing(
-  brings: (turn: TurnInfo) => readonly BroughtTool[],
+  brings: (turn: TurnInfo) => readonly FakeTurnTool[],
   script: WorldOptions['script'],
   more: Partial<WorldOptions> & { readonly extensions?: Record<string, Set> } = {},
 ) {
@@ -35,8 +35,8 @@ async function bringing(
   const inside = (id: string) => (sets.includes(id) ? `set_${sets.indexOf(id)}` : id);
   const extensions = Object.fromEntries(Object.entries(all).map(([id, each]) => [inside(id), each]));
   const world = await createWorld({ ...more, extensions, script });
-  // What is brought stands in this process too, under another id: where it runs is not the subject.
-  const { brought: bringer, extensions: facts, providers } = world.kernel.host;
+  // A dynamic one is in this process too, under another id: where it runs is not the subject.
+  const { dynamic: declarations, extensions: facts, providers } = world.kernel.host;
   const { of, call, needsApproval, refusal, present } = providers.tools;
   const { state, sourceOf } = facts;
   for (const [port, members] of [
@@ -48,16 +48,17 @@ async function bringing(
         [name]: (id: string, ...rest: readonly unknown[]) => (member as (...all: unknown[]) => unknown)(inside(id), ...rest),
       });
   for (const id of sets) await of(inside(id)); // loads it
-  const open = async (_: string, extensionId: string) => {
-    if (!sets.includes(extensionId)) throw new PithError('provider_unavailable', `'${extensionId}' cannot be loaded: it is broken`);
-    await all[extensionId]!.opening;
-    return { extensionId, tools: await of(inside(extensionId)), notes: [] };
+  const since = world.clock.now();
+  const openSet = async (id: string) => {
+    if (!sets.includes(id)) throw new PithError('provider_unavailable', `'${id}' cannot be loaded: it is broken`);
+    await all[id]!.opening;
+    return { tools: await of(inside(id)), problems: [] };
   };
-  Object.assign(bringer, { open });
+  Object.assign(declarations, { open: (_: string, id: string) => ({ since, opened: openSet(id) }) });
   return { world, asked, ext };
 }
 
-/** What is brought is open when this resolves. */
+/** It is open when this resolves. */
 type Set = FakeExtension & { readonly opening?: Promise<unknown> };
 
 describe('DESIGN 3.3 the tools of one turn', () => {
@@ -80,7 +81,7 @@ describe('DESIGN 3.3 the tools of one turn', () => {
   it('are known to context providers and tools of the same turn', async () => {
     const seen: (readonly string[])[] = [];
     const context: FakeExtension = { context: { priority: 1, get: (_, turn) => (seen.push(turn.tools), null) } };
-    const { world } = await bringing(() => [brought('hello')], [{ text: 'ok' }], { extensions: { context } });
+    const { world } = await bringing(() => [dynamic('hello')], [{ text: 'ok' }], { extensions: { context } });
     await world.run('hi');
     expect(seen).toEqual([['ext/load', 'set:hello/greet']]);
   });
@@ -90,7 +91,7 @@ describe('DESIGN 3.3 the tools of one turn', () => {
     let loaded = false;
     const other: FakeExtension = { tools: { other: {} } };
     const load: FakeExtension['tools'] = { load: { run: () => void (loaded = true) } };
-    const { world, asked, ext } = await bringing(() => (loaded ? [brought('hello')] : []), script, {
+    const { world, asked, ext } = await bringing(() => (loaded ? [dynamic('hello')] : []), script, {
       agents: [agent('main', { usesTools: ['ext', 'other'] })],
       extensions: { other },
     });
@@ -102,14 +103,14 @@ describe('DESIGN 3.3 the tools of one turn', () => {
       ['load', 'other', 'greet'],
       ['load', 'other', 'greet'],
     ]);
-    expect(asked).toHaveLength(2); // neither `other` nor what is brought is the extension
+    expect(asked).toHaveLength(2); // neither `other` nor the dynamic one is the extension
     expect(results).toContainEqual(expect.objectContaining({ name: 'greet', output: 'Hello!' }));
   });
 
   it('stay until the end of the turn, and go with it', async () => {
     let first = true;
     const { world } = await bringing(
-      () => (first ? ((first = false), [brought('hello')]) : []),
+      () => (first ? ((first = false), [dynamic('hello')]) : []),
       [call('load'), { text: 'ok' }, { text: 'later' }],
     );
     await world.run('hi');
@@ -125,7 +126,7 @@ describe('DESIGN 3.3 the tools of one turn', () => {
       'set:more': { tools: { greet: {}, [long]: {} } },
       mine: { tools: { [long]: {} } },
     };
-    const { world } = await bringing(() => ['hello', 'größe', 'more'].map(brought), [{ text: 'ok' }], {
+    const { world } = await bringing(() => ['hello', 'größe', 'more'].map(dynamic), [{ text: 'ok' }], {
       agents: [agent('main', { usesTools: ['ext', 'mine'] })],
       extensions,
     });
@@ -146,7 +147,7 @@ describe('DESIGN 3.3 the tools of one turn', () => {
   it('a name that the model has seen does not change when more comes', async () => {
     let loads = 0;
     const { world, ext } = await bringing(
-      () => ['hello', 'more'].slice(0, loads).map(brought),
+      () => ['hello', 'more'].slice(0, loads).map(dynamic),
       [call('load'), call('load'), call('greet'), { text: 'ok' }],
       { extensions: { 'set:more': { tools: { greet: { run: () => 'more' } } } } },
     );
@@ -163,7 +164,7 @@ describe('DESIGN 3.3 the tools of one turn', () => {
         throw new PithError('provider_timeout', 'it was too slow');
       },
     };
-    const { world } = await bringing(() => [brought('gone'), brought('hello'), { tool: 'nothing' }], [{ text: 'ok' }], {
+    const { world } = await bringing(() => [dynamic('gone'), dynamic('hello'), { tool: 'nothing' }], [{ text: 'ok' }], {
       agents: [agent('main', { usesTools: ['broken', 'ext'] })],
       extensions: { broken },
     });
@@ -177,10 +178,10 @@ describe('DESIGN 3.3 the tools of one turn', () => {
     ]);
   });
 
-  it('S70 S21 what is brought and is not open in time holds up neither this turn nor the next, and comes with a later step', async () => {
+  it('S70 S21 a dynamic extension that is not open in time holds up neither this turn nor the next, and comes with a later step', async () => {
     const { opened: opening, open } = gate();
     const other: FakeExtension = { tools: { other: { run: () => open() } } };
-    const { world, asked } = await bringing(() => [brought('slow'), brought('hello')], [{ text: 'ok' }, call('other'), { text: 'ok' }], {
+    const { world, asked } = await bringing(() => [dynamic('slow'), dynamic('hello')], [{ text: 'ok' }, call('other'), { text: 'ok' }], {
       agents: [agent('main', { usesTools: ['ext', 'other'] })],
       extensions: { other, 'set:slow': { opening, tools: { late: {} } } },
     });
@@ -199,26 +200,26 @@ describe('DESIGN 3.3 the tools of one turn', () => {
 
   it('are narrowed by the policy of the turn, as they are offered and as they are called', async () => {
     const policy = { denyTools: ['set:hello'] };
-    const { world } = await bringing(() => [brought('hello'), { tool: 'hidden' }], [call('greet'), { text: 'ok' }], {});
+    const { world } = await bringing(() => [dynamic('hello'), { tool: 'hidden' }], [call('greet'), { text: 'ok' }], {});
     const { results } = await world.run('hi', { policy });
     expect(names(world)[0]).toEqual(['load', 'hidden']);
     expect(results).toContainEqual(expect.objectContaining({ ok: false, error: expect.objectContaining({ code: 'tool_unknown' }) }));
   });
 
-  it('uses_tools may name what is brought or tools of it, which narrows it; one that nobody brings is said', async () => {
+  it('uses_tools may name a dynamic extension or tools of it, which narrows it; one that nobody declares is said', async () => {
     const extensions = { 'set:hello': { tools: { greet: {}, wave: {} } } };
     const agents = [agent('main', { usesTools: ['ext', 'set:hello/wave', 'set:gone'] })];
-    const { world } = await bringing(() => [brought('hello')], [{ text: 'ok' }], { agents, extensions });
+    const { world } = await bringing(() => [dynamic('hello')], [{ text: 'ok' }], { agents, extensions });
     const { events } = await world.run('hi');
     expect(names(world)).toEqual([['load', 'wave']]);
-    expect(messages(events)).toEqual(["the tools of 'set:gone' are missing: nothing brings them now"]);
+    expect(messages(events)).toEqual(["the tools of 'set:gone' are missing: nothing declares them now"]);
   });
 
   it('are asked for anew when a turn is continued, also for a question about one of them', async () => {
     const extensions = {
       'set:hello': { tools: { greet: { needsApproval: 'always' as const, effect: 'write' as const, run: () => 'Hello!' } } },
     };
-    const { world } = await bringing(() => [brought('hello')], [call('greet'), { text: 'ok' }], { extensions });
+    const { world } = await bringing(() => [dynamic('hello')], [call('greet'), { text: 'ok' }], { extensions });
     expect((await world.run('hi')).end.reason).toBe('awaiting_approval');
     expect(await world.answer('once')).toMatchObject({ tool: 'set:hello/greet', source: expect.any(String) });
     const { results, end } = await world.resume();
@@ -230,7 +231,7 @@ describe('DESIGN 3.3 the tools of one turn', () => {
     const ids = ['hello'];
     const needsApproval = 'always' as const;
     const extensions = { 'set:hello': { tools: { greet: { needsApproval, run: () => 'Hello!' } } }, 'set:early': { tools: { greet: {} } } };
-    const { world } = await bringing(() => ids.map(brought), [call('greet'), { text: 'ok' }], { extensions });
+    const { world } = await bringing(() => ids.map(dynamic), [call('greet'), { text: 'ok' }], { extensions });
     await world.run('hi');
     ids.unshift('early');
     await world.answer('once');
@@ -239,7 +240,7 @@ describe('DESIGN 3.3 the tools of one turn', () => {
   });
 
   it('stand in previews, and can be listed and called by hand', async () => {
-    const { world } = await bringing(() => [brought('hello')], []);
+    const { world } = await bringing(() => [dynamic('hello')], []);
     expect((await world.kernel.agents.preview({ agent: 'main', input: 'hi' })).tools.map(({ name }) => name)).toEqual(['load', 'greet']);
     expect((await world.kernel.agents.toolsOf('main')).map(({ modelName }) => modelName)).toEqual(['load', 'greet']);
     expect(await world.kernel.agents.callTool('main', 'set:hello/greet', {})).toMatchObject({ ok: true, output: 'Hello!' });
@@ -251,7 +252,7 @@ describe('DESIGN 3.3 the tools of one turn', () => {
       (await world.collect({ agent: child, threadId: 'child', input: 'task', parent: turn })).text;
     const extensions = { 'set:more': { tools: { other: {} } } };
     const { world, ext } = await bringing(
-      ({ agent: { id } }) => (id === 'main' ? [brought('hello')] : [brought('hello'), brought('more'), { tool: 'hidden' }]),
+      ({ agent: { id } }) => (id === 'main' ? [dynamic('hello')] : [dynamic('hello'), dynamic('more'), { tool: 'hidden' }]),
       [call('load'), { text: 'child' }, { text: 'ok' }],
       { extensions },
     );

@@ -38,7 +38,7 @@ export const calls = (...names: readonly string[]) => names.map((name) => ({ nam
 export const call = (name: string, input: JsonValue = {}) => ({ calls: [{ name, input }] });
 export const together = (...each: readonly ReturnType<typeof call>[]) => ({ calls: each.flatMap((one) => one.calls) });
 
-export type BroughtTool = Awaited<ReturnType<NonNullable<ToolProvider['getTurnTools']>>>[number];
+export type FakeTurnTool = Awaited<ReturnType<NonNullable<ToolProvider['getTurnTools']>>>[number];
 
 export interface FakeTool extends Partial<Omit<ToolDescriptor, 'name'>> {
   readonly run?: (input: JsonValue, call: ToolCall) => unknown;
@@ -50,7 +50,7 @@ export interface FakeTool extends Partial<Omit<ToolDescriptor, 'name'>> {
 export interface FakeExtension {
   state?: 'failed';
   tools?: Record<string, FakeTool>;
-  turnTools?(turn: TurnInfo): readonly BroughtTool[] | Promise<readonly BroughtTool[]>;
+  turnTools?(turn: TurnInfo): readonly FakeTurnTool[] | Promise<readonly FakeTurnTool[]>;
   context?: {
     readonly priority: number;
     readonly placement?: 'system' | 'turn';

@@ -11,17 +11,22 @@ describe("an extension's data", () => {
       (id) => extensionData(data, id).path,
     );
     expect(new Set(places).size).toBe(places.length);
-    expect(places.filter((place) => !/^data\/(?:extensions|brought\/\w+)\/[^/]+$/.test(path.relative(path.dirname(data), place)))).toEqual(
-      [],
-    );
+    expect(places.filter((place) => !/^data\/extensions\/[^/]+$/.test(path.relative(path.dirname(data), place)))).toEqual([]);
   });
 
   it('T7: is taken over from where earlier versions kept it, once', () => {
-    const sandbox = folderWith({ 'data/one/a.txt': 'mine', 'data/one/b/c.txt': 'mine too', 'data/two/x': 'x' });
+    const sandbox = folderWith({
+      'data/one/a.txt': 'mine',
+      'data/one/b/c.txt': 'mine too',
+      'data/two/x': 'x',
+      'data/brought/set/dice: 6/d.txt': '6',
+    });
     const data = path.join(sandbox, 'data');
     expect(makeExtensionData(data, 'one')).toBe(path.join(data, 'extensions/one'));
     expect(fs.readFileSync(path.join(data, 'extensions/one/b/c.txt'), 'utf8')).toBe('mine too');
-    expect(fs.readdirSync(data).toSorted()).toEqual(['extensions', 'two']);
+    expect(fs.readdirSync(data).toSorted()).toEqual(['brought', 'extensions', 'two']);
+    expect(makeExtensionData(data, 'set:dice: 6')).toBe(path.join(data, 'extensions/set:dice: 6'));
+    expect(fs.readFileSync(path.join(data, 'extensions/set:dice: 6/d.txt'), 'utf8')).toBe('6');
     fs.mkdirSync(path.join(data, 'one'));
     fs.writeFileSync(path.join(data, 'one/a.txt'), 'planted');
     makeExtensionData(data, 'one');
@@ -45,14 +50,14 @@ describe("an extension's data", () => {
     expect(fs.lstatSync(path.join(data, 'one')).isSymbolicLink()).toBe(true);
   });
 
-  it.each(['data', 'data/extensions', 'data/extensions/one', 'data/brought', 'data/brought/set/dice'])(
+  it.each(['data', 'data/extensions', 'data/extensions/one', 'data/extensions/set:dice'])(
     'T6 F4: a link at %s is refused with a cure',
     (at) => {
       const sandbox = folderWith({ 'home/.bashrc': 'mine' });
       const place = path.join(sandbox, at);
       fs.mkdirSync(path.dirname(place), { recursive: true });
       fs.symlinkSync(path.join(sandbox, 'home'), place);
-      const id = at.includes('brought') ? 'set:dice' : 'one';
+      const id = at.includes('set:') ? 'set:dice' : 'one';
       expect(() => makeExtensionData(path.join(sandbox, 'data'), id)).toThrow(
         expect.objectContaining({ code: 'state_refused', where: place, cure: expect.stringContaining('data_dir') }),
       );

@@ -333,7 +333,7 @@ it('S82 S62 explain says for an agent of the mode triggers which tier a text has
     (await run(box, 'skills explain', { arguments: { id }, options: { agent, text }, json: true })).json;
   const text = 'Extracting page 3 of this PDF';
   expect(await report('pdf-forms', 'quick', text)).toMatchObject({
-    skill_triggers: { tier: 3, brought: true, rank: 1, of: 2, maxSkills: 1, hits: ['verb extract', 'keyword pdf', 'pattern page \\d+'] },
+    skill_triggers: { tier: 3, added: true, rank: 1, of: 2, maxSkills: 1, hits: ['verb extract', 'keyword pdf', 'pattern page \\d+'] },
   });
   const first = await explain('pdf-forms', 'quick', text);
   expect(first).toContain('is of tier 3, the message matches skills');

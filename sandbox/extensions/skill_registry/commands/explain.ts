@@ -96,7 +96,7 @@ function trustOf({ source: label, state, reason }: Skill, { sources, trust }: Sk
   return `yes, ${record.withProject ? 'with the project, ' : ''}since ${record.at}`;
 }
 
-function* linesOf(skill: Skill, { shadows, others, trusted, catalog, place: brought, allowedTools }: Report): Iterable<string> {
+function* linesOf(skill: Skill, { shadows, others, trusted, catalog, place: catalogPlace, allowedTools }: Report): Iterable<string> {
   yield `${skill.id}: ${skill.state}${skill.reason === null ? '' : `, ${skill.reason}`}`;
   yield `found in ${skill.source}: ${skill.file}`;
   for (const file of shadows) yield `shadows ${file}`;
@@ -113,7 +113,7 @@ function* linesOf(skill: Skill, { shadows, others, trusted, catalog, place: brou
     if (catalog.withinBudget) yield `it has its line within ${catalog.budget} tokens`;
     else yield `not all lines fit into ${catalog.budget} tokens: it is found by list_skills, or pin it (skills.pinned)`;
   }
-  if (brought !== undefined && place.startsWith('catalog')) yield placeLine(brought);
+  if (catalogPlace !== undefined && place.startsWith('catalog')) yield placeLine(catalogPlace);
   if (allowedTools !== undefined) yield* allowedToolsLines(allowedTools);
   for (const diagnostic of skill.diagnostics) yield diagnosticText(diagnostic);
 }

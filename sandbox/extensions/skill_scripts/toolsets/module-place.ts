@@ -1,15 +1,26 @@
 import fs from 'node:fs';
 import path from 'node:path';
-import type { BroughtExtensions } from 'pith';
 import { isBelow } from '@pith/safe-files';
 
 const ENDINGS = ['.ts', '.js', '.mjs', '/index.ts', '/index.js', '/index.mjs'];
 const WRITE = 'write path:Export, such as toolsets/index:Tools';
 
-type ModulePlace = Parameters<BroughtExtensions['open']>[0]['modules'][number];
+/** One `path:Export`, with its file below the skill's folder or why there is none. */
+type ModulePlace = { readonly name: string } & ({ readonly file: string } | { readonly problem: string });
+
+/** The entrypoint of a toolset, of these modules; `contract`: the extension whose contract makes it. */
+export function entryText(contract: string, skillId: string, directory: string, names: readonly string[]): string {
+  const modules = names.map((each) => {
+    const { name, ...place } = placeOfModule(directory, each);
+    const how = 'file' in place ? `load: () => import(${JSON.stringify(`./${place.file}`)})` : `problem: ${JSON.stringify(place.problem)}`;
+    return `  { name: ${JSON.stringify(name)}, ${how} },\n`;
+  });
+  const from = JSON.stringify(`pith/${contract}`);
+  return `import { makeToolset } from ${from};\nexport default await makeToolset(${JSON.stringify(skillId)}, [\n${modules.join('')}]);\n`;
+}
 
 /** Where one `path:Export` of a toolset is found, or why it is not, as the end of a sentence. `directory` is a real path, which no module leaves, by whatever links. */
-export function placeOfModule(directory: string, name: string): ModulePlace {
+function placeOfModule(directory: string, name: string): ModulePlace {
   const no = (problem: string, cure: string): ModulePlace => ({ name, problem: `${problem}; ${cure}` });
   const colon = name.lastIndexOf(':');
   const [wanted, exported] = [name.slice(0, colon), name.slice(colon + 1)];

@@ -36,14 +36,14 @@ export async function toolsetsOfTurn(
       context.logger.debug(`the mode of '${mode.extensionId}' brings no toolsets to this turn: ${messageOf(error)}`);
       return [];
     });
-  const brought = await Promise.all(context.find(SkillMode).map(skillsOf));
+  const ofModes = await Promise.all(context.find(SkillMode).map(skillsOf));
   const readable = new Set(records.agent?.readable);
-  const held = [...turn.held.map(({ key }) => key), ...brought.flat()].filter((id) => readable.has(id));
+  const held = [...turn.held.map(({ key }) => key), ...ofModes.flat()].filter((id) => readable.has(id));
   const wanted = new Set([...(records.agent?.bound ?? []), ...named, ...held]);
   const found = skills.filter(({ id }) => wanted.has(id));
   // Code runs only as a person trusted it.
   const trusted = await Promise.all(found.map(({ source, id }) => library.isTrusted(`${source}/${id}`)));
-  return found.filter((_, index) => trusted[index]).map((skill) => ({ brought: TOOLSET + toolsetOf(skill) }));
+  return found.filter((_, index) => trusted[index]).map((skill) => ({ extension: TOOLSET + toolsetOf(skill) }));
 }
 
 /** What came of a toolset when it was last loaded. */

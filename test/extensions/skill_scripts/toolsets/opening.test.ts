@@ -37,7 +37,7 @@ const named = (id: string, ...modules: readonly string[]): Promise<void> =>
   write(`${id}/SKILL.md`, `---\nname: ${JSON.stringify(id)}\ndescription: Knows it.\ntoolsets: ${JSON.stringify(modules)}\n---\nText.\n`);
 
 /** As a turn opens it that has the skill. */
-const bring = (id: string) => host().brought.open('skill_scripts', `toolset:${id}`);
+const bring = (id: string) => host().dynamic.open('skill_scripts', `toolset:${id}`).opened;
 
 async function open(id: string, ...modules: readonly string[]) {
   await named(id, ...modules);
@@ -62,10 +62,10 @@ describe('the toolset of a skill', () => {
       `${HEAD}\nexport default [Tool.define('old', { description: 'd', parameters: z.object({}), execute: () => ({ title: 'T', output: 'old' }) })];`,
     );
     const opened = await open('hello', 'toolsets/index:list', 'toolsets/more.js:Hello', 'old:default');
-    expect(opened).toMatchObject({ extensionId: 'toolset:hello', notes: [] });
+    expect(opened).toMatchObject({ problems: [] });
     expect(opened.tools.map(({ name }) => name)).toEqual(['greet', 'bye', 'old']);
     const { output } = (await call('hello', 'greet')) as unknown as { output: { word: string; pid: number; cwd: string } };
-    expect(output).toMatchObject({ word: 'hi', cwd: path.join(pith.sandbox, 'data', 'brought', 'toolset', 'hello') });
+    expect(output).toMatchObject({ word: 'hi', cwd: path.join(pith.sandbox, 'data', 'extensions', 'toolset:hello') });
     expect(output.pid).not.toBe(process.pid);
     expect(await call('hello', 'old')).toMatchObject({ ok: true, output: 'old', title: 'T' });
     expect(await host().providers.tools.needsApproval('toolset:hello', 'bye', {}, TURN)).toBe(false);
@@ -100,9 +100,9 @@ describe('the toolset of a skill', () => {
       ../outside:list /etc/passwd:x linked:list gone:list good data:text/javascript,1:x node:fs:x node:fs file:///etc/x.js:x
       http://h/x.js:x :x
     `);
-    const { tools, notes } = await open('mixed', ...specs, ...wrong);
+    const { tools, problems } = await open('mixed', ...specs, ...wrong);
     expect(tools.map(({ name }) => name)).toEqual(['good']);
-    const said = new Map(notes?.map(({ message }) => [/^toolset '(.*?)' of the skill 'mixed': /.exec(message)?.[1], message]));
+    const said = new Map(problems.map(({ message }) => [/^toolset '(.*?)' of the skill 'mixed': /.exec(message)?.[1], message]));
     expect([...said.keys()].sort()).toEqual([...specs, ...wrong].sort());
     expect(said.get('broken:list')).toContain('broken.ts:1: Unexpected ";"');
     expect(said.get('throws:list')).toContain('at import');
@@ -118,7 +118,7 @@ describe('the toolset of a skill', () => {
     expect(said.get('gone:list')).toContain("there is no file 'gone'");
     expect(show('mixed')?.notes.map(({ code }) => code)).toContain('toolset_invalid');
     expect(show('mixed')).toMatchObject({ state: 'active', phase: 'import', code: 'exit_refused' });
-    const all = notes?.map(({ message }) => message).join('\n');
+    const all = problems.map(({ message }) => message).join('\n');
     expect(all).toContain("tool 'odd' lacks input: a zod schema");
     expect(all).toContain('cannot be the name of a tool');
     expect(all).toContain("a tool 'good' is there already");
@@ -136,7 +136,7 @@ describe('the toolset of a skill', () => {
     await write('none/index.ts', `export const list = [;`);
     const broken = await open('none', 'index:list');
     expect(broken.tools.map(({ name }) => name)).toEqual(['now']); // what ran goes on
-    expect(broken.notes?.[0]?.message).toContain('still running the previous one');
+    expect(broken.problems[0]?.message).toContain('still running the previous one');
   });
 
   it('S70: a toolset that loops, exits, floods or is killed costs its own calls only', async () => {
@@ -178,7 +178,7 @@ describe('the toolset of a skill', () => {
     for (const id of ids) await open(id, 'index:list', ...(id === 'toolset' ? ['gone:x'] : []));
     expect(show('toolset')).toMatchObject({ state: 'active', code: 'toolset_invalid' });
     for (const id of ids)
-      expect(await call(id, 'same')).toMatchObject({ output: [id, path.join(pith.sandbox, 'data', 'brought', 'toolset', id)] });
+      expect(await call(id, 'same')).toMatchObject({ output: [id, path.join(pith.sandbox, 'data', 'extensions', `toolset:${id}`)] });
   });
 
   it('S70: code is loaded anew when it changes, not when a text does; it is known without a process after a restart', async () => {
@@ -229,9 +229,9 @@ describe('the toolset of a skill', () => {
     await write('pack/node_modules/own/index.js', `module.exports = 'own';`);
     await writeList('pack/own.ts', `tool('own', () => own)`, `import own from 'own';`);
     await writeList('pack/around.ts', `tool('around', () => around)`, `import around from 'around';`);
-    const { tools, notes } = await open('pack', 'own:list', 'around:list');
+    const { tools, problems } = await open('pack', 'own:list', 'around:list');
     expect(tools.map(({ name }) => name)).toEqual(['own']);
-    expect(notes?.[0]?.message).toContain("Cannot find package 'around' from the toolset's folder nor from Pith");
+    expect(problems[0]?.message).toContain("Cannot find package 'around' from the toolset's folder nor from Pith");
     expect(await call('pack', 'own')).toMatchObject({ output: 'own' });
   });
 
@@ -262,14 +262,5 @@ describe('the toolset of a skill', () => {
     execFileSync('mkfifo', [path.join(directoryOf('json'), 'sub/package.json')]);
     for (const id of ['zero', 'map']) expect((await open(id, 'index:list')).tools).toHaveLength(1);
     await expect(open('json', 'index:list')).rejects.toThrow(/sub\/package.json' is no file/);
-  });
-
-  it('S70: a toolset for which nobody asks any more is forgotten', async () => {
-    for (const id of ['a', 'b']) await writeList(`${id}/index.ts`, `tool('t', () => 1)`);
-    await open('a', 'index:list');
-    await clock.advance(31 * 60_000);
-    await open('b', 'index:list');
-    expect(show('a')).toBeNull();
-    expect(show('b')).not.toBeNull();
   });
 });

@@ -15,17 +15,17 @@ const agent = agentOf({
   keys: { skills: { deny: ['hidden'] } },
 });
 
-async function idsOf({ isTrusted = async (_ref: string) => true, brought = ['triggered'] } = {}): Promise<readonly string[]> {
+async function idsOf({ isTrusted = async (_ref: string) => true, ofMode = ['triggered'] } = {}): Promise<readonly string[]> {
   const turn = turnOf({ agent, held: ['read', 'hidden', 'plain', 'gone', 'invalid'].map((key) => ({ key, digest: 'd' })) });
   const library = { records: async () => recordsOf(skills, agent), isTrusted };
-  const context = { find: () => [{ skillsFor: async () => brought }] } as unknown as ExtensionContext;
-  return (await toolsetsOfTurn(turn, library, context)).map((each) => ('brought' in each ? each.brought : ''));
+  const context = { find: () => [{ skillsFor: async () => ofMode }] } as unknown as ExtensionContext;
+  return (await toolsetsOfTurn(turn, library, context)).map((each) => ('extension' in each ? each.extension : ''));
 }
 
 describe('which toolsets a turn has', () => {
   it('S70: those of skills that it carries, holds or is about to get, in so far as they are offered and the agent may read them', async () => {
     expect(await idsOf()).toEqual(['toolset:bound', 'toolset:read', 'toolset:triggered']);
-    expect(await idsOf({ brought: [] })).toEqual(['toolset:bound', 'toolset:read']);
+    expect(await idsOf({ ofMode: [] })).toEqual(['toolset:bound', 'toolset:read']);
   });
 
   it('S70: none of a skill that is not as a person trusted it any more', async () => {
@@ -38,7 +38,7 @@ describe('which toolsets a turn has', () => {
     const context = { find: () => [failing], logger: { debug: (text: string) => said.push(text) } } as unknown as ExtensionContext;
     const library = { records: async () => recordsOf(skills, agent), isTrusted: async () => true };
     const found = await toolsetsOfTurn(turnOf({ agent }), library, context);
-    expect(found).toEqual([{ brought: 'toolset:bound' }]);
+    expect(found).toEqual([{ extension: 'toolset:bound' }]);
     expect(said.join()).toMatch(/odd_mode.*it is broken/);
   });
 

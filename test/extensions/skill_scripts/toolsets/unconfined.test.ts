@@ -1,4 +1,4 @@
-import { BroughtExtensions, type ExtensionContext, type JsonValue, Places } from 'pith';
+import { Bundler, type ExtensionContext, type JsonValue, Places } from 'pith';
 import { beforeEach, describe, expect, it } from 'vitest';
 import { Toolsets } from '../../../../sandbox/extensions/skill_scripts/toolsets/toolsets.ts';
 import { allow } from '../../../../sandbox/extensions/skill_scripts/allow.ts';
@@ -10,18 +10,14 @@ const unconfined = { why: 'bubblewrap is not installed', cure: 'install the pack
 describe('the toolset of a skill where nothing confines', () => {
   let digest: string;
   let held: typeof unconfined | null;
-  let opened: string[];
   let toolsets: Toolsets;
   let dataDirectory: string;
   beforeEach(() => {
     dataDirectory = folderWith();
-    [digest, held, opened] = ['d1', unconfined, []];
+    [digest, held] = ['d1', unconfined];
     const kept = new Map<string, JsonValue>();
     const answers: Readonly<Record<string, object>> = {
-      [BroughtExtensions.id]: {
-        prepare: async () => ({ digest, unconfined: held }),
-        open: async (_: unknown, wanted: string) => (opened.push(wanted), { tools: ['roll'], findings: [] }),
-      },
+      [Bundler.id]: { inspect: async () => ({ digest, unconfined: held }) },
       [Places.id]: { sandbox: '/mine', shippedSandbox: '/pith' },
     };
     toolsets = new Toolsets(
@@ -48,31 +44,27 @@ describe('the toolset of a skill where nothing confines', () => {
     );
   };
 
-  it('T16 F9: is not opened, runs nothing, and is told with the cure; once agreed for its digest it is, and another asks again', async () => {
-    const [refused] = await toolsets.bring('toolset:dice');
-    expect(refused).toMatchObject({
-      severity: 'error',
-      code: 'sandbox_unavailable',
-      message: expect.stringMatching(/'dice'.*this system has no sandbox.*digest d1/),
-    });
-    expect([...toolsets.waiting.values()]).toMatchObject([
-      { diagnostic: { message: refused!.message, cure: expect.stringContaining('install') } },
-    ]);
-    expect(opened).toEqual([]);
-    await expect(agree(false)).rejects.toMatchObject({ code: 'usage' });
-    expect(await agree()).toContain('may run until its code changes');
-    expect(await toolsets.bring('toolset:dice')).toEqual([]);
-    expect(await agree()).toContain('No toolset of skill');
-    digest = 'd2';
-    expect(await toolsets.bring('toolset:dice')).toMatchObject([
-      { code: 'sandbox_unavailable', message: expect.stringContaining('digest d2') },
-    ]);
-    expect(new Set(opened)).toEqual(new Set(['d1']));
+  const dice = () => toolsets.one('toolset:dice');
+  const refusal = (of: string) => ({
+    code: 'sandbox_unavailable',
+    message: expect.stringMatching(new RegExp(`'dice'.*this system has no sandbox.*digest ${of}`)),
+    cure: expect.stringContaining('install'),
   });
 
-  it('T16 F9: where a person chose no sandbox, it is opened', async () => {
+  it('T16 F9: is not declared, and is told with the cure; once agreed for its digest it is, and another asks again', async () => {
+    await expect(dice()).rejects.toMatchObject(refusal('d1'));
+    expect([...toolsets.waiting.values()]).toMatchObject([{ diagnostic: refusal('d1') }]);
+    expect(await toolsets.all()).toEqual([]);
+    await expect(agree(false)).rejects.toMatchObject({ code: 'usage' });
+    expect(await agree()).toContain('may run until its code changes');
+    expect(await dice()).toMatchObject([{ manifest: { id: 'toolset:dice' }, digest: 'd1' }]);
+    expect(await agree()).toContain('No toolset of skill');
+    digest = 'd2';
+    await expect(dice()).rejects.toMatchObject(refusal('d2'));
+  });
+
+  it('T16 F9: where a person chose no sandbox, it is declared', async () => {
     held = null;
-    expect(await toolsets.bring('toolset:dice')).toEqual([]);
-    expect(opened).toEqual(['d1']);
+    expect(await dice()).toMatchObject([{ digest: 'd1' }]);
   });
 });

@@ -7,7 +7,7 @@ afterEach(() => test?.stop());
 
 const SPEC = `{ name: 'S', description: '', model: 'default', integrationMode: 'none', instructions: 'BROUGHT', prompt: null, promptFile: null,
   usesTools: ['*'], usesSkills: [], delegatesTo: [], limits: { max_turns: 5, max_tool_calls: 5, max_tokens: 1000, time_budget_ms: 60000 },
-  keys: { nobody: 1 }, origin: null, broughtBy: { extensionId: 'kv', ownOnly: false } }`;
+  keys: { nobody: 1 }, origin: null, declaredBy: { extensionId: 'kv', ownOnly: false } }`;
 const BRINGS = `
   async listAgents(files) {
     const of = (id, more) => ({ id, file: '/somewhere', diagnostics: [], spec: { id, ...${SPEC}, ...more } });
