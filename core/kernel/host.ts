@@ -9,17 +9,16 @@ import {
   messageOf,
   Permissions,
 } from '../contract/index.ts';
+import type { Discovery } from '../declarations/index.ts';
 import { type Trust, type Cleaning, createSecrets, type Secrets, type SecretSources } from '../trust/index.ts';
 import { createFailures, type Problem, problemOf } from './records/failures.ts';
 import { createLog, type LogLevel, type LogQuota } from './records/logger.ts';
 import { guardProcess, type Owner, runOutside } from './records/stray-errors.ts';
-import type { Tier } from './calls/generation.ts';
-import { DIRECT, SERIALISED } from './calls/invoke.ts';
+import { DIRECT, type Wire } from './calls/invoke.ts';
 import { createExtensions, type Extensions } from './extensions.ts';
 import { Lifecycle, type SurfaceIndex } from './lifecycle/lifecycle.ts';
 import {
   type Loader,
-  createRights,
   type Folders,
   type OtherExtensions,
   type Reports,
@@ -54,8 +53,9 @@ export interface HostOptions {
   readonly log?: { readonly level?: LogLevel; readonly quota?: LogQuota };
   /** Absent: extensions run in this process only. */
   processes?(kernel: TierKernel): ProcessTier;
-  /** `isolation`: where extensions run, as they are granted (default), or all of them in one tier. `wire`: serialise every argument and result. */
-  readonly calls?: { readonly isolation?: Tier | 'granted' | undefined; readonly wire?: boolean | undefined };
+  readonly tierOf: Rights['tierOf'];
+  /** What arguments and results pass through; absent: nothing. */
+  readonly wire?: Wire;
   /** What a person agreed to. Absent: nothing. */
   readonly trust?: Trust;
   /** Whether a user may do what is kept for administrators. Absent: nobody may. */
@@ -91,10 +91,9 @@ export interface Host {
   stop(): Promise<void>;
 }
 
-/** Discovers and orders what the sandbox declares; loads code when it is needed. */
-export async function createHost(options: HostOptions): Promise<Host> {
-  const discovered = await options.source.discover(options.clock.now());
-  const { clock, places, services, loader, calls = {}, commands: own, trust } = options;
+/** Orders what the sandbox declares, as its source has just found it; loads code when it is needed. */
+export function createHost(options: HostOptions, discovered: Discovery): Host {
+  const { clock, places, services, loader, configOf, tierOf, commands: own, trust } = options;
   const secrets = createSecrets(options.secrets.env, options.secrets.stored, options.secrets.project);
   const { level = 'info', quota } = options.log ?? {};
   const log = createLog({ dataDirectory: places.dataDirectory, level, clock, quota, redact: secrets.redact });
@@ -110,7 +109,7 @@ export async function createHost(options: HostOptions): Promise<Host> {
     loader,
     secrets,
     services,
-    rights: createRights(options.configOf, loader, calls.isolation),
+    rights: { configOf, tierOf, isForeign: (each) => tierOf(each) === 'process' && !loader.isShipped(each) },
     others,
   };
   const cut = new AbortController();
@@ -129,7 +128,7 @@ export async function createHost(options: HostOptions): Promise<Host> {
     (error: unknown) => log.logger('host').warn('processes that a killed kernel left were not ended', { error: messageOf(error) }),
   );
   const lifecycle: Lifecycle = new Lifecycle(
-    { runtime, tiers: createTiers(runtime, processes), wire: calls.wire ? SERIALISED : DIRECT, index: options.index, cut },
+    { runtime, tiers: createTiers(runtime, processes), wire: options.wire ?? DIRECT, index: options.index, cut },
     (id) => changes.notify(new Set([id])),
   );
   const commands = createCommands(lifecycle, { trust, kernelPaths: () => own?.() ?? [] });
