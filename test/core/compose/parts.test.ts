@@ -23,8 +23,16 @@ async function kernelWith(parts: ReturnType<typeof createParts>, files: Readonly
 it('A9 another clock is registered over its token, and every part of the kernel goes by it', async () => {
   const parts = createParts().createChildContainer();
   parts.register(CLOCK, { useValue: fakeClock(86_400_000) });
-  const { kernel } = await kernelWith(parts, { 'extensions/mine/manifest.yaml': 'id: other\n' });
-  expect(kernel.host.extensions.failures()).toMatchObject([{ extensionId: 'mine', at: 86_400_000 }]);
+  const { kernel } = await kernelWith(parts, {
+    'extensions/found/manifest.yaml': 'id: other\n',
+    'extensions/made/manifest.yaml': 'id: made\nentrypoint: main.ts\nprovides: [service]\n',
+    'extensions/made/main.ts': 'export default class {\n',
+  });
+  await kernel.host.extensions.activate('made');
+  expect(kernel.host.extensions.failures().map(({ extensionId, at }) => [extensionId, at])).toEqual([
+    ['found', 86_400_000],
+    ['made', 86_400_000],
+  ]);
 });
 
 it('A9 another store is registered over its token: all is kept there, and who made it closes it', async () => {
