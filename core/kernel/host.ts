@@ -127,10 +127,11 @@ export function createHost(options: HostOptions, discovered: Discovery): Host {
     (count) => count > 0 && log.logger('host').warn('ended processes of extensions that a killed kernel left', { count }),
     (error: unknown) => log.logger('host').warn('processes that a killed kernel left were not ended', { error: messageOf(error) }),
   );
-  const lifecycle: Lifecycle = new Lifecycle(
-    { runtime, tiers: createTiers(runtime, processes), wire: options.wire ?? DIRECT, index: options.index, cut },
-    (id) => changes.notify(new Set([id])),
-  );
+  const lifecycle: Lifecycle = new Lifecycle(runtime, createTiers(runtime, processes), options.wire ?? DIRECT, {
+    index: options.index,
+    cut,
+    changed: (id) => changes.notify(new Set([id])),
+  });
   const commands = createCommands(lifecycle, { trust, kernelPaths: () => own?.() ?? [] });
   const answers = new Map<string, Answer>(own ? [[CommandProvider.id, () => ({ getCommands: async () => own() })]] : []);
   const otherExtensions = createOtherExtensions(lifecycle, commands, answers);
