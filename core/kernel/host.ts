@@ -17,15 +17,7 @@ import { guardProcess, type Owner, runOutside } from './records/stray-errors.ts'
 import { DIRECT, type Wire } from './calls/invoke.ts';
 import { createExtensions, type Extensions } from './extensions.ts';
 import { Lifecycle, type SurfaceIndex } from './lifecycle/lifecycle.ts';
-import {
-  type Loader,
-  type Folders,
-  type OtherExtensions,
-  type Reports,
-  type Rights,
-  type Runtime,
-  type Services,
-} from './lifecycle/runtime.ts';
+import type { Loader, Folders, OtherExtensions, Reports, Rights, Runtime, Services } from './lifecycle/runtime.ts';
 import { createTiers, type ProcessTier, type TierKernel } from './lifecycle/tiers.ts';
 import { createDeclaredAgents, type DeclaredAgents } from './providers/agents.ts';
 import { type Bringing, createBringing } from './providers/brought.ts';
@@ -34,9 +26,8 @@ import { createEventHandlers, type EventHandlers } from './providers/event-handl
 import { callFromProcess } from './providers/handle.ts';
 import { type Answer, createOtherExtensions, createProviders, type Providers, providersFor } from './providers/providers.ts';
 import { createSetupPort, settingsOf, type SetupPort } from './providers/setup-port.ts';
-import { permissionsOf } from './providers/permissions.ts';
+import { permissionsOf, createTools, ToolRenewals } from './providers/tools.ts';
 import { notesOnSandbox } from './providers/status.ts';
-import { createTools, ToolRenewals } from './providers/tools.ts';
 import { Refresh, type SandboxSource } from './reload/refresh.ts';
 import { createReloadWatch } from './reload/reload-watch.ts';
 

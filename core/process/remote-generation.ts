@@ -18,10 +18,8 @@ import {
   type ModelParts,
   problemOf,
 } from '../kernel/index.ts';
-import { errorFromData } from './error-data.ts';
-import { givenObject, givenText } from './given.ts';
+import { errorFromData, mapParts, givenObject, givenText } from './crossing.ts';
 import { checkedOffer, checkedPrompt, checkedResult, checkedTools } from './offer.ts';
-import { mapParts } from './map-parts.ts';
 import type { RemoteHost } from './remote-host.ts';
 
 type Made = Pick<Generation, 'number' | 'declaration' | 'config' | 'shipped' | 'again'>;
