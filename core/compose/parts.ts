@@ -3,7 +3,6 @@ import { container, instancePerContainerCachingFactory, type DependencyContainer
 import { endOrphans, probeSandboxing } from '@pith/supervised-process';
 import { oncePromised, systemClock } from '@pith/promises';
 import { createAgents, createThreadStores, noticeOfQuestion, type Agents, type ThreadStores } from '../agent/index.ts';
-import { ChannelProvider } from '../contract/index.ts';
 import { askedAlways, isAdmin, packageRoot } from '../declarations/index.ts';
 import {
   createEventServices,
@@ -105,14 +104,12 @@ function journal(get: Get) {
 }
 
 function eventServices(get: Get): EventServices {
-  const { handlers, providers, extensions, logger } = get(HOST);
   return createEventServices({
     journal: get(JOURNAL),
     leases: get(LEASES),
     clock: get(CLOCK),
-    logger: logger('events'),
     events: get(EVENTS),
-    host: { handlers, channels: () => providers.running(ChannelProvider), onChange: extensions.onChange },
+    host: get(HOST),
     question: (id) => noticeOfQuestion(id, get(THREAD_STORES).approvals, get(CLOCK)),
   });
 }

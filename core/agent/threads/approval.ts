@@ -254,14 +254,12 @@ export type PersonApprovals = Approvals & AnswerWaiting;
 const LEASE_MS = 3_000;
 const PAUSE_MS = 200;
 
-interface AnswerWaitingOptions {
-  readonly approvals: Pick<Approvals, 'get'>;
-  readonly threads: Pick<Threads, 'unfinished'>;
-  readonly leases: Leases;
-  readonly clock: Clock;
-}
-
-export function createAnswerWaiting({ approvals, threads, leases, clock }: AnswerWaitingOptions): AnswerWaiting {
+export function createAnswerWaiting(
+  approvals: Pick<Approvals, 'get'>,
+  threads: Pick<Threads, 'unfinished'>,
+  leases: Leases,
+  clock: Clock,
+): AnswerWaiting {
   return {
     async waitFor(approval, signal) {
       const lease = await leases.acquire(leaseName(approval.rootThreadId), LEASE_MS);

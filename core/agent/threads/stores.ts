@@ -48,7 +48,7 @@ export function createThreadStores(options: ThreadStoreOptions): ThreadStores {
   const approvals = createSqliteApprovals(store, clock, events, permissions);
   return {
     threads,
-    approvals: { ...approvals, ...createAnswerWaiting({ approvals, threads, leases, clock }) },
+    approvals: { ...approvals, ...createAnswerWaiting(approvals, threads, leases, clock) },
     queue: createThreadQueue(leases, clock),
   };
 }
