@@ -85,7 +85,7 @@ module.exports = {
     {
       name: 'container-only-in-compose',
       severity: 'error',
-      from: { pathNot: '^core/compose/compose\\.ts$' },
+      from: { pathNot: '^core/compose/' },
       to: { path: 'node_modules/tsyringe' },
     },
     { name: 'declared-packages-only', severity: 'error', from: {}, to: { dependencyTypes: ['npm-no-pkg', 'npm-unknown'] } },

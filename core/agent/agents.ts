@@ -51,13 +51,11 @@ export function createAgents(options: AgentsOptions): Agents {
     const { threads, approvals, queue } = options.stores();
     return { ...common, threads, approvals, queue, askAlways };
   };
-  const run = createTurns({
-    async dependencies() {
-      await options.prepare?.();
-      return dependencies();
-    },
-    cleaned: (event) => host.secrets.redactJson(event), // providers repeat keys in what they say of a failure
-  });
+  const prepared = async () => {
+    await options.prepare?.();
+    return dependencies();
+  };
+  const run = createTurns(prepared, host.secrets.redactJson);
   const tools = createToolCaller({ ...common, askAlways });
   return {
     ...registry,

@@ -6,7 +6,7 @@ export { ownText, textOfAnswer } from './prompt/messages.ts';
 export { madeBy, ModelPrompt } from './prompt/request.ts';
 export { checkPrompt, PROMPT_VARIABLES } from './prompt/instructions.ts';
 export { type AgentRegistry, type AgentStatus, checkAgent, UNDECLARED } from './registry/registry.ts';
-export type { Permission } from './threads/permission.ts';
+export type { Permission } from './threads/approval.ts';
 export {
   coversOf,
   shownQuestion,

@@ -1,10 +1,12 @@
+import { existsSync } from 'node:fs';
 import { type Clock, codeOf, type Command, type Diagnostic, messageOf, PithError, SkillProvider } from '../contract/index.ts';
 import { extensionData, type ExtensionStatus, type Host } from '../kernel/index.ts';
-import type { Settings } from '../declarations/index.ts';
 import { checkDatabase } from '../store/index.ts';
 import type { StoppedExtension } from '../durable/index.ts';
 import type { ModelRouter } from '../models/index.ts';
+import type { Findings } from './findings.ts';
 import { fails, isIgnored } from './problems.ts';
+import type { SandboxReading } from './sandbox-reading.ts';
 import type { Trust } from '../trust/index.ts';
 import type { Agents, AgentStatus } from '../agent/index.ts';
 
@@ -36,33 +38,24 @@ export type ExtensionReport = Pick<ExtensionStatus, 'id' | 'state' | 'tier' | 'p
   };
 export type AgentReport = Pick<AgentStatus, 'id' | 'state'> & Finding & { readonly notes: readonly Diagnostic[] };
 
-export interface DoctorDependencies extends KeptState {
+interface DoctorDependencies {
+  readonly sandbox: SandboxReading;
   readonly host: Host;
   readonly agents: Pick<Agents, 'list' | 'tryGuards'>;
   readonly router: ModelRouter;
-  /** What settings and discovery found, also with what has been loaded since. */
-  findings(): readonly Diagnostic[];
-  /** A file of settings could not be read: what it names is missing, and only that file is to be corrected. */
-  readonly settingsUnread: boolean;
+  readonly findings: Findings;
+  readonly clock: Clock;
+  /** Of the kernel itself. */
+  readonly commands: readonly { readonly path: string }[];
   /** What a kernel that runs in any process stopped because it kept crashing. */
   stopped(): Promise<readonly StoppedExtension[]>;
   /** Events that could not be delivered. */
   deliveries(): Promise<readonly Diagnostic[]>;
-  /** Of the kernel itself. */
-  readonly commands: readonly { readonly path: string }[];
-}
-
-/** What is kept on disk. */
-interface KeptState {
-  readonly databaseFile: string;
-  readonly dataDirectory: string;
-  readonly quotas: Settings['quotas'];
-  readonly clock: Clock;
 }
 
 /** Loads, constructs and initialises every enabled extension, side by side, asks each guard once, and says what came of it. */
 export async function examine(dependencies: DoctorDependencies): Promise<DoctorReport> {
-  const { host, agents, router, findings, settingsUnread, commands } = dependencies;
+  const { sandbox, host, agents, router, findings, commands } = dependencies;
   await host.extensions.activateAll();
   const listed = await agents.list();
   const spec = listed.find((each) => each.spec !== null)?.spec;
@@ -71,7 +64,7 @@ export async function examine(dependencies: DoctorDependencies): Promise<DoctorR
   const extensions = host.extensions
     .list() // with what was wrong in the agents that they bring
     .map((status) => extensionReport(asItRuns(status, stopped)));
-  const checked = listed.map((status) => agentReport(settingsUnread ? status : withModel(status, host, router)));
+  const checked = listed.map((status) => agentReport(sandbox.unread ? status : withModel(status, host, router)));
   const model = await router.choose().then(
     ({ ref, why }) => ({ ref, why }),
     (error: unknown) => ({ ref: 'none', why: messageOf(error) }),
@@ -80,25 +73,29 @@ export async function examine(dependencies: DoctorDependencies): Promise<DoctorR
   const ofNames = [...(await clashes(host, commands)), ...(await hiddenCommands(host, commands))];
   const ofHost = [...ofNames, ...(await host.providers.findings()), ...(await host.sandboxNotes())];
   const { skills, uncounted } = await countSkills(host);
-  const notes = [...findings(), ...kept, ...(await undelivered(dependencies, kept)), ...uncounted, ...ofHost];
+  const notes = [...findings.list(), ...kept, ...(await undelivered(dependencies, kept)), ...uncounted, ...ofHost];
   const failed =
     extensions.some((extension) => fails(extension) || extension.notes.some(isIgnored)) ||
     checked.some(({ state, notes: found }) => state === 'failed' || found.some((note) => note.severity === 'error' || isIgnored(note))) ||
     notes.some(({ severity }) => severity === 'error') ||
     model.ref === 'none';
-  return host.secrets.redactJson({ ok: !failed, model, extensions, agents: checked, skills, notes });
+  const report = host.secrets.redactJson({ ok: !failed, model, extensions, agents: checked, skills, notes });
+  const { trust } = sandbox.options;
+  const { level, why, project, isBare, opened } = trust;
+  const place = isBare ? trust.sandbox : opened;
+  return { sandbox: { path: place, project, trust: level, why, state: sandbox.settings.data_dir }, ...report };
 }
 
 /** On the database, and on extensions that keep more than they may. */
 async function keptFindings(
-  { databaseFile, dataDirectory, quotas, clock }: KeptState,
+  { sandbox: { databaseFile, settings }, clock }: DoctorDependencies,
   extensions: Iterable<{ readonly id: string }>,
 ): Promise<readonly Diagnostic[]> {
   const { whyTooLarge } = await import('../process/index.ts');
   const found: Diagnostic[] = [...checkDatabase(databaseFile, () => clock.now())];
   for (const { id } of extensions) {
-    const { path } = extensionData(dataDirectory, id);
-    const why = await whyTooLarge(path, quotas.data_mb);
+    const { path } = extensionData(settings.data_dir, id);
+    const why = await whyTooLarge(path, settings.quotas.data_mb);
     if (why === null) continue;
     const cure = 'remove what is not needed there, or raise quotas.data_mb';
     found.push({ severity: 'error', code: 'quota_exceeded', message: `extension '${id}': ${why}`, file: path, cure });
@@ -115,18 +112,18 @@ function asItRuns(status: ExtensionStatus, stopped: readonly StoppedExtension[])
   return { ...status, file: undefined, line: undefined, cure: undefined, ...failed, ...place };
 }
 
-async function stoppedElsewhere({ stopped }: DoctorDependencies): Promise<readonly StoppedExtension[]> {
+async function stoppedElsewhere({ sandbox, stopped }: DoctorDependencies): Promise<readonly StoppedExtension[]> {
   try {
-    return await stopped();
+    return existsSync(sandbox.databaseFile) ? await stopped() : [];
   } catch {
     return []; // the rows of deliveries cannot be read either, and that is said
   }
 }
 
 /** They are rows: where the rows cannot be read that is said once. */
-async function undelivered({ deliveries }: DoctorDependencies, kept: readonly Diagnostic[]): Promise<readonly Diagnostic[]> {
+async function undelivered({ sandbox, deliveries }: DoctorDependencies, kept: readonly Diagnostic[]): Promise<readonly Diagnostic[]> {
   try {
-    return await deliveries();
+    return existsSync(sandbox.databaseFile) ? await deliveries() : [];
   } catch (error) {
     if (kept.some(({ severity }) => severity === 'error')) return [];
     return [{ severity: 'error', code: codeOf(error, 'database_failed'), message: messageOf(error) }];
@@ -178,12 +175,6 @@ function withModel(status: AgentStatus, host: Host, router: ModelRouter): AgentS
 
 /** Where names and findings are looked up. */
 type Named = Pick<Host, 'extensions' | 'providers'>;
-
-/** What extensions that run say is wrong in their own matters. Loads the skills, and no further extension. Never rejects. */
-export async function ownFindings({ providers }: Named): Promise<readonly Diagnostic[]> {
-  await providers.active(SkillProvider);
-  return providers.findings();
-}
 
 /** Commands that give way to others; `taken`: commands of the kernel. Ask when everything has been activated. */
 async function hiddenCommands(

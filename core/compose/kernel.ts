@@ -1,7 +1,7 @@
-import type { Clock, Command, Diagnostic, Events, LanguageModel } from '../contract/index.ts';
+import type { Command, Diagnostic, Events } from '../contract/index.ts';
 import type { DoctorReport } from './doctor.ts';
 import type { SandboxOptions } from './sandbox-reading.ts';
-import type { Host, Tier } from '../kernel/index.ts';
+import type { Host } from '../kernel/index.ts';
 import type { Settings } from '../declarations/index.ts';
 import type { ModelRouter } from '../models/index.ts';
 import type { Trust } from '../trust/index.ts';
@@ -11,13 +11,6 @@ export interface KernelOptions extends Omit<SandboxOptions, 'env' | 'home'> {
   readonly env?: SandboxOptions['env'];
   /** Where `.pith/config.yaml` is looked for, and what extensions are told of; null: nowhere. Default the user's home. */
   readonly home?: string | null;
-  readonly clock?: Clock;
-  /** Serialise every argument and result of extensions. */
-  readonly wire?: boolean;
-  /** Where extensions run: as they are granted (default), or all of them in the tier named here. */
-  readonly isolation?: Tier | 'granted';
-  /** Replaces every model. */
-  readonly model?: { readonly model: LanguageModel; readonly contextWindow: number | null };
   /** The kernel's own commands, offered to extensions beside those of extensions. */
   commands?(kernel: Kernel): readonly Command[];
 }
@@ -36,7 +29,7 @@ export interface Kernel {
   doctor(): Promise<DoctorReport>;
   /** What is wrong in the settings and with what was found. Loads nothing. */
   findings(): readonly Diagnostic[];
-  /** What a person should know before a conversation: wrong settings, extensions and agents that cannot run or of which something was ignored. With an agent other agents, and what extensions find in their own matters, are left out: nothing is loaded for them. */
+  /** As `Findings.problems`: what comes later is published. */
   problems(agentId?: string): Promise<readonly Diagnostic[]>;
   readonly restarts: Restarts;
   /** Starts services, deliveries and schedules, and watches the sandbox; or only what is `used`, for a turn or two: what is published durably waits for a process that starts all. */

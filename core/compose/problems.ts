@@ -1,6 +1,6 @@
+import { UNDECLARED, type AgentStatus } from '../agent/index.ts';
 import type { Diagnostic, Events } from '../contract/index.ts';
 import type { ExtensionStatus } from '../kernel/index.ts';
-import { UNDECLARED, type AgentStatus } from '../agent/index.ts';
 
 /** Findings on something that was written and does not hold. */
 const IGNORED: readonly string[] = ['unknown_key', 'manifest_invalid', 'config_invalid', 'guard_failed', ...UNDECLARED];
@@ -12,33 +12,9 @@ export function isIgnored({ code }: { readonly code: string }): boolean {
   return IGNORED.includes(code);
 }
 
-type Problem = Diagnostic & { readonly phase?: string };
+export type Problem = Diagnostic & { readonly phase?: string };
 
-export interface ProblemSources {
-  readonly findings: readonly Diagnostic[];
-  /** What extensions find wrong in their own matters. */
-  readonly own: readonly Diagnostic[];
-  readonly extensions: readonly ExtensionStatus[];
-  readonly agents: readonly AgentStatus[];
-  readonly defaultAgent: string;
-}
-
-/**
- * What a person would want to know before they begin: wrong settings, extensions and agents that cannot run or of which a key was
- * ignored, and what extensions find wrong in their own matters. What only waits for something else is left out: its cause is there.
- */
-export function problemsIn({ findings, own, extensions, agents, defaultAgent }: ProblemSources): readonly Problem[] {
-  const failed = new Set(extensions.filter(({ state }) => state === 'failed' || state === 'blocked').map(({ id }) => id)); // with their agents
-  const found: Problem[] = [
-    ...findings.filter(isWorthSaying),
-    ...extensions.flatMap(ofExtension),
-    ...agents.filter(({ id }) => !failed.has(id)).flatMap((agent) => ofAgent(agent, agent.id === defaultAgent)),
-    ...own.filter(isWorthSaying),
-  ];
-  return [...new Map(found.map((each) => [`${each.file}:${each.line}:${each.message}`, each])).values()];
-}
-
-function isWorthSaying({ severity, code }: Diagnostic): boolean {
+export function isWorthSaying({ severity, code }: Diagnostic): boolean {
   return severity !== 'info' && !SAID_BEFORE.includes(code);
 }
 
@@ -47,7 +23,7 @@ export function fails({ state, phase, code }: Pick<ExtensionStatus, 'state' | 'p
   return state === 'failed' || state === 'blocked' || phase === 'reload' || phase === 'start' || code === 'guard_failed';
 }
 
-function ofExtension(status: ExtensionStatus): readonly Problem[] {
+export function ofExtension(status: ExtensionStatus): readonly Problem[] {
   return [
     ...(fails(status) && status.code !== 'dependency_failed' ? [failureOf(status.id, status)] : []),
     ...status.notes.filter(isIgnored).map((note): Diagnostic => ({ severity: 'warning', ...note })),
@@ -68,15 +44,16 @@ export function failureOf(id: string, failure: Pick<ExtensionStatus, 'phase' | '
   };
 }
 
-function ofAgent({ id, state, notes }: AgentStatus, isDefault: boolean): readonly Diagnostic[] {
+export function ofAgent({ id, state, notes }: AgentStatus, isDefault: boolean): readonly Diagnostic[] {
   if (state !== 'failed') return notes.filter((note) => note.severity !== 'info' && isIgnored(note));
   return notes
     .filter(({ severity, code }) => severity === 'error' && (isDefault || code !== 'dependency_failed'))
     .map((note) => ({ ...note, message: `the agent '${id}' cannot run: ${note.message}` }));
 }
 
-/** Publishes each problem that comes while Pith runs, once. */
+/** Publishes each problem that comes while somebody listens, once: asking the agents would load code for nobody. */
 export class NewProblems {
+  #isWatched = false;
   #known: ReadonlySet<string> = new Set();
   #collections = 0;
 
@@ -85,6 +62,12 @@ export class NewProblems {
     private readonly collect: () => Promise<readonly Problem[]>,
   ) {}
 
+  /** From now on, until the function that it returns is called. */
+  watch(): () => void {
+    this.#isWatched = true;
+    return () => void (this.#isWatched = false);
+  }
+
   /** These have been shown. */
   know(problems: readonly Diagnostic[]): void {
     this.#known = new Set([...this.#known, ...problems.map(unplaced)]);
@@ -92,6 +75,7 @@ export class NewProblems {
 
   /** What has come since the last time. */
   async publish(): Promise<void> {
+    if (!this.#isWatched) return;
     const collection = (this.#collections += 1);
     const problems = await this.collect();
     if (collection !== this.#collections) return; // a later one knows what has been corrected meanwhile

@@ -1,4 +1,3 @@
-import { probeSandboxing, endOrphans } from '@pith/supervised-process';
 import fs from 'node:fs';
 import path from 'node:path';
 import { type Diagnostic, type JsonValue, PithError, type Places, type SettingsChange } from '../contract/index.ts';
@@ -23,13 +22,11 @@ import {
   shippedSandbox,
   isGuard,
   type Declaration,
+  DEFAULT_SETTINGS,
 } from '../declarations/index.ts';
-import { type HostOptions, logLevelOf, type ProcessTier, type TierKernel } from '../kernel/index.ts';
-import { type EnvironmentFile, openEnvironmentFile, openSecretsFile, trustOf, type StatePlace, type Trust } from '../trust/index.ts';
-import { oncePromised } from '@pith/promises';
+import { type HostOptions, logLevelOf } from '../kernel/index.ts';
+import { openEnvironmentFile, openSecretsFile, trustOf, type StatePlace, type Trust } from '../trust/index.ts';
 import { stateFolder } from '@pith/safe-files';
-import { createLoader } from '../loader/index.ts';
-import type { ProcessOptions } from '../process/index.ts';
 
 export interface SandboxOptions extends Omit<SettingsOptions, 'workingDirectory' | 'untrusted'> {
   /** Whose sandbox it is; absent: as it is recorded. */
@@ -53,6 +50,7 @@ export interface SandboxReading {
   /** Where the state is kept. */
   readonly state: StatePlace;
   readonly index: IndexFile;
+  readonly databaseFile: string;
   /** As they were read last. */
   settings: Settings;
   /** Of the settings. */
@@ -75,6 +73,7 @@ export async function readSandbox(options: SandboxOptions): Promise<SandboxReadi
     options: { ...options, sandbox, trust },
     state,
     index: openIndex(stateFolder(state.directory, '.cache'), shippedRecords(packageRoot())),
+    databaseFile: path.join(state.directory, 'pith.db'),
     settings: Object.freeze({ ...first.settings, data_dir: state.directory }),
     unread: first.unread,
     diagnostics: [...first.diagnostics, ...trustFindings(trust, state, first.weakened)],
@@ -93,6 +92,13 @@ export async function readSandbox(options: SandboxOptions): Promise<SandboxReadi
     },
   };
   return reading;
+}
+
+/** With the default agent of Pith where nothing declares the one that the settings name. */
+export function settingsFor(settings: Settings, agents: readonly { readonly id: string }[]): Settings {
+  const { default_agent } = DEFAULT_SETTINGS;
+  const has = (wanted: string) => agents.some(({ id }) => id === wanted);
+  return has(settings.default_agent) || !has(default_agent) ? settings : { ...settings, default_agent };
 }
 
 /** What a person should know of whose sandbox and state this is. */
@@ -142,32 +148,45 @@ function textOf(settings: Settings, diagnostics: readonly Diagnostic[]): string 
   return JSON.stringify([{ ...settings, origins: null }, diagnostics]);
 }
 
-type OfTheSandbox = 'places' | 'source' | 'configOf' | 'index' | 'loader' | 'secrets' | 'log' | 'processes' | 'trust';
-
-/** What a host over this sandbox is made of, whoever makes it. */
-export function hostOptionsOf(reading: SandboxReading): Pick<HostOptions, OfTheSandbox> {
-  const { options, index, settings } = reading;
-  const { trust, sandbox, home, env } = options;
-  let declared: readonly string[] = []; // ids of what there was at the last look
-  const settingsMeant = () => withIdsMeant(reading.settings, declared);
-  const installation = packageRoot();
-  const roots = sandboxRoots(sandbox, installation, options.only).filter(({ shipped }) => shipped || trust.level !== 'restricted');
-  const bubblewrap = oncePromised(probeSandboxing);
-  let prefixes: ReadonlySet<string> = new Set();
-  let claims: Claims = new Map();
-  const guards = new Set<string>(); // those of Pith's own sandbox, which nobody has to agree to
+/** What a host over this sandbox is made of, as the sandbox says it. */
+export function hostOptionsOf({ options, index, settings }: SandboxReading) {
+  const { trust, sandbox, home, env, serve = null } = options;
+  const { project, isBare, untrusted, projectFiles } = trust;
+  const file = project === null ? null : path.join(project, '.env');
   return {
     places: {
       sandbox,
-      project: trust.project,
-      isBare: trust.isBare,
-      untrustedSandbox: trust.untrusted,
-      serve: options.serve ?? null,
-      projectFiles: trust.projectFiles,
+      project,
+      isBare,
+      untrustedSandbox: untrusted,
+      serve,
+      projectFiles,
       home: home ?? null,
       dataDirectory: settings.data_dir,
     },
     trust,
+    index,
+    secrets: {
+      env,
+      stored: home === undefined ? undefined : openSecretsFile(home),
+      project: file !== null && projectFiles.includes(file) ? openEnvironmentFile(file) : undefined,
+    },
+    log: { level: logLevelOf(env['PITH_LOG']), quota: settings.quotas },
+  };
+}
+
+/** What the folders declare, and the settings of each extension. */
+export function sourceOf(reading: SandboxReading): Pick<HostOptions, 'source' | 'configOf'> {
+  const { options, index } = reading;
+  const { trust, sandbox, switches } = options;
+  const { data_dir: dataDirectory } = reading.settings;
+  let declared: readonly string[] = []; // ids of what there was at the last look
+  const settingsMeant = () => withIdsMeant(reading.settings, declared);
+  const roots = sandboxRoots(sandbox, packageRoot(), options.only).filter(({ shipped }) => shipped || trust.level !== 'restricted');
+  let prefixes: ReadonlySet<string> = new Set();
+  let claims: Claims = new Map();
+  const guards = new Set<string>(); // those of Pith's own sandbox, which nobody has to agree to
+  return {
     source: {
       async discover(at) {
         const found = await discover({
@@ -178,7 +197,7 @@ export function hostOptionsOf(reading: SandboxReading): Pick<HostOptions, OfTheS
             declared = [...ids];
             return enabledBy(settingsMeant())(declaration);
           },
-          grant: (id, manifest, shipped) => trust.grant(id, manifest, shipped, settings.data_dir),
+          grant: (id, manifest, shipped) => trust.grant(id, manifest, shipped, dataDirectory),
           guards: new Set([...trust.guards(), ...guards]),
           at,
         });
@@ -189,32 +208,13 @@ export function hostOptionsOf(reading: SandboxReading): Pick<HostOptions, OfTheS
       },
       renewSettings: () => reading.renew(),
       watched: roots.flatMap(({ directory }) => [path.join(directory, 'extensions'), path.join(directory, 'agents')]),
-      quarantine: quarantineIn(settings.data_dir),
+      quarantine: quarantineIn(dataDirectory),
     },
-    configOf: (declaration, changes) =>
-      configOf(declaration, changes ? withChanges(settingsMeant(), changes) : settingsMeant(), {
-        switches: options.switches,
-        prefixes,
-        claims,
-      }),
-    index,
-    loader: createLoader({ dataDirectory: settings.data_dir, packageRoot: installation }),
-    secrets: { env, stored: home === undefined ? undefined : openSecretsFile(home), project: environmentFileOf(trust) },
-    log: { level: logLevelOf(env['PITH_LOG']), quota: settings.quotas },
-    processes: (kernel) =>
-      processTier(kernel, {
-        packageRoot: installation,
-        env,
-        sandboxing: async () => (settings.extensions_sandbox === 'off' ? null : bubblewrap()),
-        dataMb: settings.quotas.data_mb,
-        writable: () => trust.writable(),
-      }),
+    configOf(declaration, changes) {
+      const settings = changes ? withChanges(settingsMeant(), changes) : settingsMeant();
+      return configOf(declaration, settings, { switches, prefixes, claims });
+    },
   };
-}
-
-function environmentFileOf({ projectFiles, project }: Trust): EnvironmentFile | undefined {
-  const file = project === null ? null : path.join(project, '.env');
-  return file !== null && projectFiles.includes(file) ? openEnvironmentFile(file) : undefined;
 }
 
 /** Prefixes of models that something offers that ships, or more than one extension: the key of one goes to no stranger. */
@@ -248,16 +248,4 @@ function sandboxRoots(sandbox: string, packageRoot: string, only: SandboxOptions
     throw new PithError('name_unknown', `only: nothing that ships is named '${unknown}'`, { cure: 'correct the name' });
   if (path.resolve(sandbox) === own.directory) return [own];
   return [...(only?.length === 0 ? [] : [own]), { directory: sandbox, shipped: false }];
-}
-
-/** The tier of processes, whose code is loaded when the first extension needs one: most starts need none. */
-function processTier(kernel: TierKernel, options: ProcessOptions): ProcessTier {
-  const tier = oncePromised(async () => (await import('../process/index.ts')).createProcessTier(kernel, options));
-  return {
-    construct: async (version, number) => (await tier()).construct(version, number),
-    checkSettings: async (version, number) => (await tier()).checkSettings(version, number),
-    openEntry: async (version, entry) => (await tier()).openEntry(version, entry),
-    confinement: options.sandboxing,
-    endOrphans: () => endOrphans(kernel.runtime.places.dataDirectory),
-  };
 }

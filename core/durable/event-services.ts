@@ -1,33 +1,19 @@
-import type { ChannelProvider, Clock, Delivery, Diagnostic, Logger, Remote } from '../contract/index.ts';
-import { CHANNELS_HANDLER, Postponed, type Bus, type EventHandlers } from '../kernel/index.ts';
+import { ChannelProvider, type Clock, type Delivery, type Diagnostic } from '../contract/index.ts';
+import { CHANNELS_HANDLER, Postponed, type Bus, type Host } from '../kernel/index.ts';
 import type { Leases } from '../store/index.ts';
 import { createDeliveries } from './deliveries.ts';
-import type { DeliveryRows, Journal, PrepareEvent, ScheduleRows, WrittenEvent } from './journal.ts';
+import type { WrittenEvent } from './journal.ts';
 import { createNotices, type NoticesOptions } from './notices.ts';
 import { createSchedules } from './schedules.ts';
+import type { SqliteJournal } from './sqlite-journal.ts';
 import { startSpan, within, type Span } from './spans.ts';
 
-export interface EventServicesOptions extends Pick<NoticesOptions, 'question'> {
-  readonly journal: {
-    readonly prepare: PrepareEvent;
-    readonly events: Journal;
-    readonly deliveries: DeliveryRows;
-    readonly schedules: ScheduleRows;
-  };
+interface EventServicesOptions extends Pick<NoticesOptions, 'question'> {
+  readonly journal: SqliteJournal;
   readonly leases: Leases;
   readonly clock: Clock;
-  readonly logger: Logger;
   readonly events: Pick<Bus, 'handle'>;
-  /** What the extensions bring. */
-  readonly host: EventHost;
-}
-
-export interface EventHost {
-  readonly handlers: Pick<EventHandlers, 'declared' | 'callable' | 'schedules' | 'call'>;
-  /** Channels that run now. */
-  channels(): readonly Remote<ChannelProvider>[];
-  /** Tells of each change of extensions. */
-  onChange(listener: () => void): () => void;
+  readonly host: Pick<Host, 'handlers' | 'providers' | 'extensions' | 'logger'>;
 }
 
 /** What a kernel that serves does with the journal: deliveries, schedules, and notices to people. */
@@ -46,8 +32,16 @@ const TRY_CHANNELS_MS = 30_000;
 const MOST_NOTES = 20;
 
 export function createEventServices(options: EventServicesOptions): EventServices {
-  const { journal, leases, clock, logger, events, host, question } = options;
-  const notices = createNotices({ journal, clock, logger, handler: CHANNELS_HANDLER, channels: () => host.channels(), question });
+  const { journal, leases, clock, events, host, question } = options;
+  const logger = host.logger('events');
+  const notices = createNotices({
+    journal,
+    clock,
+    logger,
+    handler: CHANNELS_HANDLER,
+    channels: () => host.providers.running(ChannelProvider),
+    question,
+  });
   const schedules = createSchedules({ journal, clock, logger, declared: () => host.handlers.schedules() });
   let triedAt = 0;
   const deliveries = createDeliveries({
@@ -85,7 +79,7 @@ export function createEventServices(options: EventServicesOptions): EventService
           notices.opened(true);
           deliveries.refresh();
         }),
-        host.onChange(() => {
+        host.extensions.onChange(() => {
           deliveries.refresh();
           schedules.refresh();
         }),

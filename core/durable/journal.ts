@@ -21,30 +21,10 @@ export interface WrittenEvent extends Pick<NewEvent, 'topic' | 'payload' | 'hand
   readonly id: string;
 }
 
-export interface StoredEvent {
-  readonly topic: string;
-  readonly payload: JsonValue;
-  readonly correlationId: string;
-  readonly at: number;
-}
-
-/** What waits for a handler that no manifest declares. */
-export interface Orphans {
-  readonly handler: string;
-  readonly count: number;
-}
-
-export interface DeadLetter {
-  readonly handler: string;
-  readonly event: number;
-  readonly topic: string;
-  readonly error: string;
-}
-
 /** Durable events. An event and its deliveries are one commit; the order of ids is that of commits. */
 export interface Journal {
   /** null: it has been forgotten. */
-  event(id: number): Promise<StoredEvent | null>;
+  event(id: number): Promise<(Pick<NewEvent, 'topic' | 'at'> & { readonly payload: JsonValue; readonly correlationId: string }) | null>;
   /** A number that each write of another process changes. */
   revision(): Promise<number>;
   /**
@@ -56,8 +36,9 @@ export interface Journal {
     times: { readonly now: number; readonly goneBefore: number; readonly eventsBefore: number },
   ): Promise<void>;
   /** The newest first. */
-  deadLetters(limit: number): Promise<readonly DeadLetter[]>;
-  orphans(declared: ReadonlySet<string>): Promise<readonly Orphans[]>;
+  deadLetters(limit: number): Promise<readonly Readonly<{ handler: string; event: number; topic: string; error: string }>[]>;
+  /** What waits for handlers that no manifest declares. */
+  orphans(declared: ReadonlySet<string>): Promise<readonly { readonly handler: string; readonly count: number }[]>;
 }
 
 /** One delivery as a worker keeps it; its event is read when it runs. */

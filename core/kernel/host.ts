@@ -9,24 +9,15 @@ import {
   messageOf,
   Permissions,
 } from '../contract/index.ts';
+import type { Discovery } from '../declarations/index.ts';
 import { type Trust, type Cleaning, createSecrets, type Secrets, type SecretSources } from '../trust/index.ts';
 import { createFailures, type Problem, problemOf } from './records/failures.ts';
 import { createLog, type LogLevel, type LogQuota } from './records/logger.ts';
 import { guardProcess, type Owner, runOutside } from './records/stray-errors.ts';
-import type { Tier } from './calls/generation.ts';
-import { DIRECT, SERIALISED } from './calls/invoke.ts';
+import { DIRECT, type Wire } from './calls/invoke.ts';
 import { createExtensions, type Extensions } from './extensions.ts';
 import { Lifecycle, type SurfaceIndex } from './lifecycle/lifecycle.ts';
-import {
-  type Loader,
-  createRights,
-  type Folders,
-  type OtherExtensions,
-  type Reports,
-  type Rights,
-  type Runtime,
-  type Services,
-} from './lifecycle/runtime.ts';
+import type { Loader, Folders, OtherExtensions, Reports, Rights, Runtime, Services } from './lifecycle/runtime.ts';
 import { createTiers, type ProcessTier, type TierKernel } from './lifecycle/tiers.ts';
 import { createDeclaredAgents, type DeclaredAgents } from './providers/agents.ts';
 import { createCommands } from './providers/commands.ts';
@@ -34,9 +25,8 @@ import { createEventHandlers, type EventHandlers } from './providers/event-handl
 import { callFromProcess } from './providers/handle.ts';
 import { type Answer, createOtherExtensions, createProviders, type Providers, providersFor } from './providers/providers.ts';
 import { createSetupPort, settingsOf, type SetupPort } from './providers/setup-port.ts';
-import { permissionsOf } from './providers/permissions.ts';
+import { permissionsOf, createTools, ToolRenewals } from './providers/tools.ts';
 import { notesOnSandbox } from './providers/status.ts';
-import { createTools, ToolRenewals } from './providers/tools.ts';
 import { createDynamicDeclarations, type DynamicDeclarations } from './reload/dynamic-declarations.ts';
 import { Refresh, type SandboxSource } from './reload/refresh.ts';
 import { createReloadWatch } from './reload/reload-watch.ts';
@@ -54,8 +44,9 @@ export interface HostOptions {
   readonly log?: { readonly level?: LogLevel; readonly quota?: LogQuota };
   /** Absent: extensions run in this process only. */
   processes?(kernel: TierKernel): ProcessTier;
-  /** `isolation`: where extensions run, as they are granted (default), or all of them in one tier. `wire`: serialise every argument and result. */
-  readonly calls?: { readonly isolation?: Tier | 'granted' | undefined; readonly wire?: boolean | undefined };
+  readonly tierOf: Rights['tierOf'];
+  /** What arguments and results pass through; absent: nothing. */
+  readonly wire?: Wire;
   /** What a person agreed to. Absent: nothing. */
   readonly trust?: Trust;
   /** Whether a user may do what is kept for administrators. Absent: nobody may. */
@@ -91,10 +82,9 @@ export interface Host {
   stop(): Promise<void>;
 }
 
-/** Discovers and orders what the sandbox declares; loads code when it is needed. */
-export async function createHost(options: HostOptions): Promise<Host> {
-  const discovered = await options.source.discover(options.clock.now());
-  const { clock, places, services, loader, calls = {}, commands: own, trust } = options;
+/** Orders what the sandbox declares, as its source has just found it; loads code when it is needed. */
+export function createHost(options: HostOptions, discovered: Discovery): Host {
+  const { clock, places, services, loader, configOf, tierOf, commands: own, trust } = options;
   const secrets = createSecrets(options.secrets.env, options.secrets.stored, options.secrets.project);
   const { level = 'info', quota } = options.log ?? {};
   const log = createLog({ dataDirectory: places.dataDirectory, level, clock, quota, redact: secrets.redact });
@@ -110,7 +100,7 @@ export async function createHost(options: HostOptions): Promise<Host> {
     loader,
     secrets,
     services,
-    rights: createRights(options.configOf, loader, calls.isolation),
+    rights: { configOf, tierOf, isForeign: (each) => tierOf(each) === 'process' && !loader.isShipped(each) },
     others,
   };
   const cut = new AbortController();
@@ -128,10 +118,11 @@ export async function createHost(options: HostOptions): Promise<Host> {
     (count) => count > 0 && log.logger('host').warn('ended processes of extensions that a killed kernel left', { count }),
     (error: unknown) => log.logger('host').warn('processes that a killed kernel left were not ended', { error: messageOf(error) }),
   );
-  const lifecycle: Lifecycle = new Lifecycle(
-    { runtime, tiers: createTiers(runtime, processes), wire: calls.wire ? SERIALISED : DIRECT, index: options.index, cut },
-    (id) => changes.notify(new Set([id])),
-  );
+  const lifecycle: Lifecycle = new Lifecycle(runtime, createTiers(runtime, processes), options.wire ?? DIRECT, {
+    index: options.index,
+    cut,
+    changed: (id) => changes.notify(new Set([id])),
+  });
   const commands = createCommands(lifecycle, { trust, kernelPaths: () => own?.() ?? [] });
   const answers = new Map<string, Answer>(own ? [[CommandProvider.id, () => ({ getCommands: async () => own() })]] : []);
   const otherExtensions = createOtherExtensions(lifecycle, commands, answers);

@@ -1,6 +1,6 @@
 export { Calls, type Candidate, type Generation, type Tier, type Version, type ModelParts } from './calls/generation.ts';
 export { type AgentKeyCheck, checkConfig } from './calls/schemas.ts';
-export { correlationOf, splitSignal } from './calls/invoke.ts';
+export { correlationOf, DIRECT, SERIALISED, splitSignal, type Wire } from './calls/invoke.ts';
 export { checkedImage, checkedImages, lineOfImage, MOST_IMAGE_DATA } from './calls/images.ts';
 export { DEEPEST_VALUE, MOST_PARTS, toJsonValue } from './calls/json-value.ts';
 export {
@@ -12,7 +12,7 @@ export {
   TURN_TOOLS,
 } from './calls/surface.ts';
 export { type ToolDescriptor } from './calls/tools.ts';
-export { type Bus, createEvents, createListenerFailures, topicOf } from './events/bus.ts';
+export { type Bus, createEvents, topicOf } from './events/bus.ts';
 export type { ExtensionFacts } from './extensions.ts';
 export { createHost, type Host, type HostOptions } from './host.ts';
 export { createCommandContext, createExtensionContext } from './lifecycle/extension-context.ts';
@@ -27,8 +27,20 @@ export {
   type TierKernel,
   type ProviderFacts,
 } from './lifecycle/tiers.ts';
-export type { Bundle, Loader, Folders, Reports, Runtime, HostAgents, OriginalRequest, TurnOrigin } from './lifecycle/runtime.ts';
-export { createScope } from './lifecycle/scope.ts';
+export {
+  grantedTier,
+  type Bundle,
+  type Folders,
+  type HostAgents,
+  type Loader,
+  type OriginalRequest,
+  type Reports,
+  type Rights,
+  type Runtime,
+  type Services,
+  type TurnOrigin,
+} from './lifecycle/runtime.ts';
+export { createScope, type Scope } from './lifecycle/scope.ts';
 export { canRun } from './lifecycle/actor.ts';
 export { usesFallback, reduce } from './lifecycle/reduce.ts';
 export { initialState, type Effect, type LifeEvent, type State, type Wanted } from './lifecycle/state.ts';

@@ -1,4 +1,5 @@
 export { modelFailure } from './failure.ts';
-export { refusedPart } from './refused-part.ts';
+export { refusedPart } from './failure.ts';
 export { readWithRetry, type Retry } from './retry.ts';
 export { createRouter, type ModelRouter, type ResolvedModel } from './router.ts';
+export { isModelAlias } from './reference.ts';

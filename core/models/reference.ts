@@ -45,6 +45,11 @@ export function followDefault(models: Aliases): string | null {
   return target;
 }
 
+/** Whether a person decides what a name means. */
+export function isModelAlias(name: string, models: Aliases): boolean {
+  return (ALIASES as readonly string[]).includes(name) || models[name] !== undefined;
+}
+
 function nextOf(name: string, models: Aliases): string | undefined {
   const next = Object.hasOwn(models, name) ? models[name] : undefined;
   return next ?? ((ALIASES as readonly string[]).includes(name) ? 'default' : undefined);

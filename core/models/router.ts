@@ -1,7 +1,7 @@
-import { codeOf, type LanguageModel, messageOf, PithError } from '../contract/index.ts';
+import { codeOf, messageOf, PithError } from '../contract/index.ts';
 import { didYouMean, nearest } from '@pith/plain-text';
 import type { DeclaredModel, ModelParts, RoutedProvider } from '../kernel/index.ts';
-import { followAlias, splitReference, ALIASES, followDefault, type ModelReference } from './reference.ts';
+import { followAlias, isModelAlias, splitReference, ALIASES, followDefault, type ModelReference } from './reference.ts';
 
 export interface RouterDependencies {
   /** Read at each use; call `invalidate` after a change. */
@@ -11,8 +11,6 @@ export interface RouterDependencies {
   isKept?(name: string): boolean;
   declared(): readonly DeclaredModel[];
   provider(extensionId: string): Promise<RoutedProvider>;
-  /** Replaces every model: for tests. */
-  readonly override?: ModelParts;
 }
 
 export interface ResolvedModel extends ModelParts {
@@ -38,12 +36,10 @@ export interface ModelRouter {
 }
 
 export function createRouter(dependencies: RouterDependencies): ModelRouter {
-  const { override } = dependencies;
   let chosen: Promise<Choice> | undefined;
   const resolved = new Map<string, Promise<ResolvedModel>>();
 
   function choose(): Promise<Choice> {
-    if (override !== undefined) return Promise.resolve({ ref: refOf(override.model), why: 'given by the caller' });
     const choice = (chosen ??= chooseModel());
     choice.catch(() => {
       if (chosen === choice) chosen = undefined;
@@ -99,7 +95,6 @@ export function createRouter(dependencies: RouterDependencies): ModelRouter {
   }
 
   async function resolve(refOrAlias: string): Promise<ResolvedModel> {
-    if (override !== undefined) return { ...override, ref: refOf(override.model), why: 'given by the caller' };
     const { target, path } = followAlias(refOrAlias, dependencies.settings.models);
     if (target === 'default') {
       const choice = await choose();
@@ -128,17 +123,14 @@ export function createRouter(dependencies: RouterDependencies): ModelRouter {
   }
 
   function check(refOrAlias: string): void {
-    if (override !== undefined) return;
     const { target } = followAlias(refOrAlias, dependencies.settings.models);
     if (target !== 'default') entryOf(splitReference(target)?.prefix ?? target, target);
   }
 
-  function isAlias(name: string): boolean {
-    return (ALIASES as readonly string[]).includes(name) || dependencies.settings.models[name] !== undefined;
-  }
+  const isAlias = (name: string): boolean => isModelAlias(name, dependencies.settings.models);
 
   function providerOf(ref: string): string | null {
-    if (override !== undefined || isAlias(ref)) return null;
+    if (isAlias(ref)) return null;
     return candidatesOf(splitReference(ref)?.prefix ?? ref)[0]?.extensionId ?? null;
   }
 
@@ -197,10 +189,6 @@ export function createRouter(dependencies: RouterDependencies): ModelRouter {
       resolved.clear();
     },
   };
-}
-
-function refOf(model: LanguageModel): string {
-  return `${model.provider}/${model.modelId}`;
 }
 
 interface Choice {

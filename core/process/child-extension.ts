@@ -17,13 +17,10 @@ import {
 } from '../kernel/index.ts';
 import { type Command, type ModelCallOptions, type ModelPart, PithError } from '../contract/index.ts';
 import { commandData, runFor, type CommandCalls } from './command-bridge.ts';
-import { errorToData } from './error-data.ts';
-import { mapParts } from './map-parts.ts';
+import { errorToData, mapParts } from './crossing.ts';
 import type { Incoming, Peer } from '@pith/process-rpc';
 import type { Offer, Setup } from './setup.ts';
-import { ChildEvents } from './child-events.ts';
-import { createChildRuntime } from './child-runtime.ts';
-import { Providers } from './child-providers.ts';
+import { ChildEvents, createChildRuntime, Providers } from './child-runtime.ts';
 
 /** The one extension of this process, through the phases that the kernel asks for. */
 export class ChildExtension {

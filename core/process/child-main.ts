@@ -3,7 +3,7 @@ import { Socket } from 'node:net';
 import { PithError } from '../contract/index.ts';
 import { problemOf, guardProcess, runAs, runOutside, type Loader, type Owner } from '../kernel/index.ts';
 import { CommandCalls } from './command-bridge.ts';
-import { CODEC, errorToData } from './error-data.ts';
+import { CODEC, errorToData } from './crossing.ts';
 import { createPeer, type Incoming } from '@pith/process-rpc';
 import type { Setup } from './setup.ts';
 import { ChildExtension } from './child-extension.ts';

@@ -6,6 +6,11 @@ import {
   type Logger,
   PithError,
   type TurnEvent,
+  type Protocol,
+  type Remote,
+  type Events,
+  type PublishOptions,
+  type Topic,
 } from '../contract/index.ts';
 import {
   type Phase,
@@ -16,14 +21,16 @@ import {
   problemOf,
   type Owner,
   plainFields,
+  splitSignal,
+  type ProviderFacts,
+  topicOf,
 } from '../kernel/index.ts';
 import { createSecrets, type SharedSecret, type StoredSecret } from '../trust/index.ts';
-import { systemClock } from '@pith/promises';
-import { errorToData } from './error-data.ts';
+import { systemClock, isThenable } from '@pith/promises';
+import { errorToData } from './crossing.ts';
 import type { Peer } from '@pith/process-rpc';
 import { whereIn, type Setup } from './setup.ts';
-import type { ChildEvents } from './child-events.ts';
-import type { Providers } from './child-providers.ts';
+import type { Declaration } from '../declarations/index.ts';
 
 interface ChildParts {
   readonly setup: Setup;
@@ -142,4 +149,83 @@ function onlyInside(member: string, cure: string): never {
       cure: `${cure}, or let it in by extensions.<id>.isolation: in_process in the settings`,
     },
   );
+}
+
+/** The providers of other extensions, reached through the kernel. */
+export class Providers {
+  /** `facts`: as the kernel described them last. */
+  constructor(
+    private readonly peer: Peer,
+    public facts: readonly ProviderFacts[],
+  ) {}
+
+  use<T extends object>({ id, manifest, file }: Declaration, protocol: Protocol<T>): Remote<T> {
+    const found = manifest?.depends_on.find((each) => this.#fact(each)?.provides.includes(protocol.id));
+    if (found !== undefined) return this.#remote(found, protocol);
+    throw new PithError('not_declared', `'${id}' asks for a provider of '${protocol.id}', but nothing in its depends_on provides it`, {
+      where: file,
+      cure: "add the provider's id to 'depends_on', or use context.find",
+    });
+  }
+
+  find<T extends object>(protocol: Protocol<T>): readonly Remote<T>[] {
+    return this.facts
+      .filter(({ provides, reachable }) => reachable && provides.includes(protocol.id))
+      .map(({ id }) => this.#remote(id, protocol));
+  }
+
+  #fact(id: string): ProviderFacts | undefined {
+    return this.facts.find((each) => each.id === id);
+  }
+
+  #remote<T extends object>(extensionId: string, protocol: Protocol<T>): Remote<T> {
+    const handle: Record<string, unknown> = { extensionId };
+    for (const [name, member] of Object.entries(protocol.members)) {
+      if (member.kind === 'constant') {
+        const get = (): unknown => this.#fact(extensionId)?.constants[`${protocol.id}.${name}`];
+        Object.defineProperty(handle, name, { enumerable: true, get });
+        continue;
+      }
+      handle[name] = (...args: unknown[]) => {
+        const { values, signal } = splitSignal(args);
+        const asked = [extensionId, protocol.id, name, ...values];
+        return member.kind === 'stream' ? this.peer.stream('use', asked, signal) : this.peer.call('use', asked, signal);
+      };
+    }
+    return Object.freeze(handle) as Remote<T>;
+  }
+}
+
+type Listener = (payload: object) => void | Promise<void>;
+
+/** The kernel's bus, as an extension in its own process sees it: topics are asked for while somebody listens. */
+export class ChildEvents implements Events {
+  readonly #listeners = new Map<string, Set<Listener>>();
+
+  constructor(private readonly peer: Peer) {}
+
+  readonly publish = ((topic: string | Topic, payload: object, options?: PublishOptions) => {
+    const { id, durable } = topicOf(topic);
+    return this.peer[durable ? 'call' : 'notify']('events.publish', [id, payload, options]);
+  }) as Events['publish'];
+
+  readonly handle = ((topic: string | Topic, listener: Listener) => {
+    const { id } = topicOf(topic);
+    const known = this.#listeners.get(id) ?? new Set();
+    this.#listeners.set(id, known);
+    if (known.size === 0) this.peer.notify('events.handle', [id]);
+    known.add(listener);
+    return () => {
+      if (known.delete(listener) && known.size === 0) this.peer.notify('events.off', [id]);
+    };
+  }) as Events['handle'];
+
+  /** Events of the kernel. Listeners are isolated by the context that they came through. */
+  arrived(topic: string, payload: object): void {
+    const listeners = this.#listeners.get(topic) ?? new Set<Listener>();
+    for (const listener of listeners) {
+      const result: unknown = listener(payload);
+      if (isThenable(result)) result.then(undefined, () => undefined); // the context has recorded it
+    }
+  }
 }

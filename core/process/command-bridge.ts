@@ -2,7 +2,7 @@ import { fieldsOf } from '@pith/plain-data';
 import { type Command, type CommandInput, type CommandIO, PithError } from '../contract/index.ts';
 import { printable } from '@pith/plain-text';
 import { toJsonValue } from '../kernel/index.ts';
-import { givenObject, givenText, givenTexts } from './given.ts';
+import { givenObject, givenText, givenTexts } from './crossing.ts';
 import type { Incoming, Peer } from '@pith/process-rpc';
 
 type CommandSession = NonNullable<CommandIO['session']>;

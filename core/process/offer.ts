@@ -11,7 +11,7 @@ import {
   type DescribedTools,
   Problem,
 } from '../kernel/index.ts';
-import { cutText, givenTexts } from './given.ts';
+import { cutText, givenTexts } from './crossing.ts';
 import type { Offer } from './setup.ts';
 
 const MOST_TOOLS = 1000;

@@ -18,10 +18,8 @@ import {
   type ModelParts,
   problemOf,
 } from '../kernel/index.ts';
-import { errorFromData } from './error-data.ts';
-import { givenObject, givenText } from './given.ts';
+import { errorFromData, mapParts, givenObject, givenText } from './crossing.ts';
 import { checkedOffer, checkedPrompt, checkedResult, checkedTools } from './offer.ts';
-import { mapParts } from './map-parts.ts';
 import type { RemoteHost } from './remote-host.ts';
 
 type Made = Pick<Generation, 'number' | 'declaration' | 'config' | 'shipped' | 'again'>;
@@ -57,11 +55,8 @@ export async function initializeRemote(kernel: TierKernel, remote: RemoteHost, m
     renderPrompt: async (prompt, signal) => checkedPrompt(await generation.run('call', () => peer.call('prompt.render', [prompt], signal))),
     getModel: (name, prefix) => generation.run('call', () => modelOf(remote, name, prefix)),
   };
-  const idle = endWhenIdle({
-    clock: runtime.clock,
-    busy: () => remote.isNeeded || calls.size > 0 || peer.open > 0,
-    ended: () => kernel.idle(generation),
-  });
+  const isBusy = () => remote.isNeeded || calls.size > 0 || peer.open > 0;
+  const idle = endWhenIdle(runtime.clock, isBusy, () => kernel.idle(generation));
   remote.lost((why) => {
     idle.close();
     kernel.lost(generation, why, remote.isNeeded);
@@ -160,15 +155,8 @@ function revived(part: unknown): ModelPart {
 
 const IDLE_MS = 5 * 60_000;
 
-export interface IdleOptions {
-  readonly clock: Clock;
-  busy(): boolean;
-  /** Told once, when five minutes have gone by without use. */
-  ended(): void;
-}
-
-/** Watches for five minutes without a call. Being used costs a look at the clock and no timer. */
-export function endWhenIdle({ clock, busy, ended }: IdleOptions): { used(): void; close(): void } {
+/** Calls `ended` once, when five minutes have gone by without use. Being used costs a look at the clock and no timer. */
+function endWhenIdle(clock: Clock, busy: () => boolean, ended: () => void): { used(): void; close(): void } {
   let last = clock.now();
   let cancel = clock.after(IDLE_MS, check);
   function check(): void {

@@ -19,10 +19,9 @@ import { type Declaration, DEFAULT_SETTINGS } from '../declarations/index.ts';
 import { elapsed, systemClock } from '@pith/promises';
 import { CommandCalls } from './command-bridge.ts';
 import { createPeer, floodLimit, Liveness, MAX_QUEUED_BYTES, type Peer } from '@pith/process-rpc';
-import { CODEC } from './error-data.ts';
-import { KernelCalls } from './kernel-calls.ts';
+import { CODEC } from './crossing.ts';
+import { KernelCalls, OwnTurns } from './kernel-calls.ts';
 import { launchHost, type Ending } from './launch.ts';
-import { OwnTurns } from './own-turns.ts';
 
 /** How long a process that hung up may take to say how it ended. */
 const HANG_UP_MS = 1000;

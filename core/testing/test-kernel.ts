@@ -3,9 +3,21 @@ import os from 'node:os';
 import path from 'node:path';
 import type { Clock, TurnEvent, TurnRequest } from '../contract/index.ts';
 import type { TurnEndReason } from '../agent/index.ts';
-import type { SettingsInput } from '../declarations/index.ts';
-import type { Tier } from '../kernel/index.ts';
-import { createKernel, type Kernel, type KernelOptions } from '../compose/index.ts';
+import {
+  CLOCK,
+  createKernel,
+  createParts,
+  type Kernel,
+  type KernelOptions,
+  MODEL_ROUTER,
+  part,
+  SANDBOX,
+  TIER_OF,
+  WIRE,
+} from '../compose/index.ts';
+import type { Settings, SettingsInput } from '../declarations/index.ts';
+import { SERIALISED, type Tier } from '../kernel/index.ts';
+import { isModelAlias, type ModelRouter } from '../models/index.ts';
 import { runCommand, type CommandOptions, type CommandOutcome } from './run-command.ts';
 import type { ModelRequest, ScriptedModel } from './scripted-model.ts';
 
@@ -73,20 +85,9 @@ export async function testKernel(options: TestKernelOptions = {}): Promise<TestK
     await writeFile(target, content);
   }
 
-  const {
-    accepts = true,
-    env = {},
-    home = null,
-    model,
-    flags,
-    clock,
-    wire = process.env['PITH_TEST_WIRE'] === '1',
-    only,
-    serve,
-    commands,
-  } = options;
-  const isolation = options.isolation === 'process' ? 'granted' : 'in_process';
-  const make = () => createKernel({ sandbox, accepts, env, home, flags, clock, wire, isolation, only, model, serve, commands });
+  const { accepts = true, env = {}, home = null, model, flags, only, serve, commands } = options;
+  const parts = partsOf(options);
+  const make = () => createKernel({ sandbox, accepts, env, home, flags, only, serve, commands }, parts);
   let kernel = await make();
 
   async function run(input: string, request: Partial<TurnRequest> = {}, signal?: AbortSignal): Promise<TurnOutcome> {
@@ -134,5 +135,28 @@ export async function testKernel(options: TestKernelOptions = {}): Promise<TestK
     },
     stop,
     [Symbol.asyncDispose]: stop,
+  };
+}
+
+/** The parts of a kernel, with those that a test replaces. */
+function partsOf({ clock, model, isolation, wire = process.env['PITH_TEST_WIRE'] === '1' }: TestKernelOptions) {
+  const parts = createParts().createChildContainer();
+  if (clock) parts.register(CLOCK, { useValue: clock });
+  if (wire) parts.register(WIRE, { useValue: SERIALISED });
+  if (isolation !== 'process') parts.register(TIER_OF, { useValue: ({ dynamic }) => (brought ? 'process' : 'in_process') });
+  if (model) part(parts, MODEL_ROUTER, (get) => routerTo(model, () => get(SANDBOX).settings.models));
+  return parts;
+}
+
+/** Whatever is asked for, it is this model. */
+function routerTo({ model, contextWindow }: ScriptedModel, aliases: () => Settings['models']): ModelRouter {
+  const chosen = { ref: `${model.provider}/${model.modelId}`, why: 'given by the caller' };
+  return {
+    choose: async () => chosen,
+    resolve: async () => ({ ...chosen, model, contextWindow }),
+    check: () => undefined,
+    isAlias: (name) => isModelAlias(name, aliases()),
+    providerOf: () => null,
+    invalidate: () => undefined,
   };
 }

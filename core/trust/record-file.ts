@@ -1,7 +1,8 @@
-import { messageOf, PithError } from '../contract/index.ts';
 import path from 'node:path';
+import { messageOf, PithError } from '../contract/index.ts';
 import { systemCure, type StateFolder } from '@pith/safe-files';
-import { withFileLock } from './file-lock.ts';
+import { exclusivelyNow } from '@pith/folder-changes';
+import { systemClock } from '@pith/promises';
 
 /** A JSON file of what a person decided, which only its owner may read. */
 export interface RecordFile<T> {
@@ -71,4 +72,11 @@ function refuse(): never {
   throw new PithError('trust_failed', 'nothing was recorded: there is no home folder', {
     cure: 'set HOME, or use --trust for one process',
   });
+}
+
+/** Runs while no other process changes the file `name` of the folder, so that no answer is lost. Throws `trust_failed` when another does not let go. */
+export function withFileLock(folder: StateFolder, name: string, run: () => void): void {
+  const busy = (where: string) =>
+    new PithError('trust_failed', 'another Pith has the lock', { where, cure: 'try again; if no Pith runs, remove that folder' });
+  exclusivelyNow({ folder, name: `${name}.lock`, busy }, systemClock, run);
 }

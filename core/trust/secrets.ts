@@ -1,11 +1,11 @@
+import path from 'node:path';
 import { inspect } from 'node:util';
 import { codeOf, messageOf, PithError, type ExtensionContext } from '../contract/index.ts';
 import { existsSync, realpathSync } from 'node:fs';
-import path from 'node:path';
 import { stateFolder, type StateFolder, systemCure } from '@pith/safe-files';
 import { isPlainMap } from '@pith/plain-data';
 import type { Manifest } from './manifest.ts';
-import { withFileLock } from './file-lock.ts';
+import { withFileLock } from './record-file.ts';
 import type { EnvironmentFile } from './environment-file.ts';
 import { printableLine } from '@pith/plain-text';
 

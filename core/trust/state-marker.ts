@@ -1,8 +1,8 @@
-import { randomUUID } from 'node:crypto';
 import path from 'node:path';
+import { randomUUID } from 'node:crypto';
 import { PithError } from '../contract/index.ts';
 import { stateFolder, type StateFolder } from '@pith/safe-files';
-import { withFileLock } from './file-lock.ts';
+import { withFileLock } from './record-file.ts';
 import { pithFolder } from './trust-file.ts';
 
 /** `new`: there is no folder, or nothing in it. `known`: this user's Pith wrote it. `unknown`: it came from elsewhere, or nobody can tell. */

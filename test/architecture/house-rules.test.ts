@@ -7,6 +7,7 @@ import { describe, expect, it } from 'vitest';
 import { parse } from 'yaml';
 import { settingsSchema } from '../../core/declarations/settings-schema.ts';
 import { manifestKeys } from './manifest-keys.ts';
+import { membersOf } from './skill-text.ts';
 import { filesBelow, codeOnly, places, read, ROOT, withoutComments } from './repository.ts';
 
 const SOURCES = ['core', 'packages', 'sandbox/extensions'].flatMap((folder) => filesBelow(folder, '.ts'));
@@ -124,6 +125,27 @@ describe('house rules', () => {
     expect(past).toEqual([]);
   });
 
+  it('A9 each part of a kernel has one line, under a token; no option is a part, and others are registered by the test kit only', () => {
+    const tokens = [...read('core/compose/tokens.ts').matchAll(/^export const (\w+)/gmu)].map(([, name]) => name);
+    const lines = [...read('core/compose/parts.ts').matchAll(/^ {2}part\(parts, (\w+), .+\);$/gmu)].map(([, name]) => name);
+    const given = [...read('core/compose/compose.ts').matchAll(/^ {2}container\.register\((\w+), /gmu)].map(([, name]) => name);
+    expect([...lines, ...given].sort(), 'give a new part its line in parts.ts').toEqual(tokens.sort());
+    expect(uses(/\.register\(/, /^core\/(?:compose\/(?:compose|parts)|testing\/test-kernel)\.ts$/)).toEqual([]);
+    expect(membersOf('core/compose/kernel.ts', 'KernelOptions'), 'register what replaces a part over its token').toEqual([
+      'env',
+      'home',
+      'commands',
+    ]);
+    expect(membersOf('core/compose/sandbox-reading.ts', 'SandboxOptions'), 'as above').toEqual([
+      'trust',
+      'accepts',
+      'workingDirectory',
+      'only',
+      'switches',
+      'serve',
+    ]);
+  });
+
   it('core names no extension', () => {
     const ids = EXTENSIONS.filter((id) => !KERNEL_PROTOCOLS.has(id)); // the word is the protocol's first
     const pattern = new RegExp(`['"\`](?:${ids.join('|')})(?:/[a-z_]+)?['"\`]`);
@@ -145,7 +167,7 @@ describe('house rules', () => {
       /^core\/kernel\/(?:host|calls\/(?:answers|render-prompt|surface)|providers\/(?:agents|tools)|records\/error-codes)\.ts$/, // the protocol, `uses_skills`, and the variable of templates
       /^core\/declarations\/|^core\/trust\/(?:manifest|project-files|safeguards)\.ts$/, // `uses_skills`, their section of the settings, and their folders in the question of trust
       /^core\/process\/(?:launch|offer)\.ts$/, // the folder that ships, and `onlyForSkills`
-      /^core\/compose\/(?:doctor|sandbox-overview)\.ts$|^core\/cli\//, // what people are told
+      /^core\/compose\/(?:doctor|findings|sandbox-overview)\.ts$|^core\/cli\//, // what people are told
     ];
     const has = (word: RegExp) => filesBelow('core', '.ts').filter((file) => word.test(withoutComments(read(file))));
     expect(has(/toolset/i)).toEqual([]);

@@ -6,6 +6,7 @@ import { constructClass, createHost, type HostOptions, type TierKernel, type Ver
 import { type Declaration, dependencyFailures } from '../../core/declarations/index.ts';
 import { systemClock } from '@pith/promises';
 import { createKernel } from '../../core/compose/index.ts';
+import { inProcess } from '../fixtures/in-process.ts';
 import { interleaved, timed, type Bench, type Row } from './measure.ts';
 import { inFolder, put, settle } from './places.ts';
 
@@ -30,7 +31,7 @@ export const codeIndexing: Bench = async ({ runs, quick }) =>
 
       const sandbox = await extensionSandbox(path.join(folder, `boot-${count}`), count);
       await settle();
-      const make = () => createKernel({ accepts: true, sandbox, env: {}, home: null, only: [], isolation: 'in_process' });
+      const make = () => createKernel({ accepts: true, sandbox, env: {}, home: null, only: [] }, inProcess());
       for (let round = 0; round < 2; round++) await (await make()).stop();
       const kernels: { stop(): Promise<void> }[] = [];
       const folders = await interleaved(runs * 2, {
@@ -93,7 +94,7 @@ async function boot(declarations: ReadonlyMap<string, Declaration>, folder: stri
     source: { discover: async () => discovery, watched: [] },
     clock: systemClock,
     secrets: { env: {} },
-    calls: { isolation: 'process' },
+    tierOf: () => 'process',
     processes: ({ runtime }: TierKernel) => ({
       construct: (version: Version, number: number) => constructClass(runtime, version, number, { Class: Trivial as never, shipped: true }),
       endOrphans: async () => 0,
@@ -103,7 +104,7 @@ async function boot(declarations: ReadonlyMap<string, Declaration>, folder: stri
     loader: { isShipped: () => true },
     services,
   } as unknown as HostOptions;
-  const host = await createHost(options);
+  const host = createHost(options, discovery);
   await host.extensions.activateAll();
   await host.stop();
 }

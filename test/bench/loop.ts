@@ -1,6 +1,7 @@
 import path from 'node:path';
 import type { LanguageModel, ModelPart, TurnEvent } from '../../core/contract/index.ts';
 import { createKernel, type Kernel } from '../../core/compose/index.ts';
+import { inProcess } from '../fixtures/in-process.ts';
 import { systemClock } from '@pith/promises';
 import { openDatabase, openStore, sqliteLeaseRows } from '../../core/store/index.ts';
 
@@ -25,16 +26,13 @@ async function loopOverhead(runs: number, quick: boolean, folder: string): Promi
     'id: main\nversion: 1.0.0\nagent:\n  uses_tools: [echo]\n  limits: { max_turns: 100000, max_tool_calls: 100000, max_tokens: 1000000000 }\n',
   );
   let steps = 0;
-  const kernel = await createKernel({
-    accepts: true,
-    isolation: 'in_process', // the loop alone; the way to another process has rows of its own
+  const parts = inProcess(); // the loop alone; the way to another process has rows of its own
+  const kernel = await createKernel({ accepts: true, sandbox, env: {}, home: null, only: [] }, parts);
+  const agents = agentsInMemory(
+    kernel,
     sandbox,
-    env: {},
-    home: null,
-    only: [],
-    model: { model: modelOf(() => steps-- > 0), contextWindow: null },
-  });
-  const agents = agentsInMemory(kernel, sandbox);
+    modelOf(() => steps-- > 0),
+  );
   const rows: Row[] = [];
   const turn = async (count: number) => {
     steps = count;
@@ -65,7 +63,7 @@ async function loopOverhead(runs: number, quick: boolean, folder: string): Promi
   return rows;
 }
 
-function agentsInMemory(kernel: Kernel, sandboxDir: string): Agents {
+function agentsInMemory(kernel: Kernel, sandboxDir: string, model: LanguageModel): Agents {
   const fence = { name: 'bench', holder: 'bench' };
   const hold = { lost: new AbortController().signal, fence, release: async () => undefined };
   const queue: ReturnType<Parameters<typeof createAgents>[0]['stores']>['queue'] = {
@@ -75,7 +73,12 @@ function agentsInMemory(kernel: Kernel, sandboxDir: string): Agents {
   const threads = memoryThreads(systemClock, () => true);
   return createAgents({
     host: kernel.host,
-    models: kernel.router,
+    models: {
+      resolve: async () => ({ ref: 'bench/bench', why: 'given', model, contextWindow: null }),
+      isAlias: () => true,
+      providerOf: () => null,
+      check: () => undefined,
+    },
     stores: () => ({ threads, approvals: noApprovals, queue }),
     events: kernel.events,
     clock: systemClock,

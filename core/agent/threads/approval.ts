@@ -1,8 +1,8 @@
 import { type Clock, type JsonValue, PithError } from '../../contract/index.ts';
 import { printableLine } from '@pith/plain-text';
 import type { Fence, Leases } from '../../store/index.ts';
-import type { Permission } from './permission.ts';
 import type { Threads } from './thread.ts';
+import type { ProjectPermission } from '../../trust/index.ts';
 
 /** `always`: in the conversation; `project`: in every conversation of the project. */
 export type ApprovalAnswer = 'once' | 'always' | 'project' | 'no';
@@ -265,14 +265,12 @@ export type PersonApprovals = Approvals & AnswerWaiting;
 const LEASE_MS = 3_000;
 const PAUSE_MS = 200;
 
-interface AnswerWaitingOptions {
-  readonly approvals: Pick<Approvals, 'get'>;
-  readonly threads: Pick<Threads, 'unfinished'>;
-  readonly leases: Leases;
-  readonly clock: Clock;
-}
-
-export function createAnswerWaiting({ approvals, threads, leases, clock }: AnswerWaitingOptions): AnswerWaiting {
+export function createAnswerWaiting(
+  approvals: Pick<Approvals, 'get'>,
+  threads: Pick<Threads, 'unfinished'>,
+  leases: Leases,
+  clock: Clock,
+): AnswerWaiting {
   return {
     async waitFor(approval, signal) {
       const lease = await leases.acquire(leaseName(approval.rootThreadId), LEASE_MS);
@@ -348,4 +346,20 @@ function argumentsOf(input: JsonValue): readonly string[] {
 
 function leaseName(threadId: string): string {
   return `approval:${threadId}`;
+}
+
+/** What a person need not be asked any more. */
+export interface Permission extends ProjectPermission {
+  readonly scope: 'project' | 'conversation';
+  /** The conversation in which it counts; null: all of the project. */
+  readonly threadId: string | null;
+}
+
+/** Names what a permission covers: of two with the same one is enough. */
+export function permissionKey({
+  tool,
+  always,
+  source,
+}: Pick<ProjectPermission, 'tool' | 'source'> & { readonly always: string | null }): string {
+  return JSON.stringify([tool, always, source]);
 }

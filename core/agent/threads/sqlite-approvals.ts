@@ -14,9 +14,10 @@ import {
   type ApprovalStore,
   type AskingTurn,
   type Question,
+  type Permission,
+  permissionKey,
 } from './approval.ts';
 import type { ProjectPermission, ProjectPermissions } from '../../trust/index.ts';
-import { type Permission, permissionKey } from './permission.ts';
 import { checkThreadFence } from './sqlite-threads.ts';
 
 /** How long a question is kept. What was answered with `always` holds as long as its conversation. */

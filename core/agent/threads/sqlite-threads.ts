@@ -10,21 +10,21 @@ import {
   type ToolResult,
   type TurnPolicy,
 } from '../../contract/index.ts';
-import type {
-  Usage,
-  Retain,
-  CallRecord,
-  CallState,
-  Charge,
-  StoredMessage,
-  ThreadRecord,
-  Threads,
-  ThreadWriter,
-  TurnRecord,
-  TurnState,
+import {
+  type Usage,
+  type Retain,
+  type CallRecord,
+  type CallState,
+  type Charge,
+  type StoredMessage,
+  type ThreadRecord,
+  type Threads,
+  type ThreadWriter,
+  type TurnRecord,
+  type TurnState,
+  isMessage,
 } from './thread.ts';
 import { type SqlValue, type SqlRow, type Fence, isHeldInWrite, type Statement, type Store } from '../../store/index.ts';
-import { isMessage } from './message-shape.ts';
 import { threadTaken } from './queue.ts';
 
 /** Names without an underscore: no extension's prefix can reach them. A turn's agent is separate, because each step rewrites the turn's row. */

@@ -1,6 +1,6 @@
 import type { Clock, PublishOptions, TopicMap } from '../../contract/index.ts';
 import type { SqliteJournal } from '../../durable/index.ts';
-import { createLeases, sqliteLeaseRows, type Store } from '../../store/index.ts';
+import type { Leases, Store } from '../../store/index.ts';
 import type { ProjectPermissions } from '../../trust/index.ts';
 import { type ApprovalEvents, createSqliteApprovals } from './sqlite-approvals.ts';
 import { createAnswerWaiting, type AnswerWaiting, type ApprovalStore } from './approval.ts';
@@ -16,19 +16,19 @@ export interface ThreadStores {
 }
 
 interface ThreadStoreOptions {
+  readonly store: Store;
+  readonly clock: Clock;
+  /** Made before: its tables must be there before a transaction begins. */
+  readonly journal: Pick<SqliteJournal, 'append'>;
+  readonly leases: Leases;
   withoutSecrets<T>(value: T): T;
   /** Of the project; null: none are kept. */
-  readonly permissions?: ProjectPermissions | null;
+  readonly permissions: ProjectPermissions | null;
 }
 
-/** Threads and approvals, whose rows and events are one commit, and the leases on threads. `journal` has been made before: its tables must be there before a transaction begins. */
-export function createThreadStores(
-  store: Store,
-  clock: Clock,
-  journal: Pick<SqliteJournal, 'append'>,
-  { withoutSecrets, permissions = null }: ThreadStoreOptions,
-): ThreadStores {
-  const leases = createLeases(sqliteLeaseRows(store, clock), clock);
+/** Threads and approvals, whose rows and events are one commit, and the leases on threads. */
+export function createThreadStores(options: ThreadStoreOptions): ThreadStores {
+  const { store, clock, journal, leases, withoutSecrets, permissions } = options;
   const threads = sealedThreads(
     createSqliteThreads(store, clock, (statement, turn, text) =>
       journal.append(statement, 'user.message', ...messageSaid(turn, withoutSecrets(text))),
@@ -48,7 +48,7 @@ export function createThreadStores(
   const approvals = createSqliteApprovals(store, clock, events, permissions);
   return {
     threads,
-    approvals: { ...approvals, ...createAnswerWaiting({ approvals, threads, leases, clock }) },
+    approvals: { ...approvals, ...createAnswerWaiting(approvals, threads, leases, clock) },
     queue: createThreadQueue(leases, clock),
   };
 }

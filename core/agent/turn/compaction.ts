@@ -1,11 +1,10 @@
 import { fieldsOf, isPlainMap } from '@pith/plain-data';
 import { codeOf, CompactionProvider, type Message, messageOf, PithError, type Remote, type TurnEvent } from '../../contract/index.ts';
-import type { Usage, Retain, StoredMessage, ThreadWriter } from '../threads/thread.ts';
+import { type Usage, type Retain, type StoredMessage, type ThreadWriter, isMessage } from '../threads/thread.ts';
 import { readWithRetry } from '../../models/index.ts';
 import { countTokens, heldIn, isSummary, keptAndDropped, textOf, upperBound } from '../prompt/messages.ts';
 import { answeredHistory, sentHistory } from '../prompt/history.ts';
 import { ModelPrompt } from '../prompt/request.ts';
-import { isMessage } from '../threads/message-shape.ts';
 import { spendTokens } from './call-tree.ts';
 import { LOCAL_USER } from '../../declarations/index.ts';
 import { planTurn, UNKNOWN_CHANNEL } from './plan.ts';

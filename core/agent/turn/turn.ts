@@ -16,13 +16,6 @@ export interface TurnEvents extends AsyncIterableIterator<TurnEvent, undefined> 
 /** Begins with the first event that is asked for. Never throws; the last event is always `turn-end`. Who stops reading ends the turn. */
 export type RunTurn = (request: OriginalRequest, signal?: AbortSignal) => TurnEvents;
 
-interface TurnOptions {
-  /** Made, or looked at again, before each turn. What it rejects with ends the turn: the store may be damaged, or the disk full. */
-  dependencies(): Promise<TurnDependencies>;
-  /** Takes secrets out of what is said of a failure: providers repeat keys there. */
-  cleaned(event: TurnEvent): TurnEvent;
-}
-
 /** What all turns of a kernel have in common. */
 interface Shared {
   readonly notices: NoticeSink;
@@ -31,8 +24,11 @@ interface Shared {
 
 type TurnEndEvent = Extract<TurnEvent, { type: 'turn-end' }>;
 
-/** The one way to run an agent. */
-export function createTurns({ dependencies, cleaned }: TurnOptions): RunTurn {
+/**
+ * The one way to run an agent. `dependencies` are made, or looked at again, before each turn; what that rejects with ends the turn: the store
+ * may be damaged, or the disk full. `cleaned` takes secrets out of what is said of a failure: providers repeat keys there.
+ */
+export function createTurns(dependencies: () => Promise<TurnDependencies>, cleaned: (event: TurnEvent) => TurnEvent): RunTurn {
   const shared: Shared = { notices: new NoticeSink(), tree: createCallTree() };
 
   /** From the request to the end, which comes when the thread has been given back. */

@@ -12,22 +12,27 @@ export interface DurableEvents {
   publish(topic: string, payload: object, options?: PublishOptions): Promise<string>;
 }
 
-export interface EventsOptions {
-  /** Told of each listener that threw or rejected. Must not throw. */
-  onListenerError(topic: string, error: unknown): void;
-  /** Asked for by the first durable event. Absent: this kernel keeps none, and publishing one rejects. */
-  journal?(): DurableEvents;
-}
-
 export interface Bus extends Events {
   /** Calls the listeners of what the journal has written. */
   announce(event: { readonly topic: string; readonly payload: object }): void;
+  /** What listeners threw: each message once, and not without end. */
+  failures(): readonly Diagnostic[];
   close(): void;
 }
 
-/** The one bus. `publish` calls every listener at once, each on its own: none delays, breaks or sees the failure of another. */
-export function createEvents({ onListenerError, journal }: EventsOptions): Bus {
+/** Messages beyond these say nothing new. */
+const MOST_FAILURES = 20;
+
+/**
+ * The one bus. `publish` calls every listener at once, each on its own: none delays, breaks or sees the failure of another. The first
+ * durable event asks for the `journal`; without one this kernel keeps none, and publishing one rejects.
+ */
+export function createEvents(journal?: () => DurableEvents): Bus {
   const emitter = new EventEmitter();
+  const failures = new Set<string>();
+  const failed = (topic: string, error: unknown): void => {
+    if (failures.size < MOST_FAILURES) failures.add(`a listener of '${topic}' failed: ${messageOf(error)}`);
+  };
   const publish = (topic: string | Topic, payload: object, options?: PublishOptions): Promise<string> | undefined => {
     const { id, durable } = topicOf(topic);
     if (!durable) return void emitter.emit(id, payload);
@@ -41,9 +46,9 @@ export function createEvents({ onListenerError, journal }: EventsOptions): Bus {
     const isolated = (payload: object): void => {
       try {
         const result = listener(payload);
-        if (isThenable(result)) result.then(undefined, (error: unknown) => onListenerError(id, error));
+        if (isThenable(result)) result.then(undefined, (error: unknown) => failed(id, error));
       } catch (error) {
-        onListenerError(id, error);
+        failed(id, error);
       }
     };
     emitter.on(id, isolated);
@@ -53,6 +58,7 @@ export function createEvents({ onListenerError, journal }: EventsOptions): Bus {
     publish: publish as Events['publish'],
     handle: handle as Events['handle'],
     announce: ({ topic, payload }) => void emitter.emit(topic, payload),
+    failures: () => [...failures].map((message) => ({ severity: 'warning', code: 'internal', message })),
     close() {
       emitter.removeAllListeners();
     },
@@ -62,25 +68,6 @@ export function createEvents({ onListenerError, journal }: EventsOptions): Bus {
 /** A topic by its name or token; a name that is none of the kernel's is not durable. */
 export function topicOf(topic: string | Topic): Topic {
   return typeof topic === 'string' ? { id: topic, durable: KERNEL_TOPICS.get(topic)?.durable === true } : topic;
-}
-
-/** What listeners of the kernel's own threw: each message once, and not without end. */
-export interface ListenerFailures {
-  onListenerError(topic: string, error: unknown): void;
-  diagnostics(): readonly Diagnostic[];
-}
-
-/** Messages beyond these say nothing new. */
-const MOST_KEPT = 20;
-
-export function createListenerFailures(): ListenerFailures {
-  const messages = new Set<string>();
-  return {
-    onListenerError(topic, error) {
-      if (messages.size < MOST_KEPT) messages.add(`a listener of '${topic}' failed: ${messageOf(error)}`);
-    },
-    diagnostics: () => [...messages].map((message) => ({ severity: 'warning', code: 'internal', message })),
-  };
 }
 
 /**

@@ -32,9 +32,8 @@ interface PendingVersion {
 }
 
 /** The mailbox of one extension id, and its state, which nothing else writes. Lives as long as the host. */
-export class ExtensionActor implements Slot {
+export class ExtensionActor implements Version {
   readonly id: string;
-  readonly #options: ActorOptions;
   #state: State;
   /** What was last wanted, also when its folder is gone. */
   #written: Wanted;
@@ -44,9 +43,8 @@ export class ExtensionActor implements Slot {
   readonly #settled: (() => void)[] = [];
   readonly #notes = new Map<string, string>();
 
-  constructor(options: ActorOptions) {
+  constructor(private readonly options: ActorOptions) {
     this.id = options.id;
-    this.#options = options;
     this.#state = initialState(options.starts);
     this.#written = options.wanted;
   }
@@ -59,26 +57,32 @@ export class ExtensionActor implements Slot {
     return this.#version.config;
   }
 
+  /** As the folder and the settings have it now. Differs from what it declares while the last good version runs instead. */
   get written(): Version {
     return this.#written;
   }
 
+  /** Why what is declared cannot run as it is written. */
   get declared(): Failure | null {
     return usesFallback(this.#state) ? null : this.#written.declared;
   }
 
+  /** The version that answers calls. */
   get current(): Generation | null {
     return this.#state.live;
   }
 
+  /** A version that runs is on its way; rejects `provider_unavailable`. */
   get pending(): Promise<Generation> | null {
     return isPending(this.#state) ? this.nextVersion() : null;
   }
 
+  /** Why loading it failed, until it changes or is reloaded by hand. */
   get failure(): Failure | null {
     return this.#state.failure;
   }
 
+  /** Findings that do not stop it, with their codes. */
   get notes(): ReadonlyMap<string, string> {
     return this.#notes;
   }
@@ -128,7 +132,7 @@ export class ExtensionActor implements Slot {
     if (state.wanted) this.#written = state.wanted;
     for (const effect of effects)
       if (effect.type === 'forget notes') this.#notes.clear();
-      else this.#options.run(this, effect);
+      else this.options.run(this, effect);
   }
 
   #notifyWaiters(): void {
@@ -137,7 +141,7 @@ export class ExtensionActor implements Slot {
       const pending = this.#pending;
       this.#pending = null;
       if (live) pending?.resolve(live);
-      else pending?.reject(this.#options.unavailable(this, refused));
+      else pending?.reject(this.options.unavailable(this, refused));
     }
     if (job !== null) return;
     for (const resolve of this.#settled.splice(0)) resolve();
@@ -155,21 +159,7 @@ const MOST_NOTES = 50;
 const LONGEST_NOTE = 2000;
 
 /** One extension as others see it: what it declares, and which version runs. */
-export interface Slot extends Version {
-  readonly id: string;
-  /** As the folder and the settings have it now. Differs from what it declares while the last good version runs instead. */
-  readonly written: Version;
-  /** Why what is declared cannot run as it is written. */
-  readonly declared: Failure | null;
-  /** The version that answers calls. */
-  readonly current: Generation | null;
-  /** A version that runs is on its way; rejects `provider_unavailable`. */
-  readonly pending: Promise<Generation> | null;
-  /** Why loading it failed, until it changes or is reloaded by hand. */
-  readonly failure: Failure | null;
-  /** Findings that do not stop it, with their codes. */
-  readonly notes: ReadonlyMap<string, string>;
-}
+export type Slot = Omit<ExtensionActor, 'post' | 'nextVersion' | 'settled' | 'note'>;
 
 type Slots = ReadonlyMap<string, Slot>;
 

@@ -22,45 +22,35 @@ export interface SurfaceIndex {
   putSurface(extensionId: string, key: string, data: unknown): void;
 }
 
-export interface LifecycleOptions {
-  readonly runtime: Runtime;
-  readonly tiers: Tiers;
-  readonly wire: Wire;
+interface LifecycleOptions {
   readonly index: SurfaceIndex;
   /** Aborted while Pith ends: nothing that begins an extension is waited for any more. */
   readonly cut: AbortController;
+  /** Told of every extension whose state changed. */
+  changed(extensionId: string): void;
 }
 
 /** Brings extensions to life when they are needed, and to rest: runs the effects of their actors. */
 export class Lifecycle {
-  readonly runtime: Runtime;
-  readonly tiers: Tiers;
-  /** How arguments and results travel between the kernel and extensions. */
-  readonly wire: Wire;
-  /** Every extension that is declared now. */
-  readonly slots: ReadonlyMap<string, Slot>;
-  /** Told of every extension whose state changed. */
-  readonly #changed: (extensionId: string) => void;
   readonly #declared = new Map<string, ExtensionActor>();
+  /** Every extension that is declared now. */
+  readonly slots: ReadonlyMap<string, Slot> = this.#declared;
   readonly #actors = new Map<string, ExtensionActor>();
   readonly #endings: (() => Promise<void>)[] = [];
-  readonly #index: SurfaceIndex;
-  readonly #cut: AbortController;
   readonly #end = new AbortController();
   #starts: Starts = 'nothing';
   #constructing = 0;
   /** Those that wait until fewer are constructed. */
   readonly #queue: (() => void)[] = [];
 
-  constructor({ runtime, tiers, wire, index, cut }: LifecycleOptions, changed: (extensionId: string) => void) {
-    this.runtime = runtime;
-    this.tiers = tiers;
-    this.wire = wire;
-    this.#index = index;
-    this.#cut = cut;
-    this.slots = this.#declared;
-    this.#changed = changed;
-    setMaxListeners(0, cut.signal); // as many as begin at once
+  /** `wire`: how arguments and results travel between the kernel and extensions. */
+  constructor(
+    readonly runtime: Runtime,
+    readonly tiers: Tiers,
+    readonly wire: Wire,
+    private readonly options: LifecycleOptions,
+  ) {
+    setMaxListeners(0, options.cut.signal); // as many as begin at once
   }
 
   get stopped(): boolean {
@@ -169,7 +159,7 @@ export class Lifecycle {
   descriptorOf(slot: Slot): SurfaceDescriptor | undefined {
     return (
       slot.current?.surface.descriptor ??
-      (this.#index.surface(slot.id, slotKey(slot, this.runtime.secrets)) as SurfaceDescriptor | undefined)
+      (this.options.index.surface(slot.id, slotKey(slot, this.runtime.secrets)) as SurfaceDescriptor | undefined)
     );
   }
 
@@ -182,7 +172,7 @@ export class Lifecycle {
   replaceTools(generation: Generation, tools: Pick<SurfaceDescriptor, 'tools' | 'warnings'>): void {
     generation.surface = { ...generation.surface, descriptor: { ...generation.surface.descriptor, ...tools } };
     this.#remember(generation);
-    this.#changed(generation.declaration.id);
+    this.options.changed(generation.declaration.id);
   }
 
   /** Keeps what the extension offers, so that the next start need not load it. */
@@ -191,8 +181,8 @@ export class Lifecycle {
     // Only loading a dynamic one says what is wrong with it.
     if (declaration.dynamic && (this.#actors.get(id)?.notes.size ?? 0) > 0) return;
     const key = slotKey({ declaration, config }, this.runtime.secrets);
-    if (JSON.stringify(this.#index.surface(id, key)) !== JSON.stringify(surface.descriptor))
-      this.#index.putSurface(id, key, surface.descriptor);
+    if (JSON.stringify(this.options.index.surface(id, key)) !== JSON.stringify(surface.descriptor))
+      this.options.index.putSurface(id, key, surface.descriptor);
   }
 
   /** A contract becomes part of the code that imports it: nothing of a stranger runs in the kernel by that way. Throws a `Problem`. */
@@ -229,7 +219,7 @@ export class Lifecycle {
       return done;
     };
     const all = Promise.all([...[...this.#actors.values()].map(stop), ...this.#endings.map((end) => end())]);
-    const cancel = this.runtime.clock.after(BEGUN_MS, () => this.#cut.abort());
+    const cancel = this.runtime.clock.after(BEGUN_MS, () => this.options.cut.abort());
     await within(this.runtime.clock, LIMIT_MS, all);
     cancel();
   }
@@ -270,18 +260,18 @@ export class Lifecycle {
         this.#try(actor, effect.number, 'initialize', async () => {
           const { from, number } = effect;
           const candidate = await this.#inTurn(() => {
-            this.#cut.signal.throwIfAborted();
+            this.options.cut.signal.throwIfAborted();
             this.refuseForeignContracts(from.declaration);
             return 'again' in from ? from.again(number) : this.tiers.construct(from, number);
           });
-          if (this.#cut.signal.aborted) await candidate.discard();
+          if (this.options.cut.signal.aborted) await candidate.discard();
           return { type: 'constructed', number, candidate };
         });
         return;
       case 'initialize':
         this.#try(actor, effect.number, 'initialize', async () => {
           const { candidate, number, starts } = effect;
-          const { signal } = this.#cut;
+          const { signal } = this.options.cut;
           const discard = (): void => void candidate.discard(); // ends a process at once
           if (signal.aborted) discard();
           signal.throwIfAborted();
@@ -334,13 +324,13 @@ export class Lifecycle {
         void this.wakeServices();
         return;
       case 'changed':
-        this.#changed(id);
+        this.options.changed(id);
     }
   }
 
   /** Runs what may fail in the extension's name, and posts what comes of it. Once cut, nothing waits for the work: it ends what it makes. */
   #try(actor: ExtensionActor, number: number, phase: Phase, work: () => Promise<LifeEvent>): void {
-    const unlessCut = () => untilAborted(work(), this.#cut.signal);
+    const unlessCut = () => untilAborted(work(), this.options.cut.signal);
     this.#report(actor, unlessCut, (error) => {
       const failure = this.#failureOf(actor.id, error, phase);
       return { type: 'failed', number, failure, lacksRoom: lacksRoom(error) };

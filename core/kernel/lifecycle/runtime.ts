@@ -77,7 +77,7 @@ export interface Reports {
 export interface Rights {
   /** `changes`: as if these settings were written, too. */
   configOf(declaration: Declaration, changes?: SettingsChange): ExtensionConfig;
-  /** Where it runs. A manifest only asks: inside the kernel runs what came with Pith, and what a person's settings let in. */
+  /** Where it runs. A manifest only asks. */
   tierOf(declaration: Declaration): Tier;
   /** True when its code neither ships nor was let into the kernel by a person. */
   isForeign(declaration: Declaration): boolean;
@@ -100,24 +100,13 @@ export interface Runtime extends Reports {
   readonly others: OtherExtensions;
 }
 
-/** Where extensions run: as they are granted, or all of them in one tier. */
-export function createRights(
-  configOf: Rights['configOf'],
-  { isShipped }: Pick<Loader, 'isShipped'>,
-  isolation: Tier | 'granted' = 'granted',
-): Rights {
-  const rights: Rights = {
-    configOf,
-    tierOf(declaration) {
-      if (declaration.dynamic) return 'process';
-      if (isolation !== 'granted') return isolation;
-      const { isolation: said } = configOf(declaration);
-      if (said !== null) return said;
-      return declaration.manifest?.isolation === 'in_process' && isShipped(declaration) ? 'in_process' : 'process';
-    },
-    isForeign: (declaration) => rights.tierOf(declaration) === 'process' && !isShipped(declaration),
+/** Inside the kernel runs what came with Pith and asks for that, and what a person's settings let in. */
+export function grantedTier(configOf: Rights['configOf'], { isShipped }: Pick<Loader, 'isShipped'>): Rights['tierOf'] {
+  return (declaration) => {
+    if (declaration.dynamic) return 'process';
+    const { isolation } = configOf(declaration);
+    return isolation ?? (declaration.manifest?.isolation === 'in_process' && isShipped(declaration) ? 'in_process' : 'process');
   };
-  return rights;
 }
 
 export interface Bundle {

@@ -1,21 +1,14 @@
 import { within } from '@pith/promises';
 import type { Clock } from '../../contract/index.ts';
 
-export interface ServiceOptions {
-  readonly clock: Clock;
-  run(signal: AbortSignal): Promise<void>;
-  /** Told of each rejection, before the service is started again. It may stop the run. */
-  crashed(error: unknown): void;
-}
-
 /** A service at work. */
 export interface ServiceRun {
   /** Aborts it; false when it had not ended within `limitMs`. */
   stop(limitMs: number): Promise<boolean>;
 }
 
-/** Runs a service until it resolves or is stopped; starts it again after each rejection, later and later. */
-export function superviseService({ clock, run, crashed }: ServiceOptions): ServiceRun {
+/** Runs a service until it resolves or is stopped; starts it again after each rejection, later and later. `crashed` hears of each before that, and may stop the run. */
+export function superviseService(clock: Clock, run: (signal: AbortSignal) => Promise<void>, crashed: (error: unknown) => void): ServiceRun {
   const controller = new AbortController();
   const { signal } = controller;
 

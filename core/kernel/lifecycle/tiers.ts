@@ -194,11 +194,11 @@ function lifeOf(runtime: Runtime, made: Instance): Pick<Generation, 'start' | 's
       await (started ??= phase(runtime, id, START, () => instance.start?.()));
       if (service || isEnding || scope.closed || !withService || !manifest?.provides.includes('service')) return;
       const run = instance['runBackground'] as (signal: AbortSignal) => Promise<void>;
-      service = superviseService({
-        clock: runtime.clock,
-        run: (signal) => runAs(runtime.owner(id, 'background'), () => run.call(instance, signal)),
-        crashed: (error) => runtime.crashed(id, problemOf(error, 'background', 'background_failed')),
-      });
+      service = superviseService(
+        runtime.clock,
+        (signal) => runAs(runtime.owner(id, 'background'), () => run.call(instance, signal)),
+        (error) => runtime.crashed(id, problemOf(error, 'background', 'background_failed')),
+      );
     },
     async stopService() {
       isEnding = true;

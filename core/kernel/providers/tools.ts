@@ -9,6 +9,7 @@ import {
   type ToolProvider,
   type ToolResult,
   type TurnInfo,
+  type Permissions,
 } from '../../contract/index.ts';
 import { type ToolDescriptor, questionOf, resultOfError } from '../calls/tools.ts';
 import { isDynamic, keepsNames } from '../../declarations/index.ts';
@@ -23,6 +24,7 @@ import { runnable, type Slot } from '../lifecycle/actor.ts';
 import { callProvider } from './handle.ts';
 import { printableLine } from '@pith/plain-text';
 import type { ProcessTier } from '../lifecycle/tiers.ts';
+import type { ExtensionStatus } from './status.ts';
 
 /** The tools of extensions. */
 export interface Tools {
@@ -317,4 +319,31 @@ async function renew(lifecycle: Lifecycle, slot: Slot, generation: Generation): 
     runtime.failures.record(slot.id, problemOf(error, 'call', 'provider_failed')); // nobody waits for an answer
     return false;
   }
+}
+
+/** What extensions of the kernel's process learn of administrators and of the tools that there are. */
+export function permissionsOf(
+  tools: Pick<Tools, 'of'>,
+  statuses: () => readonly ExtensionStatus[],
+  isAdmin: (userId: string) => boolean = () => false,
+): Permissions {
+  return {
+    isAdmin: async (userId) => isAdmin(userId),
+    async tools() {
+      const providers = statuses().filter(({ provides, state }) => provides.includes('tool') && state !== 'disabled');
+      const described = await Promise.all(
+        providers.map(async ({ id: extensionId, manifest }) => {
+          const found = await tools.of(extensionId).catch(() => []); // it failed, which `pith doctor` says
+          return found.map(({ name, description, permission }) => ({
+            extensionId,
+            version: manifest?.version ?? '0.0.0',
+            name,
+            description,
+            permission,
+          }));
+        }),
+      );
+      return described.flat();
+    },
+  };
 }

@@ -32,28 +32,25 @@ interface Look {
 
 /** What is declared now, and how what runs is brought in line with it. */
 export class Refresh {
-  readonly #source: SandboxSource;
-  readonly #lifecycle: Lifecycle;
-  readonly #changed: (ids: ReadonlySet<string>) => void;
-  discovery: Discovery;
   #lookedAt: number;
   #looking: Promise<Look> | null = null;
   #following: Promise<Look> | null = null;
   /** What the looks so far have changed, until all of it has been replaced. */
   #settling: Promise<void> | null = null;
 
-  constructor(lifecycle: Lifecycle, source: SandboxSource, discovery: Discovery, changed: (ids: ReadonlySet<string>) => void) {
-    this.#source = source;
-    this.#lifecycle = lifecycle;
-    this.#changed = changed;
-    this.discovery = discovery;
+  constructor(
+    private readonly lifecycle: Lifecycle,
+    private readonly source: SandboxSource,
+    public discovery: Discovery,
+    private readonly changed: (ids: ReadonlySet<string>) => void,
+  ) {
     this.#lookedAt = lifecycle.runtime.clock.now();
     for (const declaration of extensionsOf(discovery)) this.#declare(declaration);
   }
 
   /** Looks when the last look began `ms` ago or earlier, and waits a moment for what a look changed, also the one before. */
   async lookIfOlderThan(ms: number): Promise<void> {
-    const { clock } = this.#lifecycle.runtime;
+    const { clock } = this.lifecycle.runtime;
     const isRecent = Math.abs(clock.now() - this.#lookedAt) < ms; // the clock may have been set back
     await (isRecent ? (this.#following ?? this.#looking) : this.look());
     if (this.#settling !== null) await within(clock, RELOAD_WAIT_MS, this.#settling, () => undefined);
@@ -77,21 +74,21 @@ export class Refresh {
   }
 
   async #look(): Promise<Look> {
-    const began = this.#lifecycle.runtime.clock.now();
+    const began = this.lifecycle.runtime.clock.now();
     this.#lookedAt = began;
     const former = this.discovery;
-    const isRenewed = (await this.#source.renewSettings?.()) ?? false;
-    const next = await this.#source.discover(began);
+    const isRenewed = (await this.source.renewSettings?.()) ?? false;
+    const next = await this.source.discover(began);
     this.discovery = next;
     const ids = new Set([...changedIds(former, next), ...(isRenewed ? this.#configuredAnew() : [])]);
     const work = this.#apply(next, ids);
-    if (ids.size > 0 || isRenewed) this.#changed(ids);
+    if (ids.size > 0 || isRenewed) this.changed(ids);
     const settled = Promise.all(work)
       .then(async () => {
-        await this.#lifecycle.wakeServices(ids);
-        if (ids.size > 0 || isRenewed) await this.#source.renewed?.();
+        await this.lifecycle.wakeServices(ids);
+        if (ids.size > 0 || isRenewed) await this.source.renewed?.();
       })
-      .catch((error) => this.#lifecycle.runtime.logger('host').error('what changed could not be reported', { reason: messageOf(error) }));
+      .catch((error) => this.lifecycle.runtime.logger('host').error('what changed could not be reported', { reason: messageOf(error) }));
     if (work.length > 0 || isRenewed) {
       const settling: Promise<void> = Promise.all([this.#settling, settled]).then(() => {
         if (this.#settling === settling) this.#settling = null;
@@ -103,19 +100,19 @@ export class Refresh {
 
   /** Those that the settings give other values than they have. */
   #configuredAnew(): readonly string[] {
-    const { configOf } = this.#lifecycle.runtime.rights;
-    return [...this.#lifecycle.slots.values()]
+    const { configOf } = this.lifecycle.runtime.rights;
+    return [...this.lifecycle.slots.values()]
       .filter(({ written: { declaration, config } }) => JSON.stringify(configOf(declaration)) !== JSON.stringify(config))
       .map(({ id }) => id);
   }
 
   #apply(next: Discovery, changed: ReadonlySet<string>): readonly Promise<void>[] {
-    const { slots } = this.#lifecycle;
+    const { slots } = this.lifecycle;
     const touched: string[] = [];
     const wanted = new Map(extensionsOf(next).map((declaration) => [declaration.id, declaration]));
     for (const [id, { written }] of slots) {
       if (wanted.has(id) || written.declaration.dynamic) continue;
-      this.#lifecycle.withdraw(id);
+      this.lifecycle.withdraw(id);
       touched.push(id);
     }
     for (const [id, declaration] of wanted) {
@@ -123,20 +120,20 @@ export class Refresh {
       this.#declare(declaration);
       touched.push(id);
     }
-    return touched.map((id) => this.#lifecycle.settled(id));
+    return touched.map((id) => this.lifecycle.settled(id));
   }
 
   #declare(declaration: Declaration): void {
-    this.#lifecycle.declare(this.#wanted(declaration));
+    this.lifecycle.declare(this.#wanted(declaration));
   }
 
   #wanted(declaration: Declaration): Wanted {
     const failure = this.discovery.failures.get(declaration.id) ?? this.#quarantined(declaration);
-    return wantedOf(this.#lifecycle.runtime, declaration, failure);
+    return wantedOf(this.lifecycle.runtime, declaration, failure);
   }
 
   #quarantined({ id, digest, file }: Declaration): Failure | null {
-    const found = this.#source.quarantine?.of(id, digest);
+    const found = this.source.quarantine?.of(id, digest);
     if (!found) return null;
     const { reason, at } = found;
     const cure = `edit it, or run: pith extensions reload ${id}`;
@@ -145,10 +142,10 @@ export class Refresh {
 
   /** As folder and settings have it now, also the settings that were written a moment ago. Lifts a quarantine. */
   async reloadByHand(extensionId: string): Promise<void> {
-    await this.#source.renewSettings?.();
-    this.#source.quarantine?.lift(extensionId);
-    const slot = this.#lifecycle.slots.get(extensionId);
-    if (slot) await this.#lifecycle.reloadByHand(this.#wanted(slot.written.declaration));
+    await this.source.renewSettings?.();
+    this.source.quarantine?.lift(extensionId);
+    const slot = this.lifecycle.slots.get(extensionId);
+    if (slot) await this.lifecycle.reloadByHand(this.#wanted(slot.written.declaration));
   }
 }
 

@@ -40,7 +40,7 @@ export function createReloadWatch({ runtime }: Lifecycle, refresh: Refresh, watc
 
   return {
     async begin() {
-      watching ??= watchFolders({ clock, folders: [...watched, open().folder], look });
+      watching ??= watchFolders(clock, [...watched, open().folder], look);
     },
     async ask(extensionId) {
       try {
@@ -99,15 +99,7 @@ function authorOf(folder: StateFolder, id: string): string {
 
 const LONGEST = 1024;
 
-export interface WatchOptions {
-  readonly clock: Clock;
-  /** Folders of extensions and agents, and of reload requests. */
-  readonly folders: readonly string[];
-  /** Looks again; never rejects. */
-  look(): Promise<unknown>;
-}
-
-export const POLL_MS = 5000;
+const POLL_MS = 5000;
 /** An editor writes several files at once. */
 const SETTLE_MS = 30;
 const DEEPEST = 4;
@@ -115,7 +107,7 @@ const DEEPEST = 4;
 const HINTS_AFTER_MS = 500;
 
 /** Looks soon after a folder changed, as far as the system tells, and every five seconds. Returns its off. */
-export function watchFolders({ clock, folders, look }: WatchOptions): () => Promise<void> {
+function watchFolders(clock: Clock, folders: readonly string[], look: () => Promise<void>): () => Promise<void> {
   let stopped = false;
   let cancelHint: (() => void) | undefined;
   let cancelPoll: (() => void) | undefined;

@@ -119,6 +119,7 @@ it('of two collections of problems only the one that began last is published', a
       messages.map((message) => ({ severity: 'error', code: 'internal', message })),
     ),
   );
+  problems.watch();
   const runs = [problems.publish(), problems.publish()];
   collections[1]!(['still wrong']);
   collections[0]!(['still wrong', 'corrected meanwhile']);

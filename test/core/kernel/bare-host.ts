@@ -1,7 +1,7 @@
 import path from 'node:path';
 import type { Clock, ExtensionContext, JsonValue } from '../../../core/contract/index.ts';
 import { configOf, discover, enabledBy, loadSettings, packageRoot } from '../../../core/declarations/index.ts';
-import { createEvents, createHost } from '../../../core/kernel/index.ts';
+import { createEvents, createHost, type HostOptions } from '../../../core/kernel/index.ts';
 import { systemClock } from '@pith/promises';
 import { createLoader } from '../../../core/loader/index.ts';
 import { folderWith } from '../../places.ts';
@@ -23,24 +23,25 @@ export async function bareHost(files: Readonly<Record<string, string>>, options:
   const { settings } = await loadSettings({ sandbox: directory, env: {}, workingDirectory: directory });
   const index = indexIn(directory);
   const kv = memory();
-  const events = createEvents({ onListenerError: absent });
-  const host = await createHost({
-    places: { sandbox: directory, dataDirectory: path.join(directory, 'data') },
-    source: {
-      async discover(at) {
-        const found = await discover({
-          roots: [{ directory, shipped: isAltered !== undefined }],
-          agentPaths: [],
-          index,
-          isEnabled: enabledBy(settings),
-          at,
-        });
-        await looks?.();
-        return found;
-      },
-      renewed,
-      watched: [],
+  const events = createEvents();
+  const source: HostOptions['source'] = {
+    async discover(at) {
+      const found = await discover({
+        roots: [{ directory, shipped: isAltered !== undefined }],
+        agentPaths: [],
+        index,
+        isEnabled: enabledBy(settings),
+        at,
+      });
+      await looks?.();
+      return found;
     },
+    renewed,
+    watched: [],
+  };
+  const made: HostOptions = {
+    places: { sandbox: directory, dataDirectory: path.join(directory, 'data') },
+    source,
     configOf: (declaration) => configOf(declaration, settings),
     index,
     clock,
@@ -50,8 +51,9 @@ export async function bareHost(files: Readonly<Record<string, string>>, options:
     },
     secrets: { env: {} },
     services: { events, keyValue: () => kv, database: absent, agents: { list: absent, find: absent, check: absent, run: absent } },
-    calls: { isolation: 'in_process' },
-  });
+    tierOf: () => 'in_process',
+  };
+  const host = createHost(made, await source.discover(clock.now()));
   return { directory, events, host };
 }
 

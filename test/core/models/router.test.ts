@@ -20,7 +20,6 @@ interface Given {
   readonly listed?: string[];
   /** Names of variables that are kept secrets. */
   readonly kept?: readonly string[];
-  readonly override?: Parameters<typeof createRouter>[0]['override'];
 }
 
 function setup({
@@ -30,7 +29,6 @@ function setup({
   servers = {},
   listed = ['first', 'second'],
   kept = [],
-  override,
 }: Given = {}) {
   const getModel = vi.fn(async (name: string, prefix: string): Promise<{ model: LanguageModel; contextWindow: number | null }> => ({
     model: { ...modelOf(), provider: prefix, modelId: name },
@@ -42,7 +40,7 @@ function setup({
     getModel,
   }));
   const settings = { models };
-  const router = createRouter({ settings, env, declared: () => declared, isKept: (name) => kept.includes(name), provider, override });
+  const router = createRouter({ settings, env, declared: () => declared, isKept: (name) => kept.includes(name), provider });
   return { router, provider, getModel, settings };
 }
 
@@ -191,13 +189,5 @@ describe('ModelRouter.resolve', () => {
     });
     await expect(router.resolve('cloud/b')).rejects.toThrow('no key');
     expect((await router.resolve('cloud/b')).ref).toBe('cloud/b');
-  });
-
-  it('gives the model of the caller where one is given', async () => {
-    const model = modelOf();
-    const { router, provider } = setup({ override: { model, contextWindow: 7 } });
-    expect(await router.resolve('whatever/x')).toMatchObject({ ref: 'test/scripted', contextWindow: 7 });
-    expect((await router.choose()).ref).toBe('test/scripted');
-    expect(provider).not.toHaveBeenCalled();
   });
 });

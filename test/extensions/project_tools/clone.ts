@@ -3,9 +3,10 @@ import { mkdirSync } from 'node:fs';
 import path from 'node:path';
 import { onTestFinished } from 'vitest';
 import type { Clock } from 'pith';
-import { createKernel } from '../../../core/compose/index.ts';
+import { CLOCK, createKernel } from '../../../core/compose/index.ts';
 import { trustOf } from '../../../core/trust/index.ts';
 import { TURN } from '../../fixtures/agent-spec.ts';
+import { inProcess } from '../../fixtures/in-process.ts';
 import { folderWith, writeFiles } from '../../places.ts';
 import { askedTools } from '../asked-tools.ts';
 
@@ -25,15 +26,9 @@ export async function cloneWith(files: Readonly<Record<string, string>>, inHome:
   mkdirSync(root, { recursive: true });
   writeFiles(root, files);
   const trust = trustOf({ sandbox: path.join(root, 'sandbox'), bareProject: root, shipped: path.resolve('sandbox'), home, accepts: true });
-  const kernel = await createKernel({
-    sandbox: trust.sandbox,
-    trust,
-    home,
-    env: {},
-    isolation: 'in_process',
-    only: ['project_tools'],
-    clock,
-  });
+  const parts = inProcess();
+  if (clock) parts.register(CLOCK, { useValue: clock });
+  const kernel = await createKernel({ sandbox: trust.sandbox, trust, home, env: {}, only: ['project_tools'] }, parts);
   onTestFinished(() => kernel.stop());
   const outside = { cwd: root, env: { PATH: process.env['PATH'], HOME: home, GIT_TERMINAL_PROMPT: '0' }, encoding: 'utf8' } as const;
   return {

@@ -1,5 +1,5 @@
 import { fieldsOf, isPlainMap } from '@pith/plain-data';
-import { messageOf, PithError } from '../contract/index.ts';
+import { messageOf, PithError, type JsonValue } from '../contract/index.ts';
 import type { Codec } from '@pith/process-rpc';
 import { DEEPEST_VALUE, type ErrorCode, MOST_PARTS, type Phase, PHASES, Problem, toJsonValue } from '../kernel/index.ts';
 
@@ -99,4 +99,58 @@ function text(value: unknown, most: number): string | undefined {
 function textsOf(headers: object): Record<string, string> {
   const texts = Object.entries(headers).filter((entry): entry is [string, string] => typeof entry[1] === 'string');
   return Object.fromEntries(texts.slice(0, MOST_HEADERS).map(([name, value]) => [name.slice(0, 200), value.slice(0, MOST_STACK)]));
+}
+
+/** Each part as `change` makes it. No generator: one that was returned before it began would leave its source open. */
+export function mapParts<From, To>(parts: AsyncIterable<From>, change: (part: From) => To): AsyncIterable<To> {
+  return {
+    [Symbol.asyncIterator]() {
+      const source = parts[Symbol.asyncIterator]();
+      return {
+        async next() {
+          const { done, value } = await source.next();
+          if (done) return { done, value: undefined };
+          try {
+            return { done: false, value: change(value) };
+          } catch (error) {
+            await source.return?.();
+            throw error;
+          }
+        },
+        async return() {
+          await source.return?.();
+          return { done: true, value: undefined };
+        },
+      };
+    },
+  };
+}
+
+/** A text among the arguments of a call; `what` names it. Throws `parameter_invalid`. */
+export function givenText(value: unknown, what: string): string {
+  if (typeof value === 'string') return value;
+  throw new PithError('parameter_invalid', `${what} must be a text`);
+}
+
+/** An object among the arguments of a call, as JSON; `what` names it. Throws `parameter_invalid` or `not_serialisable`. */
+export function givenObject(value: unknown, what: string): { readonly [key: string]: JsonValue | undefined } {
+  const json = toJsonValue(value, what);
+  if (typeof json === 'object' && json !== null && !isList(json)) return json;
+  throw new PithError('parameter_invalid', `${what} must be an object`);
+}
+
+/** A list of at most `most` texts. Throws `parameter_invalid`. */
+export function givenTexts(value: unknown, what: string, most: number): readonly string[] {
+  if (Array.isArray(value) && value.length <= most && value.every((each) => typeof each === 'string')) return value as string[];
+  throw new PithError('parameter_invalid', `${what} must be a list of at most ${most} texts`);
+}
+
+/** A text for people, cut to what anyone reads. */
+export function cutText(value: unknown, most: number): string {
+  if (typeof value !== 'string') return '';
+  return value.length > most ? `${value.slice(0, most)}…` : value;
+}
+
+function isList(value: JsonValue): value is readonly JsonValue[] {
+  return Array.isArray(value);
 }
