@@ -15,8 +15,8 @@ export interface SqlDatabase {
   write(statements: readonly Statement[]): Promise<readonly number[]>;
 }
 
-/** A statement of a write; with `changes` it must change so many rows. */
-export type Write = Compilable<unknown> | { readonly query: Compilable<unknown>; readonly changes: number };
+/** A statement of a write, or its SQL; with `changes` it must change so many rows. */
+export type Write = Compilable<unknown> | { readonly query: Compilable<unknown>; readonly changes: number } | Statement;
 
 /** The statement must change so many rows, or nothing of its write happens. */
 export function exactly(changes: number, query: Compilable<unknown>): Write {
@@ -51,6 +51,7 @@ export class Queries<Tables> {
 }
 
 function statementOf(write: Write): Statement {
+  if ('sql' in write) return write;
   const { query, changes } = 'query' in write ? write : { query: write, changes: undefined };
   const { sql, parameters } = query.compile();
   return { sql, values: parameters.map(valueOf), ...(changes === undefined ? {} : { changes }) };

@@ -84,6 +84,11 @@ export class AbortableWait {
 export class KeyedQueue {
   private readonly last = new Map<string, Promise<unknown>>();
 
+  /** Something of this key has not ended. */
+  isBusy(key: string): boolean {
+    return this.last.has(key);
+  }
+
   async run<T>(key: string, work: () => Promise<T>): Promise<T> {
     const before = this.last.get(key) ?? Promise.resolve();
     const own = before.then(work);

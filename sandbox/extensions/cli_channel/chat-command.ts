@@ -118,24 +118,13 @@ function givenMessage({ arguments: { text: words }, options }: CommandInput): st
   });
 }
 
-interface Piped {
-  readonly piped: NonNullable<CommandIO['shell']>['piped'];
-  readonly clock: ChatContext['clock'];
-  readonly note: (line: string) => void;
-  /** Where files are that the message names with `@`; null: none is attached. */
-  readonly folder: string | null;
-}
-
-/** What was piped in goes with the message as a document, or is the message. Throws `usage` where there is neither. */
+/** What was piped in goes with the message as a document, or is the message. `folder`: where files are that it names with `@`; null: none is attached. Throws `usage` for no message. */
 async function pipedMessages(
   sent: string | null,
-  { piped, clock, note, folder }: Piped,
+  { piped, clock, note, folder }: Reading & { readonly piped: Piped | null; readonly folder: string | null },
   signal: AbortSignal,
 ): Promise<Pick<PipedChat, 'messages' | 'attachments' | 'commands'>> {
-  const found = piped === null ? null : await readStandardInput(piped, { clock, waits: sent === null, note }, signal);
-  if (found?.isCut === true) note('standard input is longer than 1 MB: its beginning is sent, and the rest is left out');
-  const whole =
-    found === null ? '' : found.isCut ? `${found.text}\n[The rest of standard input was left out: it is longer than 1 MB.]` : found.text;
+  const whole = piped === null ? '' : await readStandardInput(piped, { clock, note }, sent === null, signal);
   if (sent !== null) {
     const named = folder === null ? { attachments: [], lines: [] } : await mentionedFiles(sent, folder);
     for (const { text: line } of named.lines) note(printable(line));
@@ -183,40 +172,34 @@ async function recipeMessage(
 
 const SHOW = 'recipes show';
 
-/** What was piped in. */
-interface PipedText {
-  readonly text: string;
-  /** There was more than is sent. */
-  readonly isCut: boolean;
-}
-
 const MOST_BYTES = 1024 * 1024;
 /** How long to wait for a socket on which nothing may ever come. */
 const SILENT_MS = 3_000;
 
+type Piped = NonNullable<NonNullable<CommandIO['shell']>['piped']>;
+
 interface Reading {
   readonly clock: Pick<Clock, 'after'>;
-  /** False: there is a message already, so that an input that nobody writes to is not waited for. */
-  readonly waits: boolean;
   readonly note: (line: string) => void;
 }
 
 /**
- * Reads what was piped in, at most 1 MB; null where there is nothing. A pipe and a file are read to their end; a socket, which programs that
- * start others leave open, only when its first bytes come in time. Throws `usage` for what is no text.
+ * Reads what was piped in, at most 1 MB; '' where there is nothing. A pipe and a file are read to their end; a socket, which programs that
+ * start others leave open, only when its first bytes come in time; `isAwaited` false: there is a message already, and nobody waits for a silent input. Throws `usage` for what is no text.
  */
 async function readStandardInput(
-  { bytes: input, mayBeIdle }: NonNullable<Piped['piped']>,
-  { clock, waits, note }: Reading,
+  { bytes: input, mayBeIdle }: Piped,
+  { clock, note }: Reading,
+  isAwaited: boolean,
   signal: AbortSignal,
-): Promise<PipedText | null> {
+): Promise<string> {
   const silent = Symbol('silent');
   const chunks: Buffer[] = [];
   let size = 0;
   const iterator = input[Symbol.asyncIterator]();
   let cancel = (): void => undefined;
   const silence = new Promise<typeof silent>((resolve) => {
-    if (waits) return;
+    if (isAwaited) return;
     cancel = clock.after(SILENT_MS, () => {
       if (mayBeIdle) resolve(silent);
       else note('waiting for the end of standard input; to send the message alone, add: </dev/null');
@@ -227,7 +210,7 @@ async function readStandardInput(
       const next = await untilAborted(Promise.race([iterator.next(), silence]), signal);
       if (next === silent) {
         note('nothing came on standard input: only the message is sent');
-        return null;
+        return '';
       }
       cancel();
       if (next.done === true) break;
@@ -238,10 +221,13 @@ async function readStandardInput(
   } finally {
     cancel();
   }
-  if (size > MOST_BYTES) void Promise.resolve(iterator.return?.()).catch(() => undefined); // whoever still writes need not go on
   const bytes = Buffer.concat(chunks);
-  const text = decoded(bytes.subarray(0, MOST_BYTES), size > MOST_BYTES);
-  return text.trim() === '' ? null : { text, isCut: size > MOST_BYTES };
+  const isCut = size > MOST_BYTES;
+  const text = decoded(bytes.subarray(0, MOST_BYTES), isCut);
+  if (!isCut) return text.trim() === '' ? '' : text;
+  void Promise.resolve(iterator.return?.()).catch(() => undefined); // whoever still writes need not go on
+  note('standard input is longer than 1 MB: its beginning is sent, and the rest is left out');
+  return `${text}\n[The rest of standard input was left out: it is longer than 1 MB.]`;
 }
 
 /** UTF-8, or UTF-16 with its mark. Throws `usage` for anything else. */

@@ -5,7 +5,7 @@ import { withSkills, type Conversation, type Sent } from './conversation.ts';
 import { mentionedFiles } from './file-mentions.ts';
 import { sentLine } from './opening.ts';
 import { Questions } from './questions.ts';
-import { Outbox, type SlashCommands } from './slash-commands.ts';
+import type { SlashCommands } from './slash-commands.ts';
 import type { Terminal } from './terminal.ts';
 import type { TurnSteps } from './step-line.ts';
 import { TurnView } from './turn-view.ts';
@@ -22,7 +22,6 @@ export interface TurnsOptions {
 
 /** What a person's lines lead to: messages with their turns and the questions of tools, and commands. */
 export class ChatTurns {
-  readonly #outbox = new Outbox();
   readonly #view: TurnView;
   readonly #questions: Questions;
   #leftOpen: string | null = null;
@@ -72,7 +71,7 @@ export class ChatTurns {
     const { slash, conversation } = this.options;
     if (slash.covers(line)) return this.#command(line, signal);
     if (conversation.isPlanning && /^go[.!]?$/iu.test(line.trim()) && !(await this.#leavePlan(signal))) return;
-    return this.#send(line, line, signal);
+    return this.#send({ input: line }, line, signal);
   }
 
   /** Goes on with a turn that was interrupted. */
@@ -94,16 +93,15 @@ export class ChatTurns {
   }
 
   #io(): CommandIO {
-    const { screen, conversation } = this.options;
-    return screen.commandIO(this.signal(), this.#outbox.session(conversation));
+    return this.options.screen.commandIO(this.signal(), this.options.slash.session());
   }
 
-  /** With the files that `typed` names, and what a command loaded. */
-  async #send(input: string, typed: string, signal: AbortSignal): Promise<void> {
-    const { io, slash, screen } = this.options;
+  /** With the files that `typed` names. */
+  async #send({ input, skills }: Pick<Sent, 'input' | 'skills'>, typed: string, signal: AbortSignal): Promise<void> {
+    const { io, screen } = this.options;
     const { attachments, lines } = await mentionedFiles(typed, io.workingDirectory);
     for (const { ok, text } of lines) screen.write(`${ok ? screen.colour.green('✓') : screen.colour.yellow('!')} ${printable(text)}`);
-    return this.#runTurns(withSkills({ input, attachments }, slash.takeSkills()), signal);
+    return this.#runTurns(withSkills({ input, attachments }, skills), signal);
   }
 
   async #command(line: string, signal: AbortSignal): Promise<void> {
@@ -112,13 +110,13 @@ export class ChatTurns {
     const asked = this.#questions.namedIn(line);
     const run = asked === null ? slash.run(line, this.#io(), signal) : this.#questions.askOne(asked, signal);
     await run.finally(() => (this.isCommanding = false));
-    const sent = this.#outbox.take();
+    const sent = slash.takeMessage();
     if (slash.left || signal.aborted) return;
     if (sent === null) {
       screen.status?.refresh();
       return this.catchUp(signal);
     }
-    screen.write(sentLine(sent, screen.colour));
+    screen.write(sentLine(sent.input, screen.colour));
     return this.#send(sent, line, signal);
   }
 
@@ -127,7 +125,7 @@ export class ChatTurns {
     const { slash, screen } = this.options;
     if (!slash.covers(line)) return 'no command';
     await slash.run(line, this.#io(), signal);
-    if (this.#outbox.take() !== null) screen.writeDim('Nothing was sent: answer the question first');
+    if (slash.takeMessage() !== null) screen.writeDim('Nothing was sent: answer the question first');
     return slash.left ? 'left' : 'done';
   }
 

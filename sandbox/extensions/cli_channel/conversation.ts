@@ -10,7 +10,7 @@ export type ChatContext = Pick<ExtensionContext, 'id' | 'agents' | 'events' | 'f
 export type Sent = Required<Pick<TurnRequest, 'input' | 'attachments'>> & { readonly skills?: readonly LoadedSkill[] };
 
 /** The message with the skills that the person loaded for it, which come before other attachments. */
-export function withSkills({ input, attachments }: Sent, skills: readonly LoadedSkill[]): Sent | string {
+export function withSkills({ input, attachments }: Sent, skills: readonly LoadedSkill[] = []): Sent | string {
   if (attachments.length + skills.length === 0) return input;
   return { input, attachments: [...skills.map(({ attachment }) => attachment), ...attachments], skills };
 }

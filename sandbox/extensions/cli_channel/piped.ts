@@ -4,7 +4,7 @@ import { printable } from '@pith/plain-text';
 import { AllowList } from './allow-list.ts';
 import { withSkills, type ChatContext, type Sent } from './conversation.ts';
 import type { Opening } from './opening.ts';
-import { Outbox, SlashCommands } from './slash-commands.ts';
+import { SlashCommands } from './slash-commands.ts';
 import type { Terminal } from './terminal.ts';
 import { TurnView } from './turn-view.ts';
 import { endingLine, questionLine, markOf, stepLine, type StepTimes } from './step-line.ts';
@@ -32,7 +32,6 @@ export async function chatThroughPipe(chat: PipedChat, signal: AbortSignal): Pro
   const { conversation } = opening;
   const view = viewOf(chat, context.clock);
   const slash = new SlashCommands(context, conversation);
-  const outbox = new Outbox();
   const allow = new AllowList(chat.allow ?? [], () => slash.all(), io);
   const turn = (text: string | Sent | null) => turnOf(allow.runTurn(conversation, text, signal), view);
   let code = 0;
@@ -41,10 +40,10 @@ export async function chatThroughPipe(chat: PipedChat, signal: AbortSignal): Pro
   for await (const line of linesUntilAborted(chat.messages, signal)) {
     if (line.trim() === '') continue;
     const isCommand = chat.commands !== false && slash.covers(line);
-    let done = isCommand ? await slash.run(line, { ...io, colour: false, session: outbox.session(conversation) }, signal) : 0;
-    const message = isCommand ? outbox.take() : line;
+    let done = isCommand ? await slash.run(line, { ...io, colour: false }, signal) : 0;
+    const message = isCommand ? slash.takeMessage() : { input: line, skills: [] };
     if (message !== null && !slash.left && !signal.aborted) {
-      const sent = withSkills({ input: message, attachments }, isCommand ? slash.takeSkills() : []);
+      const sent = withSkills({ input: message.input, attachments }, message.skills);
       attachments = [];
       done = Math.max(done, await turn(sent));
     }
@@ -93,50 +92,35 @@ async function* linesUntilAborted<T>(values: Iterable<T> | AsyncIterable<T>, sig
   }
 }
 
-/** An event as `chat --json` prints it; null for those that are not part of that format. */
+/** What of each event `chat --json` prints; the others are not part of that format. */
+const PRINTED: Readonly<Partial<Record<TurnEvent['type'], readonly string[]>>> = {
+  'turn-start': ['agent', 'thread', 'model'],
+  'text-delta': ['text'],
+  'tool-call': ['id', 'name', 'input'],
+  'tool-result': ['id', 'name', 'ok', 'at', 'output', 'error', 'title', 'metadata'],
+  'approval-request': ['id', 'tool', 'input', 'digest', 'agents', 'thread', 'summary', 'enforced'],
+  'turn-end': ['reason', 'text', 'usage', 'error'],
+};
+
+/** null: the event is not printed. */
 function eventLine(event: TurnEvent): JsonValue {
-  switch (event.type) {
-    case 'turn-start':
-      return { type: event.type, agent: event.agent, thread: event.thread, model: event.model };
-    case 'text-delta':
-      return { type: event.type, text: event.text };
-    case 'tool-call':
-      return { type: event.type, id: event.id, name: event.name, input: event.input };
-    case 'tool-result': {
-      const { type, id, name, ok, at, output, error, title, metadata } = event;
-      return {
-        type,
-        id,
-        name,
-        ok,
-        at,
-        ...(ok ? { output: output ?? null } : { error: error ? { code: error.code, message: error.message } : undefined }),
-        title,
-        metadata,
-      };
-    }
-    case 'approval-request': {
-      const { type, id, tool, input, digest, agents, thread, summary, enforced } = event;
-      return { type, id, tool, input, digest, agents, thread, summary, enforced };
-    }
-    case 'turn-end': {
-      const { type, reason, text, usage, error } = event;
-      const { inputTokens, outputTokens } = usage;
-      return {
-        type,
-        reason,
-        text,
-        usage: { inputTokens, outputTokens },
-        error: error ? { code: error.code, message: error.message } : undefined,
-      };
-    }
-    case 'notice':
-    case 'document':
-    case 'step-end':
-    case 'tool-output':
-      return null;
-  }
+  const names = PRINTED[event.type];
+  if (names === undefined) return null;
+  const { error, usage, output } = event as {
+    error?: Failure;
+    usage?: Extract<TurnEvent, { type: 'turn-end' }>['usage'];
+    output?: JsonValue;
+  };
+  const printed: Readonly<Record<string, JsonValue | undefined>> = {
+    ...(event as unknown as Readonly<Record<string, JsonValue>>),
+    output: event.type === 'tool-result' && event.ok ? (output ?? null) : undefined,
+    error: error && { code: error.code, message: error.message },
+    usage: usage && { inputTokens: usage.inputTokens, outputTokens: usage.outputTokens },
+  };
+  return Object.fromEntries(['type', ...names].map((name) => [name, printed[name]])) as JsonValue;
 }
+
+type Failure = Extract<TurnEvent, { type: 'turn-end' }>['error'];
 
 /** Answers as the model wrote them, line by line on the output; steps and notices on the error stream. */
 class PlainView {

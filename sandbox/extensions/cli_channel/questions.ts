@@ -180,37 +180,31 @@ function keysOf({ answers }: OpenQuestion): readonly AnswerKey[] {
   ];
 }
 
-/** `Allow? [y]es, [a]lways in this chat (…), always in this [p]roject, [n]o, [e]xplain no, [v]iew all, [?] `. */
-function promptOf(question: OpenQuestion): string {
-  const { covers } = question;
-  const words: Readonly<Record<AnswerKey, string>> = {
-    y: '[y]es',
-    a: `[a]lways in this chat${covers === undefined ? '' : ` (${covers})`}`,
-    p: 'always in this [p]roject',
-    n: '[n]o',
-    e: '[e]xplain no',
-    v: '[v]iew all',
-    '?': '[?]',
+/** By each key: how the prompt offers it, and what it does. */
+function wordsFor({ covers }: OpenQuestion): Readonly<Record<AnswerKey, readonly [prompt: string, help: string]>> {
+  const calls = covers ?? 'such calls';
+  return {
+    y: ['[y]es', 'allow this call'],
+    a: [`[a]lways in this chat${covers === undefined ? '' : ` (${covers})`}`, `allow ${calls} in this chat, without asking again`],
+    p: ['always in this [p]roject', `allow ${calls} in every chat of this project; /permissions shows and removes it`],
+    n: ['[n]o', 'refuse; the agent goes on without it'],
+    e: ['[e]xplain no', 'refuse and say why; the agent reads it'],
+    v: ['[v]iew all', 'show everything, however long'],
+    '?': ['[?]', 'show these keys'],
   };
+}
+
+function promptOf(question: OpenQuestion): string {
+  const words = wordsFor(question);
   return `Allow? ${keysOf(question)
-    .map((key) => words[key])
+    .map((key) => words[key][0])
     .join(', ')} `;
 }
 
-/** What each key does, a line each. */
 function keyHelp(question: OpenQuestion): readonly string[] {
-  const covered = question.covers ?? 'such calls';
-  const words: Readonly<Record<AnswerKey, string>> = {
-    y: 'allow this call',
-    a: `allow ${covered} in this chat, without asking again`,
-    p: `allow ${covered} in every chat of this project; /permissions shows and removes it`,
-    n: 'refuse; the agent goes on without it',
-    e: 'refuse and say why; the agent reads it',
-    v: 'show everything, however long',
-    '?': 'show these keys',
-  };
+  const words = wordsFor(question);
   return [
-    ...keysOf(question).map((key) => `  ${key}  ${words[key]}`),
+    ...keysOf(question).map((key) => `  ${key}  ${words[key][1]}`),
     '  Words work too: yes, always, project, no. A slash command runs, and the question stays. Ctrl-C leaves it open.',
   ];
 }

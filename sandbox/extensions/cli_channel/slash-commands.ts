@@ -9,6 +9,7 @@ import { firstWord, localCommands, type ChatScreen } from './local-commands.ts';
 export class SlashCommands {
   /** `/quit` was given. */
   left = false;
+  #sent = '';
   #skills: readonly LoadedSkill[] = [];
 
   constructor(
@@ -19,11 +20,17 @@ export class SlashCommands {
     private readonly screen: ChatScreen | null = null,
   ) {}
 
-  /** The skills that go with the message that the last command sent. */
-  takeSkills(): readonly LoadedSkill[] {
-    const skills = this.#skills;
-    this.#skills = [];
-    return skills;
+  /** What commands know of the conversation, and by what they send the person's next message. */
+  session(): NonNullable<CommandIO['session']> {
+    const { threadId, agentId, model } = this.conversation;
+    return { threadId, agentId, ...(model === null ? {} : { model }), send: (text) => void (this.#sent = text) };
+  }
+
+  /** What the last command sent, with the skills that it loaded; null: nothing, or an empty text. */
+  takeMessage(): { readonly input: string; readonly skills: readonly LoadedSkill[] } | null {
+    const [input, skills] = [this.#sent, this.#skills];
+    [this.#sent, this.#skills] = ['', []];
+    return input.trim() === '' ? null : { input, skills };
   }
 
   /** True for `/word …` and `/extension:word …`; a path such as `/etc/hosts` is a message. */
@@ -33,7 +40,7 @@ export class SlashCommands {
 
   /** Returns the exit code; errors go to the error stream. */
   async run(line: string, given: CommandIO, signal: AbortSignal): Promise<number> {
-    const { shell: _, ...io } = given;
+    const { shell: _, ...io } = { ...given, session: this.session() };
     let paths: readonly string[] = [];
     const error = (text: string) => io.error(typedHints(text, paths));
     try {
@@ -56,7 +63,6 @@ export class SlashCommands {
   /** Commands come first; a skill of the name is loaded for the message that follows it. False: the agent may read no such skill. */
   async #loadSkill(line: string, io: CommandIO, signal: AbortSignal): Promise<boolean> {
     const [, name = '', rest = ''] = /^\/(\S+)\s*([^]*)$/u.exec(line.trim()) ?? [];
-    if (io.session === undefined || name === '') return false;
     try {
       const skill = await loadSkill(this.context, this.conversation.agentId, name, signal);
       if (skill === null) return false;
@@ -65,7 +71,7 @@ export class SlashCommands {
       return false; // then the command is simply unknown
     }
     if (!io.quiet && io.interactive) io.print(`✓ skill ${name} loaded`);
-    io.session.send(rest === '' ? `Use the skill \`${name}\`.` : `Use the skill \`${name}\`: ${rest}`);
+    this.#sent = rest === '' ? `Use the skill \`${name}\`.` : `Use the skill \`${name}\`: ${rest}`;
     return true;
   }
 
@@ -145,20 +151,4 @@ function find(commands: readonly Command[], words: readonly string[]): { readonl
   throw new PithError('command_unknown', `unknown command /${[...group, word].join(' ')}${guess}`, {
     cure: guess === '' ? `see ${['/help', ...group].join(' ')}` : undefined,
   });
-}
-
-/** What a command wants to send as the person's next message. */
-export class Outbox {
-  #text: string | null = null;
-
-  session({ threadId, agentId, model }: Pick<Conversation, 'threadId' | 'agentId' | 'model'>): NonNullable<CommandIO['session']> {
-    return { threadId, agentId, ...(model === null ? {} : { model }), send: (text) => void (this.#text = text) };
-  }
-
-  /** Once the command has ended. An empty text is no message. */
-  take(): string | null {
-    const text = this.#text;
-    this.#text = null;
-    return text?.trim() ? text : null;
-  }
 }

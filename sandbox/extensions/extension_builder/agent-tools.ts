@@ -1,11 +1,10 @@
-import { randomUUID } from 'node:crypto';
-import { open, readFile, rename } from 'node:fs/promises';
-import { dirname, join } from 'node:path';
+import { readFile } from 'node:fs/promises';
+import { join } from 'node:path';
 import { codeOf, PithError } from 'pith';
 import { guardedYaml } from '@pith/guarded-yaml';
-import { isSeq } from 'yaml';
+import { replaceFile } from '@pith/safe-files';
+import { type Document, isSeq } from 'yaml';
 import { activeFolder } from './places.ts';
-import { syncFolder } from './sources.ts';
 
 const LIST = ['agent', 'uses_tools'];
 
@@ -15,7 +14,7 @@ export async function giveTools(sandbox: string, agent: string, extension: strin
   if (names.includes('*') || names.includes(extension)) return false;
   if (isSeq(document.getIn(LIST))) document.addIn(LIST, extension);
   else document.setIn(LIST, [extension]);
-  await writeText(file, document.toString({ lineWidth: 0, flowCollectionPadding: false }));
+  write(file, document);
   return true;
 }
 
@@ -25,7 +24,7 @@ export async function takeTools(sandbox: string, agent: string, extension: strin
   const at = names.indexOf(extension);
   if (at < 0) return;
   document.deleteIn([...LIST, at]);
-  await writeText(file, document.toString({ lineWidth: 0, flowCollectionPadding: false }));
+  write(file, document);
 }
 
 async function manifestOf(sandbox: string, agent: string) {
@@ -44,16 +43,7 @@ async function manifestOf(sandbox: string, agent: string) {
   return { file, document, names };
 }
 
-/** On disk when this resolves; whoever reads sees the old or the new. */
-async function writeText(file: string, text: string): Promise<void> {
-  const draft = join(dirname(file), `.${randomUUID()}.tmp`);
-  const handle = await open(draft, 'wx');
-  try {
-    await handle.writeFile(text);
-    await handle.sync();
-  } finally {
-    await handle.close();
-  }
-  await rename(draft, file);
-  await syncFolder(dirname(file));
+/** On disk when this returns; whoever reads sees the old or the new. */
+function write(file: string, document: Document): void {
+  replaceFile(file, document.toString({ lineWidth: 0, flowCollectionPadding: false }), 0o644);
 }

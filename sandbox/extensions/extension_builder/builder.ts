@@ -3,7 +3,7 @@ import { join } from 'node:path';
 import { messageOf, PithError, Places, SkillProvider, type ExtensionContext, type ToolCall } from 'pith';
 import { createConfinedPrograms } from '@pith/supervised-process';
 import { once } from '@pith/promises';
-import { isNothingThere, stateFolder } from '@pith/safe-files';
+import { isNothingThere, stateFolder, type StateFolder } from '@pith/safe-files';
 import { checkExtension, type CheckedFolder } from './check/check-extension.ts';
 import { checkOf, type Check } from './finding.ts';
 import { KernelPort } from './kernel-port.ts';
@@ -44,22 +44,17 @@ export class Builder {
     context.own(() => this.activation.close());
   }
 
+  /** A folder that may be written, of what can be made again. */
+  get cache(): StateFolder {
+    return stateFolder(this.context.dataDirectory, 'cache');
+  }
+
   get sandbox(): string {
     return this.places.sandbox;
   }
 
   checkExtension(folder: string, signal: AbortSignal): Promise<CheckedFolder> {
-    return checkExtension(
-      folder,
-      {
-        kernel: this.kernel,
-        context: this.context,
-        programs: this.programs,
-        places: this.places,
-        cache: stateFolder(this.context.dataDirectory, 'cache'),
-      },
-      signal,
-    );
+    return checkExtension(folder, this, signal);
   }
 
   /** Why no sandbox confines code that an extension brings, as the end of a sentence; null: bubblewrap does. */

@@ -1,4 +1,5 @@
 import { relative } from 'node:path';
+import { findingLine } from '@pith/plain-text';
 import type { JsonValue } from 'pith';
 
 /** What one check found. */
@@ -30,10 +31,7 @@ export function checkJson(check: Check, sandbox: string): JsonValue {
 
 /** `error city_time/main.ts:3: what; cure`. */
 export function findingText(finding: Finding, sandbox: string): string {
-  const { severity, message, line, cure } = finding;
-  const { file } = placeIn(sandbox, finding);
-  const where = file === undefined ? '' : `${file}${line === undefined ? '' : `:${line}`}: `;
-  return `${severity} ${where}${message}${cure === undefined ? '' : `; ${cure}`}`;
+  return `${finding.severity} ${findingLine({ ...finding, ...placeIn(sandbox, finding) })}`;
 }
 
 function placeIn(sandbox: string, { file }: Finding): { readonly file?: string } {

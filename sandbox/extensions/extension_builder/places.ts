@@ -1,9 +1,5 @@
-import { lstatSync } from 'node:fs';
 import { join } from 'node:path';
 import { PithError } from 'pith';
-
-/** Where what is being written lies, in the sandbox: free for agents to write, seen by people, loaded by nobody. */
-const STAGING = '.staging';
 
 export type Kind = 'extensions' | 'skills';
 
@@ -18,21 +14,6 @@ export function requireId(kind: Kind | 'agents', id: string): string {
   const { pattern, rule } = IDS[kind];
   if (pattern.test(id)) return id;
   throw new PithError('usage', `'${id}' cannot be the id of one of the ${kind}`, { cure: `write it in ${rule}` });
-}
-
-/** Path of a staging copy, relative to the sandbox, as the file tools take it. */
-export function stagingPath(kind: Kind, id: string): string {
-  return `${STAGING}/${kind}/${requireId(kind, id)}`;
-}
-
-/** Throws when a folder on the way is a link: nothing outside is staged, checked or activated. */
-export function stagingFolder(sandbox: string, kind: Kind, id: string): string {
-  const folder = join(sandbox, stagingPath(kind, id));
-  for (const each of [join(sandbox, STAGING), join(sandbox, STAGING, kind), folder]) {
-    if (lstatSync(each, { throwIfNoEntry: false })?.isSymbolicLink())
-      throw new PithError('not_allowed', `${each} is a link`, { cure: 'put a folder in its place' });
-  }
-  return folder;
 }
 
 export function activeFolder(sandbox: string, kind: Kind | 'agents', id: string): string {

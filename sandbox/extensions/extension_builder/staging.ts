@@ -1,12 +1,16 @@
-import { existsSync } from 'node:fs';
+import { existsSync, lstatSync } from 'node:fs';
+import { join } from 'node:path';
 import { rm } from 'node:fs/promises';
 import { PithError, z, type ExtensionContext } from 'pith';
 import { stateFolder, type StateFolder } from '@pith/safe-files';
 import { readJson, writeJson } from './json-file.ts';
-import { stagingFolder, stagingPath, type Kind } from './places.ts';
+import { requireId, type Kind } from './places.ts';
 import { digestOf, readSources, writeSources, type Source } from './sources.ts';
 
 const recordSchema = z.object({ digest: z.string(), ok: z.boolean(), at: z.number() });
+
+/** Where it lies, in the sandbox: free for agents to write, seen by people, loaded by nobody. */
+const STAGING = '.staging';
 
 /** What is being written, and which of it has passed its checks. */
 export class Staging {
@@ -17,11 +21,17 @@ export class Staging {
 
   /** Relative to the sandbox, as the file tools take it. */
   path(kind: Kind, id: string): string {
-    return stagingPath(kind, id);
+    return `${STAGING}/${kind}/${requireId(kind, id)}`;
   }
 
+  /** Throws when a folder on the way is a link: nothing outside is staged, checked or activated. */
   folder(kind: Kind, id: string): string {
-    return stagingFolder(this.sandbox, kind, id);
+    const folder = join(this.sandbox, this.path(kind, id));
+    for (const each of [join(this.sandbox, STAGING), join(this.sandbox, STAGING, kind), folder]) {
+      if (lstatSync(each, { throwIfNoEntry: false })?.isSymbolicLink())
+        throw new PithError('not_allowed', `${each} is a link`, { cure: 'put a folder in its place' });
+    }
+    return folder;
   }
 
   exists(kind: Kind, id: string): boolean {

@@ -190,7 +190,7 @@ export class Connection {
       } catch (error) {
         this.#failedAt = clock.now();
         this.#late = isLate(error) ? this.#late + 1 : 0;
-        this.reason = isLate(error) ? `it did not answer within ${limit / 1000} s${this.#hint()}` : this.#reason(error);
+        this.reason = isLate(error) ? `it did not answer within ${limit / 1000} s${this.#hint()}` : `${reasonOf(error)}${this.#hint()}`;
         if (isLate(error)) limit = Math.min(Math.max(limit, LONGEST_START_MS), limit * 2); // what it had begun, such as a download, may be what it lacks
       }
       this.#client = null;
@@ -292,10 +292,6 @@ export class Connection {
     }
   }
 
-  #reason(error: unknown): string {
-    return `${reasonOf(error)}${this.#hint()}`;
-  }
-
   /** What a server that was started here printed, as the end of a sentence. */
   #hint(): string {
     const { reason } = this.#stderr;
@@ -356,7 +352,8 @@ export class Connection {
         }),
       });
     }
-    const { command, args, env, cwd = workingFolder(context.use(Places)) } = this.config;
+    const { project, sandbox } = context.use(Places);
+    const { command, args, env, cwd = project ?? sandbox } = this.config; // it works on the project; where there is none, on the sandbox
     const { getDefaultEnvironment } = await import('@modelcontextprotocol/client/stdio');
     const inherited = getDefaultEnvironment();
     const searchPath = inherited['PATH'] ?? '/usr/bin:/bin';
@@ -397,15 +394,10 @@ function shape({ tools, refused, notes }: Listing): readonly unknown[] {
 /** Shorter values would make every text unreadable, and hide nothing. */
 const SHORTEST_SECRET = 6;
 
-/** A server works on the project; where there is none, on the sandbox. */
-function workingFolder({ project, sandbox }: Places): string {
-  return project ?? sandbox;
-}
-
 const LONGEST = 400;
 
 /** Why a server is not connected or a call of it failed, in a person's words: one printable line. */
-export function reasonOf(error: unknown): string {
+function reasonOf(error: unknown): string {
   const text = error instanceof PithError && error.cure !== undefined ? `${messageOf(error)}; ${error.cure}` : messageOf(error);
   return printableLine(wordsFor(error, text), LONGEST);
 }
@@ -423,6 +415,6 @@ function wordsFor(error: unknown, text: string): string {
 }
 
 /** True: it has not answered in time. */
-export function isLate(error: unknown): boolean {
+function isLate(error: unknown): boolean {
   return codeOf(error, '') === 'REQUEST_TIMEOUT';
 }

@@ -21,16 +21,10 @@ export interface CachedToolList {
 
 /** Remembers servers from one start to the next. Another command or address of the same name is another server. */
 export class ToolListCache {
-  readonly #kv: ExtensionContext['kv'];
-  readonly #logger: ExtensionContext['logger'];
-
-  constructor({ kv, logger }: Pick<ExtensionContext, 'kv' | 'logger'>) {
-    this.#kv = kv;
-    this.#logger = logger;
-  }
+  constructor(private readonly context: Pick<ExtensionContext, 'kv' | 'logger'>) {}
 
   async of(name: string, config: ServerConfig): Promise<CachedToolList> {
-    const { data } = stored.safeParse(await this.#kv.get(keyOf(name)));
+    const { data } = stored.safeParse(await this.context.kv.get(keyOf(name)));
     if (data?.server !== digestOf(config)) return { tools: [], startWait: UNKNOWN_MS };
     const { tools } = await listing(async () => ({ tools: data.tools ?? [] }));
     return { tools, startWait: data.tools === null ? LATE_MS : UNKNOWN_MS };
@@ -40,17 +34,12 @@ export class ToolListCache {
   async keep(name: string, config: ServerConfig, tools: readonly ServerTool[] | null): Promise<void> {
     const listed = tools?.map((tool) => ({ ...tool, sent: undefined })) ?? null; // made again when it is read
     const value = { server: digestOf(config), tools: JSON.parse(JSON.stringify(listed)) as never };
-    await this.#logged(() =>
-      JSON.stringify(value).length > MOST_CHARACTERS ? this.#kv.delete(keyOf(name)) : this.#kv.set(keyOf(name), value),
-    );
-  }
-
-  /** It is worth a line in the log, and no more. */
-  async #logged(work: () => Promise<unknown>): Promise<void> {
     try {
-      await work();
+      if (JSON.stringify(value).length > MOST_CHARACTERS) await this.context.kv.delete(keyOf(name));
+      else await this.context.kv.set(keyOf(name), value);
     } catch (error) {
-      if (codeOf(error, '') !== 'stopped') this.#logger.warn('what an MCP server did cannot be kept', { reason: messageOf(error) });
+      // It is worth a line in the log, and no more.
+      if (codeOf(error, '') !== 'stopped') this.context.logger.warn('what an MCP server did cannot be kept', { reason: messageOf(error) });
     }
   }
 }

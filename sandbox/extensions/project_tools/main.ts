@@ -17,7 +17,9 @@ import { undoCommand } from './changes/undo-command.ts';
 import { UndoLog } from './changes/undo-log.ts';
 import { config, type Config } from './config.ts';
 import { withInstructions } from './files/joined-instructions.ts';
-import { readingTools } from './files/reading-tools.ts';
+import { listFilesTool } from './files/list-files.ts';
+import { readFileTool } from './files/read-file.ts';
+import { searchFilesTool } from './files/search-files.ts';
 import { openProject, type Project } from './files/project.ts';
 import { CommandRuns, type BackgroundCommand } from './shell/command-runs.ts';
 import { shellTools } from './shell/shell-tools.ts';
@@ -50,7 +52,8 @@ export default class ProjectTools implements ToolProvider, ContextProvider, Comm
     const project = this.#project;
     if (project === null) return [];
     project.jail.clearStaged();
-    const files = [...readingTools(project, this.context.clock), ...changeTools(project, this.#changes)];
+    const reading = [readFileTool(project), listFilesTool(project), searchFilesTool(project, this.context.clock)];
+    const files = [...reading, ...changeTools(project, this.#changes)];
     return [
       ...files.map((tool) => withInstructions(tool, project, this.context)),
       ...shellTools(this.#runsIn(project), this.#changes.undo),

@@ -49,37 +49,19 @@ export interface Tables {
   skill_vault__switches: SwitchRow;
   skill_vault__counts: CountRow;
 }
-
 export const MIGRATIONS: readonly Migration[] = [
-  (db) => [
-    db.schema
-      .createTable('skill_vault__data')
-      .addColumn('skill_id', 'text', (column) => column.notNull())
-      .addColumn('kind', 'text', (column) => column.notNull())
-      .addColumn('name', 'text', (column) => column.notNull())
-      .addColumn('version', 'integer', (column) => column.notNull())
-      .addColumn('written', 'bigint', (column) => column.notNull())
-      .addColumn('content', 'text', (column) => column.notNull())
-      .addPrimaryKeyConstraint('skill_vault__one', ['skill_id', 'kind', 'name']),
-    db.schema
-      .createTable('skill_vault__keys')
-      .addColumn('skill_id', 'text', (column) => column.notNull())
-      .addColumn('version', 'integer', (column) => column.notNull())
-      .addColumn('sealed', 'text', (column) => column.notNull())
-      .addPrimaryKeyConstraint('skill_vault__key', ['skill_id', 'version']),
-    db.schema
-      .createTable('skill_vault__switches')
-      .addColumn('skill_id', 'text', (column) => column.notNull())
-      .addColumn('number', 'integer', (column) => column.notNull())
-      .addColumn('written', 'bigint', (column) => column.notNull())
-      .addColumn('is_on', 'integer', (column) => column.notNull())
-      .addColumn('proof', 'text', (column) => column.notNull())
-      .addPrimaryKeyConstraint('skill_vault__switch', ['skill_id', 'number']),
-    db.schema
-      .createTable('skill_vault__counts')
-      .addColumn('skill_id', 'text', (column) => column.primaryKey())
-      .addColumn('written', 'bigint', (column) => column.notNull()),
+  [
+    `CREATE TABLE skill_vault__data (
+       skill_id text NOT NULL, kind text NOT NULL, name text NOT NULL, version integer NOT NULL, written bigint NOT NULL,
+       content text NOT NULL, PRIMARY KEY (skill_id, kind, name)
+     )`,
+    'CREATE TABLE skill_vault__keys (skill_id text NOT NULL, version integer NOT NULL, sealed text NOT NULL, PRIMARY KEY (skill_id, version))',
+    `CREATE TABLE skill_vault__switches (
+       skill_id text NOT NULL, number integer NOT NULL, written bigint NOT NULL, is_on integer NOT NULL, proof text NOT NULL,
+       PRIMARY KEY (skill_id, number)
+     )`,
+    'CREATE TABLE skill_vault__counts (skill_id text PRIMARY KEY, written bigint NOT NULL)',
   ],
-  (db) => [db.schema.alterTable('skill_vault__data').addColumn('proof', 'text', (column) => column.notNull().defaultTo(''))],
-  (db) => [db.schema.alterTable('skill_vault__counts').addColumn('proof', 'text', (column) => column.notNull().defaultTo(''))],
+  ["ALTER TABLE skill_vault__data ADD COLUMN proof text DEFAULT '' NOT NULL"],
+  ["ALTER TABLE skill_vault__counts ADD COLUMN proof text DEFAULT '' NOT NULL"],
 ];

@@ -15,20 +15,11 @@ interface Tables {
 export type WebhookTables = () => Promise<Queries<Tables>>;
 
 const MIGRATIONS: readonly Migration[] = [
-  (db) => [
-    db.schema
-      .createTable('skill_webhooks__seen')
-      .addColumn('request', 'text', (column) => column.primaryKey())
-      .addColumn('run_id', 'text', (column) => column.notNull())
-      .addColumn('at', 'bigint', (column) => column.notNull()),
-    db.schema.createIndex('skill_webhooks__seen_at').on('skill_webhooks__seen').column('at'),
+  [
+    'CREATE TABLE skill_webhooks__seen (request text PRIMARY KEY, run_id text NOT NULL, at bigint NOT NULL)',
+    'CREATE INDEX skill_webhooks__seen_at ON skill_webhooks__seen (at)',
   ],
-  (db) => [
-    db.schema
-      .createTable('skill_webhooks__keys')
-      .addColumn('skill_id', 'text', (column) => column.primaryKey())
-      .addColumn('signing_key', 'text', (column) => column.notNull()),
-  ],
+  ['CREATE TABLE skill_webhooks__keys (skill_id text PRIMARY KEY, signing_key text NOT NULL)'],
 ];
 
 /** The tables of webhooks, made when they are first asked for. */

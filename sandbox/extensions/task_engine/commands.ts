@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import { CommandProvider, PithError, type Command, type CommandInput, type CommandIO, type ExtensionContext } from 'pith';
 import { WorkProvider, type RunningWork } from './contract.ts';
-import { captureCommand, localTime, renderTable, widthOf } from '@pith/command-line';
+import { captureCommand, localTime, renderTable, textColumns, widthOf } from '@pith/command-line';
 import type { TaskService } from './task-service.ts';
 import { TASK_STATES, threadOf, type Task, type TaskState } from './task.ts';
 import { changeJson, taskIdFor, taskJson } from './view.ts';
@@ -176,18 +176,10 @@ function listText(
 ): string {
   if (tasks.length + works.length === 0) return 'There are no tasks. Submit one with: pith tasks submit "<goal>"';
   const rows = [
-    ...works.map(({ id, title, startedAt, ended }) => [id, ended ?? 'running', 'command', '', startedAt, title] as const),
-    ...tasks.map(({ id, state, agent, steps, updatedAt, goal }) => [id, state, agent, String(steps), updatedAt, goal] as const),
+    ...works.map(({ id, title, startedAt, ended }) => [id, ended ?? 'running', 'command', '', `${ago(now - startedAt)} ago`, title]),
+    ...tasks.map(({ id, state, agent, steps, updatedAt, goal }) => [id, state, agent, String(steps), `${ago(now - updatedAt)} ago`, goal]),
   ];
-  const columns = [
-    { title: 'ID', value: (row: (typeof rows)[number]) => row[0] },
-    { title: 'STATE', value: (row: (typeof rows)[number]) => row[1] },
-    { title: 'AGENT', value: (row: (typeof rows)[number]) => row[2] },
-    { title: 'STEPS', value: (row: (typeof rows)[number]) => row[3] },
-    { title: 'CHANGED', value: (row: (typeof rows)[number]) => `${ago(now - row[4])} ago` },
-    { title: 'GOAL', value: (row: (typeof rows)[number]) => row[5] },
-  ];
-  return renderTable(rows, columns, widthOf(io));
+  return renderTable(rows, textColumns(['ID', 'STATE', 'AGENT', 'STEPS', 'CHANGED', 'GOAL']), widthOf(io));
 }
 
 function workJson({ id, title, startedAt, ended, output }: RunningWork) {

@@ -1,3 +1,4 @@
+import { once } from '@pith/promises';
 import { z } from 'pith';
 
 export const TASK_STATES = [
@@ -14,15 +15,9 @@ export const TASK_STATES = [
 
 export type TaskState = (typeof TASK_STATES)[number];
 
-let schema: ReturnType<typeof makeSchema> | undefined;
-
 /** A stored task. Fields that came later have defaults, so that older rows are read. Made on first use: whoever has no tasks builds no schema. */
-export function taskSchema() {
-  return (schema ??= makeSchema());
-}
-
-function makeSchema() {
-  return z.object({
+export const taskSchema = once(() =>
+  z.object({
     id: z.string(),
     goal: z.string(),
     agent: z.string(),
@@ -83,10 +78,10 @@ function makeSchema() {
     startedBy: z.array(z.object({ extensionId: z.string(), ownOnly: z.boolean() })).default([]),
     createdAt: z.int(),
     updatedAt: z.int(),
-  });
-}
+  }),
+);
 
-export type Task = z.infer<ReturnType<typeof makeSchema>>;
+export type Task = z.infer<ReturnType<typeof taskSchema>>;
 
 const ENDED: ReadonlySet<TaskState> = new Set(['done', 'failed', 'cancelled']);
 

@@ -30,7 +30,7 @@ export interface CheckPorts extends TrialPorts {
 const CHECKS = ['manifest', 'imports', 'types', 'load', 'contract', 'tests', 'smoke'] as const;
 
 /** Checks an extension in any folder; nothing of it stays loaded. */
-export async function checkExtension(folder: string, { cache, ...ports }: CheckPorts, signal: AbortSignal): Promise<CheckedFolder> {
+export async function checkExtension(folder: string, ports: CheckPorts, signal: AbortSignal): Promise<CheckedFolder> {
   const sources = await readSources(folder);
   const digest = digestOf(sources);
   const [report, types, contract, events] = await Promise.all([
@@ -38,7 +38,7 @@ export async function checkExtension(folder: string, { cache, ...ports }: CheckP
     typeFindings(
       folder,
       sources.map(({ path }) => path),
-      { cache, ...ports.places },
+      { cache: ports.cache, ...ports.places },
       signal,
     ),
     contractFindings(folder, sources),
@@ -50,7 +50,7 @@ export async function checkExtension(folder: string, { cache, ...ports }: CheckP
     ...contract.map((finding) => ({ check: 'imports', ...finding })),
     ...events.map((finding) => ({ check: 'manifest', ...finding })),
     ...notText(sources).map(({ path, at }) => hiddenSource(join(folder, path), path, at)),
-    ...((await digestNow(folder)) === digest ? [] : [CHANGED]),
+    ...(digestOf(await readSources(folder)) === digest ? [] : [CHANGED]),
   ];
   const checks = CHECKS.map((name) => checkOf(name, findings.filter(({ check }) => check === name).map(plain)));
   return { id: basename(folder), ok: checks.every(({ ok }) => ok), digest, checks, tools: report.tools, tried: report.tried };
@@ -100,10 +100,6 @@ const CHANGED = {
   message: 'the files were changed while they were checked',
   cure: 'check again',
 } as const;
-
-async function digestNow(folder: string): Promise<string> {
-  return digestOf(await readSources(folder));
-}
 
 function plain({ severity, message, file, line, cure }: Finding): Finding {
   return {

@@ -1,9 +1,8 @@
 import { z } from 'pith';
 
 /** What is asked of an extension before it is trusted with anything. */
-export type TrialCheck = 'manifest' | 'imports' | 'load' | 'contract' | 'tests' | 'smoke';
-
-const CHECKS = ['manifest', 'imports', 'load', 'contract', 'tests', 'smoke'] as const satisfies readonly TrialCheck[];
+const CHECKS = ['manifest', 'imports', 'load', 'contract', 'tests', 'smoke'] as const;
+export type TrialCheck = (typeof CHECKS)[number];
 
 export const trialFinding = z.object({
   check: z.enum(CHECKS),
@@ -30,14 +29,7 @@ export type TrialFinding = z.infer<typeof trialFinding>;
 export type TrialReport = z.infer<typeof trialReport>;
 
 /** What went wrong, as `pith extensions show` says it. */
-export interface Failed {
-  readonly phase?: string | undefined;
-  readonly code?: string | undefined;
-  readonly message?: string | undefined;
-  readonly file?: string | undefined;
-  readonly line?: number | undefined;
-  readonly cure?: string | undefined;
-}
+type Failed = Partial<Omit<TrialFinding, 'check' | 'severity'>> & { readonly phase?: string | undefined };
 
 const IN_THE_CONTRACT: readonly string[] = ['provides_mismatch', 'config_invalid', 'tool_name_invalid', 'tool_input_invalid'];
 const IN_THE_MANIFEST: readonly string[] = ['discover', 'validate', 'order'];

@@ -1,3 +1,4 @@
+import { fieldsOf, type PlainMap } from '@pith/plain-data';
 import { randomUUID } from 'node:crypto';
 import { existsSync } from 'node:fs';
 import { cp, readFile } from 'node:fs/promises';
@@ -170,14 +171,13 @@ async function runPith(
   return { output: output.toString(), why: last };
 }
 
-type Block = Readonly<Record<string, unknown>>;
 type Homes = Pick<Places, 'sandbox' | 'home'>;
 
 /** The blocks of `extensions` in the person's settings and in those of the sandbox, which hold. */
-async function extensionSettings(places: Homes): Promise<Readonly<Record<string, Block>>> {
-  const merged: Record<string, Block> = {};
+async function extensionSettings(places: Homes): Promise<Readonly<Record<string, PlainMap>>> {
+  const merged: Record<string, PlainMap> = {};
   for (const settings of await settingsOf(places))
-    for (const [id, block] of Object.entries(blockOf(settings['extensions']))) merged[id] = { ...merged[id], ...blockOf(block) };
+    for (const [id, block] of Object.entries(fieldsOf(settings['extensions']))) merged[id] = { ...merged[id], ...fieldsOf(block) };
   return merged;
 }
 
@@ -186,19 +186,15 @@ export async function wantsNoSandbox(places: Partial<Homes>): Promise<boolean> {
   return (await settingsOf(places)).findLast(({ extensions_sandbox: wanted }) => wanted !== undefined)?.['extensions_sandbox'] === 'off';
 }
 
-async function settingsOf({ sandbox, home }: Partial<Homes>): Promise<readonly Block[]> {
+async function settingsOf({ sandbox, home }: Partial<Homes>): Promise<readonly PlainMap[]> {
   const files = [...(home ? [join(home, '.pith', 'config.yaml')] : []), ...(sandbox === undefined ? [] : [join(sandbox, 'pith.yaml')])];
   return Promise.all(
     files.map(async (file) => {
       try {
-        return blockOf(yamlValue(await readFile(file, 'utf8')));
+        return fieldsOf(yamlValue(await readFile(file, 'utf8')));
       } catch {
         return {}; // not there, or the kernel says what is wrong with it
       }
     }),
   );
-}
-
-function blockOf(value: unknown): Block {
-  return typeof value === 'object' && value !== null && !Array.isArray(value) ? (value as Block) : {};
 }

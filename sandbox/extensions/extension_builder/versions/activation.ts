@@ -1,3 +1,4 @@
+import { KeyedQueue } from '@pith/promises';
 import { type Clock, type ExtensionContext, messageOf, PithError, type TopicMap } from 'pith';
 import { takeTools } from '../agent-tools.ts';
 import type { KernelPort } from '../kernel-port.ts';
@@ -36,7 +37,8 @@ export type Activated =
 /** Exchanges versions of extensions: whole, journalled, watched, and taken back when the new one fails. */
 export class Activation {
   readonly #watches = new Map<string, () => void>();
-  readonly #busy = new Map<string, Promise<unknown>>();
+  /** One of an extension at a time. */
+  readonly #exchanges = new KeyedQueue();
 
   constructor(private readonly ports: ActivationPorts) {}
 
@@ -47,7 +49,7 @@ export class Activation {
     { asker, edit }: { readonly asker: Asker; edit(): Promise<readonly string[]> },
     signal: AbortSignal,
   ): Promise<Activated> {
-    return this.#oneAtATime(id, async () => {
+    return this.#exchanges.run(id, async () => {
       const { kernel, versions } = this.ports;
       await kernel.allow(id, asksOf(sources), signal);
       const from = await this.#keepActive(id);
@@ -58,7 +60,7 @@ export class Activation {
 
   /** Makes a kept version active again; without a number the one before the active one. */
   rollBack(id: string, number: number | null, asker: Asker, signal: AbortSignal): Promise<Activated> {
-    return this.#oneAtATime(id, async () => {
+    return this.#exchanges.run(id, async () => {
       const from = await this.#keepActive(id);
       const wanted = number ?? (await this.#before(id, from));
       const sources = await this.ports.versions.read(id, wanted);
@@ -70,10 +72,12 @@ export class Activation {
   /** Finishes what a former process began: either version is whole, and a new one is watched. */
   async recover(signal: AbortSignal): Promise<void> {
     for (const record of this.ports.journal.open()) {
-      if (this.#watches.has(record.id) || this.#busy.has(record.id)) continue; // this process is at it
-      await this.#oneAtATime(record.id, () => this.#recover(record, signal)).catch((error: unknown) =>
-        this.ports.context.logger.error(`the exchange of '${record.id}' could not be finished`, { reason: messageOf(error) }),
-      );
+      if (this.#watches.has(record.id) || this.#exchanges.isBusy(record.id)) continue; // this process is at it
+      await this.#exchanges
+        .run(record.id, () => this.#recover(record, signal))
+        .catch((error: unknown) =>
+          this.ports.context.logger.error(`the exchange of '${record.id}' could not be finished`, { reason: messageOf(error) }),
+        );
     }
   }
 
@@ -151,9 +155,9 @@ export class Activation {
     watch.onFailure((failure) => {
       over();
       const back = () => this.#takeBack(record, watch, reasonOf(failure));
-      void this.#oneAtATime(record.id, back).catch((error: unknown) =>
-        logger.error(`'${record.id}' failed and could not be taken back`, { reason: messageOf(error) }),
-      );
+      void this.#exchanges
+        .run(record.id, back)
+        .catch((error: unknown) => logger.error(`'${record.id}' failed and could not be taken back`, { reason: messageOf(error) }));
     });
   }
 
@@ -203,19 +207,6 @@ export class Activation {
 
   #place(id: string): Place {
     return new Place(activeFolder(this.ports.sandbox, 'extensions', id));
-  }
-
-  /** One exchange of an extension at a time. */
-  #oneAtATime<T>(id: string, run: () => Promise<T>): Promise<T> {
-    const before = this.#busy.get(id) ?? Promise.resolve();
-    const work = before.then(run, run);
-    const settled = work.then(
-      () => undefined,
-      () => undefined,
-    );
-    this.#busy.set(id, settled);
-    void settled.then(() => this.#busy.get(id) === settled && this.#busy.delete(id));
-    return work;
   }
 }
 

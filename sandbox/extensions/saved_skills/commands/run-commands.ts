@@ -1,5 +1,5 @@
 import { PithError, type Clock, type Command, type CommandInput, type CommandIO } from 'pith';
-import { localTime, renderTable, widthOf } from '@pith/command-line';
+import { localTime, renderTable, textColumns, widthOf } from '@pith/command-line';
 import { positionalInputs, coerce, type GivenInputs, type InputField } from '../domain/inputs.ts';
 import { referenceOf } from '../domain/saved-skill.ts';
 import type { Library } from '../library/library.ts';
@@ -85,19 +85,15 @@ export function runCommands(ports: RunCommandPorts): readonly Command[] {
   ];
 
   function table(all: readonly Run[], io: CommandIO): string {
-    const now = clock.now();
-    const columns = [
-      { title: 'RUN', value: (each: Run) => each.id },
-      { title: 'STATE', value: (each: Run) => each.state },
-      { title: 'SKILL', value: (each: Run) => each.skill },
-      { title: 'BY', value: (each: Run) => `${each.userId} (${each.cause})` },
-      { title: 'WHEN', value: (each: Run) => localTime(each.queuedAt, now) },
-      {
-        title: 'RESULT',
-        value: (each: Run) => each.error?.message ?? (each.sealed === null ? null : '(encrypted)') ?? each.output ?? each.statusLine ?? '',
-      },
-    ];
-    return renderTable(all, columns, widthOf(io));
+    const rows = all.map(({ id, state, skill, userId, cause, queuedAt, error, sealed, output, statusLine }) => [
+      id,
+      state,
+      skill,
+      `${userId} (${cause})`,
+      localTime(queuedAt, clock.now()),
+      error?.message ?? (sealed === null ? null : '(encrypted)') ?? output ?? statusLine ?? '',
+    ]);
+    return renderTable(rows, textColumns(['RUN', 'STATE', 'SKILL', 'BY', 'WHEN', 'RESULT']), widthOf(io));
   }
 }
 

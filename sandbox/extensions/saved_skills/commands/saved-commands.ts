@@ -1,5 +1,5 @@
 import { PithError, type Clock, type Command, type CommandInput, type CommandIO } from 'pith';
-import { localTime, renderTable, widthOf } from '@pith/command-line';
+import { localTime, renderTable, textColumns, widthOf } from '@pith/command-line';
 import { referenceOf, VISIBILITIES, type SavedSkill, type SkillFile } from '../domain/saved-skill.ts';
 import type { Person } from '../domain/permissions.ts';
 import { readSkillFile } from '../library/skill-file.ts';
@@ -64,20 +64,17 @@ export function savedCommands({ library, clock, changed: publish }: SavedCommand
         const all = await library.list(person, { ...tag, deprecated: options['deprecated'] === true });
         io.json(all.map(skillJson));
         if (all.length === 0) return io.print('No saved skills. Save one with: pith saved new NAME');
-        const columns = [
-          { title: 'SKILL', value: (skill: SavedSkill) => referenceOf(skill) },
-          { title: 'VERSION', value: ({ version }: SavedSkill) => version },
-          { title: 'SEEN BY', value: ({ visibility }: SavedSkill) => visibility },
-          { title: 'PINNED', value: (skill: SavedSkill) => (skill.pinned_version_id === null ? '' : 'yes') },
-          { title: 'NEXT', value: ({ next_run_at }: SavedSkill) => (next_run_at === null ? '' : localTime(next_run_at, clock.now())) },
-          { title: 'TAGS', value: ({ tags }: SavedSkill) => tags.join(', ') },
-          {
-            title: 'WHAT IT DOES',
-            value: (skill: SavedSkill) =>
-              skill.deprecated_by_agent_id === null ? skill.description : `use ${skill.deprecated_by_agent_id}`,
-          },
-        ];
-        io.print(renderTable(all, columns, widthOf(io)));
+        const rows = all.map((skill) => [
+          referenceOf(skill),
+          skill.version,
+          skill.visibility,
+          skill.pinned_version_id === null ? '' : 'yes',
+          skill.next_run_at === null ? '' : localTime(skill.next_run_at, clock.now()),
+          skill.tags.join(', '),
+          skill.deprecated_by_agent_id === null ? skill.description : `use ${skill.deprecated_by_agent_id}`,
+        ]);
+        const titles = ['SKILL', 'VERSION', 'SEEN BY', 'PINNED', 'NEXT', 'TAGS', 'WHAT IT DOES'];
+        io.print(renderTable(rows, textColumns(titles), widthOf(io)));
       },
     },
     {
@@ -103,15 +100,15 @@ export function savedCommands({ library, clock, changed: publish }: SavedCommand
         const { skill } = await library.find(reference, person, 'show');
         const versions = await library.versions(reference, person);
         io.json(versions.map(versionJson));
-        const columns = [
-          { title: 'NUMBER', value: ({ number }: (typeof versions)[number]) => String(number) },
-          { title: 'VERSION', value: ({ version }: (typeof versions)[number]) => version },
-          { title: 'SAVED', value: ({ createdAt }: (typeof versions)[number]) => localTime(createdAt, clock.now()) },
-          { title: 'BY', value: ({ authoredBy }: (typeof versions)[number]) => authoredBy ?? 'Pith' },
-          { title: 'PINNED', value: ({ id }: (typeof versions)[number]) => (id === skill.pinned_version_id ? 'yes' : '') },
-          { title: 'ID', value: ({ id }: (typeof versions)[number]) => id },
-        ];
-        io.print(renderTable(versions, columns, widthOf(io)));
+        const rows = versions.map(({ id, number, version, createdAt, authoredBy }) => [
+          String(number),
+          version,
+          localTime(createdAt, clock.now()),
+          authoredBy ?? 'Pith',
+          id === skill.pinned_version_id ? 'yes' : '',
+          id,
+        ]);
+        io.print(renderTable(rows, textColumns(['NUMBER', 'VERSION', 'SAVED', 'BY', 'PINNED', 'ID']), widthOf(io)));
       },
     },
     {

@@ -1,16 +1,11 @@
+import { once } from '@pith/promises';
 import { PithError, z, type JsonValue } from 'pith';
 import { didYouMean } from '@pith/plain-text';
 
 export const INPUT_TYPES = ['string', 'int', 'float', 'bool', 'user', 'channel', 'url'] as const;
 
-let schema: ReturnType<typeof makeSchema> | undefined;
-
-export function inputFieldSchema() {
-  return (schema ??= makeSchema());
-}
-
-function makeSchema() {
-  return z.strictObject({
+export const inputFieldSchema = once(() =>
+  z.strictObject({
     name: z.string().regex(/^[a-z][a-z0-9_]{0,31}$/, 'must begin with a letter and have at most 32 lower-case letters, digits and _'),
     description: z.string().max(1024).default(''),
     type: z.enum(INPUT_TYPES).default('string'),
@@ -18,10 +13,10 @@ function makeSchema() {
     /** As a person would type it; null: there is none. */
     default: z.union([z.string(), z.number(), z.boolean()]).transform(String).nullable().default(null),
     choices: z.array(z.union([z.string(), z.number(), z.boolean()]).transform(String)).default([]),
-  });
-}
+  }),
+);
 
-export type InputField = z.infer<ReturnType<typeof makeSchema>>;
+export type InputField = z.infer<ReturnType<typeof inputFieldSchema>>;
 export type InputValue = string | number | boolean;
 export type Inputs = Readonly<Record<string, InputValue>>;
 

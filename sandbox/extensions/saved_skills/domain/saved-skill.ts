@@ -1,3 +1,4 @@
+import { once } from '@pith/promises';
 import { z, PithError } from 'pith';
 import validVersion from 'semver/functions/valid.js';
 import { inputFieldSchema } from './inputs.ts';
@@ -5,14 +6,8 @@ import { inputFieldSchema } from './inputs.ts';
 export const VISIBILITIES = ['private', 'shared', 'public'] as const;
 const OUTPUT_KINDS = ['channel', 'dm', 'thread', 'webui_only', 'channel_with_summary'] as const;
 
-let schema: ReturnType<typeof makeSchema> | undefined;
-
 /** A stored skill. Made on first use: whoever has none builds no schema. */
-export function savedSkillSchema() {
-  return (schema ??= makeSchema());
-}
-
-function makeSchema() {
+export const savedSkillSchema = once(() => {
   const list = z.array(z.string());
   const moment = z.int().nullable();
   const count = z.int().min(0).default(0);
@@ -95,11 +90,11 @@ function makeSchema() {
     /** By `__start__`, `__end__`, `__error__` or the name of a tool. */
     state_react_emoji: z.record(z.string(), z.string()).default({}),
   });
-}
+});
 
 export const NAME = /^[a-z0-9](?:[a-z0-9_-]{0,62}[a-z0-9])?$/;
 
-export type SavedSkill = z.infer<ReturnType<typeof makeSchema>>;
+export type SavedSkill = z.infer<ReturnType<typeof savedSkillSchema>>;
 export type Field = keyof SavedSkill;
 
 /** What a run is made of: a pin keeps these as they were. */
@@ -173,14 +168,8 @@ const KEPT_FIELDS = [
 /** Keys of a `skill.yml`. */
 export type SkillFile = Partial<Omit<SavedSkill, (typeof KEPT_FIELDS)[number]>>;
 
-let fileSchema: ReturnType<typeof makeFileSchema> | undefined;
-
 /** What a person writes: every key may be missing, and those that Pith keeps are none of it. */
-export function skillFileSchema() {
-  return (fileSchema ??= makeFileSchema());
-}
-
-function makeFileSchema() {
+export const skillFileSchema = once(() => {
   const { shape } = savedSkillSchema();
   const kept: readonly string[] = KEPT_FIELDS;
   const seconds = z
@@ -189,7 +178,7 @@ function makeFileSchema() {
   const open = Object.entries(shape).filter(([key]) => !kept.includes(key));
   const optional = open.map(([key, field]) => [key, withoutDefault(key === 'max_runtime' ? seconds : field).optional()]);
   return z.strictObject(Object.fromEntries(optional)) as unknown as z.ZodType<SkillFile>;
-}
+});
 
 /** A key that is missing says nothing; a default would say that it is to be reset. */
 function withoutDefault(field: z.ZodType): z.ZodType {

@@ -118,146 +118,56 @@ export interface Tables {
   saved_skills__lanes: LaneRow;
   saved_skills__served: ServedRow;
 }
-
 export const MIGRATIONS: readonly Migration[] = [
-  (db) => [
-    db.schema
-      .createTable('saved_skills__skills')
-      .addColumn('id', 'text', (column) => column.primaryKey())
-      .addColumn('owner_id', 'text')
-      .addColumn('name', 'text', (column) => column.notNull())
-      .addColumn('description', 'text', (column) => column.notNull())
-      .addColumn('source', 'text', (column) => column.notNull())
-      .addColumn('created_at', 'bigint', (column) => column.notNull())
-      .addColumn('updated_at', 'bigint', (column) => column.notNull())
-      .addColumn('authored_by', 'text')
-      .addColumn('version', 'text', (column) => column.notNull())
-      .addColumn('system_prompt', 'text', (column) => column.notNull())
-      .addColumn('tools', 'text', (column) => column.notNull())
-      .addColumn('uses_skills', 'text', (column) => column.notNull())
-      .addColumn('model_tier', 'text', (column) => column.notNull())
-      .addColumn('input_schema', 'text', (column) => column.notNull())
-      .addColumn('output_target', 'text', (column) => column.notNull())
-      .addColumn('schedule', 'text')
-      .addColumn('time_zone', 'text')
-      .addColumn('visibility', 'text', (column) => column.notNull())
-      .addColumn('shared_with', 'text', (column) => column.notNull())
-      .addColumn('max_iterations', 'integer', (column) => column.notNull())
-      .addColumn('max_tool_calls', 'integer', (column) => column.notNull())
-      .addColumn('max_runtime', 'text', (column) => column.notNull())
-      .addColumn('initial_message', 'text', (column) => column.notNull())
-      .addColumn('expose_as_chatbot_tool', 'integer', (column) => column.notNull())
-      .addColumn('chatbot_tool_name', 'text', (column) => column.notNull())
-      .addColumn('chatbot_tool_description', 'text', (column) => column.notNull())
-      .addColumn('chatbot_channel_filter', 'text', (column) => column.notNull())
-      .addColumn('pending_approval', 'integer', (column) => column.notNull())
-      .addColumn('pinned_version_id', 'text')
-      .addColumn('pinned_at', 'bigint')
-      .addColumn('pinned_by', 'text')
-      .addColumn('last_scheduled_run_at', 'bigint')
-      .addColumn('next_run_at', 'bigint')
-      .addColumn('extended_bounds', 'integer', (column) => column.notNull())
-      .addColumn('parallel_composition_allowed', 'integer', (column) => column.notNull())
-      .addColumn('execution_lane', 'text', (column) => column.notNull())
-      .addColumn('webhook_secret', 'text')
-      .addColumn('webhook_signing_key', 'text')
-      .addColumn('webhook_signature_required', 'integer', (column) => column.notNull())
-      .addColumn('webhook_signature_forced', 'integer', (column) => column.notNull())
-      .addColumn('webhook_ip_allowlist', 'text', (column) => column.notNull())
-      .addColumn('webhook_legacy_signature', 'integer', (column) => column.notNull())
-      .addColumn('encryption_enabled', 'integer', (column) => column.notNull())
-      .addColumn('preemptible', 'integer', (column) => column.notNull())
-      .addColumn('default_priority', 'integer', (column) => column.notNull())
-      .addColumn('tags', 'text', (column) => column.notNull())
-      .addColumn('deprecated_by_agent_id', 'text')
-      .addColumn('default_emoji', 'text', (column) => column.notNull())
-      .addColumn('state_react_emoji', 'text', (column) => column.notNull())
-      .addColumn('revision', 'integer', (column) => column.notNull()),
-    db.schema.createIndex('saved_skills__names').unique().on('saved_skills__skills').columns(['owner_id', 'name']),
-    db.schema
-      .createIndex('saved_skills__builtins')
-      .unique()
-      .on('saved_skills__skills')
-      .column('name')
-      .where('owner_id' as never, 'is', null),
-    db.schema.createIndex('saved_skills__due').on('saved_skills__skills').column('next_run_at'),
-    db.schema.createIndex('saved_skills__webhook').unique().on('saved_skills__skills').column('webhook_secret'),
-    db.schema
-      .createTable('saved_skills__versions')
-      .addColumn('id', 'text', (column) => column.primaryKey())
-      .addColumn('skill_id', 'text', (column) => column.notNull())
-      .addColumn('number', 'integer', (column) => column.notNull())
-      .addColumn('version', 'text', (column) => column.notNull())
-      .addColumn('snapshot', 'text', (column) => column.notNull())
-      .addColumn('digests', 'text', (column) => column.notNull())
-      .addColumn('authored_by', 'text')
-      .addColumn('created_at', 'bigint', (column) => column.notNull()),
-    db.schema.createIndex('saved_skills__numbers').unique().on('saved_skills__versions').columns(['skill_id', 'number']),
-    db.schema
-      .createTable('saved_skills__runs')
-      .addColumn('id', 'text', (column) => column.primaryKey())
-      .addColumn('skill_id', 'text', (column) => column.notNull())
-      .addColumn('skill', 'text', (column) => column.notNull())
-      .addColumn('version_id', 'text', (column) => column.notNull())
-      .addColumn('version', 'text', (column) => column.notNull())
-      .addColumn('user_id', 'text', (column) => column.notNull())
-      .addColumn('acts_as', 'text', (column) => column.notNull())
-      .addColumn('cause', 'text', (column) => column.notNull())
-      .addColumn('inputs', 'text', (column) => column.notNull())
-      .addColumn('origin', 'text', (column) => column.notNull())
-      .addColumn('parent_id', 'text')
-      .addColumn('depth', 'integer', (column) => column.notNull())
-      .addColumn('lane', 'text', (column) => column.notNull())
-      .addColumn('priority', 'integer', (column) => column.notNull())
-      .addColumn('preemptible', 'integer', (column) => column.notNull())
-      .addColumn('state', 'text', (column) => column.notNull())
-      .addColumn('attempt', 'integer', (column) => column.notNull())
-      .addColumn('holder', 'text')
-      .addColumn('lease_until', 'bigint')
-      .addColumn('queued_at', 'bigint', (column) => column.notNull())
-      .addColumn('started_at', 'bigint')
-      .addColumn('ended_at', 'bigint')
-      .addColumn('takes_over', 'text')
-      .addColumn('preempted_at', 'bigint')
-      .addColumn('cancel_asked', 'integer', (column) => column.notNull())
-      .addColumn('steps', 'integer', (column) => column.notNull())
-      .addColumn('tool_calls', 'integer', (column) => column.notNull())
-      .addColumn('input_tokens', 'bigint', (column) => column.notNull())
-      .addColumn('output_tokens', 'bigint', (column) => column.notNull())
-      .addColumn('status_line', 'text')
-      .addColumn('output', 'text')
-      .addColumn('error_code', 'text')
-      .addColumn('error_message', 'text')
-      .addColumn('extensions', 'text')
-      .addColumn('delivery', 'text', (column) => column.notNull())
-      .addColumn('delivery_attempts', 'integer', (column) => column.notNull())
-      .addColumn('deliver_at', 'bigint')
-      .addColumn('delivery_error', 'text'),
-    db.schema.createIndex('saved_skills__queue').on('saved_skills__runs').columns(['lane', 'state', 'user_id', 'priority', 'id']),
-    db.schema.createIndex('saved_skills__of_skill').on('saved_skills__runs').columns(['skill_id', 'id']),
-    db.schema.createIndex('saved_skills__deliveries').on('saved_skills__runs').columns(['delivery', 'deliver_at']),
-    db.schema
-      .createTable('saved_skills__steps')
-      .addColumn('run_id', 'text', (column) => column.notNull())
-      .addColumn('number', 'integer', (column) => column.notNull())
-      .addColumn('at', 'bigint', (column) => column.notNull())
-      .addColumn('what', 'text', (column) => column.notNull())
-      .addPrimaryKeyConstraint('saved_skills__step', ['run_id', 'number']),
-    db.schema
-      .createTable('saved_skills__lanes')
-      .addColumn('name', 'text', (column) => column.primaryKey())
-      .addColumn('turn', 'bigint', (column) => column.notNull()),
-    db.schema
-      .createTable('saved_skills__served')
-      .addColumn('lane', 'text', (column) => column.notNull())
-      .addColumn('user_id', 'text', (column) => column.notNull())
-      .addColumn('turn', 'bigint', (column) => column.notNull())
-      .addPrimaryKeyConstraint('saved_skills__served_user', ['lane', 'user_id']),
+  [
+    `CREATE TABLE saved_skills__skills (
+       id text PRIMARY KEY, owner_id text, name text NOT NULL, description text NOT NULL, source text NOT NULL,
+       created_at bigint NOT NULL, updated_at bigint NOT NULL, authored_by text, version text NOT NULL,
+       system_prompt text NOT NULL, tools text NOT NULL, uses_skills text NOT NULL, model_tier text NOT NULL,
+       input_schema text NOT NULL, output_target text NOT NULL,
+       schedule text, time_zone text, visibility text NOT NULL, shared_with text NOT NULL,
+       max_iterations integer NOT NULL, max_tool_calls integer NOT NULL, max_runtime text NOT NULL, initial_message text NOT NULL,
+       expose_as_chatbot_tool integer NOT NULL, chatbot_tool_name text NOT NULL, chatbot_tool_description text NOT NULL,
+       chatbot_channel_filter text NOT NULL, pending_approval integer NOT NULL,
+       pinned_version_id text, pinned_at bigint, pinned_by text, last_scheduled_run_at bigint, next_run_at bigint,
+       extended_bounds integer NOT NULL, parallel_composition_allowed integer NOT NULL, execution_lane text NOT NULL,
+       webhook_secret text, webhook_signing_key text, webhook_signature_required integer NOT NULL,
+       webhook_signature_forced integer NOT NULL, webhook_ip_allowlist text NOT NULL, webhook_legacy_signature integer NOT NULL,
+       encryption_enabled integer NOT NULL, preemptible integer NOT NULL, default_priority integer NOT NULL, tags text NOT NULL,
+       deprecated_by_agent_id text, default_emoji text NOT NULL, state_react_emoji text NOT NULL, revision integer NOT NULL
+     )`,
+    'CREATE UNIQUE INDEX saved_skills__names ON saved_skills__skills (owner_id, name)',
+    'CREATE UNIQUE INDEX saved_skills__builtins ON saved_skills__skills (name) WHERE owner_id IS NULL',
+    'CREATE INDEX saved_skills__due ON saved_skills__skills (next_run_at)',
+    'CREATE UNIQUE INDEX saved_skills__webhook ON saved_skills__skills (webhook_secret)',
+    `CREATE TABLE saved_skills__versions (
+       id text PRIMARY KEY, skill_id text NOT NULL, number integer NOT NULL, version text NOT NULL, snapshot text NOT NULL,
+       digests text NOT NULL, authored_by text, created_at bigint NOT NULL
+     )`,
+    'CREATE UNIQUE INDEX saved_skills__numbers ON saved_skills__versions (skill_id, number)',
+    `CREATE TABLE saved_skills__runs (
+       id text PRIMARY KEY, skill_id text NOT NULL, skill text NOT NULL, version_id text NOT NULL, version text NOT NULL,
+       user_id text NOT NULL, acts_as text NOT NULL, cause text NOT NULL, inputs text NOT NULL, origin text NOT NULL,
+       parent_id text, depth integer NOT NULL, lane text NOT NULL, priority integer NOT NULL, preemptible integer NOT NULL,
+       state text NOT NULL, attempt integer NOT NULL, holder text, lease_until bigint,
+       queued_at bigint NOT NULL, started_at bigint, ended_at bigint, takes_over text, preempted_at bigint, cancel_asked integer NOT NULL,
+       steps integer NOT NULL, tool_calls integer NOT NULL, input_tokens bigint NOT NULL, output_tokens bigint NOT NULL,
+       status_line text, output text, error_code text, error_message text, extensions text,
+       delivery text NOT NULL, delivery_attempts integer NOT NULL, deliver_at bigint, delivery_error text
+     )`,
+    'CREATE INDEX saved_skills__queue ON saved_skills__runs (lane, state, user_id, priority, id)',
+    'CREATE INDEX saved_skills__of_skill ON saved_skills__runs (skill_id, id)',
+    'CREATE INDEX saved_skills__deliveries ON saved_skills__runs (delivery, deliver_at)',
+    `CREATE TABLE saved_skills__steps (
+       run_id text NOT NULL, number integer NOT NULL, at bigint NOT NULL, what text NOT NULL, PRIMARY KEY (run_id, number)
+     )`,
+    'CREATE TABLE saved_skills__lanes (name text PRIMARY KEY, turn bigint NOT NULL)',
+    'CREATE TABLE saved_skills__served (lane text NOT NULL, user_id text NOT NULL, turn bigint NOT NULL, PRIMARY KEY (lane, user_id))',
   ],
-  (db) => [db.schema.alterTable('saved_skills__runs').addColumn('pinned', 'integer', (column) => column.notNull().defaultTo(0))],
-  (db) => [
-    db.schema.alterTable('saved_skills__runs').addColumn('answered', 'integer', (column) => column.notNull().defaultTo(0)),
-    db.schema.alterTable('saved_skills__runs').addColumn('parts_delivered', 'integer', (column) => column.notNull().defaultTo(0)),
-    db.schema.alterTable('saved_skills__steps').addColumn('call', 'text'),
+  ['ALTER TABLE saved_skills__runs ADD COLUMN pinned integer DEFAULT 0 NOT NULL'],
+  [
+    'ALTER TABLE saved_skills__runs ADD COLUMN answered integer DEFAULT 0 NOT NULL',
+    'ALTER TABLE saved_skills__runs ADD COLUMN parts_delivered integer DEFAULT 0 NOT NULL',
+    'ALTER TABLE saved_skills__steps ADD COLUMN call text',
   ],
 ];
