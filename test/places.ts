@@ -1,4 +1,5 @@
 /** Folders, kernels and servers that end with the test that makes them. */
+import { createHash } from 'node:crypto';
 import { once } from 'node:events';
 import fs from 'node:fs';
 import { createServer, type RequestListener } from 'node:http';
@@ -40,4 +41,12 @@ export async function serverOf(answer: RequestListener): Promise<string> {
   onTestFinished(() => void server.close().closeAllConnections());
   await once(server, 'listening');
   return `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
+}
+
+/** The lock that a dead process left on a place, as `OneAtATime` names it: whoever waits for its turn takes it away. */
+export function lockOfDead(locks: string, place: string): string {
+  const lock = path.join(locks, `${createHash('sha256').update(place).digest('hex').slice(0, 32)}.lock`);
+  fs.mkdirSync(lock, { recursive: true });
+  fs.utimesSync(lock, 1, 1);
+  return lock;
 }

@@ -1,6 +1,7 @@
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import type { JsonValue, ModelCallOptions } from 'pith';
 import { startAnthropicServer, type AnthropicServer } from '../../fixtures/anthropic-server.ts';
+import { proxyTo } from '../../fixtures/proxy-server.ts';
 import { failureOf, partsOf, providerOf, userText } from '../model-parts.ts';
 
 let server: AnthropicServer;
@@ -71,10 +72,11 @@ describe('anthropic over HTTP', () => {
     await expect(partsOf(await model(), { prompt })).rejects.toThrow(/terminated|closed|reset|network|process successful response/i);
   });
 
-  it('takes an address without the version too', async () => {
+  it('V9 takes an address without the version too, and asks through the proxy that is set', async () => {
     server.script({ text: 'a' });
-    await partsOf(await model({ ANTHROPIC_BASE_URL: server.url.replace('/v1', '/') }), { prompt });
-    expect(server.requests[0]?.path).toBe('/v1/messages');
+    const proxy = await proxyTo(new URL(server.url).origin);
+    await partsOf(await model({ ANTHROPIC_BASE_URL: 'http://claude.corp/', http_proxy: `http://${proxy.address}` }), { prompt });
+    expect(proxy.asked).toEqual(['POST http://claude.corp/v1/messages -']);
   });
 
   it('names the cure when there is no key', async () => {

@@ -1,3 +1,4 @@
+import { existsSync } from 'node:fs';
 import { chmod, readFile, stat, symlink } from 'node:fs/promises';
 import { createHash } from 'node:crypto';
 import { join } from 'node:path';
@@ -7,7 +8,7 @@ import { Jail } from '@pith/safe-files';
 import { Policy } from '../../../sandbox/extensions/core_tools/policy.ts';
 import { SYSTEMS, systemIs } from '../../without-proc.ts';
 import { workbench, type Workbench } from './workbench.ts';
-import { folderWith } from '../../places.ts';
+import { folderWith, lockOfDead } from '../../places.ts';
 import { words } from '../../words.ts';
 
 let bench: Workbench;
@@ -35,19 +36,25 @@ describe.each(SYSTEMS)('file on a system %s', (system) => {
     expect(await bench.file({ action: 'read', path: join(bench.sandbox, 'notes/a/b.md') })).toMatchObject({ ok: true });
   });
 
-  it('K60 moves, copies and deletes files, never over another by accident', async () => {
+  it('E1 K60 moves, copies, writes and deletes files in turn, never over another by accident', async () => {
     await bench.put('a.txt', 'A');
     await bench.put('b.txt', 'B');
-    expect(await bench.file({ action: 'copy', path: 'a.txt', to: 'c/d.txt' })).toMatchObject({ ok: true });
+    const inTurn = async (input: Parameters<Workbench['file']>[0]) => {
+      const lock = lockOfDead(join(bench.sandbox, 'data/extensions/core_tools/locks'), bench.sandbox);
+      expect(await bench.file(input)).toMatchObject({ ok: true });
+      expect(existsSync(lock)).toBe(false);
+    };
+    await inTurn({ action: 'copy', path: 'a.txt', to: 'c/d.txt' });
     expect(await bench.file({ action: 'move', path: 'a.txt', to: 'b.txt' })).toMatchObject(refused('target_exists'));
     expect(await bench.get('b.txt')).toBe('B');
-    expect(await bench.file({ action: 'move', path: 'a.txt', to: 'b.txt', overwrite: true })).toMatchObject({ ok: true });
+    await inTurn({ action: 'move', path: 'a.txt', to: 'b.txt', overwrite: true });
     expect([await bench.get('b.txt'), await bench.get('c/d.txt')]).toEqual(['A', 'A']);
     expect(await bench.file({ action: 'delete', path: 'c' })).toMatchObject(refused('folder_not_empty'));
-    expect(await bench.file({ action: 'delete', path: 'c/d.txt' })).toMatchObject({ ok: true });
-    expect(await bench.file({ action: 'delete', path: 'c' })).toMatchObject({ ok: true });
+    await inTurn({ action: 'delete', path: 'c/d.txt' });
+    await inTurn({ action: 'delete', path: 'c' });
     expect(await bench.names()).toEqual(['b.txt']);
     expect(await bench.file({ action: 'delete', path: '.' })).toMatchObject({ ok: false });
+    await inTurn({ action: 'write', path: 'b.txt', content: 'C' });
   });
 
   it('K60 replaces a file as a whole, keeps its mode and leaves nothing beside it', async () => {

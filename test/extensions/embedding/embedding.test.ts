@@ -4,6 +4,7 @@ import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
 import { config } from '../../../sandbox/extensions/embedding/config.ts';
 import { endpointOf } from '../../../sandbox/extensions/embedding/endpoint.ts';
 import { conceptVector, startEmbeddingsServer, type Behaviour, type EmbeddingsServer } from '../../fixtures/embeddings-server.ts';
+import { proxyTo } from '../../fixtures/proxy-server.ts';
 import { kernelOf } from '../../places.ts';
 
 const KEY = 'sk-secret-of-mine';
@@ -19,18 +20,21 @@ describe('R4 the extension embedding', () => {
   });
   afterAll(() => server.close());
 
-  async function extension(values: Record<string, JsonValue> = {}) {
+  async function extension(values: Record<string, JsonValue> = {}, env: Record<string, string> = {}) {
     const flags = { extensions: { embedding: { model: 'concepts', base_url: server.url, ...values } } };
-    const { kernel } = await kernelOf({ only: ['embedding'], env: { EMBEDDING_API_KEY: KEY }, flags });
+    const { kernel } = await kernelOf({ only: ['embedding'], env: { EMBEDDING_API_KEY: KEY, ...env }, flags });
     return (await kernel.host.providers.active(EmbeddingProvider)).find(({ extensionId }) => extensionId === 'embedding')!;
   }
   const query = { purpose: 'query' } as const;
 
-  it('asks for texts in batches and gives a vector for each, in their order', async () => {
+  it('V9 asks for texts in batches, through the proxy that is set, and gives a vector for each, in their order', async () => {
     const texts = ['one', 'compress', 'three', 'images', 'five'];
-    expect(await (await extension({ batch: 2 })).embed(texts, query)).toEqual(texts.map((text) => conceptVector(text)));
+    const proxy = await proxyTo(new URL(server.url).origin);
+    const asked = await extension({ batch: 2, base_url: 'http://vectors.corp/v1' }, { http_proxy: `http://${proxy.address}` });
+    expect(await asked.embed(texts, query)).toEqual(texts.map((text) => conceptVector(text)));
     expect(server.requests.map(({ input }) => input.length)).toEqual([2, 2, 1]);
     expect(server.requests[0]).toMatchObject({ model: 'concepts', authorization: `Bearer ${KEY}` });
+    expect(proxy.asked).toEqual(texts.slice(2).map(() => 'POST http://vectors.corp/v1/embeddings -'));
   });
 
   it('names its vectors by model and length, and says null where no model is set', async () => {

@@ -1,9 +1,9 @@
 import { spawnSync } from 'node:child_process';
-import { chmodSync, existsSync, mkdirSync, readFileSync, rmSync, statSync, symlinkSync, writeFileSync } from 'node:fs';
+import { chmodSync, existsSync, mkdirSync, readdirSync, readFileSync, rmSync, statSync, symlinkSync, writeFileSync } from 'node:fs';
 import { describe, expect, it, onTestFinished } from 'vitest';
 import { fakeClock, scriptedModel, testKernel } from 'pith/testing';
 import { stateFolder } from '@pith/safe-files';
-import { folderWith } from '../../places.ts';
+import { folderWith, lockOfDead } from '../../places.ts';
 import { projectWith } from './project.ts';
 
 const edit = (path: string, old_text: string, new_text: string, more = {}) => ({ path, edits: [{ old_text, new_text, ...more }] });
@@ -38,7 +38,12 @@ describe('U2 edit_file', () => {
 
   it('E1 of changes of one file that come at once each is made or said not to be, and none is lost', async () => {
     const lines = ['one', 'two', 'three', 'four', 'five'];
-    const project = await projectWith({ 'a.txt': `${lines.join('\n')}\n` });
+    let beforeItIsMade = (): void => undefined;
+    const clock = fakeClock();
+    const project = await projectWith(
+      { 'a.txt': `${lines.join('\n')}\n` },
+      { clock: { ...clock, now: () => (beforeItIsMade(), clock.now()) } },
+    );
     const results = await Promise.all(lines.map((line) => project.call('edit_file', edit('a.txt', line, line.toUpperCase()))));
     const made = results.map(({ ok }) => ok);
     expect(made).toContain(true);
@@ -51,6 +56,10 @@ describe('U2 edit_file', () => {
       { error: { code: 'approval_needed' } },
     ]);
     expect(project.read('new.txt')).toBe('x\n');
+    // An editor takes no turns; what is to be written lies beside the file already.
+    beforeItIsMade = () => void (readdirSync(project.root).some((name) => name.endsWith('.tmp')) && project.write('new.txt', 'theirs\n'));
+    expect(await project.call('write_file', { ...new1, content: 'z\n' })).toMatchObject({ error: { code: 'file_changed' } });
+    expect(project.read('new.txt')).toBe('theirs\n');
   });
 
   it('E1 E2 two edits of one file and a read in one answer: both are asked about in their order, both are made, the read sees them', async () => {
@@ -185,6 +194,9 @@ describe('U5 undo', () => {
     const { text } = await project.test.command(['undo', '--thread', 'thread'], { answer });
     expect(text).toMatch(/a\.txt stays as it is: .*changed by another/u);
     expect(project.read('a.txt')).toBe('mine, later\n');
+    const lock = lockOfDead(project.at('sandbox/data/extensions/project_tools/locks'), project.at('a.txt'));
+    expect((await undo(project, '', 'yes')).text).toContain('Restored a.txt');
+    expect(existsSync(lock)).toBe(false); // it took its turn
   });
 
   it('U5 asks also where a person changed the file between two changes of the turn', async () => {

@@ -94,7 +94,8 @@ const ATTACKS: readonly Attack[] = [
   },
   {
     name: 'a filter by info/attributes',
-    attack: 'mkdir -p .git/info; echo "*.txt filter=x" > .git/info/attributes; git config filter.x.smudge "$RUN; cat"',
+    before: 'git config filter.x.smudge "$RUN; cat"',
+    attack: 'mkdir -p .git/info; echo "*.txt filter=x" > .git/info/attributes',
     person: 'rm a.txt; git checkout -q a.txt',
   },
   {
@@ -139,22 +140,39 @@ const ATTACKS: readonly Attack[] = [
     person: 'git status',
   },
   {
+    name: 'a separate folder of git, behind many',
+    before: 'mkdir -p d/e; mv .git d/e/store; echo "gitdir: store" > d/e/.git',
+    attack: 'printf "[core]\\nfsmonitor = $RUN\\n" >> d/e/store/config',
+    person: 'git -C d/e status',
+  },
+  {
+    name: 'a bare repository with a linked working tree',
+    before: 'git clone -q --bare . .bare; git -C .bare worktree add -q ../tree; rm -r .git; mv tree/.git .',
+    attack: 'mkdir -p .bare/hooks; printf "#!/bin/sh\\n$RUN\\n" > .bare/hooks/post-checkout; chmod +x .bare/hooks/post-checkout',
+    person: 'git switch -qc x',
+  },
+  {
     name: 'a submodule',
-    before: 'git init -q ../u; git -C ../u commit -q --allow-empty -m u; git submodule --quiet add ../u s; git commit -qm s',
+    before: 'git submodule --quiet add ../u s; git commit -qm s',
     attack:
       'printf "[core]\\nfsmonitor = $RUN\\n" >> .git/modules/s/config; rm -f s/.git; git -C s init -q; git -C s config core.fsmonitor "$RUN"',
     person: 'git status',
   },
   {
     name: 'a submodule that is not fetched',
-    before:
-      'git init -q ../v; git -C ../v commit -q --allow-empty -m v; git submodule --quiet add ../v s; git commit -qm s; git submodule --quiet deinit -f s; rm -rf .git/modules/s',
+    before: 'git submodule --quiet add ../u s; git commit -qm s; git submodule --quiet deinit -f s; rm -rf .git/modules/s',
     attack: 'git init -q s; git -C s commit -q --allow-empty -m x; git -C s config core.fsmonitor "$RUN"',
     person: 'git status',
   },
   {
+    name: 'a submodule that is not checked out',
+    before: 'git submodule --quiet add ../u s; git commit -qm s; git submodule --quiet deinit -f s',
+    attack: 'printf "[core]\\nfsmonitor = $RUN\\n" >> .git/modules/s/config',
+    person: 'git submodule update --init; git -C s status',
+  },
+  {
     name: 'submodule.*.update',
-    before: 'git init -q ../w; git -C ../w commit -q --allow-empty -m w; git submodule --quiet add ../w s; git commit -qm s',
+    before: 'git submodule --quiet add ../u s; git commit -qm s',
     attack: 'git config submodule.s.update "!$RUN"; git -C s commit -q --allow-empty -m x',
     person: 'git submodule update',
   },
@@ -171,6 +189,12 @@ const ATTACKS: readonly Attack[] = [
     person: 'git -C wt status',
   },
   {
+    name: 'a linked working tree outside of the project',
+    before: 'git worktree add -q ../../outside; git config extensions.worktreeConfig true',
+    attack: 'printf "[core]\\nfsmonitor = $RUN\\n" > .git/worktrees/outside/config.worktree',
+    person: 'git -C ../../outside status',
+  },
+  {
     name: 'a program of the project that settings name',
     before: 'mkdir tools; printf "#!/bin/sh\\n" > tools/m; chmod +x tools/m; git config core.fsmonitor tools/m',
     attack: 'echo "$RUN" >> tools/m',
@@ -183,10 +207,10 @@ const ATTACKS: readonly Attack[] = [
     person: 'git status',
   },
   {
-    name: 'a remote of the old form',
-    attack: 'mkdir -p .git/remotes; echo "URL: ext::$RUN" > .git/remotes/o',
-    person: 'git fetch o',
-    works: false,
+    name: 'remotes of the old forms',
+    before: 'git config protocol.ext.allow always',
+    attack: 'mkdir -p .git/remotes .git/branches; echo "URL: ext::$RUN" > .git/remotes/o; echo "ext::$RUN" > .git/branches/b',
+    person: 'git fetch o; git fetch b',
   },
   {
     name: 'objects of another repository',
@@ -218,7 +242,7 @@ function prepared(clone: Awaited<ReturnType<typeof cloneWith>>) {
   mkdirSync(traces);
   for (const at of ATTACKS.keys()) writeFileSync(path.join(traces, `run-${at}`), `#!/bin/sh\ntouch ${traces}/ran-${at}\n`, { mode: 0o755 });
   clone.person('git init -q --template= t && cd t && echo a > a.txt && git add -A && git commit -qm a');
-  clone.person(`${ATTACKS.map((_, at) => `cp -r t c${at}; `).join('')} rm -r t\n${files('before')}`);
+  clone.person(`${ATTACKS.map((_, at) => `cp -r t c${at}; `).join('')} mv t u\n${files('before')}`);
   return {
     attack: files('attack'),
     /** The names of those whose program ran. */
@@ -235,7 +259,11 @@ describe.skipIf(!available)('S1, S2 what git starts outside', () => {
     const clone = await cloneWith({});
     const { attack, afterwards } = prepared(clone);
     writeFileSync(clone.at('attacks.sh'), attack);
-    expect(out(await clone.call('shell', { command: 'bash attacks.sh; echo done' }))).toContain('done');
+    // Commits still work around linked working trees, also after so many places.
+    const around = ATTACKS.flatMap(({ before = '' }, at) => (before.startsWith('git worktree add -q wt') ? [`c${at}`] : []));
+    const commits = around.map((folder) => `git -C ${folder} commit -q --allow-empty -m x && `).join('');
+    const command = `bash attacks.sh; ${commits} echo done`;
+    expect(out(await clone.call('shell', { command }))).toContain('done');
     expect(afterwards()).toEqual([]);
   });
 

@@ -28,15 +28,20 @@ describe('U7 in a separate process, as it ships', () => {
   });
 
   it('V9 asks through the proxy that is set, and it alone says where to', async () => {
-    const server = await webServer(pages({ '/page': ['text/plain', 'hello'] }));
+    const server = await webServer(pages({ '/page': ['text/plain', 'hello'], '/search': ['application/json', RESULTS] }));
     const proxy = await proxyTo(server.origin);
-    const env = { http_proxy: `http://me:open-sesame@${proxy.address}` };
-    const web = await webKernel({ private_origins: ['http://wiki.corp'] }, { isolation: 'process', env });
+    const env = { http_proxy: `http://me:open-sesame@${proxy.address}`, TAVILY_API_KEY: 'tavily-key' };
+    const settings = { private_origins: ['http://wiki.corp'], base_url: 'http://search.corp' };
+    const web = await webKernel(settings, { isolation: 'process', env });
     expect(said(await web.fetch('http://wiki.corp/page'))).toContain('hello');
-    expect(proxy.asked).toEqual([expect.stringMatching(/^GET http:\/\/wiki\.corp\/page Basic /)]);
+    expect(said(await web.call('web_search', { query: 'bees' }))).toContain('1. Bees');
+    expect(proxy.asked).toEqual([
+      expect.stringMatching(/^GET http:\/\/wiki\.corp\/page Basic /),
+      expect.stringMatching(/^POST http:\/\/search\.corp\/search Basic /),
+    ]);
     expect(said(await web.fetch('http://10.0.0.1/'))).toMatch(/^address_refused/);
     expect(said(await web.fetch('http://other.invalid/'))).toMatch(/^address_refused: .*nobody knows where the proxy/);
-    expect(proxy.asked).toHaveLength(1);
+    expect(proxy.asked).toHaveLength(2);
   });
 
   it('pith setup web keeps an address and asks it', async () => {

@@ -2,7 +2,7 @@ import path from 'node:path';
 import { existsSync, lstatSync, mkdirSync, realpathSync, statSync, writeFileSync, type Stats } from 'node:fs';
 import { runGitAs } from '@pith/project-files';
 import { isBelow, isInside, realPathOf } from '@pith/safe-files';
-import { isHarmless, listedSettings, plainText, type GitSetting } from './git-settings.ts';
+import { isHarmless, listedSettings, textOf, type GitSetting } from './git-settings.ts';
 
 /** A project with the repositories in it. */
 export interface GuardedProject {
@@ -21,7 +21,9 @@ export async function guardedPlaces({ root, home, dotGits }: GuardedProject, sig
   const folders = new Set([root]);
   for (const dotGit of byDepth(dotGits)) {
     const isMany = held.size > MOST_PLACES;
-    for (const place of isMany ? [dotGit] : await placesIn(dotGit, root, signal)) held.add(place);
+    const isNew = (folder: string): boolean => !held.has(path.join(folder, 'config'));
+    const places = isMany ? [dotGit, ...foldersNamedBy(dotGit, root).filter(isNew)] : await placesIn(dotGit, root, signal);
+    for (const place of places) held.add(place);
     if (!isMany) folders.add(path.dirname(dotGit));
   }
   for (const folder of [...folders].filter((each) => isAnswered(each, root))) {
@@ -54,10 +56,8 @@ async function placesIn(dotGit: string, root: string, signal: AbortSignal): Prom
   const other = OF_OTHERS.get(path.basename(dotGit));
   if (other !== undefined) return placesOfOther(dotGit, other);
   if (!isFolder(dotGit)) {
-    const elsewhere = namedBy(dotGit);
-    // Anybody may write such a file, about any folder.
-    const isHere = elsewhere !== null && isBelow(elsewhere, root) && isFolder(elsewhere) && kindOf(path.join(elsewhere, 'HEAD')) === 'file';
-    return isHere ? [dotGit, ...(await placesIn(elsewhere, root, signal))] : [dotGit];
+    const named = await Promise.all(foldersNamedBy(dotGit, root).map((folder) => placesIn(folder, root, signal)));
+    return [dotGit, ...named.flat()];
   }
   const places = [...FILES.keys(), ...FOLDERS].map((name) => path.join(dotGit, name));
   // A link can be replaced by another, and what it leads to be written.
@@ -73,6 +73,18 @@ async function placesIn(dotGit: string, root: string, signal: AbortSignal): Prom
     return [dotGit]; // a full disk, or one that nobody may write: then a command cannot be let in either
   }
   return places;
+}
+
+/**
+ * Folders of git in the project that a `.git` file names: that of its tree, and the repository that trees share, which may be bare and so have no
+ * other name here. Anybody may write such a file, about any folder.
+ */
+function foldersNamedBy(dotGit: string, root: string): readonly string[] {
+  const own = namedBy(dotGit);
+  if (own === null) return [];
+  const shared = realPathOf(path.resolve(own, textOf(path.join(own, 'commondir'))));
+  const folders = own === shared ? [own] : [own, shared];
+  return folders.filter((folder) => isBelow(folder, root) && isFolder(folder) && kindOf(path.join(folder, 'HEAD')) === 'file');
 }
 
 function placesOfOther(
@@ -105,7 +117,7 @@ function makeFile(file: string, text: string): void {
 /** The folder that a `.git` file names; null: it names none. */
 export function namedBy(dotGit: string): string | null {
   try {
-    const named = /^gitdir: *(.+?)\s*$/u.exec(Buffer.from(plainText(dotGit), 'latin1').toString())?.[1];
+    const named = /^gitdir: *(.+?)\s*$/u.exec(textOf(dotGit))?.[1];
     return named === undefined ? null : realpathSync.native(path.resolve(path.dirname(dotGit), named));
   } catch {
     return null; // it is gone, or leads nowhere

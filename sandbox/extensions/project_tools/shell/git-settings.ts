@@ -43,6 +43,11 @@ export function plainText(file: string): string {
   }
 }
 
+/** The same as text, without its end of line: a path may hold any letter. */
+export function textOf(file: string): string {
+  return Buffer.from(plainText(file), 'latin1').toString().trim();
+}
+
 /** False for a setting that names a program, a file or another repository, and for every one that is not known. */
 export function isHarmless(key: string, value: string): boolean {
   if (URLS.test(key)) return !/^-|::|^ext:/u.test(value);

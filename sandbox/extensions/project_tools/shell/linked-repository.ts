@@ -3,7 +3,7 @@ import { existsSync, lstatSync } from 'node:fs';
 import type { CoveredPath } from '@pith/supervised-process';
 import { entriesOf, isBelow, isInside, isThere, Jail, realPathOf, secretPlaces } from '@pith/safe-files';
 import { kindOf, namedBy } from './git-guard.ts';
-import { plainText } from './git-settings.ts';
+import { plainText, textOf } from './git-settings.ts';
 import { secretsOf } from './secret-files.ts';
 
 /** A project that may be a linked working tree. */
@@ -53,8 +53,8 @@ function ownFolder({ root, home }: Tree): string | null {
   const own = namedBy(dotGit);
   if (own === null || isInside(own, root)) return null;
   const repository = path.dirname(path.dirname(own));
-  const isOwn = path.basename(path.dirname(own)) === 'worktrees' && path.resolve(own, textOf(own, 'commondir')) === repository;
-  const isNamed = realPathOf(path.resolve(own, textOf(own, 'gitdir'))) === realPathOf(dotGit);
+  const isOwn = path.basename(path.dirname(own)) === 'worktrees' && path.resolve(own, textOf(path.join(own, 'commondir'))) === repository;
+  const isNamed = realPathOf(path.resolve(own, textOf(path.join(own, 'gitdir')))) === realPathOf(dotGit);
   const kinds = ['HEAD', 'objects', 'refs'].map((name) => kindOf(path.join(repository, name), lstatSync));
   const isProject = ['.git', 'sandbox'].some((name) => isThere(path.join(repository, name)));
   if (!isOwn || !isNamed || isProject || kinds.join() !== 'file,folder,folder') return null;
@@ -75,10 +75,4 @@ function isRealFolder(place: string): boolean {
 /** A branch may be called `credentials`. */
 function isRef(at: string, repository: string): boolean {
   return isBelow(at, path.join(repository, 'refs')) && /^(?:[\da-f]{40}|[\da-f]{64}|ref: refs\/\S+)\n$/u.test(plainText(at));
-}
-
-function textOf(folder: string, name: string): string {
-  return Buffer.from(plainText(path.join(folder, name)), 'latin1')
-    .toString()
-    .trim();
 }
