@@ -143,7 +143,7 @@ function partsOf({ clock, model, isolation, wire = process.env['PITH_TEST_WIRE']
   const parts = createParts().createChildContainer();
   if (clock) parts.register(CLOCK, { useValue: clock });
   if (wire) parts.register(WIRE, { useValue: SERIALISED });
-  if (isolation !== 'process') parts.register(TIER_OF, { useValue: ({ dynamic }) => (brought ? 'process' : 'in_process') });
+  if (isolation !== 'process') parts.register(TIER_OF, { useValue: ({ dynamic }) => (dynamic ? 'process' : 'in_process') });
   if (model) part(parts, MODEL_ROUTER, (get) => routerTo(model, () => get(SANDBOX).settings.models));
   return parts;
 }

@@ -8,7 +8,57 @@ const BANNED = /\b(?:told|anew|mend(?:s|ed|ing)?|holds?|held|apart|stands?|stood
 /** Texts of other kinds: a pattern, lists of words for search. */
 const OTHER = [/skill_install\/safety\/persistence\.ts$/, /word-ranker\/tokens\.ts$/];
 
+/** Words that names of this project were once made of, and what the field says. */
+const PRIVATE_WORDS: ReadonlyMap<string, string> = new Map([
+  ['brought', 'declared, or dynamic'],
+  ['taker', 'claimant'],
+  ['desk', 'service'],
+  ['guests', 'waiters'],
+  ['gathering', 'accumulator'],
+  ['familiarity', 'load status'],
+  ['wish', 'request'],
+  ['usual', 'default'],
+  ['instead', 'fallback, or cure'],
+  ['heard', 'notified'],
+  ['tell', 'notify, or report'],
+  ['told', 'notified, or acknowledged'],
+  ['untold', 'unreported'],
+  ['foothold', 'persistence'],
+  ['footholds', 'persistence'],
+  ['forgiven', 'reset'],
+  ['defused', 'stripped'],
+  ['loosened', 'weakened'],
+  ['loosens', 'weakened'],
+  ['withdrawal', 'cancellation'],
+]);
+/** The same of whole names, whose words are common. */
+const PRIVATE_NAMES: ReadonlyMap<string, string> = new Map([
+  ['alone', 'withLock'],
+  ['Coming', 'PendingVersion'],
+  ['dieFirst', 'raiseOomScore'],
+  ['diesWithUs', 'killWithParent'],
+  ['goesOn', 'isResumable'],
+  ['isStandingIn', 'usesFallback'],
+  ['knowAsked', 'loadNamedTools'],
+  ['knowConfigured', 'checkSettings'],
+  ['LetGo', 'StopReason'],
+  ['mayStandIn', 'fallback'],
+  ['mayStaySilent', 'mayBeIdle'],
+  ['MustLetGo', 'RunStopped'],
+  ['openOptions', 'allowUnknownOptions'],
+  ['takesLine', 'rawArgument'],
+  ['unservedWith', 'skipServicesWith'],
+  ['yields', 'overridable'],
+]);
+/** Names that are kept in files and tables. */
+const STORED_NAMES: ReadonlySet<string> = new Set(['told']);
+
 describe('U33 plain English', () => {
+  it('U33 no name in the code is a private word where the field has a common one', () => {
+    const sources = ['core', 'packages', 'sandbox/extensions'].flatMap((folder) => filesBelow(folder, '.ts'));
+    expect(sources.flatMap(privateNames)).toEqual([]);
+  });
+
   it('U33 no text of a command, message, setting or tool has a banned word', () => {
     const sources = ['core', 'packages', 'sandbox/extensions'].flatMap((folder) => filesBelow(folder, '.ts'));
     expect(sources.length).toBeGreaterThan(500);
@@ -59,6 +109,22 @@ function bannedComments(file: string): readonly string[] {
       const comment = /(?:^|\s)(?:\/\/|\/\*\*?|\*) .*$/u.exec(line)?.[0];
       return comment !== undefined && BANNED_IN_COMMENTS.test(comment) ? [`${file}:${index + 1}: ${comment.trim()}`] : [];
     });
+}
+
+function privateNames(file: string): readonly string[] {
+  const source = ts.createSourceFile(file, read(file), ts.ScriptTarget.ES2022, true);
+  const found = new Set<string>();
+  const visit = (node: ts.Node): void => {
+    if ((ts.isIdentifier(node) || ts.isPrivateIdentifier(node)) && !STORED_NAMES.has(node.text)) {
+      const name = node.text.replace(/^#/u, '');
+      const words = name.split(/(?<=[a-z0-9])(?=[A-Z])|_/u).map((word) => word.toLowerCase());
+      const better = PRIVATE_NAMES.get(name) ?? words.map((word) => PRIVATE_WORDS.get(word)).find((word) => word !== undefined);
+      if (better !== undefined) found.add(`${file}: ${node.text}: say '${better}'`);
+    }
+    ts.forEachChild(node, visit);
+  };
+  visit(source);
+  return [...found];
 }
 
 /** Literals with a space: a word alone is a name or a key. */

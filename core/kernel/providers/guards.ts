@@ -69,11 +69,11 @@ export function createGuards(lifecycle: Lifecycle): Guards {
     }
   }
 
-  async function tell(name: 'afterToolCall' | 'turnEnded', values: readonly unknown[]): Promise<void> {
-    const told = guardsOf(slots.values()).filter((slot) => !isUnagreed(slot) && slot.current?.surface.operations.has(`guard.${name}`));
+  async function notify(name: 'afterToolCall' | 'turnEnded', values: readonly unknown[]): Promise<void> {
+    const notified = guardsOf(slots.values()).filter((slot) => !isUnagreed(slot) && slot.current?.surface.operations.has(`guard.${name}`));
     const one = (slot: Slot) =>
       call(slot, name, values).catch((error: unknown) => recordCall(runtime, { extensionId: slot.id, phase: 'background' }, error));
-    if (told.length > 0) await Promise.all(told.map(one));
+    if (notified.length > 0) await Promise.all(notified.map(one));
   }
 
   return {
@@ -86,8 +86,8 @@ export function createGuards(lifecycle: Lifecycle): Guards {
       const questions = of('ask');
       return questions.length > 0 ? { kind: 'ask', why: questions.join('\n') } : null;
     },
-    afterToolCall: (given, result) => tell('afterToolCall', [given, result]),
-    turnEnded: (...ended) => tell('turnEnded', ended),
+    afterToolCall: (given, result) => notify('afterToolCall', [given, result]),
+    turnEnded: (...ended) => notify('turnEnded', ended),
   };
 }
 
