@@ -191,8 +191,9 @@ describe('a guard', () => {
       const denied = await one(test, 'change', { guard: { deny: 'no' } }); // the version that runs goes on
       expect([wrong, denied]).toMatchObject([wrong, { ok: false, error: { message: expect.stringContaining("'warden' refuses it: no") } }]);
       await test.restart();
-      if (wrong?.includes('flase')) expect(await one(test, 'change', { guard: { deny: 'no' } })).toMatchObject({ ok: false });
-      else expect(await refusal()).toContain(OFF);
+      expect(JSON.stringify(await one(test, 'change', { guard: { deny: 'no' } }))).toContain(
+        wrong?.includes('flase') ? "'warden' refuses it: no" : OFF,
+      );
     }
     expect(await refusal()).toContain(
       'a person can put its folder back, forget it (pith extensions allow warden --back), or switch it off',
@@ -396,7 +397,7 @@ describe('a guard', () => {
       'migrations',
       './migrations/1',
       'a/../MIGRATIONS/1',
-      '/home/a/migrations/1',
+      '/srv/a/migrations/1',
       '../migrations\\1',
       'file:///a/%6digrations/1',
       ' migrations/a\nb',
