@@ -30,7 +30,7 @@ export interface Judgement {
   readonly result: ToolResult | null;
   readonly ask: Ask | null;
   /** Tells the guards that were asked about it what came of the call. */
-  told(result: ToolResult): Promise<void>;
+  notifyGuards(result: ToolResult): Promise<void>;
 }
 
 interface GateRules {
@@ -46,26 +46,26 @@ export async function judge(rules: GateRules, call: GateCall, signal: AbortSigna
   const { extensionId, descriptor } = offered;
   const tool = `${extensionId}/${descriptor.name}`;
   const limited = signal.aborted ? ABORTED : forbidden(call);
-  if (limited !== null) return { result: limited, ask: null, told: async () => undefined };
+  if (limited !== null) return { result: limited, ask: null, notifyGuards: async () => undefined };
   const guarded = guards.areThere() ? { tool, input, effect: descriptor.effect, agents, turn, idempotencyKey } : null;
   const verdict = guarded && (await guards.beforeToolCall(guarded, signal)); // without guards nothing waits
-  const told = async (result: ToolResult): Promise<void> => {
+  const notifyGuards = async (result: ToolResult): Promise<void> => {
     if (guarded !== null) await guards.afterToolCall(guarded, result);
   };
   const refused = async (result: ToolResult): Promise<Judgement> => {
-    await told(result);
-    return { result, ask: null, told };
+    await notifyGuards(result);
+    return { result, ask: null, notifyGuards };
   };
   if (signal.aborted) return refused(ABORTED);
   if (verdict?.kind === 'deny') return refused(toolError('denied', `not run: ${verdict.why}`));
   const ask = await needsApproval(rules, call, verdict);
-  if (ask === null) return { result: null, ask, told };
+  if (ask === null) return { result: null, ask, notifyGuards };
   // Nobody is asked about a tool that has gone since it was offered, nor about a call that its tool will refuse; the kernel refuses it then,
   // whatever the tool would do.
   if (await isGone(offered, tools))
     return refused(toolError('tool_gone', `not run: '${extensionId}' has no tool '${descriptor.name}' any more`));
   const invalid = await tools.refusal(extensionId, descriptor.name, input);
-  return invalid === null ? { result: null, ask, told } : refused(toolError('tool_input_invalid', invalid));
+  return invalid === null ? { result: null, ask, notifyGuards } : refused(toolError('tool_input_invalid', invalid));
 }
 
 const ABORTED = toolError('aborted', 'not run: the turn was ended');

@@ -404,9 +404,9 @@ type TurnTool = Awaited<ReturnType<NonNullable<ToolProvider['getTurnTools']>>>[n
 
 async function resolve(question: TurnToolsQuestion, extensionId: string, own: readonly ToolDescriptor[], given: TurnTool): Promise<Answer> {
   if ('extension' in given) return open(question, extensionId, given.extension);
-  const { tool, ...told } = given;
+  const { tool, ...described } = given;
   const descriptor = own.find(({ name }) => name === tool);
-  if (descriptor) return { tools: [unnamed(question.host.extensions, extensionId, { ...descriptor, ...told })], notices: [] };
+  if (descriptor) return { tools: [unnamed(question.host.extensions, extensionId, { ...descriptor, ...described })], notices: [] };
   return failed('tool_unknown', `'${extensionId}' brings the tool '${tool}' to this turn, and has none of that name`);
 }
 

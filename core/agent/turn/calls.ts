@@ -103,11 +103,11 @@ export async function decideCall(turn: RunningTurn, record: CallRecord, callsBef
   if (offered === undefined) return { result: toolError('tool_gone', `not run: '${record.name}' is no longer there`), question: null };
   const agents = [...callers(turn)].reverse().map((each) => each.record.agent.id);
   const call = { offered, input: record.input, agents, turn: offer.info, idempotencyKey: keyOf(record) };
-  const { result, ask, told } = await judge(deps, { ...call, callsBefore, mostCalls, policy: plan.policy }, turn.signal);
+  const { result, ask, notifyGuards } = await judge(deps, { ...call, callsBefore, mostCalls, policy: plan.policy }, turn.signal);
   if (result !== null) return { result, question: null };
   const decision = ask === null ? RUNS : await decisionOf(turn, record, ask);
-  if (decision.result !== null) await told(decision.result);
-  return { ...decision, told };
+  if (decision.result !== null) await notifyGuards(decision.result);
+  return { ...decision, notifyGuards };
 }
 
 function recordOf(turnId: string, step: number, index: number, { callId, name, tool, input }: AskedCall): CallRecord {
@@ -182,7 +182,7 @@ export interface CallDecision {
   /** What a person agreed to beside the input. */
   readonly approved?: string;
   /** Tells guards what came of it, once it has run. Absent: nobody waits to hear. */
-  readonly told?: Judgement['told'];
+  readonly notifyGuards?: Judgement['notifyGuards'];
 }
 
 interface AskedQuestion {
@@ -293,7 +293,7 @@ async function runOne(turn: RunningTurn, call: DecidedCall, stored: Promise<void
   const { record, question } = call;
   if (question) return null;
   const result = call.result ?? boundedResult(await callTool(turn, call));
-  if (call.result === null) await call.told?.(result);
+  if (call.result === null) await call.notifyGuards?.(result);
   const store = (write: Promise<void>) => {
     write.catch(() => undefined); // reported when all are awaited; sibling calls may still run
     stored.push(write);

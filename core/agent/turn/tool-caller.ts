@@ -83,10 +83,10 @@ export function createToolCaller(dependencies: Dependencies): ToolCaller {
       const idempotencyKey = `${turn.id}/0/0`;
       const call = { offered: tool, input: whole, agents: [agentId], turn, idempotencyKey };
       const limits = { callsBefore: 0, mostCalls: spec.limits.max_tool_calls, policy: {} };
-      const { result, ask: asking, told } = await judge(dependencies, { ...call, ...limits }, signal);
+      const { result, ask: asking, notifyGuards } = await judge(dependencies, { ...call, ...limits }, signal);
       if (result !== null) return result;
       const ended = async (came: ToolResult): Promise<ToolResult> => {
-        await told(came);
+        await notifyGuards(came);
         return came;
       };
       if (asking !== null) {
