@@ -22,6 +22,7 @@ const FURTHER: ReadonlyMap<string, string> = new Map([
   ['Banner', 'lines of an extension for the person, where a conversation begins'],
   ['Cancellation', 'the end of open questions, of a task or of a run, because a person or a caller wants none of it any more'],
   ['Claimant', 'the process that has claimed a run; *waiters* are those that wait for its end'],
+  ['Declaration', 'what a folder, or another extension (*dynamic*), says of an extension before any of its code runs'],
   ['Fallback', 'what is used where the wanted cannot be: the last good version of an extension, a line for a text without room'],
   ['Lease', 'a claim that runs out by itself; why a process gives a run up is the *stop reason*'],
   ['Load status', 'whether a conversation has a text of a skill already: new, same or changed'],
