@@ -369,7 +369,7 @@ describe('a guard', () => {
     };
     const hunk = '@@ -1 +1 @@\n-old\n+../../../..\n';
     const moved = (how: string, from: string, to: string) =>
-      `diff --git a/${from} b/${to}\nsimilarity index 100%\n${how} from ${from}\n${how} to ${to}\n`;
+      `diff --git a/one b/two\nsimilarity index 100%\n${how} from ${from}\n${how} to ${to}\n`;
     // Each form is one that the tool takes: of a folder that is not closed it is no invalid patch.
     const patches: readonly ((folder: string) => string)[] = [
       (folder) => `--- a/${folder}/1.sql\n+++ b/${folder}/1.sql\n${hunk}`,
@@ -407,7 +407,7 @@ describe('a guard', () => {
     for (const input of [
       { content: 'see migrations/1' },
       { path: 'migrations2/1' },
-      { patch: `--- a/x\n+++ b/x\n@@ -1 +1 @@\n-old\n+migrations/1\n` },
+      { patch: `--- a/x\n+++ b/x\n@@ -1 +1 @@\n-old\n+in migrations/1\n` },
     ])
       expect([input, await codeOf('change', input)]).toEqual([input, 'ok']);
   });

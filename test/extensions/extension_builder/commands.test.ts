@@ -116,7 +116,7 @@ export default class { constructor(readonly context: ExtensionContext) {} async 
       'acme_less/main.ts':
         "import type { ExtensionContext } from 'pith';\nimport { Ranker } from 'pith/acme';\nexport default class { constructor(context: ExtensionContext) { context.provide(Ranker, {} as never); } }\n",
       'warden/manifest.yaml': 'id: warden\nentrypoint: main.ts\nprovides: [guard]\npermissions: { network: true }\n',
-      'warden/main.ts': 'export default class { beforeToolCall() { return null; } }\n',
+      'warden/main.ts': "export default class { beforeToolCall() { throw new Error('no luck'); } }\n",
       'empty/notes.txt': 'nothing yet\n',
       'walker/manifest.yaml': 'id: walker\nagent: { instructions: walk }\n',
     });
@@ -128,7 +128,9 @@ export default class { constructor(readonly context: ExtensionContext) {} async 
       /'acme.ranker' is defined by 'acme', which it does not depend on \(in validate\); add acme to 'depends_on'\nacme_lost/u,
     );
     expect(text, 'A3 where people have it').toContain(`'acme.ranker' needs, see ${path.join(extensions, 'acme/contract.ts')} (in`);
-    expect(text).toMatch(/^warden: passes \(tried beforeToolCall\)$/m);
+    expect(text, 'A3 a guard').toMatch(
+      /^smoke: error .*the guard 'warden' cannot answer.*: no luck .*\nwarden: does not pass \(tried beforeToolCall\)$/m,
+    );
     expect(text).toMatch(/isolation: in_process.*\nearly: does not pass$/m);
     expect(text, 'A4').toMatch(
       /^manifest: error extensions\/early\/main\.ts:2: publishes 'notify', .*; add notify to 'events\.publishes'$/m,

@@ -83,6 +83,12 @@ describe('a probe of a folder', () => {
     expect(errors).toContainEqual(expect.objectContaining({ check, message: expect.stringMatching(message) }));
   });
 
+  it('A3 asks a guard once', async () => {
+    const main = 'export default class X { beforeToolCall({ tool, turn }) { return { deny: tool + turn.agent.id }; } }';
+    const report = await tried({ 'manifest.yaml': MANIFEST.replace('tool', 'guard'), 'main.ts': main });
+    expect(report).toMatchObject({ ok: true, tried: ['beforeToolCall'] });
+  });
+
   it('K72 does not call what writes, what needs a person, and what it has no input for', async () => {
     const report = await tried({ 'manifest.yaml': MANIFEST, 'main.ts': tool('return 1;', 'needsApproval: true,') });
     expect(report.tried).toEqual([]);
