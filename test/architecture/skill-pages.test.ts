@@ -46,7 +46,7 @@ describe('the skill extension-development', () => {
   });
 
   it.each(PROTOCOLS)('K71 the page of %s names every member of the protocol', async (id) => {
-    const file = `core/contract/${['tool', 'skill', 'model', 'command'].includes(id) ? id : 'providers'}.ts`;
+    const file = `core/contract/${['tool', 'model', 'command'].includes(id) ? id : 'providers'}.ts`;
     const members = membersOf(file, interfaceOf(id)!);
     const page = read(`${folder}/references/${id}.md`);
     const spans = codeSpans(page).join(' ');
