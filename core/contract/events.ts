@@ -1,12 +1,8 @@
 import type { Diagnostic } from './errors.ts';
 import type { Retain, TurnEndReason, Usage } from './turn.ts';
 
-const KERNEL = { durable: false, by: 'kernel' } as const;
-const DURABLE = { durable: true, by: 'kernel' } as const;
-const ITSELF = { durable: false, by: 'itself' } as const;
-const DECLARED = { durable: true, by: 'declared' } as const;
-
 interface FromPerson {
+  readonly v: 1;
   readonly threadId: string;
   readonly channelId: string;
   readonly userId: string;
@@ -14,33 +10,22 @@ interface FromPerson {
 
 interface OfTurn {
   readonly turnId: string;
-  readonly threadId: string;
   readonly correlationId: string;
 }
 
 /** The kernel's durable topics and their payloads, each with its version. Written to disk, and delivered to every handler that a manifest declares. */
 interface DurableTopicMap {
   /** A person's message, written together with the turn that answers it. */
-  'user.message': FromPerson & { readonly v: 1; readonly turnId: string; readonly agentId: string; readonly text: string };
+  'user.message': FromPerson & { readonly turnId: string; readonly agentId: string; readonly text: string };
   /** Reaches the handler of this schedule; `at`: when it was due. */
   'schedule.due': { readonly v: 1; readonly extensionId: string; readonly name: string; readonly at: number };
   /** Reaches people through channels. `agents`: the path of agents, root first. */
-  'approval.requested': FromPerson & {
-    readonly v: 1;
-    readonly approvalId: string;
-    readonly tool: string;
-    readonly agents: readonly string[];
-  };
+  'approval.requested': FromPerson & { readonly approvalId: string; readonly tool: string; readonly agents: readonly string[] };
   'approval.answered': { readonly v: 1; readonly approvalId: string; readonly threadId: string; readonly answer: string };
   /** Reaches people through channels; `target`: one of a channel's kinds, a thread, or null for all. */
-  notify: {
-    readonly v: 1;
-    readonly text: string;
-    readonly kind: string;
-    readonly target: string | null;
-    readonly threadId: string | null;
-    readonly userId: string | null;
-  };
+  notify: { readonly v: 1; readonly text: string; readonly kind: string } & Readonly<
+    Record<'target' | 'threadId' | 'userId', string | null>
+  >;
 }
 
 /** What the kernel publishes or handles, by name, with its payload. A topic is a fact in the past tense. */
@@ -61,14 +46,9 @@ export interface TopicMap extends DurableTopicMap {
   /** What an extension answers for one of its protocols (`tool`, `skill`, `agents`, …) is different now: whoever keeps it asks again. */
   'provider.changed': { readonly extensionId: string; readonly protocol: string };
   /** `documents`: those of its context providers that are in its message, and not what had no room. */
-  'turn.started': OfTurn & { readonly agentId: string; readonly documents: readonly Retain[] };
-  'turn.ended': OfTurn & { readonly reason: TurnEndReason; readonly usage: Usage };
-  'tool.called': Omit<OfTurn, 'threadId'> & {
-    readonly extensionId: string;
-    readonly tool: string;
-    readonly ok: boolean;
-    readonly ms: number;
-  };
+  'turn.started': OfTurn & { readonly threadId: string; readonly agentId: string; readonly documents: readonly Retain[] };
+  'turn.ended': OfTurn & { readonly threadId: string; readonly reason: TurnEndReason; readonly usage: Usage };
+  'tool.called': OfTurn & { readonly extensionId: string; readonly tool: string; readonly ok: boolean; readonly ms: number };
   /** What a tool shows while its call runs, such as the output of a command: for people, never for the model. At most 64 KiB of text. */
   'tool.progressed': { readonly extensionId: string; readonly idempotencyKey: string; readonly text: string };
   'thread.compacted': {
@@ -90,28 +70,20 @@ export interface TopicMap extends DurableTopicMap {
   'channel.opened': { readonly extensionId: string };
 }
 
-/** Who publishes each of these, the kernel alone, an extension of itself, or who names it in `events.publishes`; and whether it is durable. */
-export const TopicMap: Readonly<Record<keyof TopicMap, { readonly durable: boolean; readonly by: 'kernel' | 'itself' | 'declared' }>> = {
-  'extension.activated': KERNEL,
-  'extension.failed': KERNEL,
-  'extension.reloaded': KERNEL,
-  'extension.stopped': KERNEL,
-  'problem.found': KERNEL,
-  'agent.changed': KERNEL,
-  'provider.changed': ITSELF,
-  'turn.started': KERNEL,
-  'turn.ended': KERNEL,
-  'tool.called': KERNEL,
-  'tool.progressed': ITSELF,
-  'thread.compacted': KERNEL,
-  'service.ready': ITSELF,
-  'channel.opened': ITSELF,
-  'user.message': DURABLE,
-  'schedule.due': DECLARED,
-  'approval.requested': DURABLE,
-  'approval.answered': DURABLE,
-  notify: DECLARED,
+type Publisher = { readonly durable: boolean; readonly by: 'kernel' | 'itself' | 'declared' };
+
+/** Who publishes each of these: the kernel alone, an extension of itself, or who names it in `events.publishes`; and whether it is durable. */
+export const TopicMap: Readonly<Record<keyof TopicMap, Publisher>> = {
+  ...publishedBy('kernel', false, ['extension.activated', 'extension.failed', 'extension.reloaded', 'extension.stopped']),
+  ...publishedBy('kernel', false, ['problem.found', 'agent.changed', 'turn.started', 'turn.ended', 'tool.called', 'thread.compacted']),
+  ...publishedBy('itself', false, ['provider.changed', 'tool.progressed', 'service.ready', 'channel.opened']),
+  ...publishedBy('kernel', true, ['user.message', 'approval.requested', 'approval.answered']),
+  ...publishedBy('declared', true, ['schedule.due', 'notify']),
 };
+
+function publishedBy<Name extends keyof TopicMap>(by: Publisher['by'], durable: boolean, names: readonly Name[]): Record<Name, Publisher> {
+  return Object.fromEntries(names.map((name) => [name, { durable, by }])) as Record<Name, Publisher>;
+}
 
 /** A topic that an extension defines: two of one id are the same, whoever made the value. */
 export interface Topic<T extends object = object, Durable extends boolean = boolean> {

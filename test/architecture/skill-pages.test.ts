@@ -42,7 +42,7 @@ describe('the skill extension-development', () => {
   });
 
   it('K71 lists every topic, and none that does not exist', () => {
-    expect(listed(skill, 'Events')).toEqual([...KERNEL_TOPICS.keys()]);
+    expect([...listed(skill, 'Events')].sort()).toEqual([...KERNEL_TOPICS.keys()].sort());
   });
 
   it.each(PROTOCOLS)('K71 the page of %s names every member of the protocol', async (id) => {
