@@ -1,24 +1,6 @@
 import type { JsonValue } from './errors.ts';
 import type { AgentsApi, ExtensionContext } from './extension.ts';
-import { defineProtocol, method } from './protocol.ts';
-
-export interface CommandArgument {
-  readonly name: string;
-  readonly description: string;
-  readonly required?: boolean;
-  /** Takes all that remain; only the last may. */
-  readonly variadic?: boolean;
-}
-
-export interface CommandOption {
-  /** Long name without dashes. */
-  readonly name: string;
-  readonly short?: string;
-  readonly type: 'string' | 'boolean' | 'number';
-  readonly description: string;
-  readonly default?: string | boolean | number;
-  readonly multiple?: boolean;
-}
+import { defineInProcess, method } from './protocol.ts';
 
 export interface CommandInput {
   readonly arguments: Readonly<Record<string, string | readonly string[] | undefined>>;
@@ -46,31 +28,21 @@ export interface CommandIO {
   /** Who gives it: `PITH_USER`, else `local`. On one machine a label and not a boundary: whoever may start Pith may say another. */
   readonly userId: string;
   /** The shell it was typed in; absent in a conversation. */
-  readonly shell?: CommandShell;
+  readonly shell?: {
+    /** The bytes whose lines `input` are; null on a terminal. `mayBeIdle`: a socket, which may be open without anybody who writes to it. */
+    readonly piped: { readonly bytes: AsyncIterable<Uint8Array>; readonly mayBeIdle: boolean } | null;
+    /** True: the terminal cannot move its cursor, so that nothing is drawn twice. */
+    readonly plain: boolean;
+  };
   /** The conversation a slash command was typed in. */
-  readonly session?: CommandSession;
-}
-
-export interface CommandShell {
-  /** What is piped in, byte for byte; null on a terminal. It is the stream whose lines `input` are. */
-  readonly piped: PipedInput | null;
-  /** True: the terminal cannot move its cursor, so that nothing is drawn twice. */
-  readonly plain: boolean;
-}
-
-export interface PipedInput {
-  readonly bytes: AsyncIterable<Uint8Array>;
-  /** True for a socket, as programs have it who start others: it may be open without anybody who writes to it. */
-  readonly mayBeIdle: boolean;
-}
-
-export interface CommandSession {
-  readonly threadId: string;
-  readonly agentId: string;
-  /** The model that the person chose for it; absent: the agent's. */
-  readonly model?: string;
-  /** Sends this as the person's next message in this conversation once the command has ended; of several calls the last counts. */
-  send(text: string): void;
+  readonly session?: {
+    readonly threadId: string;
+    readonly agentId: string;
+    /** The model that the person chose for it; absent: the agent's. */
+    readonly model?: string;
+    /** Sends this as the person's next message once the command has ended; of several calls the last counts. */
+    send(text: string): void;
+  };
 }
 
 /** One definition for the command line (`pith skills list`) and for chat (`/skills list`). */
@@ -78,17 +50,31 @@ export interface Command {
   /** Words from the left: `skills list`. */
   readonly path: string;
   readonly description: string;
-  readonly arguments?: readonly CommandArgument[];
-  readonly options?: readonly CommandOption[];
+  /** `variadic`: it takes all that remain; only the last may. */
+  readonly arguments?: readonly {
+    readonly name: string;
+    readonly description: string;
+    readonly required?: boolean;
+    readonly variadic?: boolean;
+  }[];
+  readonly options?: readonly {
+    /** Long name without dashes. */
+    readonly name: string;
+    readonly short?: string;
+    readonly type: 'string' | 'boolean' | 'number';
+    readonly description: string;
+    readonly default?: string | boolean | number;
+    readonly multiple?: boolean;
+  }[];
   /** True: options that are not among `options` are given to it as texts, by name; for names that are known only when it runs. */
   readonly allowUnknownOptions?: boolean;
   /** False keeps it out of chat; default true. */
   readonly slash?: boolean;
   /** True: typed in chat, what follows its path is its first argument as it is; no word of it is an option. */
   readonly rawArgument?: boolean;
-  /** True: it gives way to every other command that begins with the same word. For names that a person chose for something else, such as a file. */
+  /** True: it gives way to every other command that begins with the same word, as the name of a file must. */
   readonly overridable?: boolean;
-  /** Set by the kernel for an extension that does not ship: the command's name where its own belongs to somebody else, `<extension>:<path>`. */
+  /** Set by the kernel where its name belongs to another command: `<extension>:<path>`. */
   readonly prefixed?: string;
   /** True: help, completion and the pages of commands leave it out; it works when it is typed. */
   readonly hidden?: boolean;
@@ -98,10 +84,7 @@ export interface Command {
   readonly needsTrust?: boolean;
   /** Returns the exit code; nothing means 0. A throw prints `pith: …` and exits 1. */
   run(input: CommandInput, io: CommandIO, signal: AbortSignal): Promise<number | void>;
-  /**
-   * With `needs: started`, in the kernel's process: called on a terminal in place of `run`, before the services are started. `start` starts
-   * them, and resolves with what a person should know before they begin; null: nothing.
-   */
+  /** With `needs: started`: called on a terminal in place of `run`. `start` starts the services, and resolves with what a person should know, or null. */
   runBeforeStart?(input: CommandInput, io: CommandIO, start: () => Promise<string | null>, signal: AbortSignal): Promise<number | void>;
 }
 
@@ -115,10 +98,4 @@ export interface CommandProvider {
   getCommands(): readonly Command[] | Promise<readonly Command[]>;
 }
 
-export const CommandProvider = defineProtocol<CommandProvider>(
-  'command',
-  {
-    getCommands: method(),
-  },
-  { inProcessOnly: true },
-);
+export const CommandProvider = defineInProcess<CommandProvider>('command', { getCommands: method() });

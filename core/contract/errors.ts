@@ -10,51 +10,37 @@ export interface Diagnostic {
   readonly cure?: string;
 }
 
-/** What went wrong with one extension or agent, and in which phase of its life. */
-export interface Failure {
-  readonly extensionId: string;
-  readonly phase: string;
-  readonly code: string;
-  readonly message: string;
-  readonly cause?: string;
-  readonly at: number;
-  readonly file?: string;
-  readonly line?: number;
-  readonly cure?: string;
-}
-
 /** What can be written as JSON and read back the same. */
 export type JsonValue = null | boolean | number | string | readonly JsonValue[] | { readonly [key: string]: JsonValue | undefined };
 
-export interface PithErrorOptions {
+interface PithErrorOptions {
   readonly cause?: unknown;
   /** What to do about it, as an imperative without a full stop. */
   readonly cure?: string;
-  /** Where: a file, `file:line`, a settings path or an id. */
+  /** A file, `file:line`, a settings path or an id. */
   readonly where?: string;
   readonly retryable?: boolean;
   readonly statusCode?: number;
 }
 
-/**
- * Misuse or a failure that its caller must see. `message` says who and what; `cure` what to do. Any error with a `code` and `retryable`
- * is an instance, so that packages that know nothing of Pith can throw one.
- */
+/** Misuse or a failure that its caller must see: who and what. Any error with a `code` and `retryable` is an instance, whoever threw it. */
 export class PithError extends Error {
-  readonly code: string;
   readonly cure: string | undefined;
   readonly where: string | undefined;
   readonly retryable: boolean;
   readonly statusCode: number | undefined;
 
-  constructor(code: string, message: string, options: PithErrorOptions = {}) {
-    super(message, options.cause === undefined ? undefined : { cause: options.cause });
+  constructor(
+    readonly code: string,
+    message: string,
+    { cause, cure, where, retryable = false, statusCode }: PithErrorOptions = {},
+  ) {
+    super(message, cause === undefined ? undefined : { cause });
     this.name = 'PithError';
-    this.code = code;
-    this.cure = options.cure;
-    this.where = options.where;
-    this.retryable = options.retryable ?? false;
-    this.statusCode = options.statusCode;
+    this.cure = cure;
+    this.where = where;
+    this.retryable = retryable;
+    this.statusCode = statusCode;
   }
 
   static override [Symbol.hasInstance](value: unknown): boolean {

@@ -11,40 +11,28 @@ export interface Logger {
   error(message: string, fields?: Readonly<Record<string, unknown>>): void;
 }
 
-/** Small JSON values of one extension, durable when the promise resolves. Keys ≤ 512 bytes, values ≤ 1 MiB. */
-export interface KeyValue {
-  /** null when there is none. */
+/** Small JSON values of one extension, durable when the promise resolves. Keys ≤ 512 bytes, values ≤ 1 MiB; `keys` are sorted. */
+interface KeyValue {
+  /** null, and `delete` false, when there is none. */
   get(key: string): Promise<JsonValue>;
   set(key: string, value: JsonValue): Promise<void>;
-  /** False when there was none. */
   delete(key: string): Promise<boolean>;
-  /** Sorted keys. */
   keys(prefix?: string): Promise<readonly string[]>;
 }
 
-export type SqlValue = null | number | bigint | string | Uint8Array;
-export type SqlRow = Record<string, SqlValue>;
-
-interface SqlStatement {
-  readonly sql: string;
-  readonly values?: readonly SqlValue[];
-  /** How many rows it must change: with another number nothing of its write happens. */
-  readonly changes?: number;
-}
+type SqlValue = null | number | bigint | string | Uint8Array;
+type SqlRow = Record<string, SqlValue>;
 
 /** The tables of one extension in Pith's database; their names must begin with `<extension id>__`. In process only. */
-export interface Database {
-  /** What its statements are written in. */
+interface Database {
   readonly dialect: 'sqlite';
-  /** Rows of a query. Positional parameters, as many as the statement has. */
+  /** All rows of a query, or with `get` the first or null. Positional parameters, as many as the statement has. */
   all(sql: string, ...parameters: SqlValue[]): Promise<SqlRow[]>;
-  /** The first row, or null. */
   get(sql: string, ...parameters: SqlValue[]): Promise<SqlRow | null>;
-  /**
-   * Runs statements in one transaction; resolves how many rows each changed, once that is durable. Rejects `write_conflict` when one
-   * changed another number than it must: somebody else was faster.
-   */
-  write(statements: readonly SqlStatement[]): Promise<readonly number[]>;
+  /** One transaction: how many rows each statement changed, once that is durable. Rejects `write_conflict` where one changed another number than its `changes`. */
+  write(
+    statements: readonly { readonly sql: string; readonly values?: readonly SqlValue[]; readonly changes?: number }[],
+  ): Promise<readonly number[]>;
 }
 
 export interface AgentsApi {
@@ -62,18 +50,17 @@ export interface AgentsApi {
 export interface SecretUse {
   /** A prefix of models or a server of its own. Only for shipped extensions. */
   readonly part?: string;
-  /** Where the secret is sent: an address, of which only the origin is compared, or a command line. */
+  /** An address, of which only the origin is compared, or a command line. `isDefault`: it is the provider's default address. */
   readonly to: string;
-  /** The provider’s default address. */
   readonly isDefault?: boolean;
 }
 
 /** All that an extension gets from the kernel. What it takes is released when it stops. */
 export interface ExtensionContext<Config = Readonly<Record<string, unknown>>> {
   readonly id: string;
-  /** Absolute path of the extension's folder. Read only. */
+  /** The extension's folder, absolute. Read only. */
   readonly directory: string;
-  /** Absolute path of the folder that the extension may write; made on first access. */
+  /** The folder that it may write, absolute; made on first access. */
   readonly dataDirectory: string;
   readonly config: Config;
   readonly logger: Logger;
@@ -82,10 +69,7 @@ export interface ExtensionContext<Config = Readonly<Record<string, unknown>>> {
   readonly kv: KeyValue;
   readonly database: Database;
   readonly agents: AgentsApi;
-  /**
-   * A secret that the manifest declares, or that the settings name for it; null when it is not set. `use`: where
-   * it goes. Throws `not_declared` for other names, and `secret_not_given` where a person gave it for somebody else, or for another place.
-   */
+  /** A secret that the manifest or the settings name for it, or null; `use`: where it goes. Throws `not_declared`, and `secret_not_given` where a person gave it for something else. */
   getSecret(name: string, use?: SecretUse): string | null;
   /** Gives a protocol that an extension defines, from the constructor and once. Throws `not_declared` where the manifest does not provide it. */
   provide<T extends object>(protocol: Protocol<T>, implementation: T): void;
@@ -100,12 +84,9 @@ export interface ExtensionContext<Config = Readonly<Record<string, unknown>>> {
 /** Where folders are, by absolute paths. The kernel answers it: `const { sandbox, home } = context.use(Places)`. */
 export interface Places {
   readonly sandbox: string;
-  /**
-   * The person's project, as its real path: the folder that holds `sandbox`; without one of its own, the git root above the working
-   * directory, else the working directory. null: no folder may be used as a project, because nobody agreed to one.
-   */
+  /** The real path of the person's project: the folder that holds `sandbox`, else the git root or the working directory. null: none may be used. */
   readonly project: string | null;
-  /** The sandbox that the person opened and has not trusted: what lies in it may be named, never used. null: `sandbox` is the one that was opened. */
+  /** The sandbox that the person opened and has not trusted: what lies in it may be named, never used; else null. */
   readonly untrustedSandbox: string | null;
   /** Files and folders of the project that the person was shown when they trusted the sandbox: they may be used. Absolute. */
   readonly projectFiles: readonly string[];
@@ -113,7 +94,7 @@ export interface Places {
   readonly shippedSandbox: string;
   /** The user's, where other tools keep theirs; null where Pith was started without one. */
   readonly home: string | null;
-  /** Under `pith serve`: what its command line asks for. null elsewhere: nobody is to be served by more than the terminal. */
+  /** What the command line of `pith serve` asks for; null elsewhere. */
   readonly serve: { readonly port: number | null } | null;
 }
 

@@ -22,7 +22,6 @@ export { codeOf, messageOf, PithError, type Diagnostic, type JsonValue } from '.
 export { defineTopic, type Delivery, type Events, type PublishOptions, type Topic, TopicMap } from './events.ts';
 export { Places, type Clock, type Extension, type ExtensionContext, type Logger } from './extension.ts';
 export { ModelProvider, type LanguageModel, type ModelCallOptions, type ModelInfo, type ModelPart } from './model.ts';
-export { Permissions } from './permissions.ts';
 export { constant, defineProtocol, method, stream, type Protocol, type Remote } from './protocol.ts';
 export {
   AgentProvider,
@@ -32,8 +31,10 @@ export {
   ContextProvider,
   DeclarationProvider,
   ExtensionSettings,
+  Permissions,
   ServiceProvider,
   SetupProvider,
+  SkillProvider,
   ToolGuard,
   TurnProvider,
   type ChannelMessage,
@@ -42,7 +43,6 @@ export {
   type SettingsChange,
   type SetupSchema,
 } from './providers.ts';
-export { SkillProvider } from './skill.ts';
 export {
   defineTool,
   isToolResult,

@@ -19,10 +19,7 @@ export interface ModelInfo {
 export interface ModelProvider {
   /** Models that can be named under this prefix; may ask the server. Names that are not listed may still work. Empty when it cannot be asked. */
   models(prefix: string, signal?: AbortSignal): Promise<readonly ModelInfo[]>;
-  /**
-   * The `host:port` of a server that listens without anybody having chosen it, or null. Asked for prefixes with `when_local` when no model is
-   * set up; a person waits for the answer.
-   */
+  /** The `host:port` of a server that listens though nobody chose it, or null. Asked for prefixes with `when_local` while a person waits. */
   findLocal?(prefix: string, signal?: AbortSignal): Promise<string | null>;
   /** `name` is what follows the prefix and its slash in `provider/model`. Throws `model_unknown` or `model_auth`. */
   getModel(name: string, prefix: string): { readonly model: LanguageModel; readonly contextWindow: number | null };

@@ -42,10 +42,12 @@ export interface Protocol<T extends object = object> {
   readonly type?: T;
 }
 
+type Members<T extends object> = { readonly [K in keyof Required<T>]: MemberOf<Required<T>[K]> };
+
 /** A protocol as the manifest of its extension names it in `defines.protocols`. Who provides it gives an implementation to `context.provide`. */
 export function defineProtocol<T extends object>(
   id: string,
-  members: { readonly [K in keyof Required<T>]: MemberOf<Required<T>[K]> },
+  members: Members<T>,
   { inProcessOnly = false }: { readonly inProcessOnly?: boolean } = {},
 ): Protocol<T> {
   const entries = Object.entries<Member>(members);
@@ -65,10 +67,12 @@ export function defineProtocol<T extends object>(
   });
 }
 
-/**
- * A provider as seen through a handle: each method asynchronous, constants as they were at activation.
- * The handle stays valid when the provider reloads; a call while it is gone rejects `stopped`.
- */
+/** As `defineProtocol`, of what acts as a person or as the kernel. */
+export function defineInProcess<T extends object>(id: string, members: Members<T>): Protocol<T> {
+  return defineProtocol(id, members, { inProcessOnly: true });
+}
+
+/** A provider as seen through a handle, which stays valid when the provider reloads. Constants are as they were at activation; a call while it is gone rejects `stopped`. */
 export type Remote<T extends object> = {
   readonly [K in keyof T]: T[K] extends Method
     ? ReturnType<T[K]> extends AsyncIterable<infer Part>

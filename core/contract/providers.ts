@@ -1,15 +1,11 @@
 import type { Diagnostic, JsonValue } from './errors.ts';
-import type { ModelCallOptions } from './model.ts';
-import { constant, defineProtocol, method } from './protocol.ts';
-import type { ToolResult } from './tool.ts';
+import type { ModelCallOptions, ModelInfo } from './model.ts';
+import { constant, defineInProcess, defineProtocol, method } from './protocol.ts';
+import type { ToolCall, ToolPermission, ToolResult } from './tool.ts';
 import type { AgentSpec, Message, Retain, TurnEndReason, TurnInfo } from './turn.ts';
 
-/** A whole text that a message needs, such as the instructions of a skill. */
-export interface ContextDocument {
-  /** Names it among those of its provider. */
-  readonly key: string;
-  /** Changes with the text. */
-  readonly digest: string;
+/** A whole text that a message needs, such as the instructions of a skill: `key` names it, and `digest` changes with it. */
+interface ContextDocument extends Retain {
   readonly text: string;
   /** Said in the message where the text has no room, such as how it can be had; else only that it is left out. */
   readonly fallback?: string;
@@ -24,8 +20,8 @@ export interface ContextParts {
   /** Comes after the history, before the user's text, and is stored with that message. At most 400 tokens. */
   readonly turn?: string;
   /**
-   * Stand before the turn part and are stored with the message, never cut. All of a turn together fill at most a quarter of the model's window
-   * (50,000 tokens where it is not known): those that do not fit are left out, which the message and a notice say, and `turn.started` names those that are in it. Once `turn.compactions` has grown, they may be gone.
+   * Come before the turn part and are stored with the message, never cut. Those that do not fit a quarter of the model's window are left out,
+   * as the message and a notice say; `turn.started` names the others. Once `turn.compactions` has grown, they may be gone.
    */
   readonly documents?: readonly ContextDocument[];
 }
@@ -42,49 +38,34 @@ export interface ContextProvider {
   banner?(signal?: AbortSignal): Promise<string | null>;
 }
 
-export const ContextProvider = defineProtocol<ContextProvider>(
-  'context',
-  {
-    contextPriority: constant(),
-    placement: constant({ optional: true }),
-    getContext: method({ timeoutMs: 1000, signalAt: 2 }),
-    banner: method({ optional: true, timeoutMs: 1000, signalAt: 0 }),
-  },
-  { inProcessOnly: true },
-);
+export const ContextProvider = defineInProcess<ContextProvider>('context', {
+  contextPriority: constant(),
+  placement: constant({ optional: true }),
+  getContext: method({ timeoutMs: 1000, signalAt: 2 }),
+  banner: method({ optional: true, timeoutMs: 1000, signalAt: 0 }),
+});
 
-/** Told where each turn begins and ends, so that what it keeps for a turn is kept in one place. Every turn loads it: what listens to what a turn publishes is there by then. */
+/** Notified where each turn begins and ends. Every turn loads it before it publishes anything. */
 export interface TurnProvider {
-  /**
-   * Comes before the turn asks anything of any extension. It comes again for a turn that goes on after a question or a restart: whoever
-   * keeps something for `turn.id` begins with what it has. Cut after one second; a throw changes nothing for the turn.
-   */
+  /** Comes before the turn asks any extension, and again where it goes on after a question or a restart. Cut after one second; a throw changes nothing. */
   beginTurn?(turn: TurnInfo): void | Promise<void>;
-  /** Comes once for each `beginTurn`, however the turn ends; `awaiting_approval`: it may go on. Does not come when the program was killed. Cut after one second. */
+  /** Comes once for each `beginTurn`, unless the program was killed; `awaiting_approval`: it may go on. Cut after one second. */
   endTurn?(turn: TurnInfo, reason: TurnEndReason): void | Promise<void>;
 }
 
-export const TurnProvider = defineProtocol<TurnProvider>(
-  'turn',
-  {
-    beginTurn: method({ optional: true, timeoutMs: 1000 }),
-    endTurn: method({ optional: true, timeoutMs: 1000 }),
-  },
-  { inProcessOnly: true },
-);
+export const TurnProvider = defineInProcess<TurnProvider>('turn', {
+  beginTurn: method({ optional: true, timeoutMs: 1000 }),
+  endTurn: method({ optional: true, timeoutMs: 1000 }),
+});
 
 /** A tool call that the gate looks at. Plain data of its own: what a guard changes in it changes nothing. */
-interface GuardedCall {
+interface GuardedCall extends Pick<ToolCall, 'turn' | 'idempotencyKey'> {
   /** `extension/tool`. */
   readonly tool: string;
   readonly input: JsonValue;
-  /** What the tool says of itself. */
   readonly effect: 'read' | 'idempotent' | 'write';
   /** The outermost agent first, the calling one last. */
   readonly agents: readonly string[];
-  readonly turn: TurnInfo;
-  /** The same for each attempt at this call. */
-  readonly idempotencyKey: string;
 }
 
 /** Looks at every tool call before it runs, and may only narrow: refuse it, or have a person asked. While one that is switched on cannot answer, only tools that read run. */
@@ -99,28 +80,21 @@ export interface ToolGuard {
 
 type Verdict = null | { readonly deny: string } | { readonly ask: string };
 
-export const ToolGuard = defineProtocol<ToolGuard>(
-  'guard',
-  {
-    beforeToolCall: method({ timeoutMs: 1000, signalAt: 1 }),
-    afterToolCall: method({ optional: true, timeoutMs: 1000 }),
-    turnEnded: method({ optional: true, timeoutMs: 1000 }),
-  },
-  { inProcessOnly: true },
-);
+export const ToolGuard = defineInProcess<ToolGuard>('guard', {
+  beforeToolCall: method({ timeoutMs: 1000, signalAt: 1 }),
+  afterToolCall: method({ optional: true, timeoutMs: 1000 }),
+  turnEnded: method({ optional: true, timeoutMs: 1000 }),
+});
 
-/** A message as compaction leaves it. */
 interface CompactedMessage {
   readonly message: Message;
   /** What is whole in it: in the results of tools under the ids of their calls, elsewhere under any name. */
   readonly retain: Readonly<Record<string, Retain>>;
 }
 
-interface CompactionRequest {
+interface CompactionRequest extends Pick<ModelInfo, 'contextWindow'> {
   /** Oldest first, as the model is sent them. A document next to a user's text is a part with `providerOptions.pith.document`. */
   readonly messages: readonly (CompactedMessage & { readonly tokens: number; readonly isSummary: boolean })[];
-  /** null: not known. */
-  readonly contextWindow: number | null;
   /** Of the system text and the tools, which are before the messages. */
   readonly fixedTokens: number;
   /** A person asks for it, or the model has refused the prompt: do all that can be done. */
@@ -141,11 +115,52 @@ export interface CompactionProvider {
   compact(request: CompactionRequest, signal?: AbortSignal): Promise<CompactionRecipe | null>;
 }
 
-export const CompactionProvider = defineProtocol<CompactionProvider>(
-  'compaction',
-  { compact: method({ signalAt: 1 }) },
-  { inProcessOnly: true },
-);
+export const CompactionProvider = defineInProcess<CompactionProvider>('compaction', { compact: method({ signalAt: 1 }) });
+
+interface SkillContent {
+  readonly id: string;
+  readonly name: string;
+  readonly version: string | null;
+  /** Hex digest of the bytes of SKILL.md. */
+  readonly sha256: string;
+  /** What follows the frontmatter, byte for byte. Data, never a template. */
+  readonly body: string;
+  /** Set when the skill is gone or broken and this is the last good body. */
+  readonly stale?: string;
+}
+
+interface SkillSummary {
+  readonly id: string;
+  readonly name: string;
+  readonly description: string;
+  readonly source: string;
+  readonly path: string;
+  readonly state: 'offered' | 'draft' | 'shadowed' | 'disabled' | 'untrusted' | 'invalid';
+  /** Estimated from the file's size until the body has been read. */
+  readonly tokens: number;
+  readonly version?: string;
+  readonly reason?: string;
+  readonly diagnostics: readonly Diagnostic[];
+}
+
+/** Knows skills by id. Publishes `provider.changed` when they change. */
+export interface SkillProvider {
+  /** Accepts an id or a unique name. Rejects `skill_not_found`, `skill_not_offered` (with state and cure) or `skills_disabled`. */
+  getSkillContent(id: string, signal?: AbortSignal): Promise<SkillContent>;
+  /** All skills in every state, sorted by id. */
+  listSkills(signal?: AbortSignal): Promise<readonly SkillSummary[]>;
+  /** Ids of the skills that this agent may read, sorted. Without it an agent made at run time gets none but its creator's bound ones. */
+  readableSkills?(agent: AgentSpec, signal?: AbortSignal): Promise<readonly string[]>;
+  /** Findings of lint mode for the folder at `path`; never rejects. */
+  validateSkill(path: string, signal?: AbortSignal): Promise<readonly Diagnostic[]>;
+}
+
+export const SkillProvider = defineProtocol<SkillProvider>('skill', {
+  getSkillContent: method({ signalAt: 1 }),
+  listSkills: method({ signalAt: 0 }),
+  readableSkills: method({ optional: true, signalAt: 1 }),
+  validateSkill: method({ signalAt: 1 }),
+});
 
 /** Work in the background while the kernel serves or chats. */
 export interface ServiceProvider {
@@ -153,20 +168,13 @@ export interface ServiceProvider {
   runBackground(signal: AbortSignal): Promise<void>;
 }
 
-export const ServiceProvider = defineProtocol<ServiceProvider>(
-  'service',
-  {
-    runBackground: method({ timeoutMs: null }),
-  },
-  { inProcessOnly: true },
-);
+export const ServiceProvider = defineInProcess<ServiceProvider>('service', { runBackground: method({ timeoutMs: null }) });
 
 export interface ChannelMessage {
   /** The same for each attempt to deliver it; absent: it is delivered once. */
   readonly key?: string;
   readonly text: string;
   readonly kind: string;
-  /** The conversation that it is about. */
   readonly threadId?: string;
   /** The question that `pith approvals` answers: a channel that shows it already need not show it again. */
   readonly approvalId?: string;
@@ -189,40 +197,32 @@ export const ChannelProvider = defineProtocol<ChannelProvider>('channel', {
   filters: method({ optional: true }),
 });
 
-/** One question of a set-up. */
-export interface SetupField {
-  /** snake_case; also what `--set name=value` says. */
-  readonly name: string;
-  readonly description: string;
-  readonly kind: 'text' | 'number' | 'boolean' | 'choice' | 'secret';
-  readonly choices?: readonly string[];
-  /** For `secret`: the declared name under which the value is kept. It never reaches the extension by any other way than `getSecret`. */
-  readonly secret?: string;
-  /** What holds now; null: nothing has been set. Never set for secrets. */
-  readonly current?: JsonValue;
-}
-
 export interface SetupSchema {
   readonly title: string;
-  readonly fields: readonly SetupField[];
+  readonly fields: readonly {
+    /** snake_case; also what `--set name=value` says. */
+    readonly name: string;
+    readonly description: string;
+    readonly kind: 'text' | 'number' | 'boolean' | 'choice' | 'secret';
+    readonly choices?: readonly string[];
+    /** For `secret`: the declared name under which the value is kept; it reaches the extension by `getSecret` alone. */
+    readonly secret?: string;
+    /** What is set now; null: nothing. Absent for secrets. */
+    readonly current?: JsonValue;
+  }[];
 }
 
-/**
- * Settings by dotted path: `extensions.<id>.…`, `providers.<prefix>.…` of the prefixes that it offers, `models.…` where it offers models.
- * null takes one out.
- */
+/** Settings by dotted path: `extensions.<id>.…`, and of models that it offers `providers.<prefix>.…` and `models.…`. null takes one out. */
 export type SettingsChange = Readonly<Record<string, JsonValue>>;
 
 /** A kind of server with models, as a person chooses it. */
-export interface ModelServer {
+interface ModelServer {
   readonly title: string;
-  /** Of its models. */
   readonly prefix: string;
   /** The declared name under which its key is kept; null: it takes none. */
   readonly secret: string | null;
-  /** A person says where it is. */
   readonly asksAddress: boolean;
-  /** It is where its extension looks without a setting: choosing it takes `base_url` of the prefix and of the extension out of the settings. */
+  /** It is where its extension looks without a setting: choosing it takes `base_url` out of the settings. */
   readonly isDefault?: true;
   /** It runs on this machine, where `findLocal` finds it. */
   readonly isLocal: boolean;
@@ -237,65 +237,47 @@ export interface SetupProvider {
   onSetupComplete(): Promise<string | null> | string | null;
   /** Servers whose models it reaches, for a person who connects one (`pith setup`). */
   getModelServers?(): readonly ModelServer[] | Promise<readonly ModelServer[]>;
-  /**
-   * Names of the models that a server has now, asked with what a person has typed, before any of it is kept; null: as it is set; an empty
-   * address: as without a setting.
-   * Rejects `model_auth` where the server wants another key, `model_unreachable` where it does not answer.
-   */
+  /** Models that a server has now, by what a person has typed; null: as it is set; an empty address: as without a setting. Rejects `model_auth` and `model_unreachable`. */
   askModels?(
     asked: { readonly prefix: string; readonly address: string | null; readonly key: string | null },
     signal?: AbortSignal,
   ): Promise<readonly string[]>;
 }
 
-export const SetupProvider = defineProtocol<SetupProvider>(
-  'setup',
-  {
-    getSetupSchema: method(),
-    applyConfig: method(),
-    onSetupComplete: method({ timeoutMs: 30_000 }),
-    getModelServers: method({ optional: true }),
-    askModels: method({ optional: true, signalAt: 1, timeoutMs: 30_000 }),
-  },
-  { inProcessOnly: true },
-);
+export const SetupProvider = defineInProcess<SetupProvider>('setup', {
+  getSetupSchema: method(),
+  applyConfig: method(),
+  onSetupComplete: method({ timeoutMs: 30_000 }),
+  getModelServers: method({ optional: true }),
+  askModels: method({ optional: true, signalAt: 1, timeoutMs: 30_000 }),
+});
+
+interface ExtensionFacts {
+  readonly id: string;
+  readonly name: string;
+  readonly description: string;
+  readonly state: string;
+  readonly provides: readonly string[];
+  readonly finding: Diagnostic | null;
+}
 
 /** Settings and secrets of extensions, as a person changes them. The kernel answers it to what runs in its process: `context.use(ExtensionSettings)`. */
 export interface ExtensionSettings {
   /** Every extension, sorted by id. `finding`: what keeps it, or what was written of it last, from running. */
-  list(): Promise<
-    readonly {
-      readonly id: string;
-      readonly name: string;
-      readonly description: string;
-      readonly state: string;
-      readonly provides: readonly string[];
-      readonly finding: Diagnostic | null;
-    }[]
-  >;
+  list(): Promise<readonly ExtensionFacts[]>;
   /**
-   * Checks by the schema of the extension, writes `pith.yaml` and reloads. `agent`: neither rights nor what says who gets a
-   * secret may be set. Resolves the file that was written: the sandbox's, or for a person without one their own `~/.pith/config.yaml`.
-   * Rejects `not_found`, `not_allowed` and `config_invalid`, also for what is to be taken out and the person's own settings say, too; nothing
-   * is written then.
+   * Checks by the schema of the extension, writes settings, reloads and resolves the file that was written. `agent`: neither rights nor what says
+   * who gets a secret may be set. Rejects `not_found`, `not_allowed` and `config_invalid`, also where the person's own settings keep what is to be taken out.
    */
   write(extensionId: string, changes: SettingsChange, by: 'person' | 'agent'): Promise<string>;
   /** Keeps a declared secret for those to whom this extension sends it now. Rejects `not_declared`. */
   keepSecret(extensionId: string, name: string, value: string): Promise<void>;
 }
 
-export const ExtensionSettings = defineProtocol<ExtensionSettings>(
-  'settings',
-  {
-    list: method(),
-    write: method(),
-    keepSecret: method(),
-  },
-  { inProcessOnly: true },
-);
+export const ExtensionSettings = defineInProcess<ExtensionSettings>('settings', { list: method(), write: method(), keepSecret: method() });
 
-/** An agent as an extension brings it. `spec` is null when there is none, because `diagnostics` say what is wrong. */
-export interface DynamicAgent {
+/** `spec` is null where `diagnostics` say why there is none. */
+interface DynamicAgent {
   readonly id: string;
   readonly spec: (Omit<AgentSpec, 'limits'> & { readonly limits?: Partial<AgentSpec['limits']> }) | null;
   readonly diagnostics: readonly Diagnostic[];
@@ -305,33 +287,22 @@ export interface DynamicAgent {
   readonly positions?: Readonly<Record<string, readonly [number, number]>>;
 }
 
-/** Brings agents that no manifest declares. Publishes `provider.changed` when they change without a file of `agent_files` being edited. */
+/** Declares agents beside those of manifests. Publishes `provider.changed` when they change without a file of `agent_files` being edited. */
 export interface AgentProvider {
-  /**
-   * All its agents as they are now; `files`: the absolute paths of those of its `agent_files` that are in folders of agents and count.
-   * Asked when an agent is named that no manifest declares, and when all are listed.
-   */
+  /** All its agents as they are now, asked when one is named that no manifest declares, and when all are listed. `files`: those of its `agent_files` that count, absolute. */
   listAgents(files: readonly string[], signal?: AbortSignal): Promise<readonly DynamicAgent[]>;
 }
 
-export const AgentProvider = defineProtocol<AgentProvider>(
-  'agents',
-  { listAgents: method({ timeoutMs: 5000, signalAt: 1 }) },
-  { inProcessOnly: true },
-);
+export const AgentProvider = defineInProcess<AgentProvider>('agents', { listAgents: method({ timeoutMs: 5000, signalAt: 1 }) });
 
 /** An extension that another one declares: in a separate process, with tools, and with nothing that it may ask for. */
 export interface DynamicDeclaration {
-  /** Absolute. No module leaves it. */
+  /** Absolute: where its modules are, which none leaves, and what people correct. */
   readonly folder: string;
-  /** What people correct. Absolute. */
   readonly file: string;
   /** `id`: `<word>:<name>`, which `*` in `uses_tools` does not mean. With `@` and 12 hex digits behind it, it is a version: what rules say of `<word>:<name>` holds for it too. */
   readonly manifest: { readonly id: string; readonly name?: string; readonly description?: string };
-  /**
-   * The text of its entrypoint, which imports `pith`, the contract of who declares it, and modules of `folder`. An `import()` of one that cannot
-   * be bundled rejects with the reason.
-   */
+  /** The text of its entrypoint, which imports `pith`, the contract of who declares it, and modules of `folder`. An `import()` of a faulty one rejects. */
   readonly main: string;
 }
 
@@ -343,11 +314,10 @@ export interface DeclarationProvider {
   opened(id: string, tools: readonly string[], problems: readonly string[]): Promise<void> | void;
 }
 
-export const DeclarationProvider = defineProtocol<DeclarationProvider>(
-  'declarations',
-  { declarations: method({ timeoutMs: 60_000 }), opened: method() },
-  { inProcessOnly: true },
-);
+export const DeclarationProvider = defineInProcess<DeclarationProvider>('declarations', {
+  declarations: method({ timeoutMs: 60_000 }),
+  opened: method(),
+});
 
 /** Makes bundles of what an extension in the kernel's process declares: `context.use(Bundler)`. */
 export interface Bundler {
@@ -357,4 +327,23 @@ export interface Bundler {
   ): Promise<{ readonly digest: string; readonly unconfined: { readonly why: string; readonly cure: string } | null }>;
 }
 
-export const Bundler = defineProtocol<Bundler>('bundler', { inspect: method() }, { inProcessOnly: true });
+export const Bundler = defineInProcess<Bundler>('bundler', { inspect: method() });
+
+/** A tool, the version of its extension, and what it asks of those who name it. */
+interface RegisteredTool {
+  readonly extensionId: string;
+  readonly version: string;
+  readonly name: string;
+  readonly description: string;
+  readonly permission: ToolPermission;
+}
+
+/** Who may do what is kept for administrators, and which tools there are. The kernel answers it inside its process. */
+export interface Permissions {
+  /** Whether the settings name this user under `admins`; where they name nobody, it is the user `local`. */
+  isAdmin(userId: string): Promise<boolean>;
+  /** The tools of every extension that can run, loading those that are not known. What an extension that failed would have is not among them. */
+  tools(): Promise<readonly RegisteredTool[]>;
+}
+
+export const Permissions = defineInProcess<Permissions>('permissions', { isAdmin: method(), tools: method({ timeoutMs: 30_000 }) });

@@ -1,15 +1,14 @@
 import type { z } from 'zod';
 import type { JsonValue } from './errors.ts';
-import { defineProtocol, method } from './protocol.ts';
+import { defineInProcess, method } from './protocol.ts';
 import type { ImageBytes, Retain, TurnInfo } from './turn.ts';
-
-export type ToolEffect = 'read' | 'idempotent' | 'write';
 
 export type ToolResult =
   | {
       readonly ok: true;
       readonly output: JsonValue;
       readonly title?: string;
+      /** For channels; never sent to the model. */
       readonly metadata?: JsonValue;
       readonly retain?: Retain;
       /** Shown to models that take images, beside the output. */
@@ -35,15 +34,15 @@ export interface ToolCall {
 export interface ApprovalQuestion {
   /** What the call does, in one line and in a person's words: "run `npm test`", "change 3 lines in src/a.ts". Absent: the name of the tool. */
   readonly summary?: string;
-  /** What they must read: a unified diff, a whole command, a list. Empty, or without a summary, the input is shown too; of a tool that does not ship always. */
+  /** What they must read: a unified diff, a whole command, a list. Beside it the input is shown where this is empty, has no summary, or the tool does not ship. */
   readonly text: string;
   /** What is enforced while the call runs on this machine: "sandboxed: no network, project only". Never what is only asked for. */
   readonly enforced?: string;
   /** What exactly they agree to besides the input, such as the digest of what will run. A yes counts for nothing else. At most 1,024 characters. */
   readonly subject?: string;
-  /** What an `always` covers: every call of the tool whose question has this `key`, however else it differs. `covers` is shown: "exactly `npm test`". Absent: every input with this subject and the same text. */
+  /** An `always` covers every call whose question has this `key`; `covers` says so: "exactly `npm test`". Absent: every input with this subject and text. */
   readonly always?: { readonly key: string; readonly covers: string };
-  /** True: `always` is not offered, because no two such calls are alike, or what one leaves behind runs later and unasked. */
+  /** True: `always` is not offered, because no two such calls are alike, or what one leaves runs later and unasked. */
   readonly once?: boolean;
 }
 
@@ -57,7 +56,7 @@ export interface ToolPermission {
   readonly onlyForSkills?: readonly string[];
 }
 
-type ApprovalNeed = boolean | string | ApprovalQuestion;
+type Asked = boolean | string | ApprovalQuestion;
 
 /** A tool as its author writes it. `Input` is what the zod schema parses to. */
 export interface ToolDefinition<Schema extends z.ZodType = z.ZodType> {
@@ -65,22 +64,19 @@ export interface ToolDefinition<Schema extends z.ZodType = z.ZodType> {
   readonly name: string;
   readonly description: string;
   readonly input: Schema;
-  /** The JSON Schema that the model is shown instead of the one made from `input`: for tools that come with one. What some provider refuses in it is said in words. */
+  /** The JSON Schema that the model is shown instead of the one made from `input`. What some provider refuses in it is said in words. */
   readonly inputSchema?: Readonly<Record<string, unknown>>;
   /** What a resumed turn may do with a call that had started: `read` and `idempotent` run again. Default `write`. */
-  readonly effect?: ToolEffect;
-  /**
-   * A text means yes: what a person must read besides the input before they agree. An `always` covers: with `true`, every call of the tool as it
-   * describes itself now; with a function, this very input, or every input with the `subject` that it names, while the text stays the same; with `once`, nothing.
-   */
-  readonly needsApproval?: boolean | ((input: z.infer<Schema>, turn: TurnInfo) => ApprovalNeed | Promise<ApprovalNeed>);
+  readonly effect?: 'read' | 'idempotent' | 'write';
+  /** A text means yes, and is what a person must read besides the input. With `true` an `always` covers every call; with a function, this input, or those of one `subject`, while the text stays. */
+  readonly needsApproval?: boolean | ((input: z.infer<Schema>, turn: TurnInfo) => Asked | Promise<Asked>);
   /** Milliseconds until the call is cut; default 20,000. */
   readonly timeoutMs?: number;
   /** Given only to agents that name it (`extension/tool`), not by the extension's id alone. */
   readonly optIn?: boolean;
-  /** It runs an agent in a thread of its own: calls of one answer run side by side. Without it a call whose effect is not `read` waits for those before it. */
+  /** It runs an agent in a thread of its own, so that its calls in one answer run side by side. */
   readonly runsAgent?: boolean;
-  /** The tool runs the agent that its input names as `agent_id`: agents with `integration_mode: tool` are offered as tools that are this one, with the agent filled in. */
+  /** It runs the agent that its input names as `agent_id`: agents with `integration_mode: tool` are offered as this tool with the agent filled in. */
   readonly agentTools?: boolean;
   /** Its name was chosen by somebody else, such as a server: it gives way to a tool that ships. */
   readonly overridable?: boolean;
@@ -92,9 +88,7 @@ export interface ToolDefinition<Schema extends z.ZodType = z.ZodType> {
 }
 
 /** A tool ready to be offered. It parses its own input. */
-export interface Tool extends ToolDefinition {
-  readonly kind: 'tool';
-}
+export type Tool = ToolDefinition & { readonly kind: 'tool' };
 
 export function defineTool<Schema extends z.ZodType>(definition: ToolDefinition<Schema>): Tool {
   return { ...definition, kind: 'tool' } as unknown as Tool;
@@ -102,13 +96,7 @@ export function defineTool<Schema extends z.ZodType>(definition: ToolDefinition<
 
 const RESULT = Symbol.for('pith.tool-result');
 
-export interface ToolResultOptions {
-  readonly title?: string;
-  /** For channels; never sent to the model. */
-  readonly metadata?: JsonValue;
-  readonly retain?: Retain;
-  readonly images?: readonly ImageBytes[];
-}
+type ToolResultOptions = Omit<Extract<ToolResult, { ok: true }>, 'ok' | 'output'>;
 
 export function toolResult(output: JsonValue, options: ToolResultOptions = {}): ToolResult {
   return mark({ ok: true, output, ...options });
@@ -132,16 +120,12 @@ function mark<T extends object>(result: T): T {
   return result;
 }
 
+type LegacyResult = Pick<ToolResultOptions, 'title' | 'metadata'> & { readonly output: JsonValue };
+
 interface LegacyDefinition<Schema extends z.ZodType> {
   readonly description: string;
   readonly parameters: Schema;
   execute(args: z.infer<Schema>, call: ToolCall): Promise<LegacyResult> | LegacyResult;
-}
-
-interface LegacyResult {
-  readonly title?: string;
-  readonly metadata?: JsonValue;
-  readonly output: JsonValue;
 }
 
 /** An older manner: `Tool.define(name, { description, parameters, execute → { title, metadata, output } })`. */
@@ -169,19 +153,13 @@ export interface ToolProvider {
   /** The tools as they are now; called once when the extension is activated. */
   getTools(): readonly Tool[] | Promise<readonly Tool[]>;
   /**
-   * What one turn has in addition to its agent's `uses_tools`, for agents that name the extension: in `uses_tools`, by a key under `agent:` that it
-   * or what depends on it owns, by an extension that it could declare or, where it provides skills, by `uses_skills`; who declares others is also asked for
-   * agents that name what it depends on. Asked when a turn begins and after each step that called a tool of the extension, or of one that it depends on:
-   * what is new is offered from the next step, and nothing is taken away before the turn's end. `turn.tools` are those of `uses_tools`.
+   * What one turn has besides the `uses_tools` of its agent, which names the extension by `uses_tools`, an agent key or, where it provides skills,
+   * `uses_skills`. Asked when a turn begins and after each step that called a tool of it or of what it depends on: what is new comes with the next step.
    */
   getTurnTools?(turn: TurnInfo, signal?: AbortSignal): Promise<readonly TurnTool[]>;
 }
 
-export const ToolProvider = defineProtocol<ToolProvider>(
-  'tool',
-  {
-    getTools: method(),
-    getTurnTools: method({ optional: true, timeoutMs: 1000, signalAt: 1 }),
-  },
-  { inProcessOnly: true },
-);
+export const ToolProvider = defineInProcess<ToolProvider>('tool', {
+  getTools: method(),
+  getTurnTools: method({ optional: true, timeoutMs: 1000, signalAt: 1 }),
+});

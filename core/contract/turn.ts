@@ -1,16 +1,6 @@
 import type { LanguageModelV3Message } from '@ai-sdk/provider';
 import type { JsonValue } from './errors.ts';
 
-/** How far one run may go. A child's use counts against its parent's. */
-export interface AgentLimits {
-  /** Model steps in one turn. */
-  readonly max_turns: number;
-  readonly max_tool_calls: number;
-  /** Input and output tokens of one turn, as the provider reports them. */
-  readonly max_tokens: number;
-  readonly time_budget_ms: number;
-}
-
 /** An agent as frozen plain data: declared, read from an AGENT.md or made at run time, it is always this value. */
 export interface AgentSpec {
   readonly id: string;
@@ -21,16 +11,16 @@ export interface AgentSpec {
   readonly integrationMode: 'tool' | 'none';
   /** Inline instructions; they are last. */
   readonly instructions: string;
-  /** The text of the prompt template, or null where the agent has none. */
+  /** The text of the prompt template and its file, or null where the agent has none. */
   readonly prompt: string | null;
-  /** The template's file, for messages. */
   readonly promptFile: string | null;
   /** The extension whose prompt it is: its process renders it. Written by the kernel alone; absent where the kernel renders. */
   readonly promptBy?: string;
   readonly usesTools: readonly string[];
   readonly usesSkills: readonly string[];
   readonly delegatesTo: readonly string[];
-  readonly limits: AgentLimits;
+  /** Of one turn, what it calls included: `max_turns` are model steps, `max_tokens` those of input and output. */
+  readonly limits: Readonly<Record<'max_turns' | 'max_tool_calls' | 'max_tokens' | 'time_budget_ms', number>>;
   /** Values under `agent:` that extensions own, by key (`skills`, …), unchecked by the kernel. */
   readonly keys: Readonly<Record<string, unknown>>;
   /** The file that declared it, or null when it was made at run time. */
@@ -59,77 +49,62 @@ export interface TurnPolicy {
   readonly readOnly?: true;
   /** The saved skill that this turn is a run of, by `owner/name` or the name alone: tools with `permission.onlyForSkills` run only where it is among them. */
   readonly savedSkill?: string;
-  /** Extensions outside the kernel from which this turn comes. Said by the kernel: what such an extension writes here counts for nothing. */
-  readonly startedBy?: readonly TurnStarter[];
+  /** Extensions outside the kernel that began this turn or one above it, written by the kernel. `ownOnly`: it has at most that one's tools and contexts. */
+  readonly startedBy?: readonly { readonly extensionId: string; readonly ownOnly: boolean }[];
 }
 
-/** An extension outside the kernel that began a turn, or one above it. */
-export interface TurnStarter {
-  readonly extensionId: string;
-  /** The turn has at most this extension's own tools and contexts; false: a person lets the extension start that agent. */
-  readonly ownOnly: boolean;
-}
-
-/** An image as bytes in base64. */
+/** An image in base64; `mediaType` is `image/png`, `image/jpeg`, `image/gif` or `image/webp`. */
 export interface ImageBytes {
-  /** `image/png`, `image/jpeg`, `image/gif` or `image/webp`. */
   readonly mediaType: string;
   readonly data: string;
 }
 
-/** A text or an image that a person sends with a message. `name` is what they call it: a path, `stdin`. */
-export type Attachment = { readonly name: string; readonly text: string } | { readonly name: string; readonly image: ImageBytes };
-
 export interface TurnRequest {
-  /** A declared agent's id, or the agent itself. */
   readonly agent: string | AgentSpec;
   /** The user's text. Absent only together with `resume`. */
   readonly input?: string;
-  /** What the user sends with the text: files, piped text, images. Stored with the message. */
-  readonly attachments?: readonly Attachment[];
+  /** What the user sends with the text and is stored with it. `name` is what they call it: a path, `stdin`. */
+  readonly attachments?: readonly (
+    | { readonly name: string; readonly text: string }
+    | { readonly name: string; readonly image: ImageBytes }
+  )[];
   readonly threadId: string;
   readonly channelId?: string;
   /** What the channel calls the message, where its `react` shows reactions to it; absent: the parent's. */
   readonly messageId?: string;
   readonly userId?: string;
+  /** What narrows this turn. Who makes work of it for later hands it on. */
   readonly policy?: TurnPolicy;
   /** The turn that calls this one, as a tool was given it: what this one uses counts against its limits, and it ends with it. */
   readonly parent?: TurnInfo;
   /** Continue the thread's unfinished turn instead of beginning one. */
   readonly resume?: boolean;
-  /**
-   * Names this turn in its thread, so that asking for it again does not do it again: one that has not come to its end is continued, one
-   * that is done says its answer again without the model. A tool that runs an agent passes its call's `idempotencyKey`.
-   */
+  /** Names this turn in its thread: asked for again, it is continued, or says its answer again. A tool that runs an agent passes its `idempotencyKey`. */
   readonly key?: string;
   /** Names the message that caused it, for work that is done later; absent: the parent's, else that of the call which asks for it, else a new one. */
   readonly correlationId?: string;
-  /** Whoever asks keeps what is said and called in this thread, and below it, sealed. Of extensions in Pith's own process only. */
+  /** Keeps what is said and called in this thread, and below it, sealed. Of extensions in Pith's own process only. */
   readonly seal?: TurnSeal;
 }
 
-/** Makes texts unreadable in the database, and readable again. */
+/** Makes texts unreadable in the database, and readable again; `open` rejects where it cannot. */
 export interface TurnSeal {
   seal(text: string): Promise<string>;
-  /** Rejects where it cannot be opened. */
   open(sealed: string): Promise<string>;
 }
 
 /** What providers and tools may know of the turn that they serve. Plain data; `tools`, `held`, `bound` and `compactions` are as they are when it is handed on. */
-export interface TurnInfo {
+export interface TurnInfo extends Pick<TurnRequest, 'threadId' | 'messageId' | 'key' | 'policy'> {
   readonly id: string;
-  readonly threadId: string;
   readonly agent: AgentSpec;
   readonly channelId: string;
-  /** What the channel calls the message that this turn answers, where its `react` shows reactions to it; absent: nothing. */
-  readonly messageId?: string;
   readonly userId: string;
   /** `extension/tool` of every tool this turn can call. */
   readonly tools: readonly string[];
   readonly model: { readonly ref: string; readonly contextWindow: number | null };
   /** The user's last texts, newest last, this turn's included; at most five. */
   readonly userTexts: readonly string[];
-  /** How often this thread has been compacted. What was said before the last time may be gone. */
+  /** How often this thread has been compacted: what was said before may be gone. */
   readonly compactions: number;
   /** What is whole in the conversation: results that asked to be kept (`retain`), and documents next to messages. */
   readonly held: readonly Retain[];
@@ -139,10 +114,6 @@ export interface TurnInfo {
   readonly correlationId: string;
   /** 0 for a person's own turn, one more for each delegation. */
   readonly depth: number;
-  /** By what the request named this turn, as programs do that run it for themselves; absent: a message as a channel hands it on. */
-  readonly key?: string;
-  /** What narrows this turn; absent: nothing. Who makes work of it for later hands it on. */
-  readonly policy?: TurnPolicy;
 }
 
 export type TurnEndReason = 'done' | 'limit' | 'aborted' | 'error' | 'awaiting_approval';
@@ -165,33 +136,27 @@ export type TurnEvent =
       readonly error?: { readonly code: string; readonly message: string };
       readonly title?: string;
       readonly metadata?: JsonValue;
-      /** The tool's own one line for a terminal, where it has one. */
+      /** The tool's own one line for a terminal. */
       readonly line?: string;
-      /** What the tool asked compaction to keep. */
       readonly retain?: Retain;
     }
   /** What a tool shows while its call `id` runs (`tool.progressed`). Not kept. */
   | { readonly type: 'tool-output'; readonly id: string; readonly text: string }
   | {
       readonly type: 'approval-request';
-      /** What `pith approvals approve` takes. */
+      /** What `pith approvals approve` takes. `tool`: `extension/tool`. `digest`: SHA-256 of the exact input. */
       readonly id: string;
-      /** `extension/tool`. */
       readonly tool: string;
       readonly input: JsonValue;
-      /** SHA-256 of the exact input. */
       readonly digest: string;
-      /** The agents that lead to the question, the one that the person talks with first. */
+      /** The agents that lead to the question, the one that the person talks with first, in that one's thread. */
       readonly agents: readonly string[];
-      /** The thread in which the person talks. */
       readonly thread: string;
       /** Extensions outside the kernel that began the turn, or one above it; absent: none did. */
       readonly startedBy?: readonly string[];
-      /** What the call does, in one line. */
+      /** As the tool's `ApprovalQuestion` says it; `details` is its text. */
       readonly summary?: string;
-      /** What the tool wants the person to read besides the input. */
       readonly details?: string;
-      /** What is enforced while the call runs. */
       readonly enforced?: string;
       /** What `always` would cover, where that is more than this very call. */
       readonly covers?: string;
@@ -208,7 +173,7 @@ export type TurnEvent =
       readonly error?: { readonly code: string; readonly message: string };
     };
 
-/** Whether compaction should keep a result, and what it is a copy of. */
+/** What a result is a copy of, which compaction should keep. */
 export interface Retain {
   readonly key: string;
   readonly digest: string;

@@ -86,7 +86,7 @@ export function createDynamicDeclarations(
   /** Takes what the provider declares now, and stops what it declares no more. One that it cannot tell stays as it is. */
   async function follow(providerId: string): Promise<void> {
     await lifecycle.settled(providerId);
-    for (const id of idsOf(providerId)) {
+    for (const id of lifecycle.stopped ? [] : idsOf(providerId)) {
       if (openings.has(`${providerId} ${id}`)) continue;
       const given = slots.get(providerId)?.current ? await ask(providerId, id).catch(recorded) : [];
       if (given?.length === 0) withdraw(providerId, id);

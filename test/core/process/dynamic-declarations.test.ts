@@ -37,7 +37,7 @@ async function declarer(id: string, provides = 'tool, declarations', more = ''):
         const folder = ${JSON.stringify(elsewhere)};
         const main = "import { make } from 'pith/${id}'; import { list } from './index.js'; export default make(list);";
         const declared = { folder, file: folder, manifest: { id: id ?? 'set:one' }, main, ${more} };
-        return [{ ...declared, digest: (await this.context.use(Bundler).inspect(declared)).digest }];
+        return [{ digest: (await this.context.use(Bundler).inspect(declared)).digest, ...declared }];
       }
       opened(...outcome) { this.context.logger.info('opened', { outcome }); }
     }`,
@@ -79,17 +79,19 @@ describe('A5 an extension that another one declares', () => {
     await expect(open(host, id)).rejects.toMatchObject({ code: 'not_allowed', message: expect.stringContaining('cannot be its id') });
   });
 
-  it('is not opened for an extension that does not say so, is in a process, or has no such id or folder; all that can be is, to be looked at', async () => {
+  it('is not opened for an extension that does not say so, is in a process, or has no such id or folder, or other code than was agreed to; all that can be is, to be looked at', async () => {
     await declarer('mine');
     await declarer('other');
     await declarer('silent', 'tool');
     await declarer('lost', 'tool, declarations', `folder: '/nowhere'`);
+    await declarer('stale', 'tool, declarations', `digest: 'of code that was agreed to'`);
     const host = await sandbox.host();
     await host.extensions.activateAll();
     expect(host.extensions.show('set:one')).toMatchObject({ state: 'active', manifest: { depends_on: ['mine'] } });
     await expect(open(host, 'set:one', 'other')).rejects.toThrow("'other' declares 'set:one', and so does 'mine'");
     await expect(open(host, 'set:two', 'silent')).rejects.toThrow('declarations.declarations');
     await expect(open(host, 'set:two', 'lost')).rejects.toThrow("the folder of 'set:two' cannot be read");
+    await expect(open(host, 'set:three', 'stale')).rejects.toThrow("the code of 'set:three' has just changed");
     await host.stop();
     const apart = await sandbox.host({ isolation: 'process' });
     await expect(open(apart, 'set:one')).rejects.toMatchObject({ code: 'not_declared' });
