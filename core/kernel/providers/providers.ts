@@ -11,7 +11,7 @@ import {
 } from '../../contract/index.ts';
 import { FINDINGS } from '../calls/surface.ts';
 import { type Lifecycle, recorded, unavailable } from '../lifecycle/lifecycle.ts';
-import { callProvider, remoteOf, running } from './handle.ts';
+import { callProvider, remoteOf, running, unprovided } from './handle.ts';
 import { canRun, runnable, type Slot } from '../lifecycle/actor.ts';
 import type { ProviderFacts } from '../lifecycle/tiers.ts';
 import { KERNEL_PROTOCOLS, type Declaration, keepsNames } from '../../declarations/index.ts';
@@ -119,11 +119,7 @@ export function createOtherExtensions(lifecycle: Lifecycle, commands: Commands, 
       if (id !== undefined) return reached(id, protocol);
       const [answer] = ofKernel(user, protocol, scope);
       if (answer) return answer;
-      const message = `'${user.id}' asks for a provider of '${protocol.id}', but nothing in its depends_on provides it`;
-      throw new PithError('not_declared', message, {
-        where: user.file,
-        cure: "add the provider's id to 'depends_on', or use context.find",
-      });
+      throw unprovided(user, protocol);
     },
     find: <T extends object>(user: Declaration, protocol: Protocol<T>, scope: Scope) => [
       ...ofKernel(user, protocol, scope),
