@@ -50,7 +50,8 @@ export interface Providers {
   readonly tools: Tools;
   readonly guards: Guards;
   readonly commands: Commands;
-  readonly models: Models;
+  /** They are passed by reference. `of` rejects `provider_unavailable`. */
+  readonly models: { declared(): readonly DeclaredModel[]; of(extensionId: string): Promise<RoutedProvider> };
   /** Of all that could be activated, in the order of their ids. Those that could not are recorded. */
   active<T extends object>(protocol: Protocol<T>): Promise<readonly Remote<T>[]>;
   /** Of those that run now; loads none. */
@@ -61,13 +62,6 @@ export interface Providers {
   findings(): Promise<readonly Diagnostic[]>;
   /** Keeps that an extension answered what its protocol does not allow. */
   record(extensionId: string, problem: Problem): void;
-}
-
-/** The models of extensions, which are passed by reference. */
-export interface Models {
-  declared(): readonly DeclaredModel[];
-  /** Rejects `provider_unavailable`. */
-  of(extensionId: string): Promise<RoutedProvider>;
 }
 
 export function createProviders(lifecycle: Lifecycle, tools: Tools, commands: Commands): Providers {
