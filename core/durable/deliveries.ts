@@ -19,17 +19,6 @@ export interface DeliveriesOptions {
   looked?(): void;
 }
 
-/** Works on deliveries from `start` to `stop`. */
-export interface Deliveries {
-  start(): void;
-  /** Looks for work for these handlers, or for all. */
-  wake(handlers?: Iterable<string>): void;
-  /** Handlers may have come or gone. */
-  refresh(): void;
-  /** Lets what runs end within `graceMs`, then aborts it; that is delivered again later. */
-  stop(graceMs: number): Promise<void>;
-}
-
 /** What another process wrote is seen within a second. */
 const LOOK_MS = 800;
 const TIDY_MS = 3_600_000;
@@ -38,7 +27,8 @@ const DAY_MS = 86_400_000;
 export const KEEP_EVENTS_MS = 30 * DAY_MS;
 export const KEEP_GONE_MS = 7 * DAY_MS;
 
-export function createDeliveries(options: DeliveriesOptions): Deliveries {
+/** Works on deliveries from `start` to `stop`. */
+export function createDeliveries(options: DeliveriesOptions) {
   const { clock, logger } = options;
   const { events, deliveries: rows } = options.journal;
   const workers = new Map<string, Worker>();
@@ -50,6 +40,7 @@ export function createDeliveries(options: DeliveriesOptions): Deliveries {
   let lookedAt = Infinity;
   let cancel: (() => void) | undefined;
 
+  /** Handlers may have come or gone. */
   function refresh(): void {
     if (!running) return;
     const callable = options.callable();
@@ -106,18 +97,20 @@ export function createDeliveries(options: DeliveriesOptions): Deliveries {
   }
 
   return {
-    start() {
+    start(): void {
       if (running) return;
       running = true;
       tidied = clock.now() - TIDY_MS + FIRST_TIDY_MS;
       refresh();
       void look();
     },
-    wake(handlers = workers.keys()) {
+    /** Looks for work for these handlers, or for all. */
+    wake(handlers: Iterable<string> = workers.keys()): void {
       for (const handler of handlers) workers.get(handler)?.wake();
     },
     refresh,
-    async stop(graceMs) {
+    /** Lets what runs end within `graceMs`, then aborts it; that is delivered again later. */
+    async stop(graceMs: number): Promise<void> {
       running = false;
       cancel?.();
       for (const worker of workers.values()) close(worker, graceMs);

@@ -24,18 +24,10 @@ export interface NoticesOptions {
   channels(): readonly Remote<ChannelProvider>[];
 }
 
-/** Brings notices and questions to people, one after the other, by every channel that fits. */
-export interface Notices {
-  /** False while nobody could be reached. */
-  readonly reachable: boolean;
-  /** A channel opened, or may have. `greet`: somebody is there now who was not. */
-  opened(greet: boolean): void;
-  deliver(payload: JsonValue, delivery: Omit<Delivery, 'signal'>, signal: AbortSignal): Promise<void>;
-}
-
 const DAY_MS = 86_400_000;
 
-export function createNotices({ journal, clock, logger, handler, channels, question }: NoticesOptions): Notices {
+/** Brings notices and questions to people, one after the other, by every channel that fits. */
+export function createNotices({ journal, clock, logger, handler, channels, question }: NoticesOptions) {
   let reachable = false;
   /** Since when somebody is there who has not been told what came before; null: nobody. */
   let greets: number | null = null;
@@ -71,14 +63,16 @@ export function createNotices({ journal, clock, logger, handler, channels, quest
   }
 
   return {
-    get reachable() {
+    /** False while nobody could be reached. */
+    get reachable(): boolean {
       return reachable;
     },
-    opened(greetsNow) {
+    /** A channel opened, or may have. `greetsNow`: somebody is there now who was not. */
+    opened(greetsNow: boolean): void {
       reachable = channels().length > 0;
       if (greetsNow && reachable) greets ??= clock.now();
     },
-    async deliver(payload, { id, topic }, signal) {
+    async deliver(payload: JsonValue, { id, topic }: Omit<Delivery, 'signal'>, signal: AbortSignal): Promise<void> {
       if (greets !== null) await greet(greets, signal);
       const event = await journal.events.event(Number(id));
       if (event !== null && event.at <= clock.now() - DAY_MS) return;

@@ -14,14 +14,7 @@ export interface SchedulesOptions {
 }
 
 /** Keeps one `schedule.due` in the future for each schedule that is declared; the durable timer delivers it. */
-export interface Schedules {
-  /** Renews what was changed, removed or added. */
-  refresh(): void;
-  /** Plans the next run of what has fallen due. Cheap when nothing has. */
-  look(): void;
-}
-
-export function createSchedules({ journal, clock, logger, declared }: SchedulesOptions): Schedules {
+export function createSchedules({ journal, clock, logger, declared }: SchedulesOptions) {
   /** The earliest time at which a run must be planned; 0: look at once. */
   let next: number = Infinity;
   let working: Promise<void> = Promise.resolve();
@@ -67,8 +60,10 @@ export function createSchedules({ journal, clock, logger, declared }: SchedulesO
   }
 
   return {
+    /** Renews what was changed, removed or added. */
     refresh: plan,
-    look() {
+    /** Plans the next run of what has fallen due. Cheap when nothing has. */
+    look(): void {
       const now = clock.now();
       if (now >= next || now < seen - SET_BACK_MS) plan();
       seen = now;

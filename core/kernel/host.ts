@@ -88,13 +88,15 @@ export function createHost(options: HostOptions, discovered: Discovery): Host {
   const secrets = createSecrets(options.secrets.env, options.secrets.stored, options.secrets.project);
   const { level = 'info', quota } = options.log ?? {};
   const log = createLog({ dataDirectory: places.dataDirectory, level, clock, quota, redact: secrets.redact });
+  const { redact } = secrets;
+  const failures = createFailures({ clock, events: services.events, logger: log.logger('host'), redact });
   const changes = createChanges();
   const others: OtherExtensions = {
     use: (...asked) => otherExtensions.use(...asked),
     find: (...asked) => otherExtensions.find(...asked),
   };
   const runtime: Runtime = {
-    ...createReports(() => lifecycle, { log, secrets, clock, events: services.events }),
+    ...createReports(() => lifecycle, log, redact, failures),
     clock,
     places,
     loader,
@@ -123,7 +125,7 @@ export function createHost(options: HostOptions, discovered: Discovery): Host {
     cut,
     changed: (id) => changes.notify(new Set([id])),
   });
-  const commands = createCommands(lifecycle, { trust, kernelPaths: () => own?.() ?? [] });
+  const commands = createCommands(lifecycle, () => own?.() ?? [], trust);
   const answers = new Map<string, Answer>(own ? [[CommandProvider.id, () => ({ getCommands: async () => own() })]] : []);
   const otherExtensions = createOtherExtensions(lifecycle, commands, answers);
   const refresh = new Refresh(lifecycle, options.source, discovered, changes.notify);
@@ -179,16 +181,12 @@ function createChanges() {
   };
 }
 
-interface ReportParts {
-  readonly log: ReturnType<typeof createLog>;
-  readonly secrets: Secrets;
-  readonly clock: Clock;
-  readonly events: Services['events'];
-}
-
-function createReports(lifecycle: () => Lifecycle, { log, secrets, clock, events }: ReportParts): Reports {
-  const { redact } = secrets;
-  const failures = createFailures({ clock, events, logger: log.logger('host'), redact });
+function createReports(
+  lifecycle: () => Lifecycle,
+  log: ReturnType<typeof createLog>,
+  redact: Secrets['redact'],
+  failures: Reports['failures'],
+): Reports {
   const crashed = (extensionId: string, problem: Problem): void => {
     if (lifecycle().slots.has(extensionId))
       lifecycle().post(extensionId, { type: 'crashed', failure: failures.describe(extensionId, problem) });

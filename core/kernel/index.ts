@@ -47,6 +47,7 @@ export { initialState, type Effect, type LifeEvent, type State, type Wanted } fr
 export type { DeclaredAgents, AgentDeclaration } from './providers/agents.ts';
 export type { DeclaredCommand } from './providers/commands.ts';
 export { CHANNELS_HANDLER, Postponed, type EventHandlers } from './providers/event-handlers.ts';
+export { handleOf, unprovided } from './providers/handle.ts';
 export type { Providers, DeclaredModel, RoutedProvider } from './providers/providers.ts';
 export type { GuardedCall, Guards, GuardVerdict } from './providers/guards.ts';
 export type { ExtensionStatus } from './providers/status.ts';

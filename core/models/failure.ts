@@ -29,11 +29,7 @@ export function modelFailure(error: unknown, ref: string, answering = false): Pi
   return new PithError(code, `model ${ref}: ${why}`, options);
 }
 
-interface Explanation {
-  readonly code: ErrorCode;
-  readonly why: string;
-  readonly cure?: string | undefined;
-}
+type Explanation = { readonly code: ErrorCode; readonly why: string; readonly cure?: string | undefined };
 
 function explain(fault: ModelFault, ref: string, answering: boolean): Explanation {
   const { statusCode, text } = fault;

@@ -15,17 +15,10 @@ export function splitReference(text: string): ModelReference | null {
   return slash <= 0 || slash === text.length - 1 ? null : { prefix: text.slice(0, slash), name: text.slice(slash + 1) };
 }
 
-export interface Followed {
-  /** `default`, `provider/model`, or a name that is no alias. */
-  readonly target: string;
-  /** Every name on the way, the target last. */
-  readonly path: readonly string[];
-}
-
 type Aliases = Readonly<Record<string, string | undefined>>;
 
-/** Follows aliases of the settings to their end, or to `default`. Throws `settings_invalid` when they go in a circle. */
-export function followAlias(name: string, models: Aliases): Followed {
+/** Follows aliases of the settings to `default`, `provider/model` or a name that is no alias; `path`: every name on the way, the target last. Throws `settings_invalid` when they go in a circle. */
+export function followAlias(name: string, models: Aliases): { readonly target: string; readonly path: readonly string[] } {
   const path = [name];
   for (let target = name; target !== 'default';) {
     const next = nextOf(target, models);

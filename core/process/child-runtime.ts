@@ -21,7 +21,9 @@ import {
   problemOf,
   type Owner,
   plainFields,
+  handleOf,
   splitSignal,
+  unprovided,
   type ProviderFacts,
   topicOf,
 } from '../kernel/index.ts';
@@ -159,13 +161,10 @@ export class Providers {
     public facts: readonly ProviderFacts[],
   ) {}
 
-  use<T extends object>({ id, manifest, file }: Declaration, protocol: Protocol<T>): Remote<T> {
-    const found = manifest?.depends_on.find((each) => this.#fact(each)?.provides.includes(protocol.id));
-    if (found !== undefined) return this.#remote(found, protocol);
-    throw new PithError('not_declared', `'${id}' asks for a provider of '${protocol.id}', but nothing in its depends_on provides it`, {
-      where: file,
-      cure: "add the provider's id to 'depends_on', or use context.find",
-    });
+  use<T extends object>(user: Declaration, protocol: Protocol<T>): Remote<T> {
+    const found = user.manifest?.depends_on.find((each) => this.#fact(each)?.provides.includes(protocol.id));
+    if (found === undefined) throw unprovided(user, protocol);
+    return this.#remote(found, protocol);
   }
 
   find<T extends object>(protocol: Protocol<T>): readonly Remote<T>[] {
@@ -179,20 +178,12 @@ export class Providers {
   }
 
   #remote<T extends object>(extensionId: string, protocol: Protocol<T>): Remote<T> {
-    const handle: Record<string, unknown> = { extensionId };
-    for (const [name, member] of Object.entries(protocol.members)) {
-      if (member.kind === 'constant') {
-        const get = (): unknown => this.#fact(extensionId)?.constants[`${protocol.id}.${name}`];
-        Object.defineProperty(handle, name, { enumerable: true, get });
-        continue;
-      }
-      handle[name] = (...args: unknown[]) => {
-        const { values, signal } = splitSignal(args);
-        const asked = [extensionId, protocol.id, name, ...values];
-        return member.kind === 'stream' ? this.peer.stream('use', asked, signal) : this.peer.call('use', asked, signal);
-      };
-    }
-    return Object.freeze(handle) as Remote<T>;
+    const ask = (how: 'call' | 'stream') => (name: string, args: readonly unknown[]) => {
+      const { values, signal } = splitSignal(args);
+      return this.peer[how]('use', [extensionId, protocol.id, name, ...values], signal);
+    };
+    const constant = (name: string): unknown => this.#fact(extensionId)?.constants[`${protocol.id}.${name}`];
+    return handleOf(extensionId, protocol, { constant, call: ask('call'), stream: ask('stream') });
   }
 }
 

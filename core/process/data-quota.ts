@@ -8,14 +8,8 @@ const LOOK_EVERY_MS = 2000;
 /** A look takes at most a twentieth of the time. */
 const PAUSE = 20;
 
-export interface FolderUse {
-  /** On disk; what links lead to is not counted. */
-  readonly bytes: number;
-  readonly files: number;
-}
-
-/** How much a folder holds. It stops counting beyond the limit. Never rejects: what cannot be looked at counts as nothing. */
-export async function measureFolder(folder: string, mostBytes: number, mostFiles = MOST_FILES): Promise<FolderUse> {
+/** How much a folder holds on disk; what links lead to is not counted. It stops counting beyond the limit. Never rejects: what cannot be looked at counts as nothing. */
+async function measureFolder(folder: string, mostBytes: number, mostFiles: number) {
   let bytes = 0;
   let files = 0;
   const waiting = [folder];

@@ -129,12 +129,12 @@ export async function launchHost(spec: LaunchSpec): Promise<HostProcess> {
     watch.stop();
     if (!isSandboxed) await sweepRemains(pid, marker, watch.seen);
     forget();
-    return reason ?? endingOf(how, { lastWords, heapMb: heapMb(memoryMb), extensionId: spec.extensionId, isSandboxed });
+    return reason ?? endingOf(how, lastWords, spec);
   });
   return { pid, socket, ended, working: (isWorking) => watch.working(isWorking), kill };
 }
 
-function heapMb(memoryMb: number): number {
+function heapMb(memoryMb = DEFAULT_MEMORY_MB): number {
   return Math.max(32, Math.floor(memoryMb / 2));
 }
 
@@ -189,22 +189,14 @@ function environmentOf({ env = {} }: LaunchSpec): Record<string, string> {
   return { PATH, ...(TZ === undefined ? {} : { TZ }), ...(LANG === undefined ? {} : { LANG }) };
 }
 
-interface EndingFacts {
-  /** The end of what it printed. */
-  readonly lastWords: string;
-  readonly heapMb: number;
-  readonly extensionId: string;
-  /** The sandbox reports a signal as an exit code of 128 and its number. */
-  readonly isSandboxed: boolean;
-}
-
-/** Why a process ended that nobody ended, in words. */
-function endingOf({ code, signal }: ExitOf, facts: EndingFacts): Ending {
-  if (/heap out of memory|invalid (?:array|table) size|Zone Allocation failed/iu.test(facts.lastWords)) {
-    const cure = `keep less in memory, or set extensions.${facts.extensionId}.memory_mb`;
-    return { code: 'process_limit', message: `its heap was full at ${facts.heapMb} MB`, cure };
+/** Why a process ended that nobody ended, in words. `lastWords`: the end of what it printed. */
+function endingOf({ code, signal }: ExitOf, lastWords: string, { extensionId, memoryMb, sandboxing }: LaunchSpec): Ending {
+  if (/heap out of memory|invalid (?:array|table) size|Zone Allocation failed/iu.test(lastWords)) {
+    const cure = `keep less in memory, or set extensions.${extensionId}.memory_mb`;
+    return { code: 'process_limit', message: `its heap was full at ${heapMb(memoryMb)} MB`, cure };
   }
-  const name = signal ?? (facts.isSandboxed ? signalOf(code) : undefined);
+  // A sandbox reports a signal as an exit code of 128 and its number.
+  const name = signal ?? (sandboxing?.available === true ? signalOf(code) : undefined);
   const how = name === undefined ? `ended with exit code ${code}` : `was ended by the signal ${name}`;
   return { code: 'process_ended', message: `its process ${how}` };
 }

@@ -38,7 +38,7 @@ export function checkedOffer(value: unknown, provides: readonly string[]): Offer
   const closed = provides.filter(
     (id) => KERNEL_PROTOCOLS.get(id)?.inProcessOnly ?? (Array.isArray(inProcessOnly) && inProcessOnly.includes(id)),
   );
-  const offered = { provides, inProcessOnly: closed, operations: checkedFacts(facts, operations, provides), constants: given };
+  const offered = { inProcessOnly: closed, operations: checkedFacts(facts, operations, provides), constants: given };
   return { operations, descriptor: { ...offered, ...checkedTools(described), ...turnTools } };
 }
 

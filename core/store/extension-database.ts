@@ -149,14 +149,9 @@ function conflict(extensionId: string, why: string, sql: string): PithError {
   });
 }
 
-/** As SQLite's authorizer names it. */
-interface Asked {
-  readonly action: number;
-  readonly first: string | null;
-  readonly second: string | null;
-  readonly database: string | null;
-}
+type Asked = { readonly action: number } & Readonly<Record<'first' | 'second' | 'database', string | null>>;
 
+/** What is asked is named as SQLite's authorizer names it. */
 function isAllowed(prefix: string, { action, first, second, database }: Asked): boolean {
   if (action === ACTION.select || action === ACTION.recursive) return true;
   if (action === ACTION.function) return !FUNCTIONS_DENIED.has((second ?? '').toLowerCase());

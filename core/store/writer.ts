@@ -10,12 +10,6 @@ export interface Statement {
   onCommit(act: () => void): void;
 }
 
-export interface Writer {
-  write(run: (statement: Statement) => void): Promise<void>;
-  /** Commits what is waiting; later writes are refused. */
-  close(): Promise<void>;
-}
-
 interface Entry {
   readonly run: (statement: Statement) => void;
   /** Called in their order when it is on disk. */
@@ -35,7 +29,7 @@ const BUSY_PAUSE_MS = 10;
  * Group commit: the writes of one tick share a transaction and its one sync to disk. Each has a savepoint, so that one that fails
  * rejects alone. A lock held by another process is waited for without holding the event loop. `verify` throws when a commit would not last.
  */
-export function createWriter(database: SqliteDatabase, clock: Clock, verify: () => void = () => undefined): Writer {
+export function createWriter(database: SqliteDatabase, clock: Clock, verify: () => void = () => undefined) {
   let waiting: Entry[] = [];
   let scheduled = false;
   let closed = false;
@@ -147,7 +141,7 @@ export function createWriter(database: SqliteDatabase, clock: Clock, verify: () 
   }
 
   return {
-    write(run) {
+    write(run: (statement: Statement) => void): Promise<void> {
       if (closed) return Promise.reject(new PithError('stopped', `database ${database.file}: it has been closed`));
       if (waiting.length >= MAX_WAITING) {
         return Promise.reject(
@@ -163,6 +157,7 @@ export function createWriter(database: SqliteDatabase, clock: Clock, verify: () 
         schedule();
       });
     },
+    /** Commits what is waiting; later writes are refused. */
     close() {
       closed = true;
       if (waiting.length === 0 && !scheduled) return Promise.resolve();

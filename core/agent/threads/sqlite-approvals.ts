@@ -11,6 +11,7 @@ import {
   unknownApproval,
   type Approval,
   type ApprovalAnswer,
+  type ApprovalReply,
   type ApprovalStore,
   type AskingTurn,
   type Question,
@@ -89,7 +90,11 @@ export function createSqliteApprovals(
     return rows.map(read).filter(({ answer }) => answer === null);
   };
   /** False when it has an answer already, or nobody can answer any more. */
-  const close = (statement: Statement, approval: Approval, { answer, reason, by }: Said): boolean => {
+  const close = (
+    statement: Statement,
+    approval: Approval,
+    { answer, reason, by }: Omit<ApprovalReply, 'by'> & { readonly by: string | null },
+  ): boolean => {
     const now = clock.now();
     const { changes } = statement(CLOSE, answer, reason?.replaceAll('\0', ' ') ?? null, by, now, approval.id, now);
     if (changes === 1) events.answered(statement, approval, answer);
@@ -203,12 +208,6 @@ function permissionOf(question: Approval | Question): ProjectPermission {
   const { tool, always, source, createdAt } = question;
   const at = 'answeredAt' in question ? (question.answeredAt ?? createdAt) : createdAt;
   return { tool, always: always ?? '', source, covers: coversOf(question) ?? '', at };
-}
-
-interface Said {
-  readonly answer: ApprovalAnswer;
-  readonly reason?: string;
-  readonly by: string | null;
 }
 
 function approvalOf(row: SqlRow): Approval {

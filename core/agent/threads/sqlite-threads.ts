@@ -406,11 +406,8 @@ function text(value: SqlValue | undefined): string {
   return String(value);
 }
 
-interface RowPlace {
-  readonly file: string;
-  /** null: the row does not say. */
-  readonly thread: string | null;
-}
+/** `thread` null: the row does not say. */
+type RowPlace = { readonly file: string; readonly thread: string | null };
 
 function json<T>({ file, thread }: RowPlace, what: string, value: SqlValue | undefined, isValid: (value: unknown) => boolean): T {
   const { parsed, cause } = parse(String(value));

@@ -1,4 +1,14 @@
-import type { AgentSpec, JsonValue, Message, Tool, ToolResult, TopicMap, TurnPolicy, TurnSeal } from '../../contract/index.ts';
+import {
+  type AgentSpec,
+  type JsonValue,
+  type Message,
+  PithError,
+  type Tool,
+  type ToolResult,
+  type TopicMap,
+  type TurnPolicy,
+  type TurnSeal,
+} from '../../contract/index.ts';
 import type { Fence } from '../../store/index.ts';
 import { isPlainMap } from '@pith/plain-data';
 
@@ -166,6 +176,10 @@ export interface ThreadWriter {
   rename(threadId: string, title: string): Promise<void>;
   /** Deletes all of it, and the threads of what it called. */
   remove(threadId: string): Promise<void>;
+}
+
+export function unknownThread(threadId: string): PithError {
+  return new PithError('thread_unknown', `there is no thread '${threadId}'`, { where: threadId, cure: "see 'pith threads list'" });
 }
 
 /** Whether a value is a message: its parts are those that messages of its role have. */

@@ -1,8 +1,7 @@
-import { PithError } from '../../contract/index.ts';
 import { answeredHistory } from '../prompt/history.ts';
 import { isSealed } from '../threads/sealed-threads.ts';
 import type { ThreadQueue } from '../threads/queue.ts';
-import type { StoredMessage, Threads } from '../threads/thread.ts';
+import { unknownThread, type StoredMessage, type Threads } from '../threads/thread.ts';
 
 /** What is wrong with what is kept of a thread. */
 export interface ThreadCheck {
@@ -43,8 +42,7 @@ async function look(
   threadId: string,
 ): Promise<Omit<ThreadCheck, 'repaired'> & { readonly messages: readonly StoredMessage[] }> {
   const found = await threads.inspect(threadId);
-  if (found === null)
-    throw new PithError('thread_unknown', `there is no thread '${threadId}'`, { where: threadId, cure: "see 'pith threads list'" });
+  if (found === null) throw unknownThread(threadId);
   if (found.messages.some(({ message }) => isSealed(message))) return { messages: found.messages, faults: [], sealed: true };
   const { messages, faults } = answeredHistory(found.messages, found.openTurn ?? undefined);
   const all = [...found.unreadable, ...faults].sort((a, b) => (a.seq ?? 0) - (b.seq ?? 0));

@@ -1,6 +1,6 @@
 import { fieldsOf, isPlainMap } from '@pith/plain-data';
 import { codeOf, CompactionProvider, type Message, messageOf, PithError, type Remote, type TurnEvent } from '../../contract/index.ts';
-import { type Usage, type Retain, type StoredMessage, type ThreadWriter, isMessage } from '../threads/thread.ts';
+import { unknownThread, type Usage, type Retain, type StoredMessage, type ThreadWriter, isMessage } from '../threads/thread.ts';
 import { readWithRetry } from '../../models/index.ts';
 import { countTokens, heldIn, isSummary, keptAndDropped, textOf, upperBound } from '../prompt/messages.ts';
 import { answeredHistory, sentHistory } from '../prompt/history.ts';
@@ -115,8 +115,7 @@ export async function compactByHand(
   signal: AbortSignal = new AbortController().signal,
 ): Promise<{ readonly tokensBefore: number; readonly tokensAfter: number }> {
   const loaded = await deps.threads.load(threadId);
-  if (loaded === null)
-    throw new PithError('thread_unknown', `there is no thread '${threadId}'`, { where: threadId, cure: "see 'pith threads list'" });
+  if (loaded === null) throw unknownThread(threadId);
   const { spec } = await deps.registry.resolve(loaded.thread.agentId);
   const provider = await compactorOf(deps);
   if (provider === null) throw unavailable('provider_unavailable', `the thread '${threadId}' cannot be compacted`);

@@ -191,7 +191,10 @@ export class NoticeSink {
   readonly #decided = new Map<string, Set<string>>();
 
   /** Those of `notices` that are new in the thread of this turn. */
-  fresh({ threadId, agent }: NoticePlace, notices: readonly { readonly code: string; readonly message: string }[]): readonly TurnEvent[] {
+  fresh(
+    { threadId, agent }: Pick<TurnRecord, 'threadId' | 'agent'>,
+    notices: readonly { readonly code: string; readonly message: string }[],
+  ): readonly TurnEvent[] {
     if (notices.length === 0) return [];
     const inThread = this.#seen.get(threadId) ?? new Set<string>();
     const ofAgent = this.#decided.get(agent.id) ?? new Set<string>();
@@ -208,11 +211,6 @@ export class NoticeSink {
     if (this.#seen.size > REMEMBERED_THREADS) this.#seen.delete(this.#seen.keys().next().value as string);
     return found.map(({ code, message }) => ({ type: 'notice', code, message }));
   }
-}
-
-interface NoticePlace {
-  readonly threadId: string;
-  readonly agent: { readonly id: string };
 }
 
 /** What the calls of a step say while they run side by side, and the turns that they called. */

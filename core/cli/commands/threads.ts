@@ -83,7 +83,6 @@ export async function noThread(kernel: Kernel, id: string): Promise<PithError> {
   });
 }
 
-/** What a person would read of a message: tool calls and results are left out. */
 /** What the person or the agent wrote; not what was put beside it. */
 function textOf(message: Message): string {
   return (message.role === 'user' ? ownText(message) : textOfAnswer(message)).trim();

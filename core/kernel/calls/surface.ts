@@ -12,8 +12,7 @@ import { describeTools, type ToolDescriptor, asksApproval, executeTool, refusalO
 
 /** What the kernel knows of an extension without its code. Plain JSON; the persisted index keeps it. */
 export interface SurfaceDescriptor {
-  readonly provides: readonly string[];
-  /** Those of `provides` that only code in the kernel's process reaches. */
+  /** Those that it provides and only code in the kernel's process reaches. */
   readonly inProcessOnly: readonly string[];
   /** The methods of its protocols, such as `skill.listSkills`, and how each is called. */
   readonly operations: Readonly<Record<string, OperationFacts>>;
@@ -72,7 +71,6 @@ export async function surfaceOf(
   const protocols = implementations.map(({ protocol }) => protocol);
   const facts = protocols.flatMap((protocol) => factsOf(protocol).filter(([name]) => operations.has(name)));
   const offered = {
-    provides: protocols.map(({ id }) => id),
     inProcessOnly: protocols.filter(({ inProcessOnly }) => inProcessOnly).map(({ id }) => id),
     operations: Object.fromEntries(facts),
   };
@@ -81,7 +79,7 @@ export async function surfaceOf(
     if (typeof method === 'function') operations.set(name, methodOf(instance, method as Method, 0));
   }
   const make = async () => (members['getTools'] as () => readonly Tool[] | Promise<readonly Tool[]>).call(instance);
-  if (!offered.provides.includes('tool'))
+  if (!protocols.some(({ id }) => id === 'tool'))
     return { descriptor: { ...offered, ...redact({ tools: [], constants, warnings: [] }) }, operations };
   let tools: Tools = new Map();
   const describe = async () => {

@@ -32,21 +32,10 @@ export interface HostAgents extends Omit<ExtensionContext['agents'], 'run'> {
   run(request: OriginalRequest, signal?: AbortSignal): ReturnType<ExtensionContext['agents']['run']>;
 }
 
-/** Absolute paths. */
-export interface Folders {
-  readonly sandbox: string;
-  /** The real path of the person's project; null or absent: there is none that may be used. */
-  readonly project?: string | null;
+/** Absolute paths. What is absent is not there. */
+export interface Folders extends Partial<Omit<Places, 'sandbox' | 'shippedSandbox'>>, Pick<Places, 'sandbox'> {
   /** `sandbox` holds what Pith keeps for a project that has none. */
   readonly isBare?: boolean;
-  /** The sandbox that the person opened and has not trusted; then `sandbox` is another, empty one. */
-  readonly untrustedSandbox?: string | null;
-  /** What of the project the person trusted with the sandbox. */
-  readonly projectFiles?: readonly string[];
-  /** The user's home folder; null or absent: extensions know of none. */
-  readonly home?: string | null;
-  /** What the command line of `pith serve` asks for; null or absent elsewhere. */
-  readonly serve?: Places['serve'];
   /** Everything that Pith writes is below it. */
   readonly dataDirectory: string;
 }

@@ -47,14 +47,12 @@ export interface DeclaredCommand {
   readonly hidden: boolean;
 }
 
-interface CommandOptions {
-  /** What a person agreed to. Absent: nothing. */
-  readonly trust?: Trust | undefined;
-  /** The commands of the kernel by name: no extension that does not ship has one that begins as they do. */
-  kernelPaths(): readonly { readonly path: string }[];
-}
-
-export function createCommands(lifecycle: Lifecycle, { trust, kernelPaths }: CommandOptions): Commands {
+/** `kernelPaths`: the commands of the kernel by name; no extension that does not ship has one that begins as they do. `trust`: what a person agreed to. */
+export function createCommands(
+  lifecycle: Lifecycle,
+  kernelPaths: () => readonly { readonly path: string }[],
+  trust: Trust | undefined,
+): Commands {
   const { runtime, slots, tiers, wire } = lifecycle;
 
   async function makerOf({ declaration, config }: Slot, entry: string): Promise<CommandEntry> {
@@ -130,19 +128,11 @@ export function createCommands(lifecycle: Lifecycle, { trust, kernelPaths }: Com
   };
 }
 
-/** Under which names the commands of extensions are reached. */
-interface CommandNames {
-  /** Its path, or `<extension>:<path>`. */
-  of(extensionId: string, path: string): string;
-  /** Those of an extension under their names. */
-  under(extensionId: string, commands: readonly Command[]): readonly Command[];
-}
-
 /**
- * The words by which commands of the kernel and of what ships begin stay theirs, whether these run or not: a stranger's command that begins
+ * Under which names the commands of extensions are reached: `of` gives the path, or `<extension>:<path>`. The words by which commands of the kernel and of what ships begin stay theirs, whether these run or not: a stranger's command that begins
  * so has its extension in front. So has a path that two strangers declare. A colon is in no id and in no declared word.
  */
-function commandNames(slots: ReadonlyMap<string, Slot>, kernelPaths: CommandOptions['kernelPaths']): CommandNames {
+function commandNames(slots: ReadonlyMap<string, Slot>, kernelPaths: () => readonly { readonly path: string }[]) {
   const declared = [...slots.values()].flatMap(({ id, declaration }) =>
     (declaration.manifest?.commands ?? []).map(({ path }) => ({ id, path, isKept: keepsNames(declaration) })),
   );
@@ -158,7 +148,8 @@ function commandNames(slots: ReadonlyMap<string, Slot>, kernelPaths: CommandOpti
   };
   return {
     of,
-    under: (id, commands) =>
+    /** Those of an extension under their names. */
+    under: (id: string, commands: readonly Command[]): readonly Command[] =>
       commands.map((command) => {
         const { prefixed: _, ...own } = command; // only the kernel says it
         return { ...own, path: of(id, command.path), ...(isStranger(id) ? { prefixed: prefixed(id, command.path) } : {}) };

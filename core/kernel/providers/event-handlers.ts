@@ -5,14 +5,6 @@ import type { Lifecycle } from '../lifecycle/lifecycle.ts';
 import { running } from './handle.ts';
 import { invoke, recordCall } from '../calls/invoke.ts';
 
-/** One schedule of an enabled extension. */
-export interface ScheduleDeclaration {
-  readonly extensionId: string;
-  readonly name: string;
-  readonly cron: string;
-  readonly handler: string;
-}
-
 /** Handlers are named `extension/method`. Nothing here loads code but `call`. */
 export interface EventHandlers {
   /** Those that an event is for, loaded or not. */
@@ -20,7 +12,7 @@ export interface EventHandlers {
   declared(): ReadonlySet<string>;
   /** Of extensions that can run now. */
   callable(): ReadonlySet<string>;
-  schedules(): readonly ScheduleDeclaration[];
+  schedules(): readonly Readonly<Record<'extensionId' | 'name' | 'cron' | 'handler', string>>[];
   /** Loads the extension when needed. Rejects with what the handler threw, `Postponed` while it is not there or when it was replaced meanwhile. */
   call(handler: string, payload: JsonValue, delivery: Omit<Delivery, 'signal'>, signal: AbortSignal): Promise<void>;
 }

@@ -18,18 +18,33 @@ const PHASES: ReadonlyMap<string, Phase> = new Map<string, Phase>([
 
 /** A provider that stays reachable across reloads: each call goes to the version that runs then. */
 export function remoteOf<T extends object>(lifecycle: Lifecycle, extensionId: string, protocol: Protocol<T>): Remote<T> {
+  return handleOf(extensionId, protocol, {
+    constant: (name) => constant(lifecycle, extensionId, `${protocol.id}.${name}`),
+    call: (name, args) => callProvider(lifecycle, extensionId, `${protocol.id}.${name}`, args),
+    stream: (name, args) => stream(lifecycle, extensionId, `${protocol.id}.${name}`, args),
+  });
+}
+
+/** The members of a protocol, each as its kind is reached. */
+export function handleOf<T extends object>(
+  extensionId: string,
+  { members }: Protocol<T>,
+  reach: { constant(name: string): unknown } & Record<'call' | 'stream', (name: string, args: readonly unknown[]) => unknown>,
+): Remote<T> {
   const handle: Record<string, unknown> = { extensionId };
-  for (const [name, member] of Object.entries(protocol.members)) {
-    const operation = `${protocol.id}.${name}`;
-    if (member.kind === 'constant') {
-      Object.defineProperty(handle, name, { enumerable: true, get: () => constant(lifecycle, extensionId, operation) });
-    } else if (member.kind === 'stream') {
-      handle[name] = (...args: unknown[]) => stream(lifecycle, extensionId, operation, args);
-    } else {
-      handle[name] = (...args: unknown[]) => callProvider(lifecycle, extensionId, operation, args);
-    }
+  for (const [name, { kind }] of Object.entries(members)) {
+    if (kind === 'constant') Object.defineProperty(handle, name, { enumerable: true, get: () => reach.constant(name) });
+    else handle[name] = (...args: unknown[]) => reach[kind === 'stream' ? 'stream' : 'call'](name, args);
   }
   return Object.freeze(handle) as Remote<T>;
+}
+
+/** What says of an extension that nothing that it needs provides a protocol. */
+export function unprovided({ id, file }: Declaration, protocol: Protocol): PithError {
+  return new PithError('not_declared', `'${id}' asks for a provider of '${protocol.id}', but nothing in its depends_on provides it`, {
+    where: file,
+    cure: "add the provider's id to 'depends_on', or use context.find",
+  });
 }
 
 /** One call through a handle. Rejects `stopped` while the provider is gone. */

@@ -11,7 +11,7 @@ import {
 } from '../../contract/index.ts';
 import { FINDINGS } from '../calls/surface.ts';
 import { type Lifecycle, recorded, unavailable } from '../lifecycle/lifecycle.ts';
-import { callProvider, remoteOf, running } from './handle.ts';
+import { callProvider, remoteOf, running, unprovided } from './handle.ts';
 import { canRun, runnable, type Slot } from '../lifecycle/actor.ts';
 import type { ProviderFacts } from '../lifecycle/tiers.ts';
 import { KERNEL_PROTOCOLS, type Declaration, keepsNames } from '../../declarations/index.ts';
@@ -50,7 +50,8 @@ export interface Providers {
   readonly tools: Tools;
   readonly guards: Guards;
   readonly commands: Commands;
-  readonly models: Models;
+  /** They are passed by reference. `of` rejects `provider_unavailable`. */
+  readonly models: { declared(): readonly DeclaredModel[]; of(extensionId: string): Promise<RoutedProvider> };
   /** Of all that could be activated, in the order of their ids. Those that could not are recorded. */
   active<T extends object>(protocol: Protocol<T>): Promise<readonly Remote<T>[]>;
   /** Of those that run now; loads none. */
@@ -61,13 +62,6 @@ export interface Providers {
   findings(): Promise<readonly Diagnostic[]>;
   /** Keeps that an extension answered what its protocol does not allow. */
   record(extensionId: string, problem: Problem): void;
-}
-
-/** The models of extensions, which are passed by reference. */
-export interface Models {
-  declared(): readonly DeclaredModel[];
-  /** Rejects `provider_unavailable`. */
-  of(extensionId: string): Promise<RoutedProvider>;
 }
 
 export function createProviders(lifecycle: Lifecycle, tools: Tools, commands: Commands): Providers {
@@ -119,11 +113,7 @@ export function createOtherExtensions(lifecycle: Lifecycle, commands: Commands, 
       if (id !== undefined) return reached(id, protocol);
       const [answer] = ofKernel(user, protocol, scope);
       if (answer) return answer;
-      const message = `'${user.id}' asks for a provider of '${protocol.id}', but nothing in its depends_on provides it`;
-      throw new PithError('not_declared', message, {
-        where: user.file,
-        cure: "add the provider's id to 'depends_on', or use context.find",
-      });
+      throw unprovided(user, protocol);
     },
     find: <T extends object>(user: Declaration, protocol: Protocol<T>, scope: Scope) => [
       ...ofKernel(user, protocol, scope),

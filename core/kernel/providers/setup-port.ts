@@ -168,10 +168,7 @@ async function usesOf(lifecycle: Lifecycle, { id, declaration }: Slot, name: str
   }
 }
 
-interface Use {
-  readonly name: string;
-  readonly use?: NonNullable<Parameters<ExtensionContext['getSecret']>[1]>;
-}
+type Use = { readonly name: string; readonly use?: NonNullable<Parameters<ExtensionContext['getSecret']>[1]> };
 
 /** Whose words the changes are: a person's, or those of an agent, which a person has only agreed to. */
 type SettingsRequester = 'person' | 'agent';

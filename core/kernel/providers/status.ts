@@ -8,8 +8,8 @@ import type { Tier } from '../calls/generation.ts';
 import { guardProblem } from './guards.ts';
 import { ERROR_CODES } from '../records/error-codes.ts';
 
-/** One extension as `pith doctor` and `pith extensions list` show it. */
-export interface ExtensionStatus {
+/** One extension as `pith doctor` and `pith extensions list` show it, with its last failure; an active extension may have one that it survived. */
+export interface ExtensionStatus extends Partial<Pick<Failure, 'phase' | 'code' | 'message' | 'file' | 'line' | 'cure'>> {
   readonly id: string;
   readonly state: ExtensionState;
   readonly provides: readonly string[];
@@ -23,13 +23,6 @@ export interface ExtensionStatus {
   readonly manifest: Manifest | null;
   /** What its manifest asks for beyond its own folder, each with whether it has it and why nobody can give it. Shipped ones ask nobody. */
   readonly asks: readonly { readonly ask: string; readonly withheld: boolean; readonly never: string | null }[];
-  /** The last failure; an active extension may have one that it survived. */
-  readonly phase?: string;
-  readonly code?: string;
-  readonly message?: string;
-  readonly file?: string;
-  readonly line?: number;
-  readonly cure?: string;
   /** Findings that do not stop it: `isolation_in_process`, slow phases, … */
   readonly notes: readonly Pick<Diagnostic, 'code' | 'message' | 'file' | 'line' | 'cure'>[];
 }

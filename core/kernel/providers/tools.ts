@@ -13,10 +13,11 @@ import {
 } from '../../contract/index.ts';
 import { type ToolDescriptor, questionOf, resultOfError } from '../calls/tools.ts';
 import { isDynamic, keepsNames } from '../../declarations/index.ts';
+import type { Manifest } from '../../trust/index.ts';
 import { Problem, problemOf } from '../records/failures.ts';
 import { runOutside } from '../records/stray-errors.ts';
 import type { Generation } from '../calls/generation.ts';
-import { invoke, recordCall } from '../calls/invoke.ts';
+import { invoke, type Invocation, recordCall } from '../calls/invoke.ts';
 import { toJsonValue } from '../calls/json-value.ts';
 import { TURN_TOOLS } from '../calls/surface.ts';
 import { type Lifecycle, recorded, unavailable } from '../lifecycle/lifecycle.ts';
@@ -74,13 +75,13 @@ export function createTools(lifecycle: Lifecycle, renewals: ToolRenewals, proces
   /** What a tool says of itself; `otherwise` when it cannot, which is recorded. */
   async function ask<T>(
     extensionId: string,
-    { operation, values, timeoutMs }: Question,
+    question: Pick<Invocation, 'operation' | 'values' | 'timeoutMs'>,
     otherwise: T,
     read: (said: unknown) => T,
   ): Promise<T> {
     try {
       const generation = await lifecycle.ready({ id: extensionId });
-      return read(await invoke(lifecycle, generation, { operation, values, timeoutMs, signal: undefined, phase: 'tool call' }));
+      return read(await invoke(lifecycle, generation, { ...question, signal: undefined, phase: 'tool call' }));
     } catch (error) {
       recordCall(runtime, { extensionId, phase: 'tool call' }, error);
       return otherwise;
@@ -167,28 +168,18 @@ export function createTools(lifecycle: Lifecycle, renewals: ToolRenewals, proces
   };
 }
 
-interface Question {
-  readonly operation: string;
-  readonly values: readonly unknown[];
-  readonly timeoutMs: number;
-}
-
 const NOT_SANDBOXED = 'not sandboxed: sees what you see';
 
 /** What a process in bubblewrap reaches. */
-function sandboxedText({ network, read, write }: SandboxRights = { network: false, read: [], write: [] }): string {
+function sandboxedText(
+  { network, read, write }: Omit<Manifest['permissions'], 'agents'> = { network: false, read: [], write: [] },
+): string {
   const places = (verb: string, paths: readonly string[]): string => (paths.length === 0 ? '' : `, ${verb} ${paths.join(', ')}`);
   const reach = `${network ? 'the whole network' : 'no network'}, reads the project${places('also reads', read)}, writes only its own data${places('and', write)}`;
   return printableLine(`sandboxed: ${reach}`, MOST_ENFORCED);
 }
 
 const MOST_ENFORCED = 200;
-
-interface SandboxRights {
-  readonly network: boolean;
-  readonly read: readonly string[];
-  readonly write: readonly string[];
-}
 
 /** Fails closed. */
 const UNSAID: ApprovalQuestion = { text: 'the tool could not say what this call would do', once: true };

@@ -4,13 +4,6 @@ import { stateFolder } from '@pith/safe-files';
 
 export type LogLevel = 'debug' | 'info' | 'warn' | 'error' | 'silent';
 
-export interface Log {
-  /** Lines carry `name`. */
-  logger(name: string): Logger;
-  /** Writes what is buffered. Later records are dropped. */
-  close(): void;
-}
-
 /** How large a file may grow, and how many are kept. */
 export interface LogQuota {
   readonly log_mb: number;
@@ -52,7 +45,7 @@ const SETTLE_MS = 250;
 const DEFAULT_QUOTA = { log_mb: 10, logs: 5 } as const;
 
 /** Records are buffered for a moment and appended together: each time the file is opened again, so that another process can begin a new one. */
-export function createLog(options: LogOptions): Log {
+export function createLog(options: LogOptions) {
   const buffer: LogRecord[] = [];
   let cancel: (() => void) | undefined;
   let closed = false;
@@ -70,13 +63,15 @@ export function createLog(options: LogOptions): Log {
   }
 
   return {
-    logger: (name) => {
+    /** Lines carry `name`. */
+    logger: (name: string): Logger => {
       const at =
         (level: LogRecord['level']) =>
         (message: string, fields: Readonly<Record<string, unknown>> = {}) =>
           add({ level, time: options.clock.now(), name, message, fields });
       return { debug: at('debug'), info: at('info'), warn: at('warn'), error: at('error') };
     },
+    /** Writes what is buffered. Later records are dropped. */
     close() {
       closed = true;
       settle();
