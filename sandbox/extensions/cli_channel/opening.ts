@@ -221,17 +221,9 @@ export async function modelOf(
 ): Promise<{ readonly text: string; readonly offline: boolean; readonly unknown: string | null }> {
   try {
     const own = model ?? text(fields(await query(commands, ['agents', 'show', agentId], signal))['model']) ?? 'default';
-    // 'default' needs no model to be loaded
-    const ref =
-      text(
-        fields(
-          await query(
-            commands.filter(({ path }) => path === 'model'),
-            own === 'default' ? ['model'] : ['model', own],
-            signal,
-          ),
-        )['ref'],
-      ) ?? own;
+    const named = commands.filter(({ path }) => path === 'model');
+    const answer = fields(await query(named, own === 'default' ? ['model'] : ['model', own], signal)); // 'default' needs no model to be loaded
+    const ref = text(answer['ref']) ?? own;
     return { text: ref, offline: ref.startsWith('offline/'), unknown: null };
   } catch (error) {
     const chooses = codeOf(error, '') === 'agent_unknown' ? '/agent' : '/model';
