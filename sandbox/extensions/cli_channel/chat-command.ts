@@ -43,16 +43,13 @@ export function chatCommand(context: ChatContext, terminals: Terminals, terminal
     opening.notes.forEach(note);
     (await unknownTools(allow, opening.conversation.agentId, commands, signal)).forEach(note);
     const asLines = sent === null && (input.options['lines'] === true || piped === null);
+    const wanted = { piped, clock: context.clock, note, folder: recipe === null ? io.workingDirectory : null };
     const messages: Pick<PipedChat, 'messages' | 'attachments' | 'commands'> =
       sent === null && isResumed
         ? { messages: [] }
         : asLines
           ? { messages: io.input }
-          : await pipedMessages(
-              sent,
-              { piped, clock: context.clock, note, folder: recipe === null ? io.workingDirectory : null },
-              signal,
-            ).catch((error: unknown) => {
+          : await pipedMessages(sent, wanted, signal).catch((error: unknown) => {
               if (signal.aborted) return { messages: [] };
               throw error;
             });

@@ -3,7 +3,7 @@ import path from 'node:path';
 import { type CommandIO, PithError } from 'pith';
 import { type InstalledSkill, type SkillChange, SkillLibrary, type SkillPlace } from 'pith/skill_registry';
 import { renderTable, textColumns, widthOf } from '@pith/command-line';
-import { printableLine } from '@pith/plain-text';
+import { counted, printableLine } from '@pith/plain-text';
 import type { InstallContext } from '../install-context.ts';
 import { folded, type Listing } from './entry.ts';
 import { withListing } from './fetched.ts';
@@ -114,7 +114,7 @@ async function choose(opened: Opened, { request: { skills: ids, plugins: names, 
 }
 
 function choiceNeeded(skills: number, plugins: number): PithError {
-  const held = [...(skills === 0 ? [] : [`${skills} skill${skills === 1 ? '' : 's'}`]), `${plugins} plugin${plugins === 1 ? '' : 's'}`];
+  const held = [...(skills === 0 ? [] : [counted(skills, 'skill')]), counted(plugins, 'plugin')];
   return new PithError('skill_choice_needed', `it contains ${held.join(' and ')}`, {
     cure: 'name a plugin with --plugin NAME or skills with --skill ID, or take --all',
   });
