@@ -6,7 +6,7 @@ import { ScopeCache } from '../../sandbox/extensions/skill_registry/catalog/scop
 import { estimateTokens } from '@pith/skill-files';
 import { SkillRegistry } from '../../sandbox/extensions/skill_registry/registry.ts';
 import { Bm25fRanker } from '@pith/word-ranker';
-import { documentOf } from '../../sandbox/extensions/skill_registry/search/documents.ts';
+import { documentOf } from '../../sandbox/extensions/skill_registry/search/ranker-feed.ts';
 import type { RegistryConfig } from '../../sandbox/extensions/skill_registry/scan/sources.ts';
 import type { Snapshot } from '../../sandbox/extensions/skill_registry/skill.ts';
 import { writeStrangers } from '../fixtures/strangers.ts';

@@ -19,7 +19,9 @@ export function chatCommand(context: ChatContext, terminals: Terminals, terminal
     const recipe = await recipeMessage(() => findCommands(context), given, signal);
     const commands = await findKernelCommands(context);
     const isChat = io.interactive && message === null && recipe === null;
-    const input = isChat && isPicked(given) ? await withPicked(given, commands, { io, clock: context.clock }, signal) : given;
+    const { resume, thread, continue: goesOn } = given.options;
+    const isPicked = resume === true && thread === undefined && goesOn !== true; // `--resume` alone
+    const input = isChat && isPicked ? await withPicked(given, commands, { io, clock: context.clock }, signal) : given;
     if (input === null) return 0;
     const sent = recipe ?? message;
     const isResumed = input.options['resume'] === true;
@@ -41,16 +43,13 @@ export function chatCommand(context: ChatContext, terminals: Terminals, terminal
     opening.notes.forEach(note);
     (await unknownTools(allow, opening.conversation.agentId, commands, signal)).forEach(note);
     const asLines = sent === null && (input.options['lines'] === true || piped === null);
+    const wanted = { piped, clock: context.clock, note, folder: recipe === null ? io.workingDirectory : null };
     const messages: Pick<PipedChat, 'messages' | 'attachments' | 'commands'> =
       sent === null && isResumed
         ? { messages: [] }
         : asLines
           ? { messages: io.input }
-          : await pipedMessages(
-              sent,
-              { piped, clock: context.clock, note, folder: recipe === null ? io.workingDirectory : null },
-              signal,
-            ).catch((error: unknown) => {
+          : await pipedMessages(sent, wanted, signal).catch((error: unknown) => {
               if (signal.aborted) return { messages: [] };
               throw error;
             });
@@ -132,11 +131,6 @@ async function pipedMessages(
   }
   if (whole !== '') return { messages: [whole.trimEnd()], commands: false };
   throw new PithError('usage', 'there is no message: standard input is empty', { cure: 'write: pith "your message", or see: pith --help' });
-}
-
-/** `--resume` alone. */
-function isPicked({ options }: CommandInput): boolean {
-  return options['resume'] === true && options['thread'] === undefined && options['continue'] !== true;
 }
 
 /** With the conversation that the person chose; null when they chose none. */

@@ -3,7 +3,7 @@ import type { ChatContext, Conversation } from './conversation.ts';
 import { modelOf } from './opening.ts';
 import { fields, list, query } from './commands.ts';
 import type { Terminals } from './terminal.ts';
-import { displayWidth, printableLine } from '@pith/plain-text';
+import { counted, displayWidth, printableLine } from '@pith/plain-text';
 
 export interface StatusOptions {
   readonly conversation: Conversation;
@@ -164,10 +164,6 @@ export function statusText(status: Status, columns: number): string {
     line = longer;
   }
   return line;
-}
-
-function counted(count: number, what: string): string {
-  return `${count} ${what}${count === 1 ? '' : 's'}`;
 }
 
 /** `950`, `12.3k`, `4.5M`. */

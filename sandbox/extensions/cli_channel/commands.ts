@@ -1,3 +1,4 @@
+import { isPlainMap } from '@pith/plain-data';
 import { type Command, type CommandIO, type JsonValue, CommandProvider, messageOf, type Remote } from 'pith';
 import { captureCommand, matchCommand, parseCommandInput } from '@pith/command-line';
 import type { ChatContext } from './conversation.ts';
@@ -32,9 +33,7 @@ export async function openQuestions(commands: readonly Command[], threadId: stri
 
 /** The answer's fields; empty when it is no object. */
 export function fields(value: JsonValue): { readonly [key: string]: JsonValue | undefined } {
-  return typeof value === 'object' && value !== null && !Array.isArray(value)
-    ? (value as { readonly [key: string]: JsonValue | undefined })
-    : {};
+  return isPlainMap(value) ? (value as { readonly [key: string]: JsonValue | undefined }) : {};
 }
 
 export function list(value: JsonValue | undefined): readonly JsonValue[] {

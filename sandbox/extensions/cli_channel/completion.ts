@@ -51,18 +51,11 @@ function nextWords(paths: readonly string[], line: string): readonly string[] {
 /** Folders one by one, so that a long list becomes a short one; a part of a name finds it too. */
 function completeFile(from: number, part: string, files: readonly string[]): Completion {
   const below = files.filter((file) => file.startsWith(part));
-  const wanted = part.toLowerCase();
-  if (below.length === 0)
-    return {
-      from,
-      items:
-        wanted === ''
-          ? []
-          : files
-              .filter((file) => file.toLowerCase().includes(wanted))
-              .slice(0, 100)
-              .map(mention),
-    };
+  if (below.length === 0) {
+    const wanted = part.toLowerCase();
+    const holding = wanted === '' ? [] : files.filter((file) => file.toLowerCase().includes(wanted));
+    return { from, items: holding.slice(0, 100).map(mention) };
+  }
   const steps = new Set(below.map((file) => file.slice(0, file.indexOf('/', part.length) + 1 || file.length)));
   const items = [...steps].map((step) => (step.endsWith('/') ? `@${step}` : mention(step)));
   return { from, items: items.length === 1 && !items[0]?.endsWith('/') ? [`${items[0]} `] : items };

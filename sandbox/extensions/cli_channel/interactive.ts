@@ -73,7 +73,9 @@ class InteractiveChat {
     private readonly signal: AbortSignal,
   ) {
     const { context, terminal, io, past, plain } = options;
-    const files = new ProjectPaths(io.workingDirectory, isTrusted(context, io.workingDirectory), context.clock);
+    const folder = io.workingDirectory;
+    const isAgreed = context.find(Places).some(({ project }) => project !== null && isInside(realPathOf(folder), project)); // that it is a project
+    const files = new ProjectPaths(folder, isAgreed, context.clock);
     this.#screen = new ChatScreen({
       terminal,
       io,
@@ -157,11 +159,8 @@ class InteractiveChat {
     const { context, terminals } = this.options;
     const screen = this.#screen;
     const offs = [
-      terminals.open({
-        get threadId() {
-          return opening.conversation.threadId;
-        },
-        show: (message) => void this.#numbered(message, slash, turns).then((shown) => shown !== null && screen.notify(shown)),
+      terminals.open(opening.conversation, (message) => {
+        void this.#numbered(message, slash, turns).then((shown) => shown !== null && screen.notify(shown));
       }),
       context.events.handle('extension.failed', (failure) => {
         if (failure.phase !== 'reload' || turns.isCommanding) return; // a command says what it broke
@@ -254,11 +253,6 @@ class InteractiveChat {
     if (thread !== undefined && (thread === turns.leftOpen || (thread === turns.threadId && this.#asksItself))) return null;
     return Number(question?.['number'] ?? 0) > 0 ? message.replaceAll(approvalId, String(question?.['number'])) : message;
   }
-}
-
-/** Whether the person agreed that the folder is used as a project. */
-function isTrusted(context: ChatContext, folder: string): boolean {
-  return context.find(Places).some(({ project }) => project !== null && isInside(realPathOf(folder), project));
 }
 
 const MOST = 1000;

@@ -83,15 +83,7 @@ export function threadNamed(input: CommandInput): string | undefined {
 }
 
 /** null: it has no message yet. */
-export async function readThread(
-  commands: readonly Command[],
-  threadId: string,
-  signal: AbortSignal,
-): Promise<{
-  readonly agentId: string | undefined;
-  readonly past: readonly PastMessage[];
-  readonly unfinished?: string | undefined;
-} | null> {
+export async function readThread(commands: readonly Command[], threadId: string, signal: AbortSignal) {
   try {
     const thread = await query(commands, ['threads', 'show', threadId, '--last', String(SHOWN)], signal);
     if (thread === null) return null;
@@ -122,17 +114,10 @@ async function defaultAgent(context: ChatContext, commands: readonly Command[], 
   return id;
 }
 
-/** A conversation of a person. */
-interface ListedThread {
-  readonly id: string;
-  readonly title: string;
-  readonly updatedAt: number;
-}
-
 const LISTED = 10;
 
 /** Threads of people, newest first: those in which agents work for each other or on tasks have a slash in their ids. */
-async function listedThreads(commands: readonly Command[], signal: AbortSignal): Promise<readonly ListedThread[]> {
+async function listedThreads(commands: readonly Command[], signal: AbortSignal) {
   return list(await query(commands, ['threads', 'list', '--limit', '100'], signal))
     .map(fields)
     .flatMap((thread) => {
@@ -221,17 +206,9 @@ export async function modelOf(
 ): Promise<{ readonly text: string; readonly offline: boolean; readonly unknown: string | null }> {
   try {
     const own = model ?? text(fields(await query(commands, ['agents', 'show', agentId], signal))['model']) ?? 'default';
-    // 'default' needs no model to be loaded
-    const ref =
-      text(
-        fields(
-          await query(
-            commands.filter(({ path }) => path === 'model'),
-            own === 'default' ? ['model'] : ['model', own],
-            signal,
-          ),
-        )['ref'],
-      ) ?? own;
+    const named = commands.filter(({ path }) => path === 'model');
+    const answer = fields(await query(named, own === 'default' ? ['model'] : ['model', own], signal)); // 'default' needs no model to be loaded
+    const ref = text(answer['ref']) ?? own;
     return { text: ref, offline: ref.startsWith('offline/'), unknown: null };
   } catch (error) {
     const chooses = codeOf(error, '') === 'agent_unknown' ? '/agent' : '/model';

@@ -116,7 +116,12 @@ export class TurnSteps {
         return this.#change(event.id, ({ shown }) => ({ shown: (shown + event.text).slice(-MOST_SHOWN) }));
       case 'tool-result': {
         const { output, error } = event;
-        const text = error === undefined ? textOf(output ?? null) : `${error.code}: ${error.message}`;
+        const text =
+          error === undefined
+            ? typeof output === 'string'
+              ? output
+              : JSON.stringify(output ?? null, null, 2)
+            : `${error.code}: ${error.message}`;
         return this.#change(event.id, () => ({ ok: event.ok, line: event.line ?? event.title ?? event.name, output: text }));
       }
     }
@@ -126,8 +131,4 @@ export class TurnSteps {
     const step = this.#steps.get(id);
     if (step !== undefined) this.#steps.set(id, { ...step, ...changes(step) });
   }
-}
-
-function textOf(value: JsonValue): string {
-  return typeof value === 'string' ? value : JSON.stringify(value, null, 2);
 }

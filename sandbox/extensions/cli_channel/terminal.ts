@@ -50,15 +50,9 @@ export function directSurface({ output }: Terminal): Surface {
   };
 }
 
-/** Where a message can be shown now. */
-export interface OpenTerminal {
-  readonly threadId: string;
-  show(message: ChannelMessage): void;
-}
-
 /** The terminals with a conversation, at most one in a process in practice. */
 export class Terminals {
-  readonly #open = new Set<OpenTerminal>();
+  readonly #open = new Set<{ readonly at: { readonly threadId: string }; readonly show: (message: ChannelMessage) => void }>();
   #delivered = 0;
   #windows = new Map<string, number>();
 
@@ -72,8 +66,9 @@ export class Terminals {
     return this.#windows.get(model) ?? null;
   }
 
-  /** Returns its close. */
-  open(terminal: OpenTerminal): () => void {
+  /** `at`: the conversation that it has, whose thread may become another. Returns its close. */
+  open(at: { readonly threadId: string }, show: (message: ChannelMessage) => void): () => void {
+    const terminal = { at, show };
     this.#open.add(terminal);
     return () => this.#open.delete(terminal);
   }
@@ -81,7 +76,7 @@ export class Terminals {
   /** `target` is a thread id, or anything else for every terminal. Throws `provider_unavailable` when none is open. */
   deliver(message: ChannelMessage, target: string): string {
     const all = [...this.#open];
-    const named = all.filter(({ threadId }) => threadId === target);
+    const named = all.filter(({ at }) => at.threadId === target);
     const reached = named.length > 0 ? named : all;
     if (reached.length === 0)
       throw new PithError('provider_unavailable', 'no terminal is open to show this', { cure: 'start one with pith chat' });

@@ -22,8 +22,7 @@ import { type ServerTool, listing, type Listing } from './listing.ts';
 import type { Logins } from './logins.ts';
 import { filled, sendable, useOf } from './secrets.ts';
 import { patientRetries, serverFetch } from './server-fetch.ts';
-import { resultOf } from './tool-results.ts';
-import { asJson } from './written.ts';
+import { resultOf, asJson } from './tool-results.ts';
 
 const LONGEST_START_MS = 600_000;
 const LIST_MS = 60_000;

@@ -2,7 +2,7 @@ import { setImmediate as yieldToOthers } from 'node:timers/promises';
 import { isPlainMap } from '@pith/plain-data';
 import { printableLine } from '@pith/plain-text';
 import { workOfSource, sentSchema, type SentSchema, type Work } from '@pith/tool-schemas';
-import { asJson } from './written.ts';
+import { asJson } from './tool-results.ts';
 
 /** The tools of a server, and what is left out. */
 export interface Listing {

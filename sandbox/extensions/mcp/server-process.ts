@@ -8,7 +8,7 @@ import { startProcess } from '@pith/supervised-process';
 import { within } from '@pith/promises';
 import { askToEnd, type Program } from './contained.ts';
 import { MOST_BYTES } from './bounded-transport.ts';
-import { asJson } from './written.ts';
+import { asJson } from './tool-results.ts';
 import { stripVTControlCharacters } from 'node:util';
 
 const END_MS = 1000;

@@ -5,7 +5,7 @@ import type { Connection } from './connection.ts';
 import { changesIn, saidOf, subjectOf } from './known-tools.ts';
 import type { ServerTool } from './listing.ts';
 import type { NamedTool } from './offer.ts';
-import { shownText } from './written.ts';
+import { shownText } from './tool-results.ts';
 
 const LONGEST_SHOWN = 2000;
 

@@ -1,8 +1,7 @@
 import { bytesOfBase64, imageIn } from '@pith/image-header';
 import { canonicalJson, isPlainMap, jsonOf } from '@pith/plain-data';
-import { printableLine } from '@pith/plain-text';
+import { printableLine, printable } from '@pith/plain-text';
 import { type JsonValue, toolError, toolResult, type ToolResult } from 'pith';
-import { asJson, shownText } from './written.ts';
 
 const LONGEST_TEXT = 100_000;
 /** How deep data may be that is passed on as it is; the kernel refuses what is deeper. */
@@ -191,4 +190,20 @@ function isOfType(value: unknown, type: string): boolean {
     default:
       return true; // no type of JSON Schema: nothing to hold it against
   }
+}
+
+/** JSON of what came as JSON. null: it is nested deeper than it can be written. */
+export function asJson(value: unknown): string | null {
+  try {
+    return JSON.stringify(value) ?? null;
+  } catch {
+    return null; // its depth is all that can be wrong with it
+  }
+}
+
+/** As it may be shown, and cut; `cure` says what to do about that. */
+export function shownText(text: string, longest: number, cure = ''): string {
+  const shown = printable(text.slice(0, longest));
+  const more = Math.max(text.length, shown.length) - longest;
+  return more > 0 ? `${shown.slice(0, longest)}… [${more} characters more${cure}]` : shown;
 }

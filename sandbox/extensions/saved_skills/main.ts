@@ -28,12 +28,12 @@ import { inputJsonSchema } from './domain/inputs.ts';
 import { referenceOf, type SavedSkill } from './domain/saved-skill.ts';
 import type { Bounds } from './domain/permissions.ts';
 import { exposedTools, toolNameOf } from './library/tool-names.ts';
-import { Library, ownerOf } from './library/library.ts';
+import { Library } from './library/library.ts';
 import { pinnedSkills, specOf, type LibraryPorts } from './library/saving.ts';
 import { seedBuiltins } from './library/builtins.ts';
 import { channelsOf, deliverDue } from './runs/deliveries.ts';
 import { DEFAULT_LANE, DEFAULT_RULES } from './runs/lanes.ts';
-import { NO_ORIGIN, runOfThread, RunSeal } from './runs/run.ts';
+import { runOfThread, RunSeal } from './runs/run.ts';
 import { DueSchedules } from './runs/schedules.ts';
 import { Runner } from './runs/runner.ts';
 import { RunStore, type LaneRules } from './runs/run-store.ts';
@@ -76,12 +76,13 @@ export default class SavedSkillsExtension implements ToolProvider, ServiceProvid
       isAdmin: (userId: string) => context.use(Permissions).isAdmin(userId),
       tools: () => context.use(Permissions).tools(),
     };
-    const lanes = new Map(Object.entries(config.lanes));
-    const lane = (name: string): LaneRules | null => {
-      const found = lanes.get(name);
-      if (found === undefined) return null;
-      return { slots: found.slots, preemptionMs: found.preemption_min_runtime_seconds * 1000, mostQueued: config.most_queued };
-    };
+    const mostQueued = config.most_queued;
+    const lanes = new Map(
+      Object.entries(config.lanes).map(([name, { slots, preemption_min_runtime_seconds: seconds }]): [string, LaneRules] => [
+        name,
+        { slots, preemptionMs: seconds * 1000, mostQueued },
+      ]),
+    );
     const ready = oncePromised(async () => {
       await migrate(queries, PREFIX, MIGRATIONS);
       this.#isUsed = true;
@@ -96,8 +97,8 @@ export default class SavedSkillsExtension implements ToolProvider, ServiceProvid
       permissions,
       bounds: config,
       priorityMax: config.priority_max_per_user,
-      lane,
-      defaultLane: lane(DEFAULT_LANE) ?? { ...DEFAULT_RULES, mostQueued: config.most_queued },
+      lanes,
+      defaultLane: lanes.get(DEFAULT_LANE) ?? { ...DEFAULT_RULES, mostQueued },
       channels,
       keepVersion: async (name) => {
         try {
@@ -123,12 +124,7 @@ export default class SavedSkillsExtension implements ToolProvider, ServiceProvid
     });
     context.provide(SavedSkills, others);
     const laneRules = (name: string) => library.laneRules(name);
-    const runOf = async (skill: SavedSkill) => {
-      const version = await library.versionOfOwner(skill);
-      const owner = ownerOf(skill);
-      const asked = { inputs: {}, cause: 'schedule', origin: NO_ORIGIN, userId: owner, actsAs: owner } as const;
-      return library.newRun(skill, version, { ...asked, by: await library.person(owner) });
-    };
+    const runOf = (skill: SavedSkill) => library.ownersRun(skill, { inputs: {}, cause: 'schedule' });
     const due = new DueSchedules({ skills, runs, clock, logger, laneRules, runOf });
     this.#runner = new Runner({
       runs,

@@ -1,13 +1,16 @@
-import { type AgentSpec, PithError, type TurnInfo } from 'pith';
-import { printableLine } from '@pith/plain-text';
+import { type AgentSpec, PithError, type TurnInfo, type SkillProvider } from 'pith';
+import { printableLine, didYouMean } from '@pith/plain-text';
 import { listResources, resourceBytes } from '@pith/skill-files';
 import { agentSkills, type ScopeCache } from './catalog/scope.ts';
 import type { CopiedFile, FoundSkills, RankerDocument, SkillLibrary, SkillRecord, SkillRecords, SkillText } from './contract.ts';
 import { renderEnvelope } from './reading/envelope.ts';
 import { skillFor, type ToolPorts } from './reading/read-skill.ts';
 import { findSkill } from './scan/names.ts';
-import { documentOf } from './search/documents.ts';
+import { documentOf } from './search/ranker-feed.ts';
 import { notOffered, type Skill, type Snapshot } from './skill.ts';
+import type { SkillBody } from './bodies.ts';
+import type { SkillRegistry } from './registry.ts';
+import { namesVersion } from './versions/versions.ts';
 
 /** What the registry answers to the other extensions of its family. */
 export class Library implements SkillLibrary {
@@ -106,4 +109,27 @@ function keptAt({ versions }: ToolPorts['registry'], ref: string): Promise<Skill
 function agentRecords(cache: ScopeCache, snapshot: Snapshot, agent: AgentSpec): NonNullable<SkillRecords['agent']> {
   const { readable, bound, settings } = cache.scope(snapshot, agent);
   return { readable: [...readable.keys()].sort(), bound: [...bound], settings };
+}
+
+type SkillContent = Awaited<ReturnType<SkillProvider['getSkillContent']>>;
+
+/** The body of an offered skill for binding; the last good one of a skill that has gone since. */
+export async function contentOf(registry: SkillRegistry, name: string): Promise<SkillContent> {
+  const snapshot = registry.current();
+  const skill = namesVersion(snapshot, name) ? await registry.versions.find(snapshot, name) : findSkill(snapshot, name);
+  if (skill === undefined) {
+    const last = registry.lastGood(name);
+    if (last !== null)
+      return content(last.skill, { ...last.body, stale: `skill '${printableLine(name)}' was removed; this is its last good version` });
+    const hint = didYouMean(name, [...snapshot.skills.keys()]);
+    throw new PithError('skill_not_found', `no skill is called '${printableLine(name)}'${hint}`, {
+      cure: 'correct the id or add the skill',
+    });
+  }
+  if (skill.state !== 'offered' && skill.state !== 'shadowed') throw notOffered(skill);
+  return content(skill, await registry.readBody(skill));
+}
+
+function content({ id, name, version }: Skill, { body, sha256, stale }: SkillBody): SkillContent {
+  return { id, name, version, sha256, body, ...(stale === undefined ? {} : { stale }) };
 }

@@ -17,7 +17,7 @@ import {
 import { type SkillSummary, type Snapshot, summaryOf } from './skill.ts';
 import { SkillLibrary, SkillWriter, skillsChanged } from './contract.ts';
 import { targetsAt, Writer } from './writing/writer.ts';
-import { Library } from './library.ts';
+import { Library, contentOf } from './library.ts';
 import { catalogParts, type CatalogPorts } from './catalog/catalog-context.ts';
 import { readyForPreview, ScopeCache } from './catalog/scope.ts';
 import { registryOptions } from './commands/open-registry.ts';
@@ -26,7 +26,6 @@ import { findingsIn } from './trust/findings-in.ts';
 import { SkillTurns } from './turns.ts';
 import { SkillRegistry } from './registry.ts';
 import { SkillSearch } from './search/skill-search.ts';
-import { contentOf } from './skill-contents.ts';
 import { modeOf, OWN_MODES, suggestionsFor } from './modes/mode.ts';
 import { modeTools, toolOffer, type TurnTool } from './modes/turn-tools.ts';
 import { createTools } from './tools.ts';

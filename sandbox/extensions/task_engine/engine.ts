@@ -35,7 +35,7 @@ export class Engine {
   #claims = 0;
   #renewAt = 0;
   #woken = false;
-  #resume: () => void = () => undefined;
+  #nap = new AbortController();
 
   constructor(private readonly ports: EnginePorts) {}
 
@@ -75,7 +75,7 @@ export class Engine {
   /** Something has changed in this process: look at once. */
   wake(): void {
     this.#woken = true;
-    this.#resume();
+    this.#nap.abort();
   }
 
   /** Moves on what waited, and reports what has changed. For processes in which the engine may not run. */
@@ -125,17 +125,8 @@ export class Engine {
   }
 
   async #pause(signal: AbortSignal): Promise<void> {
-    await new Promise<void>((resolve) => {
-      const done = () => {
-        cancel();
-        signal.removeEventListener('abort', done);
-        resolve();
-      };
-      const cancel = this.ports.clock.after(POLL_MS, done);
-      signal.addEventListener('abort', done, { once: true });
-      this.#resume = done;
-      if (this.#woken || signal.aborted) done();
-    });
+    this.#nap = new AbortController();
+    if (!this.#woken) await this.ports.clock.sleep(POLL_MS, AbortSignal.any([signal, this.#nap.signal])).catch(() => undefined); // woken, or it is to stop
     this.#woken = false;
   }
 }

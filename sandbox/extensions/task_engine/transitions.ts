@@ -1,3 +1,4 @@
+import { counted } from '@pith/plain-text';
 import type { TopicMap } from 'pith';
 import { answerMessage, goneOnMessage, retriedMessage, subtasksMessage } from './messages.ts';
 import { hasEnded, type Task, type TaskState } from './task.ts';
@@ -109,7 +110,7 @@ function turnEnded(task: Task, { outcome, openSubtasks, endedSubtasks }: Extract
     return failed(task, isOutOfSteps(task, outcome) ? 'step_limit' : 'limit_reached', error?.message ?? 'a limit was reached');
   if (reason === 'aborted') return to(task, 'pending', { note: 'its turn was stopped' });
   if (reason === 'error') return afterError(task, error ?? { code: 'internal', message: 'the turn failed without a reason' });
-  if (openSubtasks > 0) return to(task, 'waiting_subtasks', { note: `waits for ${openSubtasks} subtask${openSubtasks === 1 ? '' : 's'}` });
+  if (openSubtasks > 0) return to(task, 'waiting_subtasks', { note: `waits for ${counted(openSubtasks, 'subtask')}` });
   if (endedSubtasks.length > 0) return nextTurn({ ...task, attempts: 0 }, subtasksMessage(endedSubtasks));
   return to(task, 'done', { result: text });
 }

@@ -8,10 +8,12 @@ import { folderWith } from '../../places.ts';
 import { agentFile, skillFile } from '../../journeys/sandbox-files.ts';
 import { complete } from '../../../sandbox/extensions/cli_channel/completion.ts';
 import { mentionedFiles, ProjectPaths } from '../../../sandbox/extensions/cli_channel/file-mentions.ts';
-import { statusText } from '../../../sandbox/extensions/cli_channel/chat-status.ts';
+import { statusText, ThreadUsage } from '../../../sandbox/extensions/cli_channel/chat-status.ts';
 import { answering, atPrompt, kernelChat, person, pipe, says, scriptedChat, talking, turn, type Chat } from './chats.ts';
 import { png } from '../../fixtures/images.ts';
 import { gate } from '../../waiting.ts';
+import type { CommandIO, TurnEvent } from 'pith';
+import { pickThread } from '../../../sandbox/extensions/cli_channel/opening.ts';
 
 const signal = new AbortController().signal;
 const PNG = Buffer.from('iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwADhgGAWjR9awAAAABJRU5ErkJggg==', 'base64');
@@ -317,3 +319,66 @@ function asksExtraFirst(chat: Chat, config: object = chat.context.config): Chat 
     [...chat.context.find(protocol)].sort((a, b) => Number(b.extensionId === 'extra') - Number(a.extensionId === 'extra'));
   return { ...chat, context: { ...chat.context, config, find } as typeof chat.context };
 }
+
+const NOW = new Date(2026, 6, 28, 18, 30).getTime();
+const TODAY = new Date(2026, 6, 28, 14, 5).getTime();
+const BEFORE = new Date(2026, 6, 27, 9, 3).getTime();
+
+function picker(answers: string[]) {
+  const lines: string[] = [];
+  const io = { columns: 80, print: (line: string) => void lines.push(line), ask: async () => answers.shift() ?? null };
+  const place = { io: io as unknown as CommandIO, clock: { now: () => NOW } };
+  const list = answering('threads list', [
+    { id: 'a', title: 'Tea', updatedAt: TODAY },
+    { id: 'a/1', title: 'of an agent', updatedAt: TODAY },
+    { id: 'b', title: 'Coffee', updatedAt: BEFORE },
+  ]);
+  return {
+    lines,
+    pick: () =>
+      pickThread([{ ...list, options: [{ name: 'limit', type: 'number', description: '' }] }], place, new AbortController().signal),
+  };
+}
+
+it('U23 U30 the list of conversations names the hour of today, and the day of others', async () => {
+  const { lines, pick } = picker(['9', '2']);
+  expect(await pick()).toBe('b');
+  expect(lines).toEqual(['  1  14:05             Tea', '  2  2026-07-27 09:03  Coffee', 'Type a number from 1 to 2.']);
+});
+
+it('U30 an empty answer chooses none', async () => {
+  expect(await picker(['']).pick()).toBeNull();
+});
+
+const start = (turn: string, thread = 't'): TurnEvent => ({ type: 'turn-start', agent: 'main', thread, turn, model: 'm/one' });
+/** `usage` has what called agents used in it; `request` has not. */
+const step = (inputTokens: number, outputTokens: number): TurnEvent => ({
+  type: 'step-end',
+  step: 1,
+  usage: { inputTokens: 9000, outputTokens: 9000 },
+  request: { inputTokens, outputTokens },
+});
+const PRICES = new Map([
+  ['m/one', { input: 1, output: 1 }],
+  ['m/two', { input: 10, output: 10 }],
+]);
+
+it('U22 a step counts with its own request, until what is stored is read, which has it too', () => {
+  const usage = new ThreadUsage(PRICES);
+  for (const event of [start('1'), step(100, 10), step(150, 20)]) usage.observe(event);
+  expect(usage).toMatchObject({ tokens: 280, lastRequest: 170 });
+  usage.load('t', [{ model: 'm/one', inputTokens: 250, outputTokens: 30 }]);
+  expect(usage).toMatchObject({ tokens: 280, lastRequest: 170 });
+  usage.observe(start('2', 'other'));
+  expect(usage).toMatchObject({ tokens: 0, lastRequest: 0 });
+});
+
+it('U22 the cost is that of each model that answered, and none where one has no price', () => {
+  const usage = new ThreadUsage(PRICES);
+  const one = { model: 'm/one', inputTokens: 1000, outputTokens: 100 };
+  usage.load('t', [one, { model: 'm/two', inputTokens: 100, outputTokens: 10 }, { model: null, inputTokens: 0, outputTokens: 0 }]);
+  expect(usage.tokens).toBe(1210);
+  expect(usage.cost).toBeCloseTo((1100 + 1100) / 1_000_000);
+  usage.load('t', [one, { model: null, inputTokens: 1, outputTokens: 0 }]);
+  expect(usage).toMatchObject({ tokens: 1101, cost: null });
+});

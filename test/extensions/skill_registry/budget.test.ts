@@ -9,7 +9,7 @@ import { estimateTokens } from '@pith/skill-files';
 import { renderTurnPart } from '../../../sandbox/extensions/skill_registry/catalog/turn-part.ts';
 import { agentSkillsSchema } from '../../../sandbox/extensions/skill_registry/config.ts';
 import { Bm25fRanker } from '@pith/word-ranker';
-import { documentOf } from '../../../sandbox/extensions/skill_registry/search/documents.ts';
+import { documentOf } from '../../../sandbox/extensions/skill_registry/search/ranker-feed.ts';
 import type { Skill, Snapshot } from '../../../sandbox/extensions/skill_registry/skill.ts';
 import { agentOf, catalogPorts, skillOf, snapshotOf, turnOf } from './skill-values.ts';
 

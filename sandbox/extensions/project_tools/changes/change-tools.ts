@@ -1,7 +1,7 @@
 import { defineTool, toolResult, z, type Tool, type ToolCall, type ToolResult, type TurnInfo, toolError } from 'pith';
 import type { OneAtATime } from '@pith/folder-changes';
 import { answerOrRefusal, FileRefused, unlessRefused } from '@pith/safe-files';
-import { noFile } from '../files/not-read.ts';
+import { noFile } from '../files/read-file.ts';
 import type { Project } from '../files/project.ts';
 import { applyEdits } from './edits.ts';
 import { changeQuestion, countOf, inStyleOf, textBefore, unlessApproved, type TextChange } from './text-change.ts';

@@ -1,3 +1,4 @@
+import { counted } from '@pith/plain-text';
 import { answerOrRefusal, isSecretFile } from '@pith/safe-files';
 import { globMatcher } from '@pith/patterns';
 import { defineTool, messageOf, toolError, toolResult, z, type Tool, type ToolResult } from 'pith';
@@ -45,7 +46,7 @@ async function list(project: Project, { glob, path }: z.infer<typeof input>, sig
     found.secret > 0 ? `${found.secret} left out that may contain secrets` : null,
   ].filter((note) => note !== null);
   const text = [...paths.slice(0, MOST_SHOWN), ...(paths.length === 0 ? [`no file matches '${glob}'`] : []), ...notes].join('\n');
-  return toolResult(text, { title: `Found ${paths.length} file${paths.length === 1 ? '' : 's'} (${glob})` });
+  return toolResult(text, { title: `Found ${counted(paths.length, 'file')} (${glob})` });
 }
 
 /** The matcher, or why there is none. */

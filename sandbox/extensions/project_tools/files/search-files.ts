@@ -1,3 +1,4 @@
+import { counted } from '@pith/plain-text';
 import { setImmediate as yieldToOthers } from 'node:timers/promises';
 import { effortOf } from '@pith/patterns';
 import { RE2JS } from 're2js';
@@ -103,7 +104,7 @@ async function search(
     found.secret > 0 ? `${found.secret} files left out that may contain secrets` : null,
   ].filter((note) => note !== null);
   return toolResult([...matches, ...notes].join('\n'), {
-    title: `Searched for ${call.pattern.slice(0, 60)}: ${matches.length === 0 ? 'nothing' : `${matches.length} line${matches.length === 1 ? '' : 's'} in ${files} file${files === 1 ? '' : 's'}`}`,
+    title: `Searched for ${call.pattern.slice(0, 60)}: ${matches.length === 0 ? 'nothing' : `${counted(matches.length, 'line')} in ${counted(files, 'file')}`}`,
   });
 }
 

@@ -359,26 +359,29 @@ async function agrees(question: string, yes: boolean, io: CommandIO): Promise<bo
 /** Asks a person what a skill is made of; what they leave empty stays. null: they left. */
 async function askSkill(io: CommandIO, before: SavedSkill | null): Promise<SkillFile | null> {
   io.print(before === null ? 'A skill needs instructions; the rest may stay empty.' : 'Enter keeps what there is.');
-  const prompt = await io.ask(before === null ? 'Instructions (what it does, in a few sentences):' : 'Instructions:');
-  if (prompt === null || (before === null && prompt.trim() === '')) return null;
-  const description = await io.ask('What it does, in one line for people who choose it:');
-  if (description === null) return null;
-  const tools = await io.ask('Tools it may call, as extension/tool, separated by commas:');
-  if (tools === null) return null;
-  const inputs = await io.ask(
+  const questions = [
+    before === null ? 'Instructions (what it does, in a few sentences):' : 'Instructions:',
+    'What it does, in one line for people who choose it:',
+    'Tools it may call, as extension/tool, separated by commas:',
     'Inputs, as name:type (string, int, float, bool, user, channel, url), separated by commas; add ! to a required one, as in city:string!:',
-  );
-  if (inputs === null) return null;
+  ];
+  const answers: string[] = [];
+  for (const question of questions) {
+    const answer = (await io.ask(question))?.trim();
+    if (answer === undefined || (answer === '' && answers.length === 0 && before === null)) return null;
+    answers.push(answer);
+  }
+  const [prompt = '', description = '', tools = '', inputs = ''] = answers;
   const listed = (text: string) =>
     text
       .split(',')
       .map((part) => part.trim())
       .filter((part) => part !== '');
   return {
-    ...(prompt.trim() === '' ? {} : { system_prompt: prompt.trim() }),
-    ...(description.trim() === '' ? {} : { description: description.trim() }),
-    ...(tools.trim() === '' ? {} : { tools: listed(tools) }),
-    ...(inputs.trim() === '' ? {} : { input_schema: listed(inputs).map(fieldOf) }),
+    ...(prompt === '' ? {} : { system_prompt: prompt }),
+    ...(description === '' ? {} : { description }),
+    ...(tools === '' ? {} : { tools: listed(tools) }),
+    ...(inputs === '' ? {} : { input_schema: listed(inputs).map(fieldOf) }),
   };
 }
 

@@ -1,6 +1,6 @@
 import type { JsonValue } from 'pith';
 import { localTime } from '@pith/command-line';
-import { printable } from '@pith/plain-text';
+import { counted, printable } from '@pith/plain-text';
 import { referenceOf, type SavedSkill } from '../domain/saved-skill.ts';
 import { usageOf } from '../domain/inputs.ts';
 import { toolNameOf } from '../library/tool-names.ts';
@@ -105,10 +105,6 @@ export function skillText(skill: SavedSkill, versions: readonly SkillVersion[]):
     '',
     printable(skill.system_prompt),
   ].join('\n');
-}
-
-function counted(number: number, what: string): string {
-  return `${number} ${what}${number === 1 ? '' : 's'}`;
 }
 
 export function runText(run: Run, steps: readonly { readonly at: number; readonly what: string }[]): string {

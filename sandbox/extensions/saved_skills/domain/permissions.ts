@@ -82,7 +82,11 @@ function tier({ source, extended_bounds }: Limited, byAdmin: boolean, { defaults
 export function limitProblems(skill: Limited, byAdmin: boolean, settings: BoundsSettings): readonly string[] {
   const asked = wanted(skill);
   const most = tier(skill, byAdmin, settings);
-  return KEYS.flatMap((key) => (asked[key] > most[key] ? [`${nameOf(key)} ${asked[key]} is more than ${most[key]}`] : []));
+  return KEYS.flatMap((key) =>
+    asked[key] > most[key]
+      ? [`${key === 'max_runtime_seconds' ? 'max_runtime (seconds)' : key} ${asked[key]} is more than ${most[key]}`]
+      : [],
+  );
 }
 
 /** What a run gets: 0 is the default, and nothing is above what its skill may have now. */
@@ -95,8 +99,4 @@ export function boundsOf(skill: Limited, byAdmin: boolean, settings: BoundsSetti
     max_tool_calls: bound('max_tool_calls'),
     max_runtime_seconds: bound('max_runtime_seconds'),
   };
-}
-
-function nameOf(key: keyof Bounds): string {
-  return key === 'max_runtime_seconds' ? 'max_runtime (seconds)' : key;
 }

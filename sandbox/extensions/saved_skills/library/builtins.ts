@@ -71,7 +71,7 @@ async function seedBeside(...asked: Parameters<typeof seed>): Promise<string | n
 
 /** Why the file was not taken; null when it was, or is what is stored. */
 async function seed(ports: LibraryPorts, folder: string, file: SkillFile): Promise<string | null> {
-  const id = file.id ?? idOf(folder);
+  const id = file.id ?? uuidOf(`saved skill ${folder}`); // the same on every machine
   const stored = await ports.skills.byId(id);
   const { version = '1.0.0', name = folder } = file;
   if (stored === null) {
@@ -112,11 +112,6 @@ async function renew(ports: LibraryPorts, stored: StoredSkill, file: SkillFile):
 /** The same on every machine. */
 function versionId({ id, version }: SavedSkill, number: number): string {
   return uuidOf(`${id} ${number} ${version}`);
-}
-
-/** Of a builtin whose file names none: the same on every machine. */
-function idOf(folder: string): string {
-  return uuidOf(`saved skill ${folder}`);
 }
 
 /** A UUID (version 8: of our own making) that a text always gives. */

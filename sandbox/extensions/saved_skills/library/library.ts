@@ -27,6 +27,13 @@ export interface Asked {
   readonly id?: string;
 }
 
+/** By whom it is asked for, and as whom its tools run. */
+interface AskedBy extends Asked {
+  readonly userId: string;
+  readonly actsAs: string;
+  readonly by: Person;
+}
+
 /** A version as a run takes it. */
 export type RunnableVersion = SkillVersion & {
   /** Its skills too are read as they were when it was saved. */
@@ -252,10 +259,14 @@ export class Library {
     await this.ports.ready();
     const found = await this.ports.skills.byId(skillId);
     if (found === null) throw new PithError('not_found', 'the saved skill is gone', { cure: 'see: pith saved list' });
-    const { skill } = found;
+    return this.#arrive(await this.ownersRun(found.skill, { inputs, priority, cause: 'webhook', id }));
+  }
+
+  /** A run as the owner, where nobody with a name asks for it. */
+  async ownersRun(skill: SavedSkill, asked: Omit<Asked, 'origin'>): Promise<NewRun> {
     const owner = ownerOf(skill);
-    const asked = { inputs, priority, cause: 'webhook', origin: NO_ORIGIN, id, userId: owner, actsAs: owner } as const;
-    return this.#arrive(this.newRun(skill, await this.versionOfOwner(skill), { ...asked, by: await this.person(owner) }));
+    const as = { origin: NO_ORIGIN, userId: owner, actsAs: owner, by: await this.person(owner) };
+    return this.newRun(skill, await this.versionOfOwner(skill), { ...asked, ...as });
   }
 
   async versionOfOwner(skill: SavedSkill): Promise<RunnableVersion> {
@@ -263,14 +274,10 @@ export class Library {
   }
 
   /** A run as it will be queued. */
-  newRun(
-    skill: SavedSkill,
-    version: RunnableVersion,
-    asked: Asked & { readonly userId: string; readonly actsAs: string; readonly by: Person },
-  ): NewRun {
+  newRun(skill: SavedSkill, version: RunnableVersion, asked: AskedBy): NewRun {
     const inputs = readInputs(version.snapshot.input_schema, asked.inputs);
     const { execution_lane } = skill;
-    const isGone = execution_lane !== '' && this.ports.lane(execution_lane) === null;
+    const isGone = execution_lane !== '' && !this.ports.lanes.has(execution_lane);
     if (isGone && asked.cause !== 'composed')
       this.ports.logger.warn('a run waits in the default lane: the settings have no lane of that name', {
         skill: referenceOf(skill),
@@ -301,7 +308,7 @@ export class Library {
   }
 
   laneRules(lane: string) {
-    return this.ports.lane(lane) ?? this.ports.defaultLane;
+    return this.ports.lanes.get(lane) ?? this.ports.defaultLane;
   }
 
   async #versionFor(skill: SavedSkill, person: Person, draft: boolean): Promise<RunnableVersion | null> {
@@ -324,11 +331,7 @@ export class Library {
     return found;
   }
 
-  async #queue(
-    skill: SavedSkill,
-    version: RunnableVersion,
-    asked: Asked & { readonly userId: string; readonly actsAs: string; readonly by: Person },
-  ): Promise<Run> {
+  async #queue(skill: SavedSkill, version: RunnableVersion, asked: AskedBy): Promise<Run> {
     const run = this.newRun(skill, version, asked);
     await this.#arrive(run);
     const stored = await this.ports.runs.byId(run.id);
@@ -420,7 +423,7 @@ async function unlessDamaged<T>(reading: Promise<T>): Promise<T | null> {
 }
 
 /** As whom a skill runs when nobody asks for it: its owner; of a builtin the local user. */
-export function ownerOf({ owner_id }: Pick<SavedSkill, 'owner_id'>): string {
+function ownerOf({ owner_id }: Pick<SavedSkill, 'owner_id'>): string {
   return owner_id ?? 'local';
 }
 

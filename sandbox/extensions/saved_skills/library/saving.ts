@@ -43,7 +43,7 @@ export async function checked(ports: LibraryPorts, { before, after, by, makesVer
   if (!by.isAdmin && !isBuiltin) refuseGovernance(before, after);
   if (makesVersion) checkInputsAndLimits(ports, after, by);
   if (isChanged('default_priority')) checkPriority(after.default_priority, by, ports.priorityMax);
-  if (isChanged('execution_lane') && after.execution_lane !== '' && ports.lane(after.execution_lane) === null)
+  if (isChanged('execution_lane') && after.execution_lane !== '' && !ports.lanes.has(after.execution_lane))
     throw new PithError('lane_unknown', `there is no lane '${after.execution_lane}'`, {
       cure: 'name one of extensions.saved_skills.lanes',
     });
@@ -231,8 +231,8 @@ export interface LibraryPorts {
   readonly permissions: Pick<Remote<Permissions>, 'isAdmin' | 'tools'>;
   readonly bounds: BoundsSettings;
   readonly priorityMax: number;
-  /** null: the settings name no such lane. */
-  readonly lane: (name: string) => LaneRules | null;
+  /** Those of the settings, by name. */
+  readonly lanes: ReadonlyMap<string, LaneRules>;
   readonly defaultLane: LaneRules;
   readonly channels: () => Promise<readonly Remote<ChannelProvider>[]>;
   /** Keeps a skill as it is now, and returns how it is found from then on; null where there is none of that name, or nothing keeps any. */

@@ -23,11 +23,6 @@ const FINAL: ReadonlySet<string> = new Set(['channel_unknown', 'run_damaged']);
 
 const LONGEST_PAUSE_MS = 6 * 3_600_000;
 
-/** Milliseconds before the next attempt: 5 s, 20 s, 80 s, … */
-function pauseAfter(attempts: number): number {
-  return Math.min(LONGEST_PAUSE_MS, 5_000 * 4 ** (attempts - 1));
-}
-
 /** Whether the output of a run goes anywhere besides to who asked for it. */
 export function isDelivered({ cause, parentId }: Run, { kind, target }: SavedSkill['output_target']): boolean {
   if (parentId !== null || kind === 'webui_only') return false;
@@ -62,7 +57,7 @@ async function deliver(ports: DeliveryPorts, run: Run): Promise<void> {
     const cure = error instanceof PithError ? error.cure : undefined;
     const reason = cure === undefined ? messageOf(error) : `${messageOf(error)}; ${cure}`;
     logger.warn('the result of a run was not delivered', { run: run.id, reason, attempts });
-    await runs.notDelivered(taken, reason, isLast ? null : pauseAfter(attempts));
+    await runs.notDelivered(taken, reason, isLast ? null : Math.min(LONGEST_PAUSE_MS, 5_000 * 4 ** (attempts - 1)));
   }
 }
 

@@ -222,7 +222,7 @@ class Attempt {
 
   async #progress(
     progress: { readonly steps?: number },
-    usage: { readonly inputTokens: number; readonly outputTokens: number } | null,
+    usage: Run['usage'] | null,
     did: Omit<Step, 'number'> | null = null,
   ): Promise<void> {
     const used = usage === null ? {} : { input_tokens: usage.inputTokens, output_tokens: usage.outputTokens };
@@ -254,10 +254,7 @@ function outcomeOf(end: End, limit: Limit | null): RunEnd {
   }
 }
 
-function sum(
-  one: { readonly inputTokens: number; readonly outputTokens: number },
-  other: { readonly inputTokens: number; readonly outputTokens: number },
-) {
+function sum(one: Run['usage'], other: Run['usage']): Run['usage'] {
   return { inputTokens: one.inputTokens + other.inputTokens, outputTokens: one.outputTokens + other.outputTokens };
 }
 

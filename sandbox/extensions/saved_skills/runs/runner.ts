@@ -41,14 +41,14 @@ interface Work {
 export class Runner {
   readonly #holder = `${process.pid}-${randomBytes(6).toString('hex')}`;
   readonly #work = new Map<string, Work>();
-  #stop = new AbortController();
+  #stop = new AbortController().signal;
   #isServing = false;
   #laneWaiters: LaneWaiters | null = null;
   readonly #turns = new KeyedQueue();
   #delivering: Promise<void> | null = null;
   #isDeliveryFailing = false;
   #woken = false;
-  #resume: () => void = () => undefined;
+  #nap = new AbortController();
 
   constructor(private readonly ports: RunnerPorts) {}
 
@@ -89,14 +89,7 @@ export class Runner {
   /** Until `signal` aborts; then what runs is given back. `only`: nothing but these lanes. */
   async #serve(signal: AbortSignal, only: readonly string[] | null = null): Promise<void> {
     const { clock, logger } = this.ports;
-    const own = new AbortController();
-    this.#stop = own;
-    const stop = (): void => {
-      own.abort();
-      this.#resume();
-    };
-    signal.addEventListener('abort', stop, { once: true });
-    if (signal.aborted) stop();
+    this.#stop = signal;
     const renewing = this.#renewing(signal);
     for (let failures = 0; !signal.aborted;) {
       let isUsed = false;
@@ -118,7 +111,7 @@ export class Runner {
   /** Something waits in this process: look at once. */
   wake(): void {
     this.#woken = true;
-    this.#resume();
+    this.#nap.abort();
   }
 
   /** The attempt by which this process has a run; null: it has not. */
@@ -195,7 +188,7 @@ export class Runner {
   async #claim(lane: string): Promise<void> {
     const rules = this.ports.laneRules(lane);
     for (;;) {
-      if (this.#stop.signal.aborted) return;
+      if (this.#stop.aborted) return;
       const claimed = await this.ports.runs.claim(lane, rules, { holder: this.#holder, leaseMs: LEASE_MS });
       if (claimed === null) return;
       if (claimed.isOver) this.#work.get(claimed.run.id)?.gone.abort(new RunStopped('lost'));
@@ -206,7 +199,7 @@ export class Runner {
   #begin(run: Run): Work {
     this.#work.get(run.id)?.gone.abort(new RunStopped('lost')); // an earlier attempt of this process, which had stalled
     const gone = new AbortController();
-    const ended = execute(this.ports, run, this.#stop.signal, gone.signal)
+    const ended = execute(this.ports, run, this.#stop, gone.signal)
       .catch((error: unknown) => this.ports.logger.error(`run ${run.id} was left for now`, { error: messageOf(error) })) // its lease runs out, and it is taken up again
       .finally(() => {
         if (this.#work.get(run.id) === work) this.#work.delete(run.id);
@@ -218,15 +211,8 @@ export class Runner {
   }
 
   async #pause(ms: number, signal: AbortSignal): Promise<void> {
-    await new Promise<void>((resolve) => {
-      const cancel = this.ports.clock.after(ms, () => resolve());
-      this.#resume = () => {
-        cancel();
-        resolve();
-      };
-      if (this.#woken || signal.aborted) this.#resume();
-    });
-    this.#resume = () => undefined;
+    this.#nap = new AbortController();
+    if (!this.#woken) await this.ports.clock.sleep(ms, AbortSignal.any([signal, this.#nap.signal])).catch(() => undefined); // woken, or it is to stop
     this.#woken = false;
   }
 }

@@ -3,7 +3,7 @@ import path from 'node:path';
 import { type CommandIO, PithError } from 'pith';
 import { type InstalledSkill, type SkillChange, SkillLibrary, type SkillPlace } from 'pith/skill_registry';
 import { renderTable, textColumns, widthOf } from '@pith/command-line';
-import { printableLine } from '@pith/plain-text';
+import { counted, printableLine } from '@pith/plain-text';
 import type { InstallContext } from '../install-context.ts';
 import { folded, type Listing } from './entry.ts';
 import { withListing } from './fetched.ts';
@@ -114,7 +114,7 @@ async function choose(opened: Opened, { request: { skills: ids, plugins: names, 
 }
 
 function choiceNeeded(skills: number, plugins: number): PithError {
-  const held = [...(skills === 0 ? [] : [`${skills} skill${skills === 1 ? '' : 's'}`]), `${plugins} plugin${plugins === 1 ? '' : 's'}`];
+  const held = [...(skills === 0 ? [] : [counted(skills, 'skill')]), counted(plugins, 'plugin')];
   return new PithError('skill_choice_needed', `it contains ${held.join(' and ')}`, {
     cure: 'name a plugin with --plugin NAME or skills with --skill ID, or take --all',
   });
@@ -125,7 +125,10 @@ function ofPlugins(opened: Opened, given: readonly Plugin[], ids: readonly strin
   const { listing, found } = opened;
   const holds = (plugin: Plugin) =>
     plugin.unsupported.length > 0 || skillsOf(found, [plugin]).length > 0 || partsOf(listing, [plugin], found).length > 0;
-  const plugins = given.map((plugin) => (!isHere(plugin) || holds(plugin) ? plugin : { ...plugin, problem: nothingIn(plugin) }));
+  const cure = 'ask its author to fix it';
+  const nothing = ({ name }: Plugin) =>
+    new PithError('plugin_invalid', `its plugin '${printableLine(name)}' has no skill, command or agent`, { cure });
+  const plugins = given.map((plugin) => (!isHere(plugin) || holds(plugin) ? plugin : { ...plugin, problem: nothing(plugin) }));
   const here = plugins.filter(isHere);
   const own = skillsOf(found, here);
   if (ids.length === 0) return { ...opened, plugins, skills: own, parts: partsOf(listing, here, found) };
@@ -134,12 +137,6 @@ function ofPlugins(opened: Opened, given: readonly Plugin[], ids: readonly strin
 
 function isHere({ elsewhere, problem }: Plugin): boolean {
   return elsewhere === null && problem === null;
-}
-
-function nothingIn({ name }: Plugin): PithError {
-  return new PithError('plugin_invalid', `its plugin '${printableLine(name)}' has no skill, command or agent`, {
-    cure: 'ask its author to fix it',
-  });
 }
 
 /** What could have been chosen. */

@@ -1,5 +1,7 @@
+import { lstat } from 'node:fs/promises';
 import path from 'node:path';
 import { systemCure } from '@pith/safe-files';
+import { treeDigest } from '@pith/skill-files';
 import { codeOf, type CommandIO, PithError, Places } from 'pith';
 import { type InstalledSkill, type SkillChange, type SkillPlace, SkillWriter } from 'pith/skill_registry';
 import type { InstallContext } from '../install-context.ts';
@@ -89,28 +91,21 @@ export async function withStaging<T>(
 /** What only room on the disk, or leave to write, can cure; null for other errors. A full disk names no file, so the folder is said. */
 function ofTheDisk(error: unknown, skills: string): PithError | null {
   const code = codeOf(error, '');
-  if (code === 'ENOSPC' || code === 'EDQUOT')
-    return new PithError('disk_full', `cannot write to ${skills}: its disk is full`, {
-      cause: error,
-      cure: `${systemCure(error, skills)}, and try again; what was begun and not confirmed is removed`,
-    });
-  if (code === 'EROFS')
-    return new PithError('disk_read_only', `cannot write to ${skills}: its disk is read-only`, {
-      cause: error,
-      cure: `${systemCure(error, skills)}, and try again`,
-    });
-  return null;
+  const isFull = code === 'ENOSPC' || code === 'EDQUOT';
+  if (!isFull && code !== 'EROFS') return null;
+  return new PithError(isFull ? 'disk_full' : 'disk_read_only', `cannot write to ${skills}: its disk is ${isFull ? 'full' : 'read-only'}`, {
+    cause: error,
+    cure: `${systemCure(error, skills)}, and try again${isFull ? '; what was begun and not confirmed is removed' : ''}`,
+  });
 }
 
 /** null where there is nothing. */
 export async function digestOf(folder: string): Promise<string | null> {
-  const { lstat } = await import('node:fs/promises');
   try {
     await lstat(folder);
   } catch (error) {
     if (codeOf(error, '') === 'ENOENT' || codeOf(error, '') === 'ENOTDIR') return null;
     throw new PithError('install_failed', `cannot look at ${folder}`, { cause: error });
   }
-  const { treeDigest } = await import('@pith/skill-files');
   return treeDigest(folder);
 }

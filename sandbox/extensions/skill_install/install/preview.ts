@@ -1,5 +1,5 @@
 import { type CommandIO, type Diagnostic, type JsonValue, PithError } from 'pith';
-import { enumerated, printableLine } from '@pith/plain-text';
+import { counted, enumerated, printableLine } from '@pith/plain-text';
 import { clean, diagnosticJson } from '@pith/skill-files';
 import type { StagedItem, StagedSkill } from './staged-skill.ts';
 
@@ -32,7 +32,7 @@ export async function decisions(items: readonly StagedItem[], { io, yes, questio
 export function countOf(items: readonly StagedItem[]): string {
   if (items.length === 1) return `'${items[0]!.id}'`;
   const kinds = (['skill', 'recipe', 'agent'] as const).map((kind) => [kind, items.filter((item) => item.kind === kind).length] as const);
-  const counts = kinds.filter(([, count]) => count > 0).map(([kind, count]) => `${count} ${kind}${count === 1 ? '' : 's'}`);
+  const counts = kinds.filter(([, count]) => count > 0).map(([kind, count]) => counted(count, kind));
   return enumerated(counts);
 }
 

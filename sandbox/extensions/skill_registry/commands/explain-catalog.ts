@@ -1,3 +1,4 @@
+import { counted } from '@pith/plain-text';
 import type { AgentSpec, ExtensionContext } from 'pith';
 import { catalogLine, lineOf } from '@pith/skill-files';
 import { catalogBudget, renderCatalog } from '../catalog/catalog.ts';
@@ -62,7 +63,7 @@ export async function catalogOf(
 /** What the budget is spent on. */
 export function budgetLine({ tokens, budget, skills, lines, rest }: CatalogReport): string {
   const others = rest === null ? '' : `, ${skills - lines} ${rest === 'names' ? 'by name' : 'named or counted by topic'}`;
-  return `budget: ${tokens} of ${budget} tokens for ${skills} skill${skills === 1 ? '' : 's'}: ${lines} with a line${others}`;
+  return `budget: ${tokens} of ${budget} tokens for ${counted(skills, 'skill')}: ${lines} with a line${others}`;
 }
 
 const FOR: Readonly<Record<string, string>> = {

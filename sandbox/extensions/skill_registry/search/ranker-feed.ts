@@ -1,10 +1,10 @@
 import { type Clock, codeOf, type Events, type Logger, messageOf, PithError, type Remote } from 'pith';
 import { within } from '@pith/promises';
 import { printableLine } from '@pith/plain-text';
-import type { RankOptions as Limits } from '@pith/word-ranker';
-import type { RankedSkill, RankerProvider } from '../contract.ts';
+import { type RankOptions as Limits, BODY_CHARACTERS } from '@pith/word-ranker';
+import type { RankedSkill, RankerProvider, RankerDocument } from '../contract.ts';
 import type { Skill, Snapshot } from '../skill.ts';
-import { documentOf, documentVersion } from './documents.ts';
+import { clean } from '@pith/skill-files';
 
 export interface RankerFeedOptions {
   /** The extension's id. */
@@ -230,7 +230,7 @@ export class RankerFeed {
 }
 
 /** Each allowed id once, as ranked; null where the answer is none. */
-export function rankedIn(answer: unknown, allowed: ReadonlySet<string>, k: number): readonly RankedSkill[] | null {
+function rankedIn(answer: unknown, allowed: ReadonlySet<string>, k: number): readonly RankedSkill[] | null {
   if (!Array.isArray(answer)) return null;
   const found = new Map<string, RankedSkill>();
   for (const one of answer as readonly unknown[]) {
@@ -243,4 +243,33 @@ export function rankedIn(answer: unknown, allowed: ReadonlySet<string>, k: numbe
     if (found.size >= k) break;
   }
   return [...found.values()];
+}
+
+/** What a ranker is given of a skill. Nothing in it is anybody's but the author's. */
+export function documentOf(skill: Skill, body: string): RankerDocument {
+  const { id, description, tags, examples } = skill;
+  return {
+    id,
+    version: documentVersion(skill),
+    name: clean(skill.name),
+    description,
+    tags,
+    examples,
+    whenToUse: whenToUse(skill),
+    body: body.slice(0, BODY_CHARACTERS),
+  };
+}
+
+/** Names the file and the version of it. */
+function documentVersion({ stamp, file }: Skill): string {
+  return `${stamp} ${file}`;
+}
+
+const NO_TRIGGERS = { keywords: [], verbs: [] };
+
+/** What else says when a skill fits: its triggers, and frontmatter of other systems. */
+function whenToUse({ triggers, extra }: Pick<Skill, 'triggers' | 'extra'>): readonly string[] {
+  const { keywords, verbs } = triggers ?? NO_TRIGGERS;
+  const said = [extra['when_to_use'], extra['when-to-use'], ...keywords, ...verbs];
+  return said.filter((value) => typeof value === 'string');
 }
