@@ -1,8 +1,13 @@
 import { execFileSync } from 'node:child_process';
+import { existsSync } from 'node:fs';
 import { readFile, writeFile, mkdir } from 'node:fs/promises';
 import path from 'node:path';
 import { beforeEach, describe, expect, it } from 'vitest';
-import type { Folder } from './pith-process.ts';
+import { probeSandboxing } from '@pith/supervised-process';
+import { runs } from '../core/process/hosts.ts';
+import { until } from '../waiting.ts';
+import { pithHere } from './pith-here.ts';
+import { startPith, type Folder } from './pith-process.ts';
 import { HAS_TERMINALS, terminalChat } from './terminal-chat.ts';
 import { ownFolder, ownServer, type OwnServer } from './until-test-ends.ts';
 
@@ -64,3 +69,24 @@ describe.skipIf(!HAS_TERMINALS)('a day’s work in a project', () => {
     expect(await source()).toContain('a - b');
   });
 });
+
+it.skipIf(!(await probeSandboxing()).available)(
+  'S1 S2 kill -9 of Pith while a command works in the repository: the command ends, git starts nothing of it, and the next Pith says what was left',
+  async () => {
+    const home = await ownFolder();
+    const options = { cwd: folder.path, env: { HOME: home.path } };
+    const nap = `97.${process.pid}`;
+    const evil = 'git init -q new; git -C new config core.fsmonitor "touch ran"; cp -r new/.git evil; echo ../evil > .git/commondir';
+    const input = JSON.stringify({ command: `${evil}; touch begun; sleep ${nap}` });
+    const called = startPith(['tools', 'call', 'shell', '--input', input, '--approve'], options);
+    await until(() => existsSync(path.join(folder.path, 'begun')));
+    called.child.kill('SIGKILL');
+    await called.ended;
+    await until(() => !runs(nap));
+    execFileSync('git', ['status'], { cwd: folder.path });
+    expect(existsSync(path.join(folder.path, 'ran'))).toBe(false);
+    expect((await pithHere(['doctor'], options)).out).toMatch(
+      /while `git init [^]* ran and Pith was ended, files came [^]* new\/\.git is a new repository: git in new starts core\.fsmonitor=touch ran/u,
+    );
+  },
+);

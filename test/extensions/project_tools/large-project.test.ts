@@ -1,8 +1,13 @@
 import { execFileSync } from 'node:child_process';
 import { existsSync, symlinkSync } from 'node:fs';
+import type { Tool, ToolCall } from 'pith';
+import { fakeClock } from 'pith/testing';
 import { describe, expect, it, vi } from 'vitest';
 import { probeSandboxing } from '@pith/supervised-process';
-import { Jail } from '@pith/safe-files';
+import { Jail, type Entry } from '@pith/safe-files';
+import { listFilesTool } from '../../../sandbox/extensions/project_tools/files/list-files.ts';
+import { openProject } from '../../../sandbox/extensions/project_tools/files/project.ts';
+import { searchFilesTool } from '../../../sandbox/extensions/project_tools/files/search-files.ts';
 import { walk } from '../../../sandbox/extensions/project_tools/shell/project-walk.ts';
 import { SecretSearch, secretsOf } from '../../../sandbox/extensions/project_tools/shell/secret-files.ts';
 import { AutorunSearch } from '../../../sandbox/extensions/project_tools/shell/autorun-files.ts';
@@ -31,6 +36,23 @@ it('S12 a file behind many others is listed, found and said to be left out where
   if (IS_LONG) all.push(out(await project.call('search_files', { pattern: 'needle' }))); // which asks the same list
   const expected = !IS_LONG ? /^zz\/last\.ts/u : /^no[^]*only the first 300000 files were looked at: name a folder in path/u;
   for (const said of all) expect(said).toMatch(expected);
+});
+
+it('S12 what is not found says how much was looked at, where there are too many files or it takes too long', async () => {
+  const root = folderWith();
+  const project = openProject({ project: root, sandbox: `${root}/sandbox`, home: null }, () => `${root}/data`)!;
+  const entries = (type: Entry['type'], count: number) =>
+    Array.from({ length: count }, (_, at) => ({ name: `${at}.ts`, type, size: 0, modified: '' }));
+  const [folders, files] = [entries('directory', 2), entries('file', 50_001)];
+  vi.spyOn(project.jail, 'list').mockImplementation(async ({ length }) => ({ entries: length === 0 ? folders : files, total: 0 }));
+  const ask = async (tool: Tool, input: object) => out(await tool.execute(input, { signal: new AbortController().signal } as ToolCall));
+  let now = 0;
+  const slow = { ...fakeClock(), now: () => (now += 6000) };
+  const cut = /only the first 100000 files were looked at: name a folder in path/u;
+  expect(await ask(listFilesTool(project), { glob: '*.md', path: '.' })).toMatch(cut);
+  const said = await ask(searchFilesTool(project, slow), { pattern: 'needle', path: '.', glob: '0.ts/1*', context: 0 });
+  expect(said).toMatch(/^nothing matches 'needle' in the first 1 files\n… \d+ files were not searched: it took too long/u);
+  expect(said).toMatch(cut);
 });
 
 describe('S12 files with secrets in a project of many files', () => {
