@@ -2,7 +2,7 @@ import { PithError } from '../contract/index.ts';
 import type { CommandOption, CommandShape } from '@pith/command-line';
 import type { Manifest } from '../trust/index.ts';
 
-/** What every command understands, wherever it is on the line. */
+/** Options that every command accepts, anywhere on the line. */
 export interface CommonOptions {
   /** As typed; null when it was not given. */
   readonly sandbox: string | null;
@@ -12,7 +12,7 @@ export interface CommonOptions {
   readonly trust: boolean;
   readonly help: boolean;
   readonly version: boolean;
-  /** The words that are left, as they were typed. */
+  /** The remaining words as typed. */
   readonly words: readonly string[];
 }
 
@@ -34,7 +34,7 @@ const SWITCHES: ReadonlyMap<string, Switch> = new Map([
   ['-V', 'version'],
 ]);
 
-/** Takes the common options out of `argv`; what follows `--` is left alone. Throws `usage`. */
+/** Removes the common options from `argv`; what follows `--` is left alone. Throws `usage`. */
 export function takeCommonOptions(argv: readonly string[]): CommonOptions {
   const found = { sandbox: null as string | null, trust: false, json: false, quiet: false, help: false, version: false };
   const words: string[] = [];
@@ -53,19 +53,19 @@ export function takeCommonOptions(argv: readonly string[]): CommonOptions {
   return { ...found, words };
 }
 
-/** With the words of the command before the options that were typed in front of them. */
+/** Moves options that were typed before the command behind it. */
 export function commandFirst(words: readonly string[]): readonly string[] {
   const first = words.findIndex((word) => !word.startsWith('--'));
   return first > 0 ? [...words.slice(first), ...words.slice(0, first)] : words;
 }
 
-/** The words with two dashes before `--`, without them. */
+/** The words with two dashes before `--`, without the dashes. */
 export function switchesIn(words: readonly string[]): readonly string[] {
   const end = words.indexOf('--');
   return (end < 0 ? words : words.slice(0, end)).flatMap((word) => (word.startsWith('--') ? [word.slice(2)] : []));
 }
 
-/** What extensions declare as `switches`; one that several declare is one. */
+/** The `switches` that extensions declare; one that several declare counts once. */
 export function switchesOf(extensions: readonly { readonly manifest: Pick<Manifest, 'switches'> | null }[]): readonly CommandOption[] {
   const taken = new Set(COMMON_OPTIONS.map(({ name }) => name));
   const declared = new Map<string, CommandOption>();
@@ -74,7 +74,7 @@ export function switchesOf(extensions: readonly { readonly manifest: Pick<Manife
   return [...declared.values()];
 }
 
-/** Without `switches`, as far as the command itself has no such option; what follows `--` is left alone. */
+/** Removes `switches` that the command itself does not have as options; what follows `--` is left alone. */
 export function withoutSwitches(
   words: readonly string[],
   switches: readonly CommandOption[],

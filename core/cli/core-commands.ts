@@ -11,13 +11,13 @@ export type KernelRun = (kernel: Kernel, input: CommandInput, io: CommandIO, sig
 export type BareRun = (cwd: string, input: CommandInput, io: CommandIO, signal: AbortSignal) => Promise<number | void>;
 
 interface Definition extends Omit<Command, 'run'> {
-  /** Its place in the short help. */
+  /** Its position in the short help. */
   readonly first?: number;
-  /** Where it can be given: on the command line, in chat, or in both (default). */
+  /** Where it is available: on the command line, in chat, or in both (default). */
   readonly only?: 'command line' | 'chat';
 }
 
-/** Works on the sandbox that was named without opening it. */
+/** Works on the named sandbox without opening it. */
 export type TargetRun = (named: NamedTarget, input: CommandInput, io: CommandIO) => Promise<number>;
 
 /** Decides itself whether this process opens the kernel. */
@@ -45,7 +45,7 @@ const RECIPIENTS = {
   description: "Who gets it: extension:ID, or 'provider:openai https://api.openai.com' (default: who asks for it as the settings are)",
 } as const;
 
-/** The lines of the short help for groups of the kernel's commands. */
+/** The short help's lines for groups of the kernel's commands. */
 export const CORE_GROUPS: readonly { readonly path: string; readonly first: number; readonly description: string }[] = [
   { path: 'agents', first: 6, description: 'List, show and make agents' },
   { path: 'threads', first: 8, description: 'List, show, rename, export, check and delete conversations' },
@@ -311,7 +311,7 @@ export const CORE_COMMANDS: readonly CoreCommand[] = [
   },
 ];
 
-/** The kernel's own commands as chat finds them, through its own provider. */
+/** The kernel's own commands for chat, through their own provider. */
 export function kernelCommands(kernel: Kernel): readonly Command[] {
   const commands: Command[] = [];
   for (const definition of CORE_COMMANDS) {

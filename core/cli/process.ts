@@ -5,13 +5,13 @@ import { closeSync, openSync } from 'node:fs';
 import { devNull } from 'node:os';
 import { isatty } from 'node:tty';
 
-/** The exit code of a process that something ended. A reader that has seen enough is no failure. */
+/** The exit code of a process that was ended. A reader that closes the pipe early is not a failure. */
 const ENDED = { SIGINT: EXIT.interrupted, SIGTERM: EXIT.terminated, SIGHUP: EXIT.hungUp, EPIPE: EXIT.done } as const;
 
-/** Longest time that a process asked to end takes for it. */
+/** The longest time that a process may take to end. */
 const END_MS = 10_000;
 
-/** Runs the command line of this process and ends it. */
+/** Runs this process's command line and ends the process. */
 export async function runProcess(openKernel: OpenKernel): Promise<void> {
   keepOutputClean();
   const terminals = openTerminals();
@@ -27,7 +27,7 @@ export async function runProcess(openKernel: OpenKernel): Promise<void> {
   for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const) process.on(signal, () => end(signal));
   for (const stream of [process.stdout, process.stderr]) {
     stream.on('error', (error: NodeJS.ErrnoException) => {
-      if (error.code === 'EPIPE') end('EPIPE'); // the reader has seen enough
+      if (error.code === 'EPIPE') end('EPIPE'); // the reader closed the pipe
       else if (stream === process.stdout && !unwritten) {
         unwritten = true;
         writeError({ error: process.stderr }, `pith: standard output cannot be written: ${error.message}`);
@@ -35,9 +35,9 @@ export async function runProcess(openKernel: OpenKernel): Promise<void> {
     });
   }
   process.on('exit', () => {
-    if (letGoOfLost(terminals) && ended === undefined) process.exitCode = EXIT.hungUp; // its end may be seen before the signal
+    if (letGoOfLost(terminals) && ended === undefined) process.exitCode = EXIT.hungUp; // the end of the input may arrive before the signal
   });
-  setInterval(() => undefined, END_MS); // whatever waits for something that never comes is cut, not left by a process without work
+  setInterval(() => undefined, END_MS); // keeps the process alive, so that a wait that never ends is cut at the limit instead of ending silently
   const code = await runCli(
     {
       argv: process.argv.slice(2),
@@ -45,7 +45,7 @@ export async function runProcess(openKernel: OpenKernel): Promise<void> {
       env: process.env,
       stdio: {
         get input() {
-          return process.stdin; // opened by the first who asks for it
+          return process.stdin; // opened on first use
         },
         output: process.stdout,
         error: process.stderr,
@@ -55,12 +55,12 @@ export async function runProcess(openKernel: OpenKernel): Promise<void> {
     abort.signal,
   );
   await Promise.all([flushed(process.stdout), flushed(process.stderr)]);
-  await new Promise((resolve) => setImmediate(resolve)); // a file reports only then that it cannot be written
+  await new Promise((resolve) => setImmediate(resolve)); // a file reports only now that it cannot be written
   // What an extension left running must not keep a finished command alive.
   process.exit(ended !== undefined ? ENDED[ended] : unwritten ? code || EXIT.failed : code);
 }
 
-/** Standard output is for the command, perhaps one JSON value; what extensions print besides is for people. */
+/** Standard output is for the command, perhaps one JSON value; other output of extensions goes to the error stream. */
 function keepOutputClean(): void {
   const aside = console.error.bind(console);
   console.log = console.info = console.debug = aside;
@@ -76,20 +76,20 @@ function flushed(stream: NodeJS.WriteStream): Promise<void> {
 
 const STANDARD = [0, 1, 2];
 
-/** To be called while the terminal is there: the standard streams that are one. */
+/** The standard streams that are terminals. Call while the terminal exists. */
 function openTerminals(): readonly number[] {
   return STANDARD.filter((descriptor) => isatty(descriptor));
 }
 
 /**
- * Lets go of those terminals that are gone; true where there was one. At its end Node gives a terminal the modes that it had, and aborts
- * where that fails: with a trace, and where cores are kept with all of its memory on disk.
+ * Detaches from terminals that are gone; true where there was one. At its end Node restores a terminal's modes, and aborts where that
+ * fails: with a trace, and possibly a core dump of all its memory.
  */
 function letGoOfLost(terminals: readonly number[]): boolean {
-  const lost = terminals.filter((descriptor) => !isatty(descriptor)); // one that is gone answers no question, and is none to `isatty`
+  const lost = terminals.filter((descriptor) => !isatty(descriptor)); // `isatty` is false for a terminal that is gone
   for (const descriptor of lost) {
     closeSync(descriptor);
-    openSync(devNull, 'r+'); // takes the number at once: nothing that is still printed may reach a file which another thread opens
+    openSync(devNull, 'r+'); // takes the descriptor's number at once, so that later output cannot reach a file that another thread opens
   }
   return lost.length > 0;
 }

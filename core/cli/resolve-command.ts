@@ -3,14 +3,14 @@ import { type Command, PithError } from '../contract/index.ts';
 import type { DeclaredCommand, Host } from '../kernel/index.ts';
 import { CORE_COMMANDS, type CoreCommand } from './core-commands.ts';
 
-/** What a line of words means, before any code of an extension is loaded. */
+/** The meaning of a command line, before any code of an extension is loaded. */
 export type Resolved =
   | { readonly kind: 'core'; readonly command: CoreCommand; readonly rest: readonly string[] }
   | { readonly kind: 'declared'; readonly command: DeclaredCommand; readonly words: readonly string[] };
 
 export const LINE_COMMANDS = CORE_COMMANDS.filter(({ only }) => only !== 'chat');
 
-/** Where commands of extensions are found. */
+/** Where extensions' commands are found. */
 export type CommandSource = {
   readonly extensions: Pick<Host['extensions'], 'list'>;
   readonly providers: Pick<Host['providers'], 'commands'>;
@@ -24,12 +24,12 @@ interface WithheldCommand {
   readonly reason: string | null;
 }
 
-/** The command that a line without one means: what is on the line is its. */
+/** The command of a line that names none. */
 export const TALK = 'chat';
 
 /**
- * Extensions are asked only when no command of the kernel matches. A group alone means its list. Throws `command_unknown` or, for a group
- * that has no list, `usage`.
+ * Asks extensions only when no command of the kernel matches. A group alone means its list. Throws `command_unknown` or, for a group
+ * without a list, `usage`.
  */
 export async function resolveCommand(words: readonly string[], extensions: () => Promise<CommandSource>): Promise<Resolved> {
   const core = matchLine(LINE_COMMANDS, words);
@@ -39,12 +39,12 @@ export async function resolveCommand(words: readonly string[], extensions: () =>
   const others = source.providers.commands.declared();
   const found = matchCommand(others, words);
   const missing = matchCommand(withheldBy(source), words);
-  if (missing && missing.rest.length < (found?.rest.length ?? Infinity)) throw unavailable(missing.command); // also below a word that others have
+  if (missing && missing.rest.length < (found?.rest.length ?? Infinity)) throw unavailable(missing.command); // also below a word that other commands share
   if (found) return { kind: 'declared', command: found.command, words };
   return unknownCommand(words, [...LINE_COMMANDS, ...others]);
 }
 
-/** The command among those that an extension's code has; a declared path may be only the first word of several. */
+/** The command among those of an extension's code; a declared path may be only the first word of several. */
 export async function resolveLoaded(
   words: readonly string[],
   commands: readonly Command[],
@@ -52,10 +52,10 @@ export async function resolveLoaded(
 ): Promise<{ readonly command: Command; readonly rest: readonly string[] }> {
   const found = matchLine(commands, words);
   if (found && (await isSlipBelow(found, commands))) return unknownCommand(words, commands, found.command.path);
-  return found ?? unknownCommand(words, [...commands, ...source.providers.commands.declared()]); // what was meant may be declared by itself
+  return found ?? unknownCommand(words, [...commands, ...source.providers.commands.declared()]); // another command may be declared separately
 }
 
-/** Whether there are more words than the command takes, and the first of them is a slip of a command below it. */
+/** Whether there are more words than the command takes, and the first of them is a misspelt subcommand. */
 async function isSlipBelow(
   { command, rest }: { readonly command: Pick<Command, 'path' | 'arguments'>; readonly rest: readonly string[] },
   commands: readonly { readonly path: string }[],
@@ -69,8 +69,8 @@ async function isSlipBelow(
 }
 
 /**
- * Whether a line that names no command is a message: its first word is one of a sentence (`pith "fix the tests"`), or no command is near it.
- * What is near a command is a slip.
+ * Whether a line without a command is a message: its first word contains a sentence (`pith "fix the tests"`), or resembles no command. A
+ * word that resembles a command is a typing error.
  */
 export async function isMessage(words: readonly string[], source: CommandSource): Promise<boolean> {
   const [first = ''] = words;
@@ -83,7 +83,7 @@ export async function isMessage(words: readonly string[], source: CommandSource)
   return !names.has(first) && slipsOf(first, names, MOST_WRONG).length === 0;
 }
 
-/** Commands of other programs, and what does that here. Alone, or with one word more, they are no message. */
+/** Other programs' commands, and what does that here. Alone, or with one more word, they are not a message. */
 const FAMILIAR: Readonly<Record<string, string>> = {
   models: 'connect a model: pith setup; which one answers: pith doctor',
   model: 'connect a model: pith setup; which one answers: pith doctor',
@@ -130,7 +130,7 @@ export async function loadCommands(
   return (await commands.importEntry(extensionId, entry))(commands.contextOf(extensionId));
 }
 
-/** Commands below `words`, where these are a group and no command themselves. */
+/** Commands below `words`, where these are a group and not a command. */
 export function commandsBelow<T extends { readonly path: string }>(words: readonly string[], commands: readonly T[]): readonly T[] {
   const prefix = `${words.join(' ')} `;
   return commands.filter(({ path }) => path.startsWith(prefix));
@@ -155,7 +155,7 @@ function unavailable({ path, extensionId, reason }: WithheldCommand): PithError 
       });
 }
 
-/** `slipBelow`: the command that a slip follows; default: the group that the words name. */
+/** `slipBelow`: the command before the misspelt word; default: the group that the words name. */
 async function unknownCommand(
   words: readonly string[],
   commands: readonly { readonly path: string }[],
@@ -181,7 +181,7 @@ async function unknownCommand(
   });
 }
 
-/** As many words as begin some command's path. */
+/** The longest prefix of the words that begins some command's path. */
 function groupOf(words: readonly string[], commands: readonly { readonly path: string }[]): readonly string[] {
   let group: readonly string[] = [];
   while (group.length < words.length && commandsBelow(words.slice(0, group.length + 1), commands).length > 0)

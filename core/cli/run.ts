@@ -32,7 +32,7 @@ export interface CliOptions {
   readonly openKernel: OpenKernel;
 }
 
-/** Makes the kernel of a target: no code of an extension is loaded by that, and no database opened. */
+/** Creates the kernel of a target, without loading an extension's code or opening a database. */
 export type OpenKernel = (target: Target) => Promise<Kernel>;
 
 /** The kernel is imported on first use. */
@@ -41,19 +41,19 @@ export const openKernel: OpenKernel = async ({ sandbox, trust, env, switches, se
   return createKernel({ sandbox, trust, env, switches, serve, workingDirectory, commands: kernelCommands });
 };
 
-/** One command line as it runs. */
+/** A running command line. */
 interface Line {
   readonly cwd: string;
   readonly io: CommandIO;
   readonly signal: AbortSignal;
   readonly named: () => NamedTarget;
-  /** Opens the sandbox when something of it is first needed: a person may be asked about it. */
+  /** Opens the sandbox on first use, since a person may be asked about it. */
   readonly target: () => Promise<Target>;
   /** The one kernel of this command line. */
   readonly kernel: (serve?: Places['serve']) => Promise<Kernel>;
 }
 
-/** Runs one command line. Never rejects; what went wrong is on the error stream and in the exit code. */
+/** Runs one command line. Never rejects; errors appear on the error stream and in the exit code. */
 export async function runCli(options: CliOptions, signal: AbortSignal): Promise<number> {
   const { stdio, env, cwd } = options;
   let opened: Promise<Kernel> | undefined;
@@ -87,11 +87,11 @@ export async function runCli(options: CliOptions, signal: AbortSignal): Promise<
     await opened?.then(
       (kernel) => kernel.stop(),
       () => undefined,
-    ); // one that could not be made has been reported already
+    ); // a kernel that could not be created has been reported
   }
 }
 
-/** These show by themselves what is wrong. */
+/** Commands that show problems themselves. */
 const SHOWING: readonly string[] = ['doctor'];
 
 async function runWords(words: readonly string[], line: Line): Promise<number> {
@@ -99,7 +99,7 @@ async function runWords(words: readonly string[], line: Line): Promise<number> {
   return found.kind === 'core' ? runCore(found.command, found.rest, line) : runDeclared(found.command, found.words, line);
 }
 
-/** The command of a line. One that names none, but begins with an option or is a message, is a conversation. */
+/** The command of a line. A line without one that begins with an option or is a message means chat. */
 async function resolveWords(typed: readonly string[], host: () => Promise<CommandSource>): Promise<Resolved> {
   const words = commandFirst(typed);
   const talk = () => resolveCommand([TALK, ...typed], host);
@@ -110,16 +110,16 @@ async function resolveWords(typed: readonly string[], host: () => Promise<Comman
     if (exitCodeOf(error) !== EXIT.usage) throw error;
     const source = await host();
     const switches = switchesOf(source.extensions.list());
-    const rest = withoutSwitches(words, switches); // one may be between the words
+    const rest = withoutSwitches(words, switches); // a switch may be between the words
     const found = rest.length < words.length ? await resolveCommand(rest, host).catch(() => null) : null; // the first error names what was typed
     if (found !== null) return found;
-    const isOption = typed[0]?.startsWith('--') === true && withoutSwitches(typed.slice(0, 1), switches).length > 0; // its value comes next
+    const isOption = typed[0]?.startsWith('--') === true && withoutSwitches(typed.slice(0, 1), switches).length > 0; // its value is the next word
     if (isOption || (await isMessage(rest, source))) return talk();
     throw error;
   }
 }
 
-/** Switches of extensions are looked for only where the command opens the sandbox and does not know an option. */
+/** Looks for extensions' switches only where the command opens the sandbox and does not know an option. */
 async function inputOf(command: CoreCommand, rest: readonly string[], { kernel }: Line): Promise<CommandInput> {
   const known = (command.options ?? []).map(({ name }) => name);
   const isUnknown = switchesIn(rest).some((name) => !known.includes(name.split('=', 1)[0] as string));
@@ -135,7 +135,7 @@ function readInput(command: Command | CoreCommand, rest: readonly string[], swit
 
 async function runCore(command: CoreCommand, given: readonly string[], line: Line): Promise<number> {
   const { cwd, io, signal, named, target } = line;
-  const input = await inputOf(command, given, line); // before anything is opened, as far as its options are known: wrong use is reported at once
+  const input = await inputOf(command, given, line); // parsed before anything is opened, as far as its options are known, so that wrong use is reported at once
   if (command.needs === 'nothing') return (await (await command.load())(cwd, input, io, signal)) ?? EXIT.done;
   if (command.needs === 'target') return (await command.load())(named(), input, io);
   if (command.needs === 'opener') {
@@ -157,14 +157,14 @@ async function runDeclared(declared: DeclaredCommand, words: readonly string[], 
   const typed = matchCommand(loaded, words) ? words : withoutSwitches(words, switches);
   const { command, rest } = await resolveLoaded(typed, loaded, kernel.host);
   const input = readInput(command, rest, switches);
-  if (declared.needs === 'started') return converse(kernel, command, input, line); // last: wrong use starts no service
+  if (declared.needs === 'started') return converse(kernel, command, input, line); // last, so that wrong use starts no service
   (await import('./terminal/problems.ts')).reportWrongSettings(kernel, io);
   return (await command.run(input, io, signal)) ?? EXIT.done;
 }
 
 /**
- * Runs a command on a started kernel; reports known problems before it, and new ones after it. One message waits for what concerns its
- * agent alone, and a person at a terminal for nothing that comes before the prompt.
+ * Runs a command on a started kernel; reports known problems before it, and new ones after it. A single message waits only for what its
+ * agent needs, and a person at a terminal for nothing before the prompt.
  */
 async function converse(kernel: Kernel, command: Command, input: CommandInput, { io, signal }: Line): Promise<number> {
   const isShort = (command.skipServicesWith ?? []).some((name) => (input.options[name] ?? input.arguments[name]) !== undefined);

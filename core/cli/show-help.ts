@@ -9,7 +9,7 @@ import { type CommandSource, commandsBelow, LINE_COMMANDS, loadCommands, resolve
 import { describeError, EXIT } from './terminal/report.ts';
 import { writeError, type Stdio } from './terminal/terminal-io.ts';
 
-/** Prints help for `words`; without any the commands to begin with, with `--all` every one. Under --json the definitions themselves. */
+/** Prints help for `words`; without words the first commands, with `--all` every one. With --json the definitions themselves. */
 export async function showHelp(words: readonly string[], kernel: () => Promise<Kernel>, io: CommandIO, stdio: Stdio): Promise<number> {
   const { bold, dim } = pc.createColors(io.colour);
   const style: HelpStyle = { bold, dim, width: widthOf(io) };
@@ -19,7 +19,7 @@ export async function showHelp(words: readonly string[], kernel: () => Promise<K
     const found = await source()
       .then((host) => ({ declared: host.providers.commands.declared(), switches: switchesOf(host.extensions.list()) }))
       .catch((error: unknown) => {
-        writeError(stdio, describeError(error)); // help must help where the sandbox is broken
+        writeError(stdio, describeError(error)); // help must work in a broken sandbox
         return { declared: [], switches: [] };
       });
     if (words.includes('--all')) {
@@ -48,7 +48,7 @@ export async function showHelp(words: readonly string[], kernel: () => Promise<K
   return show(io, groupHelp(resolved.command.path, below, style), below);
 }
 
-/** What their code says of them; of those that cannot be loaded what their manifests say. */
+/** The commands from extensions' code; where that cannot be loaded, from the manifests. */
 async function loadAll(declared: readonly DeclaredCommand[], source: () => Promise<CommandSource>): Promise<readonly Entry[]> {
   const found = new Map<string, Entry>();
   const loaded = await Promise.allSettled(declared.map(async (each) => loadCommands(await source(), each)));
@@ -80,21 +80,21 @@ function show(io: CommandIO, text: string, commands: readonly Entry[]): number {
 interface HelpStyle {
   readonly bold: (text: string) => string;
   readonly dim: (text: string) => string;
-  /** Of the terminal; 0: nothing is wrapped. */
+  /** The terminal's width; 0: nothing is wrapped. */
   readonly width: number;
 }
 
 /** A line of the command list. */
 type Entry = Pick<Command, 'path' | 'description' | 'hidden'> & Partial<CommandShape> & { readonly first?: number | null };
 
-/** Without those that are for programs. */
+/** Without commands for programs. */
 function shown<T extends Entry>(commands: readonly T[]): readonly T[] {
   return commands.filter(({ hidden }) => hidden !== true);
 }
 
 const MOST_FIRST = 12;
 
-/** What `pith --help` prints: how to talk, and the commands to begin with, on one screen. */
+/** The text of `pith --help`: how to talk, and the first commands, on one screen. */
 function firstHelp(commands: readonly Entry[], style: HelpStyle): string {
   const first = commands
     .filter((command) => typeof command.first === 'number')
@@ -125,7 +125,7 @@ function firstHelp(commands: readonly Entry[], style: HelpStyle): string {
   ].join('\n');
 }
 
-/** What `pith --help --all` prints: every command, from the definitions themselves. */
+/** The text of `pith --help --all`: every command, from the definitions themselves. */
 function overview(commands: readonly Entry[], common: readonly CommandOption[], style: HelpStyle): string {
   return [
     `${style.bold('pith')} — a nano-kernel for agents in which skills are an extension`,
@@ -142,7 +142,7 @@ function overview(commands: readonly Entry[], common: readonly CommandOption[], 
   ].join('\n');
 }
 
-/** The commands below a word that is none itself. */
+/** The commands below a word that is not a command itself. */
 function groupHelp(group: string, commands: readonly Entry[], style: HelpStyle): string {
   return [`${style.bold('Usage:')} pith ${group} <command>`, '', style.bold('Commands:'), ...listed(commands, style)].join('\n');
 }

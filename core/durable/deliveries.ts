@@ -9,17 +9,17 @@ export interface DeliveriesOptions {
   readonly leases: Leases;
   readonly clock: Clock;
   readonly logger: Logger;
-  /** Every handler that is declared. */
+  /** All declared handlers. */
   declared(): ReadonlySet<string>;
-  /** Those that can be called in this process now. */
+  /** The handlers that can be called in this process now. */
   callable(): ReadonlySet<string>;
   readonly sideBySide: WorkerOptions['sideBySide'];
   readonly call: WorkerOptions['call'];
-  /** Told at each look, at least once a second. */
+  /** Called at each poll, at least once a second. */
   looked?(): void;
 }
 
-/** What another process wrote is seen within a second. */
+/** The poll interval: writes of another process are seen within a second. */
 const LOOK_MS = 800;
 const TIDY_MS = 3_600_000;
 const FIRST_TIDY_MS = 60_000;
@@ -36,7 +36,7 @@ export function createDeliveries(options: DeliveriesOptions) {
   let running = false;
   let version = -1;
   let tidied = 0;
-  /** When it was looked last; Infinity: a former process may have had a later clock. */
+  /** When the last poll was; initially Infinity, since an earlier process may have had a later clock. */
   let lookedAt = Infinity;
   let cancel: (() => void) | undefined;
 

@@ -1,58 +1,58 @@
 import type { DeliveryRow, DeliveryRows } from './journal.ts';
 import { Postponed } from '../kernel/index.ts';
 
-/** A delivery that failed this often is a dead letter. */
+/** After this many failures a delivery is a dead letter. */
 export const MOST_ATTEMPTS = 8;
 
 const FIRST_MS = 1000;
-/** No attempt waits longer. */
+/** The longest wait between attempts. */
 export const LONGEST_MS = 300_000;
 
-/** How long a delivery waits after its `attempts`-th failure: twice as long each time, ± a tenth. `random` is from 0 to 1. */
+/** The wait after the `attempts`-th failure: doubled each time, ± a tenth. `random` is from 0 to 1. */
 export function retryDelay(attempts: number, random: number): number {
   const wait = Math.min(LONGEST_MS, FIRST_MS * 2 ** (attempts - 1));
   return Math.min(LONGEST_MS, Math.round(wait * (0.9 + 0.2 * random)));
 }
 
-/** How often a delivery may be postponed; from then on each attempt counts. */
+/** The most postponements of a delivery; further attempts count as failures. */
 const MOST_POSTPONEMENTS = 60;
 
-/** Rows of one key that are kept in memory; the rest is read when they are done. */
+/** The most rows of one key in memory; the rest is read when these are done. */
 export const MOST_OF_KEY = 64;
 
 interface KeyQueue {
   rows: DeliveryRow[];
-  /** Its first runs. */
+  /** Its first row runs. */
   busy: boolean;
-  /** The event whose next attempt the others wait for. */
+  /** The event for whose next attempt the others wait. */
   heldBy: number | null;
-  /** More of it is on disk than in memory. */
+  /** More rows are on disk than in memory. */
   overflows: boolean;
 }
 
-/** What one handler has to do: in order within a key, keys side by side. */
+/** One handler's deliveries: in order within a key, keys in parallel. */
 export class DeliveryQueue {
   readonly #known = new Set<number>();
   readonly #keys = new Map<string, KeyQueue>();
   readonly #ready: (DeliveryRow | string)[] = [];
-  /** How much of its retry budget each delivery has used; `settle` drops what ends. */
+  /** The used retry budget of each delivery; `settle` removes finished ones. */
   readonly #postponements = new Map<number, number>();
-  /** Keys whose rows in memory are done, and of which there is more on disk. */
+  /** Keys with more rows on disk, whose rows in memory are done. */
   readonly #exhausted = new Set<string>();
-  /** What ended or was put off since rows are being read: what is read of it may be old. */
+  /** Deliveries that were settled since a read began: the rows that it returns for them may be stale. */
   #settledMeanwhile: Set<number> | null = null;
 
-  /** Rows in memory, those that run included. */
+  /** Rows in memory, running ones included. */
   get size(): number {
     return this.#known.size;
   }
 
-  /** Deliveries that have used some of their retry budget and have not ended. */
+  /** Unfinished deliveries that have used some of their retry budget. */
   get postponed(): number {
     return this.#postponements.size;
   }
 
-  /** Whether an error counts as a failure of the delivery, and not as a postponement that its retry budget still covers. */
+  /** Whether an error counts as a failure of the delivery; otherwise its retry budget covers a postponement. */
   isFailure({ event }: DeliveryRow, error: unknown): boolean {
     if (!(error instanceof Postponed)) return true;
     if (error.unlimited) return false;
@@ -61,7 +61,7 @@ export class DeliveryQueue {
     return times > MOST_POSTPONEMENTS;
   }
 
-  /** The key's other rows wait until this one has been added again. */
+  /** The key's other rows wait until this row is added again. */
   hold({ key, event }: DeliveryRow): void {
     if (key === null) return;
     const queue = this.#queueOf(key);
@@ -88,7 +88,7 @@ export class DeliveryQueue {
     if (!queue.busy && queue.heldBy === null && queue.rows.length === 1) this.#ready.push(row.key);
   }
 
-  /** Adds what is being read. */
+  /** Adds the rows of a read. */
   async addLoaded(reading: ReturnType<DeliveryRows['load']>): ReturnType<DeliveryRows['load']> {
     const settled = (this.#settledMeanwhile = new Set());
     try {
@@ -100,7 +100,7 @@ export class DeliveryQueue {
     }
   }
 
-  /** Keys of which the first `MOST_OF_KEY` rows are to be read: `refill` takes them. */
+  /** Keys of which the first `MOST_OF_KEY` rows must be read, for `refill`. */
   get exhausted(): readonly string[] {
     return [...this.#exhausted];
   }
@@ -114,7 +114,7 @@ export class DeliveryQueue {
     this.#goOn(key, queue);
   }
 
-  /** The next that may run; `settle` it afterwards. */
+  /** The next row that may run; `settle` it afterwards. */
   take(): DeliveryRow | null {
     const next = this.#ready.shift();
     if (typeof next !== 'string') return next ?? null;
@@ -123,7 +123,7 @@ export class DeliveryQueue {
     return queue.rows.shift() as DeliveryRow;
   }
 
-  /** It has ended, or is tried again later (`again`), which the others of its key wait for. */
+  /** Ends the row, or schedules another attempt (`again`), for which the others of its key wait. */
   settle(row: DeliveryRow, again: boolean): void {
     this.#known.delete(row.event);
     this.#settledMeanwhile?.add(row.event);

@@ -16,18 +16,18 @@ interface EventServicesOptions extends Pick<NoticesOptions, 'question'> {
   readonly host: Pick<Host, 'handlers' | 'providers' | 'extensions' | 'logger'>;
 }
 
-/** What a kernel that serves does with the journal: deliveries, schedules, and notices to people. */
+/** What a serving kernel does with the journal: deliveries, schedules, and notices to people. */
 export interface EventServices {
   start(): void;
   stop(): Promise<void>;
-  /** Told of each event that this process wrote. */
+  /** Call for each event that this process wrote. */
   written(event: WrittenEvent): void;
-  /** Dead letters, and what waits for handlers that are gone. */
+  /** Dead letters, and deliveries that wait for missing handlers. */
   notes(): Promise<readonly Diagnostic[]>;
 }
 
 const GRACE_MS = 3000;
-/** Channels that say nothing when they open are tried this often. */
+/** How often channels are tried that do not report when they open. */
 const TRY_CHANNELS_MS = 30_000;
 const MOST_NOTES = 20;
 
@@ -84,7 +84,7 @@ export function createEventServices(options: EventServicesOptions): EventService
           schedules.refresh();
         }),
       );
-      triedAt = clock.now(); // who opens a channel now is greeted first
+      triedAt = clock.now(); // a channel that opens now is greeted first
       deliveries.start();
       schedules.refresh();
     },

@@ -7,13 +7,13 @@ export interface NewEvent {
   readonly payload: object;
   /** The payload as JSON. */
   readonly text: string;
-  /** Its deliveries keep their order among those of the same key. */
+  /** Deliveries with the same key keep their order; null: no order. */
   readonly key: string | null;
   readonly correlationId: string | null;
   readonly at: number;
   /** When it is delivered; 0 for now. */
   readonly due: number;
-  /** `extension/method` of each handler that it is for. */
+  /** `extension/method` of each handler that gets it. */
   readonly handlers: readonly string[];
 }
 
@@ -21,59 +21,59 @@ export interface WrittenEvent extends Pick<NewEvent, 'topic' | 'payload' | 'hand
   readonly id: string;
 }
 
-/** Durable events. An event and its deliveries are one commit; the order of ids is that of commits. */
+/** Durable events. An event and its deliveries are one commit; ids are in the order of commits. */
 export interface Journal {
-  /** null: it has been forgotten. */
+  /** null: it has been deleted. */
   event(id: number): Promise<(Pick<NewEvent, 'topic' | 'at'> & { readonly payload: JsonValue; readonly correlationId: string }) | null>;
-  /** A number that each write of another process changes. */
+  /** A number that changes with each write of another process. */
   revision(): Promise<number>;
   /**
-   * Notes which handlers are declared no more; forgets deliveries to those of which that was noted before `goneBefore`, and events of before
-   * `eventsBefore` unless they still wait.
+   * Notes which handlers are no longer declared. Deletes the deliveries of those noted before `goneBefore`, and events older than
+   * `eventsBefore` unless a delivery of them still waits.
    */
   tidy(
     declared: ReadonlySet<string>,
     times: { readonly now: number; readonly goneBefore: number; readonly eventsBefore: number },
   ): Promise<void>;
-  /** The newest first. */
+  /** Newest first. */
   deadLetters(limit: number): Promise<readonly Readonly<{ handler: string; event: number; topic: string; error: string }>[]>;
-  /** What waits for handlers that no manifest declares. */
+  /** Deliveries that wait for handlers that no manifest declares. */
   orphans(declared: ReadonlySet<string>): Promise<readonly { readonly handler: string; readonly count: number }[]>;
 }
 
-/** One delivery as a worker keeps it; its event is read when it runs. */
+/** A delivery in a worker's memory; its event is read when it runs. */
 export interface DeliveryRow {
   readonly event: number;
   readonly key: string | null;
-  /** Those that failed. */
+  /** The number of failed attempts. */
   readonly attempts: number;
 }
 
-/** Deliveries by handler. A delivery that succeeded is gone; one that failed too often has the due time -1. */
+/** Deliveries by handler. A successful delivery is deleted; one that failed too often has the due time -1. */
 export interface DeliveryRows {
-  /** Those whose time has come, and those of events later than `after` that may run now; at most `mostDue` and `mostReady`. */
+  /** Rows that are due, and rows of events later than `after` that may run now; at most `mostDue` and `mostReady`. */
   load(
     handler: string,
     from: { readonly after: number; readonly now: number; readonly mostDue: number; readonly mostReady: number },
   ): Promise<{ readonly due: readonly DeliveryRow[]; readonly ready: readonly DeliveryRow[] }>;
-  /** The first of those of a key that may run now. */
+  /** The first rows of a key that may run now. */
   ofKey(handler: string, key: string, limit: number): Promise<readonly DeliveryRow[]>;
-  /** Those of a key that wait for another attempt. */
+  /** The rows of a key that wait for another attempt. */
   held(handler: string): Promise<readonly DeliveryRow[]>;
-  /** `next`: the first due time after `now`. `isOverdue`: some time has come. `isReady`: some may run now. */
+  /** `next`: the first due time after `now`. `isOverdue`: some row is due. `isReady`: some may run now. */
   waiting(handler: string, now: number): Promise<{ readonly next: number | null; readonly isOverdue: boolean; readonly isReady: boolean }>;
-  /** How many events of up to `until` wait, by whether they are later than `recent`. */
+  /** How many events up to `until` wait: those later than `recent`, and older ones. */
   missed(handler: string, until: number, recent: number): Promise<{ readonly recent: number; readonly old: number }>;
-  /** It succeeded. Changes nothing without the lease, as `change` does. */
+  /** Marks a row as successful. Changes nothing without the lease, as `change` does. */
   done(handler: string, event: number, fence: Fence): Promise<void>;
-  /** Counts an attempt, or puts off the next one. */
+  /** Counts an attempt, or postpones the next one. */
   change(handler: string, change: DeliveryChange, fence: Fence): Promise<void>;
-  /** Attempts that would wait longer than until `latest` are made at `now`: the clock was set back. Timers keep their time. */
+  /** Moves attempts that are due after `latest` to `now`: the clock was set back. Timers keep their time. */
   advance(now: number, latest: number): Promise<void>;
 }
 
 export interface DeliveryChange extends Pick<DeliveryRow, 'event' | 'attempts'> {
-  /** Of the next attempt; -1 for never. Absent: as it was. */
+  /** The time of the next attempt; -1 for never. Absent: unchanged. */
   readonly due?: number;
   readonly error?: string;
 }
@@ -81,33 +81,32 @@ export interface DeliveryChange extends Pick<DeliveryRow, 'event' | 'attempts'> 
 export interface ScheduleRow {
   /** `extension/schedule`. */
   readonly name: string;
-  /** What makes it another schedule. */
+  /** Identifies the schedule's content: a change makes it another schedule. */
   readonly spec: string;
   readonly next: number;
 }
 
-/** A schedule as it shall be. */
+/** The wanted state of a schedule. */
 export interface PlannedSchedule extends Pick<ScheduleRow, 'name' | 'spec'> {
   readonly handler: string;
-  /** Of its events. */
+  /** The key of its events. */
   readonly key: string;
-  /** Its next run; null: there is none any more. */
+  /** Its next run; null: there are no more runs. */
   readonly next: { readonly at: number; readonly event: NewEvent } | null;
-  /** Its next run is not later; one that is was planned while the clock was ahead. */
+  /** The latest time for its next run; a later one was planned while the clock was ahead. */
   readonly latest: number;
 }
 
 export interface ScheduleRows {
   list(): Promise<readonly ScheduleRow[]>;
   /**
-   * One commit: removes schedules that are not wanted and their timers, and plans the next run of those that are new or whose run was due by
-   * `now` or is later than `latest`. Runs before that one which nobody has begun are not needed any more. What another process has planned
-   * meanwhile stays.
+   * In one commit: removes unwanted schedules and their timers, and plans the next run of schedules that are new, were due by `now`, or are
+   * planned after `latest`. Drops earlier runs that have not begun. Keeps what another process has planned meanwhile.
    */
   plan(wanted: readonly PlannedSchedule[], now: number): Promise<void>;
 }
 
-/** Makes events ready to be written. Throws `parameter_invalid` or `not_serialisable`. */
+/** Prepares events for writing. Throws `parameter_invalid` or `not_serialisable`. */
 export type PrepareEvent = (topic: string, payload: object, options?: PublishOptions) => NewEvent;
 
 export interface PreparationOptions {
@@ -147,7 +146,10 @@ function checkOptions(topic: string, key: string | null, at: number | undefined)
 const MAX_BYTES = 256 * 1024;
 const DEEPEST = 100;
 
-/** The payload of a durable topic as JSON. Throws `not_serialisable` for what would read back as something else, `parameter_invalid` for what is too long. */
+/**
+ * The payload of a durable topic as JSON. Throws `not_serialisable` for a value that would read back differently, `parameter_invalid` for
+ * one that is too long.
+ */
 function payloadText(topic: string, payload: unknown): string {
   check(payload, topic, 0);
   const text = JSON.stringify(payload);

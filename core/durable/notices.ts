@@ -16,23 +16,23 @@ export interface NoticesOptions {
   readonly journal: { readonly events: Pick<Journal, 'event'>; readonly deliveries: Pick<DeliveryRows, 'missed'> };
   readonly clock: Clock;
   readonly logger: Logger;
-  /** As deliveries name it. */
+  /** The handler's name in deliveries. */
   readonly handler: string;
-  /** What is shown of a question; `wait` while somebody is about to answer it, `settled` when it is not open any more. */
+  /** The text of a question; `wait` while somebody is about to answer it, `settled` when it is no longer open. */
   question(approvalId: string): Promise<{ readonly text: string } | 'wait' | 'settled'>;
-  /** Channels that run now. */
+  /** The running channels. */
   channels(): readonly Remote<ChannelProvider>[];
 }
 
 const DAY_MS = 86_400_000;
 
-/** Brings notices and questions to people, one after the other, by every channel that fits. */
+/** Sends notices and questions to people, one after the other, by every suitable channel. */
 export function createNotices({ journal, clock, logger, handler, channels, question }: NoticesOptions) {
   let reachable = false;
-  /** Since when somebody is there who has not been told what came before; null: nobody. */
+  /** Since when somebody is there who has not been notified of earlier events; null: nobody. */
   let greets: number | null = null;
 
-  /** Rejects `Postponed` when nobody could be reached: it waits, and has not failed. */
+  /** Rejects `Postponed` when nobody can be reached: the message waits and does not count as failed. */
   async function send(message: ChannelMessage, target: string | null, signal: AbortSignal): Promise<void> {
     const open = channels();
     const fitting = target === null ? open : open.filter(({ kinds }) => kinds.includes(target));

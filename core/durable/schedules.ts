@@ -9,7 +9,7 @@ export interface SchedulesOptions {
   readonly journal: { readonly prepare: PrepareEvent; readonly schedules: ScheduleRows };
   readonly clock: Clock;
   readonly logger: Logger;
-  /** Of every enabled extension. */
+  /** The schedules of all enabled extensions. */
   declared(): readonly DeclaredSchedule[];
 }
 
@@ -18,7 +18,7 @@ export function createSchedules({ journal, clock, logger, declared }: SchedulesO
   /** The earliest time at which a run must be planned; 0: look at once. */
   let next: number = Infinity;
   let working: Promise<void> = Promise.resolve();
-  /** The time when it last looked. */
+  /** The time of the last look. */
   let seen = -Infinity;
 
   function plan(): void {
@@ -72,17 +72,20 @@ export function createSchedules({ journal, clock, logger, declared }: SchedulesO
 }
 
 const RETRY_MS = 5000;
-/** A clock that goes back by more was ahead. */
+/** A clock that goes back by more than this was ahead before. */
 const SET_BACK_MS = 1000;
 
-/** The first time after `after` at which `pattern` falls due in the machine's time zone; an hour that the clock skips counts as its end. null: never. */
+/**
+ * The first time after `after` at which `pattern` is due in the machine's time zone; an hour that the clock skips counts as its end. null:
+ * never.
+ */
 export function nextRun(pattern: string, after: number): number | null {
   return new Cron(pattern, { mode: '5-part', paused: true }).nextRun(new Date(after))?.getTime() ?? null;
 }
 
 /**
- * A run that is planned for later than this was planned while the clock was ahead. The second from now, because the first may have run:
- * in the clock's time, or when another process planned the next.
+ * A run later than this was planned while the clock was ahead. The second run from now, because the first may have run already: by the
+ * clock's time, or because another process planned the next.
  */
 function latestOf(pattern: string, now: number): number {
   const first = nextRun(pattern, now);
@@ -97,7 +100,7 @@ function firstOf(rows: readonly ScheduleRow[]): number {
   return Math.min(Infinity, ...rows.map((row) => row.next));
 }
 
-/** What makes it another schedule: also the zone in which its times are read. */
+/** Identifies the schedule's content, including the time zone of its times. */
 function specOf({ cron, handler }: DeclaredSchedule): string {
   return JSON.stringify([cron, handler, Intl.DateTimeFormat().resolvedOptions().timeZone]);
 }

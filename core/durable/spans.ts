@@ -5,9 +5,9 @@ import { once } from '@pith/promises';
 
 type Attributes = Readonly<Record<string, string | number | boolean | undefined>>;
 
-/** One piece of work as OpenTelemetry shows it. */
+/** A unit of work as OpenTelemetry shows it. */
 export interface Span {
-  /** What its code does, HTTP requests for example, is below it where the provider can tell. */
+  /** Spans that `work` causes, such as HTTP requests, become children where the provider supports that. */
   run<T>(work: () => T): T;
   /** `failure`: why it did not succeed. */
   end(attributes?: Attributes, failure?: string): void;
@@ -18,11 +18,11 @@ export interface SpanStart {
   readonly kind?: 'client' | 'consumer';
   readonly correlationId: string;
   readonly attributes: Attributes;
-  /** The span that it is a part of; absent: the one under which the program called. */
+  /** The parent span; absent: the program's current span. */
   readonly parent?: Span;
 }
 
-/** Where the API of OpenTelemetry keeps what a program registered: looked at first, so that nothing is loaded for nobody. */
+/** Where OpenTelemetry's API stores what a program registered. Checked first, so that nothing is loaded without need. */
 const REGISTERED = Symbol.for('opentelemetry.js.api.1');
 
 const loadApi = once(() => createRequire(import.meta.url)('@opentelemetry/api') as typeof OpenTelemetry);
@@ -35,7 +35,7 @@ export function startSpan(start: SpanStart): Span {
 
 export const NO_SPAN: Span = { run: (work) => work(), end: () => undefined };
 
-/** Ends the span with what became of `work`. */
+/** Ends the span with the outcome of `work`. */
 export async function within<T>(span: Span, work: () => Promise<T>): Promise<T> {
   try {
     const result = await span.run(work);

@@ -15,7 +15,7 @@ import {
 
 export interface SqliteJournalOptions extends PreparationOptions {
   readonly store: Store;
-  /** Told of an event that is on disk. Must not throw. */
+  /** Called for each durable event. Must not throw. */
   written(event: WrittenEvent): void;
 }
 
@@ -25,14 +25,16 @@ export interface SqliteJournal {
   readonly deliveries: DeliveryRows;
   readonly schedules: ScheduleRows;
   readonly prepare: PrepareEvent;
-  /** Resolves to the event's id when it is on disk; the events of one tick share a commit. Rejects as `prepare` throws. */
+  /** Resolves the event's id when it is durable; the events of one tick share a commit. Rejects as `prepare` throws. */
   publish(topic: string, payload: object, options?: PublishOptions): Promise<string>;
-  /** For those that write rows in the same file: writes an event in the transaction of `statement`. Returns its id; throws as `prepare`. */
+  /**
+   * For modules that write rows to the same file: writes an event in the transaction of `statement`. Returns its id; throws as `prepare`.
+   */
   append(statement: Statement, topic: string, payload: object, options?: PublishOptions): number;
 }
 
 /**
- * Names without an underscore: no extension's prefix can reach them. A delivery that succeeded is deleted; `due` is 0 for one that
+ * Table names without an underscore, so that no extension's prefix reaches them. A successful delivery is deleted; `due` is 0 for one that
  * may run now, a time for one that waits (a timer or a retry), and -1 for a dead letter.
  */
 const SCHEMA = [
@@ -105,7 +107,7 @@ function eventsOf(store: Store): Journal {
         statement('INSERT INTO handlersgone SELECT value, ? FROM json_each(?) WHERE true ON CONFLICT DO NOTHING', now, gone);
         statement('DELETE FROM deliveries WHERE handler IN (SELECT handler FROM handlersgone WHERE since <= ?)', goneBefore);
         statement('DELETE FROM deliveries WHERE due < 0 AND event IN (SELECT id FROM events WHERE at <= ?)', eventsBefore);
-        // The newest stays, so that no id is given twice.
+        // Keeps the newest, so that no id is given twice.
         statement(
           `DELETE FROM events WHERE at <= ? AND id < (SELECT max(id) FROM events) AND id NOT IN (SELECT event FROM deliveries)`,
           eventsBefore,

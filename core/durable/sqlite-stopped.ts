@@ -5,25 +5,28 @@ import type { Lease, Leases, Store } from '../store/index.ts';
 /** An extension that a running kernel has stopped because it kept crashing. */
 export type StoppedExtension = Pick<Failure, 'extensionId' | 'message' | 'cure' | 'file' | 'line'>;
 
-/** What a running kernel has stopped, for other processes of the sandbox to say: they start no service, and would find nothing wrong. */
+/**
+ * The extensions that a running kernel has stopped, for the sandbox's other processes to report: those start no services, and would find
+ * nothing wrong.
+ */
 export interface StoppedExtensions {
-  /** Stopped here. Never throws. */
+  /** Records an extension that was stopped here. Never throws. */
   keep(stopped: StoppedExtension): void;
-  /** It gets another chance here. Never throws. */
+  /** Removes the record: the extension gets another chance here. Never throws. */
   forget(extensionId: string): void;
-  /** What is stopped now in any process that runs. */
+  /** The extensions that any running process has stopped. */
   known(): Promise<readonly StoppedExtension[]>;
   close(): Promise<void>;
 }
 
-/** A kernel that was killed is believed so long. */
+/** How long the record of a killed kernel is valid. */
 const LEASE_MS = 30_000;
 
 const SCHEMA = [
   'CREATE TABLE stopped (extension TEXT PRIMARY KEY, message TEXT NOT NULL, cure TEXT, file TEXT, line INTEGER) WITHOUT ROWID',
 ];
 
-/** A row holds only while its process renews the lease of the same name. */
+/** A row is valid only while its process renews the lease of the same name. */
 export function createStoppedExtensions({
   store,
   leases,
@@ -42,7 +45,7 @@ export function createStoppedExtensions({
 
   async function keep({ extensionId, message, cure, file, line }: StoppedExtension): Promise<void> {
     const lease = held.get(extensionId) ?? (await leases.acquire(leaseOf(extensionId), LEASE_MS));
-    if (lease === null) return; // another kernel has stopped it, and says so
+    if (lease === null) return; // another kernel has stopped and recorded it
     held.set(extensionId, lease);
     const row = [extensionId, message, cure ?? null, file ?? null, line ?? null];
     await store.write((statement) => void statement('REPLACE INTO stopped VALUES (?, ?, ?, ?, ?)', ...row));
@@ -52,7 +55,7 @@ export function createStoppedExtensions({
     const lease = held.get(extensionId);
     held.delete(extensionId);
     if (lease === undefined) return;
-    // While the lease is held, so that nobody takes this row for one of the next holder.
+    // Deleted while the lease is held, so that the row cannot be the next holder's.
     if (!lease.lost.aborted) await store.write((statement) => void statement('DELETE FROM stopped WHERE extension = ?', extensionId));
     await lease.release();
   }

@@ -11,9 +11,9 @@ export interface WorkerOptions {
   readonly leases: Leases;
   readonly clock: Clock;
   readonly logger: Logger;
-  /** How many run at once; default 16. */
+  /** The most deliveries at once; default 16. */
   sideBySide?(handler: string): number;
-  /** Calls the handler; rejects with why it failed. */
+  /** Calls the handler; rejects when it fails. */
   call(handler: string, payload: JsonValue, delivery: Omit<Delivery, 'signal'>, signal: AbortSignal): Promise<void>;
 }
 
@@ -23,27 +23,27 @@ const MOST_LOADED = 2000;
 const LEASE_MS = 15_000;
 /** How long an idle worker keeps its lease. */
 const LINGER_MS = 1000;
-/** Until the next attempt of what failed for no fault of its own: a reload, a provider that is gone, nobody to reach. */
+/** The wait before an attempt that failed through no fault of its own: a reload, a missing provider, nobody to reach. */
 const PAUSE_MS = 1000;
-/** Later times are seen by the poll, which also sees the clock jump. */
+/** Later times need no timer: the poll sees them, and also clock changes. */
 const FAR_MS = 2000;
 
-/** What a worker has while it has the lease, and loses with it as a whole. */
+/** A worker's state under one lease, dropped as a whole when the lease is lost. */
 interface Session {
   readonly lease: Lease;
   readonly queue: DeliveryQueue;
-  /** Aborts what runs. */
+  /** Aborts running deliveries. */
   readonly abort: AbortController;
-  /** Events up to this one have been read. */
+  /** The last event that has been read. */
   cursor: number;
 }
 
-/** Works on the deliveries of one handler while it holds their lease; several processes may try, one has it. */
+/** Processes one handler's deliveries while it has the lease; several processes may try, one has it. */
 export class Worker {
   readonly #sideBySide: number;
   #session: Session | null = null;
   #more = true;
-  /** Looking for work, until there is none. */
+  /** The current search for work. */
   #pumping: Promise<void> | null = null;
   #again = false;
   #woken = false;
@@ -51,11 +51,11 @@ export class Worker {
   readonly #running = new Set<Promise<void>>();
   #cancelLinger: (() => void) | undefined;
   #cancelTimer: (() => void) | undefined;
-  /** Something is due and waits for what runs: for its key, or for its own end. */
+  /** A due row waits for a running one: for its key, or for itself to end. */
   #overdue = false;
-  /** When the worker should look again: when the next timer or retry falls due; null: none is known. */
+  /** When to look again: when the next timer or retry is due; null: unknown. */
   nextDue: number | null = null;
-  /** There was work that could not be begun: another process had the lease, or what a lost lease left behind still ran. */
+  /** Work could not be started: another process had the lease, or work of a lost lease was still running here. */
   contended = false;
 
   constructor(private readonly options: WorkerOptions) {
@@ -70,8 +70,9 @@ export class Worker {
   }
 
   /**
-   * Waits up to `graceMs` for what runs, then aborts it; it is delivered again later. Nobody else begins it while it runs on: the lease is
-   * kept until it has ended, and then left to expire, because a call that was cut tells nothing of the code behind it.
+   * Waits up to `graceMs` for running deliveries, then aborts them; they are delivered again later. Nobody else starts one while it still
+   * runs: the lease is kept until it has ended, and then left to expire, because an aborted call does not show whether the code behind it
+   * has stopped.
    */
   async stop(graceMs: number): Promise<void> {
     this.#stopped = true;
@@ -122,19 +123,19 @@ export class Worker {
     this.#cancelLinger = this.options.clock.after(LINGER_MS, () => void this.#release());
   }
 
-  /** null while somebody else has the lease, or what was begun under a former one still runs. */
+  /** null while another process has the lease, or work of an earlier lease still runs. */
   async #open(): Promise<Session | null> {
     const { leases, handler, rows } = this.options;
     const lease = this.#running.size > 0 ? null : await leases.acquire(`handler ${handler}`, LEASE_MS);
     if (lease === null) return null;
     const session: Session = { lease, queue: new DeliveryQueue(), abort: new AbortController(), cursor: 0 };
     for (const row of await rows.held(handler)) session.queue.hold(row);
-    this.#more = true; // nothing is known of what the former one left
+    this.#more = true; // the previous holder's work is unknown
     lease.lost.addEventListener('abort', () => this.#lost(session), { once: true });
     return session;
   }
 
-  /** Another process works on them now: what runs here must not go on. */
+  /** Another process has the deliveries now: work here must stop. */
   #lost(session: Session): void {
     if (this.#session === session) this.#session = null;
     session.abort.abort(session.lease.lost.reason);
@@ -145,7 +146,7 @@ export class Worker {
     const { queue, cursor: after } = session;
     for (const key of queue.exhausted) queue.refill(key, await rows.ofKey(handler, key, MOST_OF_KEY));
     if (!this.#more || queue.size >= MOST_LOADED) return;
-    this.#more = false; // unless somebody says otherwise while this is read
+    this.#more = false; // unless a call sets it during the read
     const from = { after, now: clock.now(), mostDue: queue.size + LOADED_AT_ONCE, mostReady: LOADED_AT_ONCE };
     const { due, ready } = await queue.addLoaded(rows.load(handler, from));
     if (session.cursor === after) session.cursor = ready.at(-1)?.event ?? after;
@@ -164,7 +165,7 @@ export class Worker {
   #start(row: DeliveryRow, session: Session): void {
     const running = this.#deliver(row, session).finally(() => {
       this.#running.delete(running);
-      if (this.#overdue && row.key !== null) this.#more = this.#woken = true; // its key may be free for what is overdue
+      if (this.#overdue && row.key !== null) this.#more = this.#woken = true; // its key may be free for an overdue row
       if (!this.#stopped) this.#continue();
     });
     this.#running.add(running);
@@ -200,7 +201,7 @@ export class Worker {
     if (await this.#written(row, session, rows.done(handler, id, fence), correlationId)) session.queue.settle(row, false);
   }
 
-  /** False when it is on disk as it was: then it is read again, and what it did is done again. */
+  /** False when the row is unchanged on disk: it is then read and processed again. */
   async #written(row: DeliveryRow, session: Session, write: Promise<void>, correlationId: string | undefined): Promise<boolean> {
     const { logger, clock, handler } = this.options;
     try {
@@ -208,7 +209,7 @@ export class Worker {
       return true;
     } catch (error) {
       logger.warn('the end of a delivery could not be written', { handler, event: row.event, correlationId, error: messageOf(error) });
-      await clock.sleep(PAUSE_MS, session.abort.signal).catch(() => undefined); // it is stopping
+      await clock.sleep(PAUSE_MS, session.abort.signal).catch(() => undefined); // the worker is stopping
       if (this.#session === session) {
         session.cursor = Math.min(session.cursor, row.event - 1);
         session.queue.settle(row, row.key !== null);
@@ -232,7 +233,7 @@ export class Worker {
     this.#woken = true;
   }
 
-  /** False when nothing may run now. What is due already needs no timer: it runs, or is looked for again when its key is free and at the next poll. */
+  /** False when nothing may run now. A due row needs no timer: it runs, or is read again when its key is free and at the next poll. */
   async #plan(): Promise<boolean> {
     const { rows, handler, clock } = this.options;
     const now = clock.now();
@@ -244,7 +245,7 @@ export class Worker {
     return isOverdue || isReady;
   }
 
-  /** The lease stays, and with it what is known of deliveries that wait for their next attempt. */
+  /** Keeps the lease, and with it the deliveries that wait for their next attempt. */
   #isSoonDue(): boolean {
     return this.nextDue !== null && this.nextDue - this.options.clock.now() <= FAR_MS;
   }

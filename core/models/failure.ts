@@ -13,8 +13,8 @@ const MODEL_UNKNOWN =
 const QUOTA_EXCEEDED = /insufficient[_ ]quota|exceeded your current quota/i;
 
 /**
- * What a model call failed with, as text for people: what, where, why, cure. Holds no secret and not the provider's error itself.
- * `answering`: a part of the answer had come already.
+ * The error of a failed model call, as text for people: what, where, why, cure. Contains no secret and not the provider's error itself.
+ * `answering`: part of the answer had arrived.
  */
 export function modelFailure(error: unknown, ref: string, answering = false): PithError {
   if (error instanceof PithError) return error;
@@ -35,7 +35,7 @@ function explain(fault: ModelFault, ref: string, answering: boolean): Explanatio
   const { statusCode, text } = fault;
   const prefix = splitReference(ref)?.prefix ?? ref;
   if (fault.isAbort) return { code: 'aborted', why: 'the call was stopped' };
-  // Of a wrong key the provider's own words are left out: they tend to repeat it. Why another is forbidden they say.
+  // The provider's words on a wrong key are left out, since they tend to repeat it; those on why access is forbidden are shown.
   if (statusCode === 401 || statusCode === 403) {
     const variable = `${prefix.toUpperCase().replace(/\W/g, '_')}_API_KEY`;
     return {
@@ -105,18 +105,18 @@ function short(message: string): string {
   return printableLine(hideKeys(message).replace(/\s+/g, ' ').trim(), MAX_MESSAGE);
 }
 
-/** Words of servers for what of a request they cannot take. */
+/** What servers call the parts of a request that they cannot take. */
 const IMAGE = /\bimages?\b|image_url|multi-?modal|\bvision\b|mmproj|\bmedia[ _]types?\b/i;
 const CALL_ID = /\btool[ _-]?(?:calls?|use|results?)\b[^\n]{0,60}\bids?\b|call_id|tool_use_id/i;
-/** With these a server speaks of the request. */
+/** The statuses with which a server refuses the request itself. */
 const OF_THE_REQUEST = new Set([400, 413, 422]);
-/** llama.cpp says it with 500, OpenRouter with 404. */
+/** llama.cpp sends it with 500, OpenRouter with 404. */
 const NO_IMAGES = /image input is not supported|support image input/i;
 
 /**
- * What of a request a server refused, as far as its words say: without it, or written otherwise, it may take the rest. Where they name nothing
- * that is known, images are the likeliest: whether it was they shows when it is asked without. null: nothing that could be changed, as an
- * overload that speaks of images.
+ * The part of a request that the server refused, by its words: the request may succeed without it, or with another form of it. Where the
+ * words name no known part, images are likeliest: a request without them shows it. null: nothing that a change would help, such as an
+ * overload that mentions images.
  */
 export function refusedPart(error: unknown): 'image' | 'call id' | null {
   const fault = readFault(error);

@@ -1,21 +1,21 @@
 import { isWebPage, serverWords } from '@pith/server-answers';
 
-/** What can be read from anything that a provider throws, without knowing its classes. */
+/** What any provider's error shows, without knowing its class. */
 export interface ModelFault {
   readonly statusCode: number | null;
-  /** What the error itself says about trying again; null when it says nothing. */
+  /** Whether the error itself says that a retry helps; null when it says nothing. */
   readonly isRetryable: boolean | null;
   readonly headers: Readonly<Record<string, string>>;
-  /** Codes of the error, its causes and its parts: `ECONNREFUSED`, `model_not_found`, … */
+  /** The codes of the error, its causes and its parts: `ECONNREFUSED`, `model_not_found`, … */
   readonly codes: ReadonlySet<string>;
   /** All messages and the body, for recognising what providers write. */
   readonly text: string;
-  /** The server's own words, where it said any. */
+  /** The server's own words; empty when it sent none. */
   readonly message: string;
-  /** `host:port` that was asked, or null. */
+  /** The `host:port` of the request, or null. */
   readonly address: string | null;
   readonly isAbort: boolean;
-  /** The server's refusal says no more than its status, as an empty body or the page of a proxy. */
+  /** The refusal says no more than its status, as with an empty body or a proxy's page. */
   readonly isSilent: boolean;
 }
 
@@ -51,7 +51,7 @@ export function readFault(error: unknown): ModelFault {
 
 type Fields = Readonly<Record<string, unknown>>;
 
-/** What HTTP calls its refusals, with or without their numbers. */
+/** HTTP's names of statuses, with or without their numbers. */
 const NAME_OF_STATUS =
   /^(?:error[: ]*)?(?:\d{3}[: -]*)?(?:bad request|(?:payload|content|request entity) too large|unprocessable (?:entity|content))?(?: ?\(?\d{3}\)?)?[.!]?$/i;
 
@@ -59,7 +59,7 @@ function saysNothing(body: string): boolean {
   return isWebPage(body) || NAME_OF_STATUS.test(serverWords(body)?.trim() ?? '');
 }
 
-/** The error first, then what it carries, nearest first. */
+/** The error first, then its causes and parts, nearest first. */
 function partsOf(error: unknown): unknown[] {
   const parts = [error];
   for (let index = 0; index < parts.length && parts.length < MAX_PARTS; index += 1) {
@@ -110,7 +110,7 @@ function objectOf(value: unknown): object | null {
   return typeof value === 'object' ? value : null;
 }
 
-/** Whether it may pass by itself: too many requests, a fault of the server, an overload, a connection that broke. Everything else is said once. */
+/** Whether a retry may help: too many requests, a server error, an overload, a broken connection. All other errors are final. */
 export function mayPass(fault: ModelFault): boolean {
   const { statusCode, isRetryable, codes, text, isAbort } = fault;
   if (isAbort || codes.has('insufficient_quota') || QUOTA_USED.test(text)) return false;
@@ -121,7 +121,7 @@ export function mayPass(fault: ModelFault): boolean {
   return isRetryable === true || isOverload(fault);
 }
 
-/** An error within an answer has no status: its words say it. */
+/** An error within an answer has no status, so its words decide. */
 export function isOverload({ codes, text }: ModelFault): boolean {
   return [...codes, text].some((words) => OVERLOAD.test(words));
 }
@@ -150,7 +150,7 @@ const LOST_TEXT = /^(?:fetch failed|terminated|socket hang up|network error|othe
 const BROKEN = new Set(['ECONNRESET', 'ECONNABORTED', 'EPIPE', 'UND_ERR_SOCKET', 'UND_ERR_BODY_TIMEOUT']);
 const BROKEN_TEXT = /^(?:terminated|socket hang up|other side closed)$/im;
 
-/** There was a connection, and it broke: the server runs. */
+/** A connection existed and broke: the server runs. */
 export function isBrokenConnection(fault: ModelFault): boolean {
   return [...fault.codes].some((code) => BROKEN.has(code)) || BROKEN_TEXT.test(fault.text);
 }

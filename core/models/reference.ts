@@ -1,11 +1,11 @@
 import { PithError } from '../contract/index.ts';
 
-/** Aliases that always mean something: one that is not set means `default`. */
+/** The built-in aliases: one that is not set means `default`. */
 export const ALIASES = ['default', 'fast', 'standard', 'thinking'] as const;
 
 export interface ModelReference {
   readonly prefix: string;
-  /** All after the first slash; may hold more of them. */
+  /** All after the first slash; may contain more slashes. */
   readonly name: string;
 }
 
@@ -30,7 +30,7 @@ export function followAlias(name: string, models: Aliases): { readonly target: s
   return { target: 'default', path };
 }
 
-/** What the settings' own `models.default` leads to, or null when it is not set. */
+/** The target of `models.default` in the settings; null when it is not set. */
 export function followDefault(models: Aliases): string | null {
   if (models.default === undefined) return null;
   const { target, path } = followAlias(models.default, models);
@@ -38,7 +38,7 @@ export function followDefault(models: Aliases): string | null {
   return target;
 }
 
-/** Whether a person decides what a name means. */
+/** Whether the name is an alias, built-in or of the settings, so that a person decides its meaning. */
 export function isModelAlias(name: string, models: Aliases): boolean {
   return (ALIASES as readonly string[]).includes(name) || models[name] !== undefined;
 }

@@ -14,7 +14,7 @@ export interface RetryOptions {
 const FIRST_DELAY_MS = 500;
 const MAX_DELAY_MS = 60_000;
 
-/** Said before each wait. */
+/** Reported before each wait. */
 export interface Retry {
   readonly type: 'retry';
   readonly delayMs: number;
@@ -22,9 +22,8 @@ export interface Retry {
 }
 
 /**
- * The model's parts. A rate limit, a server error or a lost connection is tried again, but only before the first part of content has been
- * given out. Throws what failed at last, also when the provider reports it as an error part; the signal's reason as soon as it aborts,
- * whatever the model does.
+ * The model's parts. Retries a rate limit, a server error or a lost connection, but only before the first part of content was passed on.
+ * Throws the last error, also one that the provider reports as an error part, or the signal's reason as soon as it aborts.
  */
 export async function* readWithRetry(
   model: Pick<LanguageModel, 'doStream'>,
@@ -49,7 +48,7 @@ export async function* readWithRetry(
   }
 }
 
-/** The parts of one attempt. What comes before content is held back, so that a failure at once leaves no trace. */
+/** The parts of one attempt. Parts before the content are buffered, so that an immediate failure leaves no trace. */
 async function* partsOf(
   model: Pick<LanguageModel, 'doStream'>,
   options: ModelCallOptions,
@@ -87,18 +86,18 @@ async function* partsOf(
   }
 }
 
-/** It failed after nobody waited for it any more. */
+/** For a rejection after nobody waits any more. */
 function ignore(): void {}
 
 async function leaveStream(iterator: AsyncIterator<ModelPart>): Promise<void> {
   try {
     await iterator.return?.();
   } catch {
-    // Nobody reads on.
+    // Nobody reads the rest.
   }
 }
 
-/** Milliseconds until the next attempt, or null when another would not help. */
+/** Milliseconds until the next attempt; null when another would not help. */
 function delayOf(fault: ModelFault, attempt: number, random: () => number, now: number): number | null {
   if (!mayPass(fault)) return null;
   const asked = askedDelay(fault.headers, now);
@@ -106,7 +105,7 @@ function delayOf(fault: ModelFault, attempt: number, random: () => number, now: 
   return Math.round(Math.min(FIRST_DELAY_MS * 2 ** (attempt - 1), MAX_DELAY_MS) * (0.5 + random() / 2));
 }
 
-/** What `retry-after-ms` or `retry-after` (seconds or a date) ask for; null without them. */
+/** The delay that `retry-after-ms` or `retry-after` (seconds or a date) asks for; null without them. */
 function askedDelay(headers: Readonly<Record<string, string>>, now: number): number | null {
   const milliseconds = Number.parseFloat(headers['retry-after-ms'] ?? '');
   if (milliseconds >= 0) return milliseconds;
@@ -117,10 +116,10 @@ function askedDelay(headers: Readonly<Record<string, string>>, now: number): num
   return Number.isNaN(delay) ? null : Math.max(0, delay);
 }
 
-/** No answer has more tokens: a server that says so has not counted. */
+/** No answer has more tokens: a larger count is wrong. */
 const MOST_TOKENS = 1e9;
 
-/** Without counts of tokens that are none. */
+/** The part without impossible token counts. */
 function counted(part: ModelPart): ModelPart {
   if (part.type !== 'finish') return part;
   const { inputTokens, outputTokens } = part.usage ?? {};

@@ -7,7 +7,7 @@ export interface RouterDependencies {
   /** Read at each use; call `invalidate` after a change. */
   readonly settings: { readonly models: Readonly<Record<string, string | undefined>> };
   readonly env: Readonly<Record<string, string | undefined>>;
-  /** Whether a variable of `env` is a secret that Pith keeps: it was given for one address, which may be another than is asked now. */
+  /** Whether Pith stores this variable of `env` as a secret: it was given for one address, which may differ from the present one. */
   isKept?(name: string): boolean;
   declared(): readonly DeclaredModel[];
   provider(extensionId: string): Promise<RoutedProvider>;
@@ -16,22 +16,28 @@ export interface RouterDependencies {
 export interface ResolvedModel extends ModelParts {
   /** `provider/model`. */
   readonly ref: string;
-  /** Why this one, for people. */
+  /** Why this model, for people. */
   readonly why: string;
 }
 
 export interface ModelRouter {
-  /** The model that `default` means. It is loaded only where a kept key may have been given for another address. Rejects `model_unknown` when there is none. */
+  /**
+   * The model of `default`. Loads it only where a stored key may have been given for another address. Rejects `model_unknown` when there is
+   * none.
+   */
   choose(): Promise<Choice>;
-  /** An alias, a prefix, or `provider/model`. Rejects `model_unknown` with the nearest names, `settings_invalid` for aliases in a circle. */
+  /**
+   * Takes an alias, a prefix, or `provider/model`. Rejects `model_unknown` with the nearest names, `settings_invalid` for aliases in a
+   * circle.
+   */
   resolve(refOrAlias: string): Promise<ResolvedModel>;
-  /** Throws what `resolve` would reject with for the name alone. Asks and loads no provider. */
+  /** Throws the error of `resolve` for the name alone. Asks and loads no provider. */
   check(refOrAlias: string): void;
-  /** Whether a person decides what it means: an alias that there always is, or one of the settings. */
+  /** Whether the name is an alias, built-in or of the settings, so that a person decides its meaning. */
   isAlias(name: string): boolean;
-  /** The extension that offers a model named as `provider/model`, or as a prefix; null for aliases, and where nothing offers it. Loads none. */
+  /** The extension that offers the model `provider/model` or the prefix; null for aliases, and where none offers it. Loads none. */
   providerOf(ref: string): string | null;
-  /** Forgets what was resolved: a provider or the settings changed. */
+  /** Clears the cache of resolved models, after a change of a provider or the settings. */
   invalidate(): void;
 }
 
@@ -48,9 +54,9 @@ export function createRouter(dependencies: RouterDependencies): ModelRouter {
   }
 
   /**
-   * What `default` means: PITH_MODEL, else `models.default` of the settings, else, of what ships, the highest entry whose variables are all
-   * set, else the highest whose extension finds a local server with a model, else the lowest entry without conditions. What others offer is used where a
-   * person names it, and chosen by nothing else: a conversation must not go to whoever says the highest rank.
+   * Chooses the model of `default`: PITH_MODEL; else `models.default` of the settings; else, among shipped entries, the highest whose
+   * variables are all set; else the highest whose extension finds a local server with a model; else the lowest entry without conditions.
+   * Other extensions' entries are used only where a person names them, since a conversation must not go to whoever claims the highest rank.
    */
   async function chooseModel(): Promise<Choice> {
     const { env, settings, provider } = dependencies;
@@ -80,7 +86,7 @@ export function createRouter(dependencies: RouterDependencies): ModelRouter {
         place = (await (await provider(entry.extensionId)).findLocal?.(entry.prefix)) ?? null;
         if (place !== null) return { ref: await completeEntry(entry), why: `a server listens on ${place}` };
       } catch (error) {
-        // It may be another program, or have no model yet.
+        // It may be another program, or a server without a model.
         tried.push(`${place === null ? `a server of '${entry.prefix}'` : `the server on ${place}`} could not be used: ${messageOf(error)}`);
       }
     }
@@ -134,7 +140,7 @@ export function createRouter(dependencies: RouterDependencies): ModelRouter {
     return candidatesOf(splitReference(ref)?.prefix ?? ref)[0]?.extensionId ?? null;
   }
 
-  /** Those of a prefix, the one that is taken first: what a stranger offers under a shipped prefix is not reached. */
+  /** The entries of a prefix, best first. A foreign entry under a shipped prefix is never reached. */
   function candidatesOf(prefix: string): readonly DeclaredModel[] {
     const all = byRank(dependencies.declared()).filter((entry) => entry.prefix === prefix);
     const candidates = all.some(({ shipped }) => shipped) ? all.filter(({ shipped }) => shipped) : all;
@@ -165,7 +171,7 @@ export function createRouter(dependencies: RouterDependencies): ModelRouter {
     const known = prefixes.length === 0 ? 'no extension offers models' : `providers: ${prefixes.join(', ')}`;
     if (ref === prefix) {
       const aliases = [...new Set([...ALIASES, ...Object.keys(dependencies.settings.models)])];
-      // A short word is near to everything: it is rather a model's name without its provider.
+      // A short word is similar to everything: it is rather a model's name without its provider.
       const guess = ref.length > 4 ? didYouMean(ref, new Set([...aliases, ...prefixes])) : '';
       throw new PithError('model_unknown', `'${ref}' names no model${guess} (aliases: ${aliases.join(', ')}; ${known})`, {
         cure: `write provider/model, such as ${prefixes.includes('openai') ? 'openai' : (prefixes[0] ?? 'provider')}/${ref}`,
@@ -202,7 +208,7 @@ function byRank(entries: readonly DeclaredModel[]): DeclaredModel[] {
   return [...entries].sort((a, b) => b.rank - a.rank);
 }
 
-/** True when the entry asks for variables and all of them are set. */
+/** True when the entry names variables and all of them are set. */
 function hasVariables(entry: DeclaredModel, env: RouterDependencies['env']): boolean {
   return entry.when_env.length > 0 && entry.when_env.every((name) => isSet(env[name]));
 }

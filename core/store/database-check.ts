@@ -7,11 +7,11 @@ import { openDatabase, type SqliteDatabase } from './open-database.ts';
 
 const MOST_FINDINGS = 20;
 const MOST_TABLES_NAMED = 12;
-/** A larger database is looked at table by table, and no further than for so long. */
+/** A larger database is checked table by table, within a time limit. */
 const LARGE_BYTES = 512 * 1024 * 1024;
 const LONGEST_MS = 10_000;
 
-/** What is wrong with the pages of a database, and how to go on: nothing where it is missing or whole. Never throws. */
+/** Damaged pages of a database, with the cure; empty where it is missing or whole. Never throws. */
 export function checkDatabase(file: string, now: () => number): readonly Diagnostic[] {
   const size = statSync(file, { throwIfNoEntry: false })?.size;
   if (size === undefined) return [];
@@ -31,7 +31,7 @@ export function checkDatabase(file: string, now: () => number): readonly Diagnos
   }
 }
 
-/** `none`, or what SQLite says. Damage in the schema itself throws. */
+/** `none`, or SQLite's findings. Damage in the schema itself throws. */
 function damageIn(database: SqliteDatabase, table: string): 'none' | readonly string[] {
   const wanted = table === '' ? `${MOST_FINDINGS}` : `"${table.replaceAll('"', '""')}"`;
   const said = database.all(`PRAGMA quick_check(${wanted})`).map((row) => String(Object.values(row)[0]));
@@ -87,6 +87,6 @@ function closeQuietly(database: SqliteDatabase | undefined): void {
   try {
     database?.close();
   } catch {
-    // what is wrong with it is a finding already
+    // the damage is a finding already
   }
 }

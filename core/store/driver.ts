@@ -1,6 +1,6 @@
 import { createRequire } from 'node:module';
 
-/** What `DatabaseSync` of `node:sqlite` offers and the store uses. */
+/** The part of `DatabaseSync` of `node:sqlite` that the store uses. */
 export interface DriverDatabase {
   readonly isTransaction: boolean;
   exec(sql: string): void;
@@ -16,12 +16,12 @@ export interface DriverStatement {
   setReadBigInts(enabled: boolean): void;
 }
 
-/** SQLite's authorizer: asked for each access while a statement is compiled. 0 allows, 1 denies. */
+/** SQLite's authorizer: called for each access while a statement is compiled. 0 allows, 1 denies. */
 export type Authorize = (action: number, first: string | null, second: string | null, database: string | null) => number;
 
 export interface Driver {
   readonly open: (file: string, timeoutMs: number) => DriverDatabase;
-  /** The built-in binds every JavaScript number as REAL; integers must be given as BigInt to be stored as integers. */
+  /** The built-in driver binds every JavaScript number as REAL, so integers must be given as BigInt. */
   readonly bindsIntegersAsReal: boolean;
 }
 
@@ -29,7 +29,7 @@ type DatabaseSync = new (file: string, options: { readonly timeout: number }) =>
 
 let driver: Driver | undefined;
 
-/** The built-in where it is stable and has an authorizer (Node 24), else the package with the same API. Loaded on first use. */
+/** The built-in driver where it is stable and has an authorizer (Node 24), else the package with the same API. Loaded on first use. */
 export function loadDriver(): Driver {
   return (driver ??= fromBuiltIn() ?? fromPackage());
 }

@@ -30,7 +30,7 @@ const ACTION = {
   recursive: 33,
 } as const;
 
-/** What a query does. */
+/** The actions of a query. */
 const READS = new Set<number>([ACTION.read, ACTION.select, ACTION.function, ACTION.recursive, ACTION.pragma]);
 const ON_FIRST = new Set<number>([
   ACTION.createTable,
@@ -46,17 +46,19 @@ const ON_FIRST = new Set<number>([
   ACTION.dropVirtual,
 ]);
 const ON_SECOND = new Set<number>([ACTION.createIndex, ACTION.createTrigger, ACTION.dropIndex, ACTION.dropTrigger, ACTION.alterTable]);
-/** SQLite's own tables, which it reads and writes for every change of schema; writing them directly it refuses itself. */
+/** SQLite's own tables, which it uses for every change of schema; SQLite itself refuses direct writes. */
 const SCHEMA_TABLE = /^sqlite_(?:master|schema|sequence|stat\d)$/;
 const TABLE_FUNCTIONS = new Set(['json_each', 'json_tree']);
-/** Those that only tell about tables; `data_version` is what full-text tables ask. */
+/** Pragmas that only describe tables; full-text tables need `data_version`. */
 const PRAGMAS = new Set(['table_info', 'table_xinfo', 'index_list', 'index_info', 'index_xinfo', 'foreign_key_list', 'data_version']);
-/** A table renamed would leave its prefix. */
+/** Renaming a table would change its prefix. */
 const FUNCTIONS_DENIED = new Set(['load_extension', 'sqlite_rename_table']);
 
-/** Limits statements to tables that begin with `<extension id>__`, by SQLite's authorizer: also within triggers, views and subqueries. */
+/**
+ * Restricts statements to tables that begin with `<extension id>__`, by SQLite's authorizer: also within triggers, views and subqueries.
+ */
 export function tableAccess(extensionId: string, mayWrite = true): Access {
-  const prefix = `${extensionId}__`; // an id has no double underscore, so that no prefix begins another
+  const prefix = `${extensionId}__`; // an id has no double underscore, so no prefix is the start of another
   let last = '';
   return {
     authorize(action, first, second, database) {
@@ -89,7 +91,7 @@ export function createDatabase(store: Store, extensionId: string): Database {
         changes = statements.map(({ sql, values = [], changes: wanted }, index) => {
           const before = totalChanges(store);
           const { changes: last } = store.within(access, () => run(sql, ...values));
-          const made = totalChanges(store) === before ? 0 : last; // what changes no rows leaves the number of the statement before it
+          const made = totalChanges(store) === before ? 0 : last; // a statement that changes no rows leaves the count of the one before it
           if (wanted !== undefined && made !== wanted)
             throw conflict(extensionId, `statement ${index + 1} changed ${made} rows, not ${wanted}`, sql);
           return made;
@@ -100,15 +102,15 @@ export function createDatabase(store: Store, extensionId: string): Database {
   };
 }
 
-/** More would hold the event loop too long. */
+/** More would block the event loop too long. */
 const MOST_STATEMENTS = 10_000;
-/** They reach beyond the tables of one extension, and SQLite asks nobody about them. */
+/** These reach beyond one extension's tables, and SQLite does not ask the authorizer about them. */
 const FAR_REACHING: readonly (readonly [RegExp, string])[] = [
   [/\bor\s+rollback\b|\bon\s+conflict\s+rollback\b|\braise\s*\(\s*rollback\b/iu, 'it would undo what others write in the same transaction'],
   [/\bsqlite_(?:sequence|stat\d)\b/iu, 'sqlite_sequence and sqlite_stat have rows of every extension'],
 ];
 
-/** What is in quotes is kept. Values belong into `?`: a word of SQL in a text is taken for SQL. */
+/** Text in quotes is kept. Values belong into `?`: an SQL word within a text counts as SQL. */
 const COMMENT_OR_QUOTED = /('(?:[^']|'')*'|"(?:[^"]|"")*"|`[^`]*`|\[[^\]]*\])|--[^\n]*|\/\*[^]*?(?:\*\/|$)/gu;
 
 function refuseOddStatements(extensionId: string, statements: Parameters<Database['write']>[0]): void {
@@ -161,7 +163,7 @@ function isAllowed(prefix: string, { action, first, second, database }: Asked): 
   if (database !== null && database !== 'main') return false;
   if (ON_SECOND.has(action)) return isOwn(prefix, second) && (isOwn(prefix, first) || (first ?? '').startsWith('sqlite_autoindex_'));
   if (!ON_FIRST.has(action)) return false;
-  // Named without any of its columns: SQLite tells the same of `WITH` names and tables here. At most a number of rows is learnt.
+  // A table that is named without any column: SQLite reports `WITH` names and tables alike here. At most a number of rows leaks.
   if (action === ACTION.read && second === '' && database === null) return true;
   if (action === ACTION.read && TABLE_FUNCTIONS.has((first ?? '').toLowerCase())) return true;
   return isOwn(prefix, first) || isSchemaTable(action, first);

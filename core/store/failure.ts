@@ -7,8 +7,8 @@ const DAMAGED = 11;
 const NOT_A_DATABASE = 26;
 
 /**
- * What a driver threw, as `database_failed` with the file and the cure. A PithError stays as it is. SQLite's words about a statement, which
- * name tables and quote SQL, are its cause, and part of the message only where an extension wrote the statement (`isExtensions`).
+ * A driver's error as `database_failed` with the file and the cure. A PithError stays as it is. SQLite's message about a statement, which
+ * names tables and quotes SQL, becomes the cause, and part of the message only for an extension's own statement (`isExtensions`).
  */
 export function databaseFailure(error: unknown, file: string, { isExtensions = false } = {}): PithError {
   if (error instanceof PithError) return error;
@@ -21,7 +21,7 @@ export function databaseFailure(error: unknown, file: string, { isExtensions = f
   return new PithError('database_failed', `database ${file}: ${why}`, { cause: error, cure, where: file, retryable: isBusy(error) });
 }
 
-/** Another connection holds the lock that was asked for. */
+/** Another connection has the lock. */
 export function isBusy(error: unknown): boolean {
   const code = primaryCode(error instanceof PithError ? error.cause : error);
   return code === BUSY || code === LOCKED;
@@ -29,11 +29,11 @@ export function isBusy(error: unknown): boolean {
 
 function primaryCode(error: unknown): number | null {
   if (typeof error !== 'object' || error === null) return null;
-  if ('errcode' in error && typeof error.errcode === 'number') return error.errcode & 0xff; // the higher bits tell the kind of busy, of input/output error, …
+  if ('errcode' in error && typeof error.errcode === 'number') return error.errcode & 0xff; // the higher bits give the kind of busy, of I/O error, …
   return CODES.get(messageOf(error)) ?? null;
 }
 
-/** By SQLite's own words: the driver's `all` throws without a code where a later step of it fails. */
+/** By SQLite's own words: the driver's `all` throws without a code where a later step fails. */
 const CODES: ReadonlyMap<string, number> = new Map([
   ['database is locked', BUSY],
   ['database table is locked', LOCKED],
@@ -41,7 +41,7 @@ const CODES: ReadonlyMap<string, number> = new Map([
   ['file is not a database', NOT_A_DATABASE],
 ]);
 
-/** null: the statement is at fault, or nobody knows. */
+/** null: the statement is at fault, or the reason is unknown. */
 function explain(code: number | null, message: string): { readonly why: string; readonly cure?: string } | null {
   switch (code) {
     case BUSY:

@@ -9,7 +9,7 @@ const MAX_VALUE_BYTES = 1_048_576;
 
 const SCHEMA = [
   'CREATE TABLE kv (extension TEXT NOT NULL, key TEXT NOT NULL, value TEXT NOT NULL, PRIMARY KEY (extension, key)) WITHOUT ROWID',
-  // How much each extension keeps, counted by triggers: to count all at each write would take longer with each.
+  // The amount that each extension stores, counted by triggers: counting at each write would take longer and longer.
   `CREATE TABLE kv_use (extension TEXT PRIMARY KEY, keys INTEGER NOT NULL, bytes INTEGER NOT NULL) WITHOUT ROWID;
    INSERT INTO kv_use SELECT extension, count(*), sum(${sizeOf('kv')}) FROM kv GROUP BY extension;
    CREATE TRIGGER kv_added AFTER INSERT ON kv BEGIN
@@ -28,10 +28,10 @@ function sizeOf(row: string): string {
   return `(length(CAST(${row}.key AS BLOB)) + length(CAST(${row}.value AS BLOB)))`;
 }
 
-/** How much one extension may keep. */
+/** The limits for one extension. */
 type KeyValueQuota = Pick<Settings['quotas'], 'keys' | 'key_values_mb'>;
 
-/** Small JSON values of one extension in the table `kv`. What would exceed its quota is `quota_exceeded`. */
+/** Small JSON values of one extension in the table `kv`. A write beyond its quota is `quota_exceeded`. */
 export function createKeyValue(store: Store, extensionId: string, quota: KeyValueQuota = DEFAULT_SETTINGS.quotas): KeyValue {
   store.migrate('kv', SCHEMA);
   const use = (): { readonly keys: number; readonly bytes: number } => {
@@ -77,7 +77,7 @@ export function createKeyValue(store: Store, extensionId: string, quota: KeyValu
   };
 }
 
-/** Less than before is always taken: it leads back below the quota. */
+/** A smaller value is always accepted, since it leads back below the quota. */
 function refuseMore(
   extensionId: string,
   { keys, key_values_mb }: KeyValueQuota,

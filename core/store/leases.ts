@@ -3,43 +3,49 @@ import type { Clock } from '../contract/index.ts';
 import type { Store } from './store.ts';
 import type { Statement } from './writer.ts';
 
-/** Proof of a lease. A write that carries one changes nothing once somebody else has the name: the write itself compares it with the lease's row. */
+/**
+ * Proof of a lease. A write that carries one changes nothing once another process has the name: the write itself compares it with the
+ * lease's row.
+ */
 export interface Fence {
   readonly name: string;
-  /** Of this one lease: a process that stalled and takes the name again gets another. It begins with the id of the process. */
+  /** Identifies this one lease: a process that stalled and acquires the name again gets another. Begins with the process's id. */
   readonly holder: string;
 }
 
-/** A name that this process holds alone until `release`, renewed meanwhile. */
+/** Exclusive ownership of a name until `release`, renewed meanwhile. */
 export interface Lease {
   readonly fence: Fence;
-  /** Aborts when the lease could not be renewed in time and another process may hold it. */
+  /** Aborts when the lease could not be renewed in time and another process may have it. */
   readonly lost: AbortSignal;
-  /** Who had it before did not give it back: it was killed, or stalled. */
+  /** The previous holder did not release it: it was killed, or stalled. */
   readonly inherited: boolean;
   release(): Promise<void>;
-  /** Renews it no more: nobody has the name before its time is over. */
+  /** Stops renewing it: nobody can have the name before its time is over. */
   expire(): void;
 }
 
 export interface Leases {
-  /** null while somebody else holds the name. A holder that died keeps it until its time is over, whatever the clock does: at most `ttlMs` from when it was first asked for here. */
+  /**
+   * null while another holder has the name. A dead holder keeps it until its time is over, whatever the clock does: at most `ttlMs` after
+   * this process first asked.
+   */
   acquire(name: string, ttlMs: number): Promise<Lease | null>;
-  /** Whether anybody holds the name now; as `acquire` judges it. */
+  /** Whether anybody has the name now, by the rules of `acquire`. */
   isHeld(name: string, ttlMs: number): Promise<boolean>;
 }
 
-/** The rows of leases, by the store's own clock. Any number of processes may ask at once. */
+/** The rows of leases, by the store's clock. Any number of processes may call it at once. */
 export interface LeaseRows {
-  /** `inherited`: there was a row whose time was over. */
+  /** `inherited`: there was an expired row. */
   take(fence: Fence, ttlMs: number): Promise<'taken' | 'inherited' | 'held'>;
-  /** False when somebody else has the name. */
+  /** False when another holder has the name. */
   renew(fence: Fence, ttlMs: number): Promise<boolean>;
   release(fence: Fence): Promise<void>;
   isHeld(name: string, ttlMs: number): Promise<boolean>;
 }
 
-/** Names this process among all that use a store. */
+/** An id for this process, unique among all that use a store. */
 export function createOwner(): string {
   return `${process.pid}-${randomBytes(6).toString('hex')}`;
 }
@@ -111,10 +117,10 @@ const SCHEMA = ['CREATE TABLE leases (name TEXT PRIMARY KEY, owner TEXT NOT NULL
 const TAKE = `INSERT INTO leases VALUES (?, ?, ?)
   ON CONFLICT (name) DO UPDATE SET owner = excluded.owner, until = excluded.until WHERE leases.until <= ?`;
 
-/** Each change is one statement with its condition. */
+/** Each change is one conditional statement. */
 export function sqliteLeaseRows(store: Store, clock: Pick<Clock, 'now'>): LeaseRows {
   store.migrate('leases', SCHEMA);
-  /** The clock was set back: no lease lasts longer than one that is taken now. Its holder, where it lives, renews it meanwhile. */
+  /** Handles a clock that was set back: no lease may last longer than one taken now. A living holder renews it meanwhile. */
   const shorten = (statement: Statement, name: string, end: number): void =>
     void statement('UPDATE leases SET until = ? WHERE name = ? AND until > ?', end, name, end);
   return {
@@ -142,13 +148,13 @@ export function sqliteLeaseRows(store: Store, clock: Pick<Clock, 'now'>): LeaseR
     async isHeld(name, ttlMs) {
       const now = clock.now();
       const until = store.get('SELECT until FROM leases WHERE name = ? AND until > ?', name, now)?.until;
-      if (Number(until) > now + ttlMs) await store.write((statement) => shorten(statement, name, now + ttlMs)).catch(() => undefined); // it is held all the same
+      if (Number(until) > now + ttlMs) await store.write((statement) => shorten(statement, name, now + ttlMs)).catch(() => undefined); // it is still held
       return until !== undefined;
     },
   };
 }
 
-/** Whether the lease of `fence` still counts. Asked inside a write, it counts until that write is on disk. */
+/** Whether the lease of `fence` is still valid. Asked inside a write, the answer holds until that write is on disk. */
 export function isHeldInWrite(store: Store, { name, holder }: Fence): boolean {
   return store.get('SELECT 1 FROM leases WHERE name = ? AND owner = ?', name, holder) !== null;
 }

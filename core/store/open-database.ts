@@ -3,10 +3,10 @@ import { type SqlValue, type SqlRow, checkParameters, countParameters, withExact
 import { loadDriver, type Authorize, type Driver, type DriverDatabase, type DriverStatement } from './driver.ts';
 import { databaseFailure, isBusy } from './failure.ts';
 
-/** What came of a statement. */
+/** The result of a statement. */
 export interface Written {
   readonly changes: number;
-  /** Of the row that was inserted last; a number unless it is beyond those. */
+  /** The id of the last inserted row; a number where it is a safe integer. */
   readonly lastInsertRowid: number | bigint;
 }
 
@@ -19,17 +19,17 @@ export interface SqliteDatabase {
   run(sql: string, ...parameters: SqlValue[]): Written;
   /** Any number of statements without parameters or results. */
   exec(sql: string): void;
-  /** Runs `act` with each access of its statements decided by `access`, also when SQLite recompiles them. */
+  /** Runs `act`; `access` decides each access of its statements, also when SQLite recompiles them. */
   within<T>(access: Access, act: () => T): T;
-  /** Runs `act` with a long wait for locks, which holds the event loop; without it a locked database fails within milliseconds. */
+  /** Runs `act` with a long wait for locks, which blocks the event loop; without it a locked database fails within milliseconds. */
   withLongWait<T>(act: () => T): T;
   close(): void;
 }
 
-/** Decides what statements may touch. Make one and keep it: statements are cached by it. */
+/** Decides what statements may touch. Create one and keep it, since the statement cache uses it as a key. */
 export interface Access {
   readonly authorize: Authorize;
-  /** The error for a statement that was denied. */
+  /** The error for a denied statement. */
   denied(): Error;
 }
 
@@ -42,13 +42,13 @@ type Statements = Map<string, Prepared>;
 
 const MAX_STATEMENTS = 500;
 const LONG_WAIT_MS = 5_000;
-/** Waiting in here holds the event loop: the writer waits outside instead. */
+/** Waiting here blocks the event loop; the writer waits outside instead. */
 const BUSY_MS = 5;
 
-/** WAL and `synchronous=FULL`: what is committed survives `kill -9` and a power cut. */
+/** WAL and `synchronous=FULL`: a commit survives `kill -9` and a power cut. */
 const SETTINGS = 'PRAGMA journal_mode = WAL; PRAGMA synchronous = FULL; PRAGMA foreign_keys = ON';
 
-/** Opens or makes `file`. */
+/** Opens or creates `file`. */
 export function openDatabase(file: string): SqliteDatabase {
   return new Connection(file, loadDriver());
 }
@@ -59,7 +59,7 @@ class Connection implements SqliteDatabase {
   private guarded = new WeakMap<Access, Statements>();
   private access: Access | null = null;
   private authorizing = false;
-  /** How long a statement that meets a lock waits for it, and holds the event loop. */
+  /** How long a statement waits for a lock, blocking the event loop. */
   private waitMs = BUSY_MS;
   private refused = false;
 
@@ -103,7 +103,7 @@ class Connection implements SqliteDatabase {
 
   within<T>(access: Access, act: () => T): T {
     if (!this.authorizing) {
-      // Set once and asked about `access` at each compilation: setting it again would expire every prepared statement.
+      // Set once, and asks `access` at each compilation: setting it again would expire every prepared statement.
       this.driver.setAuthorizer((...details) => {
         const verdict = this.access === null ? 0 : this.access.authorize(...details);
         if (verdict !== 0) this.refused = true;
@@ -132,14 +132,14 @@ class Connection implements SqliteDatabase {
   }
 
   close(): void {
-    // The package keeps the files open until the last statement has been collected.
+    // The package keeps the files open until the last statement is garbage-collected.
     this.kernelStatements.clear();
     this.guarded = new WeakMap();
     this.attempt(() => this.driver.close());
   }
 
   private configure(): void {
-    // The first switch to WAL ignores the busy timeout, so two processes that make the file together may collide.
+    // The first switch to WAL ignores the busy timeout, so two processes that create the file at once may collide.
     for (let attempt = 1; ; attempt += 1) {
       try {
         this.driver.exec(SETTINGS);
@@ -152,7 +152,7 @@ class Connection implements SqliteDatabase {
     }
   }
 
-  /** A statement of the kernel: the access of an extension does not apply. */
+  /** A statement of the kernel: the extension's access does not apply. */
   private waitUpTo(ms: number): void {
     const { access } = this;
     this.access = null;
@@ -209,14 +209,14 @@ class Connection implements SqliteDatabase {
   }
 
   private failure(error: unknown): Error {
-    // The driver's own code for a refusal differs with where it happens.
+    // The driver's own code for a denial depends on where it occurs.
     return this.refused && this.access !== null
       ? this.access.denied()
       : databaseFailure(error, this.file, { isExtensions: this.access !== null });
   }
 }
 
-/** Reads again with BigInts where a value does not fit a number, and narrows those that do. */
+/** Reads again with BigInts where a value does not fit a number, and converts those that do. */
 function withBigInts<T>(statement: DriverStatement, read: () => T): T {
   statement.setReadBigInts(true);
   try {

@@ -7,8 +7,8 @@ const LARGEST = 2n ** 63n - 1n;
 const SMALLEST = -(2n ** 63n);
 
 /**
- * Refuses what drivers take silently: too few or too many parameters, NUL in strings (cut there), unsafe integers (rounded),
- * NaN (stored as null), booleans and dates (converted), objects (taken for named parameters).
+ * Refuses what drivers accept silently: too few or too many parameters, NUL in strings (cut there), unsafe integers (rounded), NaN (stored
+ * as null), booleans and dates (converted), objects (taken for named parameters).
  */
 export function checkParameters(sql: string, expected: number, values: readonly SqlValue[]): void {
   if (values.length !== expected) throw invalid(sql, `it has ${expected} parameter(s), ${values.length} given`);
@@ -26,7 +26,7 @@ export function withExactIntegers(values: readonly SqlValue[]): SqlValue[] {
 /** Counts the `?` of one statement. Throws `parameter_invalid` for named or numbered parameters and for a second statement. */
 export function countParameters(sql: string): number {
   let count = 0;
-  const isTrigger = /^\s*CREATE\s+(?:TEMP(?:ORARY)?\s+)?TRIGGER\b/i.test(sql); // its body holds statements of its own
+  const isTrigger = /^\s*CREATE\s+(?:TEMP(?:ORARY)?\s+)?TRIGGER\b/i.test(sql); // its body contains further statements
   let ended = false;
   for (const [token] of sql.matchAll(TOKENS)) {
     if (ended && !isBlank(token)) throw invalid(sql, 'it has more than one statement; give them one by one');
@@ -64,12 +64,12 @@ function faultOf(value: unknown): string | null {
   }
 }
 
-/** The statement itself is for a log: what reaches a person or a model has no SQL in it. */
+/** The SQL goes to the log only: messages for a person or a model have none. */
 function invalid(sql: string, why: string): PithError {
   return new PithError('parameter_invalid', `a statement for the database cannot be run: ${why}`, { cause: statementCause(sql) });
 }
 
-/** What an error about a statement has as its cause. */
+/** The cause of an error about a statement. */
 export function statementCause(sql: string): Error {
   return new Error(`the statement: ${sql.replace(/\s+/g, ' ').trim().slice(0, LONGEST_SHOWN)}`);
 }

@@ -7,23 +7,25 @@ import { databaseFailure } from './failure.ts';
 import { openDatabase, type SqliteDatabase, type Access } from './open-database.ts';
 import { createWriter, type Statement } from './writer.ts';
 
-/** `pith.db`: synchronous reads, writes that are on disk when their promise resolves. */
+/** `pith.db`: reads are synchronous, and a write is durable when its promise resolves. */
 export interface Store {
   readonly file: string;
   all(sql: string, ...parameters: SqlValue[]): SqlRow[];
   /** The first row, or null. */
   get(sql: string, ...parameters: SqlValue[]): SqlRow | null;
-  /** Runs `run` in a transaction that the other writes of this tick share; rejects alone when it throws. `run` must not wait. */
+  /**
+   * Runs `run` in a transaction that all writes of this tick share; only this write rejects when `run` throws. `run` must be synchronous.
+   */
   write(run: (statement: Statement) => void): Promise<void>;
-  /** Brings the tables of one module up to date; see `migrate`. */
+  /** Migrates the tables of one module; see `migrate`. */
   migrate(name: string, statements: readonly string[]): void;
   /** Runs `act` with its statements limited by `access`. */
   within<T>(access: Access, act: () => T): T;
-  /** Commits what is waiting, then closes. */
+  /** Commits waiting writes, then closes. */
   close(): Promise<void>;
 }
 
-/** Opens or makes `file` and its folder. Throws `database_failed`. */
+/** Opens or creates `file` and its folder. Throws `database_failed`. */
 export function openStore(file: string, clock: Clock): Store {
   makeFile(file);
   const database = openDatabase(file);
@@ -42,7 +44,7 @@ export function openStore(file: string, clock: Clock): Store {
   };
 }
 
-/** Brings the log into the file, so that the file alone is the whole store; another process that still reads leaves that to the last one. */
+/** Checkpoints the WAL, so that the file alone is the whole store; if another process still reads, the last process does it. */
 function finish(database: SqliteDatabase): void {
   try {
     database.exec('PRAGMA wal_checkpoint(TRUNCATE)');
@@ -52,7 +54,7 @@ function finish(database: SqliteDatabase): void {
   database.close();
 }
 
-/** What is written to a file that has no name any more is lost when the process ends, so it must not be acknowledged. */
+/** A write to a file that no longer has a name is lost when the process ends, so it must not be acknowledged. */
 function identityCheck(file: string): () => void {
   const opened = statSync(file);
   return () => {
@@ -75,8 +77,8 @@ function makeFile(file: string): void {
 }
 
 /**
- * Brings the tables of one module to the version `statements.length`. Statement `n` leads from version `n` to `n + 1` and is
- * never changed once released. Safe when several processes start at once.
+ * Migrates the tables of one module to the version `statements.length`. Statement `n` leads from version `n` to `n + 1` and never changes
+ * once released. Safe when several processes start at once.
  */
 export function migrate(database: SqliteDatabase, name: string, statements: readonly string[]): void {
   if (versionOf(database, name) === statements.length) return;

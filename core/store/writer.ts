@@ -3,31 +3,31 @@ import type { SqlValue } from './parameters.ts';
 import { databaseFailure } from './failure.ts';
 import type { SqliteDatabase, Written } from './open-database.ts';
 
-/** Runs one statement inside the write that it was given to. */
+/** Runs one statement within the current write. */
 export interface Statement {
   (sql: string, ...parameters: SqlValue[]): Written;
-  /** Calls `act` once the write is on disk, and never when it is undone. `act` must not throw. */
+  /** Calls `act` once the write is durable, never when it is rolled back. `act` must not throw. */
   onCommit(act: () => void): void;
 }
 
 interface Entry {
   readonly run: (statement: Statement) => void;
-  /** Called in their order when it is on disk. */
+  /** Called in order once the write is durable. */
   readonly committed: (() => void)[];
   readonly resolve: () => void;
   readonly reject: (error: unknown) => void;
 }
 
-/** Writes of one transaction; more would hold the event loop too long. */
+/** The most writes in one transaction; more would block the event loop too long. */
 const MAX_BATCH = 500;
-/** Waiting writes; beyond these `write` rejects. */
+/** The most waiting writes; beyond this `write` rejects. */
 const MAX_WAITING = 100_000;
 const BUSY_LIMIT_MS = 5_000;
 const BUSY_PAUSE_MS = 10;
 
 /**
- * Group commit: the writes of one tick share a transaction and its one sync to disk. Each has a savepoint, so that one that fails
- * rejects alone. A lock held by another process is waited for without holding the event loop. `verify` throws when a commit would not last.
+ * Group commit: the writes of one tick share a transaction and its one sync to disk. Each has a savepoint, so that a failing one rejects
+ * alone. Waits for another process's lock without blocking the event loop. `verify` throws when a commit would not last.
  */
 export function createWriter(database: SqliteDatabase, clock: Clock, verify: () => void = () => undefined) {
   let waiting: Entry[] = [];
@@ -98,7 +98,7 @@ export function createWriter(database: SqliteDatabase, clock: Clock, verify: () 
         });
     } catch (error) {
       const failure = databaseFailure(error, database.file);
-      for (const entry of batch) entry.reject(failure); // those that were rejected on their own keep their reason
+      for (const entry of batch) entry.reject(failure); // writes that were rejected on their own keep their reason
       abandon();
       return;
     }
@@ -116,7 +116,7 @@ export function createWriter(database: SqliteDatabase, clock: Clock, verify: () 
     }
   }
 
-  /** False when the entry failed and was undone and rejected. */
+  /** False when the entry failed; it is then rolled back and rejected. */
   function runOne(entry: Entry, shared: boolean): boolean {
     try {
       if (!database.inTransaction)
@@ -168,6 +168,6 @@ export function createWriter(database: SqliteDatabase, clock: Clock, verify: () 
 
 function refusePromise(result: unknown): void {
   if (typeof result !== 'object' || result === null || !('then' in result)) return;
-  void Promise.resolve(result).catch(() => undefined); // its failure is this one
+  void Promise.resolve(result).catch(() => undefined); // the error above already rejects this write
   throw new PithError('parameter_invalid', 'the function given to write is asynchronous', { cure: 'await first, then write' });
 }

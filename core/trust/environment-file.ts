@@ -2,15 +2,15 @@ import path from 'node:path';
 import { printable } from '@pith/plain-text';
 import { stateFolder } from '@pith/safe-files';
 
-/** The `.env` of a project that a person trusts: values of secrets, and nothing else. */
+/** The `.env` of a trusted project, read for secrets only. */
 export interface EnvironmentFile {
-  /** null when it is not there, empty, or the address of a server: where a secret goes is never read from a project. */
+  /** null when the variable is absent or empty, or is a server's address: a project's file never decides where a secret goes. */
   get(name: string): string | null;
 }
 
 const MOST_BYTES = 64 * 1024;
 
-/** Read again when it has changed. A link, a special file, somebody else's or a longer one is as good as none. */
+/** Read again after a change. A link, a special file, another user's file or a file that is too long counts as absent. */
 export function openEnvironmentFile(file: string): EnvironmentFile {
   const folder = stateFolder(path.dirname(file));
   const name = path.basename(file);
@@ -34,15 +34,15 @@ export function openEnvironmentFile(file: string): EnvironmentFile {
 
 const NAME = /^(?:export[ \t]+)?([A-Za-z_][A-Za-z0-9_]*)[ \t]*=[ \t]*(.*)$/u;
 
-/** One `NAME=value` a line, the value as it is or in quotes. Nothing is put in for `$NAME`, and a line of another kind says nothing. */
+/** One `NAME=value` a line, the value plain or in quotes. `$NAME` is not expanded, and other lines are ignored. */
 function parse(bytes: Uint8Array | null): ReadonlyMap<string, string> {
   const found = new Map<string, string>();
-  const text = new TextDecoder().decode(bytes ?? new Uint8Array()); // without a mark of its byte order
+  const text = new TextDecoder().decode(bytes ?? new Uint8Array()); // removes a byte order mark
   for (const line of text.split(/\r\n|\n|\r/u)) {
     const [, name, given = ''] = NAME.exec(line.trim()) ?? [];
     if (name === undefined) continue;
     const value = valueOf(given);
-    if (value !== null && printable(value) === value) found.set(name, value); // what nobody sees is no key
+    if (value !== null && printable(value) === value) found.set(name, value); // a value with invisible characters is not a key
   }
   return found;
 }

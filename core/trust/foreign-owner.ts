@@ -2,8 +2,8 @@ import { statSync } from 'node:fs';
 import { codeOf } from '../contract/index.ts';
 
 /**
- * Why one of these folders may be somebody else's work: it belongs to another user than this one and root, or everybody can write it.
- * null: nothing speaks against them, or the system has no such owners.
+ * Why one of these folders may be another user's work: it belongs to a user other than this one and root, or is writable for everybody.
+ * null: no sign of that, or the system has no such owners.
  */
 export function foreignOwner(folders: readonly string[], user: number | undefined = process.getuid?.()): string | null {
   if (user === undefined) return null;

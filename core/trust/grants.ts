@@ -3,18 +3,21 @@ import path from 'node:path';
 import { isInside, linkTarget, runsLater } from '@pith/safe-files';
 import type { Manifest } from './manifest.ts';
 
-/** Where what nobody may be given by a manifest lies. Absolute paths. */
+/** The places that decide what no manifest can be granted. Absolute paths. */
 export interface Places {
   readonly sandbox: string;
   readonly home: string | null;
   readonly dataDirectory: string;
-  /** Folders that some extension may write, without links: what lies in them can be a link to elsewhere by tomorrow. */
+  /** Folders that some extension may write, with links resolved: anything in them may become a link to elsewhere. */
   readonly writable?: readonly string[];
-  /** Other sandboxes that the person trusts, without links. */
+  /** Other sandboxes that the person trusts, with links resolved. */
   readonly otherSandboxes?: readonly string[];
 }
 
-/** What a manifest asks for beyond its own folder and data, one entry each, sorted: `network`, `secret NAME`, `read PATH`, `write PATH`, `hears TOPIC`, `agent ID`, `guard`. */
+/**
+ * The permissions that a manifest requests beyond its own folder and data, one entry each, sorted: `network`, `secret NAME`, `read PATH`,
+ * `write PATH`, `hears TOPIC`, `agent ID`, `guard`.
+ */
 export function manifestAsks(manifest: Manifest): readonly string[] {
   const { permissions, secrets, events, provides } = manifest;
   const asks = [
@@ -22,20 +25,23 @@ export function manifestAsks(manifest: Manifest): readonly string[] {
     ...secrets.map((name) => `secret ${name}`),
     ...permissions.read.map((file) => `read ${file}`),
     ...permissions.write.map((file) => `write ${file}`),
-    ...events.handles.map(({ topic }) => `hears ${topic}`), // also what it publishes: others do so too
+    ...events.handles.map(({ topic }) => `hears ${topic}`), // also topics that it publishes, since others publish them too
     ...permissions.agents.map((id) => `agent ${id}`),
-    ...(provides.includes('guard') ? [GUARD_ASK] : []), // it sees what other tools are given
+    ...(provides.includes('guard') ? [GUARD_ASK] : []), // it sees the input of other tools
   ];
   return [...new Set(asks)].sort();
 }
 
-/** To see every tool call and refuse it. The manifest stays whole without it: a guard that nobody has agreed to is one that cannot answer. */
+/**
+ * The permission to see and refuse every tool call. Without it the manifest stays whole: a guard that is not granted denies calls like one
+ * that fails.
+ */
 export const GUARD_ASK = 'guard';
 
-/** What `permissions.network` gives, as a person who agrees to it must read it. */
+/** What `permissions.network` allows, in words for the person who grants it. */
 export const NETWORK_REACH = 'everything this machine can reach, local services and metadata addresses too';
 
-/** The manifest with no more than what of its asks is in `agreed`. */
+/** The manifest, limited to the requests in `agreed`. */
 export function narrowed(manifest: Manifest, agreed: ReadonlySet<string>): Manifest {
   const { permissions, secrets, events } = manifest;
   return {
@@ -51,10 +57,10 @@ export function narrowed(manifest: Manifest, agreed: ReadonlySet<string>): Manif
   };
 }
 
-/** As a person reads it, after "asks to" or "may". */
+/** The request in words, after "asks to" or "may". */
 export function askText(ask: string): string {
   const [kind = '', ...rest] = ask.split(' ');
-  // A path with other letters is in quotes, so that it says nothing of its own.
+  // A path with other characters is quoted, so that it cannot pass for Pith's own words.
   const given = rest.join(' ');
   const what = /^[\p{L}\p{N}_./~@:+*-]+$/u.test(given) ? given : JSON.stringify(given);
   switch (kind) {
@@ -75,13 +81,13 @@ export function askText(ask: string): string {
   }
 }
 
-/** A path that a manifest asks for, as it is at this moment. No extension can change where it leads: that would be one `writable` holds. */
+/** The current meaning of a requested path. No extension can change where it leads: paths within `writable` are refused. */
 export interface AskedPath {
-  /** As it is written, absolute. */
+  /** The path as written, absolute. */
   readonly named: string;
-  /** Where that really lies; it may not be there yet, also where a link leads there. */
+  /** The real path; it, or a link's target on the way, may not exist yet. */
   readonly real: string;
-  /** Why no extension may have it; null when a person may agree to it. */
+  /** Why no extension can have it; null when a person may grant it. */
   readonly never: string | null;
 }
 
@@ -96,13 +102,13 @@ export function askedPath(how: 'read' | 'write', given: string, places: Places):
   return { named, real, never };
 }
 
-/** Why nobody can be given that by a manifest; null when a person may agree to it. */
+/** Why no manifest can be granted this; null when a person may grant it. */
 export function whyNever(ask: string, places: Places): string | null {
   const found = PATH_ASK.exec(ask);
   return found === null ? null : askedPath(found[1] as 'read' | 'write', found[2]!, places).never;
 }
 
-/** As `askText`, with where a path leads and why it is never given. `never`: it is no use to agree to it. */
+/** As `askText`, with the real path and why it is never granted. `never`: granting it has no effect. */
 export function examinedAsk(ask: string, places: Places): { readonly text: string; readonly never: boolean } {
   const found = PATH_ASK.exec(ask);
   if (found === null) return { text: askText(ask), never: false };
@@ -112,7 +118,7 @@ export function examinedAsk(ask: string, places: Places): { readonly text: strin
   return { text: never === null ? text : `(never given: ${never}) ${text}`, never: never !== null };
 }
 
-/** The folders that these asks would let extensions write, without links. What is never given lets nobody write. */
+/** The folders that these requests would make writable, with links resolved. Requests that are never granted do not count. */
 export function writableBy(asks: readonly string[], places: Omit<Places, 'writable'>): readonly string[] {
   return asks.flatMap((ask) => {
     const found = PATH_ASK.exec(ask);
@@ -124,7 +130,7 @@ export function writableBy(asks: readonly string[], places: Omit<Places, 'writab
 
 const PATH_ASK = /^(read|write) (.*)$/s;
 
-/** `ways`: as it is written and as it really lies. */
+/** `ways`: the path as written, and the real path. */
 function whyNotPath(how: 'read' | 'write', ways: readonly [string, string], places: Places): string | null {
   const [named, real] = ways;
   const names = ways.flatMap((way) => way.split(path.sep));
@@ -146,14 +152,14 @@ function whyNotPath(how: 'read' | 'write', ways: readonly [string, string], plac
   return later === undefined ? null : `a file there ${later}`;
 }
 
-/** From the innermost of sandbox, project and home down; else from the root. */
+/** Names below the innermost of sandbox, project and home; else from the root. */
 function namesOf(file: string, { sandbox, home }: Places): readonly string[] {
   const bases = [sandbox, path.dirname(sandbox), home].flatMap((folder) => (folder === null ? [] : [folder, realPathOf(folder)]));
   const base = bases.find((folder) => isInside(file, folder)) ?? path.parse(file).root;
   return path.relative(base, file).split(path.sep);
 }
 
-/** Files and folders that no manifest opens, whether they are there or not. */
+/** Files and folders that no manifest can open, whether they exist or not. */
 export function protectedPlaces({ sandbox, home, dataDirectory }: Places): readonly string[] {
   return [
     ...OF_SANDBOX.map((name) => path.join(sandbox, name)),
@@ -161,7 +167,7 @@ export function protectedPlaces({ sandbox, home, dataDirectory }: Places): reado
     '/proc',
     '/sys',
     '/dev',
-    // Whoever may open the socket of a container service is root.
+    // The socket of a container service gives root access.
     '/run',
     '/var/run',
     ...PASSWORDS,
@@ -169,7 +175,7 @@ export function protectedPlaces({ sandbox, home, dataDirectory }: Places): reado
   ];
 }
 
-/** What the system, a timer, a shell or the Pith of another sandbox runs or believes. A project in a folder of the system is the person's own. */
+/** What the system, a timer, a shell or another sandbox's Pith executes or trusts. A project in a system folder is the person's own. */
 function unwritablePlaces(ways: readonly string[], { sandbox, home, otherSandboxes = [] }: Places): readonly string[] {
   const project = path.dirname(sandbox);
   const isOfProject = ways.every((way) => [project, realPathOf(project)].some((folder) => isInside(way, folder)));
@@ -184,7 +190,7 @@ const OF_SANDBOX = ['pith.yaml', 'extensions', 'agents'];
 
 const SYSTEM = ['/etc', '/usr', '/bin', '/sbin', '/lib', '/lib32', '/lib64', '/boot', '/var/spool'];
 
-/** Where keys and tokens lie: no process of an extension sees them, also not in a folder that it may read. */
+/** Places of keys and tokens: hidden from every extension process, also within a folder that it may read. */
 export function credentialPlaces({ sandbox, home }: Pick<Places, 'sandbox' | 'home'>): readonly string[] {
   return [
     ...PASSWORDS,
@@ -195,13 +201,13 @@ export function credentialPlaces({ sandbox, home }: Pick<Places, 'sandbox' | 'ho
 
 const PASSWORDS = ['/etc/shadow', '/etc/gshadow'];
 
-/** Keys and passwords, wherever it lies. */
+/** Files with keys and passwords, wherever they are. */
 export const ENVIRONMENT_FILE = /^\.env(?:\..*)?$|^\.envrc$/i;
 
 /** In the project. */
 const ENVIRONMENT_FILES = ['.env', '.env.local', '.env.development', '.env.production', '.env.test', '.envrc'];
 
-/** In the home folder: keys, tokens and what programs run by themselves. */
+/** In the home folder: keys, tokens and files that programs execute automatically. */
 const CREDENTIALS = [
   '.pith',
   '.ssh',
@@ -236,7 +242,7 @@ const CREDENTIALS = [
   '.terraform.d/credentials.tfrc.json',
 ];
 
-/** Names that mean keys in whatever folder they lie: also below the home folder of somebody else. */
+/** Names of places with keys in any folder, also below another user's home folder. */
 const KEPT_ANYWHERE: ReadonlySet<string> = new Set([
   '.pith',
   '.ssh',
@@ -260,7 +266,10 @@ function locate(given: string, { sandbox, home }: Pick<Places, 'sandbox' | 'home
 
 const MOST_LINKS = 40;
 
-/** Goes the way that the system would go, also past what is not there. `through`: each folder in which a name was looked up, without links. */
+/**
+ * Resolves the path as the system does, also beyond missing parts. `through`: each folder in which a name was looked up, with links
+ * resolved.
+ */
 function follow(file: string): { readonly real: string; readonly through: readonly string[] } {
   const { root } = path.parse(file);
   const rest = namesIn(file);
@@ -290,12 +299,12 @@ function namesIn(file: string): string[] {
     .filter((name) => name !== '');
 }
 
-/** Where it really lies, as far as it is there: a link on the way counts. */
+/** The real path as far as it exists, links included. */
 function realPathOf(file: string): string {
   try {
     return realpathSync(file);
   } catch {
-    const above = path.dirname(file); // not there, or not to be looked into
+    const above = path.dirname(file); // missing, or not readable
     return above === file ? file : path.join(realPathOf(above), path.basename(file));
   }
 }

@@ -1,4 +1,7 @@
-/** Trust: whether what a person opened is theirs, what a manifest may have, and who is given a secret. The one place that decides; everything else asks here. */
+/**
+ * Trust: whether an opened folder is the person's own, what a manifest is granted, and who gets a secret. Only this module decides that;
+ * all others ask it.
+ */
 export {
   askedPath,
   askText,

@@ -4,28 +4,28 @@ import { once } from '@pith/promises';
 
 export const DEFAULT_LIMITS: AgentSpec['limits'] = { max_turns: 20, max_tool_calls: 60, max_tokens: 200_000, time_budget_ms: 300_000 };
 
-/** What else is imported as `pith/<name>`. */
+/** Other names that are imported as `pith/<name>`. */
 export const RESERVED_IDS: readonly string[] = ['testing', 'embed', 'sandbox'];
 
-/** What `.meta` says of a switch: one that cannot be read is off; what narrows stays on. */
+/** `.meta` of a switch: an unreadable one counts as off; one that narrows stays on. */
 export const ENABLED = { safeguard: true, narrowest: false, and: 'switches no guard off' };
 
 /**
- * The strict shape of `manifest.yaml`. Made on first use: a start from a valid index never needs it.
- * `agent` lets unknown keys through, because extensions own them (`agent_keys`); the host checks that each has an owner. A key that is wrong
- * is left out; not so a `safeguard`, whose default allows more.
+ * The strict schema of `manifest.yaml`. Built on first use: a start from a valid index never needs it. `agent` accepts unknown keys,
+ * because extensions own them (`agent_keys`); the host checks that each has an owner. An invalid key is dropped, except a `safeguard`,
+ * whose default would allow more.
  */
 export const manifestSchema = once(() => {
   const id = z
     .string()
-    // Two underscores part an id from what follows it: in names of tables and of tools.
+    // Two underscores separate an id from what follows it in names of tables and tools.
     .regex(
       /^(?=.{1,63}$)[a-z][a-z0-9]*(?:_[a-z0-9]+)*$/,
       'must be snake_case with single underscores, begin with a letter and have at most 63 characters',
     );
   const text = z.string();
   const names = z.array(z.string().min(1)).default([]);
-  // Parts an id from the kernel's own names, which are one word.
+  // The dot separates an id from the kernel's own names, which are one word.
   const definedId = z
     .string()
     .regex(
@@ -86,9 +86,9 @@ export const manifestSchema = once(() => {
             needs: z.enum(['index', 'initialized', 'started']).default('initialized'),
             entry: z.string().min(1).optional(),
             description: text.default(''),
-            /** Its place in the help that lists only some; for what ships. */
+            /** Its position in the short help; for shipped commands. */
             first: z.int().min(1).optional(),
-            /** Help leaves it out. */
+            /** Left out of the help. */
             hidden: z.boolean().default(false),
           }),
         )
@@ -98,7 +98,7 @@ export const manifestSchema = once(() => {
           z.strictObject({
             name: z.string().regex(/^[a-z][a-z0-9-]*$/, 'must be words in lower case with hyphens'),
             description: text.default(''),
-            /** Settings of the extension that hold for one command line, above all others. */
+            /** Settings of the extension for one command line, which override all others. */
             config: z.record(z.string(), z.unknown()).default({}),
           }),
         )
@@ -107,19 +107,19 @@ export const manifestSchema = once(() => {
         .array(
           z.strictObject({
             prefix: z.string().regex(/^[a-z][a-z0-9_-]*$/),
-            /** The prefix is chosen without settings when all of these are set. */
+            /** Without settings, the prefix is chosen when all of these are set. */
             when_env: z.array(envName).default([]),
-            /** … or, where none is, when `findLocal` of the extension finds a server that has a model. */
+            /** … or, if none is, when the extension's `findLocal` finds a server with a model. */
             when_local: z.boolean().default(false),
             /** Higher wins. */
             rank: z.int().default(0),
-            /** The model taken when the prefix is chosen without settings; absent: the first that the server lists. */
+            /** The model used when the prefix is chosen without settings; absent: the first that the server lists. */
             default: z.string().optional(),
           }),
         )
         .default([]),
       agent_keys: z.array(z.string().min(1)).default([]),
-      /** Settings of the block `skills` that this extension checks and gets. A stranger's claim counts for nothing. */
+      /** Settings of the block `skills` that this extension checks and gets. Ignored for extensions that do not ship. */
       claims: z.array(z.string().regex(/^skills\.[a-z][a-z0-9_]*$/, 'must be a setting such as skills.scripts')).default([]),
       agent_files: z.array(z.string().regex(/^[A-Za-z][\w-]*\.[A-Za-z]\w*$/, 'must be a file name such as AGENT.md')).default([]),
       events: z

@@ -3,11 +3,11 @@ import { isPlainMap } from '@pith/plain-data';
 import { openRecordFile } from './record-file.ts';
 import { pithFolder } from './trust-file.ts';
 
-/** What a person allowed always in a project. */
+/** A permission that a person gave for always in a project. */
 export interface ProjectPermission {
   /** `extension/tool`. */
   readonly tool: string;
-  /** What names the calls that it covers, and the digest of the extension's sources that it is for, as in a `Question`. */
+  /** The name of the calls that it covers, and the digest of the extension's sources that it is for, as in a `Question`. */
   readonly always: string;
   readonly source: string | null;
   /** The calls that it covers, in words. */
@@ -16,31 +16,31 @@ export interface ProjectPermission {
   readonly at: number;
 }
 
-/** What a person allowed always in one project. */
+/** The permissions that a person gave for always in one project. */
 export interface ProjectPermissions {
-  /** Oldest first; none while the file cannot be read. */
+  /** Oldest first; empty while the file cannot be read. */
   list(): readonly ProjectPermission[];
-  /** Throws `trust_failed` with what to do while the file cannot be read. */
+  /** Throws `trust_failed` with a cure while the file cannot be read. */
   check(): void;
   /** Durable when it returns. Throws `trust_failed`. */
   add(permission: ProjectPermission): void;
-  /** False: there is none like it. Throws `trust_failed`. */
+  /** False: there is no such permission. Throws `trust_failed`. */
   remove(permission: ProjectPermission): boolean;
 }
 
-/** The same, kept outside of it. */
+/** These permissions in their file, outside of the project. */
 export interface PermissionsFile extends ProjectPermissions {
   /** Removes all. Throws `trust_failed`. */
   clear(): void;
 }
 
 const VERSION = 1;
-/** What is beyond is not added: nobody reads so long a list. */
+/** No more are added: nobody reads so long a list. */
 const MOST = 1000;
 
 type Projects = Readonly<Record<string, readonly ProjectPermission[]>>;
 
-/** `~/.pith/permissions.json`, outside of every project: nothing in a project gives permissions. `project`: its real path. */
+/** `~/.pith/permissions.json`, outside of every project, since no file of a project gives permissions. `project`: its real path. */
 export function openPermissionsFile(home: string, project: string): PermissionsFile {
   const file = openRecordFile<{ readonly version: number; readonly projects: Projects }>(pithFolder(home), {
     name: 'permissions.json',
@@ -87,7 +87,7 @@ function parse(read: unknown): { readonly version: number; readonly projects: Pr
   return { version: VERSION, projects: Object.fromEntries(entries) as Projects };
 }
 
-/** What is no permission gives none. */
+/** An invalid value gives no permission. */
 function permissionOf(value: unknown): readonly ProjectPermission[] {
   if (!isPlainMap(value)) return [];
   const { tool, always, source, covers, at } = value;

@@ -3,10 +3,10 @@ import path from 'node:path';
 import { entriesOf, isInside, isThere } from '@pith/safe-files';
 import { whyForeign } from './foreign-owner.ts';
 
-/** Where a project says how agents work in it, best first. */
+/** The files in which a project instructs agents, best first. */
 const INSTRUCTION_FILES: readonly string[] = ['AGENTS.md', 'CLAUDE.md'];
 
-/** Stands for instructions in all folders below the project, those that come later too: who works there is told of the nearest. */
+/** Stands for instructions in all folders below the project, later ones too: an agent that works in one gets the nearest. */
 const IN_FOLDERS = '**';
 
 const OF_PITH_ITSELF: readonly string[] = [
@@ -16,7 +16,7 @@ const OF_PITH_ITSELF: readonly string[] = [
   '.env',
 ];
 
-/** Of a project that a person trusts: what Pith, its skills and its agents may take from it. */
+/** What Pith, its skills and its agents may use of a trusted project. */
 const PROJECT_FILES: readonly string[] = [
   ...OF_PITH_ITSELF,
   'skills',
@@ -24,8 +24,8 @@ const PROJECT_FILES: readonly string[] = [
 ];
 
 /**
- * The names of all that may be taken from a project, relative to it: of the folders above it, up to the git root, and of those down to
- * where a person works in it, only instructions.
+ * The names of everything that may be used of a project, relative to it. Of the folders above, up to the git root, and of those down to the
+ * working directory, only instructions.
  */
 export function projectFileNames(project: string, workingDirectory = project): readonly string[] {
   const above = foldersAbove(project).map((folder) => path.relative(project, folder));
@@ -33,18 +33,18 @@ export function projectFileNames(project: string, workingDirectory = project): r
   return [...PROJECT_FILES, ...folders.flatMap((folder) => INSTRUCTION_FILES.map((name) => path.join(folder, name)))];
 }
 
-/** Of these names those that a person agreed to who was shown `shown`. */
+/** The names that a person agreed to when they were shown `shown`. */
 export function agreedNames(names: readonly string[], shown: readonly string[]): readonly string[] {
   const isInFolder = (name: string) => !name.startsWith('..') && INSTRUCTION_FILES.includes(path.basename(name));
   return names.filter((name) => shown.includes(name) || (isInFolder(name) && shown.includes(path.join(IN_FOLDERS, path.basename(name)))));
 }
 
-/** What Pith's own folder may say when it is the project: its skill folders wait for a person, as elsewhere. */
+/** What is used when Pith's own folder is the project: its skill folders wait for a person's decision, as elsewhere. */
 export function ownProjectFiles(project: string, workingDirectory: string): readonly string[] {
   return projectFileNames(project, workingDirectory).filter((name) => agreedNames([name], OF_PITH_ITSELF).length > 0);
 }
 
-/** Of the names of a project those that are there; also where nobody may look at them, or at what they lead to. */
+/** The existing ones of a project's names; also those that we may not read, or whose target we may not read. */
 export function projectFilesThere(project: string): readonly string[] {
   const inFolders = instructionsBelow(project);
   return projectFileNames(project).filter((name) =>
@@ -52,11 +52,11 @@ export function projectFilesThere(project: string): readonly string[] {
   );
 }
 
-/** A person waits for the question. */
+/** The limit of the search, since a person waits for the question. */
 const MOST_FOLDERS = 2000;
 const WITHOUT_INSTRUCTIONS = /^(?:\..*|node_modules|__pycache__)$/u;
 
-/** Which names of instructions there are in folders below; all of them where there are too many folders to look at. */
+/** The names of instruction files in folders below; all possible names where there are too many folders to search. */
 function instructionsBelow(project: string): ReadonlySet<string> {
   const found = new Set<string>();
   const folders = [project];
@@ -70,7 +70,7 @@ function instructionsBelow(project: string): ReadonlySet<string> {
   return found;
 }
 
-/** The folders between a project and a place in it, with that, relative to the project. */
+/** The folders from the project, exclusive, down to `place`, relative to the project. */
 function foldersDownTo(project: string, place: string): readonly string[] {
   if (!isInside(place, project)) return [];
   const names = path.relative(project, place).split(path.sep).filter(Boolean);
@@ -86,7 +86,7 @@ export function gitRootOf(folder: string): string | null {
   }
 }
 
-/** None above a folder that is somebody else's: what lies there, and above it, may be anybody's. */
+/** Stops at a folder of another user: it, and all above it, may be anybody's. */
 function foldersAbove(project: string): readonly string[] {
   const root = gitRootOf(project);
   const found: string[] = [];

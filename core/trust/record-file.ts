@@ -4,15 +4,18 @@ import { systemCure, type StateFolder } from '@pith/safe-files';
 import { exclusivelyNow } from '@pith/folder-changes';
 import { systemClock } from '@pith/promises';
 
-/** A JSON file of what a person decided, which only its owner may read. */
+/** A JSON file with a person's decisions, which only its owner may read. */
 export interface RecordFile<T> {
   /** Absolute; null where there is no home folder. */
   readonly file: string | null;
-  /** As it is now; `nothing` while it cannot be read. */
+  /** The current record; `nothing` while the file cannot be read. */
   read(): T;
-  /** Why it cannot be read; null when it can, or is not there. */
+  /** Why the file cannot be read; null when it can, or is absent. */
   problem(): string | null;
-  /** Durable when it returns, and alone. Throws `trust_failed` where it cannot be read or written: what is in it is not lost. */
+  /**
+   * Changes the record under a lock; durable when it returns. Throws `trust_failed` where the file cannot be read or written, and leaves it
+   * as it is.
+   */
   change(change: (record: T) => T): void;
 }
 
@@ -20,9 +23,9 @@ const MOST_BYTES = 4 * 1024 * 1024;
 
 interface RecordFileOptions<T> {
   readonly name: string;
-  /** What is in a file that is not there, or cannot be read. */
+  /** The record of a file that is absent, or cannot be read. */
   readonly nothing: T;
-  /** Throws where it is damaged. */
+  /** Throws where the file is damaged. */
   parse(value: unknown): T;
 }
 
@@ -74,7 +77,10 @@ function refuse(): never {
   });
 }
 
-/** Runs while no other process changes the file `name` of the folder, so that no answer is lost. Throws `trust_failed` when another does not let go. */
+/**
+ * Runs `run` while no other process changes the file `name` of the folder, so that no decision is lost. Throws `trust_failed` when another
+ * process does not release the lock.
+ */
 export function withFileLock(folder: StateFolder, name: string, run: () => void): void {
   const busy = (where: string) =>
     new PithError('trust_failed', 'another Pith has the lock', { where, cure: 'try again; if no Pith runs, remove that folder' });

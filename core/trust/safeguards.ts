@@ -1,23 +1,23 @@
-/** Settings as they are in a file, or merged. */
+/** Settings of a file, or merged ones. */
 type Values = Readonly<Record<string, unknown>>;
 
 export interface Weakened {
   /** The dotted path of the setting. */
   readonly setting: string;
-  /** What it allows, as a person reads it. */
+  /** What it allows, in words for a person. */
   readonly effect: string;
 }
 
-/** What a setting of a sandbox means beside the person's own value of it. */
+/** How a sandbox's value of a setting compares with the person's own value. */
 interface Safeguard {
   readonly setting: string;
-  /** What it allows that the person's own value does not; null: nothing. */
+  /** What it allows that the person's own value does not; null: nothing more. */
   weakens?(value: unknown, own: unknown): string | null;
-  /** The value that holds where nobody trusts the sandbox: never looser than the person's own. Absent: it is left out. */
+  /** The value in an untrusted sandbox: never weaker than the person's own. Absent: the setting is ignored there. */
   tightens?(value: unknown, own: unknown): unknown;
 }
 
-/** Every setting with a say in what is asked, confined or switched off. A setting that is not here is left out where nobody trusts the sandbox. */
+/** Every setting that affects questions, confinement or what is switched off. In an untrusted sandbox, all other settings are ignored. */
 const SAFEGUARDS: readonly Safeguard[] = [
   {
     setting: 'extensions_sandbox',
@@ -59,10 +59,10 @@ const SAFEGUARDS: readonly Safeguard[] = [
   },
 ];
 
-/** The paths of settings that hold in a sandbox that nobody trusts, as far as they tighten. */
+/** The paths of settings that count in an untrusted sandbox, as far as they tighten. */
 export const HARMLESS_SETTINGS: readonly string[] = SAFEGUARDS.flatMap(({ setting, tightens }) => (tightens ? [setting] : []));
 
-/** Of the settings of a sandbox that nobody trusts: what can neither run, send nor loosen anything, merged with `own`, the person's. */
+/** The settings of an untrusted sandbox that can neither run, send nor weaken anything, merged with `own`, the person's. */
 export function harmlessSettings(values: Values, own: Values): Values {
   let kept: Values = {};
   for (const { setting, tightens } of SAFEGUARDS) {
@@ -73,7 +73,7 @@ export function harmlessSettings(values: Values, own: Values): Values {
   return kept;
 }
 
-/** Which settings of a sandbox allow what `own`, the person's, do not. */
+/** The settings of a sandbox that allow what `own`, the person's, do not. */
 export function weakened(values: Values, own: Values = {}): readonly Weakened[] {
   const isolated = Object.entries(mapOf(values['extensions'])).flatMap(([id, settings]): readonly Weakened[] => {
     const setting = `extensions.${id}.isolation`;
@@ -88,7 +88,7 @@ export function weakened(values: Values, own: Values = {}): readonly Weakened[] 
   return [...isolated, ...others];
 }
 
-/** What settings run and where they send: commands, addresses, and names of secrets, wherever in `providers`, `extensions` and `skills` they are. */
+/** What settings run and where they send: commands, addresses, and names of secrets, anywhere in `providers`, `extensions` and `skills`. */
 export function reached(values: Values): {
   readonly commands: readonly string[];
   readonly addresses: readonly string[];
@@ -117,13 +117,13 @@ export function reached(values: Values): {
   return { commands: [...commands], addresses: [...addresses], secrets: [...secrets] };
 }
 
-/** A parser of addresses forgives more than an expression can know. */
+/** Values of these keys count as addresses, since a URL parser accepts more than an expression can match. */
 const ADDRESS_KEYS = /(?:^|_)(?:url|uri|address|endpoint|host|origin)$/i;
 
 /** Keys whose lists name variables or secrets. */
 const NAMES_OF_SECRETS: ReadonlySet<string> = new Set(['secrets', 'env', 'pass']);
 
-/** Whether asking for `entry` asks for `tool` too: "*" for all, an extension for its tools. */
+/** Whether a request for `entry` includes `tool`: "*" includes all, an extension its tools. */
 function covers(entry: string, tool: string): boolean {
   return entry === '*' || entry === tool || tool.startsWith(`${entry}/`);
 }

@@ -12,13 +12,13 @@ import { agreedNames, ownProjectFiles, projectFileNames } from './project-files.
 import { adoptState, stateOwnership } from './state-marker.ts';
 import { pithFolder, openTrustFile, type TrustFile } from './trust-file.ts';
 
-/** `own`: it belongs to Pith's installation. `trusted`: a person said so. `restricted`: neither, so that nothing of it is used. */
+/** `own`: it belongs to Pith's installation. `trusted`: a person said so. `restricted`: neither, so nothing of it is used. */
 export type TrustLevel = 'own' | 'trusted' | 'restricted';
 
 export interface TrustOptions {
   /** The sandbox that was named or found. Absolute. */
   readonly sandbox: string;
-  /** A project without a sandbox, which was found instead; then `sandbox` is not looked at. Absolute; null or absent: there is a sandbox. */
+  /** A project without a sandbox, found instead of one; `sandbox` is then ignored. Absolute; null or absent: there is a sandbox. */
   readonly bareProject?: string | null;
   /** Pith's own sandbox. */
   readonly shipped: string;
@@ -26,69 +26,73 @@ export interface TrustOptions {
   readonly home: string | null;
   /** `--trust` or `PITH_TRUST=1`: the person trusts it for this process. */
   readonly accepts?: boolean;
-  /** Where the person works; default: in the project's own folder. */
+  /** The person's working directory; default: the project's own folder. */
   readonly workingDirectory?: string;
 }
 
-/** Whether the sandbox that a person opened is theirs, and where to work because of that. */
+/** Whether the opened sandbox is trusted, and where Pith works because of that. */
 export interface Trust {
   readonly level: TrustLevel;
-  /** The real path of what a person is asked about, which is what is recorded: the sandbox that was opened, or the project without one. */
+  /** The real path that a person is asked about and that is recorded: the opened sandbox, or the project without one. */
   readonly opened: string;
-  /** The folder around the sandbox that was opened, or the project without one. */
+  /** The folder around the opened sandbox, or the project without one. */
   readonly folder: string;
   /** The project has no sandbox: nothing of it runs, and Pith works in a sandbox below `~/.pith`. */
   readonly isBare: boolean;
-  /** The folder is the home folder or the root, which hold more than a project, and no person named it as one. */
+  /** The folder is the home folder or the root, which contain more than a project, and no person named it as a project. */
   readonly isWide: boolean;
-  /** The sandbox to work in: the one that was opened, or, for a restricted one and a project without one, another outside of the tree. */
+  /** The sandbox to work in: the opened one or, if that is restricted or missing, one outside of the project. */
   readonly sandbox: string;
-  /** The restricted sandbox whose skills may be listed and whose harmless settings hold; null: there is none, or it may not even be read. */
+  /** The restricted sandbox whose skills may be listed and whose harmless settings count; null: none, or it may not even be read. */
   readonly untrusted: string | null;
-  /** The person's project, as its real path; null where nobody has trusted it, and for the home folder and the root, which hold everything. */
+  /**
+   * The person's project as a real path; null where nobody has trusted it, and for the home folder and the root, which contain everything.
+   */
   readonly project: string | null;
-  /** Which of its files and folders the person was shown when they trusted it, absolute. */
+  /** The project's files and folders that the person was shown when they trusted it, absolute. */
   readonly projectFiles: readonly string[];
   /** Why it is restricted; null when it is not. */
   readonly why: string | null;
   /** True when no person has been asked about it yet, and one may be. */
   readonly isOpen: boolean;
   readonly file: TrustFile;
-  /** Where state is kept that the settings want in `dataDirectory`, and why that is elsewhere. Writes nothing. */
+  /** Where the state is stored that the settings want in `dataDirectory`, and why that is elsewhere. Writes nothing. */
   state(dataDirectory: string): StatePlace;
-  /** The same; a new folder is marked as this user's. */
+  /** The same; also marks a new folder as this user's. */
   claim(dataDirectory: string): StatePlace;
-  /** Folders that extensions may write, of this sandbox and of others that the person decided about; without links. */
+  /** Folders that extensions may write, of this sandbox and of others that the person decided about; with links resolved. */
   writable(): readonly string[];
-  /** What a manifest may have, and what it asks for beyond that. */
+  /** What a manifest is granted, and what it requests beyond that. */
   grant(id: string, manifest: Manifest, shipped: boolean, dataDirectory: string): Granted;
-  /** Ids of extensions that the person agreed to as guards, whether they are still there or not. */
+  /** Ids of extensions that the person granted to be guards, whether they still exist or not. */
   guards(): readonly string[];
-  /** Agrees to that for an extension, beside what was agreed to before. Throws `trust_failed`. */
+  /** Grants these requests to an extension, in addition to earlier ones. Throws `trust_failed`. */
   allow(id: string, asks: readonly string[]): void;
-  /** Takes back all that an extension was given; a guard that is gone is none any more. Throws `trust_failed`. */
+  /** Revokes all grants of an extension; one that no longer exists stops counting as a guard. Throws `trust_failed`. */
   takeBack(id: string): void;
 }
 
 export interface StatePlace {
   readonly directory: string;
-  /** Why it is not where the settings want it; null when it is. */
+  /** Why the state is not where the settings want it; null when it is. */
   readonly why: string | null;
-  /** What to do about it where nobody can say that it is theirs: something is wrong with it. Else null. */
+  /** What to do where something is wrong with the folder, so that nobody can claim it. Else null. */
   readonly cure: string | null;
-  /** A person may say that the state there is theirs, and was not asked yet. */
+  /** A person may claim the state as theirs, and has not been asked yet. */
   readonly isOpen: boolean;
-  /** There is none yet. */
+  /** There is no state yet. */
   readonly isNew: boolean;
 }
 
 export interface Granted {
   readonly manifest: Manifest;
-  /** What it asks for and does not have, with the reason where nobody can give it. */
+  /** Requests that are not granted, with the reason where nobody can grant one. */
   readonly withheld: readonly { readonly ask: string; readonly never: string | null }[];
 }
 
-/** Decides by what is recorded. Asks nobody, and records nothing; makes the sandbox of a restricted one, and of a project without one. */
+/**
+ * Decides by the records. Asks nobody and records nothing. For a restricted sandbox, or a project without one, creates a sandbox elsewhere.
+ */
 export function trustOf(options: TrustOptions): Trust {
   const { home, accepts = false, bareProject = null } = options;
   const isBare = bareProject !== null;
@@ -102,7 +106,7 @@ export function trustOf(options: TrustOptions): Trust {
   const isWide = holdsEverything(folder, home) && answerAbout(file, folder) !== true;
   const workingDirectory = realPathOf(options.workingDirectory ?? folder);
   const names = once(() => projectFileNames(folder, workingDirectory));
-  // Where a project without a sandbox has nothing that would be used, Pith works there as it does with no project.
+  // A project without a sandbox and without files to use is treated as no project.
   const brings = () => foreign !== null || (!isWide && names().some((name) => isThere(path.join(folder, name))));
   const level: TrustLevel = isOwn ? 'own' : isAgreed || (isBare && !brings()) ? 'trusted' : 'restricted';
   const elsewhere = once(() => placeOutside(home, isBare ? 'projects' : 'restricted', opened));
@@ -118,7 +122,7 @@ export function trustOf(options: TrustOptions): Trust {
     if (isOwn) return ownProjectFiles(folder, workingDirectory).map((name) => path.join(folder, name));
     if (!isAgreed || isWide) return [];
     const { projects, projectFiles: ofSandboxes } = file.read();
-    const shown = accepts ? names() : (isBare ? projects[folder] : ofSandboxes[opened]) || []; // `--trust` is for all that is there
+    const shown = accepts ? names() : (isBare ? projects[folder] : ofSandboxes[opened]) || []; // `--trust` accepts everything that is there
     return agreedNames(names(), shown).map((name) => path.join(folder, name));
   }
 
@@ -198,13 +202,13 @@ export function trustOf(options: TrustOptions): Trust {
 
 /** What a person agrees to with a sandbox. */
 export interface Agreed {
-  /** What its extensions may have, by their ids. */
+  /** The grants of its extensions, by id. */
   readonly grants: Readonly<Record<string, readonly string[]>>;
-  /** Those of the project's that they were shown, relative to it. */
+  /** The project's files that they were shown, relative to it. */
   readonly files: readonly string[];
 }
 
-/** Records that a sandbox is trusted, with what was agreed to. Throws `trust_failed`. */
+/** Records that a sandbox is trusted, with the agreed grants and files. Throws `trust_failed`. */
 export function trustSandbox(file: TrustFile, sandbox: string, { grants, files }: Agreed = { grants: {}, files: [] }): void {
   const real = realPathOf(sandbox);
   file.change((record) => ({
@@ -214,7 +218,7 @@ export function trustSandbox(file: TrustFile, sandbox: string, { grants, files }
   }));
 }
 
-/** Records that a person does not trust a sandbox; what its extensions were given goes. Throws `trust_failed`. */
+/** Records that a person does not trust a sandbox, and removes the grants of its extensions. Throws `trust_failed`. */
 export function distrustSandbox(file: TrustFile, sandbox: string): void {
   const real = realPathOf(sandbox);
   file.change((record) => {
@@ -224,12 +228,12 @@ export function distrustSandbox(file: TrustFile, sandbox: string): void {
   });
 }
 
-/** Records that a person works in a project, and which of its files they were shown; null: they do not want to. Throws `trust_failed`. */
+/** Records that a person works in a project, and which of its files they were shown; null: they refused. Throws `trust_failed`. */
 export function decideProject(file: TrustFile, project: string, files: readonly string[] | null): void {
   file.change((record) => ({ ...record, projects: { ...record.projects, [realPathOf(project)]: files ?? false } }));
 }
 
-/** What a person answered about a project; undefined: nobody was asked. */
+/** A person's answer about a project; undefined: nobody was asked. */
 function answerAbout(file: TrustFile, project: string): boolean | undefined {
   const files = file.read().projects[project];
   return files === undefined ? undefined : files !== false;
@@ -246,7 +250,7 @@ export function decideState(file: TrustFile, home: string | null, dataDirectory:
 }
 
 function withGrants(record: ReturnType<TrustFile['read']>, sandbox: string, grants: Readonly<Record<string, readonly string[]>>) {
-  const all = new Map(Object.entries(record.grants[sandbox] ?? {})); // ids are chosen by others: `constructor` is one
+  const all = new Map(Object.entries(record.grants[sandbox] ?? {})); // others choose ids, so one may be `constructor`
   for (const [id, asks] of Object.entries(grants)) all.set(id, [...new Set([...(all.get(id) ?? []), ...asks])].sort());
   return { ...record, grants: { ...record.grants, [sandbox]: Object.fromEntries(all) } };
 }
@@ -256,16 +260,16 @@ function adopted(dataDirectory: string, home: string | null): boolean {
     adoptState(dataDirectory, home);
     return true;
   } catch {
-    return false; // the folder or the home folder cannot be written: state is kept elsewhere, with a line
+    return false; // the folder or the home folder is not writable: state is stored elsewhere, with a notice
   }
 }
 
-/** Whether Pith has kept a database for a project while that had no sandbox. */
+/** Whether Pith has stored a database for a project while that had no sandbox. */
 export function hasBareState(home: string | null, folder: string): boolean {
   return home !== null && existsSync(path.join(home, '.pith', 'projects', placeName(realPathOf(folder)), 'sandbox', 'data', 'pith.db'));
 }
 
-/** A folder for what must not be written itself: below `~/.pith`, or one that goes with the process. */
+/** A replacement for a folder that must not be written: below `~/.pith`, or temporary for this process. */
 function placeOutside(home: string | null, kind: OutsideKind, opened: string): string {
   return lastingPlace(home, kind, opened) ?? passingPlace();
 }
@@ -283,7 +287,7 @@ function lastingPlace(home: string | null, kind: OutsideKind, opened: string): s
     accessSync(place, constants.W_OK);
     return place;
   } catch {
-    return null; // there is no home folder, or it cannot be written
+    return null; // there is no home folder, or it is not writable
   }
 }
 
@@ -293,7 +297,7 @@ function passingPlace(): string {
   return place;
 }
 
-/** True for the root and for the home folder: an agent that works in all of that was meant for less. */
+/** True for the root and for the home folder: an agent in all of that would reach more than was meant. */
 function holdsEverything(folder: string, home: string | null): boolean {
   return folder === path.parse(folder).root || (home !== null && folder === realPathOf(home));
 }
@@ -302,11 +306,11 @@ function realPathOf(folder: string): string {
   try {
     return realpathSync(folder);
   } catch {
-    return path.resolve(folder); // not there yet
+    return path.resolve(folder); // it does not exist yet
   }
 }
 
-/** Throws `restricted` for a command that writes into a sandbox, or runs code of it, that nobody has trusted. */
+/** Throws `restricted` for a command that writes into an untrusted sandbox or runs its code. */
 export function requireTrust({ path, needsTrust }: Pick<Command, 'path' | 'needsTrust'>, trust?: Pick<Trust, 'level' | 'opened'>): void {
   if (needsTrust && trust?.level === 'restricted')
     throw new PithError('restricted', `'${path}' needs a sandbox that you trust`, {

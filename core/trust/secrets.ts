@@ -9,58 +9,61 @@ import { withFileLock } from './record-file.ts';
 import type { EnvironmentFile } from './environment-file.ts';
 import { printableLine } from '@pith/plain-text';
 
-/** A text that comes in pieces, cleaned of secrets. */
+/** A text in chunks, cleaned of secrets. */
 export interface CleanStream {
-  /** What can be shown of what has come until now. */
+  /** The next text that can be shown. */
   feed(piece: string): string;
-  /** The rest: nothing more comes. */
+  /** The rest, after the last chunk. */
   end(): string;
 }
 
-/** Takes the values of declared secrets out of what models say: a server may repeat its key. */
+/** Removes the values of declared secrets from models' texts: a server may repeat its key. */
 export interface Cleaning {
   /** `text` with the declared values (plain, in JSON, base64, hex and URL form) replaced by their names. */
   redact(text: string): string;
-  /** As `redact`, for a text that comes in pieces; null while there is nothing to hide. */
+  /** As `redact`, for a text in chunks; null while there is nothing to hide. */
   stream(): CleanStream | null;
   /** As `redact`, for every text in plain JSON; `value` itself where there is nothing to hide. */
   redactJson<T>(value: T): T;
 }
 
-/** Secrets come from the environment, else from the file of the user's secrets, by declared names only, and their values never leave in text. */
+/** Secrets come from the environment, else from the user's file of secrets, by declared names only. Their values never appear in text. */
 export interface Secrets extends Cleaning {
-  /** null when it is not set or empty. Throws `secret_not_given` where a person kept it for others. */
+  /** null when it is not set or empty. Throws `secret_not_given` where a person stored it for other recipients. */
   get(name: string, asker: Asker): string | null;
-  /** Whether there is one, whomever it was given for. */
+  /** Whether it is set, for any recipient. */
   isSet(name: string): boolean;
-  /** What the process of an extension is given of it: only what was given for one of its own. null when it is not set. */
+  /**
+   * What an extension's process gets of it: the value only if it was given for one of the extension's own recipients. null when it is not
+   * set.
+   */
   share(name: string, isOwn: (recipient: string) => boolean): SharedSecret | null;
-  /** From now on the value of `name` is kept out of every text, unless it is the mere address of a server. */
+  /** From now on, hides the value of `name` in every text, unless it is only a server's address. */
   declare(names: Iterable<string>): void;
-  /** An error that says the same without them; `error` itself where it holds none. */
+  /** The error without secrets; `error` itself where it contains none. */
   redactError(error: unknown): unknown;
 }
 
-/** Where the values of secrets are. */
+/** The sources of secrets. */
 export interface SecretSources {
   readonly env: Readonly<Record<string, string | undefined>>;
-  /** Those that the environment does not have. */
+  /** Stored secrets, used where the environment has none. */
   readonly stored?: SecretsFile | undefined;
-  /** Those that neither of them has, of a trusted project; for whoever declares them, as with the environment. */
+  /** Secrets of a trusted project, used where neither of them has one; for everybody who declares them, as with the environment. */
   readonly project?: EnvironmentFile | undefined;
 }
 
-/** A secret as it is handed to a process. */
+/** A secret in the form that a process gets. */
 export interface SharedSecret {
-  /** null: it was given for others only. */
+  /** null: it was given for other recipients only. */
   readonly value: string | null;
-  /** null: it is from the environment, and for whoever declares it. */
+  /** null: it is from the environment, and for everybody who declares it. */
   readonly for: readonly string[] | null;
 }
 
-/** Shorter values would make every text unreadable, and hide nothing. */
+/** Hiding shorter values would make every text unreadable and protect nothing. */
 const SHORTEST = 6;
-/** Where requests lead through, and which do not: only a password in it is a secret. */
+/** Proxy variables: only a password in the value is a secret. */
 const PROXY = /^(?:HTTPS?|ALL|NO)_PROXY$/;
 
 export function createSecrets(
@@ -69,10 +72,10 @@ export function createSecrets(
   project?: EnvironmentFile,
 ): Secrets {
   const declared = new Set<string>();
-  /** What must not be seen, and whose it is; the longest first, for one may begin with another. A value that has been replaced stays. */
+  /** The texts to hide with their secrets' names. Longest first, since one may begin with another. A replaced value stays. */
   let forms: readonly (readonly [form: string, name: string])[] = [];
-  const inEnv = (name: string): string => (PROXY.test(name) && env[name.toLowerCase()]) || env[name] || ''; // proxies are written either way
-  const inProject = (name: string): string | null => (PROXY.test(name) ? null : (project?.get(name) ?? null)); // nobody's project leads requests elsewhere
+  const inEnv = (name: string): string => (PROXY.test(name) && env[name.toLowerCase()]) || env[name] || ''; // proxy variables are written in either case
+  const inProject = (name: string): string | null => (PROXY.test(name) ? null : (project?.get(name) ?? null)); // a project never configures a proxy
   const valueOf = (name: string): string | null => inEnv(name) || (stored?.get(name)?.value ?? inProject(name));
   const secrets: Secrets = {
     get(name, asker) {
@@ -114,7 +117,7 @@ export function createSecrets(
     },
     redactJson(value) {
       if (forms.length === 0) return value;
-      const text = JSON.stringify(value) ?? ''; // of undefined and functions JSON says nothing
+      const text = JSON.stringify(value) ?? ''; // JSON.stringify returns undefined for undefined and functions
       return secrets.redact(text) === text ? value : (redactParts(value, secrets.redact) as typeof value);
     },
     redactError(error) {
@@ -138,8 +141,8 @@ function nameOf(name: string): string {
 }
 
 /**
- * An address of a server, which errors must be able to name. One that can hold a secret is none: with credentials or a query, or
- * with a part of its path as long as a token.
+ * Whether the value is only a server's address, which errors must be able to show. False where it may contain a secret: with credentials or
+ * a query, or with a path segment as long as a token.
  */
 function isAddress(value: string): boolean {
   if (!URL.canParse(value)) return false;
@@ -156,7 +159,7 @@ function passwordIn(proxy: string): string | null {
   try {
     return decodeURIComponent(password) || null;
   } catch {
-    return password; // a % that stands for itself
+    return password; // a literal %
   }
 }
 
@@ -184,10 +187,10 @@ function formsOf(value: string): readonly string[] {
   return [...new Set(forms)];
 }
 
-/** Less than this of a secret's beginning says nothing. */
+/** A shorter prefix of a secret reveals nothing. */
 const SHORTEST_BEGINNING = 6;
 
-/** A text of which `forms` must not be seen, as it comes piece by piece: only what may be the beginning of one is held back. */
+/** Cleans a text in chunks of `forms`: holds back only what may be the start of one. */
 function cleanStream(forms: readonly string[], redact: (text: string) => string, broken: (form: string) => string): CleanStream {
   let held = '';
   return {
@@ -206,16 +209,16 @@ function cleanStream(forms: readonly string[], redact: (text: string) => string,
   };
 }
 
-/** An answer may break off within a secret: most of it is as good as all of it. */
+/** An answer may break off within a secret, and most of a secret is as good as all of it. */
 function isMuchOf(form: string, text: string): boolean {
   return text.length >= SHORTEST_BEGINNING && text.length * 2 >= form.length && form.startsWith(text);
 }
 
-/** How much of `text` is sure not to end within a form. */
+/** The length of `text` that surely does not end within a form. */
 function whole(text: string, forms: readonly string[]): number {
   let end = text.length;
   for (const form of forms) end = Math.min(end, beginningAt(text, form));
-  // What is found whole must not be cut in two.
+  // A complete match must not be cut in two.
   for (let before = text.length; before !== end;) {
     before = end;
     for (const form of forms) {
@@ -226,7 +229,7 @@ function whole(text: string, forms: readonly string[]): number {
   return end;
 }
 
-/** Where the longest beginning of `form` is at the end of `text`; its length when there is none. */
+/** Where the longest prefix of `form` begins at the end of `text`; its length when there is none. */
 function beginningAt(text: string, form: string): number {
   const first = form[0] as string;
   for (let at = text.indexOf(first, Math.max(0, text.length - form.length + 1)); at >= 0; at = text.indexOf(first, at + 1)) {
@@ -237,27 +240,27 @@ function beginningAt(text: string, form: string): number {
 
 export interface StoredSecret {
   readonly value: string;
-  /** Whom a person gave it for, as `recipientOf` writes them. */
+  /** The recipients it was given for, in the form of `recipientOf`. */
   readonly for: readonly string[];
 }
 
-/** Secrets that a person gave, by name: `secrets.json` in `~/.pith`, which nobody else may read. The environment wins over it. */
+/** The secrets that a person stored, by name: `secrets.json` in `~/.pith`, which nobody else may read. The environment overrides it. */
 export interface SecretsFile {
   readonly file: string;
-  /** null when it is not there. */
+  /** null when it is not stored. */
   get(name: string): StoredSecret | null;
   /** All of them. */
   all(): Readonly<Record<string, StoredSecret>>;
-  /** Durable when it returns. null takes it out. Throws `settings_invalid` when the file cannot be read or written. */
+  /** Durable when it returns. null removes it. Throws `settings_invalid` when the file cannot be read or written. */
   set(name: string, secret: StoredSecret | null): void;
 }
 
 export function openSecretsFile(home: string): SecretsFile {
   const place = path.join(home, '.pith');
-  const folder = stateFolder(existsSync(place) ? realpathSync(place) : place); // a person may keep it elsewhere, by a link
+  const folder = stateFolder(existsSync(place) ? realpathSync(place) : place); // a person may have replaced it by a link
   const file = path.join(folder.path, FILE);
   let known: { readonly stamp: string; readonly values: Readonly<Record<string, StoredSecret>> } = { stamp: '', values: {} };
-  /** Read again when it has changed: another process may have written it. */
+  /** Read again after a change, since another process may have written it. */
   const read = (): Readonly<Record<string, StoredSecret>> => {
     const stamp = folder.stamp(FILE);
     if (stamp !== known.stamp) known = { stamp, values: parse(folder) };
@@ -267,7 +270,7 @@ export function openSecretsFile(home: string): SecretsFile {
     try {
       return read();
     } catch {
-      return {}; // whoever sets one sees why
+      return {}; // `set` reports why
     }
   };
   return {
@@ -281,7 +284,7 @@ export function openSecretsFile(home: string): SecretsFile {
           folder.writeNow(FILE, `${JSON.stringify(secret === null ? rest : { ...rest, [name]: secret }, null, 2)}\n`);
         });
       } catch (error) {
-        if (error instanceof PithError && error.code === 'trust_failed') throw error; // another process holds the lock
+        if (error instanceof PithError && error.code === 'trust_failed') throw error; // another process has the lock
         throw new PithError('settings_invalid', `the secrets cannot be kept: ${messageOf(error)}`, {
           where: file,
           cure: systemCure(error, folder.path) ?? (existsSync(file) ? 'repair the file, or move it away' : `make ${folder.path} writable`),
@@ -312,7 +315,7 @@ function parse(folder: StateFolder): Readonly<Record<string, StoredSecret>> {
   );
 }
 
-/** A text alone is from before secrets had recipients. null: nothing that was ever written here. */
+/** A plain text is from a version without recipients. null: not in any format of this file. */
 function secretOf(given: unknown): StoredSecret | null {
   if (typeof given === 'string') return { value: given, for: [DEFAULT_RECIPIENT] };
   if (!isPlainMap(given) || typeof given['value'] !== 'string') return null;
@@ -320,26 +323,26 @@ function secretOf(given: unknown): StoredSecret | null {
   return { value: given['value'], for: Array.isArray(recipients) ? recipients.filter((one) => typeof one === 'string') : [] };
 }
 
-/** An extension that may ask. */
+/** An extension that may request secrets. */
 interface SecretUser {
   readonly id: string;
   readonly manifest: Manifest | null;
 }
 
-/** Who asks for a secret, in the words in which the file of secrets says whom one was given for. */
+/** Who requests a secret, in the form in which the file of secrets names recipients. */
 export interface Asker {
   /** `extension:weather`, `provider:openai https://api.openai.com`, `mcp:files npx server`. */
   readonly recipient: string;
-  /** It came with Pith, and asks for what its own manifest declares, for itself or for the address that everybody has. */
+  /** A shipped extension that requests a secret of its own manifest, for itself or for the provider's default address. */
   readonly isDefault: boolean;
 }
 
-/** Whom a secret counts for that was kept before secrets had recipients. */
+/** The recipient of secrets that were stored before there were recipients. */
 export const DEFAULT_RECIPIENT = 'usual';
 
 /**
- * What an extension says of its parts counts only where it came with Pith: of other code nobody knows where it sends things, and a prefix
- * can be claimed by several.
+ * What an extension says about its parts counts only for shipped extensions: nobody knows where other code sends a secret, and several may
+ * claim a prefix.
  */
 export function askerOf(
   { id, manifest }: SecretUser,
@@ -354,14 +357,14 @@ export function askerOf(
   return { recipient: use === undefined ? who : `${who} ${placeOf(use.to)}`, isDefault: isDefault };
 }
 
-/** A person may give an extension a secret without saying where it sends it; a provider or a server only with its address. */
+/** A person may give a secret to an extension without an address; to a provider or a server only with its address. */
 export function isGivenFor(recipients: readonly string[], { recipient, isDefault }: Asker): boolean {
   if (recipients.includes(recipient) || (isDefault && recipients.includes(DEFAULT_RECIPIENT))) return true;
   const [who = ''] = recipient.split(' ', 1);
   return who.startsWith('extension:') && recipients.includes(who);
 }
 
-/** Whether this extension could be meant, whatever of it asks: what does not concern it never reaches its process. */
+/** Whether the recipient could be this extension or a part of it: other secrets never reach its process. */
 export function concerns(recipient: string, { id, manifest }: SecretUser, shipped: boolean): boolean {
   if (recipient === `extension:${id}` || recipient.startsWith(`extension:${id} `)) return true;
   if (!shipped) return false;
@@ -373,7 +376,7 @@ export function concerns(recipient: string, { id, manifest }: SecretUser, shippe
   );
 }
 
-/** As a person writes one. Throws `usage`. */
+/** The recipient that a person typed. Throws `usage`. */
 export function recipientOf(text: string): string {
   const [, who = '', to = ''] = /^([a-z][a-z0-9_]*:[a-z][a-z0-9_-]*)(?: +(\S.*))?$/su.exec(text.trim()) ?? [];
   const isWhole = who !== '' && (who.startsWith('extension:') || to !== '');
@@ -383,7 +386,7 @@ export function recipientOf(text: string): string {
   });
 }
 
-/** Names both sides, and the command that gives it. */
+/** The error names both sides, and the command that gives the secret. */
 export function notGiven(name: string, recipients: readonly string[], { recipient }: Asker): PithError {
   const whom =
     recipients.map((one) => (one === DEFAULT_RECIPIENT ? 'the usual addresses of what ships with Pith' : one)).join(', ') || 'nobody';
@@ -392,7 +395,7 @@ export function notGiven(name: string, recipients: readonly string[], { recipien
   });
 }
 
-/** Of an address only its origin says who gets what is sent there; anything else is a command, and every word of it counts. */
+/** Of an address only the origin counts, since it decides who receives the secret; of a command every word counts. */
 function placeOf(to: string): string {
   return /^https?:\/\//i.test(to) && URL.canParse(to) ? new URL(to).origin : printableLine(to).trim();
 }

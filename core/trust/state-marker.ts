@@ -5,11 +5,11 @@ import { stateFolder, type StateFolder } from '@pith/safe-files';
 import { withFileLock } from './record-file.ts';
 import { pithFolder } from './trust-file.ts';
 
-/** `new`: there is no folder, or nothing in it. `known`: this user's Pith wrote it. `unknown`: it came from elsewhere, or nobody can tell. */
+/** `new`: the folder is missing or empty. `known`: this user's Pith wrote it. `unknown`: it came from elsewhere, or nobody can tell. */
 export type StateOwnership = 'new' | 'known' | 'unknown';
 
 /**
- * Whose the state in a data folder is. Nothing in the folder is believed but a random id, and only where `~/.pith` knows it. `wrong`: why
+ * Whose state is in a data folder. Of the folder's content only a random id is trusted, and only where `~/.pith` knows it. `wrong`: why
  * nobody can tell, such as a link, a pipe, another user's file or a damaged record; else null.
  */
 export function stateOwnership(dataDirectory: string, home: string | null): { readonly owner: StateOwnership; readonly wrong: unknown } {
@@ -25,8 +25,8 @@ export function stateOwnership(dataDirectory: string, home: string | null): { re
 }
 
 /**
- * Makes the folder where it is missing and has `~/.pith` know its state from now on: of a new one, or once a person has said that it is
- * theirs. The id is a new one, known before it is written: whoever is killed in between is asked again. Throws `state_refused`.
+ * Creates the folder where it is missing, and records its state in `~/.pith` as the user's: for a new one, or once a person has claimed it.
+ * The id is recorded before it is written, so that after an interruption the person is asked again. Throws `state_refused`.
  */
 export function adoptState(dataDirectory: string, home: string | null): void {
   if (home === null) throw new PithError('state_refused', 'state cannot be marked as yours: there is no home folder', { cure: 'set HOME' });
@@ -44,16 +44,16 @@ const KNOWN = 'states.json';
 const ID = /^[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}$/;
 const MARKER_BYTES = 100;
 const KNOWN_BYTES = 1024 * 1024;
-/** Of more folders than anybody has, the ones that were adopted last are known. */
+/** The most folders on record, more than anybody has; the latest are kept. */
 const MOST = 10_000;
 
-/** null: none, or no id. Throws where it is no file of this user's. */
+/** null: there is no file, or no id in it. Throws where it is not a file of this user. */
 function idIn(folder: StateFolder): string | null {
   const text = folder.read(MARKER, MARKER_BYTES)?.toString('utf8').trim() ?? '';
   return ID.test(text) ? text : null;
 }
 
-/** Throws where the file is damaged: what it knew must not be forgotten by overwriting it. */
+/** Throws where the file is damaged, since overwriting it would lose what it recorded. */
 function knownIds(user: StateFolder): readonly string[] {
   const text = user.read(KNOWN, KNOWN_BYTES);
   if (text === null) return [];
@@ -61,7 +61,7 @@ function knownIds(user: StateFolder): readonly string[] {
     const { ids } = JSON.parse(String(text)) as { readonly ids: unknown };
     if (Array.isArray(ids)) return ids.filter((id): id is string => typeof id === 'string' && ID.test(id));
   } catch {
-    // said below
+    // reported below
   }
   const where = path.join(user.path, KNOWN);
   throw new PithError('state_refused', `${where} is damaged, so Pith cannot tell which state is yours`, {

@@ -6,17 +6,20 @@ import { realpathSync } from 'node:fs';
 import { stateFolder, type StateFolder } from '@pith/safe-files';
 import os from 'node:os';
 
-/** What a person decided. Plain data. */
+/** A person's decisions. Plain data. */
 export interface TrustRecord {
   /** By the real path of a sandbox; false: the person was asked and said no. */
   readonly sandboxes: Readonly<Record<string, boolean>>;
-  /** By sandbox and extension: what its manifest may have of what it asks for. */
+  /** By sandbox and extension: the granted requests of its manifest. */
   readonly grants: Readonly<Record<string, Readonly<Record<string, readonly string[]>>>>;
-  /** By the real path of a trusted sandbox: which files of the project the person was shown with it. */
+  /** By the real path of a trusted sandbox: the project's files that the person was shown with it. */
   readonly projectFiles: Readonly<Record<string, readonly string[]>>;
-  /** By the real path of a project without a sandbox, or that a person named: its files that they were shown; false: they said no. */
+  /**
+   * By the real path of a project without a sandbox, or of a project that a person named: its files that they were shown; false: they said
+   * no.
+   */
   readonly projects: Readonly<Record<string, readonly string[] | false>>;
-  /** Data folders of unknown origin that the person was asked about and did not take. */
+  /** Data folders of unknown origin that the person was asked about and did not claim. */
   readonly foreignState: readonly string[];
 }
 
@@ -55,17 +58,17 @@ function textsOf(value: unknown): readonly string[] | undefined {
   return Array.isArray(value) ? value.filter((each): each is string => typeof each === 'string') : undefined;
 }
 
-/** `~/.pith`, where what a person decided is kept. The person may have made it a link. */
+/** `~/.pith`, the folder of a person's decisions. The person may have made it a link. */
 export function pithFolder(home: string): StateFolder {
   const folder = path.join(home, '.pith');
   try {
     return stateFolder(realpathSync(folder));
   } catch {
-    return stateFolder(folder); // it is made when something is written
+    return stateFolder(folder); // it is created with the first write
   }
 }
 
-/** The user's home folder, absolute: where HOME is empty or relative, it would be a folder of whatever is opened. */
+/** The user's home folder, absolute. An empty or relative HOME is refused, since it would mean a folder of whatever is opened. */
 export function userHome(): string {
   try {
     const home = os.homedir();

@@ -2,12 +2,12 @@ import ipaddr from 'ipaddr.js';
 
 type Address = ipaddr.IPv4 | ipaddr.IPv6;
 
-/** An address in one form: v4 within v6 as v4, without brackets and zones; null for what is none. */
+/** The canonical form of an address: v4 within v6 as v4, without brackets and zones. null: not an address. */
 export function plainAddress(text: string): string | null {
   return parsed(text.replace(/^\[|\]$|%.*$/g, ''))?.toString() ?? null;
 }
 
-/** An address, or a range such as `192.0.2.0/24`, in the one form that means it to every program: its own bits alone; null for what is neither. */
+/** The canonical form of an address or of a range such as `192.0.2.0/24`, with the host bits cleared. null: neither of them. */
 export function plainRange(text: string): string | null {
   const range = rangeOf(text);
   if (range === null) return null;
@@ -17,7 +17,7 @@ export function plainRange(text: string): string | null {
   return `${ipaddr.fromByteArray(bytes).toString()}/${bits}`;
 }
 
-/** Whether an address is one of these, or in one of these ranges. What is neither contains nothing. */
+/** Whether an address is in the list or in one of its ranges. False where `address` is not an address. */
 export function isWithin(address: string, ranges: readonly string[]): boolean {
   const found = parsed(address);
   if (found === null) return false;
@@ -36,16 +36,16 @@ function rangeOf(text: string): readonly [Address, number] | null {
     }
     const [, start = '', length = ''] = /^([^/]+)\/(0|[1-9]\d{0,2})$/.exec(bare) ?? [];
     const address = parsed(start);
-    if (address === null) return null; // such as 0/0, which some take for every address
+    if (address === null) return null; // such as 0/0, which some programs take for every address
     const bits = Number(length);
     if (!start.includes(':') || address.kind() === 'ipv6') return bits > (address.kind() === 'ipv4' ? 32 : 128) ? null : [address, bits];
     return bits < 96 || bits > 128 ? null : [address, bits - 96];
   } catch {
-    return null; // it throws for what it cannot read
+    return null; // the constructor throws for text that it cannot read
   }
 }
 
-/** v4 in four decimal parts, or v6: other ways to write v4 mean different things to different programs. */
+/** Only v4 in four decimal parts and v6: programs disagree about other ways to write v4. */
 function parsed(text: string): Address | null {
   const bare = text.trim();
   if (!ipaddr.isValid(bare) || (!bare.includes(':') && !ipaddr.IPv4.isValidFourPartDecimal(bare))) return null;

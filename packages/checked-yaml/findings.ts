@@ -2,7 +2,7 @@ import type { z } from 'zod';
 import { didYouMean } from '@pith/plain-text';
 import { positionOf, type Positions } from './positions.ts';
 
-/** What is wrong in a file. Lines and columns count from 1. */
+/** A problem in a file. Lines and columns count from 1. */
 export interface Finding {
   readonly severity: 'error' | 'warning' | 'info';
   readonly code: string;
@@ -17,14 +17,14 @@ export interface Finding {
 export interface IssueSource {
   readonly file: string;
   readonly positions: Positions;
-  /** Where the value begins, for what has no place of its own. */
+  /** The line where the value begins, for a finding without a position. */
   readonly line?: number;
-  /** The code of everything but unknown keys. */
+  /** The code of all findings but unknown keys. */
   readonly code: string;
   readonly value: unknown;
 }
 
-/** What zod found wrong with a file's value, as findings with file, line and column; unknown keys name the nearest known ones. */
+/** Turns zod's issues into findings with file, line and column. A finding on an unknown key names the nearest known keys. */
 export function issuesToDiagnostics(issues: readonly z.core.$ZodIssue[], schema: z.ZodType, source: IssueSource): Finding[] {
   return issues.flatMap((issue) =>
     issue.code === 'unrecognized_keys'
@@ -38,14 +38,14 @@ function cureOf(issue: z.core.$ZodIssue, value: unknown): string {
   return valueAt(value, issue.path) === undefined ? 'add it' : 'correct the value';
 }
 
-/** The same finding, of a key or value that was left out. */
+/** The same finding, which also says that the key or value was ignored. */
 export function saidIgnored<T extends Pick<Finding, 'message'>>(finding: T): T {
   const message = finding.message.replace(/^unknown key '[^']*'(?: in '[^']*')?/u, '$& is ignored');
   const isSaid = message !== finding.message || message.includes(' counts as ');
   return { ...finding, message: isSaid ? message : `${message} (ignored)` };
 }
 
-/** The finding for a key that nothing knows. */
+/** The finding for an unknown key. */
 export function unknownKey(
   path: readonly PropertyKey[],
   known: readonly string[],
@@ -59,14 +59,14 @@ export function unknownKey(
   return { ...diagnostic(path, 'unknown_key', message, source), ...(cure === undefined ? {} : { cure }) };
 }
 
-/** Keys of the strict object at `path`; empty where anything goes. */
+/** The keys of the strict object at `path`; empty where any key is allowed. */
 export function knownKeys(schema: z.ZodType, path: readonly PropertyKey[]): readonly string[] {
   const found = schemaAt(schema, path);
   const { type, shape } = found === null ? { type: '', shape: undefined } : unwrapped(found);
   return type === 'object' ? Object.keys(shape ?? {}) : [];
 }
 
-/** Paths of the keys that the objects of a schema leave out: neither known to them, nor kept, nor refused. */
+/** The paths of the keys that the schema's objects drop silently: keys that they neither know, keep nor refuse. */
 export function unreadKeys(schema: z.ZodType, value: unknown, path: readonly PropertyKey[] = []): readonly (readonly PropertyKey[])[] {
   const { type, shape, element, catchall } = unwrapped(schema);
   if (type === 'array' && element !== undefined && Array.isArray(value))
@@ -78,7 +78,7 @@ export function unreadKeys(schema: z.ZodType, value: unknown, path: readonly Pro
   });
 }
 
-/** The schema of what is at `path`, as it was written; null where the schema says nothing about it. */
+/** The schema at `path`, with its wrappers; null where the schema does not describe that path. */
 export function schemaAt(schema: z.ZodType, path: readonly PropertyKey[]): z.ZodType | null {
   let current: z.ZodType | undefined = schema;
   for (const part of path) {
@@ -99,20 +99,20 @@ interface Definition {
   readonly catchall?: z.ZodType;
 }
 
-/** What a schema is below its defaults and the like. */
+/** The schema without its wrappers (default, optional, pipe). */
 export function unwrapped(schema: z.ZodType): Definition {
   const definition = schema.def as unknown as Definition;
-  const inner = definition.innerType ?? definition.in; // optional, default, prefault · a pipe's first half
+  const inner = definition.innerType ?? definition.in; // optional, default and prefault have innerType; a pipe's first half is `in`
   return inner === undefined ? definition : unwrapped(inner);
 }
 
-/** `commands[0].needs`, as a message has it. */
+/** The path as messages show it: `commands[0].needs`. */
 export function pathText(path: readonly PropertyKey[]): string {
   const dotted = path.filter((part) => part !== '').join('.');
   return dotted.replaceAll(/\.(\d+)(?=\.|$)/gu, '[$1]');
 }
 
-/** `root` is before the path. */
+/** The issue as a sentence. `root` is put before the path. */
 export function describe(issue: z.core.$ZodIssue, value: unknown, root = ''): string {
   const path = pathText([root, ...issue.path]);
   const found = valueAt(value, issue.path);
@@ -143,7 +143,7 @@ function withArticle(type: string): string {
   return `a ${word}`;
 }
 
-/** Only for values out of a fixed set: any other text might be a secret in the wrong place. */
+/** Shows only values of a fixed set: any other text might be a secret in the wrong place. */
 function shown(value: unknown): string {
   return typeof value === 'string' && value.length <= 40 ? `'${value}'` : kindOf(value);
 }
@@ -174,7 +174,7 @@ function diagnostic(
   return { severity: 'error', code, message, file: source.file, line: place.line, column: place.column };
 }
 
-/** The finding on a key that was left out, of a file that holds without it. */
+/** The finding for a key that was ignored in a file that is otherwise valid. */
 export function asIgnored(finding: Finding): Finding {
   return { ...saidIgnored(finding), severity: 'warning' };
 }

@@ -16,7 +16,10 @@ export { isNote, parseLeniently, type LenientParse } from './lenient-parse.ts';
 export { positionOf, type Position, type Positions } from './positions.ts';
 export type { YamlDocument, YamlOptions } from './yaml-document.ts';
 
-/** Parses YAML 1.2 (core schema). Never rejects: what is wrong with the text is in `diagnostics`. Loads the parser when there is something to parse. */
+/**
+ * Parses YAML 1.2 (core schema). Never rejects: problems of the text are in `diagnostics`. Loads the parser only for text that is not
+ * empty.
+ */
 export async function parseYaml(text: string, options: YamlOptions): Promise<YamlDocument> {
   return (await import('./yaml-document.ts')).parseYaml(text, options);
 }

@@ -4,24 +4,25 @@ import { slipsOf } from '@pith/plain-text';
 import { describe, knownKeys, schemaAt, unwrapped, valueAt } from './findings.ts';
 
 export interface LenientParse<T> {
-  /** null: something is missing without which there is no value, or a safeguard cannot be read. */
+  /** null: a required value is missing, or a safeguard cannot be read. */
   readonly data: T | null;
   readonly issues: readonly z.core.$ZodIssue[];
   /** The value without what the schema refused. */
   readonly rest: unknown;
 }
 
-/** Each round takes out all that zod names; a further one is needed only where that uncovers more. */
+/** Each round removes all that zod reports; a further round is needed only where removing uncovers more. */
 const MAX_ROUNDS = 10;
 const MOST_WRONG = 2;
 
 /**
- * Parses `value` and leaves out what the schema refuses, so that a slip takes no more than its own key.
+ * Parses `value` without what the schema refuses, so that a mistake costs only its own key.
  *
- * What a schema marks with `.meta({ safeguard: true })` cannot be left out, because its default may allow more than was written. With
- * `narrowest` next to the mark, that stands for a value that cannot be read; without it goes the entry of the map that holds it, such as one
- * server of many, else everything. A function of the reason may make what stands for it. `and` ends the message. In a list that is marked, a number counts as its text, and a text as the list of what its commas part. An
- * unknown key that misses a marked one by a letter or two counts as that, unless that is there, too.
+ * A value whose schema has `.meta({ safeguard: true })` is never just dropped, because its default may allow more than was written. With
+ * `narrowest` next to the mark, that value (or what a function makes of the reason) replaces one that cannot be read. Without it, the map
+ * entry around it is dropped, such as one server of many; without such an entry, everything. `and` ends the message. In a marked list a
+ * number counts as its text, and a text as the list of its parts between commas. An unknown key that differs from a marked one by a letter
+ * or two counts as that key, unless that key is present too.
  */
 export function parseLeniently<S extends z.ZodType>(schema: S, value: unknown): LenientParse<z.output<S>> {
   const issues: z.core.$ZodIssue[] = [];
@@ -37,7 +38,7 @@ export function parseLeniently<S extends z.ZodType>(schema: S, value: unknown): 
     for (const [at, issue] of single.entries()) {
       if (isNote(issue)) continue;
       if (existing(rest, issue.path).length < existing(before, issue.path).length) {
-        issues.push(issue); // what held it has been left out already
+        issues.push(issue); // the map entry around it has been dropped already
         continue;
       }
       const repair = issue.code === 'unrecognized_keys' ? ofUnknownKey(schema, rest, issue) : ofWrongValue(schema, rest, issue);
@@ -50,16 +51,16 @@ export function parseLeniently<S extends z.ZodType>(schema: S, value: unknown): 
   return { data: null, issues, rest: undefined };
 }
 
-/** What an owner's schema only says, with `params: { severity: 'warning' }`, and takes. */
+/** Whether an issue is only a note: an owner's schema accepts the value and says so with `params: { severity: 'warning' }`. */
 export function isNote(issue: z.core.$ZodIssue): boolean {
   return issue.code === 'custom' && issue.params?.['severity'] === 'warning';
 }
 
 interface Repair {
-  /** The whole, without the issue. */
+  /** The whole value, without the issue. */
   readonly value: unknown;
   readonly path: readonly PropertyKey[];
-  /** What counts instead; absent: it was left out. */
+  /** What counts instead of the value; absent: the value was dropped. */
   readonly message?: string;
 }
 
@@ -124,7 +125,10 @@ function endOf(mark: Mark | null): string {
   return mark?.and === undefined ? '' : `, and ${mark.and}`;
 }
 
-/** The innermost safeguard that a value at `path` belongs to. One with a `narrowest` is a value or a list; one without is all that it holds. */
+/**
+ * The innermost safeguard around the value at `path`. A safeguard with `narrowest` guards one value or list; one without guards all that it
+ * contains.
+ */
 function guardOf(schema: z.ZodType, path: readonly PropertyKey[]): Guard | null {
   for (let length = path.length; length >= 0; length -= 1) {
     const place = path.slice(0, length);
@@ -140,7 +144,7 @@ function markAt(schema: z.ZodType, path: readonly PropertyKey[]): Mark | null {
   return meta?.safeguard === true ? { narrowest: meta.narrowest, and: meta.and } : null;
 }
 
-/** Without the innermost entry of a map with free keys on the way to `path`; null: there is none. */
+/** `whole` without the innermost map entry (of a map with free keys) on the way to `path`; null: there is no such entry. */
 function withoutEntry(schema: z.ZodType, whole: unknown, path: readonly PropertyKey[]): Repair | null {
   for (let length = existing(whole, path).length; length > 0; length -= 1) {
     const above = schemaAt(schema, path.slice(0, length - 1));
@@ -149,13 +153,13 @@ function withoutEntry(schema: z.ZodType, whole: unknown, path: readonly Property
   return null;
 }
 
-/** As far as there is something: of a missing key the map that lacks it. */
+/** The longest part of `path` that exists: for a missing key, the map that lacks it. */
 function existing(value: unknown, path: readonly PropertyKey[]): readonly PropertyKey[] {
   const depth = path.findIndex((_, at) => valueAt(value, path.slice(0, at + 1)) === undefined);
   return depth === -1 ? path : path.slice(0, depth);
 }
 
-/** `value` without what is at `path`; a list that would lose an item goes as a whole. */
+/** `value` without what is at `path`. A list that would lose an item is dropped as a whole. */
 function without(value: unknown, path: readonly PropertyKey[]): unknown {
   if (!isPlainMap(value) || path.length === 0) return undefined;
   const [key, ...below] = path as readonly [string, ...PropertyKey[]];

@@ -6,7 +6,7 @@ export interface Position {
 /** `[line, column]` of every key and item, by its path joined with dots. Plain data. */
 export type Positions = Readonly<Record<string, readonly [number, number]>>;
 
-/** Where `path` is, or the nearest thing above it; null for the document itself. */
+/** The position of `path` or of its nearest parent that has one; null for the document itself. */
 export function positionOf(positions: Positions, path: readonly PropertyKey[]): Position | null {
   for (let length = path.length; length > 0; length -= 1) {
     const found = positions[path.slice(0, length).map(String).join('.')];

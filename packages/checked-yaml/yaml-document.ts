@@ -3,16 +3,16 @@ import { isMap, isSeq, type Alias, type Document, type Node, type Pair, type Sca
 import type { Finding } from './findings.ts';
 import type { Position, Positions } from './positions.ts';
 
-/** What a YAML text says and where it says it. */
+/** A parsed YAML text: its value, and the position of each part. */
 export interface YamlDocument {
-  /** undefined when the text cannot be read; null when it is empty. Kept when the only findings are duplicate keys. */
+  /** undefined when the text cannot be read; null when it is empty. Present although keys are duplicate, if that is the only finding. */
   readonly value: unknown;
   readonly positions: Positions;
   readonly diagnostics: readonly Finding[];
 }
 
 export interface YamlOptions {
-  /** For diagnostics. */
+  /** The file that diagnostics name. */
   readonly file: string;
   /** The code of findings: `manifest_invalid`, `settings_invalid`. */
   readonly code: string;
@@ -24,7 +24,7 @@ export interface YamlOptions {
 const MAX_YAML_BYTES = 64 * 1024;
 const MAX_ALIASES = 100;
 
-/** This module brings the parser with it. */
+/** Parses a text. Importing this module loads the YAML parser. */
 export function parseYaml(text: string, options: YamlOptions): YamlDocument {
   const maxBytes = options.maxBytes ?? MAX_YAML_BYTES;
   if (Buffer.byteLength(text) > maxBytes) {
@@ -47,7 +47,7 @@ type Locate = (offset: number) => Position;
 
 function read(document: Document.Parsed, locate: Locate, options: YamlOptions): YamlDocument {
   const diagnostics: Finding[] = [];
-  const [error] = document.errors; // later ones mostly come from the first
+  const [error] = document.errors; // the later errors mostly follow from the first
   if (error) {
     diagnostics.push(finding(options, locate(error.pos[0]), `is not valid YAML: ${firstLine(error.message)}`, 'correct the syntax'));
   }
@@ -92,7 +92,7 @@ function read(document: Document.Parsed, locate: Locate, options: YamlOptions): 
   return { value: undefined, positions: { ...positions }, diagnostics };
 }
 
-/** The path at which a value holds one that it is in; null when none does. */
+/** The path of a value that contains itself; null when none does. */
 function cycleIn(value: unknown, path: readonly string[] = [], above: readonly unknown[] = []): readonly string[] | null {
   if (typeof value !== 'object' || value === null) return null;
   if (above.includes(value)) return path;

@@ -2,16 +2,16 @@ import { WrongUse, type CommandShape, type ParsedCommand } from './command-line.
 
 type Json = null | boolean | number | string | readonly Json[] | { readonly [key: string]: Json | undefined };
 
-/** What a command said, where nobody watches it. */
+/** The output of a command that was run without a terminal. */
 export interface CapturedCommand {
   readonly exitCode: number;
-  /** Its JSON values, in order: one, or the lines of a stream. */
+  /** The JSON values that it printed, in order: one, or the lines of a stream. */
   readonly values: readonly Json[];
-  /** What it printed for people, and its errors. */
+  /** What it printed for people, errors included. */
   readonly text: string;
 }
 
-/** Anything with commands: a provider that `find` gave, or the extension itself. */
+/** Anything that has commands: a provider from `find`, or the extension itself. */
 export interface CommandSource {
   getCommands(): readonly RunnableCommand[] | Promise<readonly RunnableCommand[]>;
 }
@@ -21,8 +21,8 @@ interface RunnableCommand extends CommandShape {
 }
 
 /**
- * Runs the command at `path` as under `--json`, where nobody can answer a question; options that are left out have their defaults.
- * Rejects `command_unknown`, or as the command does.
+ * Runs the command at `path` as with `--json`, where nobody can answer a question. Missing options get their defaults. Rejects
+ * `command_unknown`, or with the command's own error.
  */
 export async function captureCommand(
   provider: CommandSource,

@@ -5,7 +5,7 @@ export interface CommandArgument {
   readonly name: string;
   readonly description: string;
   readonly required?: boolean;
-  /** Takes all that remain; only the last may. */
+  /** Takes all remaining words; only the last argument may. */
   readonly variadic?: boolean;
 }
 
@@ -19,13 +19,13 @@ export interface CommandOption {
   readonly multiple?: boolean;
 }
 
-/** What parsing and usage lines need of a command. */
+/** The part of a command that parsing and usage lines need. */
 export interface CommandShape {
-  /** Words from the left: `skills list`. */
+  /** The words that name the command, from the left: `skills list`. */
   readonly path: string;
   readonly arguments?: readonly CommandArgument[];
   readonly options?: readonly CommandOption[];
-  /** True: options that are not among `options` are given to it as texts, by name; for names that are known only when it runs. */
+  /** True: the command also gets options that are not in `options`, as texts by name. For names that are known only at run time. */
   readonly allowUnknownOptions?: boolean;
 }
 
@@ -34,7 +34,7 @@ export interface ParsedCommand {
   readonly options: Readonly<Record<string, string | boolean | number | readonly string[] | undefined>>;
 }
 
-/** `usage` or `command_unknown`, with what to write instead. */
+/** A command line that is wrong: code `usage` or `command_unknown`, with a cure. */
 export class WrongUse extends Error {
   readonly retryable = false;
 
@@ -48,7 +48,7 @@ export class WrongUse extends Error {
   }
 }
 
-/** The command whose path is the longest that `words` begin with, and the words after it; null when none is. */
+/** The command with the longest path that `words` begin with, and the words after it; null when no command matches. */
 export function matchCommand<T extends { readonly path: string }>(
   commands: Iterable<T>,
   words: readonly string[],
@@ -62,7 +62,10 @@ export function matchCommand<T extends { readonly path: string }>(
   return best;
 }
 
-/** Reads the words after a command's path by its definition. Throws `usage`, with the usage line as cure; `others`: options that a slip may mean too. */
+/**
+ * Reads the words after a command's path by its definition. Throws `usage`, with the usage line as cure. `others` are options that a
+ * mistyped one may mean as well.
+ */
 export function parseCommandInput(command: CommandShape, words: readonly string[], others: readonly string[] = []): ParsedCommand {
   const { kept, open } = command.allowUnknownOptions === true ? withoutOpen(command, words) : { kept: words, open: [] };
   const { values, positionals } = parseWords(command, kept, others);
@@ -74,7 +77,7 @@ export function parseCommandInput(command: CommandShape, words: readonly string[
   return { arguments: Object.fromEntries(readArguments(command, positionals)), options: Object.fromEntries(options) };
 }
 
-/** `skills show <id> [--all] [-k <k>]`: one line that says how a command is written. */
+/** The usage line of a command: `skills show <id> [--all] [-k <k>]`. */
 export function commandUsage(command: CommandShape): string {
   const parts = [command.path];
   for (const { name, required, variadic } of command.arguments ?? []) {
@@ -85,7 +88,7 @@ export function commandUsage(command: CommandShape): string {
   return parts.join(' ');
 }
 
-/** `--text <text>`, `-a, --agent <agent>` without its short form. */
+/** The usage of an option, without its short form: `--text <text>`, `--agent <agent>`. */
 export function optionUsage(option: CommandOption): string {
   return option.type === 'boolean' ? `--${option.name}` : `--${option.name} <${option.name}>${option.multiple ? '…' : ''}`;
 }
@@ -109,7 +112,7 @@ function parseWords(command: CommandShape, words: readonly string[], others: rea
   }
 }
 
-/** Options that a command does not declare, each with the word after it, and the other words. One without a word after it is `true`. */
+/** Separates undeclared options, each with the word after it, from the other words. An option without a word after it is `true`. */
 function withoutOpen(command: CommandShape, words: readonly string[]) {
   const declared = new Set((command.options ?? []).map(({ name }) => name));
   const kept: string[] = [];
@@ -133,7 +136,7 @@ function withoutOpen(command: CommandShape, words: readonly string[]) {
   return { kept, open };
 }
 
-/** Of two values one would be dropped without a word. */
+/** Refuses an option given twice, since one of the values would be dropped silently. */
 function refuseTwice(command: CommandShape, tokens: readonly { readonly kind: string; readonly name?: string }[]): void {
   for (const { name, type, multiple } of command.options ?? []) {
     if (type === 'boolean' || multiple) continue;
@@ -142,7 +145,7 @@ function refuseTwice(command: CommandShape, tokens: readonly { readonly kind: st
   }
 }
 
-/** `-k -3` would read as two options: a number after an option is its value. */
+/** Joins an option and a negative number after it: `-k -3` would otherwise read as two options. */
 function negativeNumbersAsValues(words: readonly string[]): string[] {
   const joined: string[] = [];
   for (const word of words) {
@@ -182,7 +185,7 @@ function typed(
   return number;
 }
 
-/** Of a usage that is shown whole, in characters; a longer one helps nobody who mistyped one word. */
+/** In characters. A longer usage is cut: it does not help somebody who mistyped one word. */
 const LONGEST_USAGE = 100;
 
 function wrongUse(command: CommandShape, why: string, cause?: unknown): WrongUse {
@@ -191,7 +194,7 @@ function wrongUse(command: CommandShape, why: string, cause?: unknown): WrongUse
   return new WrongUse('usage', `wrong use of '${command.path}': ${why}`, cure, { cause });
 }
 
-/** Of Node's message only what happened; what it suggests besides does not fit here. */
+/** What Node's message says happened, without its suggestion, which does not fit here. */
 function reasonOf(error: unknown, known: readonly string[]): string {
   const message = error instanceof Error ? error.message : String(error);
   const unknown = /^Unknown option '(-+)([^']*)'/u.exec(message);

@@ -1,24 +1,26 @@
 /**
- * What is known to read only, of a program or of a subcommand. Whatever is not said here is asked about each time: a list of what writes would
- * always lack the next option. So there is no `awk`, `env`, `xargs`, `tee`, `less`, `man`, `npm`, `make`, `docker` or `curl`, and no `sed` but of lines.
+ * The uses of a program or subcommand that are known to only read. Everything else needs approval each time: a list of what writes would
+ * always lack the next option. So `awk`, `env`, `xargs`, `tee`, `less`, `man`, `npm`, `make`, `docker` and `curl` are absent, and `sed` may
+ * only print lines.
  */
 export interface CommandRule {
   /**
-   * `-ab`: letters of options without a value, `-c=`: with one, `-d?`: with one in the same word if at all, `-e:` with one in the next, `-#`: a
-   * number; `--all`, `--sort=`, `--color?` likewise. Not here is what writes, runs a program, waits without end, or names files in another way.
+   * Known options. `-ab`: letters without a value; `-c=`: with a value; `-d?`: with an optional value in the same word; `-e:` with a value
+   * in the next word; `-#`: a number. `--all`, `--sort=` and `--color?` likewise. Options that write, run a program, wait without end or
+   * name files in another way are left out.
    */
   readonly options: string;
-  /** A word after one dash is one option, not letters. */
+  /** A word after one dash is one option, not a group of letters. */
   readonly wholeWords?: boolean;
-  /** The most words beside options and their values; default any number. */
+  /** The most words besides options and their values; default: no limit. */
   readonly most?: number;
-  /** What the first of them must be. */
+  /** A pattern for the first of these words. */
   readonly first?: RegExp;
-  /** Without one of these options, words would name what is made. */
+  /** One of these options is required: without it, the words would name what to create. */
   readonly needs?: readonly string[];
-  /** The same behind a pipe, where it reads nothing else; absent: it does not stand there. */
+  /** The rule behind a pipe, where the program reads only its input; absent: not allowed there. */
   readonly piped?: CommandRule;
-  /** It may print content that git keeps; but not with these options alone. */
+  /** It may print content that git keeps, unless it has only these options. */
   readonly printsTracked?: { readonly unlessOnly?: string };
 }
 
@@ -47,7 +49,7 @@ const GREP = `
   --quiet --silent --no-messages --byte-offset --with-filename --no-filename --label= --line-number --initial-tab --null --after-context=
   --before-context= --context= --text --null-data`;
 
-/** By name: the most words, then behind a pipe; options. Lines that begin with a blank go on. */
+/** Columns: name, the most words, the most words behind a pipe, options. A line that begins with a blank continues the one before. */
 const TABLE = `
 git --version 0:
 git status: -sbz -u? --short --branch --long --porcelain? --show-stash --ahead-behind --no-ahead-behind --untracked-files? --ignored?

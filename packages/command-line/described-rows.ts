@@ -1,10 +1,13 @@
 import { displayWidth, wrapLines } from '@pith/plain-text';
 
 const MOST_LEFT = 40;
-/** With less room a description goes below what it describes. */
+/** In columns. With less room, a description goes below its name. */
 const LEAST_ROOM = 30;
 
-/** Names with what they are: `name  description`, wrapped in a column of its own, or below the name where a terminal of `width` columns leaves little room. 0: never wrapped. */
+/**
+ * Names with descriptions: `name  description`, wrapped in a column, or below the name where the terminal is too narrow. `width` 0: never
+ * wrapped.
+ */
 export function describedRows(
   rows: readonly (readonly [name: string, description: string])[],
   width: number,

@@ -1,4 +1,4 @@
-/** To the minute, by the clock of the person: `14:05` on the day of `now`, else `2026-11-23 14:05`. */
+/** A time in the local time zone, to the minute: `14:05` on the day of `now`, else `2026-11-23 14:05`. */
 export function localTime(at: number, now?: number): string {
   const then = new Date(at);
   const time = `${two(then.getHours())}:${two(then.getMinutes())}`;

@@ -5,8 +5,8 @@ interface AskingCommand<IO> extends CommandShape {
 }
 
 /**
- * The same command, refused in a conversation where nobody can answer: what comes through a pipe may be anybody's text, and none of it
- * may trust, install or remove. On the command line a person, or a program of theirs, chose it.
+ * The command, refused in a conversation where nobody can answer: piped input may be anybody's text, and must not trust, install or remove
+ * anything. On the command line, a person or their program chose the command.
  */
 export function needsPerson<IO extends { readonly session?: unknown; readonly interactive: boolean }, C extends AskingCommand<IO>>(
   command: C & AskingCommand<IO>,
@@ -23,7 +23,7 @@ export function needsPerson<IO extends { readonly session?: unknown; readonly in
   };
 }
 
-/** As it is typed into a shell. */
+/** The command as one types it into a shell. */
 function typed({ path, arguments: names = [], options: known = [] }: CommandShape, { arguments: given, options }: ParsedCommand): string {
   const words = names.flatMap(({ name }) => given[name] ?? []);
   const flags = known.flatMap(({ name, default: defaultValue }) => {

@@ -1,19 +1,19 @@
 import { quotedPipeline, type Words } from './shell-words.ts';
 import { COMMAND_RULES, type CommandRule } from './command-rules.ts';
 
-/** A pipeline of which every program can only read, whatever its words are. */
+/** A pipeline in which every program can only read, whatever its words are. */
 export interface ReadOnlyCommand {
-  /** For bash: programs by their places in the system, and each word as it was judged. Nothing reads the command as it was written again. */
+  /** The line for bash: each program by its absolute path, and each word as it was checked. The original text is not parsed again. */
   readonly line: string;
-  /** The program with its subcommand, where it is one alone. */
+  /** The program with its subcommand, where the pipeline has one program only. */
   readonly named: Words | null;
-  /** git is one of them: it needs what lies in `.git`. */
+  /** One of the programs is git, which needs the `.git` folder. */
   readonly usesGit: boolean;
-  /** It may print content that git keeps, also that of files which may contain secrets. */
+  /** It may print content that git keeps, also of files that may contain secrets. */
   readonly printsTracked: boolean;
 }
 
-/** null: one of the programs, or an option of it, is not known to read only, or the system does not have it. */
+/** null: a program or an option is not known to only read, or the system does not have the program. */
 export function readOnlyCommandOf(programs: readonly Words[] | null, locate: (name: string) => string | null): ReadOnlyCommand | null {
   const found = programs?.map((words, index) => ruledProgram(words, index > 0)) ?? [];
   const ruled = found.filter((each) => each !== null);
@@ -51,7 +51,7 @@ function ruledProgram(words: Words, isPiped: boolean): RuledProgram | null {
   return null;
 }
 
-/** A program takes the options that are known, and any value that does not look like an option, so that no word is an option for it alone. */
+/** Only known options, and values that do not look like an option, so that the program reads no word as an option that we did not check. */
 function isWithin(args: Words, rule: CommandRule): boolean {
   const { most = Infinity, first, needs } = rule;
   const known = optionsOf(rule);
@@ -75,7 +75,7 @@ function isWithin(args: Words, rule: CommandRule): boolean {
 }
 
 interface KnownOptions {
-  /** null: it is not known. */
+  /** null: the option is not known. */
   optionOf(word: string): { readonly name: string; readonly takesNext: boolean } | null;
 }
 
@@ -83,7 +83,7 @@ type Value = 'none' | 'own' | 'next' | 'any';
 
 const VALUES: Readonly<Record<string, Value>> = { '=': 'any', '?': 'own', ':': 'next' };
 
-/** Long options by their whole names only: programs take every beginning of one. */
+/** Long options by their full names only, because programs accept any abbreviation. */
 function optionsOf({ options, wholeWords = false }: CommandRule): KnownOptions {
   const values = new Map<string, Value>();
   for (const each of options.trim().split(/\s+/u)) {
@@ -96,7 +96,7 @@ function optionsOf({ options, wholeWords = false }: CommandRule): KnownOptions {
     optionOf(word) {
       if (wholeWords || word.startsWith('--')) {
         const [name = '', own] = word.split(/=([^]*)/u);
-        if (wholeWords && /^-\d/u.test(name)) return { name: '-#', takesNext: false }; // a value: -mtime -7
+        if (wholeWords && /^-\d/u.test(name)) return { name: '-#', takesNext: false }; // a value, as in -mtime -7
         const value = values.get(name);
         if (value === undefined || (own !== undefined && value === 'none')) return null;
         return { name, takesNext: value !== 'none' && value !== 'own' && own === undefined };
@@ -114,7 +114,10 @@ function optionsOf({ options, wholeWords = false }: CommandRule): KnownOptions {
   };
 }
 
-/** Options before the subcommand that change nothing of what it does. */
+/** Options before the subcommand that do not change what it does. */
 const OF_GIT: ReadonlySet<string> = new Set(['--no-pager', '-P', '--no-optional-locks']);
-/** Two files of which one lies elsewhere git compares whether it keeps them or not: also its own, in which there may be keys. */
+/**
+ * Paths that lead out of the repository or into `.git`. git compares two files of which one is outside even if it does not keep them, so it
+ * could print keys in `.git`.
+ */
 const LEADS_OUT = /(?:^|=)\/|(?:^|[/=:])(?:\.\.|\.git)(?:\/|$)/u;

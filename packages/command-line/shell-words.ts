@@ -3,15 +3,15 @@ import { printableLine } from '@pith/plain-text';
 /** The words of one program, its name first. */
 export type Words = readonly string[];
 
-/** In bash each of these stands for itself, wherever it is in a word. */
+/** bash takes each of these characters literally, anywhere in a word. */
 const PLAIN = /[\p{L}\p{M}\p{N}_./:=@%+,^-]/u;
-/** After one of these `~` stands for itself: `HEAD~1`. */
+/** bash takes `~` literally after one of these: `HEAD~1`. */
 const BEFORE_TILDE = /[\p{L}\p{N}_@^~]$/u;
 
 /**
- * The words of the programs of a pipeline; null for anything else that a shell would make something of: several commands, redirections,
- * substitutions, variables, patterns, escapes, comments, assignments, more than one line, other kinds of space. What is not known here
- * is nothing that bash was asked about: nobody but bash reads all of bash as bash does.
+ * The words of each program of a pipeline. null for everything else that a shell would act on: several commands, redirections,
+ * substitutions, variables, patterns, escapes, comments, assignments, several lines, other white space. Unknown syntax is null too, since
+ * only bash reads bash correctly.
  */
 export function pipelineOf(command: string): readonly Words[] | null {
   const programs: string[][] = [[]];
@@ -22,7 +22,7 @@ export function pipelineOf(command: string): readonly Words[] | null {
     word = null;
   };
   const line = command.replaceAll(/^[ \n]+|[ \n]+$/gu, '');
-  if (printableLine(line) !== line) return null; // a person would see another command
+  if (printableLine(line) !== line) return null; // a person would see a different command
   for (const char of line) {
     if (quote === null && char === ' ') endWord();
     else if (quote === null && char === '|') {
@@ -44,30 +44,30 @@ export function pipelineOf(command: string): readonly Words[] | null {
   return isWhole ? programs : null;
 }
 
-/** `!` is plain for bash that runs a command, and not for one that a person pastes it into. */
+/** A script reads `!` literally, an interactive bash into which a person pastes the command does not. */
 function isPlainIn(quote: '"' | "'", char: string): boolean {
   return quote === "'" || !/[$`\\!]/u.test(char);
 }
 
-/** A pipeline that bash reads as these words and nothing else. */
+/** The pipeline as a line that bash parses into exactly these words. */
 export function quotedPipeline(programs: readonly Words[]): string {
   return programs.map((words) => words.map((word) => `'${word.replaceAll("'", "'\\''")}'`).join(' ')).join(' | ');
 }
 
-/** The words of one command in the one way in which they are shown and compared. bash reads these words in it, and so does `pipelineOf`. */
+/** The canonical form of a command's words, for display and comparison. bash and `pipelineOf` parse it into the same words. */
 export function shownWords(words: Words): string {
   return words.map((word) => (BARE.test(word) ? word : shownQuoted(word))).join(' ');
 }
 
-/** `in` is quoted, because a folder is named by it behind the words. */
+/** `in` is quoted, because messages name a folder with it behind the words. */
 const BARE = /^(?!in$)[\w./:=@%,-]+$/u;
 
-/** In quotes in which each of its characters stands for itself. */
+/** The text in quotes in which every character is literal. */
 export function shownQuoted(text: string): string {
   return /["$`\\!]/u.test(text) ? `'${text.replaceAll("'", `'"'"'`)}'` : `"${text}"`;
 }
 
-/** As `shownWords` writes it, of a line that a person typed. null: a shell would run more than one program with these words. */
+/** A line that a person typed, in the form of `shownWords`. null: a shell would run more than one program. */
 export function shownCommand(line: string): string | null {
   const [words, ...others] = pipelineOf(line) ?? [];
   return words === undefined || others.length > 0 ? null : shownWords(words);

@@ -3,22 +3,22 @@ import { displayWidth, graphemes, printableLine } from '@pith/plain-text';
 export interface Column<Row> {
   readonly title: string;
   readonly value: (row: Row) => string;
-  /** Applied after the text has been padded or cut. */
+  /** Colours the text after it has been padded or cut. */
   readonly paint?: (text: string, row: Row) => string;
   readonly align?: 'right';
-  /** As the last column it goes below its row where the terminal leaves it little room. */
+  /** The last column only: it goes below its row where the terminal is too narrow. */
   readonly below?: boolean;
 }
 
-/** Of a last column that is cut. */
+/** The least width of a last column that is cut. */
 const LEAST_WIDTH = 16;
-/** With less room a last column goes below its row, if it may. */
+/** With less room, a last column with `below` goes below its row. */
 const LEAST_ROOM = 40;
 const INDENT = '    ';
 
 /**
- * Aligned columns, each as wide as its widest cell; the last one is cut to what is left of `width` (0: never). A column that says nothing is
- * left out. Empty when there are no rows.
+ * Aligned columns, each as wide as its widest cell. The last one is cut to the rest of `width` (0: never cut). A column whose cells are all
+ * empty is left out. Empty when there are no rows.
  */
 export function renderTable<Row>(
   rows: readonly Row[],
@@ -51,12 +51,12 @@ export function renderTable<Row>(
   return [joined(titles), ...lines].join('\n');
 }
 
-/** Columns of rows that are texts already, by their titles. The last one may go below its row. */
+/** Columns for rows that are texts, by title. The last one may go below its row. */
 export function textColumns(titles: readonly string[]): readonly Column<readonly string[]>[] {
   return titles.map((title, at) => ({ title, value: (row) => row[at] ?? '', below: at === titles.length - 1 }));
 }
 
-/** The width that a table may have: what is piped is never cut. */
+/** The width for a table; 0 for piped output, which is never cut. */
 export function widthOf(io: { readonly interactive: boolean; readonly columns: number }): number {
   return io.interactive ? io.columns || 120 : 0;
 }

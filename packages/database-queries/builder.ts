@@ -3,7 +3,7 @@ import { DummyDriver, Kysely, SqliteAdapter, SqliteIntrospector, SqliteQueryComp
 const DIALECTS: Readonly<Record<'sqlite', Dialect>> = {
   sqlite: {
     createAdapter: () => new SqliteAdapter(),
-    createDriver: () => new DummyDriver(), // whoever owns the connection carries queries out
+    createDriver: () => new DummyDriver(), // the owner of the connection runs the queries
     createIntrospector: (db) => new SqliteIntrospector(db),
     createQueryCompiler: () => new SqliteQueryCompiler(),
   },

@@ -4,10 +4,10 @@ import type { Queries } from './queries.ts';
 // oxlint-disable-next-line typescript/no-explicit-any
 type Anything = any;
 
-/** One step of a schema, a statement of SQL each; its place in the list is its number, and never changes once it has been released. */
+/** A step of a schema: its SQL statements. Its position in the list is its number and never changes once released. */
 export type Migration = readonly string[];
 
-/** Brings the tables `<prefix>__…` to the newest schema, each step whole, also where several processes begin at once. */
+/** Migrates the tables `<prefix>__…` to the newest schema, each step in one transaction. Several processes may start it at once. */
 export async function migrate(queries: Queries<Anything>, prefix: string, migrations: readonly Migration[]): Promise<void> {
   const table = `${prefix}__migrations`;
   await queries.write(() => [{ sql: `CREATE TABLE IF NOT EXISTS ${table} (step integer PRIMARY KEY)` }]);
@@ -19,7 +19,7 @@ export async function migrate(queries: Queries<Anything>, prefix: string, migrat
     const step = done + 1;
     const statements = (migrations[done] as Migration).map((sql) => ({ sql }));
     try {
-      await queries.write((db) => [db.insertInto(table).values({ step }), ...statements]); // the row first: whoever is second fails there
+      await queries.write((db) => [db.insertInto(table).values({ step }), ...statements]); // the row first: a second process fails there
     } catch (error) {
       if ((await last()) < step) throw error;
     }

@@ -8,22 +8,25 @@ interface Statement {
   readonly changes?: number;
 }
 
-/** What carries queries out. `write` makes all statements in one transaction, and rejects `write_conflict` where one changed another number of rows than it must. */
+/**
+ * Runs queries. `write` runs all statements in one transaction, and rejects `write_conflict` where one changed another number of rows than
+ * it requires.
+ */
 export interface SqlDatabase {
   readonly dialect: 'sqlite';
   all(sql: string, ...parameters: SqlValue[]): Promise<Record<string, SqlValue>[]>;
   write(statements: readonly Statement[]): Promise<readonly number[]>;
 }
 
-/** A statement of a write, or its SQL; with `changes` it must change so many rows. */
+/** A statement of a write, or its SQL; with `changes` it must change exactly that many rows. */
 export type Write = Compilable<unknown> | { readonly query: Compilable<unknown>; readonly changes: number } | Statement;
 
-/** The statement must change so many rows, or nothing of its write happens. */
+/** A statement that must change exactly that many rows, or the whole write is rolled back. */
 export function exactly(changes: number, query: Compilable<unknown>): Write {
   return { query, changes };
 }
 
-/** Queries over the tables `Tables`, in the dialect of their database. */
+/** Queries on the tables `Tables`, in the dialect of their database. */
 export class Queries<Tables> {
   #builder: Promise<Kysely<Tables>> | undefined;
 
@@ -34,12 +37,12 @@ export class Queries<Tables> {
     return (await this.database.all(sql, ...parameters.map(valueOf))) as unknown as readonly Row[];
   }
 
-  /** The first row; null: there is none. */
+  /** The first row; null when there is none. */
   async first<Row>(build: (db: Kysely<Tables>) => Compilable<Row>): Promise<Row | null> {
     return (await this.all(build))[0] ?? null;
   }
 
-  /** Everything in one transaction; resolves how many rows each statement changed, once that is durable. */
+  /** Writes everything in one transaction. Resolves, once it is durable, the number of rows that each statement changed. */
   async write(build: (db: Kysely<Tables>) => readonly Write[]): Promise<readonly number[]> {
     const statements = build(await this.builder()).map(statementOf);
     return statements.length === 0 ? [] : this.database.write(statements);

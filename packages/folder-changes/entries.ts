@@ -2,20 +2,20 @@ import { constants } from 'node:fs';
 import { lstat, open } from 'node:fs/promises';
 import { ChangeRefused, codeOf, type Refusals } from './refused.ts';
 
-/** A file of JSON that says something of each folder: `{ "version": 1, "<name>": { "<id>": … } }`. Never written over where it is damaged. */
+/** A JSON file with an entry for each folder: `{ "version": 1, "<name>": { "<id>": … } }`. A damaged file is never overwritten. */
 export interface EntriesFile<Entry> {
   readonly file: string;
-  /** The key under which the entries are. */
+  /** The key of the entries. */
   readonly name: string;
-  /** Throws for what is no entry. */
+  /** Throws for a value that is not an entry. */
   entryOf(id: string, value: unknown): Entry;
 }
 
 const VERSION = 1;
-/** Far above what thousands of entries need. */
+/** In bytes; far more than thousands of entries need. */
 const LARGEST = 16 * 1024 * 1024;
 
-/** By id; empty where there is no file. */
+/** The entries by id; empty where the file is absent. */
 export async function readEntries<Entry>(
   { file, name, entryOf }: EntriesFile<Entry>,
   { damaged }: Pick<Refusals, 'damaged'>,
@@ -32,14 +32,16 @@ export async function readEntries<Entry>(
   }
 }
 
-/** Replaces the file as a whole. */
+/** Replaces the whole file. */
 export async function writeEntries<Entry>({ file, name }: EntriesFile<Entry>, entries: ReadonlyMap<string, Entry>): Promise<void> {
   const { default: writeFileAtomic } = await import('write-file-atomic');
   const sorted = Object.fromEntries([...entries].sort(([a], [b]) => (a < b ? -1 : 1)));
   await writeFileAtomic(file, `${JSON.stringify({ version: VERSION, [name]: sorted }, null, 2)}\n`);
 }
 
-/** It comes with the folder: what a link leads to would be shown, or written over, and a pipe waited for. */
+/**
+ * The file may have come with the folder, so links and pipes are refused: a link would show or overwrite another file, a pipe would block.
+ */
 async function textOf(file: string): Promise<string> {
   if ((await lstat(file)).isSymbolicLink()) throw new TypeError('there is a link in its place');
   const handle = await open(file, constants.O_RDONLY | constants.O_NONBLOCK);

@@ -6,27 +6,27 @@ import { type Timing, KeyedQueue, systemClock } from '@pith/promises';
 import type { StateFolder } from '@pith/safe-files';
 import { codeOf } from './refused.ts';
 
-/** A process that holds a lock renews its time every second. After five seconds without that the lock is given up. */
+/** The lock's owner renews its time every second. After five seconds without that, others may take it over. */
 const HEARTBEAT_MS = 1000;
 const STALE_MS = 5000;
-/** Clocks of machines that share a folder differ by less. */
+/** Clocks of machines that share a folder differ by less than this. */
 const AHEAD_MS = 60_000;
 const WAIT_MS = 30_000;
-/** Long enough for the lock of a dead holder to be given up; nothing else of the process goes on meanwhile. */
+/** Long enough for a dead owner's lock to expire. The thread is blocked meanwhile. */
 const WAIT_NOW_MS = 7000;
 const LOOK_EVERY_MS = 25;
 
-/** What only one process may do at a time. */
+/** A lock between processes. */
 export interface Exclusion {
-  /** Made when it is missing. */
+  /** Created when missing. */
   readonly folder: StateFolder;
-  /** Of a folder in it that is there while somebody works. */
+  /** The name of the lock's folder in it, which exists while somebody works. */
   readonly name: string;
-  /** What is thrown when nobody lets go of the lock at `where` in time. */
+  /** The error when the lock at `where` is not released in time. */
   busy(where: string): Error;
 }
 
-/** Runs `work` while no other process does the same. What a dead process held is taken over. */
+/** Runs `work` under the lock, which no two processes have at once. Takes over the lock of a dead process. */
 export async function exclusively<T>(exclusion: Exclusion, clock: Timing, work: () => Promise<T>, signal?: AbortSignal): Promise<T> {
   const lock = new FolderLock(exclusion, clock, WAIT_MS);
   while (!lock.take()) await clock.sleep(LOOK_EVERY_MS, signal);
@@ -39,7 +39,7 @@ export async function exclusively<T>(exclusion: Exclusion, clock: Timing, work: 
   }
 }
 
-/** The same for work of a moment, such as replacing a small file. The thread waits for it. */
+/** The same for short synchronous work, such as replacing a small file. Blocks the thread while it waits. */
 export function exclusivelyNow(exclusion: Exclusion, clock: Pick<Timing, 'now'>, work: () => void): void {
   const lock = new FolderLock(exclusion, clock, WAIT_NOW_MS);
   while (!lock.take()) Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, LOOK_EVERY_MS);
@@ -50,11 +50,13 @@ export function exclusivelyNow(exclusion: Exclusion, clock: Pick<Timing, 'now'>,
   }
 }
 
-/** Runs what changes one place one after the other: in this process in the order in which it came, and beside other processes. */
+/**
+ * Runs changes of the same place one after the other: in the order of their calls within this process, and under a lock between processes.
+ */
 export class OneAtATime {
   readonly #queue = new KeyedQueue();
 
-  /** The folder of the locks; all who change these places must name the same. */
+  /** The folder of the locks; everybody who changes these places must use the same. */
   constructor(private readonly locks: Omit<Exclusion, 'name'>) {}
 
   run<T>(place: string, work: () => Promise<T>, signal: AbortSignal): Promise<T> {
@@ -64,15 +66,15 @@ export class OneAtATime {
 }
 
 /**
- * Keeps the modification time of a folder recent until the returned function is called. This distinguishes a living process from a dead
- * one in containers, on shares and on any disk, where process numbers and hard links do not.
+ * Renews the modification time of a folder until the returned function is called. That tells a living process from a dead one in
+ * containers, on shares and on any disk, where process ids and hard links do not.
  */
 export function keepFresh(folder: string, clock: Timing): () => void {
   let cancel: (() => void) | null = null;
   let ended = false;
   const beat = async (): Promise<void> => {
     const now = clock.now() / 1000;
-    await lutimes(folder, now, now).catch(() => undefined); // it was given up, or the disk is away
+    await lutimes(folder, now, now).catch(() => undefined); // another process took it over, or the disk is away
     if (!ended) cancel = clock.after(HEARTBEAT_MS, () => void beat());
   };
   void beat();
@@ -82,7 +84,10 @@ export function keepFresh(folder: string, clock: Timing): () => void {
   };
 }
 
-/** Whether nobody keeps it fresh, as the time of its last change says; one far ahead says nothing of a living process. False where there is none. */
+/**
+ * Whether the folder's modification time says that its owner is dead. A time far in the future counts as dead too. False where there is no
+ * folder.
+ */
 export function isStale(folder: string, clock: Pick<Timing, 'now'>): boolean {
   const found = lstatSync(folder, { throwIfNoEntry: false });
   if (found === undefined) return false;
@@ -90,13 +95,13 @@ export function isStale(folder: string, clock: Pick<Timing, 'now'>): boolean {
   return age > STALE_MS || age < -AHEAD_MS;
 }
 
-/** A folder is made by one process only. */
+/** Only one process can create a folder. */
 class FolderLock {
   readonly place: string;
   readonly #busy: Exclusion['busy'];
   readonly #clock: Pick<Timing, 'now'>;
   readonly #until: number;
-  /** A file in it that says whose it is: an inode number is used again once its folder is gone. */
+  /** A file in the folder that names the owner. An inode number would not do: it is reused once the folder is gone. */
   readonly #token = randomUUID();
 
   constructor({ folder, name, busy }: Exclusion, clock: Pick<Timing, 'now'>, waitMs: number) {
@@ -106,7 +111,7 @@ class FolderLock {
     this.#until = clock.now() + waitMs;
   }
 
-  /** False while another process has it. */
+  /** False while another process owns the lock. */
   take(): boolean {
     do {
       if (this.#make()) return true;
@@ -115,7 +120,7 @@ class FolderLock {
     return false;
   }
 
-  /** False where another process has it, or has taken it away before it was whole. */
+  /** False where another process owns the lock, or removed it before it was complete. */
   #make(): boolean {
     try {
       mkdirSync(this.place);
@@ -125,21 +130,21 @@ class FolderLock {
     }
     try {
       writeFileSync(path.join(this.place, this.#token), '');
-      const now = this.#clock.now() / 1000; // a share may have a clock of its own
+      const now = this.#clock.now() / 1000; // a share may have its own clock
       lutimesSync(this.place, now, now);
       return true;
     } catch (error) {
       if (codeOf(error) === 'ENOENT') return false;
-      rmSync(this.place, { recursive: true, force: true }); // such as on a full disk: others need not wait
+      rmSync(this.place, { recursive: true, force: true }); // such as on a full disk: others need not wait for the lock
       throw error;
     }
   }
 
   release(): void {
-    if (existsSync(path.join(this.place, this.#token))) rmSync(this.place, { recursive: true, force: true }); // else it was given up, and is another's
+    if (existsSync(path.join(this.place, this.#token))) rmSync(this.place, { recursive: true, force: true }); // otherwise another process took the lock over
   }
 
-  /** Renaming is done by one only; who renamed what another has just taken gives it back. */
+  /** Only one process can rename the folder. If the renamed lock turns out to be new, it is given back. */
   #takeAwayStale(): boolean {
     if (!isStale(this.place, this.#clock)) return false;
     const aside = `${this.place}.${randomUUID()}`;
@@ -148,7 +153,7 @@ class FolderLock {
       if (isStale(aside, this.#clock)) rmSync(aside, { recursive: true, force: true });
       else renameSync(aside, this.place);
     } catch (error) {
-      rmSync(aside, { recursive: true, force: true }); // another process has it by now, where it was not faster
+      rmSync(aside, { recursive: true, force: true }); // unless the rename fails because another process has the lock by now
       if (!['ENOENT', 'ENOTEMPTY', 'EEXIST'].includes(codeOf(error) ?? '')) throw error;
     }
     return true;

@@ -10,47 +10,47 @@ import { ChangeRefused } from './refused.ts';
 import { commit, type FolderChange, hasBegun, type Journaled, journalOf, KEPT, rollBack } from './journaled.ts';
 
 export interface FolderChangesOptions<Entry> extends Journaled<Entry> {
-  /** It holds the folders that are changed, and hidden ones of this package. */
+  /** The folder that contains the changed folders, and hidden ones of this package. */
   readonly folder: string;
   readonly clock: Timing;
 }
 
-/** Changes that are being prepared. Give it back with `remove`. */
+/** A staging folder for changes. Release it with `remove`. */
 export interface Staged<Entry> {
-  /** What is to be put in place is written here. */
+  /** Write here what is to be put in place. */
   readonly directory: string;
-  /** Makes all of them or none. Rejects where something else is in a place than a change says. */
+  /** Makes all changes or none. Rejects where the present content is not what a change expects. */
   change(changes: readonly FolderChange<Entry>[]): Promise<void>;
   remove(): Promise<void>;
 }
 
-/** Holds what is being prepared. Hidden, so that nobody takes it for one of the folders. */
+/** The folder for staged changes. It is hidden, so that nobody takes it for one of the folders. */
 const STAGING = '.staging';
 
 /**
- * Changes folders below one folder, with an entry for each in a file beside them. What a killed process had begun is undone by the next
- * one, and what a person wrote since stays.
+ * Changes folders below one folder transactionally, together with a file that has an entry for each. The next process undoes what a killed
+ * process began, and keeps what a person has written since.
  */
 export class FolderChanges<Entry> {
   constructor(private readonly options: FolderChangesOptions<Entry>) {}
 
-  /** The entries by id; none where there is no file. Rejects where it is damaged. */
+  /** The entries by id; empty where the file is absent. Rejects where it is damaged. */
   entries(): Promise<ReadonlyMap<string, Entry>> {
     return readEntries(this.options.entries, this.options.refusals);
   }
 
-  /** Whether a process is at work there, was killed, or left something to look at. */
+  /** Whether a process is changing something there, was killed, or left something for a person to look at. */
   isUnsettled(): boolean {
     return existsSync(path.join(this.options.folder, STAGING)) || this.kept() !== null;
   }
 
-  /** The folder with what could not be put back, because a person has written in its place since; null where there is none. */
+  /** The folder with content that could not be put back, because a person has written in its place since; null where there is none. */
   kept(): string | null {
     const kept = path.join(this.options.folder, KEPT);
     return existsSync(kept) ? kept : null;
   }
 
-  /** Makes the folder where it is absent. What killed processes left is swept first. */
+  /** Creates the folder where it is absent. Removes what killed processes left first. */
   async stage(signal?: AbortSignal): Promise<Staged<Entry>> {
     const { folder, clock, journals } = this.options;
     await mkdir(folder, { recursive: true });
@@ -63,24 +63,24 @@ export class FolderChanges<Entry> {
       change: (changes) => this.#withLock(root, () => commit({ ...this.options, root, directory }, changes)),
       remove: async () => {
         end();
-        // With a journal it holds what could not be put back: the next start tries again.
-        // What cannot be removed now is swept by the next one: the change itself is made.
+        // With a journal, the folder has content that could not be put back: the next start tries again. A folder that cannot be removed
+        // now is left to the next sweep, since the change itself is done.
         if (!journals.has(journalOf(directory)))
           await rm(directory, { recursive: true, force: true, maxRetries: 3 }).catch(() => undefined);
-        await rmdir(path.dirname(directory)).catch(() => undefined); // others are at work, or it is gone
+        await rmdir(path.dirname(directory)).catch(() => undefined); // others are staging, or it is gone
       },
     };
   }
 
-  /** Undoes what killed processes had begun. Rejects where something is in the way. */
+  /** Undoes what killed processes began. Rejects where a change is in the way. */
   async recover(): Promise<void> {
     await this.#recover(realpathSync(this.options.folder));
   }
 
   /**
-   * A journal is written and removed by one process at a time, so one that is seen by that belongs to nobody who is at work. With `sweeps`,
-   * what was only staged is removed. What has begun and is written down nowhere we know stays as it is: another folder of journals may
-   * know of it, and a folder that somebody planted leads to nothing.
+   * One process at a time writes and removes a journal, so a journal that this process sees belongs to nobody who is working. With
+   * `sweeps`, folders that were only staged are removed. A change that has begun and has no journal here is left alone: another folder of
+   * journals may have it, and a folder that somebody planted has no effect.
    */
   async #recover(
     root: string,
@@ -102,12 +102,12 @@ export class FolderChanges<Entry> {
         try {
           staging.remove(name);
         } catch {
-          // It was read-only before it was moved there: it harms nobody, and the next one tries again.
+          // The folder was read-only before it was moved there. It does no harm, and the next process tries again.
         }
       }
     };
     await this.#withLock(root, work, signal);
-    await rmdir(staging.path).catch(() => undefined); // others are at work
+    await rmdir(staging.path).catch(() => undefined); // others are staging
   }
 
   #withLock<T>(root: string, work: () => Promise<T>, signal?: AbortSignal): Promise<T> {

@@ -6,31 +6,34 @@ import { isNothingThere, stateFolder, type StateFolder } from '@pith/safe-files'
 import { type EntriesFile, readEntries, writeEntries } from './entries.ts';
 import { ChangeRefused, type Refusals, codeOf } from './refused.ts';
 
-/** One folder that is put in place or taken away. */
+/** One folder to put in place or to remove. */
 export interface FolderChange<Entry> {
-  /** Relative to the folder that holds it; empty where only its entry changes. */
+  /** Relative to the containing folder; empty where only the entry changes. */
   readonly folder: string;
-  /** Of its entry; empty where it has none. */
+  /** The id of its entry; empty where it has none. */
   readonly id: string;
-  /** Where it lies now, relative to the staging folder; null takes it away. */
+  /** Its staged content, relative to the staging folder; null removes the folder. */
   readonly from: string | null;
-  /** What its entry is from now on; null drops it. */
+  /** Its new entry; null removes the entry. */
   readonly entry: Entry | null;
-  /** The digest of what must be there, null for nothing; absent: whatever does. */
+  /** The digest of the present content, null for none; absent: not checked. */
   readonly expects?: string | null;
 }
 
-/** What every change of one folder shares. */
+/** What all changes of one folder share. */
 export interface Journaled<Entry> {
-  /** What is to be undone when a process is killed: where nobody else writes, for what comes with a folder is not believed. */
+  /**
+   * The folder of the journals, with what is to be undone when a process is killed. Nobody else may write there, since files that come with
+   * a folder are not trusted.
+   */
   readonly journals: StateFolder;
   readonly entries: EntriesFile<Entry>;
-  /** The same as long as nobody changes anything in a folder. */
+  /** A digest of a folder's content. */
   readonly digestOf: (folder: string) => Promise<string>;
   readonly refusals: Refusals;
 }
 
-/** Changes that are prepared in `directory`, a folder on the same file system as `root`, which holds the folders that change. */
+/** Changes that are staged in `directory`, a folder on the same file system as `root`, which contains the changed folders. */
 export interface Operation<Entry> extends Journaled<Entry> {
   readonly root: string;
   readonly directory: string;
@@ -38,28 +41,27 @@ export interface Operation<Entry> extends Journaled<Entry> {
 
 /** A change with what it replaces, so that it can be undone. */
 interface Recorded<Entry> extends Omit<FolderChange<Entry>, 'expects'> {
-  /** What its entry was. */
+  /** The entry before the change. */
   readonly before: Entry | null;
-  /** Digest of what was in place; null for nothing. */
+  /** The digest of the replaced content; null for none. */
   readonly old: string | null;
-  /** Digest of what is to come; null for nothing. */
+  /** The digest of the new content; null for none. */
   readonly next: string | null;
 }
 
-/** Holds what a person has yet to look at. */
+/** The folder with content that a person has yet to look at. */
 export const KEPT = '.kept';
 const OLD = 'old';
 const LARGEST_JOURNAL = 16 * 1024 * 1024;
 const UNREADABLE = 'unreadable';
 
 /**
- * Makes the changes, all of them or none. First they are written down with the digests of what they replace, then folders are renamed, then
- * the entries are replaced. They count from the moment the journal is removed: as long as it is there, the next start undoes them. Only
- * one process at a time.
+ * Makes all changes or none. Writes the journal with the digests of what is replaced, renames the folders, then replaces the entries. The
+ * changes count from the moment when the journal is removed: until then the next start undoes them. Only one process at a time.
  */
 export async function commit<Entry>(operation: Operation<Entry>, changes: readonly FolderChange<Entry>[]): Promise<void> {
   const { root, directory, journals, entries, refusals } = operation;
-  const now = await readEntries(entries, refusals); // damaged ones stop everything before anything is moved
+  const now = await readEntries(entries, refusals); // a damaged file stops everything before anything is moved
   const recorded: Recorded<Entry>[] = [];
   for (const { expects, ...change } of changes) {
     const { place, from } = await placesOf(operation, change);
@@ -80,7 +82,7 @@ export async function commit<Entry>(operation: Operation<Entry>, changes: readon
   await rename(path.join(directory, OLD), path.join(directory, 'done')).catch(() => undefined); // then any start may sweep it
 }
 
-/** Throws where something else is in a place than who changes it says. */
+/** Throws where the present content is not what the change expects. */
 function refuseOther(
   { folder, from, expects }: FolderChange<unknown>,
   { old, where }: { readonly old: string | null; readonly where: string },
@@ -91,23 +93,23 @@ function refuseOther(
   if (typeof expects === 'string' && old !== expects) throw new ChangeRefused(edited(folder), { where });
 }
 
-/** The name of the journal of what is prepared in that folder. */
+/** The name of the journal of a staging folder. */
 export function journalOf(directory: string): string {
   return `${path.basename(directory)}.json`;
 }
 
-/** Undoes what was begun and did not end. False: it is of another folder. Rejects for a journal that is damaged. */
+/** Undoes an unfinished change. False: the journal belongs to another folder. Rejects for a damaged journal. */
 export async function rollBack<Entry>(operation: Operation<Entry>): Promise<boolean> {
   const changes = changesIn(operation);
   if (changes !== null) await undo(operation, changes);
   return changes !== null;
 }
 
-/** Whether something was moved out of its place that is nowhere else. */
+/** Whether the staging folder has content that was moved out of its place and exists nowhere else. */
 export async function hasBegun(directory: string): Promise<boolean> {
   const moved = await readdir(path.join(directory, OLD)).catch((error: unknown) => {
-    if (!isNothingThere(error)) throw error; // it may hold what is nowhere else
-    return []; // it had not come that far
+    if (!isNothingThere(error)) throw error; // it may have the only copy
+    return []; // the change had not begun
   });
   return moved.length > 0;
 }
@@ -117,7 +119,7 @@ function changesIn<Entry>({ journals, directory, root, entries, refusals }: Oper
   const bytes = journals.read(name, LARGEST_JOURNAL);
   try {
     const journal = JSON.parse(String(bytes)) as { readonly root?: unknown; readonly skills?: unknown; readonly changes: unknown };
-    if ((journal.root ?? journal.skills) !== root) return null; // `skills`: as journals before this package named it
+    if ((journal.root ?? journal.skills) !== root) return null; // `skills` is the key in older journals
     if (!Array.isArray(journal.changes)) throw new TypeError('it has no changes');
     return journal.changes.map((change) => recordedIn(change, entries));
   } catch (error) {
@@ -136,7 +138,7 @@ function recordedIn<Entry>(value: unknown, { entryOf }: EntriesFile<Entry>): Rec
 
 async function apply<Entry>(operation: Operation<Entry>, changes: readonly Recorded<Entry>[]): Promise<void> {
   const { directory, entries, refusals } = operation;
-  await mkdir(path.join(directory, OLD)); // fails where the folder was taken for abandoned and is gone
+  await mkdir(path.join(directory, OLD)); // fails where another process took the folder for abandoned and removed it
   for (const [at, change] of changes.entries()) {
     const { place, from } = await placesOf(operation, change);
     if (place !== null && change.old !== null && !(await moveIf(operation, place, path.join(directory, OLD, String(at)), change.old)))
@@ -150,13 +152,13 @@ async function apply<Entry>(operation: Operation<Entry>, changes: readonly Recor
 }
 
 /**
- * Puts back what was in place, where there is nothing now or what the change brought. Other bytes are a person's and stay; what they
- * replaced is kept in its own folder. Can be run again from any point where it was cut off.
+ * Puts the old content back where there is nothing now, or the content of the change. Other content is a person's and stays; the old
+ * content is then kept in a folder of its own. Can be run again after any interruption.
  */
 async function undo<Entry>(operation: Operation<Entry>, changes: readonly Recorded<Entry>[]): Promise<void> {
   const { root, directory, journals, entries, refusals } = operation;
   const isThere = (place: string) => exists(place, refusals.failed);
-  for (const change of changes) await placesOf(operation, change); // nothing is moved where one of them leads out
+  for (const change of changes) await placesOf(operation, change); // nothing is moved where one of the paths leads out
   for (const [at, change] of [...changes.entries()].reverse()) {
     const { place, from } = await placesOf(operation, change);
     if (place === null) continue;
@@ -181,7 +183,7 @@ async function undo<Entry>(operation: Operation<Entry>, changes: readonly Record
   journals.remove(journalOf(directory));
 }
 
-/** Throws where another process has undone it: it held this one, which was suspended for long, for dead. */
+/** Throws where another process has undone this change, because this process was suspended for so long that it seemed dead. */
 function requireOwn<Entry>({ journals, directory, entries, refusals }: Operation<Entry>): void {
   if (!journals.has(journalOf(directory))) throw new ChangeRefused(refusals.takenOver, { where: entries.file });
 }
@@ -191,7 +193,7 @@ function setEntry<Entry>(entries: Map<string, Entry>, id: string, entry: Entry |
   else entries.set(id, entry);
 }
 
-/** Moves it if it holds just that. What somebody changed in between comes back. */
+/** Moves the folder if it has that digest. A folder that changed meanwhile is moved back. */
 async function moveIf(digests: Digests, place: string, aside: string, digest: string): Promise<boolean> {
   await rename(place, aside);
   if ((await digestAt(digests, aside)) === digest) return true;
@@ -201,12 +203,12 @@ async function moveIf(digests: Digests, place: string, aside: string, digest: st
 
 type Digests = Pick<Journaled<unknown>, 'digestOf' | 'refusals'>;
 
-/** null for nothing. */
+/** The digest at `place`; null where there is nothing. */
 async function digestAt({ digestOf, refusals }: Digests, place: string): Promise<string | null> {
   return (await exists(place, refusals.failed)) ? digestOf(place).catch(() => UNREADABLE) : null;
 }
 
-/** Where it is to lie and where it is staged. */
+/** The folder's final place, and its staged place. */
 async function placesOf<Entry>(
   { root, directory, refusals: { failed } }: Operation<Entry>,
   { folder, from }: Pick<FolderChange<Entry>, 'folder' | 'from'>,
@@ -217,13 +219,13 @@ async function placesOf<Entry>(
   };
 }
 
-/** The place in a folder that a relative path means: neither by its names nor by a link in the way does it lead out. */
+/** The absolute path of a relative path within a folder. Throws where its names or a link on the way lead out. */
 async function inside(folder: string, below: string, failed: string): Promise<string> {
   const names = below.split(/[\\/]/);
   const bad = new ChangeRefused({ code: failed, message: `${JSON.stringify(below)} is no folder in ${folder}` });
   if (path.isAbsolute(below) || names.some((name) => name === '' || name === '.' || name === '..')) throw bad;
   for (let depth = 1; depth < names.length; depth += 1) {
-    const above = await lstat(path.join(folder, ...names.slice(0, depth))).catch(() => null); // missing: nothing is moved through it
+    const above = await lstat(path.join(folder, ...names.slice(0, depth))).catch(() => null); // missing: no link leads through it
     if (above?.isSymbolicLink()) throw bad;
   }
   return path.join(folder, below);

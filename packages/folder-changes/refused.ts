@@ -1,29 +1,29 @@
-/** What a person is told. */
+/** The message for a person. */
 export interface Words {
   readonly code: string;
   readonly message: string;
   readonly cure?: string;
 }
 
-/** Each refusal in the words of who has folders changed. */
+/** The caller's messages for each refusal. */
 export interface Refusals {
-  /** Nothing was expected there, and something is. */
+  /** The place was expected to be empty, and is not. */
   exists(folder: string): Words;
-  /** Something was expected there, and nothing is. */
+  /** A folder was expected there, and is missing. */
   gone(folder: string): Words;
-  /** Something else is there than was expected. */
+  /** The content is not what was expected. */
   edited(folder: string): Words;
-  /** It became something else while it was being replaced. */
+  /** The content changed while it was being replaced. */
   editedMeanwhile(folder: string): Words;
-  /** The file of the entries cannot be understood. */
+  /** The file of the entries cannot be read. */
   damaged(why: string): Words;
-  /** What a process that was killed wrote down cannot be understood. */
+  /** The journal of a killed process cannot be read. */
   journal: Words;
-  /** This process was held up for so long that another undid what it had begun. */
+  /** This process was suspended for so long that another undid its change. */
   takenOver: Words;
-  /** Another process does not let go. */
+  /** Another process does not release the lock. */
   busy: Words;
-  /** The code of everything else. */
+  /** The code of all other failures. */
   failed: string;
 }
 
@@ -42,7 +42,7 @@ export class ChangeRefused extends Error {
   }
 }
 
-/** The code that the system gave an error; '' without one. */
+/** The system's code of an error; '' without one. */
 export function codeOf(error: unknown): string {
   return (error as NodeJS.ErrnoException | null)?.code ?? '';
 }

@@ -1,9 +1,9 @@
 import { readFileSync, watch, type FSWatcher } from 'node:fs';
 import { setImmediate as yieldToOthers } from 'node:timers/promises';
 
-/** Something that says early that a folder changed. It may miss changes: looking at all of them does not. */
+/** Reports changed folders early. It may miss changes; only a scan finds all. */
 export interface FolderHint {
-  /** Watches exactly these folders from now on. True when it began with any: what changed in them before is to be looked for. */
+  /** Watches exactly these folders from now on. True when it began to watch any: the caller must scan for earlier changes. */
   cover(folders: ReadonlySet<string>): Promise<boolean>;
   close(): void;
 }
@@ -11,14 +11,14 @@ export interface FolderHint {
 /** `onFull` is called when no further folder can be watched. */
 export type StartHint = (onHint: () => void, onFull: (error: unknown) => void) => FolderHint;
 
-/** No more folders than this are watched. */
+/** The most folders that are watched. */
 const FOLDER_LIMIT = 24_000;
-/** Folders that are begun with between two yields. */
+/** How many watches are started between two yields. */
 const SLICE = 250;
-/** Codes of a system that grants no further watch. */
+/** The error codes of a system that grants no further watch. */
 const REFUSALS: ReadonlySet<string | undefined> = new Set(['ENOSPC', 'EMFILE', 'ENFILE', 'ENOMEM', 'ENOSYS']);
 
-/** Watches folders one by one, never what is below them: what comes and goes in them, and edits of the files that `isRead` names. */
+/** Watches single folders, not what is below them. Reports entries that come and go, and edits of files that `isRead` accepts. */
 export function systemHint(isRead: (name: string) => boolean): StartHint {
   return (onHint, onFull) => {
     const watchers = new Map<string, FSWatcher>();
@@ -33,7 +33,7 @@ export function systemHint(isRead: (name: string) => boolean): StartHint {
       if (watchers.size >= limit) throw Object.assign(new Error(`more than ${limit} folders`), { code: 'ENOSPC' });
       const watcher = watch(folder, { persistent: false }, (kind, name) => {
         const isItself = name === null || name === folder.slice(folder.lastIndexOf('/') + 1);
-        if (isItself) drop(folder); // the watch may no longer be on the folder of that name
+        if (isItself) drop(folder); // the watch may now be on a folder that no longer has this name
         if (isItself || kind === 'rename' || isRead(name)) onHint();
       });
       watcher.on('error', () => drop(folder));
@@ -51,10 +51,10 @@ export function systemHint(isRead: (name: string) => boolean): StartHint {
             begin(folder);
             if (++begun % SLICE === 0) await yieldToOthers();
           } catch (error) {
-            covered = null; // tried again next time
-            if (!REFUSALS.has((error as NodeJS.ErrnoException).code)) continue; // gone since it was found, or not readable: who looks sees it
+            covered = null; // the next call tries again
+            if (!REFUSALS.has((error as NodeJS.ErrnoException).code)) continue; // gone since it was found, or not readable: the scan reports that
             onFull(error);
-            break; // there may be room when it is called again
+            break; // the next call may find room
           }
         }
         return begun > 0;
@@ -66,11 +66,11 @@ export function systemHint(isRead: (name: string) => boolean): StartHint {
   };
 }
 
-/** Other programs of the same user need watches too. */
+/** The share of the system's watches to use, since other programs of the user need some too. */
 function watchLimit(): number {
   try {
     return Math.min(FOLDER_LIMIT, Math.floor(Number(readFileSync('/proc/sys/fs/inotify/max_user_watches', 'utf8')) / 2)) || FOLDER_LIMIT;
   } catch {
-    return FOLDER_LIMIT; // no such limit here
+    return FOLDER_LIMIT; // this system has no such limit
   }
 }

@@ -3,38 +3,38 @@ import type { Timing } from '@pith/promises';
 import { type FolderHint, type StartHint, systemHint } from './folder-hint.ts';
 
 export interface FolderWatchOptions {
-  /** The folders whose entries matter, now. */
+  /** The folders to watch at this moment. */
   readonly folders: () => ReadonlySet<string>;
   readonly look: () => Promise<unknown>;
-  /** Whether a file of that name is read: edits of others are no change. */
+  /** Whether a file of that name is read. Edits of other files do not count as changes. */
   readonly isRead: (name: string) => boolean;
-  /** 0 switches polling off; hints still come. */
+  /** 0 switches polling off; hints still count. */
   readonly pollSeconds: number;
   readonly clock: Timing;
-  /** A look failed; the next poll looks again. */
+  /** Called when a scan fails; the next poll scans again. */
   readonly onFailed: (error: unknown) => void;
-  /** Called once, when not every folder can be watched: what changes in the others is seen by the poll. */
+  /** Called once, when not every folder can be watched: only the poll finds changes in the others. */
   readonly onFull: (error: unknown) => void;
-  /** Starts the hints; tests replace it. */
+  /** Starts the watcher; tests replace it. */
   readonly startHint?: StartHint;
 }
 
-/** Changes that follow each other closely are one: a file may be half written when the first is hinted at. */
+/** Waits so long for further hints, since a file may be half written at the first one. */
 const GATHER_MS = 10;
-/** The least time between two looks that hints bring forward, and the share of the time that such looks may take. */
+/** The least pause between two scans after hints, and the largest share of the time for such scans. */
 const PAUSE_MS = 20;
 const REST = 4;
-/** A poll comes no sooner than so many times what the last look took: 10,000 folders cost about a hundredth of a core. */
+/** A poll waits at least this many times the duration of the last scan, so that 10,000 folders cost about a hundredth of a core. */
 const POLL_REST = 100;
-/** A process that only answers once has ended by then: it never pays for a watcher. */
+/** A process that answers once has ended by then, and never pays for a watcher. */
 const HINTS_AFTER_MS = 500;
 
-/** Looks at everything at every poll until it is stopped, and sooner when a folder is said to have changed. */
+/** Scans at every poll until it is stopped, and sooner after a hint. */
 export class FolderWatch {
   #hint: FolderHint | null = null;
-  /** There was a hint that nobody has followed. */
+  /** A hint that no scan has followed yet. */
   #hinted = false;
-  /** There was a hint since the folders to watch were looked up. */
+  /** A hint came since the folders to watch were determined. */
   #woken = false;
   #complained = false;
   #tookMs = 0;
@@ -61,7 +61,7 @@ export class FolderWatch {
       if (woken) await clock.sleep(GATHER_MS, signal).catch(noop);
       this.#woken = false;
       const from = clock.now();
-      if (this.#take() || !woken) await this.#look(); // who asks by `takeHint` may have looked by now
+      if (this.#take() || !woken) await this.#look(); // a caller of `takeHint` may have scanned by now
       await this.#cover(hint);
       this.#tookMs = clock.now() - from;
       if (woken) await clock.sleep(Math.max(PAUSE_MS, this.#tookMs * REST), signal).catch(noop);
@@ -70,11 +70,11 @@ export class FolderWatch {
     hint.close();
   }
 
-  /** Whether there was a hint by now that nobody has followed. Who asks looks. */
+  /** Whether a hint is pending, and takes it: the caller must scan. */
   async takeHint(): Promise<boolean> {
     if (this.#hint === null) return false;
     await yieldToOthers();
-    await yieldToOthers(); // by now the loop has taken from the system what was hinted at before the call
+    await yieldToOthers(); // the event loop has now received all events from before the call
     return this.#take();
   }
 

@@ -1,18 +1,18 @@
 import type { GuardedRequest, OutgoingAnswer } from './outgoing-requests.ts';
 
-/** Can be used wherever `fetch` can. */
+/** Has the signature of `fetch`. */
 export type GuardedFetch = (input: string | URL | Request, init?: RequestInit) => Promise<Response>;
 
-/** The requests of a guard with the objects of `fetch`. */
+/** Offers a guarded request with the objects of `fetch`. */
 export function fetchOver(ask: GuardedRequest): GuardedFetch {
   return async (input, { signal, redirect, ...rest } = {}) => {
     const given = input instanceof Request ? input : null;
     const stop = signal ?? given?.signal;
     stop?.throwIfAborted();
-    // Of the address only Request's own rules matter here; it would refuse, and repeat, one with a password.
+    // Only Request's rules for the rest matter here. It gets another address, since it would refuse and quote one with a password.
     const request = new Request(given ?? 'http://localhost/', rest);
     const { method, headers } = request;
-    const body = request.body === null ? null : new Uint8Array(await request.arrayBuffer()); // whole: a redirect may want it again
+    const body = request.body === null ? null : new Uint8Array(await request.arrayBuffer()); // read whole, because a redirect may need it again
     return responseOf(
       await ask(given?.url ?? String(input), { method, headers: Object.fromEntries(headers), body, redirect, signal: stop }),
     );
@@ -27,7 +27,7 @@ function responseOf(answer: OutgoingAnswer): Response {
     return Object.defineProperty(response, 'url', { value: url });
   } catch (error) {
     cancel();
-    throw new TypeError('fetch failed', { cause: error }); // a status or a header that there is not
+    throw new TypeError('fetch failed', { cause: error }); // an invalid status or header
   }
 }
 
@@ -36,7 +36,7 @@ function streamOf(body: AsyncIterable<Uint8Array>, cancel: () => void): Readable
   return new ReadableStream<Uint8Array>(
     {
       async pull(controller) {
-        const { done, value } = await chunks.next(); // what it rejects with is the stream's error
+        const { done, value } = await chunks.next(); // its rejection becomes the stream's error
         if (done) controller.close();
         else controller.enqueue(value);
       },

@@ -2,7 +2,7 @@ import { connect } from 'node:net';
 
 const TIMEOUT_MS = 200;
 
-/** True when something accepts connections where this http address points to. Nothing is sent; the address must be one that a person or the code named. */
+/** True when a server accepts connections at this http address. Sends nothing. The address must be one that a person or the code named. */
 export function isListening(address: string, signal?: AbortSignal): Promise<boolean> {
   const { hostname, port, protocol } = new URL(address);
   return new Promise((resolve) => {

@@ -9,29 +9,29 @@ import ipaddr from 'ipaddr.js';
 import { proxyFor, type Proxy, type Variable, RequestFailed } from './proxies.ts';
 import type { ProxiedRequests } from './tunnel.ts';
 
-// An import of it loads the whole of `fetch` on Node 24, for the sake of one of its names.
+// Not imported, because an import of one name loads the whole of `fetch` on Node 24.
 const http = process.getBuiltinModule('node:http');
 
-/** What one `guardedFetch` may reach, and its bounds. */
+/** What a guard may reach, and its limits. */
 export interface OutgoingOptions {
   /**
-   * Origins (scheme, host, port) that a person named: typed, or written into settings that are theirs or trusted. Only these may have
-   * addresses that are not public. An address counts as its origin.
+   * Origins (scheme, host, port) that a person named: typed, or in settings that are theirs or trusted. Only these may have addresses that
+   * are not public. Of an address only the origin counts.
    */
   readonly allow?: readonly string[];
-  /** `refused`: nothing but `allow` is asked, also where a redirect leads elsewhere. Default `public`. */
+  /** `refused`: only `allow` may be asked, also after a redirect. Default `public`. */
   readonly elsewhere?: 'public' | 'refused';
   /** Default 5. */
   readonly maxRedirects?: number;
-  /** Of one body, unpacked; default 64 MiB. */
+  /** The most bytes of a body, unpacked; default 64 MiB. */
   readonly maxBytes?: number;
-  /** Until the answer has come whole; absent: as long as something comes. */
+  /** Until the whole answer has arrived; absent: no limit while data arrives. */
   readonly timeoutMs?: number;
-  /** How long nothing at all may come, from connecting to the last byte; default five minutes. */
+  /** The longest silence, from connecting to the last byte; default five minutes. */
   readonly silenceMs?: number;
-  /** Where `HTTPS_PROXY` and its like are looked up; absent: every server is asked directly. */
+  /** Reads `HTTPS_PROXY` and its like; absent: no proxy is used. */
   readonly proxies?: Variable;
-  /** The addresses of a name; for tests. Default the system's resolver. */
+  /** Resolves a host name; for tests. Default: the system's resolver. */
   resolve?(host: string): Promise<readonly string[]>;
 }
 
@@ -46,17 +46,17 @@ export interface OutgoingRequest {
 }
 
 export interface OutgoingAnswer {
-  /** That answered, after redirects. */
+  /** The address that answered, after redirects. */
   readonly url: string;
   readonly status: number;
   readonly statusText: string;
-  /** Names in small letters; one may come several times. */
+  /** Names in lower case; a name may occur several times. */
   readonly headers: readonly (readonly [name: string, value: string])[];
-  /** null: an answer of this status has none. Rejects as the request does. */
+  /** null: an answer with this status has no body. Rejects as the request does. */
   readonly body: AsyncIterable<Uint8Array> | null;
   /** The whole body. */
   text(): Promise<string>;
-  /** Ends the connection; for whoever does not read the body to its end. */
+  /** Ends the connection; for a caller that does not read the whole body. */
   cancel(): void;
 }
 
@@ -64,14 +64,14 @@ export interface OutgoingAnswer {
 export type GuardedRequest = (address: string | URL, request?: OutgoingRequest) => Promise<OutgoingAnswer>;
 
 const DEFAULTS = { elsewhere: 'public', maxRedirects: 5, maxBytes: 64 * 1024 * 1024, silenceMs: 300_000, resolve: resolved } as const;
-/** An unused connection is kept for so long: servers close theirs after five seconds and more. */
+/** How long an idle connection is kept: servers close theirs after five seconds or more. */
 const IDLE_MS = 4_000;
 const KEPT = { keepAlive: true, timeout: IDLE_MS };
 const REDIRECTS: ReadonlySet<number> = new Set([301, 302, 303, 307, 308]);
 const BODILESS: ReadonlySet<number> = new Set([204, 205, 304]);
-/** All that goes along to another origin. Whatever else a caller sends may be a credential. */
+/** The only headers that follow a redirect to another origin. Any other may be a credential. */
 const HARMLESS: ReadonlySet<string> = new Set(['accept', 'accept-encoding', 'accept-language', 'user-agent']);
-/** What belongs to a connection, not to a request. */
+/** Headers of the connection, not of the request. */
 const OF_CONNECTIONS = ['connection', 'content-length', 'expect', 'host', 'keep-alive', 'te', 'trailer', 'transfer-encoding', 'upgrade'];
 
 interface Asked {
@@ -87,7 +87,7 @@ type Bounds = Required<Pick<OutgoingOptions, 'elsewhere' | 'maxRedirects' | 'max
   resolve(host: string): Promise<readonly string[]>;
 };
 
-/** As `guardedRequest`. Connections are kept by this guard alone: what one may reach, another may not. */
+/** As `guardedRequest`. Each guard has its own connections: one guard may reach what another may not. */
 export function createGuard({ allow = [], timeoutMs, proxies, ...given }: OutgoingOptions): GuardedRequest {
   const bounds: Bounds = { ...DEFAULTS, ...given, timeoutMs, proxies, allowed: new Set(allow.map((address) => new URL(address).origin)) };
   const agents = { 'http:': new http.Agent(KEPT), 'https:': new https.Agent(KEPT) };
@@ -128,7 +128,7 @@ export function createGuard({ allow = [], timeoutMs, proxies, ...given }: Outgoi
         const message = await connected(await optionsFor(url, way), asked, bounds.silenceMs, signal);
         const { location } = message.headers;
         if (redirect === 'manual' || location === undefined || !REDIRECTS.has(message.statusCode ?? 0)) return { url, message };
-        message.destroy(); // a redirect may have an endless body
+        message.destroy(); // the body of a redirect may be endless
         if (redirect === 'error')
           throw refused(`${url.origin} answers with a redirect, which Pith does not follow here`, 'name the address that it leads to');
         if (hops === bounds.maxRedirects)
@@ -153,8 +153,8 @@ export async function publicAddressesOf(host: string, signal: AbortSignal = new 
 }
 
 /**
- * Global unicast. ipaddr.js knows what is special, also what stands for an address of IPv4 within one of IPv6; of IPv6 only 2000::/3 is
- * given to anybody, so that ranges which nobody knows yet are not public.
+ * Global unicast. ipaddr.js knows the special ranges, also IPv4 addresses within IPv6. Of IPv6 only 2000::/3 is assigned, so all else
+ * counts as not public.
  */
 export function isPublic(address: string): boolean {
   if (isIP(address) === 0 || address.includes('%')) return false;
@@ -163,18 +163,20 @@ export function isPublic(address: string): boolean {
   return parsed.kind() === 'ipv4' ? address !== AZURE : (parsed as ipaddr.IPv6).match(ipaddr.IPv6.parse('2000::'), 3);
 }
 
-/** Global by its number, and yet the host of a virtual machine, which hands out its credentials. */
+/** A public address that on a virtual machine reaches its host, which hands out credentials. */
 const AZURE = '168.63.129.16';
 
 interface Way {
-  /** Where a connection may go; of what a proxy is asked for by name, none. */
+  /** The addresses for the connection; empty where a proxy resolves the name. */
   readonly addresses: readonly string[];
-  /** Only these addresses may be reached, whoever connects. */
+  /** Only these addresses may be connected to, by us or by the proxy. */
   readonly isChecked: boolean;
   readonly proxy: Proxy | null;
 }
 
-/** Names and spellings do not matter: an address is what is resolved. A proxy connects to what was looked at, and by name only to what a person named. */
+/**
+ * Decides by the resolved addresses, not by names and spellings. A proxy gets the checked address, and a name only where a person named it.
+ */
 async function wayTo(url: URL, { allowed, elsewhere, resolve, proxies }: Bounds): Promise<Way> {
   if (!/^https?:$/.test(url.protocol)) throw refused(`${url.protocol} is not http or https`, 'name an http or https address');
   if (url.username !== '' || url.password !== '')
@@ -244,14 +246,14 @@ function redirected(url: URL, location: string): URL {
   return next;
 }
 
-/** What a redirect makes of a request, as browsers do it. */
+/** The request after a redirect, as browsers make it. */
 function askedNext({ method, headers, body }: Asked, status: number, within: boolean): Asked {
   const reads = status === 303 ? method !== 'HEAD' : (status === 301 || status === 302) && method === 'POST';
   const kept = new Map([...headers].filter(([name]) => (within ? !(reads && name.startsWith('content-')) : HARMLESS.has(name))));
   return reads ? { method: 'GET', headers: kept, body: null } : { method, headers: kept, body };
 }
 
-/** Asks, where these options lead. */
+/** Sends the request with these options. */
 function connected(
   { headers: more, ...options }: RequestOptions,
   { method, headers, body }: Asked,
@@ -269,12 +271,12 @@ function connected(
       request.destroy(Object.assign(new Error(`nothing came for ${silenceMs / 1000} s`), { code: 'ETIMEDOUT' })),
     );
     request.once('response', resolve);
-    request.on('error', reject); // one that comes after the answer is reported by its stream
+    request.on('error', reject); // the response stream reports an error that comes after the answer
     request.end(body ?? undefined);
   });
 }
 
-/** Whatever the name may resolve to by now. */
+/** Resolves every name to these addresses, whatever DNS answers by now. */
 function pinnedTo(addresses: readonly string[]): LookupFunction {
   const list = addresses.map((address) => ({ address, family: isIP(address) }));
   return (_host, { all }, done) => {
@@ -293,10 +295,10 @@ function answerOf(message: IncomingMessage, url: URL, { maxBytes }: Bounds, fail
       .find(([name]) => name === 'content-encoding')?.[1]
       .trim()
       .toLowerCase() ?? '';
-  const unpack = UNPACKED.get(packing)?.(); // nothing packed was asked for; some servers pack all the same
+  const unpack = UNPACKED.get(packing)?.(); // no compression was asked for, but some servers compress anyway
   const source = unpack ?? message;
-  if (unpack) pipeline(message, unpack, () => undefined); // the reader of the output gets it
-  source.on('error', () => undefined); // the reader gets it, whenever it comes
+  if (unpack) pipeline(message, unpack, () => undefined); // the reader of the output gets the error
+  source.on('error', () => undefined); // the reader gets the error
   const body = isEmpty ? null : bytesOf(source, maxBytes, failureOf);
   return {
     url: url.href,
@@ -336,7 +338,7 @@ async function* bytesOf(source: Readable, maxBytes: number, failureOf: (error: u
   }
 }
 
-/** A resolver cannot be stopped; whoever waits for it can. */
+/** Stops waiting when `signal` aborts, since a resolver cannot be cancelled. */
 function orAborted<T>(work: Promise<T>, signal: AbortSignal): Promise<T> {
   return new Promise((resolve, reject) => {
     const stop = (): void => reject(signal.reason as Error);

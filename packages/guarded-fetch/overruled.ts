@@ -1,18 +1,18 @@
-/** Which server a person means. */
+/** The server that a person wants to use. */
 export interface MeantServer {
-  /** Empty: the usual one; null: whichever is set. */
+  /** Empty: the default address; null: the one that is set, if any. */
   readonly address: string | null;
-  /** A key is typed for it, or is about to be. */
+  /** The person enters a key for it, now or next. */
   readonly hasKey: boolean;
-  /** The usual address. */
+  /** The provider's default address. */
   readonly defaultAddress: string;
-  /** The end of an address that may be left out. */
+  /** A suffix of the address that may be left out. */
   readonly version?: string;
 }
 
 /**
- * Why what a person means would go elsewhere: the address in the environment wins over one in the settings, which would be written and
- * never asked, and a key that was typed for one server would reach another. null: it goes where they mean, or they mean none.
+ * Why requests would go to another server: an address in the environment overrides one in the settings, so the settings would have no
+ * effect, and a key entered for one server would reach another. null: they go where the person wants, or the person named no server.
  */
 export function overruled(
   { name, address: wins }: { readonly name: string; readonly address: string | null },

@@ -1,20 +1,20 @@
 import { isWithin, plainAddress } from '@pith/address-ranges';
 
-/** A proxy that a person set. */
+/** A configured proxy. */
 export interface Proxy {
-  /** With its port, and without what it is opened with. */
+  /** Host and port, without credentials. */
   readonly host: string;
   readonly url: URL;
-  /** Where it was set. */
+  /** The environment variable that sets it. */
   readonly variable: string;
 }
 
-/** A variable of a person's environment, in capitals; null: it is not set. */
+/** Reads an environment variable by its name in capitals; null: not set. */
 export type Variable = (name: string) => string | null;
 
 /**
- * The proxy for an address, as `HTTPS_PROXY`, `HTTP_PROXY` and `ALL_PROXY` name it; null where none is set, where `NO_PROXY` names the
- * host, and for this machine itself. Throws `proxy_failed` for what names no proxy.
+ * The proxy for an address according to `HTTPS_PROXY`, `HTTP_PROXY` and `ALL_PROXY`. null: no proxy is set, `NO_PROXY` names the host, or
+ * the host is this machine. Throws `proxy_failed` for a value that is not a proxy address.
  */
 export function proxyFor(url: URL, variable: Variable): Proxy | null {
   const host = url.hostname.replace(/^\[|\]$|\.$/g, '').toLowerCase();
@@ -37,7 +37,7 @@ function proxyAt(value: string, variable: string): Proxy {
   throw new RequestFailed('proxy_failed', `${variable} is ${kind}`, `set ${variable} to http://host:port, or unset it`);
 }
 
-/** `*`, names with the names below them, also as `.name` and `*.name`, addresses and ranges of them, each also with a port. */
+/** `NO_PROXY` takes `*`, names with their subdomains (also as `.name` and `*.name`), addresses and address ranges; each may have a port. */
 function isExcepted(host: string, port: string, list: string): boolean {
   return list
     .split(/[\s,]+/)
@@ -63,7 +63,7 @@ function portOf({ port, protocol }: URL): string {
   return port || (protocol === 'https:' ? '443' : '80');
 }
 
-/** `address_refused`, `limit_reached` or `proxy_failed`, with what to do about it where something can be done. */
+/** Code `address_refused`, `limit_reached` or `proxy_failed`, with a cure where there is one. */
 export class RequestFailed extends Error {
   constructor(
     readonly code: string,

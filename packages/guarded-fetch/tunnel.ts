@@ -6,16 +6,16 @@ import { type Proxy, RequestFailed } from './proxies.ts';
 
 const http = process.getBuiltinModule('node:http');
 
-/** Where a request goes, and by which proxy. */
+/** The destination of a request, and its proxy. */
 interface Leg {
   readonly url: URL;
   readonly proxy: Proxy;
-  /** That the proxy is to connect to; null: to the host by its name. */
+  /** The address that the proxy connects to; null: the proxy resolves the host's name. */
   readonly address: string | null;
   readonly silenceMs: number;
 }
 
-/** Requests by way of a proxy, as `options` for Node. Their connections are kept by the guard that made this. */
+/** Makes the `options` for Node of requests through a proxy. The guard that made this object owns the connections. */
 export class ProxiedRequests {
   private readonly agents: Readonly<Record<string, Agent>>;
 
@@ -23,7 +23,7 @@ export class ProxiedRequests {
     this.agents = { 'http:': new PlainTunnel(kept), 'https:': new SecureTunnel(kept) };
   }
 
-  /** Through a tunnel the proxy sees no more than where to. It is asked for the whole address of what a person named and is not encrypted. */
+  /** Through a tunnel the proxy sees only host and port. For an unencrypted address that a person named, the proxy gets the whole URL. */
   options(leg: Leg, signal: AbortSignal): RequestOptions & { readonly headers: Readonly<Record<string, string>> } {
     const { url, proxy, address } = leg;
     const { pathname, search, host, origin, protocol } = url;
@@ -116,6 +116,6 @@ function decoded(text: string): string {
   try {
     return decodeURIComponent(text);
   } catch {
-    return text; // a % that stands for itself
+    return text; // a literal %
   }
 }

@@ -22,22 +22,25 @@ import {
   type Value,
 } from './values.ts';
 
-/** How deep parts of a template may be in each other. */
+/** How deep the parts of a template may nest. */
 const TREE_LIMIT = 200;
-/** Nobody reads more findings; and what looks for similar names is asked among no more names. */
+/** More findings help nobody, and the search for similar names stops at this many names. */
 const MOST_FINDINGS = 20;
 const MOST_SIMILAR = 500;
-/** Every name that a template gives. */
+/** A name that a template may define. */
 const NAME = /^[A-Za-z_][A-Za-z0-9_]{0,63}$/;
 
-/** A template that is ready to be rendered, or what keeps it from that. */
+/** A template that is ready to render, or the problems that prevent it. */
 interface Compiled {
   readonly problems: readonly TemplateProblem[];
-  /** Throws the first problem, and what goes wrong while rendering, with its place. */
+  /** Throws the first problem, or a rendering error with its place. */
   render(): string;
 }
 
-/** Makes each part of the template a function of this file; a part that there is no function for is refused. Nothing of it becomes code. */
+/**
+ * Turns each part of a template into a function of this file, and refuses a part for which there is none. No text of the template becomes
+ * code.
+ */
 export function compiled(text: string, variables: TemplateVariables, closed: readonly string[]): Compiled {
   const compiler = new Compiler(variables, closed);
   const { problems } = compiler;
@@ -61,7 +64,7 @@ export function compiled(text: string, variables: TemplateVariables, closed: rea
   };
 }
 
-/** What a part of a template gives; a statement prints and gives nothing. */
+/** Evaluates a part of a template. A statement prints and returns nothing. */
 type Part = (run: Run) => Value;
 
 /** One rendering. */
@@ -105,12 +108,12 @@ const CONSTANTS: readonly (readonly [string, Value])[] = [
 ];
 const LOOP_KEYS = ['index', 'index0', 'revindex', 'revindex0', 'first', 'last', 'length'];
 
-/** Of texts alone. */
+/** The record with only its text values. */
 function textsIn(record: object): Value {
   return mapOf(Object.entries(record).filter((entry): entry is [string, string] => typeof entry[1] === 'string'));
 }
 
-/** What nunjucks can read, and a template cannot use. */
+/** Syntax that nunjucks parses and templates may not use. */
 const REFUSED: ReadonlyMap<string, readonly [what: string, cure: string]> = new Map([
   ['Macro', ['macro', 'write its text where it belongs']],
   ['Caller', ['call', 'write the text where it belongs']],
@@ -134,7 +137,7 @@ const NUMERIC: ReadonlyMap<string, (left: number, right: number) => number> = ne
   ['Pow', (left: number, right: number) => left ** right],
 ]);
 
-/** All that the parser knows. */
+/** All comparison operators of the parser. */
 const COMPARISONS: ReadonlyMap<unknown, (left: Value, right: Value, budget: Budget) => boolean> = new Map([
   ['==', isEqual],
   ['===', isEqual],
@@ -150,9 +153,9 @@ class Compiler {
   readonly #variables: TemplateVariables;
   /** Variables whose keys are all known. */
   readonly #closed: readonly string[];
-  /** Names that are known where the compiler is. */
+  /** The names in scope at the part that is being compiled. */
   readonly #known: Set<string>;
-  /** Names that the template sets anywhere, or asks for with `is defined`. */
+  /** Names that the template sets anywhere, or tests with `is defined`. */
   readonly #bound = new Set<string>();
   readonly #unknown: TemplateNode[] = [];
   readonly problems: TemplateProblem[] = [];
@@ -164,7 +167,7 @@ class Compiler {
     this.#known = new Set([...Object.keys(variables), ...CONSTANTS.map(([name]) => name)]);
   }
 
-  /** What is wrong, after all parts: only then it is known which names the template sets. */
+  /** Runs after all parts: only then all names that the template sets are known. */
   unknownNames(): readonly TemplateProblem[] {
     const all = [...Object.keys(this.#variables), ...this.#bound];
     const given = Object.keys(this.#variables).join(', ');
@@ -176,7 +179,7 @@ class Compiler {
     });
   }
 
-  /** What the part does, with its place in what goes wrong. */
+  /** Compiles a part and adds its place to errors. */
   part(node: unknown): Part {
     if (!isNode(node)) throw new TemplateProblem('a part of the template is missing');
     if ((this.#depth += 1) > TREE_LIMIT)
@@ -304,7 +307,7 @@ class Compiler {
     return (run) => mapOf(pairs.map(([name, value]) => [name, value(run)] as const));
   }
 
-  /** A key that the template writes down, of a variable whose keys are all known. */
+  /** Checks a literal key of a variable whose keys are all known. */
   #checkKey(node: TemplateNode): void {
     const [variable, key] = [textIn(node['target'], 'Symbol'), textIn(node['val'], 'Literal')];
     const isClosed = this.#closed.includes(variable);
@@ -332,7 +335,7 @@ class Compiler {
     const { name: target, arr } = node;
     const targets = isNode(target) && target.typename === 'Array' ? nodesIn(target.children) : [target];
     const names = targets.map((each) => this.#name(each, node, 'the target of the loop'));
-    // nunjucks takes `list if condition` for one value.
+    // nunjucks parses `list if condition` as one value.
     const filtered = isNode(arr) && arr.typename === 'InlineIf' ? arr : null;
     if (filtered?.['else_'])
       return this.#refused(node, 'it is not clear what the else in this loop belongs to', 'put brackets around a if b else c');
@@ -359,7 +362,7 @@ class Compiler {
     };
   }
 
-  /** What `compile` gives where `names` are known. */
+  /** The result of `compile` with `names` in scope. */
   #within<T>(names: readonly string[], compile: () => T): T {
     const added = names.filter((name) => !this.#known.has(name));
     for (const name of added) this.#known.add(name);
@@ -368,7 +371,7 @@ class Compiler {
     return result;
   }
 
-  /** A filter, a method or a function, each by its name: a template has none of them as a value. */
+  /** Compiles a call of a filter, method or function by its name. A template cannot use them as values. */
   #called(node: TemplateNode): Part {
     const { name: callee } = node;
     const of = isNode(callee) && callee.typename === 'LookupVal' ? callee : null;
@@ -409,7 +412,7 @@ class Compiler {
     return (run) => test(value(run));
   }
 
-  /** `1 < x < 3` holds where each of its comparisons does. */
+  /** `1 < x < 3` is true where each comparison is. */
   #compared(node: TemplateNode): Part {
     const first = this.part(node['expr']);
     const others = nodesIn(node['ops']).map((operand) => [COMPARISONS.get(operand['type'])!, this.part(operand['expr'])] as const);
@@ -427,7 +430,7 @@ class Compiler {
     return nodesIn(nodes).map((node) => this.part(node));
   }
 
-  /** Empty where it is no name, which is reported. */
+  /** Empty for a node that is not a name, which is reported. */
   #name(node: unknown, at: TemplateNode, what: string): string {
     const given = isNode(node) && typeof node.value === 'string' ? node.value : '';
     if (isNode(node) && node.typename === 'Symbol' && NAME.test(given)) return given;
@@ -453,7 +456,7 @@ class Compiler {
   }
 }
 
-/** So many problems are found that nobody reads more. */
+/** Thrown when enough problems are found. */
 class Enough extends Error {}
 
 type Rest = Omit<NonNullable<ConstructorParameters<typeof TemplateProblem>[1]>, 'line' | 'column'>;
@@ -462,7 +465,7 @@ function problemAt(node: TemplateNode, message: string, rest: Rest): TemplatePro
   return new TemplateProblem(message, { ...rest, line: (node.lineno ?? 0) + 1, column: (node.colno ?? 0) + 1 });
 }
 
-/** What the names of a loop stand for in each round. */
+/** The values of the loop's names in each round. */
 function roundsOf(over: Value, names: number, budget: Budget): readonly (readonly Value[])[] {
   const items = itemsOf(over, budget);
   if (names === 1) return items.map((item) => [item]);
@@ -486,7 +489,7 @@ function nodesIn(value: unknown): readonly TemplateNode[] {
   return Array.isArray(value) ? value.filter(isNode) : [];
 }
 
-/** The text that a part holds, empty for any other. */
+/** The literal text of a part; empty for any other part. */
 function textIn(node: unknown, kind?: string): string {
   return isNode(node) && (kind === undefined || node.typename === kind) && typeof node.value === 'string' ? node.value : '';
 }

@@ -1,10 +1,10 @@
 import { type Budget, isLess, isList, isMap, isTrue, itemsOf, joined, jsonOf, numberOf, spoken, textOf, type Value } from './values.ts';
 
-/** What a template may call. */
+/** A filter, method or function that a template may call. */
 export interface Callee {
-  /** Names of what is in its brackets, as keywords have them in Jinja2. */
+  /** Names of the parameters, as Jinja2 has them for keyword arguments. */
   readonly parameters: readonly string[];
-  /** `value` is before `|` or the point. What it throws ends a sentence. */
+  /** `value` is what stands before `|` or the dot. The message of an error ends a sentence. */
   readonly run: (value: Value, args: readonly Value[], budget: Budget) => Value;
 }
 
@@ -18,7 +18,7 @@ const dump: Callee = {
   run: (value, [indent = 0], budget) => jsonOf(value, Math.max(0, Math.min(10, numberOf(indent))), budget),
 };
 
-/** Those that prompts use. None takes a regular expression. */
+/** The filters that prompts use. None takes a regular expression. */
 export const FILTERS: ReadonlyMap<string, Callee> = new Map<string, Callee>([
   ['capitalize', ofText(capitalized)],
   [
@@ -50,7 +50,7 @@ export const FILTERS: ReadonlyMap<string, Callee> = new Map<string, Callee>([
   ['upper', upper],
 ]);
 
-/** What is called with a point: the methods that Jinja2's texts and maps have from Python, and `slice` for `[from:to]`. */
+/** Methods called with a dot: Python's methods of texts and maps that Jinja2 has, and `slice` for `[from:to]`. */
 export const METHODS: ReadonlyMap<string, Callee> = new Map<string, Callee>([
   ['endswith', ofText((text, [part], budget) => text.endsWith(textOf(part, budget)), 'suffix')],
   ['items', ofMap((map) => Object.entries(map))],
@@ -66,12 +66,12 @@ export const METHODS: ReadonlyMap<string, Callee> = new Map<string, Callee>([
   ['values', ofMap((map) => Object.values(map))],
 ]);
 
-/** What is called by itself. */
+/** Functions that are called without a value. */
 export const FUNCTIONS: ReadonlyMap<string, Callee> = new Map<string, Callee>([
   ['range', { parameters: ['from', 'to', 'step'], run: (_, numbers, budget) => range(numbers.map(numberOf), budget) }],
 ]);
 
-/** What is after `is`. */
+/** The tests after `is`. */
 export const TESTS: ReadonlyMap<string, (value: Value) => boolean> = new Map<string, (value: Value) => boolean>([
   ['defined', (value) => value !== undefined],
   ['even', (value) => numberOf(value) % 2 === 0],
@@ -83,7 +83,7 @@ export const TESTS: ReadonlyMap<string, (value: Value) => boolean> = new Map<str
   ['undefined', (value) => value === undefined],
 ]);
 
-/** What is written instead of what other systems have. */
+/** What to write instead of names that other template systems have. */
 export const REPLACEMENTS: ReadonlyMap<string, string> = new Map([
   ...['map', 'select', 'reject', 'selectattr', 'rejectattr', 'groupby', 'batch', 'sum'].map(
     (name) => [name, 'write a loop, with {% for x in list if … %}'] as const,
@@ -103,7 +103,7 @@ export const REPLACEMENTS: ReadonlyMap<string, string> = new Map([
   ['eq', 'write =='],
 ]);
 
-/** Of a text or what is printed as one, and never longer than it is counted. */
+/** A filter on the value as text, whose result is never longer than the budget has counted. */
 function ofText(run: (text: string, args: readonly Value[], budget: Budget) => Value, ...parameters: readonly string[]): Callee {
   return {
     parameters,
@@ -133,7 +133,7 @@ function capitalized(text: string): string {
   return text.charAt(0).toUpperCase() + text.slice(1).toLowerCase();
 }
 
-/** As text: no character of `by` means anything. */
+/** Replaces literal text: no character of `old` or `by` is special. */
 function replaced(text: string, [old, by, most = Infinity]: readonly Value[], budget: Budget): string {
   const [part, put] = [textOf(old, budget), textOf(by, budget)];
   if (part === '') throw new TypeError('the text to replace is empty');
@@ -144,7 +144,7 @@ function replaced(text: string, [old, by, most = Infinity]: readonly Value[], bu
   return [...pieces.slice(0, count), pieces.slice(count).join(part)].join(put);
 }
 
-/** Every line but the first and the empty ones. */
+/** Indents every line but the first and the empty ones. */
 function indented(text: string, [width = 4, first]: readonly Value[], budget: Budget): string {
   const count = Math.max(0, numberOf(width));
   budget.forText(text.length + count * text.split('\n').length);
@@ -156,7 +156,7 @@ function wholeNumber(value: Value, [fallback = 0]: readonly Value[]): Value {
   try {
     return Math.trunc(numberOf(value));
   } catch {
-    return fallback; // it is no number, which is what the filter is asked with
+    return fallback; // the value is not a number, so the filter's fallback counts
   }
 }
 
@@ -171,7 +171,7 @@ function rounded(value: Value, [precision = 0, method = 'common']: readonly Valu
   return numberOf(round(numberOf(value) * factor) / factor);
 }
 
-/** Texts without regard to case unless asked. */
+/** The key to sort by: texts without regard to case, unless asked for. */
 function keyOf(value: Value, caseSensitive: Value, budget: Budget): Value {
   if (typeof value !== 'string' || isTrue(caseSensitive)) return value;
   budget.forText(value.length);
@@ -208,7 +208,7 @@ function slice(value: Value, [from, to]: readonly Value[], budget: Budget): Valu
   return value.slice(start, end);
 }
 
-/** By blanks where nothing is given. */
+/** Splits at white space where no separator is given. */
 function split(text: string, [separator]: readonly Value[], budget: Budget): readonly Value[] {
   const by = separator === undefined ? undefined : textOf(separator, budget);
   if (by === '') throw new TypeError('the separator is empty; write text | list for its characters');

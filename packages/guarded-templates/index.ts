@@ -3,8 +3,8 @@ import { isTemplate, type TemplateProblem, type TemplateVariables } from './temp
 export { isTemplate, TemplateProblem, type TemplateVariables } from './template.ts';
 
 /**
- * What keeps a template from being rendered: syntax, parts and names that there are not, names that `variables` does not have, and keys that
- * those named in `closed` do not have. At most 20.
+ * The problems that prevent rendering, at most 20: syntax, unknown parts and names, names that are not in `variables`, and unknown keys of
+ * the variables in `closed`.
  */
 export async function checkTemplate(
   text: string,
@@ -16,7 +16,7 @@ export async function checkTemplate(
   return compiled(text, variables, closed).problems;
 }
 
-/** Rejects with `TemplateProblem`: nothing is rendered that `checkTemplate` would not have accepted. */
+/** Rejects with `TemplateProblem` for any template that `checkTemplate` would not accept. */
 export async function renderTemplate(text: string, variables: TemplateVariables, closed: readonly string[] = []): Promise<string> {
   if (!isTemplate(text)) return text;
   const { compiled } = await import('./compiling.ts');

@@ -1,7 +1,7 @@
-/** The files of nunjucks that are used: they read, and make no code. */
+/** The files of nunjucks that are used: they parse and generate no code. */
 declare module 'nunjucks/src/lexer.js' {
   interface Tokens {
-    /** The whole template, and the place in it. */
+    /** The whole template, and the position in it. */
     readonly str: string;
     readonly index: number;
     forwardN(count: number): void;
@@ -23,7 +23,7 @@ declare module 'nunjucks/src/parser.js' {
     readonly tokens: ReturnType<typeof lexer.lex>;
     parseAsRoot(): unknown;
     parseRaw(name?: string): unknown;
-    /** Goes behind the block that has begun. */
+    /** Moves behind the end of the current block tag. */
     advanceAfterBlockEnd(): { readonly lineno: number; readonly colno: number };
     /** Throws. */
     fail(message: string, line: number, column: number): never;

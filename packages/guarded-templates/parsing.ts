@@ -3,15 +3,15 @@ import nodes from 'nunjucks/src/nodes.js';
 import nunjucks from 'nunjucks/src/parser.js';
 import { TemplateProblem } from './template.ts';
 
-/** The longest template that is read. */
+/** The longest template in characters. */
 const TEMPLATE_LIMIT = 256 * 1024;
-/** The longest run of blanks in it: the parser takes the square of a run's length to cut it off. */
+/** The longest run of white space: trimming it takes the parser time quadratic in its length. */
 const BLANKS_LIMIT = 500;
 
-/** A part of a parsed template, as nunjucks makes it: data from a stranger. */
+/** A node of a parsed template, as nunjucks makes it: untrusted data. */
 export interface TemplateNode {
   readonly typename: string;
-  /** From 0. */
+  /** Counts from 0. */
   readonly lineno?: number;
   readonly colno?: number;
   readonly children?: readonly TemplateNode[];
@@ -33,7 +33,7 @@ export function parseTemplate(text: string): TemplateNode {
 }
 
 /**
- * The parser looks for the end of a raw block from each place after the other, which takes the square of what follows where there is none,
+ * Finds the end of raw blocks in linear time. For an unclosed raw block nunjucks searches again from every position, which is quadratic,
  * and then reads on as if there were no block.
  */
 class LinearParser extends nunjucks.Parser {
@@ -53,14 +53,14 @@ class LinearParser extends nunjucks.Parser {
   }
 }
 
-/** What is written here instead of what nunjucks does not know. */
+/** Cures for syntax that nunjucks does not know. */
 const CURES: readonly (readonly [RegExp, string])[] = [
   [/unknown block tag: (?:with|do)\b/, 'write {% set name = value %}'],
   [/unknown block tag: (?:break|continue)\b/, 'put the rest of the loop into an {% if %}'],
   [/unexpected token: :|parseAggregate: expected comma/, 'correct the template; for list[1:3] write list.slice(1, 3)'],
 ];
 
-/** The parser keeps the place in the message, or next to it, counted from 1; where it has none, the template ended too early. */
+/** The parser gives the place in the message or next to it, from 1. Without a place, the template ended too early. */
 function problemOfParser(cause: unknown, text: string): TemplateProblem {
   const said = cause instanceof Error ? cause.message : String(cause);
   const place = /\[Line (\d{1,9}), Column (\d{1,9})\]/.exec(said);

@@ -1,4 +1,4 @@
-/** What a template may print: texts, and texts by key. */
+/** The variables of a template: texts, and maps of texts. */
 export type TemplateVariables = Readonly<Record<string, string | Readonly<Record<string, string>>>>;
 
 interface ProblemOptions {
@@ -10,12 +10,12 @@ interface ProblemOptions {
   readonly cause?: unknown;
 }
 
-/** What is wrong with a template, and where; places count from 1. */
+/** A problem of a template with its place, from 1. */
 export class TemplateProblem extends Error {
   readonly retryable = false;
   readonly code: 'template_invalid' | 'template_name_unknown';
   readonly cure: string;
-  /** The key that a closed variable does not have. */
+  /** The unknown key of a closed variable. */
   readonly key: string | undefined;
   readonly line: number;
   readonly column: number;
@@ -30,7 +30,7 @@ export class TemplateProblem extends Error {
   }
 }
 
-/** Text without template marks is taken as it is, and the engine is never loaded for it. */
+/** Whether a text has template marks. Without them it is used as it is, and the engine is never loaded. */
 export function isTemplate(text: string): boolean {
   return text.includes('{{') || text.includes('{%') || text.includes('{#');
 }

@@ -1,17 +1,17 @@
-/** Bounds of what one rendering may take; beyond them it fails. */
+/** Limits of one rendering; a rendering that exceeds one fails. This one is in characters. */
 const TEXT_LIMIT = 1024 * 1024;
 const LIST_LIMIT = 10_000;
-/** Parts that are evaluated; long texts and lists count for more. */
+/** How many parts may be evaluated; long texts and lists count for more. */
 const STEP_LIMIT = 500_000;
-/** How deep lists and maps may be when they become text. */
+/** How deep lists and maps may nest when they are printed. */
 const DEPTH_LIMIT = 100;
 
-/** So many characters or items are one step. */
+/** Characters or items per step. */
 const STEP_SIZE = 32;
-/** A comparison of two characters takes far less than a step. */
+/** Comparisons of two characters per step: each takes far less than a step. */
 const COMPARISONS = 1000;
 
-/** What is left of the steps of one rendering. All throw `RangeError`, in words that end a sentence. */
+/** The remaining steps of one rendering. Every method throws `RangeError` with a message that ends a sentence. */
 export class Budget {
   #steps = STEP_LIMIT;
 
@@ -20,24 +20,24 @@ export class Budget {
     if (this.#steps < 0) throw new RangeError(`it takes more than ${STEP_LIMIT} steps (values and rounds of loops)`);
   }
 
-  /** Before a text of `length` is made. */
+  /** Call before making a text of `length`. */
   forText(length: number): void {
     checkLength(length);
     this.spend(length / STEP_SIZE);
   }
 
-  /** Before a list of `length` is made or walked. */
+  /** Call before making or walking a list of `length`. */
   forList(length: number): void {
     if (length > LIST_LIMIT) throw new RangeError(`more than ${LIST_LIMIT} items in a list`);
     this.spend(length / STEP_SIZE);
   }
 
-  /** Before `part` is looked for in `text`: at worst each character is compared with each. */
+  /** Call before searching `part` in `text`: at worst each character is compared with each. */
   forSearch(text: string, part: string): void {
     this.spend(text.length / STEP_SIZE + (text.length * part.length) / COMPARISONS);
   }
 
-  /** Before two texts are compared. */
+  /** Call before comparing two texts. */
   forComparison(text: string): void {
     this.spend(text.length / COMPARISONS);
   }
@@ -48,8 +48,8 @@ export function checkLength(length: number): void {
 }
 
 /**
- * What a template computes with: texts, numbers, booleans, null, undefined, lists and maps of these. Never a function and never an object
- * with a class, so that nothing of the program can be reached from one; and nothing changes once it is made, so that none holds itself.
+ * A value in a template: text, number, boolean, null, undefined, or a list or map of these. Never a function or an instance of a class, so
+ * that a template reaches nothing of the program. Values never change once made, so none can contain itself.
  */
 export type Value = string | number | boolean | null | undefined | readonly Value[] | ValueMap;
 export interface ValueMap {
@@ -64,21 +64,21 @@ export function isMap(value: Value): value is ValueMap {
   return typeof value === 'object' && value !== null && !isList(value);
 }
 
-/** A map without a prototype: `constructor` in it is a key as any other. */
+/** A map without a prototype: `constructor` is a key like any other. */
 export function mapOf(entries: Iterable<readonly [string, Value]>): ValueMap {
   const map: Record<string, Value> = Object.create(null);
   for (const [key, value] of entries) map[key] = value;
   return map;
 }
 
-/** As it is printed: `true`, `none`, a list or map as JSON. Throws for what is not there. */
+/** The value as printed: `true`, `none`, lists and maps as JSON. Throws for undefined. */
 export function textOf(value: Value, budget: Budget): string {
   if (value === undefined) throw new TypeError('it has no value to print');
   if (typeof value === 'object' && value !== null) return jsonOf(value, 0, budget);
   return value === null ? 'none' : String(value);
 }
 
-/** As JSON. How large it becomes is counted before any of it is made: a list may hold the same list often. */
+/** The value as JSON. Counts the size before making any of it, since a list may contain the same list many times. */
 export function jsonOf(value: Value, indent: number, budget: Budget): string {
   let length = 0;
   const count = (each: Value, depth: number): void => {
@@ -99,19 +99,19 @@ export function jsonOf(value: Value, indent: number, budget: Budget): string {
   return text;
 }
 
-/** Throws for what is no number, and for what is beyond all of them. */
+/** Throws for a value that is not a finite number. */
 export function numberOf(value: Value): number {
   const number = typeof value === 'string' && value.trim() !== '' ? Number(value) : value;
   if (typeof number === 'number' && Number.isFinite(number)) return number;
   throw new TypeError(`${spoken(value)} is not a number`);
 }
 
-/** As in Jinja2: what is empty, zero or not there is false. */
+/** As in Jinja2: empty, zero and undefined are false. */
 export function isTrue(value: Value): boolean {
   return isMap(value) ? Object.keys(value).length > 0 : isList(value) ? value.length > 0 : Boolean(value);
 }
 
-/** A number equals the text of it, because what a template is given is text. */
+/** A number equals its text, because the variables of a template are texts. */
 export function isEqual(left: Value, right: Value, budget: Budget): boolean {
   if (isMap(left) || isMap(right) || isList(left) || isList(right))
     throw new TypeError('lists and maps cannot be compared; compare what is in them, or ask {% if list %}');
@@ -122,7 +122,7 @@ export function isEqual(left: Value, right: Value, budget: Budget): boolean {
   return text === String(b);
 }
 
-/** Two texts by their letters, everything else as numbers. */
+/** Compares two texts by their letters, everything else as numbers. */
 export function isLess(left: Value, right: Value, budget: Budget): boolean {
   if (typeof left !== 'string' || typeof right !== 'string') return numberOf(left) < numberOf(right);
   budget.forComparison(left);
@@ -147,7 +147,7 @@ export function isIn(value: Value, whole: Value, budget: Budget): boolean {
   return whole.includes(part);
 }
 
-/** `target[key]`: what a map has itself, an item of a list, a character of a text, or how many there are. undefined for all else. */
+/** `target[key]`: an own entry of a map, an item of a list, a character of a text, or the length. undefined for all else. */
 export function memberOf(target: Value, key: Value): Value {
   if (isMap(target)) return typeof key === 'string' && Object.hasOwn(target, key) ? target[key] : undefined;
   if (!isList(target) && typeof target !== 'string') return undefined;
@@ -170,14 +170,14 @@ export function joined(items: readonly Value[], separator: string, budget: Budge
   const texts = items.map((item) => {
     const text = textOf(item, budget);
     length += text.length;
-    checkLength(length); // before anything is put together
+    checkLength(length); // checked before the text is joined
     return text;
   });
   budget.forText(length);
   return texts.join(separator);
 }
 
-/** A value in a sentence. */
+/** A value as it appears in a message. */
 export function spoken(value: Value): string {
   if (value === undefined) return 'what has no value';
   if (isList(value)) return 'a list';

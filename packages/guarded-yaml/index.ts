@@ -3,31 +3,31 @@ import { Composer, type CST, type Document, Lexer, LineCounter, Parser } from 'y
 export interface GuardedOptions {
   readonly uniqueKeys?: boolean;
   readonly resolveKnownTags?: boolean;
-  /** How many lexemes (words, marks, spaces between them) the text may have. Reading ten thousand takes some 50 ms. */
+  /** The most lexemes (words, marks, spaces between them) of a text. Reading ten thousand takes about 50 ms. */
   readonly lexemes?: number;
 }
 
-/** `document` is as `parseDocument` of `yaml` gives it, with offsets in its errors. `lines` turns offsets into lines and columns. */
+/** `document` is the result of `parseDocument` of `yaml`, with offsets in its errors. `lines` turns offsets into lines and columns. */
 export type GuardedYaml =
   | { readonly document: Document.Parsed; readonly refused: null; readonly secondAt: number; readonly lines: LineCounter }
   | { readonly document: null; readonly refused: Refusal; readonly secondAt: -1; readonly lines: LineCounter };
 
 export interface Refusal {
-  /** What the text has too much of. */
+  /** The limit that the text exceeds. */
   readonly excess: string;
   readonly offset: number;
 }
 
-/** How deep a text may nest. Composing a document calls itself for each level, and a thousand levels can end the process. */
+/** The deepest nesting. The parser recurses for each level, and a thousand levels can end the process. */
 const DEPTH_LIMIT = 64;
-/** With so many errors a text is no YAML, whatever follows; only the first is ever shown. */
+/** A text with this many errors is not YAML; only the first error is ever shown. */
 const ERROR_LIMIT = 20;
 
-/** Reads a text as YAML 1.2, core schema. Returns for every text, in time linear in its length. */
+/** Parses a text as YAML 1.2, core schema. Never throws, and takes time linear in the text's length. */
 export function guardedYaml(text: string, { lexemes = Infinity, ...options }: GuardedOptions = {}): GuardedYaml {
   const lines = new LineCounter();
   const traces = Error.stackTraceLimit;
-  Error.stackTraceLimit = 0; // a trace for each error of a text, which nobody sees, would take longer than all else
+  Error.stackTraceLimit = 0; // a stack trace for each error of the text, which nobody sees, would take longer than all else
   try {
     lines.addNewLine(0);
     const parser = new Parser(lines.addNewLine);
@@ -54,7 +54,7 @@ export function guardedYaml(text: string, { lexemes = Infinity, ...options }: Gu
   }
 }
 
-/** The value of a text. Throws where it is not YAML or nests too deep. */
+/** The value of a text. Throws for text that is not YAML or nests too deep. */
 export function yamlValue(text: string): unknown {
   const { document, refused } = guardedYaml(text);
   if (document === null) throw new RangeError(`it has ${refused?.excess}`);

@@ -6,18 +6,18 @@ export interface ImageHeader {
   readonly height: number;
 }
 
-/** Bytes of one image: servers refuse more. */
+/** The largest image in bytes: servers refuse more. */
 export const MOST_IMAGE_BYTES = 5 * 1024 * 1024;
-/** Pixels of one side, likewise. */
+/** The longest side in pixels: servers refuse more. */
 const LONGEST_SIDE = 8000;
 
-/** The bytes of a text in base64, also where it is written as an address, in lines, or with the alphabet of addresses; null: it is none. */
+/** The bytes of a base64 text, also of a data URL, wrapped lines or the URL-safe alphabet. null: not base64. */
 export function bytesOfBase64(text: string): Buffer | null {
   const plain = text.replace(/^data:[^,]{0,200},/u, '').replaceAll(/\s/gu, '');
   return /^[A-Za-z0-9+/_-]*={0,2}$/u.test(plain) ? Buffer.from(plain, 'base64') : null;
 }
 
-/** By the first bytes; null: something else. */
+/** The type by the first bytes; null: another type. */
 export function imageTypeOf(bytes: Uint8Array): ImageType | null {
   if (begins(bytes, '\x89PNG\r\n\x1a\n')) return 'image/png';
   if (begins(bytes, '\xff\xd8\xff')) return 'image/jpeg';
@@ -25,7 +25,7 @@ export function imageTypeOf(bytes: Uint8Array): ImageType | null {
   return begins(bytes, 'RIFF') && begins(bytes, 'WEBP', 8) ? 'image/webp' : null;
 }
 
-/** What a whole file is, or why no model would take it, in words that follow its name: "it is …". */
+/** The header of a complete image file, or why no model would accept the file, as "it is …". */
 export function imageIn(bytes: Uint8Array): ImageHeader | { readonly why: string } {
   const mediaType = imageTypeOf(bytes);
   if (mediaType === null) return { why: `it is ${kindOf(bytes)}; models take PNG, JPEG, GIF and WebP` };
@@ -43,7 +43,7 @@ interface Size {
   readonly height: number;
 }
 
-/** null: it does not come to its end. */
+/** null: the file is cut off. */
 const SIZES: Readonly<Record<ImageType, (bytes: Uint8Array) => Size | null>> = {
   'image/png': pngSize,
   'image/jpeg': jpegSize,
@@ -60,7 +60,10 @@ function pngSize(bytes: Uint8Array): Size | null {
   return null;
 }
 
-/** https://www.w3.org/Graphics/JPEG/itu-t81.pdf, annex B: segments up to the scan, which ends with FF D9; within it FF is followed by 0 or by a restart. */
+/**
+ * https://www.w3.org/Graphics/JPEG/itu-t81.pdf, annex B: segments up to the scan, which ends with FF D9; within the scan FF is followed by
+ * 0 or by a restart.
+ */
 function jpegSize(bytes: Uint8Array): Size | null {
   const view = viewOf(bytes);
   let size: Size | null = null;
@@ -68,7 +71,7 @@ function jpegSize(bytes: Uint8Array): Size | null {
     if (bytes[at] !== 0xff) return null;
     const marker = bytes[at + 1] as number;
     if (marker === 0xff) {
-      at += 1; // filling
+      at += 1; // fill byte
       continue;
     }
     if (marker === 0xda) return size !== null && endsScan(bytes, at) ? size : null;
@@ -79,23 +82,23 @@ function jpegSize(bytes: Uint8Array): Size | null {
   return null;
 }
 
-/** Cameras write more after the end: it is looked for from behind. */
+/** Searched from the end, since cameras write more data after the end mark. */
 function endsScan(bytes: Uint8Array, from: number): boolean {
   for (let at = bytes.length - 2; at > from; at -= 1) if (bytes[at] === 0xff && bytes[at + 1] === 0xd9) return true;
   return false;
 }
 
-/** https://www.w3.org/Graphics/GIF/spec-gif89a.txt: the last byte is `;`, or a few that fill follow. */
+/** https://www.w3.org/Graphics/GIF/spec-gif89a.txt: the last byte is `;`, or a few fill bytes follow. */
 function gifSize(bytes: Uint8Array): Size | null {
   const view = viewOf(bytes);
   if (bytes.length < 14 || !bytes.subarray(-16).includes(0x3b)) return null;
   return { width: view.getUint16(6, true), height: view.getUint16(8, true) };
 }
 
-/** https://developers.google.com/speed/webp/docs/riff_container: lossy, without loss, or extended. */
+/** https://developers.google.com/speed/webp/docs/riff_container: lossy, lossless, or extended. */
 function webpSize(bytes: Uint8Array): Size | null {
   const view = viewOf(bytes);
-  // The byte that makes a length even is left out by some.
+  // Some programs leave out the byte that makes a length even.
   if (bytes.length < 30 || view.getUint32(4, true) + 7 > bytes.length) return null;
   if (begins(bytes, 'VP8 ', 12)) return { width: view.getUint16(26, true) & 0x3fff, height: view.getUint16(28, true) & 0x3fff };
   if (begins(bytes, 'VP8L', 12)) {
@@ -106,7 +109,7 @@ function webpSize(bytes: Uint8Array): Size | null {
   return { width: (view.getUint32(24, true) & 0xffffff) + 1, height: (view.getUint32(26, true) >>> 8) + 1 };
 }
 
-/** Names for what people take for images, most telling first. */
+/** The names of files that people take for images, most specific first. */
 const KINDS: readonly (readonly [at: number, bytes: string, kind: string])[] = [
   [0, 'version https://git-lfs.github.com/', 'a Git LFS pointer: the file itself has not been fetched (git lfs pull)'],
   [0, '%PDF', 'a PDF'],
@@ -138,14 +141,14 @@ function kindOf(bytes: Uint8Array): string {
   return 'text';
 }
 
-/** null: bytes that are no text. A character may be cut at the end. */
+/** The text of the bytes, whose last character may be cut off; null: they are not text. */
 function textIn(bytes: Uint8Array): string | null {
   const text = new TextDecoder().decode(bytes);
   // oxlint-disable-next-line no-control-regex -- these are what is looked for
   return /[\0-\x08\x0e-\x1f\ufffd]/u.test(text.slice(0, -1)) ? null : text;
 }
 
-/** `text`: one byte a letter. */
+/** `text` has one byte per letter. */
 function begins(bytes: Uint8Array, text: string, at = 0): boolean {
   if (bytes.length < at + text.length) return false;
   for (let index = 0; index < text.length; index += 1) if (bytes[at + index] !== text.charCodeAt(index)) return false;

@@ -1,6 +1,6 @@
 import { displayWidth, printableLine } from '@pith/plain-text';
 
-/** What can replace the text from `from` up to the cursor. */
+/** Items that can replace the text from `from` up to the cursor. */
 export interface Completion {
   readonly from: number;
   readonly items: readonly string[];
@@ -9,14 +9,14 @@ export interface Completion {
 export const NOTHING: Completion = { from: 0, items: [] };
 const MOST_ROWS = 6;
 
-/** The longest beginning that all of them have. */
+/** The longest common prefix of all items. */
 export function commonBeginning(items: readonly string[]): string {
   let [common = ''] = items;
   for (const item of items) while (!item.startsWith(common)) common = [...common].slice(0, -1).join('');
   return common;
 }
 
-/** In columns, as many as have room; what is left out is counted. */
+/** The items in columns, as many as fit; the last row counts the others. */
 export function listRows(items: readonly string[], columns: number): readonly string[] {
   const shown = items.map((item) => printableLine(item));
   const width = Math.min(columns, Math.max(0, ...shown.map(displayWidth)) + 2);

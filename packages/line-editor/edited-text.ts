@@ -1,6 +1,6 @@
 import { displayWidth, graphemes } from '@pith/plain-text';
 
-/** What is being typed. `cursor` counts UTF-16 units and is never inside a character as people see it. */
+/** The text that is being typed. `cursor` counts UTF-16 units and is never inside a grapheme. */
 export interface EditedText {
   readonly text: string;
   readonly cursor: number;
@@ -17,12 +17,12 @@ export function insert({ text, cursor }: EditedText, added: string): EditedText 
   return { text: text.slice(0, cursor) + added + text.slice(cursor), cursor: cursor + added.length };
 }
 
-/** Puts `added` in the place of what lies between `from` and the cursor. */
+/** Replaces the text between `from` and the cursor with `added`. */
 export function replaceBefore({ text, cursor }: EditedText, from: number, added: string): EditedText {
   return { text: text.slice(0, from) + added + text.slice(cursor), cursor: from + added.length };
 }
 
-/** One line up or down in about the same column; null where there is no such line. */
+/** Moves the cursor one line up or down in about the same column; null where there is no such line. */
 export function moveLine({ text, cursor }: EditedText, step: -1 | 1): EditedText | null {
   const start = lineStart(text, cursor);
   const column = displayWidth(text.slice(start, cursor));
@@ -40,7 +40,7 @@ export function moveLine({ text, cursor }: EditedText, step: -1 | 1): EditedText
 
 export type Edit = (edited: EditedText) => EditedText;
 
-/** Movements by the name of their key. */
+/** Movements by the name of their keys. */
 export const MOVES: ReadonlyMap<string, Edit> = new Map<string, Edit>([
   ['left', ({ text, cursor }) => ({ text, cursor: before(text, cursor) })],
   ['ctrl-b', ({ text, cursor }) => ({ text, cursor: before(text, cursor) })],
@@ -67,7 +67,7 @@ export const ERASURES: ReadonlyMap<string, Edit> = new Map<string, Edit>([
   ['delete', (edited) => cut(edited, edited.cursor, after(edited.text, edited.cursor))],
 ]);
 
-/** Keys that delete longer parts, which Ctrl-Y brings back. */
+/** Keys that delete longer parts, which Ctrl-Y restores. */
 export const KILLS: ReadonlyMap<string, Edit> = new Map<string, Edit>([
   [
     'ctrl-k',
@@ -109,7 +109,7 @@ function lineEnd(text: string, at: number): number {
 function before(text: string, at: number): number {
   if (at === 0) return 0;
   const from = lineStart(text, at - 1);
-  if (from === at) return at - 1; // over the end of a line
+  if (from === at) return at - 1; // past the end of a line
   return from + ([...graphemes(text.slice(from, at))].at(-1)?.index ?? 0);
 }
 

@@ -2,7 +2,7 @@ import { atEnd, type EditedText } from './edited-text.ts';
 
 const MOST = 1000;
 
-/** What was sent before, and where in it a person is. What they were typing comes back below the newest. */
+/** The sent messages, and the person's position among them. Their draft comes back below the newest. */
 export class InputHistory {
   /** Newest first. */
   readonly #entries: string[];
@@ -21,13 +21,13 @@ export class InputHistory {
     this.leave();
   }
 
-  /** Whatever is typed next begins below the newest. */
+  /** Resets the position to below the newest. */
   leave(): void {
     this.#at = -1;
     this.#draft = '';
   }
 
-  /** null at the oldest. */
+  /** The next older message; null at the oldest. */
   older(typed: string): EditedText | null {
     const entry = this.#entries[this.#at + 1];
     if (entry === undefined) return null;
@@ -36,14 +36,14 @@ export class InputHistory {
     return atEnd(entry);
   }
 
-  /** null below the newest. */
+  /** The next newer message or the draft; null below the newest. */
   newer(): EditedText | null {
     if (this.#at < 0) return null;
     this.#at -= 1;
     return atEnd(this.#at < 0 ? this.#draft : (this.#entries[this.#at] ?? ''));
   }
 
-  /** The next entry with `part` in it, from the `from`th on; null when there is none. */
+  /** The next entry that contains `part`, from index `from` on; null when there is none. */
   find(part: string, from: number): { readonly at: number; readonly text: string } | null {
     if (part === '') return null;
     const wanted = part.toLowerCase();

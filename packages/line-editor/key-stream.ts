@@ -1,13 +1,13 @@
 import { EventEmitter } from 'node:events';
 import { emitKeypressEvents, type Interface } from 'node:readline';
 
-/** A key by its name (`left`, `ctrl-a`, `alt-enter`), characters that were typed, or a whole text that was pasted. */
+/** A key by its name (`left`, `ctrl-a`, `alt-enter`), typed characters, or a pasted text. */
 export type Key =
   | { readonly kind: 'key'; readonly name: string }
   | { readonly kind: 'text'; readonly text: string }
   | { readonly kind: 'paste'; readonly text: string };
 
-/** How long an Esc may be the beginning of a longer sequence. */
+/** How long an Esc may be the start of a longer sequence. */
 const ESCAPE_MS = 50;
 
 interface NodeKey {
@@ -18,14 +18,14 @@ interface NodeKey {
   readonly sequence?: string;
 }
 
-/** Decodes what a terminal sends. Sequences that mean nothing here are left out whole. */
+/** Decodes a terminal's input. Drops unknown sequences whole. */
 export class KeyStream {
-  /** Separate from the input, so that earlier readers do not interfere. */
+  /** Not the input itself, so that its other readers do not interfere. */
   readonly #decoder = new EventEmitter();
-  /** The rest of it has not come yet. */
+  /** The start of a sequence whose rest has not arrived. */
   #sequence = '';
   #paste: string | null = null;
-  /** The input ended a line with `\r`: a `\n` right behind it is the same end. */
+  /** The last line ended with `\r`: a `\n` right after it belongs to that end. */
   #returned = false;
 
   constructor(
@@ -93,7 +93,7 @@ export class KeyStream {
   }
 }
 
-/** A control sequence without its last character, or a string of the terminal without its end. */
+/** A control sequence without its last character, or a terminal string without its end. */
 function isUnfinished(sequence: string): boolean {
   // oxlint-disable-next-line no-control-regex
   if (sequence.startsWith('\u001b[')) return /^\u001b\[[\x20-\x3f]*$/u.test(sequence) && sequence.length > 2;
@@ -106,9 +106,9 @@ const STRING_BEGINS = /^(?:\](?:\d|$)|P(?:[\d>$+!=?]|$))/u;
 // oxlint-disable-next-line no-control-regex
 const STRING_ENDS = /[\u0003\u0007]|\u001b\\/u;
 
-/** Keys that Node does not know: with a modifier, as `CSI code;modifier u` and `CSI 27;modifier;code ~`. A name of one character is text. */
+/** Keys with a modifier that Node does not know, as `CSI code;modifier u` and `CSI 27;modifier;code ~`. A name of one character is text. */
 function named(sequence: string): string | null {
-  if (sequence === '\u001bOM') return 'enter'; // of the keypad
+  if (sequence === '\u001bOM') return 'enter'; // the keypad's Enter
   // oxlint-disable-next-line no-control-regex
   const [, code, modifier] = /^\u001b\[(\d+)(?::\d*)*(?:;(\d+)(?::\d+)?)?(?:;[\d:]*)?u$/u.exec(sequence) ?? [];
   if (code !== undefined) return withModifier(Number(code), Number(modifier ?? 1));
@@ -141,7 +141,7 @@ const RENAMED: ReadonlyMap<string, string> = new Map([
   ['enter', 'enter'],
 ]);
 
-/** By which name a key is bound; null for characters and for what has no name. */
+/** The name to which a key is bound; null for characters and for keys without a name. */
 function nameOf(sequence: string, { name, ctrl, meta, shift }: NodeKey): string | null {
   if (name === undefined) return CONTROLS.get(sequence) ?? null;
   if (!ctrl && !meta && isText(sequence)) return null;

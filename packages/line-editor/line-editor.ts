@@ -14,46 +14,46 @@ export interface LineEditorOptions {
   readonly terminal: TerminalStreams;
   /** Newest first. */
   readonly history: readonly string[];
-  /** What can complete the text at the cursor. */
+  /** Completions for the text at the cursor. */
   complete(text: string, cursor: number): Promise<Completion>;
-  /** True where completions are shown while a person types, without Tab. */
+  /** True where completions appear while a person types, without Tab. */
   suggests?(text: string, cursor: number): boolean;
-  /** Ctrl-C. True: the typed text is cleared. */
+  /** Called for Ctrl-C. True: the editor clears the typed text. */
   interrupted(text: string): boolean;
-  /** Esc, where it closes nothing of the editor. */
+  /** Called for Esc, unless it closes something of the editor. */
   escaped(): void;
-  /** The input has ended: by Ctrl-D, or with the terminal. */
+  /** Called when the input has ended: by Ctrl-D, or with the terminal. */
   ended?(): void;
-  /** Rows above the prompt that last only for a while. */
+  /** Temporary rows above the prompt. */
   above?(columns: number): readonly string[];
   /** Rows below the prompt. */
   below?(columns: number): readonly string[];
-  /** True for a word that means what its first letter means as an answer, such as `yes`. */
+  /** True for a word that answers like its first letter, such as `yes`. */
   isAnswer?(word: string): boolean;
   readonly dim?: (text: string) => string;
 }
 
-/** The source of what a person types; everything else is printed through it, above the prompt. */
+/** Reads what a person types. Everything else is printed through it, above the prompt. */
 export interface LineSource {
-  /** Shows the prompt before a message is asked for: what is typed meanwhile is queued. */
+  /** Shows the prompt before a message is requested. Messages typed meanwhile are queued. */
   begin(prompt: string): void;
-  /** How many messages are queued. */
+  /** The number of queued messages. */
   readonly queued: number;
-  /** The next message; null when the input has ended. Messages that were queued come first, in their order. */
+  /** The next message; null when the input has ended. Queued messages come first, in order. */
   next(prompt: string): Promise<string | null>;
   /**
-   * The answer to a question. What was typed before the question does not answer it, and is kept. null when the input ends or `signal`
-   * withdraws the question. `hidden`: what is typed is neither shown nor remembered.
+   * The answer to a question. Text typed before the question is kept and does not answer it. null when the input ends or `signal` cancels
+   * the question. `hidden`: the answer is neither shown nor remembered.
    */
   ask(prompt: string, signal: AbortSignal, hidden?: boolean): Promise<string | null>;
   /**
-   * As `ask`, for one key: on an empty line a key of `keys` answers at once; any other begins a line that Enter answers. null when the input
-   * ends or `signal` withdraws the question.
+   * As `ask`, for one key: on an empty line a key of `keys` answers at once; any other key begins a line that Enter completes. null when
+   * the input ends or `signal` cancels the question.
    */
   choose(prompt: string, keys: string, signal: AbortSignal): Promise<string | null>;
-  /** Prints. A line that has no end yet goes on with the next call. */
+  /** Prints. The next call continues a line that has no end yet. */
   write(text: string): void;
-  /** Draws the prompt again: what is above or below it has changed. */
+  /** Draws the prompt again, because the rows above or below it have changed. */
   redraw(): void;
   /** Puts the queued messages back into the editor. */
   takeBack(): void;
@@ -63,7 +63,7 @@ export interface LineSource {
 
 interface Question {
   readonly prompt: string;
-  /** Keys that answer at once; null: none. */
+  /** Keys that answer at once; null: the question needs a line. */
   readonly keys: string | null;
   readonly hidden: boolean;
   /** False while the person finishes a message that they began before. */
@@ -78,7 +78,7 @@ interface Search {
   readonly before: EditedText;
 }
 
-/** Edits messages below what others print. */
+/** A line editor that stays below everything that is printed. */
 export class LineEditor implements LineSource {
   readonly #area: LiveArea;
   readonly #mode: TerminalMode;
@@ -90,11 +90,11 @@ export class LineEditor implements LineSource {
   #prompt: string | null = null;
   #waiting: ((text: string | null) => void) | null = null;
   #question: Question | null = null;
-  /** The key that answered last, until the next Enter. */
+  /** The last key that answered, until the next Enter. */
   #answered = '';
   #search: Search | null = null;
   #completion = NOTHING;
-  /** Counts changes, so that a completion that comes late is dropped. */
+  /** Counts changes, so that a late completion is dropped. */
   #changes = 0;
   #ended = false;
 
@@ -117,7 +117,7 @@ export class LineEditor implements LineSource {
   }
 
   next(prompt: string): Promise<string | null> {
-    if (this.#edited.text === '') this.#answered = ''; // what comes now is another message
+    if (this.#edited.text === '') this.#answered = ''; // the next text is another message
     this.#prompt = prompt;
     const queued = this.#queue.shift();
     if (queued !== undefined) {
@@ -180,7 +180,7 @@ export class LineEditor implements LineSource {
     });
   }
 
-  /** The question that keys answer now. */
+  /** The question that keys answer at present. */
   get #asked(): Question | null {
     return this.#question?.open === true ? this.#question : null;
   }
@@ -209,7 +209,7 @@ export class LineEditor implements LineSource {
     const asked = this.#asked;
     const isKey = asked?.keys?.includes(text) === true && this.#edited.text === '';
     this.#insert(text);
-    if (isKey) setImmediate(() => this.#keyed(asked, text)); // not a time to wait for: after the rest of this chunk of input, because the first of several keys is no answer
+    if (isKey) setImmediate(() => this.#keyed(asked, text)); // not a delay: runs after the rest of this chunk of input, since the first of several keys is not an answer
   }
 
   #keyed(asked: Question, key: string): void {
@@ -227,7 +227,7 @@ export class LineEditor implements LineSource {
     if (edit !== undefined) this.#set(edit(this.#edited));
     else if (kill !== undefined) {
       const after = kill(this.#edited);
-      if (this.#asked?.hidden !== true) this.#killed = removed(this.#edited, after) || this.#killed; // never a secret
+      if (this.#asked?.hidden !== true) this.#killed = removed(this.#edited, after) || this.#killed; // hidden answers are never kept
       this.#set(after);
     } else this.#command(name);
   }
@@ -291,7 +291,10 @@ export class LineEditor implements LineSource {
     waiting(text);
   }
 
-  /** The first letter of a whole word has answered already: the rest of the word alone means nothing (null); with more text it is the message `no, because`. */
+  /**
+   * The message after a key has answered. The first letter of a word has answered already: the rest of the word alone means nothing (null);
+   * with more text it is the message `no, because`.
+   */
   #withAnswer(text: string): string | null {
     const answered = this.#answered;
     this.#answered = '';
@@ -333,7 +336,7 @@ export class LineEditor implements LineSource {
     this.#completion = NOTHING;
   }
 
-  /** null: something was typed meanwhile. */
+  /** null: the person has typed since. */
   async #completions(): Promise<Completion | null> {
     const before = this.#changes;
     const { text, cursor } = this.#edited;
@@ -341,7 +344,7 @@ export class LineEditor implements LineSource {
       const found = await this.options.complete(text, cursor);
       return before === this.#changes && !this.#ended ? found : null;
     } catch {
-      return null; // no completion is no failure
+      return null; // a failed completion is not an error
     }
   }
 
@@ -365,7 +368,7 @@ export class LineEditor implements LineSource {
     });
   }
 
-  /** False: the search is over, and the key means what it does otherwise. */
+  /** False: the search is over, and the key has its usual meaning. */
   #searchKey(key: Key, search: Search): boolean {
     const name = key.kind === 'key' ? key.name : '';
     if (key.kind !== 'key') this.#find(search, search.query + stripControls(key.text), 0);
@@ -378,7 +381,7 @@ export class LineEditor implements LineSource {
       this.#search = null;
       const isFound = search.query !== '' && search.found !== '';
       this.#set(isFound ? atEnd(search.found) : search.before);
-      return name === 'tab' || name === 'right' || name === 'end' || (name === 'enter' && !isFound); // a draft is not sent by accident
+      return name === 'tab' || name === 'right' || name === 'end' || (name === 'enter' && !isFound); // a draft must not be sent by accident
     }
     return true;
   }
@@ -392,7 +395,7 @@ export class LineEditor implements LineSource {
   #leaveBehind(prompt: string, text: string): void {
     const sent = sentLines(prompt, text);
     const columns = this.options.terminal.output.columns ?? Infinity;
-    this.#area.write(`${displayWidth(prompt) > columns ? wrapLines(sent, columns) : sent}\n`); // a long question breaks between words, a message where it must
+    this.#area.write(`${displayWidth(prompt) > columns ? wrapLines(sent, columns) : sent}\n`); // wraps a long question between words, a message anywhere
   }
 
   #compose(columns: number, rows: number): AreaFrame {
@@ -408,7 +411,7 @@ export class LineEditor implements LineSource {
       ...(this.#asked?.hidden === true ? [] : (below?.(columns) ?? [])),
     ];
     const typed = this.#typedRows(prompt, columns);
-    // The row of the cursor is always seen, whatever has room besides.
+    // The cursor's row is always visible, whatever else has room.
     const room = Math.max(1, rows - Math.min(upper.length + lower.length, Math.floor(rows / 2)));
     const from = Math.max(0, Math.min(typed.row - room + 1, typed.rows.length - room));
     const shown = typed.rows.slice(from, from + room);
@@ -428,7 +431,7 @@ export class LineEditor implements LineSource {
   }
 }
 
-/** Without characters that steer a terminal or hide in the message; line ends and tabs stay. */
+/** Removes characters that control the terminal or are invisible; line ends and tabs stay. */
 function stripControls(text: string): string {
   return text.replaceAll(/\r\n?/gu, '\n').replaceAll(/[^\P{Cc}\n\t]/gu, '');
 }

@@ -1,9 +1,9 @@
 import { breakPainted, clipPainted, widthOf } from './rows.ts';
 
-/** The rows below everything that was printed. No row is longer than the columns it was made for. */
+/** The rows to draw below the printed text. None is longer than the columns that were asked for. */
 export interface AreaFrame {
   readonly rows: readonly string[];
-  /** Where in them the cursor is. */
+  /** The cursor's place in the rows. */
   readonly cursor: { readonly row: number; readonly column: number };
 }
 
@@ -14,15 +14,15 @@ export interface AreaOutput {
 }
 
 /**
- * The last rows of a terminal, which are drawn again while others print above them. A line that is printed without its end belongs
- * to the area until the end comes, so that the area is never drawn in the middle of a line.
+ * The terminal's last rows, which are redrawn while text is printed above them. A printed line without its end belongs to the area until
+ * the end comes, so that the area never splits a line.
  */
 export class LiveArea {
-  /** Printed by others, and not drawn yet. */
+  /** Printed text that is not drawn yet. */
   #pending = '';
-  /** The line that is still being printed. */
+  /** The unfinished last line of the printed text. */
   #unfinished = '';
-  /** What is on the terminal now: widths of the rows, and where the cursor is. */
+  /** What the terminal shows now: the widths of the rows, and the cursor. */
   #drawn: { readonly widths: readonly number[]; readonly row: number; readonly column: number } | null = null;
   #last = '';
   #scheduled = false;
@@ -30,11 +30,11 @@ export class LiveArea {
 
   constructor(
     private readonly output: AreaOutput,
-    /** Asked whenever the area is drawn. */
+    /** Called for every drawing. */
     private readonly compose: (columns: number, rows: number) => AreaFrame,
   ) {}
 
-  /** A row is never filled to its end, where terminals differ. */
+  /** One less than the terminal has, since terminals differ when a row is filled to its end. */
   get columns(): number {
     return Math.max(4, (this.output.columns || 80) - 1);
   }
@@ -50,20 +50,20 @@ export class LiveArea {
     this.refresh();
   }
 
-  /** Draws the area again, soon and once for all that happens now. */
+  /** Schedules one redraw for all changes of this moment. */
   refresh(): void {
     if (this.#scheduled || this.#closed) return;
     this.#scheduled = true;
     queueMicrotask(() => this.#draw());
   }
 
-  /** The terminal has another size, and may have broken rows differently. */
+  /** Redraws after a resize, which may have wrapped rows differently. */
   resized(): void {
     this.#last = '';
     this.refresh();
   }
 
-  /** Takes everything off the screen; what was printed stays in the terminal's history. */
+  /** Clears the screen; printed text stays in the terminal's history. */
   clearScreen(): void {
     this.#drawn = null;
     this.#last = '';
@@ -71,12 +71,12 @@ export class LiveArea {
     this.refresh();
   }
 
-  /** Removes the area, so that others can use the terminal. */
+  /** Removes the area, so that another program can use the terminal. */
   hide(): void {
     this.#flush('');
   }
 
-  /** Removes the area; what was printed stays. */
+  /** Removes the area; printed text stays. */
   close(): void {
     if (this.#closed) return;
     this.#flush(this.#unfinished + this.#pending === '' || (this.#unfinished + this.#pending).endsWith('\n') ? '' : '\n');
@@ -114,12 +114,12 @@ export class LiveArea {
     this.#last = shown;
   }
 
-  /** Moves to the first row of the area and erases everything below. */
+  /** Moves to the area's first row and erases everything below. */
   #erase(): string {
     if (this.#drawn === null) return '';
     const { widths, row, column } = this.#drawn;
     const columns = this.output.columns || 80;
-    const broken = (width: number) => Math.max(1, Math.ceil(width / columns)); // a terminal that became narrower has broken rows
+    const broken = (width: number) => Math.max(1, Math.ceil(width / columns)); // a narrower terminal has wrapped rows
     const above = widths.slice(0, row).reduce((sum, width) => sum + broken(width), 0) + Math.floor(column / columns);
     return `${above > 0 ? `\u001b[${above}A` : ''}\r\u001b[J`;
   }

@@ -7,7 +7,7 @@ type PlainOptions = Pick<LineEditorOptions, 'terminal' | 'escaped' | 'ended'>;
 /** A line that stops the answer. */
 const STOP = '/stop';
 
-/** Lines as the terminal itself edits them: nothing is ever drawn again, for screen readers and terminals that cannot move their cursor. */
+/** Reads lines that the terminal itself edits. Nothing is ever redrawn, for screen readers and terminals that cannot move their cursor. */
 export class PlainLines implements LineSource {
   readonly #lines: Interface;
   readonly #queue: string[] = [];
@@ -15,7 +15,7 @@ export class PlainLines implements LineSource {
   #asking: ((text: string | null) => void) | null = null;
   #before: string[] = [];
   #ended = false;
-  /** What was printed last has no end of line. */
+  /** The last printed text has no line end. */
   #isOpen = false;
 
   constructor(private readonly options: PlainOptions) {
@@ -25,7 +25,7 @@ export class PlainLines implements LineSource {
   }
 
   begin(): void {
-    // a prompt would be left in the middle of what is printed next
+    // no prompt: it would end up in the middle of the next output
   }
 
   get queued(): number {
@@ -59,7 +59,7 @@ export class PlainLines implements LineSource {
       };
       signal.addEventListener('abort', cancel, { once: true });
       if (hidden) {
-        input.setRawMode?.(true); // so that the terminal does not show what is typed; it does not edit it either
+        input.setRawMode?.(true); // stops the terminal from echoing, and also from editing
         input.on('data', watch);
       }
       this.write(broken(prompt, this.options.terminal.output.columns));
@@ -78,7 +78,7 @@ export class PlainLines implements LineSource {
   }
 
   redraw(): void {
-    // nothing is drawn again
+    // nothing is redrawn
   }
 
   takeBack(): void {
@@ -120,7 +120,7 @@ export class PlainLines implements LineSource {
   }
 }
 
-/** A question as a terminal shows it without breaking words; it ends as it was, before what is typed. */
+/** The question wrapped between words; its end stays as it was, before the answer. */
 function broken(prompt: string, columns = 80): string {
   const text = prompt.trimEnd();
   return wrapLines(text, columns || 80) + prompt.slice(text.length);
@@ -128,10 +128,10 @@ function broken(prompt: string, columns = 80): string {
 
 /** Ctrl-C and Ctrl-D as they come from a terminal that obeys no key. */
 const LEAVES = /[\u0003\u0004]/u; // oxlint-disable-line no-control-regex
-/** The typed part of an answer that the person abandoned. */
+/** An answer that the person abandoned, up to the key. */
 const LEFT = /^.*[\u0003\u0004]/u; // oxlint-disable-line no-control-regex
 
-/** A typed text after its erasing keys: Backspace takes one character, Ctrl-U and Ctrl-W take all. */
+/** The typed text after its erasing keys: Backspace removes one character, Ctrl-U and Ctrl-W all. */
 function erased(typed: string): string {
   const kept: string[] = [];
   for (const character of typed) {

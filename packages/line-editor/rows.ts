@@ -7,7 +7,7 @@ const PAINT = /(\u001b\[[\d;]*m)/u;
 const RESET = '\u001b[0m';
 const TAB = '    ';
 
-/** A line as the rows that a terminal of so many columns breaks it into. Colours take no room and go on in the next row. */
+/** The rows into which a terminal wraps the line. Colours have no width and continue in the next row. */
 export function breakPainted(line: string, columns: number): readonly string[] {
   const rows: string[] = [];
   let row = '';
@@ -31,7 +31,7 @@ export function breakPainted(line: string, columns: number): readonly string[] {
   return [...rows, row];
 }
 
-/** The line cut to so many columns, with `…` where something is left out. Its colours end with it. */
+/** The line cut to `columns`, with `…` for the missing part. Its colours end with it. */
 export function clipPainted(line: string, columns: number): string {
   const whole = breakPainted(line, columns);
   const isPainted = PAINT.test(line);
@@ -46,7 +46,7 @@ export interface LaidOut {
   readonly column: number;
 }
 
-/** A text that is typed, after its prompt: the rows it takes, and where the cursor is. Further lines are below the first one's text. */
+/** The rows of a prompt with typed text, and the cursor's place. Further lines are indented like the first line's text. */
 export function layOut(prompt: string, { text, cursor }: EditedText, columns: number): LaidOut {
   const rows = wrapLines(prompt.trimEnd(), columns)
     .split('\n')
@@ -82,13 +82,13 @@ export function layOut(prompt: string, { text, cursor }: EditedText, columns: nu
   return { rows: [...rows, row], ...at };
 }
 
-/** The cells that a line takes; colours take none. */
+/** The cells of a line; colours have none. */
 export function widthOf(painted: string): number {
   const plain = painted.split(PAINT).filter((_, index) => index % 2 === 0);
   return displayWidth(plain.join(''));
 }
 
-/** A sent text as it stays on the screen: whole lines, which the terminal breaks. */
+/** A sent text as it stays on the screen: whole lines, which the terminal wraps. */
 export function sentLines(prompt: string, text: string): string {
   const lead = prompt.includes('\n') ? 0 : widthOf(prompt);
   return prompt + printable(text).replaceAll('\n', `\n${' '.repeat(lead)}`);

@@ -1,4 +1,4 @@
-/** The streams of a terminal, or what replaces them in tests. */
+/** The terminal's streams, or their replacements in tests. */
 export interface TerminalStreams {
   readonly input: NodeJS.ReadableStream & { setRawMode?(on: boolean): unknown; readonly isTTY?: boolean };
   readonly output: NodeJS.WritableStream & { readonly columns?: number; readonly rows?: number; readonly isTTY?: boolean };
@@ -8,7 +8,7 @@ export interface TerminalStreams {
 const ON = '\u001b[?2004h\u001b[>1u';
 const OFF = '\u001b[<u\u001b[?2004l';
 
-/** A terminal that reports each key. Whatever happens to the process, the terminal is given back as it was. */
+/** Puts the terminal into raw mode. Restores it however the process ends. */
 export class TerminalMode {
   #on = false;
 
@@ -35,7 +35,7 @@ export class TerminalMode {
     this.terminal.input.setRawMode?.(false);
   }
 
-  /** Ctrl-Z: the shell has the terminal until the process goes on. */
+  /** Ctrl-Z: the shell has the terminal until the process continues. */
   suspend(back: () => void): void {
     if (this.terminal.input.setRawMode === undefined) return;
     this.leave();
@@ -47,7 +47,7 @@ export class TerminalMode {
     };
     process.on('SIGCONT', resume);
     process.kill(process.pid, 'SIGTSTP');
-    setImmediate(resume); // not a time to wait for: where no shell waits for the process, the signal does nothing, and this comes next
+    setImmediate(resume); // not a delay: where no shell waits for the process, the signal has no effect and this runs next
   }
 
   readonly #exit = (): void => void this.terminal.output.write(OFF);

@@ -1,25 +1,25 @@
-/** What a part of a pattern is to the estimate, in the syntax of RE2. */
+/** The parts of a pattern that the estimate knows, in RE2's syntax. */
 const PART =
   /\\Q(?<quoted>[^]*?)(?:\\E|$)|\\x\{[^}]*\}|(?<property>\\[pP](?:\{[^}]*\}|[^]))|\\[^]|(?<set>\[\^?\]?(?:\[:\^?\w+:\]|\\[^]|[^\]\\])*\]?)|\{(?<least>\d+)(?<open>,(?<most>\d*))?\}|(?<sign>[*+?|])|(?<opens>\()|(?<closes>\))|[^]/gu;
-/** Within a set. */
+/** A property within a set. */
 const PROPERTY = /\\p|\[:/gi;
 const OPENING = /^\[\^?/;
 const RANGE = /(\\x\{[^}]*\}|\\?[^])-(\\x\{[^}]*\}|\\?[^])/gu;
 
-/** Compiling these costs as much as so many instructions. */
+/** The cost of compiling a property, in instructions. */
 const OF_PROPERTY = 15;
 const OF_SET = 4;
-/** Characters of a range whose cases are looked up one by one, for one instruction. */
+/** How many characters of a range, whose cases are looked up one by one, cost one instruction. */
 const OF_RANGE = 300;
 
 interface Group {
-  /** Instructions so far. */
+  /** The instructions so far. */
   size: number;
-  /** Of what a repetition that follows repeats. */
+  /** The instructions of what a following repetition repeats. */
   last: number;
 }
 
-/** An upper estimate of a pattern's instructions and of what else compiling it costs, from its text alone: with what is repeated as often as it may be. */
+/** An upper estimate of a pattern's instructions and compile cost, from its text alone. A repetition counts as often as it may repeat. */
 export function effortOf(pattern: string): number {
   let sets = 0;
   const groups: Group[] = [{ size: 0, last: 0 }];
@@ -44,7 +44,7 @@ function addTo(group: Group, size: number): void {
   group.last = size;
 }
 
-/** `most` is null where it is the least, and empty where there is none. */
+/** `most` is null where it equals `least`, and empty where there is no maximum. */
 function repeat(group: Group, least: number, most: string | null): void {
   const times = most === null ? least : most === '' ? least + 1 : Math.max(least, Number(most));
   const optional = most === null ? 0 : times - least;

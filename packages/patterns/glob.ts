@@ -1,9 +1,9 @@
 import { globOf } from './wildmatch.ts';
 
-/** Letters of all alternatives together. */
+/** The most letters of all alternatives together. */
 const MOST_LETTERS = 2000;
 
-/** A glob without a slash is about the name alone. Throws where its alternatives are too many. */
+/** Matches paths; a glob without a slash matches the name alone. Throws where it has too many alternatives. */
 export function globMatcher(glob: string): (path: string) => boolean {
   const forms = alternatives(glob.replace(/^(?:\.?\/)+/, '')).map((form) => {
     const isPath = form.includes('/');
@@ -15,7 +15,7 @@ export function globMatcher(glob: string): (path: string) => boolean {
   };
 }
 
-/** `a{b,c}` is `ab` and `ac`; braces without a comma are letters. */
+/** `a{b,c}` gives `ab` and `ac`; braces without a comma are literal. */
 function alternatives(glob: string): readonly string[] {
   const done: string[] = [];
   let left = [glob];
@@ -32,7 +32,7 @@ function alternatives(glob: string): readonly string[] {
   return done;
 }
 
-/** The first that choose, not those within them. */
+/** The first braces with alternatives, not those nested in them. */
 function firstBraces(glob: string): { readonly start: number; readonly end: number; readonly parts: readonly string[] } | null {
   const open: { start: number; commas: number[] }[] = [];
   for (let at = 0; at < glob.length; at += 1) {

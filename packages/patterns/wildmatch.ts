@@ -1,21 +1,21 @@
-/** Whether a text is what a pattern means. */
+/** Whether a text matches the pattern. */
 export type Glob = (text: string) => boolean;
 
 /**
- * A pattern as git's wildmatch reads it, in time that grows with pattern times text. In a pattern of a path (`isPath`) only `**` between
- * slashes stands for a slash. What is malformed matches nothing.
+ * A matcher for a pattern as git's wildmatch reads it, in time linear in pattern × text. In a path pattern (`isPath`) only `**` between
+ * slashes matches a slash. A malformed pattern matches nothing.
  */
 export function globOf(pattern: string, isPath: boolean): Glob {
   const plain = pattern.search(/[*?[\\]/u);
   if (plain < 0) return (text) => text === pattern;
   const ending = /^\*([^*?[\\]*)$/u.exec(pattern)?.[1];
-  if (ending !== undefined && !isPath) return (text) => text.endsWith(ending); // most rules
-  const start = pattern.slice(0, plain); // git compares it first, so that what follows is a pattern by itself
+  if (ending !== undefined && !isPath) return (text) => text.endsWith(ending); // most rules are of this form
+  const start = pattern.slice(0, plain); // git compares the literal prefix first and treats the rest as a pattern of its own
   const steps = stepsOf(pattern.slice(plain), isPath);
   return steps === null ? () => false : (text) => text.startsWith(start) && isMatch(steps, text.slice(plain));
 }
 
-/** One byte of a set, any number of them, or nothing: then what follows may be left out, up to the step after a slash. */
+/** One byte of a set, any number of them, or an optional part: the following steps may be skipped, up to the step after a slash. */
 type Step = { readonly kind: 'one' | 'many'; readonly has: Letters } | { readonly kind: 'optional' };
 type Letters = (code: number) => boolean;
 
@@ -25,7 +25,7 @@ const NO_SLASH: Letters = (code) => code !== SLASH;
 /** `**` and the slash after it. */
 const OPTIONAL_STEPS = 3;
 
-/** null: malformed. */
+/** null: the pattern is malformed. */
 function stepsOf(pattern: string, isPath: boolean): readonly Step[] | null {
   const steps: Step[] = [];
   for (let at = 0; at < pattern.length;) {
@@ -55,7 +55,7 @@ function stepsOf(pattern: string, isPath: boolean): readonly Step[] | null {
   return steps;
 }
 
-/** Of what can go on in several ways each place is tried once: time grows with steps times letters, whatever they are. */
+/** Tries each combination of step and position once, so time grows with steps × letters for every pattern. */
 function isMatch(steps: readonly Step[], text: string): boolean {
   const tried = new Set<number>();
   const matchesFrom = (fromStep: number, fromLetter: number): boolean => {
@@ -82,16 +82,16 @@ function isMatch(steps: readonly Step[], text: string): boolean {
   return matchesFrom(0, 0);
 }
 
-/** Letters beyond are two units of a text. */
+/** Characters above this take two UTF-16 units. */
 const LAST_OF_ONE = 0xffff;
 
-/** A class in brackets and where it ends; null: it does not end, or names a class that there is not. */
+/** A bracket class and where it ends; null: it does not end, or names an unknown class. */
 function classAt(pattern: string, start: number): { readonly has: Letters; readonly end: number } | null {
   const tests: Letters[] = [];
   let at = start + 1;
   const negated = pattern[at] === '!' || pattern[at] === '^';
   if (negated) at += 1;
-  /** A byte that may begin a range. */
+  /** A byte that may start a range. */
   let before: number | null = null;
   for (let isFirst = true; isFirst || pattern[at] !== ']'; isFirst = false) {
     const named = /^\[:([^\]]*)\]/u.exec(pattern.slice(at));
@@ -120,7 +120,7 @@ function classAt(pattern: string, start: number): { readonly has: Letters; reado
   return { has: (code) => tests.some((test) => test(code)) !== negated, end: at + 1 };
 }
 
-/** null: the pattern is over. */
+/** null: the pattern has ended. */
 function literalAt(pattern: string, at: number): { readonly code: number; readonly end: number } | null {
   const place = pattern[at] === '\\' ? at + 1 : at;
   const code = pattern.codePointAt(place);
@@ -132,7 +132,7 @@ const named =
   (code) =>
     pattern.test(String.fromCharCode(code));
 
-/** As the C locale has them. */
+/** The classes of the C locale. */
 const CLASSES: ReadonlyMap<string, Letters> = new Map([
   ['alnum', named(/[a-z0-9]/iu)],
   ['alpha', named(/[a-z]/iu)],

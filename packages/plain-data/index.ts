@@ -24,21 +24,21 @@ export function isPlainMap(value: unknown): value is PlainMap {
 
 const NONE: PlainMap = {};
 
-/** What it has by names; nothing where it can have none. */
+/** The value's fields; empty for a value that has none. */
 export function fieldsOf(value: unknown): PlainMap {
   return typeof value === 'object' && value !== null ? (value as PlainMap) : NONE;
 }
 
-/** undefined: it is no JSON. */
+/** undefined: not JSON. */
 export function jsonOf(text: string): unknown {
   try {
     return JSON.parse(text) as unknown;
   } catch {
-    return undefined; // where it breaks off says less than what it is
+    return undefined; // the parser's error says less than "not JSON"
   }
 }
 
-/** `over` laid over `base`, maps key by key, everything else (lists too) whole. Neither is changed. */
+/** `base` with the values of `over`. Maps are merged key by key, everything else (lists too) is replaced. Changes neither. */
 export function overlay(base: PlainMap, over: PlainMap): Record<string, unknown> {
   const result: Record<string, unknown> = { ...base };
   for (const [key, value] of Object.entries(over)) {
@@ -49,7 +49,7 @@ export function overlay(base: PlainMap, over: PlainMap): Record<string, unknown>
   return result;
 }
 
-/** `value` becomes the newest; of more than `limit` the oldest go. */
+/** Sets `value` as the newest entry, and drops the oldest beyond `limit`. */
 export function keepNewest<T>(map: Map<string, T>, key: string, value: T, limit: number): void {
   map.delete(key);
   map.set(key, value);
@@ -59,7 +59,7 @@ export function keepNewest<T>(map: Map<string, T>, key: string, value: T, limit:
   }
 }
 
-/** In hex; of a text in UTF-8. */
+/** The digest in hex; a text counts as UTF-8. */
 export function sha256(content: string | Uint8Array): string {
   return createHash('sha256').update(content).digest('hex');
 }

@@ -1,4 +1,4 @@
-/** The text with `[hidden]` for whatever looks like a key, a token or a password, whoever it belongs to. */
+/** The text with `[hidden]` for everything that looks like a key, a token or a password. */
 export function hideKeys(text: string): string {
   return SECRETS.reduce((safe, [pattern, replacement]) => safe.replace(pattern, replacement), text);
 }
@@ -7,7 +7,7 @@ const HIDDEN = '[hidden]';
 
 const SECRETS: readonly (readonly [RegExp, string])[] = [
   [/\b(bearer|basic)\s+[^\s"',;]+/gi, `$1 ${HIDDEN}`],
-  // sk-…, sk-ant-…, pk_live_…, ghp_…, gsk_…, xai-…, also half covered by asterisks as providers repeat them
+  // sk-…, sk-ant-…, pk_live_…, ghp_…, gsk_…, xai-…, also partly masked with asterisks as providers quote them
   [/\b(?:sk|pk|rk|ak|gh[pousr]|gsk|xai|hf|glpat|xox[abprs]|r8|nvapi|pplx)[-_][\w*.-]{4,}/gi, HIDDEN],
   [/\bAIza[\w-]{10,}/g, HIDDEN],
   [/\beyJ[\w-]{8,}\.[\w-]+(?:\.[\w-]*)?/g, HIDDEN],

@@ -1,7 +1,7 @@
 import { distance } from 'fastest-levenshtein';
 import { printableLine } from './printable.ts';
 
-/** The candidates closest to `name`, best first, at most `count`; those that have little in common with it are left out. */
+/** The candidates most similar to `name`, best first, at most `count`; candidates that have little in common with it are left out. */
 export function nearest(name: string, candidates: Iterable<string>, count = 3): readonly string[] {
   const wanted = name.toLowerCase();
   const limit = Math.max(2, Math.ceil(wanted.length / 2));
@@ -10,7 +10,7 @@ export function nearest(name: string, candidates: Iterable<string>, count = 3): 
     .filter(
       ({ candidate, cost }) =>
         cost <= limit && (cost < Math.max(wanted.length, candidate.length) || isAnagram(wanted, candidate.toLowerCase())),
-    ) // what shares nothing is not near
+    ) // a candidate without common letters is not similar
     .sort((a, b) => a.cost - b.cost || (a.candidate < b.candidate ? -1 : 1))
     .slice(0, count)
     .map(({ candidate }) => candidate);
@@ -27,15 +27,15 @@ export function didYouMean(name: string, candidates: Iterable<string>): string {
 }
 
 /**
- * The candidates that `entry` may be a slip of, closest alone: one letter more, less, other or swapped, or as many as `most`, where letter
- * case, spaces, `-` and `_` do not count. Names that only differ in digits are none, and of four letters only one may be wrong.
+ * The closest candidates of which `entry` may be a typing error: one letter added, missing, wrong or swapped, or up to `most` of them.
+ * Case, spaces, `-` and `_` do not count. Names that differ in digits only do not match, and names of four letters allow one error.
  */
 export function slipsOf(entry: string, candidates: Iterable<string>, most = 1): readonly string[] {
   const written = bare(entry);
   let [found, least]: [string[], number] = [[], most];
   for (const candidate of candidates) {
     const name = bare(candidate);
-    if (Math.abs(name.length - written.length) > least) continue; // as most keys of ten thousand skills
+    if (Math.abs(name.length - written.length) > least) continue; // skips most keys of ten thousand skills
     const cost = slipCost(written, name);
     if (cost > least || (cost > 1 && name.length < 5)) continue;
     if (cost < least) [found, least] = [[], cost];
@@ -57,7 +57,7 @@ function slipCost(written: string, name: string): number {
   return wrong.length === 2 && wrong[0] === meant[1] && wrong[1] === meant[0] && meant.length === 2 ? 1 : distance(wrong, meant);
 }
 
-/** Beyond the limit it does not matter how far; of ten thousand candidates most differ too much in length. */
+/** Stops at the limit; most of ten thousand candidates differ too much in length. */
 function costOf(wanted: string, candidate: string, limit: number): number {
   if (candidate.includes(wanted) && wanted.length >= 3) return 1;
   return Math.abs(wanted.length - candidate.length) > limit ? Infinity : distance(wanted, candidate);

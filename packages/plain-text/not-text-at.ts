@@ -1,8 +1,8 @@
 import { isUtf8 } from 'node:buffer';
 
 /**
- * Where bytes stop being text: the offset of the first NUL, or of the first byte that is no UTF-8. null: all of it is text. What a person
- * is to agree to must be text, because nothing else can be shown to them.
+ * The offset of the first NUL or the first byte that is not UTF-8. null: all of it is text. What a person is asked to approve must be text,
+ * because nothing else can be shown to them.
  */
 export function notTextAt(bytes: Uint8Array): number | null {
   const nul = bytes.indexOf(0);
@@ -11,7 +11,7 @@ export function notTextAt(bytes: Uint8Array): number | null {
   return nul < 0 || (utf8 >= 0 && utf8 < nul) ? utf8 : nul;
 }
 
-/** By halves: a beginning is good as long as no byte of it can be part of a character, also where the last one is not whole. */
+/** A binary search: a prefix is valid if it is UTF-8, even where its last character is cut off. */
 function firstNoUtf8(bytes: Uint8Array): number {
   let [good, bad] = [0, bytes.length + 1];
   while (bad - good > 1) {
@@ -20,7 +20,7 @@ function firstNoUtf8(bytes: Uint8Array): number {
     else bad = middle;
   }
   if (good < bytes.length) return good;
-  // Every byte is in order, so the last character is cut off.
+  // Every byte is valid, so the last character is cut off.
   let start = bytes.length - 1;
   while (start > 0 && ((bytes[start] ?? 0) & 0xc0) === 0x80) start -= 1;
   return start;
@@ -31,6 +31,6 @@ function isBeginning(bytes: Uint8Array): boolean {
     new TextDecoder('utf-8', { fatal: true }).decode(bytes, { stream: true });
     return true;
   } catch {
-    return false; // the decoder's way of saying that it is no UTF-8
+    return false; // the decoder throws for bytes that are not UTF-8
   }
 }

@@ -1,28 +1,28 @@
 /**
- * Text from elsewhere as it may reach a terminal, a prompt's own lines or a log: lines and tabs stay, `\r\n` is a line end, and
- * every other character that a terminal obeys, that nobody sees or that turns the order of text is shown as `\x1b` or `\u{202e}`.
- * What emoji and joining scripts need between their letters stays.
+ * Makes foreign text safe for a terminal, a prompt's own lines or a log. Line feeds and tabs stay, and `\r\n` becomes a line feed. Every
+ * other character that controls a terminal, is invisible or reorders text is shown as `\x1b` or `\u{202e}`. Joiners that emoji and scripts
+ * need stay.
  */
 export function printable(text: string): string {
   return PLAIN.test(text) ? text : text.replace(LINE_ENDS, '\n').replace(unseen(), shown);
 }
 
-/** The same as one line, for names, titles and errors: its ends of lines and tabs are shown too. Cut with `…` at so many characters. */
+/** The same as one line, for names, titles and errors: line ends and tabs are escaped too. Cut with `…` at `mostCharacters`. */
 export function printableLine(text: string, mostCharacters = Infinity): string {
-  // No character becomes less than one, so what lies behind this cut is never shown.
+  // No character gets shorter, so text behind this cut would never be shown.
   const given = text.length > 2 * mostCharacters + 2 ? text.slice(0, 2 * mostCharacters + 2) : text;
   const line = PLAIN_LINE.test(given) ? given : given.replace(unseen(), shown).replace(BREAK, shown);
   if (line.length <= mostCharacters) return line;
   const characters = [...line];
   if (characters.length <= mostCharacters) return line;
-  // A cut may leave a joiner without what it joins.
+  // The cut may leave a joiner without a neighbour.
   return `${characters
     .slice(0, mostCharacters - 1)
     .join('')
     .replace(HANGING, '')}…`;
 }
 
-/** `file:line: message; cure`, as far as it is known. */
+/** `file:line: message; cure`, without what is missing. */
 export function findingLine(finding: {
   readonly message?: string;
   readonly file?: string;
@@ -34,7 +34,7 @@ export function findingLine(finding: {
   return printable(`${where}${message}${cure === undefined || message.includes(cure) ? '' : `; ${cure}`}`);
 }
 
-/** A text whose bold and colours are Pith's own, as it paints them; nothing else of a terminal's is obeyed. */
+/** As `printable`, for a text with Pith's own bold and colours, which stay; other control sequences are escaped. */
 export function printablePainted(text: string): string {
   if (PLAIN.test(text)) return text;
   return text
@@ -43,14 +43,14 @@ export function printablePainted(text: string): string {
     .join('');
 }
 
-/** JSON of the same value, in which what would be unseen is written as `\u202e`. */
+/** The same JSON value with invisible characters written as `\u202e`. */
 export function printableJson(json: string): string {
   return PLAIN.test(json) ? json : json.replace(unseen(), escaped);
 }
 
-/** A text that comes in pieces: what is given out is together as `printable` of the whole. */
+/** `printable` for a text in chunks: the outputs together equal `printable` of the whole. */
 export class PrintableStream {
-  /** What was given out last, as far as it decides about what follows. */
+  /** The end of the last output, as far as it decides about the next characters. */
   #before = '';
   #held = '';
 
@@ -60,7 +60,7 @@ export class PrintableStream {
     return this.#take(text.slice(0, text.length - this.#held.length));
   }
 
-  /** What was held back. The next piece begins a new text. */
+  /** Returns the text that was held back. The next chunk begins a new text. */
   end(): string {
     const rest = this.#take(this.#held);
     this.#before = '';
@@ -75,7 +75,7 @@ export class PrintableStream {
   }
 }
 
-/** Nearly every text of Pith itself. */
+/** Matches nearly every text of Pith itself. */
 const PLAIN = /^[\t\n -~]*$/;
 const PLAIN_LINE = /^[ -~]*$/;
 const LINE_ENDS = /\r\n/g;
@@ -85,24 +85,27 @@ const BREAK = /[\n\t]/g;
 const JOINING =
   '\\u0591-\\u061B\\u0620-\\u07FF\\u08A0-\\u0DFF\\u0F00-\\u109F\\u1780-\\u17B3\\u17B6-\\u17D3\\u1820-\\u18AA\\u1B00-\\u1BFF\\uA8E0-\\uA8FF\\uA980-\\uA9DF';
 
-/** Where an unseen character belongs to what is seen. No neighbour named here is itself unseen, so what is kept once is kept always. */
+/**
+ * Where an invisible character belongs to a visible one. The neighbours in these patterns are all visible, so a second pass keeps the same
+ * characters.
+ */
 const BELONGING = [
-  // Numbers and ends of verses: format characters by their class, yet they are drawn.
+  // Number signs and verse ends: format characters by their class, but visible.
   '[\\u0600-\\u0605\\u06DD\\u070F\\u0890\\u0891\\u08E2\\u{110BD}\\u{110CD}]',
   `(?<=[${JOINING}])[\\u200C\\u200D](?=[${JOINING}])`,
-  // Half forms at the end of a word, after the sign that takes the vowel away.
+  // Half forms at the end of a word, after the sign that removes the vowel.
   '(?<=[\\u094D\\u09CD\\u0D4D\\u0DCA])\\u200D',
-  // Emoji: families and trades, colour or line, keys, and the three flags that are written with tags.
+  // Emoji: families and occupations, colour or outline, keycaps, and the three flags that are written with tags.
   '(?<=\\p{Extended_Pictographic}[\\uFE0F\\p{Emoji_Modifier}]?)\\u200D(?=\\p{Extended_Pictographic})',
   '(?<=\\p{Extended_Pictographic})[\\uFE0E\\uFE0F]',
   '(?<=[0-9#*])\\uFE0F(?=\\u20E3)',
   '(?<=\\u{1F3F4})\\u{E0067}\\u{E0062}(?:\\u{E0065}\\u{E006E}\\u{E0067}|\\u{E0073}\\u{E0063}\\u{E0074}|\\u{E0077}\\u{E006C}\\u{E0073})\\u{E007F}',
-  // Forms of one letter: of Mongolian, of Han.
+  // Variants of one letter: Mongolian, Han.
   '(?<=[\\u1820-\\u18AA])[\\u180B-\\u180F]',
   '(?<=\\p{Script=Han})[\\uFE00-\\uFE02\\u{E0100}-\\u{E01EF}]',
 ];
 
-/** Made for the first text beyond ASCII: it takes a millisecond, which most command lines never need. */
+/** Compiled for the first text beyond ASCII: it takes a millisecond, which most commands never need. */
 function unseen(): RegExp {
   return (made ??= new RegExp(
     `(${BELONGING.join('|')})|[^\\P{Cc}\\n\\t]|[\\p{Cf}\\p{Cs}\\p{Co}\\p{Zl}\\p{Zp}\\p{Default_Ignorable_Code_Point}]`,
@@ -112,16 +115,16 @@ function unseen(): RegExp {
 
 let made: RegExp | undefined;
 
-/** The end of a piece that what follows may still keep from being shown. */
+/** The end of a chunk whose characters depend on the next chunk. */
 function undecided(text: string): string {
   const run = UNDECIDED.exec(text.slice(-2 * LONGEST_BELONGING))?.[0] ?? '';
   return run.length <= LONGEST_BELONGING ? run : (HALF.exec(run)?.[0] ?? '');
 }
 
 const UNDECIDED = /[\r\p{Cs}\p{Cf}\p{Default_Ignorable_Code_Point}]+$/u;
-/** Of a line end, or of a character. */
+/** The first half of a line end or of a character. */
 const HALF = /[\r\p{Cs}]$/u;
-/** UTF-16 units: the tags of a flag. */
+/** In UTF-16 units: the tags of a flag. */
 const LONGEST_BELONGING = 12;
 /** An emoji with its colour, or a letter. */
 const CONTEXT = /[^]{1,2}$/u;

@@ -1,6 +1,6 @@
 import { eastAsianWidth } from 'get-east-asian-width';
 
-/** Cells that a terminal gives to a text: wide letters and most emoji take two, combining marks and colours none. */
+/** The cells of a text in a terminal: wide letters and most emoji take two, combining marks and colours none. */
 export function displayWidth(text: string): number {
   if (PLAIN.test(text)) return text.length;
   let width = 0;
@@ -8,24 +8,24 @@ export function displayWidth(text: string): number {
   return width;
 }
 
-/** The characters of a text as people see them, and where each begins. */
+/** The graphemes of a text with their positions. */
 export function* graphemes(text: string): Generator<{ readonly segment: string; readonly index: number }> {
   if (PLAIN.test(text)) for (let index = 0; index < text.length; index += 1) yield { segment: text.charAt(index), index };
   else yield* new Intl.Segmenter().segment(text);
 }
 
-/** Characters of one cell that nothing joins to others. What knows all others costs 10 ms at its first use. */
+/** Characters of one cell that never combine. Segmenting any others costs 10 ms at the first use. */
 const PLAIN = /^[\x20-\x7e\xa1-\xac\xae-\u02ff\u2010-\u2027\u2030-\u205e]*$/u;
 // oxlint-disable-next-line no-control-regex
 const COLOUR = /\u001b\[[\d;]*m/gu;
 const UNSEEN = /^[\p{Default_Ignorable_Code_Point}\p{Control}\p{Format}\p{Mark}\p{Surrogate}]+/u;
 /**
- * Emoji of several code points. The property RGI_Emoji would name them one by one, and reading the expression takes 30 ms: presentation
- * as an emoji, a skin colour, a second picture after a joiner, a key, a flag.
+ * Emoji of several code points: emoji presentation, a skin colour, a second picture after a joiner, a keycap, a flag. The property
+ * RGI_Emoji would list them exactly, but compiling that expression takes 30 ms.
  */
 const EMOJI =
   /^(?:(?![\d#*\p{Regional_Indicator}])\p{Emoji}\ufe0f(?!\u20e3)|\p{Emoji_Modifier_Base}\ufe0f?\p{Emoji_Modifier}|\p{Extended_Pictographic}.*\u200d.*\p{Extended_Pictographic}|[\d#*]\ufe0f?\u20e3|\p{Regional_Indicator}{2})/su;
-/** What takes cells of its own within a character: a further syllable of Hangul, a half or full form after a letter. */
+/** Code points that take cells of their own within a grapheme: a further Hangul syllable, a half or full form after a letter. */
 const OWN_CELLS = /[\u1100-\u115f\ua960-\ua97c\uac00-\ud7a3\uff00-\uffef]/u;
 
 function cellsOf(grapheme: string): number {
@@ -38,7 +38,7 @@ function cellsOf(grapheme: string): number {
   );
 }
 
-/** `text` with its long lines broken between words; what follows a break is as far in as its line. Colours have no width. */
+/** `text` with long lines wrapped between words; a wrapped row is indented like its line. Colours have no width. */
 export function wrapLines(text: string, columns: number): string {
   return text
     .split('\n')

@@ -1,4 +1,4 @@
-/** Words of a typed line; quotes hold words together, a backslash takes the next character as it is. */
+/** The words of a typed line. Quotes join words; a backslash makes the next character literal. */
 export function splitWords(line: string): readonly string[] {
   const words: string[] = [];
   for (const [word] of line.matchAll(/(?:"(?:\\[\s\S]|[^"\\])*"?|'[^']*'?|\\[\s\S]|[^\s"'\\]+|\\$)+/gu)) {
@@ -11,7 +11,7 @@ export function splitWords(line: string): readonly string[] {
   return words;
 }
 
-/** Some names, and how many more there are. */
+/** At most `most` names, and how many more there are. */
 export function someOf(names: readonly string[], most: number): string {
   return `${names.slice(0, most).join(', ')}${names.length > most ? ` and ${names.length - most} more` : ''}`;
 }
@@ -26,14 +26,14 @@ export function enumerated(names: readonly string[]): string {
   return names.length < 2 ? names.join('') : `${names.slice(0, -1).join(', ')} and ${names.at(-1)}`;
 }
 
-/** The first and the last of a text, with what is missing between them said, and `cure`: how to see it. */
+/** The start and the end of a text, with a note on the missing middle and `cure`: how to see it. */
 export function headAndTail(text: string, head: number, tail: number, cure = ''): string {
   if (text.length <= head + tail) return text;
   const said = `[… ${text.length - head - tail} characters cut${cure === '' ? '' : `; ${cure}`} …]`;
   return `${whole(text.slice(0, head))}\n${said}\n${whole(text.slice(-tail))}`;
 }
 
-/** Without the half of a pair of surrogates that a cut may leave at either end. */
+/** Removes a surrogate without its pair, which a cut may leave at either end. */
 function whole(text: string): string {
   return text.replace(/^[\uDC00-\uDFFF]/, '').replace(/[\uD800-\uDBFF]$/, '');
 }

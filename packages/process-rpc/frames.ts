@@ -1,22 +1,22 @@
 import type { Duplex } from 'node:stream';
 
-/** The largest message that crosses, either way. */
+/** The largest message in either direction. */
 export const MAX_FRAME_BYTES = 8 * 1024 * 1024;
-/** What may wait in the kernel for a process that does not read. */
+/** The most bytes that may be queued in the kernel for a process that does not read. */
 export const MAX_QUEUED_BYTES = 4 * MAX_FRAME_BYTES;
 const HEADER_BYTES = 4;
 
-/** What went wrong with a call by itself. */
+/** The failures of a call itself. */
 export type Refusal = 'aborted' | 'too_large' | 'no_parts';
 
-/** How values and errors of the user cross. */
+/** Converts values and errors for the wire. */
 export interface Codec {
-  /** How deep a value may be, and how many parts it may have. */
+  /** The limits of a value: its depth and its number of parts. */
   readonly deepest: number;
   readonly mostParts: number;
-  /** `value` as plain JSON, at most `deepest` deep. Throws for what cannot cross; `what` names it. */
+  /** `value` as plain JSON, at most `deepest` deep. Throws for a value that cannot be sent; `what` names it. */
   plain(value: unknown, what: string, deepest: number): unknown;
-  /** An error as plain data, and back. Neither throws. */
+  /** An error as plain data, and back. Neither function throws. */
   errorToData(error: unknown): unknown;
   errorFromData(data: unknown): Error;
   refusal(code: Refusal, message: string, cause?: unknown): Error;
@@ -24,7 +24,7 @@ export interface Codec {
 
 /** Messages over a socket: four bytes of length, little endian, then the value as JSON. */
 export interface Frames {
-  /** Throws `not_serialisable` for what cannot cross or is too large; `what` names it. */
+  /** Throws `not_serialisable` for a value that cannot be sent or is too large; `what` names it. */
   send(message: unknown, what: string): void;
   close(): void;
 }
@@ -32,10 +32,10 @@ export interface Frames {
 export interface FramesOptions {
   readonly socket: Duplex;
   readonly codec: Codec;
-  /** What may wait for a reader that does not read. */
+  /** The most bytes that may be queued for a peer that does not read. */
   readonly maxQueuedBytes: number;
   received(message: unknown, bytes: number): void;
-  /** Called once, with words that end a sentence, when nothing that follows can be understood. `gone`: the other side hung up. */
+  /** Called once when nothing that follows can be decoded. `why` ends a sentence. `gone`: the other side hung up. */
   broken(why: string, gone: boolean): void;
 }
 
@@ -63,7 +63,7 @@ export function openFrames({ socket, codec, maxQueuedBytes, received, broken }: 
     wanted = HEADER_BYTES;
     while (rest.length >= HEADER_BYTES) {
       const length = rest.readUInt32LE(0);
-      // The length is seen before anything of that length is kept.
+      // Checks the length before any of the message is buffered.
       if (length > MAX_FRAME_BYTES) return fail(`it sent a message of ${megabytes(length)}, and ${megabytes(MAX_FRAME_BYTES)} may cross`);
       wanted = HEADER_BYTES + length;
       if (rest.length < wanted) break;
@@ -108,13 +108,13 @@ function encode(message: unknown, what: string, codec: Codec): Buffer {
   return frame;
 }
 
-/** Bytes of anybody: counted before anything is made of them. */
+/** The bytes are untrusted: their size is checked before they are parsed. */
 function decode(bytes: Buffer, codec: Codec): unknown {
   checkBounds(bytes, codec);
   try {
     return JSON.parse(bytes.toString()) as unknown;
   } catch {
-    throw new Error('it is not JSON'); // the parser's own words repeat what was sent
+    throw new Error('it is not JSON'); // the parser's message repeats what was sent
   }
 }
 
@@ -122,7 +122,7 @@ function megabytes(bytes: number): string {
   return `${(bytes / 1024 / 1024).toFixed(1)} MiB`;
 }
 
-/** What the message itself and the shape of an answer add to the depth of a value. */
+/** The depth that the message and the shape of an answer add to a value. */
 const ENVELOPE = 8;
 
 const QUOTE = 0x22;
@@ -131,8 +131,8 @@ const BACKSLASH = 0x5c;
 const [LIST, LIST_END, OBJECT, OBJECT_END] = [0x5b, 0x5d, 0x7b, 0x7d];
 
 /**
- * Counts what JSON would become before anything of it is made: how deep it is, and how many parts it has. The length of its texts and names
- * is bounded by that of the message. Throws in words that end a sentence. Whether it is JSON at all is for the parser to say.
+ * Checks the depth and the number of parts of JSON before parsing it. The message's length already limits texts and names. Throws with a
+ * message that ends a sentence. Leaves invalid JSON to the parser.
  */
 function checkBounds(json: Uint8Array, { deepest, mostParts }: Codec): void {
   let depth = 0;

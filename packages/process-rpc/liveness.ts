@@ -2,21 +2,18 @@ const EVERY_MS = 2000;
 const SILENT_MS = 5000;
 
 export interface LivenessOptions {
-  /** A timer of the machine, which does not keep this process alive; returns its cancel. */
+  /** Starts a timer that does not keep this process alive; returns its cancel function. */
   after(ms: number, run: () => void): () => void;
   ping(): Promise<void>;
-  /** Whether something waits for the process, or it works by itself. */
+  /** Whether a call waits for the process, or the process works by itself. */
   busy(): boolean;
-  /** Called when asking begins and ends. */
+  /** Called when pinging begins and ends. */
   working(isWorking: boolean): void;
-  /** Called once. */
+  /** Called once, when the process does not answer. */
   silent(): void;
 }
 
-/**
- * Asks a process whether it answers at all, while it works and once after. By the machine's own clock: a process that hangs does so in
- * real time, whatever a test's clock says.
- */
+/** Pings a process while it works and once after. Uses real time, because a process hangs in real time whatever a test's clock says. */
 export class Liveness {
   #cancel: (() => void) | undefined;
   #used = false;
@@ -24,7 +21,7 @@ export class Liveness {
 
   constructor(private readonly options: LivenessOptions) {}
 
-  /** Something has been asked of it. */
+  /** Call when the process gets something to do. */
   used(): void {
     this.#used = true;
     if (this.#cancel || this.#closed) return;

@@ -1,11 +1,11 @@
 import { WINDOW } from './streams.ts';
 
-/** The first word of a message: what it is. */
+/** The first element of a message: its kind. */
 export const KIND = { call: 0, stream: 1, result: 2, error: 3, abort: 4, part: 5, credit: 6, note: 7, ping: 8, pong: 9 } as const;
 
 const MOST_NAME = 200;
 
-/** What came over a socket, checked. */
+/** A received message, checked. */
 export type Message =
   | {
       readonly kind: typeof KIND.call | typeof KIND.stream | typeof KIND.note;
@@ -22,7 +22,7 @@ export type Message =
   | { readonly kind: typeof KIND.credit; readonly id: number; readonly parts: number }
   | { readonly kind: typeof KIND.ping | typeof KIND.pong };
 
-/** The message in what was sent; undefined for what is none. */
+/** The message in received data; undefined for anything else. */
 export function readMessage(sent: unknown): Message | undefined {
   if (!Array.isArray(sent)) return undefined;
   const [kind, id, first, second, correlation] = sent as readonly unknown[];
@@ -54,12 +54,12 @@ export interface Ask {
   readonly correlationId: string | undefined;
 }
 
-/** A call, a stream or a note as it is sent. What is undefined at the end is left out: JSON has no word for it. */
+/** A call, a stream or a notification for the wire. undefined values at the end are left out, since JSON has none. */
 export function askMessage(kind: number, id: number, { operation, args, correlationId }: Ask): unknown[] {
   return withoutEnd([kind, id, operation, withoutEnd(args), correlationId]);
 }
 
-/** What answers a call, as it is sent. */
+/** The answer of a call for the wire. */
 export function answerMessage(kind: number, id: number, value?: unknown): unknown[] {
   return withoutEnd([kind, id, value]);
 }

@@ -6,15 +6,15 @@ const KEPT_A_SECOND = 64 * 1024;
 const LONGEST_LINE = 8 * 1024;
 
 export interface OutputCap {
-  /** Milliseconds that never go back. */
+  /** Milliseconds of a monotonic clock. */
   now(): number;
-  /** A line that the process printed, or a note on what was left out. */
+  /** Called for each printed line, and for a note on dropped lines. */
   line(text: string): void;
-  /** More came than anyone means to read. Called once. */
+  /** Called once, when the process prints more than anyone could read. */
   flood(message: string): void;
 }
 
-/** Reads what a process prints: so many lines a second are passed on, the rest is counted and dropped, and a flood is reported. */
+/** Reads what a process prints: passes on a limited number of lines a second, counts and drops the rest, and reports a flood. */
 export function capOutput(stream: Readable, { line, flood, now }: OutputCap): void {
   let windowFrom = now();
   let inWindow = 0;
@@ -53,7 +53,7 @@ export function capOutput(stream: Readable, { line, flood, now }: OutputCap): vo
       isFlood = true;
       flood(`it printed more than ${FLOOD_BYTES / 1024 / 1024} MB within ${FLOOD_WINDOW_MS / 1000} s`);
     }
-    // What is dropped anyway is not decoded: that is what a flood would cost.
+    // Dropped output is not decoded, since decoding is what makes a flood expensive.
     if (isFlood || passed > KEPT_A_SECOND * 4) {
       if (at - second >= 1000) passed = 0;
       dropped += chunk.length + rest.length;

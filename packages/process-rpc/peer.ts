@@ -4,43 +4,43 @@ import { type Codec, openFrames } from './frames.ts';
 import { answerMessage, type Ask, askMessage, KIND, readMessage, type Message } from './message.ts';
 import { pumpStream, ReceivedStream } from './streams.ts';
 
-/** What came with a call that the other side makes. */
+/** The context of a call from the other side. */
 export interface Incoming {
   readonly signal: AbortSignal;
-  /** Of the message that the call belongs to. */
+  /** The id of the message to which the call belongs. */
   readonly correlationId: string | undefined;
 }
 
 export interface PeerOptions {
   readonly socket: Duplex;
   readonly codec: Codec;
-  /** What may wait for the other side to read; more breaks the connection. Absent: no bound. */
+  /** The most bytes queued for the other side; more breaks the connection. Absent: no limit. */
   readonly maxQueuedBytes?: number;
   /** Answers a call of the other side: a value, a promise, or parts for a stream. */
   serve(operation: string, args: readonly unknown[], incoming: Incoming): unknown;
-  /** Of the call that is being served now. */
+  /** The correlation id of the call that is being served. */
   correlation?(): string | undefined;
-  /** Called once, when nothing more will be understood. Open calls wait for `close`, which knows the reason. `gone`: the other side hung up. */
+  /** Called once, when nothing more can be decoded. Open calls wait for `close`, which knows the reason. `gone`: the other side hung up. */
   broken(why: string, gone: boolean): void;
-  /** Called for each message that nobody here waits for, in bytes. */
+  /** Called with the size in bytes of each message that nobody here waits for. */
   asked?(bytes: number): void;
-  /** Called with why something that asks for no answer was not done. */
+  /** Called with the error of a failed notification. */
   ignored?(operation: string, error: unknown): void;
 }
 
 /** Calls in both directions over one socket. */
 export interface Peer {
-  /** Rejects with the error of the other side, `aborted`, or what `close` was given. */
+  /** Rejects with the other side's error, `aborted`, or the error given to `close`. */
   call(operation: string, args: readonly unknown[], signal?: AbortSignal, correlationId?: string): Promise<unknown>;
-  /** As `call`, for what answers with parts. */
+  /** As `call`, for an answer in parts. */
   stream(operation: string, args: readonly unknown[], signal?: AbortSignal, correlationId?: string): AsyncIterableIterator<unknown>;
-  /** Asks for no answer. */
+  /** A call without an answer. */
   notify(operation: string, args: readonly unknown[]): void;
-  /** Resolves when the other side answers at all. */
+  /** Resolves when the other side answers. */
   ping(): Promise<void>;
-  /** Calls that one side or the other waits for. */
+  /** The number of open calls in both directions. */
   readonly open: number;
-  /** Ends the connection; every open call is rejected with `why`. */
+  /** Ends the connection and rejects every open call with `why`. */
   close(why: Error): void;
 }
 
@@ -48,7 +48,7 @@ const MOST_OPEN = 10_000;
 
 type Asked = Pick<Extract<Message, { readonly operation: string }>, 'operation' | 'args' | 'correlationId'>;
 
-/** A call that has been made and not been answered. */
+/** A call that waits for its answer. */
 interface PendingCall {
   resolve(value: unknown): void;
   reject(error: Error): void;
@@ -134,7 +134,7 @@ export function createPeer(options: PeerOptions): Peer {
     if (call) end(call);
   }
 
-  /** The sender of a note does not wait for an answer, and cannot learn that it failed. */
+  /** The sender of a notification does not wait, so its failure is only reported here. */
   function notified({ operation, args, correlationId }: Asked): void {
     const ignored = (error: unknown): void => options.ignored?.(operation, error);
     try {
@@ -189,7 +189,7 @@ export function createPeer(options: PeerOptions): Peer {
     return id;
   }
 
-  /** The call; the other side learns at once when it is cut. */
+  /** The call; aborting it tells the other side at once. */
   function watched(id: number, call: PendingCall, signal: AbortSignal): PendingCall {
     const onAbort = (): void => {
       if (!waiting.delete(id)) return;

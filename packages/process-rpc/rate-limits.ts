@@ -3,7 +3,7 @@ const MOST_BYTES = 32 * 1024 * 1024;
 const MOST_MESSAGES = 20_000;
 const MOST_CHARACTERS = 256 * 1024;
 
-/** Counts what a process begins by itself; more than fits in a second is a flood, reported once. `now` never goes back. */
+/** Counts messages that a process sends on its own. More than fits in a second is a flood, reported once. `now` is monotonic. */
 export function floodLimit(flooded: (why: string) => void, now: () => number): (bytes: number) => void {
   const count = countPerSecond(now);
   let isReported = false;
@@ -19,7 +19,7 @@ export function floodLimit(flooded: (why: string) => void, now: () => number): (
   };
 }
 
-/** What one process may have logged in a second. More is left out, and reported once in its place. */
+/** Limits what one process may log in a second. The rest is dropped and reported once in its place. */
 export function logAllowance(
   report: (message: string) => void,
   now: () => number = () => performance.now(),

@@ -1,23 +1,23 @@
 import type { Codec } from './frames.ts';
 
-/** Parts that may be sent and not yet read. */
+/** The most parts that may be sent and not yet read. */
 export const WINDOW = 32;
 
 export interface PumpOptions {
   readonly codec: Pick<Codec, 'refusal'>;
   send(part: unknown): void;
-  /** Where the other side's word is put: more may be sent, or no more is wanted. */
+  /** Receives the other side's signals: send more, or stop. */
   readonly entry: { abort(reason: unknown): void; credit?(parts: number): void };
   ended(): boolean;
 }
 
-/** Sends the parts of an answer, never more than the other side has room for. The source is returned when nobody wants more of it. */
+/** Sends the parts of an answer, at most as many as the other side has room for. Closes the source when nobody wants more. */
 export async function pumpStream(result: unknown, { codec, send, entry, ended }: PumpOptions): Promise<void> {
   const state: { room: number; cancelled: boolean; source?: AsyncIterator<unknown> } = { room: WINDOW, cancelled: false };
   let wake = (): void => undefined;
-  const release = (): void => void Promise.resolve(state.source?.return?.()).catch(() => undefined); // nobody reads on
+  const release = (): void => void Promise.resolve(state.source?.return?.()).catch(() => undefined); // nobody reads the rest
   const { abort } = entry;
-  // Before anything is waited for: the other side may cancel while the source is still being made.
+  // Set before any wait: the other side may cancel while the source is still being made.
   entry.abort = (reason) => {
     state.cancelled = true;
     abort(reason);
@@ -55,7 +55,7 @@ interface ReceiveOptions {
   flooded(): void;
 }
 
-/** The parts of an answer of the other side, one at a time. */
+/** The parts of the other side's answer, one at a time. */
 export class ReceivedStream implements AsyncIterableIterator<unknown> {
   readonly #queue: unknown[] = [];
   #ended: { readonly error?: Error } | undefined;
@@ -102,7 +102,7 @@ export class ReceivedStream implements AsyncIterableIterator<unknown> {
     asked.resolve({ done: false, value });
   }
 
-  /** Credit is sent for half a window at a time, not for single parts. */
+  /** Grants credit for half a window at a time, not for single parts. */
   #give(): void {
     this.#read += 1;
     if (this.#read < WINDOW / 2 || this.#ended) return;

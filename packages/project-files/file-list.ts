@@ -4,23 +4,23 @@ import { runGit } from './git.ts';
 import { ignoreRules, type IgnoreRules } from './ignore-rules.ts';
 
 export interface FileList {
-  /** Names from the folder down, joined by `/`; sorted. */
+  /** Paths relative to the folder, joined by `/`; sorted. */
   readonly paths: readonly string[];
-  /** There are more than were asked for. */
+  /** There are more files than were requested. */
   readonly isCut: boolean;
 }
 
 interface Wanted {
-  /** Names that lead to the file or folder to begin at; default: the folder itself. */
+  /** Names that lead to the file or folder to start at; default: the folder itself. */
   readonly below?: readonly string[];
   readonly most: number;
-  /** The same where git cannot be asked, and each folder is looked into; default `most`. */
+  /** The most entries of a walk, where git cannot be asked; default `most`. */
   readonly mostWalked?: number;
   /** False where the person does not trust the folder: git is not started there. Default true. */
   readonly useGit?: boolean;
 }
 
-/** What git lists, tracked or new; without git, a walk that reads the `.gitignore` files. */
+/** The files that git lists, tracked or new; without git, a walk that respects `.gitignore` files. */
 export async function listFiles(
   jail: Jail,
   { below = [], most, mostWalked = most, useGit = true }: Wanted,
@@ -38,13 +38,13 @@ async function listedByGit(jail: Jail, below: readonly string[], signal: AbortSi
   return printed === null ? null : [...new Set(printed.split('\0').filter(isInside))];
 }
 
-/** An index can be made to hold any name. */
+/** A git index may contain any name, also one that leads out. */
 function isInside(file: string): boolean {
   return file !== '' && !file.startsWith('/') && !file.split('/').includes('..');
 }
 
 const MOST_IN_FOLDER = 100_000;
-/** Files that are looked at before others have their turn. */
+/** How many files are examined before the walk yields. */
 const AT_ONCE = 2000;
 const NEVER: ReadonlySet<string> = new Set(['.git', 'node_modules', '.hg', '.svn', '.venv', '__pycache__']);
 
@@ -61,7 +61,7 @@ async function walked(
     const rules = [...above, { depth: names.length, rules: await rulesIn(jail, names) }];
     const { entries } = await jail.list(names, MOST_IN_FOLDER).catch((error: unknown) => {
       if (isPassing(error)) throw error;
-      return { entries: [] }; // it may not be read
+      return { entries: [] }; // a folder that may not be read
     });
     if ((looked += entries.length) > AT_ONCE) {
       looked = 0;
@@ -78,7 +78,7 @@ async function walked(
   const above = await rulesAbove(jail, below);
   const isFolder = (depth: number) => depth < below.length || start?.type === 'directory';
   for (let depth = 1; depth <= below.length; depth += 1)
-    if (isIgnored(above.slice(0, depth), below.slice(0, depth), isFolder(depth))) return []; // as git: nothing below it is listed
+    if (isIgnored(above.slice(0, depth), below.slice(0, depth), isFolder(depth))) return []; // as git does: nothing below an ignored folder is listed
   if (start?.type === 'file') return [below.join('/')];
   if (start?.type === 'directory') await walk(below, above);
   return found;
@@ -86,11 +86,11 @@ async function walked(
 
 interface FolderRules {
   readonly depth: number;
-  /** null: there are none. */
+  /** null: the folder has no rules. */
   readonly rules: IgnoreRules | null;
 }
 
-/** One for each folder above the place, the outermost first. */
+/** The rules of each folder above the place, outermost first. */
 async function rulesAbove(jail: Jail, names: readonly string[]): Promise<readonly FolderRules[]> {
   return Promise.all(names.map(async (_, depth) => ({ depth, rules: await rulesIn(jail, names.slice(0, depth)) })));
 }
@@ -103,7 +103,7 @@ async function rulesIn(jail: Jail, names: readonly string[]): Promise<IgnoreRule
   return jail.read(file, async (handle, size) => (size > MOST_RULES ? null : ignoreRules(await handle.readFile())));
 }
 
-/** The nearest folder that says anything decides. */
+/** The nearest folder with a matching rule decides. */
 function isIgnored(above: readonly FolderRules[], path: readonly string[], isFolder: boolean): boolean {
   for (const { depth, rules } of above.toReversed()) {
     const verdict = rules?.verdictOn(path.slice(depth), isFolder) ?? null;

@@ -6,8 +6,8 @@ const MOST_MS = 10_000;
 const MOST_BYTES = 64 * 1024 * 1024;
 
 /**
- * Settings of a repository may name programs that git starts, and places from which it fetches missing objects; a folder of the project
- * may look like a repository with such settings. All of this is switched off.
+ * Switches off settings of a repository that name programs for git to start or places from which it fetches missing objects. Any folder of
+ * the project may look like a repository with such settings.
  */
 const SETTINGS = [
   'core.fsmonitor=false',
@@ -19,7 +19,10 @@ const SETTINGS = [
 const OPTIONS = [...SETTINGS.flatMap((setting) => ['-c', setting]), '--no-pager'];
 const ENVIRONMENT = { LC_ALL: 'C', GIT_OPTIONAL_LOCKS: '0', GIT_NO_LAZY_FETCH: '1' };
 
-/** Runs git in a folder and resolves with what it printed; null: there is no git, the folder is in no repository that it accepts, or it printed too much or took too long. Settings of the person are not read. */
+/**
+ * The output of git in a folder. null: git is missing, the folder is in no repository that git accepts, or git printed too much or took too
+ * long. Ignores the person's settings.
+ */
 export function runGit(folder: string, args: readonly string[], signal: AbortSignal): Promise<string | null> {
   return runGitAs(null, folder, args, signal);
 }
@@ -38,11 +41,11 @@ export async function runGitAs(home: string | null, folder: string, args: readon
     return code === 1 ? '' : null; // 1: nothing matches; else no repository, or another owner's
   } catch {
     signal.throwIfAborted();
-    return null; // it did not start
+    return null; // git did not start
   }
 }
 
-/** The folder that a repository is of, whatever its `core.worktree` says: that may name any folder of the machine. */
+/** The work tree by the place of the repository. Its `core.worktree` is ignored, since it may name any folder of the machine. */
 function workTreeOf(folder: string): string | null {
   for (let at = path.resolve(folder); ; at = path.dirname(at)) {
     const git = lstatSync(path.join(at, '.git'), { throwIfNoEntry: false });

@@ -1,15 +1,15 @@
 import { globOf, type Glob } from '@pith/patterns';
 
-/** The rules of one `.gitignore`, read as git reads them. What git can make nothing of names no file. */
+/** The rules of one `.gitignore`, as git reads them. A malformed rule matches nothing. */
 export interface IgnoreRules {
-  /** Whether a place is ignored; null: no rule says. `names` lead to it from the folder of the file. */
+  /** Whether a path is ignored; null: no rule matches. `names` lead to it from the file's folder. */
   verdictOn(names: readonly string[], isFolder: boolean): boolean | null;
 }
 
 interface Rule {
   readonly ignores: boolean;
   readonly foldersOnly: boolean;
-  /** It is about a name in whatever folder, and not about a path. */
+  /** The rule matches a name in any folder, not a path. */
   readonly isOfName: boolean;
   readonly glob: Glob;
 }
@@ -18,7 +18,7 @@ export function ignoreRules(bytes: Uint8Array): IgnoreRules {
   const lines = byteText(bytes)
     .replace(/^\xef\xbb\xbf/u, '')
     .split('\n');
-  const rules = lines.flatMap((line) => ruleOf(line.replace(/\r$/u, '').replace(/\0[^]*/u, ''))).toReversed(); // the last one counts
+  const rules = lines.flatMap((line) => ruleOf(line.replace(/\r$/u, '').replace(/\0[^]*/u, ''))).toReversed(); // the last matching rule counts
   return {
     verdictOn(names, isFolder) {
       const name = byteText(Buffer.from(names.at(-1) ?? ''));
@@ -39,12 +39,12 @@ function ruleOf(line: string): readonly Rule[] {
   return [{ ignores, foldersOnly, isOfName, glob: globOf(pattern.replace(/^\//u, ''), !isOfName) }];
 }
 
-/** A blank behind a backslash stays. */
+/** A blank after a backslash stays. */
 function withoutTrailingSpaces(line: string): string {
   return /^(?:\\[^]|[^\\ ]| +(?! |$))*\\?/u.exec(line)?.[0] ?? line;
 }
 
-/** A character for each byte: git counts bytes too. */
+/** One character per byte, since git counts bytes. */
 function byteText(bytes: Uint8Array): string {
   return Buffer.from(bytes.buffer, bytes.byteOffset, bytes.length).toString('latin1');
 }

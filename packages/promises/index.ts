@@ -1,13 +1,13 @@
 export { elapsed, systemClock, type Timing } from './machine-clock.ts';
 import type { Timing } from './machine-clock.ts';
 
-/** Makes a value when it is first asked for; a failure is tried again. */
+/** Makes a value when it is first asked for; a failure is retried at the next call. */
 export function once<T>(make: () => T): () => T {
   let made: { readonly value: T } | undefined;
   return () => (made ??= { value: make() }).value;
 }
 
-/** As `once`, for a promise; one that rejects is made again when it is next asked for. */
+/** As `once`, for a promise; a rejected one is made again at the next call. */
 export function oncePromised<T>(make: () => Promise<T>): () => Promise<T> {
   let made: Promise<T> | undefined;
   return () =>
@@ -17,12 +17,12 @@ export function oncePromised<T>(make: () => Promise<T>): () => Promise<T> {
     }));
 }
 
-/** True for promises, whoever made them. */
+/** True for promises of any implementation. */
 export function isThenable<T>(value: T | PromiseLike<T>): value is PromiseLike<T> {
   return typeof value === 'object' && value !== null && 'then' in value && typeof value.then === 'function';
 }
 
-/** What `work` comes to, or after `ms` milliseconds what `late` says or throws, undefined without it; the work is left to itself then. */
+/** The result of `work`, or after `ms` milliseconds what `late` returns or throws (undefined without it). `work` itself is not stopped. */
 export function within<T, L = undefined>(
   clock: Pick<Timing, 'after'>,
   ms: number,
@@ -34,11 +34,11 @@ export function within<T, L = undefined>(
   return Promise.race([work, over]).finally(() => cancel?.());
 }
 
-/** Settles as `work` does, or rejects with the signal's reason as soon as it aborts, even if `work` never settles. */
+/** Settles as `work` does, or rejects with the signal's reason when it aborts, even if `work` never settles. */
 export function untilAborted<T>(work: PromiseLike<T>, signal: AbortSignal): Promise<T> {
   return new Promise((resolve, reject) => {
     if (signal.aborted) {
-      Promise.resolve(work).catch(() => undefined); // nobody waits for it any more
+      Promise.resolve(work).catch(() => undefined); // its rejection has no reader any more
       return reject(signal.reason);
     }
     const onAbort = () => reject(signal.reason);
@@ -51,7 +51,7 @@ export function untilAborted<T>(work: PromiseLike<T>, signal: AbortSignal): Prom
   });
 }
 
-/** `untilAborted` for one thing after another, such as the parts of a stream: with one listener for all. */
+/** `untilAborted` for a sequence of waits, such as the parts of a stream, with one listener for all. */
 export class AbortableWait {
   readonly #signal: AbortSignal | undefined;
   #fail: (reason: unknown) => void = () => undefined;
@@ -69,22 +69,22 @@ export class AbortableWait {
     });
   }
 
-  /** Nothing more is waited for. */
+  /** Removes the listener. */
   end(): void {
     this.#signal?.removeEventListener('abort', this);
   }
 
-  /** Of the signal. */
+  /** The listener of the signal. */
   handleEvent(): void {
     this.#fail(this.#signal?.reason);
   }
 }
 
-/** Runs what has the same key one after the other, in the order in which it came. */
+/** Runs work of the same key one after the other, in the order of the calls. */
 export class KeyedQueue {
   private readonly last = new Map<string, Promise<unknown>>();
 
-  /** Something of this key has not ended. */
+  /** Whether work of this key has not ended. */
   isBusy(key: string): boolean {
     return this.last.has(key);
   }
@@ -92,7 +92,7 @@ export class KeyedQueue {
   async run<T>(key: string, work: () => Promise<T>): Promise<T> {
     const before = this.last.get(key) ?? Promise.resolve();
     const own = before.then(work);
-    const ended = own.catch(() => undefined); // who asked hears of it
+    const ended = own.catch(() => undefined); // the caller gets the rejection
     this.last.set(key, ended);
     try {
       return await own;

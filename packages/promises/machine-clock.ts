@@ -1,17 +1,17 @@
-/** Time as who waits needs it: the machine's, or one that a test moves. */
+/** A clock with timers: the machine's, or one that a test moves. */
 export interface Timing {
   now(): number;
   sleep(ms: number, signal?: AbortSignal): Promise<void>;
-  /** Returns its cancel. */
+  /** Returns a function that cancels the timer. */
   after(ms: number, run: () => void): () => void;
 }
 
-/** Milliseconds since the process began, which no change of the machine's clock touches. For limits on what happens in real time. */
+/** Milliseconds since the process began, unaffected by changes of the system clock. For limits in real time. */
 export function elapsed(): number {
   return performance.now();
 }
 
-/** Node fires a timer that is set for longer at once. */
+/** Node fires a longer timer at once. */
 const LONGEST_TIMER_MS = 2 ** 31 - 1;
 
 /** The machine's clock. Timers of `after` do not keep the process alive; those of `sleep` do. */
@@ -34,7 +34,7 @@ export const systemClock: Timing = {
   after: (ms: number, run: () => void): (() => void) => startTimer(ms, false, run),
 };
 
-/** A timer of any length, waited for in pieces that Node takes. Returns its cancel. */
+/** A timer of any length, split into parts that Node supports. Returns its cancel function. */
 function startTimer(ms: number, keepsAlive: boolean, run: () => void): () => void {
   let timer: NodeJS.Timeout | undefined;
   const wait = (left: number): void => {

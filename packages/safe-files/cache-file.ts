@@ -5,10 +5,13 @@ import { systemClock } from '@pith/promises';
 import { FileRefused } from './refused.ts';
 import type { StateFolder } from './state-files.ts';
 
-/** No file takes so long to write. */
+/** An older draft is abandoned: no file takes an hour to write. */
 const ABANDONED_MS = 60 * 60 * 1000;
 
-/** A file that may be deleted at any time. Its last line has the version of what it holds and a digest: damaged bytes are not believed. */
+/**
+ * A cache file, which may be deleted at any time. Its last line has the version of the content and a digest, so damaged content is never
+ * used.
+ */
 export class CacheFile {
   constructor(
     private readonly folder: StateFolder,
@@ -17,7 +20,7 @@ export class CacheFile {
     private readonly logger: { debug(message: string, data: { readonly why: string }): void },
   ) {}
 
-  /** What `decode` makes of its content, which begins at the first byte of a buffer. null where there is none, or it is damaged, of another version or shape, or cannot be read. */
+  /** The decoded content. null where the file is missing, damaged, of another version or shape, or cannot be read. */
   read<T>(version: string, decode: (body: Buffer) => T): T | null {
     try {
       const whole = this.folder.read(this.name, this.limit);
@@ -30,7 +33,7 @@ export class CacheFile {
     }
   }
 
-  /** Never rejects: where it cannot be written there is none. */
+  /** Never rejects: a cache that cannot be written does not exist. */
   async write(version: string, body: Uint8Array): Promise<void> {
     try {
       this.#removeDrafts();
@@ -40,7 +43,10 @@ export class CacheFile {
     }
   }
 
-  /** Why it can be neither read nor written, such as a folder in its place; none where it can. Never throws. `consequence`: what that costs. */
+  /**
+   * Why the cache can be neither read nor written, such as a folder in its place; empty where it can. Never throws. `consequence`: the
+   * effect of having no cache.
+   */
   findings(consequence: string) {
     try {
       this.folder.has(this.name);
@@ -52,7 +58,7 @@ export class CacheFile {
     }
   }
 
-  /** Of processes that were killed while they wrote: each may be as large as the file. */
+  /** Removes drafts of killed processes, each of which may be as large as the file. */
   #removeDrafts(): void {
     for (const name of this.folder.list().filter((each) => each.startsWith(`.${this.name}.`))) {
       const draft = statSync(path.join(this.folder.path, name), { throwIfNoEntry: false });

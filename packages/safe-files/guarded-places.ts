@@ -4,16 +4,16 @@ import type { Jail } from './jail.ts';
 import { codeOf } from './refused.ts';
 import { runsLater } from './runs-later.ts';
 
-/** Why an agent does not change what lies at a path by itself. */
+/** Why an agent may not change the file at a path without a question. */
 export type Guard =
-  /** State or settings, which hold what belongs to others. */
+  /** State or settings, which contain data of others. */
   | { readonly kind: 'state' }
-  /** It belongs to a skill that exists: the name of its folder. */
+  /** It belongs to an existing skill: the name of the skill's folder. */
   | { readonly kind: 'skill'; readonly skill: string }
   /** It decides what runs, or what an agent reads, later and without a question. */
   | { readonly kind: 'later'; readonly why: string };
 
-/** The one list of guarded places. `data`: the folder of all state, wherever it lies. */
+/** The one list of guarded places. `data`: the folder of all state, wherever it is. */
 export class GuardedPlaces {
   constructor(
     private readonly jail: Jail,
@@ -26,7 +26,7 @@ export class GuardedPlaces {
     return first === 'data' || settings || this.isInData(names) || names.some((name) => /^\.(?:env(?:\..*)?|git)$/i.test(name));
   }
 
-  /** null: anybody may change it. `named`: the path as whose `runsLater` it counts. */
+  /** null: the place is not guarded. `named`: the path that `runsLater` judges. */
   async guardOf(names: readonly string[], named = names): Promise<Guard | null> {
     if (this.holdsState(names)) return { kind: 'state' };
     const above = await this.foldersAround(names);
@@ -37,7 +37,7 @@ export class GuardedPlaces {
     return why === null ? null : { kind: 'later', why };
   }
 
-  /** The folders above a path, the nearest first and the sandbox itself last, with what they hold in lower case. */
+  /** The folders above a path, nearest first and the sandbox last, with their entries in lower case. */
   private async foldersAround(names: readonly string[]) {
     const found = [];
     for (let depth = names.length; depth >= 0; depth -= 1) {
@@ -47,7 +47,7 @@ export class GuardedPlaces {
     return found;
   }
 
-  /** True below the data folder that the settings name, also where they name it by a link or in another case. */
+  /** True below the data folder of the settings, also through a link or in another case. */
   private isInData(names: readonly string[]): boolean {
     const inJail = relative(this.jail.root, realPathOf(this.data()));
     if (inJail === '..' || inJail.startsWith(`..${sep}`) || isAbsolute(inJail)) return false;
@@ -56,18 +56,18 @@ export class GuardedPlaces {
   }
 }
 
-/** Skills that lie in these are part of code. */
+/** Skills in these folders are part of code. */
 const CODE_FOLDERS: ReadonlySet<string> = new Set(['extensions', 'agents']);
-/** What makes a folder an extension or an agent, wherever it lies. */
+/** The files that make a folder an extension or an agent, wherever it is. */
 const DECLARATIONS: readonly string[] = ['manifest.yaml', 'agent.md'];
-/** What the kernel keeps, where the sandbox itself is the data folder. */
+/** The kernel's state, where the sandbox itself is the data folder. */
 const STATE = /^(?:pith\.db.*|\.cache|logs)$/i;
 
 function realPathOf(directory: string): string {
   try {
     return realpathSync.native(directory);
   } catch (error) {
-    if (codeOf(error) === 'ENOENT') return directory; // removed meanwhile: there is nothing to hide
+    if (codeOf(error) === 'ENOENT') return directory; // removed meanwhile: there is nothing to guard
     throw error;
   }
 }

@@ -8,11 +8,11 @@ import { requireContent, StagedFile } from './staged-file.ts';
 import type { StagingNotes } from './staging-notes.ts';
 import { syncFolder } from './state-files.ts';
 
-/** A file may be replaced while it is read, by a write of ours too; who replaces it every time gets a refusal. */
+/** A file may be replaced while it is read, by our own writes too; a file that is replaced at every attempt is refused. */
 const READ_ATTEMPTS = 10;
 const MAX_PATH_BYTES = 1_024;
 const MAX_NAME_BYTES = 255;
-/** A move is one rename where both folders can be held; elsewhere the bytes go through memory. */
+/** A move is one rename where both folders can be opened; otherwise the bytes go through memory, at most this many. */
 const MAX_MOVED_BYTES = 16 * 1024 * 1024;
 const FILE = constants.O_RDONLY | constants.O_NOFOLLOW | constants.O_NONBLOCK | constants.O_NOCTTY;
 
@@ -38,13 +38,13 @@ export class Jail {
   }
 
   /**
-   * The names from the folder down to `path`; empty for the folder itself. Accepts an absolute path only when it begins with the
-   * folder's own. Throws the one refusal for all that could lead elsewhere.
+   * The names from the folder down to `path`; empty for the folder itself. An absolute path must begin with the folder's own. Throws the
+   * same refusal for every path that could lead elsewhere.
    */
   namesOf(path: string): readonly string[] {
     if (path.includes('\0')) throw new FileRefused('file_unavailable', 'a path has no NUL character; leave it out');
     const local = path === this.root ? '' : path.startsWith(`${this.root}/`) ? path.slice(this.root.length + 1) : path;
-    // Backslashes and drive letters are separators elsewhere; control characters have no place in a name.
+    // Backslashes and drive letters are separators on other systems; control characters have no place in a name.
     if (/[\p{Cc}\\]/u.test(local) || /^(?:\/|~|[a-z]:)/i.test(local) || Buffer.byteLength(local) > MAX_PATH_BYTES) throw unavailable(path);
     const names = local.split('/').filter((name) => name !== '' && name !== '.');
     if (names.some((name) => name === '..' || Buffer.byteLength(name) > MAX_NAME_BYTES)) throw unavailable(path);
@@ -52,9 +52,8 @@ export class Jail {
   }
 
   /**
-   * Opens a regular file and checks what was opened, before `use` and after it. What `use` returns is given out only when the name, in
-   * the folder that is proven to be inside, stands for that very file: a second name that is taken away in between makes a file from
-   * outside look like one of ours.
+   * Opens a regular file and checks the opened file before and after `use`. The result is returned only when the name, in the verified
+   * folder, still is that file: a hard link that is removed meanwhile can make a file from outside look like one of ours.
    */
   async read<T>(names: readonly string[], use: (handle: FileHandle, size: number) => Promise<T>): Promise<T> {
     return this.inFolderOf(names, async (folder, name) => {
@@ -81,12 +80,12 @@ export class Jail {
     return orNull(this.inFolderOf(names, async (folder, name) => entryOf(name, statsIn(folder, name))));
   }
 
-  /** The names in a folder; none where it is not one. */
+  /** The names in a folder; empty where it is not a folder. */
   async names(names: readonly string[]): Promise<readonly string[]> {
     return (await orNull(this.inFolder(names, async (folder) => folder.within((at) => readdirSync(at('.')))))) ?? [];
   }
 
-  /** What is in a folder, without a look at each file: a link, and what is special, is `other`. A file may have a second name. */
+  /** The entries of a folder without checking each file: links and special files are `other`. A file may have a second name. */
   async kinds(names: readonly string[]): Promise<readonly Pick<Entry, 'name' | 'type'>[]> {
     return this.inFolder(names, async (folder) =>
       folder.within((at) => readdirSync(at('.'), { withFileTypes: true }).map((each) => ({ name: each.name, type: kindOf(each) }))),
@@ -99,7 +98,7 @@ export class Jail {
       folder.within((at) => {
         const all = readdirSync(at('.')).sort();
         const entries = all.slice(0, limit).flatMap((name) => {
-          const stats = lstatSync(at(name), { bigint: true, throwIfNoEntry: false }); // it may be removed while listing
+          const stats = lstatSync(at(name), { bigint: true, throwIfNoEntry: false }); // it may be removed while we list
           return stats === undefined ? [] : [entryOf(name, stats)];
         });
         return { entries, total: all.length };
@@ -107,7 +106,10 @@ export class Jail {
     );
   }
 
-  /** Writes the bytes to disk, next to their place; nothing is visible before `commit`. Missing folders are made. `mode` null: that of the file that is replaced. */
+  /**
+   * Writes the bytes to disk next to their place; nothing is visible before `commit`. Creates missing folders. `mode` null: the mode of the
+   * replaced file.
+   */
   async stage(names: readonly string[], bytes: Uint8Array, mode: number | null = null): Promise<StagedFile> {
     const { parents, name } = split(names);
     const folder = openFolder(this.root, parents, { reach: this.reach, create: true });
@@ -120,7 +122,7 @@ export class Jail {
     }
   }
 
-  /** Takes away what processes that were killed left of staged files. Once, before anything is staged. */
+  /** Removes staged files of killed processes. Once, before anything is staged. */
   clearStaged(): void {
     this.notes?.clear((place) => {
       if (!isBelow(place, this.root)) return;
@@ -141,8 +143,8 @@ export class Jail {
   }
 
   /**
-   * Moves a regular file. What is at `to` is replaced. With `content`, that is what then is there. Where it is not one rename
-   * (with `content`, or without descriptors of folders), a file that is cut off in the middle is in both places.
+   * Moves a regular file and replaces what is at `to`, whose content becomes `content` where that is given. Where this is not one rename
+   * (with `content`, or without folder descriptors), an interrupted move leaves the file in both places.
    */
   async move(from: readonly string[], to: readonly string[], content: Uint8Array | null = null): Promise<void> {
     if (content !== null || this.reach !== 'descriptor') return this.carry(from, to, content);
@@ -165,7 +167,7 @@ export class Jail {
     });
   }
 
-  /** Removes a regular file or an empty folder; with `file`, nothing but that file; with `bytes`, nothing that holds something else: throws `file_changed`. */
+  /** Removes a regular file or an empty folder. `file`: only that very file; `bytes`: only that content, else throws `file_changed`. */
   async remove(
     names: readonly string[],
     { file, bytes }: { readonly file?: BigIntStats; readonly bytes?: Uint8Array | undefined } = {},
@@ -197,7 +199,7 @@ export class Jail {
     });
     const mode = content === null ? modeOf(stats) : null;
     (await this.stage(to, bytes, mode)).commit();
-    await this.remove(from, { file: stats }); // not where both are names of one file, which is the new one now
+    await this.remove(from, { file: stats }); // not where both names are the same file, which is the new one now
   }
 
   private inFolderOf<T>(names: readonly string[], use: (folder: ProvenFolder, name: string) => Promise<T>): Promise<T> {
@@ -277,7 +279,7 @@ function kindOf(entry: Dirent): Entry['type'] {
   return entry.isFile() ? 'file' : 'other';
 }
 
-/** A file with a second name could be one that lives outside. */
+/** A file with a second name could be one outside. */
 function typeOf(stats: BigIntStats): Entry['type'] {
   if (stats.isDirectory()) return 'directory';
   return stats.isFile() && stats.nlink === 1n ? 'file' : 'other';

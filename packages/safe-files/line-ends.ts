@@ -1,4 +1,4 @@
-/** A line of a text, and what ends it: nothing at the end of the text. */
+/** A line of a text with its line end, which is empty at the end of the text. */
 export interface Line {
   readonly text: string;
   readonly end: '\n' | '\r\n' | '';
@@ -15,7 +15,7 @@ export function textOfLines(lines: readonly Line[]): string {
   return lines.map(({ text, end }) => text + end).join('');
 }
 
-/** A text as it is compared: whatever ends a line of it is `\n`. */
+/** A text for comparison: every line end is `\n`. */
 export function withoutReturns(text: string): string {
   return text.replaceAll('\r\n', '\n');
 }

@@ -2,32 +2,32 @@ import { type Dirent, lstatSync, readdirSync, readlinkSync, realpathSync } from 
 import path from 'node:path';
 import { isNothingThere } from './refused.ts';
 
-/** Whether an absolute path lies in a folder, or is it. Links are not followed. */
+/** Whether an absolute path is the folder or in it. Links are not followed. */
 export function isInside(file: string, folder: string): boolean {
   return file === folder || isBelow(file, folder);
 }
 
-/** As `isInside`, but the folder itself is not below itself. */
+/** As `isInside`, but false for the folder itself. */
 export function isBelow(file: string, folder: string): boolean {
-  const relative = path.relative(folder, file); // also of the root, which ends with a separator itself
+  const relative = path.relative(folder, file); // also for the root, which ends with a separator
   return relative !== '' && relative !== '..' && !relative.startsWith(`..${path.sep}`) && !path.isAbsolute(relative);
 }
 
-/** A path without links; the path as it is where nothing is there yet. */
+/** The path with links resolved; unchanged where nothing exists yet. */
 export function realPathOf(file: string): string {
   try {
     return realpathSync.native(file);
   } catch {
-    return file; // it is made later, or nobody may look into it
+    return file; // it does not exist yet, or may not be read
   }
 }
 
-/** What lies in a folder; nothing where it is gone, is no folder, or nobody may look into it. */
+/** The entries of a folder; empty where it is missing, not a folder, or may not be read. */
 export function entriesOf(folder: string): readonly Dirent[] {
   try {
     return readdirSync(folder, { withFileTypes: true });
   } catch {
-    return []; // whoever must know why looks in another way
+    return []; // callers that need the reason look in another way
   }
 }
 
@@ -35,7 +35,7 @@ export function namesIn(folder: string): readonly string[] {
   return entriesOf(folder).map(({ name }) => name);
 }
 
-/** What a link leads to; null: it is gone, no link, or not to be read. */
+/** The target of a link; null: missing, not a link, or not readable. */
 export function linkTarget(link: string): string | null {
   try {
     return readlinkSync(link);
@@ -44,7 +44,7 @@ export function linkTarget(link: string): string | null {
   }
 }
 
-/** Whether something lies there, also where nobody may look at it, or at what it leads to. */
+/** Whether something exists there, also where we may not read it or its target. */
 export function isThere(place: string): boolean {
   try {
     lstatSync(place);

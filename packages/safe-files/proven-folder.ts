@@ -5,14 +5,17 @@ import { codeOf, FileRefused, isAbsence, unavailable } from './refused.ts';
 import { makeFolder } from './state-files.ts';
 
 /**
- * How a name in a folder is reached without its path: by the folder's descriptor below /proc, or by the working folder of this process,
- * which follows no swap either and whose path the system says too.
+ * How a name in a folder is reached without a path: by the folder's descriptor in /proc, or by this process's working folder, which also
+ * stays the same when the path is swapped, and whose path the system reports.
  */
 export type Reach = 'descriptor' | 'working_folder';
 
 const DESCRIPTORS = '/proc/self/fd';
 
-/** What this system can; null: neither. Windows keeps no file apart from what is at its path, and threads have no working folder of their own. */
+/**
+ * What this system supports; null: neither. Windows identifies no open folder apart from its path, and threads have no working folder of
+ * their own.
+ */
 export function reachOf(
   platform: string = process.platform,
   hasDescriptors = existsSync(DESCRIPTORS),
@@ -22,21 +25,21 @@ export function reachOf(
   return platform === 'win32' || !ownsFolder ? null : 'working_folder';
 }
 
-/** A folder that lay at its path when it was opened, by what the system says of the folder itself and not by a name. */
+/** A folder whose place the system confirmed for the open folder itself, not for a name. */
 export interface ProvenFolder {
-  /** Without links. */
+  /** With links resolved. */
   readonly path: string;
   /**
-   * Runs `use` at once with paths of names in this very folder, which lead nowhere else and count until it returns. Throws the one
-   * refusal when the folder is no longer where it was found: it may have been moved outside.
+   * Runs `use` at once with paths of names in this very folder; they are valid until it returns. Throws the one refusal when the folder is
+   * no longer at its place: it may have been moved outside.
    */
   within<T>(use: (at: (name: string) => string) => T): T;
-  /** A path by which a name may be opened for reading. Whether it led to this folder, only `within` tells. */
+  /** A path for opening a name to read. Only `within` tells whether it led to this folder. */
   place(name: string): string;
   close(): void;
 }
 
-/** Opens `root`, a real path, and then each name below it, following no link. With `create`, missing folders are made. */
+/** Opens `root`, a real path, and then each name below it, following no link. With `create`, creates missing folders. */
 export function openFolder(
   root: string,
   names: readonly string[],
@@ -97,7 +100,7 @@ class HeldFolder implements ProvenFolder {
   }
 }
 
-/** No code of this thread runs while the process is in the folder, so none sees it there. */
+/** No other code of this thread runs while the process is in the folder, so none sees the changed working folder. */
 class EnteredFolder implements ProvenFolder {
   private constructor(readonly path: string) {}
 
@@ -111,7 +114,7 @@ class EnteredFolder implements ProvenFolder {
     const home = returnable();
     process.chdir(this.path);
     try {
-      if (process.cwd() !== this.path) throw unavailable('.'); // a link is on the way
+      if (process.cwd() !== this.path) throw unavailable('.'); // the path contains a link
       return use((name) => `./${name}`);
     } finally {
       process.chdir(home);
@@ -123,11 +126,11 @@ class EnteredFolder implements ProvenFolder {
   }
 
   close(): void {
-    // nothing is held
+    // no descriptor is open
   }
 }
 
-/** The working folder, when the process can come back to it. */
+/** The working folder, when the process can return to it. */
 function returnable(): string {
   try {
     const home = process.cwd();

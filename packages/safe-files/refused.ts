@@ -1,6 +1,6 @@
 import { systemCure, systemReason } from './system-errors.ts';
 
-/** Why a file is not used. Its message may be shown to anybody: no path outside, no content. */
+/** Why a file is refused. The message may be shown to anybody: it has no path outside and no content. */
 export class FileRefused extends Error {
   readonly retryable = false;
 
@@ -14,7 +14,7 @@ export class FileRefused extends Error {
   }
 }
 
-/** For a file that another process has been changing for too long. */
+/** Another process has been changing the file for too long. */
 export function fileBusy(where: string): FileRefused {
   return new FileRefused(
     'file_busy',
@@ -24,7 +24,7 @@ export function fileBusy(where: string): FileRefused {
   );
 }
 
-/** One text for all that cannot be used, so that an answer never tells whether something exists outside. */
+/** One message for everything that cannot be used, so that an answer never reveals whether something exists outside. */
 export function unavailable(path: string): FileRefused {
   return new FileRefused(
     'file_unavailable',
@@ -36,22 +36,24 @@ export function codeOf(error: unknown): string {
   return (error as NodeJS.ErrnoException | null)?.code ?? '';
 }
 
-/** Absent, a link, or not of the kind that was asked for. */
+/** Absent, a link, or of another kind than requested. */
 export function isAbsence(error: unknown): boolean {
   return ['ENOENT', 'ENOTDIR', 'ELOOP', 'EISDIR', 'ENXIO', 'ENAMETOOLONG', 'EMLINK'].includes(codeOf(error));
 }
 
-/** Whether nothing lies there. Any other failure to look says nothing of what does: it is not read as empty. */
+/** Whether nothing exists there. Any other failure does not mean that the place is empty. */
 export function isNothingThere(error: unknown): boolean {
   return ['ENOENT', 'ENOTDIR'].includes(codeOf(error));
 }
 
-/** Whether the system could not look just now, for want of descriptors or memory, or for a failing disk. */
+/** Whether the failure may pass: too few descriptors, too little memory, or a failing disk. */
 export function isPassing(error: unknown): boolean {
   return ['EMFILE', 'ENFILE', 'ENOMEM', 'EAGAIN', 'EIO', 'ESTALE'].includes(codeOf(error));
 }
 
-/** What `work` answers, or `refuse` where a file was refused, by us or by the system: `path` names it. All else is thrown on, an abort first. */
+/**
+ * The result of `work`, or of `refuse` where we or the system refused a file: `path` names it. Throws all other errors on, an abort first.
+ */
 export async function answerOrRefusal<T, R>(
   work: () => Promise<T>,
   path: string,
@@ -70,7 +72,7 @@ export async function answerOrRefusal<T, R>(
   }
 }
 
-/** What `work` answers; `otherwise` where a file was refused. */
+/** The result of `work`; `otherwise` where a file was refused. */
 export async function unlessRefused<T, R>(work: () => T | Promise<T>, otherwise: R): Promise<T | R> {
   try {
     return await work();

@@ -1,13 +1,13 @@
 /**
- * Why a file at this path may decide what runs, or what an agent reads, later and without a question; null: it does not. `names` lead
- * from the sandbox down to the file. Tools that write files ask about each one for which this gives a reason, and never offer `always`.
- * The names are compared as the most forgiving file system would take them.
+ * Why a file at this path may decide what runs, or what an agent reads, later and without a question; null: it does not. `names` lead from
+ * the sandbox down to the file. Tools that write files ask about each such file and never offer `always`. Names are compared as the most
+ * lenient file system does.
  */
 export function runsLater(names: readonly string[]): string | null {
   return runsLaterIn(names) ?? FIRST.find(({ test }) => test.test(plainName(names[0] ?? '')))?.why ?? null;
 }
 
-/** The same for a folder that is no sandbox, such as a project. */
+/** The same for a folder that is not a sandbox, such as a project. */
 export function runsLaterIn(names: readonly string[]): string | null {
   const plain = names.map(plainName);
   const file = plain.at(-1) ?? '';
@@ -19,24 +19,24 @@ export function runsLaterIn(names: readonly string[]): string | null {
   );
 }
 
-/** Case, forms of one letter, unseen characters, points and spaces at the end, and the name of a stream count on some systems only. */
+/** Case, Unicode forms, invisible characters, trailing dots and spaces, and stream names matter on some systems only. */
 function plainName(name: string): string {
   return name
     .normalize('NFKC')
     .replace(/[\p{Cc}\p{Default_Ignorable_Code_Point}\p{Cf}]/gu, '')
     .replace(/:.*$/su, '')
     .replace(/[. ]+$/u, '')
-    .toUpperCase() // 'ß' and 'ſ' have one small form only after this
+    .toUpperCase() // 'ß' and 'ſ' get one lower-case form only after this
     .toLowerCase();
 }
 
 interface Kind {
-  /** Of a name in its plain form. */
+  /** A pattern for the plain form of a name. */
   readonly test: RegExp;
   readonly why: string;
 }
 
-/** Of the file and of every folder that leads to it. */
+/** Matched against the file and every folder on its path. */
 const ON_THE_WAY: readonly Kind[] = [
   { test: /^\./u, why: 'is a dot file or lies in a dot folder, which shells, editors, agents and version control read by themselves' },
   { test: /~\d/u, why: 'has the form of a short name, by which Windows means another file' },
@@ -86,7 +86,7 @@ const FILES: readonly Kind[] = [
   { test: /^(?:manifest\.yaml|prompt\.(?:jinja2|j2|njk))$/u, why: 'makes an extension or an agent of its folder' },
 ];
 
-/** Of folders right below the sandbox. */
+/** Matched against folders directly below the sandbox. */
 const FIRST: readonly Kind[] = [
   { test: /^extensions$/u, why: 'is code of an extension' },
   { test: /^agents$/u, why: 'is part of an agent' },

@@ -1,6 +1,9 @@
 import path from 'node:path';
 
-/** Names of files that hold keys, passwords or tokens. The one list: agents read them only when a person approves that file, and commands in a sandbox see them empty. */
+/**
+ * Names of files with keys, passwords or tokens. The one list: agents read such a file only when a person approves it, and commands in a
+ * sandbox see it empty.
+ */
 const FILES: readonly RegExp[] = [
   /^\.env(?:[._-].*|rc)?$|\.env$/u,
   /^\.(?:npmrc|yarnrc|yarnrc\.yml|pypirc|netrc|git-credentials|pgpass|my\.cnf|htpasswd|dockercfg|terraformrc|s3cfg|boto|vault-token)$/u,
@@ -13,26 +16,26 @@ const FILES: readonly RegExp[] = [
   /^(?:kubeconfig|\.kubeconfig|wp-config\.php)$/u,
 ];
 const FOLDERS: readonly RegExp[] = [/^\.(?:ssh|gnupg|aws|azure|kube|docker|password-store)$/u];
-/** What looks like one of them and is for everybody. */
+/** Public files that look like secret ones. */
 const PUBLIC =
   /(?:^|\.)env(?:[._-][\w-]+)*[._-](?:example|sample|template|dist|defaults?)$|^(?:example|sample|template)\.env$|\.pub$|(?:^|[._-])public[._-]?key\.|^(?:ca|cacert|ca-bundle|ca-certificates)\.pem$/u;
-/** What editors and people put behind the name of a file that they keep. */
+/** Suffixes that editors and people add to the name of a backup. */
 const KEPT = /(?:~|\.(?:bak|backup|old|orig|save|saved|copy|swp|tmp)|[._-]\d+)+$/u;
-/** Names that say it in one place only. */
+/** Names that are secret in one place only. */
 const AT_A_PLACE = /^auth\.json$|(?:^|\/)\.[^/]+\/(?:.*\/)?auth\.json$|(?:^|\/)gh\/hosts\.ya?ml$/u;
 
-/** True when a file with these names on its way, from a project or home folder down, may contain secrets. Case does not count. */
+/** True when a file at this path, from a project or home folder down, may contain secrets. Ignores case. */
 export function isSecretFile(names: readonly string[]): boolean {
   const plain = names.map((name) => name.normalize('NFKC').toLowerCase());
   if (plain.slice(0, -1).some((name) => FOLDERS.some((test) => test.test(name)))) return true;
   const named = plain.at(-1) ?? '';
   const kept = named.replace(KEPT, '');
   if (PUBLIC.test(kept)) return false;
-  const spellings = [named, kept, kept.replace(/^\.(?=.)/u, '')]; // editors begin the name of a copy with a point
+  const spellings = [named, kept, kept.replace(/^\.(?=.)/u, '')]; // editors begin a backup's name with a dot
   return spellings.some((name) => FILES.some((test) => test.test(name))) || AT_A_PLACE.test([...plain.slice(0, -1), kept].join('/'));
 }
 
-/** Below a home folder: where programs keep keys, passwords, tokens and sessions. */
+/** Places below a home folder where programs keep keys, passwords, tokens and sessions. */
 const PLACES_OF_HOME: readonly string[] = [
   ...(
     '.pith .ssh .gnupg .aws .azure .kube .docker .password-store .mozilla .thunderbird .fly .vault-token .claude .codex .gemini .terraform.d .pki .oci .bluemix ' +
@@ -57,7 +60,7 @@ const PLACES_OF_HOME: readonly string[] = [
     .map((name) => `.config/${name}`),
 ];
 
-/** Absolute places below `home` in which programs keep keys, passwords, tokens and sessions, whether they are there or not. */
+/** Absolute places below `home` where programs keep keys, passwords, tokens and sessions, existing or not. */
 export function secretPlaces(home: string): readonly string[] {
   return PLACES_OF_HOME.map((name) => path.join(home, name));
 }

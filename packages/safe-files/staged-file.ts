@@ -22,17 +22,17 @@ import { syncFolder } from './state-files.ts';
 const CREATE = constants.O_WRONLY | constants.O_CREAT | constants.O_EXCL | constants.O_NOFOLLOW;
 const READ = constants.O_RDONLY | constants.O_NOFOLLOW | constants.O_NONBLOCK | constants.O_NOCTTY;
 
-/** New content of a file, on disk under another name. Either `commit` or `discard` ends it. */
+/** A file's new content, on disk under a temporary name until `commit` or `discard`. */
 export class StagedFile {
   private constructor(
     private readonly folder: ProvenFolder,
     private readonly name: string,
     private readonly temporary: string,
-    /** Takes back the note of the temporary file. */
+    /** Removes the note of the temporary file. */
     private readonly done: () => void,
   ) {}
 
-  /** Takes over `folder`, which is closed with the staged file. `mode` null: as the system makes new files. */
+  /** Takes over `folder` and closes it with the staged file. `mode` null: the system's default. */
   static async write(
     folder: ProvenFolder,
     name: string,
@@ -64,8 +64,8 @@ export class StagedFile {
   }
 
   /**
-   * Puts the content in place at once; whoever reads sees the old or the new, never a part. Throws `target_exists` for what it may not
-   * replace, and with `former` `file_changed` where something else is there than these bytes, or, with null, anything.
+   * Replaces the file atomically: a reader sees the old or the new content. Throws `target_exists` for what it may not replace. With
+   * `former`, throws `file_changed` where the content is not these bytes or, with null, where anything exists.
    */
   commit({ replace = true, former }: { readonly replace?: boolean; readonly former?: Uint8Array | null } = {}): void {
     try {
@@ -102,7 +102,7 @@ export class StagedFile {
     unlinkSync(at(this.temporary));
   }
 
-  /** Also in a folder that was moved meanwhile: nothing else has this name. */
+  /** Works in a folder that was moved meanwhile, too: the name is unique. */
   private removeTemporary(): void {
     try {
       unlinkSync(this.folder.place(this.temporary));
@@ -113,14 +113,14 @@ export class StagedFile {
   }
 }
 
-/** Throws `file_changed` where something else is there; null: anything. */
+/** Throws `file_changed` where the content differs from `former`; null: nothing may exist. */
 export function requireContent(file: string, former: Uint8Array | null, name: string): void {
   const now = contentOf(file);
   if (now === null || former === null ? now === former : now.equals(former)) return;
   throw new FileRefused('file_changed', `'${name}' was changed by another meanwhile; nothing was changed, read it and try again`);
 }
 
-/** null: there is none. */
+/** null: there is no file. */
 function contentOf(file: string): Buffer | null {
   let descriptor: number;
   try {

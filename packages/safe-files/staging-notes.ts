@@ -2,40 +2,40 @@ import path from 'node:path';
 import { codeOf } from './refused.ts';
 import type { StateFolder } from './state-files.ts';
 
-/** As a note is named: the process, and the name of what is staged without its ends. */
+/** The name of a note: the process id, and the staged file's name without its ends. */
 const NOTE = /^(\d{1,10})\.([0-9a-f]{16})$/u;
 const LONGEST_PLACE = 8192;
 
 /**
- * Notes of new content that lies in a person's folder until it is in its place, kept outside of that folder. A process that is killed
- * cannot take it away, so the next one does: only what is noted, and never by its looks.
+ * Notes on staged files in a person's folder, kept outside of that folder. A killed process cannot remove its staged files, so the next one
+ * does: only those that are noted, never by their names alone.
  */
 export class StagingNotes {
   constructor(private readonly folder: StateFolder) {}
 
-  /** A name that nobody else makes. */
+  /** A unique name. */
   static nameOf(id: string): string {
     return `.${id}.tmp`;
   }
 
-  /** Notes that content will lie at `place`. Returns what takes the note back. */
+  /** Notes that a staged file will be at `place`. Returns a function that removes the note. */
   begin(id: string, place: string): () => void {
     const name = `${process.pid}.${id}`;
     try {
       this.folder.append(name, place);
     } catch {
-      return () => undefined; // a full or read-only disk: then a kill may leave the file, as before
+      return () => undefined; // a full or read-only disk: a kill may then leave the file behind
     }
     return () => {
       try {
         this.folder.remove(name);
       } catch {
-        // what it names is gone: the next start takes it for done
+        // its file is gone: the next start counts the note as done
       }
     };
   }
 
-  /** What processes left that have ended, as paths; each note is gone once `remove` returns. */
+  /** Passes the staged files of processes that have ended to `remove`, and removes each note after it. */
   clear(remove: (place: string) => void): void {
     for (const note of this.folder.list()) {
       const [, pid, id] = NOTE.exec(note) ?? [];
@@ -47,7 +47,10 @@ export class StagingNotes {
   }
 }
 
-/** Another process than this, which has staged nothing when it clears: in a container all have the same few numbers. */
+/**
+ * Whether another process with this id runs. This process has staged nothing when it clears: in a container all processes have the same few
+ * ids.
+ */
 function isRunning(pid: number): boolean {
   if (pid === process.pid) return false;
   try {

@@ -5,34 +5,37 @@ import path from 'node:path';
 import { FileRefused } from './refused.ts';
 
 /**
- * A folder of state, the one way to open what lies in it. No link is followed at any level from the root down, and only regular files
- * that belong to this user or root and have one name are opened: anything else is `state_refused`, and never waited for. Files are made
- * 0600, folders 0700. A name is one segment of a path. Errors of the file system pass through.
+ * The only way to open files of state. Follows no link from the root down, and opens only regular files with one name that belong to this
+ * user or root: anything else is `state_refused`, without waiting. Creates files as 0600, folders as 0700. A name is one path segment.
+ * Errors of the file system pass through.
  */
 export interface StateFolder {
-  /** Absolute. For messages, and for what a child process or a database is given. */
+  /** Absolute. For messages, child processes and databases. */
   readonly path: string;
-  /** A folder in this one; nothing is made yet. */
+  /** A folder in this one; does not create it. */
   folder(...names: readonly string[]): StateFolder;
-  /** Makes it with the folders above, and returns its path. */
+  /** Creates the folder and its parents, and returns its path. */
   make(): string;
-  /** null when there is none. Rejects `RangeError` beyond the limit, 64 MB without one. */
+  /** null when there is no file. Throws `RangeError` beyond `limit` bytes, 64 MB by default. */
   read(name: string, limit?: number): Buffer | null;
-  /** Replaces a file as a whole: whoever reads it sees the former or the new one. On disk when this resolves, unless `durable` is false. */
+  /** Replaces the whole file: a reader sees the old or the new content. Durable when this resolves, unless `durable` is false. */
   write(name: string, bytes: string | Uint8Array, options?: { readonly durable?: boolean }): Promise<void>;
-  /** As `write`, before it returns. */
+  /** As `write`, synchronously. */
   writeNow(name: string, bytes: string | Uint8Array): void;
-  /** With `rotate`, a file that would grow beyond so many bytes becomes `<name>.1` first, and so on; of so many files the oldest goes. */
+  /**
+   * With `rotate`, a file that would exceed the limit in bytes becomes `<name>.1` first, and so on; beyond the limit of files the oldest is
+   * removed.
+   */
   append(name: string, bytes: string | Uint8Array, rotate?: Rotation): void;
-  /** Whether the file is there, and one that would be opened. */
+  /** Whether the file exists and may be opened. */
   has(name: string): boolean;
-  /** Tells versions of a file apart; '' when there is none. */
+  /** Identifies the version of a file; '' when there is none. */
   stamp(name: string): string;
-  /** Names of all that lies in it; none when it is missing. */
+  /** The names of all entries; empty when the folder is missing. */
   list(): readonly string[];
-  /** Removes a file, or a folder with all that is in it; a link, not what it leads to. */
+  /** Removes a file, or a folder with its content; of a link, only the link. */
   remove(name: string): void;
-  /** The path of a SQLite database, made when it is missing. Its log, index and journal are checked too. */
+  /** The path of a SQLite database, created when missing. Checks its log, index and journal too. */
   database(name: string): string;
 }
 
@@ -41,28 +44,28 @@ export interface Rotation {
   readonly files: number;
 }
 
-/** The state in `root`, or in a folder below it. Nothing is made before something is written. */
+/** The state in `root`, or in a folder below it. Creates nothing before the first write. */
 export function stateFolder(root: string, ...names: readonly string[]): StateFolder {
   return new CheckedFolder([path.resolve(root)]).folder(...names); // a slash at its end would follow a link
 }
 
-/** Makes a folder with those above it. Node's `recursive` never ends where a folder is there and refuses, as /proc does. */
+/** Creates a folder and its parents. Node's `recursive` never ends where a folder exists and refuses entries, as /proc does. */
 export function makeFolders(folder: string, mode = 0o777): void {
   const above = path.dirname(folder);
   if (above !== folder && !fs.existsSync(above)) makeFolders(above, mode);
   makeFolder(folder, mode);
 }
 
-/** Nothing to do where something is there already, which may be no folder. */
+/** Does nothing where something exists, which may be no folder. */
 export function makeFolder(folder: string, mode = 0o777): void {
   try {
     fs.mkdirSync(folder, { mode });
   } catch (error) {
-    if ((error as NodeJS.ErrnoException).code !== 'EEXIST') throw error; // else it was there, or another process was faster
+    if ((error as NodeJS.ErrnoException).code !== 'EEXIST') throw error; // otherwise it existed, or another process was faster
   }
 }
 
-/** Replaces a file in a folder that exists, on disk when it returns. Never follows a link in the place of the file. */
+/** Replaces a file in an existing folder, durable when it returns. Never follows a link at the file's place. */
 export function replaceFile(file: string, bytes: string | Uint8Array, mode: number = FILE): void {
   const draft = draftOf(file);
   try {
@@ -86,11 +89,11 @@ const FOLDER = 0o700;
 const OTHERS = 0o077;
 const DEFAULT_LIMIT = 64 * 1024 * 1024;
 const { O_APPEND, O_CREAT, O_RDONLY, O_WRONLY } = fs.constants;
-/** Windows has neither; there are no pipes in folders there either. */
+/** Windows has neither flag, and no pipes in folders. */
 const SAFE = (fs.constants.O_NOFOLLOW ?? 0) | (fs.constants.O_NONBLOCK ?? 0);
 
 class CheckedFolder implements StateFolder {
-  /** `levels`: from the root to this one, each the folder of the next. */
+  /** `levels`: the folders from the root to this one. */
   constructor(private readonly levels: readonly string[]) {}
 
   get path(): string {
@@ -108,7 +111,7 @@ class CheckedFolder implements StateFolder {
       if (!isFolder(level)) {
         if (index === 0) makeFolders(level, FOLDER);
         else makeFolder(level, FOLDER);
-        isFolder(level); // another process may have put something there meanwhile
+        isFolder(level); // another process may have created something there meanwhile
       }
     }
     return this.path;
@@ -193,12 +196,12 @@ class CheckedFolder implements StateFolder {
   database(name: string): string {
     const file = this.#replaceable(name);
     for (const beside of ['-wal', '-shm', '-journal']) isThere(`${file}${beside}`);
-    // Open as a database it is not opened once more: who closes any descriptor of a file gives up all locks that the process has on it.
+    // An existing database is not opened again here: closing any descriptor of a file releases all locks of the process on it.
     if (!isThere(file)) fs.closeSync(openFile(file, O_WRONLY | O_APPEND | O_CREAT) as number);
     return file;
   }
 
-  /** The path of a file whose folders are all there; null when one of them is missing. */
+  /** The path of a file in existing folders; null when a folder is missing. */
   #existing(name: string): string | null {
     const file = path.join(this.path, segment(name));
     return this.#exists() ? file : null;
@@ -208,7 +211,10 @@ class CheckedFolder implements StateFolder {
     return this.levels.every(isFolder);
   }
 
-  /** The path of a file in a folder that is made. What is there is replaced by a rename, which follows no link and waits for no pipe; a folder is not. */
+  /**
+   * The path of a file in a folder that this creates. A rename replaces what is there, so no link is followed and no pipe blocks; a folder
+   * is refused.
+   */
   #replaceable(name: string): string {
     const file = path.join(this.path, segment(name));
     this.make();
@@ -217,7 +223,7 @@ class CheckedFolder implements StateFolder {
   }
 }
 
-/** Cut off at any point it leaves each line in one of the files. Two processes that do it together may keep one file less. */
+/** An interruption at any point leaves each line in one of the files. Two processes that rotate at once may keep one file less. */
 function rotateBefore(file: string, bytes: number, { bytes: most, files }: Rotation): void {
   const found = fs.lstatSync(file, { throwIfNoEntry: false });
   if (found === undefined || !found.isFile() || found.size === 0 || found.size + bytes <= most) return;
@@ -234,7 +240,7 @@ function renameIfThere(from: string, to: string): void {
   }
 }
 
-/** Anything but a name could lead out of the folder. */
+/** Throws for anything but a name, which could lead out of the folder. */
 function segment(name: string): string {
   if (name !== '' && name !== '.' && name !== '..' && !/[/\\\0]/.test(name)) return name;
   throw new FileRefused('parameter_invalid', `${JSON.stringify(name)} cannot name a file of state`, 'use one segment of a path');
@@ -249,17 +255,17 @@ function isFolder(folder: string): boolean {
   return true;
 }
 
-/** False where nothing is there, or what others may read: `openFile` makes it one's own. Throws as that does. */
+/** False where nothing exists, or others may read the file: `openFile` then makes it private. Throws as that does. */
 function isThere(file: string): boolean {
   const found = fs.lstatSync(file, { throwIfNoEntry: false });
   if (found !== undefined) requireOwnFile(file, found);
   return found !== undefined && (found.mode & OTHERS) === 0;
 }
 
-/** null when there is none and none is to be made. */
+/** null when there is no file and none is to be created. */
 function openFile(file: string, flags: number): number | null {
   const found = fs.lstatSync(file, { throwIfNoEntry: false });
-  if (found) requireOwnFile(file, found); // to open a device can itself do something
+  if (found) requireOwnFile(file, found); // checked first, since opening a device may have effects
   let descriptor: number;
   try {
     descriptor = fs.openSync(file, flags | SAFE, FILE);
@@ -284,7 +290,7 @@ function keepFromOthers(descriptor: number): void {
   try {
     fs.fchmodSync(descriptor, FILE);
   } catch {
-    // it belongs to root, or the file system has no modes; it is used as it is
+    // it belongs to root, or the file system has no modes: used as it is
   }
 }
 
@@ -318,13 +324,13 @@ function draftOf(file: string): string {
   return path.join(path.dirname(file), `.${path.basename(file)}.${randomUUID()}`);
 }
 
-/** Makes what was renamed in a folder durable. */
+/** Makes renames in a folder durable. */
 export function syncFolder(folder: string): void {
   let descriptor: number;
   try {
     descriptor = fs.openSync(folder, 'r');
   } catch {
-    return; // some systems open no folders; the rename is then as lasting as it gets
+    return; // some systems cannot open folders; the rename is then as durable as it gets
   }
   try {
     fs.fsyncSync(descriptor);

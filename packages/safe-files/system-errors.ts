@@ -1,9 +1,12 @@
-/** Why the system refused a file, by its error code: its own message names descriptors and absolute paths. */
+/** Why the system refused a file, by its error code: the system's message would show descriptors and absolute paths. */
 export function systemReason(code: string): string {
   return ERRORS.get(code)?.why ?? 'the system refused it';
 }
 
-/** What a person does about it, by the code of what was thrown or of its cause; undefined: it is no error of the system, or nobody knows. `place` is what could not be used. */
+/**
+ * The cure for an error by its code or that of its cause; undefined: not a system error, or no known cure. `place` is the file that could
+ * not be used.
+ */
 export function systemCure(error: unknown, place?: string): string | undefined {
   for (let each = error, depth = 0; each instanceof Error && depth < DEEPEST_CAUSE; each = each.cause, depth += 1) {
     const found = ERRORS.get((each as NodeJS.ErrnoException).code ?? '');
@@ -15,12 +18,12 @@ export function systemCure(error: unknown, place?: string): string | undefined {
 const DEEPEST_CAUSE = 5;
 
 interface SystemError {
-  /** As the end of a sentence. */
+  /** Ends a sentence. */
   readonly why: string;
   cure(place: string): string;
 }
 
-/** The one table of what errors of files mean to people. */
+/** The one table of file errors, in words for people. */
 const ERRORS: ReadonlyMap<string, SystemError> = new Map<string, SystemError>([
   ['EACCES', { why: 'permission denied', cure: (place) => `let this user read and write ${place}` }],
   ['EPERM', { why: 'the system does not allow it', cure: (place) => `let this user change ${place}, and take away what protects it` }],

@@ -2,23 +2,23 @@ import { createHash } from 'node:crypto';
 import type { FileHandle } from 'node:fs/promises';
 import { extname } from 'node:path';
 
-/** Bytes of one part of a long text. */
+/** The size in bytes of one part of a long text. */
 export const PART_BYTES = 64 * 1024;
 
-/** What some editors put before a text. */
+/** Some editors put it before a text. */
 export const BYTE_ORDER_MARK = String.fromCodePoint(0xfeff);
 
-/** Null when the bytes are not text in UTF-8. */
+/** null when the bytes are not UTF-8 text. */
 export function decodeText(bytes: Uint8Array, isCut = false): string | null {
   if (bytes.includes(0)) return null;
   try {
     return new TextDecoder('utf-8', { fatal: true, ignoreBOM: true }).decode(bytes, { stream: isCut });
   } catch {
-    return null; // the decoder's way of saying that it is no UTF-8
+    return null; // the decoder throws for bytes that are not UTF-8
   }
 }
 
-/** Part `part`, counted from 1; parts meet between characters. Null when it is not text. */
+/** Part `part` of a text, from 1; parts are split between characters. null when the file is not text. */
 export async function readPart(handle: FileHandle, size: number, part: number): Promise<string | null> {
   const start = (part - 1) * PART_BYTES;
   const bytes = await readRange(handle, start, Math.min(PART_BYTES + 3, size - start));
@@ -40,7 +40,7 @@ export async function readRange(handle: FileHandle, start: number, length: numbe
   return buffer.subarray(0, filled);
 }
 
-/** Hex digest of the whole file. */
+/** The hex digest of the whole file. */
 export async function digestOf(handle: FileHandle, signal: AbortSignal): Promise<string> {
   const hash = createHash('sha256');
   const buffer = Buffer.allocUnsafe(256 * 1024);
@@ -53,7 +53,7 @@ export async function digestOf(handle: FileHandle, signal: AbortSignal): Promise
   }
 }
 
-/** By the name alone; for the model to say what a binary file is. */
+/** A binary file's type by its name alone; tells the model what it is. */
 export function binaryType(name: string): string {
   return BINARY_TYPES.get(extname(name).toLowerCase()) ?? 'application/octet-stream';
 }

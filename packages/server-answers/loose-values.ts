@@ -1,14 +1,14 @@
 import { printableLine } from '@pith/plain-text';
 
-// Readers of what servers send, where anything may be absent, null or of another type.
+// Readers of servers' answers, in which anything may be absent, null or of another type.
 
-/** One thing stands for a list of it. */
+/** A single value counts as a list of one. */
 export function listOf(value: unknown): readonly unknown[] {
   if (Array.isArray(value)) return value;
   return value === undefined || value === null ? [] : [value];
 }
 
-/** Numbers as text; anything else is none. */
+/** Numbers count as text; any other type as empty. */
 export function textOf(value: unknown): string {
   if (typeof value === 'string') return value;
   return typeof value === 'number' ? String(value) : '';
@@ -18,7 +18,10 @@ export function countOf(value: unknown): number | undefined {
   return typeof value === 'number' && Number.isFinite(value) && value >= 0 ? value : undefined;
 }
 
-/** Why a text cannot be sent in a header, without the text; null: it can. No key has blanks, as those have that came along when it was copied. */
+/**
+ * Why a text cannot be sent in a header, without quoting the text; null: it can. A key must not contain blanks, which come along when it is
+ * copied.
+ */
 export function headerProblem(value: string, isKey = true): string | null {
   const first = isKey ? '!' : ' ';
   const at = [...value].findIndex((character) => character < first || character > '~');

@@ -6,9 +6,8 @@ import { serverWords } from './server-words.ts';
 const LONGEST = 200;
 
 /**
- * The names that a server answers when it is asked for its models, each once: `{data: [{id}]}`, as OpenAI writes it, a list alone,
- * `{models: [{name}]}`. Rejects `model_auth` for a refused key,
- * `model_unreachable` for all else: in one line, without keys.
+ * The names of a server's models, each once. Reads `{data: [{id}]}`, as OpenAI writes it, a plain list and `{models: [{name}]}`. Rejects
+ * `model_auth` for a refused key, else `model_unreachable`, in one line without keys.
  */
 export async function modelNames(
   host: string,

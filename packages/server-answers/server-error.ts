@@ -2,7 +2,7 @@ import { jsonOf } from '@pith/plain-data';
 import { codeIn, serverWords, isWebPage } from './server-words.ts';
 import { printableLine } from '@pith/plain-text';
 
-/** That a server failed, in its own words, with the fields that errors of the AI SDK have. */
+/** A server's failure in its own words, with the fields of the AI SDK's errors. */
 export class ServerError extends Error {
   constructor(message: string, { cause, ...known }: { readonly cause?: unknown; readonly [field: string]: unknown } = {}) {
     super(message, { cause });
@@ -10,7 +10,7 @@ export class ServerError extends Error {
   }
 }
 
-/** What a server sent in the place of an answer, or within it, to say that it failed. */
+/** The error in what a server sent instead of an answer, or within one. */
 export function failureIn(said: unknown): ServerError {
   const parsed = typeof said === 'string' ? jsonOf(said) : said;
   const data = parsed === undefined ? said : parsed;
@@ -20,7 +20,7 @@ export function failureIn(said: unknown): ServerError {
 
 const MOST_WORDS = 200;
 
-/** Why there is no answer, or no whole one. `sent`: what came that is none of it. It may come if it is asked for again, unless something else came. */
+/** Why an answer is missing or incomplete. `sent`: what arrived instead. A retry may help, unless something arrived. */
 export function missingAnswer(hasBegun: boolean, sent: string): ServerError {
   const words = printableLine(serverWords(sent) ?? sent.trim(), MOST_WORDS);
   if (hasBegun || words === '') {

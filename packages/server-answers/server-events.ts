@@ -1,18 +1,18 @@
 import { systemClock, within } from '@pith/promises';
 
-/** What a server sent at once. Fields that say nothing of an answer, and comments, are left out. */
+/** One server-sent event. Comments and fields that are not part of an answer are left out. */
 export interface ServerEvent {
-  /** `stray`: lines that belong to no event, as when the body is no stream at all. They come up to each empty line. */
+  /** `stray`: lines that belong to no event, up to an empty line, as when the body is not a stream. */
   readonly kind: 'data' | 'error' | 'stray';
   readonly data: string;
 }
 
-/** Longest line that a server may send; a tool call's whole arguments can be one. Of what is no event, no more is given out in all. */
+/** The longest line from a server; it may be the whole arguments of a tool call. Also the limit for all stray text together. */
 const MOST_CHARACTERS = 4 * 1024 * 1024;
 
 /**
  * Server-sent events in batches, as the network delivers them. Lines end with LF, CRLF or CR; a byte order mark, a missing blank after
- * `data:` and a missing blank line at the end do not matter.
+ * `data:` and a missing last blank line are accepted.
  */
 export async function* serverEvents(body: AsyncIterable<Uint8Array>): AsyncGenerator<readonly ServerEvent[]> {
   const decoder = new TextDecoder();
@@ -20,7 +20,7 @@ export async function* serverEvents(body: AsyncIterable<Uint8Array>): AsyncGener
   let rest = '';
   let endedWithReturn = false;
   const read = (text: string): readonly ServerEvent[] => {
-    const given = endedWithReturn && text.startsWith('\n') ? text.slice(1) : text; // the other half of CRLF
+    const given = endedWithReturn && text.startsWith('\n') ? text.slice(1) : text; // the second half of CRLF
     if (text !== '') endedWithReturn = text.endsWith('\r');
     const found = given.includes('\r') ? given.split(/\r\n|[\r\n]/) : given.split('\n');
     found[0] = rest + found[0];
@@ -38,10 +38,10 @@ export async function* serverEvents(body: AsyncIterable<Uint8Array>): AsyncGener
   if (events.length > 0) yield events;
 }
 
-/** Servers end an answer right after its last event. Some keep it open. */
+/** Waits so long for the end: servers end the body right after an answer's last event, but some keep it open. */
 const REST_MS = 250;
 
-/** Reads what comes after an answer. Whether it came to its end soon: then its connection can be used again. */
+/** Reads what follows an answer. True when the body ended soon: then the connection can be reused. */
 export async function readRest(events: AsyncIterator<unknown>): Promise<boolean> {
   return within(systemClock, REST_MS, readToEnd(events), () => false);
 }
@@ -55,7 +55,7 @@ async function readToEnd(events: AsyncIterator<unknown>): Promise<boolean> {
   }
 }
 
-/** Puts the lines of an event together. */
+/** Assembles the lines of an event. */
 class EventLines {
   private data: string | null = null;
   private isError = false;
@@ -66,7 +66,7 @@ class EventLines {
     return (this.data?.length ?? 0) + this.stray.length;
   }
 
-  /** Adds what ends with this line to `events`. */
+  /** Adds the event that ends with this line to `events`. */
   add(line: string, events: ServerEvent[]): void {
     if (line === '') return this.take(events);
     const colon = line.indexOf(':');

@@ -1,20 +1,20 @@
 import { isPlainMap, jsonOf, type PlainMap } from '@pith/plain-data';
 
 /**
- * What a server says of itself: the body of a refusal, or what of it is parsed. null: it says nothing. `{error: {message}}`, as OpenAI
- * writes it, and what is near to that: FastAPI's `detail`, lists, `message` of others, JSON within a text, the title of a web page.
+ * A server's own error message, from the body of a refusal or the parsed body. null: there is none. Reads `{error: {message}}`, as OpenAI
+ * writes it, and similar forms: FastAPI's `detail`, lists, a bare `message`, JSON within a text, the title of a web page.
  */
 export function serverWords(said: unknown): string | null {
   const words = wordsIn(said, 0);
   return words === null ? null : words.slice(0, MOST);
 }
 
-/** A log-in page or a proxy's page, where something else was to come. */
+/** A log-in page or a proxy's page instead of an answer. */
 export function isWebPage(text: string): boolean {
   return /^\s*(?:<!--[^]{0,500}?-->\s*)?<(?:!doctype\s+html|html|head|body)\b/i.test(text.slice(0, 1000));
 }
 
-/** The status of HTTP that an error within an answer names; null where it names none. */
+/** The HTTP status in an error within an answer; null where it has none. */
 export function codeIn(said: unknown): number | null {
   if (!isPlainMap(said)) return null;
   const inner = codeIn(said['error']);
@@ -25,7 +25,7 @@ export function codeIn(said: unknown): number | null {
 
 const MOST = 2000;
 const DEEPEST = 6;
-/** The first of these that says something; each may again be JSON. */
+/** The first non-empty field counts; each may contain JSON again. */
 const FIELDS = [
   'error',
   'errors',
@@ -71,13 +71,13 @@ function wordsOfText(text: string, depth: number): string | null {
   return value === undefined ? text : wordsIn(value, depth + 1);
 }
 
-/** Routers say that a provider failed, and in `metadata.raw` with what. */
+/** Adds the provider's message, which routers put into `metadata.raw`. */
 function withSource(words: string, { metadata }: PlainMap, depth: number): string {
   const source = isPlainMap(metadata) ? wordsIn(metadata['raw'], depth + 1) : null;
   return source === null || source === words ? words : `${words}: ${source}`;
 }
 
-/** Where in the request FastAPI found something wrong. */
+/** The place in the request where FastAPI found the error. */
 function placeOf(loc: unknown): string {
   return Array.isArray(loc) && loc.length > 0 && loc.length < 20 ? `${loc.map(String).join('.')}: ` : '';
 }

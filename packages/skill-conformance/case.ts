@@ -4,7 +4,7 @@ import { z } from 'zod';
 const verdict = z.enum(['loads', 'refuses', 'open']);
 export type Verdict = z.infer<typeof verdict>;
 
-/** A text many times; with `{n}`, which counts from 0, as many texts. */
+/** A repeated text; with `{n}`, a number from 0, as many different texts. */
 const repeated = z
   .strictObject({ repeat: z.string(), times: z.int().positive() })
   .transform(({ repeat, times }) =>
@@ -15,14 +15,14 @@ const text = z
   .union([z.string(), parts], { error: 'must be a text, or a list of its parts' })
   .transform((given) => [given].flat().join(''));
 
-/** What a case has that does not say otherwise. */
+/** The defaults of a file's cases. */
 export const defaultsFile = z.strictObject({ folder: z.string(), neighbours: parts, descriptions: z.array(text).min(1), text: z.string() });
 
-/** The odd skills of each area, and what is right to make of them; README.md has the words. */
+/** The odd skills of each area with the right verdicts; README.md explains the words. */
 export function caseFile(defaults: z.infer<typeof defaultsFile>) {
   const skillFile = (lines: string) => `---\n${lines}---\n${defaults.text}`;
   const goodSkill = (name: string) => skillFile(`name: ${name}\ndescription: ${defaults.descriptions[0]}\n`);
-  /** `{root}` in a text becomes the root's own path. */
+  /** `{root}` in a text becomes the path of the root. */
   const entry = z.union(
     [
       text,
@@ -36,31 +36,31 @@ export function caseFile(defaults: z.infer<typeof defaultsFile>) {
   );
   const oneCase = z.strictObject({
     id: z.string().regex(/^[a-z0-9-]+$/, 'must be words with hyphens'),
-    /** What is odd. */
+    /** What is odd about the skill. */
     what: z.string(),
-    /** What a validator says, and what a loader does that takes what can be used. */
+    /** The verdict of a validator, and of a loader that accepts what is usable. */
     expect: z.strictObject({ specification: verdict, lenient: verdict }),
-    /** Why so, as sentences. */
+    /** The reason for the verdicts, in sentences. */
     why: z.string(),
-    /** The folder below `skills/` of which the verdicts speak. */
+    /** The folder below `skills/` to which the verdicts apply. */
     folder: z.string().default(defaults.folder),
-    /** Under which of these it may be known; without: its folder. */
+    /** The names under which it may be listed; absent: its folder. */
     names: z.array(z.string()).min(1).optional(),
-    /** Which of these descriptions it may have; empty: any. */
+    /** The descriptions that it may have; empty: any. */
     descriptions: z.array(text).default(defaults.descriptions),
-    /** Where a loader tells a version, it is this one. */
+    /** The version, where a loader lists one. */
     version: z.string().optional(),
-    /** Where a loader tells the body, this text is in it. */
+    /** A text that the body contains, where a loader lists the body. */
     body: z.string().optional(),
-    /** Folders of good skills that have to be loaded, whatever becomes of the odd one. */
+    /** The folders of good skills, which must load whatever happens to the odd one. */
     neighbours: parts.default(defaults.neighbours),
-    /** Texts that nothing printed may contain. */
+    /** Texts that must not occur in any output. */
     never: z.array(z.string()).default([]),
-    /** How many skills the root has at most, however they are reached. */
+    /** The most skills that the root has, however they are reached. */
     most: z.int().positive().optional(),
-    /** Its SKILL.md. */
+    /** The content of its SKILL.md. */
     skill: entry.optional(),
-    /** By paths below the root. */
+    /** Files by their paths below the root. */
     files: z.record(z.string(), entry).default({}),
     /** Paths of further files, each with a line of text. */
     fillers: parts.default([]),

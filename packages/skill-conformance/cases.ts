@@ -6,10 +6,10 @@ import { issuesToDiagnostics, parseYaml } from '@pith/checked-yaml';
 import type { z } from 'zod';
 import { type Case, caseFile, defaultsFile } from './case.ts';
 
-/** The files of cases, in the order of the report. */
+/** The case files, in the order of the report. */
 const FILES = ['file-names', 'frontmatter', 'yaml', 'names', 'fields', 'bytes', 'links', 'sizes', 'nesting', 'hostile'];
 
-/** Every case, in the order of the files. Rejects `cases_invalid` where one of them has a slip or is missing. */
+/** All cases, in the order of the files. Rejects `cases_invalid` where a file is invalid or missing. */
 export async function conformanceCases(folder = found(path.dirname(fileURLToPath(import.meta.url)))): Promise<readonly Case[]> {
   const schema = caseFile(await readYaml(path.join(folder, 'defaults.yaml'), defaultsFile));
   const files = await Promise.all(FILES.map((name) => readYaml(path.join(folder, `${name}.yaml`), schema)));
@@ -32,7 +32,7 @@ function invalid(message: string, cure: string): Error {
   return Object.assign(new Error(message), { code: 'cases_invalid', retryable: false, cure });
 }
 
-/** The folder of the cases: of the checkout, or of the build that this is of, which has a copy. */
+/** The folder of the cases: in the checkout, or the copy in a build. */
 function found(below: string): string {
   const folder = path.join(below, 'packages/skill-conformance/cases');
   const above = path.dirname(below);

@@ -7,18 +7,18 @@ import type { Reading } from './listing.ts';
 import { checkedRun, notRun, type Result } from './result.ts';
 import type { LoaderRun } from './run-loader.ts';
 
-/** The file in the root that appears where a loader runs what a skill holds: cases name it. */
+/** The file in the root that appears when a loader runs something of a skill; cases name it. */
 const MARK = 'it-ran';
 
 export interface LoaderCheck extends Reading {
-  /** Has the loader list the skills in `skills/` below the root: `runLoader`, or one within this process. */
+  /** Lists the skills in `skills/` below the root with the loader: `runLoader`, or one in this process. */
   run(root: string): Promise<LoaderRun>;
   readonly cases: readonly Case[];
-  /** How many run at a time. */
+  /** How many cases run at a time. */
   readonly jobs: number;
 }
 
-/** Runs a loader on each case, in its own root below one temporary folder, and checks what it lists. Results are in the order of the cases. */
+/** Runs a loader on each case, in its own root below one temporary folder, and checks its list. Results are in the order of the cases. */
 export function checkLoader(check: LoaderCheck): Promise<readonly Result[]> {
   return inTemporaryFolder(async (folder) => {
     const results: Result[] = [];

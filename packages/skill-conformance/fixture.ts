@@ -4,10 +4,10 @@ import path from 'node:path';
 import { endOf, startProcess } from '@pith/supervised-process';
 import type { Case, Entry } from './case.ts';
 
-/** Why a case cannot be made on this machine; thrown while its files are written. */
+/** Why this machine cannot have a case; thrown while its files are written. */
 export class NotHere extends Error {}
 
-/** Writes the files of a case below `root`, which is there and empty. Throws `NotHere` where the file system has no such thing. */
+/** Writes a case's files below `root`, an empty folder. Throws `NotHere` where the file system does not support one. */
 export async function writeCase({ files }: Pick<Case, 'files'>, root: string): Promise<void> {
   await mkdir(path.join(root, 'skills'), { recursive: true });
   for (const [name, entry] of Object.entries(files)) {
@@ -21,7 +21,7 @@ export async function writeCase({ files }: Pick<Case, 'files'>, root: string): P
   }
 }
 
-/** Runs `use` with a new temporary folder, by its real path, of which nothing is left afterwards. */
+/** Runs `use` with the real path of a new temporary folder, and removes the folder afterwards. */
 export async function inTemporaryFolder<T>(use: (folder: string) => Promise<T>): Promise<T> {
   const folder = await realpath(await mkdtemp(path.join(os.tmpdir(), 'skill-conformance-')));
   try {
@@ -56,7 +56,7 @@ async function makeFifo(file: string): Promise<void> {
     await endOf(await startProcess(['mkfifo', file], { stdio: 'ignore' }));
     if ((await lstat(file)).isFIFO()) return;
   } catch {
-    // There is no such program, or it made none: the same for who asks.
+    // The program is missing or failed: either way the caller finds no file.
   }
   throw new NotHere('the system has no mkfifo');
 }

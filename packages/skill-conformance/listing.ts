@@ -1,6 +1,6 @@
 import { isPlainMap } from '@pith/plain-data';
 
-/** Where a loader tells what, `a.b` within each other: keys that are common. */
+/** Common keys for each field; `a.b` is a nested key. */
 const COMMON = {
   id: ['id', 'slug', 'key', 'skillId', 'skill_id'],
   name: ['name', 'displayName', 'display_name', 'title', 'metadata.name', 'frontmatter.name', 'properties.name'],
@@ -13,19 +13,19 @@ const COMMON = {
 type ListingField = keyof typeof COMMON;
 export const LISTING_FIELDS = Object.keys(COMMON) as readonly ListingField[];
 const LISTS = ['skills', 'items', 'results', 'data', 'entries', 'available', 'available_skills'];
-/** States of skills that are listed and cannot be used. */
+/** States of skills that are listed and unusable. */
 const NOT_LOADED = new Set(['false', 'invalid', 'error', 'failed', 'broken', 'refused', 'rejected', 'skipped']);
 
-/** One skill as a loader tells it; `path` is that of its SKILL.md or its folder. What it does not tell is undefined. */
+/** A skill as a loader lists it; `path` is its SKILL.md or its folder. undefined: the loader does not list that field. */
 export type ListedSkill = Readonly<Partial<Record<Exclude<ListingField, 'state'>, string>>>;
 
-/** How a listing is read: under which keys it has what, and which key holds the list; common keys are tried for what is not named. */
+/** The keys of the fields and of the list. Common keys are tried for fields that are not named. */
 export interface Reading {
   readonly map?: Readonly<Partial<Record<ListingField, string>>>;
   readonly key?: string;
 }
 
-/** The skills that were loaded; null where the text is no listing. */
+/** The loaded skills; null where the text is not a listing. */
 export function listingOf(stdout: string, { map = {}, key }: Reading = {}): readonly ListedSkill[] | null {
   const lists = key === undefined ? LISTS : [key];
   for (const value of jsonIn(stdout)) {
@@ -41,10 +41,10 @@ function loaded(one: unknown, map: NonNullable<Reading['map']>): ListedSkill | r
   return NOT_LOADED.has(state.toLowerCase()) ? [] : skill;
 }
 
-/** A listing is long, and notices are few lines. */
+/** How many pieces of JSON are tried: a listing is long, notices are a few lines. */
 const MOST_TRIED = 4;
 
-/** What of a program's output is JSON: it may print lines before or after its listing, such as a notice of a new version. */
+/** The JSON in a program's output, which may have other lines around it, such as a notice of a new version. */
 function* jsonIn(stdout: string): Generator<unknown> {
   const lines = stdout.split('\n');
   const placesOf = (pattern: RegExp) => lines.flatMap((line, at) => (pattern.test(line) ? [at] : []));
@@ -56,7 +56,7 @@ function* jsonIn(stdout: string): Generator<unknown> {
     try {
       yield JSON.parse(lines.slice(begin, end).join('\n')) as unknown;
     } catch {
-      // The next may be JSON; if none is, that is the answer.
+      // The next start may be JSON; if none is, the output has none.
     }
   }
 }
@@ -66,7 +66,7 @@ function skillsIn(value: unknown, lists: readonly string[]): readonly unknown[] 
   for (const name of lists) {
     const held = at(value, name);
     if (Array.isArray(held)) return held;
-    // A map from names to skills is a list as well.
+    // A map from names to skills counts as a list.
     if (isPlainMap(held)) return Object.entries(held).map(([id, one]) => (isPlainMap(one) ? { id, ...one } : { id }));
   }
   return null;

@@ -5,7 +5,7 @@ import type { Result } from './result.ts';
 
 type Column = 'specification' | 'lenient';
 
-/** A table for each area with what was wrong below it, then the totals. */
+/** A table for each area with its failures below it, then the totals. */
 export function reportText(results: readonly Result[], width: number): string {
   const areas = [...new Set(results.map((result) => result.case.area))].map(
     (area) => [area, results.filter((result) => result.case.area === area)] as const,
@@ -54,19 +54,19 @@ export function reportJson(results: readonly Result[]) {
   };
 }
 
-/** The cases and their verdicts, for who wants to know before a loader is there. */
+/** The cases and their verdicts, for a person who has no loader yet. */
 export function casesText(cases: readonly Case[], width: number): string {
   const rows = cases.map(({ area, id, what, expect, why }) => [area, id, what, expect.specification, expect.lenient, why]);
   return renderTable(rows, textColumns(['AREA', 'CASE', 'ODD IS', 'SPECIFICATION', 'LENIENT', 'WHY']), width);
 }
 
-/** How many verdicts were met, of those that are not open. */
+/** How many verdicts were met, without the open ones. */
 export function scoreOf(results: readonly Result[], column: Column) {
   const checked = results.filter((result) => result[column] === 'right' || result[column] === 'wrong');
   return { right: checked.filter((result) => result[column] === 'right').length, checked: checked.length };
 }
 
-/** What is wanted, and whether it was met. */
+/** The expected verdict, and whether it was met. */
 function markText(result: Result, column: Column): string {
   const verdict = result.case.expect[column];
   if (result[column] === 'right') return `ok (${verdict})`;

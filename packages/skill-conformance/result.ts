@@ -7,20 +7,20 @@ import type { LoaderRun } from './run-loader.ts';
 export type Outcome = 'loaded' | 'refused' | 'crashed' | 'hung' | 'flooded' | 'no list' | 'not run';
 export type Mark = 'right' | 'wrong' | 'open' | 'not run';
 
-/** What a loader made of one case. */
+/** A loader's result on one case. */
 export interface Result {
   readonly case: Case;
   readonly outcome: Outcome;
-  /** As it lists the skill; null where it did not load it. */
+  /** The listed skill; null where the loader did not load it. */
   readonly skill: ListedSkill | null;
   readonly specification: Mark;
   readonly lenient: Mark;
-  /** What is wrong, or why it was not run, as sentences without their end. */
+  /** What is wrong, or why the case did not run, as sentences without a full stop. */
   readonly notes: readonly string[];
   readonly ms: number;
 }
 
-/** What one run made of its case. `hasRun`: whether something of the skill was run. */
+/** Judges one run of a case. `hasRun`: whether something of the skill was executed. */
 export function checkedRun(
   one: Case,
   run: LoaderRun,
@@ -44,7 +44,7 @@ export function checkedRun(
   return { case: one, outcome, skill, ...marks, notes: [...always, ...facts], ms: run.ms };
 }
 
-/** A case that this machine cannot have. */
+/** The result of a case that this machine cannot have. */
 export function notRun(one: Case, why: string): Result {
   return { case: one, outcome: 'not run', skill: null, specification: 'not run', lenient: 'not run', notes: [why], ms: 0 };
 }
@@ -65,7 +65,7 @@ function failure(run: LoaderRun, outcome: Outcome): string {
   return said === '' ? how : `${how}: ${said}`;
 }
 
-/** Wrong whatever the verdicts are. */
+/** Failures that are wrong whatever the verdicts are. */
 function harm(one: Case, run: LoaderRun, hasRun: boolean): readonly string[] {
   return [
     ...(hasRun ? ['it ran what is in the skill'] : []),
@@ -73,7 +73,7 @@ function harm(one: Case, run: LoaderRun, hasRun: boolean): readonly string[] {
   ];
 }
 
-/** Of the other skills of the root. */
+/** Other skills of the root that are missing. */
 function losses(one: Case, here: readonly ListedSkill[], root: string): readonly string[] {
   const places = new Set(here.map((skill) => (skill.path === undefined ? null : placeOf(skill.path, root))));
   const unplaced = here.filter((skill) => skill.path === undefined);
@@ -98,7 +98,7 @@ function factsOf(one: Case, skill: ListedSkill): readonly string[] {
   return notes;
 }
 
-/** What other folders hold is not of this case. A relative path may be relative to anything: it is taken for one of this root. */
+/** Skills of other folders do not count. A relative path may be relative to anything: it counts as one of this root. */
 function isBelow({ path: at }: ListedSkill, root: string): boolean {
   return at === undefined || !path.isAbsolute(at) || isInside(at, root);
 }
@@ -107,7 +107,7 @@ function isOf(skill: ListedSkill, { folder, names }: Case, root: string): boolea
   return skill.path === undefined ? isNamed(skill, [folder, ...names]) : placeOf(skill.path, root) === folder.normalize('NFC');
 }
 
-/** The folder of a skill, below `skills`, of the path of that or of its SKILL.md. */
+/** The skill's folder below `skills`, from the path of the folder or of its SKILL.md. */
 function placeOf(at: string, root: string): string {
   const below = path.isAbsolute(at) ? path.relative(path.join(root, 'skills'), at) : at.replace(/^(?:\.\/)?(?:skills\/)?/, '');
   return below.replace(/\/(?:[^/]+\.md)?$/i, '').normalize('NFC');
@@ -118,7 +118,7 @@ function isNamed({ id, name }: Pick<ListedSkill, 'id' | 'name'>, names: readonly
   return [id, name].some((each) => each !== undefined && wanted.has(each.trim().normalize('NFKC')));
 }
 
-/** White space may be other; a list may cut a long text. */
+/** White space may differ; a list may cut a long text. */
 function isSameText(listed: string, right: string): boolean {
   const [given, whole] = [listed, right].map((text) => text.replace(/\s+/g, ' ').trim()) as [string, string];
   const cut = given.replace(/(?:…|\.\.\.)$/, '').trimEnd();
@@ -130,5 +130,5 @@ function isSameText(listed: string, right: string): boolean {
 }
 
 const LEAST_SHOWN = 20;
-/** Of a description, in the specification. */
+/** The specification's limit of a description. */
 const LONGEST = 1024;

@@ -4,20 +4,20 @@ import { elapsed, systemClock } from '@pith/promises';
 
 /** How a loader is started, once for each case. */
 export interface LoaderCommand {
-  /** `{dir}` stands for the folder of skills, `{root}` for the one above it; without either, the folder of skills is appended. */
+  /** `{dir}` is replaced by the folder of skills, `{root}` by the one above it; without either, the folder of skills is appended. */
   readonly argv: readonly string[];
-  /** Where it runs, with the same words; relative to where the person is. */
+  /** Its working folder, with the same placeholders; relative to the person's. */
   readonly cwd: string;
   readonly timeoutMs: number;
 }
 
-/** What one run came to. */
+/** The outcome of one run. */
 export interface LoaderRun {
   readonly end: 'ended' | 'hung' | 'flooded';
   readonly code: number | null;
   readonly signal: string | null;
   readonly stdout: string;
-  /** The last of what it said. */
+  /** The end of its error output. */
   readonly stderr: string;
   readonly ms: number;
 }
@@ -25,14 +25,17 @@ export interface LoaderRun {
 const MOST_PRINTED = 16 * 1024 * 1024;
 const LAST_WORDS = 2000;
 
-/** Runs the loader once on one root. It and its process group are ended with their time. Rejects where the program cannot be started, or on abort. */
+/**
+ * Runs the loader once on one root. Kills it and its process group when the time is up. Rejects where the program cannot be started, or on
+ * abort.
+ */
 export async function runLoader(command: LoaderCommand, root: string, signal?: AbortSignal): Promise<LoaderRun> {
   signal?.throwIfAborted();
   const started = elapsed();
   const child = await startProcess(wordsFor(command.argv, root), {
     cwd: placed(command.cwd, root),
     stdio: ['ignore', 'pipe', 'pipe'],
-    detached: process.platform !== 'win32', // its own group, which can be ended as one
+    detached: process.platform !== 'win32', // a process group of its own, so that all of it can be killed
   });
   const kill = () => endGroup(child.pid);
   signal?.addEventListener('abort', kill, { once: true });
@@ -73,6 +76,6 @@ function endGroup(pid: number | undefined): void {
   try {
     process.kill(process.platform === 'win32' ? pid : -pid, 'SIGKILL');
   } catch {
-    // It has ended, and all that it started.
+    // The loader has ended, and all that it started.
   }
 }

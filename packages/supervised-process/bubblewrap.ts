@@ -5,12 +5,12 @@ import { ProcessFailed, startProcess } from './start-process.ts';
 import { endOf } from './started.ts';
 import { after } from './timers.ts';
 
-/** What bubblewrap does on this machine. */
+/** What bubblewrap supports on this machine. */
 export type Sandboxing =
   | { readonly available: true; readonly program: string }
   | {
       readonly available: false;
-      /** As the end of a sentence, with what to do about it. */
+      /** Ends a sentence, and contains the cure. */
       readonly why: string;
       readonly cure: string;
     };
@@ -18,8 +18,8 @@ export type Sandboxing =
 const PROBE_LIMIT_MS = 5000;
 
 /**
- * Whether bubblewrap can hold an extension's process here, tried by starting Node in it. Rejects `process_not_started` when that cannot be
- * tried now: "not now" must not become "nothing holds them".
+ * Whether bubblewrap can confine an extension's process here, tried by starting Node in it. Rejects `process_not_started` when it cannot be
+ * tried now: "not now" must not count as "never".
  */
 export async function probeSandboxing(): Promise<Sandboxing> {
   if (process.platform !== 'linux')
@@ -54,21 +54,21 @@ export async function probeSandboxing(): Promise<Sandboxing> {
 
 const MOST_SAID = 4096;
 
-/** What a process in the sandbox does not share with the others. */
+/** The namespaces that a confined process has for itself. */
 export function namespaces(network: boolean): readonly string[] {
   const all = ['--unshare-all', ...(network ? ['--share-net'] : [])];
   return [...all, ...NOBODY, '--die-with-parent', '--new-session', '--clearenv', '--cap-drop', 'ALL'];
 }
 
-/** Whoever started it: settings of the kernel ask who is root, not what capabilities they have. */
+/** Also when root starts it: the kernel's settings check for root, not for capabilities. */
 const NOBODY = ['--uid', '65534', '--gid', '65534'];
 
 const TEMPORARY_BYTES = 64 * 1024 * 1024;
 
-/** Folders of the system that are seen as they are. */
+/** System folders that are visible unchanged. */
 export const PROGRAMS = ['/usr', '/bin', '/sbin', '/lib', '/lib32', '/lib64', '/libx32', '/nix/store'];
 const CONFIGURATION = [
-  'alternatives', // on Debian programs such as awk, cc and java are links into it
+  'alternatives', // on Debian, programs such as awk, cc and java are links into it
   'ssl',
   'pki',
   'ca-certificates',
@@ -84,10 +84,10 @@ const CONFIGURATION = [
 export const SYSTEM_FILES = CONFIGURATION.map((name) => `/etc/${name}`);
 export const DEVICE_FOLDERS = ['/dev', '/proc'];
 
-/** What lies outside of the places that are given is memory without a limit. It comes last: nothing can be mounted after it. */
+/** All outside of the given places is memory without a limit, so it is made read-only. Must come last: nothing can be mounted after it. */
 export const BASE_READ_ONLY = ['--remount-ro', '/dev', '--remount-ro', '/'];
 
-/** Programs, libraries, certificates and names: no one's own files. */
+/** Programs, libraries, certificates and host names: nobody's own files. */
 export function system(): readonly string[] {
   return [
     ...PROGRAMS.flatMap(sameAsHere),
@@ -95,11 +95,11 @@ export function system(): readonly string[] {
     ...DEVICES,
     ...temporary('/dev/shm'),
     ...temporary('/tmp'),
-    ...bound(process.execPath), // which may lie below one of these
+    ...bound(process.execPath), // the program may be below one of these
   ];
 }
 
-/** Through these files the kernel and its hardware are set. They belong to root, as what root starts does to the system outside. */
+/** Files that configure the kernel and its hardware. They belong to root, and a sandbox that root started could write them. */
 const KERNEL_SETTINGS = ['sys', 'sysrq-trigger', 'irq', 'bus', 'fs', 'acpi', 'scsi', 'mtrr', 'tty'].map((name) => `/proc/${name}`);
 const DEVICES = ['--proc', '/proc', ...KERNEL_SETTINGS.flatMap((at) => ['--ro-bind-try', at, at]), '--dev', '/dev'];
 

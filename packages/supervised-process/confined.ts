@@ -16,91 +16,102 @@ import { findProgram, installCommand, SYSTEM_PATH } from './programs.ts';
 import { ownCaches, passedOn, searchFolders, systemSettings, toolsOf } from './user-tools.ts';
 import { probeSandboxing, BASE_READ_ONLY, namespaces, system, type Sandboxing } from './bubblewrap.ts';
 
-/** A place that a confined program sees: a path, or a path that is elsewhere for it (`at`; only in a sandbox). Absolute. */
+/** A path that a confined program sees, or a path that appears at another place (`at`; only in a sandbox). Absolute. */
 export type ConfinedPath = string | { readonly from: string; readonly at: string };
 
-/** One program to run apart: what it sees besides the programs and libraries of the system, and its limits. */
+/** One confined program: what it sees besides the system's programs and libraries, and its limits. */
 export interface ConfinedProgram {
-  /** The program by its absolute path, and its arguments. */
+  /** The program's absolute path, and its arguments. */
   readonly argv: readonly string[];
-  /** Absolute; one of the places below, or in one. */
+  /** Absolute; one of the places below, or within one. */
   readonly cwd: string;
   readonly readOnly: readonly ConfinedPath[];
   readonly writable?: readonly ConfinedPath[];
-  /** Beside PATH, HOME, TMPDIR and LANG. HOME and TMPDIR (`/tmp` in a sandbox) are private, limited in size and gone afterwards. */
+  /**
+   * In addition to PATH, HOME, TMPDIR and LANG. HOME and TMPDIR (`/tmp` in a sandbox) are private, limited in size and removed afterwards.
+   */
   readonly env?: Readonly<Record<string, string>>;
   readonly timeoutMs: number;
-  /** Of both outputs together; more of them ends the program. */
+  /** The limit of both outputs together; more output ends the program. */
   readonly maxOutputBytes: number;
-  /** Of it and all that it starts, as far as the system lets it be held; default 512. */
+  /** The limit of the program and all that it starts, as far as the system enforces it; default 512. */
   readonly memoryMb?: number;
-  /** How many processes it may be at a time; default 128. */
+  /** The most processes at a time; default 128. */
   readonly maxProcesses?: number;
-  /** What lies in the places above and is shown otherwise: `empty` files and folders have no content, the rest cannot be changed. Absolute; only in a sandbox. */
+  /**
+   * Parts of the places above that are covered: `empty` files and folders have no content, the others cannot be changed. Absolute; only in
+   * a sandbox.
+   */
   readonly covered?: readonly CoveredPath[];
   /** Default false: a sandbox has no network. */
   readonly network?: boolean;
-  /** As the person would run it from a shell of theirs. */
+  /** Runs it as the person would from their own shell. */
   readonly user?: ConfinedUser;
-  /** Called with its output as it comes, both streams in the order of arrival. With it, too much output does not end the program: the outcome has the beginning. */
+  /**
+   * Called with the output as it arrives, both streams in order. With it, too much output does not end the program: the outcome has the
+   * start.
+   */
   onOutput?(text: string): void;
-  /** `none`: where a person chose to run it as themselves: the limits of time and output hold, nothing is hidden. */
+  /** `none`: a person chose to run it as themselves. Time and output are limited, nothing is hidden. */
   readonly sandbox: 'required' | 'none';
 }
 
 export interface CoveredPath {
   readonly at: string;
   readonly as: 'read_only' | 'empty';
-  /** Of what is empty: the folders that lead to it cannot be moved. What cannot be changed never can. */
+  /** For `empty`: the folders that lead to it cannot be moved. For the others that always holds. */
   readonly isFixed?: boolean;
 }
 
-/** What a command of a person's own expects: their PATH and the tools in it, also below their home, and their language. */
+/** What a person's own command expects: their PATH and the tools on it, also below their home, and their language. */
 export interface ConfinedUser {
-  /** HOME. In a sandbox a folder in memory with this path, which shows the tools that are installed in it. */
+  /** HOME. In a sandbox, a folder in memory at this path, which shows the tools that are installed in it. */
   readonly home: string;
   /** The largest file that it may write, and the size of its temporary folder, in MiB. */
   readonly fileMb: number;
-  /** A folder for caches of tools that it writes in place of the person's, kept for the next one; only in a sandbox. Without it they have none. */
+  /** The folder of caches that its tools write instead of the person's, kept for the next command; only in a sandbox. Absent: no caches. */
   readonly caches?: string;
 }
 
 export interface ConfinedOutcome {
-  /** null: a limit ended it. A signal counts as 128 and its number. */
+  /** null: a limit ended it. A signal counts as 128 plus its number. */
   readonly exit: number | null;
   readonly stdout: string;
   readonly stderr: string;
-  /** Its output was longer than it may be: the rest was not read. */
+  /** The output exceeded its limit: the rest was not read. */
   readonly truncated: boolean;
   readonly timedOut: boolean;
   /** The limit that ended it, as the end of a sentence; null: it ended by itself. */
   readonly stopped: string | null;
 }
 
-/** A program by its name, as the system knows it. */
+/** A program's place in the system. */
 export interface ProgramPlace {
   /** Absolute; null: it is not installed. */
   readonly path: string | null;
-  /** What a person types to install a package of that name here. */
+  /** The command that installs a package of that name here. */
   readonly install: string;
 }
 
-/** Runs programs without network, environment and other people's files, of which nothing is left afterwards. */
+/** Runs programs without network, environment and other people's files, and leaves nothing behind. */
 export interface ConfinedPrograms {
-  /** null: programs can be run; else why not, and what to do about it. Found out once. */
+  /** null: programs can be run; else why not, with a cure. Determined once. */
   unavailable(): Promise<{ readonly why: string; readonly cure: string } | null>;
-  /** Where the system has a program: in its own folders, which every sandbox shows, then in `folders`. Not on the search path. */
+  /** Finds a program in the system's own folders, which every sandbox shows, then in `folders`. Ignores the search path. */
   locate(name: string, folders?: readonly string[]): Promise<ProgramPlace>;
-  /** Resolves when it and all that it started are gone. Rejects `sandbox_unavailable`, `aborted`, and `process_ended` where it could not be started. */
+  /**
+   * Resolves when the program and all that it started are gone. Rejects `sandbox_unavailable`, `aborted`, and `process_ended` where it
+   * could not be started.
+   */
   run(program: ConfinedProgram, signal?: AbortSignal): Promise<ConfinedOutcome>;
-  /** Aborts what runs and waits for its end. */
+  /** Aborts running programs and waits for their end. */
   close(): Promise<void>;
 }
 
 export interface ConfinedHost {
-  /** Absolute path of a folder of whoever runs them: there it is noted what must be ended should this process die. */
+  /** The owner's folder, absolute. Notes in it say what to end if this process is killed. */
   readonly dataDirectory: string;
-  /** Of this only the language reaches a program; default: the environment of this process. */
+  /** Only its language reaches a program; default: this process's environment. */
   readonly env?: Readonly<Record<string, string | undefined>>;
 }
 
@@ -110,7 +121,7 @@ const ARGUMENTS = 3;
 const STATUS = 4;
 const STDIO = ['ignore', 'pipe', 'pipe', 'pipe', 'pipe'] as const;
 
-/** Runs it and waits until nothing is left of it. `bubblewrap`: what holds it; null: nothing does. */
+/** Runs the program and waits until nothing of it is left. `bubblewrap`: its path; null: no sandbox. */
 export async function runConfined(
   host: ConfinedHost,
   program: ConfinedProgram,
@@ -146,7 +157,7 @@ async function untilGone(
   const [out, err, status] = [child.stdio[1] as Readable, child.stdio[2] as Readable, child.stdio[STATUS] as Readable];
   const reported = textOf(status);
   const input = child.stdio[ARGUMENTS] as Writable;
-  input.on('error', () => undefined); // it did not start: `endOf` says so
+  input.on('error', () => undefined); // it did not start: `endOf` reports that
   input.end(bubblewrap === null ? '' : `${confinedArguments(program, env).join('\0')}\0`);
 
   let stopped: string | null = null;
@@ -155,7 +166,7 @@ async function untilGone(
   const stop = (why: string): void => {
     if (stopped !== null) return;
     stopped = why;
-    // First of all: what starts others without end goes on meanwhile.
+    // First of all, because a program that starts others without end goes on meanwhile.
     family = killHost(pid).flatMap((each) => {
       const entry = processEntry(each);
       return entry === null ? [] : [[each, entry.startTime] as const];
@@ -172,7 +183,7 @@ async function untilGone(
   });
   const abort = (): void => stop('it was aborted');
   signal?.addEventListener('abort', abort, { once: true });
-  if (signal?.aborted) abort(); // while it was started
+  if (signal?.aborted) abort(); // aborted during the start
   const forget = recordHost(host.dataDirectory, pid, marker);
   raiseOomScore(pid);
   yieldProcessor(pid);
@@ -222,7 +233,7 @@ function lastLine(text: string): string {
 const GONE_MS = 2000;
 const LOOK_MS = 5;
 
-/** The first process of a namespace ends after all others of it. */
+/** A namespace's first process ends after all others of it. */
 async function goneAll(family: readonly (readonly [number, string])[]): Promise<void> {
   for (let waited = 0; waited < GONE_MS; waited += LOOK_MS) {
     if (!family.some(([pid, startTime]) => processEntry(pid)?.startTime === startTime)) return;
@@ -230,21 +241,21 @@ async function goneAll(family: readonly (readonly [number, string])[]): Promise<
   }
 }
 
-/** What two streams said, up to a number of bytes that they share. */
+/** The output of two streams, up to a number of bytes for both together. */
 export interface BoundedOutput {
-  /** The text of one of them so far. */
+  /** The text of one stream so far. */
   text(stream: Readable): string;
   readonly truncated: boolean;
 }
 
 interface OutputReader {
-  /** Called once when there is too much. */
+  /** Called once, when the limit is exceeded. */
   exceeded(): void;
-  /** Called with all that comes: then too much is no reason to stop reading, and `exceeded` is not called. */
+  /** Called with all output: then reading goes on beyond the limit, and `exceeded` is not called. */
   readonly shown?: ((text: string) => void) | undefined;
 }
 
-/** Keeps what comes until there is too much, and reads no further then unless it is shown. */
+/** Keeps output up to the limit, and stops reading there unless `shown` is given. */
 export function readBounded(streams: readonly Readable[], most: number, { shown, exceeded }: OutputReader): BoundedOutput {
   const chunks = new Map<Readable, Buffer[]>(streams.map((stream) => [stream, []]));
   let left = most;
@@ -264,7 +275,7 @@ export function readBounded(streams: readonly Readable[], most: number, { shown,
     });
   }
   return {
-    // A character that was cut at the limit is left out.
+    // A character that the limit cuts is left out.
     text: (stream) => new TextDecoder().decode(Buffer.concat(chunks.get(stream) ?? []), { stream: true }),
     get truncated() {
       return truncated;
@@ -274,7 +285,7 @@ export function readBounded(streams: readonly Readable[], most: number, { shown,
 
 const CLOSE_ON_EXEC = 0o2000000;
 
-/** `stdio` for a process to start that gets nothing of what Pith's own parent left open: what it would get is empty. `close` after the start. */
+/** `stdio` for a program, which replaces descriptors that Pith's own parent left open by empty ones. Call `close` after the start. */
 export function coverInherited<Each>(stdio: readonly Each[]): { readonly stdio: (Each | 'ignore' | number)[]; close(): void } {
   const inherited = inheritedDescriptors().filter((descriptor) => descriptor >= stdio.length);
   if (inherited.length === 0) return { stdio: [...stdio], close: () => undefined };
@@ -284,7 +295,7 @@ export function coverInherited<Each>(stdio: readonly Each[]): { readonly stdio: 
   return { stdio: covered, close: () => closeSync(empty) };
 }
 
-/** Descriptors above the three standard ones that programs which we start would get from us: Pith's own parent left them open. */
+/** The descriptors above the three standard ones that Pith's own parent left open, and that our programs would inherit. */
 function inheritedDescriptors(): readonly number[] {
   return names('/proc/self/fd')
     .map(Number)
@@ -308,14 +319,14 @@ function names(folder: string): readonly string[] {
   }
 }
 
-/** Begins to end what a killed process left of its own. `probe`: whether bubblewrap works here, asked once. */
+/** Also starts to end what a killed process left. `probe`: whether bubblewrap works here, asked once. */
 export function createConfinedPrograms(
   host: ConfinedHost,
   probe: () => Promise<Sandboxing> = oncePromised(probeSandboxing),
 ): ConfinedPrograms {
   const closing = new AbortController();
   const running = new Set<Promise<unknown>>();
-  void endOrphans(host.dataDirectory).catch(() => undefined); // bubblewrap or the guardian ends them, too
+  void endOrphans(host.dataDirectory).catch(() => undefined); // otherwise bubblewrap or the guardian ends them
   const start = (program: ConfinedProgram, bubblewrap: string | null, signal?: AbortSignal): Promise<ConfinedOutcome> => {
     const stop = signal === undefined ? closing.signal : AbortSignal.any([closing.signal, signal]);
     if (stop.aborted) throw new ProcessFailed('aborted', 'the program was not started: it was aborted', { cause: stop.reason });
@@ -342,16 +353,19 @@ export function createConfinedPrograms(
   };
 }
 
-/** Where a program in a sandbox finds its temporary folder. */
+/** The temporary folder of a program in a sandbox. */
 const TEMPORARY = '/tmp';
 
 const MOST_PROCESSES = 128;
-/** Threads count; a process of Node has a dozen. */
+/** Threads count as processes; a Node process has a dozen. */
 const THREADS_EACH = 16;
 const MIB = 1024 * 1024;
 const LARGEST_FILE_MB = 64;
 
-/** The arguments of bubblewrap before the program. They go through a descriptor: nobody reads values of the environment from the list of processes. */
+/**
+ * The arguments of bubblewrap before the program. They are passed by a descriptor, so that the process list does not show environment
+ * values.
+ */
 function confinedArguments(program: ConfinedProgram, env: Readonly<Record<string, string>>): readonly string[] {
   const { cwd, readOnly, writable = [], network = false, user } = program;
   const covered = seen(program.covered ?? []);
@@ -383,11 +397,11 @@ function placesOfUser({ home, fileMb, caches }: ConfinedUser, env: Readonly<Reco
   ];
   return [
     ...[TEMPORARY, home].flatMap((at) => memoryFolder(at, fileMb)),
-    ...mounts.sort((a, b) => a.at.length - b.at.length).flatMap(({ args }) => args), // a folder before what lies in it
+    ...mounts.sort((a, b) => a.at.length - b.at.length).flatMap(({ args }) => args), // a folder before what is in it
   ];
 }
 
-/** In what is empty there is nothing to cover, nor a place for it. */
+/** Within an empty folder there is nothing to cover, and no mount point. */
 function seen(covered: readonly CoveredPath[]): readonly CoveredPath[] {
   const empty = covered.filter(({ as }) => as === 'empty');
   return covered.filter(({ at }) => !empty.some((place) => isBelow(at, place.at)));
@@ -398,8 +412,8 @@ function memoryFolder(at: string, sizeMb: number): readonly string[] {
 }
 
 /**
- * Folders of the writable places that lead to what cannot be changed. Each is mounted in its own place, because what is mounted cannot be
- * moved: else a program would move the folder and make another with changed content. The outermost first.
+ * The writable folders that lead to a part that must not change, outermost first. Each is mounted onto itself, because a mount point cannot
+ * be moved: otherwise a program could move the folder and create another with changed content.
  */
 function foldersTo(covered: readonly CoveredPath[], writable: readonly ConfinedPath[]): readonly string[] {
   const roots = writable.filter((place) => typeof place === 'string');
@@ -411,7 +425,7 @@ function foldersTo(covered: readonly CoveredPath[], writable: readonly ConfinedP
   return [...found].sort((a, b) => a.length - b.length);
 }
 
-/** What is gone by now needs no cover; an empty one would make it. */
+/** A file that is gone needs no cover, and an empty cover would create it. */
 function coverOf({ at, as }: CoveredPath): readonly string[] {
   const stats = lstatSync(at, { throwIfNoEntry: false });
   if (stats === undefined || stats.isSymbolicLink()) return [];
@@ -419,7 +433,7 @@ function coverOf({ at, as }: CoveredPath): readonly string[] {
   return stats.isDirectory() ? ['--tmpfs', at, '--remount-ro', at] : ['--ro-bind', '/dev/null', at];
 }
 
-/** The program with the limits that the system itself enforces, where it can. */
+/** The command with the limits that the system itself enforces, where it can. */
 function limited(program: ConfinedProgram): readonly string[] {
   const { argv, sandbox, maxProcesses = MOST_PROCESSES, user } = program;
   const prlimit = process.platform === 'linux' ? findProgram('prlimit') : null;
@@ -449,7 +463,7 @@ function bind(how: string, place: ConfinedPath): readonly string[] {
   return typeof place === 'string' ? [how, place, place] : [how, place.from, place.at];
 }
 
-/** Since 5.14 Linux counts the processes of a user apart in each user namespace; before, all that the user has would count. */
+/** Since 5.14, Linux counts a user's processes separately in each user namespace; before, all of the user's processes would count. */
 function countsInNamespace(): boolean {
   const [major = 0, minor = 0] = os.release().split('.').map(Number);
   return major > 5 || (major === 5 && minor >= 14);

@@ -5,8 +5,8 @@ import { findProgram, SYSTEM_PATH } from './programs.ts';
 import { startProcess } from './start-process.ts';
 
 /**
- * Waits for its input to end, which it does however the kernel ends, and kills all that carry the mark until none is left. It looks twice:
- * a process shows no mark while it becomes another program.
+ * Waits for the end of its input, which comes however the kernel ends, and then kills all processes with the mark. It looks twice, because
+ * a process shows no mark while it executes another program.
  */
 const SCRIPT = `
 cat >/dev/null
@@ -19,17 +19,20 @@ for round in 1 2 3 4 5 6; do
   sleep 0.2
 done`;
 
-/** A small process that ends what carries its marks when this process is killed, and then itself. A sandbox ends so too, but not in its first milliseconds. */
+/**
+ * A small process that, when this one is killed, ends all processes with its marks and then itself. A sandbox does the same, but not in its
+ * first milliseconds.
+ */
 export class Guardian {
   readonly #mark = randomBytes(12).toString('hex');
   #running: Promise<Writable> | null = null;
 
-  /** The value of `HOST_VARIABLE` by which one process, and all that it starts, are found. */
+  /** A value of `HOST_VARIABLE` that identifies one process and all that it starts. */
   newMark(): string {
     return `${this.#mark}-${randomBytes(6).toString('hex')}`;
   }
 
-  /** Starts it where it does not run. Rejects `process_not_started`; the next call tries again. */
+  /** Starts it unless it runs. Rejects `process_not_started`; the next call tries again. */
   async keep(): Promise<void> {
     const shell = findProgram('sh');
     if (shell === null || process.platform !== 'linux') return;
@@ -40,7 +43,7 @@ export class Guardian {
     await this.#running;
   }
 
-  /** Ends what still carries its marks. */
+  /** Ends all processes with its marks. */
   end(): void {
     void this.#running?.then((input) => input.end());
   }

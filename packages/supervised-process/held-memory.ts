@@ -3,15 +3,15 @@ import { linkTarget } from '@pith/safe-files';
 import { names, read } from './process-table.ts';
 
 export interface HeldMemory {
-  /** Pages that several share count for each, and a file in memory that is mapped counts as file and as pages. */
+  /** Shared pages count for each process, and a mapped file in memory counts as a file and as pages. */
   readonly bytes: number;
-  /** Files that they have open, counted until there are more than anybody needs. */
+  /** Open files, counted only up to more than anybody needs. */
   readonly descriptors: number;
 }
 
 /**
- * The memory that processes hold, as far as `/proc` shows it: their pages, the file systems in memory that only they have mounted, and the files
- * in memory that they hold open without a name. Segments of System V and descriptors on their way through a socket are shown nowhere.
+ * The memory of processes as far as `/proc` shows it: their pages, the in-memory file systems that only they have mounted, and unnamed
+ * in-memory files that they have open. System V segments and descriptors in transit through a socket are not visible.
  */
 export function heldMemory(pids: readonly number[]): HeldMemory {
   const mounted = new Map<string, number>();
@@ -40,12 +40,12 @@ const MOST_LOOKED_AT = 20_000;
 const TMPFS = 0x0102_1994;
 const BLOCK = 512;
 
-/** Names the mounts that a process sees: the same for all that see the same. */
+/** Identifies a process's mounts: equal for all that have the same. */
 function mountsOf(pid: number | 'self'): string {
   return linkTarget(`/proc/${pid}/ns/mnt`) ?? '';
 }
 
-/** Of mountinfo: id, parent, device, root, place, …, a dash, the kind of file system. */
+/** The fields of mountinfo: id, parent, device, root, place, …, a dash, the kind of file system. */
 function memoryMounts(pid: number | 'self'): readonly { readonly device: string; readonly at: string }[] {
   return read(`/proc/${pid}/mountinfo`)
     .split('\n')
@@ -58,7 +58,7 @@ function memoryMounts(pid: number | 'self'): readonly { readonly device: string;
 
 const MOST_MOUNTS = 1000;
 
-/** Spaces and the like are there as octal numbers. */
+/** mountinfo writes spaces and the like as octal numbers. */
 function unescaped(at: string): string {
   return at.replace(/\\([0-7]{3})/gu, (_, octal: string) => String.fromCharCode(Number.parseInt(octal, 8)));
 }
@@ -69,7 +69,7 @@ function addMounted(found: Map<string, number>, device: string, folder: string):
     const { type, blocks, bfree, bsize } = statfsSync(folder);
     if (type === TMPFS) found.set(device, (blocks - bfree) * bsize);
   } catch {
-    // It has ended, or something else is in that place now.
+    // The process has ended, or the place has another mount now.
   }
 }
 
@@ -80,6 +80,6 @@ function addUnnamed(found: Map<string, number>, descriptor: string): void {
     const { ino, blocks } = statSync(descriptor);
     found.set(String(ino), blocks * BLOCK);
   } catch {
-    // It has been closed.
+    // The descriptor has been closed.
   }
 }

@@ -3,8 +3,8 @@ import { killHost, killRemains } from './process-end.ts';
 import { processEntry } from './process-table.ts';
 
 /**
- * Notes that this process started `pid`, so that a later start can end it should it outlive us. An empty file whose name says
- * all: nothing can be half written. Returns what takes the note back.
+ * Records that this process started `pid`, so that a later start can end it if it outlives us. The record is an empty file with all data in
+ * its name, so it is never half written. Returns a function that removes it.
  */
 export function recordHost(dataDirectory: string, pid: number, marker: string): () => void {
   const host = processEntry(pid);
@@ -21,14 +21,14 @@ export function recordHost(dataDirectory: string, pid: number, marker: string): 
     try {
       folder.remove(name);
     } catch {
-      // it is found dead by the next start
+      // the next start finds its process dead
     }
   };
 }
 
 /**
- * Ends recorded hosts whose kernel is gone, with what they started, and forgets them. A pid that belongs to another process by
- * now is left alone. Resolves to how many there were.
+ * Ends recorded hosts whose kernel is gone, with all that they started, and removes the records. A pid that was reused is left alone.
+ * Resolves the number of hosts.
  */
 export async function endOrphans(dataDirectory: string): Promise<number> {
   const folder = stateFolder(dataDirectory, ...HOSTS);
@@ -46,13 +46,13 @@ export async function endOrphans(dataDirectory: string): Promise<number> {
 }
 
 const HOSTS = ['.cache', 'hosts'] as const;
-/** As `recordHost` names a file; whatever else lies there stays. */
+/** The names of `recordHost`; all other files are left alone. */
 const RECORD = /^\d+\.\d+\.\d+\.\d+\.[^.]+$/;
 
 function names(folder: StateFolder): readonly string[] {
   try {
     return folder.list();
   } catch {
-    return []; // what a link leads to is somebody else's
+    return []; // the target of a link is somebody else's
   }
 }

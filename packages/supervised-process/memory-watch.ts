@@ -3,19 +3,19 @@ import { familyOf, processEntry } from './process-table.ts';
 import { after } from './timers.ts';
 
 const WORKING_MS = 100;
-/** A fork bomb has a thousand processes after a tenth of a second, and the system holds no limit against one that root started. */
+/** A fork bomb has a thousand processes after a tenth of a second, and the system enforces no limit on one that root started. */
 const COUNTING_MS = 10;
 const IDLE_MS = 2000;
 
 export interface MemoryWatch {
-  /** Whether calls are open: it looks more often then. */
+  /** Whether calls are open, which makes the checks more frequent. */
   working(isWorking: boolean): void;
-  /** Processes that it saw below the host, by pid, with their start times. */
+  /** The processes that were seen below the host, by pid, with their start times. */
   readonly seen: ReadonlyMap<number, string>;
   stop(): void;
 }
 
-/** Looks at the memory of a process and its descendants, and reports once when they hold more than they may, or are more. */
+/** Watches the memory and number of a process and its descendants, and reports once when a limit is exceeded. */
 export function watchMemory(pid: number, limitMb: number, exceeded: (message: string) => void, mostProcesses = Infinity): MemoryWatch {
   const seen = new Map<number, string>();
   let isWorking = true;
@@ -66,5 +66,5 @@ export function watchMemory(pid: number, limitMb: number, exceeded: (message: st
 }
 
 const MOST_SEEN = 256;
-/** Of all processes together: each is looked at. */
+/** For all processes together, since each descriptor is examined. */
 const MOST_DESCRIPTORS = 16_384;

@@ -1,19 +1,19 @@
 import { sleep } from './timers.ts';
 import { everyProcess, familyOf, hasVariable, processEntry } from './process-table.ts';
 
-/** The variable by which the processes of a host are known, also those that left its group and outlived their parent. */
+/** The variable that marks a host's processes, also those that left its group and outlived their parent. */
 export const HOST_VARIABLE = 'PITH_HOST';
 
-/** Sends SIGKILL to a host, its process group, and all that descend from it. Returns whom it was sent to. */
+/** Sends SIGKILL to a host, its process group and all its descendants. Returns the pids. */
 export function killHost(pid: number): readonly number[] {
   const family = familyOf(pid);
-  // The group first: what it forks in the meantime dies with it.
+  // The group first, so that what it forks meanwhile dies too.
   kill(-pid);
   for (const each of family) kill(each);
   return family;
 }
 
-/** Sends SIGKILL to whatever is left of a host: what carries its mark, or is of its group. Resolves to how many there were. */
+/** Sends SIGKILL to all processes with a host's mark or in its group. Resolves their number. */
 export async function killRemains(marker: string, group: number | null): Promise<number> {
   let found = 0;
   for await (const { pid, group: of, session } of everyProcess()) {
@@ -27,13 +27,13 @@ export async function killRemains(marker: string, group: number | null): Promise
 const SWEEPS = 20;
 const SWEEP_PAUSE_MS = 25;
 
-/** Ends what a host left behind, until nothing is left. `seen`: processes that were below it, with their start times. */
+/** Kills what a host left behind until nothing is left. `seen`: processes that were below it, with their start times. */
 export async function sweepRemains(group: number, marker: string, seen: ReadonlyMap<number, string>): Promise<void> {
   for (const [each, startTime] of seen) killSame(each, startTime);
   for (let round = 0; round < SWEEPS && (await killRemains(marker, group)) > 0; round += 1) await sleep(SWEEP_PAUSE_MS);
 }
 
-/** Kills a process unless its pid belongs to another one by now. */
+/** Kills a process unless its pid has been reused. */
 export function killSame(pid: number, startTime: string): void {
   if (processEntry(pid)?.startTime === startTime) kill(pid);
 }
@@ -42,7 +42,7 @@ function kill(pid: number): void {
   try {
     process.kill(pid, 'SIGKILL');
   } catch {
-    // It has ended already, or the system knows no process groups.
+    // It has ended already, or the system has no process groups.
   }
 }
 

@@ -1,30 +1,30 @@
 import { readdirSync, readFileSync } from 'node:fs';
 import { readdir, readFile } from 'node:fs/promises';
 
-/** What `/proc` says of a process. Only Linux has it; elsewhere everything here finds nothing. */
+/** An entry of `/proc`. Only Linux has it; on other systems the functions here find nothing. */
 export interface ProcessEntry {
   readonly pid: number;
   readonly parent: number;
   readonly group: number;
   readonly session: number;
-  /** In ticks since the machine started: with the pid it names a process for good. */
+  /** In ticks since the machine started. With the pid, it identifies a process for good. */
   readonly startTime: string;
 }
 
-/** null: there is none, or it has ended and nobody has asked how. */
+/** null: there is no such process, or it is a zombie. */
 export function processEntry(pid: number): ProcessEntry | null {
   return entryOf(pid, read(`/proc/${pid}/stat`));
 }
 
 function entryOf(pid: number, stat: string): ProcessEntry | null {
-  // The name of the program is in brackets and may hold anything, brackets too.
+  // The program's name is in brackets and may contain anything, brackets too.
   const [state, parent, group, session, ...rest] = stat.slice(stat.lastIndexOf(')') + 2).split(' ');
   const startTime = rest[15];
   if (startTime === undefined || state === 'Z' || state === 'X') return null;
   return { pid, parent: Number(parent), group: Number(group), session: Number(session), startTime };
 }
 
-/** Every process of the machine. There may be thousands, so the event loop goes on between them. */
+/** Every process of the machine. There may be thousands, so it yields to the event loop in between. */
 export async function* everyProcess(): AsyncGenerator<ProcessEntry> {
   for (const name of await readdir('/proc').catch(() => [])) {
     if (!/^\d+$/u.test(name)) continue;
@@ -33,7 +33,7 @@ export async function* everyProcess(): AsyncGenerator<ProcessEntry> {
   }
 }
 
-/** A process and all that descend from it, as far as none in between has ended; where there are more than `most`, some of them. */
+/** A process and its descendants, except those below one that has ended; at most `most` of them. */
 export function familyOf(pid: number, most = Infinity): readonly number[] {
   const found = new Set([pid]);
   for (const each of found) {
@@ -45,25 +45,25 @@ export function familyOf(pid: number, most = Infinity): readonly number[] {
   return [...found];
 }
 
-/** Whether a process was started with `NAME=value`, or below one that was. */
+/** Whether a process, or one above it, was started with `NAME=value`. */
 export async function hasVariable(pid: number, name: string, value: string): Promise<boolean> {
   return `\0${await readLater(`/proc/${pid}/environ`)}`.includes(`\0${name}=${value}\0`);
 }
 
 function readLater(file: string): Promise<string> {
-  return readFile(file, 'latin1').catch(() => ''); // as below
+  return readFile(file, 'latin1').catch(() => ''); // as in `read`
 }
 
-/** What a file of `/proc` says; empty when it cannot be read. */
+/** The content of a file of `/proc`; empty when it cannot be read. */
 export function read(file: string): string {
   try {
     return readFileSync(file, 'latin1');
   } catch {
-    return ''; // it has ended, belongs to somebody else, or there is no /proc
+    return ''; // it has ended, belongs to another user, or there is no /proc
   }
 }
 
-/** What lies in a folder of `/proc`. */
+/** The names in a folder of `/proc`. */
 export function names(folder: string): readonly string[] {
   try {
     return readdirSync(folder);

@@ -1,13 +1,16 @@
 import { accessSync, constants } from 'node:fs';
 import path from 'node:path';
 
-/** Where programs of the system are. Not the caller's search path: what holds an extension must not come from a folder of a project. */
+/**
+ * The system's folders of programs. Not the caller's search path: the program that confines an extension must not come from a project's
+ * folder.
+ */
 const FOLDERS = ['/usr/bin', '/bin', '/usr/local/bin', '/run/current-system/sw/bin'];
 
 /** The same as a search path. */
 export const SYSTEM_PATH = FOLDERS.join(path.delimiter);
 
-/** Absolute path of a program of the system, or else of `folders`; null: there is none. */
+/** The absolute path of a program in the system's folders, else in `folders`; null: not found. */
 export function findProgram(name: string, folders: readonly string[] = []): string | null {
   return [...FOLDERS, ...folders].map((folder) => path.join(folder, name)).find(isExecutable) ?? null;
 }
@@ -20,7 +23,7 @@ const PACKAGERS = [
   ['apk', 'sudo apk add'],
 ] as const;
 
-/** What a person types to install a package of this distribution. */
+/** The command that installs a package on this distribution. */
 export function installCommand(name: string): string {
   const known = PACKAGERS.find(([program]) => findProgram(program) !== null);
   return `${known?.[1] ?? 'sudo apt install'} ${name}`;
@@ -31,6 +34,6 @@ function isExecutable(file: string): boolean {
     accessSync(file, constants.X_OK);
     return true;
   } catch {
-    return false; // not there, or not for us
+    return false; // missing, or not executable for us
   }
 }

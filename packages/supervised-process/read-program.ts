@@ -4,15 +4,15 @@ import { startProcess } from './start-process.ts';
 import { endOf } from './started.ts';
 import { after } from './timers.ts';
 
-/** A program that is started for what it prints. */
+/** A program that is run for its output. */
 export interface ReadProgram {
   readonly argv: readonly string[];
   readonly cwd?: string;
-  /** Absent: that of this process. */
+  /** Absent: this process's environment. */
   readonly env?: Readonly<Record<string, string>>;
-  /** What it reads on its standard input. */
+  /** Its standard input. */
   readonly input?: string;
-  /** Of its standard output. A program that prints more is ended. */
+  /** The limit of its standard output; more output ends the program. */
   readonly mostBytes: number;
   readonly mostMs: number;
   readonly clock?: { after(ms: number, run: () => void): () => void };
@@ -30,8 +30,8 @@ export interface ProgramEnd {
 const MOST_ERRORS = 64 * 1024;
 
 /**
- * What a program prints, as it prints it, at most so many bytes for at most so long; then it is ended with all of its group, as it is
- * when nobody reads on. Rejects as `startProcess`, and with the reason of `signal`.
+ * A program's output as it arrives, within limits of bytes and time. A program that exceeds one, or whose reader stops, is ended with its
+ * group. Rejects as `startProcess`, and with the reason of `signal`.
  */
 export async function* readProgram(program: ReadProgram, signal?: AbortSignal): AsyncGenerator<Buffer, ProgramEnd> {
   const { argv, cwd, env, input = '', mostBytes, mostMs, clock = { after } } = program;
@@ -40,7 +40,7 @@ export async function* readProgram(program: ReadProgram, signal?: AbortSignal): 
     ...(cwd === undefined ? {} : { cwd }),
     ...(env === undefined ? {} : { env }),
     stdio: ['pipe', 'pipe', 'pipe'],
-    detached: true, // its own group, so that its helpers end with it
+    detached: true, // a process group of its own, so that its helpers end with it
   });
   const [stdin, stdout, stderr] = [child.stdin as Writable, child.stdout as Readable, child.stderr as Readable];
   const ended = endOf(child);
@@ -51,17 +51,17 @@ export async function* readProgram(program: ReadProgram, signal?: AbortSignal): 
   };
   const onAbort = (): void => {
     end(null);
-    stdout.destroy(); // what it started elsewhere may hold it open
+    stdout.destroy(); // a process that it started may keep it open
   };
   signal?.addEventListener('abort', onAbort, { once: true });
-  if (signal?.aborted) onAbort(); // while it was started
+  if (signal?.aborted) onAbort(); // aborted during the start
   const cancel = clock.after(mostMs, () => {
     end('time');
     stdout.destroy();
   });
   let errors = '';
   stderr.setEncoding('utf8').on('data', (text: string) => void (errors = (errors + text).slice(-MOST_ERRORS)));
-  stdin.on('error', () => undefined); // it ended before it read everything: its exit code says why
+  stdin.on('error', () => undefined); // it ended before it read all input: its exit code says why
   stdin.end(input);
   let bytes = 0;
   try {
@@ -76,7 +76,7 @@ export async function* readProgram(program: ReadProgram, signal?: AbortSignal): 
       }
     } catch (error) {
       signal?.throwIfAborted();
-      if (passed === null) throw error; // else it is destroyed because of that
+      if (passed === null) throw error; // otherwise we destroyed the stream because of the limit
     }
     const { code } = await ended;
     signal?.throwIfAborted();
@@ -89,7 +89,7 @@ export async function* readProgram(program: ReadProgram, signal?: AbortSignal): 
   }
 }
 
-/** All that a program prints, within its limits: what came before one was passed is kept. */
+/** All output of a program within its limits; output from before a limit is kept. */
 export async function runProgram(program: ReadProgram, signal?: AbortSignal): Promise<ProgramEnd & { readonly output: Buffer }> {
   const chunks: Buffer[] = [];
   const reading = readProgram(program, signal);

@@ -2,7 +2,7 @@ import { spawn, type ChildProcess, type SpawnOptions } from 'node:child_process'
 import { subscribe, unsubscribe } from 'node:diagnostics_channel';
 import { existsSync } from 'node:fs';
 
-/** `process_not_started`, `process_ended`, `sandbox_unavailable` or `aborted`, with what to do about it. */
+/** Code `process_not_started`, `process_ended`, `sandbox_unavailable` or `aborted`, with a cure. */
 export class ProcessFailed extends Error {
   readonly cure: string | undefined;
   readonly retryable: boolean;
@@ -19,8 +19,8 @@ export class ProcessFailed extends Error {
 }
 
 /**
- * Starts a program: the one place that does. Rejects `process_not_started` where the system has no room for it (descriptors, processes,
- * memory) or no such program; what comes back runs, with all streams that `stdio` asks for.
+ * Starts a program; nothing else does. Rejects `process_not_started` where the program is missing or the system has no room (descriptors,
+ * processes, memory). The child that it returns runs and has all streams of `stdio`.
  */
 export async function startProcess(argv: readonly string[], options: SpawnOptions): Promise<ChildProcess> {
   const [command = '', ...args] = argv;
@@ -28,9 +28,9 @@ export async function startProcess(argv: readonly string[], options: SpawnOption
   try {
     child = spawn(command, args, options);
   } catch (error) {
-    throw notStarted(error); // out of memory is thrown, all else is an event
+    throw notStarted(error); // Node throws for lack of memory, and emits an event for all else
   }
-  // Of a process that did not start there may be no streams, and its error event ends Pith where nobody listens.
+  // A process that did not start may have no streams, and its error event would end Pith if nobody listened.
   const failed = new Promise<unknown>((resolve) => child.on('error', resolve));
   if (child.pid !== undefined) return child;
   const error = await failed;
@@ -42,7 +42,7 @@ export async function startProcess(argv: readonly string[], options: SpawnOption
   });
 }
 
-/** Whether something failed because the system had no room for it, which it may have later. */
+/** Whether something failed because the system had no room, which it may have later. */
 export function lacksRoom(error: unknown): boolean {
   for (let each = error, depth = 0; each instanceof Error && depth < DEEPEST_CAUSE; each = each.cause, depth += 1) {
     const code = codeOf(each);
@@ -61,8 +61,8 @@ const WHY: ReadonlyMap<string, string> = new Map([
 ]);
 
 /**
- * For a library that starts a program at once in `start` and takes it for started: rejects `process_not_started` with why it was not, and
- * its error event ends nothing.
+ * For a library that starts a program synchronously in `start` and assumes success: rejects `process_not_started` with the reason, and
+ * handles the child's error event.
  */
 export async function startedByOther<T>(start: () => Promise<T>): Promise<T> {
   const made: { readonly child: ChildProcess; readonly failed: Promise<unknown> }[] = [];
@@ -73,7 +73,7 @@ export async function startedByOther<T>(start: () => Promise<T>): Promise<T> {
   subscribe(MADE, listen);
   try {
     const started = start();
-    unsubscribe(MADE, listen); // what else is started meanwhile is not ours
+    unsubscribe(MADE, listen); // other programs that are started meanwhile are not ours
     return await started;
   } catch (error) {
     unsubscribe(MADE, listen);
@@ -82,7 +82,7 @@ export async function startedByOther<T>(start: () => Promise<T>): Promise<T> {
   }
 }
 
-/** Node says on this channel of each process that it is being started. */
+/** Node announces each child process on this channel. */
 const MADE = 'child_process';
 
 function notStarted(error: unknown): ProcessFailed {

@@ -1,6 +1,6 @@
 import { setTimeout as later } from 'node:timers/promises';
 
-/** Calls `run` once after `ms`. Returns its cancel. Does not keep the process alive. */
+/** Calls `run` once after `ms`. Returns a function that cancels it. Does not keep the process alive. */
 export function after(ms: number, run: () => void): () => void {
   const timer = setTimeout(run, ms).unref();
   return () => clearTimeout(timer);

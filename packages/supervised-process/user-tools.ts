@@ -3,7 +3,7 @@ import path from 'node:path';
 import { namesIn, isBelow, isInside, secretPlaces, stateFolder } from '@pith/safe-files';
 import { PROGRAMS } from './bubblewrap.ts';
 
-/** Absolute folders of a search path: a relative one would be another in each folder. */
+/** The absolute folders of a search path: a relative one would differ in each folder. */
 export function searchFolders(searchPath: string | undefined): readonly string[] {
   return [...new Set((searchPath ?? '').split(path.delimiter).filter((folder) => path.isAbsolute(folder)))];
 }
@@ -12,7 +12,7 @@ const CACHES =
   'Cypress bazel bazelisk black ccache deno electron electron-builder golangci-lint huggingface/hub mypy ms-playwright node nx pre-commit ' +
   'prisma puppeteer ruff sccache turbo typescript zig';
 const SHARED = 'fnm mise nvm pipx pnpm rtx uv virtualenv virtualenvs';
-/** Below a home folder: what tools install there. Nothing in which they keep keys, and nothing of the person's own. */
+/** Below a home folder: installed tools. No folder with keys or with the person's own files. */
 const TOOLS: readonly string[] = [
   ...(
     '.asdf .bun/bin .bun/install .cargo/bin .cargo/env .deno/bin .dotnet .fnm .gem/ruby .gradle/jdks .ivy2/local .local/bin .local/lib .m2/wrapper ' +
@@ -23,14 +23,14 @@ const TOOLS: readonly string[] = [
   ...SHARED.split(' ').map((name) => `.local/share/${name}`),
 ];
 
-/** Below a home folder: caches that their tools must write, or do nothing. */
+/** Below a home folder: caches that tools must be able to write. */
 const WRITTEN: readonly string[] = [
   ...'.npm .yarn/berry .pnpm-store .local/share/pnpm/store .bun/install/cache .gradle .pip'.split(' '),
   ...'composer coursier go-build node-gyp pip pipenv pnpm pypoetry uv yarn'.split(' ').map((name) => `.cache/${name}`),
 ];
-/** Those that tools also use as they are, as long as nothing is fetched. */
+/** Caches that tools can use read-only until something is fetched. */
 const FETCHED = '.cargo/registry .cargo/git go/pkg/mod .m2/repository .nuget/packages .ivy2/cache'.split(' ');
-/** Folders of small programs that a tool writes again after each install: a copy, to which new ones of the person's are added. */
+/** Folders of small programs that a tool rewrites after each install: commands get a copy, to which new ones of the person's are added. */
 const SHIMS = '.asdf/shims .pyenv/shims .rbenv/shims'.split(' ');
 /** Variables that put a folder of home elsewhere. */
 const ELSEWHERE: readonly (readonly [folder: string, variable: string])[] = [
@@ -45,7 +45,7 @@ const ELSEWHERE: readonly (readonly [folder: string, variable: string])[] = [
   ['.dotnet', 'DOTNET_ROOT'],
 ];
 
-/** Of a person: where they live, their environment, and the folder of the caches that their commands write instead of their own. */
+/** A person's home and environment, and the folder of the caches that their commands write instead of their own. */
 export interface ToolPlaces {
   readonly home: string;
   readonly env: Readonly<Record<string, string>>;
@@ -55,8 +55,8 @@ export interface ToolPlaces {
 }
 
 /**
- * Caches of tools that commands write: each is where its tool expects it, and a folder below `caches`, never the person's. One
- * that tools can read as it is becomes a command's own when something is first fetched.
+ * The tool caches of commands: each appears where its tool expects it and is a folder below `caches`, never the person's. A cache that
+ * tools can read in place becomes the command's own when something is first fetched.
  */
 export function ownCaches({ home, env, caches, network }: ToolPlaces): readonly { readonly from: string; readonly at: string }[] {
   if (caches === null) return [];
@@ -71,14 +71,14 @@ export function ownCaches({ home, env, caches, network }: ToolPlaces): readonly 
   });
 }
 
-/** Commands write in the copy: whatever is there is neither replaced nor followed. */
+/** Commands write in the copy, so nothing in it is replaced or followed. */
 function addMissing(source: string, copy: string): void {
   const there = new Set(namesIn(copy));
   for (const name of namesIn(source).filter((each) => !there.has(each))) {
     try {
       copyFileSync(path.join(source, name), path.join(copy, name), constants.COPYFILE_EXCL);
     } catch {
-      // a folder, or another command of this moment was faster
+      // a folder, or another command was faster
     }
   }
 }
@@ -89,7 +89,10 @@ function placeOf(name: string, home: string, env: ToolPlaces['env']): string {
   return moved === undefined || !path.isAbsolute(moved) ? path.join(home, name) : path.join(moved, path.relative(folder as string, name));
 }
 
-/** What a command may read so that the programs of a search path work: their folders, with what was installed beside them, and what tools keep below `home`; nothing that lies in `left`, and no place of keys. Absolute, sorted. */
+/**
+ * The places that the programs of a search path need to read: their folders, what was installed beside them, and what tools keep below
+ * `home`; without what is in `left` and all places of keys. Absolute, sorted.
+ */
 export function toolsOf({ home, env }: ToolPlaces, left: readonly string[]): readonly string[] {
   const folders = searchFolders(env['PATH']).filter((folder) => !isSystems(folder));
   const kept = [...FETCHED, ...TOOLS].flatMap((name) => [path.join(home, name), placeOf(name, home, env)]);
@@ -106,7 +109,7 @@ function isSystems(place: string): boolean {
   return PROGRAMS.some((each) => isInside(place, each));
 }
 
-/** A place, or where something in it is hidden, what else is in it. */
+/** The place itself, or where it contains something hidden, its other entries. */
 function without(place: string, hidden: readonly string[]): readonly string[] {
   if (hidden.includes(place)) return [];
   if (!hidden.some((each) => isBelow(each, place))) return [place];
@@ -116,7 +119,7 @@ function without(place: string, hidden: readonly string[]): readonly string[] {
 /** Settings of the system's tools. */
 const OF_SYSTEM = /^(?:fonts|gitconfig|java.*|locale\.alias|maven|mime\.types|os-release|protocols|python.*|services|terminfo)$/u;
 
-/** What the tools of the system need in `/etc`. Absolute. */
+/** What the system's tools need in `/etc`. Absolute. */
 export function systemSettings(): readonly string[] {
   return namesIn('/etc')
     .filter((name) => OF_SYSTEM.test(name))
@@ -124,11 +127,14 @@ export function systemSettings(): readonly string[] {
 }
 
 const INSTALLED = 'lib lib32 lib64 libexec share include conf jmods release'.split(' ');
-/** Go is known by these two. */
+/** The entries that identify an installation of Go. */
 const GO = ['VERSION', 'pkg'];
 const GO_INSTALLED = [...GO, 'src', 'api', 'go.env'];
 
-/** A folder of programs, and beside `bin` the libraries of what is installed there; not the folder above, in which anything may lie. The folders beside `~/bin` and `~/.local/bin` were not installed with them. */
+/**
+ * A folder of programs, and for `bin` the libraries beside it; not the folder above, which may contain anything. The folders beside `~/bin`
+ * and `~/.local/bin` do not belong to the programs.
+ */
 function installationOf(folder: string, home: string): readonly string[] {
   const above = path.dirname(folder);
   if (!['bin', 'sbin'].includes(path.basename(folder)) || [home, path.join(home, '.local')].includes(above)) return [folder];
@@ -139,7 +145,7 @@ function installationOf(folder: string, home: string): readonly string[] {
 const PASSED =
   /^(?:LC_[A-Z]+|LANGUAGE|TZ|NVM_DIR|CARGO_HOME|RUSTUP_HOME|GOPATH|GOROOT|JAVA_HOME|PYENV_ROOT|RBENV_ROOT|VOLTA_HOME|PNPM_HOME|DOTNET_ROOT)$/u;
 
-/** Variables that say where tools and time zones are; none that may hold a secret. */
+/** Variables with the places of tools and time zones; none that may be secret. */
 export function passedOn(env: Readonly<Record<string, string | undefined>>): Record<string, string> {
   return Object.fromEntries(
     Object.entries(env).flatMap(([name, value]) => (PASSED.test(name) && value !== undefined ? [[name, value]] : [])),

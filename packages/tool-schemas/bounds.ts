@@ -1,10 +1,12 @@
-/** A measure of things, and how much of it there may be in all. */
+/** A measure of items, and the most of it in all. */
 export interface Bound<Item> {
   readonly all: number;
   of(item: Item): number;
 }
 
-/** What is left of each group so that all bounds hold: who has little keeps it, whatever others bring, and the first of a group go first. */
+/**
+ * Cuts each group until all bounds hold. A small group stays whole however large the others are, and the first items of a group are kept.
+ */
 export function withinBounds<Item>(groups: readonly (readonly Item[])[], bounds: readonly Bound<Item>[]): readonly (readonly Item[])[] {
   return bounds.reduce((kept, { all, of }) => {
     const shares = fairShares(
@@ -22,7 +24,7 @@ export function withinBounds<Item>(groups: readonly (readonly Item[])[], bounds:
   }, groups);
 }
 
-/** How much of `all` each of `sizes` may have: who wants no more than an equal share has it whole, the others share what is left. */
+/** Divides `all` among `sizes`: who needs no more than an equal share gets all of it, the others share the rest. */
 function fairShares(sizes: readonly number[], all: number): readonly number[] {
   const shares = sizes.map(() => 0);
   let left = all;

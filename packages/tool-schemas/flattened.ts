@@ -1,19 +1,19 @@
 import { isPlainMap, type PlainMap } from '@pith/plain-data';
 import { withNote } from './words.ts';
 
-/** A schema without references and `allOf`: what holds in any case, and lists of which one must hold. */
+/** A schema without references and `allOf`: the common part, and lists of alternatives. */
 export interface Flattened {
   readonly map: PlainMap;
   readonly choices: readonly (readonly unknown[])[];
-  /** References that lead here: one that leads here again is recursion. */
+  /** References that lead here; another one to the same place is recursion. */
   readonly open: readonly string[];
 }
 
 const MOST_BRANCHES = 100;
-/** How far references and `allOf` are followed within one place. */
+/** How many references and `allOf` are followed within one place. */
 const MOST_WITHIN = 50;
 
-/** Resolves within `root`. `counted` is told how much is looked at, and throws when it was too much. */
+/** Resolves within `root`. `counted` gets the amount of work, and throws when it is too much. */
 export function flattener(
   root: PlainMap,
   counted: (steps: number) => void,
@@ -44,7 +44,7 @@ export function flattener(
   };
 }
 
-/** `over` holds beside `base`; what both say `over` says better. */
+/** Merges two schemas that both apply; where both set a keyword, `over` wins. */
 function joined(base: Flattened, over: Flattened): Flattened {
   const properties =
     isPlainMap(base.map['properties']) && isPlainMap(over.map['properties'])
@@ -68,7 +68,7 @@ function bothProperties(base: PlainMap, over: PlainMap): PlainMap {
 
 const CHARACTERS_A_STEP = 64;
 
-/** Of its names and its texts, not of what is below. */
+/** The weight of its names and texts, not of nested values. */
 function weightOf(value: unknown): number {
   if (typeof value !== 'object' || value === null) return 0;
   let characters = 0;
@@ -77,18 +77,18 @@ function weightOf(value: unknown): number {
   return entries.length + Math.floor(characters / CHARACTERS_A_STEP);
 }
 
-/** What a schema that contains itself says at the place where it begins again. */
+/** The schema at the place where recursion begins, without its parts. */
 function shallow(schema: unknown): PlainMap {
   const { type, description } = isPlainMap(schema) ? schema : {};
   return { type: type ?? 'object', description };
 }
 
-/** No value fits: an option that generators write for what may be left out. */
+/** No value fits: generators write such an option for a value that may be left out. */
 function isNothing(option: unknown): boolean {
   return option === false || (isPlainMap(option) && isPlainMap(option['not']) && Object.keys(option['not']).length === 0);
 }
 
-/** What a local reference points to; null for one that points elsewhere or nowhere. */
+/** The target of a local reference; null for one that leads elsewhere or nowhere. */
 function target(root: PlainMap, reference: unknown): unknown {
   if (typeof reference !== 'string' || !/^#(?:\/|$)/.test(reference)) return null;
   let at: unknown = root;

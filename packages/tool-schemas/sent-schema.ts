@@ -3,25 +3,25 @@ import { flattener } from './flattened.ts';
 import { typesOf } from './types.ts';
 import { described, isNoBound, withWords } from './words.ts';
 
-/** What a model is told of a tool's arguments. */
+/** A tool's arguments as the model gets them. */
 export interface SentSchema {
   readonly schema: PlainMap;
-  /** Arguments whose names no provider takes: the name that is sent, and the tool's own. */
+  /** Arguments whose names providers refuse: the sent name, and the tool's own. */
   readonly names: ReadonlyMap<string, string>;
   /** Characters of the schema as JSON. */
   readonly size: number;
 }
 
-/** In characters. Real ones have less than a tenth. */
+/** In characters. Real schemas have less than a tenth. */
 const LARGEST = 32_768;
-/** How many levels are told: fewer of a schema that is too large with more. */
+/** How many levels are sent; a schema that is too large gets fewer. */
 const DEPTHS = [12, 6, 4, 2];
-/** Of what one schema comes to at one depth: a few references can stand for millions of parts. */
+/** The limit of one schema at one depth: a few references can expand to millions of parts. */
 const MOST_STEPS = 20_000;
-/** Of what is looked at of all schemas of one source. */
+/** The limit of all schemas of one source. */
 const MOST_OF_SOURCE = 400_000;
 
-/** What may still be looked at of the schemas of one source, so that it costs no more than that however many it has. */
+/** The remaining work for the schemas of one source, however many it has. */
 export interface Work {
   left: number;
 }
@@ -31,7 +31,7 @@ export function workOfSource(): Work {
 }
 
 /**
- * The schema of a tool's arguments as every provider takes it, or why it cannot be. A missing one stands for no arguments. What it costs is
+ * A tool's argument schema in a form that every provider accepts, or why there is none. A missing schema means no arguments. Its cost is
  * taken from `work`.
  */
 export function sentSchema(given: unknown, work: Work = workOfSource()): SentSchema | { readonly problem: string } {
@@ -45,7 +45,7 @@ export function sentSchema(given: unknown, work: Work = workOfSource()): SentSch
   return { problem: `its input schema is larger than ${LARGEST} characters` };
 }
 
-/** What a model wrote, by the tool's own names. */
+/** The model's input with the tool's own argument names. */
 export function ownNames<Value>(
   input: Readonly<Record<string, Value>>,
   names: ReadonlyMap<string, string>,
@@ -73,7 +73,7 @@ const BROKEN = /\p{Surrogate}/u;
 
 const TOO_MANY = new Error('too many parts');
 
-/** Any value, for providers that want a type. */
+/** Any value, for providers that require a type. */
 const SCALARS: readonly PlainMap[] = [{ type: 'string' }, { type: 'number' }, { type: 'boolean' }];
 const ANYTHING: PlainMap = {
   anyOf: [...SCALARS, { type: 'object' }, { type: 'array', items: { anyOf: [...SCALARS, { type: 'object' }] } }],
@@ -91,7 +91,7 @@ class Parts {
   readonly #flat: ReturnType<typeof flattener>;
   readonly #work: Work;
   #steps = 0;
-  /** Parts that a reference leads to, by its map and place. */
+  /** Results for references, by their map and place. */
   readonly #known = new Map<object, Map<string, { readonly part: PlainMap | null; readonly steps: number }>>();
 
   constructor(root: PlainMap, deepest: number, work: Work) {
@@ -104,7 +104,7 @@ class Parts {
     });
   }
 
-  /** Combinations are refused at the top: their arguments are told together, with what they demand in words. */
+  /** Providers refuse combinations at the top, so the arguments of all alternatives are sent together, with the requirements in words. */
   root(): Omit<SentSchema, 'size'> | { readonly problem: string } {
     const { map, choices, open } = this.#flat(this.#root, []);
     const types = typesOf(map);
@@ -136,12 +136,12 @@ class Parts {
     return { schema: withWords(whole, sets), names: new Map([...names].filter(([sent, own]) => sent !== own)) };
   }
 
-  /** Of choices within choices only the arguments are told. */
+  /** Of nested alternatives, only the arguments are sent. */
   #names(choice: readonly unknown[], open: readonly string[]): readonly ReadonlyMap<string, unknown>[] {
     return choice.map((each) => propertiesOf(this.#flat(each, open).map));
   }
 
-  /** null: nothing fits to it. */
+  /** null: no value fits. */
   part(given: unknown, at: At): PlainMap | null {
     if (given === false) return null;
     if (!isPlainMap(given)) return ANYTHING;
@@ -154,7 +154,7 @@ class Parts {
     const place = JSON.stringify([at.depth, at.open]);
     const known = places.get(place);
     if (known !== undefined) {
-      this.#counted(known.steps); // what is sent of it grows as if it were made again
+      this.#counted(known.steps); // the sent schema grows as if the part were built again
       return known.part;
     }
     const before = this.#steps;
@@ -170,7 +170,7 @@ class Parts {
     if (choice === undefined) return this.#typed(map, inner);
     if (at.depth >= this.#deepest) return described(ANYTHING, map);
     if (isObject(map) && choice.every((each) => isPlainMap(each) && each['properties'] === undefined && each['required'] !== undefined)) {
-      const typed = this.#typed({ ...map, type: 'object' }, inner); // it only says which must come together
+      const typed = this.#typed({ ...map, type: 'object' }, inner); // it only says which arguments must come together
       return (
         typed &&
         withWords(typed, [
@@ -232,7 +232,7 @@ class Parts {
   }
 }
 
-/** One of these: alone, as a provider wants it. */
+/** Any of these alternatives; a single one as itself, as providers want it. */
 function anyOf(given: readonly (PlainMap | null)[]): PlainMap {
   const all = given
     .filter((each) => each !== null)
@@ -262,7 +262,7 @@ function enumOf(map: PlainMap): readonly unknown[] {
   return map['const'] === undefined ? [] : [map['const']];
 }
 
-/** An argument of several is any of what they say of it. */
+/** An argument of several alternatives may be what any of them says. */
 function merged(all: readonly ReadonlyMap<string, unknown>[]): ReadonlyMap<string, unknown> {
   const found = new Map<string, unknown[]>();
   for (const [name, each] of all.flatMap((properties) => [...properties])) {
@@ -275,7 +275,7 @@ function merged(all: readonly ReadonlyMap<string, unknown>[]): ReadonlyMap<strin
 
 const MOST_SETS = 8;
 
-/** Which of the `known` belong together, in words; empty where nothing is demanded. */
+/** The required sets among the `known` arguments, in words; empty where nothing is required. */
 function setsOf(demands: readonly (readonly string[])[], known: ReadonlyMap<string, unknown>): string {
   const named = demands.map((names) => [...new Set(names)].filter((name) => known.has(name)));
   const sets = [...new Set(named.filter((names) => names.length > 0 && names.length <= MOST_SETS).map((names) => names.join(' and ')))];
@@ -291,7 +291,7 @@ function bounds(map: PlainMap, names: readonly string[]): PlainMap {
 const TAKEN = /^[a-zA-Z0-9_.-]{1,64}$/;
 const LONGEST = 64;
 
-/** By the name that is sent, distinct; a name that is taken as it is stays whatever the others are. */
+/** Own names by their sent names, all distinct; a name that is accepted unchanged stays, whatever the others are. */
 function sentNames(own: readonly string[]): ReadonlyMap<string, string> {
   const sent = new Map(own.filter((name) => TAKEN.test(name)).map((name) => [name, name]));
   for (const name of own) {

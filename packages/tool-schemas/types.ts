@@ -1,6 +1,6 @@
 import { isPlainMap, type PlainMap } from '@pith/plain-data';
 
-/** As people and generators write them. */
+/** Types as people and generators write them. */
 const TYPES: ReadonlyMap<string, string> = new Map([
   ...['object', 'array', 'string', 'number', 'integer', 'boolean', 'null'].map((type) => [type, type] as const),
   ...['dict', 'map', 'record', 'struct', 'json'].map((type) => [type, 'object'] as const),
@@ -19,7 +19,7 @@ const HINTS: readonly (readonly [string, readonly string[]])[] = [
   ['number', ['minimum', 'maximum', 'exclusiveMinimum', 'exclusiveMaximum', 'multipleOf']],
 ];
 
-/** The types that it may be of, distinct; from its values or its other keywords where it does not say. Empty: any. */
+/** The types of a value, distinct; from its values or its other keywords where `type` is absent. Empty: any. */
 export function typesOf(map: PlainMap): readonly string[] {
   const said = [map['type']].flat().flatMap((each) => (typeof each === 'string' ? (TYPES.get(each.toLowerCase()) ?? []) : []));
   const own = said.length > 0 ? said : inferred(map);

@@ -1,7 +1,7 @@
 import { isPlainMap, type PlainMap } from '@pith/plain-data';
 import { printable } from '@pith/plain-text';
 
-/** What says something, and what some provider refuses as a keyword: it is said in words. */
+/** Keywords that matter and that some provider refuses: they become words. */
 const SAID = [
   'default',
   'const',
@@ -30,7 +30,10 @@ const SAID = [
 const LONGEST_WORD = 200;
 const LONGEST_DESCRIPTION = 1000;
 
-/** `part` with the description of `map`, and what of it `part` does not say. Among options the first has it: beside `anyOf` nothing may stand. */
+/**
+ * `part` with the description of `map`, and words for what `part` lacks. Among alternatives the first gets them: nothing may stand beside
+ * `anyOf`.
+ */
 export function described(part: PlainMap, map: PlainMap): PlainMap {
   const stated = [map['description'], map['title']].find((each) => typeof each === 'string' && each.trim() !== '');
   const own = typeof stated === 'string' ? stated : '';
@@ -43,7 +46,7 @@ export function withWords(part: PlainMap, words: readonly string[]): PlainMap {
   return said.length === 0 ? part : withText(part, [`(${said.join('; ')})`], true);
 }
 
-/** A schema that says of itself what cannot be followed. */
+/** A schema that notes in words what cannot be followed. */
 export function withNote(map: PlainMap, key: string, value: unknown): PlainMap {
   return { ...map, description: wordOf(key, value).join('') || undefined };
 }
@@ -74,7 +77,7 @@ function isStated(part: PlainMap, map: PlainMap, key: string): boolean {
   return part[key] === value;
 }
 
-/** Among the values that a type or an `enum` of strings names. */
+/** Whether a type or an `enum` of strings already allows only such values. */
 function isOffered(part: PlainMap, value: unknown): boolean {
   const options = Array.isArray(part['anyOf']) ? (part['anyOf'] as readonly PlainMap[]) : [part];
   return options.some((option) =>
@@ -82,18 +85,18 @@ function isOffered(part: PlainMap, value: unknown): boolean {
   );
 }
 
-/** As far as a number can be an integer: generators write it for any. */
+/** A bound at the limit of integers: generators write it for no bound. */
 export function isNoBound(value: unknown): boolean {
   return typeof value === 'number' && Math.abs(value) >= Number.MAX_SAFE_INTEGER;
 }
 
-/** `pattern: "^a"`; nothing for what is not short. */
+/** `pattern: "^a"`; nothing for a value that is not short. */
 function wordOf(key: string, value: unknown): readonly string[] {
   const text = brief(value);
   return text === null ? [] : [`${key}: ${text}`];
 }
 
-/** JSON of what is short; whatever else it is, looking at it costs little. null: it is not, or no JSON. */
+/** Short values as JSON, at little cost for any value. null: too long, or not JSON. */
 function brief(value: unknown): string | null {
   let left = LONGEST_WORD;
   const isShort = (part: unknown): boolean => {

@@ -6,15 +6,15 @@ import { synonymsOf } from './synonyms.ts';
 import { markOf, NearbyTerms } from './term-positions.ts';
 import { queryTerms, type QueryTerm } from './tokens.ts';
 
-/** One word that only the body has is no evidence, unless it is all that was asked. */
+/** One word that only the body has is no evidence, unless it is the whole query. */
 const WORDS_OF_BODY = 2;
 const STRONG = 0x80;
-/** Words beside each other say something in a query that is typed to search: in what people chat they are there by chance. */
+/** In a short query, which is typed to search, adjacent words belong together; in a chat message they are adjacent by chance. */
 const SHORT_QUERY = 6;
-/** So many of the best are looked at for words beside each other; the others stay below them. */
+/** How many of the best are checked for adjacent words; the others stay below them. */
 const LOOKED_AT = 60;
 
-/** A query word and the postings of what counts as it. */
+/** A query word with the postings of all terms that count for it. */
 interface Match {
   readonly term: string;
   readonly word: string;
@@ -24,26 +24,26 @@ interface Match {
 interface Entry {
   readonly id: string;
   readonly number: number;
-  /** Among equal scores. */
+  /** Orders equal scores. */
   readonly place: number;
   score: number;
 }
 
-/** BM25F, exact after every change. */
+/** BM25F; exact after every change. */
 export class Bm25fRanker {
   readonly #index = new TermIndex();
   #norms = new Float64Array(0);
   #scores = new Float64Array(0);
-  /** How many query words each document has, and whether one of them is more than a word of its body. */
+  /** The number of query words that each document has, and whether one of them is more than a word of its body. */
   #evidence = new Uint8Array(0);
   /** The last query word, from 1, that was counted as evidence for each document. */
   #counted = new Uint8Array(0);
-  /** The revision of the index that the norms belong to. */
+  /** The revision of the index for which the norms were computed. */
   #prepared = -1;
 
   constructor(private readonly parameters: RankerParameters = PARAMETERS) {}
 
-  /** How many documents there are. */
+  /** The number of documents. */
   get size(): number {
     return this.#index.size;
   }
@@ -56,7 +56,7 @@ export class Bm25fRanker {
     this.#index.remove(id);
   }
 
-  /** All documents, in pieces, as `restore` takes them; null where one changed meanwhile. */
+  /** All documents, in parts, for `restore`; null where one changed meanwhile. */
   *encoded(): Generator<void, { readonly ids: readonly string[]; readonly parts: readonly Uint8Array[] } | null> {
     const found = yield* this.#index.encoded();
     return found === null
@@ -76,7 +76,7 @@ export class Bm25fRanker {
     return this.find(query, options).map(({ why, ...found }) => ({ ...found, why: why(), weak: false }));
   }
 
-  /** As `rank`; the words that matched are looked up where somebody asks for them. */
+  /** As `rank`, but looks up the matching words only when asked. */
   find(query: string, { k, among, weak = false, seed }: RankOptions): readonly FoundDocument[] {
     this.#prepare();
     const index = this.#index;
@@ -120,7 +120,7 @@ export class Bm25fRanker {
     });
   }
 
-  /** Adds one query word's part to every document that has it. */
+  /** Adds the part of one query word to every document that has it. */
   #score({ parts }: Match, place: number, touched: number[]): void {
     const norms = this.#norms;
     const { ids } = this.#index;
@@ -147,7 +147,7 @@ export class Bm25fRanker {
     }
   }
 
-  /** The best of them in their order after the words that they have beside each other were added. */
+  /** The best in their order, after adding the bonus for adjacent words. */
   #withPairs(matches: readonly Match[], best: readonly Entry[], looked: number): readonly Entry[] {
     const weights = matches.map(({ parts }) => parts[0]!.weight);
     const nearby = new NearbyTerms(
@@ -199,7 +199,7 @@ export class Bm25fRanker {
     return words.length === 0 && named ? [query.trim()] : [...new Set(words)];
   }
 
-  /** Field norms follow the average lengths, so they are made again after changes. */
+  /** Recomputes the field norms after changes, since they depend on average lengths. */
   #prepare(): void {
     const { revision, ids, lengths, totals, size: documents } = this.#index;
     if (this.#prepared === revision) return;
@@ -221,7 +221,7 @@ export class Bm25fRanker {
   }
 }
 
-/** Keeps the list sorted, the best first, and not longer than `limit`. */
+/** Keeps the list sorted, the best first, and at most `limit` long. */
 function insert(best: Entry[], entry: Entry, limit: number): void {
   let at = best.length;
   while (at > 0 && isBetter(entry, best[at - 1]!)) at--;
@@ -235,7 +235,10 @@ function isBetter(one: Entry, other: Entry): boolean {
   return one.place === other.place ? one.id < other.id : one.place < other.place;
 }
 
-/** What a seed draws for each id, the lowest first; the same for all where there is none. FNV-1a, its bits mixed once more: neighbouring ids are drawn far from each other. */
+/**
+ * A pseudo-random order of ids for a seed; without one, all are equal. FNV-1a with its bits mixed once more, so that similar ids get
+ * different places.
+ */
 function placesFor(seed: string | undefined): (id: string) => number {
   if (seed === undefined) return () => 0;
   const start = hashed(0x811c9dc5, seed);
@@ -252,17 +255,17 @@ function hashed(start: number, text: string): number {
   return hash;
 }
 
-/** What the ranker goes by. Chosen by cross-validation. */
+/** The ranker's parameters, chosen by cross-validation. */
 export interface RankerParameters {
-  /** A field's weight, and how strongly a long one is discounted, in the order of the index's fields. */
+  /** The weight of a field, and how strongly its length is discounted, in the order of the index's fields. */
   readonly fields: readonly { readonly name: string; readonly weight: number; readonly b: number }[];
-  /** How soon a word's repetition stops to count. */
+  /** How soon repetitions of a word stop counting. */
   readonly k1: number;
-  /** What a near spelling counts beside the word itself. */
+  /** The weight of a misspelt word, relative to the word itself. */
   readonly misspelt: number;
-  /** What a word that means nearly the same counts beside the word itself. */
+  /** The weight of a synonym, relative to the word itself. */
   readonly synonym: number;
-  /** What two words of the query count in addition where a skill has them beside each other, or with one between them. */
+  /** The bonus for two query words that a skill has next to each other, or with one between them. */
   readonly pair: { readonly adjacent: number; readonly apart: number; readonly inDescription: number; readonly inBody: number };
 }
 

@@ -1,4 +1,4 @@
-/** What is searched of one document. */
+/** The searched parts of a document. */
 export interface TextDocument {
   readonly id: string;
   readonly name: string;
@@ -16,15 +16,15 @@ export interface RankOptions {
   readonly k: number;
   /** Only ids for which this is true are ranked. */
   readonly among?: (id: string) => boolean;
-  /** Also what has little in common with the query, after the rest: for places that have room anyway. */
+  /** Adds weak matches after the others, for places that would stay empty. */
   readonly weak?: boolean;
-  /** Equal scores are in another order for each seed; absent: by id. */
+  /** Orders equal scores differently for each seed; absent: by id. */
   readonly seed?: string;
 }
 
-/** What words have found. */
+/** A document that words have found. */
 export interface FoundDocument extends Omit<RankedDocument, 'why' | 'weak'> {
-  /** The query's words that matched. */
+  /** The matching words of the query. */
   why(): readonly string[];
 }
 
@@ -32,10 +32,10 @@ export interface RankedDocument {
   readonly id: string;
   /** Higher is better; comparable only within one answer. */
   readonly score: number;
-  /** The query's words that matched. */
+  /** The matching words of the query. */
   readonly why: readonly string[];
-  /** The query is its name, or the beginning of it. */
+  /** The query is its name, or a prefix of it. */
   readonly named: boolean;
-  /** It fills up what would be empty: it has little to do with the query. */
+  /** A weak match, which only fills an empty place. */
   readonly weak: boolean;
 }

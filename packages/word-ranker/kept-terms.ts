@@ -2,15 +2,15 @@ import { bytesOf, numbers32 } from './packed.ts';
 import { hasCountOutsideBody, Posting } from './posting.ts';
 import { encodedTexts, TextTable } from './text-table.ts';
 
-/** Between two yields: entries of postings, a few milliseconds. */
+/** Entries of postings between two yields: a few milliseconds. */
 const AT_ONCE = 200_000;
 
-/** The postings of many documents as a file has them: a term is looked up where it is asked for, and nothing else is read. */
+/** Stored postings of many documents. A term is looked up on demand, and nothing else is read. */
 export class KeptTerms {
   readonly #texts: TextTable;
   /** Where the entries of each term end, in pairs. */
   readonly #bounds: Uint32Array;
-  /** Whether a document has the term not in its body alone. */
+  /** Whether a document has the term outside its body. */
   readonly #outside: Uint8Array;
   readonly #entries: Uint32Array;
 
@@ -30,18 +30,18 @@ export class KeptTerms {
     return place === undefined ? undefined : this.#postingAt(place);
   }
 
-  /** `isOutside`: only those that a document has not in its body alone. */
+  /** `isOutside`: only terms that a document has outside its body. */
   *terms(isOutside = false): Iterable<string> {
     for (let place = 0; place < this.#texts.size; place++) if (!isOutside || this.#outside[place] === 1) yield this.#texts.at(place);
   }
 
   #postingAt(place: number): Posting {
     const from = place === 0 ? 0 : this.#bounds[place - 1]!;
-    return new Posting(this.#entries.slice(from * 2, this.#bounds[place]! * 2)); // a posting changes in place, and what is kept is read again
+    return new Posting(this.#entries.slice(from * 2, this.#bounds[place]! * 2)); // copied, because a posting changes in place and the stored entries are read again
   }
 }
 
-/** What `KeptTerms` reads, in pieces. `numberOf`: the new number of a document; undefined for one that is removed. */
+/** The data for `KeptTerms`, in parts. `numberOf`: a document's new number; undefined for a removed one. */
 export function* encodedTerms(
   postings: Iterable<readonly [string, Posting]>,
   numberOf: (number: number) => number | undefined,

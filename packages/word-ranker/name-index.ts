@@ -1,6 +1,6 @@
 import { plain } from './tokens.ts';
 
-/** How a whole query meets a skill's id, name or one of its tags. */
+/** How well a whole query matches a skill's id, name or one of its tags. */
 export const NAME_MATCH = { none: 0, contained: 1, prefix: 2, exact: 3 } as const;
 
 interface Keys {
@@ -8,7 +8,7 @@ interface Keys {
   readonly all: readonly string[];
 }
 
-/** Finds ids whose id, name or tag contains a whole query, by one search through all of them joined. */
+/** Finds ids whose id, name or tag contains the whole query, by one search through all of them joined. */
 export class NameIndex {
   readonly #keys = new Map<string, Keys>();
   #joined: string | null = null;
@@ -22,7 +22,7 @@ export class NameIndex {
     this.#joined = null;
   }
 
-  /** What these ids are found by, as `restore` takes it: the last are forms of tags. */
+  /** The texts for these ids, for `restore`: the last of each are tag forms. */
   entries(ids: readonly string[]): readonly (readonly [id: string, own: number, all: readonly string[]])[] {
     return ids.map((id) => {
       const { own, all } = this.#keys.get(id)!;
@@ -39,7 +39,7 @@ export class NameIndex {
     if (this.#keys.delete(id)) this.#joined = null;
   }
 
-  /** Every id that the query names in part, with the strength of the match. */
+  /** The ids that match the query, with the strength of the match. */
   find(query: string): ReadonlyMap<string, number> {
     const found = new Map<string, number>();
     const wanted = [...new Set([plain(query), query.trim().toLowerCase()])].filter((form) => form !== '' && !form.includes('\n'));
@@ -92,7 +92,7 @@ function distinct(...forms: readonly string[]): string[] {
   return [...new Set(forms)];
 }
 
-/** Finds known terms that differ from an unknown one by a typo. */
+/** Finds known terms that differ from an unknown one by a typing error. */
 export class Spelling {
   readonly #buckets = new Map<string, Set<string>>();
 
@@ -108,7 +108,10 @@ export class Spelling {
     if (term.length >= 3) this.#buckets.get(bucketOf(term[0]!, term.length))?.delete(term);
   }
 
-  /** One edit for four to seven characters, two from eight on; the first character is taken to be right. Of what was added, `isUsed` says what counts now. Where nothing is near, the same without an ending: a slip may keep the stemmer from taking it. */
+  /**
+   * Allows one edit for four to seven characters, two from eight on; the first character must be right. `isUsed` says which added terms are
+   * still in use. Where nothing is near, tries without an ending, which a typing error may have kept from the stemmer.
+   */
   near(term: string, isUsed: (term: string) => boolean): readonly string[] {
     const found = this.#nearest(term, isUsed);
     if (found.length > 0) return found;
@@ -140,7 +143,7 @@ export class Spelling {
 }
 
 const LEAST_STEM = 4;
-/** What the stemmer takes from words without a slip, also without the `e` that it takes first; longer ones before their ends. */
+/** The endings that the stemmer removes, also without the `e` that it removes first; longer ones before their parts. */
 const ENDINGS =
   'ement ment ness able ible ance ence abl ibl anc enc ant ent ing ion ism iti ous ive ize ate ful al er ic ed ly iv iz at'.split(' ');
 
@@ -148,7 +151,7 @@ function bucketOf(first: string, length: number): string {
   return `${first}${length}`;
 }
 
-/** Insertions, deletions, replacements and swaps of neighbours between two words; more than `limit` is `limit + 1`. */
+/** Insertions, deletions, replacements and swaps of neighbours between two words; more than `limit` counts as `limit + 1`. */
 function edits(a: string, b: string, limit: number): number {
   let beforeLast: number[] = [];
   let last = Array.from({ length: b.length + 1 }, (_, at) => at);

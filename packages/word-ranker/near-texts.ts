@@ -2,9 +2,9 @@ import type { FoundDocument, RankedDocument, RankOptions, TextDocument } from '.
 import { bytesOf } from './packed.ts';
 import { direction, nearness, type WordVectors } from './word-vectors.ts';
 
-/** What the order goes by. Chosen on needs of which half were kept untouched, and on MetaTool. */
+/** The parameters of the order, chosen with test needs of which half were kept apart, and with MetaTool. */
 const SIMILAR = {
-  /** What each part of a document adds to its direction. */
+  /** The weight of each part in a document's direction. */
   name: 1,
   description: 2,
   tags: 1,
@@ -12,33 +12,33 @@ const SIMILAR = {
   body: 1,
   /** Characters of a body that count. */
   head: 1500,
-  /** Of nearness, beside the score of the words. */
+  /** The weight of nearness relative to the word score. */
   weight: 0.4,
-  /** Among more documents than this, only those are compared that words have found: the best others would be near by chance. */
+  /** With more documents than this, only those that words have found are compared: among many, the nearest are near by chance. */
   searched: 1000,
-  /** Documents without a word of the query must be as near as this, and so many of them at most are looked at. */
+  /** The least nearness of a document without a word of the query, and how many of them are considered. */
   near: 0.35,
   added: 100,
-  /** A match is weak up to this, times log10 of a third of the number of documents: among more of them, more match by chance. */
+  /** A match is weak up to this, times log10 of a third of the number of documents, since more documents match more by chance. */
   weak: 0.75,
 } as const;
 
-/** Why a document is found that shares no word with the query. */
+/** The reason shown for a document that shares no word with the query. */
 const BY_MEANING: readonly string[] = ['similar meaning'];
 
 export interface OrderOptions extends Pick<RankOptions, 'k' | 'among' | 'weak'> {
-  /** How many documents there are in all. */
+  /** The number of all documents. */
   readonly size: number;
 }
 
 interface Candidate {
   readonly found: FoundDocument;
   readonly near: number;
-  /** Of words and nearness together. */
+  /** From words and nearness together. */
   readonly score: number;
 }
 
-/** Documents by what their words mean: puts what words have found into a better order, and adds what shares no word with the query. */
+/** Orders documents by meaning: improves the order of what words have found, and adds documents that share no word with the query. */
 export class NearTexts {
   /** A number is a place in `#kept`. */
   readonly #directions = new Map<string, Float32Array | number>();
@@ -67,7 +67,7 @@ export class NearTexts {
     this.#directions.delete(id);
   }
 
-  /** The directions of these ids, one behind the other; zeros for one that has none. */
+  /** The directions of these ids, one after the other; zeros for an id without one. */
   encoded(ids: readonly string[]): Uint8Array {
     const { dimensions } = this.vectors;
     const all = new Float32Array(ids.length * dimensions);
@@ -83,7 +83,7 @@ export class NearTexts {
     for (const [at, id] of ids.entries()) this.#directions.set(id, at);
   }
 
-  /** The best of what the ranker of words has found and of what lies near the query; weak ones after the others. */
+  /** The best of what the words found and of what is near the query; weak matches last. */
   order(query: string, found: readonly FoundDocument[], { size, k, among, weak = false }: OrderOptions): readonly RankedDocument[] {
     const [strong, rest]: [RankedDocument[], RankedDocument[]] = [[], []];
     for (const { found: document, near, score } of this.#candidates(query, found, among)) {
@@ -108,7 +108,7 @@ export class NearTexts {
       .sort((a, b) => Number(b.found.named) - Number(a.found.named) || b.score - a.score);
   }
 
-  /** What people say in passing has frequent words: a match counts as far as its words are rare and the document is near. */
+  /** Casual remarks have frequent words: a match counts as far as its words are rare and the document is near. */
   #strengthOf(score: number, why: readonly string[], near: number): number {
     const rarity = why === BY_MEANING ? 0 : why.reduce((sum, word) => sum + this.vectors.rarity(word), 0);
     return score * (rarity + Math.max(0, near));

@@ -1,4 +1,4 @@
-/** Parts of a file, one behind the other, each beginning where numbers of eight bytes may. */
+/** The parts of a file, one after the other, each aligned to eight bytes. */
 export function packed(parts: readonly Uint8Array[]): Uint8Array {
   const head = new Uint32Array([parts.length, ...parts.map(({ byteLength }) => byteLength)]);
   const all = [new Uint8Array(head.buffer), ...parts];
@@ -11,7 +11,7 @@ export function packed(parts: readonly Uint8Array[]): Uint8Array {
   return whole;
 }
 
-/** Throws where the bytes are not what `packed` made, or do not begin where a number of eight bytes may. */
+/** Throws where the bytes do not come from `packed`, or are not aligned to eight bytes. */
 export function unpacked(whole: Uint8Array): readonly Uint8Array[] {
   const [count = 0] = new Uint32Array(whole.buffer, whole.byteOffset, 1);
   const sizes = new Uint32Array(whole.buffer, whole.byteOffset + 4, count);

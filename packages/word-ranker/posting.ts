@@ -1,10 +1,10 @@
-/** How often one term occurs in each field of each document: document numbers ascending, counts packed into one word. */
+/** How often a term occurs in each field of each document: document numbers ascending, counts packed into one word. */
 export class Posting {
   /** document, packed counts, document, packed counts, … */
   entries: Uint32Array;
   length: number;
 
-  /** Takes the entries as they are; they are copied before there are more. */
+  /** Uses the entries as they are, and copies them before they grow. */
   constructor(entries: Uint32Array = new Uint32Array(0)) {
     this.entries = entries;
     this.length = entries.length / 2;
@@ -33,7 +33,7 @@ export class Posting {
     return place < this.length && this.entries[place * 2] === document;
   }
 
-  /** Drops the documents for which it is false. */
+  /** Drops the documents for which `isKept` is false. */
   keep(isKept: (document: number) => boolean): void {
     let kept = 0;
     for (let at = 0; at < this.length; at++) {
@@ -45,7 +45,7 @@ export class Posting {
     this.length = kept;
   }
 
-  /** Of the first document that is not before it. */
+  /** The place of the first document with this number or a higher one. */
   #placeOf(document: number): number {
     let low = 0;
     let high = this.length;
@@ -58,7 +58,10 @@ export class Posting {
   }
 }
 
-/** Where each field's count lies in the packed word: its lowest bit and its greatest count. The body lies lowest, so that most words are small. */
+/**
+ * The position of each field's count in the packed word: its lowest bit and its greatest count. The body has the lowest bits, so that most
+ * words are small.
+ */
 export const PACKING = [
   { shift: 8, max: 15 },
   { shift: 12, max: 15 },

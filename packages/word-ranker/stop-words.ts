@@ -1,7 +1,6 @@
 /**
- * Words that say how a sentence is built or that someone is asking, but never what about; folded, as they are compared. Those of other
- * languages are left out where they also say what something is about, in English or among programmers: *car*, *war*, *bin*, *ai*, *ci*,
- * *os*, *pod*.
+ * Words of grammar and of asking, which never say what a text is about; folded, as they are compared. Words of other languages are left out
+ * where they also mean something in English or among programmers: *car*, *war*, *bin*, *ai*, *ci*, *os*, *pod*.
  */
 export const STOP_WORDS: ReadonlySet<string> = new Set(
   [

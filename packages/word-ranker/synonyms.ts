@@ -5,7 +5,7 @@ export function synonymsOf(term: string): readonly string[] {
   return synonyms.of(term);
 }
 
-/** Groups with a word that begins like each other's; their words become terms when one of them is asked for. */
+/** Groups that share a word prefix; their words become terms on the first look-up of one. */
 interface Groups {
   readonly texts: Set<string>;
   isRead: boolean;
@@ -14,7 +14,7 @@ interface Groups {
 const NONE: readonly string[] = [];
 
 class Synonyms {
-  /** Made for the first term that is looked up: most processes look up none. */
+  /** Built on the first look-up: most processes need none. */
   #beginnings: ReadonlyMap<string, Groups> | null = null;
   readonly #known = new Map<string, readonly string[]>();
 
@@ -42,12 +42,12 @@ class Synonyms {
   }
 }
 
-/** By what a term is looked up: two letters where it is short (`bui` of `buy`), else three. */
+/** The prefix for the look-up of a term: two letters of a short one (`bui` of `buy`), else three. */
 function beginningOf(term: string): string {
   return term.slice(0, term.length > 3 ? 3 : 2);
 }
 
-/** What the terms of a word may begin with: they may be shorter (`set` of `settings`). A test holds the groups to it. */
+/** The prefixes that a word's terms may have: a term may be shorter (`set` of `settings`). A test checks the groups against it. */
 function beginningsOf(word: string): readonly string[] {
   return [word.slice(0, 2), word.slice(0, 3)];
 }
@@ -66,7 +66,7 @@ function groupsByBeginning(): ReadonlyMap<string, Groups> {
   return found;
 }
 
-/** Words of one group say nearly the same: what people say beside what authors write, and abbreviations beside what they stand for. */
+/** The words of a group mean nearly the same: everyday words beside authors' words, abbreviations beside their meaning. */
 const GROUPS = `
 ts typescript; js javascript; py python; k8s kubernetes; db database; repo repository; docs documentation; doc document; config configuration settings
 env environment; auth authentication; authz authorization permission; i18n internationalization; l10n localization; a11y accessibility accessible

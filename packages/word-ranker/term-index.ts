@@ -6,21 +6,21 @@ import { bytesOf, numbers32 } from './packed.ts';
 import { countIn, hasCountOutsideBody, Posting } from './posting.ts';
 import { eachTerm } from './tokens.ts';
 
-/** Fields of a document: name, tags, description, examples and, last, the body. */
+/** The fields of a document: name, tags, description, examples and, last, the body. */
 export const FIELD_COUNT = 5;
-/** Between two yields. */
+/** Documents between two yields. */
 const AT_ONCE = 2000;
 
-/** What of a document's text is searched. */
+/** The counted terms of a document. */
 export interface Counted {
-  /** Terms of each field. */
+  /** The number of terms in each field. */
   readonly lengths: readonly number[];
   readonly positions: Uint16Array;
   /** How often a term is in each field, packed. */
   readonly counts: ReadonlyMap<string, number>;
 }
 
-/** Counts the terms of a document: all that is dear about indexing it. */
+/** Counts a document's terms: the expensive part of indexing. */
 export function countTerms(document: TextDocument): Counted {
   const counts = new Map<string, number>();
   const lengths = textsOf(document).map((text, field) => {
@@ -34,33 +34,39 @@ export function countTerms(document: TextDocument): Counted {
   return { lengths, positions: positionsOf(document), counts };
 }
 
-/** Which document has which term how often in which field. Documents have numbers; those of removed ones are given again when no posting has them any more. */
+/**
+ * Which document has which term how often in which field. Documents have numbers; a removed document's number is reused once no posting has
+ * it.
+ */
 export class TermIndex {
   readonly names = new NameIndex();
   readonly #spelling = new Spelling();
-  /** By document number; null where one was removed. */
+  /** By document number; null where the document was removed. */
   ids: (string | null)[] = [];
-  /** Terms of each field of each document, by `number * FIELD_COUNT + field`. */
+  /** The number of terms in each field of each document, at `number * FIELD_COUNT + field`. */
   lengths: Uint32Array = new Uint32Array(64 * FIELD_COUNT);
-  /** Marks of each document's first terms in their order, by `number * POSITIONS`. */
+  /** The marks of each document's first terms in order, at `number * POSITIONS`. */
   #positions: Uint16Array = new Uint16Array(64 * POSITIONS);
-  /** Terms of each field of all documents together. */
+  /** The number of terms in each field of all documents. */
   totals = new Float64Array(FIELD_COUNT);
   /** Grows with every change. */
   revision = 0;
   #postings = new Map<string, Posting>();
   #numbers = new Map<string, number>();
-  /** Numbers of removed documents that postings still have. */
+  /** Numbers of removed documents that postings still contain. */
   #dead: number[] = [];
-  /** Numbers that no posting has. */
+  /** Numbers that no posting contains. */
   readonly #free: number[] = [];
   #sweep: Sweep | null = null;
-  /** Postings that nobody has asked for. Numbers of its documents are never given again: what is removed of them is still there. */
+  /**
+   * Stored postings that are not loaded yet. The numbers of their documents are never reused, since the stored postings still contain
+   * removed ones.
+   */
   #kept: KeptTerms | null = null;
   #keptNumbers = 0;
   #spellsKept = true;
 
-  /** All of it, in pieces, as `restore` takes it; null where something changed meanwhile. The ids come in the order of their numbers. */
+  /** The whole index, in parts, for `restore`; null where it changed meanwhile. The ids are in the order of their numbers. */
   *encoded(): Generator<void, { readonly ids: readonly string[]; readonly parts: readonly Uint8Array[] } | null> {
     const { revision } = this;
     const ids: string[] = [];
@@ -81,7 +87,7 @@ export class TermIndex {
     }
   }
 
-  /** Takes what `encoded` gave into an empty index. */
+  /** Loads the output of `encoded` into an empty index. */
   restore(ids: readonly string[], [lengths, positions, ...terms]: readonly Uint8Array[]): void {
     this.ids = [...ids];
     this.#keptNumbers = ids.length;
@@ -94,7 +100,7 @@ export class TermIndex {
     this.revision++;
   }
 
-  /** Documents that are not removed. */
+  /** The number of documents without removed ones. */
   get size(): number {
     return this.#numbers.size;
   }
@@ -103,7 +109,7 @@ export class TermIndex {
     return this.#numbers.size !== this.ids.length;
   }
 
-  /** Takes the place of the document of that id. */
+  /** Replaces the document with that id. */
   add(document: Pick<TextDocument, 'id' | 'name' | 'tags'>, { lengths, positions, counts }: Counted): void {
     this.remove(document.id);
     const number = this.#numberFor(document);
@@ -137,7 +143,7 @@ export class TermIndex {
     return this.#numbers.get(id);
   }
 
-  /** Marks of a document's first terms in their order, as they are kept. */
+  /** The stored marks of a document's first terms in order. */
   positions(number: number): Uint16Array {
     return this.#positions.subarray(number * POSITIONS, (number + 1) * POSITIONS);
   }
@@ -150,14 +156,14 @@ export class TermIndex {
     return kept;
   }
 
-  /** Terms that a document has, not in its body alone, and that differ from this one by a slip. */
+  /** Terms that documents have outside their bodies and that differ from this one by a typing error. */
   near(term: string): readonly string[] {
     if (!this.#spellsKept) for (const other of this.#kept?.terms(true) ?? []) this.#spelling.add(other);
     this.#spellsKept = true;
     return this.#spelling.near(term, (other) => this.#isUsed(other));
   }
 
-  /** Whether a document has it, not in its body alone: what was removed is in the postings until they are swept. */
+  /** Whether a current document has the term outside its body: postings contain removed documents until they are swept. */
   #isUsed(term: string): boolean {
     const posting = this.posting(term);
     for (let at = 0; at < (posting?.length ?? 0); at++) {
@@ -172,7 +178,7 @@ export class TermIndex {
     for (const [term, posting] of this.#postings) if (term.startsWith(prefix)) yield posting;
   }
 
-  /** Those that nobody has asked for are read for the moment. */
+  /** Stored postings are read temporarily. */
   *#allPostings(): Iterable<readonly [string, Posting]> {
     for (const term of this.#kept?.terms() ?? []) yield [term, this.#postings.get(term) ?? this.#kept!.posting(term)!];
     for (const [term, posting] of this.#postings) if (this.#kept?.has(term) !== true) yield [term, posting];
@@ -202,7 +208,7 @@ export class TermIndex {
     this.totals[field]! += length;
   }
 
-  /** Takes removed documents out of some postings: a little with each change, because all at once would keep others waiting. */
+  /** Removes deleted documents from some postings: a little with each change, because all at once would block. */
   #sweepSome({ numbers, rest }: Sweep): void {
     for (let left = SWEPT_AT_ONCE; left > 0;) {
       const next = rest.next();
@@ -221,7 +227,7 @@ export class TermIndex {
 }
 
 interface Sweep {
-  /** Removed before it began. */
+  /** Documents that were removed before the sweep began. */
   readonly numbers: readonly number[];
   readonly rest: Iterator<[string, Posting]>;
 }
@@ -234,7 +240,7 @@ function textsOf(document: TextDocument): readonly string[] {
   return [name, document.tags.join(' '), document.description, document.examples.join('\n'), document.body.slice(0, BODY_CHARACTERS)];
 }
 
-/** A copy that does not keep the text alive that it was cut from. */
+/** A copy that does not keep its source text in memory. */
 function flat(text: string): string {
   return Buffer.from(text).toString();
 }

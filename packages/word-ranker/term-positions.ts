@@ -1,6 +1,6 @@
 import { eachTerm } from './tokens.ts';
 
-/** Terms of the description and of the body's beginning whose positions are remembered. */
+/** How many terms of the description, and of the body's start, have stored positions. */
 const DESCRIPTION_TERMS = 96;
 const BODY_TERMS = 160;
 export const POSITIONS = DESCRIPTION_TERMS + BODY_TERMS;
@@ -8,14 +8,14 @@ export const POSITIONS = DESCRIPTION_TERMS + BODY_TERMS;
 /** Two terms are near each other when at most one other is between them. */
 const NEAR = 2;
 
-/** A number from 1 to 65,535 that stands for a term. Few terms share one. */
+/** A number from 1 to 65,535 for a term. Few terms share one. */
 export function markOf(term: string): number {
   let hash = 0x811c9dc5;
   for (let at = 0; at < term.length; at++) hash = Math.imul(hash ^ term.charCodeAt(at), 0x01000193);
   return (hash ^ (hash >>> 16)) & 0xffff || 1;
 }
 
-/** The marks of a document's first terms, in the order of the text; 0 where there is no more. */
+/** The marks of a document's first terms, in the order of the text; 0 after the last. */
 export function positionsOf({ description, body }: { readonly description: string; readonly body: string }): Uint16Array {
   const positions = new Uint16Array(POSITIONS);
   write(positions, 0, DESCRIPTION_TERMS, description);
@@ -37,15 +37,15 @@ export interface PairWeights {
   readonly inBody: number;
 }
 
-/** The pairs of neighbouring query terms, to be looked for among positions. */
+/** The pairs of neighbouring query terms, to be searched in positions. */
 export class NearbyTerms {
   readonly #marks: readonly number[];
   readonly #idf: readonly number[];
   readonly #weights: PairWeights;
-  /** By two places of the query, `later * NEAR + distance - 1`, whether the pair was seen in the part that is looked at. */
+  /** Whether the pair at `later * NEAR + distance - 1` was seen in the current part. */
   readonly #seen: Uint8Array;
 
-  /** `marks` and `idf` of the query's terms, in its order. */
+  /** `marks` and `idf` of the query's terms, in order. */
   constructor(marks: readonly number[], idf: readonly number[], weights: PairWeights) {
     this.#marks = marks;
     this.#idf = idf;
@@ -54,13 +54,13 @@ export class NearbyTerms {
     marks.forEach((mark, place) => (places[mark] = place + 1));
   }
 
-  /** What the positions of a document's terms add to its score. */
+  /** The bonus for the positions of a document's terms. */
   score(positions: Uint16Array): number {
     const { inDescription, inBody } = this.#weights;
     return inDescription * this.#part(positions, 0, DESCRIPTION_TERMS) + inBody * this.#part(positions, DESCRIPTION_TERMS, POSITIONS);
   }
 
-  /** To be called at the end: the table of marks is shared. */
+  /** Call at the end: the table of marks is shared. */
   release(): void {
     for (const mark of this.#marks) places[mark] = 0;
   }
@@ -91,5 +91,5 @@ export class NearbyTerms {
   }
 }
 
-/** By mark: the place in the query that is asked at the moment, from 1. */
+/** By mark: its place in the current query, from 1. */
 const places = new Uint16Array(65_536);

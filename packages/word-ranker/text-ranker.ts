@@ -4,10 +4,10 @@ import { NearTexts } from './near-texts.ts';
 import { packed, unpacked } from './packed.ts';
 import type { WordVectors } from './word-vectors.ts';
 
-/** So many that words find are put into order. */
+/** How many documents that words find are put into order. */
 const DEPTH = 200;
 
-/** Ranks by words and, with a table of vectors, by what they mean. */
+/** Ranks by words and, with a table of vectors, by meaning. */
 export class TextRanker {
   readonly #words = new Bm25fRanker();
   readonly #near: NearTexts | null;
@@ -26,15 +26,15 @@ export class TextRanker {
     this.#near?.remove(id);
   }
 
-  /** All documents, in pieces, with what the caller notes of them, as `restore` takes them; null where one changed meanwhile. */
+  /** All documents with the caller's notes, in parts, for `restore`; null where one changed meanwhile. */
   *encoded(notes: Uint8Array): Generator<void, Uint8Array | null> {
     const found = yield* this.#words.encoded();
     return found === null ? null : packed([notes, this.#near?.encoded(found.ids) ?? new Uint8Array(0), ...found.parts]);
   }
 
   /**
-   * Takes what `encoded` gave, with the same table of vectors, into an empty ranker, and returns the notes. Whoever gives it knows that the
-   * bytes are whole; they are used from now on, from where a number of eight bytes may begin.
+   * Loads the output of `encoded`, made with the same table of vectors, into an empty ranker, and returns the notes. The caller guarantees
+   * that the bytes are complete and aligned to eight bytes; they stay in use.
    */
   restore(bytes: Uint8Array): Uint8Array {
     const [notes, near, ...words] = unpacked(bytes);

@@ -1,6 +1,9 @@
 import { bytesOf, numbers32 } from './packed.ts';
 
-/** Texts as a file has them, found without reading all: their bytes, where each ends, and by hash the place of each from 1, 0 for none. */
+/**
+ * A stored table of texts, searched without reading all of it: the bytes, where each text ends, and a hash table of places from 1, 0 for
+ * none.
+ */
 export class TextTable {
   static readonly PARTS = 3;
   readonly #bytes: Uint8Array;
@@ -43,7 +46,7 @@ export class TextTable {
   }
 }
 
-/** What `TextTable` reads, in pieces. */
+/** The data for `TextTable`, in parts. */
 export function* encodedTexts(texts: readonly Uint8Array[]): Generator<void, readonly Uint8Array[]> {
   const ends = new Uint32Array(texts.length);
   const slots = new Uint32Array(Math.ceil((texts.length * 4) / 3) + 1);

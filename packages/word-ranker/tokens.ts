@@ -1,14 +1,14 @@
 import { stemmer } from 'stemmer';
 import { STOP_WORDS } from './stop-words.ts';
 
-/** A word of a query: what to look up, and as it was written. `prefix`: any posting that begins with the term counts. */
+/** A word of a query: the term to look up, and the word as written. `prefix`: every term that begins with it counts. */
 export interface QueryTerm {
   readonly term: string;
   readonly word: string;
   readonly prefix: boolean;
 }
 
-/** Calls `add` for every term of a document's text, repeated ones too. */
+/** Calls `add` for every term of a text, repeated ones too. */
 export function eachTerm(text: string, add: (term: string) => void): void {
   eachWord(text, (word) => {
     const known = terms.get(word);
@@ -38,7 +38,7 @@ export function queryTerms(text: string): readonly QueryTerm[] {
   return [...found.values()];
 }
 
-/** Calls `add` for every word of ASCII letters in lower case, and for the humps of those in camelCase; repeated ones too. */
+/** Calls `add` for every word of ASCII letters in lower case, and for the parts of those in camelCase; repeated ones too. */
 export function eachPlainWord(text: string, add: (word: string) => void): void {
   eachWord(text, (word) => {
     if (isAscii(word) && word.length <= MAX_WORD) eachPart(word, (part) => add(part.toLowerCase()));
@@ -52,13 +52,13 @@ export function plain(text: string): string {
   return folded.replace(isAscii(folded) ? /[^a-zA-Z0-9+#]+/g : /[^\p{L}\p{M}\p{N}+#]+/gu, ' ').trim();
 }
 
-/** As most ids and tags are. */
+/** The form of most ids and tags. */
 const PLAIN_ID = /^[a-z0-9]+(?:-[a-z0-9]+)*$/;
 const MAX_WORD = 40;
 const MAX_REMEMBERED = 50_000;
 const terms = new Map<string, readonly string[]>();
 
-/** Expressions over all of Unicode take a start longer to make than its texts, which are ASCII: they are made when they are needed. */
+/** Compiled on first use: expressions over all of Unicode take longer to compile than a start's texts, which are ASCII, take to read. */
 function isSpaceless(word: string): boolean {
   return (
     !isAscii(word) &&
@@ -70,7 +70,7 @@ function hasHump(word: string): boolean {
   return isAscii(word) ? /[a-z][A-Z]|[A-Z]{2}[a-z]/.test(word) : /\p{Ll}\p{Lu}|\p{Lu}\p{Lu}\p{Ll}/u.test(word);
 }
 
-/** The word itself and, where it is written in camelCase, its humps. */
+/** The word itself and, for camelCase, its parts. */
 function eachPart(word: string, add: (part: string) => void): void {
   add(word);
   if (!hasHump(word)) return;
@@ -84,7 +84,7 @@ function addWord(word: string, add: (term: string) => void): void {
   if (!STOP_WORDS.has(lower)) add(stemOf(lower));
 }
 
-/** Three characters from every position, shorter at the end, so that a query of one or two finds its beginning. */
+/** Three characters from every position, fewer at the end, so that a query of one or two characters matches a prefix. */
 function eachGram(word: string, add: (gram: string) => void): void {
   for (const run of runsOf(word)) {
     if (!isSpaceless(run)) {
@@ -118,21 +118,21 @@ function stemOf(word: string): string {
   return /^[a-z]{3,}$/.test(word) ? stemmer(wordForm(word)) : word;
 }
 
-/** A word's terms; texts repeat few words often, and stemming costs more than a look-up. */
+/** A word's terms, cached: texts repeat few words often, and stemming costs more than a look-up. */
 function remember(word: string): readonly string[] {
   const made: string[] = [];
   eachPart(word, (part) => addWord(part, (term) => made.push(term)));
   if (terms.size >= MAX_REMEMBERED) terms.clear();
-  terms.set(Buffer.from(word).toString(), made); // a copy: a slice would keep its whole text alive
+  terms.set(Buffer.from(word).toString(), made); // a copy: a slice would keep its whole text in memory
   return made;
 }
 
-/** The form under which an English word is indexed where the stemmer alone would tell two spellings or forms apart. */
+/** The indexed form of an English word where the stemmer alone would keep two spellings or forms apart. */
 function wordForm(word: string): string {
   return FORMS.get(word) ?? word.replace(OUR, 'or$1').replace(ISE, 'iz$1').replace(LOGUE, 'log$1');
 }
 
-/** British and American spelling; words that only look so, such as exercise, change in texts and queries alike. */
+/** British and American spelling. Words that only look so, such as exercise, change in texts and queries alike. */
 const OUR = /(?<=[a-z]{2})our(s|ed|ing|al|ful|able|ite|ites)?$/;
 const ISE = /(?<=[a-z]{3})is(e|ed|es|er|ers|ing|ation|ations)$/;
 const LOGUE = /(?<=[a-z]{2})logue(s?)$/;

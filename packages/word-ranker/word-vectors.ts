@@ -3,19 +3,22 @@ import { bytesOf, packed, unpacked } from './packed.ts';
 import { encodedTexts, TextTable } from './text-table.ts';
 import { eachPlainWord } from './tokens.ts';
 
-/** So many words say nothing of what is talked about. */
+/** How many of the most frequent words say nothing about a topic. */
 const COMMON = 300;
 
-/** Words, the most frequent first, each with a vector that lies near those of words which mean much the same: whole numbers of one byte, times its scale. */
+/**
+ * A table of words, most frequent first, with vectors: words of similar meaning have similar vectors. A vector is whole numbers of one
+ * byte, times its scale.
+ */
 export class WordVectors {
   readonly dimensions: number;
-  /** Of its words and scales: tells tables apart. */
+  /** Covers words and scales; identifies the table. */
   readonly digest: string;
   readonly #words: TextTable;
   readonly #scales: Float32Array;
   readonly #numbers: Int8Array;
 
-  /** Takes what `packedVectors` made, in a buffer of its own. Throws where the bytes are no such table. */
+  /** Uses the output of `packedVectors`, in a buffer of its own. Throws where the bytes are not such a table. */
   constructor(bytes: Uint8Array) {
     const [texts, ends, slots, scales, numbers, ...more] = partsOf(bytes);
     if (numbers === undefined || more.length > 0) throw new Error('it is no table of word vectors, or a part of one');
@@ -27,7 +30,7 @@ export class WordVectors {
     this.digest = createHash('sha256').update(texts!).update(scales!).digest('hex');
   }
 
-  /** How little a word is said in passing: 0 of the most frequent words and of numbers, 1 of those that are not in the table, which are rarer than all that are. */
+  /** How rare a word is: 0 for the most frequent words and numbers, 1 for words outside the table, which are rarer than all in it. */
   rarity(word: string): number {
     if (!/\p{L}/u.test(word)) return 0;
     const place = this.#words.placeOf(word.toLowerCase());
@@ -35,7 +38,7 @@ export class WordVectors {
     return Math.max(0, Math.log((place + 1) / COMMON) / Math.log(this.#words.size / COMMON));
   }
 
-  /** The direction of a text: what its words have in common, of length 1. null where it has no word of the table. */
+  /** The direction of a text, of length 1, from all its words. null where the table has none of them. */
   of(text: string): Float32Array | null {
     const sum = new Float32Array(this.dimensions);
     eachPlainWord(text, (word) => {
@@ -49,7 +52,7 @@ export class WordVectors {
   }
 }
 
-/** What `WordVectors` takes. */
+/** The bytes for `WordVectors`. */
 export function packedVectors(words: readonly string[], scales: Float32Array, numbers: Int8Array): Uint8Array {
   const texts = encodedTexts(words.map((word) => Buffer.from(word)));
   for (let step = texts.next(); ; step = texts.next()) if (step.done) return packed([...step.value, bytesOf(scales), bytesOf(numbers)]);
@@ -59,11 +62,11 @@ function partsOf(bytes: Uint8Array): readonly Uint8Array[] {
   try {
     return unpacked(bytes);
   } catch {
-    return []; // cut off, or something else
+    return []; // cut off, or other data
   }
 }
 
-/** The same direction with the length 1; null where there is none. */
+/** The direction with length 1; null for a zero vector. */
 export function direction(vector: Float32Array): Float32Array | null {
   const length = Math.sqrt(nearness(vector, vector));
   return length === 0 ? null : vector.map((value) => value / length);

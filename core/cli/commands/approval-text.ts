@@ -3,26 +3,25 @@ import { displayWidth, printableLine } from '@pith/plain-text';
 import type pc from 'picocolors';
 import { shownQuestion, startersOfPath, summaryOf, type Approval } from '../../agent/index.ts';
 
-/** Lines of what a tool shows before it is cut, where the terminal's are not known. */
+/** The most lines of a tool's text where the terminal's height is unknown. */
 export const SCREEN_LINES = 40;
 const LONGEST_LINE = 400;
 
 type Colours = Pick<ReturnType<typeof pc.createColors>, 'bold' | 'dim' | 'green' | 'red' | 'yellow'>;
 
 interface QuestionLook {
-  /** Of what the tool shows and of its arguments, each; Infinity: all. */
+  /** The most lines of the tool's text and of its arguments, each; Infinity: all. */
   readonly most: number;
-  /** What shows all of it. */
+  /** The command that shows all of it. */
   readonly wholeBy: string;
   readonly colour: Colours;
-  /** Of the terminal; Infinity: lines are as long as they are. */
+  /** The terminal's width; Infinity: lines are not wrapped. */
   readonly columns: number;
 }
 
 /**
- * A question as a person reads it: what the call does, who asks where that is not the agent that they talk with, what the tool shows, or else
- * the arguments, and what is enforced. The arguments are left out only where a tool that ships says in its own words what they do: what a
- * stranger shows may say anything.
+ * A question in lines for a person: what the call does, who asks if it is not the agent they talk with, the tool's own text or else the
+ * arguments, and what is enforced. Only a shipped tool's text may replace the arguments: a foreign tool may claim anything.
  */
 export function questionLines(approval: Approval, look: QuestionLook): readonly string[] {
   const { path, input, details, enforced, ships, summary } = approval;
@@ -39,12 +38,12 @@ export function questionLines(approval: Approval, look: QuestionLook): readonly 
   ];
 }
 
-/** The agents that lead to a question, and the strangers that began what leads to it. */
+/** The agents that led to a question, and the foreign extensions that started them. */
 export function askersText(path: Approval['path']): string {
   return `${path.map(({ agentId }) => printableLine(agentId)).join(' → ')}${startedText(path)}`;
 }
 
-/** `, started by extension 'x'` where a stranger began what leads to the question, else nothing. */
+/** `, started by extension 'x'` where a foreign extension started the question's turn, else empty. */
 function startedText(path: Approval['path']): string {
   const ids = startersOfPath(path);
   if (ids.length === 0) return '';
@@ -56,7 +55,10 @@ export function enforcedLine(enforced: string, colour: Colours): string {
   return line.startsWith('not ') ? colour.yellow(line) : colour.dim(line);
 }
 
-/** The first lines, and how much was left out, exactly. What the tool shows and the arguments are cut one by one, so that neither hides the other. */
+/**
+ * The first lines, and the exact number of those left out. The tool's text and the arguments are cut separately, so that neither hides the
+ * other.
+ */
 function bounded(lines: readonly Line[], { most, wholeBy, colour, columns }: QuestionLook): readonly string[] {
   const rowsOfLine = ({ text }: Line) => rowsOf(most === Infinity ? text : printableLine(text, LONGEST_LINE + 1), columns - INDENT.length);
   let [shownLines, rows] = [0, 0];
@@ -83,7 +85,7 @@ const INDENT = '  ';
 const CONTINUED = '┆ ';
 const FEWEST_COLUMNS = 20;
 
-/** A line as rows of the terminal. Each row but the first begins with a mark, so that no text can look like a line of Pith by its length. */
+/** A line in rows of the terminal. Each row but the first begins with a mark, so that no long text can pass for a line of Pith. */
 function rowsOf(line: string, columns: number): readonly string[] {
   const most = Math.max(columns, FEWEST_COLUMNS);
   if (displayWidth(line) <= most) return [line];
@@ -109,7 +111,7 @@ interface Line {
 
 const PLAIN = String;
 
-/** What the tool itself wants to be read, each line behind a bar that no text can forge. A unified diff is coloured. */
+/** The tool's own text, each line behind a bar that no text can forge. A unified diff is coloured. */
 export function detailLines(details: string, colour: Colours): readonly Line[] {
   const lines = details.replace(/\n+$/u, '').split('\n');
   let isDiff = false;
@@ -141,7 +143,7 @@ function valueLines(name: string, value: JsonValue): readonly string[] {
   return [`${name}: ${printableLine(JSON.stringify(value) ?? 'null')}`];
 }
 
-/** DESIGN's shape of `approvals --json`. */
+/** The JSON shape of `approvals --json`. */
 export function approvalJson(approval: Approval) {
   const { number, key, expiresAt } = approval;
   return { number, ...shownQuestion(approval), ...(key === null ? {} : { key }), expiresAt };

@@ -6,7 +6,7 @@ import { colours, printTable, timeOf } from './text.ts';
 import { type Approval, type ApprovalAnswer, coversOf, summaryOf, unknownApproval } from '../../agent/index.ts';
 import { LOCAL_USER } from '../../declarations/index.ts';
 
-/** Lists open questions; with a question, shows it or its answer. */
+/** Lists open questions; given a question, shows it or its answer. */
 export async function approvals(kernel: Kernel, input: CommandInput, io: CommandIO, signal: AbortSignal): Promise<void> {
   if (input.arguments['question'] === undefined) return listApprovals(kernel, input, io);
   return input.options['wait'] === true ? waitForAnswer(kernel, input, io, signal) : showApproval(kernel, input, io);
@@ -43,18 +43,18 @@ export async function showApproval(kernel: Kernel, input: CommandInput, io: Comm
   const wholeBy = inChat ? 'v' : `pith approvals ${nameOf(approval)} --all`;
   for (const line of questionLines(approval, { most, wholeBy, colour, columns: io.interactive ? io.columns : Infinity })) io.print(line);
   if (answer !== null) return io.print(`  ${answerLine(approval)}`);
-  if (inChat) return; // the question below has the rest
+  if (inChat) return; // the question below shows the rest
   const covers = coversOf(approval);
   io.print(`  ${covers === null ? 'always is not offered: Pith asks about every such call' : `always covers: ${covers}`}`);
   io.print(colour.dim(`  question ${nameOf(approval)} (${approval.id}), open until ${timeOf(expiresAt)}`));
 }
 
-/** The number, or the id of a question that has none. */
+/** The number, or the id of a question without one. */
 function nameOf({ number, id }: Approval): string {
   return number === 0 ? id : String(number);
 }
 
-/** `ships`: the tool came with Pith. `answers`: those that it takes. */
+/** `ships`: the tool is shipped with Pith. `answers`: the accepted answers. */
 function openJson({ approvals }: Kernel, approval: Approval) {
   return { ...approvalJson(approval), ships: approval.ships, answers: [...approvals.offered(approval)] };
 }
@@ -69,7 +69,7 @@ export async function reject(kernel: Kernel, input: CommandInput, io: CommandIO,
   return answer({ kernel, io, signal }, await named(kernel, input), 'no', typeof reason === 'string' ? reason.trim() : '');
 }
 
-/** Waits for an answer, whoever gives it. */
+/** Waits for anybody's answer. */
 export async function waitForAnswer(kernel: Kernel, input: CommandInput, io: CommandIO, signal: AbortSignal): Promise<void> {
   const approval = await named(kernel, input);
   const answered = await kernel.approvals.waitFor(approval, signal);
@@ -92,7 +92,7 @@ async function answer(place: Place, { id, rootThreadId }: Approval, choice: Appr
   return goOn(place, answered, isAwaited);
 }
 
-/** `Refused "run `npm test`": wrong day`; who answered is named where it was not this person. */
+/** `Refused "run `npm test`": wrong day`; names who answered, unless it was this person. */
 function answerLine(approval: Approval): string {
   const { answer, reason, by } = approval;
   const summary = printableLine(summaryOf(approval));
@@ -104,7 +104,7 @@ function answerLine(approval: Approval): string {
   return `${what}: ${words[answer]}${by === LOCAL_USER ? '' : ` by ${printableLine(by)}`}${why}`;
 }
 
-/** By its number while it is open, or by its id. Rejects `approval_unknown`. */
+/** Finds it by its number while it is open, or by its id. Rejects `approval_unknown`. */
 async function named({ approvals }: Kernel, input: CommandInput): Promise<Approval> {
   const name = String(input.arguments['question']);
   const open = await approvals.list();
@@ -113,7 +113,7 @@ async function named({ approvals }: Kernel, input: CommandInput): Promise<Approv
   throw unknownApproval(name, open);
 }
 
-/** How long an open conversation, or a service that works on it, has to go on by itself. */
+/** How long an open conversation, or a service, has to continue by itself. */
 const ATTENDED_MS = 3_000;
 const SERVED_MS = 1_500;
 const TERMINAL = 'cli';
@@ -122,8 +122,8 @@ type Continued = 'here' | 'elsewhere' | 'later' | 'nowhere';
 type End = Extract<TurnEvent, { type: 'turn-end' }>;
 
 /**
- * Goes on with the conversation that waited for this answer: in the process that shows it where one does, else here, printing the answer.
- * A conversation with further open questions waits for those. Exit code 1 when the turn fails.
+ * Continues the conversation that waited for this answer: in the process that shows it if there is one, else here, printing the agent's
+ * answer. A conversation with further open questions waits for those. Exit code 1 when the turn fails.
  */
 async function goOn(place: Place, approval: Approval, isAwaited: boolean): Promise<number> {
   const { kernel, io, signal } = place;
@@ -131,7 +131,7 @@ async function goOn(place: Place, approval: Approval, isAwaited: boolean): Promi
   const printResult = (continued: Continued, end: End | null = null) =>
     io.json({ ...approvalJson(approval), answer: approval.answer, reason: approval.reason, continued, end: endJson(end) });
 
-  if (io.session?.threadId === threadId) return (printResult('later'), 0); // the conversation goes on by itself
+  if (io.session?.threadId === threadId) return (printResult('later'), 0); // the conversation continues by itself
   const open = await kernel.approvals.list(threadId);
   if (open.length > 0) {
     io.print(`The conversation still waits for: ${open.map((each) => `${nameOf(each)} ${printableLine(summaryOf(each))}`).join(', ')}`);

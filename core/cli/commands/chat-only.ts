@@ -3,7 +3,7 @@ import { findingLine } from '@pith/plain-text';
 import type { Kernel } from '../../compose/index.ts';
 import { colours, printTable } from './text.ts';
 
-/** With a reference: throws `model_unknown` or `model_auth` when no such model can be had. */
+/** With a reference: throws `model_unknown` or `model_auth` when that model is not available. */
 export async function showModel(kernel: Kernel, input: CommandInput, io: CommandIO): Promise<void> {
   const reference = input.arguments['ref'];
   const { ref, why } = await (typeof reference === 'string' ? kernel.router.resolve(reference) : kernel.router.choose());
@@ -33,7 +33,7 @@ export async function showSettings(kernel: Kernel, _input: CommandInput, io: Com
   return findings.some(({ severity }) => severity === 'error') ? 1 : 0;
 }
 
-/** Exit code 1 where nothing can restart the kernel; then it prints how a person can. */
+/** Exit code 1 where nothing can restart the kernel; then prints how a person can. */
 export async function restartKernel(kernel: Kernel, input: CommandInput, io: CommandIO): Promise<number> {
   const given = input.arguments['reason'];
   const reason = (typeof given === 'string' ? given : (given ?? []).join(' ')) || 'requested';

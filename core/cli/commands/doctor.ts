@@ -53,7 +53,7 @@ function printFinding(io: CommandIO, finding: Diagnostic): void {
   io.print(`${paint(severity === 'info' ? 'note:' : `${severity}:`)} ${colour.dim(findingLine(finding))}`);
 }
 
-/** What several extensions have in common is printed once. */
+/** Notes that several extensions share are printed once. */
 function notesOf(
   extensions: DoctorReport['extensions'],
 ): ReadonlyMap<string, { readonly ids: readonly string[]; readonly isAlarm: boolean }> {

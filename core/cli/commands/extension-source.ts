@@ -6,7 +6,9 @@ import type { ExtensionStatus } from '../../kernel/index.ts';
 const MOST_FILES = 500;
 const MOST_BYTES = 1024 * 1024;
 
-/** Prints the text files of an extension or agent, wherever it lies. Links, hidden files, packages and what is binary or too long are named only. */
+/**
+ * Prints the text files of an extension or agent. Of links, hidden files, packages and files that are binary or too long, only the names.
+ */
 export async function showSource({ id, directory }: Pick<ExtensionStatus, 'id' | 'directory'>, io: CommandIO): Promise<number> {
   if (directory === undefined) throw new PithError('not_found', `'${id}' lies in no folder`, { cure: 'see: pith extensions list' });
   const jail = new Jail(directory);
@@ -31,7 +33,7 @@ async function filesBelow(jail: Jail, names: readonly string[]): Promise<readonl
   return found.slice(0, MOST_FILES);
 }
 
-/** null: it is not text, or too long to be shown. */
+/** null: the file is not text, or is too long. */
 async function textOf(jail: Jail, names: readonly string[]): Promise<string | null> {
   return jail.read(names, async (handle, size) => {
     if (size > MOST_BYTES) return null;

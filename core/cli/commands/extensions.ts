@@ -51,7 +51,7 @@ const PLACES = {
   contract: { short: 'importers', long: 'in the extensions that import its contract' },
 } as const satisfies Record<NonNullable<ExtensionStatus['tier']> | 'contract', object>;
 
-/** What its manifest asks for and it does not have. */
+/** The requests of its manifest that are not granted. */
 function withheldText({ asks }: ExtensionStatus): string | undefined {
   const withheld = asks.filter((each) => each.withheld);
   return (
@@ -98,7 +98,7 @@ function asksOf(manifest: Manifest | null): readonly (readonly [string, string |
 /** Exit code 1 when the new version did not load; the old one then still runs. */
 export async function reloadExtension(kernel: Kernel, input: CommandInput, io: CommandIO): Promise<number> {
   const id = String(input.arguments['id']);
-  const status = await kernel.host.extensions.reload(id); // it looks at the disk first: what was added a moment ago is found
+  const status = await kernel.host.extensions.reload(id); // it scans the disk first, so a new extension is found
   const ok = (status.state === 'active' || status.state === 'idle') && status.phase !== 'reload';
   io.json({ ok, ...jsonOf(status) });
   if (!ok) io.error(`pith: ${id} was not reloaded: ${findingLine(status)}`);
@@ -122,7 +122,7 @@ function jsonOf(extension: ExtensionStatus) {
   return { ...plain, asks: asks.map((each) => ({ ...each })), provides: [...provides], notes: notes.map((note) => ({ ...note })) };
 }
 
-/** Records that a person agrees to what a manifest asks for now. Exit code 1 when they do not. */
+/** Records that a person grants what a manifest requests now. Exit code 1 when they refuse. */
 export async function allowExtension(kernel: Kernel, input: CommandInput, io: CommandIO): Promise<number> {
   const { ask: named, back } = input.options;
   const given = String(input.arguments['id']);
@@ -160,7 +160,7 @@ function takeBack({ trust }: Kernel, id: string, io: CommandIO): number {
   return 0;
 }
 
-/** What a person has just agreed to in another question, which showed it: the manifest need not be there yet. */
+/** Records what a person has just granted in another question, which showed it: the manifest may not exist yet. */
 function allowNamed({ trust }: Kernel, id: string, asks: readonly string[], io: CommandIO): number {
   if (io.session !== undefined) throw new PithError('usage', '--ask is for programs', { cure: `run: /extensions allow ${id}` });
   if (trust.level === 'restricted')

@@ -8,7 +8,10 @@ import { packageRoot } from '../../declarations/index.ts';
 import { quoted } from '../terminal/opened-target.ts';
 import { colours } from './text.ts';
 
-/** Makes `DIR/sandbox` (or DIR itself, when that is its name) and what npm and editors need beside it. Refuses, before writing anything, when a file is in the way. */
+/**
+ * Creates `DIR/sandbox` (or DIR itself, when that is its name) and the files beside it that npm and editors need. Writes nothing when a
+ * file is in the way.
+ */
 export async function initSandbox(cwd: string, input: CommandInput, io: CommandIO): Promise<void> {
   const asked = resolve(cwd, String(input.arguments['dir'] ?? '.'));
   const sandbox = basename(asked) === 'sandbox' ? asked : join(asked, 'sandbox');
@@ -21,7 +24,7 @@ export async function initSandbox(cwd: string, input: CommandInput, io: CommandI
     for (const [path, text] of files) await write(join(sandbox, path), text);
     for (const [path, text] of project.files) await write(join(folder, path), text);
   } catch (error) {
-    const absent = codeOf(error, '') === 'ENOENT'; // as in /proc: it cannot be made
+    const absent = codeOf(error, '') === 'ENOENT'; // as in /proc: nothing can be created there
     const message = `no sandbox was made in ${asked}: ${messageOf(error)}`;
     throw new PithError('not_allowed', message, {
       cause: error,
@@ -53,7 +56,7 @@ export async function initSandbox(cwd: string, input: CommandInput, io: CommandI
   io.print(['', 'Next:', ...steps.map(([step, why]) => `  ${step.padEnd(width)}  ${why}`.trimEnd())].join('\n'));
 }
 
-/** What a person makes is theirs. Returns why that could not be recorded; then they are asked. */
+/** Records that the new sandbox is the person's. Returns why that failed; they are then asked later. */
 function recordTrust(sandbox: string): string | null {
   try {
     trustSandbox(openTrustFile(userHome()), sandbox);
@@ -63,7 +66,7 @@ function recordTrust(sandbox: string): string | null {
   }
 }
 
-/** What lies there already was put there by somebody, and would be trusted unseen; a link would lead what is written elsewhere. */
+/** Refuses existing files, which would be trusted unseen, and links, which would lead the new files elsewhere. */
 function refuseOthers(sandbox: string): void {
   const found = lstatSync(sandbox, { throwIfNoEntry: false });
   const why =
@@ -80,7 +83,7 @@ function refuseOthers(sandbox: string): void {
     });
 }
 
-/** A file where a folder would have to be, anywhere on the way. */
+/** Refuses a file where a folder is needed, anywhere on the path. */
 function refuseFile(asked: string, sandbox: string): void {
   for (let path = sandbox; path !== dirname(path); path = dirname(path)) {
     const found = existsSync(path) ? statSync(path) : null;
@@ -89,7 +92,7 @@ function refuseFile(asked: string, sandbox: string): void {
   }
 }
 
-/** The sample that lists every setting, where the package has one. */
+/** The sample with every setting, where the package has one. */
 async function sampleSettings(): Promise<readonly (readonly [string, string])[]> {
   try {
     return [['pith.sample.yaml', await readFile(join(packageRoot(), 'sandbox', 'pith.sample.yaml'), 'utf8')]];
@@ -105,15 +108,15 @@ async function write(file: string, text: string): Promise<void> {
 }
 
 export interface NewProject {
-  /** What is missing beside the sandbox so that npm and editors find Pith, by path in the project. */
+  /** The missing files beside the sandbox that npm and editors need to find Pith, by path in the project. */
   readonly files: ReadonlyMap<string, string>;
   /** What must be run there once before `command` works; null: nothing. */
   readonly install: string | null;
-  /** How Pith is started there. */
+  /** The command that starts Pith there. */
   readonly command: string;
 }
 
-/** The project around a new sandbox. What exists already is left as it is; Pith's own project needs nothing. */
+/** The project around a new sandbox. Existing files stay as they are; Pith's own project needs nothing. */
 export function newProject(project: string, installation = packageRoot()): NewProject {
   if (npmPrefix(project) === installation) return { files: new Map(), install: null, command: commandName(project, installation) };
   const hasPackage = existsSync(join(project, 'package.json'));
@@ -136,7 +139,7 @@ function hasVitestConfig(project: string): boolean {
   return existsSync(project) && readdirSync(project).some((name) => /^(?:vite|vitest)\.config\.\w+$/u.test(name));
 }
 
-/** How a person in `folder` starts Pith: `npx pith` where npm finds it, else by the path of the program. */
+/** How a person in `folder` starts Pith: `npx pith` where npm finds it, else by the program's path. */
 export function commandName(folder: string, installation = packageRoot()): string {
   const prefix = npmPrefix(folder);
   if (prefix !== null && (prefix === installation || existsSync(join(prefix, 'node_modules', '.bin', 'pith')))) return 'npx pith';
@@ -146,7 +149,7 @@ export function commandName(folder: string, installation = packageRoot()): strin
   return `node ${/[^\w./~@+-]/u.test(path) ? `'${path}'` : path}`;
 }
 
-/** The folder that npm works in from here: the nearest upwards with a package.json or installed packages. */
+/** The folder that npm uses from here: the nearest upwards with a package.json or installed packages. */
 function npmPrefix(folder: string): string | null {
   if (existsSync(join(folder, 'package.json')) || existsSync(join(folder, 'node_modules'))) return folder;
   const parent = dirname(folder);
@@ -191,7 +194,7 @@ const TSCONFIG = `{
 }
 `;
 
-/** Of vitest's own time a test that boots the kernel and its processes for the first time takes twice as much. */
+/** The first test that boots the kernel and its processes takes twice vitest's default timeout. */
 const VITEST_CONFIG = `/** For tests of your extensions, which run the real kernel: npm install --save-dev vitest, then npx vitest run */
 export default {
   test: {
@@ -203,7 +206,7 @@ export default {
 };
 `;
 
-/** The files of a new sandbox by path. Each is an example that a person can read and change. */
+/** The files of a new sandbox by path. Each is an example to read and change. */
 export const NEW_SANDBOX: ReadonlyMap<string, string> = new Map([
   [
     'pith.yaml',

@@ -23,7 +23,7 @@ export async function listPermissions(kernel: Kernel, _input: CommandInput, io: 
   if (found.length > 0) io.print(colours(io).dim('Take one back: pith permissions remove <number>'));
 }
 
-/** Rejects `usage` where no number is one. */
+/** Rejects `usage` for an unknown number. */
 export async function removePermissions(kernel: Kernel, input: CommandInput, io: CommandIO): Promise<void> {
   const found = await permissionsOf(kernel, io);
   const { number } = input.arguments;

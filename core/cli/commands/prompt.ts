@@ -8,7 +8,7 @@ import type { PromptPreview } from '../../agent/index.ts';
 /** The channel whose prompt is shown: the terminal's. */
 const CHANNEL = 'cli';
 
-/** The exact text: what is printed is what the model would get, with what nobody sees shown; under --json byte for byte. */
+/** Prints exactly what the model would get, with invisible characters escaped; with --json byte for byte. */
 export async function showPrompt(kernel: Kernel, input: CommandInput, io: CommandIO): Promise<void> {
   const agent = (await findAgent(kernel, String(input.arguments['id']))).id;
   const preview = await kernel.agents.preview({ agent, input: String(input.options['text'] ?? ''), channelId: CHANNEL });
@@ -17,7 +17,7 @@ export async function showPrompt(kernel: Kernel, input: CommandInput, io: Comman
   if (!io.quiet) printTokens(io, preview);
 }
 
-/** The same for the conversation that goes on: how many tokens each part takes, and with --full the text too. */
+/** The same for the current conversation: the tokens of each part, and with --full the text too. */
 export async function showContext(kernel: Kernel, input: CommandInput, io: CommandIO): Promise<void> {
   if (!io.session)
     throw new PithError('usage', 'context needs a conversation: it shows what the next message would be sent with', {
@@ -32,7 +32,7 @@ export async function showContext(kernel: Kernel, input: CommandInput, io: Comma
   if (input.options['full'] !== true && io.interactive) io.print(colours(io).dim('\nThe whole text: /context --full'));
 }
 
-/** How much of the model's context the request fills. */
+/** How much of the model's context the request uses. */
 function windowLine({ model: { ref, contextWindow }, tokens: { total } }: PromptPreview): string {
   const name = printableLine(ref);
   if (contextWindow === null) return `${name}: its context size is unknown, so no percentage is shown`;

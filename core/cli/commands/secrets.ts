@@ -4,7 +4,7 @@ import type { Kernel } from '../../compose/index.ts';
 import { findExtension } from './extensions.ts';
 import { printTable } from './text.ts';
 
-/** Names and recipients only. */
+/** Lists names and recipients only. */
 export async function listSecrets(kernel: Kernel, _input: CommandInput, io: CommandIO): Promise<void> {
   const secrets = kernel.host.setup.secrets();
   io.json(secrets.map((secret) => ({ ...secret, extensions: [...secret.extensions], for: secret.for && [...secret.for] })));
@@ -21,7 +21,7 @@ export async function listSecrets(kernel: Kernel, _input: CommandInput, io: Comm
   );
 }
 
-/** Asks without showing what is typed; takes the first line of what is piped in. The value is never an argument. */
+/** Reads the value hidden from a terminal, or the first line of piped input. The value is never an argument. */
 export async function setSecret(kernel: Kernel, input: CommandInput, io: CommandIO): Promise<number> {
   const name = String(input.arguments['name']);
   const { setup } = kernel.host;
@@ -41,7 +41,7 @@ export async function setSecret(kernel: Kernel, input: CommandInput, io: Command
   return 0;
 }
 
-/** False: the person keeps what there is. Throws `usage` where nobody can be asked. */
+/** False: the person keeps the present value. Throws `usage` where nobody can be asked. */
 async function mayReplace(kernel: Kernel, name: string, { options }: CommandInput, io: CommandIO): Promise<boolean> {
   const isKept = kernel.host.setup.secrets().some((secret) => secret.name === name && secret.for !== null);
   if (!isKept || options['yes'] === true) return true;
@@ -80,7 +80,7 @@ export async function removeSecret(kernel: Kernel, input: CommandInput, io: Comm
     );
 }
 
-/** Those that a person names, else those that ask for it as the settings are. */
+/** The recipients that a person names, else those that request it under the current settings. */
 async function recipientsOf(kernel: Kernel, { options }: CommandInput, name: string): Promise<readonly string[]> {
   const named = ((options['for'] ?? []) as readonly string[]).map(recipientOf);
   for (const who of named) {

@@ -3,19 +3,19 @@ import { type Column, localTime, renderTable } from '@pith/command-line';
 import { printable } from '@pith/plain-text';
 import { type CommandInput, type CommandIO, PithError } from '../../contract/index.ts';
 
-/** Paints where the output takes colour, and leaves the text alone elsewhere. */
+/** Colours text where the output supports it, and leaves it alone elsewhere. */
 export function colours(io: Pick<CommandIO, 'colour'>) {
   return pc.createColors(io.colour);
 }
 
-/** Prints a table cut to the terminal, or `none` when there are no rows. In a pipe nothing is cut. */
+/** Prints a table cut to the terminal, or `none` when there are no rows. A pipe gets all of it. */
 export function printTable<Row>(io: CommandIO, rows: readonly Row[], columns: readonly Column<Row>[], none: string): void {
   const colour = colours(io);
   if (rows.length === 0) io.print(colour.dim(none));
   else io.print(renderTable(rows, columns, io.colour || io.interactive ? io.columns : 0, colour.dim));
 }
 
-/** `name   value` lines; those without a value are left out. */
+/** Prints `name   value` lines; fields without a value are left out. */
 export function printFields(
   io: CommandIO,
   fields: readonly (readonly [name: string, value: string | undefined, paint?: (text: string) => string])[],
@@ -48,14 +48,14 @@ export function paintState(io: CommandIO, state: string, text: string = state): 
   return colour === undefined ? text : colours(io)[colour](text);
 }
 
-/** Piped text agrees to nothing; a person who types --yes on the command line does. `cure`: how to agree where nobody can be asked. */
+/** Piped text never agrees; a person who types --yes on the command line does. `cure`: how to agree where nobody can be asked. */
 export async function agreed(question: string, cure: string, input: CommandInput, io: CommandIO): Promise<boolean> {
   if (input.options['yes'] === true && (io.session === undefined || io.interactive)) return true;
   if (io.interactive) return (await io.ask(question, { choices: ['yes', 'no'] })) === 'yes';
   throw new PithError('usage', 'Pith cannot ask here, because this is no terminal', { cure });
 }
 
-/** To the minute, where the person is. */
+/** To the minute, in the person's time zone. */
 export function timeOf(at: number): string {
   return localTime(at, Date.now());
 }

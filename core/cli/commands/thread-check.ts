@@ -10,7 +10,7 @@ interface Checked {
   readonly repaired: boolean;
   readonly sealed?: true;
   readonly unfinished?: true;
-  /** Why it could not be looked at, or repaired. */
+  /** Why it could not be checked, or repaired. */
   readonly error?: string;
 }
 
@@ -49,7 +49,7 @@ async function idsOf(kernel: Kernel, { arguments: { id }, options }: CommandInpu
   return all ? (await kernel.threads.list(Number.MAX_SAFE_INTEGER)).map((thread) => thread.id) : [await knownThread(kernel, String(one))];
 }
 
-/** What is wrong with it must not keep it from being looked at. */
+/** Accepts a damaged thread, since it must be checked. */
 async function knownThread(kernel: Kernel, id: string): Promise<string> {
   if ((await kernel.threads.inspect(id)) === null) throw await noThread(kernel, id);
   return id;

@@ -9,7 +9,7 @@ import { loadThread } from './threads.ts';
 
 type Loaded = Awaited<ReturnType<typeof loadThread>>;
 
-/** To the output, or to a file that only the user can read. */
+/** Writes to the output, or to a file that only the user can read. */
 export async function exportThread(kernel: Kernel, input: CommandInput, io: CommandIO): Promise<void> {
   const loaded = await loadThread(kernel, String(input.arguments['id']));
   const { output } = input.options;
@@ -30,7 +30,7 @@ export async function exportThread(kernel: Kernel, input: CommandInput, io: Comm
   if (!io.quiet) io.print(`Wrote ${printableLine(file)}`);
 }
 
-/** The thread, and its messages as models take them. */
+/** The thread, and its messages in the form that models get. */
 function jsonOf({ thread, messages }: Loaded): JsonValue {
   return JSON.parse(JSON.stringify({ ...thread, messages: messages.map(({ message }) => message) })) as JsonValue;
 }
@@ -44,7 +44,7 @@ function dayOf(at: number): string {
   return new Date(at).toISOString().slice(0, 10);
 }
 
-/** The messages, and the tool calls with their arguments. Results, and what was put beside a message, are left out: JSON has them. */
+/** The message's text, and the tool calls with their arguments. Results and attached context are left out: JSON has them. */
 function sectionOf(message: Message): readonly string[] {
   if (message.role === 'user') {
     const texts = message.content.flatMap((part) => (part.type === 'text' ? [part.text] : []));
@@ -61,7 +61,7 @@ function sectionOf(message: Message): readonly string[] {
   return parts.length === 0 ? [] : ['## Assistant', ...parts];
 }
 
-/** In a fence that no line of the text ends. */
+/** In a fence that no line of the text closes. */
 function fenced(text: string): string {
   const longest = Math.max(2, ...[...text.matchAll(/`+/gu)].map(([ticks]) => ticks.length));
   const fence = '`'.repeat(longest + 1);

@@ -54,7 +54,7 @@ export async function compactThread(kernel: Kernel, input: CommandInput, io: Com
   );
 }
 
-/** Threads of people. Those of calls, tasks and schedules have a slash in their ids. */
+/** Conversations with people. Threads of calls, tasks and schedules have a slash in their ids. */
 async function conversations(kernel: Kernel, limit: number) {
   for (let asked = limit * 4; ; asked *= 4) {
     const found = await kernel.threads.list(asked);
@@ -83,12 +83,12 @@ export async function noThread(kernel: Kernel, id: string): Promise<PithError> {
   });
 }
 
-/** What the person or the agent wrote; not what was put beside it. */
+/** What the person or the agent wrote, without attached context. */
 function textOf(message: Message): string {
   return (message.role === 'user' ? ownText(message) : textOfAnswer(message)).trim();
 }
 
-/** How to go on after a turn that did not end. */
+/** How to continue after a turn that did not end. */
 export function cutOff(thread: string): string {
   return `the last turn did not end; finish it with: pith chat --thread ${thread} --resume`;
 }

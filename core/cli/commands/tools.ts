@@ -32,7 +32,7 @@ export async function listTools(kernel: Kernel, input: CommandInput, io: Command
   );
 }
 
-/** Through the same gate as a turn. Exit code 1 when the tool answers with an error. */
+/** Uses the same gate as a turn. Exit code 1 when the tool answers with an error. */
 export async function callTool(kernel: Kernel, input: CommandInput, io: CommandIO, signal: AbortSignal): Promise<number> {
   const agent = await agentOf(kernel, input, io);
   const given = parseJson(String(input.options['input'] ?? '{}'));
@@ -51,7 +51,7 @@ export async function callTool(kernel: Kernel, input: CommandInput, io: CommandI
   return 1;
 }
 
-/** Who calls a tool by hand is the person to ask. */
+/** The person who calls a tool by hand is the one to ask. */
 async function approveCall(
   { tool, input, details, summary, enforced, guard }: ToolQuestion,
   isGiven: boolean,
@@ -74,7 +74,7 @@ async function approveCall(
   return (await io.ask('Allow?', { choices: ['yes', 'no'] })) === 'yes';
 }
 
-/** A tool that the agent does not have is an answer of the same shape. */
+/** A tool that the agent lacks gives an answer of the same shape. */
 function refusal(error: unknown): ToolResult {
   if (!(error instanceof PithError)) throw error;
   return { ok: false, error: { code: error.code, message: `${error.message}${error.cure === undefined ? '' : `; ${error.cure}`}` } };

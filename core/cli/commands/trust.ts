@@ -26,7 +26,7 @@ import {
   quoted,
 } from '../terminal/opened-target.ts';
 
-/** Shows what a sandbox brings, asks, and records that it is trusted, with its state. */
+/** Shows what a sandbox contains, asks, and records that it and its state are trusted. */
 export async function trust(named: NamedTarget, input: CommandInput, io: CommandIO): Promise<number> {
   if (input.options['list'] === true) return list(io);
   const target = targetOf(named, input);
@@ -60,7 +60,7 @@ export async function trust(named: NamedTarget, input: CommandInput, io: Command
   return isTaken ? 0 : 1;
 }
 
-/** A project without a sandbox, whose state lies outside of it. */
+/** A project without a sandbox, whose state is outside of it. */
 async function trustProject(target: NamedTarget, found: Trust, input: CommandInput, io: CommandIO): Promise<number> {
   const { overview, files, ...shown } = await lookAt(found);
   const { folder } = found;
@@ -83,14 +83,14 @@ export async function untrust(named: NamedTarget, input: CommandInput, io: Comma
   if (found.level === 'own') throw new PithError('usage', `${found.opened} belongs to Pith itself and is always trusted`);
   if (found.isBare || found.file.read().projects[found.folder] !== undefined) decideProject(found.file, found.folder, null);
   if (!found.isBare) distrustSandbox(found.file, found.opened);
-  openPermissionsFile(userHome(), found.folder).clear(); // they would count again once it is trusted again
+  openPermissionsFile(userHome(), found.folder).clear(); // they would be valid again once it is trusted again
   if (!io.quiet)
     io.print(`No longer trusted: ${printableLine(found.opened)}. A Pith that is running there keeps running until you stop it.`);
   io.json({ ok: true, ...(found.isBare ? { project: found.folder } : { sandbox: found.opened }), trusted: false });
   return 0;
 }
 
-/** State that was not made by this user's Pith is used only when the person says that it is theirs. False: they said so, and it cannot be. */
+/** State that this user's Pith did not make is used only when the person claims it. False: they did, and it cannot be used. */
 async function takeState(named: NamedTarget, found: Trust, input: CommandInput, io: CommandIO): Promise<boolean> {
   const wanted = await wantedState(named, found);
   const { why, cure } = found.state(wanted);
@@ -125,7 +125,7 @@ function list(io: CommandIO): number {
   return 0;
 }
 
-/** A folder that is named may be the project or its sandbox; where there is no sandbox, the project is meant. */
+/** A named folder may be the project or its sandbox; without a sandbox, it is the project. */
 function targetOf(named: NamedTarget, input: CommandInput): NamedTarget {
   const dir = input.arguments['dir'];
   if (dir === undefined) return named;

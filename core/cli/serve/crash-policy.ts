@@ -1,16 +1,16 @@
 /** A changed extension that may be why the kernel crashes. */
 export interface Suspect {
   readonly id: string;
-  /** Of its sources, as they are. */
+  /** The digest of its current sources. */
   readonly digest: string;
-  /** When a file of it was last written. */
+  /** When one of its files was last written. */
   readonly changedAt: number;
-  /** It runs inside the kernel, so it can take it down. */
+  /** It runs inside the kernel, so it can crash the kernel. */
   readonly inProcess: boolean;
 }
 
 export interface Crashes {
-  /** When the kernel crashed since the last set of extensions was chosen, oldest first. */
+  /** When the kernel crashed since extensions were last left out, oldest first. */
   readonly at: readonly number[];
   /** How often extensions have been left out already. */
   readonly rounds: number;
@@ -18,17 +18,17 @@ export interface Crashes {
 
 export const NO_CRASHES: Crashes = { at: [], rounds: 0 };
 export const MOST_CRASHES = 5;
-/** Before the next start. */
+/** The longest wait before the next start. */
 export const LONGEST_WAIT_MS = 5000;
 export const CRASH_WINDOW_MS = 5 * 60_000;
 
 export type Decision =
   | { readonly act: 'start'; readonly afterMs: number }
-  /** Start without these: the newest changed one, and when that was not it, all that changed. */
+  /** Start without these: first the newest changed one, then all that changed. */
   | { readonly act: 'quarantine'; readonly suspects: readonly Suspect[] }
   | { readonly act: 'give up' };
 
-/** What a supervisor does after a crash at `now`. `suspects`: what changed since the last good start and is not left out yet. */
+/** A supervisor's action after a crash at `now`. `suspects`: what changed since the last good start and is not left out yet. */
 export function afterCrash(crashes: Crashes, suspects: readonly Suspect[], now: number): { crashes: Crashes; decision: Decision } {
   const at = [...crashes.at.filter((earlier) => now - earlier < CRASH_WINDOW_MS), now];
   const { rounds } = crashes;
@@ -40,7 +40,7 @@ export function afterCrash(crashes: Crashes, suspects: readonly Suspect[], now: 
   return { crashes: { at: [], rounds: rounds + 1 }, decision: { act: 'quarantine', suspects: chosen } };
 }
 
-/** Those that can take the kernel down first, then the newest. */
+/** Those that can crash the kernel first, then the newest. */
 function byLikelihood(suspects: readonly Suspect[]): readonly Suspect[] {
   return [...suspects].sort((a, b) => Number(b.inProcess) - Number(a.inProcess) || b.changedAt - a.changedAt || (a.id < b.id ? -1 : 1));
 }

@@ -6,14 +6,14 @@ import type { Suspect } from './crash-policy.ts';
 
 /** Messages of the kernel's process to its supervisor. */
 export type Message =
-  /** Before any code of an extension runs. */
+  /** Sent before any code of an extension runs. */
   | { readonly type: 'declared'; readonly dataDirectory: string; readonly suspects: readonly Suspect[] }
   | { readonly type: 'alive' }
-  /** It ends because it could not start, and has no extension to blame. */
+  /** The kernel ends because it could not start, and no extension is to blame. */
   | { readonly type: 'not started' }
   | { readonly type: 'restart'; readonly reason: string };
 
-/** The exit code of a kernel that wants to be started again. */
+/** The exit code of a kernel that asks to be restarted. */
 export const RESTART_EXIT = 75;
 
 export const ALIVE_MS = 1000;
@@ -30,28 +30,28 @@ export function numberIn(env: Readonly<Record<string, string | undefined>>, name
 export type KernelEnd =
   | { readonly how: 'stopped' }
   | { readonly how: 'restart'; readonly reason: string }
-  /** It ended by itself: because it was asked to, or because it could not start and has printed the reason. */
+  /** It ended by itself: on request, or because it could not start and has printed the reason. */
   | { readonly how: 'exit'; readonly code: number }
   | { readonly how: 'crash'; readonly why: string };
 
 export interface KernelRun {
   readonly end: KernelEnd;
-  /** null when it did not come so far. */
+  /** null when the kernel ended before it sent them. */
   readonly declared: { readonly dataDirectory: string; readonly suspects: readonly Suspect[] } | null;
 }
 
-/** Exit codes of a kernel that ended because somebody asked it to, whoever that was. */
+/** Exit codes of a kernel that somebody asked to end. */
 export const ASKED_TO_END: readonly number[] = [EXIT.done, EXIT.hungUp, EXIT.interrupted, EXIT.terminated];
 
-/** A kernel that sends nothing for so long hangs. */
+/** A kernel that sends nothing for this long hangs. */
 const SILENCE_MS = 15_000;
-/** How long it may take to end when it is asked to; the supervisor's own limit is ten seconds. */
+/** How long it may take to end on request; the supervisor's own limit is ten seconds. */
 const STOP_MS = 9000;
 
 /** Runs the same command line as a kernel under this process, until it ends or `signal` ends it. */
 export function runKernel(env: Readonly<Record<string, string | undefined>>, signal: AbortSignal): Promise<KernelRun> {
   const [program, ...words] = process.argv.slice(1) as [string, ...string[]];
-  // The program that ends a child with its parent, where there is one; elsewhere the child notices by its channel.
+  // The program that ends a child with its parent, if there is one; elsewhere the child notices by its channel.
   const guard = process.platform === 'linux' ? findProgram('setpriv') : null;
   let child: ChildProcess;
   try {
@@ -61,7 +61,7 @@ export function runKernel(env: Readonly<Record<string, string | undefined>>, sig
       ...(guard === null ? {} : { execPath: guard, execArgv: ['--pdeathsig', 'KILL', '--', process.execPath, ...process.execArgv] }),
     });
   } catch (error) {
-    return Promise.resolve({ end: { how: 'crash', why: messageOf(error) }, declared: null }); // no memory for it: any other failure is an event
+    return Promise.resolve({ end: { how: 'crash', why: messageOf(error) }, declared: null }); // out of memory: Node reports any other failure as an event
   }
   return new Promise((resolve) => {
     let declared: KernelRun['declared'] = null;

@@ -38,13 +38,13 @@ async function supervise(
     const ranBefore = known !== null;
     known = declared ?? known;
     if (end.how === 'stopped') return 0;
-    // A kernel that never started is reported at once; one that has started once is kept running, whatever goes wrong now.
+    // A kernel that never started is reported at once; one that has started once is restarted after every failure.
     if (end.how === 'exit' && (ASKED_TO_END.includes(end.code) || !ranBefore)) return end.code;
     if (end.how === 'restart') {
       io.error(`Restarting the kernel: ${end.reason}`);
       continue;
     }
-    // No extension can stop a kernel from starting, so such ends are not counted as crashes. The kernel has printed the reason.
+    // No extension can keep a kernel from starting, so such ends do not count as crashes. The kernel has printed the reason.
     const [what, why, suspects] =
       end.how === 'exit'
         ? (['could not start', `exit code ${end.code}`, []] as const)
@@ -82,7 +82,7 @@ async function supervise(
   }
 }
 
-/** Why that could not be kept, and what to do about it; null when it was. */
+/** Why that could not be recorded, with a cure; null when it was. */
 function leaveOut(dataDirectory: string, entries: readonly Quarantined[]): string | null {
   try {
     quarantineIn(dataDirectory).add(entries);
@@ -92,7 +92,7 @@ function leaveOut(dataDirectory: string, entries: readonly Quarantined[]): strin
   }
 }
 
-/** What a command is given that decides itself whether this process opens the kernel. */
+/** The arguments of a command that decides itself whether this process opens the kernel. */
 export interface Opening {
   readonly kernel: (serve?: Places['serve']) => Promise<Kernel>;
   readonly env: Readonly<Record<string, string | undefined>>;

@@ -6,12 +6,12 @@ import { Problems } from '../terminal/problems.ts';
 import { lastGoodIn } from '../../declarations/index.ts';
 import { ALIVE_MS, numberIn, RESTART_EXIT, type Message } from './kernel-process.ts';
 
-/** How long a start must have gone well until its extensions are known as good. */
+/** A start must run well for this long before its extensions are recorded as good. */
 const HEALTHY_MS = 60_000;
-/** How long a restart waits for the turns that run. */
+/** How long a restart waits for running turns. */
 const TURNS_MS = 10_000;
 
-/** The kernel with its services, until `signal` ends it, its supervisor is gone, or somebody asks for a restart. */
+/** Runs the kernel with its services until `signal` ends it, its supervisor is gone, or somebody asks for a restart. */
 export async function serveKernel(
   open: () => Promise<Kernel>,
   env: Readonly<Record<string, string | undefined>>,
@@ -44,7 +44,7 @@ export async function serveKernel(
       throw error;
     });
     const started = opened.then(() => (signal.aborted ? undefined : announce(kernel, problems, io)));
-    const reason = await Promise.race([asked, started.then(() => asked)]); // what does not come to start must not keep it from ending
+    const reason = await Promise.race([asked, started.then(() => asked)]); // a start that never finishes must not keep it from ending
     if (reason === null) return 0;
     await turns.ended(TURNS_MS, signal);
     await sendToSupervisor({ type: 'restart', reason });
@@ -71,7 +71,7 @@ async function announce(kernel: Kernel, problems: Problems, io: CommandIO): Prom
   if (!io.quiet) io.print(`Serving ${kernel.trust.sandbox}; Ctrl-C ends it`);
 }
 
-/** The reason that was given; null when `signal` ends the kernel. */
+/** The reason for the restart; null when `signal` ends the kernel. */
 function restartAsked(kernel: Kernel, signal: AbortSignal): Promise<string | null> {
   let off = (): void => undefined;
   const asked = new Promise<string>((resolve) => (off = kernel.restarts.handle(resolve)));
@@ -101,7 +101,7 @@ function openTurns(kernel: Kernel): { ended(limitMs: number, signal: AbortSignal
   };
 }
 
-/** Resolves when it has been written; a supervisor that is gone is noticed elsewhere. */
+/** Resolves when the message has been written; a missing supervisor is noticed elsewhere. */
 function sendToSupervisor(message: Message): Promise<void> {
   return new Promise((resolve) => {
     if (process.connected) process.send?.(message, undefined, {}, () => resolve());

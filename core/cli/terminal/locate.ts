@@ -6,14 +6,14 @@ import { gitRootOf, userHome } from '../../trust/index.ts';
 
 const MARKS = ['agents', 'extensions', 'skills', 'pith.yaml'];
 
-/** What a command line works on. Absolute. */
+/** The target of a command line. Absolute paths. */
 export interface Located {
   readonly sandbox: string;
-  /** The project without a sandbox that was found instead; null: `sandbox` is there. */
+  /** The project without a sandbox that was found instead; null: `sandbox` exists. */
   readonly bareProject: string | null;
 }
 
-/** The sandbox that was named, else the nearest `sandbox/` upwards from `cwd`, else the project without one: the git root, else `cwd`. */
+/** The named sandbox, else the nearest `sandbox/` upwards from `cwd`, else the project without one: the git root, else `cwd`. */
 export function locateTarget(named: string | null, cwd: string, home: string | null = userHome()): Located {
   if (named !== null) return { sandbox: namedSandbox(named, resolve(cwd, named)), bareProject: null };
   for (let folder = resolve(cwd); ; folder = dirname(folder)) {
@@ -42,17 +42,17 @@ function namedSandbox(named: string, path: string): string {
   });
 }
 
-/** A folder without anything is a sandbox to be filled; one with other things in it is somebody else's. */
+/** An empty folder is a sandbox to be filled; one with other files belongs to something else. */
 function isSandbox(folder: string): boolean {
   if (MARKS.some((mark) => existsSync(join(folder, mark)))) return true;
   try {
     return statSync(folder, { throwIfNoEntry: false })?.isDirectory() === true && readdirSync(folder).every(isOurs);
   } catch {
-    return false; // somebody else's, or a link that leads nowhere: nothing can be read from it either
+    return false; // another user's, or a broken link: nothing can be read from it either
   }
 }
 
-/** What Pith itself leaves in an empty sandbox, and hidden files. */
+/** Files that Pith itself leaves in an empty sandbox, and hidden files. */
 function isOurs(name: string): boolean {
   return name === 'data' || name.startsWith('.');
 }

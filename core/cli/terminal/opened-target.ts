@@ -13,21 +13,21 @@ import {
 } from '../../trust/index.ts';
 import type { SandboxOverview, ShownOverview } from '../../compose/index.ts';
 
-/** What a command line works on. */
+/** The opened target of a command line. */
 export interface Target {
-  /** Absolute: the sandbox that was opened. */
+  /** Absolute: the opened sandbox. */
   readonly sandbox: string;
   readonly trust: Trust;
   readonly env: Readonly<Record<string, string | undefined>>;
-  /** What was on the line with two dashes, without them: extensions may declare it. */
+  /** Words with two dashes on the line, without the dashes: extensions may declare them. */
   readonly switches?: readonly string[];
-  /** What the command line of `pith serve` asks for. */
+  /** The options of `pith serve`. */
   readonly serve?: Places['serve'];
-  /** What relative paths of the environment are relative to; default: the process's. */
+  /** The base of relative paths in the environment; default: the process's working directory. */
   readonly workingDirectory?: string;
 }
 
-/** The target of a command line, as far as it is known before anybody is asked. */
+/** The target of a command line before anybody is asked. */
 export interface NamedTarget extends Omit<Target, 'trust' | 'sandbox'> {
   /** Absolute: the sandbox that was named or found. */
   readonly sandbox: string;
@@ -42,7 +42,7 @@ export function trustOfTarget(named: Pick<NamedTarget, 'sandbox' | 'bareProject'
   return trustOf({ sandbox, bareProject, shipped: shippedSandbox(), home: userHome(), accepts, workingDirectory });
 }
 
-/** The target with the person's decision about it: a terminal is asked once, and restrictions are reported in one line. */
+/** The target with the person's decision about it: asks once on a terminal, and reports restrictions in one line. */
 export async function openTarget(named: NamedTarget, io: CommandIO, asks: boolean): Promise<Target> {
   let trust = trustOfTarget(named);
   if (asks && io.interactive && trust.isOpen) {
@@ -71,7 +71,7 @@ export async function wantedState({ env, workingDirectory = process.cwd() }: Nam
     .data_dir;
 }
 
-/** Looks at what a sandbox brings, for a person. */
+/** Collects what a sandbox contains, for a person. */
 export async function lookAt(trust: Trust): Promise<ShownOverview & { readonly overview: SandboxOverview }> {
   const { overviewOf, shownOverview } = await import('../../compose/index.ts');
   const overview = await overviewOf(trust, userHome());
@@ -90,12 +90,12 @@ export function stateCure({ cure }: StatePlace, folder: string): string {
   return cure ?? `if the old state is yours, run: pith trust ${folder} --yes --state`;
 }
 
-/** What a person is asked about state that nobody marked. */
+/** The question about state that nobody claimed. */
 export function stateQuestion(dataDirectory: string): string {
   return `There is state in ${printableLine(dataDirectory)} that this user's Pith did not mark: conversations, approvals, what was installed. Is it yours?`;
 }
 
-/** Asks and records the answer, no as well as yes. What is too much to be shown stays restricted without a question. */
+/** Asks and records the answer, yes or no. A sandbox with too much to show stays restricted without a question. */
 async function askAboutSandbox(trust: Trust, io: CommandIO): Promise<void> {
   const shown = await lookAt(trust);
   if (!shown.isWhole) return io.print(`${TOO_MUCH}; to see it: pith trust ${quoted(trust.folder)}`);
@@ -127,7 +127,7 @@ async function askAboutState(wanted: string, trust: Trust, io: CommandIO): Promi
   if (answer !== null) decideState(trust.file, userHome(), wanted, answer === 'yes');
 }
 
-/** As a shell takes it; a path that cannot be shown is named in words. */
+/** Quoted for a shell; a path that cannot be shown is described in words. */
 export function quoted(text: string): string {
   if (/^[\w./~@:+,-]+$/.test(text)) return text;
   return printableLine(text) === text ? `'${text.replaceAll("'", "'\\''")}'` : '<its folder>';

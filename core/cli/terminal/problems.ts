@@ -6,10 +6,10 @@ import { describeError } from './report.ts';
 
 const MOST_LINES = 3;
 const RANK: Readonly<Record<Diagnostic['severity'], number>> = { error: 0, warning: 1, info: 2 };
-/** Where nobody can ask for the rest. */
+/** The most errors that are printed where nobody can ask for the rest. */
 const MOST_ERRORS = 20;
 
-/** Reports the errors in the settings before a command that does something else. */
+/** Reports errors in the settings before a command that does something else. */
 export function reportWrongSettings(kernel: Pick<Kernel, 'findings'>, io: CommandIO): void {
   printProblems(
     kernel.findings().filter(({ severity }) => severity === 'error'),
@@ -28,7 +28,7 @@ export class Problems {
     private readonly io: CommandIO,
   ) {}
 
-  /** A line each, cut to the terminal; null: there is none. */
+  /** One line each, cut to the terminal; null: no problems. */
   async summary(): Promise<string | null> {
     const problems = await this.kernel.problems();
     if (problems.length === 0) return null;
@@ -41,14 +41,14 @@ export class Problems {
     return [`${problems.length} problem${problems.length === 1 ? '' : 's'} (${rest}):`, ...texts].join('\n');
   }
 
-  /** Prints those that have not been reported yet on the error stream; with an agent, what concerns a turn of it. */
+  /** Prints unreported problems on the error stream; with an agent, those that affect its turns. */
   async report(agentId?: string): Promise<void> {
     const isReported = (problem: Diagnostic) =>
       this.#reported.has(problem.message) || formsOf(problem).some((text) => this.#notices.has(text));
     this.#report((await this.kernel.problems(agentId)).filter((problem) => !isReported(problem)));
   }
 
-  /** Reports each new problem while Pith runs. `services`: what goes wrong in the background too, once. */
+  /** Reports each new problem while Pith runs. `services`: background problems too, once. */
   follow({ services = false }: { readonly services?: boolean } = {}): void {
     const { events } = this.kernel;
     events.handle('problem.found', (problem) => this.#report([problem]));
@@ -59,12 +59,12 @@ export class Problems {
     });
   }
 
-  /** Whether a text says no more than problems that have been reported. */
+  /** Whether a text says no more than reported problems. */
   hasReported(text: string): boolean {
     return this.#reported.has(keyOf(text));
   }
 
-  /** For the command: neither a notice nor an error of a turn repeats a problem. */
+  /** The command's output, in which no notice or turn error repeats a problem. */
   get quietIO(): CommandIO {
     const error = (text: string): void => {
       if (this.hasReported(text)) return;
@@ -82,7 +82,7 @@ export class Problems {
 
 /** The texts in which a turn reports a problem. */
 function formsOf({ code, message, cure }: Diagnostic): readonly string[] {
-  const why = code === 'model_unknown' ? message.slice(message.indexOf(': ') + 2) : message; // the turn knows nothing of the setting
+  const why = code === 'model_unknown' ? message.slice(message.indexOf(': ') + 2) : message; // the turn does not know the setting
   return [why, `${why}; ${cure}`].map(keyOf);
 }
 

@@ -2,7 +2,7 @@ import { printableLine } from '@pith/plain-text';
 import { systemCure } from '@pith/safe-files';
 import { messageOf, type PithError } from '../../contract/index.ts';
 
-/** Those of a process that a signal ended are 128 and the number of the signal, as a shell has them. */
+/** Exit codes. A process that a signal ended has 128 plus the signal's number, as in a shell. */
 export const EXIT = { done: 0, failed: 1, usage: 2, hungUp: 129, interrupted: 130, terminated: 143 } as const;
 
 /** `pith: <what> <where>: <why>; <cure>`, for anything thrown. */
@@ -19,7 +19,7 @@ export function exitCodeOf(error: unknown): number {
   return code === 'usage' || code === 'command_unknown' ? EXIT.usage : EXIT.failed;
 }
 
-/** For failures that no part of Pith could explain: what the system lacks, whatever was done. */
+/** For failures without a cure of their own: what the system lacks. */
 function cureOf(error: unknown): string | undefined {
   for (let each = error; each instanceof Error; each = each.cause)
     if (LACKS.has((each as NodeJS.ErrnoException).code ?? '')) return printableLine(systemCure(each) ?? '');
@@ -31,7 +31,7 @@ const LACKS: ReadonlySet<string> = new Set(['EMFILE', 'ENFILE', 'ENOSPC', 'EDQUO
 function withWhere(message: string, found: string | undefined): string {
   const where = found === undefined ? '' : printableLine(found); // names of files and folders, which may be anything
   if (where === '' || message.includes(where)) return message;
-  if (/^(?:is|has|holds|cannot|must|leads) /u.test(message)) return `${where}: ${message}`; // what is there is its subject
+  if (/^(?:is|has|holds|cannot|must|leads) /u.test(message)) return `${where}: ${message}`; // the place is the sentence's subject
   const colon = message.indexOf(': ');
   return colon < 0 ? `${where}: ${message}` : `${message.slice(0, colon)} ${where}${message.slice(colon)}`;
 }

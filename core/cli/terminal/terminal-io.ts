@@ -5,7 +5,7 @@ import { Writable, type Readable } from 'node:stream';
 import type { CommandIO } from '../../contract/index.ts';
 import { printable, printableJson, printablePainted, wrapLines } from '@pith/plain-text';
 
-/** The streams of a process, or what replaces them in tests. */
+/** The streams of a process, or their replacements in tests. */
 export interface Stdio {
   readonly input: NodeJS.ReadStream | NodeJS.ReadableStream;
   readonly output: NodeJS.WritableStream;
@@ -15,7 +15,7 @@ export interface Stdio {
 export interface TerminalOptions {
   readonly json: boolean;
   readonly quiet: boolean;
-  /** NO_COLOR is set to something. */
+  /** NO_COLOR is set and not empty. */
   readonly noColour: boolean;
   /** The terminal cannot move its cursor. */
   readonly dumb?: boolean;
@@ -24,9 +24,9 @@ export interface TerminalOptions {
   readonly userId: string;
 }
 
-/** A command's input and output on the standard streams. Nothing that it prints steers a terminal, except Pith's own colours. */
+/** A command's input and output on the standard streams. No output can control the terminal, except Pith's own colours. */
 export function terminalIO(stdio: Stdio, options: TerminalOptions): CommandIO {
-  const interactive = !options.json && isTerminal(stdio.output) && isTerminal(stdio.input); // the input last: opening it takes its time
+  const interactive = !options.json && isTerminal(stdio.output) && isTerminal(stdio.input); // the input last: opening it takes time
   const colour = isTerminal(stdio.output) && !options.noColour && !options.json;
   return {
     print: (text) => {
@@ -45,7 +45,7 @@ export function terminalIO(stdio: Stdio, options: TerminalOptions): CommandIO {
     userId: options.userId,
     colour,
     get columns() {
-      return (stdio.output as Partial<NodeJS.WriteStream>).columns || 80; // a terminal that does not know says 0
+      return (stdio.output as Partial<NodeJS.WriteStream>).columns || 80; // 0 where the terminal does not know its width
     },
     shell: {
       get piped() {
@@ -56,7 +56,7 @@ export function terminalIO(stdio: Stdio, options: TerminalOptions): CommandIO {
   };
 }
 
-/** A terminal would break it inside words. */
+/** Wraps between words, which a terminal would not. */
 export function writeError({ error }: Pick<Stdio, 'error'>, message: string): void {
   const text = printable(message);
   error.write(asLine(isTerminal(error) ? wrapLines(text, (error as Partial<NodeJS.WriteStream>).columns || 80) : text));
@@ -71,7 +71,7 @@ function isSocket(input: object): boolean {
   try {
     return typeof fd === 'number' && fstatSync(fd).isSocket();
   } catch {
-    return false; // it was never open: its first read says so
+    return false; // it was never open: its first read reports that
   }
 }
 
@@ -79,7 +79,7 @@ function asLine(text: string): string {
   return text.endsWith('\n') ? text : `${text}\n`;
 }
 
-/** The lines of `input`; nothing is read, and the process not kept alive, before the first is asked for. */
+/** The lines of `input`. Reads nothing, and does not keep the process alive, before the first line is requested. */
 function inputLines(input: () => Readable): AsyncIterable<string> {
   return {
     async *[Symbol.asyncIterator]() {
@@ -93,7 +93,7 @@ function inputLines(input: () => Readable): AsyncIterable<string> {
   };
 }
 
-/** Asks a person on a terminal; null when they end the input. With choices it asks until one of them is given. */
+/** Asks a person on a terminal; null when they end the input. With choices, asks until one of them is given. */
 async function askOn(
   stdio: { readonly input: NodeJS.ReadableStream; readonly output: NodeJS.WritableStream & { readonly columns?: number } },
   question: string,
@@ -121,7 +121,7 @@ async function askOn(
   }
 }
 
-/** The choice that `answer` is, or is the only one to begin with. */
+/** The choice that equals `answer`, or the only one that begins with it. */
 function chosen(answer: string, choices: readonly string[]): string | undefined {
   const wanted = answer.trim().toLowerCase();
   const matching = choices.filter((choice) => choice.toLowerCase().startsWith(wanted));

@@ -2,25 +2,25 @@ import { slipsOf } from '@pith/plain-text';
 import { isPlainMap } from '@pith/plain-data';
 import { textOf, type Field, type Fields, type Finding } from './finding.ts';
 
-/** What checks look at. */
+/** The facts that checks use. */
 export interface Facts {
   readonly id: string;
   readonly fileName: string;
   readonly fields: Fields;
-  /** Bytes of the whole SKILL.md. */
+  /** The size of the whole SKILL.md in bytes. */
   readonly size: number;
   /** Estimated from the size. */
   readonly bodyTokens: number;
 }
 
-/** What a check noticed, where, and what the message names. */
+/** A check's finding: the place, and what the message names. */
 export type Hit = Omit<Finding, 'code'>;
 export type Check = (facts: Facts) => Iterable<Hit>;
 
 const LISTS = ['tags', 'requires', 'examples', 'toolsets'];
 const MAPS = ['metadata', 'triggers'];
 export const TRIGGER_KINDS = ['keywords', 'verbs', 'patterns'] as const;
-/** How to write fields that are no plain lists. */
+/** How to write fields that are not plain lists. */
 const EXAMPLES: ReadonlyMap<string, string> = new Map([
   ['metadata', '`metadata:` and below it a line such as `  author: …` for each'],
   ['triggers', '`triggers:`, below it `  keywords:`, and below that a line `    - …` for each'],
@@ -47,7 +47,7 @@ export function missing(key: string): Check {
   return ({ fields }) => (textOf(fields.get(key))?.trim() ? [] : [{ detail: '', ...placeOf(fields, key) }]);
 }
 
-/** Looks at the name as it is compared: trimmed, NFKC. A missing one is another rule's. */
+/** A check of the name in its compared form: trimmed, NFKC. Another rule reports a missing name. */
 export function nameIs(broken: (name: string, id: string) => boolean): Check {
   return ({ fields, id }) => {
     const name = textOf(fields.get('name'))?.trim().normalize('NFKC');
@@ -55,7 +55,7 @@ export function nameIs(broken: (name: string, id: string) => boolean): Check {
   };
 }
 
-/** Counts characters, not code units. Above `below` it is another rule's. */
+/** Counts characters, not code units. From `below` on, another rule reports it. */
 export function longerThan(key: string, limit: number, below = Infinity): Check {
   return ({ fields }) => {
     const text = textOf(fields.get(key));
@@ -72,7 +72,7 @@ export function unknownTo(known: ReadonlySet<string>): Check {
   };
 }
 
-/** `clients` by the fields that they read. */
+/** `clients` maps a field to the clients that read it. */
 export function readByOthers(clients: ReadonlyMap<string, readonly string[]>): Check {
   return ({ fields }) => {
     const found = [...fields.keys()].filter((key) => clients.has(key));
@@ -93,10 +93,10 @@ export function misspelt(known: ReadonlySet<string>): Check {
   };
 }
 
-/** Without them a skill may do more, and is offered to more. */
+/** Without one of these fields a skill may do more, or is offered to more. */
 const SAFEGUARDS: ReadonlySet<string> = new Set(['allowed-tools', 'default_enabled', 'disable-model-invocation']);
 
-/** With a slip in the name of a safeguard counting as that, unless that is there, too. */
+/** The fields in which a misspelt safeguard counts as that safeguard, unless that is present too. */
 export function withSafeguards(fields: Map<string, Field>): Map<string, Field> {
   for (const [key, field] of fields) {
     const meant = SAFEGUARDS.has(key) ? null : slipOf(key, SAFEGUARDS);
@@ -105,7 +105,7 @@ export function withSafeguards(fields: Map<string, Field>): Map<string, Field> {
   return fields;
 }
 
-/** The name that a key misses by a letter, a long one by two; keys of other systems miss all by more. */
+/** The known name that differs from the key by a letter, or by two if it is long. Keys of other systems differ more. */
 function slipOf(key: string, known: ReadonlySet<string>): string | null {
   return slipsOf(key, known, key.length < 6 ? 1 : 2)[0] ?? null;
 }

@@ -2,7 +2,7 @@ import { isPlainMap } from '@pith/plain-data';
 import { textOf, type Fields } from './finding.ts';
 import { isTexts } from './checks.ts';
 
-/** What the registry keeps of a frontmatter. */
+/** The fields that the registry keeps of a frontmatter. */
 export interface SkillFields {
   /** The frontmatter's `name`, else the id. */
   readonly name: string;
@@ -12,34 +12,34 @@ export interface SkillFields {
   readonly tags: readonly string[];
   readonly requires: readonly string[];
   readonly examples: readonly string[];
-  /** null: the file does not speak of it, which allows all. Who writes it allows what it names, if nothing then nothing. */
+  /** null: the field is absent, which allows every tool. A present field allows what it names, if empty then nothing. */
   readonly allowedTools: readonly string[] | null;
   readonly toolsets: readonly string[];
   readonly scripts: readonly SkillScript[];
   readonly defaultEnabled: boolean;
-  /** null for a skill that names no trigger, as most do. */
+  /** null for a skill without triggers. */
   readonly triggers: SkillTriggers | null;
-  /** Every other frontmatter key, kept and shown. */
+  /** All other frontmatter keys, which are kept and shown. */
   readonly extra: Readonly<Record<string, unknown>>;
 }
 
-/** What a manifest says of one script. Scripts need no entry to be run. */
+/** A manifest's entry for a script. A script can be run without one. */
 export interface SkillScript {
   /** As written, relative to the skill's folder. */
   readonly path: string;
   readonly description: string | null;
-  /** Names of the environment that it asks for. */
+  /** The environment variables that it requests. */
   readonly env: readonly string[];
-  /** It may take so long, within what the settings allow; null: it does not say. */
+  /** Its requested time limit, within that of the settings; null: none. */
   readonly timeoutSeconds: number | null;
 }
 
-/** What in a user's message brings a skill in the mode `triggers`. As written: whoever matches folds case. */
+/** What in a user's message selects the skill in the mode `triggers`. As written: the matcher folds case. */
 export interface SkillTriggers {
   readonly keywords: readonly string[];
-  /** In their plain form. */
+  /** In their base form. */
   readonly verbs: readonly string[];
-  /** RE2; what it does not take, or what is too large, was dropped when the file was read. */
+  /** RE2; patterns that RE2 refuses or that are too large were dropped when the file was read. */
   readonly patterns: readonly string[];
 }
 
@@ -60,7 +60,7 @@ const TAKEN = new Set([
   'triggers',
 ]);
 
-/** The fields of a skill that has none. */
+/** The fields of a skill without frontmatter. */
 export function emptyFields(id: string): SkillFields {
   return {
     name: id,
@@ -79,7 +79,7 @@ export function emptyFields(id: string): SkillFields {
   };
 }
 
-/** Takes the fields in every form that people write. Every text is copied, so that none keeps its file in memory. */
+/** Accepts the fields in every form that people write. Copies every text, so that none keeps its file in memory. */
 export function toFields(fields: Fields, id: string): SkillFields {
   const text = (key: string) => {
     const value = textOf(fields.get(key))?.trim();
@@ -172,11 +172,11 @@ function metadataVersion(fields: Fields): string | null {
 function extra(fields: Fields): Readonly<Record<string, unknown>> {
   const entries = [...fields].filter(([key]) => !TAKEN.has(key));
   if (entries.length === 0) return NOTHING;
-  // Through JSON, because that is how the index keeps it, and because it copies every text.
+  // Through JSON, because the index stores it that way, and because that copies every text.
   return JSON.parse(JSON.stringify(Object.fromEntries(entries.map(([key, field]) => [key, field.value])))) as Record<string, unknown>;
 }
 
-/** A copy that shares no memory with the text it was cut from: V8 keeps the whole file for a part of 13 characters or more. */
+/** A copy that shares no memory with its source: V8 keeps the whole file for a slice of 13 characters or more. */
 function flat(text: string): string {
   return text.length < 13 ? text : ` ${text}`.slice(1);
 }

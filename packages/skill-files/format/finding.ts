@@ -1,20 +1,20 @@
-/** What a reader or a check noticed; the rule table turns it into a diagnostic. Lines and columns count from 1. */
+/** A problem that a reader or a check found; the rule table turns it into a diagnostic. Lines and columns count from 1. */
 export interface Finding {
   readonly code: string;
   /** What the message names: a field, a value, a count. */
   readonly detail: string;
-  /** What the cure says to write, where that is not the rule's alone. */
+  /** What the cure says to write, unless the rule says that itself. */
   readonly wanted?: string;
   readonly line?: number;
   readonly column?: number;
 }
 
-/** One value of the frontmatter and where its key is. */
+/** One value of the frontmatter and the position of its key. */
 export interface Field {
   readonly value: unknown;
   readonly line: number;
   readonly column: number;
-  /** The text as written, where YAML reads something else than a string. */
+  /** The source text, where YAML reads something other than a string. */
   readonly source?: string;
   /** Written in braces or brackets. */
   readonly flow?: boolean;
@@ -22,7 +22,7 @@ export interface Field {
 
 export type Fields = ReadonlyMap<string, Field>;
 
-/** Fields whose inner scalars are text: `1.0` in them stays "1.0". */
+/** Fields whose nested scalars are text: `1.0` in them stays "1.0". */
 export const HOLDS_TEXT: ReadonlySet<string> = new Set([
   'metadata',
   'tags',
@@ -33,7 +33,7 @@ export const HOLDS_TEXT: ReadonlySet<string> = new Set([
   'triggers',
 ]);
 
-/** The value of a frontmatter as text, or null when it is absent, empty or no scalar. */
+/** The value of a field as text; null when it is absent, empty or not a scalar. */
 export function textOf(field: Field | undefined): string | null {
   if (field === undefined || field.value === null || field.value === undefined) return null;
   return typeof field.value === 'string' ? field.value : (field.source ?? null);
@@ -59,7 +59,7 @@ export function placesIn(text: string, firstLine: number): (offset: number) => P
   };
 }
 
-/** Where each line begins. */
+/** The offset of each line. */
 function startsIn(text: string): number[] {
   const starts = [0];
   for (let at = text.indexOf('\n'); at !== -1; at = text.indexOf('\n', at + 1)) starts.push(at + 1);

@@ -3,7 +3,7 @@ import type { Finding } from './finding.ts';
 /** The longest frontmatter that is parsed, in bytes. */
 export const FRONTMATTER_LIMIT = 16 * 1024;
 
-/** Where the frontmatter of a SKILL.md lies. Offsets are UTF-16 indexes into the text that was given. */
+/** The place of the frontmatter in a SKILL.md. Offsets are UTF-16 indexes into the given text. */
 export interface Split {
   /** The YAML between the two `---` lines. */
   readonly head: string;
@@ -15,8 +15,8 @@ export interface Split {
 }
 
 /**
- * Finds the frontmatter. `complete` is false when `text` is only the beginning of the file. A file that begins with other text has none,
- * and all of it is the body. Returns a finding instead where one was begun and cannot be used.
+ * Finds the frontmatter. `complete` is false when `text` is only the start of the file. A file that begins with other text has no
+ * frontmatter and is all body. Returns a finding where frontmatter begins and cannot be used.
  */
 export function splitFrontmatter(text: string, complete: boolean): Split | Finding {
   const findings: Finding[] = [];
@@ -56,7 +56,7 @@ export function splitFrontmatter(text: string, complete: boolean): Split | Findi
   return complete ? unclosed(line) : tooLarge(line);
 }
 
-/** Its byte order mark, or its first dashes, read as UTF-8. */
+/** A UTF-16 byte order mark, or the first dashes in UTF-16, decoded as UTF-8. */
 const UTF_16 = /^(?:\uFFFD\uFFFD|-\0|\0-)/;
 
 function missingBecause(beginning: string): string {

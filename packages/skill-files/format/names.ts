@@ -1,9 +1,9 @@
-/** Whether a text may be a skill's name: letters, digits and single hyphens between them, none in upper case. */
+/** Whether a text is a valid skill name: letters, digits and single hyphens between them, none in upper case. */
 function isName(text: string): boolean {
   return /^[\p{L}\p{N}]+(?:-[\p{L}\p{N}]+)*$/u.test(text) && text === text.toLowerCase() && [...text].length <= 64;
 }
 
-/** The nearest to a text that may be a name, or null where it has neither letters nor digits. */
+/** The most similar valid name; null where the text has neither letters nor digits. */
 function nameFrom(text: string): string | null {
   const parts =
     text
@@ -19,13 +19,13 @@ function nameFrom(text: string): string | null {
   return name === '' ? null : name;
 }
 
-/** The name to write for a skill in the folder `id`, where its own is `name` or none. */
+/** The name to write for a skill in the folder `id` whose own name is `name` or missing. */
 export function nameToWrite(name: string, id: string): string {
   const folder = id.normalize('NFKC');
   return isName(folder) ? folder : (nameFrom(name) ?? nameFrom(folder) ?? 'my-skill');
 }
 
-/** What to do so that name and folder are one, and a name. */
+/** The cure that makes name and folder equal and valid. */
 export function namingCure(name: string, id: string): string {
   const wanted = nameToWrite(name, id);
   if (wanted !== id.normalize('NFKC')) return `write \`name: ${wanted}\` and rename the folder to \`${wanted}\``;

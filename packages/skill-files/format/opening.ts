@@ -1,4 +1,4 @@
-/** Characters of a text that stand for a description that is missing. */
+/** The most characters of a text that replaces a missing description. */
 const MOST = 1024;
 
 /** The first heading of a Markdown text and its first paragraph, each as one line; null where there is none. */

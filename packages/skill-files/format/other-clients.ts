@@ -1,4 +1,4 @@
-/** The frontmatter fields that other clients of SKILL.md read beside the specification's, from their documentation. Pith keeps them. */
+/** Frontmatter fields beyond the specification that other clients read, from their documentation. Pith keeps them. */
 const FIELDS_OF_CLIENTS: readonly (readonly [client: string, fields: readonly string[]])[] = [
   [
     'Claude Code',
@@ -25,7 +25,7 @@ const FIELDS_OF_CLIENTS: readonly (readonly [client: string, fields: readonly st
   ['Roo Code', ['mode', 'modeSlugs']],
 ];
 
-/** Which clients read a field, by its name. */
+/** The clients that read a field, by its name. */
 export const CLIENTS_OF: ReadonlyMap<string, readonly string[]> = clientsByField();
 
 function clientsByField(): ReadonlyMap<string, readonly string[]> {

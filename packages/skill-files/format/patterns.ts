@@ -4,10 +4,10 @@ import type { RE2JS } from 're2js';
 import type { Finding } from './finding.ts';
 import { FRONTMATTER_LIMIT } from './frontmatter.ts';
 
-/** A pattern that tells whether a text contains it, in time linear in the text and in the instructions of its program. */
+/** A compiled pattern. Matching takes time linear in the text and in the program's instructions. */
 export type Pattern = Pick<RE2JS, 'test' | 'programSize'>;
 
-/** Compiles patterns of bounded size, ignoring case. Imported by the first skill that has one. */
+/** Loads a compiler for patterns of limited size, which ignores case. Imported for the first skill with a pattern. */
 export async function loadPatternCompiler(): Promise<(pattern: string) => Pattern | { readonly problem: string }> {
   const { RE2JS } = await import('re2js');
   return (written) => {
@@ -23,7 +23,9 @@ export async function loadPatternCompiler(): Promise<(pattern: string) => Patter
   };
 }
 
-/** The patterns that cannot be used, each with what is wrong and where in `text`, the file, it is; null for one that another finding tells of. */
+/**
+ * The patterns that cannot be used, with the reason and the position in `text`, the file; null for a pattern that another finding reports.
+ */
 export async function refusedPatterns(patterns: readonly string[], text: string): Promise<ReadonlyMap<string, Finding | null>> {
   const compile = await loadPatternCompiler();
   const refused = new Map<string, Finding | null>();
@@ -51,18 +53,18 @@ export async function refusedPatterns(patterns: readonly string[], text: string)
   return refused;
 }
 
-/** Far above what anybody writes; compiling costs more than the length. */
+/** In characters, far more than anybody writes; compiling costs more than the length suggests. */
 const LONGEST = 1000;
-/** Instructions of one pattern: `.{0,100}` has 200. */
+/** The most instructions of one pattern: `.{0,100}` has 200. */
 const LARGEST = 300;
 const TOO_LARGE = `it is too large: of its parts, each counted as often as it may occur, it has more than ${LARGEST}`;
-/** What all patterns of a skill may have together, where each counts a little by itself. */
+/** The most instructions of all patterns of a skill, where each pattern adds a little of its own. */
 const ALL = 2000;
 const EACH = 20;
-/** Between two yields: a few milliseconds. */
+/** Instructions between two yields: a few milliseconds. */
 const AT_ONCE = 400;
 
-/** Tells where a pattern is as it is or as a quoted scalar writes it; else its key. */
+/** The position of a pattern, as it is or as a quoted scalar writes it; else that of its key. */
 function placesIn(text: string): (pattern: string) => { line?: number; column?: number } {
   const head = text.slice(0, FRONTMATTER_LIMIT);
   const match = /(?:^|[{,])[^\S\n]*["']?patterns["']?[^\S\n]*:/m.exec(head);

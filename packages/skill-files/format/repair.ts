@@ -2,14 +2,14 @@ import { type Finding, placesIn } from './finding.ts';
 import { KNOWN_FIELDS } from './rules.ts';
 import { readYaml, type YamlFailure, type YamlReading } from './yaml.ts';
 
-/** How many values are quoted before the text is given up. */
+/** How many values are quoted before the repair gives up. */
 const ATTEMPTS = 24;
-/** How much text is parsed in all, in characters: twenty times the largest frontmatter of real skills. */
+/** The most text that is parsed in all, in characters: twenty times the largest frontmatter of real skills. */
 const WORK = 48 * 1024;
-/** What a line costs to parse besides its characters. */
+/** The parse cost of a line besides its characters, in characters. */
 const LINE = 24;
 
-/** Reads frontmatter as YAML and, where that fails, repairs what people commonly write. Each repair is a finding. */
+/** Parses frontmatter as YAML and, where that fails, repairs common mistakes. Each repair is a finding. */
 export function readRepaired(head: string, firstLine: number): YamlReading | YamlFailure {
   const findings: Finding[] = [];
   let text = withoutDirectives(head, firstLine, findings);
@@ -35,7 +35,7 @@ export function readRepaired(head: string, firstLine: number): YamlReading | Yam
   return 'failure' in reading ? reading : { fields: reading.fields, findings: [...findings, ...reading.findings] };
 }
 
-/** `%YAML 1.1` and other directives at the top are blanked, so that lines keep their numbers. */
+/** Blanks out `%YAML 1.1` and other directives at the top, so that lines keep their numbers. */
 function withoutDirectives(head: string, firstLine: number, findings: Finding[]): string {
   const lines = head.split('\n');
   for (let index = 0; index < lines.length && /^(?:%|\s*$)/.test(lines[index] ?? ''); index += 1) {
@@ -46,7 +46,7 @@ function withoutDirectives(head: string, firstLine: number, findings: Finding[])
   return lines.join('\n');
 }
 
-/** What neither YAML nor people write; it is kept, and never shown. */
+/** Characters that are invalid in YAML and that nobody types; kept, and never shown. */
 // oxlint-disable-next-line no-control-regex
 const CONTROL = /[\0-\x08\x0B\x0C\x0E-\x1F\x7F]/;
 
@@ -59,7 +59,9 @@ const ANCHOR = /^&(\S+)\s+[^\s"'|>[{&*]/;
 const COMMENT = /^#\S/;
 const COMMENT_AS_DESCRIPTION = /^#\s*\S/;
 
-/** Quotes what YAML would read without an error and drop: `!important text`, `&name text` that nothing refers to, `#text`. Of keys at the margin. */
+/**
+ * Quotes values that YAML would accept and drop: `!important text`, `&name text` without an alias, `#text`. Only for keys at the margin.
+ */
 function withLostText(text: string, firstLine: number, findings: Finding[]): string {
   let lines: readonly string[] = text.split('\n');
   for (let index = 0, quotes = 0; index < lines.length && quotes < ATTEMPTS; index += 1) {
@@ -89,7 +91,7 @@ function withoutTabs(text: string, firstLine: number, findings: Finding[]): stri
   return lines.join('\n');
 }
 
-/** Of a line without blanks at its end: looking for them within would take time with the square of a row of blanks. */
+/** The line must have no trailing blanks: matching them here would take quadratic time in a run of blanks. */
 const KEY_LINE = /^(\s*(?:- +)?)([^\s:#'"{}[\]-][^:#'"{}[\]]*):[ \t]+(\S.*)$/;
 
 /** The indent, key and value of a line that has all three. */
@@ -98,7 +100,7 @@ function keyLine(line = ''): readonly [indent: string, key: string, value: strin
   return match === null ? null : [match[1]!, match[2]!, match[3]!];
 }
 
-/** `key: |` and the like: what follows is a block, not a value to quote. */
+/** `key: |` and the like: a block follows, not a value to quote. */
 const BLOCK_INDICATOR = /^[|>][-+0-9]*$/;
 
 interface Better {
@@ -107,7 +109,7 @@ interface Better {
   readonly finding: Finding;
 }
 
-/** Quotes the value of the line that the failure names, or of the key above it, if that moves the failure on. */
+/** Quotes the value of the line where parsing failed, or of the key above it, if that moves the failure further down. */
 function quoteNear(text: string, failure: Finding, firstLine: number, mayRead: () => boolean): Better | null {
   const lines = text.split('\n');
   const failedAt = Math.min((failure.line ?? firstLine) - firstLine, lines.length - 1);
@@ -137,13 +139,13 @@ function candidates(lines: readonly string[], failedAt: number): number[] {
   return top === -1 || found.includes(top) ? found : [...found, top];
 }
 
-/** The value of one line, with the more indented lines that continue it, in single quotes. */
+/** Puts the value of a line, with the more indented lines that continue it, into single quotes. */
 function quoteValue(lines: readonly string[], index: number): { lines: string[]; key: string; column: number } | null {
   const [indent, key, value] = keyLine(lines[index]) ?? ['', '', '|'];
   if (BLOCK_INDICATOR.test(value)) return null;
   let last = index;
   while (last + 1 < lines.length && continues(lines[last + 1] ?? '', indent.length)) last += 1;
-  // A key that is too far right is no text.
+  // A known key that is indented too far is not text.
   for (let at = index + 1; at <= last; at += 1) if (KNOWN_FIELDS.has(keyLine(lines[at])?.[1].trim() ?? '')) return null;
   const next = [...lines];
   const column = (lines[index] ?? '').indexOf(value, indent.length + key.length + 1);

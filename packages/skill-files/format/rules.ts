@@ -23,15 +23,15 @@ import { CLIENTS_OF } from './other-clients.ts';
 export type Severity = 'error' | 'warning' | 'info';
 
 /**
- * One rule. `lint` and `load` are the severities of its finding in the two modes, null where the mode is silent;
- * an error in load mode makes the skill invalid. Rules without a check are found while reading.
+ * One rule. `lint` and `load` are the severities of its finding in the two modes, null where the mode does not report it; an error in load
+ * mode makes the skill invalid. The reader itself finds what rules without a check describe.
  */
 export interface Rule {
   readonly code: string;
   readonly lint: Severity | null;
   readonly load: Severity | null;
   readonly message: (detail: string) => string;
-  /** What to write: a text, or what makes it of a finding in the skill of this id. */
+  /** What to write: a text, or a function of the finding and the skill's id. */
   readonly cure: string | ((finding: Finding, id: string) => string);
   readonly check?: Check;
 }
@@ -54,9 +54,9 @@ export const FILE_LIMIT = 256 * 1024;
 export const BODY_TOKEN_LIMIT = 8000;
 
 type Modes = Pick<Rule, 'lint' | 'load'>;
-/** Nothing can be made of the file. */
+/** The file is unusable. */
 const FATAL: Modes = { lint: 'error', load: 'error' };
-/** Against the specification, and yet usable. */
+/** Against the specification, yet usable. */
 const STRICT: Modes = { lint: 'error', load: 'warning' };
 const ADVICE: Modes = { lint: 'warning', load: 'warning' };
 const LINT_ONLY: Modes = { lint: 'warning', load: null };
@@ -72,7 +72,7 @@ const MOVE =
 const UTF_8 = 'save the file as UTF-8 without a byte order mark';
 const LF = 'save the file with LF line ends';
 
-/** Why a file is not read of which nobody knows whose it is. */
+/** Why a file of unknown origin is not read. */
 export const SEVERAL_LINKS = 'it has several hard links, so it may be a file from elsewhere';
 export const COPY_IT = 'copy it here: `cp SKILL.md x && mv x SKILL.md`';
 
@@ -292,10 +292,10 @@ export const RULES: readonly Rule[] = [
   ),
 ];
 
-/** The rule of a code. */
+/** A rule by its code. */
 export const RULE: ReadonlyMap<string, Rule> = new Map(RULES.map((one) => [one.code, one]));
 
-/** Of a finding that brings what to write. */
+/** The cure from the finding itself. */
 function wanted(finding: Finding): string {
   return `write ${finding.wanted ?? finding.detail}`;
 }

@@ -9,7 +9,7 @@ import { readSimple } from './simple.ts';
 import { opening } from './opening.ts';
 import { NO_REGULAR_FILE } from '../reading/regular-file.ts';
 
-/** `lint` holds a file to the specification; `load` takes what can be understood. Both are columns of one rule table. */
+/** `lint` checks a file against the specification; `load` accepts all that can be understood. Both are columns of one rule table. */
 export type Mode = 'lint' | 'load';
 
 export interface SkillFile {
@@ -18,24 +18,24 @@ export interface SkillFile {
   /** Absolute path of the file; its last part is checked too. */
   readonly file: string;
   readonly mode: Mode;
-  /** Bytes of the whole file where only its beginning is given. */
+  /** The size of the whole file in bytes, where only its start is given. */
   readonly size?: number;
 }
 
-/** What is said to people of one finding. */
+/** A finding as people see it. */
 export interface Diagnostic {
   readonly severity: Severity;
   readonly code: string;
   readonly message: string;
   readonly file?: string;
-  /** From 1, as the column. */
+  /** From 1, like the column. */
   readonly line?: number;
   readonly column?: number;
   readonly cure?: string;
 }
 
 export interface ParsedSkill {
-  /** False when a finding of this mode is an error. */
+  /** False when a finding is an error in this mode. */
   readonly valid: boolean;
   readonly fields: SkillFields;
   /** Estimated from the size. */
@@ -43,10 +43,10 @@ export interface ParsedSkill {
   readonly diagnostics: readonly Diagnostic[];
 }
 
-/** The part that imports YAML. A scan asks for it only when a file needs it. */
+/** The part that imports YAML. A scan loads it only when a file needs it. */
 export type Repairing = typeof readRepaired;
 
-/** Reads one SKILL.md, whatever it holds. Never rejects. */
+/** Parses one SKILL.md of any content. Never rejects. */
 export async function parseSkillFile(content: Uint8Array | string, file: SkillFile): Promise<ParsedSkill> {
   const { text, findings } = decode(content);
   const size = file.size ?? (typeof content === 'string' ? Buffer.byteLength(content) : content.length);
@@ -56,7 +56,7 @@ export async function parseSkillFile(content: Uint8Array | string, file: SkillFi
   return withPatternsChecked(parsed, text, file);
 }
 
-/** Drops the trigger patterns that cannot be used, each with a diagnostic. Only a skill that has patterns costs anything. */
+/** Drops the trigger patterns that cannot be used, each with a diagnostic. Costs nothing for a skill without patterns. */
 export async function withPatternsChecked(parsed: ParsedSkill, text: string, file: SkillFile): Promise<ParsedSkill> {
   const { triggers } = parsed.fields;
   if (triggers === null || triggers.patterns.length === 0) return parsed;
@@ -73,7 +73,7 @@ export async function loadRepairing(): Promise<Repairing> {
   return (await import('./repair.ts')).readRepaired;
 }
 
-/** Reads from the beginning of a file. Returns null when YAML is needed and `repairing` was not given. */
+/** Parses the start of a file. null when YAML is needed and `repairing` was not given. */
 export function parseHead(
   text: string,
   file: SkillFile & { readonly size: number },
@@ -86,7 +86,7 @@ export function parseHead(
   if (missing && file.mode === 'lint') return invalid(file, [missing]);
   let fields = missing ? new Map<string, Field>() : readSimple(split.head, split.firstLine);
   let found: readonly Finding[] = split.findings.length === 0 ? findings : [...findings, ...split.findings];
-  // A scan sees text and not bytes: what cannot be decoded has become the replacement character.
+  // A scan has text, not bytes: bytes that cannot be decoded have become the replacement character.
   if (split.head.includes('\uFFFD') && !found.some(({ code }) => code === 'encoding_invalid')) found = [...found, encodingInvalid(text)];
   if (fields === null) {
     if (repairing === null) return null;
@@ -106,12 +106,12 @@ export function parseHead(
   return title === null || fields.has('name') ? parsed : { ...parsed, fields: { ...parsed.fields, name: title } };
 }
 
-/** A description that is no text at all is wrong, and not missing. */
+/** A description of another type is invalid, not missing. */
 function hasText(field: Field | undefined): boolean {
   return field !== undefined && field.value !== null && String(field.value).trim() !== '';
 }
 
-/** What a file is that could not be read at all. */
+/** The result for a file that could not be read at all. */
 export function unreadable(file: SkillFile, why: string): ParsedSkill {
   const code = why === NO_REGULAR_FILE ? 'file_not_regular' : 'file_unreadable';
   return invalid({ ...file, size: 0 }, [{ code, detail: why }]);
@@ -183,6 +183,6 @@ function isUtf8(content: Uint8Array): boolean {
     new TextDecoder('utf-8', { fatal: true }).decode(content);
     return true;
   } catch {
-    return false; // the decoder's only way to say so
+    return false; // the decoder throws for invalid bytes
   }
 }

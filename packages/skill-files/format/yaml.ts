@@ -2,7 +2,7 @@ import { guardedYaml } from '@pith/guarded-yaml';
 import { isAlias, isMap, isScalar, isSeq, type Node } from 'yaml';
 import { type Field, type Finding, HOLDS_TEXT, placesIn } from './finding.ts';
 
-/** How often a frontmatter may refer back to an anchor, and how many values it may come to. */
+/** The most aliases in a frontmatter, and the most values that they expand to. */
 const ALIAS_LIMIT = 100;
 const VALUE_LIMIT = 10_000;
 /** Far more than people write: public skills have a few dozen. */
@@ -13,12 +13,12 @@ export interface YamlReading {
   readonly findings: readonly Finding[];
 }
 
-/** Where and why the text is not YAML that can be used. `line` and `column` are of the file. */
+/** Why the text is not usable YAML. `line` and `column` are those of the file. */
 export interface YamlFailure {
   readonly failure: Finding;
 }
 
-/** Reads frontmatter as YAML 1.2, core schema, whatever its tags say. Never throws. */
+/** Parses frontmatter as YAML 1.2, core schema, ignoring tags. Never throws. */
 export function readYaml(head: string, firstLine: number): YamlReading | YamlFailure {
   const place = placesIn(head, firstLine);
   try {
@@ -54,7 +54,7 @@ class TooMuch extends Error {
   }
 }
 
-/** Turns nodes into plain values, counting what aliases repeat so that no small text becomes a large value. */
+/** Turns nodes into plain values. Counts what aliases repeat, so that no small text becomes a large value. */
 class Reader {
   readonly findings: Finding[] = [];
   private readonly anchors = new Map<string, { value: unknown; weight: number }>();
@@ -80,7 +80,7 @@ class Reader {
     return value;
   }
 
-  /** What a text field needs to know of a value that is no string. */
+  /** What a text field needs of a value that is not a string. */
   written(node: Node | null): { source?: string; flow?: boolean } {
     if (node === null || isAlias(node)) return {};
     if (isScalar(node)) return typeof node.value === 'string' || node.value === null ? {} : { source: node.source ?? String(node.value) };
@@ -101,7 +101,7 @@ class Reader {
       if (entries.has(key)) this.findings.push({ code: 'duplicate_key', detail: key, ...this.at(pair.key as Node | null) });
       entries.set(key, this.valueOf(pair.value as Node | null, depth + 1, asText));
     }
-    return Object.fromEntries(entries); // defines own properties, `__proto__` too
+    return Object.fromEntries(entries); // defines own properties, also for `__proto__`
   }
 
   private follow(name: string, node: Node): unknown {
@@ -123,7 +123,7 @@ class Reader {
   }
 }
 
-/** A tag does not change what a scalar means; a number that JSON cannot hold stays text. */
+/** Ignores a scalar's tag; a number that JSON cannot represent stays text. */
 function scalarValue(node: { value: unknown; source?: string; tag?: string }, asText: boolean): unknown {
   const { value, source, tag } = node;
   if (typeof value === 'string' || value === null) return value;

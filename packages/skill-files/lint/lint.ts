@@ -12,7 +12,10 @@ export interface LintResult {
   readonly diagnostics: readonly Diagnostic[];
 }
 
-/** Holds what `given`, seen from `directory`, is to the specification: a skill's folder, its SKILL.md, or a folder with skills below it. Never rejects. */
+/**
+ * Checks `given`, relative to `directory`, against the specification: a skill's folder, its SKILL.md, or a folder with skills below it.
+ * Never rejects.
+ */
 export async function lintSkills(given: string, directory: string): Promise<readonly LintResult[]> {
   const folder = path.resolve(directory, given);
   const below = await skillsBelow(folder, DEEPEST);
@@ -20,7 +23,7 @@ export async function lintSkills(given: string, directory: string): Promise<read
   return Promise.all(below.map((skill) => lintSkill(path.join(given, path.relative(folder, skill)), directory)));
 }
 
-/** The SKILL.md files of what `given`, seen from `directory`, is: absolute and sorted by folder; none where it has none. */
+/** The SKILL.md files of `given`, relative to `directory`: absolute and sorted by folder; empty where there is none. */
 export async function skillFilesOf(given: string, directory: string): Promise<readonly string[]> {
   const folder = path.resolve(directory, given);
   const below = await skillsBelow(folder, DEEPEST);
@@ -29,10 +32,10 @@ export async function skillFilesOf(given: string, directory: string): Promise<re
 }
 
 const DEEPEST = 4;
-/** Far above what a SKILL.md may have, so that it is reported as too large. */
+/** Larger than a SKILL.md may be, so that it is reported as too large. */
 const LINT_LIMIT = 16 * 1024 * 1024;
 
-/** Folders that hold a SKILL.md, sorted; what lies in one of them belongs to that skill. None for a path that cannot be read. */
+/** Folders with a SKILL.md, sorted; folders within one belong to that skill. Empty for a path that cannot be read. */
 async function skillsBelow(folder: string, depth: number): Promise<readonly string[]> {
   const entries = await readdir(folder, { withFileTypes: true }).catch(() => []); // lintSkill reports it
   if (entries.some(({ name }) => name.toLowerCase() === 'skill.md')) return [folder];
@@ -42,7 +45,7 @@ async function skillsBelow(folder: string, depth: number): Promise<readonly stri
   return found.flat().sort();
 }
 
-/** Holds a skill's folder, or its SKILL.md, seen from `directory`, to the specification. Never rejects. */
+/** Checks a skill's folder or its SKILL.md, relative to `directory`, against the specification. Never rejects. */
 export async function lintSkill(given: string, directory: string): Promise<LintResult> {
   const file = await skillFileOf(path.resolve(directory, given));
   if (typeof file !== 'string') return { path: given, valid: false, diagnostics: [file] };

@@ -3,7 +3,7 @@ import { open, readlink, type FileHandle } from 'node:fs/promises';
 import path from 'node:path';
 import { realOf } from '../tree/stamp.ts';
 
-/** A descriptor that was proven to lie inside a folder, and the real path that it had then. */
+/** A descriptor that was verified to be inside a folder, and its real path at that time. */
 export interface Inside {
   readonly handle: FileHandle;
   readonly path: string;
@@ -11,15 +11,15 @@ export interface Inside {
 }
 
 /**
- * How it is known where a descriptor lies: the system says its path, or, where it says none, that path leads to the very same file
- * without a link. What is below an open folder is then reached by the folder's path.
+ * How a descriptor's place is verified: the system reports its path (`descriptor`); or the path leads to the very same file without a link
+ * (`path`), and entries of an open folder are then reached by the folder's path.
  */
 export type ProveBy = 'descriptor' | 'path';
 
 const DESCRIPTORS = '/proc/self/fd';
 const { O_RDONLY, O_DIRECTORY, O_NOFOLLOW, O_NONBLOCK } = constants;
 
-/** What this system can: without /proc no descriptor's path can be asked for. */
+/** What this system supports: without /proc a descriptor's path is unknown. */
 export function provesBy(): ProveBy {
   return existsSync(DESCRIPTORS) ? 'descriptor' : 'path';
 }
@@ -29,14 +29,14 @@ export async function openFolder(realDirectory: string, proveBy = provesBy()): P
   return prove(await openOrNull(realDirectory, O_DIRECTORY), realDirectory, proveBy);
 }
 
-/** A path of an entry of an open folder. Where it is not by descriptor, only `openBelow` proves that it is one. */
+/** The path of an entry of an open folder. Unless it is by descriptor, only `openBelow` verifies that the entry is in that folder. */
 export function placeIn({ handle, path: folder, proveBy }: Inside, name: string): string {
   return proveBy === 'descriptor' ? `${DESCRIPTORS}/${handle.fd}/${name}` : path.join(folder, name);
 }
 
 /**
- * Walks `parts` below an open folder, one descriptor after the other and never through a link, so that nothing that is
- * swapped meanwhile leads outside. null when any part is missing, a link or not what it should be. The caller closes the handle.
+ * Walks `parts` below an open folder, one descriptor after the other and never through a link, so that nothing that is swapped meanwhile
+ * leads outside. null when a part is missing, a link or of the wrong kind. The caller closes the handle.
  */
 export async function openBelow(folder: Inside, parts: readonly string[], kind: 'file' | 'folder' = 'file'): Promise<Inside | null> {
   let current = folder;
@@ -59,17 +59,17 @@ export async function openBelow(folder: Inside, parts: readonly string[], kind: 
   }
 }
 
-/** Whether the descriptor still has the path that it was proven to have: false once it was unlinked or moved. */
+/** Whether the descriptor still has its verified path: false once it was unlinked or moved. */
 export async function stillInside({ handle, path: expected, proveBy }: Inside): Promise<boolean> {
   if (proveBy === 'descriptor') return (await readlink(`${DESCRIPTORS}/${handle.fd}`)) === expected;
   for (let look = 0; look < LOOKS; look++) if (!leadsTo(handle, expected)) return false;
   return true;
 }
 
-/** One look is two questions, between which a folder may be swapped for a link; as often as this, each time in time, it is not. */
+/** One check asks the system twice, and a folder may be swapped for a link in between. Nobody hits that moment this many times in a row. */
 const LOOKS = 16;
 
-/** Whether a path without links has the descriptor's file at its end. A file with a second name is none: it may be one from outside. */
+/** Whether a path without links ends at the descriptor's file. A file with a second name is refused, since it may be one from outside. */
 function leadsTo({ fd }: FileHandle, expected: string): boolean {
   const there = entryAt(expected);
   if (there === null || there.isSymbolicLink() || realOf(expected) !== expected) return false;
@@ -78,7 +78,7 @@ function leadsTo({ fd }: FileHandle, expected: string): boolean {
   return opened.dev === there.dev && opened.ino === there.ino;
 }
 
-/** Installers link files of packages to their store. */
+/** Package installers link files to their store. */
 export function isOfPackage(file: string): boolean {
   return file.includes('/node_modules/');
 }
@@ -87,7 +87,7 @@ function entryAt(file: string): BigIntStats | null {
   try {
     return lstatSync(file, { bigint: true });
   } catch {
-    return null; // gone, or not to be seen
+    return null; // gone, or not visible to us
   }
 }
 
@@ -99,7 +99,7 @@ async function prove(handle: FileHandle | null, expected: string, proveBy: Prove
   return null;
 }
 
-/** null for whatever the file system says of this path, so that nobody learns what it is; throws when there are no descriptors left. */
+/** null for every file system error of this path, so that nobody learns what is there; throws when no descriptors are left. */
 async function openOrNull(file: string, flags: number): Promise<FileHandle | null> {
   try {
     return await open(file, O_RDONLY | O_NOFOLLOW | O_NONBLOCK | flags);

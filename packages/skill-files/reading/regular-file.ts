@@ -4,7 +4,10 @@ import { open } from 'node:fs/promises';
 /** Why a folder, a pipe, a socket or a device is not read. */
 export const NO_REGULAR_FILE = 'it is no regular file';
 
-/** The bytes of a regular file, never waiting for a pipe or a device. Rejects with what the file system says, or with why it is not read. */
+/**
+ * The bytes of a regular file, without ever waiting for a pipe or a device. Rejects with the file system's error, or with why the file is
+ * not read.
+ */
 export async function readRegularFile(file: string, limit: number): Promise<Buffer> {
   const handle = await open(file, constants.O_RDONLY | constants.O_NONBLOCK);
   try {
@@ -17,7 +20,7 @@ export async function readRegularFile(file: string, limit: number): Promise<Buff
   }
 }
 
-/** What went wrong, without the path, which the diagnostic names. */
+/** The reason without the path, which the diagnostic names. */
 export function reasonOf(error: unknown): string {
   if (error instanceof RangeError) return error.message;
   const code = (error as NodeJS.ErrnoException | null)?.code;
@@ -28,5 +31,5 @@ export function reasonOf(error: unknown): string {
   return code ?? String(error);
 }
 
-/** What reading from a place in a pipe, or opening a socket or an absent device, ends with. */
+/** The errors of reading at an offset of a pipe, or of opening a socket or an absent device. */
 const NO_BYTES: ReadonlySet<string> = new Set(['ESPIPE', 'ENXIO', 'ENODEV']);

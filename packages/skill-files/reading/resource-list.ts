@@ -13,7 +13,7 @@ export interface ResourceList {
   /** The first 50, sorted by path. */
   readonly entries: readonly ResourceEntry[];
   readonly total: number;
-  /** Whether the walk ended early, so that there are more than `total`. */
+  /** The walk ended early, so there are more than `total`. */
   readonly more: boolean;
 }
 
@@ -21,7 +21,7 @@ const SHOWN = 50;
 const MAX_ENTRIES = 5000;
 const MAX_DEPTH = 8;
 
-/** The files beside SKILL.md; links, hidden names and `node_modules` are left out. Empty where the folder is gone. */
+/** The files beside SKILL.md without links, hidden names and `node_modules`. Empty where the folder is gone. */
 export async function listResources(realDirectory: string, proveBy?: ProveBy): Promise<ResourceList> {
   const files: ResourceEntry[] = [];
   const folder = await openFolder(realDirectory, proveBy);
@@ -62,7 +62,7 @@ async function collect(
 
 const MOVED: ReadonlySet<string> = new Set(['ENOENT', 'ENOTDIR', 'ELOOP']);
 
-/** None of a folder that was moved away from the path by which it has to be read. */
+/** Empty for a folder that was moved away from the path by which it is read. */
 async function entriesOf(folder: Inside): Promise<readonly Dirent[]> {
   try {
     return await readdir(placeIn(folder, ''), { withFileTypes: true });
@@ -72,7 +72,7 @@ async function entriesOf(folder: Inside): Promise<readonly Dirent[]> {
   }
 }
 
-/** null for what is gone, no longer a file, or has a second name elsewhere. */
+/** null for a file that is gone, no longer a file, or has a second name elsewhere. */
 async function sizeOf(folder: Inside, name: string): Promise<number | null> {
   if (folder.proveBy === 'path') return sizeOfProven(folder, name);
   try {
@@ -84,7 +84,7 @@ async function sizeOf(folder: Inside, name: string): Promise<number | null> {
   }
 }
 
-/** A name that was read by the folder's path may be one of another folder. */
+/** A name that was read by the folder's path may belong to another folder. */
 async function sizeOfProven(folder: Inside, name: string): Promise<number | null> {
   const file = await openBelow(folder, [name]);
   try {

@@ -63,31 +63,31 @@ export type ResourceBytes =
   | { readonly kind: 'too_large'; readonly path: string; readonly size: number }
   | NoResource;
 
-/** Not there, not a file, outside or not allowed: never which. */
+/** Missing, not a file, outside or not allowed: the answer never tells which. */
 interface NoResource {
   readonly kind: 'refused';
 }
 
-/** Bytes of text in one part. */
+/** The size in bytes of one part of a text. */
 export const PART_BYTES = 1024 * 1024;
 
 interface HowToRead {
   readonly part?: number;
   readonly signal?: AbortSignal;
-  /** Else what the system can. */
+  /** Default: what the system supports. */
   readonly proveBy?: ProveBy;
 }
 
 /**
- * One file of a skill's real folder, read from a descriptor that was checked after it was opened: a regular file with one
- * link whose path is inside. The leading `references/` may be left out or be too much where only one of both files exists.
+ * One file of a skill's real folder, read from a descriptor that was checked after opening: a regular file with one link whose path is
+ * inside. A leading `references/` may be missing or superfluous where only one of both files exists.
  */
 export async function readResource(realDirectory: string, given: string, { part = 1, signal, proveBy }: HowToRead = {}): Promise<Resource> {
   const folder = await openFolder(realDirectory, proveBy);
   return withResource<Resource>(folder, given, (file, path, size) => contentOf(file, path, size, { part, signal }));
 }
 
-/** All bytes of one file, checked as `readResource` checks it. */
+/** All bytes of one file, with the checks of `readResource`. */
 export async function resourceBytes(realDirectory: string, given: string, most: number): Promise<ResourceBytes> {
   return withResource<ResourceBytes>(await openFolder(realDirectory), given, async (file, path, size) =>
     size > most ? { kind: 'too_large', path, size } : { kind: 'bytes', path, bytes: await bytesOf(file, 0, size) },
@@ -112,7 +112,7 @@ async function withResource<T>(folder: Inside | null, given: string, use: Use<T>
   }
 }
 
-/** The components of a relative path that names something below; null for every other path. Nothing is decoded. */
+/** The components of a relative path that leads below; null for every other path. Nothing is decoded. */
 export function componentsOf(given: string): readonly string[] | null {
   const trimmed = given.startsWith('./') ? given.slice(2) : given;
   if (trimmed === '' || trimmed.length > 4096 || trimmed.includes('\0') || trimmed.includes('\\')) return null;
@@ -160,7 +160,7 @@ async function contentOf(
   return { kind: 'binary', path, type: mediaType(path, head), size, sha256: hash.digest('hex') };
 }
 
-/** A part's text, its ends moved forward to where characters begin; null when it is not UTF-8. */
+/** The text of a part, whose ends are moved forward to the start of a character; null when it is not UTF-8. */
 async function textOf(file: Inside, size: number, part: number, signal?: AbortSignal): Promise<string | null> {
   signal?.throwIfAborted();
   const from = (part - 1) * PART_BYTES;
@@ -176,7 +176,7 @@ async function textOf(file: Inside, size: number, part: number, signal?: AbortSi
   }
 }
 
-/** How many of the bytes at `at` belong to a character that began before. */
+/** How many bytes at `at` belong to a character that began before. */
 function continuation(bytes: Uint8Array, at: number): number {
   let count = 0;
   while (count < 3 && ((bytes[at + count] ?? 0) & 0xc0) === 0x80) count++;

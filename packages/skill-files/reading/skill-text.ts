@@ -6,7 +6,7 @@ import { FILE_LIMIT, SEVERAL_LINKS } from '../format/rules.ts';
 import { type Inside, isOfPackage, openBelow, openFolder, type ProveBy, stillInside } from './inside.ts';
 import { reasonOf } from './regular-file.ts';
 
-/** A SKILL.md as it was read. */
+/** The content of a SKILL.md. */
 export interface SkillFileText {
   readonly text: string;
   readonly sha256: string;
@@ -14,10 +14,10 @@ export interface SkillFileText {
 }
 
 const MOVED = 'it was moved meanwhile';
-/** A file that is replaced while it is read has another version by the next look. */
+/** A file that is replaced while it is read has another version at the next attempt. */
 const LOOKS = 3;
 
-/** The text of a skill file that lies in one of `roots`, from one descriptor that was proven to lie there after it was opened; or why there is none. */
+/** The text of a skill file in one of `roots`, read from one descriptor whose place was verified after opening; or why there is none. */
 export async function readSkillFile(file: string, roots: readonly string[], proveBy?: ProveBy): Promise<SkillFileText | string> {
   for (let look = 1; ; look++) {
     const live = await readOnce(file, roots, proveBy);
@@ -39,7 +39,7 @@ async function readOnce(file: string, roots: readonly string[], proveBy?: ProveB
       const foreign = severalLinks(stats.nlink, real);
       if (foreign !== null) return foreign;
       const bytes = await handle.readFile();
-      // A link from elsewhere that lost its name here is no longer at the path, and alone only by then.
+      // A link from elsewhere whose name here was removed is no longer at the path, and only then has a single link.
       const after = await handle.stat();
       if (severalLinks(after.nlink, real) !== null || !(await stillInside(opened))) return MOVED;
       return { text: bytes.toString('utf8'), sha256: createHash('sha256').update(bytes).digest('hex'), bytes: bytes.length };
@@ -61,7 +61,7 @@ async function openReal(real: string, proveBy?: ProveBy): Promise<Inside | null>
   }
 }
 
-/** Why a skill's file with that many links is not its own, or null. */
+/** Why a skill's file with this many links may be another's; null: it is the skill's own. */
 export function severalLinks(links: number | bigint, real: string): string | null {
   if (links <= 1 || isOfPackage(real)) return null;
   return SEVERAL_LINKS;

@@ -2,20 +2,20 @@ import type { SkillFields } from '../format/fields.ts';
 import type { Diagnostic, ParsedSkill } from '../format/skill-file.ts';
 import type { Stamp } from '../tree/stamp.ts';
 
-/** A SKILL.md as one scan found it. */
+/** A SKILL.md as a scan found it. */
 export interface FoundSkill {
   readonly id: string;
   readonly directory: string;
-  /** `directory` without links. */
+  /** `directory` with links resolved. */
   readonly realDirectory: string;
   readonly file: string;
   readonly stamp: Stamp;
   /** False: it changed so recently that the next scan reads it again. */
   settled: boolean;
   readonly parsed: ParsedSkill;
-  /** The last valid version, where this one is not. */
+  /** The last valid version, where the current one is invalid. */
   readonly good: GoodVersion | null;
-  /** The digest of the file, once something had to compare it. */
+  /** The digest of the file, once something has asked for it. */
   digest: string | null;
   /** Tokens of the body, once it has been read. */
   bodyTokens: number | null;
@@ -27,15 +27,15 @@ export interface GoodVersion {
   readonly body: SkillBody | null;
 }
 
-/** The body of a SKILL.md as it was read. */
+/** The body of a SKILL.md with facts about its file. */
 export interface SkillBody {
-  /** What follows the frontmatter, byte for byte. */
+  /** All after the frontmatter, byte for byte. */
   readonly body: string;
-  /** Hex digest of the whole SKILL.md. */
+  /** The hex digest of the whole SKILL.md. */
   readonly sha256: string;
-  /** Size of the whole SKILL.md. */
+  /** The size of the whole SKILL.md. */
   readonly bytes: number;
-  /** Why this is not what the file holds now; absent when it is. */
+  /** Why this is not the file's current content; absent when it is. */
   readonly stale?: string;
 }
 
@@ -45,10 +45,10 @@ export interface FoundDirectory {
   settled: boolean;
   readonly children: readonly string[];
   readonly links: readonly string[];
-  /** The name of a skill file that is not written SKILL.md, or null. */
+  /** The name of a skill file that is not spelt SKILL.md, or null. */
   readonly oddFile: string | null;
   readonly hasFiles: boolean;
-  /** The name of the plugin that the folder is, or null. */
+  /** The plugin's name, if the folder is a plugin; else null. */
   readonly plugin: string | null;
 }
 
@@ -58,32 +58,32 @@ export interface SourceScan {
   /** By absolute path; the source's own directory is the first. */
   readonly directories: ReadonlyMap<string, FoundDirectory>;
   readonly diagnostics: readonly Diagnostic[];
-  /** What this scan had to read. */
+  /** The skills that this scan had to read. */
   readonly read: readonly FoundSkill[];
 }
 
-/** A folder below which skills are looked for. */
+/** A folder below which skills are searched. */
 export interface ScanSource {
-  /** As findings name it. */
+  /** The name of the source in findings. */
   readonly label: string;
   /** Absolute. */
   readonly directory: string;
-  /** Somebody named it: its absence is worth a warning. */
+  /** Somebody configured it, so its absence is a warning. */
   readonly configured: boolean;
-  /** Where it must really lie, or under `trustedLinks`; absent: anywhere. */
+  /** The folder in which its real path must be, unless below `trustedLinks`; absent: anywhere. */
   readonly within?: string;
 }
 
 export interface ScanOptions {
-  /** Absolute paths beside the source to which links may lead. */
+  /** Absolute paths outside the source to which links may lead. */
   readonly trustedLinks: readonly string[];
   readonly now: () => number;
-  /** The label of a source in which that real path lies. */
+  /** The label of the source that contains a real path. */
   readonly ownerOf?: (real: string) => string | undefined;
-  /** The last good body of a file that is broken now, where it is kept. */
+  /** The stored last valid body of a file that is invalid now. */
   readonly goodBody?: (file: string) => SkillBody | null;
-  /** Another process found what was before: of a file that is broken now this one has seen no good version. */
+  /** Another process made the previous scan: this one has seen no valid version of a file that is invalid now. */
   readonly isRestored?: boolean;
-  /** How a person lets a link be followed, and has a folder that is a link looked into, as the cures of findings say it. */
+  /** How a person allows a link, and a source that is a link, for the cures of findings. */
   readonly cures?: { readonly link: string; readonly source: string };
 }

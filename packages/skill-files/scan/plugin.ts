@@ -3,17 +3,20 @@ import path from 'node:path';
 import { isPassing } from '@pith/safe-files';
 import { canonical } from './skill-reader.ts';
 
-/** Folders in which plugins of other systems say what they are, such as `.claude-plugin`. */
+/** The folders in which plugins of other systems describe themselves, such as `.claude-plugin`. */
 const MARK = /^\.[a-z]+-plugin$/;
 const NAME = /^[\p{L}\p{N}][\p{L}\p{N}._-]{0,63}$/u;
 const MOST_BYTES = 64 * 1024;
 
-/** Whether an entry of a folder makes it a plugin. */
+/** Whether this entry makes a folder a plugin. */
 export function marksPlugin(entry: string): boolean {
   return MARK.test(entry);
 }
 
-/** The name of the plugin in `folder`, marked by its entry `mark`: what its plugin.json says, else the folder's own. Throws where the system cannot look just now. */
+/**
+ * The name of the plugin in `folder`, marked by its entry `mark`: from its plugin.json, else the folder's name. Throws where the system
+ * cannot read it just now.
+ */
 export function pluginName(folder: string, mark: string): string {
   const name = nameIn(path.join(folder, mark, 'plugin.json'));
   return canonical(name !== null && NAME.test(name) ? name : path.basename(folder));
@@ -31,7 +34,7 @@ function nameIn(file: string): string | null {
       closeSync(descriptor);
     }
   } catch (error) {
-    if (isPassing(error)) throw error; // its skills would go by other names
-    return null; // there is none, or it is no JSON
+    if (isPassing(error)) throw error; // with the fallback its skills would have other names
+    return null; // missing, or not JSON
   }
 }

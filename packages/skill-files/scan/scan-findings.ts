@@ -40,7 +40,7 @@ export function linkBroken(path: string): Diagnostic {
   return warning('link_broken', path, 'a link leads nowhere', 'remove or correct it');
 }
 
-/** `other`: the source into which it leads, where that is looked into as well. `allow`: how a person has it followed. */
+/** `other`: the source that contains the link's target, if one does. `allow`: how a person allows the link. */
 export function linkRefused(
   path: string,
   { label }: ScanSource,

@@ -22,23 +22,23 @@ import { SkillReader, type SkillPlace } from './skill-reader.ts';
 
 export const DEPTH_LIMIT = 5;
 export const DIRECTORY_LIMIT = 20_000;
-/** Work between two yields: a stat counts 1. About 3 ms, and several such pieces of work may run by turns. */
+/** The work between two yields, where a stat counts 1. About 3 ms; several scans may take turns. */
 const SLICE = 800;
 const READ_COST = 8;
 
-/** What is found in a default source that does not exist. */
+/** The result for a default source that does not exist. */
 export const NOTHING_FOUND: SourceScan = { skills: new Map(), directories: new Map(), diagnostics: [], read: [] };
 
-/** Looks for skills below one source, and reads those whose stamp is another. Returns `previous` itself when nothing changed. */
+/** Finds the skills below one source, and reads those whose stamp has changed. Returns `previous` itself when nothing has changed. */
 export async function scanSource(source: ScanSource, previous: SourceScan | null, options: ScanOptions): Promise<SourceScan> {
   const stats = statOf(source.directory);
-  if (stats === undefined && !source.configured) return NOTHING_FOUND; // most of them: they cost this one look
+  if (stats === undefined && !source.configured) return NOTHING_FOUND; // most default sources are missing: they cost this one stat
   return new Scan(source, previous, options).run(stats);
 }
 
 interface VisitedFolder {
   readonly path: string;
-  /** The path without links. */
+  /** The path with links resolved. */
   readonly real: string;
   readonly depth: number;
   readonly plugin: string | null;
@@ -123,10 +123,10 @@ class Scan {
     }
   }
 
-  /** The skill file of a folder without SKILL.md; null where it has none: its children come next. */
+  /** The skill file of a folder; null where it has none, and its children come next. */
   #open(visit: VisitedFolder, stack: VisitedFolder[]): SkillPlace | null {
     const { path, real, depth } = visit;
-    const known = depth > 0 ? this.#previous?.skills.get(path)?.file.slice(path.length + 1) : undefined; // in another case
+    const known = depth > 0 ? this.#previous?.skills.get(path)?.file.slice(path.length + 1) : undefined; // a skill file spelt in another case
     const place = known === undefined ? null : this.#placeIn(visit, known);
     const folder = place === null ? this.#listing(path) : null;
     if (folder === null) return place;
@@ -161,7 +161,7 @@ class Scan {
     }
   }
 
-  /** null where `fileName` in that folder is no file. */
+  /** null where `fileName` in that folder is not a file. */
   #placeIn({ path, real, plugin }: VisitedFolder, fileName: string): SkillPlace | null {
     const file = `${path}/${fileName}`;
     this.#spent += 1;
@@ -197,7 +197,7 @@ class Scan {
     this.#spent += READ_COST;
     try {
       const folder = readFolder(path);
-      // What plugin.json says may change without the folder.
+      // plugin.json may change without the folder's own stamp.
       const settled = folder.plugin === null && isSettled(stampOf(stats), this.#options.now());
       if (same && JSON.stringify({ ...before, ...folder }) === JSON.stringify(before)) {
         before.settled = settled;
@@ -208,7 +208,7 @@ class Scan {
     } catch (error) {
       this.#diagnostics.push(folderUnreadable(path, this.#source, String(error)));
       if (before !== undefined && !isNothingThere(error)) {
-        before.settled = false; // what it held is not taken for gone
+        before.settled = false; // its skills do not count as gone
         return before;
       }
       this.#changed ||= !same;
@@ -221,7 +221,7 @@ function sameDiagnostics(a: readonly Diagnostic[], b: readonly Diagnostic[]): bo
   return a.length === b.length && a.every((one, index) => one.code === b[index]?.code && one.file === b[index]?.file);
 }
 
-/** The entries of a folder that a scan looks at. Throws what the file system says. */
+/** The entries of a folder that matter to a scan. Throws the file system's error. */
 function readFolder(path: string): Omit<FoundDirectory, 'stamp' | 'settled'> {
   const children: string[] = [];
   const links: string[] = [];
@@ -246,7 +246,7 @@ function readFolder(path: string): Omit<FoundDirectory, 'stamp' | 'settled'> {
   return { children, links: links.filter((name) => !skillFiles.includes(name)), oddFile: skillFiles[0] ?? null, hasFiles, plugin };
 }
 
-/** The plugin whose folder `skills` a source is; null: it is none. Throws where the system cannot look just now. */
+/** The plugin whose folder `skills` a source is; null: none. Throws where the system cannot read it just now. */
 function pluginAbove(source: string): string | null {
   const folder = dirname(source);
   try {
@@ -258,7 +258,7 @@ function pluginAbove(source: string): string | null {
   }
 }
 
-/** The folders that hold files and have no skill below them. */
+/** The folders that have files and no skill below them. */
 function emptyFolders(skills: ReadonlyMap<string, FoundSkill>, directories: ReadonlyMap<string, FoundDirectory>): string[] {
   const occupied = new Set<string>();
   for (const directory of skills.keys()) {

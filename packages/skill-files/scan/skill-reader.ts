@@ -7,28 +7,28 @@ import { severalLinks } from '../reading/skill-text.ts';
 import { isSame, isSettled, stampOf, type Stats } from '../tree/stamp.ts';
 import type { FoundSkill, GoodVersion, ScanOptions } from './found.ts';
 
-/** Enough for nearly every frontmatter. */
+/** In bytes; enough for nearly every frontmatter. */
 const FIRST_READ = 4096;
 const LONGEST = FRONTMATTER_LIMIT + 256;
 const buffer = Buffer.allocUnsafeSlow(LONGEST);
 const FLAGS = constants.O_RDONLY | constants.O_NONBLOCK;
 
-/** A SKILL.md that is there. */
+/** An existing SKILL.md. */
 export interface SkillPlace {
-  /** Of its folder. */
+  /** The path of its folder. */
   readonly path: string;
-  /** The same without links. */
+  /** The same with links resolved. */
   readonly real: string;
   readonly file: string;
   readonly stats: Stats;
-  /** The name of the plugin that it belongs to, or null. */
+  /** The name of its plugin, or null. */
   readonly plugin: string | null;
 }
 
-/** Reads the skill files of one source. Returns `before` itself when they say what they said. */
+/** Reads the skill files of one source. Returns `before` itself when nothing has changed. */
 export class SkillReader {
   #repairing: Repairing | null = null;
-  /** The file that was read last is a link, or could not be read just now. */
+  /** The last file is a link, or could not be read just now. */
   #isDoubtful = false;
 
   /** `roots`: where links may lead. */
@@ -37,7 +37,7 @@ export class SkillReader {
     private readonly options: Pick<ScanOptions, 'now' | 'goodBody' | 'isRestored'>,
   ) {}
 
-  /** True when there is nothing to read. */
+  /** True when nothing has to be read. */
   isKnown({ path, real, file, stats, plugin }: SkillPlace, before: FoundSkill | undefined): before is FoundSkill {
     return (
       before?.settled === true &&
@@ -57,7 +57,7 @@ export class SkillReader {
     const foreign = stats.isFile() ? severalLinks(stats.nlink, real + file.slice(path.length)) : NO_REGULAR_FILE; // it is not even opened
     const parsed = foreign === null ? await this.#parse(about) : unreadable(about, foreign);
     const stamp = stampOf(stats);
-    const settled = !this.#isDoubtful && isSettled(stamp, this.options.now()); // else it is looked at each time
+    const settled = !this.#isDoubtful && isSettled(stamp, this.options.now()); // otherwise every scan checks it
     if (same && JSON.stringify(before.parsed) === JSON.stringify(parsed)) {
       before.settled = settled;
       return before;
@@ -84,7 +84,7 @@ export class SkillReader {
 
   async #parse(file: { id: string; file: string; mode: 'load' }): Promise<ParsedSkill> {
     const parsed = await this.#parsed(file, false);
-    // Then the first paragraph of the text describes it.
+    // Then the first paragraph of the text is the description.
     const isUndescribed = parsed.diagnostics.some(({ code }) => code === 'description_missing');
     return isUndescribed ? this.#parsed(file, true) : parsed;
   }
@@ -100,13 +100,13 @@ export class SkillReader {
   }
 }
 
-/** The beginning of a file: at least to the end of its frontmatter. */
+/** The start of a file, at least to the end of its frontmatter. */
 interface Head {
   readonly text: string;
   readonly size: number;
 }
 
-/** Reads to the closing `---`, or some text below it too, into one buffer that all scans share. A link must lead into one of `roots`. */
+/** Reads to the closing `---`, or also some text below it, into one buffer that all scans share. A link must lead into one of `roots`. */
 function readHead(file: string, roots: readonly string[], withText: boolean, onDoubt: () => void): Head | { readonly problem: string } {
   let descriptor: number | null = null;
   try {
@@ -127,7 +127,7 @@ function readHead(file: string, roots: readonly string[], withText: boolean, onD
   }
 }
 
-/** Opens without waiting for a fifo's writer; null for a link out of `roots`. Throws what the file system says. */
+/** Opens without waiting for a pipe's writer; null for a link out of `roots`. Throws the file system's error. */
 function openInside(file: string, roots: readonly string[], onLink: () => void): number | null {
   try {
     return openSync(file, FLAGS | constants.O_NOFOLLOW);
@@ -139,27 +139,27 @@ function openInside(file: string, roots: readonly string[], onLink: () => void):
   return roots.some((root) => isInside(real, root)) ? openSync(real, FLAGS | constants.O_NOFOLLOW) : null;
 }
 
-/** Decodes only to the end of the frontmatter where the bytes show it. */
+/** Decodes only to the end of the frontmatter, where the bytes show it. */
 function headText(length: number): string {
   const closing = closingAt(length);
   return buffer.toString('utf8', 0, closing === -1 ? length : closing);
 }
 
-/** The index after the first line `---` below the first line; -1 when there is none that is exactly that. */
+/** The index after the first line, below the first one, that is exactly `---`; -1 when there is none. */
 function closingAt(length: number): number {
   const at = buffer.indexOf('\n---', 3, 'latin1');
   if (at === -1 || at + 4 >= length) return -1;
   return buffer[at + 4] === 10 ? at + 5 : -1;
 }
 
-/** Ids and names are compared in this form, so that a folder's decomposed name is found by composed text. */
+/** The form in which ids and names are compared, so that a composed text finds a folder's decomposed name. */
 export function canonical(name: string): string {
   return PLAIN.test(name) ? name : name.normalize('NFC');
 }
 
 const PLAIN = /^[\x20-\x7e]*$/;
 
-/** The id of the skill in that folder. Of a plugin's skill: `plugin:folder`, so that several plugins may each have a `start`. */
+/** The id of the skill in that folder. A plugin's skill is `plugin:folder`, so that several plugins may each have a `start`. */
 export function idOf(directory: string, plugin: string | null = null): string {
   const folder = canonical(directory.slice(directory.lastIndexOf('/') + 1));
   return plugin === null ? folder : `${plugin}:${folder}`;

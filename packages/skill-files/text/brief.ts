@@ -2,13 +2,13 @@ import { printableLine } from '@pith/plain-text';
 import type { SkillFields } from '../format/fields.ts';
 import type { ParsedSkill } from '../format/skill-file.ts';
 
-/** `brief_description`, else the description's first sentence, as one harmless line of at most `limit` characters. */
+/** `brief_description`, else the description's first sentence, as one printable line of at most `limit` characters. */
 export function briefOf(skill: Pick<SkillFields, 'brief' | 'description'>, limit = 160): string {
   const brief = skill.brief === null ? '' : clean(skill.brief);
   return cut(brief === '' ? firstSentence(clean(skill.description)) : brief, limit);
 }
 
-/** Prose as one printable line. Names, in which a space or a line's end counts, go to `printableLine` as they are. */
+/** Prose as one printable line. Use `printableLine` for names, in which spaces and line ends matter. */
 export function clean(text: string): string {
   return PLAIN.test(text) ? text : printableLine(text.replace(/\s+/gu, ' ').trim());
 }
@@ -16,7 +16,10 @@ export function clean(text: string): string {
 /** One line of printable ASCII, as most are. */
 const PLAIN = /^(?:[!-~]+(?: [!-~]+)*)?$/;
 
-/** The beginning of a text, at most `limit` characters, between words where that loses little; a mark says so, unless a sentence ends there. */
+/**
+ * The start of a text, at most `limit` characters, cut between words where that loses little. A mark shows the cut, unless a sentence ends
+ * there.
+ */
 export function cut(text: string, limit: number): string {
   const characters = [...text];
   if (characters.length <= limit) return text;
@@ -26,12 +29,12 @@ export function cut(text: string, limit: number): string {
   return /[.!?。！？]$/u.test(words) ? words : `${words}…`;
 }
 
-/** The first sentence of a text of one line; all of it where none ends before. */
+/** The first sentence of a one-line text; all of it where none ends earlier. */
 export function firstSentence(text: string): string {
   return text.slice(0, sentenceEnd(text, 0));
 }
 
-/** Where the sentence ends that a text of one line has at `from`. */
+/** Where the sentence at `from` of a one-line text ends. */
 export function sentenceEnd(text: string, from: number): number {
   END.lastIndex = from;
   for (let end = END.exec(text); end !== null; end = END.exec(text)) {
@@ -45,13 +48,13 @@ const ABBREVIATION = /(?:^|[\s(])(?:e\.g|i\.e|etc|vs|cf|incl|approx|resp|no|dr|m
 
 type Diagnostic = ParsedSkill['diagnostics'][number];
 
-/** `file:line:column: severity: message; cure`, the place as far as it is known. */
+/** `file:line:column: severity: message; cure`, with as much of the place as is known. */
 export function diagnosticText({ severity, message, file, line, column, cure }: Diagnostic): string {
   const place = file === undefined ? '' : `${[file, line, column].filter((part) => part !== undefined).join(':')}: `;
   return clean(`${place}${severity}: ${message}${cure === undefined ? '' : `; ${cure}`}`);
 }
 
-/** The same as `--json` prints it. */
+/** The diagnostic as `--json` prints it. */
 export function diagnosticJson({ severity, code, message, file, line, column, cure }: Diagnostic): {
   [key: string]: string | number | null;
 } {

@@ -4,25 +4,25 @@ import { whenSentence } from './when-sentence.ts';
 
 type Described = Pick<SkillFields, 'brief' | 'description'>;
 
-/** A line of a whole description has at most so many characters. */
+/** The most characters of a line with a whole description. */
 export const WHOLE_LINE = 350;
 const DEFAULT_LINE = 160;
-/** Two halves of a shorter line say less than one, and "Use when asked to" is more than it has room for. */
+/** In a shorter line, two halves say less than one, and there is no room for "Use when asked to". */
 const SHARED_LINE = 60;
 
-/** A skill's one line in a catalog, `limit` characters of what it is for. */
+/** A skill's line in a catalog, with at most `limit` characters of its purpose. */
 export function catalogLine(skill: Described & { readonly id: string }, limit = DEFAULT_LINE): string {
   return lineOf(clean(skill.id), catalogPurpose(skill)(limit));
 }
 
-/** A line of a catalog, of clean texts; the id alone where the other is empty. */
+/** A catalog line from clean texts; the id alone where `purpose` is empty. */
 export function lineOf(id: string, purpose: string): string {
   return purpose === '' ? `• \`${id}\`` : `• \`${id}\` — ${purpose}`;
 }
 
 /**
- * What a skill is for as one harmless line of at most so many characters: the whole description, else its beginning, or the brief
- * one, which shares the room with the sentence that says when to use it. The description is taken apart once.
+ * A skill's purpose as one printable line of at most the given number of characters: the whole description, else its start or the brief
+ * one, which shares the room with the sentence on when to use it. Splits the description once.
  */
 export function catalogPurpose(skill: Described): (limit: number) => string {
   const whole = clean(skill.description);
@@ -39,7 +39,7 @@ export function catalogPurpose(skill: Described): (limit: number) => string {
   };
 }
 
-/** Both, each cut where it is longer than its half and than what the other leaves. */
+/** Both texts, each cut where it is longer than its half and than the room that the other leaves. */
 function shared(does: string, when: string, limit: number): string {
   const ended = /[\p{L}\p{N}]$/u.test(does) ? `${does}.` : does;
   const room = limit - 1;

@@ -1,10 +1,10 @@
-/** Sentences of the template that say what somebody has to write in their place. */
+/** Sentences of the template that a person has to replace. */
 export const PLACEHOLDERS = {
   description: 'Use when somebody asks for it, in the words that they would use.',
   body: 'What the agent must know that it would not know by itself, as short as it can be said.',
 } as const;
 
-/** The SKILL.md of a skill to begin with. Its examples are comments: a search would take them at their word. */
+/** The SKILL.md of a new skill. Its examples are comments, since a search would match their words. */
 export function templateOf(id: string, description: string | undefined): string {
   const title = id.replaceAll('-', ' ').replace(/^./u, (letter) => letter.toUpperCase());
   const says = description?.trim().replace(/\s+/g, ' ') || `Says in one sentence what ${title} does. ${PLACEHOLDERS.description}`;

@@ -1,11 +1,11 @@
 import { estimateTokenCount } from 'tokenx';
 
-/** What the heuristic count of ordinary text may lack of a tokeniser's; a test holds it against real ones. */
+/** How far the heuristic may fall short of a tokeniser on ordinary text; a test compares it with real ones. */
 const MARGIN = 1.15;
-/** Tokens a character of words that no vocabulary has: digests, serial numbers, random letters. */
+/** Tokens per character of text that no vocabulary has: digests, serial numbers, random letters. */
 const CODE = 0.8;
 
-/** Tokens of a text, rather too many than too few, whatever script it is written in. */
+/** The estimated tokens of a text in any script, rather too many than too few. */
 export function estimateTokens(text: string): number {
   let extra = 0;
   const ordinary = text
@@ -30,8 +30,8 @@ function isCode(run: string): boolean {
 }
 
 /**
- * Tokens that one character beyond ASCII costs, up to which code point: the most that one of its script does, and for scripts with
- * words of their own in vocabularies what real sentences come to. A row of rare ideographs costs up to half as much again.
+ * Tokens per character beyond ASCII, up to each code point: the most that a character of the script takes, and for scripts with words in
+ * vocabularies the figure of real sentences. A run of rare ideographs takes up to half as much again.
  */
 const WEIGHTS: readonly (readonly [number, number])[] = [
   [0x17f, 1.5],

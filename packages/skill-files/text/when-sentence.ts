@@ -1,18 +1,18 @@
 import { sentenceEnd } from './brief.ts';
 
-/** A description, taken apart at the sentence that says when its skill is used. */
+/** A description, split at the sentence that says when to use the skill. */
 export interface WhenSentence {
-  /** What is before it, without what joins the two. */
+  /** The text before it, without the joint. */
   readonly before: string;
-  /** The sentence, its opening as short as it can be said: "Use when", "Use for". */
+  /** The sentence with its opening in the shortest form: "Use when", "Use for". */
   readonly when: string;
-  /** What follows that opening, without "asked to"; all of it where the opening says that it is before or after. */
+  /** The text after that opening, without "asked to"; the whole sentence where the opening says before or after. */
   readonly said: string;
-  /** Where it ends in the description. */
+  /** The offset in the description where the sentence ends. */
   readonly end: number;
 }
 
-/** The sentence of a description of one line that says when to use the skill; null where there is none. */
+/** The sentence of a one-line description that says when to use the skill; null where there is none. */
 export function whenSentence(text: string): WhenSentence | null {
   const found = USE_WHEN.exec(text) ?? CAPITAL.exec(text) ?? AT_LAST.exec(text);
   if (found === null) return null;
@@ -49,7 +49,7 @@ const USE_WHEN = new RegExp(
 );
 /** Where a line ended without a full stop. */
 const CAPITAL = new RegExp(`(?<= )(?<verb>Use)${OBJECT} (?<word>when(?:ever)?)\\b`, 'u');
-/** Many begin so without the word use. */
+/** Many such sentences begin without the word use. */
 const AT_LAST = /(?<=^|[.!?] |[。！？])When(?:ever)?\b(?= )/u;
 const JOINT = /[\s,;:(—–-]+$/u;
 const OPENING = /^[\s,;:—–-]*(?:asked (?:to|for|about) )?/u;

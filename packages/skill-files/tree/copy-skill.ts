@@ -6,17 +6,17 @@ import { bytesOf, isOwnFile } from '../reading/resource.ts';
 import { folderTree, SKILL_LIMITS, TREE_LIMITS } from './folder-tree.ts';
 import { beginsAsScript } from './program.ts';
 
-/** The files that were read, by their path in the skill. Links, and files with a second name elsewhere, are not among them. */
+/** The files that were read, by their path in the skill. Excludes links, and files with a second name elsewhere. */
 export type Digests = ReadonlyMap<string, FileDigest>;
 
 export interface FileDigest {
   readonly sha256: string;
   readonly executable: boolean;
-  /** Whether it begins with `#!`. */
+  /** It begins with `#!`. */
   readonly shebang: boolean;
 }
 
-/** The skill has more files, or larger ones, than are ever copied. */
+/** The skill has more or larger files than may be copied. */
 export class SkillTooLarge extends Error {}
 
 interface Reading {
@@ -26,8 +26,8 @@ interface Reading {
 }
 
 /**
- * Copies a skill's real folder, each file from a descriptor that was proven to lie inside, so that what runs afterwards is what was
- * checked, whatever becomes of the folder. Without `to` it only reads. Returns the digests of what was read; null where the folder is gone.
+ * Copies a skill's real folder, each file from a descriptor that was verified to be inside, so that what runs later is what was checked.
+ * Without `to` it only reads. Returns the digests of what was read; null where the folder is gone.
  */
 export async function copySkill(
   realDirectory: string,

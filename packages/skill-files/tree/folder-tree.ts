@@ -5,14 +5,14 @@ import { createHash } from 'node:crypto';
 import { beginsAsScript } from './program.ts';
 import { isSame, type Stamp, stampOf } from './stamp.ts';
 
-/** Work between two yields, where one look at a file counts 1: about 5 ms. */
+/** The work between two yields, where one stat counts 1: about 5 ms. */
 const SLICE = 400;
 
-/** Lets others work now and then. One for a whole piece of work, however many folders it goes through. */
+/** Yields to other work now and then. Use one for a whole task, however many folders it visits. */
 export class Yielder {
   #spent = 0;
 
-  /** To be awaited where it is not null. */
+  /** Await the result where it is not null. */
   spend(cost: number): Promise<void> | null {
     this.#spent += cost;
     if (this.#spent < SLICE) return null;
@@ -21,7 +21,7 @@ export class Yielder {
   }
 }
 
-/** Does the work, letting others work where it yields. */
+/** Runs the generator, and yields to other work where it yields. */
 export async function inPieces<T>(work: Generator<void, T>): Promise<T> {
   for (let step = work.next(); ; step = work.next()) {
     if (step.done) return step.value;
@@ -33,31 +33,31 @@ export async function inPieces<T>(work: Generator<void, T>): Promise<T> {
 export type EntryKind = 'file' | 'folder' | 'link' | 'other' | 'unnamed';
 
 export interface TreeEntry {
-  /** Relative to the folder, with `/`; empty for the folder itself. Of what is unnamed its bytes beyond ASCII are as `\\xff`. */
+  /** Relative to the folder, with `/`; empty for the folder itself. In an unnamed entry, bytes beyond ASCII are written as `\\xff`. */
   readonly path: string;
   readonly kind: EntryKind;
   readonly size: number;
   readonly executable: boolean;
-  /** Names that it has in the file system; of a file more than one may lead elsewhere. */
+  /** The number of hard links; a file with more than one may also be elsewhere. */
   readonly links: number;
-  /** Where a link leads; else empty. */
+  /** The target of a link; else empty. */
   readonly target: string;
   readonly stamp: Stamp;
-  /** Of a file that `withContents` has read. */
+  /** Only for a file that `withContents` has read. */
   readonly sha256?: string;
-  /** Whether it begins with `#!`, as a script does. Of a file that `withContents` has read: looking at a tree opens none. */
+  /** It begins with `#!`, as a script does. Only for a file that `withContents` has read, since listing a tree opens no file. */
   readonly shebang?: boolean;
 }
 
 export type TreeFile = Pick<TreeEntry, 'path' | 'size' | 'executable' | 'links'>;
 export type TreeLink = Pick<TreeEntry, 'path' | 'target'>;
 
-/** All that lies in a folder, hidden or not; links are named and not followed. */
+/** All entries of a folder, hidden ones too; links are listed and not followed. */
 export class FolderTree {
   readonly directory: string;
-  /** The folder itself is the first. Sorted by path. */
+  /** Sorted by path; the first is the folder itself. */
   readonly entries: readonly TreeEntry[];
-  /** There is more than was looked at. */
+  /** The limit was reached, so there are more entries. */
   readonly more: boolean;
 
   constructor(directory: string, entries: readonly TreeEntry[], more: boolean) {
@@ -93,7 +93,7 @@ export class FolderTree {
   }
 }
 
-/** Walks a folder. Rejects where it cannot be read. Whoever leaves something out must not use what lies there either. */
+/** Walks a folder. Rejects where it cannot be read. A caller that leaves an entry out must not use it either. */
 export async function folderTree(
   directory: string,
   limits: TreeLimits = TREE_LIMITS,
@@ -130,10 +130,10 @@ export async function folderTree(
   );
 }
 
-/** Bytes where a name on the way is not UTF-8. */
+/** Bytes where a name on the path is not UTF-8. */
 type Place = string | Buffer;
 
-/** Bytes that are not UTF-8 become U+FFFD in a text, which leads to nothing. */
+/** In a text, invalid bytes become U+FFFD, and the path leads to nothing. */
 function namesIn(folder: Place): readonly Place[] {
   const names = readdirSync(folder);
   if (!names.some((name) => name.includes('\ufffd'))) return names;
@@ -162,7 +162,7 @@ function entryAt(place: Place, stats: BigIntStats, name: string): TreeEntry {
   };
 }
 
-/** Where an entry lies. */
+/** The path of an entry. */
 export function placeOf(directory: string, entry: string): string {
   return entry === '' ? directory : `${directory}/${entry}`;
 }
@@ -173,37 +173,37 @@ function kindOf(stats: BigIntStats): EntryKind {
   return stats.isSymbolicLink() ? 'link' : 'other';
 }
 
-/** What a skill may hold to be installed, and to be copied for its scripts. */
+/** The limits of a skill that is installed, or copied for its scripts. */
 export const SKILL_LIMITS = {
   files: 2000,
   bytes: 50 * 1024 * 1024,
-  /** Parts of a path. */
+  /** Path components. */
   depth: 32,
 } as const;
 
 interface TreeLimits {
   readonly entries: number;
-  /** Parts of a path. */
+  /** Path components. */
   readonly depth: number;
 }
 
-/** More than this is no skill that anybody can look through. */
+/** Nobody can review a skill with more entries. */
 export const TREE_LIMITS: TreeLimits = { entries: 10_000, depth: SKILL_LIMITS.depth };
 
-/** One text that names what a folder holds: names, contents, links and which files can be run. Times and owners count only of what is unnamed. */
+/** A digest of a folder's names, contents, links and executable marks. Times and owners count only for unnamed entries. */
 export async function treeDigest(folder: string): Promise<string> {
   const [digest] = digestsOf(await withContents(await folderTree(folder)), [() => true]);
   return `sha256:${digest}`;
 }
 
-/** What a file holds, as far as it decides about trust. */
+/** The facts of a file that decide about trust. */
 export interface FileContent {
   /** Hex digest. */
   readonly sha256: string;
   readonly shebang: boolean;
 }
 
-/** The same tree with what its files hold. Every file is read once, unless `known` has its content. */
+/** The same tree with the content facts of its files. Reads every file once, unless `known` has it. */
 export async function withContents(
   tree: FolderTree,
   yielder = new Yielder(),
@@ -218,11 +218,11 @@ export async function withContents(
   return new FolderTree(tree.directory, entries, tree.more);
 }
 
-/** For each question the hex digest of the entries to which it says yes, of a tree with its contents. */
+/** For each question, the hex digest of the entries to which it answers yes, in a tree with contents. */
 export function digestsOf(tree: FolderTree, questions: readonly ((entry: TreeEntry) => boolean)[]): readonly string[] {
   const digests = questions.map(() => createHash('sha256'));
   for (const entry of tree.entries) {
-    if (entry.kind === 'folder') continue; // what lies in it names it
+    if (entry.kind === 'folder') continue; // its entries name it
     const content = entry.kind === 'file' ? entry.sha256 : standInOf(entry);
     const line = `${JSON.stringify([entry.kind, entry.path, entry.executable ? 'x' : '-', content])}\n`;
     for (const [at, asks] of questions.entries()) if (asks(entry)) digests[at]!.update(line);
@@ -231,16 +231,16 @@ export function digestsOf(tree: FolderTree, questions: readonly ((entry: TreeEnt
   return digests.map((digest) => digest.digest('hex'));
 }
 
-/** What tells a change of what is not opened. */
+/** What shows a change of an entry that is not opened. */
 function standInOf({ kind, target, stamp }: TreeEntry): string {
   return kind === 'unnamed' ? stamp : target;
 }
 
 const buffer = Buffer.allocUnsafeSlow(64 * 1024);
-/** How much reading costs as much as a look at a file. */
+/** How many bytes cost as much to read as one stat. */
 const BYTES_PER_COST = 8 * 1024;
 
-/** What a file holds. Rejects where it is no longer the one of the entry. */
+/** The content facts of a file. Rejects where the file is no longer the entry's. */
 export async function fileContent(full: string, { stamp }: Pick<TreeEntry, 'stamp'>, yielder: Yielder): Promise<FileContent> {
   const hash = createHash('sha256');
   let shebang: boolean | null = null;

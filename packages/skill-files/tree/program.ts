@@ -3,11 +3,11 @@ export interface ProgramFacts {
   /** Relative to the skill's folder. */
   readonly path: string;
   readonly executable: boolean;
-  /** Whether it begins with `#!`; absent: nobody has read it. */
+  /** It begins with `#!`; absent: the file has not been read. */
   readonly shebang?: boolean;
 }
 
-/** A file that can be run, by Pith or by anything else: marked so, begun so, named so, or lying where a skill's code lies. */
+/** A file that Pith or another program can run: by its mode, its first bytes, its name, or its place in a skill's code folder. */
 export function isProgram({ path, executable, shebang = false }: ProgramFacts): boolean {
   if (executable || shebang) return true;
   const lower = path.toLowerCase();
@@ -17,12 +17,15 @@ export function isProgram({ path, executable, shebang = false }: ProgramFacts): 
   return BUILD_FILES.has(name);
 }
 
-/** Whether a file begins with the mark of a script: the system runs what the first line names. */
+/** Whether a file begins with `#!`: the system runs the program of the first line. */
 export function beginsAsScript(bytes: Uint8Array): boolean {
   return bytes[0] === 0x23 && bytes[1] === 0x21;
 }
 
-/** The name without its folders and what follows each dot in it; a dot at its start belongs to the name. Blanks and dots at its end count for nothing, as on Windows. */
+/**
+ * The name without its folders, and the suffix after each dot; a leading dot belongs to the name. Trailing blanks and dots are ignored, as
+ * on Windows.
+ */
 function partsOf(path: string): readonly [string, ...string[]] {
   const name = path.slice(path.lastIndexOf('/') + 1).replace(/[. ]+$/u, '');
   const hidden = name.startsWith('.');
@@ -36,13 +39,13 @@ function words(text: string): ReadonlySet<string> {
   return new Set(text.trim().split(/\s+/u));
 }
 
-/** Files that a tool of the name runs, also as `Makefile.linux`. */
+/** Files that a tool of that name runs, also as `Makefile.linux`. */
 const BUILD_FILES = words(`
   makefile gnumakefile bsdmakefile justfile .justfile dockerfile containerfile rakefile gemfile guardfile capfile vagrantfile
   jenkinsfile procfile brewfile podfile fastfile tiltfile snakefile earthfile taskfile sconstruct sconscript wscript
 `);
 
-/** Files that say what a package manager, a shell or an editor runs. */
+/** Files with commands for a package manager, a shell or an editor. */
 const NAMES = words(`
   package.json deno.json deno.jsonc bunfig.toml composer.json cargo.toml pyproject.toml setup.cfg tox.ini meson.build
   cmakelists.txt pom.xml build.xml build.bazel .npmrc .envrc .bashrc .bash_profile .profile .zshrc .zshenv .zprofile

@@ -14,7 +14,7 @@ import {
 import { isProgram } from './program.ts';
 import { isSame, isSettled } from './stamp.ts';
 
-/** A file of a skill as somebody read it. */
+/** A file of a skill as it was read. */
 export interface CopiedFile {
   /** Relative to the skill's folder. */
   readonly path: string;
@@ -25,26 +25,26 @@ export interface CopiedFile {
   readonly shebang: boolean;
 }
 
-/** All that lies in a skill's folder: nothing is left out, because code may load any of it. */
+/** All entries of a skill's folder: none is left out, because code may load any of them. */
 export interface SkillTree {
   readonly tree: FolderTree;
-  /** Hex digest of what the file system says of the entries: the same means that nothing has changed. */
+  /** The hex digest of the entries' stamps: equal means that nothing has changed. */
   readonly stats: string;
-  /** False: it changed so recently that a further change could leave the same stats. */
+  /** False: it changed so recently that another change could leave the same stamps. */
   readonly settled: boolean;
 }
 
-/** What a tree holds, as hex digests. */
+/** Hex digests of a tree. */
 export interface TreeDigests {
-  /** Of every path with its kind and content. */
+  /** Covers every path with its kind and content. */
   readonly tree: string;
-  /** Of its links, scripts and toolsets, in that order with blanks between; empty where there is none of them. */
+  /** Three digests, separated by blanks: of links, of scripts, of toolsets. Empty where there are none of the three. */
   readonly risk: string;
 }
 
 const BYTE_LIMIT = 256 * 1024 * 1024;
 
-/** The tree as it is now; `before` itself where nothing has changed since. Rejects with what the file system says, or when it is too large. */
+/** The tree now; `before` itself where nothing has changed. Rejects with the file system's error, or when it is too large. */
 export async function readTree(directory: string, before: SkillTree | null, now: number, yielder: Yielder): Promise<SkillTree> {
   if (before?.settled === true && (await isUnchanged(before.tree, yielder))) return before;
   const tree = await folderTree(directory, TREE_LIMITS, { yielder: yielder });
@@ -54,7 +54,9 @@ export async function readTree(directory: string, before: SkillTree | null, now:
   return { tree, stats: hash.digest('hex'), settled: tree.entries.every(({ stamp }) => isSettled(stamp, now)) };
 }
 
-/** What a tree's own files are in a copy of it: a digest of both tells whether that holds what the tree held. null: it lacks one, or has others. */
+/**
+ * A digest of the tree's own files in a copy: equal digests mean that the copy has the tree's content. null: files are missing or added.
+ */
 export async function digestCopy(
   { tree }: SkillTree,
   copy: readonly CopiedFile[],
@@ -63,14 +65,14 @@ export async function digestCopy(
 ): Promise<TreeDigests | null> {
   const copied = new Map(copy.map((file) => [file.path, file]));
   const known = new Set(tree.files.map(({ path }) => path));
-  const isWhole = tree.files.every(({ path, links }) => copied.has(path) || links > 1); // one with a second name may be from elsewhere: it is not copied
+  const isWhole = tree.files.every(({ path, links }) => copied.has(path) || links > 1); // a file with a second name may be from elsewhere, so it is not copied
   if (!isWhole || !copy.every(({ path }) => known.has(path))) return null;
   const entries = tree.entries.map((entry) => ({ ...entry, executable: copied.get(entry.path)?.executable ?? entry.executable }));
   const contents = new Map(copy.map(({ path, sha256, shebang }) => [path, { sha256, shebang }]));
   return digestTree({ tree: new FolderTree(tree.directory, entries, tree.more) }, declared, yielder, contents);
 }
 
-/** Reads every file that `contents` does not have. `declared`: what the frontmatter says of scripts and toolsets. */
+/** Reads every file that `contents` lacks. `declared`: the scripts and toolsets of the frontmatter. */
 export async function digestTree(
   { tree: found }: Pick<SkillTree, 'tree'>,
   declared: Declared,
@@ -79,7 +81,7 @@ export async function digestTree(
 ): Promise<TreeDigests> {
   const bytes = found.files.reduce((sum, { size }) => sum + size, 0);
   if (bytes > BYTE_LIMIT) throw new RangeError(`its files are larger than ${BYTE_LIMIT} bytes together`);
-  const tree = await withContents(found, yielder, contents); // only what is read shows whether it begins as a script
+  const tree = await withContents(found, yielder, contents); // only a file's content shows whether it begins as a script
   const isDeclared = declared.scripts.length + declared.toolsets.length > 0;
   const runs = isDeclared || tree.files.some(isProgram);
   const isLink = ({ kind }: TreeEntry): boolean => kind !== 'file' && kind !== 'folder';
@@ -96,7 +98,10 @@ export async function digestTree(
 const NONE = '-';
 const RISKS = ['links', 'scripts', 'toolsets'];
 
-/** Which of links, scripts and toolsets are others than before, as a person reads it; empty: none. A digest of an earlier format counts as all. */
+/**
+ * Which of links, scripts and toolsets have changed, as words for people; empty: none. A digest of an earlier format counts as changed in
+ * all.
+ */
 export function changedRisks(before: string, now: string): string {
   if (before === now) return '';
   const [former, present] = [before, now].map((risk) => (risk === '' ? RISKS.map(() => NONE) : risk.split(' '))) as [string[], string[]];
@@ -108,13 +113,13 @@ function digestOf(declared: readonly unknown[], code: string): string {
   return createHash('sha256').update(JSON.stringify(declared)).update(code).digest('hex');
 }
 
-/** What a skill's frontmatter says of what can be run. */
+/** The runnable parts that a skill's frontmatter declares. */
 export interface Declared {
   readonly scripts: readonly unknown[];
   readonly toolsets: readonly unknown[];
 }
 
-/** A link, or what may be run. Of a skill that has anything that may be run that is all but prose, because code may read any of it. */
+/** A link, or a file that may be run. In a skill with anything runnable, all files but prose count, because code may read any of them. */
 export function isRisky(entry: Pick<TreeEntry, 'path' | 'kind' | 'executable' | 'shebang'>, runs: boolean): boolean {
   if (entry.kind === 'folder') return false;
   return entry.kind !== 'file' || isProgram(entry) || (runs && !PROSE.test(entry.path));

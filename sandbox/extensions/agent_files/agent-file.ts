@@ -9,7 +9,7 @@ import { frontmatter, type Frontmatter } from './config.ts';
 const MAX_FILE_BYTES = 64 * 1024;
 const MAX_FRONTMATTER_BYTES = 16 * 1024;
 
-/** Keys that such files have elsewhere and that say how a model is called: read over with a warning, so that the agent works. */
+/** Keys of other systems that say how a model is called: ignored with a warning, so that the agent works. */
 const FOREIGN_KEYS: Readonly<Record<string, string>> = {
   temperature: 'remove it: the model has its own default',
   top_p: 'remove it: the model has its own default',
@@ -19,7 +19,9 @@ const FOREIGN_KEYS: Readonly<Record<string, string>> = {
   base_url: "Set it below 'extensions.<id of the model provider>' in pith.yaml",
 };
 
-/** Reads an AGENT.md: frontmatter between `---` lines, then the instructions. `defaultTools`: where it names none. Never rejects. */
+/**
+ * Reads an AGENT.md: frontmatter between `---` lines, then the instructions. `defaultTools`: used where the file names none. Never rejects.
+ */
 export async function readAgentFile(
   file: string,
   defaultTools: readonly string[],
@@ -68,7 +70,7 @@ export async function readAgentFile(
 }
 
 async function readText(file: string): Promise<string> {
-  const handle = await open(file, constants.O_RDONLY | constants.O_NONBLOCK); // a pipe is not waited for
+  const handle = await open(file, constants.O_RDONLY | constants.O_NONBLOCK); // does not wait for a pipe
   try {
     const { size, isFile } = await handle.stat().then((stats) => ({ size: stats.size, isFile: stats.isFile() }));
     if (!isFile) throw new RangeError('is not a file');
@@ -126,7 +128,7 @@ function specOf({ id, file, data, instructions, defaultTools }: Found): Awaited<
     instructions,
     prompt: null,
     promptFile: null,
-    usesTools: usesTools ?? defaultTools, // the way to meet skills brings its own tools
+    usesTools: usesTools ?? defaultTools, // a skill mode brings its own tools
     usesSkills,
     delegatesTo: [],
     limits: data.limits ?? {},

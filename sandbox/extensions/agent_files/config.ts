@@ -2,7 +2,7 @@ import { z } from 'pith';
 
 /** Settings of the extension: `extensions.agent_files`. */
 export const config = z.strictObject({
-  /** What an agent gets whose file has no `uses_tools`. */
+  /** The tools of an agent whose file has no `uses_tools`. */
   default_tools: z.array(z.string().min(1)).default(['core_tools']).meta({ safeguard: true, narrowest: [] }),
 });
 

@@ -1,16 +1,16 @@
 import { z } from 'pith';
 
 const server = z.strictObject({
-  /** Address with or without the version: `https://api.anthropic.com`. */
+  /** The server's address with or without the version: `https://api.anthropic.com`. */
   base_url: z.url({ protocol: /^https?$/, error: 'must begin with http:// or https://' }).optional(),
-  /** The environment variable that holds the key: one that the manifest declares, or any where the settings' `providers` name it. */
+  /** The environment variable with the key: one that the manifest declares, or any that the settings' `providers` name. */
   api_key_env: z.string().min(1).optional(),
   headers: z.record(z.string(), z.string()).default({}),
 });
 
 export const config = server.extend({
   providers: z.record(z.string(), server).default({}),
-  /** Tokens by model name; wins over what is known. */
+  /** Tokens by model name; overrides the built-in figure. */
   context_windows: z.record(z.string(), z.int().positive()).default({}),
 });
 

@@ -10,7 +10,7 @@ export interface Endpoint {
   readonly baseUrl: string;
   readonly apiKey: string;
   readonly headers: Readonly<Record<string, string>>;
-  /** What this server is asked by: it, and no other that it names. */
+  /** Restricts requests to this server; redirects elsewhere are refused. */
   readonly guard: OutgoingOptions;
 }
 
@@ -37,7 +37,7 @@ export function endpointOf(config: Config, getSecret: GetSecret): Endpoint {
 
 type GetSecret = ExtensionContext['getSecret'];
 
-/** The name of the key, and where it goes. */
+/** The name of the key, and the address that gets it. */
 export function placeOf(
   config: Config,
   getSecret: GetSecret,
@@ -50,7 +50,7 @@ export function placeOf(
   const set = kept.base_url ?? config.base_url;
   const environment = addressInEnvironment(getSecret);
   const to = checked(environment ?? set ?? ANTHROPIC);
-  // The environment wins; the key and the headers that were set for a server at another address are not for this one.
+  // The environment overrides the settings. The key and headers that the settings give for another address are not sent to this one.
   const isOther = environment !== null && set !== undefined && new URL(environment).origin !== new URL(set).origin;
   const own: Partial<ServerConfig> = isOther ? {} : { ...config, ...kept, headers: { ...config.headers, ...kept.headers } };
   const name = own.api_key_env ?? 'ANTHROPIC_API_KEY';
@@ -58,7 +58,7 @@ export function placeOf(
   return { name, use: { part: 'anthropic', to, isDefault }, headers: own.headers ?? {} };
 }
 
-/** null: it names none. Throws `model_unreachable` for one that is no address. */
+/** null: no address is set. Throws `model_unreachable` for an invalid one. */
 export function addressInEnvironment(getSecret: GetSecret): string | null {
   const set = getSecret('ANTHROPIC_BASE_URL')?.trim() ?? '';
   return set === '' ? null : checked(set);
@@ -71,7 +71,7 @@ function checked(address: string): string {
   });
 }
 
-/** Other programs take this variable without the version, so both forms are accepted. */
+/** Other programs use this variable without the version, so both forms are accepted. */
 function versioned(address: string): string {
   const trimmed = address.replace(/\/+$/, '');
   return /\/v\d+$/.test(trimmed) ? trimmed : `${trimmed}/v1`;

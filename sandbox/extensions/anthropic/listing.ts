@@ -5,7 +5,7 @@ import type { Endpoint } from './endpoint.ts';
 const TIMEOUT_MS = 5_000;
 const VERSION = '2023-06-01';
 
-/** Names that `GET <base>/models` lists. Rejects `model_auth` for a refused key, `model_unreachable` for anything else. */
+/** The names from `GET <base>/models`. Rejects `model_auth` for a refused key, `model_unreachable` for anything else. */
 export function askModels({ apiKey, baseUrl, headers: own, guard }: Endpoint, signal?: AbortSignal): Promise<readonly string[]> {
   const headers = { 'x-api-key': apiKey, 'anthropic-version': VERSION, ...own };
   const asked = guardedFetch({ ...guard, timeoutMs: TIMEOUT_MS })(`${baseUrl}/models?limit=100`, { headers, signal });

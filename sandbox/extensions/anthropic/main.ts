@@ -82,5 +82,5 @@ export default class Anthropic implements ModelProvider, SetupProvider {
   }
 }
 
-/** What the next question is for a key. */
+/** Errors after which setup asks for a key. */
 const WANTS_KEY: ReadonlySet<string> = new Set(['model_auth', 'secret_not_given']);

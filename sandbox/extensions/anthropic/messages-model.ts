@@ -4,7 +4,7 @@ import type { ServerError } from '@pith/server-answers';
 import type { Endpoint } from './endpoint.ts';
 import { messagesFetch } from './messages-stream.ts';
 
-/** A model behind `POST <base>/messages`. The client library is imported by the first call. */
+/** A model behind `POST <base>/messages`. The first call imports the client library. */
 export function messagesModel(endpoint: Endpoint, name: string): LanguageModel {
   let loaded: Promise<Load> | undefined;
   return {
@@ -25,12 +25,12 @@ export function messagesModel(endpoint: Endpoint, name: string): LanguageModel {
   };
 }
 
-/** The client library says of a failure its message only. */
+/** Adds the failure, of which the client library gives the message only. */
 async function* withFailure(stream: AsyncIterable<ModelPart>, failure: () => ServerError | null): AsyncGenerator<ModelPart> {
   for await (const part of stream) yield part.type === 'error' ? { ...part, error: failure() ?? part.error } : part;
 }
 
-/** Marks the end of the system part: tools and system text stay the same from turn to turn, so the server may keep them. */
+/** Marks the end of the system part for the server's cache: tools and system text stay the same from turn to turn. */
 export function withCachePoint(prompt: readonly Message[]): Message[] {
   const last = prompt.findLastIndex((message) => message.role === 'system');
   return prompt.map((message, index) =>
@@ -40,7 +40,7 @@ export function withCachePoint(prompt: readonly Message[]): Message[] {
   );
 }
 
-/** A model for one call, which says why the answer to it failed. */
+/** Makes the model for one call; `failed` gets the error when the answer fails. */
 type Load = (failed: (error: ServerError) => void) => LanguageModel;
 
 async function load({ baseUrl: baseURL, apiKey, headers, guard }: Endpoint, name: string): Promise<Load> {

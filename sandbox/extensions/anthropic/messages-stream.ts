@@ -3,8 +3,8 @@ import { failureIn, missingAnswer, readRest, serverEvents, type ServerError } fr
 import { fieldsOf, jsonOf, type PlainMap } from '@pith/plain-data';
 
 /**
- * A fetch whose answers the client library can read: only events of the messages API, complete, with a whole answer where the server did
- * not stream. Where the answer is none of these, or breaks off, `failed` is told why in the server's words, and an event says so.
+ * A fetch whose answers the client library can read: only complete events of the messages API; an answer that was not streamed becomes
+ * events. For any other answer, or one that breaks off, `failed` gets the reason in the server's words, and an event reports it.
  */
 export function messagesFetch(ask: GuardedFetch, failed: (error: ServerError) => void): GuardedFetch {
   return async (input, init) => {
@@ -14,7 +14,7 @@ export function messagesFetch(ask: GuardedFetch, failed: (error: ServerError) =>
   };
 }
 
-/** Each as a server-sent event. */
+/** The answer's events, each as a server-sent event. */
 async function* messageEvents(body: AsyncIterable<Uint8Array>, failed: (error: ServerError) => void): AsyncGenerator<string> {
   const reading = new MessageReading();
   const batches = serverEvents(body);
@@ -27,11 +27,11 @@ async function* messageEvents(body: AsyncIterable<Uint8Array>, failed: (error: S
     }
     await readRest(batches);
   } finally {
-    void batches.return(undefined); // closes the connection, where it is not at its end
+    void batches.return(undefined); // closes the connection, unless it has ended
   }
 }
 
-/** Others are heartbeats, or what only some servers send. */
+/** Other events are heartbeats, or specific to some servers. */
 const KNOWN: ReadonlySet<unknown> = new Set([
   'message_start',
   'content_block_start',
@@ -60,13 +60,13 @@ class MessageReading {
     const event = fieldsOf(jsonOf(text));
     if (event['type'] === 'error' || event['error']) return this.fail(failureIn(event));
     if (event['type'] === 'message') return this.whole(event);
-    if (event['type'] === 'message_start' && this.hasBegun) return []; // gateways were seen to begin twice
+    if (event['type'] === 'message_start' && this.hasBegun) return []; // some gateways send the start twice
     if (KNOWN.has(event['type'])) return [this.passed(event)];
     this.unread = text.trim() || this.unread;
     return [];
   }
 
-  /** What is missing at the end. */
+  /** The events that are missing at the end. */
   end(): readonly string[] {
     if (this.hasReason) return [this.passed({ type: 'message_stop' })];
     const event = fieldsOf(jsonOf(this.stray));
@@ -88,7 +88,7 @@ class MessageReading {
     return eventOf(counted(event));
   }
 
-  /** A message that was not streamed, as the events that it would have been. */
+  /** A message that was not streamed, as a stream's events. */
   private whole({ content, stop_reason: reason, usage, ...message }: PlainMap): readonly string[] {
     const blocks = (Array.isArray(content) ? content.map(fieldsOf) : []).flatMap((block, index): PlainMap[] => [
       { type: 'content_block_start', index, content_block: block['type'] === 'tool_use' ? { ...block, input: {} } : emptied(block) },
@@ -131,7 +131,7 @@ function streamOf(events: AsyncGenerator<string>): ReadableStream<Uint8Array> {
   const encoder = new TextEncoder();
   return new ReadableStream({
     async pull(controller) {
-      const { done, value } = await events.next(); // what it rejects with is the stream's error
+      const { done, value } = await events.next(); // its rejection becomes the stream's error
       if (done) controller.close();
       else controller.enqueue(encoder.encode(value));
     },

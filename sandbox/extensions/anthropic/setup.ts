@@ -49,12 +49,12 @@ function changeOf(name: string, value: JsonValue): SettingsChange {
   throw new PithError('config_invalid', `nothing here is named '${name}'`, { cure: 'base_url, api_key_env, model' });
 }
 
-/** Names to offer; others may be used as well. */
+/** Names to offer; others are accepted as well. */
 export const MODELS: readonly [string, ...string[]] = ['claude-sonnet-4-5', 'claude-opus-4-5', 'claude-haiku-4-5'];
 
 const STANDARD_WINDOW = 200_000;
 
-/** Every Claude model since version 3 documents this window; null for other names. */
+/** The documented window of every Claude model since version 3; null for other names. */
 export function contextWindowOf(name: string, overrides: Readonly<Record<string, number>>): number | null {
   return new Map(Object.entries(overrides)).get(name) ?? (name.startsWith('claude-') ? STANDARD_WINDOW : null);
 }

@@ -1,14 +1,14 @@
 import { cutResults, goneNote, retainedIn, retainedText, type Recipe, type Request, type Sized } from './results.ts';
 import { askFor, extractOf, transcriptOf } from './transcript.ts';
 
-/** Cutting long results is enough when the conversation then fits this part of the window. */
+/** Shortening long results suffices when the conversation then fits this share of the window. */
 const ENOUGH = 0.6;
-/** What stays word for word after summarising. */
+/** The share of the window that stays word for word after summarising. */
 const TAIL = 0.3;
-/** For conversations that are shortened by hand while the window is not known. */
+/** In tokens, for compaction by hand while the model's window is unknown. */
 const ASSUMED_WINDOW = 32_000;
 
-/** Long results are cut first; then the oldest part is summarised. A call and its result stay together. null: nothing to gain. */
+/** Shortens long results first, then summarises the oldest part. A call and its result stay together. null: nothing to gain. */
 export function recipeFor({ messages, contextWindow, fixedTokens, force }: Request): Recipe | null {
   const window = contextWindow ?? ASSUMED_WINDOW;
   const cut = cutResults(messages, window);
@@ -18,11 +18,11 @@ export function recipeFor({ messages, contextWindow, fixedTokens, force }: Reque
   if (!force && fixedTokens + total <= window * ENOUGH) return cutOnly;
   const split = splitAt(cut, force ? Math.min(window * TAIL, total / 2) : window * TAIL);
   const old = cut.slice(0, split);
-  // The question that is being worked on stays, even when its answer has grown longer than the rest.
+  // The current question stays, even when its answer is longer than all else.
   const question = old[cut.findLastIndex(({ message, isSummary }) => message.role === 'user' && !isSummary)];
   if (!old.some((each) => each !== question && !each.isSummary)) return cutOnly;
   const transcript = transcriptOf(old.map(({ message }) => message));
-  // What stays keeps its place in the store, unless it was shortened itself.
+  // A message that stays keeps its place in the store, unless it was shortened itself.
   const replaced = Math.max(split, lastCut + 1);
   return {
     replaced,
@@ -50,7 +50,7 @@ function stored({ message, retain }: Sized): Recipe['messages'][number] {
   return { message, retain };
 }
 
-/** Where the part begins that stays: within `budget` tokens from the end, never between a call and its result. */
+/** Where the kept part begins: within `budget` tokens from the end, never between a call and its result. */
 function splitAt(messages: readonly Sized[], budget: number): number {
   let split = messages.length;
   let kept = 0;
@@ -59,7 +59,7 @@ function splitAt(messages: readonly Sized[], budget: number): number {
   let forward = split;
   while (isTool(forward)) forward += 1;
   if (forward < messages.length) return forward;
-  // The newest call has not been answered by the model yet: it stays whatever its size.
+  // The model has not answered the newest call yet, so it stays whatever its size.
   split = Math.min(split, messages.length - 1);
   while (split > 0 && isTool(split)) split -= 1;
   return split;

@@ -12,10 +12,10 @@ const HEAD = 2000;
 const TAIL = 1000;
 const LONG_RESULT = 4000;
 const CHARACTERS_PER_TOKEN = 3;
-/** The part of the window that a result may fill while it is new, or asked to be kept. */
+/** The share of the window for a result that is new, or marked to be retained. */
 const SHARE = 0.2;
 
-/** Head and tail of long results. The newest and those that asked to be kept may be longer. Unchanged messages stay the same objects. */
+/** Shortens long results to head and tail. The newest and retained ones may be longer. Unchanged messages stay the same objects. */
 export function cutResults(messages: readonly Sized[], window: number): readonly Sized[] {
   const newest = messages.findLastIndex(({ message }) => message.role === 'tool');
   const generous = Math.max(LONG_RESULT, Math.floor(window * SHARE) * CHARACTERS_PER_TOKEN);
@@ -43,7 +43,7 @@ function cutPart(part: Part, limit: number): Part {
   return { ...part, output: { ...part.output, value: headAndTail(part.output.value, head, TAIL) } };
 }
 
-/** What was seen in older images has been said. */
+/** The model has described what it saw in older images. */
 function withoutImages(part: Part): Part {
   if (part.type !== 'tool-result' || part.output.type !== 'content') return part;
   const value = part.output.value.map((each) => (each.type === 'text' ? each.text : '[an image was here]')).join('\n');
@@ -59,7 +59,7 @@ export interface Retained {
 
 const SMALL_RESULT = 1500;
 
-/** Results that asked to be kept, the newest of each key. */
+/** Results marked to be retained, the newest of each key. */
 export function retainedIn(messages: readonly Sized[]): readonly Retained[] {
   const found = new Map<string, Retained>();
   for (const { message, retain: wanted } of messages) {
@@ -76,7 +76,7 @@ export function retainedIn(messages: readonly Sized[]): readonly Retained[] {
 
 type ResultPart = Extract<Part, { type: 'tool-result' }>;
 
-/** What a summary says of them: small ones are in it whole, the others are listed. */
+/** Their part of a summary: small ones as a whole, the others listed. */
 export function retainedText(retained: readonly Retained[]): string {
   const whole = retained.flatMap(({ tool, retain, text }) =>
     text === null ? [] : [`${retain.key} ${retain.digest}, from ${tool}:\n${text}`],
@@ -88,10 +88,10 @@ export function retainedText(retained: readonly Retained[]): string {
   return [...whole, ...list].join('\n\n');
 }
 
-/** A result whose text has been cut or summarised: it can be had again. */
+/** A result whose text was shortened or summarised: it can be requested again. */
 type Gone = { readonly tool: string; readonly key: string; readonly digest: string };
 
-/** Where a message says what compaction took out of it. */
+/** Notes in a message which results compaction took out. */
 export function goneNote(gone: readonly Gone[]) {
   return { compaction: { gone: gone.map(({ tool, key, digest }) => ({ tool, key, digest })) } };
 }

@@ -4,9 +4,9 @@ import { notTextAt } from '@pith/plain-text';
 import { FileRefused } from '@pith/safe-files';
 import { sha256 } from '@pith/plain-data';
 
-/** What a person is shown of one file at most. */
+/** The most bytes of one file that a person is shown. */
 const MAX_SHOWN_BYTES = 256 * 1024;
-/** A comparison that takes longer than this is shown as the old text and the new. */
+/** A comparison that takes longer is shown as the old text and the new one. */
 const COMPARE_MS = 200;
 
 /** A path that is asked about, and why. */
@@ -15,26 +15,26 @@ export interface Asked {
   readonly why: string;
 }
 
-/** Content that comes from elsewhere than the input: a person must see it, and agrees to these bytes alone. */
+/** Content that is not in the input: a person must see it, and approves these bytes alone. */
 export interface Shown {
   readonly path: string;
   readonly before: Buffer | null;
   readonly after: Buffer;
 }
 
-/** A change to which a person must agree. */
+/** A change that a person must approve. */
 interface AskedChange {
   /** In one line: `delete agents/greeter/manifest.yaml`. */
   readonly summary: string;
   readonly asked: readonly Asked[];
   readonly shown: readonly Shown[];
-  /** What the call says. */
+  /** The call's input. */
   readonly bound: JsonValue;
 }
 
 /**
- * What a person reads before a change, with all that their yes is for: what the call says (`bound`) and the bytes. Never for `always`:
- * what such files do, they do later and unasked. Throws `FileRefused` for what cannot be shown whole.
+ * The question before a change, with all that an approval covers: the call (`bound`) and the bytes. Never offers `always`, because such
+ * files act later and without a question. Throws `FileRefused` for content that cannot be shown whole.
  */
 export function questionOf({ summary, asked, shown, bound }: AskedChange): ApprovalQuestion {
   const reasons = asked.map(({ path, why }) => `'${path}' ${why}`);
@@ -43,7 +43,7 @@ export function questionOf({ summary, asked, shown, bound }: AskedChange): Appro
   return { summary, text: [...reasons, ...texts].join('\n'), subject: sha256(JSON.stringify([bound, bytes])), once: true };
 }
 
-/** What answers a call whose question is not the one that was agreed to. null: it may go on. */
+/** The answer to a call whose question differs from the approved one. null: it may go on. */
 export function unlessApproved(question: ApprovalQuestion | null, approved: string | undefined): ToolResult | null {
   if (question === null || question.subject === approved) return null;
   const why = approved === undefined ? 'it needs the approval of a person' : 'what it would write has changed since a person agreed to it';

@@ -1,7 +1,7 @@
 import { z } from 'pith';
 
 export const config = z.strictObject({
-  /** Whether making a new skill waits for a person. `auto` accepts it as it is written. */
+  /** Whether a new skill waits for a person. `auto` accepts it as written. */
   new_skills: z.enum(['ask', 'auto']).default('ask'),
 });
 

@@ -36,8 +36,8 @@ const input = z.object({
 type Input = z.infer<typeof input>;
 
 /**
- * One tool for all actions. Its effect is `write` as a whole: a call that was cut off is reported to the model, not
- * repeated, also where it only read.
+ * One tool for all actions. Its effect is always `write`: an interrupted call is reported to the model and not repeated, even where it only
+ * read.
  */
 export function fileTool(jail: Jail, policy: Policy, shipped: ReadableRoot, changes: OneAtATime): Tool {
   const own: ReadableRoot = { jail, prefix: '', isReadable: (names) => policy.isReadable(names) };
@@ -50,7 +50,7 @@ export function fileTool(jail: Jail, policy: Policy, shipped: ReadableRoot, chan
     input,
     effect: 'write',
     needsApproval: (call) =>
-      // What is shipped is only read, or refused.
+      // Shipped files are only read, or refused.
       unlessRefused(async () => (isShipped(call) ? null : (await prepare(jail, policy, call)).question) ?? false, false),
     execute: (call, about) =>
       answerOrRefusal(
@@ -73,11 +73,11 @@ function changedPaths(call: Input): readonly string[] {
   return call.action === 'move' && call.to !== undefined ? [call.path, call.to] : [];
 }
 
-/** A call as it would be carried out now. */
+/** A call with its present effect. */
 interface Prepared {
-  /** What a person must agree to first; null: nothing. */
+  /** What a person must approve first; null: nothing. */
   readonly question: ApprovalQuestion | null;
-  /** The bytes that a move or copy writes where that is asked about: those that are shown are those that are written. */
+  /** The bytes that a move or copy writes after approval: exactly those that were shown. */
   readonly content: Buffer | null;
 }
 
@@ -107,7 +107,7 @@ async function prepare(jail: Jail, policy: Policy, call: Input): Promise<Prepare
   return { question: questionOf({ summary, asked, shown: [{ path: to, before, after: content }], bound }), content };
 }
 
-/** What is there now, to be compared; null: nothing, or nothing that could be shown. */
+/** The present content for a comparison; null: none, or it cannot be shown. */
 async function textAt(jail: Jail, names: readonly string[]): Promise<Buffer | null> {
   if ((await jail.stat(names))?.type !== 'file') return null;
   const bytes = await contentOf(jail, names).catch((error: unknown) => {
@@ -117,7 +117,7 @@ async function textAt(jail: Jail, names: readonly string[]): Promise<Buffer | nu
   return bytes !== null && isShowable(bytes) ? bytes : null;
 }
 
-/** Of what ships only reading is possible, wherever it is in a call. */
+/** Shipped files can only be read, wherever a call names one. */
 async function readShipped(shipped: ReadableRoot, call: Input, signal: AbortSignal): Promise<ToolResult> {
   const names = shipped.jail.namesOf(withoutPrefix(call.path));
   if (call.action !== 'read' && call.action !== 'list' && call.action !== 'stat')
@@ -192,7 +192,7 @@ async function list(root: ReadableRoot, segments: readonly string[]): Promise<To
   );
 }
 
-/** `content`: what a person has seen, which is written instead of whatever `from` holds by now. */
+/** `content`: what a person has seen, which is written instead of the present content of `from`. */
 async function transfer(jail: Jail, call: Input, from: readonly string[], content: Buffer | null): Promise<ToolResult> {
   if (call.to === undefined) return toolError('target_missing', `${call.action} needs \`to\``);
   const to = jail.namesOf(call.to);

@@ -133,7 +133,7 @@ export function kernelTools(context: ExtensionContext): readonly Tool[] {
   ];
 }
 
-/** The command's value, or its words as the tool's error. */
+/** The command's value, or its output as the tool's error. */
 async function answered(run: () => Promise<CapturedCommand>, code: string) {
   try {
     const { exitCode, values, text } = await run();
@@ -164,7 +164,7 @@ const reportSchema = z.looseObject({
 
 const MOST_FINDINGS = 30;
 
-/** What `pith doctor --json` says, without what is well: ids by state, and the findings. */
+/** The report of `pith doctor --json` without healthy parts: ids by state, and the findings. */
 function shortReport(report: JsonValue | undefined, only: string | undefined, reported: ReportedSkills): JsonValue {
   const { ok, model, extensions, agents, skills, notes = [] } = reportSchema.parse(report);
   const parts = [...extensions, ...agents].filter(({ id }) => only === undefined || id === only);
@@ -202,15 +202,15 @@ function byState(parts: readonly z.infer<typeof part>[], only: string | undefine
 
 /** What a report may say about skills to an agent. */
 interface ReportedSkills {
-  /** null: all of it, for the agent may read every skill that is offered. */
+  /** null: all, because the agent may read every offered skill. */
   readonly counts: Readonly<Record<string, number>> | null;
-  /** Whether a finding names nothing that the agent may not see. */
+  /** Whether a finding names nothing that is hidden from the agent. */
   tells(finding: Pick<Diagnostic, 'message' | 'file'>): boolean;
 }
 
 const ALL: ReportedSkills = { counts: null, tells: () => true };
 
-/** Of an agent that may not read every skill those that it may not read are not there. */
+/** Hides the skills that an agent may not read. */
 async function reportedSkills(context: Pick<ExtensionContext, 'find'>, agent: AgentSpec, signal: AbortSignal): Promise<ReportedSkills> {
   const [provider] = context.find(SkillProvider);
   if (provider === undefined) return ALL;
@@ -229,7 +229,7 @@ async function readableBy(provider: SkillProvider, agent: AgentSpec, signal: Abo
   try {
     return (await provider.readableSkills?.(agent, signal)) ?? [];
   } catch {
-    return []; // where it cannot be known, nothing is reported
+    return []; // where that is unknown, nothing is reported
   }
 }
 

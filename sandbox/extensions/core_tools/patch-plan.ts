@@ -3,24 +3,24 @@ import { messageOf } from 'pith';
 import { FileRefused } from '@pith/safe-files';
 import { patchedText } from './patch-text.ts';
 
-/** What a patch wants of one file. */
+/** A patch's change of one file. */
 export interface FilePatch {
-  /** null: the file is made. */
+  /** null: the file is created. */
   readonly from: string | null;
   /** null: the file is removed. */
   readonly to: string | null;
-  /** What is at `from` stays. */
+  /** The file at `from` stays. */
   readonly isCopy: boolean;
   readonly patch: StructuredPatch;
-  /** Whether it may be run afterwards, where the patch says so; null: as before. */
+  /** Whether the file becomes executable, where the patch says so; null: unchanged. */
   readonly executable: boolean | null;
 }
 
 const MAX_FILES = 100;
-/** Ends a patch that comes as a mail, and would be a line that is removed. */
+/** Ends a mailed patch; it would otherwise count as a removed line. */
 const SIGNATURE = /^-- \r?\n(?=\d+\.\d)/gmu;
 
-/** Reads a unified diff. Throws `patch_invalid`. */
+/** Parses a unified diff. Throws `patch_invalid`. */
 export function parsePlan(text: string): readonly FilePatch[] {
   let parsed: readonly StructuredPatch[];
   try {
@@ -28,7 +28,7 @@ export function parsePlan(text: string): readonly FilePatch[] {
   } catch (error) {
     throw invalid(`it is no unified diff: ${messageOf(error).trim()}`);
   }
-  if (/^GIT binary patch\r?$/mu.test(text)) throw invalid('it has bytes of a binary file in it'); // no line of a hunk begins so
+  if (/^GIT binary patch\r?$/mu.test(text)) throw invalid('it has bytes of a binary file in it'); // no line of a hunk begins like this
   const plan = parsed.map((patch, index) => filePatch(patch, index));
   if (plan.length === 0) throw invalid('it names no file');
   if (plan.length > MAX_FILES) throw invalid(`it changes ${plan.length} files; at most ${MAX_FILES} are changed at once`);
@@ -67,7 +67,7 @@ function filePatch(patch: StructuredPatch, index: number): FilePatch {
 
 const ABSENT = '/dev/null';
 
-/** The prefixes of git, `a/` and `b/`, are none where one of the two names lacks its own. */
+/** Removes git's prefixes `a/` and `b/`, unless one of the two names lacks its prefix. */
 function withoutPrefixes(old: string | undefined, next: string | undefined): readonly (string | undefined)[] {
   const has = (name: string | undefined, prefix: string) => name === ABSENT || name?.startsWith(prefix) === true;
   if (!has(old, 'a/') || !has(next, 'b/')) return [old, next];

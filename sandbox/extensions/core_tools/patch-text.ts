@@ -3,20 +3,20 @@ import { BYTE_ORDER_MARK, linesOf, textOfLines, type Line } from '@pith/safe-fil
 
 type Hunk = StructuredPatch['hunks'][number];
 
-/** A hunk that fits nowhere. */
+/** A hunk that does not fit. */
 export interface Misfit {
-  /** Counted from 1. */
+  /** Counts from 1. */
   readonly hunk: number;
-  /** Where the patch expects it, counted from 1. */
+  /** Where the patch expects it, from 1. */
   readonly line: number;
-  /** The first line there that is not as the patch says; undefined: the patch, or the text, has none. */
+  /** The first line there that differs from the patch; undefined: the patch, or the text, has none. */
   readonly expected: string | undefined;
   readonly found: string | undefined;
 }
 
 /**
- * The text with all hunks in it, each where its lines are, as near to the line that it names as may be and behind those before it. What
- * people do not see does not count: line ends are those of the text, and so is a byte order mark of which the patch does not know.
+ * The text with all hunks applied, each where its lines are: as near as possible to the line that it names, and after the hunks before it.
+ * Invisible differences do not count: line ends stay those of the text, and so does a byte order mark that the patch lacks.
  */
 export function patchedText(text: string, hunks: readonly Hunk[]): string | Misfit {
   const mark =
@@ -58,7 +58,7 @@ function isOld({ sign }: Step): boolean {
   return sign !== '+';
 }
 
-/** The nearest place to the one that is wanted. null: there is none. */
+/** The place nearest to the wanted one. null: there is none. */
 function placeOf(
   lines: readonly Line[],
   steps: readonly Step[],
@@ -77,7 +77,7 @@ function isAs(line: Line | undefined, { text, isEnd }: Step): boolean {
   return line?.text === text && (!isEnd || line.end === '');
 }
 
-/** What is there afterwards. An added line ends as the removed one in whose place it is, else as its neighbour. */
+/** The resulting lines. An added line ends like the removed line that it replaces, else like its neighbour. */
 function madeBy(
   steps: readonly Step[],
   lines: readonly Line[],
@@ -85,7 +85,7 @@ function madeBy(
 ): readonly Line[] {
   const made: Line[] = [];
   let at = start;
-  /** The ends of removed lines in whose place there is none yet. */
+  /** The line ends of removed lines that are not replaced yet. */
   let free: Line['end'][] = [];
   for (const { sign, text, isEnd } of steps) {
     const line = lines[at];

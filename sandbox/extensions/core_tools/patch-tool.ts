@@ -12,9 +12,9 @@ interface Change {
   readonly segments: readonly string[];
   readonly before: Buffer | null;
   readonly after: Buffer | null;
-  /** Of what was there; null: nothing. */
+  /** The mode of the former file; null: there was none. */
   readonly oldMode: number | null;
-  /** Null: as the system makes new files. */
+  /** null: the system's default for new files. */
   readonly mode: number | null;
 }
 
@@ -34,7 +34,7 @@ export function patchTool(jail: Jail, policy: Policy, changes: OneAtATime): Tool
   });
 }
 
-/** A patch as it would be carried out now, and what a person must agree to first; null: nothing. */
+/** A patch with its present effect, and what a person must approve first; null: nothing. */
 interface Prepared {
   readonly changes: readonly Change[];
   readonly question: ApprovalQuestion | null;
@@ -110,7 +110,7 @@ function modeOf({ executable }: FilePatch, before: number | null): number | null
   return before === null ? null : before & ~0o111;
 }
 
-/** Everything is on disk, next to its place, before the first file changes; a failure after that puts the others back. */
+/** Writes everything to disk, next to its place, before the first file changes; a failure after that restores the files. */
 async function apply(jail: Jail, changes: readonly Change[]): Promise<void> {
   const staged: { readonly change: Change; readonly file: StagedFile }[] = [];
   const waiting = new Set<StagedFile>();

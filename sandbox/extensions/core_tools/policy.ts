@@ -17,12 +17,15 @@ export class Policy {
     return !this.places.holdsState(names);
   }
 
-  /** Throws `protected` for state and settings, which hold what belongs to others. */
+  /** Throws `protected` for state and settings, which contain data of others. */
   requireReadable(names: readonly string[]): void {
     if (!this.isReadable(names)) throw isState(names);
   }
 
-  /** Why a person is asked before this changes; null: nobody is. Throws `protected`, or `use_proposal` for a file of an existing skill. */
+  /**
+   * Why a person is asked before this changes; null: nobody is asked. Throws `protected`, or `use_proposal` for a file of an existing
+   * skill.
+   */
   async reasonToAsk(names: readonly string[]): Promise<string | null> {
     this.requireReadable(names);
     const [first = '', ...rest] = names;
@@ -38,11 +41,11 @@ export class Policy {
   }
 }
 
-/** What is being written, and loaded by nobody: a person is asked when it is activated. Hidden names in it are still read by editors. */
+/** The folder for work in progress, which nothing loads: a person is asked when it is activated. Editors still read hidden names in it. */
 const STAGING = '.staging';
 const ORDINARY = /^[\p{L}\p{N}_][\p{L}\p{M}\p{N}_ .()+,@=-]*$/u;
 
-/** The path without what makes a skill of it: where new skills need nobody, that alone is no reason to ask. */
+/** The path without the parts that make it a skill: where new skills need no approval, those alone are no reason to ask. */
 function withoutSkill(names: readonly string[]): readonly string[] {
   const [first = '', ...rest] = names;
   const below = first.toLowerCase() === 'skills' && rest.length > 0 ? rest : names;

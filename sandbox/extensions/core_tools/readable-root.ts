@@ -1,6 +1,6 @@
 import { Jail } from '@pith/safe-files';
 
-/** Files that may be looked at, and how their paths are written. */
+/** Files that may be read, and how their paths are written. */
 export interface ReadableRoot {
   readonly jail: Jail;
   readonly prefix: string;
@@ -8,7 +8,7 @@ export interface ReadableRoot {
 }
 
 const SHIPPED = 'shipped:';
-/** What ships, and none of the state, settings or keys that may lie beside it. */
+/** The shipped folders, without the state, settings or keys that may be beside them. */
 const FOLDERS: ReadonlySet<string> = new Set(['extensions', 'agents', 'skills', 'recipes', 'saved_skills']);
 
 /** The extensions, agents, skills and recipes that ship with Pith. */

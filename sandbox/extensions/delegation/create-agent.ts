@@ -47,7 +47,7 @@ function createAgent(context: ExtensionContext, made: MadeAgents): Tool {
     description:
       'Makes an agent of your own for delegate_task, where none of list_agents fits. It has at most your tools, skills and limits.',
     input,
-    effect: 'idempotent', // its id comes from the call
+    effect: 'idempotent', // the call determines its id
     async execute(wanted, { turn, idempotencyKey }) {
       const tools = grantedTools(wanted.uses_tools, turn);
       if (isToolResult(tools)) return tools;
@@ -95,7 +95,7 @@ function forgetAgent(made: MadeAgents): Tool {
   });
 }
 
-/** Whatever is not asked for is the creator's: values of other extensions' keys among it, so that the catalog is never wider. */
+/** What the call leaves out comes from the creator, values of other extensions' keys included, so that the catalog is never wider. */
 function specOf(wanted: Wanted, { agent }: TurnInfo, uses: Pick<AgentSpec, 'usesTools' | 'usesSkills'>, key: string): AgentSpec {
   const slug = wanted.name
     .toLowerCase()
@@ -129,7 +129,7 @@ function shrunk(limits: AgentSpec['limits'], by: Wanted['limits']): AgentSpec['l
   };
 }
 
-/** The tools that `wanted` means, each as `extension/tool`, when the turn has all of them; else the refusal with the nearest names. */
+/** The tools that `wanted` names, each as `extension/tool`, when the turn has all of them; else the refusal with the nearest names. */
 function grantedTools(wanted: readonly string[], { tools, agent }: TurnInfo): readonly string[] | ToolResult {
   const granted = new Set<string>();
   for (const name of wanted) {
@@ -143,7 +143,7 @@ function grantedTools(wanted: readonly string[], { tools, agent }: TurnInfo): re
   return [...granted];
 }
 
-/** A tool may be named by its extension, by itself, or by both, as a manifest or as a model writes them. */
+/** A tool may be named by its extension, by its own name, or by both, as manifests and models write it. */
 function namesOf(tool: string): readonly string[] {
   const [extension = '', name = ''] = tool.split('/', 2);
   return [tool, name, extension, `${extension}__${name}`];
@@ -161,12 +161,12 @@ async function grantedSkills(
     try {
       for (const id of (await provider.readableSkills?.(agent)) ?? []) readable.add(id);
     } catch (error) {
-      // Fail closed: what cannot be asked gives nothing.
+      // Fails closed: without an answer nothing is granted.
       context.logger.warn(`'${provider.extensionId}' does not say which skills '${agent.id}' may read`, { error: messageOf(error) });
     }
   }
   const missing = wanted.find((id) => !readable.has(id));
-  // Who has a version of a skill has no other to give.
+  // An agent with a certain version of a skill can pass on only that one.
   const asItHas = (id: string): string =>
     agent.usesSkills.includes(id) ? id : (agent.usesSkills.find((each) => each.startsWith(`${id}@`)) ?? id);
   if (missing === undefined) return [...new Set(wanted.map(asItHas))];

@@ -1,17 +1,17 @@
 import { type AgentSpec, type Clock, type ExtensionContext, type JsonValue, type TurnInfo, z } from 'pith';
 
-/** An agent made at run time, and whose it is. */
+/** An agent made at run time, with its creator. */
 export interface MadeAgent {
   readonly spec: AgentSpec;
   readonly by: { readonly agent: string; readonly user: string; readonly thread: string };
-  /** null: kept until it is forgotten. */
+  /** null: kept until it is deleted. */
   readonly expiresAt: number | null;
 }
 
 export const LIFE_MS = 30 * 60_000;
-/** A question to a person expires after a day. */
+/** A day, like a question to a person. */
 const LONGEST_WAIT_MS = 25 * 3_600_000;
-/** Of one agent for one person, the kept ones included. */
+/** The most agents of one agent for one person, kept ones included. */
 export const MOST_MADE = 20;
 
 const PREFIX = 'agent/';
@@ -22,7 +22,7 @@ const stored = z.looseObject({
   expiresAt: z.number().nullable(),
 });
 
-/** Agents made at run time. They are on disk, so that a turn which is continued after a crash still finds them. */
+/** Agents made at run time. They are on disk, so that a turn that continues after a crash still finds them. */
 export class MadeAgents {
   #adding: Promise<unknown> = Promise.resolve();
 
@@ -31,22 +31,25 @@ export class MadeAgents {
     private readonly clock: Clock,
   ) {}
 
-  /** Those that this turn's agent made and may call: in this thread and in what it called from it, and the kept ones everywhere. Sorted by id. */
+  /**
+   * The agents that this turn's agent made and may call: those of this thread and of threads called from it, and kept ones everywhere.
+   * Sorted by id.
+   */
   async of(turn: TurnInfo): Promise<readonly MadeAgent[]> {
     return (await this.#all(turn)).filter(({ by, expiresAt }) => expiresAt === null || isWithin(turn.threadId, by.thread));
   }
 
-  /** Those that this turn's agent made for this person in any thread. */
+  /** The agents that this turn's agent made for this person in any thread. */
   async #all({ agent, userId }: TurnInfo): Promise<readonly MadeAgent[]> {
     return (await this.#alive()).filter(({ by }) => by.agent === agent.id && by.user === userId);
   }
 
-  /** Whoever waits for a person must be there when the answer comes. */
+  /** Extends the life of an agent whose turn waits for a person, so that it exists when the answer comes. */
   async extend(agent: MadeAgent): Promise<void> {
     if (agent.expiresAt !== null) await this.#put({ ...agent, expiresAt: this.clock.now() + LONGEST_WAIT_MS });
   }
 
-  /** False when this turn's agent has made the most already. One at a time: calls of one step run side by side. */
+  /** False when this turn's agent has made the most already. One at a time, since the calls of one step run in parallel. */
   add(agent: MadeAgent, turn: TurnInfo): Promise<boolean> {
     const added = this.#adding.then(async () => {
       const others = (await this.#all(turn)).filter(({ spec }) => spec.id !== agent.spec.id);
@@ -54,7 +57,7 @@ export class MadeAgents {
       await this.#put(agent);
       return true;
     });
-    this.#adding = added.catch(() => undefined); // its caller hears of it
+    this.#adding = added.catch(() => undefined); // the caller gets the rejection
     return added;
   }
 

@@ -3,7 +3,7 @@ import { createAgentTools } from './create-agent.ts';
 import { delegateTask, listAgents } from './tools.ts';
 import { MadeAgents } from './made-agents.ts';
 
-/** Agents that call agents. */
+/** Lets agents call other agents. */
 export default class Delegation implements ToolProvider {
   static readonly config = z.strictObject({});
 

@@ -15,7 +15,7 @@ import {
 import { didYouMean } from '@pith/plain-text';
 import type { MadeAgents, MadeAgent } from './made-agents.ts';
 
-/** What ends a task is the time budget of the agents that work on it, not this. */
+/** Longer than any task: the time budgets of the agents end it earlier. */
 const LONGEST_MS = 24 * 3_600_000;
 
 export function delegateTask({ agents }: ExtensionContext, made: MadeAgents): Tool {
@@ -28,7 +28,7 @@ export function delegateTask({ agents }: ExtensionContext, made: MadeAgents): To
       task: z.string().trim().min(1).describe('What to do, and what to answer with.'),
       context: z.string().default('').describe('What the agent must know: facts, files, what was decided.'),
     }),
-    effect: 'idempotent', // the same call continues the same turn of the other agent, or repeats its answer
+    effect: 'idempotent', // a repeated call continues the same turn of the other agent, or repeats its answer
     timeoutMs: LONGEST_MS,
     agentTools: true,
     present: (result) => lineOf(result.metadata) ?? (result.ok ? 'done' : result.error.message),
@@ -60,7 +60,7 @@ interface Outcome {
   readonly notices: readonly string[];
 }
 
-/** One turn of `agent` in a thread that belongs to this call alone: whoever makes the call again continues that turn. null: it sent no end. */
+/** One turn of `agent` in a thread of this call alone: a repeated call continues that turn. null: the turn sent no end. */
 async function runAgent(
   agents: Pick<ExtensionContext['agents'], 'run'>,
   agent: string | AgentSpec,
@@ -78,7 +78,7 @@ async function runAgent(
   return null;
 }
 
-/** What the calling model reads of it. An agent that reached a limit has still done something: that is a result. */
+/** The result for the calling model. An agent that reached a limit has still done something, so that is a result. */
 function resultOf(id: string, { end, thread, steps, notices }: Outcome): ToolResult {
   const { reason, text, usage, error } = end;
   const tokens = usage.inputTokens + usage.outputTokens;
@@ -120,17 +120,17 @@ export function listAgents({ agents }: ExtensionContext, made: MadeAgents): Tool
   });
 }
 
-/** Whom one turn may call. */
+/** The agents that a turn may call. */
 interface Callees {
   readonly declared: readonly AgentSpec[];
   readonly made: readonly MadeAgent[];
-  /** Named by `delegates_to`, and cannot run now. */
+  /** Named by `delegates_to`, and not able to run now. */
   readonly unavailable: readonly string[];
 }
 
 const EVERY = '*';
 
-/** The declared agents that `delegates_to` names, and what the agent made itself. */
+/** The declared agents of `delegates_to`, and those that the agent made itself. */
 async function calleesOf(turn: TurnInfo, agents: Pick<ExtensionContext['agents'], 'list'>, made: MadeAgents): Promise<Callees> {
   const { id, delegatesTo } = turn.agent;
   const [known, own] = await Promise.all([delegatesTo.length === 0 ? [] : agents.list(), made.of(turn)]);

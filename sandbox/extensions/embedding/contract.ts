@@ -1,15 +1,18 @@
 import { constant, defineProtocol, method } from 'pith';
 
 export interface EmbedOptions {
-  /** Some models treat what is searched for and what is searched differently. */
+  /** Some models treat queries and documents differently. */
   readonly purpose: 'query' | 'document';
 }
 
-/** Turns texts into vectors whose cosine says how near their meanings are. */
+/** Turns texts into vectors whose cosine measures how similar their meanings are. */
 export interface EmbeddingProvider {
-  /** Names the model, and all else that its vectors depend on: those of different names are never compared. null: none is set up, and nothing is asked for. */
+  /**
+   * Identifies the model and everything else that its vectors depend on: vectors with different names are never compared. null: no model is
+   * set up, and none is asked.
+   */
   readonly embeddingModel: string | null;
-  /** A vector for each text, in their order, all of one length. Rejects with an error that says what to do. */
+  /** A vector for each text, in order, all of one length. Rejects with an error that has a cure. */
   embed(texts: readonly string[], options: EmbedOptions, signal?: AbortSignal): Promise<readonly (readonly number[])[]>;
 }
 

@@ -4,13 +4,13 @@ import type { Config } from './config.ts';
 import type { Endpoint } from './endpoint.ts';
 import { Busy, requestVectors } from './request.ts';
 
-/** What no model reads further; longer texts make servers refuse all of a request. */
+/** In characters. No model reads further, and for longer texts servers refuse the whole request. */
 const LONGEST = 24_000;
 const ATTEMPTS = 3;
 const PAUSE_MS = 500;
 const LONGEST_PAUSE_MS = 10_000;
 
-/** Asks for vectors in requests of bounded size, one after the other. Documents have time: what may pass is tried again. */
+/** Requests vectors in batches of limited size, one after the other. Documents are not urgent: a temporary failure is retried. */
 export class Embedder {
   constructor(
     private readonly config: Config,
@@ -25,7 +25,7 @@ export class Embedder {
       throw new PithError('config_invalid', 'embeddings: no model is set', { cure: 'set extensions.embedding.model in pith.yaml' });
     const vectors: (readonly number[])[] = [];
     for (let from = 0; from < texts.length; from += batch) {
-      const some = texts.slice(from, from + batch).map((text) => text.slice(0, LONGEST) || ' '); // empty texts are refused
+      const some = texts.slice(from, from + batch).map((text) => text.slice(0, LONGEST) || ' '); // servers refuse empty texts
       vectors.push(...(await this.#ask(model, some, purpose === 'document' ? ATTEMPTS : 1, signal)));
     }
     return vectors;

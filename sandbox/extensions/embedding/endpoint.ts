@@ -5,20 +5,23 @@ import type { Config } from './config.ts';
 
 const OPENAI = 'https://api.openai.com/v1';
 
-/** Where requests go, and what authorises them. */
+/** The address of requests, and their credentials. */
 export interface Endpoint {
   readonly address: string;
-  /** Of `address`, with its port where it has one. */
+  /** Host of `address`, with its port if it has one. */
   readonly host: string;
-  /** The secret that holds the key, or would. */
+  /** The secret for the key, set or not. */
   readonly keyName: string;
   /** null: requests carry no key. */
   readonly apiKey: string | null;
-  /** Asks this server, and no other that it names. */
+  /** Sends requests to this server only, without redirects elsewhere. */
   readonly fetch: GuardedFetch;
 }
 
-/** Throws `model_auth` where OpenAI itself is meant and there is no key. The key for OpenAI goes to no address that is named for embeddings only. */
+/**
+ * Throws `model_auth` where OpenAI itself is meant and there is no key. OpenAI's key is never sent to an address that is configured for
+ * embeddings only.
+ */
 export function endpointOf(config: Config, getSecret: GetSecret): Endpoint {
   const { baseUrl, names, official, use } = placeOf(config, getSecret);
   const keyName = names.find((name) => getSecret(name, use)) ?? names.at(-1)!;
@@ -37,7 +40,7 @@ export function endpointOf(config: Config, getSecret: GetSecret): Endpoint {
   return { address: `${baseUrl}/embeddings`, host, keyName, apiKey, fetch };
 }
 
-/** Its address for itself, and where the keys go. A key that is for other things as well goes nowhere while no model is set. */
+/** The address and the secrets that it gets. A key that serves other purposes too is not sent anywhere while no model is set. */
 export function secretUsesOf(
   config: Config,
   getSecret: GetSecret,

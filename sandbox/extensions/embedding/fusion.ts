@@ -1,39 +1,39 @@
 import type { RankedSkill } from 'pith/skill_registry';
 
 export interface FusionInput {
-  /** By their words, best first. */
+  /** Ranked by words, best first. */
   readonly lexical: readonly RankedSkill[];
-  /** Of length 1, as every vector here. */
+  /** Of length 1, like every vector here. */
   readonly query: Float32Array;
   readonly vectors: ReadonlyMap<string, Float32Array>;
-  /** Skills that can be searched altogether. */
+  /** The number of all searchable skills. */
   readonly count: number;
   /** Only ids for which this is true are added to the lexical ones. */
   readonly among?: (id: string) => boolean;
   readonly k: number;
-  /** Also what is not near: for places that have room anyway. */
+  /** Also adds skills that are not near, for places that would stay empty. */
   readonly weak: boolean;
 }
 
-/** With more skills only the first of the lexical answer are scored again. */
+/** With more skills, only the first of the lexical answer are scored again. */
 export const UNION_UP_TO = 1000;
 export const RESCORED = 50;
 export const SIMILAR = 'similar meaning';
 
 const WORDS = 0.6;
 const MEANING = 0.4;
-/** Skills that no word brings, at most, where the answer should hold no noise. */
+/** The most skills without a matching word, where weak ones are unwanted. */
 const MOST_NEAR = 10;
-/** With fewer vectors a deviation says little. */
+/** With fewer vectors a deviation is not meaningful. */
 const FEW = 20;
 const NEAR_OF_FEW = 0.35;
 const NEAR = 0.2;
 const DEVIATIONS = 2.5;
 
 /**
- * One order of words and meaning: 0.6 · lexical / best + 0.4 · cosine. Up to 1,000 skills over all that words or meaning bring; with more,
- * the lexical top 50 scored again. A skill without a vector yet gets the average cosine of those of the lexical answer that have one: it
- * neither rises nor falls by what is not known of it.
+ * Orders by words and meaning: 0.6 · lexical / best + 0.4 · cosine. Up to 1,000 skills, over all that words or meaning find; with more, it
+ * scores the lexical top 50 again. A skill without a vector gets the average cosine of the others in the lexical answer, so that it neither
+ * rises nor falls.
  */
 export function fuse(input: FusionInput): readonly RankedSkill[] {
   const { lexical, query, vectors, count, k } = input;
@@ -63,7 +63,10 @@ interface Near {
   readonly weak: boolean;
 }
 
-/** Those that no word brings, nearest first. Near is what differs from the rest: models differ in how near everything is to everything. */
+/**
+ * Skills that no word finds, nearest first. A skill is near if it stands out from the rest, since models differ in how similar everything
+ * seems to them.
+ */
 function nearest({ lexical, query, vectors, among, k, weak }: FusionInput): { readonly near: readonly Near[]; readonly least: number } {
   const found = new Set(lexical.map(({ id }) => id));
   const others: { id: string; cosine: number }[] = [];
@@ -88,7 +91,7 @@ function nearest({ lexical, query, vectors, among, k, weak }: FusionInput): { re
   return { near, least };
 }
 
-/** null where there is none to compare. A negative one says no more than nothing in common. */
+/** null where there is no vector. A negative cosine counts as zero: nothing in common. */
 function cosineOf(vector: Float32Array | undefined, query: Float32Array): number | null {
   if (vector === undefined || vector.length !== query.length) return null;
   let sum = 0;

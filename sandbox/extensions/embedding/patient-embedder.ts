@@ -11,7 +11,7 @@ export interface PatientEmbedderOptions {
   readonly logger: Logger;
 }
 
-/** Why no vectors came. */
+/** Why a request gave no vectors. */
 export interface EmbeddingFailure {
   readonly purpose: Purpose;
   readonly message: string;
@@ -22,30 +22,30 @@ export interface EmbeddingFailure {
 const FIRST_REST_MS = 30_000;
 const LONGEST_REST_MS = 600_000;
 const LONGEST_TEXT = 8000;
-/** `pith doctor` waits so long. */
+/** How long `pith doctor` waits. */
 const CHECK_MS = 2000;
 
-/** Asks for vectors of length 1, and rests when that fails: people are told once, not at each message. */
+/** Requests vectors of length 1, and pauses after a failure: people are notified once, not at each message. */
 export class PatientEmbedder {
   private failures = 0;
   private restUntil = -Infinity;
-  /** Of each purpose the last, until vectors come for it. */
+  /** The last failure of each purpose, until a request succeeds. */
   private readonly last = new Map<Purpose, EmbeddingFailure>();
   private hasAnswered = false;
 
   constructor(private readonly options: PatientEmbedderOptions) {}
 
-  /** How long nothing is asked, after a failure. */
+  /** The pause after a failure. */
   get restMs(): number {
     return Math.max(0, this.restUntil - this.options.clock.now());
   }
 
-  /** Why there were no vectors when they were asked for last; null where there were, or nothing was asked. */
+  /** Why the last request gave no vectors; null where it did, or there was none. */
   get failure(): EmbeddingFailure | null {
     return this.last.get('query') ?? this.last.get('document') ?? null;
   }
 
-  /** What is wrong. A model that has not answered yet, or failed, is asked for one vector now, also while it rests. */
+  /** Problems. A model that has not answered yet, or failed, is asked for one vector now, also during the pause. */
   async findings(): Promise<readonly Diagnostic[]> {
     if (this.hasAnswered && this.failure === null) return [];
     const limit = new AbortController();
@@ -63,7 +63,7 @@ export class PatientEmbedder {
     return failure === null ? [] : [findingOf(this.options.model, failure)];
   }
 
-  /** null where they cannot be had now. Never rejects. */
+  /** null where there are no vectors now. Never rejects. */
   async embed(texts: readonly string[], purpose: Purpose, signal?: AbortSignal): Promise<readonly Float32Array[] | null> {
     if (this.restMs > 0 || isAborted(signal)) return null;
     return this.ask(texts, purpose, signal);
@@ -108,7 +108,7 @@ function isAborted(signal: AbortSignal | undefined): boolean {
 
 const MOST_DIMENSIONS = 8192;
 
-/** Whatever an extension answers: as many vectors as texts, of one length, of finite numbers, not all zero. */
+/** Checks an extension's answer: as many vectors as texts, of one length, of finite numbers, not all zero. */
 function checkedVectors(given: unknown, count: number): readonly Float32Array[] {
   if (!Array.isArray(given) || given.length !== count) throw odd(`not ${count} vectors`);
   return (given as readonly unknown[]).map((vector) => {

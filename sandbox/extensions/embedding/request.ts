@@ -12,12 +12,15 @@ export interface EmbeddingRequest {
   readonly clock: Clock;
 }
 
-/** An answer that may be better in a moment. `afterMs`: what the server asks to wait; null: it does not say. */
+/** A temporary failure. `afterMs`: the wait that the server asks for; null: it names none. */
 export class Busy extends PithError {
   afterMs: number | null = null;
 }
 
-/** One request; a vector for each text. Rejects with a `PithError` in the server's words, which are left out where they tend to repeat the key. */
+/**
+ * One request; a vector for each text. Rejects with a `PithError` in the server's words, which are left out where they might repeat the
+ * key.
+ */
 export async function requestVectors(
   texts: readonly string[],
   { endpoint, model, dimensions, headers, timeoutMs, clock }: EmbeddingRequest,
@@ -55,7 +58,7 @@ export async function requestVectors(
 
 const LONGEST = 200;
 
-/** What the server said, behind a colon. */
+/** The server's words, after a colon. */
 function wordsOf(said: unknown): string {
   const words = serverWords(said);
   return words === null ? '' : `: ${printableLine(hideKeys(words), LONGEST)}`;
@@ -96,7 +99,7 @@ function causeOf(error: unknown): unknown {
   return error instanceof Error && error.cause !== undefined ? error.cause : error;
 }
 
-/** The vectors of an answer in the order of its texts. Throws `model_failed` for anything else than one vector of finite numbers for each. */
+/** The vectors of an answer in the order of its texts. Throws `model_failed` for anything but one vector of finite numbers for each. */
 function vectorsIn(text: string, count: number, host: string): readonly (readonly number[])[] {
   const data = dataOf(text, host);
   if (data.length !== count) throw odd(host, `${data.length} vectors for ${count} texts`);
@@ -118,11 +121,11 @@ function dataOf(text: string, host: string): readonly unknown[] {
   try {
     said = JSON.parse(text) as typeof said;
   } catch {
-    // Where it breaks off says less than what it is.
+    // The parser's error says less than this.
     throw odd(host, `something that is no JSON${wordsOf(text)}`);
   }
   if (Array.isArray(said?.data)) return said.data;
-  throw odd(host, `no vectors${wordsOf(said)}`); // some servers say with status 200 that they failed
+  throw odd(host, `no vectors${wordsOf(said)}`); // some servers report a failure with status 200
 }
 
 type Row = { readonly index?: number; readonly embedding?: readonly number[] } | null;

@@ -7,19 +7,19 @@ import { fuse } from './fusion.ts';
 import type { PatientEmbedder } from './patient-embedder.ts';
 import { VectorTable } from './vector-table.ts';
 
-/** Of the body, which begins with what it is for. */
+/** Characters of the body, which begins with the skill's purpose. */
 const BODY_CHARACTERS = 1500;
 const LONGEST = 4000;
-/** Of more skills than this the last have no vector: memory is bounded. */
+/** The most skills with vectors, to limit memory; the last ones have none. */
 const MOST = 20_000;
 const BATCH = 64;
 const QUERIES_KEPT = 256;
-/** Requests under way at once for queries of single turns. */
+/** The most concurrent requests for queries of single turns. */
 const MOST_ASKED = 4;
 
 /**
- * What of a skill is turned into a vector: name, description, when to use it, and how its body begins. The examples of its frontmatter
- * are left to the words: they are what a model is measured by.
+ * A skill's text for its vector: name, description, when to use it, and the start of its body. The frontmatter's examples are left to the
+ * words, because the model is measured by them.
  */
 export function vectorTextOf({ name, description, whenToUse, body }: Omit<RankerDocument, 'id' | 'version'>): string {
   return [name, description, ...whenToUse, body.trim().slice(0, BODY_CHARACTERS)]
@@ -32,20 +32,20 @@ export interface SkillRerankerPorts {
   readonly model: string;
   readonly embedder: PatientEmbedder;
   readonly database: ExtensionContext['database'];
-  /** null while nothing knows skills. */
+  /** null while no extension provides skills. */
   library(): Remote<SkillLibrary> | null;
   readonly clock: Clock;
   readonly logger: Logger;
 }
 
-/** A skill as its vector knows it. */
+/** A skill with the state of its vector. */
 interface Known {
   readonly version: string;
   readonly key: string;
   readonly vector: Float32Array;
 }
 
-/** Orders skills by words and the nearness of their vectors, which are made in the background, each text once. */
+/** Orders skills by words and by the nearness of their vectors, which are made in the background, once for each text. */
 export class SkillReranker {
   private readonly ports: SkillRerankerPorts;
   private readonly table: VectorTable;
@@ -79,7 +79,7 @@ export class SkillReranker {
     });
   }
 
-  /** Makes what is missing, in the background. */
+  /** Makes missing vectors in the background. */
   follow(): void {
     this.isBehind = true;
     if (this.end.signal.aborted) return;
@@ -173,7 +173,7 @@ export class SkillReranker {
     if (!this.end.signal.aborted) this.cancelRetry ??= clock.after(Math.max(1000, embedder.restMs), () => this.follow());
   }
 
-  /** Of one query, kept for the next time; null where it fails. */
+  /** The vector of one query, cached; null where the request fails. */
   private vectorOf(text: string): Promise<Float32Array | null> | Float32Array | null {
     if (text === '') return null;
     const known = this.queries.get(text) ?? this.asked.get(text);
@@ -187,7 +187,7 @@ export class SkillReranker {
     return asked;
   }
 
-  /** Of many queries at once. */
+  /** The vectors of many queries at once. */
   private async vectorsOf(texts: readonly string[]): Promise<readonly (Float32Array | null)[]> {
     const missing = [...new Set(texts)].filter((text) => text !== '' && !this.queries.has(text));
     const made = missing.length === 0 ? [] : await this.ports.embedder.embed(missing, 'query', this.end.signal);

@@ -1,7 +1,7 @@
 import { PithError, type JsonValue, type SettingsChange, type SetupProvider, type SetupSchema } from 'pith';
 import type { Config } from './config.ts';
 
-/** Sets up the one model of this extension. `embed` asks it. */
+/** Sets up this extension's one model. `embed` calls it. */
 export function embeddingSetup(
   { model, base_url: address, dimensions }: Config,
   embed: (texts: readonly string[]) => Promise<readonly (readonly number[])[]>,

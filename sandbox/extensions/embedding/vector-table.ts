@@ -2,11 +2,11 @@ import type { ExtensionContext } from 'pith';
 import { oncePromised } from '@pith/promises';
 
 const TABLE = 'CREATE TABLE IF NOT EXISTS embedding__vectors (key TEXT PRIMARY KEY, vector BLOB NOT NULL) WITHOUT ROWID';
-/** So many that no text has now stay, for a model that comes back. */
+/** How many unused vectors are kept, for a model that comes back. */
 const MOST_UNUSED = 5000;
 const AT_ONCE = 500;
 
-/** Vectors by the digest of model and text, so that a text is asked for once. */
+/** Vectors by the digest of model and text, so that each text is requested once. */
 export class VectorTable {
   private readonly make = oncePromised(() => this.database.write([{ sql: TABLE }]));
 
@@ -30,7 +30,7 @@ export class VectorTable {
     );
   }
 
-  /** Where there are many more than these keys, the others go. */
+  /** Removes other vectors where there are many more than these keys. */
   async keepOnly(keys: readonly string[]): Promise<void> {
     await this.make();
     const row = await this.database.get('SELECT count(*) AS count FROM embedding__vectors');
@@ -46,7 +46,7 @@ export class VectorTable {
   }
 }
 
-/** A copy: rows may lie at places where no Float32Array can begin. */
+/** A copy, since a row may not be aligned for a Float32Array. */
 function vectorOf(bytes: Uint8Array): Float32Array {
   return new Float32Array(bytes.slice().buffer);
 }

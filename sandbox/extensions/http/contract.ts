@@ -3,16 +3,16 @@ import { defineProtocol, method } from 'pith';
 /** A request as plain data. */
 export interface HttpRequest {
   readonly method: string;
-  /** With its leading slash, without the query; percent-encoded as it came, `.` and `..` resolved. */
+  /** With its leading slash, without the query; percent-encoded as received, `.` and `..` resolved. */
   readonly path: string;
   readonly query: Readonly<Record<string, string>>;
   /** Names are in lower case. */
   readonly headers: Readonly<Record<string, string>>;
   /** The raw bytes in base64; empty where it is `tooLarge`. */
   readonly body: string;
-  /** The body is longer than the provider takes. */
+  /** The body is longer than the provider accepts. */
   readonly tooLarge: boolean;
-  /** Of the client: the peer's address, or the one that a trusted proxy of the settings names. */
+  /** The client's address: the peer's, or the one that a trusted proxy reports. */
   readonly address: string;
 }
 
@@ -25,9 +25,12 @@ export interface HttpResponse {
 
 /** Answers requests below its prefixes. */
 export interface RouteProvider {
-  /** `prefixes`: `/webhooks` is that path, and what is below it; of several that name one, the first in the list of extensions answers. `mostBytes`: of a body; more is not read. */
+  /**
+   * `prefixes`: `/webhooks` means that path and all below it; if several providers name one, the first in the list of extensions answers.
+   * `mostBytes`: the limit of a body; more is not read.
+   */
   routes(): Promise<{ readonly prefixes: readonly string[]; readonly mostBytes: number }>;
-  /** A throw is answered with 500 and without its text. */
+  /** An error is answered with 500, without its message. */
   answer(request: HttpRequest, signal?: AbortSignal): Promise<HttpResponse>;
 }
 

@@ -15,15 +15,15 @@ export interface ListenerOptions {
   readonly listening: (port: number) => void;
 }
 
-/** What `serve` makes where nobody asks for HTTP/2. */
+/** The server type of `serve` without HTTP/2. */
 type Server = Extract<ServerType, { closeAllConnections(): void }>;
 
 const LOCAL_NAMES = ['localhost', '127.0.0.1', '::1'];
-/** Time for a body to arrive: a slow one would keep its connection open for minutes. */
+/** The time limit for a body: a slow one would keep its connection open for minutes. */
 const BODY_MS = 30_000;
 const NOT_FOUND: HttpResponse = { status: 404, body: 'not found' };
 
-/** Takes requests until `signal` aborts. Rejects `port_taken` where something listens there already. */
+/** Accepts requests until `signal` aborts. Rejects `port_taken` where another program listens. */
 export async function listen(options: ListenerOptions, signal: AbortSignal): Promise<void> {
   const app = new Hono<{ Bindings: HttpBindings }>();
   app.all('*', async (context) => {
@@ -60,7 +60,9 @@ export async function listen(options: ListenerOptions, signal: AbortSignal): Pro
   });
 }
 
-/** Each connection holds a descriptor, and a process without any can open no file. What is too many is closed at once. */
+/**
+ * Limits connections. Each uses a descriptor, and a process without free ones cannot open a file. Excess connections are closed at once.
+ */
 function holdConnections(server: Server, { config, logger }: Pick<ListenerOptions, 'config' | 'logger'>): void {
   const { connections, connections_per_address: perAddress, trusted_proxies: proxies } = config;
   for (const text of proxies)
@@ -69,7 +71,7 @@ function holdConnections(server: Server, { config, logger }: Pick<ListenerOption
   let isSaid = false;
   const refuse = (why: string, address: string | undefined): void => {
     if (!isSaid) logger.warn('connections were closed: too many at once', { why, address: address ?? '' });
-    isSaid = true; // once: who floods the listener does not flood the log
+    isSaid = true; // once, so that a flood of connections does not flood the log
   };
   server.on('drop', (dropped) => refuse(`${connections} in all`, dropped?.remoteAddress));
   const open = new Map<string, number>();
@@ -98,14 +100,14 @@ async function answerTo(
   signal: AbortSignal,
 ): Promise<HttpResponse> {
   const url = new URL(request.url);
-  // A web page can point a name of its choice at this machine: only known names are served.
+  // A web page can point a name of its choice at this machine, so only known names are served.
   if (![...LOCAL_NAMES, config.host, ...config.hosts].map(plainName).includes(plainName(url.hostname)))
     return { status: 421, body: 'this name is not served here' };
   if (url.pathname === '/health') return { status: 200, body: 'ok' };
   const found = await providerOf(routes(), url.pathname, logger);
   if (found === null) return NOT_FOUND;
   const { provider, mostBytes } = found;
-  const read = await bodyOf(request, mostBytes, clock).catch(() => null); // whoever sent it is gone
+  const read = await bodyOf(request, mostBytes, clock).catch(() => null); // the sender is gone
   if (read === null) return { status: 408, headers: { connection: 'close' }, body: 'the body did not arrive' };
   const headers = Object.fromEntries(request.headers.entries());
   const asked: HttpRequest = {
@@ -125,7 +127,7 @@ async function answerTo(
   }
 }
 
-/** Throws for what cannot be sent. */
+/** Throws for a response that cannot be sent. */
 function checked(response: HttpResponse): HttpResponse {
   const { status } = response;
   if (!Number.isInteger(status) || status < 200 || status > 599) throw new RangeError(`no status of an answer: ${status}`);
@@ -139,12 +141,12 @@ function headersOf(given: HttpResponse['headers'] = {}): Headers {
   return headers;
 }
 
-/** A host in the form that URLs have: in lower case, without brackets. */
+/** A host in the form of URLs: in lower case, without brackets. */
 function plainName(host: string): string {
   return plainAddress(host) ?? domainToASCII(host);
 }
 
-/** The first provider with a prefix of this path; null: there is none. One that fails is skipped. */
+/** The first provider with a prefix of this path; null: there is none. A failing provider is skipped. */
 async function providerOf(providers: readonly Remote<RouteProvider>[], path: string, logger: Logger) {
   for (const provider of providers) {
     try {
@@ -186,7 +188,7 @@ async function bodyOf(request: Request, most: number, clock: Clock): Promise<Rea
   }
 }
 
-/** The address of the client: of the peer, or behind trusted proxies the nearest address that is not one of them. */
+/** The client's address: the peer's, or behind trusted proxies the nearest address that is not one of them. */
 export function clientAddress(peer: string, forwarded: string | undefined, proxies: readonly string[]): string {
   let nearest = plainAddress(peer) ?? peer;
   for (const named of (forwarded ?? '').split(',').toReversed()) {

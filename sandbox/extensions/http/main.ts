@@ -13,7 +13,7 @@ export default class Http implements ServiceProvider {
   async runBackground(signal: AbortSignal): Promise<void> {
     const { config, clock, logger, events, id: extensionId } = this.context;
     const { serve } = this.context.use(Places);
-    if (serve === null) return; // somebody chats: nothing is served
+    if (serve === null) return; // in a chat nothing is served
     const { listen } = await import('./listener.ts');
     const listening = (port: number): void => {
       const host = config.host.includes(':') ? `[${config.host}]` : config.host;

@@ -33,7 +33,7 @@ export function kvTools(store: ExtensionContext['kv']): readonly Tool[] {
       input: z.object({ key }),
       effect: 'read',
       async execute({ key }) {
-        // A kept null reads like an absent key, so absence is asked of the keys.
+        // A stored null reads like an absent key, so the list of keys decides.
         const value = await store.get(key);
         if (value === null && !(await store.keys(key)).includes(key)) return toolError('key_not_found', await absent(store, key));
         return { key, value };

@@ -3,7 +3,7 @@ import { fittingPassages, sectionsOf, type Passage } from './passages.ts';
 import type { ListedSkill } from './skill-list.ts';
 import type { SkillText } from './skill-text.ts';
 
-/** Comes at the end of the first answer of a conversation. */
+/** Ends the first answer of a conversation. */
 export const CONNECT =
   'I am the offline librarian: I find a skill and quote it, and cannot reason or act. To connect a model, type /setup in a chat, or run: pith setup';
 
@@ -41,7 +41,7 @@ export function answerWithoutTools(missing: readonly string[]): string {
   ]);
 }
 
-/** An agent that gets skills by their triggers, with a message that brings none. */
+/** For an agent that gets skills by their triggers, when the message triggers none. */
 export function answerWithoutTrigger(skills: readonly ListedSkill[]): string {
   return finish([
     'No words of this message bring a skill of this agent, which is given skills by what a message says.',
@@ -51,7 +51,7 @@ export function answerWithoutTrigger(skills: readonly ListedSkill[]): string {
   ]);
 }
 
-/** An agent that has no way to skills at all. */
+/** For an agent without access to skills. */
 export function answerWithoutSkills(): string {
   return finish([
     'I answer from skills only, and this agent meets none now: its mode is `none`, skills or the extension that serves them are switched off (`--no-skills`, `skills.enabled: false`, `extensions: { skill_registry: … }`), or nothing in its `uses_tools` provides them.',
@@ -68,7 +68,7 @@ const ADD =
   'To add one, write `sandbox/skills/<id>/SKILL.md` with a `name` and a `description` at its top; it can be used by the next message.';
 
 function quote(id: string, passage: Passage): string {
-  // The outermost heading is the title of the file, which the id already says.
+  // The outermost heading is the file's title, which the id already says.
   const section = passage.headings.length > 1 ? passage.headings.slice(1) : passage.headings;
   const place = [id, ...section].join(' › ');
   return `**${place}**\n${joinBlocks(passage.blocks)}`;
@@ -84,7 +84,7 @@ function opening(id: string, body: string): readonly string[] {
   ];
 }
 
-/** Items of one list stay together; other blocks are set apart, as in the file. */
+/** Items of one list stay together; other blocks are separated by a blank line, as in the file. */
 function joinBlocks(blocks: readonly string[]): string {
   return blocks.reduce((text, block, index) => {
     const item = /^\s*(?:[-*+]|\d+[.)])\s/;

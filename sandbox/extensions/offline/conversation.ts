@@ -1,28 +1,28 @@
 import type { JsonValue, Message, ModelCallOptions } from 'pith';
 
-/** One finished tool call as the history holds it. */
+/** A finished tool call of the history. */
 export interface PastCall {
-  /** Without the extension's name that a clash puts before it. */
+  /** Without the extension's name that precedes it after a name clash. */
   readonly tool: string;
   readonly input: JsonValue;
   readonly ok: boolean;
   readonly output: JsonValue;
 }
 
-/** What a decision rests on. */
+/** The facts on which the decision depends. */
 export interface Conversation {
   readonly question: string;
-  /** Calls of the turn under way, oldest first. */
+  /** Calls of the current turn, oldest first. */
   readonly calls: readonly PastCall[];
   /** Calls of earlier turns, oldest first. */
   readonly earlierCalls: readonly PastCall[];
-  /** By plain tool name: the name to call it by. */
+  /** The callable name of a tool by its plain name. */
   readonly tools: ReadonlyMap<string, string>;
-  /** By plain tool name: what it says of itself. */
+  /** The description of a tool by its plain name. */
   readonly descriptions: ReadonlyMap<string, string>;
-  /** What context providers add to the question: lines, and whole texts of skills. */
+  /** Context added to the question: lines, and whole texts of skills. */
   readonly beside: readonly string[];
-  /** The same of earlier questions, oldest first. */
+  /** Context of earlier questions, oldest first. */
   readonly besideEarlier: readonly string[];
   /** It has answered here before. */
   readonly hasAnswered: boolean;
@@ -42,7 +42,7 @@ export function readConversation(prompt: readonly Message[], tools: NonNullable<
   };
 }
 
-/** The last text part: parts before it are what context providers say about this message. */
+/** The last text part: context providers wrote the parts before it. */
 function userText(message: Message | undefined): string {
   if (message?.role !== 'user') return '';
   const last = message.content.findLast((part) => part.type === 'text');

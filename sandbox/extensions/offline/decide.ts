@@ -21,17 +21,17 @@ export type Decision =
 
 const LIST = 'list_skills';
 const READ = 'read_skill';
-/** Loads a skill by its name; its description lists them. */
+/** Loads a skill by its name; its description lists the skills. */
 const SKILL = 'skill';
 const MAX_QUERY = 400;
 
-/** The next step of the librarian; the first answer of a conversation ends with what it cannot do. */
+/** The librarian's next step. The first answer of a conversation ends with what it cannot do. */
 export function decide(conversation: Conversation): Decision {
   const decision = nextStep(conversation);
   return decision.kind === 'call' || conversation.hasAnswered ? decision : answer(`${decision.text}\n\n${CONNECT}`);
 }
 
-/** Finds the skill that fits, in whichever way this agent meets skills; reads it; answers from its text. */
+/** Finds the fitting skill in the way that this agent gets skills, reads it, and answers from its text. */
 function nextStep(conversation: Conversation): Decision {
   const { question, tools } = conversation;
   const given = givenSkill(conversation);
@@ -43,7 +43,7 @@ function nextStep(conversation: Conversation): Decision {
   return read === undefined ? answer(answerWithoutSkills()) : byTriggers(conversation);
 }
 
-/** Two tools: one lists skills, ranked by the question, the other reads one. */
+/** With two tools: one lists skills, ranked by the question, the other reads one. */
 function bySearch(conversation: Conversation, list: string, read: string): Decision {
   const { question, calls } = conversation;
   const greeting = asksForOverview(question);
@@ -61,7 +61,7 @@ function bySearch(conversation: Conversation, list: string, read: string): Decis
   return answer(answerFromNothing(idsOf(parseSkillList(everything.output)), idsOf(skills)));
 }
 
-/** One tool, whose description lists all skills. */
+/** With one tool, whose description lists all skills. */
 function byDescription(conversation: Conversation): Decision {
   const { question, tools, descriptions } = conversation;
   const skills = parseSkillElements(descriptions.get(SKILL) ?? '');
@@ -72,7 +72,7 @@ function byDescription(conversation: Conversation): Decision {
   return fromEarlier(conversation, SKILL) ?? answer(answerFromNothing(idsOf(skills), []));
 }
 
-/** Skills come with the message that brings them; this one brought none, or a list of them. */
+/** With triggers: skills come with the message that triggers them; this one came with none, or with a list of them. */
 function byTriggers(conversation: Conversation): Decision {
   const { question, tools, beside } = conversation;
   const skills = beside.filter((part) => part.includes('[Available Skills]')).flatMap((part) => parseSkillList(part));
@@ -99,7 +99,10 @@ function byReading(conversation: Conversation, { name, tool, input }: Reading, i
   return answer(answerFrom(id, text, conversation.question));
 }
 
-/** The skill whose text is next to this message, or was next to an earlier one and is called active; of several the one with most of the question. */
+/**
+ * The skill whose text came with this message, or came with an earlier one and is listed as active. Of several, the one with most of the
+ * question's words.
+ */
 function givenSkill({ question, beside, besideEarlier }: Conversation): { readonly id: string; readonly text: SkillText } | null {
   const active = beside.flatMap((part) => /^Active skills: (.*)$/m.exec(part)?.[1] ?? []).join(' ');
   const here = beside.flatMap((part) => skillBeside(part) ?? []);

@@ -6,7 +6,7 @@ import { decide, type Decision } from './decide.ts';
 
 export const LIBRARIAN = 'librarian';
 
-/** No network and no weights: finds a skill, reads it, quotes it. The same request always gets the same answer. */
+/** A model without network and weights: finds a skill, reads it, quotes it. The same request always gets the same answer. */
 export const librarian: LanguageModel = {
   specificationVersion: 'v3',
   provider: 'offline',
@@ -32,7 +32,7 @@ async function* partsOf(decision: Decision, options: ModelCallOptions): AsyncGen
   }
   yield { type: 'text-start', id: 'answer' };
   for (const delta of decision.text.match(/\S+\s*|\s+/g) ?? []) {
-    await setImmediate(); // lets an abort and other chats come between two words
+    await setImmediate(); // lets an abort and other chats run between two words
     options.abortSignal?.throwIfAborted();
     yield { type: 'text-delta', id: 'answer', delta };
   }
@@ -40,7 +40,7 @@ async function* partsOf(decision: Decision, options: ModelCallOptions): AsyncGen
   yield { type: 'finish', usage: NO_TOKENS, finishReason: { unified: 'stop', raw: undefined } };
 }
 
-/** Differs between all calls of a thread, also after old messages have been replaced by a summary. */
+/** Differs between all calls of a thread, also after old messages were replaced by a summary. */
 function callId(options: ModelCallOptions): string {
   return `librarian-${sha256(JSON.stringify(options.prompt)).slice(0, 16)}`;
 }

@@ -2,9 +2,9 @@ import { termsOf } from './terms.ts';
 
 /** A part of a skill's text under one heading. */
 export interface Passage {
-  /** The headings that lead to it, outermost first; empty for the text before the first heading. */
+  /** The headings above it, outermost first; empty for the text before the first heading. */
   readonly headings: readonly string[];
-  /** Paragraphs, list items and code blocks, as they are in the file. */
+  /** Paragraphs, list items and code blocks, as in the file. */
   readonly blocks: readonly string[];
 }
 
@@ -12,7 +12,7 @@ const MAX_PASSAGES = 3;
 const MAX_BLOCKS = 5;
 const MAX_CHARACTERS = 1_500;
 
-/** Cuts Markdown into its sections. Headings inside code blocks are code. */
+/** Splits Markdown into its sections. Headings inside code blocks are code. */
 export function sectionsOf(markdown: string): readonly Passage[] {
   const sections: { headings: string[]; blocks: string[] }[] = [{ headings: [], blocks: [] }];
   const path: string[] = [];
@@ -82,7 +82,7 @@ function read(text: string): Read {
 
 type Weights = ReadonlyMap<string, number>;
 
-/** A word that is in every section tells them apart least. */
+/** A word that is in every section distinguishes them least. */
 function weigh(wanted: ReadonlySet<string>, sections: readonly Section[]): Weights {
   const having = (term: string) => sections.filter(({ headings, blocks }) => [...headings, ...blocks].some(({ terms }) => terms.has(term)));
   return new Map([...wanted].map((term) => [term, Math.log(1 + sections.length / Math.max(1, having(term).length))]));
@@ -93,14 +93,14 @@ function scoreOf(section: Section, weights: Weights): number {
   return headingScore(section, weights) + best + Math.min(best / 2, others.reduce((sum, score) => sum + score, 0) / 4);
 }
 
-/** The innermost heading says most; the outermost is the title of the whole skill, unless it is alone. */
+/** The innermost heading counts most; the outermost is the title of the whole skill, unless it is the only one. */
 function headingScore({ headings }: Section, weights: Weights): number {
   const [innermost, ...outer] = headings.toReversed();
   if (innermost === undefined) return 0;
   return shared(weights, innermost) * 1.5 + outer.slice(0, -1).reduce((sum, heading) => sum + shared(weights, heading), 0);
 }
 
-/** The blocks that share something; the first ones where a heading is what fits. */
+/** The blocks that share words; the first ones where only the heading matches. */
 function blocksOf(section: Section, weights: Weights, room: number): readonly string[] {
   const fitting = section.blocks.filter((block) => shared(weights, block) > 0);
   const chosen = (headingScore(section, weights) > 0 ? section.blocks : fitting).slice(0, MAX_BLOCKS);

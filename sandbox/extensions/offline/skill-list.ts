@@ -5,9 +5,9 @@ import { overlap, termsOf } from './terms.ts';
 export interface ListedSkill {
   readonly id: string;
   readonly description: string;
-  /** Terms of the query that the search found in it, where the tool says so. */
+  /** Terms of the query that the search found in the skill, where the tool lists them. */
   readonly why: readonly string[];
-  /** The search says that it only fills up its answer. */
+  /** The search marks it as a mere filler. */
   readonly weak: boolean;
 }
 
@@ -28,10 +28,9 @@ export function parseSkillList(output: JsonValue): readonly ListedSkill[] {
 }
 
 /**
- * The skill that fits the question best, or null when none has enough in common with it: two words, or half of them
- * where there are fewer than four. `isRanked`: a search put them in order, the best first, and says which are weak: the first other one
- * with a word of the question. Else the share of their words that the question has decides, so that long descriptions do not win by
- * their length.
+ * The best skill for the question; null when none shares enough words: two, or half of them where there are fewer than four. `isRanked`: a
+ * search ordered them, best first, and marked weak ones: takes the first that is not weak and has a word of the question. Otherwise the
+ * share of a skill's words that are in the question decides, so that long descriptions do not win by their length.
  */
 export function bestMatch(question: string, skills: readonly ListedSkill[], isRanked: boolean): ListedSkill | null {
   const wanted = termsOf(question);
@@ -49,7 +48,7 @@ export function bestMatch(question: string, skills: readonly ListedSkill[], isRa
   return best?.skill ?? null;
 }
 
-/** The skills that the one tool `skill` lists: elements with an id, and the description as their text. */
+/** The skills in the description of the one tool `skill`: elements with an id, and the description as their text. */
 export function parseSkillElements(text: string): readonly ListedSkill[] {
   return [...text.matchAll(/<skill id="([^"]*)"[^>]*>([^<]*)<\/skill>/g)].map(([, id = '', description = '']) => ({
     id: plain(id),

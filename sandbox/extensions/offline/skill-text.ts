@@ -2,7 +2,7 @@ import type { JsonValue } from 'pith';
 
 export interface SkillText {
   readonly body: string;
-  /** The SKILL.md or its folder, as the envelope says it; null where it does not. */
+  /** The path of the SKILL.md or its folder from the envelope; null where it has none. */
   readonly place: string | null;
 }
 
@@ -13,7 +13,7 @@ export function parseSkillText(output: JsonValue): SkillText | null {
   return { body: bodyOf(text), place: placeOf(text) };
 }
 
-/** A skill whose whole text is next to a message. */
+/** A skill whose whole text came with a message. */
 export function skillBeside(part: string): { readonly id: string; readonly text: SkillText } | null {
   const id = /^\[Skill: ([^\]\n]+)\]$/m.exec(part.slice(0, 500))?.[1];
   return id === undefined || !part.includes('<skill ') ? null : { id, text: { body: bodyOf(part), place: placeOf(part) } };
@@ -33,12 +33,12 @@ function textOf(output: JsonValue): string {
   return '';
 }
 
-/** What is inside `<skill …> … </skill>`, else all but the lines of keys at the top and an end marker. */
+/** The text inside `<skill …> … </skill>`, else all but the lines of keys at the top and an end marker. */
 function bodyOf(text: string): string {
   const instructions = /^# Skill: [^\n]*\n[\s\S]*?\n## Instructions\n/.exec(text);
   if (instructions !== null) return text.slice(instructions[0].length).trim();
   const opening = /<skill\b[^>]*>\r?\n?/.exec(text);
-  const hash = / sha256="[^"]*"/.exec(opening?.[0] ?? '')?.[0]; // a text that writes `</skill>` itself ends where its hash is named
+  const hash = / sha256="[^"]*"/.exec(opening?.[0] ?? '')?.[0]; // a text that contains `</skill>` itself ends where its hash is named
   const own = hash === undefined ? -1 : text.lastIndexOf(`</skill${hash}>`);
   const end = own >= 0 ? own : text.lastIndexOf('</skill>');
   const inner = opening !== null && end > opening.index ? text.slice(opening.index + opening[0].length, end) : text;

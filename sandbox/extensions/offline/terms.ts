@@ -8,7 +8,7 @@ const STOP_WORDS = new Set(
   ).split(' '),
 );
 
-/** The words of a text that carry meaning, stemmed. Scripts without spaces give pairs of characters. */
+/** The meaningful words of a text, stemmed. Scripts without spaces give pairs of characters. */
 export function termsOf(text: string): ReadonlySet<string> {
   const found = new Set<string>();
   for (const [word] of text

@@ -7,16 +7,16 @@ import { ThinkTags, type Said } from './think-tags.ts';
 
 type Finish = Extract<ModelPart, { type: 'finish' }>;
 
-/** What was asked, as far as it says how the answer is to be read. */
+/** The facts of a request that decide how its answer is read. */
 export interface Asked {
   readonly model: string;
-  /** The names of the tools that were offered. */
+  /** The names of the offered tools. */
   readonly tools: ReadonlySet<string>;
 }
 
-/** Turns the pieces of one answer into the parts that a loop reads. Pure: pieces in, parts out. Takes any JSON, and never throws. */
+/** Turns the chunks of one answer into parts for the loop. Pure. Accepts any JSON, and never throws. */
 export class AnswerParts {
-  /** The rest says nothing: the answer failed. */
+  /** The answer failed, and the rest is ignored. */
   failed = false;
   private open: Said[0] | null = null;
   private opened = 0;
@@ -26,7 +26,7 @@ export class AnswerParts {
   private usage: PlainMap | null = null;
   private readonly calls: CalledTools;
   private readonly tags: ThinkTags;
-  /** What came last that is none of the answer. */
+  /** The last text that is not part of an answer. */
   private unread: string | null = null;
   private stray = '';
   private readonly parts: ModelPart[] = [];
@@ -36,12 +36,12 @@ export class AnswerParts {
     this.tags = new ThinkTags(model);
   }
 
-  /** The parts since it was asked last. */
+  /** The parts since the last call. */
   take(): ModelPart[] {
     return this.parts.splice(0);
   }
 
-  /** What the server sent as one event, or as its whole answer. Text that is no JSON may be a heartbeat, or why the answer breaks off. */
+  /** Adds one event, or a whole answer. Text that is not JSON may be a heartbeat, or the reason why the answer breaks off. */
   add(text: string): void {
     const chunk = jsonOf(text);
     const chunks = chunk === undefined ? chunksIn(text) : listOf(chunk);
@@ -49,17 +49,17 @@ export class AnswerParts {
     if (!chunks.some((each) => fieldsOf(each)['choices'] !== undefined)) this.skip(text);
   }
 
-  /** The server says in words of its own that it failed. */
+  /** The server reports a failure in its own words. */
   fail(said: unknown): void {
     if (!this.failed) this.failWith(failureIn(said));
   }
 
-  /** Text that is no event: all of it together may be the answer, or say why there is none. */
+  /** Adds text that is not an event: all of it together may be the answer, or say why there is none. */
   addStray(text: string): void {
     this.stray += `${text}\n`;
   }
 
-  /** `isDone`: the server said that this is all. */
+  /** `isDone`: the server marked the end. */
   end(isDone = false): void {
     const isWhole = this.stray.trim() !== '' && this.readBody(this.stray);
     for (const said of this.tags.end()) this.say(said);
@@ -77,7 +77,7 @@ export class AnswerParts {
     this.parts.push({ type: 'error', error });
   }
 
-  /** The body was no stream. Whether it is the whole answer. */
+  /** Reads a body that was not a stream. True when it is the whole answer. */
   private readBody(text: string): boolean {
     if (this.failed || this.finishReason !== null) return false;
     const begun = this.size;
@@ -92,7 +92,7 @@ export class AnswerParts {
     return this.opened + this.calls.size;
   }
 
-  /** Why this is no answer. */
+  /** Why this is not an answer. */
   private problem(isDone: boolean): ServerError | null {
     const said = this.unread === null ? '' : `; it sent: ${printableLine(this.unread, MOST_WORDS)}`;
     if (this.finishReason !== null) {
@@ -129,7 +129,7 @@ export class AnswerParts {
     this.addUsage(chunk['usage'] ?? usage ?? fieldsOf(chunk['x_groq'])['usage']);
   }
 
-  /** The first that speaks is the answer; others are other answers. */
+  /** The first choice with content is the answer; others are alternatives. */
   private choiceOf(choices: readonly PlainMap[]): PlainMap | null {
     const keyOf = ({ index }: PlainMap): string => textOf(index) || '0';
     if (choices.length > 0) this.choice ??= choices.some((choice) => keyOf(choice) === '0') ? '0' : keyOf(choices[0]!);
@@ -151,7 +151,7 @@ export class AnswerParts {
     if (typeof delta['refusal'] === 'string') this.say(['text', delta['refusal']]);
     for (const part of listOf(delta['content'])) this.addContent(part);
     this.calls.add(delta['tool_calls']);
-    if (delta['function_call']) this.calls.add([{ function: delta['function_call'] }]); // as it was before there were several
+    if (delta['function_call']) this.calls.add([{ function: delta['function_call'] }]); // the form from before parallel calls
   }
 
   private addContent(part: unknown): void {
@@ -192,16 +192,16 @@ export class AnswerParts {
   private unified(raw: string): Finish['finishReason']['unified'] {
     const said = REASONS.get(raw.toLowerCase()) ?? 'other';
     if (said !== 'stop' && said !== 'tool-calls') return said;
-    // Some servers say `stop` although the answer asks for tools, and some the other way round.
+    // Some servers say `stop` although the answer calls tools, and some the other way round.
     return this.calls.size > 0 ? 'tool-calls' : said === 'stop' ? 'stop' : 'other';
   }
 }
 
 const MOST_WORDS = 200;
-/** Seconds that a date can hold. */
+/** The latest time that a date can have, in seconds. */
 const LATEST = 8.64e12;
 
-/** In small letters. What is none of these is `other`. */
+/** In lower case. Any other reason is `other`. */
 const REASONS: ReadonlyMap<string, Finish['finishReason']['unified']> = new Map(
   Object.entries({
     stop: 'stop eos eos_token end_turn stop_sequence end complete completed',
@@ -212,7 +212,7 @@ const REASONS: ReadonlyMap<string, Finish['finishReason']['unified']> = new Map(
   } as const).flatMap(([unified, raw]) => raw.split(' ').map((word) => [word, unified as Finish['finishReason']['unified']] as const)),
 );
 
-/** Ends that pass by themselves. */
+/** Ends that are temporary. */
 const TRANSIENT: ReadonlySet<string> = new Set(['insufficient_system_resource', 'network_error', 'overloaded', 'timeout', 'server_error']);
 
 const NONE: PlainMap = {};
@@ -224,7 +224,7 @@ function chunksIn(text: string): readonly unknown[] {
   return (whole === undefined ? lines.map(jsonOf) : [whole]).flatMap(listOf);
 }
 
-/** Whether a chunk, or a choice of it, says that the server failed. */
+/** Whether a chunk, or a choice of it, reports a failure. */
 function isFailure(said: PlainMap, isAnswer: boolean): boolean {
   const { error, object, type, base_resp: state } = said;
   if (error !== undefined && error !== null && error !== false && !isBlank(error)) return true;
@@ -240,7 +240,7 @@ function isBlank(error: unknown): boolean {
   return typeof error === 'string' ? error.trim() === '' : typeof error === 'object' && Object.keys(fieldsOf(error)).length === 0;
 }
 
-/** Servers send thoughts as text, as `{text}` or `{summary}`, or as lists of these; what is encrypted says nothing. */
+/** Servers send thoughts as text, as `{text}` or `{summary}`, or as lists of these; encrypted ones are ignored. */
 function thoughtOf(value: unknown): string {
   if (value === undefined || value === null || typeof value === 'string') return value ?? '';
   return listOf(value)

@@ -3,26 +3,26 @@ import type { ModelPart } from 'pith';
 import { listOf, textOf } from '@pith/server-answers';
 import { fieldsOf, isPlainMap, jsonOf } from '@pith/plain-data';
 
-/** The calls of one answer, put together from their pieces. */
+/** Assembles the tool calls of one answer from their chunks. */
 export class CalledTools {
   private readonly calls: Call[] = [];
-  /** The latest of each: some servers number all calls 0, or write the number as text, and some give all one id. */
+  /** The latest call of each index or id: some servers number all calls 0, or write the number as text, and some give all one id. */
   private readonly byIndex = new Map<string, Call>();
   private readonly byId = new Map<string, Call>();
 
-  /** `tools`: the names that were offered. */
+  /** `tools`: the names of the offered tools. */
   constructor(private readonly tools: ReadonlySet<string>) {}
 
   get size(): number {
     return this.calls.length;
   }
 
-  /** Whether each can be run: what a cut answer leaves is half a call. */
+  /** Whether each can be run: an answer that was cut off may end with half a call. */
   get areWhole(): boolean {
     return this.calls.every((call) => isPlainMap(jsonOf(inputOf(call))));
   }
 
-  /** `tool_calls` of a delta or a message: one piece for each call that goes on. */
+  /** `tool_calls` of a delta or a message: one chunk for each call that continues. */
   add(pieces: unknown): void {
     for (const piece of listOf(pieces)) {
       const { index, id: given, function: called, extra_content: extra } = fieldsOf(piece);
@@ -45,7 +45,7 @@ export class CalledTools {
   parts(): ModelPart[] {
     const ids = new Set<string>();
     return this.calls.map((call) => {
-      // OpenAI takes 40 letters.
+      // OpenAI accepts at most 40 characters.
       const id = call.id === '' || ids.has(call.id) ? `call_${randomUUID().replaceAll('-', '')}` : call.id;
       ids.add(id);
       const part: ModelPart = { type: 'tool-call', toolCallId: id, toolName: call.name, input: inputOf(call) };
@@ -54,8 +54,9 @@ export class CalledTools {
   }
 
   /**
-   * A known id belongs to its call, unless that is whole and this is another. With a name, another id begins a call, whatever its index,
-   * and so does no id after whole arguments; all else belongs to the last call of its index, or to the last of all.
+   * The call that a chunk belongs to. A known id means its call, unless that is complete and this is another. A new id with a name begins a
+   * call, whatever its index; so does a chunk without an id after complete arguments. All else belongs to the last call of its index, or to
+   * the last of all.
    */
   private callFor(piece: Piece): Call {
     const { index, id } = piece;
@@ -69,10 +70,10 @@ export class CalledTools {
     return call;
   }
 
-  /** Whether this piece begins a call, where `last` is the one before it. */
+  /** Whether this chunk begins a call, where `last` is the one before it. */
   private begins(last: Call, { index, id, name, input }: Piece): boolean {
     if (id !== '' && last.id !== '') {
-      if (name === '') return index === ''; // some servers give each piece an id of its own, and some repeat the name with it
+      if (name === '') return index === ''; // some servers give each chunk an id of its own, and some repeat the name with it
       return name !== last.name || last.input === '' || input.trimStart().startsWith('{') || last.isWhole;
     }
     if (name === '' || last.name === '') return false;
@@ -93,7 +94,7 @@ class Call {
   name = '';
   signature = '';
   input = '';
-  /** Of `input`, what came last. */
+  /** The last chunk of `input`. */
   last = '';
   private depth = 0;
   private isInText = false;
@@ -101,12 +102,12 @@ class Call {
 
   constructor(readonly index: string) {}
 
-  /** As far as its brackets say: an object that is closed. Asked of every piece, and so never read again from its beginning. */
+  /** Whether the brackets are closed. Tracked with every chunk, so that the input is never read again from its start. */
   get isWhole(): boolean {
     return this.depth === 0 && this.input.startsWith('{');
   }
 
-  /** Names come once, with every piece, longer each time, or in pieces of their own before the arguments. */
+  /** Names come once, with every chunk, longer each time, or in chunks of their own before the arguments. */
   takeName(piece: string, tools: ReadonlySet<string>): void {
     const { name } = this;
     if (piece.startsWith(name)) this.name = piece;
@@ -129,16 +130,16 @@ class Call {
   }
 }
 
-/** The call that has the id of this piece is whole, and what comes is not it again. */
+/** The call with this chunk's id is complete, and the chunk does not repeat it. */
 function isAnother(known: Call, { index, name, input }: Piece): boolean {
-  if (name === '' || !known.isWhole || known.input.trim() === '{}') return false; // which may only hold the place
+  if (name === '' || !known.isWhole || known.input.trim() === '{}') return false; // which may be a placeholder
   const isElsewhere = index !== '' && index !== known.index;
   return isElsewhere || (isPlainMap(jsonOf(input)) && bare(input) !== bare(known.input));
 }
 
 /**
- * The arguments as JSON: an object, wherever what came can mean only one. Servers send nothing for none, `null` or `[]`; JSON within JSON;
- * `{}` before or behind the arguments; the whole arguments a second time, behind all of them or what had come of them.
+ * The arguments as a JSON object, wherever the chunks can mean only one. For no arguments servers send nothing, `null` or `[]`. Some send
+ * JSON within JSON, `{}` before or after the arguments, or the whole arguments again after all or a part of them.
  */
 function inputOf({ input, last }: Pick<Call, 'input' | 'last'>): string {
   const text = input.trim();
@@ -163,7 +164,7 @@ function readings(text: string, last: string): readonly string[] {
   ];
 }
 
-/** Sent again, JSON may have other blanks. */
+/** Without white space, which may differ when the same JSON is sent again. */
 function bare(json: string): string {
   return json.replace(/\s+/g, '');
 }

@@ -6,7 +6,7 @@ import { chatRequest } from './chat-request.ts';
 import { chatStream } from './chat-stream.ts';
 import { headersOf, type Endpoint } from './endpoint.ts';
 
-/** A model behind `POST <base>/chat/completions`. `list` names the server's models, for an error that says what there is. */
+/** A model behind `POST <base>/chat/completions`. `list` gives the server's models, for error messages. */
 export function chatModel(endpoint: Endpoint, name: string, list: () => Promise<readonly string[]>): LanguageModel {
   return {
     specificationVersion: 'v3',
@@ -58,7 +58,7 @@ function definedOf(headers: ModelCallOptions['headers'] = {}): Record<string, st
 const MOST_NAMES = 5;
 const MOST_WORDS = 200;
 
-/** What a refused request means at this address: which key, or which models there are. Any other error as it is. */
+/** Explains a refused request: which key it needs, or which models there are. Returns any other error as it is. */
 async function explainRefusal(error: unknown, endpoint: Endpoint, name: string, list: () => Promise<readonly string[]>): Promise<unknown> {
   const statusCode = statusOf(error);
   if (statusCode === 401 || statusCode === 403) return keyRefused(endpoint, name, error as ServerError & { readonly statusCode: number });
@@ -66,7 +66,7 @@ async function explainRefusal(error: unknown, endpoint: Endpoint, name: string, 
   return error;
 }
 
-/** Of a wrong key the server's own words are left out: they tend to repeat it. Why another is forbidden they say. */
+/** The server's words on a wrong key are left out, since they tend to repeat it; those on why access is forbidden are shown. */
 function keyRefused(
   { prefix, host, keyName, apiKey }: Endpoint,
   name: string,

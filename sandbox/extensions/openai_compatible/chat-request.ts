@@ -5,7 +5,9 @@ type Warning = Extract<ModelPart, { type: 'stream-start' }>['warnings'][number];
 type Part<Role extends Message['role']> = Exclude<Extract<Message, { role: Role }>['content'], string>[number];
 type File = Extract<Part<'user'>, { type: 'file' }>;
 
-/** What is sent for one call, and what of it the chat-completions API has no word for. `official`: OpenAI's own service. */
+/**
+ * The request body for one call, and the parts of the call that the chat-completions API cannot express. `official`: OpenAI's own service.
+ */
 export function chatRequest(
   model: string,
   options: ModelCallOptions,

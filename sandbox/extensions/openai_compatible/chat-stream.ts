@@ -3,8 +3,8 @@ import type { ModelPart } from 'pith';
 import { AnswerParts, type Asked } from './answer-parts.ts';
 
 /**
- * The parts of a chat completion, each as soon as it has arrived; of one that comes whole although it was to be streamed, too. Rejects
- * when the connection breaks. `cancel` closes it.
+ * The parts of a chat completion, each as soon as it has arrived; also of an answer that was not streamed. Rejects when the connection
+ * breaks. `cancel` closes it.
  */
 export async function* chatStream(
   body: AsyncIterable<Uint8Array>,

@@ -6,28 +6,28 @@ import type { Config, ServerConfig } from './config.ts';
 export const OPENAI = 'https://api.openai.com/v1';
 const DEFAULTS: Readonly<Record<string, string>> = { openai: OPENAI, ollama: 'http://127.0.0.1:11434/v1' };
 
-/** Where requests of one prefix go, and what authorises them. */
+/** The address of requests of one prefix, and their credentials. */
 export interface Endpoint {
   readonly prefix: string;
   /** Without a trailing slash. */
   readonly baseUrl: string;
-  /** Of `baseUrl`, with its port where it has one. */
+  /** Host of `baseUrl`, with its port if it has one. */
   readonly host: string;
-  /** The secret that holds the key; null: none is known to be wanted. */
+  /** The secret for the key; null: no key is known to be needed. */
   readonly keyName: string | null;
   /** null: requests carry no key. */
   readonly apiKey: string | null;
   readonly headers: Readonly<Record<string, string>>;
-  /** OpenAI's own service, which has its own few parameters. */
+  /** OpenAI's own service, which has a few parameters of its own. */
   readonly official: boolean;
-  /** What this server is asked by: it, and no other that it names. */
+  /** Restricts requests to this server; redirects elsewhere are refused. */
   readonly guard: OutgoingOptions;
   readonly ask: GuardedRequest;
 }
 
 /**
- * Throws `model_unknown` for a prefix without an address, `model_auth` when OpenAI's own service is meant and there is no key, and for a
- * key or a header that cannot be sent.
+ * Throws `model_unknown` for a prefix without an address, `model_auth` when OpenAI's own service has no key, and for a key or a header that
+ * cannot be sent.
  */
 export function endpointOf(prefix: string, config: Config, getSecret: GetSecret): Endpoint {
   const { baseUrl, keyName, headers } = placeOf(prefix, config, getSecret);
@@ -35,7 +35,7 @@ export function endpointOf(prefix: string, config: Config, getSecret: GetSecret)
   const official = hostname === new URL(OPENAI).hostname;
   const use = useOf(prefix, baseUrl);
   const apiKey = keyName === null ? null : getSecret(keyName, use) || null;
-  // Only OpenAI's own service is known to want a key; servers at other addresses often want none, and say so when they do.
+  // Only OpenAI's own service is known to need a key; servers at other addresses often need none, and report it when they do.
   if (official && apiKey === null) {
     throw new PithError('model_auth', 'no key is set for OpenAI', {
       cure: `set ${keyName ?? 'OPENAI_API_KEY'}, or OPENAI_BASE_URL for another server`,
@@ -55,12 +55,12 @@ export function endpointOf(prefix: string, config: Config, getSecret: GetSecret)
   return { prefix, baseUrl, host, keyName, apiKey, official, guard, ask: guardedRequest(guard), headers };
 }
 
-/** The key, and what the settings add. */
+/** The key's header, and the headers of the settings. */
 export function headersOf({ apiKey, headers }: Pick<Endpoint, 'apiKey' | 'headers'>): Readonly<Record<string, string>> {
   return { ...(apiKey === null ? {} : { authorization: `Bearer ${apiKey}` }), ...headers };
 }
 
-/** Its address for itself, and where the keys of all prefixes go. A prefix without an address asks for none. */
+/** The addresses and the secrets that they get, for all prefixes. A prefix without an address gets none. */
 export function secretUsesOf(
   config: Config,
   getSecret: GetSecret,
@@ -71,7 +71,7 @@ export function secretUsesOf(
       const { baseUrl, keyName } = placeOf(prefix, config, getSecret);
       return keyName === null ? [] : [{ name: keyName, use: useOf(prefix, baseUrl) }];
     } catch {
-      return []; // it has no address: reported when a model of it is asked for
+      return []; // it has no address, which is reported when a model of it is requested
     }
   });
   return [{ name: 'OPENAI_BASE_URL' }, ...keys];
@@ -88,7 +88,7 @@ function placeOf(prefix: string, config: Config, getSecret: GetSecret) {
   const shared: Partial<ServerConfig> = prefix === 'openai' ? config : {};
   const kept: Partial<ServerConfig> = { ...shared, ...config.providers[prefix] };
   const set = kept.base_url ?? null;
-  // The environment wins; the key and the headers that were set for a server at another address are not for this one.
+  // The environment overrides the settings. The key and headers that the settings give for another address are not sent to this one.
   const isOther = environment !== null && set !== null && new URL(environment).origin !== new URL(set).origin;
   const { api_key_env: named, headers }: Partial<ServerConfig> = isOther
     ? {}
@@ -101,7 +101,7 @@ function placeOf(prefix: string, config: Config, getSecret: GetSecret) {
   return { baseUrl: address.replace(/\/+$/, ''), keyName, headers: headers ?? {} };
 }
 
-/** null: it names none. Throws `model_unreachable` for one that is no address. */
+/** null: no address is set. Throws `model_unreachable` for an invalid one. */
 export function addressInEnvironment(getSecret: GetSecret): string | null {
   const trimmed = getSecret('OPENAI_BASE_URL')?.trim() ?? '';
   if (trimmed === '') return null;

@@ -5,14 +5,16 @@ import { headersOf, type Endpoint } from './endpoint.ts';
 
 const TIMEOUT_MS = 3_000;
 
-/** Names that `GET <base>/models` lists, in the server's order. Rejects `model_auth` for a refused key, `model_unreachable` for anything else. */
+/**
+ * The names from `GET <base>/models`, in the server's order. Rejects `model_auth` for a refused key, `model_unreachable` for anything else.
+ */
 export function askModels(endpoint: Endpoint, signal?: AbortSignal): Promise<readonly string[]> {
   const { apiKey, baseUrl, host, guard } = endpoint;
   const asked = guardedRequest({ ...guard, timeoutMs: TIMEOUT_MS })(`${baseUrl}/models`, { headers: headersOf(endpoint), signal });
   return modelNames(host, asked, apiKey !== null, signal);
 }
 
-/** As `askModels`; empty, with a log line, when it cannot be asked. */
+/** As `askModels`; on failure empty, with a log line. */
 export async function listModels(endpoint: Endpoint, logger: Logger, signal?: AbortSignal): Promise<readonly string[]> {
   try {
     return await askModels(endpoint, signal);
@@ -23,7 +25,7 @@ export async function listModels(endpoint: Endpoint, logger: Logger, signal?: Ab
   }
 }
 
-/** Tokens, by the beginning of the model's name; the longest beginning wins. Only what the makers document. */
+/** Tokens, by the prefix of the model's name; the longest prefix wins. Only what the makers document. */
 const KNOWN: ReadonlyMap<string, number> = new Map([
   ['gpt-5', 400_000],
   ['gpt-4.1', 1_047_576],
@@ -36,7 +38,7 @@ const KNOWN: ReadonlyMap<string, number> = new Map([
   ['o4-mini', 200_000],
 ]);
 
-/** null where it is not known: a local server's window is what its owner has set, not what the model could have. */
+/** null where it is unknown: a local server's window is what its owner has set, not what the model could have. */
 export function contextWindowOf(name: string, prefix: string, overrides: Readonly<Record<string, number>>): number | null {
   return longest(new Map(Object.entries(overrides)), name) ?? (prefix === 'openai' ? longest(KNOWN, name) : null);
 }

@@ -93,5 +93,5 @@ export default class OpenAiCompatible implements ModelProvider, SetupProvider {
   }
 }
 
-/** What the next question is for a key. */
+/** Errors after which setup asks for a key. */
 const WANTS_KEY: ReadonlySet<string> = new Set(['model_auth', 'secret_not_given']);

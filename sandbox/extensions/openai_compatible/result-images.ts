@@ -4,8 +4,8 @@ type ToolMessage = Extract<Message, { role: 'tool' }>;
 type UserPart = Extract<Message, { role: 'user' }>['content'][number];
 
 /**
- * The chat-completions API takes images from users only: those in results of tools follow in a message of the user. Some servers want the
- * model's word between a tool and the user.
+ * Moves images of tool results into a user message that follows, since the chat-completions API accepts images from users only. Some
+ * servers require an assistant message between a tool and the user.
  */
 export function withResultImages(prompt: readonly Message[]): Message[] {
   return prompt.flatMap((message): Message[] => {

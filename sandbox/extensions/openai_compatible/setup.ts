@@ -3,7 +3,7 @@ import type { Config } from './config.ts';
 
 type ModelServers = Awaited<ReturnType<NonNullable<SetupProvider['getModelServers']>>>;
 
-/** What a person chooses from. */
+/** The servers that a person chooses from. */
 export const MODEL_SERVERS: ModelServers = [
   { title: 'OpenAI', prefix: 'openai', secret: 'OPENAI_API_KEY', asksAddress: false, isDefault: true, isLocal: false },
   { title: 'Ollama on this machine', prefix: 'ollama', secret: null, asksAddress: false, isLocal: true },
@@ -16,7 +16,7 @@ export const MODEL_SERVERS: ModelServers = [
   },
 ];
 
-/** Sets up the prefix `openai`: OpenAI itself, or any server that speaks its language. `there`: the address in the environment. */
+/** Sets up the prefix `openai`: OpenAI itself, or any compatible server. `there`: the address in the environment. */
 export function openAiSetup(config: Config, there: string | null, models: () => Promise<readonly ModelInfo[]>): SetupProvider {
   const own = config.providers['openai'];
   return {

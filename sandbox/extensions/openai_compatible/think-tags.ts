@@ -1,4 +1,4 @@
-/** A piece of an answer, and whether the model thinks or speaks. */
+/** A piece of an answer: text, or the model's reasoning. */
 export type Said = readonly [kind: 'text' | 'reasoning', text: string];
 
 const TAGS: readonly (readonly [opening: string, closing: string])[] = [
@@ -8,31 +8,31 @@ const TAGS: readonly (readonly [opening: string, closing: string])[] = [
   ['[THINK]', '[/THINK]'],
   ['◁think▷', '◁/think▷'],
 ];
-/** Templates of such models write the opening tag themselves, so that only the closing one comes. */
+/** Templates of such models write the opening tag themselves, so that only the closing one arrives. */
 const THINKERS = /(?:^|[^a-z])(?:r1|qwq|think(?:ing|er)?|reason(?:ing|er)?)(?![a-z])/i;
 const NON_THINKERS = /(?:^|[^a-z])(?:non?|not|without)[^a-z]?(?:think|reason)|(?:think|reason)(?:ing)?[^a-z](?:off|none|disabled)/i;
-/** So much is held back of what may be a thought: what comes is to be seen. */
+/** At most so many characters that may be reasoning are held back, so that the answer appears early. */
 const MOST_HELD = 4000;
 const CLOSING = TAGS.map(([, closing]) => closing.replace(/[[\]]/g, '\\$&')).join('|');
-/** Without an opening tag: one in the middle of a line is quoted. */
+/** A closing tag without an opening one; in the middle of a line it is a quotation. */
 const END_OF_THOUGHT = new RegExp(`(?<=^|\\n)(?:${CLOSING})|(?:${CLOSING})(?=[ \\t]*\\r?\\n)`);
 
 /**
- * Sets what a model thinks between tags apart from what it says. Only what begins an answer is thought: a tag that an answer quotes
- * stays. Where the server sets it apart itself, `thoughtApart` says so.
+ * Separates reasoning between tags from the answer. Only reasoning at the start counts: a tag that an answer quotes stays. `thoughtApart`
+ * says that the server separates it itself.
  */
 export class ThinkTags {
   private state: 'begin' | 'unmarked' | 'thought' | 'said';
   private closing = '';
   private hasThought = false;
-  /** What cannot be told yet. */
+  /** Text that may be either. */
   private held = '';
 
   constructor(model: string) {
     this.state = THINKERS.test(model) && !NON_THINKERS.test(model) ? 'unmarked' : 'begin';
   }
 
-  /** Nothing that comes as text is thought without a tag. */
+  /** From now on, text without a tag is never reasoning. */
   thoughtApart(): void {
     if (this.state === 'unmarked' && this.held === '') this.state = 'begin';
   }
@@ -44,11 +44,11 @@ export class ThinkTags {
     const begun = this.held.trimStart();
     const tag = TAGS.find(([opening]) => begun.startsWith(opening));
     if (tag !== undefined) return this.open(tag[1], begun.slice(tag[0].length));
-    if (TAGS.some(([opening]) => opening.startsWith(begun))) return []; // also of nothing but blanks
+    if (TAGS.some(([opening]) => opening.startsWith(begun))) return []; // also for white space only
     return this.state === 'begin' ? this.say() : this.unmarked(this.held);
   }
 
-  /** What was held back when nothing more comes. */
+  /** The text that was held back, at the end of the answer. */
   end(): readonly Said[] {
     if (this.state === 'thought') return this.think(this.held);
     return [...(this.state === 'unmarked' ? this.unmarked(`${this.held}\n`) : []), ...this.say()];
@@ -70,7 +70,7 @@ export class ThinkTags {
     return this.think(thought);
   }
 
-  /** Held until the closing tag comes: without one, and with one that is quoted together with its opening one, it was no thought. */
+  /** Held back until the closing tag: if none comes, or one that is quoted with its opening tag, it was not reasoning. */
   private unmarked(held: string): readonly Said[] {
     const end = END_OF_THOUGHT.exec(held);
     const isQuoted = TAGS.some(([opening]) => held.slice(0, end?.index).includes(opening));
@@ -92,7 +92,7 @@ export class ThinkTags {
   }
 
   private say(): readonly Said[] {
-    const text = this.hasThought ? this.held.trimStart() : this.held; // blanks between thought and answer are none of it
+    const text = this.hasThought ? this.held.trimStart() : this.held; // drops white space between reasoning and answer
     this.held = '';
     if (text === '') return [];
     this.state = 'said';
@@ -100,7 +100,7 @@ export class ThinkTags {
   }
 }
 
-/** How many characters at the end of `text` may be the beginning of `tag`. */
+/** How many characters at the end of `text` may begin `tag`. */
 function overlap(text: string, tag: string): number {
   for (let length = Math.min(text.length, tag.length - 1); length > 0; length -= 1) if (text.endsWith(tag.slice(0, length))) return length;
   return 0;

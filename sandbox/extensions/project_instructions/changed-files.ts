@@ -8,20 +8,23 @@ type Project = Pick<Places, 'project' | 'projectFiles'>;
 
 const MOST_BYTES = 1024 * 1024;
 
-/** What Pith takes from a project besides instructions, and what to say where it is not what it was. */
+/** What Pith uses of a project besides instructions, with the notice about a change. */
 const FILES: ReadonlyMap<string, string> = new Map([
   ['.mcp.json', 'see what its servers run now, and agree to it: pith mcp'],
   ['.env', 'the secrets that extensions declare are read from it as it is now'],
 ]);
 
-/** Those in the project that the person was not shown, because they came later. */
+/** The project's files that appeared after the person was shown them. */
 export function laterFiles({ project, projectFiles }: Project): readonly string[] {
   if (project === null) return [];
   const files = [...FILES.keys()].map((name) => path.join(project, name));
   return files.filter((file) => !projectFiles.includes(file) && existsSync(file)).map((file) => path.basename(file));
 }
 
-/** A line for each of those that the person was shown and that has changed since the last conversation. What is seen first is only remembered. */
+/**
+ * A line for each file that the person was shown and that has changed since the last conversation. A file seen for the first time is only
+ * recorded.
+ */
 export async function changedLines({ project, projectFiles }: Project, kv: ExtensionContext['kv']): Promise<readonly string[]> {
   if (project === null) return [];
   const lines: string[] = [];
@@ -38,7 +41,7 @@ export async function changedLines({ project, projectFiles }: Project, kv: Exten
 
 const GONE = 'gone';
 
-/** With the project in it, so that the digest of a short secret is not one that others have computed. */
+/** Includes the project, so that the digest of a short secret is not in anybody's table. */
 async function digestOf(project: string, name: string): Promise<string> {
   try {
     const jail = new Jail(project);
@@ -48,7 +51,7 @@ async function digestOf(project: string, name: string): Promise<string> {
       return sha256(project, String(size), bytes.subarray(0, bytesRead));
     });
   } catch {
-    return GONE; // it is no ordinary file of the project: nothing is taken from it either
+    return GONE; // not an ordinary file of the project: nothing is used of it either
   }
 }
 

@@ -1,16 +1,16 @@
 import { defineProtocol, method, type ToolResult, type TurnInfo } from 'pith';
 
-/** Instructions of folders that a conversation does not hold yet. */
+/** Instructions of folders that a conversation does not have yet. */
 export interface JoiningInstructions {
   /** For the model; null: there are some, and they are not used. */
   readonly text: string | null;
   /** For people, as a part of a sentence. */
   readonly line: string;
-  /** Of the result that has the text in it; null: without one. */
+  /** The `retain` of the result that contains the text; null: without one. */
   readonly retain: NonNullable<Extract<ToolResult, { ok: true }>['retain']> | null;
 }
 
-/** Gives the instructions of folders below the working directory when a tool reaches them. */
+/** Provides the instructions of folders below the working directory when a tool reaches them. */
 export interface FolderInstructions {
   /** `names` lead from the project to the file or folder that a tool has used. null: nothing new. */
   joining(names: readonly string[], turn: TurnInfo): Promise<JoiningInstructions | null>;

@@ -8,12 +8,12 @@ import { joiningText, usedLine } from './instructions-text.ts';
 
 type Project = Pick<Places, 'project' | 'projectFiles'>;
 
-/** The nearest ones; those above them join the next result. */
+/** The most files in one result, nearest first; those above follow with the next result. */
 const MOST_AT_ONCE = 3;
-/** What each of so many turns was given is remembered: calls of one answer run side by side. */
+/** How many turns are remembered with what they were given, since the calls of one answer run in parallel. */
 const MOST_TURNS = 100;
 
-/** Those of folders that are in no system text: each once in a conversation, until compaction takes it out or it changes. */
+/** Instructions of folders that are not in the system text: each once in a conversation, until compaction takes it out or it changes. */
 export class JoinedInstructions implements FolderInstructions {
   readonly #given = new Map<string, Set<string>>();
 
@@ -66,7 +66,7 @@ function isAgreed({ project, projectFiles }: Project, file: string): boolean {
   return projectFiles.includes(path.join(project ?? '', '**', path.basename(file)));
 }
 
-/** One result may hold several: their names and digests stand in the same order. */
+/** One result may have several: names and digests are in the same order. */
 function retainOf(used: readonly Instructions[]) {
   return { key: used.map(({ name }) => name).join('\n'), digest: used.map(({ text }) => digestOf(text ?? '')).join('\n') };
 }

@@ -4,24 +4,24 @@ import path from 'node:path';
 import { codeOf, messageOf, type Places } from 'pith';
 import { FileRefused, isInside, Jail } from '@pith/safe-files';
 
-/** Best first: of one folder only one counts. */
+/** Best first: each folder has only one of them. */
 export const NAMES: readonly string[] = ['AGENTS.md', 'CLAUDE.md'];
-/** Far more than what is given to a model; the rest is not read. */
+/** Far more than a model gets; the rest is not read. */
 const MOST_BYTES = 256 * 1024;
 
-/** One file of instructions, by its name relative to the project. */
+/** A file of instructions, with its name relative to the project. */
 export interface Instructions {
   readonly name: string;
   /** null: it cannot be used, because of `why`. */
   readonly text: string | null;
   readonly why: string | null;
-  /** The file goes on behind `text`. */
+  /** The file continues after `text`. */
   readonly isPart: boolean;
-  /** What it names by `@path` and is not there. */
+  /** Names after `@` for which there is no file. */
   readonly missing: readonly string[];
 }
 
-/** Those that the person was shown when they trusted the project, the outermost folder first. */
+/** The files that the person was shown when they trusted the project, outermost folder first. */
 export async function findInstructions({ project, projectFiles }: Pick<Places, 'project' | 'projectFiles'>): Promise<Instructions[]> {
   if (project === null) return [];
   const found: Instructions[] = [];
@@ -29,7 +29,7 @@ export async function findInstructions({ project, projectFiles }: Pick<Places, '
     const named = NAMES.map((name) => path.join(folder, name)).filter((file) => projectFiles.includes(file));
     for (const file of named) {
       const read = await readProjectFile(file, project);
-      if (read === null) continue; // not there any more
+      if (read === null) continue; // it no longer exists
       found.push({ name: path.relative(project, file), ...read });
       break;
     }
@@ -37,7 +37,7 @@ export async function findInstructions({ project, projectFiles }: Pick<Places, '
   return found;
 }
 
-/** Those in the project itself that the person was not shown, because they came later. */
+/** Files in the project itself that appeared after the person was shown them. */
 export function notShown({ project, projectFiles }: Pick<Places, 'project' | 'projectFiles'>): readonly string[] {
   if (project === null) return [];
   const files = NAMES.map((name) => path.join(project, name));
@@ -51,7 +51,7 @@ function foldersOf(files: readonly string[]): readonly string[] {
   return [...folders].filter((folder) => path.basename(folder) !== '**').sort((a, b) => a.length - b.length);
 }
 
-/** No link leads out of this folder: the git root around the project, else the project. */
+/** The folder that links may not leave: the git root around the project, else the project. */
 function linkRootOf(project: string): string {
   for (let at = project; ; at = path.dirname(at)) {
     if (existsSync(path.join(at, '.git'))) return at;
@@ -59,7 +59,7 @@ function linkRootOf(project: string): string {
   }
 }
 
-/** One file of a project, with what it imports; null: there is none. A link is followed within the git root, to another file of text for people. */
+/** A project's file with its imports; null: there is none. A link is followed within the git root, to another text file for people. */
 export async function readProjectFile(file: string, project: string): Promise<Omit<Instructions, 'name'> | null> {
   const read = await readInstructions(file, linkRootOf(project));
   if (read === null || read.text === null) return read;
@@ -94,32 +94,32 @@ function unusable(why: string): Omit<Instructions, 'name'> {
   return { text: null, why, isPart: false, missing: [] };
 }
 
-/** null: binary, or of another encoding. A character that the end of what was read cuts is left out. */
+/** null: binary, or of another encoding. A character that is cut at the end is left out. */
 function textOf(bytes: Uint8Array): string | null {
   try {
     const text = new TextDecoder('utf-8', { fatal: true }).decode(bytes, { stream: true });
     return text.includes('\0') ? null : text;
   } catch {
-    return null; // the decoder says so by throwing
+    return null; // the decoder throws for bytes that are not UTF-8
   }
 }
 
 const DEEPEST_IMPORT = 5;
 const MOST_IMPORTS = 50;
-/** `@path` at the beginning of a word, as other tools read it: `@docs/style.md`, `@./a.md`; no address of mail, no code. */
+/** `@path` at the start of a word, as other tools read it: `@docs/style.md`, `@./a.md`; not an e-mail address, not code. */
 const IMPORT = /(?<=^|[\s(])@((?:\.{0,2}\/)?[\w./-]*\w\.md)\b/gimu;
 
 interface Importing {
   readonly file: string;
   readonly depth: number;
-  /** No import leads out of this folder. */
+  /** The folder that imports may not leave. */
   readonly root: string;
   /** Real paths of the files that are in the text: each comes once. */
   readonly seen: Set<string>;
   readonly missing: string[];
 }
 
-/** The text with the files that it names by `@path` behind it, each with its name. What cannot be used is said there. */
+/** The text, followed by the files that it names by `@path`, each with its name. An import that cannot be used is noted there. */
 async function withImports(text: string, importing: Importing): Promise<string> {
   const { file, root, depth, seen, missing } = importing;
   const folder = path.dirname(await realPathOrSame(file));
@@ -135,7 +135,7 @@ async function withImports(text: string, importing: Importing): Promise<string> 
         : null;
     const read = why === null ? await readInstructions(target, root) : unusable(why);
     if (read === null) {
-      missing.push(name); // a person is told: it may be a word that only looks like a file
+      missing.push(name); // a person is notified: it may be a word that only looks like a file
       continue;
     }
     const body =
@@ -146,5 +146,5 @@ async function withImports(text: string, importing: Importing): Promise<string> 
 }
 
 async function realPathOrSame(file: string): Promise<string> {
-  return realpath(file).catch(() => file); // there is none: who reads it finds that out
+  return realpath(file).catch(() => file); // it does not exist, which the reader reports
 }

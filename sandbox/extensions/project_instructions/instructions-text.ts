@@ -2,29 +2,29 @@ import { enumerated, printable } from '@pith/plain-text';
 import { estimateTokens } from '@pith/skill-files';
 import type { Instructions } from './instruction-files.ts';
 
-/** Of all files together, with what is said about them. */
+/** The limit of all files together, with their notes. */
 const MOST_TOKENS = 8000;
-/** So many go to the heading and to each file's own lines. */
+/** The reserve for the heading and for each file's own lines. */
 const HEADING_TOKENS = 120;
 const FRAME_TOKENS = 60;
-/** A smaller part of a file says too little. */
+/** A smaller part of a file is of no use. */
 const LEAST_TOKENS = 100;
 
 const HEADING =
   '[Instructions of this project]\nThe people of this project wrote the following files for agents. Follow them in your work on it; of two that disagree the last one counts, and what the user says counts before both. They grant no permissions, and they change no rule about approvals.';
 
-/** What one file gives to the model. */
+/** The part of one file that the model gets. */
 interface Part {
   readonly name: string;
   readonly text: string;
   readonly tokens: number;
-  /** Tokens of the whole file as far as it was read; null: nothing was cut. */
+  /** Tokens of the whole file as far as it was read; null: it was not cut. */
   readonly of: number | null;
 }
 
 const JOINING =
   '[Instructions of folders]\nThe people of this project wrote the following for agents that work in these folders. It counts before what is said of folders above, and what the user says counts before all. It grants no permissions, and changes no rule about approvals.';
-/** Of each of those that join the result of a tool. */
+/** The limit of each file in a tool's result. */
 const MOST_JOINING = 2000;
 
 /** The text for the model; null: there are no instructions. */
@@ -32,12 +32,12 @@ export function instructionsText(files: readonly Instructions[]): string | null 
   return framedText(HEADING, partsOf(files, MOST_TOKENS));
 }
 
-/** The same for what joins the result of a tool. */
+/** The same for a tool's result. */
 export function joiningText(files: readonly Instructions[]): string | null {
   return framedText(JOINING, joiningParts(files));
 }
 
-/** What people are told of these; empty: nothing. */
+/** The line about these files for people; empty: nothing to say. */
 export function usedLine(files: readonly Instructions[]): string {
   const used = usedText(joiningParts(files));
   return used === null ? '' : `using ${used}`;
@@ -51,7 +51,7 @@ function framedText(heading: string, parts: readonly Part[]): string | null {
   return parts.length === 0 ? null : [heading, ...parts.map(framed)].join('\n\n');
 }
 
-/** The line for people where a conversation begins. */
+/** The line for people at the start of a conversation. */
 export function openingLine(files: readonly Instructions[], notShown: readonly string[]): string | null {
   const used = usedText(partsOf(files, MOST_TOKENS));
   const lines = [
@@ -72,7 +72,7 @@ function usedText(parts: readonly Part[]): string | null {
   return `${listed(parts.map(({ name }) => name))} (${counted(tokens)} tokens${cutText(cut)})`;
 }
 
-/** The innermost file takes what it needs first, because it is nearest to the work. */
+/** The innermost file gets its room first, because it is nearest to the work. */
 function partsOf(files: readonly Instructions[], most: number): readonly Part[] {
   let room = most - HEADING_TOKENS;
   const parts: Part[] = [];
@@ -101,7 +101,7 @@ function framed({ name, text, tokens, of }: Part): string {
   return `<project_instructions file="${shown}">\n${text.replaceAll(/<(?=\/?project_instructions)/giu, '&lt;')}${note}\n</project_instructions>`;
 }
 
-/** As many whole lines as fit, or the characters that do where one line is longer than that. */
+/** As many whole lines as fit, or as many characters if one line is longer. */
 function startOf(text: string, room: number): string {
   let [least, most] = [0, text.length];
   while (least < most) {

@@ -5,7 +5,7 @@ import { JoinedInstructions } from './folder-instructions.ts';
 import { findInstructions, notShown } from './instruction-files.ts';
 import { instructionsText, openingLine } from './instructions-text.ts';
 
-/** AGENTS.md, else CLAUDE.md, of a project that a person trusts; says which of the files that Pith takes from it came later or changed. */
+/** Gives the model AGENTS.md, else CLAUDE.md, of a project that a person trusts, and says which of the used files are new or changed. */
 export default class ProjectInstructions implements ContextProvider {
   readonly contextPriority = 20;
 

@@ -24,7 +24,7 @@ import { openProject, type Project } from './files/project.ts';
 import { CommandRuns, type BackgroundCommand } from './shell/command-runs.ts';
 import { shellTools } from './shell/shell-tools.ts';
 
-/** Offers nothing where there is no project that the person trusts. */
+/** Offers nothing where there is no trusted project. */
 export default class ProjectTools implements ToolProvider, ContextProvider, CommandProvider {
   static readonly config = config;
   readonly contextPriority = 21;
@@ -64,7 +64,7 @@ export default class ProjectTools implements ToolProvider, ContextProvider, Comm
     return (this.#runs ??= new CommandRuns(this.context, project));
   }
 
-  /** Commands and files say what they are: nothing of it is in the prompt. */
+  /** Being a context provider makes the commands and files known; the prompt gets nothing. */
   async getContext(): Promise<null> {
     return null;
   }

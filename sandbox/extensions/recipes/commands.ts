@@ -16,7 +16,7 @@ import { givenWords } from './given.ts';
 import { isBroken, type Recipe } from './recipe.ts';
 import { brokenError } from './recipe-command.ts';
 
-/** What the terminal's conversation takes for itself. */
+/** Commands of the terminal's conversation itself. */
 export const CONVERSATION_COMMANDS = ['agent', 'clear', 'exit', 'expand', 'help', 'model', 'new', 'plan', 'quit', 'thread'];
 
 export function listRecipes(folders: RecipeFolders, context: Pick<ExtensionContext, 'id' | 'find' | 'logger'>): Command {
@@ -76,7 +76,7 @@ function hidden(name: string, file: string): Diagnostic {
   };
 }
 
-/** First words of the commands of everybody else. */
+/** First words of all other commands. */
 async function takenWords(context: Pick<ExtensionContext, 'id' | 'find' | 'logger'>): Promise<ReadonlySet<string>> {
   const taken = new Set([...CONVERSATION_COMMANDS, 'recipes']);
   const others = context.find(CommandProvider).filter(({ extensionId }) => extensionId !== context.id);
@@ -92,7 +92,7 @@ async function takenWords(context: Pick<ExtensionContext, 'id' | 'find' | 'logge
   return taken;
 }
 
-/** What a recipe is; with values, or `--message`, the message that it makes, as `pith chat -r` says it. */
+/** Shows a recipe; with values, or `--message`, the message that it makes, as `pith chat -r` sends it. */
 export function showRecipe(folders: RecipeFolders): Command {
   return {
     path: 'recipes show',

@@ -34,7 +34,7 @@ export function fill(recipe: Recipe, given: Given): string {
   return render(recipe.body, values);
 }
 
-/** `/review main.ts` means its first argument, where that has no default, is not the free text, and nothing is given by name. */
+/** `/review main.ts` sets the first argument, unless that has a default or takes free text, or anything is given by name. */
 function withFirstWord({ arguments: args, freeText }: Recipe, given: Given): Given {
   const [argument] = args;
   if (given.pairs.length > 0 || argument === undefined || argument.default !== null || argument.name === freeText) return given;
@@ -42,14 +42,14 @@ function withFirstWord({ arguments: args, freeText }: Recipe, given: Given): Giv
   return word === '' || (rest !== '' && freeText === null) ? given : { pairs: [[argument.name, word]], text: rest };
 }
 
-/** `/review path=… [focus=…] text…`: how it is said in a chat. */
+/** The usage line in a chat: `/review path=… [focus=…] text…`. */
 export function usageOf({ name, arguments: args, freeText }: Recipe): string {
   const parts = args.map((argument) => {
     const part = argument.name === freeText ? `<${argument.name}>` : `${argument.name}=…`;
     return argument.default === null ? part : `[${part}]`;
   });
   const free = args.findIndex((argument) => argument.name === freeText);
-  const last = free === -1 ? [] : parts.splice(free, 1); // free text is after the pairs
+  const last = free === -1 ? [] : parts.splice(free, 1); // free text follows the pairs
   return [`/${name}`, ...parts, ...last].join(' ');
 }
 
@@ -64,7 +64,7 @@ function wrong(recipe: Recipe, why: string): PithError {
 /** `{{ name }}`, with the backslashes before it. */
 const VARIABLE = /(\\{0,2})\{\{[ \t]*([A-Za-z_][A-Za-z0-9_-]*)[ \t]*\}\}/g;
 
-/** The names that the text asks for, each once, with the offset of the first. */
+/** The names in the text, each once, with the offset of the first use. */
 export function variablesIn(body: string): ReadonlyMap<string, number> {
   const found = new Map<string, number>();
   for (const { 1: escape = '', 2: name = '', index } of body.matchAll(VARIABLE)) {
@@ -74,7 +74,7 @@ export function variablesIn(body: string): ReadonlyMap<string, number> {
 }
 
 /**
- * Puts the values in, byte for byte, and never looks at them again. `\{{name}}` is written as `{{name}}`, `\\{{name}}` as a backslash and the value;
+ * Inserts the values byte for byte, without reading them again. `\{{name}}` gives `{{name}}`, `\\{{name}}` a backslash and the value;
  * everything else stays as it is.
  */
 export function render(body: string, values: ReadonlyMap<string, string>): string {

@@ -1,18 +1,18 @@
 import { splitWords } from '@pith/plain-text';
 
-/** What a person gave a recipe. */
+/** The values that a person gave a recipe. */
 export interface Given {
-  /** In their order; a name may be twice. */
+  /** In order; a name may occur twice. */
   readonly pairs: readonly (readonly [name: string, value: string])[];
   /** The words after them; '' when there are none. */
   readonly text: string;
 }
 
 const PAIR = /^([A-Za-z_][A-Za-z0-9_-]*)=([\s\S]*)$/;
-/** A pair at the beginning of a line; quotes hold its value together. */
+/** A pair at the start of a line; quotes keep a value together. */
 const TYPED_PAIR = /^[A-Za-z_][A-Za-z0-9_-]*=(?:"(?:\\[\s\S]|[^"\\])*"|'[^']*'|\\[\s\S]|[^\s"'\\])*(?=\s|$)/;
 
-/** Of a typed line: pairs with quotes as on a command line, then the free text as it is. */
+/** Reads a typed line: pairs with quotes as on a command line, then the free text as it is. */
 export function givenLine(line: string): Given {
   const pairs: (readonly [string, string])[] = [];
   let rest = line.trim();
@@ -24,7 +24,7 @@ export function givenLine(line: string): Given {
   return { pairs, text: rest };
 }
 
-/** Of words that a shell has split already. */
+/** Reads words that a shell has split already. */
 export function givenWords(words: readonly string[], text = ''): Given {
   const first = words.findIndex((word) => !PAIR.test(word));
   const end = first === -1 ? words.length : first;

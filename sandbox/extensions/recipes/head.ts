@@ -4,7 +4,7 @@ import { isAlias, isMap, isScalar, isSeq, type Node } from 'yaml';
 const DEEPEST = 8;
 const MOST = 1000;
 
-/** A value of a frontmatter: text as it is written, or entries. Lines and columns count from 1. */
+/** A value of a frontmatter: text as written, or entries. Lines and columns count from 1. */
 export interface HeadValue {
   /** null: nothing is written, or it is a map or list. */
   readonly text: string | null;
@@ -21,7 +21,7 @@ export interface HeadEntry {
   readonly value: HeadValue;
 }
 
-/** Why a text is no frontmatter, and where. */
+/** Why a text is not frontmatter, and where. */
 export interface HeadProblem {
   readonly problem: string;
   readonly line: number;

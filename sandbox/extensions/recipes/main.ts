@@ -3,7 +3,7 @@ import { listRecipes, showRecipe } from './commands.ts';
 import { recipeCommand } from './recipe-command.ts';
 import { RecipeFolders } from './recipe-folders.ts';
 
-/** Recipes of the sandbox, of the person and those that ship, as commands of the chat. */
+/** Offers shipped recipes, the person's and the sandbox's as chat commands. */
 export default class Recipes implements CommandProvider {
   readonly #folders: RecipeFolders;
 

@@ -3,7 +3,7 @@ import type { HeadEntry, HeadValue } from './head.ts';
 import type { RecipeArgument } from './recipe.ts';
 import { variablesIn } from './fill.ts';
 
-/** Keeps a finding. */
+/** Adds a finding. */
 export type Say = (code: string, message: string, cure: string, at: { readonly line: number; readonly column?: number }) => void;
 export type Note = Readonly<Record<'error' | 'warning', Say>>;
 
@@ -11,7 +11,7 @@ const NAME = /^[A-Za-z_][A-Za-z0-9_-]*$/;
 const KEYS = ['description', 'default', 'rest'];
 const FORM = 'write `arguments:` as a map of names, each with a `description:` and perhaps a `default:`';
 
-/** Arguments as they are declared, then those that only the text names; and which takes free text. */
+/** The declared arguments in order, then those that only the text names; and the one that takes free text. */
 export function readArguments(
   declared: HeadValue | undefined,
   { body, bodyLine }: { readonly body: string; readonly bodyLine: number },

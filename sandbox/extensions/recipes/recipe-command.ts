@@ -3,7 +3,7 @@ import { fill, usageOf } from './fill.ts';
 import { givenLine } from './given.ts';
 import { isBroken, whyBroken, type BrokenRecipe, type Recipe } from './recipe.ts';
 
-/** `/name arg=value …`: says the recipe in the conversation. A broken one says what is wrong with it. */
+/** `/name arg=value …`: sends the recipe's message to the conversation. A broken recipe says what is wrong with it. */
 export function recipeCommand(recipe: Recipe | BrokenRecipe): Command {
   const broken = isBroken(recipe);
   return {

@@ -17,7 +17,7 @@ const HEAD_LIMIT = 16 * 1024;
 const NAME = /^[a-z][a-z0-9_-]{0,63}$/;
 const KEYS = ['description', 'arguments'];
 
-/** Reads one recipe, whatever its file holds. Never rejects. */
+/** Parses one recipe of any content. Never rejects. */
 export async function readRecipe(from: RecipeSource, bytes: Uint8Array): Promise<Recipe | BrokenRecipe> {
   const { name, file } = from;
   const broken = (code: string, message: string, cure: string, { line, column }: Place = { line: 1, column: 1 }): BrokenRecipe => {
@@ -52,7 +52,7 @@ export async function readRecipe(from: RecipeSource, bytes: Uint8Array): Promise
     if (KEYS.includes(key)) continue;
     const hint = didYouMean(
       key,
-      KEYS.filter((known) => Math.abs(known.length - key.length) <= 2), // keys of other systems are no slips
+      KEYS.filter((known) => Math.abs(known.length - key.length) <= 2), // keys of other systems are not typing errors
     );
     const [code, cure] = hint === '' ? ['recipe_key', 'keep description and arguments'] : ['field_misspelt', 'correct the name'];
     note.warning(code, `it has a field '${key}', which means nothing here${hint}`, cure, { line, column });
@@ -74,6 +74,6 @@ function decode(bytes: Uint8Array): string | null {
   try {
     return new TextDecoder('utf-8', { fatal: true, ignoreBOM: true }).decode(bytes);
   } catch {
-    return null; // the decoder's only way to say so
+    return null; // the decoder throws for invalid bytes
   }
 }

@@ -8,18 +8,18 @@ import { constants } from 'node:fs';
 import { isNothingThere, isPassing } from '@pith/safe-files';
 
 export interface FoundRecipes {
-  /** By name, sorted; of several with one name the one of the highest source. */
+  /** Sorted by name; of several with one name, that of the highest source. */
   readonly recipes: readonly Recipe[];
   readonly broken: readonly BrokenRecipe[];
 }
 
 const MOST_FILES = 1000;
 
-/** The folders with recipes, read each time; a file that did not change is parsed once. */
+/** The folders with recipes, read each time; an unchanged file is parsed once. */
 export class RecipeFolders {
   readonly #parsed = new Map<string, { readonly stamp: string; readonly recipe: Recipe | BrokenRecipe }>();
 
-  /** What each folder held when it could be read last. */
+  /** The content of each folder when it could last be read. */
   readonly #folders = new Map<string, readonly (Recipe | BrokenRecipe)[]>();
 
   constructor(
@@ -27,7 +27,7 @@ export class RecipeFolders {
     private readonly logger: Logger,
   ) {}
 
-  /** Lowest precedence first: what ships, the person's own, the sandbox's. */
+  /** Lowest precedence first: shipped, the person's own, the sandbox's. */
   sources(): readonly { readonly label: string; readonly directory: string }[] {
     const { sandbox, home, shippedSandbox: shipped } = this.places;
     return [
@@ -50,7 +50,7 @@ export class RecipeFolders {
     return { recipes, broken: broken.map((one) => ({ ...one, shown: !good.has(one.name) })) };
   }
 
-  /** undefined: there is none. A broken one only where no good one has its name. */
+  /** undefined: there is none. A broken recipe only where no good one has the name. */
   async find(name: string): Promise<Recipe | BrokenRecipe | undefined> {
     const { recipes, broken } = await this.read();
     return recipes.find((one) => one.name === name) ?? broken.findLast((one) => one.name === name);
@@ -99,7 +99,10 @@ export class RecipeFolders {
   }
 }
 
-/** At most `limit` bytes of a regular file, never waiting for a pipe or a device. Rejects with what the file system says, or with why it is not read. */
+/**
+ * At most `limit` bytes of a regular file, without waiting for a pipe or a device. Rejects with the file system's error, or with why it is
+ * not read.
+ */
 async function readBytes(file: string, limit: number): Promise<Uint8Array> {
   const handle = await open(file, constants.O_RDONLY | constants.O_NONBLOCK);
   try {

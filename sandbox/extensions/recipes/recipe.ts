@@ -3,19 +3,19 @@ import type { Diagnostic } from 'pith';
 export interface RecipeArgument {
   readonly name: string;
   readonly description: string;
-  /** null: it must be given. */
+  /** null: it is required. */
   readonly default: string | null;
 }
 
-/** A message with blanks. */
+/** A message template. */
 export interface Recipe {
   /** The file's name without `.md`. */
   readonly name: string;
-  /** Where it was found: `sandbox/recipes`, `~/.pith/recipes` or `bundled`. */
+  /** Its source: `sandbox/recipes`, `~/.pith/recipes` or `bundled`. */
   readonly source: string;
   readonly file: string;
   readonly description: string;
-  /** Declared ones in their order, then those that only the text names. */
+  /** Declared ones in order, then those that only the text names. */
   readonly arguments: readonly RecipeArgument[];
   /** The argument that takes words without a name; null: none does. */
   readonly freeText: string | null;
@@ -23,13 +23,13 @@ export interface Recipe {
   readonly findings: readonly Diagnostic[];
 }
 
-/** A file that is no recipe; an error among its findings says why. */
+/** A file that is not a recipe; an error among its findings says why. */
 export interface BrokenRecipe {
   readonly name: string;
   readonly source: string;
   readonly file: string;
   readonly findings: readonly Diagnostic[];
-  /** False: a good recipe of that name serves. */
+  /** False: a good recipe has that name. */
   readonly shown: boolean;
 }
 

@@ -15,7 +15,7 @@ import { Runner } from './runner.ts';
 import { ScheduleStore } from './schedule-store.ts';
 import { scheduleTools } from './tools.ts';
 
-/** What agents are to do later. */
+/** Lets agents schedule later work. */
 export default class Scheduler implements ToolProvider, CommandProvider {
   static readonly config = z.strictObject({});
 
@@ -54,7 +54,7 @@ export default class Scheduler implements ToolProvider, CommandProvider {
     return this.#runner.due(payload, delivery);
   }
 
-  /** Handles the schedule of the manifest, which the kernel sets right itself when the clock was ahead. */
+  /** Handles the manifest's own schedule, which the kernel itself corrects when the clock was ahead. */
   correct(_payload: TopicMap['schedule.due'], { correlationId }: Delivery): Promise<void> {
     return this.#runner.correct(correlationId);
   }

@@ -6,14 +6,14 @@ import { nextRun } from './times.ts';
 type Ports = Pick<ExtensionContext, 'id' | 'agents' | 'clock' | 'events'>;
 type End = Extract<TurnEvent, { type: 'turn-end' }>;
 
-/** Less than one delivery may take; what is longer is a task. */
+/** Less than the time limit of one delivery; longer work is a task. */
 const LONGEST_RUN_MS = 9 * 60_000;
-/** Until a run that another process goes on with is looked at again. */
+/** The wait before another look at a run that another process continues. */
 const BUSY_MS = 10_000;
-/** Questions that nobody answers are let go of. */
+/** The most open runs of a schedule: unanswered questions beyond it are dropped. */
 const MOST_OPEN = 10;
 
-/** Runs what falls due. */
+/** Runs due schedules. */
 export class Runner {
   constructor(
     private readonly ports: Ports,
@@ -31,13 +31,14 @@ export class Runner {
     );
   }
 
-  /** One delivery of `schedule.due`. What was missed while nothing ran arrives once; the next time is reckoned from now. */
+  /** One delivery of `schedule.due`. Times that were missed while nothing ran come as one delivery; the next time counts from now. */
   async due({ extensionId, name, at }: TopicMap['schedule.due'], { signal, correlationId }: Delivery): Promise<void> {
     if (extensionId !== this.ports.id) return;
     const known = await this.store.get(name);
     if (known === null) return; // cancelled
     if (known.nextAt === at) {
-      // The next one first: whatever becomes of this run, the schedule goes on. Armed twice is woken twice, and runs once.
+      // Plans the next run first, so that the schedule continues whatever happens to this one. A schedule that is armed twice wakes twice,
+      // and runs once.
       const nextAt = known.cron === null ? null : this.#next(known, this.ports.clock.now());
       await this.arm({ ...known, nextAt }, correlationId);
       await this.store.change(name, (each) =>
@@ -47,7 +48,7 @@ export class Runner {
     await this.#work(name, at, correlationId, signal);
   }
 
-  /** What waits for later than the second time from now was planned while the clock was ahead; the first may have run already. */
+  /** A time later than the second one from now was planned while the clock was ahead; the first may have run already. */
   async correct(correlationId: string): Promise<void> {
     const now = this.ports.clock.now();
     for (const schedule of await this.store.list(null)) {
@@ -61,7 +62,7 @@ export class Runner {
     }
   }
 
-  /** One delivery of `approval.answered`: a run that waited for it goes on. */
+  /** One delivery of `approval.answered`: a run that waited for it continues. */
   async answered({ threadId }: TopicMap['approval.answered'], { signal, correlationId }: Delivery): Promise<void> {
     const run = runOf(threadId);
     if (run !== null) await this.#work(run.id, run.at, correlationId, signal);
@@ -71,7 +72,7 @@ export class Runner {
     const schedule = await this.store.get(id);
     if (schedule === null || !schedule.open.includes(at)) return;
     const end = await this.#run(schedule, at, correlationId, signal);
-    signal.throwIfAborted(); // it is delivered again, and goes on
+    signal.throwIfAborted(); // the event is delivered again, and the run continues then
     if (end.reason === 'error' && end.error?.code === 'thread_busy') return this.#lookAgain(id, at, correlationId);
     await this.#notify(schedule, at, correlationId, end);
     if (end.reason === 'awaiting_approval') return;
@@ -83,7 +84,7 @@ export class Runner {
     await this.store.change(id, (each) => (each.cron === null ? null : closed(each)));
   }
 
-  /** Another process goes on with this run: what comes of it is heard then, by the key of its turn. */
+  /** Another process continues this run: its outcome is read later, by the key of its turn. */
   async #lookAgain(name: string, at: number, correlationId: string): Promise<void> {
     const { events, id: extensionId, clock } = this.ports;
     const options = { at: clock.now() + BUSY_MS, key: `${extensionId}/${name}`, correlationId };
@@ -99,7 +100,7 @@ export class Runner {
     throw new PithError('interrupted', `the run of '${schedule.id}' ended without a result`, { retryable: true });
   }
 
-  /** A run makes no schedules: it could keep itself alive without anybody having agreed. */
+  /** A run cannot create schedules: it could keep itself alive without anybody's consent. */
   #narrowed(policy: Schedule['policy']): Schedule['policy'] {
     const { id } = this.ports;
     return {

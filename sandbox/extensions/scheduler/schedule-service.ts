@@ -5,7 +5,7 @@ import type { Runner } from './runner.ts';
 import type { ScheduleStore } from './schedule-store.ts';
 import type { Schedule } from './schedule.ts';
 
-/** Of one person. */
+/** The most schedules of one person. */
 export const MOST_SCHEDULES = 50;
 
 export interface ScheduleRequest {
@@ -23,11 +23,11 @@ export interface ScheduleServicePorts {
   readonly clock: Clock;
 }
 
-/** Where schedules are made and cancelled. Expected refusals are `PithError`s. */
+/** Creates and cancels schedules. Expected refusals are `PithError`s. */
 export class ScheduleService {
   constructor(private readonly ports: ScheduleServicePorts) {}
 
-  /** The same call makes the same schedule. */
+  /** A repeated call makes the same schedule. */
   async make({ agentId, ...request }: ScheduleRequest, { turn, idempotencyKey }: ToolCall): Promise<Schedule> {
     const { store, runner, clock } = this.ports;
     const agent = agentId ?? turn.agent.id;
@@ -42,7 +42,7 @@ export class ScheduleService {
       by: { agent: turn.agent.id, user: turn.userId, channel: turn.channelId, thread: turn.threadId },
       policy: policyOf(agent, turn),
     };
-    // Woken before it is there, it would be taken for cancelled: the row comes first, and a call that is repeated arms it again.
+    // The row comes first: an event without a row would count as cancelled. A repeated call arms the schedule again.
     if (!(await store.add(schedule, MOST_SCHEDULES))) {
       throw new PithError('limit_reached', `${MOST_SCHEDULES} schedules are the most for one person`, {
         cure: 'cancel some of list_schedules',
@@ -85,7 +85,10 @@ export class ScheduleService {
   }
 }
 
-/** The agent itself gets no tool later that it lacks now; another one has its own, without what this turn was denied or its starter may not have. */
+/**
+ * The turn's own agent gets no tool later that it lacks now. Another agent has its own tools, without those that this turn was denied or
+ * its starter may not have.
+ */
 function policyOf(agentId: string, { agent, tools, policy = {} }: TurnInfo): TurnPolicy {
   if (agentId === agent.id) return { ...policy, allowTools: tools };
   const { denyTools, startedBy } = policy;

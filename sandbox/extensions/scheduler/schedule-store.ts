@@ -5,7 +5,7 @@ import { parseSchedule, type Schedule } from './schedule.ts';
 const TABLE =
   'CREATE TABLE IF NOT EXISTS scheduler__schedules (id TEXT PRIMARY KEY, user TEXT NOT NULL, made INTEGER NOT NULL, row TEXT NOT NULL) WITHOUT ROWID';
 
-/** Others cannot be faster so often: something else is wrong then. */
+/** Other writers cannot win so often: something else is wrong then. */
 const MOST_ATTEMPTS = 100;
 
 function read(id: string, text: string): Schedule {
@@ -19,11 +19,11 @@ function readable(text: string): Schedule | null {
   try {
     return parseSchedule(text);
   } catch {
-    return null; // no JSON, or no schedule
+    return null; // not JSON, or not a schedule
   }
 }
 
-/** Schedules in their own table. Several processes may change one: a change is written only over what was read. */
+/** Schedules in their own table. Several processes may change one, so a change is written only over the version that was read. */
 export class ScheduleStore {
   readonly #open = oncePromised(() => this.database.write([{ sql: TABLE }]));
 
@@ -43,7 +43,7 @@ export class ScheduleStore {
     });
   }
 
-  /** Ids of rows that cannot be read: they never fall due, and the others go on. */
+  /** Ids of unreadable rows: they never run, and the others continue. */
   async damaged(): Promise<readonly string[]> {
     await this.#open();
     const rows = await this.database.all('SELECT id, row FROM scheduler__schedules');
@@ -68,7 +68,7 @@ export class ScheduleStore {
     return added === 1 || (await this.#text(schedule.id)) !== null;
   }
 
-  /** Replaces it by what `change` makes of it; null removes it. Resolves null when it is not there, or not any more. */
+  /** Replaces the schedule with the result of `change`; null removes it. Resolves null when it does not exist, or no longer. */
   async change(id: string, change: (schedule: Schedule) => Schedule | null): Promise<Schedule | null> {
     for (let attempt = 1; ; attempt++) {
       const before = await this.#text(id);

@@ -1,6 +1,6 @@
 import { z, type TurnPolicy } from 'pith';
 
-/** One thing that an agent is to do later. */
+/** One scheduled message for an agent. */
 export interface Schedule {
   readonly id: string;
   readonly agentId: string;
@@ -9,15 +9,15 @@ export interface Schedule {
   /** Five fields; null for once. */
   readonly cron: string | null;
   readonly timeZone: string | null;
-  /** null: nothing more falls due. */
+  /** null: there are no further times. */
   readonly nextAt: number | null;
-  /** Times that fell due and whose run has not ended yet: it runs, or waits for a person. */
+  /** Due times whose run has not ended: it runs, or waits for a person. */
   readonly open: readonly number[];
   readonly last: { readonly at: number; readonly reason: string } | null;
   readonly createdAt: number;
-  /** Whoever asked for it, where. */
+  /** Who asked for it, and where. */
   readonly by: { readonly agent: string; readonly user: string; readonly channel: string; readonly thread: string };
-  /** At most what the turn that made it could do. */
+  /** The limits of the turn that created it, which a run cannot exceed. */
   readonly policy: TurnPolicy;
 }
 
@@ -47,13 +47,13 @@ export function threadOf({ id }: Pick<Schedule, 'id'>, at: number): string {
   return `${THREADS}${id}/${at}`;
 }
 
-/** Whose run a thread is, or what was called from it; null for others. */
+/** The run of a thread, or of the thread that it was called from; null for other threads. */
 export function runOf(threadId: string): { readonly id: string; readonly at: number } | null {
   const found = /^schedules\/([^/]+)\/(\d+)(?:\/|$)/.exec(threadId);
   return found === null ? null : { id: String(found[1]), at: Number(found[2]) };
 }
 
-/** What a list shows. */
+/** The fields that a list shows. */
 export function scheduleView({ id, agentId, message, cron, timeZone, nextAt, last }: Schedule) {
   return {
     schedule_id: id,

@@ -14,14 +14,14 @@ export function momentOf(text: string, now: number): Time {
   return within(at, text, now);
 }
 
-/** A span such as `10m`, `2h` or `3d`, from now. */
+/** A span from now, such as `10m`, `2h` or `3d`. */
 export function spanOf(text: string, now: number): Time {
   const found = /^(\d+(?:\.\d+)?)\s*([smhd])$/.exec(text.trim());
   if (found === null) return { problem: `'${text}' is no span such as 90s, 10m, 2h or 3d` };
   return within(now + Number(found[1]) * (UNITS[String(found[2])] ?? 0), text, now);
 }
 
-/** The first time after `after` at which five fields of cron fall due in a time zone. Hours that the clock skips or repeats count once. */
+/** The first time after `after` at which five cron fields are due in a time zone. Hours that the clock skips or repeats count once. */
 export function nextRun(cron: string, timeZone: string, after: number): Time {
   if (cron.trim().split(/\s+/).length !== 5 || cron.trim().startsWith('@'))
     return { problem: `'${cron}' must have five fields: minute hour day month weekday` };
@@ -37,7 +37,7 @@ export function isTimeZone(name: string): boolean {
   try {
     return new Intl.DateTimeFormat('en', { timeZone: name }).resolvedOptions().timeZone !== '';
   } catch {
-    return false; // it throws for names that it does not know
+    return false; // it throws for unknown names
   }
 }
 

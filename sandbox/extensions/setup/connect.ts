@@ -3,19 +3,22 @@ import { didYouMean, printableLine } from '@pith/plain-text';
 
 type Server = Awaited<ReturnType<NonNullable<SetupProvider['getModelServers']>>>[number];
 
-/** A server that a person can choose, and who reaches it. */
+/** A server that a person can choose, with the extension for it. */
 interface Offer {
   readonly extensionId: string;
   readonly server: Server;
   readonly ask: (asked: { readonly address: string | null; readonly key: string | null }) => Promise<readonly string[]>;
-  /** Where one listens already; null: none does. */
+  /** Where a server listens already; null: nowhere. */
   readonly foundAt: string | null;
 }
 
 const MOST_SHOWN = 20;
 const MOST_KEYS = 3;
 
-/** Connects a model: which server, where it is, its key, which of its models. Asks only what is not known; nothing is written before all is. Exit code 1 when it is left. */
+/**
+ * Connects a model: its server, address, key and name. Asks only what is unknown, and writes nothing before all is known. Exit code 1 when
+ * the person leaves.
+ */
 export async function connectModel(context: ExtensionContext, io: CommandIO, signal: AbortSignal): Promise<number> {
   const offers = await offersOf(context, signal);
   if (offers.length === 0)
@@ -37,7 +40,7 @@ export async function connectModel(context: ExtensionContext, io: CommandIO, sig
   const { prefix, secret } = offer.server;
   const ref = `${prefix}/${model}`;
   const place =
-    address === '' // the key is for where it was tried: no other address may be left
+    address === '' // the key belongs to the address where it was tried: no other may stay set
       ? { [`providers.${prefix}.base_url`]: null, [`extensions.${offer.extensionId}.base_url`]: null }
       : address !== null && { [`providers.${prefix}.base_url`]: address };
   const file = await settings.write(offer.extensionId, { ...place, 'models.default': ref }, 'person');
@@ -69,7 +72,7 @@ async function connect(offers: readonly Offer[], io: CommandIO) {
 
 const LOCAL = /^(?:localhost|127(?:\.\d+){3}|\[::1\])$/u;
 
-/** `OpenAI`; of one whose address a person gave, that address. */
+/** The server's title such as `OpenAI`, or the address where a person gave one. */
 function nameOf({ title, asksAddress }: Server, address: string | null): string {
   return asksAddress && address !== null ? new URL(address).host : title;
 }
@@ -79,7 +82,7 @@ function left(io: CommandIO): number {
   return 1;
 }
 
-/** Servers that run already first, then as their extensions name them. */
+/** Running servers first, then in the order of their extensions. */
 async function offersOf(context: ExtensionContext, signal: AbortSignal): Promise<readonly Offer[]> {
   const models = context.find(ModelProvider);
   const lists = await Promise.all(
@@ -92,7 +95,7 @@ async function offersOf(context: ExtensionContext, signal: AbortSignal): Promise
           extensionId,
           server,
           ask: async (asked) => (await provider.askModels?.({ prefix: server.prefix, ...asked }, signal)) ?? [],
-          foundAt: server.isLocal ? ((await local?.findLocal?.(server.prefix, signal).catch(() => null)) ?? null) : null, // then it is not there
+          foundAt: server.isLocal ? ((await local?.findLocal?.(server.prefix, signal).catch(() => null)) ?? null) : null, // then it does not run
         })),
       );
     }),
@@ -101,12 +104,12 @@ async function offersOf(context: ExtensionContext, signal: AbortSignal): Promise
   return [...all.filter(({ foundAt }) => foundAt !== null), ...all.filter(({ foundAt }) => foundAt === null)];
 }
 
-/** None where the extension has other things to set up, or fails, which `pith doctor` says. */
+/** Empty where the extension sets up something else, or fails, which `pith doctor` reports. */
 async function serversOf(provider: Pick<SetupProvider, 'getModelServers'>): Promise<readonly Server[]> {
   try {
     return (await provider.getModelServers?.()) ?? [];
   } catch {
-    return []; // an optional member that is not there rejects, too
+    return []; // a missing optional member rejects, too
   }
 }
 
@@ -119,7 +122,10 @@ async function askAddress(io: CommandIO): Promise<string | null> {
   }
 }
 
-/** Asks the server for its models, and the person for a key only where the server wants one: what they type is tried at once, and kept in `typed` while the server cannot be reached. */
+/**
+ * Asks the server for its models, and the person for a key only where the server needs one: a key is tried at once, and kept in `typed`
+ * while the server cannot be reached.
+ */
 async function askKey(
   { server, ask }: Offer,
   address: string | null,
@@ -149,7 +155,7 @@ async function chooseModel(io: CommandIO, models: readonly string[]): Promise<st
   return choose(io, 'Model', models, (name) => name);
 }
 
-/** By number or name, until one is; null when the person types neither. */
+/** Asks for a number or name until one matches; null when the person types nothing. */
 async function choose<T>(io: CommandIO, what: string, all: readonly T[], wordOf: (one: T) => string): Promise<T | null> {
   for (;;) {
     const answer = (await io.ask(`${what} [${all.length === 1 ? '1' : `1-${all.length}`}]:`))?.trim() ?? '';

@@ -2,7 +2,7 @@ import { type Command, type CommandProvider, type ExtensionContext, z } from 'pi
 import { connectModel } from './connect.ts';
 import { setUp } from './wizard.ts';
 
-/** `pith setup`: questions of extensions, answered by a person or, as far as an agent may, by an agent. */
+/** `pith setup`: extensions' questions, answered by a person or, as far as permitted, by an agent. */
 export default class Setup implements CommandProvider {
   static readonly config = z.strictObject({});
 

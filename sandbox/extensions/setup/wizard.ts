@@ -66,7 +66,7 @@ export async function setUp(context: ExtensionContext, input: CommandInput, io: 
   return said.ok ? 0 : 1;
 }
 
-/** What to say where the server lists its models, and the one that was just named is none of them; null: nothing. */
+/** The notice where the server lists its models and the chosen one is not among them; null: nothing to say. */
 async function missingModel(
   context: ExtensionContext,
   id: string,
@@ -150,7 +150,7 @@ function splitSetting(text: string): { readonly name: string; readonly value: st
   throw new PithError('usage', `wrong use of --set: '${text}' has no value`, { cure: 'write: --set name=value' });
 }
 
-/** Throws `usage` for what cannot be a value of this field. */
+/** Throws `usage` for an invalid value of this field. */
 function valueOf({ name, kind, choices = [] }: SetupSchema['fields'][number], text: string): JsonValue {
   if (kind === 'text') return text;
   if (kind === 'choice') {

@@ -5,17 +5,17 @@ import { clean, type LintResult, lintSkill, PLACEHOLDERS } from '@pith/skill-fil
 import { Bm25fRanker, eachTerm, type TextDocument } from '@pith/word-ranker';
 import { advice, lineOf, linkedResources, type LintedSkill, readSkillFolder } from './linked-resources.ts';
 
-/** What lint knows of where skills lie; each are SKILL.md files. */
+/** The other skills that lint considers, as SKILL.md files. */
 export interface Neighbours {
-  /** Further skills than those to lint: they are seen beside, and `requires` may name them. */
+  /** Skills that are not linted: they are compared with, and `requires` may name them. */
   readonly beside?: readonly string[];
-  /** Offered to nobody: linted, and compared with no other. */
+  /** Skills that no agent is offered: linted, and compared with no other. */
   readonly apart?: ReadonlySet<string>;
-  /** They came with Pith: nobody edits them. */
+  /** Shipped skills, which nobody edits. */
   readonly shipped?: ReadonlySet<string>;
 }
 
-/** Holds skills to the specification and to advice. `given` are SKILL.md files. Results come in their order. */
+/** Checks skills against the specification and gives advice. `given` are SKILL.md files. Results are in their order. */
 export async function adviseOn(
   given: readonly string[],
   { beside = [], apart = new Set(), shipped = new Set() }: Neighbours = {},
@@ -53,7 +53,7 @@ function byLine(a: Diagnostic, b: Diagnostic): number {
   return (a.line ?? 0) - (b.line ?? 0);
 }
 
-/** What `skills new` wrote and nobody has replaced. */
+/** Text of `skills new` that nobody has replaced. */
 function* templateLeft(skill: LintedSkill): Iterable<Diagnostic> {
   const left = (what: string, cure: string, line: number) =>
     advice(skill, 'template_left', { message: `still has the ${what} that skills new wrote`, cure }, line);
@@ -72,7 +72,7 @@ const SAYS =
 const OTHER_LANGUAGES =
   /[\u3040-\u30ff\u3400-\u9fff\uac00-\ud7af]|\b(?:wenn|wann|lorsque|quand|cuando|quando|\u043a\u043e\u0433\u0434\u0430|\u0435\u0441\u043b\u0438)\b/i;
 
-/** A description that tells what, and not when: then the model cannot know that it should read on. */
+/** A description that says what but not when: the model cannot know that it should read on. */
 function* whenToUse(skill: LintedSkill): Iterable<Diagnostic> {
   const { description, triggers, extra, examples } = skill;
   const texts = [description, extra['when_to_use'], extra['when-to-use'], extra['whenToUse']]
@@ -90,7 +90,7 @@ function* whenToUse(skill: LintedSkill): Iterable<Diagnostic> {
   );
 }
 
-/** Examples of a skill for which the ranker of words puts another one first. `all` are the skills that it is offered beside; those of `shipped` nobody edits. */
+/** Examples for which the word ranker puts another skill first. `all` are the skills offered together; nobody edits those of `shipped`. */
 function* outrankedExamples(
   skills: readonly LintedSkill[],
   all: readonly LintedSkill[],
@@ -112,20 +112,20 @@ function* outrankedExamples(
   }
 }
 
-/** The words of an example that a description lacks; all of them where it has each. */
+/** The example's words that the description lacks; all of them where it has each. */
 function missingWords(example: string, description: string): string {
   const said = termsOf(description);
   const missing = example.split(/\s+/).filter((word) => [...termsOf(word)].some((term) => !said.has(term)));
   return missing.length === 0 ? example : missing.join(' ');
 }
 
-/** As search has it. */
+/** The document in the form that search uses. */
 function documentOf({ id, name, description, tags, examples, triggers, extra, body }: LintedSkill): TextDocument {
   const more = [extra['when_to_use'], extra['when-to-use'], ...(triggers?.keywords ?? []), ...(triggers?.verbs ?? [])];
   return { id, name: clean(name), description, tags, examples: [...examples, ...more.filter((one) => typeof one === 'string')], body };
 }
 
-/** What `requires` names and nobody has, and circles. `all` are the skills that could be meant. */
+/** Unknown names in `requires`, and circles. `all` are the skills that may be named. */
 function* requirements(skills: readonly LintedSkill[], all: readonly LintedSkill[]): Iterable<Diagnostic> {
   const byId = new Map(all.map((skill) => [skill.id, skill]));
   const names = new Map(all.map((skill) => [skill.name, skill]));
@@ -161,7 +161,7 @@ function* requirements(skills: readonly LintedSkill[], all: readonly LintedSkill
   }
 }
 
-/** The shortest chain of requirements from a skill back to itself, or null. */
+/** The shortest chain of requirements from a skill back to itself; null: none. */
 function circleFrom(start: LintedSkill, meant: (wanted: string) => LintedSkill | undefined): readonly LintedSkill[] | null {
   const from = new Map<LintedSkill, LintedSkill | null>([[start, null]]);
   const queue = [start];
@@ -181,12 +181,12 @@ function circleFrom(start: LintedSkill, meant: (wanted: string) => LintedSkill |
   return null;
 }
 
-/** Of what two descriptions say, so much in common makes them hard to tell apart; less is enough where the names are nearly one. */
+/** Descriptions with this share of common words are hard to tell apart; less suffices where the names are nearly equal. */
 const SIMILAR = { otherNames: 0.6, oneName: 0.45 };
-/** Fewer words say too little to compare. */
+/** Fewer words are too few to compare. */
 const LEAST_TERMS = 4;
 
-/** Skills whose descriptions say nearly the same. One finding for all that are near to a linted one; no two of them are reported again. */
+/** Skills with nearly the same descriptions. One finding for all that are near to a linted one; each pair is reported once. */
 function* similarDescriptions(skills: readonly LintedSkill[], linted: ReadonlySet<LintedSkill>): Iterable<Diagnostic> {
   const compared = skills.map((skill) => ({ skill, name: termsOf(skill.id), said: termsOf(skill.description) }));
   const holders = new Map<string, number[]>();
@@ -197,7 +197,7 @@ function* similarDescriptions(skills: readonly LintedSkill[], linted: ReadonlySe
     const common = new Map<number, number>();
     for (const term of own) {
       const before = holders.get(term) ?? [];
-      // What a great many say tells none of them apart, and would make this quadratic.
+      // A word of a great many descriptions distinguishes none, and would make this quadratic.
       if (before.length < 200) for (const other of before) common.set(other, (common.get(other) ?? 0) + 1);
       before.push(at);
       holders.set(term, before);
@@ -235,7 +235,7 @@ function tells({ skill, name, said }: Compared, other: Compared): boolean {
   return [...name].some((word) => said.has(word) && !other.name.has(word) && !other.said.has(word));
 }
 
-/** `pdf-form` and `pdf-forms`, `review-code` and `code-review`, or a slip of one letter. */
+/** `pdf-form` and `pdf-forms`, `review-code` and `code-review`, or a difference of one letter. */
 function isOneName(one: string, two: string): boolean {
   const [words, others] = [one, two].map((name) => [...termsOf(name)].sort().join(' '));
   return (words !== '' && words === others) || (one.length > 4 && slipsOf(one, [two]).length > 0);

@@ -14,7 +14,7 @@ import {
   scoreOf,
 } from '@pith/skill-conformance';
 
-/** What needs neither skills nor the extension. Not in chat: it starts a program that a person names. */
+/** Commands that need neither skills nor the extension. Not in chat, since they start a program that a person names. */
 export default function commands(): Command[] {
   return [
     {

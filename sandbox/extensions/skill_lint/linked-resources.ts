@@ -4,7 +4,7 @@ import type { Diagnostic } from 'pith';
 import { slipsOf } from '@pith/plain-text';
 import { FILE_LIMIT, folderTree, parseSkillFile, readRegularFile, type SkillFields, splitFrontmatter } from '@pith/skill-files';
 
-/** A skill with all that lint looks at. */
+/** A skill with everything that lint examines. */
 export interface LintedSkill extends SkillFields {
   readonly id: string;
   readonly directory: string;
@@ -12,13 +12,13 @@ export interface LintedSkill extends SkillFields {
   readonly file: string;
   readonly text: string;
   readonly body: string;
-  /** On which line the body begins, from 1. */
+  /** The line where the body begins, from 1. */
   readonly bodyLine: number;
   /** Every file below the folder, relative to it. */
   readonly resources: readonly string[];
 }
 
-/** null for what cannot be read or loaded: the specification's rules say why. */
+/** null for a skill that cannot be read or loaded: the specification's rules say why. */
 export async function readSkillFolder(file: string): Promise<LintedSkill | null> {
   const directory = path.dirname(file);
   const id = path.basename(directory);
@@ -28,7 +28,7 @@ export async function readSkillFolder(file: string): Promise<LintedSkill | null>
   const text = bytes.toString('utf8');
   const split = splitFrontmatter(text, true);
   if (!valid || 'code' in split) return null;
-  const tree = await folderTree(directory).catch(() => null); // it was read a moment ago: it is gone now
+  const tree = await folderTree(directory).catch(() => null); // it was read a moment ago, and is gone now
   const resources = (tree?.files ?? []).map(({ path: name }) => name).filter((name) => name !== path.basename(file));
   const bodyLine = text.slice(0, split.bodyOffset).split('\n').length;
   return { ...fields, id, directory, file, text, body: text.slice(split.bodyOffset), bodyLine, resources };
@@ -40,7 +40,7 @@ export function lineOf({ text }: LintedSkill, key: string): number {
   return line < 0 ? 1 : line + 1;
 }
 
-/** A finding of lint about one skill; the file is that of the skill. */
+/** A lint finding about one skill, in the skill's file. */
 export function advice(
   skill: LintedSkill,
   code: string,
@@ -61,21 +61,21 @@ export function advice(
 const LINK = /!?\[[^\]\n]{0,200}\]\(\s*<?([^)\s>]{1,300})>?(?:\s+"[^"\n]{0,200}")?\s*\)/g;
 /** Code within a line, between as many backticks on both sides. */
 const CODE = /(?<!`)(`+)(?!`)(.*?[^`])\1(?!`)/g;
-/** A path that begins with a folder that skills have; in code it names that file. */
+/** A path that begins with a usual folder of skills; in code it names that file. */
 const PATH = /^(?:\.\/)?((?:references?|resources|templates|scripts|assets|toolsets)\/[\w./-]{1,200}\.\w{1,8})$/;
-/** Before a path that is an example, in the same sentence. */
+/** Words before a path that is an example, in the same sentence. */
 const EXAMPLE = /\b(?:e\.g\.|for (?:example|instance)|example:|such as|like)(?:[^.!?]|[.!?](?=\S))*$/i;
-/** Stands for a name that is not yet known. */
+/** A placeholder for a name that is not known yet. */
 const PLACEHOLDER =
   /[<>{}[\]*$|\u2026]|\.\.\.|YYYY|(?<![A-Za-z])(?:NN+|XX+|xxx+)(?![A-Za-z])|\bpath\/to\b|(?:^|\/)your[-_]|\bexample-|\bfoo\b|\bbar\b/;
-/** Stands for a number between separators. */
+/** A placeholder for a number between separators. */
 const LETTER = /(?<=[-_/])[NX]+(?=[-_.])/;
-/** These speak for themselves. */
+/** Files that need no mention. */
 const UNNAMED =
   /(?:^|\/)(?:licen[cs]e|notice|readme|changelog|security|contributing|evals?\b|tests?\b|\.|__|package(?:-lock)?\.json|pyproject\.toml|requirements\.txt|uv\.lock)/i;
 const TEXT_LIMIT = 256 * 1024;
 
-/** Files that the text names and that are not there, and files under references/ that nothing leads to. */
+/** Files that the text names and that are missing, and files under references/ that nothing mentions. */
 export async function linkedResources(skill: LintedSkill): Promise<readonly Diagnostic[]> {
   const found: Diagnostic[] = [];
   const resources = new Set([...skill.resources, 'SKILL.md', path.basename(skill.file)]);
@@ -110,7 +110,7 @@ export async function linkedResources(skill: LintedSkill): Promise<readonly Diag
   return found;
 }
 
-/** The file that was probably meant: of the same name elsewhere, in other letter case or with another ending, or a slip away. */
+/** The file that was probably meant: the same name elsewhere, in other case or with another ending, or a typing error. */
 function cureOf(place: string, resources: readonly string[]): string {
   const [name, stem] = [path.basename(place).toLowerCase(), stemOf(place)];
   const meant =
@@ -120,7 +120,7 @@ function cureOf(place: string, resources: readonly string[]): string {
   return meant === undefined ? `add \`${place}\` beside SKILL.md, or remove what names it` : `write \`${meant}\` in its place`;
 }
 
-/** Links outside code, and paths that are code by themselves; not what is in code blocks. */
+/** Links outside code, and paths that are code by themselves; nothing from code blocks. */
 function* namesIn(body: string): Iterable<{ readonly target: string; readonly line: number }> {
   let fence: string | null = null;
   for (const [line, text] of body.split('\n').entries()) {
@@ -139,7 +139,7 @@ function* namesIn(body: string): Iterable<{ readonly target: string; readonly li
   }
 }
 
-/** Relative to the skill's folder; null for what is no file of this skill. */
+/** Relative to the skill's folder; null for a target that is not a file of this skill. */
 function placeOf(target: string): string | null {
   const bare = target.replace(/[?#].*$/, '');
   if (bare === '' || /^[a-z][a-z0-9+.-]*:|^\/|^~/i.test(bare) || PLACEHOLDER.test(bare)) return null;
@@ -179,7 +179,7 @@ function stemOf(resource: string): string {
   return resource.replace(/\.\w+$/, '').toLowerCase();
 }
 
-/** `a/b` of `a/b/c.md`, then `a`, each with a slash as people write folders. */
+/** The parents of a path with a slash at the end, as people write folders: `a/b/` and `a/` of `a/b/c.md`. */
 function parentsOf(resource: string): string[] {
   const parts = resource.split('/').slice(0, -1);
   return parts.map((_, at) => parts.slice(0, at + 1).join('/'));

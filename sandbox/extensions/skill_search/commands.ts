@@ -5,7 +5,7 @@ import { printableLine } from '@pith/plain-text';
 import { briefOf } from '@pith/skill-files';
 import type { LearnedExamples } from './learning/learned-examples.ts';
 
-/** Finds skills for a command, which waits until the answer is complete. */
+/** Finds skills for a command, which waits for a complete answer. */
 export interface SkillFinder {
   find(query: string, options: { readonly k: number; readonly agent?: AgentSpec }, signal?: AbortSignal): Promise<FoundSkills>;
 }
@@ -38,7 +38,7 @@ export function search(finder: SkillFinder, library: Remote<SkillLibrary>): Comm
   };
 }
 
-/** How many things an option asks for. Throws `usage` for what is no whole number from 1. */
+/** The number that an option gives. Throws `usage` for anything but a whole number from 1. */
 export function countOption({ options }: Pick<CommandInput, 'options'>, name: string, otherwise: number): number {
   const given = options[name] ?? otherwise;
   if (Number.isSafeInteger(given) && Number(given) >= 1) return Number(given);
@@ -70,14 +70,14 @@ export function isOffered({ state }: SkillRecord): boolean {
 /** More than any sandbox has. */
 const ALL = 1_000_000;
 
-/** What else than its own text a skill is found by. */
+/** The other texts by which a skill is found. */
 export interface Extras {
   readonly learned: LearnedExamples | null;
   /** How many requests a model wrote for it. */
   written(skill: SkillRecord): Promise<number>;
 }
 
-/** How a skill ranks for a text, among what the agent may see, and how many learned and written texts help to find it. */
+/** A skill's rank for a text among those that the agent may see, and the number of learned and written texts that help to find it. */
 export async function explainRanking(
   finder: SkillFinder,
   { learned, written }: Extras,

@@ -1,7 +1,7 @@
 import { constant, defineProtocol, method } from 'pith';
 import type { RankedSkill } from 'pith/skill_registry';
 
-/** A request, and what its words find. */
+/** A request, and the skills that its words find. */
 export interface RerankRequest {
   readonly query: string;
   /** Best first. */
@@ -12,17 +12,17 @@ export interface RerankOptions {
   readonly k: number;
   /** The ids that may be in the answer; absent: all. */
   readonly among?: readonly string[];
-  /** Whether weak matches fill the answer up. */
+  /** Whether weak matches fill up the answer. */
   readonly weak?: boolean;
-  /** The asker waits until all skills are known. Absent: what is known now must do. */
+  /** Waits until all skills are known. Absent: uses what is known now. */
   readonly complete?: boolean;
 }
 
-/** Puts what words find into a better order by something else than words, and adds what they do not find. */
+/** Improves the order of what words find by other means, and adds skills that words do not find. */
 export interface RerankerProvider {
-  /** Names what the order depends on, such as a model. null: nothing is set up, and it is not asked. */
+  /** Identifies what the order depends on, such as a model. null: not set up, and not asked. */
   readonly rerankModel: string | null;
-  /** Whether it is used although it makes the order of the skills' examples worse. */
+  /** Whether it is used even if it makes the order of the skills' examples worse. */
   readonly evenIfWorse: boolean;
   /** The skills for each request, best first; null where it has no answer now. With `complete` it rejects where it can have none. */
   rerank(

@@ -2,13 +2,16 @@ import type { Diagnostic, Logger } from 'pith';
 import { CacheFile, type StateFolder } from '@pith/safe-files';
 import type { WordVectors } from '@pith/word-ranker';
 
-/** Raise it when documents are counted otherwise than before, or the bytes have another shape: what older versions kept is then counted again. A test pins it. */
+/**
+ * Raise it when documents are counted differently or the bytes have another format: stored indexes of older versions are then rebuilt. A
+ * test pins it.
+ */
 export const INDEX_FORMAT = 3;
 
-/** Far above what the largest library needs. */
+/** Far more than the largest library needs. */
 const MOST_BYTES = 1024 * 1024 * 1024;
 
-/** What was counted of skills, in one file, so that the first message of a process finds them. A cache: it may be deleted at any time. */
+/** The stored index in one file, so that a process's first message finds skills. A cache: it may be deleted at any time. */
 export class KeptIndex {
   private readonly file: CacheFile;
 
@@ -16,12 +19,12 @@ export class KeptIndex {
     this.file = new CacheFile(folder, 'skills.index', MOST_BYTES, logger);
   }
 
-  /** null where there is none, or it is damaged, of another version or shape, or counted with another table. */
+  /** null where the file is missing, damaged, of another version or format, or was made with another table. */
   read<T>(vectors: WordVectors | null, decode: (ranker: Uint8Array) => T): T | null {
     return this.file.read(versionOf(vectors), decode);
   }
 
-  /** Never rejects: without it the next process counts all. */
+  /** Never rejects: without the file the next process counts everything. */
   write(ranker: Uint8Array, vectors: WordVectors | null): Promise<void> {
     return this.file.write(versionOf(vectors), ranker);
   }

@@ -31,7 +31,7 @@ import { KeptIndex } from './kept-index.ts';
 import { SearchIndex } from './search-index.ts';
 import { hasWordVectors, wordVectors } from './vectors.ts';
 
-/** Of the words' answer, where something else puts it into a better order. */
+/** How many skills of the words' answer a re-ranker gets. */
 const DEPTH = 100;
 
 /** Finds the skills that fit a request. */
@@ -45,7 +45,7 @@ export default class SkillSearch implements CommandProvider, TurnProvider, Skill
   private readonly kept: KeptIndex;
   private readonly index: SearchIndex;
   private readonly reranking: Reranking;
-  /** null where nothing may be learned. */
+  /** null where learning is off. */
   private readonly learned: LearnedExamples | null;
   private readonly written: WrittenExamples;
   private readonly recorder: ExampleRecorder | null;

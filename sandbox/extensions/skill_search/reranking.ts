@@ -5,28 +5,28 @@ import type { WordVectors } from '@pith/word-ranker';
 import { RerankerProvider, type RerankOptions } from './contract.ts';
 import { ENOUGH_CASES, exampleCases, figuresText, isWorse, type Measure, measure } from './evaluation/measure.ts';
 
-/** A turn waits so long for a better order; a later one counts for nobody. */
+/** How long a turn waits for a better order; a later one is not used. */
 const TURN_MS = 150;
-/** A person who typed a command waits so long. */
+/** How long a person who typed a command waits. */
 const COMMAND_MS = 2000;
 const KEPT = 'measure:';
 
 type Ports = Pick<ExtensionContext, 'find' | 'use' | 'kv' | 'clock' | 'logger'>;
 
-/** What the order that is made better comes from. */
+/** The source of the order to improve. */
 export interface RankedIndex {
   /** Grows with every change: the order is measured again only after one. */
   revision(): number;
   vectors(): Promise<WordVectors | null>;
 }
 
-/** Has the order that words give made better by an extension that can, where it does make it better. */
+/** Lets a re-ranker improve the order by words, where its measure says that it does. */
 export class Reranking {
-  /** Re-rankers that had not said whether they are set up: each is loaded once, to ask. */
+  /** Re-rankers of unknown state: each is loaded once, to ask whether it is set up. */
   private readonly probed = new Map<string, Promise<unknown>>();
   private readonly end = new AbortController();
   private late = 0;
-  /** By model, the last measure; null where there is none. */
+  /** The last measure by model; null where there is none. */
   private readonly measures = new Map<string, Measure | null>();
   private measuring: Promise<void> = Promise.resolve();
   private measured = '';
@@ -64,7 +64,7 @@ export class Reranking {
     return answer;
   }
 
-  /** Why a command's answer is by words alone; null where nothing else is set up. */
+  /** Why a command's answer is by words alone; null where no re-ranker is set up. */
   async note(): Promise<string | null> {
     const reranker = await this.current(false);
     if (reranker === null) return null;
@@ -72,7 +72,7 @@ export class Reranking {
     return `ranked by words alone: the embedding model ${reranker.rerankModel} ${why}; see pith doctor`;
   }
 
-  /** The first that is set up, in the order of their ids; one that never said is loaded, once, by who has time or in the background. */
+  /** The first re-ranker that is set up, by id. One of unknown state is loaded once, by a caller that has time or in the background. */
   async current(waits = true): Promise<Remote<RerankerProvider> | null> {
     const all = [...this.ports.find(RerankerProvider)].sort((a, b) => (a.extensionId < b.extensionId ? -1 : 1));
     for (const one of all)
@@ -85,13 +85,13 @@ export class Reranking {
     return all.find(({ rerankModel }) => typeof rerankModel === 'string' && rerankModel !== '') ?? null;
   }
 
-  /** Resolves when its figures for the skills as they are now are known. */
+  /** Resolves when the re-ranker's figures for the present skills are known. */
   async examined(reranker: Remote<RerankerProvider>): Promise<void> {
     this.examine(reranker);
     await this.measuring;
   }
 
-  /** What `pith doctor` says of its figures. */
+  /** The findings of `pith doctor` about its figures. */
   async findings(): Promise<readonly Diagnostic[]> {
     const reranker = await this.current();
     const model = reranker?.rerankModel ?? null;

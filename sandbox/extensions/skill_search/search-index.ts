@@ -9,18 +9,18 @@ import type { KeptIndex } from './kept-index.ts';
 import type { LearnedExamples } from './learning/learned-examples.ts';
 
 export interface SearchIndexPorts {
-  /** null where nothing may be learned. */
+  /** null where learning is off. */
   readonly learned: Pick<LearnedExamples, 'look' | 'of'> | null;
   readonly written: Pick<WrittenExamples, 'look' | 'of'>;
-  /** What there is to search of one skill; null where it is gone. */
+  /** The searched text of one skill; null where it is gone. */
   document(id: string): Promise<RankerDocument | null>;
-  /** The table of word vectors, read when something is counted; null where it cannot be. */
+  /** The table of word vectors, loaded for counting; null where it cannot be read. */
   vectors(): Promise<WordVectors | null>;
-  /** null where nothing is kept. */
+  /** null where no index is stored. */
   readonly kept: Pick<KeptIndex, 'read' | 'write'> | null;
 }
 
-/** What of one skill is in the index besides what it says itself. */
+/** The other texts of one skill in the index. */
 interface Indexed {
   readonly version: string;
   readonly digest: string;
@@ -28,38 +28,38 @@ interface Indexed {
   readonly written: readonly string[];
 }
 
-/** What the kept index says of each document in it. */
+/** The stored index's notes on each document. */
 interface Noted {
   readonly id: string;
   readonly version: string;
-  /** Of what it says. */
+  /** The digest of its own text. */
   readonly digest: string;
-  /** Of what else it is found by. */
+  /** The digest of its other texts. */
   readonly extras: string;
 }
 
 const NOTHING: readonly string[] = [];
-/** So many are recalled or counted when somebody searches, in a moment: mostly all skills have a line in the prompt, and nobody does. */
+/** How many skills are loaded or counted within a search. Mostly all skills have a line in the prompt, and nobody searches. */
 const FEW = 64;
 
-/** Indexes the words and the meaning of all skills that were sent, of what people said when they wanted them, and of what a model wrote for them. */
+/** Indexes the words and the meaning of all skills, of people's requests for them, and of what a model wrote for them. */
 export class SearchIndex {
   private ranker = once(async () => new TextRanker(await this.ports.vectors()));
   private readonly indexed = new Map<string, Indexed>();
-  /** Sent, and not counted yet. */
+  /** Received, and not counted yet. */
   private readonly waiting = new Map<string, RankerDocument>();
-  /** Few are being recalled and counted, for all who ask meanwhile. */
+  /** Loads and counts a few, for all concurrent callers. */
   private counting: Promise<void> | null = null;
-  /** Of what was learned and written: that of which the index has all. */
+  /** The version of the learned and written texts that the index contains. */
   private taken = '';
-  /** The revision that is on disk. */
+  /** The revision that is stored on disk. */
   private kept = 0;
   /** Grows with every change. */
   revision = 0;
 
   constructor(private readonly ports: SearchIndexPorts) {}
 
-  /** Takes over what an earlier process counted of these documents, and what was learned and written of them since is as it was then. Returns their ids. */
+  /** Loads what an earlier process counted for these documents, with the learned and written texts of that time. Returns their ids. */
   async recall(versions: readonly Pick<RankerDocument, 'id' | 'version'>[]): Promise<readonly string[]> {
     return versions.length <= FEW || this.waiting.size > 0 ? NOTHING : this.restore(versions);
   }
@@ -71,7 +71,7 @@ export class SearchIndex {
     const ranker = new TextRanker(vectors);
     const decode = (bytes: Uint8Array) => JSON.parse(Buffer.from(ranker.restore(bytes)).toString()) as readonly Noted[];
     const documents = this.ports.kept.read(vectors, decode);
-    await yieldToOthers(); // of thousands of skills that took as long as others may wait
+    await yieldToOthers(); // parsing thousands of skills took as long as other work may wait
     if (documents === null || this.indexed.size > 0) return NOTHING; // some were counted meanwhile
     this.taken = taken;
     this.ranker = once(async () => ranker);
@@ -87,7 +87,7 @@ export class SearchIndex {
     return [...this.indexed.keys()];
   }
 
-  /** Others may work after each. */
+  /** Yields to other work after each document. */
   async upsert(documents: readonly RankerDocument[], signal?: AbortSignal): Promise<void> {
     for (const document of documents) this.waiting.set(document.id, document);
     this.revision++;
@@ -97,7 +97,7 @@ export class SearchIndex {
 
   async remove(ids: readonly string[]): Promise<void> {
     if (ids.length === 0) return;
-    await this.counting?.catch(() => undefined); // who is recalled meanwhile goes, too
+    await this.counting?.catch(() => undefined); // a document that is loaded meanwhile is removed too
     for (const id of ids) this.waiting.delete(id);
     this.revision++;
     if (this.indexed.size === 0) return;
@@ -125,7 +125,7 @@ export class SearchIndex {
     await this.countAll();
   }
 
-  /** Writes down what was counted since it was read, for the next process. */
+  /** Stores what was counted since the last load, for the next process. */
   async keep(): Promise<void> {
     if (this.ports.kept === null || this.kept === this.revision || this.indexed.size === 0) return;
     const { revision } = this;
@@ -135,7 +135,7 @@ export class SearchIndex {
       return { id, version, digest, extras: extrasDigest(learned, written) };
     });
     const bytes = await inPieces(ranker.encoded(Buffer.from(JSON.stringify(documents))));
-    if (bytes === null || revision !== this.revision) return; // it goes on: the next time
+    if (bytes === null || revision !== this.revision) return; // the index is changing: the next time
     await this.ports.kept.write(bytes, vectors);
     this.kept = revision;
   }
@@ -149,7 +149,7 @@ export class SearchIndex {
     await this.look();
     for (const [id, document] of this.waiting) {
       signal?.throwIfAborted();
-      const ranker = await this.ranker(); // what was kept may have come in its place
+      const ranker = await this.ranker(); // the stored index may have replaced it
       if (this.waiting.get(id) !== document) continue;
       this.waiting.delete(id);
       this.add(ranker, document);
@@ -168,7 +168,7 @@ export class SearchIndex {
     return { digest, learned: this.ports.learned?.of(id) ?? NOTHING, written: this.ports.written.of(digest) };
   }
 
-  /** Indexes again that of which something was learned, forgotten or written since, also by other processes. */
+  /** Indexes again the skills with changed learned or written texts, also those of other processes. */
   private async takeOver(ranker: TextRanker): Promise<void> {
     for (const [id, before] of this.indexed) {
       const { learned, written } = this.extrasOf(id, before.digest);
@@ -179,13 +179,13 @@ export class SearchIndex {
   }
 }
 
-/** Empty for nothing, as mostly. */
+/** Empty where there are none, as mostly. */
 function extrasDigest(learned: readonly string[], written: readonly string[]): string {
   if (learned.length + written.length === 0) return '';
   return sha256(JSON.stringify([learned, written]));
 }
 
-/** What is searched of a document. */
+/** The searched texts of a document. */
 export function searchedOf(document: RankerDocument, ...more: readonly (readonly string[])[]) {
   return { ...document, examples: [...document.examples, ...document.whenToUse, ...more.flat()] };
 }

@@ -8,7 +8,7 @@ import { WordVectors } from '@pith/word-ranker';
 const TABLE = 'vectors/english.bin';
 const MOST_BYTES = 16 * 1024 * 1024;
 
-/** Whether the table is there, without reading it: what is wrong with its bytes is found when it is read. */
+/** Whether the table exists, without reading it: damage is found when it is read. */
 export function hasWordVectors({ directory }: Pick<ExtensionContext, 'directory'>): Promise<boolean> {
   return stat(path.join(directory, TABLE)).then(
     (found) => found.isFile(),
@@ -16,7 +16,7 @@ export function hasWordVectors({ directory }: Pick<ExtensionContext, 'directory'
   );
 }
 
-/** The table of word vectors of this extension, read once; null where it cannot be: words decide then. */
+/** This extension's table of word vectors, read once; null where it cannot be read: words decide then. */
 export function wordVectors({ directory, logger }: Pick<ExtensionContext, 'directory' | 'logger'>): () => Promise<WordVectors | null> {
   return once(async () => {
     try {

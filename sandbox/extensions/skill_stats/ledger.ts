@@ -8,16 +8,16 @@ export interface LedgerOptions {
   readonly database: Database;
   readonly clock: Clock;
   readonly logger: Logger;
-  /** Rows are kept for so many days; 0: none is written. */
+  /** How many days rows are kept; 0: none is written. */
   readonly keepDays: number;
 }
 
-/** What waits is written after this time at the latest. */
+/** The longest time until waiting entries are written. */
 const SOON_MS = 500;
-/** Entries that wait for a database that cannot be written; older ones are given up. */
+/** The most entries that wait for a database that cannot be written; older ones are dropped. */
 const MOST_WAITING = 10_000;
 
-/** Writes what became of skills, several rows in one commit. Nobody waits for it, and nothing throws. */
+/** Records how skills are used, several rows in one commit. Works in the background, and never throws. */
 export class Ledger {
   readonly #options: LedgerOptions;
   #waiting: Entry[] = [];
@@ -32,7 +32,7 @@ export class Ledger {
     this.#off = options.keepDays === 0;
   }
 
-  /** What a turn was shown. A skill that was suggested with its message has a row. */
+  /** Records which skills a turn was shown. A skill that was suggested with the message has a row. */
   offered({ turnId, threadId, agentId, shown, counts }: SkillsOffered): void {
     if (isWorker(agentId)) return;
     const at = this.#options.clock.now();
@@ -42,13 +42,13 @@ export class Ledger {
     ]);
   }
 
-  /** What a worker carries is counted where its caller ran it. */
+  /** A worker's skill is counted where its caller ran it. */
   used(use: SkillUsed): void {
     if (use.state === 'dropped' || (use.how === 'uses_skills' && isWorker(use.agentId))) return;
     this.#add([insertUse(use, this.#options.clock.now())]);
   }
 
-  /** What a compaction took away of what the thread held. */
+  /** Records what a compaction removed from the thread. */
   async compacted({ threadId, turnId, dropped }: TopicMap['thread.compacted']): Promise<readonly SkillUsed[]> {
     await this.flush();
     const found = await Promise.all(dropped.map(({ key, digest }) => this.#holder(threadId, key, digest)));
@@ -61,7 +61,7 @@ export class Ledger {
     return uses;
   }
 
-  /** Writes what waits. Never rejects. */
+  /** Writes waiting entries. Never rejects. */
   flush(): Promise<void> {
     this.#cancel?.();
     this.#cancel = null;
@@ -76,7 +76,7 @@ export class Ledger {
     this.#cancel ??= this.#options.clock.after(SOON_MS, () => void this.flush());
   }
 
-  /** The agent for which the thread loaded that text last; null: it did not. */
+  /** The agent for which the thread last loaded that text; null: it did not. */
   async #holder(threadId: string, skillId: string, digest: string): Promise<string | null> {
     const { database } = this.#options;
     try {
@@ -98,12 +98,12 @@ export class Ledger {
       this.#failed = false;
       await prune(this.#options);
     } catch (error) {
-      this.#waiting = [...waiting, ...this.#waiting].slice(-MOST_WAITING); // written with what comes next
+      this.#waiting = [...waiting, ...this.#waiting].slice(-MOST_WAITING); // written with the next entries
       this.#warn(error);
     }
   }
 
-  /** In one commit. Where one entry can never be written, it is left out. Rejects when the database takes nothing now. */
+  /** In one commit, without an entry that can never be written. Rejects when the database accepts nothing now. */
   async #writeAll(entries: readonly Entry[], written: () => void): Promise<void> {
     const { database, clock } = this.#options;
     const first = this.#ready ? [] : [...SCHEMA.map((sql) => ({ sql })), { sql: FIRST_ROW, values: [clock.now()] }];
@@ -125,7 +125,7 @@ export class Ledger {
     this.#failed = true;
   }
 
-  /** Tables of a later version stay as they are. */
+  /** False for tables of a later version, which stay as they are. */
   async #isUsable(): Promise<boolean> {
     const { database, logger } = this.#options;
     if (this.#ready || !(await hasTables(database))) return true;
@@ -142,7 +142,7 @@ export async function hasTables(database: Database): Promise<boolean> {
   return (await database.get(`SELECT 1 FROM sqlite_master WHERE name = 'skill_stats__ledger'`)) !== null;
 }
 
-/** The agent that `run_skill` makes of a skill: no declared agent has a colon in its id. */
+/** An agent that `run_skill` makes of a skill: no declared agent has a colon in its id. */
 const isWorker = (agentId: string): boolean => agentId.startsWith('skill:');
 
 type Use = Pick<SkillUsed, 'turnId' | 'threadId' | 'agentId' | 'skillId' | 'how' | 'sha256' | 'path' | 'exit'>;
@@ -152,7 +152,7 @@ function insertUse(use: Use & { readonly state: SkillUsed['state'] | 'suggested'
   return { sql: INSERT_USE, values: [turnId, threadId, agentId, skillId, at, state, how, sha256, path, exit] };
 }
 
-/** Of the tables below. Rows of a later version are left alone. */
+/** The version of the tables below. Rows of a later version are left alone. */
 const VERSION = 1;
 
 const SCHEMA = [
@@ -171,7 +171,7 @@ const SCHEMA = [
   `CREATE INDEX IF NOT EXISTS skill_stats__uses_of_skill ON skill_stats__uses (skill, seq)`,
 ] as const;
 
-/** With the time from which the next pruning is counted. */
+/** With the time from which the next pruning counts. */
 const FIRST_ROW = `INSERT INTO skill_stats__ledger SELECT ${VERSION}, ? WHERE NOT EXISTS (SELECT 1 FROM skill_stats__ledger)`;
 const INSERT_TURN = `INSERT OR IGNORE INTO skill_stats__turns (id, thread, agent, at, readable, offered, shown) VALUES (?, ?, ?, ?, ?, ?, ?)`;
 const INSERT_USE = `INSERT INTO skill_stats__uses (turn, thread, agent, skill, at, state, how, sha256, path, exit)
@@ -180,11 +180,11 @@ const LAST_LOAD = `SELECT agent FROM skill_stats__uses WHERE thread = ? AND skil
   AND how NOT IN ('uses_skills', 'run_skill') ORDER BY seq DESC LIMIT 1`;
 
 const DAY_MS = 86_400_000;
-/** One round deletes so many rows, so that no commit is long. */
+/** The most rows deleted at once, so that no commit is long. */
 const AT_ONCE = 2000;
 const MOST = { turns: 200_000, uses: 400_000 } as const;
 
-/** Once a day, whichever process comes first: rows that are too old or too many go. */
+/** Once a day, in whichever process comes first: deletes rows that are too old or too many. */
 async function prune({ database, clock, keepDays }: LedgerOptions): Promise<void> {
   const now = clock.now();
   const pruned = Number((await database.get('SELECT pruned FROM skill_stats__ledger'))?.['pruned'] ?? now);

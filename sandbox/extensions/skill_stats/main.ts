@@ -6,7 +6,7 @@ import { SpanNames } from './spans.ts';
 
 const configSchema = once(() =>
   z.strictObject({
-    /** Days for which it is kept what became of skills; 0: nothing is recorded. */
+    /** How many days the use of skills is recorded for; 0: nothing is recorded. */
     stats_days: z.int().min(0).max(3650).default(90),
   }),
 );
@@ -41,7 +41,7 @@ export default class SkillStats implements CommandProvider, TurnProvider {
     context.own(() => this.#ledger.flush());
   }
 
-  /** Who provides it is there when a turn begins, and hears what becomes of skills in it. */
+  /** Being a turn provider, the extension is loaded when a turn begins, and so gets its events. */
   endTurn(): void {
     void this.#ledger.flush();
   }

@@ -2,17 +2,17 @@ import type * as OpenTelemetry from '@opentelemetry/api';
 import { oncePromised } from '@pith/promises';
 import type { SkillUsed } from 'pith/skill_registry';
 
-/** Where the API of OpenTelemetry keeps what a program registered: looked at first, so that nothing is loaded for nobody. */
+/** Where OpenTelemetry's API stores what a program registered. Checked first, so that nothing is loaded without need. */
 const REGISTERED = Symbol.for('opentelemetry.js.api.1');
 
 const loadApi = oncePromised(async () => (await import('@opentelemetry/api')).default as unknown as typeof OpenTelemetry);
 
-/** Says on spans which skills were used: texts for one, lists for several. */
+/** Names the used skills on spans: a text for one, lists for several. */
 export class SpanNames {
-  /** What each span has been given: that of a turn names all skills that came with its message. */
+  /** The skills named on each span: a turn's span names all that came with its message. */
   readonly #given = new WeakMap<object, readonly SkillUsed[]>();
 
-  /** Loaded ahead of the first use, which is then not late for its span. */
+  /** Loaded before the first use, which would otherwise be late for its span. */
   constructor() {
     if (isCollected()) void loadApi().catch(ignored);
   }

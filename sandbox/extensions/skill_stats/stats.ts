@@ -23,14 +23,14 @@ type StatsContext = CommandContext & Pick<ExtensionContext, 'database' | 'use'>;
 interface Filter {
   /** Milliseconds since the epoch. */
   readonly since: number;
-  /** Absent: of all agents. */
+  /** Absent: all agents. */
   readonly agent?: string;
 }
 
-/** What became of one skill: how often it was suggested with a message, and how often each thing was done with it. */
+/** The use of one skill: how often it was suggested with a message, and how often each thing was done with it. */
 interface Usage {
   suggested: number;
-  /** By how it was loaded. */
+  /** Counts by how it was loaded. */
   readonly loaded: Record<string, number>;
   resources: number;
   scripts: number;
@@ -73,7 +73,7 @@ export function stats(context: StatsContext, ledger: Ledger): Command {
   };
 }
 
-/** The id of the skill that is meant; the reference itself where there is none now. */
+/** The id of a reference's skill; the reference itself where there is none now. */
 async function idOf(context: Pick<StatsContext, 'use' | 'logger'>, reference: string): Promise<string> {
   try {
     return (await context.use(SkillLibrary).named(reference)).id;
@@ -149,7 +149,7 @@ function turnsText({ turns, complete }: Turns): string {
   return `${turns} turn${turns === 1 ? '' : 's'}${rest === 0 ? '' : ` (in ${rest} not all skills had a line)`}`;
 }
 
-/** What the ledger knows of all skills. */
+/** The recorded use of all skills. */
 async function usageOf(database: Database, filter: Filter): Promise<ReadonlyMap<string, Usage>> {
   const skills = new Map<string, Usage>();
   if (!(await hasTables(database))) return skills;
@@ -194,7 +194,7 @@ interface SkillUse {
   readonly exit?: number | null;
 }
 
-/** What was done with the skill, the newest first. */
+/** The skill's uses, newest first. */
 async function recentUses(database: Database, skillId: string, filter: Filter, most: number): Promise<readonly SkillUse[]> {
   if (!(await hasTables(database))) return [];
   const [where, values] = whereOf(filter);
@@ -219,7 +219,7 @@ async function recentUses(database: Database, skillId: string, filter: Filter, m
 
 const EXPLAINED = 5;
 
-/** The part of `skills explain`: the last uses. */
+/** The last uses, for `skills explain`. */
 export async function usesOf(
   { database, clock }: Pick<ExtensionContext, 'database' | 'clock'>,
   skillId: string,

@@ -1,10 +1,10 @@
 import { z } from 'pith';
 import { once } from '@pith/promises';
 
-/** What it claims of the block `skills:`. */
+/** Its settings in the block `skills:`. */
 export const configSchema = once(() =>
   z.strictObject({
-    /** Bodies that one message may bring, for agents that say nothing else. */
+    /** The most bodies with one message, for agents that set no number. */
     max_skills: z.int().min(1).default(3),
   }),
 );
@@ -14,7 +14,7 @@ export type TriggersConfig = z.output<ReturnType<typeof configSchema>>;
 /** The key `triggers` under `agent:`. */
 export const agentKeySchema = once(() =>
   z.strictObject({
-    /** Bodies that one message may bring; absent: the setting `skills.max_skills`. */
+    /** The most bodies with one message; absent: the setting `skills.max_skills`. */
     max_skills: z.int().min(1).optional(),
   }),
 );

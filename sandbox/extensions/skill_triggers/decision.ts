@@ -3,16 +3,16 @@ import type { SkillRecord, SkillRecords } from 'pith/skill_registry';
 import { fold, PhraseIndex } from './phrase-index.ts';
 import type { TriggerIndex, TriggerMatch } from './trigger-index.ts';
 
-/** What one message is given of the skills: 0 nothing, 1 their number, 2 their names, 3 the bodies of those that fit. */
+/** What a message gets of the skills: 0 nothing, 1 their number, 2 their names, 3 the bodies of those that match. */
 export interface TriggerDecision {
   readonly tier: 0 | 1 | 2 | 3;
   /** Why this tier, as a clause. */
   readonly why: string;
-  /** All that the message matches, best first. */
+  /** All matching skills, best first. */
   readonly matches: readonly TriggerMatch[];
-  /** Those of them that it brings. */
+  /** The skills among them whose bodies come with the message. */
   readonly chosen: readonly SkillRecord[];
-  /** What earlier messages brought and is still in, the latest first. */
+  /** Skills of earlier messages that still stay in, latest first. */
   readonly active: readonly SkillRecord[];
 }
 
@@ -23,9 +23,9 @@ export interface DecisionInput {
   /** The user's message. */
   readonly text: string;
   readonly maxSkills: number;
-  /** Ids that the thread has used, the latest first. */
+  /** Ids of the skills that the thread has used, latest first. */
   readonly recent: readonly string[];
-  /** What triggers brought in the thread's last turns, the latest first. */
+  /** Skills that triggers matched in the thread's last turns, latest first. */
   readonly matched: readonly string[];
 }
 
@@ -42,7 +42,7 @@ export async function decide({ records, index, text, maxSkills, recent, matched 
   return { ...tierOf(chosen, active, text, offered), matches, chosen, active };
 }
 
-/** What a message may bring to the agent, sorted by id: not what is in its instructions. */
+/** The skills that may come with a message, sorted by id: without those in the agent's instructions. */
 export function offeredIn({ skills, agent }: SkillRecords): readonly SkillRecord[] {
   const [readable, bound] = [new Set(agent?.readable), new Set(agent?.bound)];
   return skills.filter(({ id }) => readable.has(id) && !bound.has(id));
@@ -61,12 +61,12 @@ function tierOf(
   return { tier: 1, why: 'the message matches no skill' };
 }
 
-/** What a thread keeps a skill by: its id, or `source/id` where another has that id. */
+/** How a thread stores a skill: its id, or `source/id` where another has that id. */
 export function referenceOf({ id, source, state }: SkillRecord): string {
   return state === 'shadowed' ? `${source}/${id}` : id;
 }
 
-/** Best first: named, exact phrase, pattern, number of hits, used lately, id. `recent`: ids, the latest used first. */
+/** Best first: named, exact phrase, pattern, number of hits, recent use, id. `recent`: ids, latest first. */
 function ranked(matches: readonly TriggerMatch[], recent: readonly string[]): readonly TriggerMatch[] {
   const place = new Map(recent.map((id, index) => [id, index] as const));
   const age = ({ skill }: TriggerMatch) => place.get(skill.id) ?? Infinity;
@@ -81,12 +81,12 @@ function ranked(matches: readonly TriggerMatch[], recent: readonly string[]): re
   );
 }
 
-/** The first `most`, and whatever is named. */
+/** The first `most`, and all that are named. */
 function top(matches: readonly TriggerMatch[], most: number): readonly TriggerMatch[] {
   return matches.filter(({ mentioned }, index) => mentioned || index < most);
 }
 
-/** Texts that, standing in a message as whole words, ask what there is. docs/triggers.md lists them. */
+/** Phrases that ask what there is when a message contains them as whole words. docs/triggers.md lists them. */
 export const CAPABILITY_PHRASES: readonly string[] = [
   'what can you do',
   'what are you able to do',
@@ -133,7 +133,7 @@ export function asksForCapabilities(message: string): boolean {
   return asks;
 }
 
-/** Who asks does so in few words. */
+/** A longer message is not such a question. */
 const LONGEST = 1000;
 
 const index = once(() => {
@@ -142,7 +142,7 @@ const index = once(() => {
   return made;
 });
 
-/** What a text brings of one skill, as the first message of a conversation, for `pith skills explain`. */
+/** How a text matches one skill, as the first message of a conversation, for `pith skills explain`. */
 export function explanationOf(skill: SkillRecord, text: string, { tier, why, matches, chosen }: TriggerDecision, maxSkills: number) {
   const at = matches.findIndex((one) => one.skill.id === skill.id);
   const hits = [...(matches[at]?.hits ?? [])];
@@ -158,7 +158,7 @@ export function explanationOf(skill: SkillRecord, text: string, { tier, why, mat
   return { lines, json: { text, tier, why, hits, rank, of: matches.length, maxSkills, added: isAdded } };
 }
 
-/** The same for an agent with a catalog, to which what matches is only suggested. */
+/** The same for an agent with a catalog, which gets matches as suggestions only. */
 export function suggestionOf(skill: SkillRecord, { matches, chosen }: TriggerDecision) {
   const hits = [...(matches.find((one) => one.skill.id === skill.id)?.hits ?? [])];
   const suggested = chosen.some(({ id }) => id === skill.id);

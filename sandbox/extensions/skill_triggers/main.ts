@@ -19,10 +19,10 @@ import { TriggerIndex } from './trigger-index.ts';
 
 const MODE = 'triggers';
 
-/** For so many turns after its match a skill stays in. */
+/** How many turns after its match a skill stays in. */
 const STAYS_FOR = 3;
 
-/** What one turn is given of the skills, decided once, whoever asks. */
+/** What a turn gets of the skills, decided once for all callers. */
 interface Decided {
   readonly records: SkillRecords;
   readonly decision: TriggerDecision;
@@ -31,11 +31,11 @@ interface Decided {
 
 interface Turn {
   decided?: Promise<Decided>;
-  /** What goes with its message, and of what turn. */
+  /** The parts of its message, and their turn. */
   added?: { readonly turn: TurnInfo; readonly decided: Decided; readonly message: MessageParts };
 }
 
-/** The mode `triggers`, in which a message itself brings the skills that it needs. */
+/** The mode `triggers`, in which a message itself loads the skills that it needs. */
 export default class SkillTriggers implements ContextProvider, TurnProvider, SkillMode, SkillSuggester, SkillExplainer {
   static get config() {
     return configSchema();
@@ -50,7 +50,7 @@ export default class SkillTriggers implements ContextProvider, TurnProvider, Ski
   readonly #library: Remote<SkillLibrary>;
   readonly #matched: MatchedByThread;
   readonly #patterns: PatternCache;
-  /** By the list of skills that they are made of. */
+  /** By the list of skills that they are made from. */
   readonly #indexes = new WeakMap<SkillRecords['skills'], Promise<TriggerIndex>>();
   readonly #withTriggers = new WeakMap<SkillRecords['skills'], SkillRecords['skills']>();
   readonly #turns = new Map<string, Turn>();
@@ -83,7 +83,7 @@ export default class SkillTriggers implements ContextProvider, TurnProvider, Ski
     const ports = { library: this.#library, logger: this.#context.logger };
     const message = await messageParts(ports, decided.decision, offeredIn(decided.records), turn);
     const known = this.#turns.get(turn.id);
-    if (known !== undefined && !signal?.aborted) known.added = { turn, decided, message }; // an aborted turn brings nothing
+    if (known !== undefined && !signal?.aborted) known.added = { turn, decided, message }; // an aborted turn loads nothing
     return message.parts;
   }
 
@@ -93,7 +93,7 @@ export default class SkillTriggers implements ContextProvider, TurnProvider, Ski
     return [...chosen, ...active].map(({ id }) => id);
   }
 
-  /** Those whose triggers the newest message matches, as many as it would bring in the mode `triggers`. */
+  /** Skills whose triggers match the newest message, as many as it would load in the mode `triggers`. */
   async suggestionsFor(turn: TurnInfo): Promise<readonly string[]> {
     const records = this.#triggered(await this.#library.records({ turn }));
     if (records.skills.length === 0) return [];
@@ -120,7 +120,7 @@ export default class SkillTriggers implements ContextProvider, TurnProvider, Ski
     if (known === undefined) return this.#decide(turn);
     if (known.decided === undefined) {
       known.decided = this.#decide(turn);
-      known.decided.catch(() => delete known.decided); // who asked gets the rejection
+      known.decided.catch(() => delete known.decided); // the caller gets the rejection
     }
     return known.decided;
   }
@@ -158,7 +158,7 @@ export default class SkillTriggers implements ContextProvider, TurnProvider, Ski
     return typeof own === 'number' ? own : this.#context.config.max_skills;
   }
 
-  /** The turn is more than a preview. Of the texts that were to go with its message, those count that do. One that goes on has said so before. */
+  /** The turn is not a preview. Of the planned texts, those in its message count. A continued turn has reported them before. */
   #started({ turnId, documents }: TopicMap['turn.started']): void {
     const added = this.#turns.get(turnId)?.added;
     if (added === undefined || added.decided.matched.turnId === turnId) return;

@@ -1,17 +1,17 @@
 import type { ExtensionContext } from 'pith';
 
-/** What triggers brought in one thread, as it was when a turn began. */
+/** The skills that triggers matched in one thread, at the start of a turn. */
 export interface MatchedSkills {
-  /** The turn that was counted last. */
+  /** The last counted turn. */
   readonly turnId: string | null;
-  /** How many turns have been counted. */
+  /** The number of counted turns. */
   readonly turns: number;
-  /** References, each with the number of the turn that matched it last; the latest first. */
+  /** References, each with the number of the last turn that matched it; latest first. */
   readonly matched: readonly (readonly [reference: string, turn: number])[];
 }
 
 const NOTHING: MatchedSkills = { turnId: null, turns: 0, matched: [] };
-/** Of one thread, and threads: what is forgotten is matched again. */
+/** The most skills of a thread, and the most threads: a forgotten skill is matched again. */
 const MOST = 50;
 const THREADS = 10_000;
 
@@ -24,7 +24,10 @@ const SCHEMA = [
 
 type Ports = Pick<ExtensionContext, 'database' | 'clock' | 'logger'>;
 
-/** Keeps by thread what triggers brought, for the turns after it, also of other processes. Nothing throws: what cannot be kept is matched again. */
+/**
+ * Stores by thread which skills triggers matched, for later turns and other processes. Never throws: a skill that cannot be stored is
+ * matched again.
+ */
 export class MatchedByThread {
   #written: Promise<void> = Promise.resolve();
   #hasTable = false;
@@ -48,7 +51,7 @@ export class MatchedByThread {
     }
   }
 
-  /** One more turn of the thread, which matched these. */
+  /** Counts one more turn of the thread, which matched these. */
   add(threadId: string, turnId: string, { turns, matched }: MatchedSkills, references: readonly string[]): void {
     const number = turns + 1;
     const others = matched.filter(([reference]) => !references.includes(reference));

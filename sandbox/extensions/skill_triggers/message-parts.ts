@@ -10,24 +10,24 @@ export interface PartsPorts {
   readonly logger: Logger;
 }
 
-/** A text that a message matches. */
+/** The text of a matching skill. */
 export interface TriggerLoad {
   readonly reference: string;
   readonly skill: SkillRecord;
   readonly sha256: string;
-  /** The thread holds it already, and was only pointed to it. */
+  /** The thread has it already, and only gets a pointer. */
   readonly again: boolean;
-  /** It comes by what an earlier message matched. */
+  /** It comes from an earlier message's match. */
   readonly carried: boolean;
 }
 
-/** What one message is given, and what there is to say of it once its turn has begun. */
+/** The parts of a message, and what to report once its turn has begun. */
 export interface MessageParts {
   readonly parts: ContextParts | null;
   readonly offered: readonly string[] | 'all';
   /** References of the skills that go with this message. */
   readonly shown: readonly string[];
-  /** Of the texts, those count that the kernel takes. */
+  /** The texts; only those that the kernel accepts count. */
   readonly loads: readonly TriggerLoad[];
 }
 
@@ -58,18 +58,18 @@ export async function messageParts(
 
 interface Given {
   readonly documents: readonly NonNullable<ContextParts['documents']>[number][];
-  /** What the thread holds already. */
+  /** What the thread has already. */
   readonly held: readonly string[];
-  /** Those beyond the most that one message brings. */
+  /** Skills beyond the limit of one message. */
   readonly tooMany: readonly string[];
   readonly loads: readonly TriggerLoad[];
 }
 
 const NOTHING: Given = { documents: [], held: [], tooMany: [], loads: [] };
-/** A message that names more skills than this hands over no more texts. */
+/** The most texts of one message, however many skills it names. */
 const MOST_BODIES = 50;
 
-/** Bodies that the thread does not hold yet, or not as they are now. How many have room is the kernel's to say. */
+/** Bodies that the thread lacks or has in an older version. The kernel decides how many fit. */
 async function giveBodies(ports: PartsPorts, { chosen, active }: TriggerDecision, turn: TurnInfo): Promise<Given> {
   const documents: NonNullable<ContextParts['documents']>[number][] = [];
   const held: string[] = [];
@@ -102,7 +102,7 @@ function noRoom(reference: string): string {
 const BRINGS = 'note: this message brings the skill; follow it where it fits the request';
 const CHANGED = 'note: this skill has changed since it was given above; what follows replaces it';
 
-/** Its text now, and whether the conversation holds it already; null where it cannot be read. */
+/** The present text, and whether the conversation has it; null where it cannot be read. */
 async function textFor(
   { library, logger }: PartsPorts,
   skill: SkillRecord,
@@ -113,10 +113,10 @@ async function textFor(
   try {
     const text = await library.readBody(place, [BRINGS]);
     const again = held.includes(text.sha256);
-    // A part of a long text has the text's digest in its own.
+    // The digest of a long text's part begins with the text's digest.
     const isChanged = !again && held.some((digest) => !digest.startsWith(text.sha256));
     const read = isChanged ? await library.readBody(place, [BRINGS, CHANGED]) : text;
-    return (await library.isTrusted(place)) ? { ...read, again } : null; // asked after the read: it may have changed meanwhile
+    return (await library.isTrusted(place)) ? { ...read, again } : null; // checked after the read, since it may have changed meanwhile
   } catch (error) {
     logger.warn('a skill that the message matches cannot be read', { id: skill.id, error: String(error) });
     return null;
@@ -135,16 +135,19 @@ function quoted(reference: string): string {
   return `\`${clean(reference)}\``;
 }
 
-/** Ids that are named in a line; a message that names more skills is given them all the same. */
+/** The most ids in a line; a message that names more skills still gets them. */
 const NAMED = 8;
 
 interface RegistryText {
   readonly text: string;
-  /** Of how many skills, in their order, it says the name. */
+  /** How many skills, in order, it lists by name. */
   readonly listed: number;
 }
 
-/** Names and brief descriptions of all skills, sorted by id, in what `before` leaves of 400 tokens. With many, briefs get shorter, then fewer are named. */
+/**
+ * Names and brief descriptions of all skills, sorted by id, in what `before` leaves of 400 tokens. With many skills, the briefs get
+ * shorter, then fewer skills are named.
+ */
 export function registryText(skills: readonly SkillRecord[], before: readonly string[] = []): RegistryText {
   const room = BUDGET - before.reduce((sum, line) => sum + estimateTokens(line) + 1, 0) - FRAME;
   for (const limit of [160, 80, 50, 30]) {
@@ -161,10 +164,10 @@ const HEAD = '[Available Skills]';
 const USE = 'Name a skill to use it; read_skill(skill_id) loads its instructions.';
 /** Tokens of the head, of the last line and of the line that counts the rest. */
 const FRAME = 70;
-/** No line has less than five tokens. */
+/** No line has fewer than five tokens. */
 const MOST_LINES = 80;
 
-/** The first ones with a brief, as many as fit into half of the room; of the others the ids; at last how many more there are. */
+/** The first skills with a brief, as many as fit into half of the room; then ids; then how many more there are. */
 function fewer(skills: readonly SkillRecord[], room: number): { readonly lines: readonly string[]; readonly listed: number } {
   const lines: string[] = [];
   let left = room / 2;

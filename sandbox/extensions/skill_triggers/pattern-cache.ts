@@ -3,19 +3,19 @@ import type { Clock } from 'pith';
 import { within } from '@pith/promises';
 import { loadPatternCompiler, type Pattern } from '@pith/skill-files';
 
-/** Compiled patterns. What reads them was checked when its file was: one that cannot be compiled is null. */
+/** Compiled patterns. Their skill file was checked when it was read; a pattern that cannot be compiled is null. */
 export class PatternCache {
   #compiled = new Map<string, Pattern | null>();
   #preparing: Promise<void> = Promise.resolve();
 
-  /** With a clock nobody waits long for many patterns: those that are not compiled in time count from a later message on. */
+  /** With a clock, the wait is limited: patterns that are not compiled in time count from a later message on. */
   constructor(private readonly clock: Clock | null = null) {}
 
   get(pattern: string): Pattern | null {
     return this.#compiled.get(pattern) ?? null;
   }
 
-  /** Compiles what is not compiled yet, a few at once; one caller after the other. */
+  /** Compiles new patterns, a few at once; one caller after the other. */
   async prepare(patterns: readonly string[]): Promise<void> {
     if (patterns.every((pattern) => this.#compiled.has(pattern))) return;
     this.#preparing = this.#preparing.then(() => this.#compile(patterns));
@@ -30,7 +30,7 @@ export class PatternCache {
       if (this.#compiled.has(pattern)) continue;
       const compiled = compile(pattern);
       const usable = 'problem' in compiled ? null : compiled;
-      usable?.test(''); // its automaton is made at first use
+      usable?.test(''); // builds its automaton now
       this.#compiled.set(pattern, usable);
       if (++done % AT_ONCE === 0) await yieldToOthers();
     }
@@ -38,7 +38,7 @@ export class PatternCache {
 }
 
 const AT_ONCE = 4;
-/** Half of what the kernel waits for a provider. */
+/** Half of the time that the kernel waits for a provider. */
 const TIMEOUT_MS = 500;
-/** Far more than any set of skills has: what is no longer used goes with the rest. */
+/** Far more than any set of skills has: beyond it the cache is cleared. */
 const MOST = 20_000;

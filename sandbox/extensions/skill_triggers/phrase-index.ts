@@ -1,9 +1,9 @@
-/** What a character is to the matcher of words. */
+/** The class of a character for the word matcher. */
 export type Kind = typeof SPACE | typeof SYMBOL | typeof WORD | typeof HANGUL | typeof SPACELESS;
 
 export const SPACE = 1;
 export const SYMBOL = 2;
-/** Letters, marks, digits and `_` of scripts that put spaces between words. */
+/** Letters, marks, digits and `_` of scripts with spaces between words. */
 const WORD = 3;
 /** Korean has spaces, but particles follow a word without one. */
 const HANGUL = 4;
@@ -18,7 +18,7 @@ export function fold(text: string): string {
   return UNEVEN.test(plain) ? plain.replace(/\s+/g, ' ').trim() : plain;
 }
 
-/** The kind of the character at `at`; a space beyond both ends of the text. */
+/** The class of the character at `at`; a space beyond both ends of the text. */
 export function kindAt(text: string, at: number): Kind {
   const unit = text.charCodeAt(at);
   if (Number.isNaN(unit)) return SPACE;
@@ -27,7 +27,7 @@ export function kindAt(text: string, at: number): Kind {
   return (kinds[unit] ||= kindOf(text[at]!)) as Kind;
 }
 
-/** How many units the character at `at` has. */
+/** How many UTF-16 units the character at `at` has. */
 function widthAt(text: string, at: number): number {
   return text.codePointAt(at)! > 0xffff ? 2 : 1;
 }
@@ -45,7 +45,7 @@ function kindOf(character: string): Kind {
   return /\s/.test(character) ? SPACE : SYMBOL;
 }
 
-/** Finds many phrases in a text as whole words in one pass: what each costs depends on the text, hardly on how many there are. */
+/** Finds many phrases as whole words in one pass over a text: the time depends on the text, hardly on the number of phrases. */
 export class PhraseIndex<Value> {
   /** By the first unit of the phrases. */
   readonly #buckets = new Map<string, Bucket<Value>>();
@@ -85,7 +85,7 @@ interface Bucket<Value> {
   readonly values: Map<string, Value[]>;
 }
 
-/** A unit is a run of letters, or one character of another kind. */
+/** A unit is a run of letters, or one character of another class. */
 function endOfUnit(text: string, at: number): number {
   return kindAt(text, at) === WORD ? endOfRun(text, at, WORD) : at + widthAt(text, at);
 }
@@ -96,7 +96,7 @@ function endOfRun(text: string, from: number, kind: number): number {
   return at;
 }
 
-/** Whether what lies between is no part of a longer word. A unit's beginning begins a word, unless a symbol is within one. */
+/** Whether the range is not part of a longer word. The start of a unit begins a word, unless a symbol is within one. */
 function isWhole(text: string, from: number, to: number): boolean {
   if (kindAt(text, from) === SYMBOL && isJoined(text, from - 1)) return false;
   const last = kindAt(text, to - 1);

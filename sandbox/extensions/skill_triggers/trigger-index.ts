@@ -4,20 +4,20 @@ import type { SkillRecord, SkillRecords } from 'pith/skill_registry';
 import { fold, kindAt, PhraseIndex, SPACE, SYMBOL } from './phrase-index.ts';
 import type { PatternCache } from './pattern-cache.ts';
 
-/** What of a message speaks for one skill. */
+/** How a message matches one skill. */
 export interface TriggerMatch {
-  /** The one that is meant: a shadowed one, where the message says `source/id`. */
+  /** The meant skill: a shadowed one, where the message says `source/id`. */
   readonly skill: SkillRecord;
   /** The message names it. */
   readonly mentioned: boolean;
   /** A keyword of several words is in the message. */
   readonly phrase: boolean;
   readonly pattern: boolean;
-  /** Each trigger that is in the message, once, as the skill writes it: `keyword pdf`. */
+  /** Each matching trigger once, as the skill writes it: `keyword pdf`. */
   readonly hits: readonly string[];
 }
 
-/** The triggers and names of all skills, made once for all agents. */
+/** The triggers and names of all skills, built once for all agents. */
 export class TriggerIndex {
   readonly #phrases = new PhraseIndex<Entry>();
 
@@ -100,7 +100,7 @@ export class TriggerIndex {
   }
 }
 
-/** Display names that one skill alone has, and no skill as its id. */
+/** Display names that exactly one skill has, and no skill as its id. */
 function uniqueNames(offered: readonly SkillRecord[]): ReadonlyMap<string, string | null> {
   const names = new Map<string, string | null>();
   for (const { id, name } of offered) names.set(name, names.has(name) ? null : id);
@@ -114,7 +114,7 @@ interface Entry {
   readonly hit: string;
 }
 
-/** The id and all keywords and forms of verbs. */
+/** The id, and all keywords and verb forms. */
 function* phrasesOf({ id, triggers }: SkillRecord): Iterable<{ readonly phrase: string; readonly entry: Entry }> {
   yield { phrase: id, entry: { id, kind: 'name', hit: `name ${id}` } };
   for (const keyword of triggers?.keywords ?? [])
@@ -132,10 +132,13 @@ interface Found {
 }
 
 const AT_ONCE = 1000;
-/** Of a longer message its beginning and end are looked at, for words and for patterns. */
+/** A longer message is searched at its start and its end only, for words and for patterns. */
 const WORDS_LIMIT = 100_000;
 const PATTERNS_LIMIT = 8000;
-/** Of patterns between two yields, a step being one instruction at one character; one of more than 60 instructions reads less of a long message. */
+/**
+ * The steps of patterns between two yields, a step being one instruction at one character; a pattern of more than 60 instructions reads
+ * less of a long message.
+ */
 const STEPS_AT_ONCE = 500_000;
 
 function note(all: Map<string, Found>, { id, kind, hit }: Entry, skill: SkillRecord): void {
@@ -148,16 +151,16 @@ function note(all: Map<string, Found>, { id, kind, hit }: Entry, skill: SkillRec
   found.hits.add(hit);
 }
 
-/** Whether a name goes on at `at` in this direction: `pdf` in `pdf-forms`, `docs/pdf`, `pdf.py`, `me@pdf`. */
+/** Whether a name continues at `at` in this direction: `pdf` in `pdf-forms`, `docs/pdf`, `pdf.py`, `me@pdf`. */
 function continues(text: string, at: number, step: 1 | -1): boolean {
-  if (!JOINING.has(text[at] ?? '')) return false; // the index has seen to letters
+  if (!JOINING.has(text[at] ?? '')) return false; // the index has excluded letters
   const beyond = kindAt(text, at + step);
   return beyond !== SPACE && beyond !== SYMBOL;
 }
 
 const JOINING = new Set(['-', '/', '.', '@', '\\']);
 
-/** A text of at most about `limit` characters: of a longer one the beginning and the end, where people say what they want. */
+/** A text of about `limit` characters: of a longer one the start and the end, where people say what they want. */
 function middleLeftOut(text: string, limit: number): string {
   return text.length <= limit ? text : `${text.slice(0, limit / 2)} … ${text.slice(-limit / 2)}`;
 }
@@ -193,7 +196,7 @@ function pastAndPresent(stem: string): readonly [past: readonly string[], presen
   return [bases.map((base) => `${base}ed`), bases.map((base) => `${base}ing`)];
 }
 
-/** Consonant, vowel, consonant at the end. Where the stress lies cannot be seen: longer verbs get both forms. */
+/** Consonant, vowel, consonant at the end. The stress cannot be seen, so longer verbs get both forms. */
 function doubles(stem: string): boolean {
   const [first = '', second = '', third = ''] = stem.replace('qu', 'qq').slice(-3);
   return third !== '' && !VOWEL.test(first) && VOWEL.test(second) && !/[aeiouwxy]/.test(third);

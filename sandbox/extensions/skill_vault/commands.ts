@@ -25,7 +25,7 @@ export function vaultCommands(vault: Vault, skills: () => Remote<SavedSkills>): 
           io.print('Nothing was changed');
           return 1;
         }
-        await vault.switchTo(id, isOn); // first: it needs the master key
+        await vault.switchTo(id, isOn); // first, because it needs the master key
         await skills().changeEncryption(String(skill), io.userId, isOn);
         io.json({ ok: true, skill: String(skill), encrypted: isOn });
         io.print(`${String(skill)}: encryption is ${state}`);
@@ -77,7 +77,7 @@ function misused(why: string, cure: string): PithError {
   return new PithError('usage', `wrong use of 'saved rotate-key': ${why}`, { cure });
 }
 
-/** Where nobody can be asked, the warning is printed and counts as read with --yes. */
+/** Asks; where nobody can be asked, prints the warning, which --yes accepts. */
 async function agrees(warning: string, yes: boolean, io: CommandIO): Promise<boolean> {
   if (yes) {
     io.error(`pith: ${warning}`);

@@ -5,7 +5,7 @@ import { masterKeyOf } from './sealing.ts';
 import { vaultTools } from './tools.ts';
 import { SET_KEY, Vault } from './vault.ts';
 
-/** What saved skills keep between runs. */
+/** Stores what saved skills keep between runs. */
 export default class SkillVault implements ToolProvider, CommandProvider, ServiceProvider {
   readonly #vault: Vault;
 
@@ -31,9 +31,9 @@ export default class SkillVault implements ToolProvider, CommandProvider, Servic
     return [{ severity: 'warning', code: 'key_unavailable', message, cure: SET_KEY }];
   }
 
-  /** Warns at the start: else a missing key shows in the middle of a run. */
+  /** Warns at the start: otherwise a missing key would show in the middle of a run. */
   async runBackground(): Promise<void> {
-    const found = await this.findings().catch(() => []); // the database cannot be used, which Pith itself says
+    const found = await this.findings().catch(() => []); // the database cannot be used, which Pith itself reports
     for (const { message, cure } of found) this.context.logger.warn(`${message}; ${cure}`);
   }
 }

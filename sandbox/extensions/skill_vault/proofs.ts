@@ -1,34 +1,34 @@
 import { sha256 } from '@pith/plain-data';
 import type { DataRow, SwitchRow } from './tables.ts';
 
-/** What a proof of the master key covers. */
+/** The data that a proof of the master key covers. */
 type Parts = readonly (string | number)[];
 
-/** A value or file that a skill has, without what it is: the number says which of all that ever had its name. */
+/** A value or file of a skill, without its content. The number identifies the version among all that ever had the name. */
 export type Line = Pick<DataRow, 'kind' | 'name' | 'written'>;
 
-/** A row: whose it is, when it was written, and what. Whether it is sealed now, and by which key, is not of it. */
+/** A row: its skill, when it was written, and its content. Excludes whether it is sealed now, and by which key. */
 export function rowParts({ skill_id, kind, name, written }: Omit<DataRow, 'version' | 'content' | 'proof'>, plain: Uint8Array): Parts {
   return ['row', skill_id, kind, name, written, sha256(plain)];
 }
 
-/** All that a skill has after its write of that number: a row that went, came or was put back makes another state. */
+/** All rows of a skill after its write of that number: removing, adding or restoring a row makes another state. */
 export function stateParts(skillId: string, written: number, lines: readonly Line[]): Parts {
   const listed = lines.map(({ kind, name, written: number }) => JSON.stringify([kind, name, number])).sort();
   return ['state', skillId, written, sha256(listed.join('\n'))];
 }
 
-/** A line of the switch history. Only the newest says that it is: without it the history is cut. */
+/** A line of the switch history. Only the newest says that it is the newest, so a history without it was cut. */
 export function switchParts({ skill_id, number, written, is_on }: SwitchRow, before: string, isNewest: boolean): Parts {
   return [...olderSwitchParts({ skill_id, number, written, is_on, proof: '' }, before, isNewest), 'rows and state are proven'];
 }
 
-/** The same before rows were proven with what they hold. */
+/** The same from before proofs covered the content of rows. */
 export function olderSwitchParts({ skill_id, number, written, is_on }: SwitchRow, before: string, isNewest: boolean): Parts {
   return [before, skill_id, number, written, is_on, Number(isNewest)];
 }
 
-/** Of a plain row then. */
+/** The parts of a plain row at that time. */
 export function olderRowParts({ skill_id, kind, name, written }: Omit<DataRow, 'version' | 'content' | 'proof'>): Parts {
   return ['plain', skill_id, kind, name, written];
 }

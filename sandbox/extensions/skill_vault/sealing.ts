@@ -7,7 +7,7 @@ const KEY = 32;
 /** The kind of a skill's key, which the master key opens. */
 export const KEY_KIND = 'key';
 
-/** What a sealed value belongs to: it opens nowhere else. */
+/** The place that a sealed value belongs to: it opens nowhere else. */
 export interface Place {
   readonly skillId: string;
   readonly kind: string;
@@ -23,7 +23,7 @@ export function seal(key: Uint8Array, place: Place, plain: Uint8Array): Uint8Arr
   return Buffer.concat([nonce, cipher.update(plain), cipher.final(), cipher.getAuthTag()]);
 }
 
-/** The plain value, once its tag has been verified. Throws `decrypt_failed` for what was flipped, cut or moved. */
+/** The plain value, after its tag is verified. Throws `decrypt_failed` for a value that was changed, cut or moved. */
 export function unseal(key: Uint8Array, place: Place, sealed: Uint8Array): Uint8Array {
   try {
     return decrypt(key, additional(place), sealed);
@@ -32,7 +32,7 @@ export function unseal(key: Uint8Array, place: Place, sealed: Uint8Array): Uint8
   }
 }
 
-/** Nothing of the plain text is given away before the tag has been verified. Throws where it does not verify. */
+/** Returns no plain text before the tag is verified. Throws where verification fails. */
 export function decrypt(key: Uint8Array, additionalData: Uint8Array, sealed: Uint8Array): Uint8Array {
   if (sealed.length < NONCE + TAG) throw new RangeError('it is too short');
   const decipher = createDecipheriv('aes-256-gcm', key, sealed.subarray(0, NONCE), { authTagLength: TAG });
@@ -42,7 +42,7 @@ export function decrypt(key: Uint8Array, additionalData: Uint8Array, sealed: Uin
   return Buffer.concat([plain, decipher.final()]);
 }
 
-/** Of what only the master key opens or proves. */
+/** The error for values that only the master key opens or proves. */
 export function keyFailed(cause?: unknown): PithError {
   const why = 'PITH_MASTER_KEY is not the key that it was encrypted with, or the record of its keys was changed';
   return new PithError('decrypt_failed', `what this skill keeps cannot be decrypted: ${why}`, {
@@ -63,7 +63,7 @@ export function newKey(): Uint8Array {
   return randomBytes(KEY);
 }
 
-/** The master key as a person sets it by a secret: 32 bytes in base64 or hex; null: none is set. Throws `key_unavailable` for another length. */
+/** The master key from its secret: 32 bytes in base64 or hex; null: not set. Throws `key_unavailable` for another length. */
 export function masterKeyOf(text: string | null, name: string): Uint8Array | null {
   if (text === null || text.trim() === '') return null;
   const bare = text.trim();
@@ -74,7 +74,7 @@ export function masterKeyOf(text: string | null, name: string): Uint8Array | nul
   });
 }
 
-/** Of what a skill has, where rows went, came or were put back from outside. */
+/** The error where a skill's rows were removed, added or restored from outside. */
 export function stateFailed(): PithError {
   return new PithError(
     'decrypt_failed',
@@ -85,7 +85,7 @@ export function stateFailed(): PithError {
   );
 }
 
-/** Proves that something was written by who has the master key. */
+/** Proves that the writer has the master key. */
 export function proofOf(master: Uint8Array, parts: readonly (string | number)[]): string {
   return createHmac('sha256', master).update(JSON.stringify(parts)).digest('hex');
 }

@@ -6,13 +6,13 @@ export interface DataRow {
   /** `value` or `file`. */
   readonly kind: string;
   readonly name: string;
-  /** 0: `content` is plain, in base64; else the number of the data key by which it is sealed. */
+  /** 0: `content` is plain, in base64; else the number of the data key that seals it. */
   readonly version: number;
   /** When it was written, in the skill's own count. */
   readonly written: number;
   /** Base64. */
   readonly content: string;
-  /** Of a skill that was ever encrypted, by the master key: what was written, and when. Else empty. */
+  /** The master key's proof of content and time, for a skill that was ever encrypted; else empty. */
   readonly proof: string;
 }
 
@@ -24,22 +24,22 @@ export interface KeyRow {
   readonly sealed: string;
 }
 
-/** Encryption was switched: what is written from `written` on is sealed, or plain. */
+/** A switch of encryption: writes from `written` on are sealed, or plain. */
 export interface SwitchRow {
   readonly skill_id: string;
   readonly number: number;
   readonly written: number;
   /** 0 or 1. */
   readonly is_on: number;
-  /** By the master key, over this line, the proof of the one before, and whether it is the newest. */
+  /** The master key's proof of this line, the proof before it, and whether it is the newest. */
   readonly proof: string;
 }
 
-/** One more with each write of a skill. */
+/** Counts the writes of a skill. */
 export interface CountRow {
   readonly skill_id: string;
   readonly written: number;
-  /** Of a skill that was ever encrypted, by the master key: which rows it has after that write. Else empty. */
+  /** The master key's proof of the skill's rows after that write, for a skill that was ever encrypted; else empty. */
   readonly proof: string;
 }
 

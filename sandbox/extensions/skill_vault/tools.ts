@@ -12,7 +12,7 @@ const name = () =>
     .max(200)
     .refine((text) => printableLine(text) === text, 'must be printable');
 
-/** What runs of a saved skill keep for the next one. Each skill reaches its own only. */
+/** Tools for what runs of a saved skill keep for the next one. A skill reaches only its own data. */
 export function vaultTools(vault: Vault, skills: () => Remote<SavedSkills>): readonly Tool[] {
   /** Runs `act` for the skill of the call's run. */
   const ofSkill = async (call: ToolCall, act: (skill: { readonly skillId: string; readonly isOn: boolean }) => Promise<unknown>) => {

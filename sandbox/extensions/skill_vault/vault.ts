@@ -8,9 +8,9 @@ import { MIGRATIONS, type DataRow, type SwitchRow, type Tables } from './tables.
 export type Kind = 'value' | 'file';
 
 export interface MasterKeys {
-  /** null: none is set. Throws `key_unavailable` when what is set is not a key. */
+  /** null: not set. Throws `key_unavailable` when the value is not a key. */
   readonly current: () => Uint8Array | null;
-  /** The former one, until all keys are sealed by the new one. */
+  /** The previous key, until all keys are sealed by the new one. */
   readonly former: () => Uint8Array | null;
 }
 
@@ -23,18 +23,21 @@ export const SET_KEY = 'set it in the environment, or: pith secrets set PITH_MAS
 
 type Builder = Parameters<Parameters<Queries<Tables>['write']>[0]>[0];
 
-/** What a skill has, with the number of its last write and the proof of both. */
+/** A skill's rows, with the number of its last write and the proof of both. */
 interface State {
   readonly lines: readonly Line[];
   readonly written: number;
   readonly proof: string;
 }
 
-/** Others cannot be faster so often: something else is wrong then. */
+/** Other writers cannot win so often: something else is wrong then. */
 const MOST_ATTEMPTS = 100;
 const ROWS_AT_ONCE = 50;
 
-/** What runs of a skill keep: plain, or sealed by a key of the skill that the master key seals. Each row is read by what it says of itself, whatever is switched on now. */
+/**
+ * Stores what runs of a skill keep: plain, or sealed by a key of the skill that the master key seals. Each row is read by its own marks,
+ * whatever is switched on now.
+ */
 export class Vault {
   readonly #queries: Queries<Tables>;
   readonly #prepare: () => Promise<void>;
@@ -64,7 +67,7 @@ export class Vault {
     }
   }
 
-  /** Names, sorted. Rejects `decrypt_failed` where some went or came from outside. */
+  /** Names, sorted. Rejects `decrypt_failed` where rows were removed or added from outside. */
   async names(skillId: string, kind: Kind): Promise<readonly string[]> {
     await this.#prepare();
     await this.#proveNames(skillId);
@@ -74,7 +77,7 @@ export class Vault {
     return rows.map(({ name }) => name);
   }
 
-  /** Rejects `key_unavailable` where encryption is or was on and there is no master key. `isOn`: the skill itself says that it is on. */
+  /** Rejects `key_unavailable` where encryption is or was on and there is no master key. `isOn`: the skill's own setting. */
   async write(
     { skillId, isOn }: { readonly skillId: string; readonly isOn: boolean },
     kind: Kind,
@@ -84,7 +87,7 @@ export class Vault {
     await this.#prepare();
     if (isOn && (await this.#history(skillId)).length === 0) await this.switchTo(skillId, true);
     await this.#untilNobodyIsFaster(async () => {
-      const written = (await this.#count(skillId)) + 1; // first: whoever changes what is read below raises it
+      const written = (await this.#count(skillId)) + 1; // first: another writer of the rows read below raises it
       const history = await this.#history(skillId);
       const version = isOn || isOnNow(history) ? await this.#newestKey(skillId) : 0;
       const row = {
@@ -115,7 +118,7 @@ export class Vault {
       const written = (await this.#count(skillId)) + 1; // first, as in `write`
       const history = await this.#history(skillId);
       if ((await this.#row(skillId, kind, name)) === null) {
-        if (history.length > 0) await this.#provenState(skillId); // it may have been taken away
+        if (history.length > 0) await this.#provenState(skillId); // it may have been removed from outside
         return false;
       }
       const state = history.length > 0 ? this.#proofAfter(skillId, written, await this.#others(skillId, { kind, name })) : '';
@@ -133,7 +136,7 @@ export class Vault {
     throw new PithError('key_unavailable', 'nothing can be encrypted: PITH_MASTER_KEY is not set', { cure: SET_KEY });
   }
 
-  /** What is written from now on is sealed, or plain. Rows stay as they are. */
+  /** Future writes are sealed, or plain. Existing rows stay as they are. */
   async switchTo(skillId: string, isOn: boolean): Promise<void> {
     await this.#prepare();
     await this.#untilNobodyIsFaster(async () => {
@@ -149,8 +152,8 @@ export class Vault {
   }
 
   /**
-   * Makes a new key for a skill and seals its rows by it, some at a time; rows of older keys are read meanwhile. Cut off anywhere, it goes on
-   * when it is asked for again. Resolves how many rows were sealed.
+   * Makes a new key for a skill and seals its rows with it, some at a time; rows of older keys stay readable meanwhile. After an
+   * interruption, the next call continues. Resolves the number of sealed rows.
    */
   async rotate(skillId: string): Promise<number> {
     await this.#prepare();
@@ -180,7 +183,7 @@ export class Vault {
     return count;
   }
 
-  /** A text of a run, by a key of the skill's runs: it is kept when the skill's own key is rotated, since nobody knows where such texts lie. */
+  /** Seals a run's text with a key for the skill's runs, which rotation keeps, since nobody knows where such texts are. */
   async sealRun(skillId: string, text: string): Promise<string> {
     await this.#prepare();
     const version = await this.#newestKey(runsOf(skillId));
@@ -198,7 +201,7 @@ export class Vault {
     return Buffer.from(unseal(key, place, Buffer.from(sealed, 'base64'))).toString('utf8');
   }
 
-  /** Takes what a skill has now for what it is to have, whatever was changed from outside; what is not as it was written stays refused. */
+  /** Accepts a skill's present rows as its state, whatever was changed from outside; a row whose content was changed stays refused. */
   async accept(skillId: string): Promise<void> {
     await this.#prepare();
     await this.#untilNobodyIsFaster(async () => {
@@ -209,7 +212,7 @@ export class Vault {
     });
   }
 
-  /** Seals the keys of all skills by the master key that is set now; they are opened by the former one. Resolves how many; null: there are none. */
+  /** Seals the keys of all skills with the new master key, opening them with the previous one. Resolves how many; null: there are none. */
   async rewrap(): Promise<number | null> {
     await this.#prepare();
     const master = this.#required();
@@ -237,7 +240,7 @@ export class Vault {
     return keys.length === 0 ? null : count;
   }
 
-  /** Why what is sealed cannot be opened; null: nothing is sealed, or there is a master key. Makes no table, and loads nothing. */
+  /** Why sealed values cannot be opened; null: nothing is sealed, or there is a master key. Creates no table, and loads nothing. */
   async whyLocked(): Promise<string | null> {
     const tables = await this.database.all("SELECT 1 FROM sqlite_master WHERE type = 'table' AND name = ?", DATA);
     if (tables.length === 0) return null;
@@ -250,7 +253,7 @@ export class Vault {
     }
   }
 
-  /** What the former master key proves, by the one that is set now. */
+  /** Renews the previous master key's proofs with the new one. */
   async #proveAgain(skillId: string): Promise<void> {
     const written = (await this.#count(skillId)) + 1; // first, as in `write`
     const history = await this.#history(skillId);
@@ -260,8 +263,8 @@ export class Vault {
   }
 
   /**
-   * Rows of before they were proven with what they hold: a plain one was proven by its number, a sealed one opens nowhere else. What is
-   * neither stays without a proof. The history says last that this is done, so that it counts once.
+   * Proves rows from before proofs covered their content. A plain one was proven by its number, a sealed one opens nowhere else; any other
+   * stays without a proof. The last line of the history marks this as done, so that it happens once.
    */
   async #proveOlder(skillId: string, history: readonly SwitchRow[]): Promise<void> {
     const written = (await this.#count(skillId)) + 1;
@@ -270,7 +273,7 @@ export class Vault {
     await this.#proveHistory(history, written, (await this.#state(skillId)).lines);
   }
 
-  /** Writes a history and the state of a skill, proven by the master key that is set now. */
+  /** Writes a skill's history and state, proven by the current master key. */
   async #proveHistory(history: readonly SwitchRow[], written: number, lines: readonly Line[]): Promise<void> {
     const master = this.#required();
     const skillId = history[0]?.skill_id ?? '';
@@ -290,7 +293,7 @@ export class Vault {
     ]);
   }
 
-  /** Proves of these rows of a skill what they hold and when it was written. What cannot be opened is none of them. */
+  /** Proves content and time of these rows of a skill. Rows that cannot be opened are left out. */
   async #proveRows(skillId: string, areThese: (row: DataRow, plain: Uint8Array) => boolean): Promise<void> {
     const master = this.#required();
     const { lines } = await this.#state(skillId);
@@ -298,7 +301,7 @@ export class Vault {
       const writes: ((db: Builder) => Write)[] = [];
       for (const { kind, name } of lines.slice(from, from + ROWS_AT_ONCE)) {
         const row = await this.#row(skillId, kind, name);
-        const plain = row === null ? null : await this.#contentOf(row).catch(() => null); // reading it says so
+        const plain = row === null ? null : await this.#contentOf(row).catch(() => null); // reading it reports the error
         if (row === null || plain === null || !areThese(row, plain)) continue;
         const proof = proofOf(master, rowParts(row, plain));
         if (proof === row.proof) continue;
@@ -317,7 +320,7 @@ export class Vault {
     }
   }
 
-  /** As it is in the tables, which proves nothing. One query: what is written beside it is all in it, or nothing of it. */
+  /** The rows of the tables, unverified. One query, so that a concurrent write is in it as a whole or not at all. */
   async #state(skillId: string): Promise<State> {
     const rows = await this.#queries.all((db) =>
       db
@@ -332,19 +335,19 @@ export class Vault {
     return { lines, written: rows[0]?.count ?? 0, proof: rows[0]?.state ?? '' };
   }
 
-  /** Rejects `decrypt_failed` where a row went, came or was put back from outside. */
+  /** Rejects `decrypt_failed` where a row was removed, added or restored from outside. */
   async #provenState(skillId: string): Promise<State> {
     const state = await this.#state(skillId);
     if (this.#isProven(stateParts(skillId, state.written, state.lines), state.proof)) return state;
     throw stateFailed();
   }
 
-  /** Rejects `decrypt_failed` where what a skill has is not what it was left with. Nothing can be proven without the key. */
+  /** Rejects `decrypt_failed` where the skill's rows differ from its last state. Without the key nothing can be verified. */
   async #proveNames(skillId: string): Promise<void> {
     if (this.master.current() !== null && (await this.#history(skillId)).length > 0) await this.#provenState(skillId);
   }
 
-  /** What a skill has beside one name. */
+  /** A skill's rows except one name. */
   async #others(skillId: string, { kind, name }: Pick<Line, 'kind' | 'name'>): Promise<readonly Line[]> {
     return (await this.#provenState(skillId)).lines.filter((line) => line.kind !== kind || line.name !== name);
   }
@@ -353,12 +356,12 @@ export class Vault {
     return proofOf(this.#required(), stateParts(skillId, written, lines));
   }
 
-  /** Rejects `decrypt_failed` for what is not as it was written, and where the skill has it no more. */
+  /** Rejects `decrypt_failed` for content that was changed, and for a row that the skill no longer has. */
   async #open(row: DataRow): Promise<Uint8Array> {
     const { skill_id: skillId, kind, name, version } = row;
     if (this.master.current() === null && version === 0) {
       if (isOnAt(await this.#switches(skillId), row.written)) throw decryptFailed({ kind, name }); // it was sealed when it was written
-      return this.#contentOf(row); // nothing can be proven without the key
+      return this.#contentOf(row); // without the key nothing can be verified
     }
     const history = await this.#history(skillId);
     if (history.length === 0) return this.#contentOf(row);
@@ -384,12 +387,12 @@ export class Vault {
     throw new PithError('write_conflict', `the key ${place.version} of a saved skill was replaced meanwhile`, { cure: 'write again' });
   }
 
-  /** False: somebody else was faster. */
+  /** False: another writer was faster. */
   async #resealed(row: DataRow, version: number): Promise<boolean> {
     const { skill_id: skillId, kind, name } = row;
     let content: string;
     try {
-      const plain = await this.#contentOf(row); // what it holds is proven when it is read
+      const plain = await this.#contentOf(row); // its content is verified when it is read
       content = this.#sealed({ skillId, kind, name, version }, plain, await this.#keyOf(skillId, version));
     } catch (error) {
       const now = await this.#row(skillId, kind, name);
@@ -408,7 +411,7 @@ export class Vault {
     return changed === 1;
   }
 
-  /** The key of a version; null for version 0, and for one that is not there. */
+  /** The key of a version; null for version 0, and for a missing version. */
   async #keyOf(skillId: string, version: number): Promise<Uint8Array | null> {
     if (version === 0) return null;
     const row = await this.#queries.first((db) =>
@@ -432,7 +435,7 @@ export class Vault {
     return newest || 1;
   }
 
-  /** The key that rows are to have: a new one, or the one that a rotation which was cut off had made. A write beside it that saw another one looks again. */
+  /** The key for all rows: a new one, or that of an interrupted rotation. A concurrent write that saw another key looks again. */
   async #nextKey(skillId: string): Promise<number> {
     const written = (await this.#count(skillId)) + 1;
     const newest = await this.#lastKey(skillId);
@@ -455,7 +458,7 @@ export class Vault {
     return Number(row?.version ?? 0);
   }
 
-  /** Nothing where there is one of that number. */
+  /** Does nothing where the number exists. */
   #keyAdded(db: Builder, skillId: string, version: number): Write {
     const sealed = Buffer.from(seal(this.#required(), keyPlace(skillId, version), newKey())).toString('base64');
     return db
@@ -464,10 +467,13 @@ export class Vault {
       .onConflict((conflict) => conflict.doNothing());
   }
 
-  /** Oldest first. Rejects `decrypt_failed` where somebody without the master key changed or cut it, `key_unavailable` where there is one and no master key. */
+  /**
+   * Oldest first. Rejects `decrypt_failed` where somebody without the master key changed or cut it, `key_unavailable` where it exists and
+   * the master key is missing.
+   */
   async #history(skillId: string): Promise<readonly SwitchRow[]> {
     return this.#untilNobodyIsFaster(async () => {
-      const isSealed = (await this.#lastKey(skillId)) > 0; // first: keys are made where there is a history
+      const isSealed = (await this.#lastKey(skillId)) > 0; // first: keys are made only where there is a history
       const rows = await this.#switches(skillId);
       if (rows.length === 0 && !isSealed) return rows;
       this.#required();
@@ -485,12 +491,12 @@ export class Vault {
     });
   }
 
-  /** As they are in the table, which proves nothing. */
+  /** The rows of the table, unverified. */
   #switches(skillId: string): Promise<readonly SwitchRow[]> {
     return this.#queries.all((db) => db.selectFrom(SWITCHES).selectAll().where('skill_id', '=', skillId).orderBy('number'));
   }
 
-  /** By the master key, or the former one. */
+  /** By the master key, or the previous one. */
   #isProven(parts: readonly (string | number)[], proof: string): boolean {
     return [this.master.current(), this.master.former()].some((key) => key !== null && proofOf(key, parts) === proof);
   }
@@ -552,7 +558,7 @@ function keyPlace(skillId: string, version: number): Place {
   return { skillId, kind: KEY_KIND, name: '', version };
 }
 
-/** Whose keys seal what is written down of its runs. Ids have no such end. */
+/** The owner of the keys that seal texts of its runs. No skill id has this suffix. */
 function runsOf(skillId: string): string {
   return `${skillId}/runs`;
 }
@@ -565,7 +571,7 @@ function isSame(one: DataRow, other: DataRow): boolean {
   return one.version === other.version && one.written === other.written && one.proof === other.proof && one.content === other.content;
 }
 
-/** Whether encryption was on when a row of this number was written. */
+/** Whether encryption was on when the row of this number was written. */
 function isOnAt(history: readonly SwitchRow[], number: number): boolean {
   return history.findLast(({ written }) => written <= number)?.is_on === 1;
 }
@@ -579,6 +585,6 @@ function opens(act: () => unknown): boolean {
     act();
     return true;
   } catch {
-    return false; // by another key
+    return false; // proven by another key
   }
 }

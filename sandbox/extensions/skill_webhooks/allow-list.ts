@@ -5,7 +5,7 @@ export interface AllowList {
   admits(address: string): boolean;
 }
 
-/** A blank list admits everybody; any other admits nobody where none of its lines is valid. */
+/** A blank list admits everybody; a list without a valid line admits nobody. */
 export function readAllowList(text: string): AllowList {
   const lines = text
     .split(/[\n,]/)
@@ -16,7 +16,7 @@ export function readAllowList(text: string): AllowList {
   };
 }
 
-/** What a person names, one address or range each, in the form that is kept; `wrong`: what is neither, or says more. */
+/** The addresses or ranges that a person names, in their stored form; `wrong`: entries that are neither, or contain more. */
 export function namedAddresses(named: readonly string[]): { readonly ranges: readonly string[]; readonly wrong: readonly string[] } {
   const read = named.map((text) => ({ text, range: plainRange(text) }));
   return {

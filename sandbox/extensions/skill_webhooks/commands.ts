@@ -12,7 +12,7 @@ const SKILL = { name: 'skill', description: 'Its name, or owner/name', required:
 export interface WebhookCommandPorts {
   readonly skills: () => Remote<SavedSkills>;
   readonly keys: Pick<ResultKeys, 'renew'>;
-  /** What comes before a path where an address is printed. */
+  /** The prefix of printed addresses. */
   readonly url: string;
 }
 

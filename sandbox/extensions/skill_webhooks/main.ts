@@ -9,7 +9,7 @@ import { webhookTables, SeenRequests, ResultKeys } from './tables.ts';
 
 const MOST_BYTES = 128 * 1024;
 
-/** Saved skills that other systems run by signed requests, and whose results are sent to them. */
+/** Lets other systems run saved skills by signed requests, and sends them the results. */
 export default class SkillWebhooks implements CommandProvider, ChannelProvider {
   static get config() {
     return configSchema();

@@ -18,12 +18,12 @@ export interface RequestPorts {
   readonly config: Config;
 }
 
-/** What is unknown, malformed or switched off looks the same. */
+/** The same answer for an unknown, malformed or disabled path. */
 const UNKNOWN: HttpResponse = { status: 404, body: 'not found' };
 
-/** Answers requests that start runs: lookup, address, size, signature, rate, inputs. */
+/** Answers requests that start runs: look-up, address, size, signature, rate, inputs. */
 export class WebhookRequests {
-  /** By skill, the requests of the last minute that were new, and when they came. */
+  /** The new requests of the last minute by skill, with their times. */
   readonly #recent = new Map<string, ReadonlyMap<string, number>>();
 
   constructor(private readonly ports: RequestPorts) {}
@@ -78,7 +78,7 @@ export class WebhookRequests {
     }
   }
 
-  /** `wrong` where it must be signed and is not; else the id by which a repeated one is known, where it has one. */
+  /** `wrong` where a required signature is missing or invalid; else the id that identifies a repeated request, if it has one. */
   #signature({ headers, body: text }: HttpRequest, webhook: WebhookSettings): 'wrong' | { readonly id: string | null } {
     const { signingKey: key, signatureRequired, legacySignature } = webhook;
     const { clock, config } = this.ports;
@@ -98,7 +98,7 @@ export class WebhookRequests {
     return given !== undefined && /^[+-]?\d{1,6}$/.test(given.trim()) ? Number(given) : null;
   }
 
-  /** A request counts once, however often it comes: copies of one that was captured must not keep its sender out. */
+  /** A repeated request counts once, so that copies of a captured one cannot use up its sender's limit. */
   #isTooOften(skillId: string, request: string): boolean {
     const now = this.ports.clock.now();
     const recent = new Map([...(this.#recent.get(skillId) ?? [])].filter(([, at]) => now - at < 60_000));
@@ -109,13 +109,13 @@ export class WebhookRequests {
   }
 }
 
-/** null: it is no JSON object. */
+/** null: not a JSON object. */
 function inputsIn(body: Uint8Array): Readonly<Record<string, JsonValue>> | null {
   if (body.length === 0) return {};
   try {
     const value: unknown = JSON.parse(new TextDecoder('utf-8', { fatal: true }).decode(body));
     return typeof value === 'object' && value !== null && !Array.isArray(value) ? (value as Readonly<Record<string, JsonValue>>) : null;
   } catch {
-    return null; // no JSON, or no text
+    return null; // not JSON, or not text
   }
 }

@@ -14,13 +14,13 @@ export interface ResultPorts {
   readonly stopped: AbortSignal;
 }
 
-/** Shorter than the time limit of a call to a channel, so that people see this message. */
+/** Shorter than the time limit of a channel call, so that people see this message. */
 const TIMEOUT_MS = 8_000;
 const MOST_BYTES = 1024 * 1024;
 
 /**
- * Posts results of runs to their targets, signed. The text is the one that saved skills have for the target, whatever the caller passes:
- * any extension may ask a channel to deliver, and none may use this one to send or sign a text.
+ * Posts signed results of runs to their targets. Sends only the text that saved skills have for the target, whatever the caller passes: any
+ * extension may ask a channel to deliver, and none may use this one to send or sign a text.
  */
 export class Results {
   readonly #fetch: GuardedFetch;
@@ -29,7 +29,7 @@ export class Results {
     this.#fetch = guardedFetch({ allow: ports.privateOrigins });
   }
 
-  /** Rejects with the host and why; never with the address, which may contain a secret. */
+  /** Rejects with the host and the reason, never with the address, which may contain a secret. */
   async deliver({ key }: ChannelMessage, target: string): Promise<string> {
     const { skills, keys, clock } = this.ports;
     const result = key === undefined ? null : await skills.dueResult(key, target);
@@ -63,7 +63,7 @@ export class Results {
     });
   }
 
-  /** The status. Nothing of the answer is read, and no redirect followed: it would lose the body, or carry it to somebody else. */
+  /** The status. Reads nothing of the answer and follows no redirect, which would lose the body or carry it to somebody else. */
   async #post(
     target: string,
     { headers, body }: { readonly headers: Readonly<Record<string, string>>; readonly body: Buffer },

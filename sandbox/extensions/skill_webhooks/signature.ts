@@ -1,6 +1,6 @@
 import { createHmac, timingSafeEqual } from 'node:crypto';
 
-/** How far the time of a signature may be from now, in seconds. */
+/** How far a signature's time may be from now, in seconds. */
 const SKEW_SECONDS = 300;
 const PREFIX = 'whsec_';
 
@@ -9,7 +9,10 @@ export interface Signed {
   readonly body: Uint8Array;
 }
 
-/** The id of a request that is signed as Standard Webhooks says, within its time; null: it is not. https://github.com/standard-webhooks/standard-webhooks */
+/**
+ * The id of a request with a valid and recent signature by Standard Webhooks; null: it has none.
+ * https://github.com/standard-webhooks/standard-webhooks
+ */
 export function signedId({ headers, body }: Signed, key: string, now: number): string | null {
   const { 'webhook-id': id = '', 'webhook-timestamp': timestamp = '', 'webhook-signature': signatures = '' } = headers;
   if (id === '' || id.length > 256 || !/^\d{1,12}$/.test(timestamp) || Math.abs(now / 1000 - Number(timestamp)) > SKEW_SECONDS) return null;
@@ -18,14 +21,14 @@ export function signedId({ headers, body }: Signed, key: string, now: number): s
   return isOne ? id : null;
 }
 
-/** Whether `header` is `sha256=` and the hex of the body's HMAC, by the bytes of the same key. */
+/** Whether `header` is `sha256=` and the hex HMAC of the body, with the same key's bytes. */
 export function isLegacySigned(header: string | undefined, body: Uint8Array, key: string): boolean {
   const [, hex = ''] = /^sha256=([0-9a-f]{64})$/i.exec(header ?? '') ?? [];
   if (hex === '') return false;
   return isEqual(Buffer.from(hex, 'hex'), digestOf(key, '', body));
 }
 
-/** The headers of a message that is sent now, as `signedId` reads them. */
+/** The headers of a message that is sent now, in the form that `signedId` verifies. */
 export function signedHeaders(message: { readonly id: string; readonly body: Uint8Array }, key: string, now: number) {
   const { id, body } = message;
   const timestamp = String(Math.floor(now / 1000));

@@ -22,7 +22,7 @@ const MIGRATIONS: readonly Migration[] = [
   ['CREATE TABLE skill_webhooks__keys (skill_id text PRIMARY KEY, signing_key text NOT NULL)'],
 ];
 
-/** The tables of webhooks, made when they are first asked for. */
+/** The tables of webhooks, created on first use. */
 export function webhookTables(database: SqlDatabase): WebhookTables {
   return oncePromised(async () => {
     const queries = new Queries<Tables>(database);
@@ -33,14 +33,14 @@ export function webhookTables(database: SqlDatabase): WebhookTables {
 
 const REMEMBERED_MS = 24 * 3_600_000;
 
-/** Signed requests of the last day, on disk: the id of each with the run that it started. */
+/** The signed requests of the last day, on disk: each id with the run that it started. */
 export class SeenRequests {
   constructor(
     private readonly tables: WebhookTables,
     private readonly clock: { now(): number },
   ) {}
 
-  /** The run of a request that came within the last day; null: it is new. */
+  /** The run of a request from the last day; null: it is new. */
   async find(skillId: string, id: string): Promise<string | null> {
     const tables = await this.tables();
     const since = this.clock.now() - REMEMBERED_MS;
@@ -50,7 +50,7 @@ export class SeenRequests {
     return row?.run_id ?? null;
   }
 
-  /** Remembers a new request, and names the run that it starts: the same one for all that add it at once. */
+  /** Records a new request and names its run: the same one for concurrent copies of the request. */
   async add(skillId: string, id: string): Promise<string> {
     const tables = await this.tables();
     const now = this.clock.now();
@@ -70,11 +70,11 @@ function digestOf(skillId: string, id: string): string {
   return sha256(`${skillId}\0${id}`);
 }
 
-/** The key of each skill that signs its results. It signs nothing else, and requests cannot be signed with it. */
+/** The key with which each skill signs its results. It signs nothing else, and is not valid for requests. */
 export class ResultKeys {
   constructor(private readonly tables: WebhookTables) {}
 
-  /** Made on first use: until a person renews it, no receiver has it to check signatures with. */
+  /** Created on first use; receivers need it to check signatures. */
   async of(skillId: string): Promise<string> {
     const tables = await this.tables();
     const find = () => tables.first((db) => db.selectFrom('skill_webhooks__keys').select('signing_key').where('skill_id', '=', skillId));

@@ -4,11 +4,11 @@ const address = z.url({ protocol: /^https?$/ });
 
 /** Settings of the extension: `extensions.web`. */
 export const config = z.strictObject({
-  /** The service that web_search asks. Absent: SearXNG where its address is set, else Brave, else Tavily, whichever has a key. */
+  /** The service for web_search. Absent: SearXNG where its address is set, else Brave, else Tavily, whichever has a key. */
   search: z.enum(['brave', 'tavily', 'searxng', 'off']).optional(),
   /** A SearXNG server that answers in JSON: `https://search.example.org`. */
   searxng_url: address.optional(),
-  /** Another address of the API of Brave or Tavily, such as a proxy. The key goes there. */
+  /** Another address for the API of Brave or Tavily, such as a proxy. It gets the key. */
   base_url: address.optional(),
   /** Addresses outside of the public internet that web_fetch may read: `http://localhost:3000`. */
   private_origins: z.array(address).default([]),

@@ -5,7 +5,7 @@ import { isTyped, LONGEST_ADDRESS, webAddress } from './web-address.ts';
 
 /** Characters of one answer. */
 const PART = 40_000;
-/** Pages that were read in parts are kept, so that their parts fit together. */
+/** How many multi-part pages are cached, so that their parts fit together. */
 const PAGES_KEPT = 4;
 const KEPT_MS = 10 * 60_000;
 
@@ -15,7 +15,7 @@ export function webFetchTool({ clock, privateOrigins, proxies }: Reading) {
   const kept = new Map<string, { readonly page: Read; readonly at: number }>();
   const allowed = new Set(privateOrigins.map((address) => new URL(address).origin));
 
-  /** The first part is always read again. */
+  /** The first part is always fetched again. */
   async function pageAt(url: URL, part: number, signal: AbortSignal): Promise<Page> {
     const known = part > 1 ? kept.get(url.href) : undefined;
     if (known !== undefined && clock.now() - known.at < KEPT_MS) return known.page;
@@ -43,7 +43,7 @@ export function webFetchTool({ clock, privateOrigins, proxies }: Reading) {
     timeoutMs: 30_000,
     needsApproval: ({ url: text }, turn) => {
       const url = webAddress(text);
-      // The call itself refuses what is no address.
+      // The call itself refuses an invalid address.
       return url instanceof URL && !isTyped(url, turn) && questionOf(url, allowed.has(url.origin));
     },
     present: (result) => (result.ok ? (result.title ?? 'Read a page') : `Could not read a page: ${result.error.message}`),
@@ -67,7 +67,7 @@ export function webFetchTool({ clock, privateOrigins, proxies }: Reading) {
 
 const LONGEST_SUMMARY = 120;
 
-/** Nothing of the page is known yet: the question shows only what the model asks for. */
+/** Nothing of the page is known yet: the question shows only what the model requests. */
 function questionOf(url: URL, isPrivate: boolean): ApprovalQuestion {
   const address = printableLine(url.href);
   const reach = isPrivate ? 'this one address outside of the public internet' : 'public addresses only';
@@ -98,7 +98,7 @@ function partOf({ url, title, text, isCut }: Read, part: number) {
   });
 }
 
-/** Cuts between lines where a line fits, else between characters. */
+/** Splits between lines where a line fits, else between characters. */
 function partsOf(text: string): readonly string[] {
   const parts: string[] = [];
   for (let at = 0; at < text.length || parts.length === 0;) {

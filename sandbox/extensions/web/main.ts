@@ -47,7 +47,7 @@ export default class Web implements ToolProvider, SetupProvider {
     return searchService(this.context.config, (name, use) => this.context.getSecret(name, use));
   }
 
-  /** Why the key is not given to the service that is set; null: it is, or there is none. */
+  /** Why the chosen service does not get the key; null: it does, or there is none. */
   #withheld(): PithError | null {
     try {
       this.#service();

@@ -1,6 +1,6 @@
 import { LONGEST_ADDRESS } from './web-address.ts';
 
-/** What is used of a DOM. */
+/** The part of a DOM that is used. */
 export interface PageNode {
   readonly nodeType: number;
   readonly nodeName: string;
@@ -16,10 +16,10 @@ export interface PageElement extends PageNode {
 
 export const ELEMENT = 1;
 const TEXT = 3;
-/** Elements in one another that are written as such; what is deeper is plain text. */
+/** The deepest nesting that is converted; deeper elements become plain text. */
 const DEEPEST = 100;
 
-/** Of lists and quotations, each of which moves its lines in. */
+/** The most nested lists and quotations, each of which indents its lines. */
 const MOST_LEVELS = 10;
 
 const HIDDEN: ReadonlySet<string> = new Set(
@@ -39,14 +39,14 @@ const MARKS = new Map([
 ]);
 
 /**
- * An element as Markdown, for reading: headings, lists, tables, code, links and images with a text. Nothing is escaped. `base` is what
- * its links are relative to. Time and size grow with the page, whatever is in it.
+ * An element as Markdown, for reading: headings, lists, tables, code, links and images with a text. Nothing is escaped. `base` resolves
+ * relative links. Time and size are linear in the page.
  */
 export function markdownOf(element: PageNode, base: string): string {
   return new MarkdownWriter(base, 0, 0).blocksIn(element).join('\n\n');
 }
 
-/** Text within one line flows into `line`; each block ends it. */
+/** Collects the text of a line in `line`; each block ends it. */
 class MarkdownWriter {
   readonly #blocks: string[] = [];
   #line: string[] = [];
@@ -54,7 +54,7 @@ class MarkdownWriter {
   constructor(
     private readonly base: string,
     private readonly depth: number,
-    /** Of lists and quotations around it; null: blocks are parts of a line here, as in links, headings and cells. */
+    /** The number of lists and quotations around it; null: blocks become parts of a line, as in links, headings and cells. */
     private readonly level: number | null,
   ) {}
 
@@ -87,7 +87,7 @@ class MarkdownWriter {
     if (isBlock) this.#endLine();
   }
 
-  /** False: it is not one of these. */
+  /** False: it is not a block. */
   #block(element: PageElement, name: string, depth: number): boolean {
     const heading = /^H([1-6])$/.exec(name)?.[1];
     if (heading !== undefined) this.#add(this.#lineOf(element, depth), (text) => `${'#'.repeat(Number(heading))} ${text}`);
@@ -122,7 +122,7 @@ class MarkdownWriter {
     if (text !== '') this.#line.push(source === null ? text : `![${text}](${source})`);
   }
 
-  /** null: nothing that could be fetched, such as a script. */
+  /** null: an address that cannot be fetched, such as a script. */
   #addressOf(reference: string | null): string | null {
     if (reference === null || !URL.canParse(reference, this.base)) return null;
     const { href, protocol } = new URL(reference, this.base);
@@ -180,7 +180,7 @@ function isHidden(element: PageElement): boolean {
   return /(?:^|;)\s*(?:display\s*:\s*none|visibility\s*:\s*hidden)/i.test((element.getAttribute('style') ?? '').slice(0, 1000));
 }
 
-/** A table within a table says how a page is laid out. */
+/** False for a layout table, which contains another table. */
 function isOfData(table: PageElement): boolean {
   for (const row of rowsOf(table)) for (const cell of elementsIn(row)) if (containsTable(cell)) return false;
   return true;
@@ -199,7 +199,7 @@ function rowsOf(table: PageElement): readonly PageElement[] {
   });
 }
 
-/** Those that are shown. */
+/** The visible elements. */
 function elementsIn(parent: PageNode): readonly PageElement[] {
   const found: PageElement[] = [];
   for (let child = parent.firstChild; child !== null; child = child.nextSibling)
@@ -217,7 +217,7 @@ function fenced(element: PageElement): string {
   return `${fence}${language}\n${text}\n${fence}`;
 }
 
-/** The spaces at the ends of an element belong to its neighbours. */
+/** Moves spaces at an element's ends outside of it. */
 function spaced(element: PageElement, text: string): string {
   const raw = element.textContent ?? '';
   return `${/^\s/.test(raw) ? ' ' : ''}${text}${/\s$/.test(raw) ? ' ' : ''}`;

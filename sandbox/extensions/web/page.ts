@@ -3,17 +3,17 @@ import { guardedFetch, type OutgoingOptions } from '@pith/guarded-fetch';
 import { printableLine, printable } from '@pith/plain-text';
 import { readable } from './readable.ts';
 
-/** A page as it was read, or what came instead of it. */
+/** A page, or the outcome of a failed read. */
 export type Page =
   | { readonly kind: 'page'; readonly url: string; readonly title: string; readonly text: string; readonly isCut: boolean }
-  /** It leads to another host, or from https to http, and was not followed. */
+  /** A redirect to another host, or from https to http, which was not followed. */
   | { readonly kind: 'redirect'; readonly to: string }
   /** Plain English, for the model and for people. */
   | { readonly kind: 'failed'; readonly code: string; readonly message: string };
 
-/** Of what a server sends, unpacked. */
+/** The most bytes from a server, unpacked. */
 const MOST_BYTES = 2 * 1024 * 1024;
-/** Of what is made of it: lists within lists grow. */
+/** The most characters of the result: nested lists grow. */
 const MOST_CHARACTERS = 2 * 1024 * 1024;
 const MOST_MS = 20_000;
 const MOST_REDIRECTS = 5;
@@ -61,7 +61,7 @@ async function followed(address: URL, ask: (url: URL) => Promise<Response>): Pro
   return { kind: 'failed', code: 'web_failed', message: `${url.host} redirects without end: Pith followed ${MOST_REDIRECTS} redirects` };
 }
 
-/** null: it is no redirect, or to nothing that is an address. */
+/** null: not a redirect, or one without a valid address. */
 function nextOf({ status, headers }: Response, url: URL): URL | null {
   const location = headers.get('location');
   if (location === null || ![301, 302, 303, 307, 308].includes(status) || !URL.canParse(location, url.href)) return null;
@@ -140,12 +140,12 @@ function failed(error: unknown, { host }: URL): Page {
   return { kind: 'failed', code: code === 'limit_reached' ? code : 'web_failed', message: `${host} could not be read: ${why}` };
 }
 
-/** A text from the web as the model reads it: marked with its source, printable, and unable to end its own mark. */
+/** A text from the web in the form that the model reads: marked with its source, printable, and unable to end its own mark. */
 export function fromOutside(source: string, text: string): string {
   return `<from-outside url="${source.replace(/["<>]/g, encodeURIComponent)}">\n${harmless(text)}\n</from-outside>`;
 }
 
-/** Invisible characters go, or become visible; then nothing is left in which a tag could hide. */
+/** Removes or escapes invisible characters, so that they cannot hide a tag. */
 function harmless(text: string): string {
   return printable(text.replace(INVISIBLE, '')).replace(TAG, (tag) => tag.replace('<', '&lt;'));
 }
@@ -154,7 +154,7 @@ function harmless(text: string): string {
 const INVISIBLE = /[\u00AD\u200B\u2060\uFEFF]/g;
 const TAG = /<[\s/\\]*from[\s_-]*outside/gi;
 
-/** Bytes of a page as text, by what they begin with, by what the server says, and by what an HTML page says of itself. */
+/** The text of a page's bytes, by their first bytes, by the server's header, and by the HTML's own declaration. */
 function decoded(bytes: Uint8Array, contentType: string, isHtml: boolean): string {
   const said = byteOrderMark(bytes) ?? charsetOf(contentType) ?? (isHtml ? charsetIn(bytes) : null);
   const decoder = said === null ? null : decoderOf(said);
@@ -163,7 +163,7 @@ function decoded(bytes: Uint8Array, contentType: string, isHtml: boolean): strin
     // The end may be cut within a character, which `stream` allows.
     return new TextDecoder('utf-8', { fatal: true }).decode(bytes, { stream: true });
   } catch {
-    return new TextDecoder('windows-1252').decode(bytes); // as browsers read what is no UTF-8 and names nothing
+    return new TextDecoder('windows-1252').decode(bytes); // as browsers read undeclared text that is not UTF-8
   }
 }
 
@@ -177,7 +177,7 @@ function charsetOf(contentType: string): string | null {
   return /\bcharset\s*=\s*["']?([\w:.-]+)/i.exec(contentType)?.[1] ?? null;
 }
 
-/** HTML must say it within its first 1,024 bytes; many pages are late. A page that can be read like this is not in UTF-16. */
+/** HTML must declare it within its first 1,024 bytes; many pages do so later. A page that can be read like this is not in UTF-16. */
 function charsetIn(bytes: Uint8Array): string | null {
   const beginning = new TextDecoder('latin1').decode(bytes.subarray(0, 4096));
   const said = /<meta\b[^>]{0,300}?\bcharset\s*=\s*["']?([\w:.-]+)/i.exec(beginning)?.[1] ?? null;
@@ -188,6 +188,6 @@ function decoderOf(label: string): InstanceType<typeof TextDecoder> | null {
   try {
     return new TextDecoder(label);
   } catch {
-    return null; // no encoding that anybody knows
+    return null; // not a known encoding
   }
 }

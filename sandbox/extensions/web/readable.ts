@@ -9,20 +9,26 @@ export interface ReadablePage {
   readonly isCut: boolean;
 }
 
-/** The DOM of a page with millions of elements or references does not fit into the memory of this process. A page of 2 MB has about 100,000. */
+/**
+ * The most elements and references: the DOM of a page with millions does not fit into this process's memory. A page of 2 MB has about
+ * 100,000.
+ */
 const MOST_PARTS = 100_000;
-/** The parser's time grows with the square of the depth. */
+/** The parser's time is quadratic in the depth. */
 const DEEPEST = 2000;
-/** Beyond these Readability takes minutes: its time grows with the depth and with each element's number of descendants. */
+/** Beyond these limits Readability takes minutes: its time grows with the depth and with each element's number of descendants. */
 const READABILITY = { parts: 40_000, nodes: 20_000, depth: 100, depths: 250_000 };
-/** Less text than this is no article: the page is a list, or Readability missed it. */
+/** Less text than this is not an article: the page is a list, or Readability missed it. */
 const SHORTEST_ARTICLE = 250;
 
-/** The main text of an HTML page as Markdown, without what surrounds it; of a page without an article all of its text. `address` is where it came from. */
+/**
+ * The main text of an HTML page as Markdown, without navigation and the like; if the page has no article, all of its text. `address` is its
+ * source.
+ */
 export async function readable(html: string, address: string): Promise<ReadablePage> {
   const { parseHTML } = await import('linkedom');
   const { text: given, parts } = beginningOf(html);
-  // The parser adds none of these by itself; two of them in one another do no harm.
+  // The parser adds none of these by itself; nesting two of them does no harm.
   const isWhole = /<html[\s>]/i.test(given) && /<body[\s>]/i.test(given);
   const { document } = parseHTML(isWhole ? given : `<!doctype html><html><head></head><body>${given}</body></html>`);
   const base = baseOf(document.querySelector('base')?.getAttribute('href') ?? null, address);
@@ -38,7 +44,7 @@ export async function readable(html: string, address: string): Promise<ReadableP
   };
 }
 
-/** null: it finds none. */
+/** null: it finds no article. */
 async function articleIn(
   document: ConstructorParameters<typeof Readability>[0],
 ): Promise<{ readonly title: string; readonly content: PageNode } | null> {
@@ -48,7 +54,7 @@ async function articleIn(
     const article = new Reader<PageNode>(document, options).parse();
     return article?.content ? { title: article.title ?? '', content: article.content } : null;
   } catch {
-    return null; // it fails on some documents; their plain text is there
+    return null; // it fails on some documents; their plain text remains
   }
 }
 
@@ -60,7 +66,7 @@ function baseOf(said: string | null, address: string): string {
   return said !== null && URL.canParse(said, address) ? new URL(said, address).href : address;
 }
 
-/** Cuts a page that no browser would show. The depth is an estimate: elements whose end may be left out do not count. */
+/** Cuts a page that no browser would show. The depth is an estimate: elements with an optional end tag do not count. */
 function beginningOf(html: string): { readonly text: string; readonly parts: number } {
   let [parts, depth] = [0, 0];
   for (const { index, 1: slash, 2: name = '' } of html.matchAll(/<(\/?)([a-z][\w-]*)|[<&]/gi)) {
@@ -77,7 +83,7 @@ const ENDLESS: ReadonlySet<string> = new Set(
   ),
 );
 
-/** Counts without calling itself: a page may be as deep as it is long. */
+/** Counts without recursion, since a page may be as deep as it is long. */
 function isForReadability(root: PageNode): boolean {
   let [nodes, depth, depths] = [0, 0, 0];
   for (let node: PageNode | null = root; node !== null;) {

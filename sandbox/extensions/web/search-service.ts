@@ -10,13 +10,13 @@ export interface FoundPage {
   readonly snippet: string;
 }
 
-/** A service that searches the web, as the settings and keys name it. */
+/** A configured web search service. */
 export interface SearchService {
   readonly id: ServiceId;
   readonly name: string;
   /** Without a path. */
   readonly host: string;
-  /** At most `count` pages. Rejects with an error that says what to do. */
+  /** At most `count` pages. Rejects with an error that has a cure. */
   search(query: string, count: number, signal?: AbortSignal): Promise<readonly FoundPage[]>;
 }
 
@@ -24,10 +24,10 @@ type ServiceId = 'brave' | 'tavily' | 'searxng';
 type GetSecret = ExtensionContext['getSecret'];
 type SecretUse = NonNullable<Parameters<GetSecret>[1]>;
 
-/** How one kind of service is asked, and what it answers. */
+/** The request format of one kind of service, and the fields of its answer. */
 interface Manner {
   readonly name: string;
-  /** null: it has its own address for everybody who runs one. */
+  /** null: everybody who runs one has their own address. */
   readonly address: string | null;
   readonly keyName: string | null;
   request(base: string, query: { readonly text: string; readonly count: number }, key: string): readonly [URL, RequestInit];
@@ -78,7 +78,7 @@ const TIMEOUT_MS = 15_000;
 const MOST_BYTES = 2 * 1024 * 1024;
 const LONGEST = { title: 200, url: 1000, snippet: 500 };
 
-/** The service that is asked now; null: none is set up. Throws `secret_not_given` where a key was kept for another place. */
+/** The service in use; null: none is set up. Throws `secret_not_given` where a key was stored for another recipient. */
 export function searchService(config: Config, getSecret: GetSecret): SearchService | null {
   for (const id of config.search === undefined ? ORDER : ORDER.filter((one) => one === config.search)) {
     const place = placeOf(id, config);
@@ -90,7 +90,7 @@ export function searchService(config: Config, getSecret: GetSecret): SearchServi
   return null;
 }
 
-/** Where the keys go. */
+/** The addresses that get the keys. */
 export function searchSecrets(config: Config): readonly { readonly name: string; readonly use: SecretUse }[] {
   return ORDER.flatMap((id) => {
     const { keyName } = MANNERS[id];
@@ -164,7 +164,7 @@ function foundPage(result: unknown, snippet: Manner['snippet']): readonly FoundP
   return [{ title: plain(title, LONGEST.title), url: new URL(url).href, snippet: plain(text, LONGEST.snippet) }];
 }
 
-/** Services mark the words that were searched for with tags. */
+/** Services mark the searched words with tags. */
 function plain(text: unknown, most: number): string {
   if (typeof text !== 'string') return '';
   const bare = text

@@ -2,7 +2,7 @@ import { PithError, type JsonValue, type SettingsChange, type SetupProvider, typ
 import type { Config } from './config.ts';
 import type { SearchService } from './search-service.ts';
 
-/** Sets up the service that web_search asks. `service`: the one that is set now. */
+/** Sets up the service of web_search. `service`: the present one. */
 export function webSetup({ searxng_url: address, search }: Config, service: () => SearchService | null): SetupProvider {
   return {
     getSetupSchema(): SetupSchema {

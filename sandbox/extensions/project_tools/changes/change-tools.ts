@@ -26,13 +26,13 @@ const edits = z.object({
 
 const whole = z.object({ path, content: z.string().describe('The whole text of the file.') });
 
-/** Where what a file held is kept, and what changes one file after the other. */
+/** The undo log, and the queue that runs changes one after the other. */
 export interface Changes {
   readonly undo: UndoLog;
   readonly inTurn: OneAtATime;
 }
 
-/** U2: changes that a person sees as a diff before they happen. Absent in a project that nobody has trusted. */
+/** Changes that a person sees as a diff before they happen. Absent in an untrusted project. */
 export function changeTools(project: Project, changes: Changes): readonly Tool[] {
   return [
     changeTool(project, changes, {
@@ -65,7 +65,7 @@ interface ChangeTool<Schema extends z.ZodType<{ readonly path: string }>> {
   readonly name: string;
   readonly description: string;
   readonly input: Schema;
-  /** What the call would do to the file as it is now. Throws `FileRefused`. */
+  /** The call's effect on the present file. Throws `FileRefused`. */
   plan(call: z.infer<Schema>, names: readonly string[]): Promise<TextChange>;
 }
 
@@ -79,7 +79,7 @@ function changeTool<Schema extends z.ZodType<{ readonly path: string }>>(
     if (names.join('/') !== real.join('/'))
       throw new FileRefused('file_unavailable', `'${names.join('/')}' is a link to '${real.join('/')}': change that file instead`);
     const change = await plan(call, names);
-    project.changeGuard(change.names); // throws for what is changed in another way
+    project.changeGuard(change.names); // throws for files that are changed in another way
     if (change.before?.equals(change.after)) throw new FileRefused('edit_empty', `'${change.names.join('/')}' has this text already`);
     return change;
   };
@@ -98,7 +98,7 @@ function changeTool<Schema extends z.ZodType<{ readonly path: string }>>(
   });
 }
 
-/** Under which changes of a file wait for each other. */
+/** The key under which changes of a file wait for each other. */
 export function placeOfFile(project: Project, given: string): string {
   return [project.root, ...project.names(given)].join('/');
 }
@@ -122,7 +122,7 @@ async function apply(project: Project, undo: UndoLog, change: TextChange, { appr
   });
 }
 
-/** Where a change is counted: the conversation of the person, and the message that caused it, whichever agent works. */
+/** Where a change is counted: the person's conversation, and the message that caused it, whichever agent works. */
 export function placeOf({ threadId, correlationId }: Pick<TurnInfo, 'threadId' | 'correlationId'>) {
   return { thread: threadId.split('/', 1)[0] ?? threadId, message: correlationId };
 }

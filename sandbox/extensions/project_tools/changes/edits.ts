@@ -8,8 +8,8 @@ export interface Edit {
 }
 
 /**
- * The text after all edits, each on what the ones before it left; lines keep their ends, and a new one has that of its place. Throws for the
- * first edit that does not match once: then none counts.
+ * The text after all edits, each applied to the result of those before it. Lines keep their ends, and a new line gets the end of its place.
+ * Throws for the first edit that does not match exactly once; then none counts.
  */
 export function applyEdits(path: string, text: string, edits: readonly Edit[]): string {
   const lines = linesOf(text);
@@ -31,7 +31,7 @@ export function applyEdits(path: string, text: string, edits: readonly Edit[]): 
   return after.text.replaceAll('\n', () => after.ends[line++] ?? '\n');
 }
 
-/** Every line ends with `\n` in `text`, and in the file with the one of `ends` that has its number. */
+/** Every line ends with `\n` in `text`; `ends` has its end in the file, by line number. */
 interface EndedText {
   readonly text: string;
   readonly ends: readonly string[];
@@ -58,17 +58,17 @@ function newlinesIn(text: string): number {
   return text.split('\n').length - 1;
 }
 
-/** Who needs to know of more? */
+/** More are not counted. */
 const MOST_PLACES = 100;
 
-/** Also those that overlap: which of them is meant nobody knows. */
+/** Includes overlapping ones, since nobody knows which is meant. */
 function placesOf(text: string, wanted: string): readonly number[] {
   const places: number[] = [];
   for (let at = text.indexOf(wanted); at >= 0 && places.length < MOST_PLACES; at = text.indexOf(wanted, at + 1)) places.push(at);
   return places;
 }
 
-/** Each line once, and what makes one of them the only one. */
+/** The line of each match, and how to make one unique. */
 function whereOf(text: string, places: readonly number[]): string {
   const lines = [...new Set(places.map((at) => newlinesIn(text.slice(0, at)) + 1))];
   const [only] = lines;
@@ -76,7 +76,7 @@ function whereOf(text: string, places: readonly number[]): string {
   return `on lines ${lines.slice(0, 8).join(', ')}${lines.length > 8 ? ' and more' : ''}; add lines around it so that it occurs once`;
 }
 
-/** What models often get wrong: the space at the beginning of lines, characters that look alike, the numbers of lines. */
+/** Common mistakes of models: the indentation, look-alike characters, line numbers. */
 function hintAbout(text: string, wanted: string): string {
   if (/^ *\d+\t/u.test(wanted)) return '; the numbers before the lines are not part of the file: leave them and the tab out';
   const lines = text.split('\n');

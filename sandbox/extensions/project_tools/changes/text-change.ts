@@ -13,10 +13,10 @@ export interface TextChange {
 }
 
 const MOST_BYTES = 2 * 1024 * 1024;
-/** A comparison that takes longer is shown as the old text and the new. */
+/** A comparison that takes longer is shown as the old text and the new one. */
 const COMPARE_MS = 300;
 
-/** The text of a file that is to be changed; null: there is none. */
+/** The text of a file to change; null: there is none. */
 export async function textBefore(
   project: Project,
   names: readonly string[],
@@ -34,14 +34,14 @@ export async function textBefore(
   });
 }
 
-/** `text` with the byte order mark of what it replaces, and with its line endings where they are all the same. */
+/** `text` with the byte order mark of the former text, and with its line ends where they are all the same. */
 export function inStyleOf(former: string | null, text: string): Buffer {
   if (former === null) return bounded(Buffer.from(text));
   const mark = former.startsWith(BYTE_ORDER_MARK) && !text.startsWith(BYTE_ORDER_MARK) ? BYTE_ORDER_MARK : '';
   return bounded(Buffer.from(mark + (usesCrLf(former) ? text.replaceAll(/\r?\n/gu, '\r\n') : text)));
 }
 
-/** True when every line of the text ends so. */
+/** True when every line ends with CR LF. */
 function usesCrLf(text: string): boolean {
   return text.includes('\r\n') && linesOf(text).every(({ end }) => end !== '\n');
 }
@@ -51,7 +51,7 @@ function bounded(bytes: Buffer): Buffer {
   throw new FileRefused('file_too_large', `the file would have ${bytes.length} bytes; at most ${MOST_BYTES} are written`);
 }
 
-/** What a person reads before a change. A yes is for these very bytes, before and after. */
+/** The question before a change. An approval covers exactly these bytes, before and after. */
 export function changeQuestion(project: Project, { names, before, after }: TextChange): ApprovalQuestion {
   const path = names.join('/');
   const why = project.changeGuard(names);
@@ -68,7 +68,7 @@ export function changeQuestion(project: Project, { names, before, after }: TextC
   };
 }
 
-/** What answers a call whose question is not the one that was agreed to. null: it may go on. */
+/** The answer to a call whose question differs from the approved one. null: it may go on. */
 export function unlessApproved(question: ApprovalQuestion, approved: string | undefined): ToolResult | null {
   if (question.subject === approved) return null;
   const why = approved === undefined ? 'it needs the approval of a person' : 'the file has changed since a person agreed to it';

@@ -8,7 +8,7 @@ import type { ChangedTurn, KeptChange } from './undo-log.ts';
 
 const MOST_TURNS = 100;
 
-/** U5: `/undo`, `/undo 3`. What a person changed since is overwritten only after a question. */
+/** `/undo`, `/undo 3`. Asks before it overwrites what a person changed since. */
 export function undoCommand(project: Project | null, changes: Changes): Command {
   return {
     path: 'undo',
@@ -65,7 +65,7 @@ interface Taking {
   readonly outcome: Outcome;
 }
 
-/** The first change of a file in the turn says what it held before, the last what it holds unless somebody changed it. */
+/** The first change of a file in the turn says what it contained before, the last what it contains unless somebody changed it. */
 async function takeBack(project: Project, changes: Changes, { turn, thread, io, outcome }: Taking): Promise<void> {
   const files = new Map<string, TakenBack>();
   for (const change of turn.changes) {

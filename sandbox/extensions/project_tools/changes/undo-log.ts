@@ -3,13 +3,13 @@ import { sha256 } from '@pith/plain-data';
 import { oncePromised } from '@pith/promises';
 import type { StateFolder } from '@pith/safe-files';
 
-/** Where a change was made: in which conversation, for which message. */
+/** Where a change was made: its conversation and message. */
 export interface ChangePlace {
   readonly thread: string;
   readonly message: string;
 }
 
-/** A change of one file that can be taken back. */
+/** An undoable change of one file. */
 export interface KeptChange {
   readonly path: string;
   /** Digest of the bytes; null: there was no file. */
@@ -23,7 +23,7 @@ export interface ChangedTurn {
   readonly at: number;
   /** In the order in which they were made. */
   readonly changes: readonly KeptChange[];
-  /** Commands that ran: what they changed is not known. */
+  /** Commands that ran, whose changes are unknown. */
   readonly commands: readonly string[];
 }
 
@@ -43,7 +43,7 @@ const row = z.object({
 
 type Ports = Pick<ExtensionContext, 'database' | 'clock'>;
 
-/** U5: what files held before tools changed them, by digest, for 30 days and up to 500 MB. */
+/** The content of files before tools changed them, by digest, for 30 days and up to 500 MB. */
 export class UndoLog {
   readonly #table = oncePromised(() => this.#makeTable());
   #prunedAt = 0;
@@ -64,12 +64,12 @@ export class UndoLog {
     ]);
   }
 
-  /** Keeps what the file holds, before it is changed. On disk when this resolves. */
+  /** Stores the file's content before a change. Durable when this resolves. */
   async keep({ thread, message, path }: ChangePlace & { readonly path: string }, before: Buffer | null, after: Buffer): Promise<void> {
     await this.#table();
     await this.#prune();
     const name = before === null ? null : sha256(before);
-    // The row first: what it names is not pruned.
+    // The row first, so that its content is not pruned.
     await this.#insert({ thread, message, kind: 'file', path, before: name, after: sha256(after), bytes: before?.length ?? 0 });
     if (before !== null && name !== null && !this.blobs.has(name)) {
       this.blobs.make();
@@ -77,7 +77,7 @@ export class UndoLog {
     }
   }
 
-  /** Notes that a command ran, whose changes cannot be taken back. */
+  /** Records that a command ran, whose changes cannot be undone. */
   async noteCommand({ thread, message }: ChangePlace, command: string): Promise<void> {
     await this.#table();
     await this.#insert({ thread, message, kind: 'command', path: command.slice(0, LONGEST_COMMAND), before: null, after: null, bytes: 0 });
@@ -95,7 +95,7 @@ export class UndoLog {
     ]);
   }
 
-  /** The last messages of a conversation that changed files or ran commands and were not taken back, the newest first. */
+  /** A conversation's last messages that changed files or ran commands and were not undone, newest first. */
   async last(thread: string, count: number): Promise<readonly ChangedTurn[]> {
     await this.#table();
     const rows = await this.ports.database.all(
@@ -117,13 +117,13 @@ export class UndoLog {
     return [...turns].map(([message, turn]) => ({ message, ...turn })).reverse();
   }
 
-  /** Whether a tool has changed something, also where that has been taken back. */
+  /** Whether a tool has changed something, even if that was undone. */
   async hasAny(thread: string): Promise<boolean> {
     await this.#table();
     return (await this.ports.database.all('SELECT id FROM project_tools__changes WHERE thread = ? LIMIT 1', thread)).length > 0;
   }
 
-  /** null: it is no longer kept. */
+  /** null: it is no longer stored. */
   bytesOf(name: string): Buffer | null {
     return this.blobs.read(name);
   }
@@ -137,7 +137,7 @@ export class UndoLog {
     ]);
   }
 
-  /** Forgets what is older than 30 days, and the oldest beyond 500 MB. At most once an hour. */
+  /** Removes entries older than 30 days, and the oldest beyond 500 MB. At most once an hour. */
   async #prune(): Promise<void> {
     const now = this.ports.clock.now();
     if (now - this.#prunedAt < PRUNE_MS) return;

@@ -2,7 +2,7 @@ import { isToolResult, messageOf, toolResult, type ExtensionContext, type Tool, 
 import { FolderInstructions } from 'pith/project_instructions';
 import type { Project } from './project.ts';
 
-/** The tool, whose results also say what the instructions of a folder are when it first uses a file below it. */
+/** The tool, whose results also contain a folder's instructions when it first uses a file below it. */
 export function withInstructions(tool: Tool, project: Project, { find, logger }: Pick<ExtensionContext, 'find' | 'logger'>): Tool {
   return {
     ...tool,
@@ -13,7 +13,7 @@ export function withInstructions(tool: Tool, project: Project, { find, logger }:
         const joined = await find(FolderInstructions)[0]?.joining(project.followed((input as { path: string }).path), call.turn);
         return joined ? extended(result, joined) : result;
       } catch (error) {
-        logger.warn('instructions of a folder not known', { reason: messageOf(error) }); // what the tool did stays done
+        logger.warn('instructions of a folder not known', { reason: messageOf(error) }); // the tool's own effect stays
         return result;
       }
     },

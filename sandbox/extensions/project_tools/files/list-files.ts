@@ -19,7 +19,7 @@ const input = z.object({
   path: z.string().default('.').describe('The folder to look in, relative to the project.'),
 });
 
-/** U1: files by name, without what git ignores. */
+/** Lists files by name, without those that git ignores. */
 export function listFilesTool(project: Project): Tool {
   return defineTool({
     name: 'list_files',
@@ -58,19 +58,19 @@ export function globOrReason(glob: string): ((path: string) => boolean) | string
   }
 }
 
-/** Files of the project that tools may look through. */
+/** Files of the project that tools may search. */
 interface ProjectFiles {
-  /** Names from the project down, joined by `/`; sorted. */
+  /** Paths relative to the project, joined by `/`; sorted. */
   readonly paths: readonly string[];
-  /** Files left out because they may contain secrets. */
+  /** The number of files left out because they may contain secrets. */
   readonly secret: number;
-  /** Said where there are more files than are looked at: what is not found may be there all the same. */
+  /** The notice where the limit was reached: a file that is not found may exist; null: it was not. */
   readonly cut: string | null;
 }
 
 const MOST_FILES = 300_000;
 const MOST_WALKED = 100_000;
-/** Files that are looked at before others have their turn. */
+/** How many files are examined before the walk yields. */
 const AT_ONCE = 5000;
 
 /** Files at and below a place in the project, without state, settings and secrets. */

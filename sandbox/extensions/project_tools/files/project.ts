@@ -2,11 +2,11 @@ import path from 'node:path';
 import type { Places } from 'pith';
 import { FileRefused, isInside, isSecretFile, Jail, realPathOf, runsLaterIn, type StagingNotes } from '@pith/safe-files';
 
-/** The person's project: the folder that file tools and commands stay in, and what of it is not theirs to use. */
+/** The person's project: the folder that file tools and commands stay in, and the parts of it that they may not use. */
 export interface Project {
   readonly root: string;
   readonly jail: Jail;
-  /** Absolute: the sandbox in it, with its settings, extensions, agents and skills; may lie elsewhere. */
+  /** Absolute: the project's sandbox with its settings, extensions, agents and skills; may be elsewhere. */
   readonly sandbox: string;
   /** Absolute: the folder of all state. */
   data(): string;
@@ -14,15 +14,15 @@ export interface Project {
   readonly home: string | null;
   /** The names from the project down to `given`. Throws for a path that leads out of it, and for state and settings. */
   names(given: string): readonly string[];
-  /** Where `given` leads: the names themselves, or those to which a link within the project leads. Throws as `names`. */
+  /** The target of `given`: the names themselves, or those to which a link within the project leads. Throws as `names`. */
   followed(given: string): readonly string[];
-  /** What is false for state, settings and what git keeps for itself, as they lie now: no tool reads them. */
+  /** A function that is false for state, settings and git's own files, as they are now: no tool reads them. */
   visible(): (names: readonly string[]) => boolean;
-  /** Why a change needs a person each time; null: an `always` may cover it. Throws for what is changed in another way. */
+  /** Why a change needs a person's approval each time; null: an `always` may cover it. Throws for files that are changed in another way. */
   changeGuard(names: readonly string[]): string | null;
 }
 
-/** null: there is no project that may be used. */
+/** null: there is no usable project. */
 export function openProject(
   places: Pick<Places, 'project' | 'sandbox' | 'home'>,
   data: () => string,
@@ -83,10 +83,10 @@ export function openProject(
   };
 }
 
-/** A file of the sandbox with settings. */
+/** A settings file of the sandbox. */
 export function isSettingsFile(name: string): boolean {
   return /^pith(?:\..*)?\.ya?ml$/iu.test(name);
 }
 
-/** Folders of other tools that hold skills. */
+/** Folders of other tools with skills. */
 export const SKILL_SOURCES: readonly string[] = ['.agent', '.agents', '.claude', '.codex', '.cursor', '.kodelet'];

@@ -26,7 +26,7 @@ const input = z.object({
   lines: z.int().min(1).max(MOST_LINES).default(MOST_LINES).describe('How many lines at most.'),
 });
 
-/** U1: a part of a text with line numbers, or an image as an image. */
+/** Reads a part of a text with line numbers, or an image as an image. */
 export function readFileTool(project: Project): Tool {
   return defineTool({
     name: 'read_file',
@@ -81,7 +81,7 @@ async function read(project: Project, call: z.infer<typeof input>, { approved }:
   });
 }
 
-/** By what is in it, whatever its name says: servers refuse whole conversations for an image that is none. */
+/** Judged by its content, whatever its name says: servers refuse whole conversations for an invalid image. */
 function imageOf(path: string, bytes: Buffer): ToolResult {
   const { length } = bytes;
   if (length > MOST_IMAGE_BYTES)
@@ -115,7 +115,7 @@ function partOf(path: string, text: string, { from_line: from, lines: most }: z.
   });
 }
 
-/** What the lines do not show: which of them end with CR LF. */
+/** Which of the shown lines end with CR LF, which they do not show. */
 function endsNote(lines: readonly Line[]): string {
   const returns = lines.filter(({ end }) => end === '\r\n').length;
   if (returns === 0) return '';

@@ -12,9 +12,9 @@ const MOST_MATCHES = 200;
 const MOST_FILE_BYTES = 2 * 1024 * 1024;
 const LONGEST_PATTERN = 1000;
 const LONGEST_LINE = 300;
-/** Instructions of a pattern: each costs time at each letter. */
+/** The most instructions of a pattern: each costs time at each letter. */
 const LARGEST_PATTERN = 500;
-/** Letters of a line, and those until others have their turn, each counted for each instruction. */
+/** The most letters of a line, and the letters between two yields, each times the pattern's instructions. */
 const MOST_OF_LINE = 10_000_000;
 const AT_ONCE = 1_000_000;
 const MOST_MS = 10_000;
@@ -27,7 +27,7 @@ const input = z.object({
   context: z.int().min(0).max(5).default(0).describe('Lines to show around each match.'),
 });
 
-/** U1: a regular expression in linear time over what git would list. */
+/** Searches with a regular expression, in linear time, over the files that git would list. */
 export function searchFilesTool(project: Project, clock: Clock): Tool {
   return defineTool({
     name: 'search_files',
@@ -108,7 +108,7 @@ async function search(
   });
 }
 
-/** Files in which git finds a text that every match must contain; null: git cannot say, or there is no such text. */
+/** Files in which git finds a text that every match must contain; null: git cannot tell, or there is no such text. */
 async function filesHolding(
   project: Project,
   { pattern, ignore_case: ignoreCase }: z.infer<typeof input>,
@@ -126,7 +126,7 @@ async function filesHolding(
 
 const SHORTEST_LITERAL = 3;
 
-/** The longest word that every match must contain as it is; null where that is not plain to see: alternatives, classes, groups, escapes. */
+/** The longest literal word of every match; null where it is not obvious: alternatives, classes, groups, escapes. */
 export function literalOf(pattern: string): string | null {
   if (/[|[\](){}]|\\[^bBsSdDwW.]/u.test(pattern)) return null;
   const words = pattern.replaceAll(/\\./gu, ' ').matchAll(/(\w+)([*?]?)/gu);

@@ -7,19 +7,19 @@ import { plainText } from './git-settings.ts';
 
 /** null: it names no program. */
 export async function fileDigest(file: string): Promise<string | null> {
-  const stats = await stat(file).catch(() => null); // of a link, what it leads to
+  const stats = await stat(file).catch(() => null); // the target of a link
   if (stats === null || !stats.isFile()) return `${stats?.mode} ${stats?.ino} ${stats?.ctimeMs}`;
   const text = plainText(file);
   const named = NAMED_IN.get(path.basename(file).toLowerCase())?.(text);
   return named === '' ? null : hashed([named ?? text]);
 }
 
-/** What it leads to, and the files by which programs would be started through it. */
+/** The link's target, and the files by which programs could be started through it. */
 export async function linkDigest(root: string, link: string): Promise<string | null> {
   const target = await realpath(path.join(root, link)).catch(() => null);
   const parts = [target ?? ''];
   const look = async (folder: string, depth: number): Promise<void> => {
-    const entries = await readdir(path.join(root, folder), { withFileTypes: true }).catch(() => []); // gone, or not to be listed
+    const entries = await readdir(path.join(root, folder), { withFileTypes: true }).catch(() => []); // gone, or not listable
     for (const entry of entries.slice(0, MOST_LINKED)) {
       const place = `${folder}/${entry.name}`;
       if (entry.isDirectory() && depth > 0) await look(place, depth - 1);
@@ -32,7 +32,7 @@ export async function linkDigest(root: string, link: string): Promise<string | n
 
 const MOST_LINKED = 200;
 
-/** Of a manifest only what names programs: every install changes the rest. */
+/** Of a manifest, only the parts that name programs: every install changes the rest. */
 const NAMED_IN: ReadonlyMap<string, (text: string) => string> = new Map([
   ['package.json', scriptsOf],
   ['composer.json', (text: string) => keysOf(text, ['scripts', 'config', 'repositories'])],
@@ -52,20 +52,20 @@ function sectionsOf(toml: string): readonly string[] {
 
 function keysOf(json: string, keys: readonly string[]): string {
   const manifest = jsonOf(json);
-  if (!isPlainMap(manifest)) return json; // not a manifest, yet or any more
+  if (!isPlainMap(manifest)) return json; // not a manifest at the moment
   const values = keys.map((key) => manifest[key] ?? null);
   return values.every((value) => value === null) ? '' : JSON.stringify(values);
 }
 
 function scriptsOf(text: string): string {
   const manifest = jsonOf(text);
-  if (!isPlainMap(manifest)) return text; // not a manifest, yet or any more
+  if (!isPlainMap(manifest)) return text; // not a manifest at the moment
   return JSON.stringify([...PROGRAMS.map((key) => manifest[key] ?? null), packagesFromElsewhere(manifest)]);
 }
 
 const PROGRAMS = 'scripts packageManager devEngines husky lint-staged simple-git-hooks gitHooks pnpm workspaces gypfile'.split(' ');
 
-/** Packages that come from no registry: a folder, an archive, a repository. */
+/** Packages from outside a registry: a folder, an archive, a repository. */
 function packagesFromElsewhere(manifest: PlainMap): readonly (readonly [string, string])[] {
   return 'dependencies devDependencies optionalDependencies peerDependencies overrides resolutions'.split(' ').flatMap((kind) =>
     Object.entries(manifest[kind] ?? {}).flatMap(([name, version]: [string, unknown]) => {
@@ -89,7 +89,7 @@ export async function foldersNamedBy(root: string, place: string): Promise<reado
   return (await Promise.all(patterns.map((pattern) => expanded(root, base, pattern.split('/'))))).flat();
 }
 
-/** A pattern as workspaces are named: `packages/*`, `packages/**`. */
+/** Expands a pattern of workspaces: `packages/*`, `packages/**`. */
 async function expanded(root: string, base: string, [first, ...rest]: readonly string[]): Promise<readonly string[]> {
   if (base.startsWith('..')) return [];
   if (first === undefined) return [base];
@@ -110,14 +110,14 @@ export function hashed(parts: readonly string[]): string {
   return hash.digest('base64url');
 }
 
-/** Of files, by their names from the project down; null: nothing starts from it by itself. The first that fits. */
+/** What a file starts, by its path from the project down; null: nothing automatically. The first match counts. */
 export function startsBy(place: string): string | null {
   if (place.endsWith('/')) return UNLISTED;
   const plain = place.toLowerCase();
   return FILES.find(({ test }) => test.test(plain))?.starts ?? (LINKS.test(place) ? LINKED : null);
 }
 
-/** Folders from which programs start something: a link may have their name. */
+/** Folders from which programs start something; a link may have their name. */
 export const LINKS =
   /(?:^|\/)\.(?:yarn|mise|config|helix|n?vim|vscode|idea|fleet|zed|devcontainer|husky|githooks|cargo|mvn|pip|claude|cursor|gemini|codex|kiro|roo|windsurf|continue|opencode)$/iu;
 

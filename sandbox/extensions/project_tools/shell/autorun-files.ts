@@ -8,17 +8,19 @@ import { isAnswered } from './git-guard.ts';
 import { isBare, walk, type FolderSearch, type Seen } from './project-walk.ts';
 import { repositoryDigest, startsOf } from './repositories.ts';
 
-/** What programs of the person's start by themselves from a project, as it was at one time: by its place, a digest of what it says. */
+/** The files of a project from which the person's programs start something automatically, at one time: a digest of the content by place. */
 export interface AutorunFiles {
-  /** Relative to the project, with `/`. A repository has the place of its settings; a folder that cannot be listed ends in `/`. */
+  /**
+   * Places are relative to the project, with `/`. A repository has the place of its settings; a folder that cannot be listed ends in `/`.
+   */
   readonly digests: ReadonlyMap<string, string>;
-  /** Entries of an index that are repositories: git in the outer one looks into them, too. */
+  /** Entries of an index that are repositories: git in the outer one reads them, too. */
   readonly gitlinks: ReadonlySet<string>;
-  /** False: there are more folders than are looked into. */
+  /** False: there are more folders than are searched. */
   readonly isWhole: boolean;
 }
 
-/** One that came or changed. */
+/** A new or changed autorun file. */
 export interface ChangedAutorun {
   readonly place: string;
   readonly isNew: boolean;
@@ -28,7 +30,7 @@ export interface ChangedAutorun {
   readonly repository: string | null;
 }
 
-/** A project, and where Pith keeps its state. */
+/** A project, and the folder of Pith's state. */
 export interface LookedThrough extends Pick<Project, 'jail' | 'root'> {
   /** Absolute. */
   readonly state: string;
@@ -39,7 +41,7 @@ export const NO_AUTORUN_FILES: AutorunFiles = { digests: new Map(), gitlinks: ne
 
 const MOST_FOLDERS = 200_000;
 
-/** Finds autorun files while a project is walked through, without a folder of state. What it finds is read and never used. */
+/** Finds autorun files during a walk through a project, without a folder of state. Their content is read and never used. */
 export class AutorunSearch implements FolderSearch {
   readonly isStrict = false;
   readonly #digests = new Map<string, string>();
@@ -71,7 +73,7 @@ export class AutorunSearch implements FolderSearch {
     if (digest !== null) this.#digests.set(place, digest);
   }
 
-  /** Package managers run the manifests that others name wherever these lie, also among packages. */
+  /** Package managers run the manifests that others name wherever they are, also among packages. */
   async #lookAtNamed(): Promise<void> {
     const manifests = [...this.#digests.keys()].filter((place) => MANIFEST.test(place));
     for (let at = 0; at < manifests.length && at < MOST_MANIFESTS; at += 1) {
@@ -97,7 +99,10 @@ export async function autorunFilesOf(place: LookedThrough, signal: AbortSignal):
   return search.found(signal);
 }
 
-/** The repositories and the folders that nobody may list among places, each with the repositories around it: the folder of the outer one and the way from there. */
+/**
+ * Repositories and unlistable folders among the places, each with the repositories around it: the folder of the outer one and the path from
+ * there.
+ */
 export function nestedRepositories(places: readonly string[]): readonly { readonly outer: string; readonly inner: string }[] {
   const repositories = places.filter((place) => path.posix.basename(place) === '.git').map((place) => path.posix.dirname(place));
   const unlisted = places.filter((place) => place.endsWith('/')).map((place) => place.slice(0, -1));
@@ -132,7 +137,7 @@ function grouped<Each extends { readonly outer: string }>(all: readonly Each[]):
 /** As many paths as fit among the arguments of a program. */
 const MOST_NESTED = 1000;
 
-/** What came or changed between two looks, in the order of places. What is gone starts nothing. */
+/** New and changed places between two looks, in order. A removed file starts nothing. */
 export async function changesBetween(
   root: string,
   before: AutorunFiles,
@@ -155,7 +160,7 @@ export async function changesBetween(
   );
 }
 
-/** How changes are told: a line for each repository, and one for all files of a kind. */
+/** The lines that report changes: one for each repository, and one for all files of a kind. */
 export function linesOf(changes: readonly ChangedAutorun[]): readonly string[] {
   const files = new Map<string, string[]>();
   const lines: string[] = [];
@@ -178,5 +183,5 @@ const PACKAGES = /(?:^|\/)(?:node_modules|\.venv|venv|site-packages|target|\.yar
 const ACTIVATE = /(?:^|\/)\.?venv\/bin\/activate[^/]*$/iu;
 const MANIFEST = /(?:^|\/)package\.json$/iu;
 const MOST_MANIFESTS = 1000;
-/** Of all files of a kind. */
+/** The most files of a kind in a line. */
 const MOST_FILES = 50;

@@ -14,7 +14,7 @@ import { GitHistory } from './git-history.ts';
 import { linkedRepository } from './linked-repository.ts';
 import { hiddenFromReadOnly, secretsOf, SETTING, type ProjectSecrets } from './secret-files.ts';
 
-/** A command as it is to run. */
+/** A command to run. */
 export interface ShellCommand {
   readonly command: string;
   /** Names from the project down. */
@@ -22,9 +22,9 @@ export interface ShellCommand {
   readonly access: readonly Access[];
   readonly timeoutMs: number;
   readonly sandboxed: boolean;
-  /** It can only read: it runs where nothing can be written, sees nothing of home, and no settings. */
+  /** It can only read, so it runs where nothing can be written, without home and settings. */
   readonly readOnlyCommand: ReadOnlyCommand | null;
-  /** Who is told what autorun files it leaves. */
+  /** Who is notified of autorun files that it leaves. */
   readonly asker: Pick<TurnInfo, 'threadId' | 'userId'>;
 }
 
@@ -44,7 +44,7 @@ const MOST_FINISHED = 50;
 const MOST_PROCESSES = 512;
 const DAY_MS = 24 * 60 * 60 * 1000;
 const LOOK_MS = 2000;
-/** A look may take a fiftieth of the time. */
+/** The largest share of the time for looks: a fiftieth. */
 const LOOK_SHARE = 50;
 
 /** Runs commands in the project, in a sandbox where the system has one, and ends them all when the extension stops. */
@@ -71,15 +71,15 @@ export class CommandRuns {
     return this.context.config.shell;
   }
 
-  /** null: commands run in a sandbox; else why not, and what to do about it. */
+  /** null: commands run in a sandbox; else why not, with a cure. */
   readonly unconfined = (): ReturnType<ConfinedPrograms['unavailable']> => this.#programs.unavailable();
 
-  /** Shows output of a call to the person while it runs. */
+  /** Shows a call's output to the person while it runs. */
   show(idempotencyKey: string, text: string): void {
     this.context.events.publish('tool.progressed', { extensionId: this.context.id, idempotencyKey, text });
   }
 
-  /** Folders of home that a command sees which asks for them. Throws where none is named, or one with keys. */
+  /** Folders of home for a command that requests them. Throws where none is named, or one with keys. */
   homeFolders(): readonly string[] {
     const folders = namedFolders(this.project.home, this.settings.home);
     if (folders.length > 0) return folders;
@@ -89,13 +89,13 @@ export class CommandRuns {
     );
   }
 
-  /** Autorun files that are left by commands whose Pith was killed. */
+  /** Autorun files left by commands whose Pith was killed. */
   async findings(signal: AbortSignal): Promise<readonly Diagnostic[]> {
     const left = await this.#watch.ofKilled(signal);
     return left.map((each) => ({ severity: 'warning', code: 'autorun_files', message: leftBy(each), cure: CURE }));
   }
 
-  /** The same for the beginning of a conversation, which does not wait for a look through a large project. null: nothing to say. */
+  /** The same at the start of a conversation, without waiting for a scan of a large project. null: nothing to say. */
   async opening(signal: AbortSignal): Promise<string | null> {
     const commands = this.#watch.commandsOfKilled();
     if (commands.length === 0) return null;
@@ -107,7 +107,7 @@ export class CommandRuns {
     return lines.length === 0 ? null : lines.join('\n');
   }
 
-  /** Resolves when it and all that it started are gone. */
+  /** Resolves when the command and all that it started are gone. */
   async run(
     wanted: ShellCommand,
     shown: (text: string) => void,
@@ -128,7 +128,8 @@ export class CommandRuns {
       shown(text);
     };
     const mostChecked = context.config.shell.files_checked;
-    // An outer repository has settings, with tokens in addresses: of commands that run unasked only git, which is given no path out of the project, reads it.
+    // An outer repository has settings, with tokens in addresses: among commands that run without a question, only git may read it, and git
+    // gets no path out of the project.
     const linked = sandboxed && readOnlyCommand?.usesGit !== false ? await linkedRepository(project, mostChecked, signal) : null;
     const repository = linked === null ? [] : [linked.folder];
     if (sandboxed && readOnlyCommand !== null) {
@@ -209,7 +210,7 @@ export class CommandRuns {
     );
   }
 
-  /** While it runs, so that what a command of a day leaves is told within seconds. */
+  /** Looks while it runs, so that a person learns within seconds what a day-long command leaves. */
   async #lookOften(report: (lines: readonly string[]) => Promise<void>, ended: AbortSignal): Promise<void> {
     const { clock, logger } = this.context;
     for (let pause = LOOK_MS; !ended.aborted;) {
@@ -234,7 +235,7 @@ export class CommandRuns {
       .catch((error: unknown) => this.context.logger.warn(`${text}; the warning could not be sent: ${messageOf(error)}`));
   }
 
-  /** Starts it beside the conversation. Throws `limit_reached` when as many run as may. */
+  /** Starts it beside the conversation. Throws `limit_reached` when the most commands run already. */
   start(wanted: ShellCommand): BackgroundCommand {
     const running = [...this.#background.values()].filter(({ ended }) => ended === null);
     if (running.length >= MOST_BACKGROUND)
@@ -261,7 +262,7 @@ export class CommandRuns {
     return [...this.#background.values()].map(({ shown }) => shown);
   }
 
-  /** null: there is none of that id. With `waitMs`, waits so long for its end. */
+  /** null: the id is unknown. Waits for its end up to `waitMs`. */
   async look(id: string, waitMs: number, signal: AbortSignal): Promise<BackgroundCommand | null> {
     const found = this.#background.get(id);
     if (found === undefined) return null;
@@ -270,7 +271,7 @@ export class CommandRuns {
     return found.shown;
   }
 
-  /** Ends it and all that it started. null: there is none of that id. */
+  /** Ends it and all that it started. null: the id is unknown. */
   async stop(id: string): Promise<BackgroundCommand | null> {
     const found = this.#background.get(id);
     if (found === undefined) return null;
@@ -310,15 +311,15 @@ const HELD_TEXT =
 const REPOSITORY_HIDDEN = /fatal: not a git repository: \//u;
 const HIDDEN_TEXT =
   'the repository of this folder lies outside of the project, where commands see nothing; ask the person to run the command, or to start Pith in the folder above both';
-/** As resolvers, package managers, git, curl and the runtimes say it. */
+/** The messages of resolvers, package managers, git, curl and the runtimes. */
 const NAMES_UNRESOLVED =
   /\b(?:EAI_AGAIN|ENOTFOUND)\b|could(?:n't| not) resolve (?:host|proxy)|temporary failure (?:in name resolution|resolving)|name or service not known|unable to resolve host|dns error|no address associated with hostname|nodename nor servname|network is unreachable|\bENETUNREACH\b/iu;
 const NETWORK_TEXT = 'the sandbox has no network; call again with access: ["network"] if the command needs it';
-/** npm waits more than a minute before it says that it reaches nothing. */
+/** npm waits more than a minute before it reports that it reaches nothing. */
 const NO_RETRIES = { npm_config_fetch_retries: '0' };
 
 const ENVIRONMENT = { TERM: 'dumb', NO_COLOR: '1', PAGER: 'cat', GIT_PAGER: 'cat', GIT_TERMINAL_PROMPT: '0' };
-/** Settings could make git print what is in submodules, in which nobody looked for secrets. */
+/** Settings could make git print submodules, which nobody checked for secrets. */
 const OF_READERS = {
   GIT_OPTIONAL_LOCKS: '0',
   GIT_CONFIG_COUNT: '2',
@@ -364,7 +365,7 @@ class Running {
   }
 }
 
-/** The beginning and the end of a long output. */
+/** The start and the end of a long output. */
 class KeptOutput {
   #head = '';
   #tail = '';

@@ -23,15 +23,15 @@ export interface Leftovers {
   readonly commands: readonly string[];
   /** Each a line for people. */
   readonly lines: readonly string[];
-  /** The file that says what was there before. */
+  /** The record of what was there before. */
   readonly record: string;
 }
 
 /** What is known when a command begins. */
 export interface Begun {
-  /** null: nobody asks. */
+  /** null: not requested. */
   readonly secrets: ProjectSecrets | null;
-  /** What nobody has told yet of commands whose Pith was killed. */
+  /** Leftovers, not yet reported, of commands whose Pith was killed. */
   readonly unreported: readonly Leftovers[];
 }
 
@@ -45,14 +45,14 @@ const kept = z.object({
 type Kept = z.infer<typeof kept> & { readonly name: string };
 
 /**
- * Finds the autorun files that commands make in a project. What was there before is kept in a file while
- * commands run: should this process be killed, the next one still finds what they left.
+ * Finds autorun files that commands create in a project. While commands run, a record on disk says what was there before: if this process
+ * is killed, the next one still finds what they left.
  */
 export class CommandWatch {
   readonly #running: string[] = [];
-  /** Repositories that came while commands ran. */
+  /** Repositories that appeared while commands ran. */
   readonly #came = new Set<string>();
-  /** Records of killed ones that were told here. */
+  /** Records of killed processes that were reported here. */
   readonly #acknowledged = new Set<string>();
   #known: AutorunFiles = NO_AUTORUN_FILES;
   #turn: Promise<unknown> = Promise.resolve();
@@ -62,7 +62,7 @@ export class CommandWatch {
     private readonly folder: StateFolder,
   ) {}
 
-  /** Before a command starts. Throws as `SecretSearch.found`. */
+  /** Call before a command starts. Throws as `SecretSearch.found`. */
   begin(command: string, mostChecked: number | null, signal: AbortSignal): Promise<Begun> {
     return this.#inTurn(async () => {
       const secrets = mostChecked === null ? null : new SecretSearch(this.place.root, mostChecked);
@@ -86,7 +86,7 @@ export class CommandWatch {
     });
   }
 
-  /** When it has ended. */
+  /** Call when it has ended. */
   end(command: string): Promise<readonly string[]> {
     return this.#inTurn(async () => {
       const lines = [...(await this.#look(new AbortController().signal))];
@@ -97,7 +97,7 @@ export class CommandWatch {
     });
   }
 
-  /** What has come since the last look, while commands run. */
+  /** What has appeared since the last look, while commands run. */
   look(signal: AbortSignal): Promise<readonly string[]> {
     return this.#inTurn(() => this.#look(signal));
   }
@@ -107,7 +107,7 @@ export class CommandWatch {
     return this.#recordsOfKilled().flatMap(({ commands }) => commands);
   }
 
-  /** What came while they ran, as it is now. */
+  /** What appeared while they ran, as it is now. */
   async ofKilled(signal: AbortSignal): Promise<readonly Leftovers[]> {
     const records = this.#recordsOfKilled();
     if (records.length === 0) return [];
@@ -115,7 +115,7 @@ export class CommandWatch {
     return (await Promise.all(records.map((record) => this.#leftSince(record, now, signal)))).flat();
   }
 
-  /** A person has read it here: the next command does not say it again. */
+  /** A person has read it here: the next command does not repeat it. */
   acknowledge(all: readonly Leftovers[]): void {
     for (const { record } of all) this.#acknowledged.add(record);
   }
@@ -134,7 +134,7 @@ export class CommandWatch {
 
   #recordsOfKilled(): readonly Kept[] {
     return this.#ofKilled().flatMap((name) => {
-      const read = kept.safeParse(jsonOf(String(this.folder.read(name)))); // one that is cut off: its command did not begin
+      const read = kept.safeParse(jsonOf(String(this.folder.read(name)))); // a truncated record: its command did not begin
       return read.success && read.data.root === this.place.root ? [{ ...read.data, name }] : [];
     });
   }
@@ -183,7 +183,7 @@ export class CommandWatch {
   /** One after the other: each look begins where the one before it ended. */
   #inTurn<Result>(run: () => Promise<Result>): Promise<Result> {
     const done = this.#turn.then(run);
-    this.#turn = done.catch(() => undefined); // whoever asked is told
+    this.#turn = done.catch(() => undefined); // the caller gets the rejection
     return done;
   }
 }
@@ -191,7 +191,7 @@ export class CommandWatch {
 const IN_INDEX = 'is a repository in the index: git in the folder around it starts its programs, too';
 
 const NAME = /^\d+\.\d+\.json$/u;
-/** Of this process for good. null: this system does not tell processes apart; nothing is confined there either. */
+/** Identifies this process for good. null: this system cannot tell processes apart, and confines nothing either. */
 const OWN_NAME = (): string | null => {
   const own = processEntry(process.pid);
   return own === null ? null : `${own.pid}.${own.startTime}.json`;

@@ -8,13 +8,13 @@ import { isHarmless, listedSettings, textOf, type GitSetting } from './git-setti
 export interface GuardedProject {
   readonly root: string;
   readonly home: string | null;
-  /** Each `.git`, absolute and without links: a folder, or a file that names one; and the `.hg` and `.jj` of other programs. */
+  /** Each `.git`, absolute and with links resolved: a folder, or a file that names one; and the `.hg` and `.jj` of other programs. */
   readonly dotGits: readonly string[];
 }
 
 /**
- * What git and its like read as settings, or start, in repositories that are there: places that no command may change. What is absent is made,
- * empty, because a command could make it. Nothing is taken away afterwards, so nothing depends on how a command ends.
+ * The places that no command may change: what git and similar programs read as settings, or start, in existing repositories. Missing ones
+ * are created empty, because a command could create them. They stay afterwards, so nothing depends on how a command ends.
  */
 export async function guardedPlaces({ root, home, dotGits }: GuardedProject, signal: AbortSignal): Promise<readonly string[]> {
   const held = new Set<string>();
@@ -33,25 +33,28 @@ export async function guardedPlaces({ root, home, dotGits }: GuardedProject, sig
   return [...held];
 }
 
-/** bubblewrap looks at all mounts again for each: a project of hundreds of repositories gets them as a whole, after the first ones. */
+/**
+ * bubblewrap checks all mounts again for each one: in a project with hundreds of repositories, those after the first ones are mounted as a
+ * whole.
+ */
 const MOST_PLACES = 400;
 
-/** In a `.git`. Each of them stands for what git does where it is absent. */
+/** Files in a `.git`, with the content that acts like their absence. */
 const FILES: ReadonlyMap<string, string> = new Map([
   ['config', ''],
   ['config.worktree', ''],
-  ['commondir', '.\n'], // the settings of this very repository: an empty one is an error
+  ['commondir', '.\n'], // this very repository's own folder: an empty file is an error
   ['info/attributes', ''],
 ]);
 const FOLDERS = ['hooks', 'modules', 'worktrees', 'remotes', 'branches'];
 
-/** The same of other programs, from whose settings nearly each starts one; what of them has to be made, empty. */
+/** The same for other programs, nearly all of whose settings can start one; `made` are created empty. */
 const OF_OTHERS: ReadonlyMap<string, { readonly made: readonly string[]; readonly held: readonly string[] }> = new Map([
   ['.hg', { made: ['hgrc', 'hgrc-not-shared'], held: ['requires', 'sharedpath'] }],
   ['.jj', { made: [], held: ['repo/config.toml', 'repo/store/git_target', 'repo/store/git/config', 'workspace-config.toml'] }],
 ]);
 
-/** What is held of a repository, or it as a whole where its parts cannot be. */
+/** The guarded places of a repository, or all of it where its parts cannot be guarded. */
 async function placesIn(dotGit: string, root: string, signal: AbortSignal): Promise<readonly string[]> {
   const other = OF_OTHERS.get(path.basename(dotGit));
   if (other !== undefined) return placesOfOther(dotGit, other);
@@ -60,24 +63,24 @@ async function placesIn(dotGit: string, root: string, signal: AbortSignal): Prom
     return [dotGit, ...named.flat()];
   }
   const places = [...FILES.keys(), ...FOLDERS].map((name) => path.join(dotGit, name));
-  // A link can be replaced by another, and what it leads to be written.
+  // A link can be replaced by another, and its target can be written.
   const links = [...places, path.join(dotGit, 'info')].filter(isLink);
   if (links.length > 0) return [dotGit, ...links.map(realPathOf).filter((place) => isInside(place, root))];
-  // `commondir` would make git overlook these two.
+  // `commondir` would make git ignore these two.
   const own = await listedSettings(path.join(dotGit, 'config'), signal);
   if (own.some(({ key, value }) => key === 'core.worktree' || (key === 'core.bare' && value !== 'false'))) return [dotGit];
   try {
     for (const [name, text] of FILES) makeFile(path.join(dotGit, name), text);
     for (const name of FOLDERS) mkdirSync(path.join(dotGit, name), { recursive: true });
   } catch {
-    return [dotGit]; // a full disk, or one that nobody may write: then a command cannot be let in either
+    return [dotGit]; // a full or read-only disk: then a command may not use the repository either
   }
   return places;
 }
 
 /**
- * Folders of git in the project that a `.git` file names: that of its tree, and the repository that trees share, which may be bare and so have no
- * other name here. Anybody may write such a file, about any folder.
+ * Git folders in the project that a `.git` file names: that of its tree, and the repository that trees share, which may be bare and so has
+ * no other name here. Anybody may write such a file, about any folder.
  */
 function foldersNamedBy(dotGit: string, root: string): readonly string[] {
   const own = namedBy(dotGit);
@@ -98,7 +101,7 @@ function placesOfOther(
   return places;
 }
 
-/** The place itself, or what there is instead of a folder that leads to it: a link, or a file that names another folder. */
+/** The place itself, or a link or file that stands where a folder on its path should be. */
 function heldAt(folder: string, name: string): string {
   let place = folder;
   for (const each of name.split('/')) {
@@ -124,7 +127,7 @@ export function namedBy(dotGit: string): string | null {
   }
 }
 
-/** False where a file that git reads first, in the folder or above it, is none, such as a pipe, for which it would wait. */
+/** False where a file that git reads first, in the folder or above it, is not a regular one, such as a pipe, for which git would wait. */
 export function isAnswered(folder: string, root: string): boolean {
   const dotGit = path.join(folder, '.git');
   const gitFolder = isFolder(dotGit) ? dotGit : (namedBy(dotGit) ?? dotGit);
@@ -133,7 +136,10 @@ export function isAnswered(folder: string, root: string): boolean {
   return places.every((place) => kindOf(place) !== 'special') && (folder === root || isAnswered(path.dirname(folder), root));
 }
 
-/** All that hold in a folder: those of its repository, and the person's own, which may name a folder of hooks or a program by a path that begins in the project. */
+/**
+ * All settings that apply in a folder: its repository's, and the person's own, which may name a folder of hooks or a program by a path that
+ * begins in the project.
+ */
 async function settingsOf(folder: string, home: string | null, signal: AbortSignal): Promise<readonly GitSetting[]> {
   const asked = ['config', '--includes', '--list', '--show-origin', '-z'];
   const parts = ((await runGitAs(home ?? '/nonexistent', folder, asked, signal)) ?? '').split('\0');
@@ -146,7 +152,7 @@ async function settingsOf(folder: string, home: string | null, signal: AbortSign
   return settings;
 }
 
-/** Files of the project in which settings of a folder stand, which they include, or which they name as a program, and folders of hooks. */
+/** Files of the project that contain a folder's settings, that they include, or that they name as a program, and folders of hooks. */
 function namedIn(folder: string, root: string, settings: readonly GitSetting[]): readonly string[] {
   const found = new Set<string>();
   const add = (place: string): void => void (isInside(place, root) && place !== root && existsSync(place) && found.add(realPathOf(place)));
@@ -159,7 +165,7 @@ function namedIn(folder: string, root: string, settings: readonly GitSetting[]):
     if (value.startsWith('~')) continue;
     const named = path.resolve(folder, value);
     if (/^include(?:if\..*)?\.path$/u.test(key)) make(path.resolve(path.dirname(file), value), '');
-    // The hooks of husky lie beside the folder that it names.
+    // The hooks of husky are beside the folder that it names.
     else if (key === 'core.hookspath') make(path.basename(named) === '_' ? path.dirname(named) : named, null);
     else if (!isHarmless(key, value))
       for (const word of value.split(/[\s"']+/u))
@@ -168,7 +174,7 @@ function namedIn(folder: string, root: string, settings: readonly GitSetting[]):
   return [...found].filter((place) => isInside(place, root));
 }
 
-/** Folders of submodules that are not fetched: git looks into each, whatever repository is there. */
+/** Folders of submodules that are not fetched: git reads whatever repository is in them. */
 async function emptySubmodules(folder: string, signal: AbortSignal): Promise<readonly string[]> {
   const named = await listedSettings(path.join(folder, '.gitmodules'), signal);
   const folders = named.filter(({ key }) => /^submodule\..*\.path$/u.test(key)).map(({ value }) => path.resolve(folder, value));
@@ -179,19 +185,19 @@ function tryTo(make: () => unknown): void {
   try {
     make();
   } catch {
-    // something else is there, or nobody may write it
+    // something else is there, or it may not be written
   }
 }
 
 type Kind = 'file' | 'folder' | 'link' | 'special';
 
-/** Of a link, what it leads to. null: nothing is there. */
+/** The kind of a link's target. null: nothing is there. */
 export function kindOf(place: string, look: (place: string) => Stats = statSync): Kind | null {
   try {
     const stats = look(place);
     return stats.isFile() ? 'file' : stats.isDirectory() ? 'folder' : stats.isSymbolicLink() ? 'link' : 'special';
   } catch {
-    return null; // it is gone, a file lies in the place of a folder above it, or links lead to each other
+    return null; // it is gone, a file is where a folder above it should be, or the links form a loop
   }
 }
 

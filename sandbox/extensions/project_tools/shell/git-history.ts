@@ -5,20 +5,20 @@ import { isSecretFile } from '@pith/safe-files';
 const MOST_REMEMBERED = 100;
 const LONGEST_MS = 2000;
 
-/** Commits that have a name beside refs and their logs. */
+/** Commits with a name outside of refs and their logs. */
 const HEADS = ['FETCH_HEAD', 'ORIG_HEAD', 'MERGE_HEAD', 'CHERRY_PICK_HEAD', 'REVERT_HEAD', 'REBASE_HEAD', 'BISECT_HEAD', 'AUTO_MERGE'];
 const TIPS = ['--all', '--reflog', '--ignore-missing', ...HEADS];
 
 /**
- * Whether git keeps a file that may contain secrets, now or in any commit that has a name: commands do not see the file, but its content in
- * git. Looking through a history is remembered for as long as its refs, their logs and stashes are the same.
+ * Whether git stores a file that may contain secrets, now or in any named commit: commands do not see the file, but could see its content
+ * in git. The result is cached while refs, their logs and stashes are unchanged.
  */
 export class GitHistory {
   readonly #known = new Map<string, boolean>();
-  /** Folders whose history took too long: nobody waits for it again. */
+  /** Folders whose history took too long: it is not tried again. */
   readonly #long = new Set<string>();
 
-  /** Of the repository that a command in this folder would use. Where git cannot say it in time, it may. */
+  /** For the repository that a command in this folder would use. True where git cannot tell in time. */
   async mayPrintSecrets(folder: string): Promise<boolean> {
     if (this.#long.has(folder)) return true;
     const index = await git(folder, ['ls-files', '-z', '--cached', '--full-name', ':/']);
@@ -34,7 +34,9 @@ export class GitHistory {
   }
 }
 
-/** Each content is listed once, by one of its names: what has a harmless name too is read under that one. null: it took too long. */
+/**
+ * git lists each content once, under one of its names: content that also has a harmless name appears under that. null: it took too long.
+ */
 async function isInHistory(folder: string): Promise<boolean | null> {
   // A person waits for it, and is asked where it takes longer.
   const listed = await runGit(

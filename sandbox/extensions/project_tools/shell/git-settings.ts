@@ -1,15 +1,15 @@
 import { closeSync, constants, fstatSync, openSync, readFileSync } from 'node:fs';
 import { runGit } from '@pith/project-files';
 
-/** One setting of git, as its file has it. */
+/** One setting of git, as in its file. */
 export interface GitSetting {
-  /** In the form in which git lists it: section and name in small letters. */
+  /** In git's own listing form: section and name in lower case. */
   readonly key: string;
   readonly value: string;
   readonly file: string;
 }
 
-/** What a file of settings contains. Nothing of it is used, and nothing that it includes is read. */
+/** The settings in a file. None of them is applied, and included files are not read. */
 export async function listedSettings(file: string, signal: AbortSignal): Promise<readonly GitSetting[]> {
   if (plainText(file) === '') return [];
   const listed = await runGit('/', ['config', '--file', file, '--no-includes', '--list', '-z'], signal);
@@ -22,12 +22,15 @@ export async function listedSettings(file: string, signal: AbortSignal): Promise
 const LONGEST_READ = 1024 * 1024;
 const TOO_LARGE = '\0too large to be read: ';
 
-/** Of a text that `plainText` gave: the file has more, of which only size and time are known. */
+/** For a text from `plainText`: the file is longer, and only its size and time are known. */
 export function isTooLarge(text: string): boolean {
   return text.startsWith(TOO_LARGE);
 }
 
-/** What a small file contains, byte for byte; '' where there is none. A command may have put anything there: a pipe is not waited for. */
+/**
+ * The content of a small file, byte for byte; '' where there is none. Does not wait for a pipe, since a command may have put anything
+ * there.
+ */
 export function plainText(file: string): string {
   try {
     const descriptor = openSync(file, constants.O_RDONLY | constants.O_NONBLOCK);
@@ -39,16 +42,16 @@ export function plainText(file: string): string {
       closeSync(descriptor);
     }
   } catch {
-    return ''; // it is gone, or nobody may read it: git cannot either
+    return ''; // it is gone, or not readable: git cannot read it either
   }
 }
 
-/** The same as text, without its end of line: a path may hold any letter. */
+/** The same as text, without the line end: a path may contain any character. */
 export function textOf(file: string): string {
   return Buffer.from(plainText(file), 'latin1').toString().trim();
 }
 
-/** False for a setting that names a program, a file or another repository, and for every one that is not known. */
+/** False for a setting that names a program, a file or another repository, and for every unknown one. */
 export function isHarmless(key: string, value: string): boolean {
   if (URLS.test(key)) return !/^-|::|^ext:/u.test(value);
   return HARMLESS.test(key);

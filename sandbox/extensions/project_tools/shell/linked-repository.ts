@@ -15,13 +15,15 @@ interface Tree {
 /** A repository that commands read. */
 export interface LinkedRepository {
   readonly folder: string;
-  /** What lies there and git does not read, and files with secrets: a command may have made a folder with such files look like a repository. */
+  /**
+   * Files there that git does not read, and files with secrets: a command may have made a folder with such files look like a repository.
+   */
   readonly covered: readonly CoveredPath[];
 }
 
 /**
- * The repository outside of the project whose linked working tree the project is. Anybody may write a `.git` that names any folder; so the
- * repository itself must name this tree as its own, as git writes it. null: there is none. Throws as `secretsOf`.
+ * The repository outside of the project whose linked working tree the project is. Anybody may write a `.git` that names any folder, so the
+ * repository itself must name this tree, as git writes it. null: there is none. Throws as `secretsOf`.
  */
 export async function linkedRepository(tree: Tree, mostChecked: number, signal: AbortSignal): Promise<LinkedRepository | null> {
   const own = ownFolder(tree);
@@ -41,7 +43,7 @@ export async function linkedRepository(tree: Tree, mostChecked: number, signal: 
   return { folder, covered: hidden.map((at) => ({ at, as: 'empty' })) };
 }
 
-/** What git reads in a repository for a linked working tree: these files, these folders with all that is in them, and the tree's own. */
+/** What git reads in a repository for a linked working tree: these files, these folders with their content, and the tree's own folder. */
 const FILES = 'HEAD commondir config config.worktree packed-refs shallow info/attributes info/exclude info/grafts'.split(' ');
 const FOLDERS = ['objects', 'refs', 'reftable', 'logs/refs'];
 const PARTLY_READ = ['info', 'logs', 'worktrees'];

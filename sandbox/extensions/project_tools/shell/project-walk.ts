@@ -4,25 +4,25 @@ import { setImmediate as yieldToOthers } from 'node:timers/promises';
 import { FileRefused, type Entry } from '@pith/safe-files';
 import type { Project } from '../files/project.ts';
 
-/** What looks for something in the folders of a project. Names lead from the project down. */
+/** A search through the folders of a project. Names lead from the project down. */
 export interface FolderSearch {
-  /** True: no folder may be another by the time that it is looked into, but for those of others. */
+  /** True: a folder must not be replaced before it is read, except folders of other programs. */
   readonly isStrict: boolean;
-  /** Whether it looks into this folder; asked in the order of depth, and of none in a folder that it leaves out. */
+  /** Whether the search reads this folder; asked by depth, and not below a folder that it skips. */
   enters(names: readonly string[]): boolean;
-  /** `isListed` false: nobody may list the folder, and these are what was looked for by name: programs may use what lies in it all the same. */
+  /** `isListed` false: the folder may not be listed, and these entries were looked up by name, since programs may still use them. */
   see(names: readonly string[], entries: readonly Seen[], isListed: boolean): void | Promise<void>;
 }
 
 export type Seen = Pick<Entry, 'name' | 'type'>;
 
-/** What holds many files that are not the project's own: looking into them must be cheap. */
+/** Folders with many files that are not the project's own: reading them must be cheap. */
 export const OF_OTHERS: ReadonlySet<string> = new Set(['node_modules', '.hg', '.svn', '.venv']);
 
-/** Names that are looked at before others have their turn. */
+/** Names that are examined before the walk yields. */
 const AT_ONCE = 5000;
 
-/** Looks into each folder once for all searches. Folders near the root come first. */
+/** Reads each folder once for all searches. Folders near the root come first. */
 export async function walk(
   { jail, root }: Pick<Project, 'jail' | 'root'>,
   all: readonly FolderSearch[],
@@ -49,7 +49,10 @@ export async function walk(
   }
 }
 
-/** Of a folder that is gone or a link by now nothing; null: nobody may list it. What fails for another reason may hold secrets. */
+/**
+ * Empty for a folder that is gone or a link by now; null: it may not be listed. Other errors are thrown, since the folder may contain
+ * secrets.
+ */
 function noneIfUnreadable(error: unknown): readonly [] | null {
   if (error instanceof FileRefused) return [];
   if (isForbidden(error)) return null;
@@ -75,7 +78,7 @@ function namedEntriesOf(folder: string): readonly Seen[] {
       const stats = lstatSync(path.join(folder, name), { throwIfNoEntry: false });
       return stats === undefined ? [] : [{ name, type: stats.isDirectory() ? ('directory' as const) : ('other' as const) }];
     } catch {
-      return []; // nobody may enter the folder either
+      return []; // the folder may not be entered either
     }
   });
 }
@@ -84,7 +87,7 @@ export function isForbidden(error: unknown): boolean {
   return ['EACCES', 'EPERM'].includes((error as NodeJS.ErrnoException).code ?? '');
 }
 
-/** A folder that git takes for a repository without a working tree. */
+/** A folder that git takes for a bare repository. */
 export function isBare(entries: readonly Seen[]): boolean {
   const has = (name: string): boolean => entries.some((entry) => entry.name === name);
   return has('HEAD') && (has('commondir') || (has('objects') && has('refs')));

@@ -7,7 +7,7 @@ import { kindOf, namedBy } from './git-guard.ts';
 import { isHarmless, isTooLarge, listedSettings, plainText } from './git-settings.ts';
 import { isForbidden } from './project-walk.ts';
 
-/** Of settings and hooks: whatever git, Mercurial or Jujutsu would start from there. */
+/** A digest of settings and hooks: of whatever git, Mercurial or Jujutsu would start from there. */
 export async function repositoryDigest(place: string): Promise<string> {
   const folder = (await repositoryFolder(place)) ?? place;
   const parts: string[] = [folder];
@@ -19,7 +19,7 @@ export async function repositoryDigest(place: string): Promise<string> {
   return hashed(parts);
 }
 
-/** Files below the working tree with the names that stand in settings: a program may have been absent, and come. */
+/** Files below the working tree that settings name: such a program may be missing now, and appear later. */
 function namedBySettings(folder: string, tree: string): readonly string[] {
   const values = ['config', 'config.worktree'].flatMap((name) => plainText(path.join(folder, name)).match(/(?<==).+$/gmu) ?? []);
   const names = values.flatMap((value) => value.split(/[\s"'!;|&()]+/u)).filter((word) => /[/.]/u.test(word) && !word.startsWith('~'));
@@ -29,7 +29,7 @@ function namedBySettings(folder: string, tree: string): readonly string[] {
 
 const MOST_WORDS = 1000;
 
-/** Where it is absent, and a `commondir` that names its own folder: nothing. */
+/** '' where it is absent, or is a `commondir` that names its own folder. */
 function settingsIn(folder: string, name: string): string {
   const text = plainText(path.join(folder, name));
   return name === 'commondir' && text.trim() === '.' ? '' : text;
@@ -70,7 +70,7 @@ const HOOKS = (
   'post-merge pre-push post-rewrite pre-auto-gc reference-transaction post-index-change fsmonitor-watchman sendemail-validate'
 ).split(' ');
 
-/** What a rebase that has stopped runs when it goes on. */
+/** What a stopped rebase runs when it continues. */
 function rebaseOf(folder: string): readonly string[] {
   const todo = plainText(path.join(folder, 'rebase-merge', 'git-rebase-todo'));
   if (isTooLarge(todo)) return [todo];
@@ -108,11 +108,11 @@ export async function startsOf(place: string, signal: AbortSignal): Promise<stri
 }
 
 const HOOK = /^the hook /u;
-/** What needs no more than `git status` or a commit: named first, however many others there are. */
+/** Settings that `git status` or a commit suffices to trigger: named first, however many others there are. */
 const BY_ITSELF =
   /^(?:core\.(?:fsmonitor|hookspath|pager|editor|sshcommand)=|the hook |commondir=|what |at `git rebase|include(?:if\..*)?\.path=)/u;
 
-/** The beginning and the end of what could be hidden behind many blanks. */
+/** The start and the end, since many blanks could hide the rest. */
 function shortened(text: string): string {
   const line = printableLine(text.replaceAll(/[\s\u115f\u1160\u2800\u3164\uffa0]+/gu, ' '));
   const left = line.length - LONGEST_SHOWN;
@@ -121,7 +121,7 @@ function shortened(text: string): string {
 
 const LONGEST_SHOWN = 160;
 
-/** Mercurial and Jujutsu have a program in nearly each of their settings. */
+/** In Mercurial and Jujutsu nearly every setting may name a program. */
 function otherSettings(folder: string): readonly string[] {
   return SETTINGS.slice(3).flatMap((name) => (settingsIn(folder, name) === '' ? [] : [`what ${name} says`]));
 }

@@ -5,28 +5,28 @@ import { FileRefused, isBelow, isInside, isSecretFile, realPathOf } from '@pith/
 import { isSettingsFile, type Project } from '../files/project.ts';
 import { isBare, OF_OTHERS, walk, type FolderSearch, type Seen } from './project-walk.ts';
 
-/** What of the project must be known before a command sees it. Absolute, as all here. */
+/** What must be known of the project before a command sees it. All paths are absolute. */
 export interface ProjectSecrets {
-  /** Files that may contain secrets; of links, what they lead to. */
+  /** Files that may contain secrets; of links, their targets. */
   readonly files: readonly string[];
-  /** Each `.git`: a folder, or a file that names one. The `.hg` and `.jj` of other programs, too. */
+  /** Each `.git`: a folder, or a file that names one. Also the `.hg` and `.jj` of other programs. */
   readonly repositories: readonly string[];
-  /** Folders that git takes for repositories without a working tree. */
+  /** Folders that git takes for bare repositories. */
   readonly bare: readonly string[];
-  /** Folders that nobody may list: what lies in them is not shown. */
+  /** Folders that may not be listed: their content is hidden. */
   readonly unlisted: readonly string[];
-  /** Folders that were not looked through, because there are more files than `mostChecked`: what lies in them is not shown. */
+  /** Folders that were not searched, because there are more files than `mostChecked`: their content is hidden. */
   readonly unchecked: readonly string[];
 }
 
 const REPOSITORY = /^\.(?:git|hg|jj)$/u;
 
-/** How many files are looked at. */
+/** How many files are checked. */
 export const SETTING = 'extensions.project_tools.shell.files_checked';
-/** The most folders that are hidden one by one; of more, those above them are hidden. */
+/** The most folders that are hidden one by one; of more, their parents are hidden. */
 const MOST_UNCHECKED = 50;
 
-/** Finds secrets while a project is walked through. */
+/** Finds secrets during a walk through a project. */
 export class SecretSearch implements FolderSearch {
   readonly isStrict = true;
   readonly #files = new Set<string>();
@@ -64,7 +64,7 @@ export class SecretSearch implements FolderSearch {
     }
   }
 
-  /** Throws `file_unavailable` where there are too many files in the root itself. */
+  /** Throws `file_unavailable` where the root itself has too many files. */
   found(): ProjectSecrets {
     return {
       files: [...this.#files],
@@ -76,18 +76,18 @@ export class SecretSearch implements FolderSearch {
   }
 }
 
-/** Whether a command could use what lies in the folder, or make it so. */
+/** Whether a command could use the folder's content, or make it usable. */
 function isReached(folder: string): boolean {
   try {
     if (statSync(folder).uid === process.getuid?.()) return true;
     accessSync(folder, constants.X_OK);
     return true;
   } catch {
-    return false; // it is gone, or belongs to somebody else
+    return false; // it is gone, or belongs to another user
   }
 }
 
-/** For a command that runs unasked. Throws as `SecretSearch.found`. */
+/** For a command that runs without a question. Throws as `SecretSearch.found`. */
 export async function secretsOf(
   project: Pick<Project, 'jail' | 'root'>,
   mostChecked: number,
@@ -98,7 +98,7 @@ export async function secretsOf(
   return search.found();
 }
 
-/** As few folders as can be hidden, which hold all of these. */
+/** As few folders as can be hidden that contain all of these. */
 function few(left: readonly (readonly string[])[], mostChecked: number): readonly (readonly string[])[] {
   let depth = Math.max(0, ...left.map((names) => names.length));
   let found = new Map(left.map((names) => [names.join('/'), names]));
@@ -111,7 +111,7 @@ function few(left: readonly (readonly string[])[], mostChecked: number): readonl
   );
 }
 
-/** What a command that runs unasked does not see: what tools that read files do not read either. */
+/** What is hidden from a command that runs without a question: the same as from tools that read files. */
 export function hiddenFromReadOnly(
   { root, sandbox, data }: Project,
   { files, repositories, bare, unlisted, unchecked }: ProjectSecrets,

@@ -6,10 +6,13 @@ import { SKILL_SOURCES, type Project } from '../files/project.ts';
 import { guardedPlaces } from './git-guard.ts';
 import type { ProjectSecrets } from './secret-files.ts';
 
-/** What a command asks for beyond the project. */
+/** What a command requests beyond the project. */
 export type Access = 'network' | 'home';
 
-/** Files with secrets are empty; Pith's sandbox, folders of skills, and what makes git start programs cannot be changed. */
+/**
+ * The places of a command. Files with secrets appear empty; Pith's sandbox, folders of skills, and what makes git start programs cannot be
+ * changed.
+ */
 export async function placesOf(
   project: Project,
   { files, repositories, unlisted, unchecked }: ProjectSecrets,
@@ -26,7 +29,7 @@ export async function placesOf(
   const empty = [project.data(), path.join(sandbox, 'data'), ...files, ...unlisted, ...unchecked];
   return [
     ...existing(readOnly, isShown).map((at): CoveredPath => ({ at, as: 'read_only' })),
-    // What says by its folder alone that it may be secret would not say so elsewhere.
+    // A file that only its folder marks as secret would not be recognised elsewhere.
     ...existing(empty, isShown).map((at): CoveredPath => ({
       at,
       as: 'empty',
@@ -35,7 +38,7 @@ export async function placesOf(
   ];
 }
 
-/** Folders of home that a person named in the settings and that are there. Absolute, without links. Throws for one in which keys are kept. */
+/** Existing folders of home that a person named in the settings. Absolute, with links resolved. Throws for one with keys. */
 export function namedFolders(home: string | null, names: readonly string[]): readonly string[] {
   if (home === null) return [];
   const root = realPathOf(home);

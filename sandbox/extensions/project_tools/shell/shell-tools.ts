@@ -22,7 +22,7 @@ import { findProgram } from '@pith/supervised-process';
 
 const LONGEST_COMMAND = 20_000;
 const LONGEST_SECONDS = 600;
-/** What a person reads of a command in one line. */
+/** The longest one-line form of a command in a question. */
 const LONGEST_SUMMARY = 100;
 
 const command = z.object({
@@ -46,7 +46,7 @@ const look = z.object({
   wait: z.int().min(0).max(120).default(0).describe('Seconds to wait for its end.'),
 });
 
-/** U3: commands in the project. */
+/** Runs commands in the project. */
 export function shellTools(runs: CommandRuns, undo: UndoLog): readonly Tool[] {
   return [shellTool(runs, undo), shellOutputTool(runs), shellStopTool(runs)];
 }
@@ -72,7 +72,7 @@ function shellTool(runs: CommandRuns, undo: UndoLog): Tool {
   });
 }
 
-/** What runs unasked, in a sandbox in which nothing can be written; null: it is asked about. */
+/** A command that runs without a question, in a read-only sandbox; null: it is asked about. */
 async function unaskedOf({ project, settings, unconfined, history }: CommandRuns, wanted: Wanted): Promise<ReadOnlyCommand | null> {
   if (settings.ask_for_reading || wanted.access.length > 0 || wanted.background) return null;
   const readOnlyCommand = readOnlyCommandOf(pipelineOf(wanted.command), findProgram);
@@ -81,7 +81,10 @@ async function unaskedOf({ project, settings, unconfined, history }: CommandRuns
   return readOnlyCommand.printsTracked && (await history.mayPrintSecrets(folder)) ? null : readOnlyCommand;
 }
 
-/** What was decided not to ask about, for the execution that follows: once, of the very same call. Looking whether git keeps secrets takes a while. */
+/**
+ * Decisions not to ask, for the execution that follows: once, and for the very same call. Checking whether git stores secrets takes a
+ * while.
+ */
 class Decided {
   readonly #commands = new Map<string, ReadOnlyCommand>();
 
@@ -106,7 +109,7 @@ function keyOf(wanted: Wanted, { id }: TurnInfo): string {
   return JSON.stringify([id, wanted]);
 }
 
-/** What it does, what holds on this machine while it runs, and what an `always` covers. */
+/** What the command does, what is enforced on this machine while it runs, and what an `always` covers. */
 async function questionOf(runs: CommandRuns, wanted: Wanted): Promise<ApprovalQuestion & { readonly sandboxed: boolean }> {
   const folder = runs.project.names(wanted.cwd).join('/') || '.';
   const missing = await runs.unconfined();
@@ -145,7 +148,7 @@ async function questionOf(runs: CommandRuns, wanted: Wanted): Promise<ApprovalQu
 const RUNS =
   'It runs the code of this project, and may change files that start by themselves later (scripts of package.json, .husky, .vscode, .envrc …): Pith names these when it ends.';
 
-/** Characters that look like a space and are none for bash would make one word look like two. */
+/** Characters that look like a space but are none for bash would make one word look like two. */
 function withVisibleSpaces(text: string): string {
   return text.replaceAll(/(?![ \t\n])\s|\p{Zs}(?<! )|\u2800/gu, (each) => `\\u{${(each.codePointAt(0) ?? 0).toString(16)}}`);
 }
@@ -252,11 +255,11 @@ function shortened(line: string, most = 60): string {
   return one.length > most ? `${one.slice(0, most)}…` : one;
 }
 
-/** A command that a person is asked about, with all that the question shows beside it. */
+/** A command in a question, with everything that the question shows with it. */
 export interface AskedCommand {
   readonly kind: 'command' | 'unsandboxed';
   readonly words: Words;
-  /** The words that name what it does, where it can only read: the cover is then for all that so begin and can only read. */
+  /** The words that name what it does, where it can only read: the cover is then all read-only commands that begin with them. */
   readonly readOnly: Words | null;
   /** From the project down, joined by `/`. */
   readonly folder: string;
@@ -265,8 +268,8 @@ export interface AskedCommand {
 }
 
 /**
- * What an `always` covers: a prefix of words says nothing of what options do, so it is this very command, or one that can only read. Words
- * that are not plain are quoted, so that no two calls share a key by accident.
+ * What an `always` covers: exactly this command, or one that can only read, since a prefix of words does not say what options do. Words
+ * with special characters are quoted, so that no two calls share a key by accident.
  */
 export function coverOf({ kind, words, readOnly, folder, network, background }: AskedCommand): NonNullable<ApprovalQuestion['always']> {
   const shown = shownWords(readOnly ?? words);

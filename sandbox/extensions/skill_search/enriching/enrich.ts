@@ -14,14 +14,14 @@ import { offeredSkills } from '../commands.ts';
 import { writeRequests } from './request-writer.ts';
 import { digestOf, type WrittenExamples } from './written-examples.ts';
 
-/** More are not written without a word: each costs a call of the model. */
+/** More need a confirmation: each costs a call of the model. */
 const UNASKED = 10;
 
 type Outcome =
   | { readonly id: string; readonly state: 'written' | 'kept' | 'known'; readonly requests: readonly string[] }
   | { readonly id: string; readonly state: 'failed'; readonly error: string };
 
-/** `pith skills enrich`: the connected model writes requests by which skills are found. */
+/** `pith skills enrich`: the connected model writes requests that help to find skills. */
 export function enrich(
   context: Pick<ExtensionContext, 'agents' | 'use'>,
   library: Remote<SkillLibrary>,
@@ -38,7 +38,7 @@ export function enrich(
     ],
     async run(input, io, signal) {
       const all = await skillsOf(input, library);
-      // With --all what cannot be written is no failure.
+      // With --all, a skill that cannot be written is not a failure.
       const isWritable = input.options['write'] === true && input.options['all'] === true ? await writable(context) : () => true;
       const skills = all.filter(isWritable);
       await written.look();
@@ -85,7 +85,7 @@ export function enrich(
   };
 }
 
-/** Whether a skill lies in a folder that Pith writes, and was not installed. */
+/** Whether a skill is in a folder that Pith writes, and was not installed. */
 async function writable(context: Pick<ExtensionContext, 'use'>): Promise<(skill: SkillRecord) => boolean> {
   const writer = context.use(SkillWriter);
   const places = await Promise.all(

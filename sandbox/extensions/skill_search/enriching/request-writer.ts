@@ -5,10 +5,10 @@ import { printableLine } from '@pith/plain-text';
 import { clean } from '@pith/skill-files';
 import { queryTerms } from '@pith/word-ranker';
 
-/** So many requests are written for a skill. */
+/** The number of requests for a skill. */
 export const REQUESTS = 5;
 const BODY = 6000;
-/** Fewer are an excuse, or a part of an answer. */
+/** Fewer are an excuse, or part of an answer. */
 const LEAST = 3;
 const LONGEST = 300;
 
@@ -36,7 +36,7 @@ const WRITER: AgentSpec = {
   origin: null,
 };
 
-/** Requests for a skill, by the connected model. Rejects `model_offline` where none is connected, and what the model fails with. */
+/** Requests for a skill, from the connected model. Rejects `model_offline` where none is connected, and with the model's own error. */
 export async function writeRequests(
   agents: Pick<ExtensionContext['agents'], 'run'>,
   document: RankerDocument,
@@ -63,7 +63,7 @@ const NO_MODEL = new PithError('model_offline', 'no model is connected that coul
   cure: 'set OPENAI_API_KEY (and OPENAI_BASE_URL for another server) or ANTHROPIC_API_KEY, start Ollama, or name a model with PITH_MODEL',
 });
 
-/** The requests in a model's answer: a line each, whatever is before them, or a list in JSON. Throws `provider_failed` where it holds too few. */
+/** The requests in a model's answer: one per line after any prefix, or a JSON list. Throws `provider_failed` where there are too few. */
 export function requestsIn(text: string): readonly string[] {
   const given = (listIn(text) ?? text.split('\n'))
     .map((line) => line.replace(/\s+/g, ' ').trim())
@@ -81,7 +81,7 @@ export function requestsIn(text: string): readonly string[] {
   );
 }
 
-/** The texts of a JSON answer; null where it is none. */
+/** The texts of a JSON answer; null where it is not JSON. */
 function listIn(text: string): readonly string[] | null {
   const json = /```(?:json)?\s*([^]*?)```/.exec(text)?.[1] ?? text;
   if (!/^\s*[{[]/.test(json)) return null;
@@ -90,7 +90,7 @@ function listIn(text: string): readonly string[] | null {
     const list = Array.isArray(value) ? value : Object.values(value as object).find((one) => Array.isArray(one));
     return Array.isArray(list) ? list.filter((one) => typeof one === 'string') : null;
   } catch {
-    return null; // it only looks so
+    return null; // it only looks like JSON
   }
 }
 

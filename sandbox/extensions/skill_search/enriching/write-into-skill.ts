@@ -7,7 +7,10 @@ import { guardedYaml } from '@pith/guarded-yaml';
 import { parseSkillFile, splitFrontmatter, treeDigest } from '@pith/skill-files';
 import { isMap, isScalar, isSeq } from 'yaml';
 
-/** Adds requests to the `examples` of a SKILL.md, in one change with the rest of its folder. Rejects what must not be written, and what somebody edits meanwhile. */
+/**
+ * Adds requests to the `examples` of a SKILL.md, as one change of its folder. Rejects where the skill must not be written, or was edited
+ * meanwhile.
+ */
 export async function writeIntoSkill(writer: Remote<SkillWriter>, skill: SkillRecord, requests: readonly string[]): Promise<void> {
   const refuse = (why: string, cure?: string) =>
     new PithError('skill_not_writable', why, {
@@ -36,7 +39,10 @@ export async function writeIntoSkill(writer: Remote<SkillWriter>, skill: SkillRe
   }
 }
 
-/** The text of a SKILL.md with further examples. Only its frontmatter changes, and of that nothing but the examples and, where there were some, how it is wrapped. */
+/**
+ * The text of a SKILL.md with further examples. Changes only the frontmatter, and in it only the examples and, where there were some, their
+ * line wrapping.
+ */
 export async function withExamples(text: string, requests: readonly string[]): Promise<string | { readonly why: string }> {
   const split = splitFrontmatter(text, true);
   if ('code' in split || split.head === '') return { why: 'it has no frontmatter for examples' };

@@ -5,7 +5,7 @@ import { sha256 } from '@pith/plain-data';
 type Database = ExtensionContext['database'];
 
 const NONE: readonly string[] = [];
-/** Nobody asks for so many skills; beyond it the oldest go. */
+/** The most skills with requests; the oldest are dropped beyond it. */
 const MOST = 20_000;
 
 const TABLE = [
@@ -14,7 +14,7 @@ const TABLE = [
   'CREATE INDEX IF NOT EXISTS skill_search__written_at ON skill_search__written (at)',
 ];
 
-/** What a skill says, by which it is found: requests that were written for it count as long as it says this. */
+/** A digest of a skill's searched text: written requests are used as long as it is the same. */
 export function digestOf({ id, name, description, tags, examples, whenToUse, body }: RankerDocument): string {
   return sha256(JSON.stringify([id, name, description, tags, examples, whenToUse, body]));
 }
@@ -25,7 +25,7 @@ export class WrittenExamples {
   private readonly clock: Clock;
   private isMade = false;
   private texts: ReadonlyMap<string, readonly string[]> = new Map();
-  /** What the table was when it was read. */
+  /** The version of the table when it was read. */
   private version = '';
 
   constructor({ database, clock }: { readonly database: Database; readonly clock: Clock }) {
@@ -33,12 +33,12 @@ export class WrittenExamples {
     this.clock = clock;
   }
 
-  /** For a skill that says what `digestOf` digests; the same array until something changes. */
+  /** The requests for a skill with this digest; the same array until something changes. */
   of(digest: string): readonly string[] {
     return this.texts.get(digest) ?? NONE;
   }
 
-  /** Takes over what was written, also by other processes; names what is there now. */
+  /** Reads new rows, also those of other processes; returns the present version. */
   async look(): Promise<string> {
     if (!(await this.isThere())) return this.version;
     const now = await this.database.get('SELECT max(at) AS last FROM skill_search__written');
@@ -56,12 +56,12 @@ export class WrittenExamples {
     return version;
   }
 
-  /** They take the place of what was written for the skill before; the next look sees them. */
+  /** Replaces what was written for the skill before; visible at the next look. */
   async keep(document: RankerDocument, texts: readonly string[]): Promise<void> {
     await this.replace(document.id, [{ digest: digestOf(document), texts }]);
   }
 
-  /** How many requests are kept for one skill, or for each. */
+  /** The number of stored requests of one skill, or of each. */
   async counts(skillId: string | null): Promise<ReadonlyMap<string, number>> {
     if (!(await this.isThere())) return new Map();
     const rows = await this.database.all("SELECT skill, texts FROM skill_search__written WHERE texts <> '[]' ORDER BY skill");
@@ -69,19 +69,19 @@ export class WrittenExamples {
     return new Map(counted.filter(([id]) => skillId === null || id === skillId));
   }
 
-  /** Removes what was written for one skill, or for all; how many requests of which. */
+  /** Removes the requests of one skill, or of all; returns how many of which. */
   async forget(skillId: string | null): Promise<ReadonlyMap<string, number>> {
     const gone = await this.counts(skillId);
     for (const id of gone.keys()) await this.replace(id, []);
     return gone;
   }
 
-  /** Each change ends with a row that is newer than all others: by it every process sees that something changed. */
+  /** Each change ends with a row that is newer than all others, by which every process sees that something changed. */
   private async replace(skillId: string, rows: readonly { readonly digest: string; readonly texts: readonly string[] }[]): Promise<void> {
     if (!(await this.isThere())) await this.database.write(TABLE.map((sql) => ({ sql })));
     const last = await this.database.get('SELECT max(at) AS last FROM skill_search__written');
     const at = Math.max(this.clock.now(), Number(last?.['last'] ?? 0) + 1);
-    const kept = rows.length > 0 ? rows : [{ digest: skillId, texts: NONE }]; // no digest: a row that only says when
+    const kept = rows.length > 0 ? rows : [{ digest: skillId, texts: NONE }]; // no digest: a row that only marks the time
     await this.database.write([
       { sql: 'DELETE FROM skill_search__written WHERE skill = ?', values: [skillId] },
       ...kept.map(({ digest, texts }) => ({
@@ -94,7 +94,7 @@ export class WrittenExamples {
     ]);
   }
 
-  /** Who only searches writes nothing. */
+  /** A mere search must not write. */
   private async isThere(): Promise<boolean> {
     this.isMade ||= (await this.database.get("SELECT 1 FROM sqlite_master WHERE name = 'skill_search__written'")) !== null;
     return this.isMade;

@@ -25,19 +25,19 @@ import { documentsOf, ENOUGH_CASES, rankByProvider, rankByReranker } from './mea
 
 const LEXICAL = 'lexical';
 const FUSED = 'fused';
-/** So many are suggested with a message where not all skills have their line. */
+/** How many skills come with a message where not all fit into the prompt. */
 const SHOWN_BESIDE = 12;
 
 export interface EvalPorts {
   readonly library: Remote<SkillLibrary>;
-  /** null where nothing may be learned. */
+  /** null where learning is off. */
   readonly learned: LearnedExamples | null;
   readonly written: WrittenExamples;
   readonly reranking: Reranking;
   vectors(): Promise<WordVectors | null>;
 }
 
-/** `pith skills eval`: what people say, against the ranker. Nothing is sent anywhere unless `--ranker` asks for it. */
+/** `pith skills eval`: what people say, against the ranker. Sends nothing anywhere unless `--ranker` asks for it. */
 export function evaluate({ find }: Pick<ExtensionContext, 'find'>, { library, learned, written, reranking, vectors }: EvalPorts): Command {
   return {
     path: 'skills eval',

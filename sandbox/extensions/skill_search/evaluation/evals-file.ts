@@ -10,7 +10,7 @@ import type { EvalCase } from './evaluate.ts';
 
 export interface Evals {
   readonly cases: readonly EvalCase[];
-  /** How many `tasks` it has, which need a model. */
+  /** The number of `tasks`, which need a model. */
   readonly tasks: number;
 }
 
@@ -18,7 +18,7 @@ const MOST_BYTES = 256 * 1024;
 const KEYS = ['triggers', 'tasks'];
 const TRIGGER_KEYS = ['text', 'should'];
 
-/** What `evals/evals.yaml` of a skill says; null where there is none. Rejects `evals_invalid` with file, line and column. */
+/** The content of a skill's `evals/evals.yaml`; null where there is none. Rejects `evals_invalid` with file, line and column. */
 export async function readEvals({ id, realDirectory }: SkillRecord, library: Remote<SkillLibrary>): Promise<Evals | null> {
   const bytes = await library.readFile(id, 'evals/evals.yaml', MOST_BYTES);
   const file = path.join(realDirectory, 'evals/evals.yaml');
@@ -28,7 +28,7 @@ export async function readEvals({ id, realDirectory }: SkillRecord, library: Rem
   throw new PithError('evals_invalid', why, { where: file, cure: 'correct it or remove it' });
 }
 
-/** The same for a text that was read of `file`. */
+/** The same for the text of `file`. */
 function parseEvals(skillId: string, text: string, file: string): Evals {
   const place = placesIn(text, 1);
   const wrong = (offset: number, why: string): PithError => {

@@ -3,16 +3,16 @@ import { TextRanker, type WordVectors } from '@pith/word-ranker';
 import type { RankedSkill, SkillRecord } from 'pith/skill_registry';
 import type { searchedOf } from '../search-index.ts';
 
-/** A text, and whether it should bring a skill. */
+/** A text, and whether it should find a skill. */
 export interface EvalCase {
   readonly skillId: string;
   readonly text: string;
   readonly should: 'load' | 'not_load';
-  /** Where it comes from: the frontmatter's `examples`, its `triggers`, what was learned, or `evals/evals.yaml`. */
+  /** Its source: the frontmatter's `examples`, its `triggers`, learned texts, or `evals/evals.yaml`. */
   readonly from: 'examples' | 'triggers' | 'learned' | 'evals';
 }
 
-/** What a skill's frontmatter says people say. A trigger of one word is no request. */
+/** Cases from a skill's frontmatter. A trigger of one word is not a request. */
 export function casesOf({ id, examples, triggers }: Pick<SkillRecord, 'id' | 'examples' | 'triggers'>): readonly EvalCase[] {
   const phrases = (triggers?.keywords ?? []).filter((phrase) => /\S\s+\S/.test(phrase.trim()));
   return [...positive(id, 'examples', examples), ...positive(id, 'triggers', phrases)];
@@ -32,16 +32,16 @@ export function distinct(cases: readonly EvalCase[]): readonly EvalCase[] {
   return [...found.values()].sort((a, b) => (a.skillId < b.skillId ? -1 : a.skillId > b.skillId ? 1 : 0));
 }
 
-/** What a ranker made of one case. */
+/** A ranker's result for one case. */
 export interface Outcome {
   readonly case: EvalCase;
-  /** Of the skill, from 1; null where it is not among those that were asked for. */
+  /** The skill's rank from 1; null where it is not among those requested. */
   readonly rank: number | null;
-  /** Ids before it, or the first few where it was not found. */
+  /** The ids before it, or the first few where it was not found. */
   readonly before: readonly string[];
 }
 
-/** Over the cases that should load; each has one right skill. */
+/** Covers the cases that should load; each has one right skill. */
 export interface Figures {
   readonly cases: number;
   readonly recallAt1: number;
@@ -66,12 +66,12 @@ export function figuresOf(outcomes: readonly Outcome[]): Figures {
   };
 }
 
-/** How deep it is looked for the right skill. */
+/** How many ranks are searched for the right skill. */
 export const DEPTH = 100;
 
 export type RankCase = (one: EvalCase) => readonly RankedSkill[] | Promise<readonly RankedSkill[]>;
 
-/** Where the right skill stands for each case. Others may work in between. */
+/** The rank of the right skill for each case. Yields to other work in between. */
 export async function outcomesOf(cases: readonly EvalCase[], rank: RankCase, signal?: AbortSignal): Promise<readonly Outcome[]> {
   const outcomes: Outcome[] = [];
   for (const one of cases) {
@@ -84,12 +84,12 @@ export async function outcomesOf(cases: readonly EvalCase[], rank: RankCase, sig
   return outcomes;
 }
 
-/** What a skill is found by, with what was learned of it. */
+/** A skill's searched texts, learned ones included. */
 type Document = ReturnType<typeof searchedOf>;
 
 /**
- * Ranks as a turn does where no re-ranker is set up, without help from the case itself: where its text is one of those that the skill is found by, the skill
- * is indexed without it meanwhile.
+ * Ranks as a turn does without a re-ranker, and without help from the case itself: a skill that contains the case's text is indexed without
+ * it for that case.
  */
 export class LeaveOneOutRanker {
   readonly #ranker: TextRanker;
@@ -100,7 +100,7 @@ export class LeaveOneOutRanker {
     this.#ranker = new TextRanker(vectors);
   }
 
-  /** Indexes all, letting others work in between. */
+  /** Indexes all, and yields to other work in between. */
   async prepare(signal?: AbortSignal): Promise<void> {
     for (const document of this.#documents.values()) {
       signal?.throwIfAborted();
@@ -119,12 +119,12 @@ export class LeaveOneOutRanker {
   }
 }
 
-/** Whether the skill is found by the case's text itself. */
+/** Whether the case's text itself is among those that find the skill. */
 export function isIn(document: Document | undefined, one: EvalCase): boolean {
   return document !== undefined && withoutCase(document, one) !== null;
 }
 
-/** The document without the case's text; null where it does not hold it. */
+/** The document without the case's text; null where it does not contain it. */
 function withoutCase(document: Document, { text }: EvalCase): Document | null {
   const examples = document.examples.filter((example) => example.trim() !== text.trim());
   return examples.length === document.examples.length ? null : { ...document, examples };

@@ -7,18 +7,18 @@ import { isOffered } from '../commands.ts';
 import { searchedOf } from '../search-index.ts';
 import { casesOf, DEPTH, distinct, type EvalCase, figuresOf, LeaveOneOutRanker, outcomesOf, type RankCase } from './evaluate.ts';
 
-/** nDCG@10 on the examples of the skills: of words alone, and as a re-ranker orders them. */
+/** nDCG@10 on the examples of the skills: with words alone, and with a re-ranker. */
 export interface Measure {
-  /** Of the cases. */
+  /** The digest of the cases. */
   readonly digest: string;
   readonly cases: number;
   readonly lexical: number;
   readonly reranked: number;
 }
 
-/** With fewer examples a figure says nothing. */
+/** With fewer examples a figure means nothing. */
 export const ENOUGH_CASES = 20;
-/** The measure runs beside a conversation. So many cases and skills suffice to distinguish a good order from a bad one. */
+/** The measure runs during a conversation. This many cases and skills suffice to distinguish a good order from a bad one. */
 const MOST_CASES = 200;
 const MOST_SKILLS = 1000;
 const AT_ONCE = 64;
@@ -33,14 +33,14 @@ export function figuresText(model: string, { cases, lexical, reranked }: Measure
   return `the embedding model ${model} ${verb} nDCG@10 on ${cases} examples of your skills from ${lexical.toFixed(3)} to ${reranked.toFixed(3)}`;
 }
 
-/** What the frontmatter of offered skills says people say. */
+/** Cases from the frontmatter of offered skills. */
 export function exampleCases(skills: readonly SkillRecord[]): { readonly cases: readonly EvalCase[]; readonly digest: string } {
   const cases = distinct(skills.filter(isOffered).flatMap(casesOf));
   const said = JSON.stringify(cases.map(({ skillId, text }) => [skillId, text]));
   return { cases, digest: sha256(said) };
 }
 
-/** What needs no model against the re-ranker, on the same cases and skills. Rejects where it has no answer. */
+/** Compares words alone with the re-ranker, on the same cases and skills. Rejects where the re-ranker has no answer. */
 export async function measure(
   reranker: Remote<RerankerProvider>,
   { library, vectors }: { readonly library: Remote<SkillLibrary>; readonly vectors: WordVectors | null },
@@ -60,7 +60,7 @@ export async function measure(
   return { digest: all.digest, cases: cases.length, lexical: figuresOf(lexical).ndcgAt10, reranked: figuresOf(reranked).ndcgAt10 };
 }
 
-/** What each of these skills is found by; `extras`: also what was learned from people's texts, or written for it. */
+/** The searched texts of these skills; `extras`: also texts learned from people, or written by a model. */
 export async function documentsOf(
   ids: readonly string[],
   library: Remote<SkillLibrary>,
@@ -76,7 +76,7 @@ export async function documentsOf(
   return documents;
 }
 
-/** The order of a re-ranker, which is asked for all cases at once. */
+/** The order of a re-ranker, which gets all cases at once. */
 export async function rankByReranker(
   cases: readonly EvalCase[],
   lexicalRanker: LeaveOneOutRanker,
@@ -98,7 +98,10 @@ export async function rankByReranker(
   return (one) => found.get(one) ?? [];
 }
 
-/** Sends all skills to the ranker of an extension first, as a chat does. Others may be using it, so nothing is removed from it to measure it. */
+/**
+ * Sends all skills to another extension's ranker first, as a chat does. Others may be using it, so nothing is removed from it for the
+ * measure.
+ */
 export async function rankByProvider(
   ranker: Remote<RankerProvider>,
   documents: readonly RankerDocument[],
@@ -112,7 +115,7 @@ export async function rankByProvider(
   };
 }
 
-/** So many of them, from all over the list; the same ones each time. */
+/** At most that many, spread over the list; the same ones each time. */
 function spread<T>(items: readonly T[], most: number): readonly T[] {
   return items.length <= most ? items : Array.from({ length: most }, (_, at) => items[Math.floor((at * items.length) / most)]!);
 }

@@ -6,16 +6,16 @@ import { type LearnedExamples, LONGEST_EXAMPLE } from './learned-examples.ts';
 import { clean } from '@pith/skill-files';
 import { queryTerms } from '@pith/word-ranker';
 
-/** So many words must say what it is about, and so many of them more than the skill's own name. */
+/** The least number of words that say what a text is about, besides the skill's own name. */
 const LEAST_WORDS = 3;
 const LEAST_OWN = 2;
-/** What is longer brings its material with it: its words are those of the material. */
+/** A longer message contains its material, whose words would count. */
 const LONGEST_MESSAGE = 2000;
 
-/** What of a person's text is kept as an example for a skill; null where it says too little, too much, or speaks of what is secret. */
+/** The part of a person's text that is stored as an example; null where it says too little or too much, or mentions secrets. */
 export function exampleOf(text: string, { id, name }: Pick<SkillRecord, 'id' | 'name'>): string | null {
   if (text.length > LONGEST_MESSAGE) return null;
-  const plain = clean(text.normalize('NFKC').replace(UNSEEN, '').replace(CODE, ' ').replace(HIDDEN, ' ')); // before anything is looked for: a mark may cut a word in two
+  const plain = clean(text.normalize('NFKC').replace(UNSEEN, '').replace(CODE, ' ').replace(HIDDEN, ' ')); // before any search, since an invisible mark may split a word
   if (speaksOfSecrets(plain)) return null;
   const kept = cut(clean(withoutPrivate(plain)));
   const words = queryTerms(kept);
@@ -23,12 +23,12 @@ export function exampleOf(text: string, { id, name }: Pick<SkillRecord, 'id' | '
   return weightOf(words) >= LEAST_WORDS && weightOf(words.filter(({ term }) => !own.has(term))) >= LEAST_OWN ? kept : null;
 }
 
-/** What nobody sees is no part of a word. */
+/** Invisible characters, which do not belong to a word. */
 const UNSEEN = /(?!\s)[\p{Cc}\p{Cf}\p{Cs}\p{Default_Ignorable_Code_Point}]/gu;
 const HIDDEN = /\[(?:hidden|secret [^\]]*)\]/g;
 const CODE = /```[^]*?(?:```|$)/g;
 
-/** Words next to what is nobody's business, whatever that looks like: such a text is not learned from at all. */
+/** Words next to private data of any form: such a text is not learned at all. */
 const SECRET_WORDS = [
   'pass(?:es|words?|phrases?|codes?|keys?|wd|wort|wörter)?|pwd|psw|passw|pins?|secrets?|tokens?|credentials?|creds?|otp|totp|cvv|cvc',
   'ssn|social security|passport|iban|seed|mnemonic|recovery phrase|(?:api|access|account|private|shared|signing|ssh|encryption|secret)[ _-]*keys?',
@@ -43,7 +43,7 @@ const SECRET = new RegExp(
 /** "the code is …", "code 83920". */
 const SAID_CODE =
   /(?<!\p{L})codes?(?!\p{L})(?:\s*[=:>-]+|\s+(?:is|are|ist|lautet|est|es))?\s+(?:\S*\p{Nd}|(?<=(?:[=:>]|is|ist|lautet|est|es)\s+)\S)/iu;
-/** Where somebody lives. */
+/** Street addresses. */
 const STREETS = 'street|st|road|rd|avenue|ave|lane|ln|drive|boulevard|blvd|square|court|straße|strasse|str|allee|platz|gasse|weg';
 const HOME = new RegExp(
   `(?<!\\p{L})\\p{Nd}+\\p{L}?,?\\s+(?:\\p{L}[\\p{L}.'-]*\\s+){0,3}(?:${STREETS})(?!\\p{L})|\\p{L}*(?:straße|strasse|allee|platz|gasse|weg|str\\.)\\s+\\p{Nd}|` +
@@ -51,7 +51,7 @@ const HOME = new RegExp(
   'iu',
 );
 const ENVELOPE = /-----\s*BEGIN/i;
-/** Words of a wallet: a dozen and more, short, and hardly one of them holds a sentence together. */
+/** The words of a wallet: a dozen or more, short, without the small words of a sentence. */
 const WORD_ROW = /(?<![\p{L}\p{Nd}])(?:[a-z]{3,8}[ ,]+){11,}[a-z]{3,8}(?![\p{L}\p{Nd}])/iu;
 const JOINING =
   /\b(?:the|and|for|with|from|that|this|into|all|our|your|are|which|how|can|please|not|when|what|you|has|have|was|were|then|but)\b/gi;
@@ -64,12 +64,12 @@ function speaksOfSecrets(text: string): boolean {
 
 const ADDRESS =
   /\b[a-z][a-z0-9+.-]*:\/\/\S+|\S+@\S+|\S*[/\\]\S*|(?<!\S)\S+\.(?:com|net|org|edu|gov|info|biz|internal|local|corp|lan|intranet)\b\S*|\bwww\.\S+/gi;
-/** Numbers of people, accounts and cards; codes; and what no vocabulary has. */
+/** Numbers of people, accounts and cards; codes; and strings that no vocabulary has. */
 const NUMBER = /\+?\p{Nd}[\p{Nd}\s().-]{4,}\p{Nd}/gu;
 const CODE_WORD =
   /(?=(?:\S*?\p{Nd}){4})\S+|(?=\S*\p{Nd})(?=\S*[a-z])\S{10,}|(?<!\S)(?:npm|gh[a-z]|pypi|glpat|xox[a-z]|sk|pk|rk)[_-]\S{6,}|\S*=\S*|[!-~]{24,}|\S{41,}/giu;
 
-/** Without what is a key or may be one, and without what says who somebody is rather than what is to be done. */
+/** Without possible keys, and without what identifies a person rather than a task. */
 function withoutPrivate(text: string): string {
   return [ADDRESS, NUMBER, CODE_WORD].reduce((safe, pattern) => safe.replace(pattern, ' '), hideKeys(text).replace(HIDDEN, ' '));
 }
@@ -91,29 +91,29 @@ function cut(text: string): string {
 export interface ExampleRecorderPorts {
   readonly learned: Pick<LearnedExamples, 'add' | 'look' | 'count' | 'forget'>;
   readonly logger: Logger;
-  /** The skill that counts under an id. */
+  /** The effective skill of an id. */
   skillOf(id: string): Promise<Pick<SkillRecord, 'id' | 'name'> | undefined>;
   /** Whether the turn's agent may be learned from. */
   allows(turn: TurnInfo): Promise<boolean>;
 }
 
-/** A turn that loads more skills than this was looking around: its text says of none of them that it fits. */
+/** A turn that loads more skills than this was exploring: its text fits none of them in particular. */
 const MOST_SKILLS = 3;
 
-/** Learns from turns that loaded a skill and ended well: what the person said, and what was loaded for it. Nobody waits for it. */
+/** Learns from turns that loaded a skill and ended well: what the person said, and which skill was loaded. Works in the background. */
 export class ExampleRecorder {
-  /** By turn, ids of the skills that were chosen for its text. */
+  /** The ids of the skills chosen for a turn's text, by turn. */
   private readonly turns = new Map<string, Set<string>>();
   private learning: Promise<void> = Promise.resolve();
 
   constructor(private readonly ports: ExampleRecorderPorts) {}
 
-  /** One that goes on after a question begins with what it has. */
+  /** A turn that continues after a question begins with what it has. */
   began(turn: TurnInfo): void {
     if (isPersons(turn) && chooses(turn) && !this.turns.has(turn.id)) this.turns.set(turn.id, new Set());
   }
 
-  /** Something was chosen for a turn's text: not what the agent carries anyway, nor what an earlier turn brought. */
+  /** Records a skill that was chosen for the turn's text: not one that the agent always has, nor one from an earlier turn. */
   used({ turnId, skillId, state, how, again, carried, part }: SkillUsed): void {
     if (turnId === null || state !== 'loaded' || how === 'uses_skills' || again || carried || (part ?? 1) > 1) return;
     this.turns.get(turnId)?.add(skillId);
@@ -122,14 +122,14 @@ export class ExampleRecorder {
   ended(turn: TurnInfo, reason: Parameters<NonNullable<TurnProvider['endTurn']>>[1]): void {
     if (reason === 'awaiting_approval') return;
     this.learning = this.learning.then(async () => {
-      await yieldToOthers(); // what it used last has been said by then
+      await yieldToOthers(); // all uses of the turn have been reported by then
       const ids = this.turns.get(turn.id) ?? new Set();
       this.turns.delete(turn.id);
       if (reason === 'done' && ids.size > 0 && ids.size <= MOST_SKILLS) await this.learn(turn, ids);
     });
   }
 
-  /** What was learned of a skill goes with it: the next one of that id is another. */
+  /** Removes what was learned for a skill: another skill may get that id. */
   gone(ids: readonly string[]): void {
     const { learned, logger } = this.ports;
     const forget = async (): Promise<void> => {
@@ -139,7 +139,7 @@ export class ExampleRecorder {
     this.learning = this.learning.then(forget).catch((error: unknown) => logger.warn(`what was learned is kept: ${messageOf(error)}`));
   }
 
-  /** Resolves when what was learned has been written. */
+  /** Resolves when learned texts have been written. */
   settled(): Promise<void> {
     return this.learning;
   }
@@ -162,12 +162,12 @@ export class ExampleRecorder {
   }
 }
 
-/** What another agent, a task or a schedule says is not a person's wording. */
+/** Texts of another agent, a task or a schedule are not a person's wording. */
 function isPersons({ depth, key }: TurnInfo): boolean {
   return depth === 0 && key === undefined;
 }
 
-/** The model for want of a network takes the first of equals: what it loads says nothing of what was meant. */
+/** The offline model takes the first of equals, so its choice says nothing about the meaning. */
 function chooses({ model }: TurnInfo): boolean {
   return !model.ref.startsWith('offline/');
 }

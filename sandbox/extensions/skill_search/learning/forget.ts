@@ -7,7 +7,7 @@ import { stateFolder } from '@pith/safe-files';
 import { WrittenExamples } from '../enriching/written-examples.ts';
 import { LearnedExamples } from './learned-examples.ts';
 
-/** `pith skills forget`: removes what was learned of one skill or of all, and what a model wrote for it. A person is asked first. */
+/** `pith skills forget`: removes what was learned of one skill or of all, and what a model wrote for it. Asks a person first. */
 export function forget(context: Pick<ExtensionContext, 'database' | 'clock' | 'dataDirectory'>, library: Remote<SkillLibrary>): Command {
   const command: Command = {
     path: 'skills forget',
@@ -37,7 +37,7 @@ export function forget(context: Pick<ExtensionContext, 'database' | 'clock' | 'd
   return needsPerson<CommandIO, Command>(command, (message, options) => new PithError('confirmation_needed', message, options));
 }
 
-/** Where earlier versions kept the texts and their words. */
+/** Files of earlier versions with texts and their words. */
 const FORMER = ['examples.jsonl', 'catalog.db-journal', 'catalog.db'];
 
 function formerFiles(dataDirectory: string): readonly (() => void)[] {

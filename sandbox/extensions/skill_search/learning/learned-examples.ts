@@ -11,22 +11,22 @@ export interface Example {
 }
 
 const NONE: readonly string[] = [];
-/** Of all skills together; beyond it the oldest go. */
+/** Of all skills together; beyond it the oldest are dropped. */
 const MOST = 10_000;
-/** Older texts count no longer. */
+/** Older texts are ignored. */
 const KEPT_MS = 90 * 24 * 60 * 60 * 1000;
 export const LONGEST_EXAMPLE = 300;
 
 const TABLE = `CREATE TABLE IF NOT EXISTS skill_search__examples (
   id INTEGER PRIMARY KEY AUTOINCREMENT, skill TEXT NOT NULL, text TEXT NOT NULL, at INTEGER NOT NULL)`;
 
-/** What was learned from people's texts, in one table, read again when another process has changed it. */
+/** Texts learned from people, in one table, read again when another process has changed it. */
 export class LearnedExamples {
   private readonly database: Database;
   private readonly clock: Clock;
   private readonly make = oncePromised(() => this.database.write([{ sql: TABLE }]));
   private sets = new Map<string, ExampleSet>();
-  /** What the table was when it was read. */
+  /** The version of the table when it was read. */
   private version = '';
 
   constructor({ database, clock }: { readonly database: Database; readonly clock: Clock }) {
@@ -34,23 +34,23 @@ export class LearnedExamples {
     this.clock = clock;
   }
 
-  /** Texts of people for which the skill was loaded, oldest first; the same array until something changes. */
+  /** People's texts for which the skill was loaded, oldest first; the same array until something changes. */
   of(skillId: string): readonly string[] {
     return this.sets.get(skillId)?.texts ?? NONE;
   }
 
-  /** How many texts are known of one skill, or of all. */
+  /** The number of texts of one skill, or of all. */
   count(skillId: string | null): number {
     if (skillId !== null) return this.of(skillId).length;
     return [...this.sets.values()].reduce((sum, { texts }) => sum + texts.length, 0);
   }
 
-  /** Ids of the skills of which anything was learned. */
+  /** Ids of the skills with learned texts. */
   ids(): readonly string[] {
     return [...this.sets.keys()];
   }
 
-  /** Takes over what was written, also by other processes; names what is there now. */
+  /** Reads new rows, also those of other processes; returns the present version. */
   async look(): Promise<string> {
     await this.make();
     const now = await this.database.get('SELECT count(*) AS count, max(id) AS last FROM skill_search__examples');
@@ -66,7 +66,7 @@ export class LearnedExamples {
     return version;
   }
 
-  /** Keeps what says something new. */
+  /** Stores texts that say something new. */
   async add(examples: readonly Example[]): Promise<void> {
     await this.look();
     const now = this.clock.now();
@@ -86,7 +86,7 @@ export class LearnedExamples {
     ]);
   }
 
-  /** Removes what was learned of one skill, or of all; how many texts of which. */
+  /** Removes the texts of one skill, or of all; returns how many of which. */
   async forget(skillId: string | null): Promise<ReadonlyMap<string, number>> {
     await this.look();
     const ids = skillId === null ? this.ids() : this.ids().filter((id) => id === skillId);
@@ -104,9 +104,9 @@ export class LearnedExamples {
   }
 }
 
-/** No skill keeps more. */
+/** The most texts of one skill. */
 const MOST_OF_ONE = 20;
-/** Two texts that share so much of their words say the same. */
+/** Two texts with this share of common words say the same. */
 const SAME = 0.8;
 
 /** The learned examples of one skill: few, and different from each other. */
@@ -115,13 +115,13 @@ class ExampleSet {
   /** Oldest first. The same array until something changes. */
   texts: readonly string[] = [];
 
-  /** Whether a text says something that none of them does. */
+  /** Whether a text differs from all of them. */
   isNew(text: string): boolean {
     const terms = termsOf(text);
     return !this.known.some((one) => likeness(terms, one.terms) >= SAME);
   }
 
-  /** Returns the text that is removed where there are too many: of the two most alike, the older one; null where there are not. */
+  /** Returns the text that is removed where there are too many: the older of the two most similar ones; null where there are not. */
   add(text: string): string | null {
     const all = [...this.known, { text, terms: termsOf(text) }];
     const [gone] = all.length > MOST_OF_ONE ? all.splice(mostRedundant(all.map(({ terms }) => terms)), 1) : [];
@@ -150,7 +150,7 @@ function termsOf(text: string): ReadonlySet<string> {
   return new Set(queryTerms(text).map(({ term }) => term));
 }
 
-/** Common terms of all terms. */
+/** Common terms divided by all terms. */
 function likeness(some: ReadonlySet<string>, others: ReadonlySet<string>): number {
   let common = 0;
   for (const term of some) if (others.has(term)) common++;
