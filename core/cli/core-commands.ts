@@ -122,7 +122,7 @@ export const CORE_COMMANDS: readonly CoreCommand[] = [
     options: [
       YES,
       { name: 'ask', type: 'string', multiple: true, description: 'For programs: only this, to which a person has just agreed' },
-      { name: 'back', type: 'boolean', description: 'Take back all that you agreed to' },
+      { name: 'revoke', type: 'boolean', description: 'Take back everything that you agreed to' },
     ],
     load: async () => (await import('./commands/extensions.ts')).allowExtension,
   },

@@ -124,9 +124,9 @@ function jsonOf(extension: ExtensionStatus) {
 
 /** Records that a person grants what a manifest requests now. Exit code 1 when they refuse. */
 export async function allowExtension(kernel: Kernel, input: CommandInput, io: CommandIO): Promise<number> {
-  const { ask: named, back } = input.options;
+  const { ask: named, revoke } = input.options;
   const given = String(input.arguments['id']);
-  if (back === true) return takeBack(kernel, given, io);
+  if (revoke === true) return takeBack(kernel, given, io);
   if (Array.isArray(named)) return allowNamed(kernel, given, named.map(String), io);
   const { id, asks, manifest } = findExtension(kernel, given);
   if (manifest === null)

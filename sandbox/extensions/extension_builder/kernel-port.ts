@@ -56,7 +56,7 @@ export class KernelPort {
 
   /** It was never at work: what a person agreed to with it is theirs to agree to again. */
   async takeBack(id: string, signal: AbortSignal): Promise<void> {
-    await this.#run('extensions allow', { id }, signal, { back: true });
+    await this.#run('extensions allow', { id }, signal, { revoke: true });
   }
 
   async list(signal: AbortSignal): Promise<readonly ExtensionStatus[]> {

@@ -196,7 +196,7 @@ describe('a guard', () => {
       );
     }
     expect(await refusal()).toContain(
-      'a person can put its folder back, forget it (pith extensions allow warden --back), or switch it off',
+      'a person can put its folder back, forget it (pith extensions allow warden --revoke), or switch it off',
     );
     await test.write('pith.yaml', 'extensions: { warden: { enabled: false } }\n');
     await test.kernel.host.extensions.refresh();

@@ -58,7 +58,7 @@ describe('what a person decided', () => {
     expect(listed.out).toContain('assistant');
   });
 
-  it('T1 T10 A3: pith extensions allow gives what is asked for; --back takes it back, and pith untrust all of it', async () => {
+  it('T1 T10 A3: pith extensions allow gives what is asked for; --revoke takes it back, and pith untrust all of it', async () => {
     await run(['init', '.']);
     dropIn();
     expect(await asks()).toEqual(['network', 'secret CITY_KEY']);
@@ -73,7 +73,7 @@ describe('what a person decided', () => {
     expect(await asks()).toEqual([]);
     expect(await peeked()).toEqual({ ok: true, output: 'canary-1234'.length });
 
-    expect(await run(['extensions', 'allow', 'peeker', '--back'])).toMatchObject({
+    expect(await run(['extensions', 'allow', 'peeker', '--revoke'])).toMatchObject({
       code: 0,
       out: expect.stringContaining('peeker has nothing'),
     });
