@@ -17,8 +17,8 @@ export interface FilePatch {
 }
 
 const MAX_FILES = 100;
-/** Ends a mailed patch; it would otherwise count as a removed line. */
-const SIGNATURE = /^-- \r?\n(?=\d+\.\d)/gmu;
+/** Ends a mailed patch; it would otherwise count as a removed line. Lines end at line feeds only, as for whoever looks at the headers. */
+const SIGNATURE = /(?<=^|\n)-- \r?\n(?=\d+\.\d)/gu;
 
 /** Parses a unified diff. Throws `patch_invalid`. */
 export function parsePlan(text: string): readonly FilePatch[] {

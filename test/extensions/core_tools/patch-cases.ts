@@ -27,6 +27,13 @@ export const PATCH_CASES: readonly PatchCase[] = [
     after: { 'a.txt': DONE },
   },
   {
+    what: 'a line separator in a header, and what would be the end of a mail after it',
+    files: {},
+    patch: '--- /dev/null\n+++ b/a\u2028-- \n1.0\n@@ -0,0 +1 @@\n+x\n',
+    after: { 'a\u2028--': 'x\n' },
+    notAsGit: 'the blank at the end of the name is none',
+  },
+  {
     what: 'the time after a name',
     files: { 'a.txt': THREE },
     patch: `--- a/a.txt\t2026-01-02 03:04:05.000000000 +0100\n+++ b/a.txt\t2026-01-02 03:04:06.000000000 +0100\n${TWO}`,
