@@ -19,8 +19,8 @@ export function chatCommand(context: ChatContext, terminals: Terminals, terminal
     const recipe = await recipeMessage(() => findCommands(context), given, signal);
     const commands = await findKernelCommands(context);
     const isChat = io.interactive && message === null && recipe === null;
-    const { resume, thread, continue: goesOn } = given.options;
-    const isPicked = resume === true && thread === undefined && goesOn !== true; // `--resume` alone
+    const { resume, thread, continue: isContinued } = given.options;
+    const isPicked = resume === true && thread === undefined && isContinued !== true; // `--resume` alone
     const input = isChat && isPicked ? await withPicked(given, commands, { io, clock: context.clock }, signal) : given;
     if (input === null) return 0;
     const sent = recipe ?? message;
