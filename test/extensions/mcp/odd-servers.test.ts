@@ -53,7 +53,9 @@ describe('MCP servers that are odd', () => {
         cure: expect.stringContaining('pith mcp'),
       }),
     ]);
-    expect((await test.command('mcp')).text.split('is refused')).toHaveLength(2); // V10.16: once
+    const { text } = await test.command('mcp');
+    expect(text).toContain('\n  | starting\n  |     at start (main.js:3:1)\n');
+    expect(text.split('is refused')).toHaveLength(2); // V10.16: once
     const report = JSON.stringify(await test.kernel.doctor());
     expect(report).toContain("the MCP server 'it' is not connected");
     expect(report).not.toContain('9931');

@@ -1,6 +1,6 @@
 import type { JsonValue, ToolResult } from 'pith';
 import { captureCommand } from '@pith/command-line';
-import { type TestKernel } from 'pith/testing';
+import { type FakeClock, fakeClock, type TestKernel } from 'pith/testing';
 import { afterEach, describe, expect, it } from 'vitest';
 import { mcpHttpServer, type McpHttpServer } from '../../fixtures/mcp-http-server.ts';
 import { kernelOf } from '../../places.ts';
@@ -20,9 +20,14 @@ async function serve(port?: number): Promise<McpHttpServer> {
   servers.push(server);
   return server;
 }
-async function start(remote: object): Promise<void> {
+async function start(remote: object, clock?: FakeClock): Promise<void> {
   const settings = { extensions: { mcp: { secrets: ['HTTP_KEY'], servers: { far: remote } } } };
-  test = await kernelOf({ only: ['mcp'], files: { 'pith.yaml': JSON.stringify(settings) }, env: { HTTP_KEY: KEY } });
+  test = await kernelOf({
+    only: ['mcp'],
+    files: { 'pith.yaml': JSON.stringify(settings) },
+    env: { HTTP_KEY: KEY },
+    ...(clock && { clock }),
+  });
 }
 const call = async (tool: string, input: JsonValue = {}, cancel = signal): Promise<ToolResult> =>
   test.kernel.host.providers.tools.call('mcp', tool, input, { turn: {} as never, idempotencyKey: 'k', signal: cancel });
@@ -97,6 +102,18 @@ describe('MCP servers over HTTP', () => {
     await hanging.catch(() => undefined);
     expect((await call('far_flood')).ok).toBe(false);
     await expect.poll(async () => (await call('far_echo', { text: 'still here' })).ok).toBe(true);
+  });
+
+  it('V12: a stream of news that ends at once is asked for again after a pause, whatever the server says', async () => {
+    const [server, clock] = [await serve(), fakeClock()];
+    server.endNews();
+    await start({ url: server.url }, clock);
+    await names();
+    await expect.poll(server.news).toBe(1);
+    for (const text of ['a', 'b', 'c']) expect(await call('far_echo', { text })).toMatchObject({ ok: true });
+    expect(server.news()).toBe(1);
+    await clock.advance(1000);
+    await expect.poll(server.news).toBe(2);
   });
 
   it('K95: a secret that is not set is named with the cure', async () => {
