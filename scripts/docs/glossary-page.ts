@@ -17,6 +17,7 @@ const FURTHER: ReadonlyMap<string, string> = new Map([
   ['Idle', 'the state of an extension that is declared and has not been needed yet: no code of it is loaded'],
   ['Degraded', 'the state of an agent that works without something that it names, and says so'],
   ['Tier', 'where the code of an extension runs: in the kernel or in a separate process'],
+  ['Dynamic extension', 'one that another extension declares, and no folder: `<word>:<name>`, such as `toolset:dice`'],
   ['Effect', 'what a tool does to the world: `read`, `idempotent` or `write`; decides what a resumed turn may repeat'],
   ['Guard', 'an extension that is asked before each tool call, and may refuse it or have a person asked'],
   ['Banner', 'lines of an extension for the person, where a conversation begins'],

@@ -41,6 +41,8 @@ export function createDynamicDeclarations(
   const openings = new Map<string, Opening>();
   const ask = (providerId: string, id: string | null) =>
     callProvider(lifecycle, providerId, 'declarations.declarations', [id]) as Promise<readonly Given[]>;
+  const askFor = async (providerId: string, id: string): Promise<Given | undefined> =>
+    (await ask(providerId, id)).find(({ manifest }) => manifest.id === id);
   const idsOf = (providerId: string): readonly string[] =>
     [...slots.values()].flatMap(({ id, declaration }) => (declaration.dynamic?.by === providerId ? [id] : []));
 
@@ -73,7 +75,7 @@ export function createDynamicDeclarations(
   }
 
   async function openById(providerId: string, id: string): Promise<OpenedExtension> {
-    const given = (await ask(providerId, id)).find(({ manifest }) => manifest.id === id);
+    const given = await askFor(providerId, id);
     if (given !== undefined) return open(providerId, given);
     withdraw(providerId, id);
     throw unavailable(id, `'${providerId}' does not declare it at the moment`);
@@ -88,9 +90,9 @@ export function createDynamicDeclarations(
     await lifecycle.settled(providerId);
     for (const id of lifecycle.stopped ? [] : idsOf(providerId)) {
       if (openings.has(`${providerId} ${id}`)) continue;
-      const given = slots.get(providerId)?.current ? await ask(providerId, id).catch(recorded) : [];
-      if (given?.length === 0) withdraw(providerId, id);
-      else if (given && slots.has(id)) declare(providerId, given[0]!);
+      const given = slots.get(providerId)?.current ? await askFor(providerId, id).catch(() => null) : undefined; // null: it may not run as it is now
+      if (given === undefined) withdraw(providerId, id);
+      else if (given && slots.has(id)) declare(providerId, given);
     }
   }
 
