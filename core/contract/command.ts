@@ -47,7 +47,7 @@ export interface CommandIO {
 
 /** One definition for the command line (`pith skills list`) and for chat (`/skills list`). */
 export interface Command {
-  /** Words from the left: `skills list`. */
+  /** The words that name the command, from the left: `skills list`. */
   readonly path: string;
   readonly description: string;
   /** `variadic`: it takes all that remain; only the last may. */
@@ -66,7 +66,7 @@ export interface Command {
     readonly default?: string | boolean | number;
     readonly multiple?: boolean;
   }[];
-  /** True: options that are not among `options` are given to it as texts, by name; for names that are known only when it runs. */
+  /** True: the command also gets options that are not in `options`, as texts by name. For names that are known only at run time. */
   readonly allowUnknownOptions?: boolean;
   /** False keeps it out of chat; default true. */
   readonly slash?: boolean;

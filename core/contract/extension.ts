@@ -124,6 +124,6 @@ export interface Clock {
   now(): number;
   /** Resolves after `ms`; rejects with the signal's reason when it aborts first. */
   sleep(ms: number, signal?: AbortSignal): Promise<void>;
-  /** Calls `run` once after `ms`. Returns its cancel. Does not keep the process alive. */
+  /** Calls `run` once after `ms`. Returns a function that cancels it. Does not keep the process alive. */
   after(ms: number, run: () => void): () => void;
 }
