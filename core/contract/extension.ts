@@ -113,7 +113,7 @@ export interface Extension {
   initialize?(): Promise<void> | void;
   start?(): Promise<void> | void;
   stop?(): Promise<void> | void;
-  /** The secrets that it requests under its present settings, and where they go. Without it, all that it may request. */
+  /** The secrets that it requests under its present settings, and where they go, as a person sees it. Without it, all that it may request. */
   secretUses?(): readonly { readonly name: string; readonly use?: SecretUse }[];
   /** Problems of what it manages. `pith doctor` shows them; warnings and errors also appear at the start of a conversation. */
   findings?(signal?: AbortSignal): Promise<readonly Diagnostic[]> | readonly Diagnostic[];

@@ -34,7 +34,7 @@ export interface ToolCall {
 export interface ApprovalQuestion {
   /** The call in one line of a person's words: "run `npm test`", "change 3 lines in src/a.ts". Absent: the name of the tool. */
   readonly summary?: string;
-  /** What a person must read: a diff, a whole command, a list. The input is shown too if this is empty, lacks a summary, or is not shipped. */
+  /** What a person must read: a diff, a whole command, a list. The input is shown too without it or a summary, or if the tool is not shipped. */
   readonly text: string;
   /** What is enforced while the call runs on this machine: "sandboxed: no network, project only". Never mere requests. */
   readonly enforced?: string;
