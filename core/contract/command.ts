@@ -7,31 +7,31 @@ export interface CommandInput {
   readonly options: Readonly<Record<string, string | boolean | number | readonly string[] | undefined>>;
 }
 
-/** Where a command speaks: a terminal, a pipe or a conversation. */
+/** A command's output and input: a terminal, a pipe or a conversation. */
 export interface CommandIO {
-  /** Human text; swallowed under `--json`. */
+  /** Prints text for people; ignored under `--json`. */
   print(text: string): void;
   error(text: string): void;
-  /** The command's one JSON value, or one line of a stream; written only under `--json`. */
+  /** Prints the command's one JSON value, or one line of a stream; only under `--json`. */
   json(value: JsonValue): void;
   /** null where nobody can answer. */
   ask(question: string, options?: { readonly choices?: readonly string[]; readonly secret?: boolean }): Promise<string | null>;
-  /** Lines that are piped in, or that a person types. */
+  /** Piped lines, or lines that a person types. */
   readonly input: AsyncIterable<string>;
   readonly interactive: boolean;
   readonly wantsJson: boolean;
   readonly quiet: boolean;
   readonly colour: boolean;
   readonly columns: number;
-  /** The folder that the person is in, absolute: what relative paths in arguments start from. The process's own may be another. */
+  /** The person's working directory, absolute: the base of relative paths in arguments. The process's own may differ. */
   readonly workingDirectory: string;
-  /** Who gives it: `PITH_USER`, else `local`. On one machine a label and not a boundary: whoever may start Pith may say another. */
+  /** The person: `PITH_USER`, else `local`. On one machine a label, not a boundary: whoever starts Pith may set another. */
   readonly userId: string;
   /** The shell it was typed in; absent in a conversation. */
   readonly shell?: {
     /** The bytes whose lines `input` are; null on a terminal. `mayBeIdle`: a socket, which may be open without anybody who writes to it. */
     readonly piped: { readonly bytes: AsyncIterable<Uint8Array>; readonly mayBeIdle: boolean } | null;
-    /** True: the terminal cannot move its cursor, so that nothing is drawn twice. */
+    /** True: the terminal cannot move its cursor, so nothing may be redrawn. */
     readonly plain: boolean;
   };
   /** The conversation a slash command was typed in. */
@@ -40,17 +40,17 @@ export interface CommandIO {
     readonly agentId: string;
     /** The model that the person chose for it; absent: the agent's. */
     readonly model?: string;
-    /** Sends this as the person's next message once the command has ended; of several calls the last counts. */
+    /** Sends this as the person's next message once the command has ended; the last call counts. */
     send(text: string): void;
   };
 }
 
 /** One definition for the command line (`pith skills list`) and for chat (`/skills list`). */
 export interface Command {
-  /** Words from the left: `skills list`. */
+  /** The words that name the command, from the left: `skills list`. */
   readonly path: string;
   readonly description: string;
-  /** `variadic`: it takes all that remain; only the last may. */
+  /** `variadic`: it takes all remaining words; only the last argument may. */
   readonly arguments?: readonly {
     readonly name: string;
     readonly description: string;
@@ -66,31 +66,31 @@ export interface Command {
     readonly default?: string | boolean | number;
     readonly multiple?: boolean;
   }[];
-  /** True: options that are not among `options` are given to it as texts, by name; for names that are known only when it runs. */
+  /** True: the command also gets options that are not in `options`, as texts by name. For names that are known only at run time. */
   readonly allowUnknownOptions?: boolean;
   /** False keeps it out of chat; default true. */
   readonly slash?: boolean;
-  /** True: typed in chat, what follows its path is its first argument as it is; no word of it is an option. */
+  /** True: in chat, the text after its path is its first argument as it is; no word of it is an option. */
   readonly rawArgument?: boolean;
-  /** True: it gives way to every other command that begins with the same word, as the name of a file must. */
+  /** True: every other command with the same first word overrides it. For commands named after files. */
   readonly overridable?: boolean;
   /** Set by the kernel where its name belongs to another command: `<extension>:<path>`. */
   readonly prefixed?: string;
-  /** True: help, completion and the pages of commands leave it out; it works when it is typed. */
+  /** True: help, completion and the pages of commands omit it; it works when it is typed. */
   readonly hidden?: boolean;
-  /** With `needs: started` in the manifest: options and arguments that make the command so short that no services are started for it. */
+  /** With `needs: started` in the manifest: no services are started when one of these options or arguments is given. */
   readonly skipServicesWith?: readonly string[];
-  /** True: it writes into the sandbox or runs code of it, so that it is refused while nobody has trusted that. */
+  /** True: it writes into the sandbox or runs its code, so it is refused in an untrusted sandbox. */
   readonly needsTrust?: boolean;
-  /** Returns the exit code; nothing means 0. A throw prints `pith: …` and exits 1. */
+  /** Returns the exit code; nothing means 0. An error prints `pith: …` and exits 1. */
   run(input: CommandInput, io: CommandIO, signal: AbortSignal): Promise<number | void>;
-  /** With `needs: started`: called on a terminal in place of `run`. `start` starts the services, and resolves with what a person should know, or null. */
+  /** With `needs: started`: called on a terminal instead of `run`. `start` starts the services and resolves a notice for the person, or null. */
   runBeforeStart?(input: CommandInput, io: CommandIO, start: () => Promise<string | null>, signal: AbortSignal): Promise<number | void>;
 }
 
-/** What a command entry gets when its manifest says `needs: index`: the extension is not activated, and `use` reaches the kernel only (`Places`). */
+/** The context of a command entry with `needs: index`: the extension is not activated, and `use` reaches the kernel only (`Places`). */
 export type CommandContext = Pick<ExtensionContext, 'id' | 'directory' | 'dataDirectory' | 'config' | 'clock' | 'logger' | 'use'> & {
-  /** Agents as they are declared: those whose files or dependencies are broken are left out, and nothing is loaded to look further. */
+  /** Agents as declared: those with broken files or dependencies are left out, and nothing is loaded to check further. */
   readonly agents: Pick<AgentsApi, 'list' | 'find'>;
 };
 

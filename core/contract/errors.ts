@@ -10,7 +10,7 @@ export interface Diagnostic {
   readonly cure?: string;
 }
 
-/** What can be written as JSON and read back the same. */
+/** A value that JSON represents exactly. */
 export type JsonValue = null | boolean | number | string | readonly JsonValue[] | { readonly [key: string]: JsonValue | undefined };
 
 interface PithErrorOptions {
@@ -49,13 +49,13 @@ export class PithError extends Error {
   }
 }
 
-/** The text of anything thrown, without a stack. */
+/** The message of anything thrown, without a stack. */
 export function messageOf(error: unknown): string {
   if (error instanceof Error) return error.message || error.name;
   return typeof error === 'string' ? error : `thrown: ${describe(error)}`;
 }
 
-/** The code of anything thrown that carries one, else `fallback`. */
+/** The code of anything thrown, or `fallback` where it has none. */
 export function codeOf(error: unknown, fallback: string): string {
   if (typeof error === 'object' && error !== null && 'code' in error && typeof error.code === 'string') return error.code;
   return fallback;

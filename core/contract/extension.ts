@@ -29,7 +29,7 @@ interface Database {
   /** All rows of a query, or with `get` the first or null. Positional parameters, as many as the statement has. */
   all(sql: string, ...parameters: SqlValue[]): Promise<SqlRow[]>;
   get(sql: string, ...parameters: SqlValue[]): Promise<SqlRow | null>;
-  /** One transaction: how many rows each statement changed, once that is durable. Rejects `write_conflict` where one changed another number than its `changes`. */
+  /** One transaction: the changed rows of each statement, once durable. Rejects `write_conflict` where one did not change `changes` rows. */
   write(
     statements: readonly { readonly sql: string; readonly values?: readonly SqlValue[]; readonly changes?: number }[],
   ): Promise<readonly number[]>;
@@ -38,9 +38,9 @@ interface Database {
 export interface AgentsApi {
   /** Every declared agent that can run. */
   list(): Promise<readonly AgentSpec[]>;
-  /** The declared agent of that id. Rejects `agent_unknown` with the nearest names, `agent_failed` with the reason and the cure. */
+  /** The declared agent with that id. Rejects `agent_unknown` with the nearest names, `agent_failed` with the reason and the cure. */
   find(id: string): Promise<AgentSpec>;
-  /** What keeps this agent from running (`error`), or what it must do without (`warning`), with the nearest names; empty when all is well. */
+  /** What prevents this agent from running (`error`), or what it lacks (`warning`), with the nearest names; empty when all is well. */
   check(agent: AgentSpec): Promise<readonly Diagnostic[]>;
   /** The one way to run an agent. Never throws; ends with `turn-end`. */
   run(request: TurnRequest, signal?: AbortSignal): AsyncIterable<TurnEvent>;
@@ -55,12 +55,12 @@ export interface SecretUse {
   readonly isDefault?: boolean;
 }
 
-/** All that an extension gets from the kernel. What it takes is released when it stops. */
+/** All that an extension gets from the kernel, which releases it when the extension stops. */
 export interface ExtensionContext<Config = Readonly<Record<string, unknown>>> {
   readonly id: string;
   /** The extension's folder, absolute. Read only. */
   readonly directory: string;
-  /** The folder that it may write, absolute; made on first access. */
+  /** The folder that it may write, absolute; created on first access. */
   readonly dataDirectory: string;
   readonly config: Config;
   readonly logger: Logger;
@@ -69,30 +69,30 @@ export interface ExtensionContext<Config = Readonly<Record<string, unknown>>> {
   readonly kv: KeyValue;
   readonly database: Database;
   readonly agents: AgentsApi;
-  /** A secret that the manifest or the settings name for it, or null; `use`: where it goes. Throws `not_declared`, and `secret_not_given` where a person gave it for something else. */
+  /** A secret that the manifest or the settings name, or null; `use`: where it goes. Throws `not_declared`, or `secret_not_given` if given for something else. */
   getSecret(name: string, use?: SecretUse): string | null;
-  /** Gives a protocol that an extension defines, from the constructor and once. Throws `not_declared` where the manifest does not provide it. */
+  /** Implements a protocol that an extension defines; once, in the constructor. Throws `not_declared` if `provides` lacks it. */
   provide<T extends object>(protocol: Protocol<T>, implementation: T): void;
-  /** The provider among `depends_on`, or the kernel for what it answers itself (`Places`; inside the kernel also `ExtensionSettings`, `Bundler`); throws `not_declared` when none of them provides it. */
+  /** The provider among `depends_on`, or the kernel (`Places`; inside it also `ExtensionSettings`, `Bundler`); throws `not_declared` if none provides it. */
   use<T extends object>(protocol: Protocol<T>): Remote<T>;
-  /** Every provider that can be reached now; empty when there is none. */
+  /** Every available provider; empty when there is none. */
   find<T extends object>(protocol: Protocol<T>): readonly Remote<T>[];
   /** `release` runs when the extension stops, newest first, once. */
   own(release: () => void | Promise<void>): void;
 }
 
-/** Where folders are, by absolute paths. The kernel answers it: `const { sandbox, home } = context.use(Places)`. */
+/** The folders of this installation, absolute. The kernel answers it: `const { sandbox, home } = context.use(Places)`. */
 export interface Places {
   readonly sandbox: string;
-  /** The real path of the person's project: the folder that holds `sandbox`, else the git root or the working directory. null: none may be used. */
+  /** The person's project as a real path: the folder around `sandbox`, else the git root or the working directory. null: none is usable. */
   readonly project: string | null;
-  /** The sandbox that the person opened and has not trusted: what lies in it may be named, never used; else null. */
+  /** The opened sandbox if it is not trusted: its content may be named, never used; else null. */
   readonly untrustedSandbox: string | null;
-  /** Files and folders of the project that the person was shown when they trusted the sandbox: they may be used. Absolute. */
+  /** The project's files and folders that the person was shown when they trusted the sandbox: they may be used. Absolute. */
   readonly projectFiles: readonly string[];
   /** The extensions, agents and skills that ship with Pith. May be `sandbox`. */
   readonly shippedSandbox: string;
-  /** The user's, where other tools keep theirs; null where Pith was started without one. */
+  /** The user's home folder, where other tools keep their files; null where Pith was started without one. */
   readonly home: string | null;
   /** What the command line of `pith serve` asks for; null elsewhere. */
   readonly serve: { readonly port: number | null } | null;
@@ -108,14 +108,14 @@ export const Places = defineProtocol<Places>('places', {
   serve: constant(),
 });
 
-/** What a class may have besides its protocols. All optional. */
+/** Optional members of a class besides its protocols. */
 export interface Extension {
   initialize?(): Promise<void> | void;
   start?(): Promise<void> | void;
   stop?(): Promise<void> | void;
-  /** Which secrets it asks for as its settings are, and where they go: what a person is shown who keeps one. Without it, all that it may ask for. */
+  /** The secrets that it requests under its present settings, and where they go, as a person sees it. Without it, all that it may request. */
   secretUses?(): readonly { readonly name: string; readonly use?: SecretUse }[];
-  /** What is wrong with what it looks after. `pith doctor` shows it; warnings and errors are also said where a conversation begins. */
+  /** Problems of what it manages. `pith doctor` shows them; warnings and errors also appear at the start of a conversation. */
   findings?(signal?: AbortSignal): Promise<readonly Diagnostic[]> | readonly Diagnostic[];
 }
 
@@ -124,6 +124,6 @@ export interface Clock {
   now(): number;
   /** Resolves after `ms`; rejects with the signal's reason when it aborts first. */
   sleep(ms: number, signal?: AbortSignal): Promise<void>;
-  /** Calls `run` once after `ms`. Returns its cancel. Does not keep the process alive. */
+  /** Calls `run` once after `ms`. Returns a function that cancels it. Does not keep the process alive. */
   after(ms: number, run: () => void): () => void;
 }

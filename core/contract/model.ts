@@ -4,24 +4,24 @@ import { defineProtocol, method } from './protocol.ts';
 export type ModelCallOptions = LanguageModelV3CallOptions;
 export type ModelPart = LanguageModelV3StreamPart;
 
-/** What the loop needs of a model: any AI SDK language model has it. Any AsyncIterable of its parts will do. */
+/** The part of a model that the loop needs: any AI SDK language model has it. Any AsyncIterable of its parts will do. */
 export interface LanguageModel extends Pick<LanguageModelV3, 'specificationVersion' | 'provider' | 'modelId'> {
   doStream(options: ModelCallOptions): PromiseLike<{ readonly stream: AsyncIterable<ModelPart> }>;
 }
 
 export interface ModelInfo {
   readonly name: string;
-  /** Tokens, or null when it is not known. */
+  /** Tokens; null when it is not known. */
   readonly contextWindow: number | null;
 }
 
 /** Offers models under the prefixes that its manifest declares. */
 export interface ModelProvider {
-  /** Models that can be named under this prefix; may ask the server. Names that are not listed may still work. Empty when it cannot be asked. */
+  /** Models available under this prefix; may ask the server. Unlisted names may work too. Empty when the server cannot be asked. */
   models(prefix: string, signal?: AbortSignal): Promise<readonly ModelInfo[]>;
-  /** The `host:port` of a server that listens though nobody chose it, or null. Asked for prefixes with `when_local` while a person waits. */
+  /** The `host:port` of a running local server, or null. Asked for prefixes with `when_local` if no model is set up; a person waits. */
   findLocal?(prefix: string, signal?: AbortSignal): Promise<string | null>;
-  /** `name` is what follows the prefix and its slash in `provider/model`. Throws `model_unknown` or `model_auth`. */
+  /** `name` is the part of `provider/model` after the slash. Throws `model_unknown` or `model_auth`. */
   getModel(name: string, prefix: string): { readonly model: LanguageModel; readonly contextWindow: number | null };
 }
 

@@ -1,10 +1,10 @@
-/** One member of a protocol, as `provides` is checked and as a handle calls it. Made by `method`, `stream` and `constant`. */
+/** One member of a protocol, for checking `provides` and for handles. Made by `method`, `stream` and `constant`. */
 export interface Member<Kind extends 'method' | 'stream' | 'constant' = 'method' | 'stream' | 'constant'> {
   readonly kind: Kind;
   readonly optional?: boolean;
-  /** Milliseconds until a call through a handle is cut; null for none. Default 10,000. */
+  /** The time limit of a call through a handle in milliseconds; null: none. Default 10,000. */
   readonly timeoutMs?: number | null;
-  /** How many parameters are before the AbortSignal, for methods that take one. */
+  /** The number of parameters before the AbortSignal, for methods that take one. */
   readonly signalAt?: number;
 }
 
@@ -15,7 +15,7 @@ export function method(facts: Facts = {}): Member<'method'> {
   return { kind: 'method', ...facts };
 }
 
-/** A method that returns an AsyncIterable. It has no limit of time. */
+/** A method that returns an AsyncIterable, without a time limit. */
 export function stream(facts: Omit<Facts, 'timeoutMs'> = {}): Member<'stream'> {
   return { kind: 'stream', ...facts };
 }
@@ -28,14 +28,14 @@ export function constant(facts: Pick<Facts, 'optional'> = {}): Member<'constant'
 type Method = (...args: never[]) => unknown;
 type MemberOf<V> = V extends Method ? Member<ReturnType<V> extends AsyncIterable<unknown> ? 'stream' : 'method'> : Member<'constant'>;
 
-/** A named interface and its structural guard. `T` is what an implementation looks like. */
+/** A named interface and its structural guard. `T` is the type of an implementation. */
 export interface Protocol<T extends object = object> {
-  /** Two protocols of one id are the same, whoever made the value. */
+  /** Protocols with the same id are the same, even as different objects. */
   readonly id: string;
-  /** It acts as a person or as the kernel: code in a separate process has no providers of it. */
+  /** Its providers act as a person or as the kernel, so code in a separate process cannot get them. */
   readonly inProcessOnly: boolean;
   readonly members: Readonly<Record<string, Member>>;
-  /** Names of members that `value` lacks or has in another shape; empty when it implements the protocol. */
+  /** Members that `value` lacks or has in another shape; empty when it implements the protocol. */
   missing(value: object): readonly string[];
   toString(): string;
   /** Carries `T` for inference; never set. */
@@ -44,7 +44,7 @@ export interface Protocol<T extends object = object> {
 
 type Members<T extends object> = { readonly [K in keyof Required<T>]: MemberOf<Required<T>[K]> };
 
-/** A protocol as the manifest of its extension names it in `defines.protocols`. Who provides it gives an implementation to `context.provide`. */
+/** A protocol that the manifest names in `defines.protocols`. Its providers call `context.provide` with an implementation. */
 export function defineProtocol<T extends object>(
   id: string,
   members: Members<T>,
@@ -67,12 +67,12 @@ export function defineProtocol<T extends object>(
   });
 }
 
-/** As `defineProtocol`, of what acts as a person or as the kernel. */
+/** As `defineProtocol`, for protocols that act as a person or as the kernel. */
 export function defineInProcess<T extends object>(id: string, members: Members<T>): Protocol<T> {
   return defineProtocol(id, members, { inProcessOnly: true });
 }
 
-/** A provider as seen through a handle, which stays valid when the provider reloads. Constants are as they were at activation; a call while it is gone rejects `stopped`. */
+/** A handle on a provider, valid across its reloads. Constants are those of its activation; a call while it is gone rejects `stopped`. */
 export type Remote<T extends object> = {
   readonly [K in keyof T]: T[K] extends Method
     ? ReturnType<T[K]> extends AsyncIterable<infer Part>

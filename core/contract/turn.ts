@@ -1,7 +1,7 @@
 import type { LanguageModelV3Message } from '@ai-sdk/provider';
 import type { JsonValue } from './errors.ts';
 
-/** An agent as frozen plain data: declared, read from an AGENT.md or made at run time, it is always this value. */
+/** An agent as frozen plain data, whether declared, read from an AGENT.md or made at run time. */
 export interface AgentSpec {
   readonly id: string;
   readonly name: string;
@@ -9,27 +9,27 @@ export interface AgentSpec {
   /** An alias (`default`, `fast`, …) or `provider/model`. */
   readonly model: string;
   readonly integrationMode: 'tool' | 'none';
-  /** Inline instructions; they are last. */
+  /** Inline instructions, which come last. */
   readonly instructions: string;
-  /** The text of the prompt template and its file, or null where the agent has none. */
+  /** The text of the prompt template and its file; null without one. */
   readonly prompt: string | null;
   readonly promptFile: string | null;
-  /** The extension whose prompt it is: its process renders it. Written by the kernel alone; absent where the kernel renders. */
+  /** The extension whose process renders the prompt. Written by the kernel alone; absent where the kernel renders. */
   readonly promptBy?: string;
   readonly usesTools: readonly string[];
   readonly usesSkills: readonly string[];
   readonly delegatesTo: readonly string[];
-  /** Of one turn, what it calls included: `max_turns` are model steps, `max_tokens` those of input and output. */
+  /** Per turn, including its calls: `max_turns` are model steps, `max_tokens` those of input and output. */
   readonly limits: Readonly<Record<'max_turns' | 'max_tool_calls' | 'max_tokens' | 'time_budget_ms', number>>;
   /** Values under `agent:` that extensions own, by key (`skills`, …), unchecked by the kernel. */
   readonly keys: Readonly<Record<string, unknown>>;
-  /** The file that declared it, or null when it was made at run time. */
+  /** The file that declares it; null when it was made at run time. */
   readonly origin: string | null;
-  /** Set when code outside the kernel declares it: its turns come from there. Written by the kernel alone. */
+  /** Set when code outside the kernel declares it: its turns start there. Written by the kernel alone. */
   readonly declaredBy?: { readonly extensionId: string; readonly ownOnly: boolean };
 }
 
-/** A message as models take it and threads keep it: plain JSON. */
+/** A message in the form of models and threads: plain JSON. */
 export type Message = LanguageModelV3Message;
 
 export interface Usage {
@@ -37,17 +37,17 @@ export interface Usage {
   readonly outputTokens: number;
 }
 
-/** What one run of a turn may not do, whatever its agent may: a channel, task or saved skill can only narrow. */
+/** Limits of one turn below its agent's: a channel, task or saved skill can only narrow. */
 export interface TurnPolicy {
-  /** `extension/tool` or extension ids; absent means all that the agent has. */
+  /** `extension/tool` or extension ids; absent: all tools of the agent. */
   readonly allowTools?: readonly string[];
   readonly denyTools?: readonly string[];
   readonly limits?: Partial<AgentSpec['limits']>;
   /** Overrides the agent's model. */
   readonly model?: string;
-  /** Only tools whose effect is `read` run: a plan is made, and nothing changed. */
+  /** Only tools with the effect `read` run: a plan is made, and nothing changed. */
   readonly readOnly?: true;
-  /** The saved skill that this turn is a run of, by `owner/name` or the name alone: tools with `permission.onlyForSkills` run only where it is among them. */
+  /** The saved skill that this turn runs, by `owner/name` or its name: tools with `permission.onlyForSkills` run only if it is listed. */
   readonly savedSkill?: string;
   /** Extensions outside the kernel that began this turn or one above it, written by the kernel. `ownOnly`: it has at most that one's tools and contexts. */
   readonly startedBy?: readonly { readonly extensionId: string; readonly ownOnly: boolean }[];
@@ -63,27 +63,27 @@ export interface TurnRequest {
   readonly agent: string | AgentSpec;
   /** The user's text. Absent only together with `resume`. */
   readonly input?: string;
-  /** What the user sends with the text and is stored with it. `name` is what they call it: a path, `stdin`. */
+  /** Sent and stored with the text. `name` is the user's name for it: a path, `stdin`. */
   readonly attachments?: readonly (
     | { readonly name: string; readonly text: string }
     | { readonly name: string; readonly image: ImageBytes }
   )[];
   readonly threadId: string;
   readonly channelId?: string;
-  /** What the channel calls the message, where its `react` shows reactions to it; absent: the parent's. */
+  /** The channel's id of the message, for its `react`; absent: the parent's. */
   readonly messageId?: string;
   readonly userId?: string;
-  /** What narrows this turn. Who makes work of it for later hands it on. */
+  /** Limits of this turn. Pass it on to work that is done later. */
   readonly policy?: TurnPolicy;
-  /** The turn that calls this one, as a tool was given it: what this one uses counts against its limits, and it ends with it. */
+  /** The calling turn, as its tool got it: this turn's use counts against its limits, and it ends with it. */
   readonly parent?: TurnInfo;
-  /** Continue the thread's unfinished turn instead of beginning one. */
+  /** Continues the thread's unfinished turn instead of beginning one. */
   readonly resume?: boolean;
-  /** Names this turn in its thread: asked for again, it is continued, or says its answer again. A tool that runs an agent passes its `idempotencyKey`. */
+  /** Identifies this turn in its thread: a repeated request continues it or repeats its answer. Tools pass the `idempotencyKey` of their call. */
   readonly key?: string;
-  /** Names the message that caused it, for work that is done later; absent: the parent's, else that of the call which asks for it, else a new one. */
+  /** Identifies the message that caused it, for later work; absent: the parent's, else that of the requesting call, else a new one. */
   readonly correlationId?: string;
-  /** Keeps what is said and called in this thread, and below it, sealed. Of extensions in Pith's own process only. */
+  /** Seals what is said and called in this thread and below it. For extensions in Pith's own process only. */
   readonly seal?: TurnSeal;
 }
 
@@ -93,24 +93,24 @@ export interface TurnSeal {
   open(sealed: string): Promise<string>;
 }
 
-/** What providers and tools may know of the turn that they serve. Plain data; `tools`, `held`, `bound` and `compactions` are as they are when it is handed on. */
+/** A turn's facts for providers and tools. Plain data; `tools`, `held`, `bound` and `compactions` are of the moment it is passed on. */
 export interface TurnInfo extends Pick<TurnRequest, 'threadId' | 'messageId' | 'key' | 'policy'> {
   readonly id: string;
   readonly agent: AgentSpec;
   readonly channelId: string;
   readonly userId: string;
-  /** `extension/tool` of every tool this turn can call. */
+  /** `extension/tool` of every tool that this turn can call. */
   readonly tools: readonly string[];
   readonly model: { readonly ref: string; readonly contextWindow: number | null };
   /** The user's last texts, newest last, this turn's included; at most five. */
   readonly userTexts: readonly string[];
-  /** How often this thread has been compacted: what was said before may be gone. */
+  /** How often this thread has been compacted: earlier messages may be gone. */
   readonly compactions: number;
-  /** What is whole in the conversation: results that asked to be kept (`retain`), and documents next to messages. */
+  /** What is complete in the conversation: results with `retain`, and documents of messages. */
   readonly held: readonly Retain[];
-  /** Ids and digests of the skills whose bodies are in the instructions (`uses_skills`). Empty until they have been read, and outside of a turn. */
+  /** Ids and digests of the skills with bodies in the instructions (`uses_skills`). Empty until they are read, and outside of a turn. */
   readonly bound: readonly Retain[];
-  /** Names this message and all that it causes. */
+  /** Identifies this message and all that it causes. */
   readonly correlationId: string;
   /** 0 for a person's own turn, one more for each delegation. */
   readonly depth: number;
@@ -118,11 +118,11 @@ export interface TurnInfo extends Pick<TurnRequest, 'threadId' | 'messageId' | '
 
 export type TurnEndReason = 'done' | 'limit' | 'aborted' | 'error' | 'awaiting_approval';
 
-/** All that a turn tells its channel. A turn never throws; its last event is always `turn-end`. */
+/** A turn's events for its channel. A turn never throws; its last event is always `turn-end`. */
 export type TurnEvent =
   | { readonly type: 'turn-start'; readonly agent: string; readonly thread: string; readonly turn: string; readonly model: string }
   | { readonly type: 'notice'; readonly code: string; readonly message: string }
-  /** A whole text is next to the message: described in one line, by the extension that gave it. */
+  /** The message contains a whole text, described in one line by its extension. */
   | { readonly type: 'document'; readonly extension: string; readonly key: string; readonly line: string }
   | { readonly type: 'text-delta'; readonly text: string }
   | { readonly type: 'tool-call'; readonly id: string; readonly name: string; readonly input: JsonValue }
@@ -136,34 +136,34 @@ export type TurnEvent =
       readonly error?: { readonly code: string; readonly message: string };
       readonly title?: string;
       readonly metadata?: JsonValue;
-      /** The tool's own one line for a terminal. */
+      /** The tool's own line for a terminal. */
       readonly line?: string;
       readonly retain?: Retain;
     }
-  /** What a tool shows while its call `id` runs (`tool.progressed`). Not kept. */
+  /** A tool's output while its call `id` runs (`tool.progressed`). Not stored. */
   | { readonly type: 'tool-output'; readonly id: string; readonly text: string }
   | {
       readonly type: 'approval-request';
-      /** What `pith approvals approve` takes. `tool`: `extension/tool`. `digest`: SHA-256 of the exact input. */
+      /** The id for `pith approvals approve`. `tool`: `extension/tool`. `digest`: SHA-256 of the exact input. */
       readonly id: string;
       readonly tool: string;
       readonly input: JsonValue;
       readonly digest: string;
-      /** The agents that lead to the question, the one that the person talks with first, in that one's thread. */
+      /** The agents that led to the question, the one in the person's thread first. */
       readonly agents: readonly string[];
       readonly thread: string;
       /** Extensions outside the kernel that began the turn, or one above it; absent: none did. */
       readonly startedBy?: readonly string[];
-      /** As the tool's `ApprovalQuestion` says it; `details` is its text. */
+      /** From the tool's `ApprovalQuestion`; `details` is its text. */
       readonly summary?: string;
       readonly details?: string;
       readonly enforced?: string;
       /** What `always` would cover, where that is more than this very call. */
       readonly covers?: string;
-      /** `always` is no answer to it: only `once` and `no` are. */
+      /** Only `once` and `no` answer it, not `always`. */
       readonly once?: true;
     }
-  /** `usage`: of the turn so far, with all that it called; `request`: of this one request to its model. */
+  /** `usage`: of the turn so far, with all its calls; `request`: of this one request to its model. */
   | { readonly type: 'step-end'; readonly step: number; readonly usage: Usage; readonly request: Usage }
   | {
       readonly type: 'turn-end';

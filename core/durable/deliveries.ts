@@ -27,7 +27,7 @@ const DAY_MS = 86_400_000;
 export const KEEP_EVENTS_MS = 30 * DAY_MS;
 export const KEEP_GONE_MS = 7 * DAY_MS;
 
-/** Works on deliveries from `start` to `stop`. */
+/** Processes deliveries from `start` to `stop`. */
 export function createDeliveries(options: DeliveriesOptions) {
   const { clock, logger } = options;
   const { events, deliveries: rows } = options.journal;
@@ -40,7 +40,7 @@ export function createDeliveries(options: DeliveriesOptions) {
   let lookedAt = Infinity;
   let cancel: (() => void) | undefined;
 
-  /** Handlers may have come or gone. */
+  /** Call when handlers may have come or gone. */
   function refresh(): void {
     if (!running) return;
     const callable = options.callable();
@@ -109,7 +109,7 @@ export function createDeliveries(options: DeliveriesOptions) {
       for (const handler of handlers) workers.get(handler)?.wake();
     },
     refresh,
-    /** Lets what runs end within `graceMs`, then aborts it; that is delivered again later. */
+    /** Waits up to `graceMs` for running deliveries, then aborts them; they are delivered again later. */
     async stop(graceMs: number): Promise<void> {
       running = false;
       cancel?.();

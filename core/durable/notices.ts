@@ -63,7 +63,7 @@ export function createNotices({ journal, clock, logger, handler, channels, quest
   }
 
   return {
-    /** False while nobody could be reached. */
+    /** False while nobody can be reached. */
     get reachable(): boolean {
       return reachable;
     },

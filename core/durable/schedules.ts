@@ -13,9 +13,9 @@ export interface SchedulesOptions {
   declared(): readonly DeclaredSchedule[];
 }
 
-/** Keeps one `schedule.due` in the future for each schedule that is declared; the durable timer delivers it. */
+/** Keeps one future `schedule.due` event for each declared schedule; the durable timer delivers it. */
 export function createSchedules({ journal, clock, logger, declared }: SchedulesOptions) {
-  /** The earliest time at which a run must be planned; 0: look at once. */
+  /** The earliest time when a run must be planned; 0: now. */
   let next: number = Infinity;
   let working: Promise<void> = Promise.resolve();
   /** The time of the last look. */
@@ -60,9 +60,9 @@ export function createSchedules({ journal, clock, logger, declared }: SchedulesO
   }
 
   return {
-    /** Renews what was changed, removed or added. */
+    /** Applies changed, removed and added schedules. */
     refresh: plan,
-    /** Plans the next run of what has fallen due. Cheap when nothing has. */
+    /** Plans the next run of schedules that are due. Cheap when none is. */
     look(): void {
       const now = clock.now();
       if (now >= next || now < seen - SET_BACK_MS) plan();
@@ -75,10 +75,7 @@ const RETRY_MS = 5000;
 /** A clock that goes back by more than this was ahead before. */
 const SET_BACK_MS = 1000;
 
-/**
- * The first time after `after` at which `pattern` is due in the machine's time zone; an hour that the clock skips counts as its end. null:
- * never.
- */
+/** The next time after `after` by `pattern`, in the machine's time zone; an hour that the clock skips counts as its end. null: never. */
 export function nextRun(pattern: string, after: number): number | null {
   return new Cron(pattern, { mode: '5-part', paused: true }).nextRun(new Date(after))?.getTime() ?? null;
 }

@@ -27,9 +27,7 @@ export interface SqliteJournal {
   readonly prepare: PrepareEvent;
   /** Resolves the event's id when it is durable; the events of one tick share a commit. Rejects as `prepare` throws. */
   publish(topic: string, payload: object, options?: PublishOptions): Promise<string>;
-  /**
-   * For modules that write rows to the same file: writes an event in the transaction of `statement`. Returns its id; throws as `prepare`.
-   */
+  /** Writes an event in the transaction of `statement`, for modules with rows in the same file. Returns its id; throws as `prepare`. */
   append(statement: Statement, topic: string, payload: object, options?: PublishOptions): number;
 }
 

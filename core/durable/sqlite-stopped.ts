@@ -5,10 +5,7 @@ import type { Lease, Leases, Store } from '../store/index.ts';
 /** An extension that a running kernel has stopped because it kept crashing. */
 export type StoppedExtension = Pick<Failure, 'extensionId' | 'message' | 'cure' | 'file' | 'line'>;
 
-/**
- * The extensions that a running kernel has stopped, for the sandbox's other processes to report: those start no services, and would find
- * nothing wrong.
- */
+/** Extensions that a running kernel has stopped, for the sandbox's other processes: those start no services and would find no fault. */
 export interface StoppedExtensions {
   /** Records an extension that was stopped here. Never throws. */
   keep(stopped: StoppedExtension): void;

@@ -21,10 +21,7 @@ export interface ResolvedModel extends ModelParts {
 }
 
 export interface ModelRouter {
-  /**
-   * The model of `default`. Loads it only where a stored key may have been given for another address. Rejects `model_unknown` when there is
-   * none.
-   */
+  /** The model of `default`. Loaded only where a stored key may belong to another address. Rejects `model_unknown` when there is none. */
   choose(): Promise<Choice>;
   /**
    * Takes an alias, a prefix, or `provider/model`. Rejects `model_unknown` with the nearest names, `settings_invalid` for aliases in a

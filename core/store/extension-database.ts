@@ -54,9 +54,7 @@ const PRAGMAS = new Set(['table_info', 'table_xinfo', 'index_list', 'index_info'
 /** Renaming a table would change its prefix. */
 const FUNCTIONS_DENIED = new Set(['load_extension', 'sqlite_rename_table']);
 
-/**
- * Restricts statements to tables that begin with `<extension id>__`, by SQLite's authorizer: also within triggers, views and subqueries.
- */
+/** Restricts statements to tables that begin with `<extension id>__`, by SQLite's authorizer: even in triggers, views and subqueries. */
 export function tableAccess(extensionId: string, mayWrite = true): Access {
   const prefix = `${extensionId}__`; // an id has no double underscore, so no prefix is the start of another
   let last = '';

@@ -3,10 +3,7 @@ import type { Clock } from '../contract/index.ts';
 import type { Store } from './store.ts';
 import type { Statement } from './writer.ts';
 
-/**
- * Proof of a lease. A write that carries one changes nothing once another process has the name: the write itself compares it with the
- * lease's row.
- */
+/** Proof of a lease. A write that carries one changes nothing once another process has the name: the write itself compares the row. */
 export interface Fence {
   readonly name: string;
   /** Identifies this one lease: a process that stalled and acquires the name again gets another. Begins with the process's id. */

@@ -13,9 +13,7 @@ export interface Store {
   all(sql: string, ...parameters: SqlValue[]): SqlRow[];
   /** The first row, or null. */
   get(sql: string, ...parameters: SqlValue[]): SqlRow | null;
-  /**
-   * Runs `run` in a transaction that all writes of this tick share; only this write rejects when `run` throws. `run` must be synchronous.
-   */
+  /** Runs `run` in a transaction that all writes of this tick share; only this write rejects when `run` throws. `run` is synchronous. */
   write(run: (statement: Statement) => void): Promise<void>;
   /** Migrates the tables of one module; see `migrate`. */
   migrate(name: string, statements: readonly string[]): void;

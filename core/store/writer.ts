@@ -157,7 +157,7 @@ export function createWriter(database: SqliteDatabase, clock: Clock, verify: () 
         schedule();
       });
     },
-    /** Commits what is waiting; later writes are refused. */
+    /** Commits waiting writes; later writes are refused. */
     close() {
       closed = true;
       if (waiting.length === 0 && !scheduled) return Promise.resolve();

@@ -32,10 +32,7 @@ export function manifestAsks(manifest: Manifest): readonly string[] {
   return [...new Set(asks)].sort();
 }
 
-/**
- * The permission to see and refuse every tool call. Without it the manifest stays whole: a guard that is not granted denies calls like one
- * that fails.
- */
+/** The permission to see and refuse every tool call. The manifest stays whole without it: an ungranted guard counts as a failing one. */
 export const GUARD_ASK = 'guard';
 
 /** What `permissions.network` allows, in words for the person who grants it. */

@@ -1,7 +1,4 @@
-/**
- * Trust: whether an opened folder is the person's own, what a manifest is granted, and who gets a secret. Only this module decides that;
- * all others ask it.
- */
+/** Trust: whether an opened folder is the person's, what a manifest is granted, who gets a secret. No other module decides any of it. */
 export {
   askedPath,
   askText,

@@ -12,10 +12,7 @@ export interface RecordFile<T> {
   read(): T;
   /** Why the file cannot be read; null when it can, or is absent. */
   problem(): string | null;
-  /**
-   * Changes the record under a lock; durable when it returns. Throws `trust_failed` where the file cannot be read or written, and leaves it
-   * as it is.
-   */
+  /** Changes the record under a lock; durable when it returns. Throws `trust_failed` where the file is unreadable, and leaves it alone. */
   change(change: (record: T) => T): void;
 }
 

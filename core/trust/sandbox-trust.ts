@@ -45,9 +45,7 @@ export interface Trust {
   readonly sandbox: string;
   /** The restricted sandbox whose skills may be listed and whose harmless settings count; null: none, or it may not even be read. */
   readonly untrusted: string | null;
-  /**
-   * The person's project as a real path; null where nobody has trusted it, and for the home folder and the root, which contain everything.
-   */
+  /** The person's project as a real path; null where it is not trusted, and for the home folder and the root, which contain everything. */
   readonly project: string | null;
   /** The project's files and folders that the person was shown when they trusted it, absolute. */
   readonly projectFiles: readonly string[];

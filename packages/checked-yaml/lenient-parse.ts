@@ -125,10 +125,7 @@ function endOf(mark: Mark | null): string {
   return mark?.and === undefined ? '' : `, and ${mark.and}`;
 }
 
-/**
- * The innermost safeguard around the value at `path`. A safeguard with `narrowest` guards one value or list; one without guards all that it
- * contains.
- */
+/** The innermost safeguard around `path`. With `narrowest` it guards one value or list, without it all that it contains. */
 function guardOf(schema: z.ZodType, path: readonly PropertyKey[]): Guard | null {
   for (let length = path.length; length >= 0; length -= 1) {
     const place = path.slice(0, length);

@@ -4,10 +4,7 @@ const MOST_LEFT = 40;
 /** In columns. With less room, a description goes below its name. */
 const LEAST_ROOM = 30;
 
-/**
- * Names with descriptions: `name  description`, wrapped in a column, or below the name where the terminal is too narrow. `width` 0: never
- * wrapped.
- */
+/** Names with descriptions: `name  description`, wrapped in a column, or below the name on a narrow terminal. `width` 0: no wrapping. */
 export function describedRows(
   rows: readonly (readonly [name: string, description: string])[],
   width: number,

@@ -8,10 +8,7 @@ interface Statement {
   readonly changes?: number;
 }
 
-/**
- * Runs queries. `write` runs all statements in one transaction, and rejects `write_conflict` where one changed another number of rows than
- * it requires.
- */
+/** Runs queries. `write` uses one transaction, and rejects `write_conflict` where a statement changed a wrong number of rows. */
 export interface SqlDatabase {
   readonly dialect: 'sqlite';
   all(sql: string, ...parameters: SqlValue[]): Promise<Record<string, SqlValue>[]>;

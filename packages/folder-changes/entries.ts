@@ -39,9 +39,7 @@ export async function writeEntries<Entry>({ file, name }: EntriesFile<Entry>, en
   await writeFileAtomic(file, `${JSON.stringify({ version: VERSION, [name]: sorted }, null, 2)}\n`);
 }
 
-/**
- * The file may have come with the folder, so links and pipes are refused: a link would show or overwrite another file, a pipe would block.
- */
+/** The file may have come with the folder, so links and pipes are refused: a link could expose or overwrite a file, a pipe would block. */
 async function textOf(file: string): Promise<string> {
   if ((await lstat(file)).isSymbolicLink()) throw new TypeError('there is a link in its place');
   const handle = await open(file, constants.O_RDONLY | constants.O_NONBLOCK);

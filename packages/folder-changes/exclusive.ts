@@ -50,9 +50,7 @@ export function exclusivelyNow(exclusion: Exclusion, clock: Pick<Timing, 'now'>,
   }
 }
 
-/**
- * Runs changes of the same place one after the other: in the order of their calls within this process, and under a lock between processes.
- */
+/** Runs changes of the same place one after the other: in call order within this process, and under a lock between processes. */
 export class OneAtATime {
   readonly #queue = new KeyedQueue();
 
@@ -84,10 +82,7 @@ export function keepFresh(folder: string, clock: Timing): () => void {
   };
 }
 
-/**
- * Whether the folder's modification time says that its owner is dead. A time far in the future counts as dead too. False where there is no
- * folder.
- */
+/** Whether the folder's modification time shows a dead owner; a time far in the future does too. False where there is no folder. */
 export function isStale(folder: string, clock: Pick<Timing, 'now'>): boolean {
   const found = lstatSync(folder, { throwIfNoEntry: false });
   if (found === undefined) return false;

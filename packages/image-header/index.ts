@@ -61,8 +61,7 @@ function pngSize(bytes: Uint8Array): Size | null {
 }
 
 /**
- * https://www.w3.org/Graphics/JPEG/itu-t81.pdf, annex B: segments up to the scan, which ends with FF D9; within the scan FF is followed by
- * 0 or by a restart.
+ * https://www.w3.org/Graphics/JPEG/itu-t81.pdf, annex B: segments up to the scan, which ends with FF D9; in it, FF precedes 0 or a restart.
  */
 function jpegSize(bytes: Uint8Array): Size | null {
   const view = viewOf(bytes);

@@ -85,10 +85,7 @@ const BREAK = /[\n\t]/g;
 const JOINING =
   '\\u0591-\\u061B\\u0620-\\u07FF\\u08A0-\\u0DFF\\u0F00-\\u109F\\u1780-\\u17B3\\u17B6-\\u17D3\\u1820-\\u18AA\\u1B00-\\u1BFF\\uA8E0-\\uA8FF\\uA980-\\uA9DF';
 
-/**
- * Where an invisible character belongs to a visible one. The neighbours in these patterns are all visible, so a second pass keeps the same
- * characters.
- */
+/** Where an invisible character belongs to a visible one. The neighbours here are all visible, so a second pass keeps the same. */
 const BELONGING = [
   // Number signs and verse ends: format characters by their class, but visible.
   '[\\u0600-\\u0605\\u06DD\\u070F\\u0890\\u0891\\u08E2\\u{110BD}\\u{110CD}]',

@@ -44,8 +44,7 @@ export class CacheFile {
   }
 
   /**
-   * Why the cache can be neither read nor written, such as a folder in its place; empty where it can. Never throws. `consequence`: the
-   * effect of having no cache.
+   * Why the cache cannot be read or written, such as a folder in its place; empty where it can. Never throws. `consequence`: the effect.
    */
   findings(consequence: string) {
     try {

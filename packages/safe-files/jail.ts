@@ -106,10 +106,7 @@ export class Jail {
     );
   }
 
-  /**
-   * Writes the bytes to disk next to their place; nothing is visible before `commit`. Creates missing folders. `mode` null: the mode of the
-   * replaced file.
-   */
+  /** Writes the bytes to disk beside their place, invisible before `commit`. Creates missing folders. `mode` null: the replaced file's. */
   async stage(names: readonly string[], bytes: Uint8Array, mode: number | null = null): Promise<StagedFile> {
     const { parents, name } = split(names);
     const folder = openFolder(this.root, parents, { reach: this.reach, create: true });

@@ -12,10 +12,7 @@ export type Reach = 'descriptor' | 'working_folder';
 
 const DESCRIPTORS = '/proc/self/fd';
 
-/**
- * What this system supports; null: neither. Windows identifies no open folder apart from its path, and threads have no working folder of
- * their own.
- */
+/** What this system supports; null: neither. Windows knows open folders by path only, and threads have no working folder of their own. */
 export function reachOf(
   platform: string = process.platform,
   hasDescriptors = existsSync(DESCRIPTORS),

@@ -51,9 +51,7 @@ export function isPassing(error: unknown): boolean {
   return ['EMFILE', 'ENFILE', 'ENOMEM', 'EAGAIN', 'EIO', 'ESTALE'].includes(codeOf(error));
 }
 
-/**
- * The result of `work`, or of `refuse` where we or the system refused a file: `path` names it. Throws all other errors on, an abort first.
- */
+/** The result of `work`, or of `refuse` where we or the system refused a file: `path` names it. Throws all other errors, aborts first. */
 export async function answerOrRefusal<T, R>(
   work: () => Promise<T>,
   path: string,

@@ -1,9 +1,6 @@
 import path from 'node:path';
 
-/**
- * Names of files with keys, passwords or tokens. The one list: agents read such a file only when a person approves it, and commands in a
- * sandbox see it empty.
- */
+/** The one list of files with keys, passwords or tokens. Agents need approval to read one; commands in a sandbox see it empty. */
 const FILES: readonly RegExp[] = [
   /^\.env(?:[._-].*|rc)?$|\.env$/u,
   /^\.(?:npmrc|yarnrc|yarnrc\.yml|pypirc|netrc|git-credentials|pgpass|my\.cnf|htpasswd|dockercfg|terraformrc|s3cfg|boto|vault-token)$/u,

@@ -23,8 +23,7 @@ export interface StateFolder {
   /** As `write`, synchronously. */
   writeNow(name: string, bytes: string | Uint8Array): void;
   /**
-   * With `rotate`, a file that would exceed the limit in bytes becomes `<name>.1` first, and so on; beyond the limit of files the oldest is
-   * removed.
+   * With `rotate`, a file that would exceed the limit in bytes becomes `<name>.1`, and so on; beyond the limit of files the oldest goes.
    */
   append(name: string, bytes: string | Uint8Array, rotate?: Rotation): void;
   /** Whether the file exists and may be opened. */
@@ -211,10 +210,7 @@ class CheckedFolder implements StateFolder {
     return this.levels.every(isFolder);
   }
 
-  /**
-   * The path of a file in a folder that this creates. A rename replaces what is there, so no link is followed and no pipe blocks; a folder
-   * is refused.
-   */
+  /** The path of a file in a created folder. A rename replaces what is there: it follows no link, waits for no pipe, refuses a folder. */
   #replaceable(name: string): string {
     const file = path.join(this.path, segment(name));
     this.make();

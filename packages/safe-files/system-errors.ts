@@ -3,10 +3,7 @@ export function systemReason(code: string): string {
   return ERRORS.get(code)?.why ?? 'the system refused it';
 }
 
-/**
- * The cure for an error by its code or that of its cause; undefined: not a system error, or no known cure. `place` is the file that could
- * not be used.
- */
+/** The cure for an error by its code or its cause's; undefined: not a system error, or no known cure. `place`: the unusable file. */
 export function systemCure(error: unknown, place?: string): string | undefined {
   for (let each = error, depth = 0; each instanceof Error && depth < DEEPEST_CAUSE; each = each.cause, depth += 1) {
     const found = ERRORS.get((each as NodeJS.ErrnoException).code ?? '');

@@ -18,10 +18,7 @@ export function countOf(value: unknown): number | undefined {
   return typeof value === 'number' && Number.isFinite(value) && value >= 0 ? value : undefined;
 }
 
-/**
- * Why a text cannot be sent in a header, without quoting the text; null: it can. A key must not contain blanks, which come along when it is
- * copied.
- */
+/** Why a text cannot be sent in a header, without quoting it; null: it can. A key has no blanks, which come along when it is copied. */
 export function headerProblem(value: string, isKey = true): string | null {
   const first = isKey ? '!' : ' ';
   const at = [...value].findIndex((character) => character < first || character > '~');

@@ -25,10 +25,7 @@ export interface LoaderRun {
 const MOST_PRINTED = 16 * 1024 * 1024;
 const LAST_WORDS = 2000;
 
-/**
- * Runs the loader once on one root. Kills it and its process group when the time is up. Rejects where the program cannot be started, or on
- * abort.
- */
+/** Runs the loader once on one root. Kills its process group when the time is up. Rejects on abort, or where it cannot be started. */
 export async function runLoader(command: LoaderCommand, root: string, signal?: AbortSignal): Promise<LoaderRun> {
   signal?.throwIfAborted();
   const started = elapsed();

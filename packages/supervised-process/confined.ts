@@ -27,9 +27,7 @@ export interface ConfinedProgram {
   readonly cwd: string;
   readonly readOnly: readonly ConfinedPath[];
   readonly writable?: readonly ConfinedPath[];
-  /**
-   * In addition to PATH, HOME, TMPDIR and LANG. HOME and TMPDIR (`/tmp` in a sandbox) are private, limited in size and removed afterwards.
-   */
+  /** Besides PATH, HOME, TMPDIR and LANG. HOME and TMPDIR (`/tmp` in a sandbox) are private, limited in size and removed afterwards. */
   readonly env?: Readonly<Record<string, string>>;
   readonly timeoutMs: number;
   /** The limit of both outputs together; more output ends the program. */
@@ -39,8 +37,7 @@ export interface ConfinedProgram {
   /** The most processes at a time; default 128. */
   readonly maxProcesses?: number;
   /**
-   * Parts of the places above that are covered: `empty` files and folders have no content, the others cannot be changed. Absolute; only in
-   * a sandbox.
+   * Covered parts of the places above: `empty` files and folders have no content, others cannot be changed. Absolute; only in a sandbox.
    */
   readonly covered?: readonly CoveredPath[];
   /** Default false: a sandbox has no network. */
@@ -99,10 +96,7 @@ export interface ConfinedPrograms {
   unavailable(): Promise<{ readonly why: string; readonly cure: string } | null>;
   /** Finds a program in the system's own folders, which every sandbox shows, then in `folders`. Ignores the search path. */
   locate(name: string, folders?: readonly string[]): Promise<ProgramPlace>;
-  /**
-   * Resolves when the program and all that it started are gone. Rejects `sandbox_unavailable`, `aborted`, and `process_ended` where it
-   * could not be started.
-   */
+  /** Resolves when it and all that it started are gone. Rejects `sandbox_unavailable`, `aborted`, and `process_ended` if not started. */
   run(program: ConfinedProgram, signal?: AbortSignal): Promise<ConfinedOutcome>;
   /** Aborts running programs and waits for their end. */
   close(): Promise<void>;

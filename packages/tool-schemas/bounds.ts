@@ -4,9 +4,7 @@ export interface Bound<Item> {
   of(item: Item): number;
 }
 
-/**
- * Cuts each group until all bounds hold. A small group stays whole however large the others are, and the first items of a group are kept.
- */
+/** Cuts each group until all bounds hold. A small group stays whole however large others are; the first items of a group are kept. */
 export function withinBounds<Item>(groups: readonly (readonly Item[])[], bounds: readonly Bound<Item>[]): readonly (readonly Item[])[] {
   return bounds.reduce((kept, { all, of }) => {
     const shares = fairShares(

@@ -30,10 +30,7 @@ const SAID = [
 const LONGEST_WORD = 200;
 const LONGEST_DESCRIPTION = 1000;
 
-/**
- * `part` with the description of `map`, and words for what `part` lacks. Among alternatives the first gets them: nothing may stand beside
- * `anyOf`.
- */
+/** `part` with the description of `map`, and words for what `part` lacks; among alternatives on the first, since `anyOf` must be alone. */
 export function described(part: PlainMap, map: PlainMap): PlainMap {
   const stated = [map['description'], map['title']].find((each) => typeof each === 'string' && each.trim() !== '');
   const own = typeof stated === 'string' ? stated : '';

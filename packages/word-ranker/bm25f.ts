@@ -235,10 +235,7 @@ function isBetter(one: Entry, other: Entry): boolean {
   return one.place === other.place ? one.id < other.id : one.place < other.place;
 }
 
-/**
- * A pseudo-random order of ids for a seed; without one, all are equal. FNV-1a with its bits mixed once more, so that similar ids get
- * different places.
- */
+/** A pseudo-random order of ids for a seed; without one, all are equal. FNV-1a, mixed once more to separate similar ids. */
 function placesFor(seed: string | undefined): (id: string) => number {
   if (seed === undefined) return () => 0;
   const start = hashed(0x811c9dc5, seed);

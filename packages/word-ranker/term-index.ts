@@ -58,10 +58,7 @@ export class TermIndex {
   /** Numbers that no posting contains. */
   readonly #free: number[] = [];
   #sweep: Sweep | null = null;
-  /**
-   * Stored postings that are not loaded yet. The numbers of their documents are never reused, since the stored postings still contain
-   * removed ones.
-   */
+  /** Stored postings that are not loaded yet. Their document numbers are never reused, since the postings still contain removed ones. */
   #kept: KeptTerms | null = null;
   #keptNumbers = 0;
   #spellsKept = true;

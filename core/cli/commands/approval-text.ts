@@ -55,10 +55,7 @@ export function enforcedLine(enforced: string, colour: Colours): string {
   return line.startsWith('not ') ? colour.yellow(line) : colour.dim(line);
 }
 
-/**
- * The first lines, and the exact number of those left out. The tool's text and the arguments are cut separately, so that neither hides the
- * other.
- */
+/** The first lines, and the exact number left out. Cuts the tool's text and the arguments separately, so that neither hides the other. */
 function bounded(lines: readonly Line[], { most, wholeBy, colour, columns }: QuestionLook): readonly string[] {
   const rowsOfLine = ({ text }: Line) => rowsOf(most === Infinity ? text : printableLine(text, LONGEST_LINE + 1), columns - INDENT.length);
   let [shownLines, rows] = [0, 0];

@@ -6,9 +6,7 @@ import type { ExtensionStatus } from '../../kernel/index.ts';
 const MOST_FILES = 500;
 const MOST_BYTES = 1024 * 1024;
 
-/**
- * Prints the text files of an extension or agent. Of links, hidden files, packages and files that are binary or too long, only the names.
- */
+/** Prints the text files of an extension or agent. Links, hidden files, packages and files that are binary or too long are only named. */
 export async function showSource({ id, directory }: Pick<ExtensionStatus, 'id' | 'directory'>, io: CommandIO): Promise<number> {
   if (directory === undefined) throw new PithError('not_found', `'${id}' lies in no folder`, { cure: 'see: pith extensions list' });
   const jail = new Jail(directory);

@@ -9,8 +9,7 @@ import { quoted } from '../terminal/opened-target.ts';
 import { colours } from './text.ts';
 
 /**
- * Creates `DIR/sandbox` (or DIR itself, when that is its name) and the files beside it that npm and editors need. Writes nothing when a
- * file is in the way.
+ * Creates `DIR/sandbox` (or DIR, if it has that name) and the files that npm and editors need. Writes nothing when a file is in the way.
  */
 export async function initSandbox(cwd: string, input: CommandInput, io: CommandIO): Promise<void> {
   const asked = resolve(cwd, String(input.arguments['dir'] ?? '.'));

@@ -23,9 +23,7 @@ export async function loadPatternCompiler(): Promise<(pattern: string) => Patter
   };
 }
 
-/**
- * The patterns that cannot be used, with the reason and the position in `text`, the file; null for a pattern that another finding reports.
- */
+/** Unusable patterns, with the reason and the position in `text`, the file; null for a pattern that another finding reports. */
 export async function refusedPatterns(patterns: readonly string[], text: string): Promise<ReadonlyMap<string, Finding | null>> {
   const compile = await loadPatternCompiler();
   const refused = new Map<string, Finding | null>();

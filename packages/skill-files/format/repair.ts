@@ -59,9 +59,7 @@ const ANCHOR = /^&(\S+)\s+[^\s"'|>[{&*]/;
 const COMMENT = /^#\S/;
 const COMMENT_AS_DESCRIPTION = /^#\s*\S/;
 
-/**
- * Quotes values that YAML would accept and drop: `!important text`, `&name text` without an alias, `#text`. Only for keys at the margin.
- */
+/** Quotes values that YAML would accept and drop: `!important text`, `&name text` without an alias, `#text`. Only keys at the margin. */
 function withLostText(text: string, firstLine: number, findings: Finding[]): string {
   let lines: readonly string[] = text.split('\n');
   for (let index = 0, quotes = 0; index < lines.length && quotes < ATTEMPTS; index += 1) {

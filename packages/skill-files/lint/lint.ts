@@ -12,10 +12,7 @@ export interface LintResult {
   readonly diagnostics: readonly Diagnostic[];
 }
 
-/**
- * Checks `given`, relative to `directory`, against the specification: a skill's folder, its SKILL.md, or a folder with skills below it.
- * Never rejects.
- */
+/** Checks `given`, relative to `directory`, against the specification: a skill's folder, its SKILL.md, or a parent. Never rejects. */
 export async function lintSkills(given: string, directory: string): Promise<readonly LintResult[]> {
   const folder = path.resolve(directory, given);
   const below = await skillsBelow(folder, DEEPEST);

@@ -4,10 +4,7 @@ import { open } from 'node:fs/promises';
 /** Why a folder, a pipe, a socket or a device is not read. */
 export const NO_REGULAR_FILE = 'it is no regular file';
 
-/**
- * The bytes of a regular file, without ever waiting for a pipe or a device. Rejects with the file system's error, or with why the file is
- * not read.
- */
+/** The bytes of a regular file, without waiting for a pipe or a device. Rejects with the file system's error, or with our reason. */
 export async function readRegularFile(file: string, limit: number): Promise<Buffer> {
   const handle = await open(file, constants.O_RDONLY | constants.O_NONBLOCK);
   try {

@@ -16,10 +16,7 @@ export function clean(text: string): string {
 /** One line of printable ASCII, as most are. */
 const PLAIN = /^(?:[!-~]+(?: [!-~]+)*)?$/;
 
-/**
- * The start of a text, at most `limit` characters, cut between words where that loses little. A mark shows the cut, unless a sentence ends
- * there.
- */
+/** The start of a text, at most `limit` characters, preferably whole words. A mark shows the cut, unless a sentence ends there. */
 export function cut(text: string, limit: number): string {
   const characters = [...text];
   if (characters.length <= limit) return text;

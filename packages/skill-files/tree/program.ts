@@ -22,10 +22,7 @@ export function beginsAsScript(bytes: Uint8Array): boolean {
   return bytes[0] === 0x23 && bytes[1] === 0x21;
 }
 
-/**
- * The name without its folders, and the suffix after each dot; a leading dot belongs to the name. Trailing blanks and dots are ignored, as
- * on Windows.
- */
+/** The name without its folders, and the suffix after each dot but a leading one. Ignores trailing blanks and dots, as Windows does. */
 function partsOf(path: string): readonly [string, ...string[]] {
   const name = path.slice(path.lastIndexOf('/') + 1).replace(/[. ]+$/u, '');
   const hidden = name.startsWith('.');

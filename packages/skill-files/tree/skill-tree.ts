@@ -54,9 +54,7 @@ export async function readTree(directory: string, before: SkillTree | null, now:
   return { tree, stats: hash.digest('hex'), settled: tree.entries.every(({ stamp }) => isSettled(stamp, now)) };
 }
 
-/**
- * A digest of the tree's own files in a copy: equal digests mean that the copy has the tree's content. null: files are missing or added.
- */
+/** A digest of the tree's own files in a copy: equal digests mean equal content. null: files are missing or added. */
 export async function digestCopy(
   { tree }: SkillTree,
   copy: readonly CopiedFile[],

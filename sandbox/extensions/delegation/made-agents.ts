@@ -31,10 +31,7 @@ export class MadeAgents {
     private readonly clock: Clock,
   ) {}
 
-  /**
-   * The agents that this turn's agent made and may call: those of this thread and of threads called from it, and kept ones everywhere.
-   * Sorted by id.
-   */
+  /** Agents that this turn's agent made and may call: of this thread and those called from it; kept ones everywhere. Sorted by id. */
   async of(turn: TurnInfo): Promise<readonly MadeAgent[]> {
     return (await this.#all(turn)).filter(({ by, expiresAt }) => expiresAt === null || isWithin(turn.threadId, by.thread));
   }

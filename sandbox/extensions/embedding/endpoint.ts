@@ -18,10 +18,7 @@ export interface Endpoint {
   readonly fetch: GuardedFetch;
 }
 
-/**
- * Throws `model_auth` where OpenAI itself is meant and there is no key. OpenAI's key is never sent to an address that is configured for
- * embeddings only.
- */
+/** Throws `model_auth` where OpenAI itself lacks a key. OpenAI's key never goes to an address that is configured for embeddings only. */
 export function endpointOf(config: Config, getSecret: GetSecret): Endpoint {
   const { baseUrl, names, official, use } = placeOf(config, getSecret);
   const keyName = names.find((name) => getSecret(name, use)) ?? names.at(-1)!;

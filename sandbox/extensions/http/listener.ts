@@ -60,9 +60,7 @@ export async function listen(options: ListenerOptions, signal: AbortSignal): Pro
   });
 }
 
-/**
- * Limits connections. Each uses a descriptor, and a process without free ones cannot open a file. Excess connections are closed at once.
- */
+/** Limits connections. Each uses a descriptor, and a process without free ones cannot open a file. Excess ones are closed at once. */
 function holdConnections(server: Server, { config, logger }: Pick<ListenerOptions, 'config' | 'logger'>): void {
   const { connections, connections_per_address: perAddress, trusted_proxies: proxies } = config;
   for (const text of proxies)

@@ -100,8 +100,7 @@ function byReading(conversation: Conversation, { name, tool, input }: Reading, i
 }
 
 /**
- * The skill whose text came with this message, or came with an earlier one and is listed as active. Of several, the one with most of the
- * question's words.
+ * The skill whose text came with this message, or with an earlier one and is active. Of several, that with most of the question's words.
  */
 function givenSkill({ question, beside, besideEarlier }: Conversation): { readonly id: string; readonly text: SkillText } | null {
   const active = beside.flatMap((part) => /^Active skills: (.*)$/m.exec(part)?.[1] ?? []).join(' ');

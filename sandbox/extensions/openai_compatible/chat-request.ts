@@ -5,9 +5,7 @@ type Warning = Extract<ModelPart, { type: 'stream-start' }>['warnings'][number];
 type Part<Role extends Message['role']> = Exclude<Extract<Message, { role: Role }>['content'], string>[number];
 type File = Extract<Part<'user'>, { type: 'file' }>;
 
-/**
- * The request body for one call, and the parts of the call that the chat-completions API cannot express. `official`: OpenAI's own service.
- */
+/** The request body for one call, and the call's parts that the chat-completions API cannot express. `official`: OpenAI's own service. */
 export function chatRequest(
   model: string,
   options: ModelCallOptions,

@@ -21,10 +21,7 @@ export function laterFiles({ project, projectFiles }: Project): readonly string[
   return files.filter((file) => !projectFiles.includes(file) && existsSync(file)).map((file) => path.basename(file));
 }
 
-/**
- * A line for each file that the person was shown and that has changed since the last conversation. A file seen for the first time is only
- * recorded.
- */
+/** A line for each file shown to the person that has changed since the last conversation. A file seen first is only recorded. */
 export async function changedLines({ project, projectFiles }: Project, kv: ExtensionContext['kv']): Promise<readonly string[]> {
   if (project === null) return [];
   const lines: string[] = [];

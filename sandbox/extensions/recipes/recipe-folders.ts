@@ -99,10 +99,7 @@ export class RecipeFolders {
   }
 }
 
-/**
- * At most `limit` bytes of a regular file, without waiting for a pipe or a device. Rejects with the file system's error, or with why it is
- * not read.
- */
+/** At most `limit` bytes of a regular file, without waiting for a pipe or a device. Rejects with the system's error, or our reason. */
 async function readBytes(file: string, limit: number): Promise<Uint8Array> {
   const handle = await open(file, constants.O_RDONLY | constants.O_NONBLOCK);
   try {

@@ -37,8 +37,7 @@ export class Runner {
     const known = await this.store.get(name);
     if (known === null) return; // cancelled
     if (known.nextAt === at) {
-      // Plans the next run first, so that the schedule continues whatever happens to this one. A schedule that is armed twice wakes twice,
-      // and runs once.
+      // Plans the next run first, so that the schedule survives a failure of this one. Armed twice, it wakes twice and runs once.
       const nextAt = known.cron === null ? null : this.#next(known, this.ports.clock.now());
       await this.arm({ ...known, nextAt }, correlationId);
       await this.store.change(name, (each) =>

@@ -16,8 +16,7 @@ const MOST_SHOWN = 20;
 const MOST_KEYS = 3;
 
 /**
- * Connects a model: its server, address, key and name. Asks only what is unknown, and writes nothing before all is known. Exit code 1 when
- * the person leaves.
+ * Connects a model: server, address, key, name. Asks only what is unknown; writes when all is known. Exit code 1 when the person leaves.
  */
 export async function connectModel(context: ExtensionContext, io: CommandIO, signal: AbortSignal): Promise<number> {
   const offers = await offersOf(context, signal);

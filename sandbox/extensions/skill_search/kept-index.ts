@@ -2,10 +2,7 @@ import type { Diagnostic, Logger } from 'pith';
 import { CacheFile, type StateFolder } from '@pith/safe-files';
 import type { WordVectors } from '@pith/word-ranker';
 
-/**
- * Raise it when documents are counted differently or the bytes have another format: stored indexes of older versions are then rebuilt. A
- * test pins it.
- */
+/** Raise it when documents are counted differently or the format changes: older stored indexes are then rebuilt. A test pins it. */
 export const INDEX_FORMAT = 3;
 
 /** Far more than the largest library needs. */

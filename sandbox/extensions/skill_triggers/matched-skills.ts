@@ -24,10 +24,7 @@ const SCHEMA = [
 
 type Ports = Pick<ExtensionContext, 'database' | 'clock' | 'logger'>;
 
-/**
- * Stores by thread which skills triggers matched, for later turns and other processes. Never throws: a skill that cannot be stored is
- * matched again.
- */
+/** Stores by thread which skills triggers matched, for later turns and processes. Never throws: what is not stored is matched again. */
 export class MatchedByThread {
   #written: Promise<void> = Promise.resolve();
   #hasTable = false;

@@ -21,10 +21,7 @@ const READABILITY = { parts: 40_000, nodes: 20_000, depth: 100, depths: 250_000 
 /** Less text than this is not an article: the page is a list, or Readability missed it. */
 const SHORTEST_ARTICLE = 250;
 
-/**
- * The main text of an HTML page as Markdown, without navigation and the like; if the page has no article, all of its text. `address` is its
- * source.
- */
+/** The main text of an HTML page as Markdown, without navigation; without an article, all of its text. `address` is its source. */
 export async function readable(html: string, address: string): Promise<ReadablePage> {
   const { parseHTML } = await import('linkedom');
   const { text: given, parts } = beginningOf(html);

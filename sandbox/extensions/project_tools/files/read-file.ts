@@ -123,7 +123,7 @@ function endsNote(lines: readonly Line[]): string {
   return ` (${returns} of its ${lines.length} lines end with CR LF, the others with LF)`;
 }
 
-/** Why a file of the project cannot be read, in words that help; `refused` where that would tell what lies outside. */
+/** Why a file of the project cannot be read, in words that help; `refused` where they would reveal what is outside. */
 async function whyNotRead(project: Project, names: readonly string[], refused: unknown): Promise<unknown> {
   if (!(refused instanceof FileRefused) || refused.code !== 'file_unavailable') return refused;
   const path = names.join('/');
@@ -146,13 +146,13 @@ function said(message: string): FileRefused {
 const MOST_WRONG = 2;
 const MOST_MEANT = 2;
 
-/** That nothing is at this path, and what was meant by it. */
+/** Says that nothing is at this path, and which path was probably meant. */
 export async function noFile(project: Project, names: readonly string[]): Promise<string> {
   const found = await Promise.all(names.map((_, index) => project.jail.stat(names.slice(0, index + 1))));
   return `there is no file '${names.join('/')}'${await meantBy(project, names, found.indexOf(null))}`;
 }
 
-/** The paths that are there and differ in the name at `at` only. */
+/** Existing paths that differ in the name at `at` only. */
 async function meantBy({ jail, visible }: Project, names: readonly string[], at: number): Promise<string> {
   const isVisible = visible();
   const beside = slipsOf(names[at] ?? '', await jail.names(names.slice(0, at)), MOST_WRONG).slice(0, MOST_MEANT);

@@ -10,9 +10,7 @@ import { repositoryDigest, startsOf } from './repositories.ts';
 
 /** The files of a project from which the person's programs start something automatically, at one time: a digest of the content by place. */
 export interface AutorunFiles {
-  /**
-   * Places are relative to the project, with `/`. A repository has the place of its settings; a folder that cannot be listed ends in `/`.
-   */
+  /** Places are relative to the project, with `/`. A repository has the place of its settings; an unlistable folder ends in `/`. */
   readonly digests: ReadonlyMap<string, string>;
   /** Entries of an index that are repositories: git in the outer one reads them, too. */
   readonly gitlinks: ReadonlySet<string>;
@@ -99,10 +97,7 @@ export async function autorunFilesOf(place: LookedThrough, signal: AbortSignal):
   return search.found(signal);
 }
 
-/**
- * Repositories and unlistable folders among the places, each with the repositories around it: the folder of the outer one and the path from
- * there.
- */
+/** Repositories and unlistable folders among the places, each with the repositories around it: the outer folder and the path from it. */
 export function nestedRepositories(places: readonly string[]): readonly { readonly outer: string; readonly inner: string }[] {
   const repositories = places.filter((place) => path.posix.basename(place) === '.git').map((place) => path.posix.dirname(place));
   const unlisted = places.filter((place) => place.endsWith('/')).map((place) => place.slice(0, -1));

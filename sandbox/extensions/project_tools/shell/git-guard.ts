@@ -33,10 +33,7 @@ export async function guardedPlaces({ root, home, dotGits }: GuardedProject, sig
   return [...held];
 }
 
-/**
- * bubblewrap checks all mounts again for each one: in a project with hundreds of repositories, those after the first ones are mounted as a
- * whole.
- */
+/** bubblewrap checks all mounts for each new one: of hundreds of repositories, only the first get single mounts, the rest one each. */
 const MOST_PLACES = 400;
 
 /** Files in a `.git`, with the content that acts like their absence. */

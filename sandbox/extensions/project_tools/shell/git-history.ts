@@ -34,9 +34,7 @@ export class GitHistory {
   }
 }
 
-/**
- * git lists each content once, under one of its names: content that also has a harmless name appears under that. null: it took too long.
- */
+/** git lists each content once, under one of its names: content with a harmless name too appears under that. null: it took too long. */
 async function isInHistory(folder: string): Promise<boolean | null> {
   // A person waits for it, and is asked where it takes longer.
   const listed = await runGit(

@@ -9,10 +9,7 @@ import type { ProjectSecrets } from './secret-files.ts';
 /** What a command requests beyond the project. */
 export type Access = 'network' | 'home';
 
-/**
- * The places of a command. Files with secrets appear empty; Pith's sandbox, folders of skills, and what makes git start programs cannot be
- * changed.
- */
+/** The places of a command. Files with secrets appear empty; the sandbox, skill folders, and what makes git start programs are fixed. */
 export async function placesOf(
   project: Project,
   { files, repositories, unlisted, unchecked }: ProjectSecrets,

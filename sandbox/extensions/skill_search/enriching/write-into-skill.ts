@@ -7,10 +7,7 @@ import { guardedYaml } from '@pith/guarded-yaml';
 import { parseSkillFile, splitFrontmatter, treeDigest } from '@pith/skill-files';
 import { isMap, isScalar, isSeq } from 'yaml';
 
-/**
- * Adds requests to the `examples` of a SKILL.md, as one change of its folder. Rejects where the skill must not be written, or was edited
- * meanwhile.
- */
+/** Adds requests to the `examples` of a SKILL.md, as one change of its folder. Rejects where that is forbidden or edited meanwhile. */
 export async function writeIntoSkill(writer: Remote<SkillWriter>, skill: SkillRecord, requests: readonly string[]): Promise<void> {
   const refuse = (why: string, cure?: string) =>
     new PithError('skill_not_writable', why, {
@@ -40,8 +37,7 @@ export async function writeIntoSkill(writer: Remote<SkillWriter>, skill: SkillRe
 }
 
 /**
- * The text of a SKILL.md with further examples. Changes only the frontmatter, and in it only the examples and, where there were some, their
- * line wrapping.
+ * The text of a SKILL.md with further examples. Changes only the examples in its frontmatter and, where there were some, their wrapping.
  */
 export async function withExamples(text: string, requests: readonly string[]): Promise<string | { readonly why: string }> {
   const split = splitFrontmatter(text, true);
