@@ -4,7 +4,7 @@ import { type Budget, isLess, isList, isMap, isTrue, itemsOf, joined, jsonOf, nu
 export interface Callee {
   /** Names of the parameters, as Jinja2 has them for keyword arguments. */
   readonly parameters: readonly string[];
-  /** `value` is what stands before `|` or the dot. The message of an error ends a sentence. */
+  /** `value` is what precedes `|` or the dot. The message of an error ends a sentence. */
   readonly run: (value: Value, args: readonly Value[], budget: Budget) => Value;
 }
 

@@ -63,7 +63,7 @@ interface Near {
   readonly weak: boolean;
 }
 
-/** Skills that no word finds, nearest first. Near means: stands out from the rest, since models differ in their general similarity. */
+/** Skills that no word finds, nearest first. Near means: well ahead of the rest, since models differ in their general similarity. */
 function nearest({ lexical, query, vectors, among, k, weak }: FusionInput): { readonly near: readonly Near[]; readonly least: number } {
   const found = new Set(lexical.map(({ id }) => id));
   const others: { id: string; cosine: number }[] = [];

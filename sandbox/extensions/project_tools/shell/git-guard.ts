@@ -98,7 +98,7 @@ function placesOfOther(
   return places;
 }
 
-/** The place itself, or a link or file that stands where a folder on its path should be. */
+/** The place itself, or a link or file in place of a folder on its path. */
 function heldAt(folder: string, name: string): string {
   let place = folder;
   for (const each of name.split('/')) {
