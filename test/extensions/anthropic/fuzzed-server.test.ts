@@ -1,6 +1,6 @@
 import { expect, it } from 'vitest';
 import { STRICT } from '../../fixtures/strict-servers.ts';
-import { ARGUMENTS, Chance, lost, NAMES, spoilt, streamed, TEXTS } from '../fuzzed-streams.ts';
+import { ARGUMENTS, type Chance, lost, NAMES, spoilt, streamed, TEXTS } from '../fuzzed-streams.ts';
 
 const TURNS = process.env['PITH_TEST_LONG'] === '1' ? 300 : 25;
 const REASONS = ['end_turn', 'tool_use', 'max_tokens', 'stop_sequence', 'refusal', 'pause_turn', '', 'STOP', 3, null];
