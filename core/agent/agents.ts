@@ -44,7 +44,7 @@ export interface Agents extends AgentRegistry, ToolCaller {
 export function createAgents(options: AgentsOptions): Agents {
   const { host, models, events, clock, sandboxDir, unreleased } = options;
   const skills = createBoundSkills(host);
-  const registry = createAgentRegistry({ host, skills, events, clock });
+  const registry = createAgentRegistry(host, skills, events, clock);
   const askAlways = () => options.askAlways?.() ?? [];
   const common = { registry, skills, host, models, events, clock, sandboxDir, unreleased };
   const dependencies = (): TurnDependencies => {

@@ -19,7 +19,7 @@ import type { Duplex, Readable } from 'node:stream';
 import { askedPath, credentialPlaces, type Manifest } from '../trust/index.ts';
 import { codeOf } from '../contract/index.ts';
 import { elapsed } from '@pith/promises';
-import type { ErrorCode } from '../kernel/index.ts';
+import type { ErrorCode, Folders } from '../kernel/index.ts';
 import { stateFolder } from '@pith/safe-files';
 
 import { capOutput } from '@pith/process-rpc';
@@ -33,8 +33,8 @@ export interface Ending {
   readonly cure?: string;
 }
 
-/** What the process of one extension is started with. */
-export interface LaunchSpec {
+/** What the process of one extension is started with. Without a project it is the folder around the sandbox, without a home folder that of this process. */
+export interface LaunchSpec extends Pick<Folders, 'sandbox' | 'project' | 'home'> {
   readonly extensionId: string;
   /** Absolute path of the file that it runs. */
   readonly entry: string;
@@ -44,11 +44,6 @@ export interface LaunchSpec {
   readonly dataDirectory: string;
   /** Absolute path of the folder that holds all data. */
   readonly stateDirectory: string;
-  readonly sandbox: string;
-  /** Absolute path of the person's project; null or absent: the folder around the sandbox. */
-  readonly project?: string | null | undefined;
-  /** Absolute path of the user's home folder, as agreements were made with; null or absent: that of this process. */
-  readonly home?: string | null | undefined;
   /** Absolute path of Pith's own package. */
   readonly packageRoot: string;
   /** What its manifest asks for. */

@@ -15,7 +15,7 @@ import {
   problemOf,
 } from '../kernel/index.ts';
 import { watchFolder } from './data-quota.ts';
-import { type Declaration, DEFAULT_SETTINGS } from '../declarations/index.ts';
+import type { Declaration } from '../declarations/index.ts';
 import { elapsed, systemClock } from '@pith/promises';
 import { CommandCalls } from './command-bridge.ts';
 import { createPeer, floodLimit, Liveness, MAX_QUEUED_BYTES, type Peer } from '@pith/process-rpc';
@@ -55,10 +55,10 @@ export interface ProcessOptions {
   readonly env: Readonly<Record<string, string | undefined>>;
   /** What can hold processes; null when the settings want nothing to. */
   sandboxing(): Promise<Sandboxing | null>;
-  /** The most that an extension may keep in its data folder; default as the settings have it. */
-  readonly dataMb?: number | undefined;
+  /** The most that an extension may keep in its data folder. */
+  readonly dataMb: number;
   /** Folders that some extension may write: no path that leads through one is opened. */
-  writable?(): readonly string[];
+  writable(): readonly string[];
 }
 
 export async function openRemoteHost(
@@ -70,7 +70,7 @@ export async function openRemoteHost(
   const { id, manifest, directory } = declaration;
   const { runtime, cut: cutSignal } = kernel;
   const { dataDirectory, sandbox, project, home } = runtime.places;
-  const { packageRoot, env, dataMb: limitMb = DEFAULT_SETTINGS.quotas.data_mb } = options;
+  const { packageRoot, env, dataMb } = options;
   const sandboxing = await options.sandboxing();
   const data = dataOf(runtime, id);
   const scope = createScope(runtime.clock, STOP_LIMIT_MS);
@@ -101,7 +101,7 @@ export async function openRemoteHost(
     project,
     home,
     packageRoot,
-    writable: options.writable?.(),
+    writable: options.writable(),
     permissions: manifest?.permissions ?? { network: false, read: [], write: [], agents: [] },
     ...(memoryMb === null ? {} : { memoryMb }),
     sandboxing,
@@ -111,7 +111,7 @@ export async function openRemoteHost(
     await scope.close();
     throw problemOf(error, 'import', 'import_failed');
   });
-  const unwatch = watchFolder(data, limitMb, systemClock, (message) =>
+  const unwatch = watchFolder(data, dataMb, systemClock, (message) =>
     running.kill({ code: 'quota_exceeded', message, cure: `remove what is not needed there, or raise quotas.data_mb` }),
   );
   void running.ended.then(unwatch);

@@ -20,20 +20,16 @@ export interface AgentRegistry {
   callees(spec: AgentSpec): Promise<readonly AgentSpec[]>;
 }
 
-export interface RegistryOptions extends Pick<AdmissionOptions, 'skills'> {
-  /** Its agents are those of now; read on every use. */
-  readonly host: AdmissionOptions['host'] & {
-    readonly extensions: Pick<Host['extensions'], 'onChange'>;
-    readonly agents: Pick<DeclaredAgents, 'declared' | 'dynamic'>;
-  };
-  readonly events: Pick<Events, 'publish' | 'handle'>;
-  readonly clock: Pick<Clock, 'now'>;
-}
-
 /** A provider may have failed to answer, with nobody there to say that it would now. */
 const ASK_AGAIN_MS = 30_000;
 
-export function createAgentRegistry({ host, events, skills, clock }: RegistryOptions): AgentRegistry {
+/** The agents of `host` are those of now; they are read on every use. */
+export function createAgentRegistry(
+  host: ToolHost & { readonly extensions: Pick<Host['extensions'], 'onChange'>; readonly agents: DeclaredAgents },
+  skills: BoundSkills,
+  events: Pick<Events, 'publish' | 'handle'>,
+  clock: Pick<Clock, 'now'>,
+): AgentRegistry {
   /** What providers bring is asked for again when something has changed, or after a while: one that hangs is not waited for in every turn. */
   let dynamic: { readonly at: number; readonly agents: Promise<readonly AgentDeclaration[]> } | null = null;
   const forget = (): void => void (dynamic = null);
