@@ -1,18 +1,8 @@
 export { emptyFields, type SkillFields, type SkillScript } from './format/fields.ts';
-export { placesIn, type Finding } from './format/finding.ts';
 export { FRONTMATTER_LIMIT, splitFrontmatter } from './format/frontmatter.ts';
 export { loadPatternCompiler, type Pattern } from './format/patterns.ts';
 export { COPY_IT, FILE_LIMIT, RULE, SEVERAL_LINKS } from './format/rules.ts';
-export {
-  loadRepairing,
-  parseHead,
-  parseSkillFile,
-  unreadable,
-  withPatternsChecked,
-  type Mode,
-  type ParsedSkill,
-  type Repairing,
-} from './format/skill-file.ts';
+export { parseSkillFile, type Mode, type ParsedSkill } from './format/skill-file.ts';
 export { isOfPackage, openBelow, openFolder, stillInside, type Inside, type ProveBy } from './reading/inside.ts';
 export { NO_REGULAR_FILE, readRegularFile, reasonOf } from './reading/regular-file.ts';
 export { readSkillFile } from './reading/skill-text.ts';
