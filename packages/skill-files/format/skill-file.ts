@@ -71,11 +71,7 @@ async function withPatternsChecked(parsed: ParsedSkill, text: string, file: Skil
   return { ...parsed, valid: isValid(diagnostics), fields, diagnostics };
 }
 
-async function parsedHead(
-  text: string,
-  file: SkillFile & { readonly size: number },
-  findings: readonly Finding[],
-): Promise<ParsedSkill> {
+async function parsedHead(text: string, file: SkillFile & { readonly size: number }, findings: readonly Finding[]): Promise<ParsedSkill> {
   const split = splitFrontmatter(text, Buffer.byteLength(text) >= file.size);
   if ('code' in split) return invalid(file, split.code === 'encoding_utf16' ? [split] : [...findings, split]);
   const missing = split.findings.find(({ code }) => code === 'frontmatter_missing');
