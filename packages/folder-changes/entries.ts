@@ -1,6 +1,7 @@
 import { constants } from 'node:fs';
 import { lstat, open } from 'node:fs/promises';
-import { ChangeRefused, codeOf, type Refusals } from './refused.ts';
+import { codeOf } from '@pith/safe-files';
+import { ChangeRefused, type Refusals } from './refused.ts';
 
 /** A JSON file with an entry for each folder: `{ "version": 1, "<name>": { "<id>": … } }`. A damaged file is never overwritten. */
 export interface EntriesFile<Entry> {

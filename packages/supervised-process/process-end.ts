@@ -1,4 +1,4 @@
-import { sleep } from './timers.ts';
+import { systemClock } from '@pith/promises';
 import { everyProcess, familyOf, hasVariable, processEntry } from './process-table.ts';
 
 /** The variable that marks a host's processes, also those that left its group and outlived their parent. */
@@ -30,7 +30,7 @@ const SWEEP_PAUSE_MS = 25;
 /** Kills what a host left behind until nothing is left. `seen`: processes that were below it, with their start times. */
 export async function sweepRemains(group: number, marker: string, seen: ReadonlyMap<number, string>): Promise<void> {
   for (const [each, startTime] of seen) killSame(each, startTime);
-  for (let round = 0; round < SWEEPS && (await killRemains(marker, group)) > 0; round += 1) await sleep(SWEEP_PAUSE_MS);
+  for (let round = 0; round < SWEEPS && (await killRemains(marker, group)) > 0; round += 1) await systemClock.sleep(SWEEP_PAUSE_MS);
 }
 
 /** Kills a process unless its pid has been reused. */

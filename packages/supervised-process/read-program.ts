@@ -1,8 +1,8 @@
 import type { Readable, Writable } from 'node:stream';
+import { systemClock } from '@pith/promises';
 import { killHost } from './process-end.ts';
 import { startProcess } from './start-process.ts';
 import { endOf } from './started.ts';
-import { after } from './timers.ts';
 
 /** A program that is run for its output. */
 export interface ReadProgram {
@@ -34,7 +34,7 @@ const MOST_ERRORS = 64 * 1024;
  * group. Rejects as `startProcess`, and with the reason of `signal`.
  */
 export async function* readProgram(program: ReadProgram, signal?: AbortSignal): AsyncGenerator<Buffer, ProgramEnd> {
-  const { argv, cwd, env, input = '', mostBytes, mostMs, clock = { after } } = program;
+  const { argv, cwd, env, input = '', mostBytes, mostMs, clock = systemClock } = program;
   signal?.throwIfAborted();
   const child = await startProcess(argv, {
     ...(cwd === undefined ? {} : { cwd }),
