@@ -22,16 +22,11 @@ export interface Field {
 
 export type Fields = ReadonlyMap<string, Field>;
 
+export const LISTS: readonly string[] = ['tags', 'requires', 'examples', 'toolsets'];
+export const MAPS: readonly string[] = ['metadata', 'triggers'];
+
 /** Fields whose nested scalars are text: `1.0` in them stays "1.0". */
-export const HOLDS_TEXT: ReadonlySet<string> = new Set([
-  'metadata',
-  'tags',
-  'requires',
-  'examples',
-  'allowed-tools',
-  'toolsets',
-  'triggers',
-]);
+export const HOLDS_TEXT: ReadonlySet<string> = new Set([...LISTS, ...MAPS, 'allowed-tools']);
 
 /** The value of a field as text; null when it is absent, empty or not a scalar. */
 export function textOf(field: Field | undefined): string | null {
