@@ -12,9 +12,8 @@ export type { FoundDirectory, FoundSkill, ScanOptions, SkillBody, SourceScan } f
 export { canonical, idOf } from './scan/skill-reader.ts';
 export { LINK_REFUSED } from './scan/scan-findings.ts';
 export { DEPTH_LIMIT, NOTHING_FOUND, scanSource } from './scan/scan.ts';
-export { briefOf, clean } from './text/brief.ts';
+export { briefOf, clean, diagnosticJson, diagnosticText } from './text/brief.ts';
 export { catalogLine, catalogPurpose, lineOf, WHOLE_LINE } from './text/catalog-line.ts';
-export { diagnosticJson, diagnosticText } from './text/brief.ts';
 export { PLACEHOLDERS, templateOf } from './text/template.ts';
 export { estimateTokens } from './text/token-estimate.ts';
 export { lintSkill, lintSkills, skillFilesOf, type LintResult } from './lint/lint.ts';
