@@ -7,10 +7,14 @@ export const HOST_VARIABLE = 'PITH_HOST';
 /** Sends SIGKILL to a host, its process group and all its descendants. Returns the pids. */
 export function killHost(pid: number): readonly number[] {
   const family = familyOf(pid);
-  // The group first, so that what it forks meanwhile dies too.
-  kill(-pid);
+  killGroup(pid); // first, so that what it forks meanwhile dies too
   for (const each of family) kill(each);
   return family;
+}
+
+/** Sends SIGKILL to all processes of a group. */
+export function killGroup(leader: number): void {
+  kill(-leader);
 }
 
 /** Sends SIGKILL to all processes with a host's mark or in its group. Resolves their number. */

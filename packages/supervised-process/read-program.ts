@@ -1,6 +1,6 @@
 import type { Readable, Writable } from 'node:stream';
 import { systemClock } from '@pith/promises';
-import { killHost } from './process-end.ts';
+import { killGroup, killHost } from './process-end.ts';
 import { startProcess } from './start-process.ts';
 import { endOf } from './started.ts';
 
@@ -21,6 +21,8 @@ export interface ReadProgram {
 export interface ProgramEnd {
   /** null: it was ended, here or by a signal. */
   readonly code: number | null;
+  /** The signal that ended it. */
+  readonly signal: NodeJS.Signals | null;
   /** The end of its standard error. */
   readonly errors: string;
   /** The limit that ended it. */
@@ -78,13 +80,14 @@ export async function* readProgram(program: ReadProgram, signal?: AbortSignal): 
       signal?.throwIfAborted();
       if (passed === null) throw error; // otherwise we destroyed the stream because of the limit
     }
-    const { code } = await ended;
+    const { code, signal: by } = await ended;
     signal?.throwIfAborted();
-    return { code: passed === null ? code : null, errors, passed };
+    return { code: passed === null ? code : null, signal: by, errors, passed };
   } finally {
     cancel();
     signal?.removeEventListener('abort', onAbort);
     end(null);
+    killGroup(child.pid as number); // what it left behind
     for (const stream of [stdout, stderr]) stream.destroy();
   }
 }
