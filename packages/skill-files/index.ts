@@ -4,7 +4,7 @@ export { loadPatternCompiler, type Pattern } from './format/patterns.ts';
 export { COPY_IT, FILE_LIMIT, SEVERAL_LINKS } from './format/rules.ts';
 export { parseSkillFile, type Mode } from './format/skill-file.ts';
 export { type ProveBy } from './reading/inside.ts';
-export { NO_REGULAR_FILE, readRegularFile, reasonOf } from './reading/regular-file.ts';
+export { reasonOf } from './reading/reason.ts';
 export { readSkillFile } from './reading/skill-text.ts';
 export { listResources, type ResourceList } from './reading/resource-list.ts';
 export { componentsOf, readResource, resourceBytes } from './reading/resource.ts';

@@ -1,3 +1,4 @@
+import { NO_REGULAR_FILE } from '@pith/safe-files';
 import { withSafeguards } from './checks.ts';
 import { emptyFields, toFields, type SkillFields } from './fields.ts';
 import { type Field, type Finding, placeAt } from './finding.ts';
@@ -6,7 +7,6 @@ import { refusedPatterns } from './patterns.ts';
 import { RULE, RULES, type Severity } from './rules.ts';
 import { readSimple } from './simple.ts';
 import { opening } from './opening.ts';
-import { NO_REGULAR_FILE } from '../reading/regular-file.ts';
 
 /** `lint` checks a file against the specification; `load` accepts all that can be understood. Both are columns of one rule table. */
 export type Mode = 'lint' | 'load';

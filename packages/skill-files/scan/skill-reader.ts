@@ -1,8 +1,8 @@
 import { closeSync, constants, fstatSync, openSync, readSync, realpathSync } from 'node:fs';
-import { isInside, isPassing } from '@pith/safe-files';
+import { isInside, isPassing, NO_REGULAR_FILE } from '@pith/safe-files';
 import { FRONTMATTER_LIMIT } from '../format/frontmatter.ts';
 import { type ParsedSkill, parseHead, unreadable } from '../format/skill-file.ts';
-import { NO_REGULAR_FILE, reasonOf } from '../reading/regular-file.ts';
+import { reasonOf } from '../reading/reason.ts';
 import { severalLinks } from '../reading/skill-text.ts';
 import { isSame, isSettled, stampOf, type Stats } from '../tree/stamp.ts';
 import type { FoundSkill, GoodVersion, ScanOptions } from './found.ts';
