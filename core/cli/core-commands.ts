@@ -2,13 +2,12 @@ import type { Command, CommandInput, CommandIO } from '../contract/index.ts';
 import type { CommandOption } from '@pith/command-line';
 import type { Kernel } from '../compose/index.ts';
 import { requireTrust } from '../trust/index.ts';
-import type { Opening } from './serve/serve.ts';
-import type { NamedTarget } from './terminal/opened-target.ts';
+import type { Line } from './terminal/opened-target.ts';
 
 /** Runs with a kernel that has loaded no code yet; the default. */
-export type KernelRun = (kernel: Kernel, input: CommandInput, io: CommandIO, signal: AbortSignal) => Promise<number | void>;
-/** Runs without a kernel. */
-export type BareRun = (cwd: string, input: CommandInput, io: CommandIO, signal: AbortSignal) => Promise<number | void>;
+type KernelRun = (kernel: Kernel, input: CommandInput, io: CommandIO, signal: AbortSignal) => Promise<number | void>;
+/** Decides itself what it opens. */
+type LineRun = (line: Line, input: CommandInput) => Promise<number | void>;
 
 interface Definition extends Omit<Command, 'run'> {
   /** Its position in the short help. */
@@ -17,17 +16,10 @@ interface Definition extends Omit<Command, 'run'> {
   readonly only?: 'command line' | 'chat';
 }
 
-/** Works on the named sandbox without opening it. */
-export type TargetRun = (named: NamedTarget, input: CommandInput, io: CommandIO) => Promise<number>;
-
-/** Decides itself whether this process opens the kernel. */
-export type OpenerRun = (opening: Opening, signal: AbortSignal) => Promise<number>;
-
 export type CoreCommand =
   | (Definition & { readonly needs?: undefined; load(): Promise<KernelRun> })
-  | (Definition & { readonly needs: 'opener'; load(): Promise<OpenerRun> })
-  | (Definition & { readonly needs: 'target'; load(): Promise<TargetRun> })
-  | (Definition & { readonly needs: 'nothing'; load(): Promise<BareRun> });
+  /** `nothing`: it opens no sandbox, so that no extension has options for it. */
+  | (Definition & { readonly needs: 'line' | 'nothing'; load(): Promise<LineRun> });
 
 const AGENT: CommandOption = { name: 'agent', short: 'a', type: 'string', description: 'The agent (default: the default agent)' };
 const TEXT: CommandOption = { name: 'text', type: 'string', description: "The user's message", default: '' };
@@ -248,7 +240,7 @@ export const CORE_COMMANDS: readonly CoreCommand[] = [
       { name: 'list', type: 'boolean', description: 'List the folders that you have trusted or refused' },
     ],
     only: 'command line',
-    needs: 'target',
+    needs: 'nothing',
     load: async () => (await import('./commands/trust.ts')).trust,
   },
   {
@@ -256,7 +248,7 @@ export const CORE_COMMANDS: readonly CoreCommand[] = [
     description: 'Stop trusting a sandbox or project; Pith then uses nothing from it',
     arguments: [DIR],
     only: 'command line',
-    needs: 'target',
+    needs: 'nothing',
     load: async () => (await import('./commands/trust.ts')).untrust,
   },
   {
@@ -297,7 +289,7 @@ export const CORE_COMMANDS: readonly CoreCommand[] = [
     description: 'Run the kernel and its services until Ctrl-C; restart it when it crashes',
     options: [{ name: 'port', type: 'number', description: 'The port to listen on (default: extensions.http.port)' }],
     only: 'command line',
-    needs: 'opener',
+    needs: 'line',
     load: async () => (await import('./serve/serve.ts')).serve,
   },
   {

@@ -2,13 +2,13 @@ import { untilAborted, once } from '@pith/promises';
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { type CommandOption, matchCommand, parseCommandInput } from '@pith/command-line';
-import { type Command, type CommandInput, type CommandIO, messageOf, PithError, type Places } from '../contract/index.ts';
+import { type Command, type CommandInput, messageOf, PithError, type Places } from '../contract/index.ts';
 import type { DeclaredCommand } from '../kernel/index.ts';
 import { packageRoot, userIn } from '../declarations/index.ts';
 import { COMMON_OPTIONS, commandFirst, switchesIn, switchesOf, takeCommonOptions, withoutSwitches } from './common-options.ts';
 import { type CoreCommand, kernelCommands } from './core-commands.ts';
 import type { Kernel } from '../compose/index.ts';
-import { type Target, openTarget, type NamedTarget } from './terminal/opened-target.ts';
+import { type Target, openTarget, type Line, type NamedTarget } from './terminal/opened-target.ts';
 import { locateTarget } from './terminal/locate.ts';
 import { requireTrust } from '../trust/index.ts';
 import { describeError, EXIT, exitCodeOf } from './terminal/report.ts';
@@ -40,18 +40,6 @@ export const openKernel: OpenKernel = async ({ sandbox, trust, env, switches, se
   const { createKernel } = await import('../compose/index.ts');
   return createKernel({ sandbox, trust, env, switches, serve, workingDirectory, commands: kernelCommands });
 };
-
-/** A running command line. */
-interface Line {
-  readonly cwd: string;
-  readonly io: CommandIO;
-  readonly signal: AbortSignal;
-  readonly named: () => NamedTarget;
-  /** Opens the sandbox on first use, since a person may be asked about it. */
-  readonly target: () => Promise<Target>;
-  /** The one kernel of this command line. */
-  readonly kernel: (serve?: Places['serve']) => Promise<Kernel>;
-}
 
 /** Runs one command line. Never rejects; errors appear on the error stream and in the exit code. */
 export async function runCli(options: CliOptions, signal: AbortSignal): Promise<number> {
@@ -123,8 +111,7 @@ async function resolveWords(typed: readonly string[], host: () => Promise<Comman
 async function inputOf(command: CoreCommand, rest: readonly string[], { kernel }: Line): Promise<CommandInput> {
   const known = (command.options ?? []).map(({ name }) => name);
   const isUnknown = switchesIn(rest).some((name) => !known.includes(name.split('=', 1)[0] as string));
-  const isOpened = command.needs === undefined || command.needs === 'opener';
-  return readInput(command, rest, isOpened && isUnknown ? switchesOf((await kernel()).host.extensions.list()) : []);
+  return readInput(command, rest, isUnknown && command.needs !== 'nothing' ? switchesOf((await kernel()).host.extensions.list()) : []);
 }
 
 /** The words after a command, without switches of extensions. */
@@ -134,15 +121,10 @@ function readInput(command: Command | CoreCommand, rest: readonly string[], swit
 }
 
 async function runCore(command: CoreCommand, given: readonly string[], line: Line): Promise<number> {
-  const { cwd, io, signal, named, target } = line;
+  const { io, signal } = line;
   const input = await inputOf(command, given, line); // parsed before anything is opened, as far as its options are known, so that wrong use is reported at once
-  if (command.needs === 'nothing') return (await (await command.load())(cwd, input, io, signal)) ?? EXIT.done;
-  if (command.needs === 'target') return (await command.load())(named(), input, io);
-  if (command.needs === 'opener') {
-    const { env } = await target();
-    return (await command.load())({ kernel: line.kernel, env, input, io }, signal);
-  }
-  requireTrust(command, (await target()).trust);
+  if (command.needs !== undefined) return (await (await command.load())(line, input)) ?? EXIT.done;
+  requireTrust(command, (await line.target()).trust);
   const [run, kernel] = await Promise.all([command.load(), line.kernel()]);
   if (!SHOWING.includes(command.path)) (await import('./terminal/problems.ts')).reportWrongSettings(kernel, io);
   return (await run(kernel, input, io, signal)) ?? EXIT.done;

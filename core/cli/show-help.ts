@@ -1,5 +1,14 @@
 import pc from 'picocolors';
-import { commandUsage, describedRows, matchCommand, optionUsage, type CommandShape, type CommandOption, widthOf } from '@pith/command-line';
+import {
+  commandUsage,
+  describedRows,
+  matchCommand,
+  optionUsage,
+  pathUsage,
+  type CommandShape,
+  type CommandOption,
+  widthOf,
+} from '@pith/command-line';
 import type { Command, CommandIO } from '../contract/index.ts';
 import type { Kernel } from '../compose/index.ts';
 import { COMMON_OPTIONS, switchesOf } from './common-options.ts';
@@ -168,15 +177,9 @@ function commandHelp(command: Entry, common: readonly CommandOption[], style: He
 function listed(commands: readonly Entry[], style: HelpStyle): readonly string[] {
   const sorted = [...commands].sort((a, b) => (a.path < b.path ? -1 : 1));
   return columns(
-    sorted.map((command) => [command.path + argumentsOf(command), command.description] as const),
+    sorted.map((command) => [pathUsage(command), command.description] as const),
     style,
   );
-}
-
-function argumentsOf(command: Entry): string {
-  return (command.arguments ?? [])
-    .map(({ name, required, variadic }) => ` ${required ? `<${name}${variadic ? '…' : ''}>` : `[${name}${variadic ? '…' : ''}]`}`)
-    .join('');
 }
 
 function options(list: readonly CommandOption[], style: HelpStyle): readonly string[] {

@@ -1,10 +1,10 @@
 import fs from 'node:fs';
 import path from 'node:path';
 import { codeOf, messageOf, type Diagnostic } from '../contract/index.ts';
-import { isPassing } from '@pith/safe-files';
+import { isPassing, kindOf } from '@pith/safe-files';
 import { CONTRACT_FILE, MANIFEST_FILE, PROMPT_FILES, type Declaration, type FolderReading, type FolderRecord } from './declaration.ts';
 import type { IndexFile } from './index-file.ts';
-import { digestOf, MAX_FILES, stampFolder, kindOf, readTextFile, type FolderStamp } from './source-files.ts';
+import { digestOf, MAX_FILES, stampFolder, readTextFile, type FolderStamp } from './source-files.ts';
 
 /** Names that people write for `manifest.yaml`. */
 const SLIPS: readonly string[] = ['manifest.yml', 'manifest.json', 'Manifest.yaml', 'manifest.yaml.txt'];

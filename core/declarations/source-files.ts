@@ -4,6 +4,7 @@ import { systemClock } from '@pith/promises';
 import { MANIFEST_FILE, PROMPT_FILES } from './declaration.ts';
 import { createHash } from 'node:crypto';
 import { notTextAt } from '@pith/plain-text';
+import { isInside, kindOf } from '@pith/safe-files';
 
 /** What tells one state of a folder's files from another without reading them. */
 export interface FolderStamp {
@@ -95,8 +96,7 @@ const DECLARING: ReadonlySet<string> = new Set([MANIFEST_FILE, ...PROMPT_FILES])
 
 function leadsAway(root: string, folder: string): boolean {
   if (!fs.lstatSync(folder).isSymbolicLink()) return false;
-  const relative = path.relative(fs.realpathSync(root), fs.realpathSync(folder));
-  return relative === '..' || relative.startsWith(`..${path.sep}`) || path.isAbsolute(relative);
+  return !isInside(fs.realpathSync(folder), fs.realpathSync(root));
 }
 
 /** Nothing: a link to nowhere or to itself, or a file that is gone since the folder was listed. */
@@ -174,10 +174,4 @@ export function readRegularFile(file: string, maxBytes: number): Buffer {
   } finally {
     fs.closeSync(descriptor);
   }
-}
-
-export function kindOf(stat: fs.Stats | fs.BigIntStats): string {
-  if (stat.isDirectory()) return 'a folder';
-  if (stat.isFIFO()) return 'a pipe';
-  return stat.isSocket() ? 'a socket' : 'a device';
 }

@@ -1,10 +1,10 @@
-import { constants, realpathSync } from 'node:fs';
-import { open, readdir, stat } from 'node:fs/promises';
+import { realpathSync } from 'node:fs';
+import { readdir, stat } from 'node:fs/promises';
 import path from 'node:path';
 import type { Loader, OnLoadResult, Plugin } from 'esbuild';
 import { lacksRoom } from '@pith/supervised-process';
 import { notTextAt } from '@pith/plain-text';
-import { isBelow, isInside, realPathOf } from '@pith/safe-files';
+import { isBelow, isInside, readRegularFile, realPathOf } from '@pith/safe-files';
 import { FORBIDDEN, LARGEST_SOURCE, mustNot, oddDescription, WHAT_MAY, type ImportRules } from './import-rules.ts';
 
 /**
@@ -23,7 +23,7 @@ async function load(file: string, home: string, owner: string): Promise<OnLoadRe
   try {
     if (!isBelow(realpathSync(file), home))
       return refusal(`a computed import leaves the ${owner}'s folder: ${mustNot(owner)} what is outside`);
-    const bytes = await bytesOf(file);
+    const bytes = await readRegularFile(file, LARGEST_SOURCE);
     const at = notTextAt(bytes);
     if (at !== null) return noText(path.relative(home, file), bytes, at);
     const text = bytes.toString();
@@ -51,18 +51,6 @@ const LOADERS: Readonly<Record<string, Loader>> = {
 };
 /** Of the maps that a text names its last one counts: this one is empty, and so it is not looked for elsewhere. */
 export const NO_MAP = `# sourceMappingURL=data:application/json;base64,${Buffer.from('{"version":3,"sources":[],"mappings":""}').toString('base64')}`;
-
-async function bytesOf(file: string): Promise<Buffer> {
-  const handle = await open(file, constants.O_RDONLY | constants.O_NONBLOCK);
-  try {
-    const found = await handle.stat();
-    if (!found.isFile()) throw new TypeError('it is no file');
-    if (found.size > LARGEST_SOURCE) throw new TypeError(`it is larger than ${LARGEST_SOURCE} bytes`);
-    return await handle.readFile();
-  } finally {
-    await handle.close();
-  }
-}
 
 const MAYBE_COMPUTED = /\bimport\s*[(/]|\brequire\b|\\u/;
 const COMPUTED =

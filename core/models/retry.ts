@@ -1,6 +1,6 @@
 import type { Clock, LanguageModel, ModelCallOptions, ModelPart } from '../contract/index.ts';
 import { mayPass, readFault, type ModelFault } from './fault.ts';
-import { AbortableWait } from '@pith/promises';
+import { untilAborted } from '@pith/promises';
 
 export interface RetryOptions {
   readonly clock: Clock;
@@ -56,15 +56,15 @@ async function* partsOf(
 ): AsyncGenerator<ModelPart, void, undefined> {
   signal?.throwIfAborted();
   const answer = Promise.resolve(model.doStream(signal === undefined ? options : { ...options, abortSignal: signal }));
-  const wait = new AbortableWait(signal);
+  const wait = <T>(work: PromiseLike<T>): PromiseLike<T> => (signal === undefined ? work : untilAborted(work, signal));
   let iterator: AsyncIterator<ModelPart> | undefined;
   try {
-    const { stream } = await wait.for(answer);
+    const { stream } = await wait(answer);
     iterator = stream[Symbol.asyncIterator]();
     const held: ModelPart[] = [];
     for (let isHeldBack = true; ;) {
       signal?.throwIfAborted();
-      const next = await wait.for(iterator.next());
+      const next = await wait(iterator.next());
       if (next.done) break;
       const part = counted(next.value);
       if (part.type === 'error') throw part.error;
@@ -79,7 +79,6 @@ async function* partsOf(
     iterator = undefined;
     yield* held;
   } finally {
-    wait.end();
     // Not awaited: a provider that ignores the abort may never answer.
     if (iterator) void leaveStream(iterator);
     else if (signal?.aborted) void answer.then(({ stream }) => leaveStream(stream[Symbol.asyncIterator]()), ignore);

@@ -17,7 +17,7 @@ export function foreignOwner(folders: readonly string[], user: number | undefine
 const EVERYBODY_WRITES = 0o002;
 const STICKY = 0o1000;
 
-export function whyForeign(folder: string, user: number): string | null {
+function whyForeign(folder: string, user: number): string | null {
   try {
     const { uid, mode } = statSync(folder);
     if (uid !== user && uid !== 0) return `${folder} belongs to another user (${uid})`;

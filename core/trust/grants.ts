@@ -132,7 +132,7 @@ function whyNotPath(how: 'read' | 'write', ways: readonly [string, string], plac
   const [named, real] = ways;
   const names = ways.flatMap((way) => way.split(path.sep));
   if (names.some((name) => ENVIRONMENT_FILE.test(name))) return 'no extension may open a .env file';
-  const kept = names.find((name) => KEPT_ANYWHERE.has(name));
+  const kept = names.find((name) => KEPT_ANYWHERE.includes(name));
   if (kept !== undefined) return `no extension may open ${kept}`;
   if (ways.includes(path.parse(real).root)) return 'no extension may open the whole disk; name single folders';
   for (const place of [...protectedPlaces(places), ...(how === 'write' ? unwritablePlaces(ways, places) : [])]) {
@@ -204,12 +204,26 @@ export const ENVIRONMENT_FILE = /^\.env(?:\..*)?$|^\.envrc$/i;
 /** In the project. */
 const ENVIRONMENT_FILES = ['.env', '.env.local', '.env.development', '.env.production', '.env.test', '.envrc'];
 
-/** In the home folder: keys, tokens and files that programs execute automatically. */
-const CREDENTIALS = [
+/** Names of places with keys in any folder, also below another user's home folder. */
+const KEPT_ANYWHERE = [
   '.pith',
   '.ssh',
   '.gnupg',
   '.aws',
+  '.azure',
+  '.kube',
+  '.docker',
+  '.netrc',
+  '.npmrc',
+  '.pypirc',
+  '.pgpass',
+  '.git-credentials',
+  '.password-store',
+];
+
+/** In the home folder: keys, tokens and files that programs execute automatically. */
+const CREDENTIALS = [
+  ...KEPT_ANYWHERE,
   '.claude',
   '.claude.json',
   '.codex',
@@ -217,44 +231,18 @@ const CREDENTIALS = [
   '.gradle/gradle.properties',
   '.bash_history',
   '.zsh_history',
-  '.azure',
-  '.kube',
-  '.docker',
   '.config/gcloud',
   '.config/gh',
   '.config/op',
-  '.password-store',
   '.local/share/keyrings',
   '.mozilla',
   '.config/google-chrome',
   '.config/chromium',
   'Library/Keychains',
-  '.netrc',
-  '.npmrc',
-  '.pypirc',
-  '.pgpass',
-  '.git-credentials',
   '.config/git/credentials',
   '.cargo/credentials.toml',
   '.terraform.d/credentials.tfrc.json',
 ];
-
-/** Names of places with keys in any folder, also below another user's home folder. */
-const KEPT_ANYWHERE: ReadonlySet<string> = new Set([
-  '.pith',
-  '.ssh',
-  '.gnupg',
-  '.aws',
-  '.azure',
-  '.kube',
-  '.docker',
-  '.netrc',
-  '.npmrc',
-  '.pypirc',
-  '.pgpass',
-  '.git-credentials',
-  '.password-store',
-]);
 
 function locate(given: string, { sandbox, home }: Pick<Places, 'sandbox' | 'home'>): string {
   if (home !== null && (given === '~' || given.startsWith('~/'))) return path.resolve(path.join(home, given.slice(1)));

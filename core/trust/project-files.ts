@@ -1,7 +1,7 @@
 import { existsSync } from 'node:fs';
 import path from 'node:path';
 import { entriesOf, isInside, isThere } from '@pith/safe-files';
-import { whyForeign } from './foreign-owner.ts';
+import { foreignOwner } from './foreign-owner.ts';
 
 /** The files in which a project instructs agents, best first. */
 const INSTRUCTION_FILES: readonly string[] = ['AGENTS.md', 'CLAUDE.md'];
@@ -99,6 +99,5 @@ function foldersAbove(project: string): readonly string[] {
 }
 
 function isForeign(place: string): boolean {
-  const user = process.getuid?.();
-  return user !== undefined && whyForeign(place, user) !== null;
+  return foreignOwner([place]) !== null;
 }

@@ -2,11 +2,11 @@ import { sha256 } from '@pith/plain-data';
 import { GUARD_ASK, manifestAsks, narrowed, type Places, whyNever, writableBy } from './grants.ts';
 import { type Command, messageOf, PithError } from '../contract/index.ts';
 import type { Manifest } from './manifest.ts';
-import { accessSync, constants, existsSync, mkdtempSync, realpathSync, rmSync } from 'node:fs';
+import { accessSync, constants, existsSync, mkdtempSync, rmSync } from 'node:fs';
 import os from 'node:os';
 import path from 'node:path';
 import { once } from '@pith/promises';
-import { isThere, makeFolders } from '@pith/safe-files';
+import { isThere, makeFolders, realPathOf } from '@pith/safe-files';
 import { foreignOwner } from './foreign-owner.ts';
 import { agreedNames, ownProjectFiles, projectFileNames } from './project-files.ts';
 import { adoptState, stateOwnership } from './state-marker.ts';
@@ -298,14 +298,6 @@ function passingPlace(): string {
 /** True for the root and for the home folder: an agent in all of that would reach more than was meant. */
 function holdsEverything(folder: string, home: string | null): boolean {
   return folder === path.parse(folder).root || (home !== null && folder === realPathOf(home));
-}
-
-function realPathOf(folder: string): string {
-  try {
-    return realpathSync(folder);
-  } catch {
-    return path.resolve(folder); // it does not exist yet
-  }
 }
 
 /** Throws `restricted` for a command that writes into an untrusted sandbox or runs its code. */

@@ -1,11 +1,12 @@
 import path from 'node:path';
 import { inspect } from 'node:util';
 import { codeOf, messageOf, PithError, type ExtensionContext } from '../contract/index.ts';
-import { existsSync, realpathSync } from 'node:fs';
-import { stateFolder, type StateFolder, systemCure } from '@pith/safe-files';
+import { existsSync } from 'node:fs';
+import { type StateFolder, systemCure } from '@pith/safe-files';
 import { isPlainMap } from '@pith/plain-data';
 import type { Manifest } from './manifest.ts';
 import { withFileLock } from './record-file.ts';
+import { pithFolder } from './trust-file.ts';
 import type { EnvironmentFile } from './environment-file.ts';
 import { printableLine } from '@pith/plain-text';
 
@@ -256,8 +257,7 @@ export interface SecretsFile {
 }
 
 export function openSecretsFile(home: string): SecretsFile {
-  const place = path.join(home, '.pith');
-  const folder = stateFolder(existsSync(place) ? realpathSync(place) : place); // a person may have replaced it by a link
+  const folder = pithFolder(home);
   const file = path.join(folder.path, FILE);
   let known: { readonly stamp: string; readonly values: Readonly<Record<string, StoredSecret>> } = { stamp: '', values: {} };
   /** Read again after a change, since another process may have written it. */

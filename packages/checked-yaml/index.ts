@@ -10,11 +10,9 @@ export {
   unknownKey,
   unreadKeys,
   type Finding,
-  type IssueSource,
 } from './findings.ts';
-export { isNote, parseLeniently, type LenientParse } from './lenient-parse.ts';
-export { positionOf, type Position, type Positions } from './positions.ts';
-export type { YamlDocument, YamlOptions } from './yaml-document.ts';
+export { isNote, parseLeniently } from './lenient-parse.ts';
+export { positionOf, type Positions } from './positions.ts';
 
 /**
  * Parses YAML 1.2 (core schema). Never rejects: problems of the text are in `diagnostics`. Loads the parser only for text that is not

@@ -79,13 +79,16 @@ export function parseCommandInput(command: CommandShape, words: readonly string[
 
 /** The usage line of a command: `skills show <id> [--all] [-k <k>]`. */
 export function commandUsage(command: CommandShape): string {
-  const parts = [command.path];
-  for (const { name, required, variadic } of command.arguments ?? []) {
+  return [pathUsage(command), ...(command.options ?? []).map((option) => `[${optionUsage(option)}]`)].join(' ');
+}
+
+/** The command with its arguments: `skills show <id>`. */
+export function pathUsage({ path, arguments: list = [] }: Pick<CommandShape, 'path' | 'arguments'>): string {
+  const names = list.map(({ name, required, variadic }) => {
     const text = `${name}${variadic ? '…' : ''}`;
-    parts.push(required ? `<${text}>` : `[${text}]`);
-  }
-  for (const option of command.options ?? []) parts.push(`[${optionUsage(option)}]`);
-  return parts.join(' ');
+    return required ? `<${text}>` : `[${text}]`;
+  });
+  return [path, ...names].join(' ');
 }
 
 /** The usage of an option, without its short form: `--text <text>`, `--agent <agent>`. */

@@ -1,5 +1,13 @@
 export { captureCommand, type CapturedCommand, type CommandSource } from './capture-command.ts';
-export { commandUsage, matchCommand, optionUsage, parseCommandInput, type CommandOption, type CommandShape } from './command-line.ts';
+export {
+  commandUsage,
+  matchCommand,
+  optionUsage,
+  parseCommandInput,
+  pathUsage,
+  type CommandOption,
+  type CommandShape,
+} from './command-line.ts';
 export { describedRows } from './described-rows.ts';
 export { localTime } from './local-time.ts';
 export { needsPerson } from './needs-person.ts';

@@ -1,6 +1,6 @@
-import { constants } from 'node:fs';
-import { lstat, open } from 'node:fs/promises';
-import { ChangeRefused, codeOf, type Refusals } from './refused.ts';
+import { lstat } from 'node:fs/promises';
+import { codeOf, readRegularFile } from '@pith/safe-files';
+import { ChangeRefused, type Refusals } from './refused.ts';
 
 /** A JSON file with an entry for each folder: `{ "version": 1, "<name>": { "<id>": … } }`. A damaged file is never overwritten. */
 export interface EntriesFile<Entry> {
@@ -42,13 +42,5 @@ export async function writeEntries<Entry>({ file, name }: EntriesFile<Entry>, en
 /** The file may have come with the folder, so links and pipes are refused: a link could expose or overwrite a file, a pipe would block. */
 async function textOf(file: string): Promise<string> {
   if ((await lstat(file)).isSymbolicLink()) throw new TypeError('there is a link in its place');
-  const handle = await open(file, constants.O_RDONLY | constants.O_NONBLOCK);
-  try {
-    const stats = await handle.stat();
-    if (!stats.isFile()) throw new RangeError('it is no regular file');
-    if (stats.size > LARGEST) throw new RangeError(`it is larger than ${LARGEST} bytes`);
-    return await handle.readFile('utf8');
-  } finally {
-    await handle.close();
-  }
+  return (await readRegularFile(file, LARGEST)).toString();
 }

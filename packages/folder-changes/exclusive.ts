@@ -3,8 +3,7 @@ import { existsSync, lstatSync, lutimesSync, mkdirSync, renameSync, rmSync, writ
 import { lutimes } from 'node:fs/promises';
 import path from 'node:path';
 import { type Timing, KeyedQueue, systemClock } from '@pith/promises';
-import type { StateFolder } from '@pith/safe-files';
-import { codeOf } from './refused.ts';
+import { codeOf, type StateFolder } from '@pith/safe-files';
 
 /** The lock's owner renews its time every second. After five seconds without that, others may take it over. */
 const HEARTBEAT_MS = 1000;
@@ -149,7 +148,7 @@ class FolderLock {
       else renameSync(aside, this.place);
     } catch (error) {
       rmSync(aside, { recursive: true, force: true }); // unless the rename fails because another process has the lock by now
-      if (!['ENOENT', 'ENOTEMPTY', 'EEXIST'].includes(codeOf(error) ?? '')) throw error;
+      if (!['ENOENT', 'ENOTEMPTY', 'EEXIST'].includes(codeOf(error))) throw error;
     }
     return true;
   }

@@ -4,7 +4,7 @@ import path from 'node:path';
 import { isDeepStrictEqual } from 'node:util';
 import { isNothingThere, stateFolder, type StateFolder } from '@pith/safe-files';
 import { type EntriesFile, readEntries, writeEntries } from './entries.ts';
-import { ChangeRefused, type Refusals, codeOf } from './refused.ts';
+import { ChangeRefused, type Refusals } from './refused.ts';
 
 /** One folder to put in place or to remove. */
 export interface FolderChange<Entry> {
@@ -236,7 +236,7 @@ async function exists(place: string, failed: string): Promise<boolean> {
     await lstat(place);
     return true;
   } catch (error) {
-    if (['ENOENT', 'ENOTDIR'].includes(codeOf(error))) return false;
+    if (isNothingThere(error)) return false;
     throw new ChangeRefused({ code: failed, message: `cannot look at ${place}` }, { cause: error });
   }
 }

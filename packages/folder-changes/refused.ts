@@ -41,8 +41,3 @@ export class ChangeRefused extends Error {
     this.where = where;
   }
 }
-
-/** The system's code of an error; '' without one. */
-export function codeOf(error: unknown): string {
-  return (error as NodeJS.ErrnoException | null)?.code ?? '';
-}

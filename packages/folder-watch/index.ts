@@ -1,2 +1,2 @@
 export { FolderWatch, type FolderWatchOptions } from './folder-watch.ts';
-export type { FolderHint, StartHint } from './folder-hint.ts';
+export type { FolderHint } from './folder-hint.ts';

@@ -5,6 +5,7 @@ import { isIP, type LookupFunction } from 'node:net';
 import { pipeline, type Readable } from 'node:stream';
 import { urlToHttpOptions } from 'node:url';
 import zlib from 'node:zlib';
+import { untilAborted } from '@pith/promises';
 import ipaddr from 'ipaddr.js';
 import { proxyFor, type Proxy, type Variable, RequestFailed } from './proxies.ts';
 import type { ProxiedRequests } from './tunnel.ts';
@@ -21,8 +22,6 @@ export interface OutgoingOptions {
   readonly allow?: readonly string[];
   /** `refused`: only `allow` may be asked, also after a redirect. Default `public`. */
   readonly elsewhere?: 'public' | 'refused';
-  /** Default 5. */
-  readonly maxRedirects?: number;
   /** The most bytes of a body, unpacked; default 64 MiB. */
   readonly maxBytes?: number;
   /** Until the whole answer has arrived; absent: no limit while data arrives. */
@@ -63,7 +62,8 @@ export interface OutgoingAnswer {
 /** A request without the objects of `fetch`, which take 40 ms to load. */
 export type GuardedRequest = (address: string | URL, request?: OutgoingRequest) => Promise<OutgoingAnswer>;
 
-const DEFAULTS = { elsewhere: 'public', maxRedirects: 5, maxBytes: 64 * 1024 * 1024, silenceMs: 300_000, resolve: resolved } as const;
+const DEFAULTS = { elsewhere: 'public', maxBytes: 64 * 1024 * 1024, silenceMs: 300_000, resolve: resolved } as const;
+const MOST_REDIRECTS = 5;
 /** How long an idle connection is kept: servers close theirs after five seconds or more. */
 const IDLE_MS = 4_000;
 const KEPT = { keepAlive: true, timeout: IDLE_MS };
@@ -80,7 +80,7 @@ interface Asked {
   readonly body: string | Uint8Array | null;
 }
 
-type Bounds = Required<Pick<OutgoingOptions, 'elsewhere' | 'maxRedirects' | 'maxBytes' | 'silenceMs'>> & {
+type Bounds = Required<Pick<OutgoingOptions, 'elsewhere' | 'maxBytes' | 'silenceMs'>> & {
   readonly allowed: ReadonlySet<string>;
   readonly timeoutMs: number | undefined;
   readonly proxies: Variable | undefined;
@@ -124,14 +124,14 @@ export function createGuard({ allow = [], timeoutMs, proxies, ...given }: Outgoi
       redirect: NonNullable<RequestInit['redirect']>,
     ): Promise<{ readonly url: URL; readonly message: IncomingMessage }> {
       for (let hops = 0; ; hops += 1) {
-        const way = await orAborted(wayTo(url, bounds), signal);
+        const way = await untilAborted(wayTo(url, bounds), signal); // a resolver cannot be cancelled
         const message = await connected(await optionsFor(url, way), asked, bounds.silenceMs, signal);
         const { location } = message.headers;
         if (redirect === 'manual' || location === undefined || !REDIRECTS.has(message.statusCode ?? 0)) return { url, message };
         message.destroy(); // the body of a redirect may be endless
         if (redirect === 'error')
           throw refused(`${url.origin} answers with a redirect, which Pith does not follow here`, 'name the address that it leads to');
-        if (hops === bounds.maxRedirects)
+        if (hops === MOST_REDIRECTS)
           throw refused(`${url.origin} redirects without end: Pith followed ${hops} redirects`, 'name the address that it leads to');
         const next = redirected(url, location);
         asked = askedNext(asked, message.statusCode ?? 0, next.origin === url.origin);
@@ -149,7 +149,7 @@ export function createGuard({ allow = [], timeoutMs, proxies, ...given }: Outgoi
 /** As `publicAddresses`. */
 export async function publicAddressesOf(host: string, signal: AbortSignal = new AbortController().signal): Promise<readonly string[]> {
   const plain = bare(host);
-  return publicOf(plain, await orAborted(resolved(plain), signal));
+  return publicOf(plain, await untilAborted(resolved(plain), signal));
 }
 
 /**
@@ -336,14 +336,4 @@ async function* bytesOf(source: Readable, maxBytes: number, failureOf: (error: u
     source.destroy();
     throw failureOf(error);
   }
-}
-
-/** Stops waiting when `signal` aborts, since a resolver cannot be cancelled. */
-function orAborted<T>(work: Promise<T>, signal: AbortSignal): Promise<T> {
-  return new Promise((resolve, reject) => {
-    const stop = (): void => reject(signal.reason as Error);
-    if (signal.aborted) stop();
-    signal.addEventListener('abort', stop, { once: true });
-    work.then(resolve, reject).finally(() => signal.removeEventListener('abort', stop));
-  });
 }

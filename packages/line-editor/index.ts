@@ -1,4 +1,3 @@
-export { EMPTY, type EditedText } from './edited-text.ts';
 export { clipPainted } from './rows.ts';
 export { LineEditor, type Completion, type LineEditorOptions, type LineSource, type TerminalStreams } from './line-editor.ts';
 export { PlainLines } from './plain-lines.ts';

@@ -136,21 +136,14 @@ const SPECIAL: ReadonlyMap<number, string> = new Map([
   [127, 'backspace'],
 ]);
 
-const RENAMED: ReadonlyMap<string, string> = new Map([
-  ['return', 'enter'],
-  ['enter', 'enter'],
-]);
-
 /** The name to which a key is bound; null for characters and for keys without a name. */
 function nameOf(sequence: string, { name, ctrl, meta, shift }: NodeKey): string | null {
-  if (name === undefined) return CONTROLS.get(sequence) ?? null;
+  if (name === undefined) return null;
   if (!ctrl && !meta && isText(sequence)) return null;
-  const key = RENAMED.get(name) ?? name;
+  const key = name === 'return' ? 'enter' : name;
   if (key === 'escape') return 'escape';
   return `${ctrl ? 'ctrl-' : ''}${meta ? 'alt-' : ''}${shift && key.length > 1 ? 'shift-' : ''}${key}`;
 }
-
-const CONTROLS: ReadonlyMap<string, string> = new Map([['\u001f', 'ctrl-_']]);
 
 function isText(sequence: string): boolean {
   return /^\P{Cc}+$/u.test(sequence);

@@ -1,6 +1,5 @@
-export { type Codec, MAX_QUEUED_BYTES, type Refusal } from './frames.ts';
+export { type Codec, MAX_QUEUED_BYTES } from './frames.ts';
 export { Liveness } from './liveness.ts';
 export { capOutput } from './output-cap.ts';
 export { createPeer, type Incoming, type Peer } from './peer.ts';
 export { floodLimit, logAllowance } from './rate-limits.ts';
-export { pumpStream, WINDOW } from './streams.ts';

@@ -1,2 +1,2 @@
 export { runGit, runGitAs } from './git.ts';
-export { listFiles, type FileList } from './file-list.ts';
+export { listFiles } from './file-list.ts';

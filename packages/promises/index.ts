@@ -51,35 +51,6 @@ export function untilAborted<T>(work: PromiseLike<T>, signal: AbortSignal): Prom
   });
 }
 
-/** `untilAborted` for a sequence of waits, such as the parts of a stream, with one listener for all. */
-export class AbortableWait {
-  readonly #signal: AbortSignal | undefined;
-  #fail: (reason: unknown) => void = () => undefined;
-
-  constructor(signal: AbortSignal | undefined) {
-    this.#signal = signal;
-    signal?.addEventListener('abort', this);
-  }
-
-  for<T>(work: PromiseLike<T>): Promise<T> {
-    return new Promise((resolve, reject) => {
-      this.#fail = reject;
-      if (this.#signal?.aborted) reject(this.#signal.reason);
-      work.then(resolve, reject);
-    });
-  }
-
-  /** Removes the listener. */
-  end(): void {
-    this.#signal?.removeEventListener('abort', this);
-  }
-
-  /** The listener of the signal. */
-  handleEvent(): void {
-    this.#fail(this.#signal?.reason);
-  }
-}
-
 /** Runs work of the same key one after the other, in the order of the calls. */
 export class KeyedQueue {
   private readonly last = new Map<string, Promise<unknown>>();

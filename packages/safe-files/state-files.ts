@@ -308,7 +308,8 @@ function refused(where: string, why: string, cure: string): FileRefused {
   return new FileRefused('state_refused', `${where} is not used: ${why}`, cure, where);
 }
 
-function kindOf(found: fs.Stats): string {
+/** `a pipe`, for messages. */
+export function kindOf(found: fs.Stats | fs.BigIntStats): string {
   if (found.isSymbolicLink()) return 'a link';
   if (found.isDirectory()) return 'a folder';
   if (found.isFile()) return 'a file';

@@ -1,6 +1,5 @@
-import type { Readable } from 'node:stream';
-import { endOf, startProcess } from '@pith/supervised-process';
-import { elapsed, systemClock } from '@pith/promises';
+import { elapsed } from '@pith/promises';
+import { runProgram } from '@pith/supervised-process';
 
 /** How a loader is started, once for each case. */
 export interface LoaderCommand {
@@ -25,38 +24,13 @@ export interface LoaderRun {
 const MOST_PRINTED = 16 * 1024 * 1024;
 const LAST_WORDS = 2000;
 
-/** Runs the loader once on one root. Kills its process group when the time is up. Rejects on abort, or where it cannot be started. */
-export async function runLoader(command: LoaderCommand, root: string, signal?: AbortSignal): Promise<LoaderRun> {
-  signal?.throwIfAborted();
+/** Runs the loader once on one root. Rejects where the program cannot be started, or on abort. */
+export async function runLoader({ argv, cwd, timeoutMs }: LoaderCommand, root: string, signal?: AbortSignal): Promise<LoaderRun> {
   const started = elapsed();
-  const child = await startProcess(wordsFor(command.argv, root), {
-    cwd: placed(command.cwd, root),
-    stdio: ['ignore', 'pipe', 'pipe'],
-    detached: process.platform !== 'win32', // a process group of its own, so that all of it can be killed
-  });
-  const kill = () => endGroup(child.pid);
-  signal?.addEventListener('abort', kill, { once: true });
-  let end: LoaderRun['end'] = 'ended';
-  const cancel = systemClock.after(command.timeoutMs, () => {
-    end = 'hung';
-    kill();
-  });
-  const stdout: Buffer[] = [];
-  let stderr = '';
-  let printed = 0;
-  (child.stdout as Readable).on('data', (chunk: Buffer) => {
-    printed += chunk.length;
-    if (printed <= MOST_PRINTED) return void stdout.push(chunk);
-    end = 'flooded';
-    kill();
-  });
-  (child.stderr as Readable).setEncoding('utf8').on('data', (text: string) => void (stderr = (stderr + text).slice(-LAST_WORDS)));
-  const { code, signal: by } = await endOf(child);
-  cancel();
-  signal?.removeEventListener('abort', kill);
-  endGroup(child.pid);
-  signal?.throwIfAborted();
-  return { end, code, signal: by, stdout: Buffer.concat(stdout).toString('utf8'), stderr, ms: Math.round(elapsed() - started) };
+  const program = { argv: wordsFor(argv, root), cwd: placed(cwd, root), mostBytes: MOST_PRINTED, mostMs: timeoutMs };
+  const { code, signal: by, errors, passed, output } = await runProgram(program, signal);
+  const end = passed === null ? 'ended' : passed === 'time' ? 'hung' : 'flooded';
+  return { end, code, signal: by, stdout: output.toString('utf8'), stderr: errors.slice(-LAST_WORDS), ms: Math.round(elapsed() - started) };
 }
 
 function wordsFor(argv: readonly string[], root: string): readonly string[] {
@@ -66,13 +40,4 @@ function wordsFor(argv: readonly string[], root: string): readonly string[] {
 
 function placed(word: string, root: string): string {
   return word.replaceAll('{dir}', () => `${root}/skills`).replaceAll('{root}', () => root);
-}
-
-function endGroup(pid: number | undefined): void {
-  if (pid === undefined) return;
-  try {
-    process.kill(process.platform === 'win32' ? pid : -pid, 'SIGKILL');
-  } catch {
-    // The loader has ended, and all that it started.
-  }
 }

@@ -1,9 +1,9 @@
 import { existsSync, lstatSync, readlinkSync } from 'node:fs';
 import type { Readable } from 'node:stream';
+import { systemClock } from '@pith/promises';
 import { findProgram, installCommand } from './programs.ts';
 import { ProcessFailed, startProcess } from './start-process.ts';
 import { endOf } from './started.ts';
-import { after } from './timers.ts';
 
 /** What bubblewrap supports on this machine. */
 export type Sandboxing =
@@ -36,7 +36,7 @@ export async function probeSandboxing(): Promise<Sandboxing> {
   let said = '';
   (child.stderr as Readable).setEncoding('utf8').on('data', (text: string) => void (said = `${said}${text}`.slice(0, MOST_SAID)));
   let isLate = false;
-  const cancel = after(PROBE_LIMIT_MS, () => {
+  const cancel = systemClock.after(PROBE_LIMIT_MS, () => {
     isLate = true;
     child.kill('SIGKILL');
   });

@@ -1,17 +1,16 @@
 import os from 'node:os';
 import path from 'node:path';
-import { lstatSync, mkdirSync, mkdtempSync, rmSync, closeSync, openSync, readdirSync, readFileSync } from 'node:fs';
+import { lstatSync, mkdirSync, mkdtempSync, rmSync, closeSync, openSync } from 'node:fs';
 import type { Readable, Writable } from 'node:stream';
 import { isBelow } from '@pith/safe-files';
 import { Guardian } from './guardian.ts';
-import { oncePromised } from '@pith/promises';
+import { oncePromised, systemClock } from '@pith/promises';
 import { endOrphans, recordHost } from './host-records.ts';
 import { watchMemory } from './memory-watch.ts';
 import { HOST_VARIABLE, killHost, sweepRemains } from './process-end.ts';
-import { processEntry } from './process-table.ts';
+import { names, processEntry, read } from './process-table.ts';
 import { ProcessFailed, startProcess } from './start-process.ts';
 import { raiseOomScore, killWithParent, endOf, yieldProcessor } from './started.ts';
-import { after, sleep } from './timers.ts';
 import { findProgram, installCommand, SYSTEM_PATH } from './programs.ts';
 import { ownCaches, passedOn, searchFolders, systemSettings, toolsOf } from './user-tools.ts';
 import { probeSandboxing, BASE_READ_ONLY, namespaces, system, type Sandboxing } from './bubblewrap.ts';
@@ -171,7 +170,7 @@ async function untilGone(
     shown: onOutput,
     exceeded: () => stop(`its output was longer than ${maxOutputBytes} bytes`),
   });
-  const cancel = after(program.timeoutMs, () => {
+  const cancel = systemClock.after(program.timeoutMs, () => {
     timedOut = stopped === null;
     stop(`it took longer than ${program.timeoutMs / 1000} s`);
   });
@@ -231,7 +230,7 @@ const LOOK_MS = 5;
 async function goneAll(family: readonly (readonly [number, string])[]): Promise<void> {
   for (let waited = 0; waited < GONE_MS; waited += LOOK_MS) {
     if (!family.some(([pid, startTime]) => processEntry(pid)?.startTime === startTime)) return;
-    await sleep(LOOK_MS);
+    await systemClock.sleep(LOOK_MS);
   }
 }
 
@@ -293,24 +292,13 @@ export function coverInherited<Each>(stdio: readonly Each[]): { readonly stdio: 
 function inheritedDescriptors(): readonly number[] {
   return names('/proc/self/fd')
     .map(Number)
-    .filter((descriptor) => descriptor > 2 && isInherited(`/proc/self/fdinfo/${descriptor}`));
+    .filter((descriptor) => descriptor > 2 && isInherited(descriptor));
 }
 
-function isInherited(file: string): boolean {
-  try {
-    const flags = /^flags:\s*(\d+)/mu.exec(readFileSync(file, 'latin1'))?.[1];
-    return flags !== undefined && (Number.parseInt(flags, 8) & CLOSE_ON_EXEC) === 0;
-  } catch {
-    return false; // it has been closed
-  }
-}
-
-function names(folder: string): readonly string[] {
-  try {
-    return readdirSync(folder);
-  } catch {
-    return []; // there is no /proc
-  }
+/** False for one that has been closed. */
+function isInherited(descriptor: number): boolean {
+  const flags = /^flags:\s*(\d+)/mu.exec(read(`/proc/self/fdinfo/${descriptor}`))?.[1];
+  return flags !== undefined && (Number.parseInt(flags, 8) & CLOSE_ON_EXEC) === 0;
 }
 
 /** Also starts to end what a killed process left. `probe`: whether bubblewrap works here, asked once. */

@@ -15,7 +15,6 @@ export {
   type ConfinedProgram,
   type CoveredPath,
   type ConfinedPrograms,
-  type ProgramPlace,
 } from './confined.ts';
 export { Guardian } from './guardian.ts';
 export { heldMemory } from './held-memory.ts';
@@ -24,6 +23,6 @@ export { watchMemory } from './memory-watch.ts';
 export { HOST_VARIABLE, killHost, sweepRemains, type ExitOf } from './process-end.ts';
 export { familyOf, processEntry } from './process-table.ts';
 export { findProgram } from './programs.ts';
-export { readProgram, runProgram, type ProgramEnd, type ReadProgram } from './read-program.ts';
+export { readProgram, runProgram } from './read-program.ts';
 export { lacksRoom, startedByOther, startProcess } from './start-process.ts';
 export { raiseOomScore, killWithParent, endOf } from './started.ts';

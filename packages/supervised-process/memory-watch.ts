@@ -1,6 +1,6 @@
+import { systemClock } from '@pith/promises';
 import { heldMemory } from './held-memory.ts';
 import { familyOf, processEntry } from './process-table.ts';
-import { after } from './timers.ts';
 
 const WORKING_MS = 100;
 /** A fork bomb has a thousand processes after a tenth of a second, and the system enforces no limit on one that root started. */
@@ -19,12 +19,12 @@ export interface MemoryWatch {
 export function watchMemory(pid: number, limitMb: number, exceeded: (message: string) => void, mostProcesses = Infinity): MemoryWatch {
   const seen = new Map<number, string>();
   let isWorking = true;
-  let cancel = after(WORKING_MS, look);
-  let cancelCount = mostProcesses === Infinity ? null : after(COUNTING_MS, count);
+  let cancel = systemClock.after(WORKING_MS, look);
+  let cancelCount = mostProcesses === Infinity ? null : systemClock.after(COUNTING_MS, count);
 
   function count(): void {
     if (familyOf(pid, mostProcesses).length > mostProcesses) return tooMany();
-    cancelCount = after(COUNTING_MS, count);
+    cancelCount = systemClock.after(COUNTING_MS, count);
   }
 
   function tooMany(): void {
@@ -49,14 +49,14 @@ export function watchMemory(pid: number, limitMb: number, exceeded: (message: st
     if (descriptors > MOST_DESCRIPTORS) return exceeded(`it opened more than ${MOST_DESCRIPTORS} files`);
     const used = Math.round(bytes / 1024 / 1024);
     if (used > limitMb) return exceeded(`it took ${used} MB of memory; its limit is ${limitMb} MB`);
-    cancel = after(isWorking ? WORKING_MS : IDLE_MS, look);
+    cancel = systemClock.after(isWorking ? WORKING_MS : IDLE_MS, look);
   }
 
   return {
     working(next) {
       if (next && !isWorking) {
         cancel();
-        cancel = after(WORKING_MS, look);
+        cancel = systemClock.after(WORKING_MS, look);
       }
       isWorking = next;
     },

@@ -1,8 +1,8 @@
 import type { Readable, Writable } from 'node:stream';
-import { killHost } from './process-end.ts';
+import { systemClock } from '@pith/promises';
+import { killGroup, killHost } from './process-end.ts';
 import { startProcess } from './start-process.ts';
 import { endOf } from './started.ts';
-import { after } from './timers.ts';
 
 /** A program that is run for its output. */
 export interface ReadProgram {
@@ -21,6 +21,8 @@ export interface ReadProgram {
 export interface ProgramEnd {
   /** null: it was ended, here or by a signal. */
   readonly code: number | null;
+  /** The signal that ended it. */
+  readonly signal: NodeJS.Signals | null;
   /** The end of its standard error. */
   readonly errors: string;
   /** The limit that ended it. */
@@ -34,7 +36,7 @@ const MOST_ERRORS = 64 * 1024;
  * group. Rejects as `startProcess`, and with the reason of `signal`.
  */
 export async function* readProgram(program: ReadProgram, signal?: AbortSignal): AsyncGenerator<Buffer, ProgramEnd> {
-  const { argv, cwd, env, input = '', mostBytes, mostMs, clock = { after } } = program;
+  const { argv, cwd, env, input = '', mostBytes, mostMs, clock = systemClock } = program;
   signal?.throwIfAborted();
   const child = await startProcess(argv, {
     ...(cwd === undefined ? {} : { cwd }),
@@ -78,13 +80,14 @@ export async function* readProgram(program: ReadProgram, signal?: AbortSignal): 
       signal?.throwIfAborted();
       if (passed === null) throw error; // otherwise we destroyed the stream because of the limit
     }
-    const { code } = await ended;
+    const { code, signal: by } = await ended;
     signal?.throwIfAborted();
-    return { code: passed === null ? code : null, errors, passed };
+    return { code: passed === null ? code : null, signal: by, errors, passed };
   } finally {
     cancel();
     signal?.removeEventListener('abort', onAbort);
     end(null);
+    killGroup(child.pid as number); // what it left behind
     for (const stream of [stdout, stderr]) stream.destroy();
   }
 }

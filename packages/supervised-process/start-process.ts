@@ -1,6 +1,7 @@
 import { spawn, type ChildProcess, type SpawnOptions } from 'node:child_process';
 import { subscribe, unsubscribe } from 'node:diagnostics_channel';
 import { existsSync } from 'node:fs';
+import { codeOf } from '@pith/safe-files';
 
 /** Code `process_not_started`, `process_ended`, `sandbox_unavailable` or `aborted`, with a cure. */
 export class ProcessFailed extends Error {
@@ -104,8 +105,4 @@ function notStarted(error: unknown): ProcessFailed {
       ...(why ? { cure: 'end what is not needed, or raise the limit (ulimit); Pith tries again by itself' } : {}),
     },
   );
-}
-
-function codeOf(error: unknown): string {
-  return typeof error === 'object' && error !== null && 'code' in error ? String(error.code) : '';
 }

@@ -1,9 +1,9 @@
 import type { ChildProcess } from 'node:child_process';
 import { writeFileSync } from 'node:fs';
 import { constants, setPriority } from 'node:os';
+import { systemClock } from '@pith/promises';
 import type { ExitOf } from './process-end.ts';
 import { findProgram } from './programs.ts';
-import { after } from './timers.ts';
 
 /** The command, wrapped so that the system ends it with the thread that started it, where it can. */
 export function killWithParent(argv: readonly string[]): readonly string[] {
@@ -36,6 +36,6 @@ export function endOf(child: ChildProcess): Promise<ExitOf> {
   return new Promise((resolve) => {
     child.once('close', (code, signal) => resolve({ code, signal }));
     // A process that it started may keep its output open.
-    child.once('exit', (code, signal) => after(LAST_OUTPUT_MS, () => resolve({ code, signal })));
+    child.once('exit', (code, signal) => systemClock.after(LAST_OUTPUT_MS, () => resolve({ code, signal })));
   });
 }

@@ -22,7 +22,7 @@ const ALLOWED: readonly (readonly [file: RegExp, why: string])[] = [
     /^(?:packages\/skill-files\/format|sandbox\/extensions\/skill_install\/safety)\//,
     'reads a file format, or looks for hidden characters in skills',
   ],
-  [/^packages\/(?:skill-files\/reading\/resource|image-header\/index)\.ts$/, 'knows files by their first bytes'],
+  [/^packages\/(?:safe-files\/text-files|image-header\/index)\.ts$/, 'knows files by their first bytes'],
   [
     /^sandbox\/extensions\/skill_install\/install\/(?:entry|origin|git-origin)\.ts$/,
     'compares names, refuses addresses, splits what git prints',

@@ -63,35 +63,23 @@ function withheldText({ asks }: ExtensionStatus): string | undefined {
 /** What it needs of others and of the person; lines without a value are left out. */
 function asksOf(manifest: Manifest | null): readonly (readonly [string, string | undefined])[] {
   if (manifest === null) return [];
-  const {
-    defines,
-    depends_on,
-    optional_depends_on,
-    entrypoint,
-    isolation,
-    permissions,
-    provides,
-    secrets,
-    events,
-    schedules,
-    setup_instructions,
-  } = manifest;
+  const { permissions, events } = manifest;
   const granted = [
     ...(permissions.network ? [`network (${NETWORK_REACH})`] : []),
     ...permissions.read.map((path) => `read ${path}`),
     ...permissions.write.map((path) => `write ${path}`),
-    ...(provides.includes('guard') ? [askText(GUARD_ASK)] : []),
+    ...(manifest.provides.includes('guard') ? [askText(GUARD_ASK)] : []),
   ];
   return [
-    ['defines', [...Object.keys(defines.protocols), ...Object.keys(defines.topics)].join(', ') || undefined],
-    ['depends on', [...depends_on, ...optional_depends_on.map((id) => `${id} (optional)`)].join(', ') || undefined],
-    ['asks to run', entrypoint === undefined ? undefined : PLACES[isolation].long],
+    ['defines', [...Object.keys(manifest.defines.protocols), ...Object.keys(manifest.defines.topics)].join(', ') || undefined],
+    ['depends on', [...manifest.depends_on, ...manifest.optional_depends_on.map((id) => `${id} (optional)`)].join(', ') || undefined],
+    ['asks to run', manifest.entrypoint === undefined ? undefined : PLACES[manifest.isolation].long],
     ['asks for', granted.join(', ') || undefined],
-    ['secrets', secrets.join(', ') || undefined],
+    ['secrets', manifest.secrets.join(', ') || undefined],
     ['publishes', events.publishes.join(', ') || undefined],
     ['handles', events.handles.map(({ topic, handler }) => `${topic} (${handler})`).join(', ') || undefined],
-    ['schedules', schedules.map(({ name, cron, handler }) => `${name}: ${cron} (${handler})`).join('\n') || undefined],
-    ['set-up', setup_instructions || undefined],
+    ['schedules', manifest.schedules.map(({ name, cron, handler }) => `${name}: ${cron} (${handler})`).join('\n') || undefined],
+    ['set-up', manifest.setup_instructions || undefined],
   ];
 }
 

@@ -1,17 +1,17 @@
 import { existsSync, lstatSync, readdirSync, statSync } from 'node:fs';
 import { readFile, writeFile } from 'node:fs/promises';
 import { basename, dirname, join, relative, resolve } from 'node:path';
-import { codeOf, type CommandInput, type CommandIO, messageOf, PithError } from '../../contract/index.ts';
+import { codeOf, type CommandInput, messageOf, PithError } from '../../contract/index.ts';
 import { makeFolders, systemCure } from '@pith/safe-files';
 import { hasBareState, openTrustFile, trustSandbox, userHome } from '../../trust/index.ts';
 import { packageRoot } from '../../declarations/index.ts';
-import { quoted } from '../terminal/opened-target.ts';
+import { type Line, quoted } from '../terminal/opened-target.ts';
 import { colours } from './text.ts';
 
 /**
  * Creates `DIR/sandbox` (or DIR, if it has that name) and the files that npm and editors need. Writes nothing when a file is in the way.
  */
-export async function initSandbox(cwd: string, input: CommandInput, io: CommandIO): Promise<void> {
+export async function initSandbox({ cwd, io }: Line, input: CommandInput): Promise<void> {
   const asked = resolve(cwd, String(input.arguments['dir'] ?? '.'));
   const sandbox = basename(asked) === 'sandbox' ? asked : join(asked, 'sandbox');
   refuseFile(asked, sandbox);

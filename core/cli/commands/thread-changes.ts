@@ -1,6 +1,7 @@
 import { type CommandInput, type CommandIO, PithError } from '../../contract/index.ts';
 import { printableLine } from '@pith/plain-text';
 import type { Kernel } from '../../compose/index.ts';
+import { agreed } from './text.ts';
 import { loadThread } from './threads.ts';
 
 const LONGEST_TITLE = 200;
@@ -21,15 +22,10 @@ export async function deleteThread(kernel: Kernel, input: CommandInput, io: Comm
   if (id === io.session?.threadId)
     throw new PithError('usage', 'this conversation cannot be deleted while you are in it', { cure: 'begin another with /new first' });
   const { thread, messages } = await loadThread(kernel, id);
-  if (input.options['yes'] !== true) {
-    const question = `Delete '${printableLine(thread.title, 60)}' (${messages.length} messages)? It cannot be undone.`;
-    const answer = await io.ask(question, { choices: ['yes', 'no'] });
-    if (answer === null)
-      throw new PithError('usage', 'nobody can be asked whether to delete it', { cure: `write: pith threads delete ${id} --yes` });
-    if (answer !== 'yes') {
-      io.print('Nothing was deleted');
-      return 1;
-    }
+  const question = `Delete '${printableLine(thread.title, 60)}' (${messages.length} messages)? It cannot be undone.`;
+  if (!(await agreed(question, `write: pith threads delete ${id} --yes`, input, io))) {
+    io.print('Nothing was deleted');
+    return 1;
   }
   await kernel.agents.deleteThread(id, signal);
   io.json({ thread: id, deleted: true });

@@ -15,6 +15,7 @@ import {
 import { agreed } from './text.ts';
 import { locateTarget } from '../terminal/locate.ts';
 import {
+  type Line,
   lookAt,
   printOverview,
   projectQuestion,
@@ -27,9 +28,9 @@ import {
 } from '../terminal/opened-target.ts';
 
 /** Shows what a sandbox contains, asks, and records that it and its state are trusted. */
-export async function trust(named: NamedTarget, input: CommandInput, io: CommandIO): Promise<number> {
+export async function trust({ named, io }: Line, input: CommandInput): Promise<number> {
   if (input.options['list'] === true) return list(io);
-  const target = targetOf(named, input);
+  const target = targetOf(named(), input);
   const found = trustOfTarget({ ...target, accepts: false });
   if (found.level === 'own') {
     io.print(`${found.opened} belongs to Pith itself and is always trusted`);
@@ -78,8 +79,8 @@ async function trustProject(target: NamedTarget, found: Trust, input: CommandInp
   return isAgreed ? 0 : 1;
 }
 
-export async function untrust(named: NamedTarget, input: CommandInput, io: CommandIO): Promise<number> {
-  const found = trustOfTarget({ ...targetOf(named, input), accepts: false });
+export async function untrust({ named, io }: Line, input: CommandInput): Promise<number> {
+  const found = trustOfTarget({ ...targetOf(named(), input), accepts: false });
   if (found.level === 'own') throw new PithError('usage', `${found.opened} belongs to Pith itself and is always trusted`);
   if (found.isBare || found.file.read().projects[found.folder] !== undefined) decideProject(found.file, found.folder, null);
   if (!found.isBare) distrustSandbox(found.file, found.opened);

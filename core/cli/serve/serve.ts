@@ -1,13 +1,14 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { systemCure } from '@pith/safe-files';
-import { type CommandInput, type CommandIO, messageOf, PithError, type Places } from '../../contract/index.ts';
+import { type CommandInput, type CommandIO, messageOf, PithError } from '../../contract/index.ts';
 import { type Quarantined, quarantineIn } from '../../declarations/index.ts';
 import { afterCrash, CRASH_WINDOW_MS, LONGEST_WAIT_MS, MOST_CRASHES, NO_CRASHES, type Suspect } from './crash-policy.ts';
 import { ASKED_TO_END, runKernel, SUPERVISED } from './kernel-process.ts';
-import type { Kernel } from '../../compose/index.ts';
+import type { Line } from '../terminal/opened-target.ts';
 
 /** Under a supervisor it is the kernel, else it is the supervisor. */
-export async function serve({ kernel, env, input, io }: Opening, signal: AbortSignal): Promise<number> {
+export async function serve({ kernel, target, io, signal }: Line, input: CommandInput): Promise<number> {
+  const { env } = await target();
   const port = portIn(input);
   if (env[SUPERVISED] !== undefined && process.send !== undefined) {
     const { serveKernel } = await import('./served-kernel.ts');
@@ -90,12 +91,4 @@ function leaveOut(dataDirectory: string, entries: readonly Quarantined[]): strin
   } catch (error) {
     return `${messageOf(error)}; ${systemCure(error, dataDirectory) ?? `make ${dataDirectory} writable`}`;
   }
-}
-
-/** The arguments of a command that decides itself whether this process opens the kernel. */
-export interface Opening {
-  readonly kernel: (serve?: Places['serve']) => Promise<Kernel>;
-  readonly env: Readonly<Record<string, string | undefined>>;
-  readonly input: CommandInput;
-  readonly io: CommandIO;
 }

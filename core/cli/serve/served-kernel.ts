@@ -1,5 +1,5 @@
 import { printableLine } from '@pith/plain-text';
-import { untilAborted } from '@pith/promises';
+import { systemClock, untilAborted, within } from '@pith/promises';
 import type { CommandIO } from '../../contract/index.ts';
 import type { Kernel } from '../../compose/index.ts';
 import { Problems } from '../terminal/problems.ts';
@@ -87,16 +87,10 @@ function openTurns(kernel: Kernel): { ended(limitMs: number, signal: AbortSignal
     if (open.size === 0) noticed?.();
   });
   return {
-    ended(limitMs, signal) {
-      if (open.size === 0 || signal.aborted) return Promise.resolve();
-      return new Promise((resolve) => {
-        const timer = setTimeout(resolve, limitMs);
-        noticed = () => {
-          clearTimeout(timer);
-          resolve();
-        };
-        signal.addEventListener('abort', noticed, { once: true });
-      });
+    async ended(limitMs, signal) {
+      if (open.size === 0) return;
+      const quiet = untilAborted(new Promise<void>((resolve) => (noticed = resolve)), signal).catch(() => undefined);
+      await within(systemClock, limitMs, quiet);
     },
   };
 }

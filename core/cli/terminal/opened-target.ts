@@ -11,7 +11,7 @@ import {
   type Trust,
   userHome,
 } from '../../trust/index.ts';
-import type { SandboxOverview, ShownOverview } from '../../compose/index.ts';
+import type { Kernel, SandboxOverview, ShownOverview } from '../../compose/index.ts';
 
 /** The opened target of a command line. */
 export interface Target {
@@ -35,6 +35,18 @@ export interface NamedTarget extends Omit<Target, 'trust' | 'sandbox'> {
   readonly bareProject?: string | null;
   /** `--trust`, or PITH_TRUST=1. */
   readonly accepts: boolean;
+}
+
+/** A running command line. */
+export interface Line {
+  readonly cwd: string;
+  readonly io: CommandIO;
+  readonly signal: AbortSignal;
+  readonly named: () => NamedTarget;
+  /** Opens the sandbox on first use, since a person may be asked about it. */
+  readonly target: () => Promise<Target>;
+  /** The one kernel of this command line. */
+  readonly kernel: (serve?: Places['serve']) => Promise<Kernel>;
 }
 
 export function trustOfTarget(named: Pick<NamedTarget, 'sandbox' | 'bareProject' | 'accepts' | 'workingDirectory'>): Trust {

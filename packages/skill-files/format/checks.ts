@@ -1,6 +1,6 @@
 import { slipsOf } from '@pith/plain-text';
 import { isPlainMap } from '@pith/plain-data';
-import { textOf, type Field, type Fields, type Finding } from './finding.ts';
+import { LISTS, MAPS, textOf, type Field, type Fields, type Finding } from './finding.ts';
 
 /** The facts that checks use. */
 export interface Facts {
@@ -17,8 +17,6 @@ export interface Facts {
 export type Hit = Omit<Finding, 'code'>;
 export type Check = (facts: Facts) => Iterable<Hit>;
 
-const LISTS = ['tags', 'requires', 'examples', 'toolsets'];
-const MAPS = ['metadata', 'triggers'];
 export const TRIGGER_KINDS = ['keywords', 'verbs', 'patterns'] as const;
 /** How to write fields that are not plain lists. */
 const EXAMPLES: ReadonlyMap<string, string> = new Map([

@@ -1,6 +1,7 @@
 import { isPlainMap } from '@pith/plain-data';
 import { textOf, type Fields } from './finding.ts';
 import { isTexts } from './checks.ts';
+import { OUR_FIELDS } from './rules.ts';
 
 /** The fields that the registry keeps of a frontmatter. */
 export interface SkillFields {
@@ -45,38 +46,11 @@ export interface SkillTriggers {
 
 const NONE: readonly string[] = Object.freeze([]);
 const NOTHING: Readonly<Record<string, unknown>> = Object.freeze({});
-const TAKEN = new Set([
-  'name',
-  'description',
-  'brief_description',
-  'version',
-  'tags',
-  'requires',
-  'examples',
-  'allowed-tools',
-  'toolsets',
-  'scripts',
-  'default_enabled',
-  'triggers',
-]);
+const TAKEN: ReadonlySet<string> = new Set([...OUR_FIELDS, 'name', 'description', 'allowed-tools']);
 
 /** The fields of a skill without frontmatter. */
 export function emptyFields(id: string): SkillFields {
-  return {
-    name: id,
-    description: '',
-    brief: null,
-    version: null,
-    tags: NONE,
-    requires: NONE,
-    examples: NONE,
-    allowedTools: null,
-    toolsets: NONE,
-    scripts: [],
-    defaultEnabled: true,
-    triggers: null,
-    extra: NOTHING,
-  };
+  return toFields(new Map(), id);
 }
 
 /** Accepts the fields in every form that people write. Copies every text, so that none keeps its file in memory. */

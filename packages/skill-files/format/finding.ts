@@ -22,16 +22,11 @@ export interface Field {
 
 export type Fields = ReadonlyMap<string, Field>;
 
+export const LISTS: readonly string[] = ['tags', 'requires', 'examples', 'toolsets'];
+export const MAPS: readonly string[] = ['metadata', 'triggers'];
+
 /** Fields whose nested scalars are text: `1.0` in them stays "1.0". */
-export const HOLDS_TEXT: ReadonlySet<string> = new Set([
-  'metadata',
-  'tags',
-  'requires',
-  'examples',
-  'allowed-tools',
-  'toolsets',
-  'triggers',
-]);
+export const HOLDS_TEXT: ReadonlySet<string> = new Set([...LISTS, ...MAPS, 'allowed-tools']);
 
 /** The value of a field as text; null when it is absent, empty or not a scalar. */
 export function textOf(field: Field | undefined): string | null {
@@ -39,29 +34,8 @@ export function textOf(field: Field | undefined): string | null {
   return typeof field.value === 'string' ? field.value : (field.source ?? null);
 }
 
-export interface Place {
-  readonly line: number;
-  readonly column: number;
-}
-
-/** Lines and columns, from 1, of offsets into a text that begins on line `firstLine` of its file. */
-export function placesIn(text: string, firstLine: number): (offset: number) => Place {
-  let starts: number[] | null = null;
-  return (offset) => {
-    starts ??= startsIn(text);
-    let [low, high] = [0, starts.length - 1];
-    while (low < high) {
-      const middle = (low + high + 1) >> 1;
-      if (starts[middle]! <= offset) low = middle;
-      else high = middle - 1;
-    }
-    return { line: firstLine + low, column: offset - starts[low]! + 1 };
-  };
-}
-
-/** The offset of each line. */
-function startsIn(text: string): number[] {
-  const starts = [0];
-  for (let at = text.indexOf('\n'); at !== -1; at = text.indexOf('\n', at + 1)) starts.push(at + 1);
-  return starts;
+/** The line and column of an offset, from 1. */
+export function placeAt(text: string, offset: number): { readonly line: number; readonly column: number } {
+  const before = text.slice(0, offset);
+  return { line: before.split('\n').length, column: offset - before.lastIndexOf('\n') };
 }

@@ -1,7 +1,7 @@
 import { setImmediate as yieldToOthers } from 'node:timers/promises';
 import { effortOf } from '@pith/patterns';
 import type { RE2JS } from 're2js';
-import type { Finding } from './finding.ts';
+import { type Finding, placeAt } from './finding.ts';
 import { FRONTMATTER_LIMIT } from './frontmatter.ts';
 
 /** A compiled pattern. Matching takes time linear in the text and in the program's instructions. */
@@ -71,8 +71,6 @@ function placesIn(text: string): (pattern: string) => { line?: number; column?: 
     const written = [pattern, pattern.replaceAll("'", "''"), JSON.stringify(pattern).slice(1, -1)];
     const found = written.map((form) => head.indexOf(form, key === -1 ? 0 : key + 8)).filter((at) => at !== -1);
     const at = found.length === 0 ? key : Math.min(...found);
-    if (at === -1) return {};
-    const before = head.slice(0, at);
-    return { line: before.split('\n').length, column: at - before.lastIndexOf('\n') };
+    return at === -1 ? {} : placeAt(head, at);
   };
 }

@@ -1,4 +1,4 @@
-import { type Finding, placesIn } from './finding.ts';
+import { type Finding, placeAt } from './finding.ts';
 import { KNOWN_FIELDS } from './rules.ts';
 import { readYaml, type YamlFailure, type YamlReading } from './yaml.ts';
 
@@ -14,7 +14,10 @@ export function readRepaired(head: string, firstLine: number): YamlReading | Yam
   const findings: Finding[] = [];
   let text = withoutDirectives(head, firstLine, findings);
   const control = CONTROL.exec(text);
-  if (control) findings.push({ code: 'control_character', detail: codePoint(control[0]), ...placesIn(text, firstLine)(control.index) });
+  if (control) {
+    const { line, column } = placeAt(text, control.index);
+    findings.push({ code: 'control_character', detail: codePoint(control[0]), line: firstLine + line - 1, column });
+  }
   text = withLostText(text, firstLine, findings);
   let reading = readYaml(text, firstLine);
   const cost = text.length + LINE * text.split('\n').length;

@@ -1,13 +1,12 @@
+import { NO_REGULAR_FILE } from '@pith/safe-files';
 import { withSafeguards } from './checks.ts';
 import { emptyFields, toFields, type SkillFields } from './fields.ts';
-import type { Field, Finding } from './finding.ts';
+import { type Field, type Finding, placeAt } from './finding.ts';
 import { splitFrontmatter } from './frontmatter.ts';
 import { refusedPatterns } from './patterns.ts';
-import type { readRepaired } from './repair.ts';
 import { RULE, RULES, type Severity } from './rules.ts';
 import { readSimple } from './simple.ts';
 import { opening } from './opening.ts';
-import { NO_REGULAR_FILE } from '../reading/regular-file.ts';
 
 /** `lint` checks a file against the specification; `load` accepts all that can be understood. Both are columns of one rule table. */
 export type Mode = 'lint' | 'load';
@@ -43,43 +42,36 @@ export interface ParsedSkill {
   readonly diagnostics: readonly Diagnostic[];
 }
 
-/** The part that imports YAML. A scan loads it only when a file needs it. */
-export type Repairing = typeof readRepaired;
-
 /** Parses one SKILL.md of any content. Never rejects. */
 export async function parseSkillFile(content: Uint8Array | string, file: SkillFile): Promise<ParsedSkill> {
   const { text, findings } = decode(content);
   const size = file.size ?? (typeof content === 'string' ? Buffer.byteLength(content) : content.length);
-  const parsed =
-    parseHead(text, { ...file, size }, null, findings) ??
-    (parseHead(text, { ...file, size }, await loadRepairing(), findings) as ParsedSkill);
-  return withPatternsChecked(parsed, text, file);
+  return parseHead(text, { ...file, size }, findings);
+}
+
+/** Parses the start of a file. */
+export async function parseHead(
+  text: string,
+  file: SkillFile & { readonly size: number },
+  findings: readonly Finding[] = NONE,
+): Promise<ParsedSkill> {
+  return withPatternsChecked(await parsedHead(text, file, findings), text, file);
 }
 
 /** Drops the trigger patterns that cannot be used, each with a diagnostic. Costs nothing for a skill without patterns. */
-export async function withPatternsChecked(parsed: ParsedSkill, text: string, file: SkillFile): Promise<ParsedSkill> {
+async function withPatternsChecked(parsed: ParsedSkill, text: string, file: SkillFile): Promise<ParsedSkill> {
   const { triggers } = parsed.fields;
   if (triggers === null || triggers.patterns.length === 0) return parsed;
   const refused = await refusedPatterns(triggers.patterns, text);
   if (refused.size === 0) return parsed;
-  let diagnostics: Diagnostic[] | null = [...parsed.diagnostics];
-  for (const finding of refused.values()) if (finding !== null) diagnostics = add(diagnostics, finding, file);
+  const found = [...refused.values()].filter((finding) => finding !== null);
+  const diagnostics = [...parsed.diagnostics, ...diagnosticsOf(found, file)];
   const patterns = triggers.patterns.filter((pattern) => !refused.has(pattern));
   const fields = { ...parsed.fields, triggers: { ...triggers, patterns } };
-  return { ...parsed, valid: isValid(diagnostics), fields, diagnostics: diagnostics ?? NONE };
+  return { ...parsed, valid: isValid(diagnostics), fields, diagnostics };
 }
 
-export async function loadRepairing(): Promise<Repairing> {
-  return (await import('./repair.ts')).readRepaired;
-}
-
-/** Parses the start of a file. null when YAML is needed and `repairing` was not given. */
-export function parseHead(
-  text: string,
-  file: SkillFile & { readonly size: number },
-  repairing: Repairing | null,
-  findings: readonly Finding[] = NONE,
-): ParsedSkill | null {
+async function parsedHead(text: string, file: SkillFile & { readonly size: number }, findings: readonly Finding[]): Promise<ParsedSkill> {
   const split = splitFrontmatter(text, Buffer.byteLength(text) >= file.size);
   if ('code' in split) return invalid(file, split.code === 'encoding_utf16' ? [split] : [...findings, split]);
   const missing = split.findings.find(({ code }) => code === 'frontmatter_missing');
@@ -89,8 +81,8 @@ export function parseHead(
   // A scan has text, not bytes: bytes that cannot be decoded have become the replacement character.
   if (split.head.includes('\uFFFD') && !found.some(({ code }) => code === 'encoding_invalid')) found = [...found, encodingInvalid(text)];
   if (fields === null) {
-    if (repairing === null) return null;
-    const reading = repairing(split.head, split.firstLine);
+    const { readRepaired } = await import('./repair.ts'); // it loads the YAML parser, which most skills do not need
+    const reading = readRepaired(split.head, split.firstLine);
     if ('failure' in reading) return invalid(file, [...found, reading.failure]);
     fields = reading.fields;
     if (reading.findings.length > 0) found = [...found, ...reading.findings];
@@ -128,42 +120,30 @@ function checked(
   const fileName = file.file.slice(file.file.lastIndexOf('/') + 1);
   const tokens = Math.ceil(Math.max(0, file.size - bodyOffset) / 4);
   const facts = { id: file.id, fileName, fields, size: file.size, bodyTokens: tokens };
-  let diagnostics: Diagnostic[] | null = null;
-  for (const finding of findings) diagnostics = add(diagnostics, finding, file);
-  for (const rule of RULES) {
-    if (rule.check === undefined || rule[file.mode] === null) continue;
-    for (const hit of rule.check(facts)) diagnostics = add(diagnostics, { code: rule.code, ...hit }, file);
-  }
-  return { valid: isValid(diagnostics), fields: toFields(fields, file.id), tokens, diagnostics: diagnostics ?? NONE };
+  const hits: Finding[] = [...findings];
+  for (const { check, code, [file.mode]: severity } of RULES)
+    if (check !== undefined && severity !== null) for (const hit of check(facts)) hits.push({ code, ...hit });
+  const diagnostics = diagnosticsOf(hits, file);
+  return { valid: isValid(diagnostics), fields: toFields(fields, file.id), tokens, diagnostics };
 }
 
 function invalid(file: SkillFile & { readonly size: number }, findings: readonly Finding[]): ParsedSkill {
-  let diagnostics: Diagnostic[] | null = null;
-  for (const finding of findings) diagnostics = add(diagnostics, finding, file);
-  return { valid: false, fields: emptyFields(file.id), tokens: Math.ceil(file.size / 4), diagnostics: diagnostics ?? NONE };
+  return { valid: false, fields: emptyFields(file.id), tokens: Math.ceil(file.size / 4), diagnostics: diagnosticsOf(findings, file) };
 }
 
-function add(diagnostics: Diagnostic[] | null, finding: Finding, { file, mode, id }: SkillFile): Diagnostic[] | null {
-  const { code, detail, line, column } = finding;
-  const rule = RULE.get(code);
-  const severity = rule === undefined ? 'error' : rule[mode];
-  if (severity === null) return diagnostics;
-  const diagnostic: Diagnostic = {
-    severity,
-    code,
-    message: rule?.message(detail) ?? detail,
-    file,
-    line: line ?? 1,
-    column: column ?? 1,
-    cure: typeof rule?.cure === 'function' ? rule.cure(finding, id) : rule?.cure,
-  };
-  if (diagnostics === null) return [diagnostic];
-  diagnostics.push(diagnostic);
-  return diagnostics;
+function diagnosticsOf(findings: readonly Finding[], { file, mode, id }: SkillFile): readonly Diagnostic[] {
+  return findings.flatMap((finding): Diagnostic | [] => {
+    const { code, detail, line = 1, column = 1 } = finding;
+    const rule = RULE.get(code)!;
+    const severity = rule[mode];
+    if (severity === null) return [];
+    const cure = typeof rule.cure === 'function' ? rule.cure(finding, id) : rule.cure;
+    return { severity, code, message: rule.message(detail), file, line, column, cure };
+  });
 }
 
-function isValid(diagnostics: readonly Diagnostic[] | null): boolean {
-  return diagnostics === null || !diagnostics.some((diagnostic) => diagnostic.severity === 'error');
+function isValid(diagnostics: readonly Diagnostic[]): boolean {
+  return !diagnostics.some(({ severity }) => severity === 'error');
 }
 
 function decode(content: Uint8Array | string): { text: string; findings: readonly Finding[] } {
@@ -174,8 +154,7 @@ function decode(content: Uint8Array | string): { text: string; findings: readonl
 }
 
 function encodingInvalid(text: string): Finding {
-  const before = text.slice(0, text.indexOf('\uFFFD'));
-  return { code: 'encoding_invalid', detail: '', line: before.split('\n').length, column: before.length - before.lastIndexOf('\n') };
+  return { code: 'encoding_invalid', detail: '', ...placeAt(text, text.indexOf('\uFFFD')) };
 }
 
 function isUtf8(content: Uint8Array): boolean {

@@ -1,6 +1,6 @@
 import { guardedYaml } from '@pith/guarded-yaml';
 import { isAlias, isMap, isScalar, isSeq, type Node } from 'yaml';
-import { type Field, type Finding, HOLDS_TEXT, placesIn } from './finding.ts';
+import { type Field, type Finding, HOLDS_TEXT } from './finding.ts';
 
 /** The most aliases in a frontmatter, and the most values that they expand to. */
 const ALIAS_LIMIT = 100;
@@ -20,9 +20,12 @@ export interface YamlFailure {
 
 /** Parses frontmatter as YAML 1.2, core schema, ignoring tags. Never throws. */
 export function readYaml(head: string, firstLine: number): YamlReading | YamlFailure {
-  const place = placesIn(head, firstLine);
   try {
-    const { document, refused } = guardedYaml(head, { uniqueKeys: false, resolveKnownTags: false, lexemes: LEXEME_LIMIT });
+    const { document, refused, lines } = guardedYaml(head, { uniqueKeys: false, resolveKnownTags: false, lexemes: LEXEME_LIMIT });
+    const place = (offset: number) => {
+      const { line, col } = lines.linePos(offset);
+      return { line: firstLine + line - 1, column: col };
+    };
     if (refused !== null) return { failure: { code: 'yaml_too_large', detail: refused.excess, ...place(refused.offset) } };
     const error = document.errors[0];
     if (error) return { failure: { code: 'yaml_invalid', detail: error.message, ...place(error.pos[0]) } };

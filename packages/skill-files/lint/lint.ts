@@ -1,7 +1,8 @@
+import { readRegularFile } from '@pith/safe-files';
 import { readdir, stat } from 'node:fs/promises';
 import path from 'node:path';
 import { parseSkillFile, type ParsedSkill, unreadable } from '../format/skill-file.ts';
-import { readRegularFile, reasonOf } from '../reading/regular-file.ts';
+import { reasonOf } from '../reading/reason.ts';
 
 type Diagnostic = ParsedSkill['diagnostics'][number];
 

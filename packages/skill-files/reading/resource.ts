@@ -1,50 +1,6 @@
-import { createHash } from 'node:crypto';
 import type { Stats } from 'node:fs';
+import { binaryType, digestOf, readPart, readRange } from '@pith/safe-files';
 import { type Inside, openBelow, openFolder, type ProveBy, stillInside } from './inside.ts';
-
-/** A file's media type by its first bytes, else by its extension, else `application/octet-stream`. */
-function mediaType(path: string, head: Uint8Array): string {
-  const start = Buffer.from(head.subarray(0, 12)).toString('latin1');
-  for (const [magic, type] of MAGIC) if (start.startsWith(magic)) return EXTENSIONS.get(extensionOf(path)) ?? type;
-  return EXTENSIONS.get(extensionOf(path)) ?? 'application/octet-stream';
-}
-
-const MAGIC: readonly (readonly [string, string])[] = [
-  ['\x89PNG', 'image/png'],
-  ['\xff\xd8\xff', 'image/jpeg'],
-  ['GIF8', 'image/gif'],
-  ['%PDF', 'application/pdf'],
-  ['PK\x03\x04', 'application/zip'],
-  ['\x1f\x8b', 'application/gzip'],
-  ['\x7fELF', 'application/x-executable'],
-];
-
-const EXTENSIONS: ReadonlyMap<string, string> = new Map([
-  ['png', 'image/png'],
-  ['jpg', 'image/jpeg'],
-  ['jpeg', 'image/jpeg'],
-  ['gif', 'image/gif'],
-  ['webp', 'image/webp'],
-  ['ico', 'image/x-icon'],
-  ['pdf', 'application/pdf'],
-  ['zip', 'application/zip'],
-  ['gz', 'application/gzip'],
-  ['woff', 'font/woff'],
-  ['woff2', 'font/woff2'],
-  ['ttf', 'font/ttf'],
-  ['mp3', 'audio/mpeg'],
-  ['wav', 'audio/wav'],
-  ['mp4', 'video/mp4'],
-  ['wasm', 'application/wasm'],
-  ['sqlite', 'application/vnd.sqlite3'],
-  ['docx', 'application/vnd.openxmlformats-officedocument.wordprocessingml.document'],
-  ['xlsx', 'application/vnd.openxmlformats-officedocument.spreadsheetml.sheet'],
-  ['pptx', 'application/vnd.openxmlformats-officedocument.presentationml.presentation'],
-]);
-
-function extensionOf(path: string): string {
-  return path.slice(path.lastIndexOf('.') + 1).toLowerCase();
-}
 
 export type Resource =
   | {
@@ -69,7 +25,7 @@ interface NoResource {
 }
 
 /** The size in bytes of one part of a text. */
-export const PART_BYTES = 1024 * 1024;
+const PART_BYTES = 1024 * 1024;
 
 interface HowToRead {
   readonly part?: number;
@@ -90,7 +46,7 @@ export async function readResource(realDirectory: string, given: string, { part 
 /** All bytes of one file, with the checks of `readResource`. */
 export async function resourceBytes(realDirectory: string, given: string, most: number): Promise<ResourceBytes> {
   return withResource<ResourceBytes>(await openFolder(realDirectory), given, async (file, path, size) =>
-    size > most ? { kind: 'too_large', path, size } : { kind: 'bytes', path, bytes: await bytesOf(file, 0, size) },
+    size > most ? { kind: 'too_large', path, size } : { kind: 'bytes', path, bytes: await readRange(file.handle, 0, size) },
   );
 }
 
@@ -146,50 +102,12 @@ async function contentOf(
   { part, signal }: { readonly part: number; readonly signal: AbortSignal | undefined },
 ): Promise<Resource | null> {
   const parts = Math.max(1, Math.ceil(size / PART_BYTES));
-  const head = await bytesOf(file, 0, Math.min(size, 8192));
+  const head = await readRange(file.handle, 0, Math.min(size, 8192));
   if (!head.includes(0)) {
     if (part > parts) return null;
-    const text = await textOf(file, size, part, signal);
+    signal?.throwIfAborted();
+    const text = await readPart(file.handle, size, part, PART_BYTES);
     if (text !== null) return { kind: 'text', path, text, part, parts, size };
   }
-  const hash = createHash('sha256');
-  for (let at = 0; at < size; at += PART_BYTES) {
-    signal?.throwIfAborted();
-    hash.update(await bytesOf(file, at, Math.min(PART_BYTES, size - at)));
-  }
-  return { kind: 'binary', path, type: mediaType(path, head), size, sha256: hash.digest('hex') };
-}
-
-/** The text of a part, whose ends are moved forward to the start of a character; null when it is not UTF-8. */
-async function textOf(file: Inside, size: number, part: number, signal?: AbortSignal): Promise<string | null> {
-  signal?.throwIfAborted();
-  const from = (part - 1) * PART_BYTES;
-  const bytes = await bytesOf(file, from, Math.min(PART_BYTES + 3, size - from));
-  const begin = from === 0 ? 0 : continuation(bytes, 0);
-  const nominal = Math.min(PART_BYTES, bytes.length);
-  const end = nominal + (from + nominal < size ? continuation(bytes, nominal) : 0);
-  try {
-    return new TextDecoder('utf-8', { fatal: true, ignoreBOM: true }).decode(bytes.subarray(begin, end));
-  } catch (error) {
-    if (error instanceof TypeError) return null; // not UTF-8
-    throw error;
-  }
-}
-
-/** How many bytes at `at` belong to a character that began before. */
-function continuation(bytes: Uint8Array, at: number): number {
-  let count = 0;
-  while (count < 3 && ((bytes[at + count] ?? 0) & 0xc0) === 0x80) count++;
-  return count;
-}
-
-export async function bytesOf(file: Inside, position: number, length: number): Promise<Buffer> {
-  const bytes = Buffer.alloc(length);
-  let filled = 0;
-  while (filled < length) {
-    const { bytesRead } = await file.handle.read(bytes, filled, length - filled, position + filled);
-    if (bytesRead === 0) break;
-    filled += bytesRead;
-  }
-  return bytes.subarray(0, filled);
+  return { kind: 'binary', path, type: binaryType(path, head), size, sha256: await digestOf(file.handle, signal) };
 }

@@ -4,7 +4,7 @@ import path from 'node:path';
 import { isInside } from '@pith/safe-files';
 import { FILE_LIMIT, SEVERAL_LINKS } from '../format/rules.ts';
 import { type Inside, isOfPackage, openBelow, openFolder, type ProveBy, stillInside } from './inside.ts';
-import { reasonOf } from './regular-file.ts';
+import { reasonOf } from './reason.ts';
 
 /** The content of a SKILL.md. */
 export interface SkillFileText {

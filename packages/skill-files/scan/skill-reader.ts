@@ -1,8 +1,8 @@
 import { closeSync, constants, fstatSync, openSync, readSync, realpathSync } from 'node:fs';
-import { isInside, isPassing } from '@pith/safe-files';
+import { isInside, isPassing, NO_REGULAR_FILE } from '@pith/safe-files';
 import { FRONTMATTER_LIMIT } from '../format/frontmatter.ts';
-import { loadRepairing, type ParsedSkill, parseHead, type Repairing, unreadable, withPatternsChecked } from '../format/skill-file.ts';
-import { NO_REGULAR_FILE, reasonOf } from '../reading/regular-file.ts';
+import { type ParsedSkill, parseHead, unreadable } from '../format/skill-file.ts';
+import { reasonOf } from '../reading/reason.ts';
 import { severalLinks } from '../reading/skill-text.ts';
 import { isSame, isSettled, stampOf, type Stats } from '../tree/stamp.ts';
 import type { FoundSkill, GoodVersion, ScanOptions } from './found.ts';
@@ -27,7 +27,6 @@ export interface SkillPlace {
 
 /** Reads the skill files of one source. Returns `before` itself when nothing has changed. */
 export class SkillReader {
-  #repairing: Repairing | null = null;
   /** The last file is a link, or could not be read just now. */
   #isDoubtful = false;
 
@@ -92,11 +91,7 @@ export class SkillReader {
   async #parsed(file: { id: string; file: string; mode: 'load' }, withText: boolean): Promise<ParsedSkill> {
     const head = readHead(file.file, this.roots, withText, () => (this.#isDoubtful = true));
     if ('problem' in head) return unreadable(file, head.problem);
-    const about = { ...file, size: head.size };
-    const parsed = parseHead(head.text, about, this.#repairing);
-    if (parsed !== null) return withPatternsChecked(parsed, head.text, file);
-    this.#repairing ??= await loadRepairing();
-    return withPatternsChecked(parseHead(head.text, about, this.#repairing) as ParsedSkill, head.text, file);
+    return parseHead(head.text, { ...file, size: head.size });
   }
 }
 

@@ -1,8 +1,9 @@
 import { createHash } from 'node:crypto';
 import { chmod, mkdir, writeFile } from 'node:fs/promises';
 import path from 'node:path';
+import { readRange } from '@pith/safe-files';
 import { type Inside, openBelow, openFolder, type ProveBy, stillInside } from '../reading/inside.ts';
-import { bytesOf, isOwnFile } from '../reading/resource.ts';
+import { isOwnFile } from '../reading/resource.ts';
 import { folderTree, SKILL_LIMITS, TREE_LIMITS } from './folder-tree.ts';
 import { beginsAsScript } from './program.ts';
 
@@ -65,7 +66,7 @@ async function take(file: Inside, name: string, reading: Reading): Promise<void>
   if (!isOwnFile(before) || !(await stillInside(file))) return;
   if ((reading.bytes += before.size) > SKILL_LIMITS.bytes)
     throw new SkillTooLarge(`its files are larger than ${SKILL_LIMITS.bytes / 1024 / 1024} MB together`);
-  const bytes = await bytesOf(file, 0, before.size);
+  const bytes = await readRange(file.handle, 0, before.size);
   const after = await file.handle.stat();
   if (!isOwnFile(after) || !(await stillInside(file))) return;
   const executable = (before.mode & 0o111) !== 0;

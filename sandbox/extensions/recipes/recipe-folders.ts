@@ -1,11 +1,9 @@
-import { open, readdir, stat } from 'node:fs/promises';
-import { systemReason } from '@pith/safe-files';
+import { readdir, stat } from 'node:fs/promises';
 import path from 'node:path';
 import { codeOf, messageOf, type Logger, type Places } from 'pith';
 import { isBroken, type BrokenRecipe, type Recipe } from './recipe.ts';
 import { readRecipe, RECIPE_LIMIT } from './recipe-file.ts';
-import { constants } from 'node:fs';
-import { isNothingThere, isPassing } from '@pith/safe-files';
+import { isNothingThere, isPassing, readRange, systemReason, withRegularFile } from '@pith/safe-files';
 
 export interface FoundRecipes {
   /** Sorted by name; of several with one name, that of the highest source. */
@@ -79,7 +77,10 @@ export class RecipeFolders {
       const stamp = [mtimeMs, ctimeMs, size, ino].join();
       const before = this.#parsed.get(file);
       if (before?.stamp === stamp) return before.recipe;
-      const recipe = await readRecipe(from, await readBytes(file, RECIPE_LIMIT + 1));
+      const recipe = await readRecipe(
+        from,
+        await withRegularFile(file, (handle, size) => readRange(handle, 0, Math.min(size, RECIPE_LIMIT + 1))),
+      );
       this.#parsed.set(file, { stamp, recipe });
       return recipe;
     } catch (error) {
@@ -96,19 +97,5 @@ export class RecipeFolders {
       } as const;
       return { ...from, findings: [{ ...finding, cure: 'make it a readable file' }], shown: true };
     }
-  }
-}
-
-/** At most `limit` bytes of a regular file, without waiting for a pipe or a device. Rejects with the system's error, or our reason. */
-async function readBytes(file: string, limit: number): Promise<Uint8Array> {
-  const handle = await open(file, constants.O_RDONLY | constants.O_NONBLOCK);
-  try {
-    const stats = await handle.stat();
-    if (!stats.isFile()) throw new RangeError('it is no regular file');
-    const buffer = Buffer.alloc(Math.min(stats.size, limit));
-    const { bytesRead } = await handle.read(buffer, 0, buffer.length, 0);
-    return buffer.subarray(0, bytesRead);
-  } finally {
-    await handle.close();
   }
 }

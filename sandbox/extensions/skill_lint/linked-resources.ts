@@ -1,8 +1,9 @@
+import { readRegularFile } from '@pith/safe-files';
 import { globMatcher } from '@pith/patterns';
 import path from 'node:path';
 import type { Diagnostic } from 'pith';
 import { slipsOf } from '@pith/plain-text';
-import { FILE_LIMIT, folderTree, parseSkillFile, readRegularFile, type SkillFields, splitFrontmatter } from '@pith/skill-files';
+import { FILE_LIMIT, folderTree, parseSkillFile, type SkillFields, splitFrontmatter } from '@pith/skill-files';
 
 /** A skill with everything that lint examines. */
 export interface LintedSkill extends SkillFields {

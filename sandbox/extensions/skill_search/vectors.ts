@@ -1,8 +1,8 @@
+import { readRegularFile } from '@pith/safe-files';
 import { stat } from 'node:fs/promises';
 import path from 'node:path';
 import { type ExtensionContext, messageOf } from 'pith';
 import { once } from '@pith/promises';
-import { readRegularFile } from '@pith/skill-files';
 import { WordVectors } from '@pith/word-ranker';
 
 const TABLE = 'vectors/english.bin';

@@ -21,14 +21,18 @@ it('S10 a program that prints without end, or ends no more, is ended with all th
   await expect.poll(() => isGone(group)).toBe(true); // who reaps it takes its time
   const left = readProgram({ argv: shell('echo $$; sleep 600'), ...LIMITS });
   const other = Number((await left.next()).value);
-  await left.return({ code: 0, errors: '', passed: null });
+  await left.return({ code: 0, signal: null, errors: '', passed: null });
   await expect.poll(() => isGone(other)).toBe(true);
+  const ended = await runProgram({ argv: shell('sleep 600 >/dev/null 2>&1 & echo $$'), ...LIMITS });
+  await expect.poll(() => isGone(Number(ended.output.toString()))).toBe(true);
+  expect(await runProgram({ argv: shell('kill -SEGV $$'), ...LIMITS })).toMatchObject({ code: null, signal: 'SIGSEGV', passed: null });
 });
 
 it('S10 what it printed comes whole, in time, with its code and the end of its errors; an abort gives its reason', async () => {
   const input = 'some text';
   expect(await runProgram({ argv: shell('cat; echo wrong >&2; exit 3'), input, ...LIMITS })).toEqual({
     code: 3,
+    signal: null,
     errors: 'wrong\n',
     passed: null,
     output: Buffer.from(input),

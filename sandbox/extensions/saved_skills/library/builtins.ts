@@ -1,8 +1,8 @@
 import { lstat, readdir } from 'node:fs/promises';
 import path from 'node:path';
 import { codeOf, messageOf, PithError, type Diagnostic } from 'pith';
-import { isNothingThere } from '@pith/safe-files';
-import { NO_REGULAR_FILE, readRegularFile, reasonOf } from '@pith/skill-files';
+import { isNothingThere, NO_REGULAR_FILE, readRegularFile } from '@pith/safe-files';
+import { reasonOf } from '@pith/skill-files';
 import compareVersions from 'semver/functions/compare.js';
 import { sha256 } from '@pith/plain-data';
 import { GOVERNANCE_FIELDS, type SavedSkill, type SkillFile } from '../domain/saved-skill.ts';

@@ -1,7 +1,8 @@
+import { readRegularFile } from '@pith/safe-files';
 import { mkdir, open } from 'node:fs/promises';
 import path from 'node:path';
 import type { Diagnostic } from 'pith';
-import { FILE_LIMIT, parseSkillFile, readRegularFile, treeDigest } from '@pith/skill-files';
+import { FILE_LIMIT, parseSkillFile, treeDigest } from '@pith/skill-files';
 import type { SkillInspection } from '../safety/scan-finding.ts';
 import { inspectSkill } from '../safety/inspection.ts';
 import { checkNames, LIMITS, type Listing, type OriginEntry, refused } from './entry.ts';

@@ -1,10 +1,11 @@
+import { readRegularFile } from '@pith/safe-files';
 import path from 'node:path';
 import { mkdir } from 'node:fs/promises';
 import { codeOf, type CommandIO, type JsonValue, messageOf, PithError } from 'pith';
 import type { SkillPlace } from 'pith/skill_registry';
 import { didYouMean, printable, printableLine } from '@pith/plain-text';
 import { createTwoFilesPatch } from 'diff';
-import { Yielder, fileContent, folderTree, placeOf as placeIn, readRegularFile } from '@pith/skill-files';
+import { Yielder, fileContent, folderTree, placeOf as placeIn } from '@pith/skill-files';
 import type { InstallContext } from '../install-context.ts';
 import type { Listing } from './entry.ts';
 import { withListing } from './fetched.ts';

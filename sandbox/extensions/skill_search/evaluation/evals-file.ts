@@ -5,7 +5,6 @@ import type { SkillLibrary, SkillRecord } from 'pith/skill_registry';
 import { didYouMean } from '@pith/plain-text';
 import { guardedYaml } from '@pith/guarded-yaml';
 import { isMap, isScalar, isSeq } from 'yaml';
-import { placesIn } from '@pith/skill-files';
 import type { EvalCase } from './evaluate.ts';
 
 export interface Evals {
@@ -30,13 +29,12 @@ export async function readEvals({ id, realDirectory }: SkillRecord, library: Rem
 
 /** The same for the text of `file`. */
 function parseEvals(skillId: string, text: string, file: string): Evals {
-  const place = placesIn(text, 1);
+  const { document, refused, lines } = guardedYaml(text);
   const wrong = (offset: number, why: string): PithError => {
-    const { line, column } = place(offset);
-    return new PithError('evals_invalid', why, { where: `${file}:${line}:${column}`, cure: 'see docs/search.md' });
+    const { line, col } = lines.linePos(offset);
+    return new PithError('evals_invalid', why, { where: `${file}:${line}:${col}`, cure: 'see docs/search.md' });
   };
   const offsetOf = (node: unknown): number => (node as { readonly range?: readonly number[] } | null)?.range?.[0] ?? 0;
-  const { document, refused } = guardedYaml(text);
   if (refused !== null) throw wrong(refused.offset, `it has ${refused.excess}`);
   const [error] = document.errors;
   if (error !== undefined) throw wrong(error.pos[0], `no YAML: ${error.message}`);
