@@ -45,7 +45,7 @@ async function textOf(file: string): Promise<string> {
   const handle = await open(file, constants.O_RDONLY | constants.O_NONBLOCK);
   try {
     const stats = await handle.stat();
-    if (!stats.isFile()) throw new RangeError('it is no regular file');
+    if (!stats.isFile()) throw new RangeError('it is not a regular file');
     if (stats.size > LARGEST) throw new RangeError(`it is larger than ${LARGEST} bytes`);
     return await handle.readFile('utf8');
   } finally {

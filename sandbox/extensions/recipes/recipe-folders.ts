@@ -104,7 +104,7 @@ async function readBytes(file: string, limit: number): Promise<Uint8Array> {
   const handle = await open(file, constants.O_RDONLY | constants.O_NONBLOCK);
   try {
     const stats = await handle.stat();
-    if (!stats.isFile()) throw new RangeError('it is no regular file');
+    if (!stats.isFile()) throw new RangeError('it is not a regular file');
     const buffer = Buffer.alloc(Math.min(stats.size, limit));
     const { bytesRead } = await handle.read(buffer, 0, buffer.length, 0);
     return buffer.subarray(0, bytesRead);
