@@ -34,7 +34,8 @@ const RECIPIENTS = {
   name: 'for',
   type: 'string',
   multiple: true,
-  description: "Who gets it: extension:ID, or 'provider:openai https://api.openai.com' (default: who asks for it as the settings are)",
+  description:
+    "Who gets it: extension:ID, or 'provider:openai https://api.openai.com' (default: those that request it under the present settings)",
 } as const;
 
 /** The short help's lines for groups of the kernel's commands. */
@@ -156,7 +157,7 @@ export const CORE_COMMANDS: readonly CoreCommand[] = [
   },
   {
     path: 'threads check',
-    description: 'Look for what is wrong with what is kept of conversations, and repair it with --repair',
+    description: 'Check stored conversations for damage, and repair it with --repair',
     arguments: [{ name: 'id', description: 'The thread' }],
     options: [
       { name: 'all', type: 'boolean', description: 'Every thread, also those of delegated calls, tasks and schedules' },
@@ -185,7 +186,7 @@ export const CORE_COMMANDS: readonly CoreCommand[] = [
   },
   {
     path: 'approvals approve',
-    description: 'Allow what a tool asks for, and go on with the conversation',
+    description: 'Approve a tool call, and continue the conversation',
     arguments: [QUESTION],
     options: [
       { name: 'always', type: 'boolean', description: 'Do not ask again in this conversation for what always covers' },
@@ -195,7 +196,7 @@ export const CORE_COMMANDS: readonly CoreCommand[] = [
   },
   {
     path: 'approvals reject',
-    description: 'Refuse what a tool asks for, and go on with the conversation',
+    description: 'Refuse a tool call, and continue the conversation',
     arguments: [QUESTION],
     options: [{ name: 'reason', type: 'string', description: 'Why; the model reads it' }],
     load: async () => (await import('./commands/approvals.ts')).reject,
@@ -224,7 +225,7 @@ export const CORE_COMMANDS: readonly CoreCommand[] = [
     first: 3,
     description: 'Check your setup and suggest fixes',
     options: [
-      { name: 'settings', type: 'boolean', description: 'Show which settings are set where, and what is wrong with them' },
+      { name: 'settings', type: 'boolean', description: 'Show which settings are set where, and their problems' },
       { name: 'restart', type: 'boolean', description: 'Restart the kernel under `pith serve`; conversations continue' },
     ],
     load: async () => (await import('./commands/doctor.ts')).runDoctor,
@@ -260,7 +261,7 @@ export const CORE_COMMANDS: readonly CoreCommand[] = [
     path: 'secrets set',
     description: 'Store a secret (hidden prompt or stdin)',
     arguments: [{ name: 'name', description: 'The name that extensions declare', required: true }],
-    options: [RECIPIENTS, { ...YES, description: 'Do not ask before one that is kept is replaced' }],
+    options: [RECIPIENTS, { ...YES, description: 'Replace a stored secret without asking' }],
     load: async () => (await import('./commands/secrets.ts')).setSecret,
   },
   {

@@ -117,8 +117,8 @@ function firstHelp(commands: readonly Entry[], style: HelpStyle): string {
       [
         ['pith', 'start a chat'],
         ['pith "message"', 'send one message, print the answer, exit'],
-        ['… | pith "message"', 'the same, with what is piped in attached'],
-        ['pith -c', 'go on with the last conversation'],
+        ['… | pith "message"', 'the same, with piped input attached'],
+        ['pith -c', 'continue the last conversation'],
         ['pith <command> [options]', ''],
       ],
       style,

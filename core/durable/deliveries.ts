@@ -76,7 +76,7 @@ export function createDeliveries(options: DeliveriesOptions) {
       options.looked?.();
       if (Math.abs(now - tidied) >= TIDY_MS) tidy(now);
     } catch (error) {
-      logger.warn('the journal could not be looked at', { error: messageOf(error) });
+      logger.warn('the journal could not be read', { error: messageOf(error) });
     }
     if (running) cancel = clock.after(LOOK_MS, () => void look());
   }

@@ -381,7 +381,7 @@ export function recipientOf(text: string): string {
   const [, who = '', to = ''] = /^([a-z][a-z0-9_]*:[a-z][a-z0-9_-]*)(?: +(\S.*))?$/su.exec(text.trim()) ?? [];
   const isWhole = who !== '' && (who.startsWith('extension:') || to !== '');
   if (isWhole) return to === '' ? who : `${who} ${placeOf(to)}`;
-  throw new PithError('usage', `wrong use of --for: ${JSON.stringify(text)} is nobody to give a secret`, {
+  throw new PithError('usage', `wrong use of --for: ${JSON.stringify(text)} is not a recipient of secrets`, {
     cure: "write extension:ID, or a provider with its address: --for 'provider:openai https://api.openai.com'; see: pith secrets list",
   });
 }

@@ -222,7 +222,7 @@ async function placesOf<Entry>(
 /** The absolute path of a relative path within a folder. Throws where its names or a link on the way lead out. */
 async function inside(folder: string, below: string, failed: string): Promise<string> {
   const names = below.split(/[\\/]/);
-  const bad = new ChangeRefused({ code: failed, message: `${JSON.stringify(below)} is no folder in ${folder}` });
+  const bad = new ChangeRefused({ code: failed, message: `${JSON.stringify(below)} is not a folder in ${folder}` });
   if (path.isAbsolute(below) || names.some((name) => name === '' || name === '.' || name === '..')) throw bad;
   for (let depth = 1; depth < names.length; depth += 1) {
     const above = await lstat(path.join(folder, ...names.slice(0, depth))).catch(() => null); // missing: no link leads through it

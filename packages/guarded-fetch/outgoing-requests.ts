@@ -221,7 +221,7 @@ function refused(why: string, cure: string): RequestFailed {
 
 function addressOf(text: string): URL {
   if (URL.canParse(text)) return new URL(text);
-  throw refused('what is to be asked is no address', 'write it as https://host/path');
+  throw refused('the request has no valid address', 'write it as https://host/path');
 }
 
 function askedOf({ method = 'GET', headers: given = {}, body = null }: OutgoingRequest): Asked {

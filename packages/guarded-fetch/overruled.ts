@@ -22,7 +22,7 @@ export function overruled(
   if (address !== '')
     return normal(wins, version) === normal(address, version)
       ? null
-      : `${name} is set to ${wins}, and wins over an address in the settings`;
+      : `${name} is set to ${wins}, which overrides an address in the settings`;
   if (!hasKey || new URL(wins).origin === new URL(defaultAddress).origin) return null;
   return `${name} is set to ${wins}, where a key for ${new URL(defaultAddress).host} would be sent`;
 }

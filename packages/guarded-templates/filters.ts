@@ -121,7 +121,7 @@ function ofMap(run: (map: Readonly<Record<string, Value>>) => readonly Value[]):
   return {
     parameters: [],
     run(value, _, budget) {
-      if (!isMap(value)) throw new TypeError(`${spoken(value)} is no map`);
+      if (!isMap(value)) throw new TypeError(`${spoken(value)} is not a map`);
       const list = run(value);
       budget.forList(list.length);
       return list;
@@ -203,7 +203,7 @@ function slice(value: Value, [from, to]: readonly Value[], budget: Budget): Valu
     budget.forText(value.length);
     return value.slice(start, end);
   }
-  if (!isList(value)) throw new TypeError(`${spoken(value)} is no list or text`);
+  if (!isList(value)) throw new TypeError(`${spoken(value)} is not a list or text`);
   budget.forList(value.length);
   return value.slice(start, end);
 }

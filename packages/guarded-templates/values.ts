@@ -159,7 +159,7 @@ export function memberOf(target: Value, key: Value): Value {
 export function itemsOf(value: Value, budget: Budget): readonly Value[] {
   if (typeof value === 'string') budget.forList(value.length);
   const items = isList(value) ? value : isMap(value) ? Object.keys(value) : typeof value === 'string' ? [...value] : null;
-  if (items === null) throw new TypeError(`${spoken(value)} is no list, map or text`);
+  if (items === null) throw new TypeError(`${spoken(value)} is not a list, map or text`);
   budget.forList(items.length);
   return items;
 }

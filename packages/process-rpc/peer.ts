@@ -76,7 +76,7 @@ export function createPeer(options: PeerOptions): Peer {
     received(sent, bytes) {
       const message = readMessage(sent);
       if (message) receive(message, bytes);
-      else broken('it sent what is no message');
+      else broken('it sent an invalid message');
     },
     broken,
   });

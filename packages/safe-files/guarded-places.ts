@@ -33,7 +33,7 @@ export class GuardedPlaces {
     const skill = above.find((folder) => folder.name !== '' && folder.names.has('skill.md'))?.name;
     if (skill !== undefined && !CODE_FOLDERS.has(names[0]?.toLowerCase() ?? '')) return { kind: 'skill', skill };
     const declared = above.some((folder) => DECLARATIONS.some((file) => folder.names.has(file)));
-    const why = declared ? 'lies in the folder of an extension or an agent' : runsLater(named);
+    const why = declared ? 'is in the folder of an extension or an agent' : runsLater(named);
     return why === null ? null : { kind: 'later', why };
   }
 

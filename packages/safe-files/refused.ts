@@ -18,7 +18,7 @@ export class FileRefused extends Error {
 export function fileBusy(where: string): FileRefused {
   return new FileRefused(
     'file_busy',
-    `another Pith does not let go of it; nothing was changed: try again`,
+    `another Pith process does not release it; nothing was changed: try again`,
     'if no other Pith runs, remove that folder',
     where,
   );

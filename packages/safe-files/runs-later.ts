@@ -38,20 +38,20 @@ interface Kind {
 
 /** Matched against the file and every folder on its path. */
 const ON_THE_WAY: readonly Kind[] = [
-  { test: /^\./u, why: 'is a dot file or lies in a dot folder, which shells, editors, agents and version control read by themselves' },
+  { test: /^\./u, why: 'is a dot file or in a dot folder, which shells, editors, agents and version control read automatically' },
   { test: /~\d/u, why: 'has the form of a short name, by which Windows means another file' },
   {
     test: /^(?:node_modules|site-packages|dist-packages|__pycache__|venv)$/u,
-    why: 'lies among packages, which programs load by themselves',
+    why: 'is among packages, which programs load automatically',
   },
-  { test: /^git-?hooks$/u, why: 'lies in a folder of hooks, which git starts by itself' },
+  { test: /^git-?hooks$/u, why: 'is in a folder of hooks, which git starts automatically' },
   { test: /^buildsrc$/u, why: 'is code of the build, which every build runs' },
 ];
 
 const FILES: readonly Kind[] = [
   {
     test: /^(?:(?:pre|post)-(?:applypatch|commit|merge-commit|rebase|checkout|merge|push|receive|update|auto-gc|rewrite)|(?:applypatch|commit|prepare-commit)-msg|push-to-checkout|fsmonitor-watchman)(?:\.[a-z0-9]+)?$/u,
-    why: 'has the name of a hook, which git starts by itself',
+    why: 'has the name of a hook, which git starts automatically',
   },
   {
     test: /(?:^|[._-])lock(?:b|file)?(?:\.(?:json[c5]?|ya?ml|toml|hcl|txt))?$|^[^.]*lockfile$|shrinkwrap\.json$|^go(?:\.work)?\.sum$|\.resolved$/u,

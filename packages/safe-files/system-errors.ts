@@ -44,9 +44,9 @@ const ERRORS: ReadonlyMap<string, SystemError> = new Map<string, SystemError>([
   ['EISDIR', { why: 'it is a folder', cure: (place) => `move the folder ${place} away, or name a file` }],
   [
     'ENOTDIR',
-    { why: 'a part of its path is no folder', cure: (place) => `look at the path of ${place}: a file lies where a folder is meant` },
+    { why: 'a part of its path is not a folder', cure: (place) => `look at the path of ${place}: a file is where a folder should be` },
   ],
   ['EBUSY', { why: 'another program uses it', cure: (place) => `end what uses ${place}, and try again` }],
   ['ETXTBSY', { why: 'it is a program that runs', cure: (place) => `end ${place}, and try again` }],
-  ['EXDEV', { why: 'it lies on another disk', cure: (place) => `put ${place} on one disk` }],
+  ['EXDEV', { why: 'it is on another disk', cure: (place) => `put ${place} on one disk` }],
 ]);

@@ -61,7 +61,7 @@ function failure(run: LoaderRun, outcome: Outcome): string {
   const lines = run.stderr.trim().split('\n');
   const said = (lines.findLast((line) => /\berror\b/iu.test(line)) ?? lines.at(-1) ?? '').slice(0, 200);
   const how =
-    outcome === 'crashed' ? `it ended with ${run.signal ?? run.code} and listed nothing` : 'what it printed is no list of skills in JSON';
+    outcome === 'crashed' ? `it ended with ${run.signal ?? run.code} and listed nothing` : 'its output is not a JSON list of skills';
   return said === '' ? how : `${how}: ${said}`;
 }
 

@@ -21,7 +21,7 @@ export class WordVectors {
   /** Uses the output of `packedVectors`, in a buffer of its own. Throws where the bytes are not such a table. */
   constructor(bytes: Uint8Array) {
     const [texts, ends, slots, scales, numbers, ...more] = partsOf(bytes);
-    if (numbers === undefined || more.length > 0) throw new Error('it is no table of word vectors, or a part of one');
+    if (numbers === undefined || more.length > 0) throw new Error('it is not a table of word vectors, or a part of one');
     this.#words = new TextTable([texts!, ends!, slots!]);
     this.#scales = new Float32Array(scales!.buffer, scales!.byteOffset, scales!.byteLength / 4);
     this.#numbers = new Int8Array(numbers.buffer, numbers.byteOffset, numbers.byteLength);

@@ -140,7 +140,7 @@ async function goOn(place: Place, approval: Approval, isAwaited: boolean): Promi
   if ((await kernel.threads.unfinished(threadId))?.turn.state !== 'awaiting_approval') return (printResult('nowhere'), 0);
   const grace = isAwaited ? ATTENDED_MS : channelId === TERMINAL ? 0 : SERVED_MS;
   if (grace > 0 && (await kernel.approvals.isContinued(threadId, grace, signal))) {
-    io.print(`The conversation ${threadId} goes on where it is open`);
+    io.print(`The conversation ${threadId} continues where it is open`);
     return (printResult('elsewhere'), 0);
   }
   const end = await goOnHere(place, threadId, approval.path[0]?.agentId ?? kernel.settings.default_agent);

@@ -8,7 +8,7 @@ const MOST_BYTES = 1024 * 1024;
 
 /** Prints the text files of an extension or agent. Links, hidden files, packages and files that are binary or too long are only named. */
 export async function showSource({ id, directory }: Pick<ExtensionStatus, 'id' | 'directory'>, io: CommandIO): Promise<number> {
-  if (directory === undefined) throw new PithError('not_found', `'${id}' lies in no folder`, { cure: 'see: pith extensions list' });
+  if (directory === undefined) throw new PithError('not_found', `'${id}' has no folder`, { cure: 'see: pith extensions list' });
   const jail = new Jail(directory);
   const files: { readonly path: string; readonly text: string | null }[] = [];
   for (const names of await filesBelow(jail, [])) files.push({ path: names.join('/'), text: await textOf(jail, names) });

@@ -72,7 +72,7 @@ function refuseOthers(sandbox: string): void {
     found === undefined
       ? null
       : !found.isDirectory()
-        ? `${sandbox} is no folder`
+        ? `${sandbox} is not a folder`
         : readdirSync(sandbox).length > 0
           ? `${sandbox} is not empty`
           : null;

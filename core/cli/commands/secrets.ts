@@ -46,10 +46,10 @@ async function mayReplace(kernel: Kernel, name: string, { options }: CommandInpu
   const isKept = kernel.host.setup.secrets().some((secret) => secret.name === name && secret.for !== null);
   if (!isKept || options['yes'] === true) return true;
   if (!io.interactive)
-    throw new PithError('usage', `'${name}' is kept already, and nothing brings it back once it is replaced`, {
+    throw new PithError('usage', `'${name}' is stored already, and cannot be restored once it is replaced`, {
       cure: 'add --yes to replace it',
     });
-  if ((await io.ask(`${name} is kept already, and nothing brings it back. Replace it?`, { choices: ['yes', 'no'] })) === 'yes') return true;
+  if ((await io.ask(`${name} is stored already, and cannot be restored. Replace it?`, { choices: ['yes', 'no'] })) === 'yes') return true;
   io.print('Nothing was changed');
   return false;
 }

@@ -52,7 +52,7 @@ export function paintState(io: CommandIO, state: string, text: string = state): 
 export async function agreed(question: string, cure: string, input: CommandInput, io: CommandIO): Promise<boolean> {
   if (input.options['yes'] === true && (io.session === undefined || io.interactive)) return true;
   if (io.interactive) return (await io.ask(question, { choices: ['yes', 'no'] })) === 'yes';
-  throw new PithError('usage', 'Pith cannot ask here, because this is no terminal', { cure });
+  throw new PithError('usage', 'Pith cannot ask here, because this is not a terminal', { cure });
 }
 
 /** To the minute, in the person's time zone. */

@@ -20,7 +20,7 @@ export async function serve({ kernel, target, io, signal }: Line, input: Command
 function portIn({ options: { port } }: CommandInput): number | null {
   if (port === undefined) return null;
   if (typeof port === 'number' && Number.isInteger(port) && port >= 0 && port <= 65_535) return port;
-  throw new PithError('usage', `wrong use of --port: '${String(port)}' is no port`, {
+  throw new PithError('usage', `wrong use of --port: '${String(port)}' is not a port`, {
     cure: 'use a number from 0 (any free one) to 65535',
   });
 }

@@ -177,7 +177,7 @@ export const RULES: readonly Rule[] = [
   rule(
     'name_characters',
     STRICT,
-    (name) => `has characters in its name '${name}' that are no letters, digits or hyphens`,
+    (name) => `has characters in its name '${name}' that are not letters, digits or hyphens`,
     NAME,
     nameIs((name) => /[^\p{L}\p{N}-]/u.test(name)),
   ),

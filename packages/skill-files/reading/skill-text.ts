@@ -30,11 +30,11 @@ async function readOnce(file: string, roots: readonly string[], proveBy?: ProveB
     const real = await realpath(file);
     if (!roots.some((root) => isInside(real, root))) return 'it leads out of its skill source';
     const opened = await openReal(real, proveBy);
-    if (opened === null) return 'it is no regular file, or was moved meanwhile';
+    if (opened === null) return 'it is not a regular file, or was moved meanwhile';
     const { handle } = opened;
     try {
       const stats = await handle.stat();
-      if (!stats.isFile()) return 'it is no regular file';
+      if (!stats.isFile()) return 'it is not a regular file';
       if (stats.size > FILE_LIMIT) return `it is larger than ${FILE_LIMIT} bytes`;
       const foreign = severalLinks(stats.nlink, real);
       if (foreign !== null) return foreign;

@@ -26,7 +26,7 @@ export function parsePlan(text: string): readonly FilePatch[] {
   try {
     parsed = parsePatch(text.replaceAll(SIGNATURE, ''));
   } catch (error) {
-    throw invalid(`it is no unified diff: ${messageOf(error).trim()}`);
+    throw invalid(`it is not a unified diff: ${messageOf(error).trim()}`);
   }
   if (/^GIT binary patch\r?$/mu.test(text)) throw invalid('it has bytes of a binary file in it'); // no line of a hunk begins like this
   const plan = parsed.map((patch, index) => filePatch(patch, index));

@@ -112,12 +112,12 @@ const MOST_DIMENSIONS = 8192;
 function checkedVectors(given: unknown, count: number): readonly Float32Array[] {
   if (!Array.isArray(given) || given.length !== count) throw odd(`not ${count} vectors`);
   return (given as readonly unknown[]).map((vector) => {
-    if (!Array.isArray(vector) || vector.length === 0 || vector.length > MOST_DIMENSIONS) throw odd('something that is no vector');
+    if (!Array.isArray(vector) || vector.length === 0 || vector.length > MOST_DIMENSIONS) throw odd('something that is not a vector');
     if (vector.length !== (given[0] as readonly unknown[]).length) throw odd('vectors of different lengths');
     const unit = Float32Array.from(vector as readonly number[]);
     let squares = 0;
     for (const value of unit) squares += value * value;
-    if (!Number.isFinite(squares)) throw odd('a vector with something that is no number');
+    if (!Number.isFinite(squares)) throw odd('a vector with something that is not a number');
     if (squares === 0) throw odd('a vector of zeros');
     const length = Math.sqrt(squares);
     for (let at = 0; at < unit.length; at++) unit[at]! /= length;

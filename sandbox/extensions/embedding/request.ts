@@ -122,7 +122,7 @@ function dataOf(text: string, host: string): readonly unknown[] {
     said = JSON.parse(text) as typeof said;
   } catch {
     // The parser's error says less than this.
-    throw odd(host, `something that is no JSON${wordsOf(text)}`);
+    throw odd(host, `something that is not JSON${wordsOf(text)}`);
   }
   if (Array.isArray(said?.data)) return said.data;
   throw odd(host, `no vectors${wordsOf(said)}`); // some servers report a failure with status 200

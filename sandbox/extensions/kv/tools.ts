@@ -9,7 +9,7 @@ const key = z
   .trim()
   .min(1, 'must not be empty')
   .refine((text) => Buffer.byteLength(text) <= 512, 'must have at most 512 bytes')
-  .describe('What the value is kept under, such as "project.deadline".');
+  .describe('The key of the value, such as "project.deadline".');
 
 /** The four tools over one store. They take the store and not the context, so that a test needs nothing else. */
 export function kvTools(store: ExtensionContext['kv']): readonly Tool[] {
@@ -29,7 +29,7 @@ export function kvTools(store: ExtensionContext['kv']): readonly Tool[] {
     }),
     defineTool({
       name: 'kv_get',
-      description: 'Read the value that is kept under a key.',
+      description: 'Read the value stored under a key.',
       input: z.object({ key }),
       effect: 'read',
       async execute({ key }) {
@@ -41,7 +41,7 @@ export function kvTools(store: ExtensionContext['kv']): readonly Tool[] {
     }),
     defineTool({
       name: 'kv_list',
-      description: 'List the keys that values are kept under, sorted.',
+      description: 'List the keys of stored values, sorted.',
       input: z.object({ prefix: z.string().default('').describe('Only keys that begin with this.') }),
       effect: 'read',
       async execute({ prefix }) {
@@ -64,5 +64,5 @@ export function kvTools(store: ExtensionContext['kv']): readonly Tool[] {
 
 async function absent(store: ExtensionContext['kv'], key: string): Promise<string> {
   const keys = await store.keys();
-  return `Nothing is kept under '${key}'${didYouMean(key, keys)}`;
+  return `Nothing is stored under '${key}'${didYouMean(key, keys)}`;
 }

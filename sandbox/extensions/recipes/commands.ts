@@ -22,7 +22,7 @@ export const CONVERSATION_COMMANDS = ['agent', 'clear', 'exit', 'expand', 'help'
 export function listRecipes(folders: RecipeFolders, context: Pick<ExtensionContext, 'id' | 'find' | 'logger'>): Command {
   return {
     path: 'recipes list',
-    description: 'List recipes, and what is wrong with their files',
+    description: 'List recipes, and problems of their files',
     async run(_input, io) {
       const [{ recipes, broken }, taken] = await Promise.all([folders.read(), takenWords(context)]);
       const rows = recipes.map((recipe) => {

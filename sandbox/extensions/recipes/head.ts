@@ -39,7 +39,7 @@ export function readHead(head: string, firstLine: number): HeadValue | HeadProbl
   try {
     const error = document.errors[0];
     if (error) return { problem: error.message, ...place(error.pos[0]) };
-    if (!isMap(document.contents)) return { problem: 'it is no list of `key: value`', line: firstLine, column: 1 };
+    if (!isMap(document.contents)) return { problem: 'it is not a list of `key: value`', line: firstLine, column: 1 };
     return new Reader(place).read(document.contents, 0);
   } catch (error) {
     return { problem: error instanceof TooMuch ? error.message : String(error), line: firstLine, column: 1 };

@@ -10,14 +10,14 @@ const LONGEST_MS = 366 * 86_400_000;
 /** A moment with its zone, such as `2026-03-01T09:00:00+01:00` or `…Z`. */
 export function momentOf(text: string, now: number): Time {
   const at = /T.*(?:Z|[+-]\d\d:?\d\d)$/.test(text.trim()) ? Date.parse(text.trim()) : NaN;
-  if (Number.isNaN(at)) return { problem: `'${text}' is no time with its zone, such as 2026-03-01T09:00:00Z` };
+  if (Number.isNaN(at)) return { problem: `'${text}' is not a time with its zone, such as 2026-03-01T09:00:00Z` };
   return within(at, text, now);
 }
 
 /** A span from now, such as `10m`, `2h` or `3d`. */
 export function spanOf(text: string, now: number): Time {
   const found = /^(\d+(?:\.\d+)?)\s*([smhd])$/.exec(text.trim());
-  if (found === null) return { problem: `'${text}' is no span such as 90s, 10m, 2h or 3d` };
+  if (found === null) return { problem: `'${text}' is not a span such as 90s, 10m, 2h or 3d` };
   return within(now + Number(found[1]) * (UNITS[String(found[2])] ?? 0), text, now);
 }
 
@@ -29,7 +29,7 @@ export function nextRun(cron: string, timeZone: string, after: number): Time {
     const next = new Cron(cron, { mode: '5-part', paused: true, timezone: timeZone }).nextRun(new Date(after));
     return next === null ? { problem: `'${cron}' never falls due` } : next.getTime();
   } catch (error) {
-    return { problem: `'${cron}' is no schedule in ${timeZone}: ${messageOf(error)}` };
+    return { problem: `'${cron}' is not a schedule in ${timeZone}: ${messageOf(error)}` };
   }
 }
 

@@ -117,7 +117,7 @@ async function askAddress(io: CommandIO): Promise<string | null> {
     const text = (await io.ask('Its address, such as http://127.0.0.1:1234/v1:'))?.trim() ?? '';
     if (text === '') return null;
     if (URL.canParse(text) && /^https?:$/u.test(new URL(text).protocol)) return text;
-    io.print('That is no address: begin it with http:// or https://');
+    io.print('That is not an address: begin it with http:// or https://');
   }
 }
 

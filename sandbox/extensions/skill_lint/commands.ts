@@ -19,7 +19,7 @@ export default function commands(): Command[] {
   return [
     {
       path: 'skills conformance',
-      description: 'Run a table of odd skills against a program that lists skills as JSON, and say what it makes of each',
+      description: 'Run a program that lists skills as JSON on a table of odd skills, and report its results',
       arguments: [
         {
           name: 'command',

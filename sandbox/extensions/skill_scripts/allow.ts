@@ -23,7 +23,7 @@ export function allow(toolsets: Toolsets): Command {
       // Piped text agrees to nothing; a person who types --yes on the command line does.
       const saidYes = options['yes'] === true && (io.session === undefined || io.interactive);
       if (!saidYes && !io.interactive)
-        throw new PithError('usage', 'Pith cannot ask here, because this is no terminal', {
+        throw new PithError('usage', 'Pith cannot ask here, because this is not a terminal', {
           cure: `read the line above, then say: pith skills allow ${printableLine(id)} --yes`,
         });
       if (!saidYes && (await io.ask('Let this code run as you?', { choices: ['yes', 'no'] })) !== 'yes') return 1;

@@ -14,7 +14,7 @@ export interface SkillFinder {
 export function search(finder: SkillFinder, library: Remote<SkillLibrary>): Command {
   return {
     path: 'skills search',
-    description: 'Find skills by what they are for',
+    description: 'Find skills by their purpose',
     arguments: [{ name: 'query', description: 'words of the request', required: true, variadic: true }],
     options: [{ name: 'limit', short: 'k', type: 'number', default: 8, description: 'how many at most' }],
     async run(input, io, signal) {

@@ -72,7 +72,7 @@ export class MatchedByThread {
       const tables = (await this.#isThere()) ? [] : SCHEMA.map((sql) => ({ sql }));
       await this.ports.database.write([...tables, row, ...(isNew ? [tooOld] : [])]);
     } catch (error) {
-      this.ports.logger.warn('what triggers brought cannot be kept', { error: String(error) });
+      this.ports.logger.warn('matched skills cannot be stored', { error: String(error) });
     }
   }
 

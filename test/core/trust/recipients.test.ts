@@ -72,7 +72,7 @@ describe('who asks for a secret', () => {
     expect(recipientOf('extension:weather')).toBe('extension:weather');
     expect(recipientOf("mcp:files npx -y 'a b'")).toBe("mcp:files npx -y 'a b'");
     for (const wrong of ['', 'openai', 'provider:openai', 'mcp:files', 'usual', 'extension:', 'https://api.openai.com'])
-      expect(() => recipientOf(wrong), wrong).toThrow('nobody to give a secret');
+      expect(() => recipientOf(wrong), wrong).toThrow('is not a recipient of secrets');
     expect(() => asked(['extension:weather'], { recipient: "mcp:files it's", isDefault: false })).toThrow(
       expect.objectContaining({
         code: 'secret_not_given',

@@ -47,7 +47,7 @@ describe('R4 what is wrong with the embedding server', () => {
     for (const [behaviour, message, cure] of [
       [{ status: 401, says: `wrong key ${KEY}` }, /refused the key that is set in EMBEDDING_API_KEY \(401\)/, /set a valid key/],
       [{ status: 500 }, /answered 500/, /server's log/],
-      ['html', /sent something that is no JSON/, /extensions\.embedding\.model/],
+      ['html', /sent something that is not JSON/, /extensions\.embedding\.model/],
     ] as const) {
       server.behave(behaviour);
       const [finding, ...more] = await told(pith);

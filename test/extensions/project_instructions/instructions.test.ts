@@ -294,7 +294,7 @@ describe('U6 attacks on the instructions', () => {
   it('U6 a fifo is not waited for', async () => {
     const { text, line } = await attacked((file) => execFileSync('mkfifo', [file]));
     expect(text).toBeNull();
-    expect(line).toBe('Not using AGENTS.md: it is no ordinary file');
+    expect(line).toBe('Not using AGENTS.md: it is not an ordinary file');
   });
 
   it('U6 of 10 MB only a start is read', async () => {

@@ -386,7 +386,7 @@ describe.skipIf(!available)('S1, S2 what git starts outside', () => {
       "index.lock': Read-only file system",
       "cannot remove '.git'",
       'pre-commit: Read-only file system',
-      '[the repository of this linked working tree lies outside of the project: commands read it and cannot change it; ask the person to run the command]',
+      '[the repository of this linked working tree is outside of the project: commands read it and cannot change it; ask the person to run the command]',
       '[commands cannot change settings of git; ask the person to run the command]',
     ])
       expect(printed).toContain(said);
@@ -433,7 +433,7 @@ describe.skipIf(!available)('S1, S2 what git starts outside', () => {
     async (command) => {
       const clone = await cloneWith({ 'a.txt': '' });
       clone.person('git init -q ~/src/.git/modules/s; echo "gitdir: ../.git/modules/s/.git" > .git');
-      expect(out(await clone.call('shell', { command }))).toContain('[the repository of this folder lies outside of the project');
+      expect(out(await clone.call('shell', { command }))).toContain('[the repository of this folder is outside of the project');
     },
   );
 
@@ -468,7 +468,7 @@ describe.skipIf(!available)('S1, S2 what git starts outside', () => {
     ).toBe(folder);
     clone.person('rm .git; mkdir ~/other/.git/modules; echo "gitdir: $HOME/other/.git/modules" > .git');
     expect(out(await clone.call('shell', { command: 'git status; true' }))).toContain(
-      '[the repository of this folder lies outside of the project, where commands see nothing; ask the person to run the command, or to start Pith in the folder above both]',
+      '[the repository of this folder is outside of the project, where commands see nothing; ask the person to run the command, or to start Pith in the folder above both]',
     );
   });
 
@@ -589,7 +589,7 @@ describe.skipIf(!available)('S1, S2 what git starts outside', () => {
     const pipes = words('y/.git y/package.json z/.git/config z/.git/commondir z/.git/hooks/a .envrc HEAD commondir');
     const command = `for f in ${pipes.join(' ')}; do mkdir -p $(dirname $f); mkfifo $f; done; truncate -s 3G big; mkdir -p w/.git; mv big w/.git/config; mkdir v src; echo gitdir: ../src > v/.git; echo made`;
     for (const each of [command, 'echo again']) expect(out(await clone.call('shell', { command: each }))).toContain('[exit code 0]');
-    expect(readdirSync(clone.at('src'))).toEqual([]); // it is no folder of git
+    expect(readdirSync(clone.at('src'))).toEqual([]); // it is not a folder of git
   });
 
   it('S1 what a background command leaves is told while it runs', async () => {

@@ -34,7 +34,7 @@ it('S12 a file behind many others is listed, found and said to be left out where
   expect(out(await project.call('search_files', { pattern: 'needle', path: 'zz' }))).toContain('zz/last.ts:1: needle');
   const all = [out(await project.call('list_files', { glob: '*.ts' }))];
   if (IS_LONG) all.push(out(await project.call('search_files', { pattern: 'needle' }))); // which asks the same list
-  const expected = !IS_LONG ? /^zz\/last\.ts/u : /^no[^]*only the first 300000 files were looked at: name a folder in path/u;
+  const expected = !IS_LONG ? /^zz\/last\.ts/u : /^no[^]*only the first 300000 files were searched: name a folder in path/u;
   for (const said of all) expect(said).toMatch(expected);
 });
 
@@ -48,7 +48,7 @@ it('S12 what is not found says how much was looked at, where there are too many 
   const ask = async (tool: Tool, input: object) => out(await tool.execute(input, { signal: new AbortController().signal } as ToolCall));
   let now = 0;
   const slow = { ...fakeClock(), now: () => (now += 6000) };
-  const cut = /only the first 100000 files were looked at: name a folder in path/u;
+  const cut = /only the first 100000 files were searched: name a folder in path/u;
   expect(await ask(listFilesTool(project), { glob: '*.md', path: '.' })).toMatch(cut);
   const said = await ask(searchFilesTool(project, slow), { pattern: 'needle', path: '.', glob: '0.ts/1*', context: 0 });
   expect(said).toMatch(/^nothing matches 'needle' in the first 1 files\n… \d+ files were not searched: it took too long/u);

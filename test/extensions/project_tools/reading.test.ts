@@ -127,13 +127,13 @@ describe.each([{ git: true }, { git: false }])('reading the project (git: $git)'
     ['.', "'.' is a folder: use list_files"],
     ['src/aa.ts', "there is no file 'src/aa.ts' (did you mean 'src/a.ts'?)"],
     ['scr/a.ts', "there is no file 'scr/a.ts' (did you mean 'src/a.ts'?)"],
-    ['src/a.ts/b', "there is no file 'src/a.ts/b': 'src/a.ts' is no folder"],
+    ['src/a.ts/b', "there is no file 'src/a.ts/b': 'src/a.ts' is not a folder"],
     ['src/a\0.ts', 'a path has no NUL character; leave it out'],
     ['src/abcd.rs', "there is no file 'src/abcd.rs'"],
     ['src/nothing-like-it.py', "there is no file 'src/nothing-like-it.py'"],
-    ['out', "'out' leads out of the project, or is no plain file"],
-    ['outer/passwd', "'outer/passwd' leads out of the project, or is no plain file"],
-    ['outer/no-such-file', "'outer/no-such-file' leads out of the project, or is no plain file"],
+    ['out', "'out' leads out of the project, or is not a plain file"],
+    ['outer/passwd', "'outer/passwd' leads out of the project, or is not a plain file"],
+    ['outer/no-such-file', "'outer/no-such-file' leads out of the project, or is not a plain file"],
   ])('T13 read_file says why it cannot read %s', async (path, message) => {
     const project = await projectWith({ 'src/a.ts': 'one\n' });
     symlinkSync('/etc/passwd', project.at('out'));

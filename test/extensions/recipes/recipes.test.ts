@@ -165,7 +165,7 @@ describe('recipe files', () => {
     ['none', 'Just text', '1:1', 'it has no frontmatter'],
     ['open', '---\ndescription: d\n', '1:1', 'it has no frontmatter'],
     ['yaml', '---\ndescription: "d\n---\nx', '3:1', 'its frontmatter is not YAML'],
-    ['list', '---\n- a\n---\nx', '2:1', 'no list of `key: value`'],
+    ['list', '---\n- a\n---\nx', '2:1', 'not a list of `key: value`'],
     ['scalar', '---\ndescription: d\narguments: path\n---\nx', '3:12', 'neither a map nor a list'],
     ['value', '---\ndescription: d\narguments:\n  path: README.md\n---\n{{path}}', '4:9', "its argument 'path' has a value"],
     ['deep', '---\ndescription: d\narguments:\n  path:\n    default: [a]\n---\n{{path}}', '5:14', "the default of 'path' is not text"],

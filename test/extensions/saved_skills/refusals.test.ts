@@ -96,7 +96,7 @@ describe('skills that ship', () => {
     await kernel.restart();
     expect(await kernel.as('admin', 'saved show good')).toMatchObject({ error: null });
     const notes = (await kernel.pith.kernel.problems()).map(({ message, file }) => `${file}: ${message}`).join('\n');
-    for (const name of ['pipe', 'link']) expect(notes).toMatch(new RegExp(`saved_skills/${name}/skill.yml: .*no regular file`));
+    for (const name of ['pipe', 'link']) expect(notes).toMatch(new RegExp(`saved_skills/${name}/skill.yml: .*not a regular file`));
   });
 });
 

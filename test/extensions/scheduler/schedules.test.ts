@@ -193,7 +193,7 @@ describe('what cannot be scheduled', () => {
     ['the past', { at: '2025-12-31T23:59:59Z' }, 'tool_input_invalid: .*is over'],
     ['a time without a zone', { at: '2026-02-01T09:00:00' }, 'tool_input_invalid: .*with its zone'],
     ['years from now', { in: '400d' }, 'tool_input_invalid: .*more than a year'],
-    ['an odd span', { in: 'soon' }, 'tool_input_invalid: .*no span'],
+    ['an odd span', { in: 'soon' }, 'tool_input_invalid: .*not a span'],
     ['an agent that it may not call', { in: '1m', agent_id: 'clark' }, "agent_unknown: .*did you mean 'clerk'"],
     ['an agent that nobody named', { in: '1m', agent_id: 'other' }, "agent_unknown: .*'boss' may call"],
   ])('K95 K44 %s', async (_what, when, why) => {

@@ -142,7 +142,7 @@ it.each([
   expect(keys.filter((key) => key !== undefined)).toEqual([]);
   const elsewhere = kernel.command(['setup', id, '--set', 'base_url=https://elsewhere.example/v1']);
   await expect(elsewhere).rejects.toMatchObject({
-    message: `${variable} is set to ${url}, and wins over an address in the settings`,
+    message: `${variable} is set to ${url}, which overrides an address in the settings`,
     cure: `unset ${variable} first`,
   });
   expect((await kernel.command(['setup', id])).text).toContain(`${url}, as ${variable} says`);
@@ -248,7 +248,7 @@ it('U34 OpenAI itself is asked where it is, whatever address is in the settings'
   await expect(
     kernel.command(['setup', 'openai_compatible', '--set', `base_url=${elsewhere}`, '--set', 'model=theirs']),
   ).rejects.toMatchObject({
-    message: `OPENAI_BASE_URL is set to ${usual}, and wins over an address in the settings`,
+    message: `OPENAI_BASE_URL is set to ${usual}, which overrides an address in the settings`,
     cure: 'unset OPENAI_BASE_URL first',
   });
   const { code } = await person(kernel, [numberOf((await person(kernel, [])).said, 'OpenAI$'), 'ours']);

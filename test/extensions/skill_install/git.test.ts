@@ -79,7 +79,7 @@ describe.skipIf(!hasGit)('skills install from git (S83)', () => {
     git('update-index', '--add', '--cacheinfo', `160000,${git('rev-parse', 'HEAD')},skills/letters/module`);
     git('commit', '-qm', 'x');
     expect((await box.run('install', url, { skill: ['letters'], force: true })).error).toMatch(
-      /^origin_refused: .*module" is no regular file/,
+      /^origin_refused: .*module" is not a regular file/,
     );
     expect(box.skills()).toEqual(['letters']);
   });

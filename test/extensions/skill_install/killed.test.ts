@@ -165,7 +165,7 @@ describe('a command that is killed (S83)', () => {
     await mkdir(directory, { recursive: true });
     symlinkSync(box.project, path.join(directory, 'way'));
     journal(box, [{ id: 'stolen', entry: null, before: null, old: null, next: null, ...bad }]);
-    expect((await box.install('from/notes')).error).toContain('is no folder in');
+    expect((await box.install('from/notes')).error).toContain('is not a folder in');
     expect(readFileSync(path.join(box.project, '.docs/private.md'), 'utf8')).toBe('mine');
     expect(box.skills()).toEqual(['.staging', 'letters']);
   });

@@ -19,7 +19,7 @@ const KINDS: readonly (readonly [string, (file: string) => unknown])[] = [
   ],
   ...(isRoot ? [['a device', (file: string) => execFileSync('mknod', [file, 'c', '1', '5'])] as const] : []), // /dev/zero never ends
 ];
-const WHY = /is no regular file/;
+const WHY = /is not a regular file/;
 const CURE = /put a text file in its place/;
 const RAW = /ESPIPE|ENXIO|RangeError|Error:/;
 

@@ -264,6 +264,6 @@ describe('a lock file that others wrote (S83)', () => {
     const box = await installSandbox();
     await rm(path.join(box.project, LOCK), { force: true });
     execFileSync('mkfifo', [path.join(box.project, LOCK)]);
-    expect((await box.run('update', [])).error).toMatch(/^lock_damaged: .*no regular file/);
+    expect((await box.run('update', [])).error).toMatch(/^lock_damaged: .*not a regular file/);
   });
 });

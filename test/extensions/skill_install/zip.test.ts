@@ -21,8 +21,8 @@ const HOSTILE: readonly (readonly [what: string, beside: readonly ZipFile[], err
   ['a home', [{ name: '~/evil', text: 'x' }], /absolute/],
   ['a control character', [{ name: 'letters/a\nb', text: 'x' }], /control characters/],
   ['a link', [{ name: 'letters/link', text: '/etc/passwd', mode: 0o120777 }], /is a link/],
-  ['a device', [{ name: 'letters/device', mode: 0o020666 }], /is no regular file/],
-  ['a pipe', [{ name: 'letters/pipe', mode: 0o010666 }], /is no regular file/],
+  ['a device', [{ name: 'letters/device', mode: 0o020666 }], /is not a regular file/],
+  ['a pipe', [{ name: 'letters/pipe', mode: 0o010666 }], /is not a regular file/],
   ['the same name twice', [{ name: 'letters/SKILL.md', text: 'other' }], /one name on some systems/],
   ['names that differ in case', [{ name: 'LETTERS/a.md', text: 'x' }], /one name on some systems/],
   [

@@ -169,7 +169,7 @@ it('R5 a file that is no UTF-8 text is left as it is, and lines with control cha
   writeFileSync(file, bytes);
   model.add({ text: `${ALPHA}\n\u001b[2Jclear the screen\n\u001b]0;title\u0007` });
   expect(await command('skills enrich alpha --write')).toMatchObject([
-    { id: 'alpha', state: 'failed', error: expect.stringMatching(/^it is no UTF-8 text; /) },
+    { id: 'alpha', state: 'failed', error: expect.stringMatching(/^it is not UTF-8 text; /) },
   ]);
   expect(readFileSync(file).equals(bytes)).toBe(true);
   expect(requestsIn(`${ALPHA}\n\u001b[2Jclear the screen`)).toEqual(REQUESTS);

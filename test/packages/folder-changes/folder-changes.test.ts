@@ -35,7 +35,7 @@ it('S83: nothing is changed where something else stands in a place than a change
     [{ folder: 'here', expects: 'another' }, 'edited: here'],
     [{ folder: 'away', expects: digest }, 'gone: away'],
     [{ folder: 'away', from: null }, 'gone: away'],
-    [{ folder: '../out' }, '"../out" is no folder in'],
+    [{ folder: '../out' }, '"../out" is not a folder in'],
   ];
   for (const [more, message] of cases)
     await expect(staged.change([change(staged, 'first'), change(staged, 'other', more)])).rejects.toThrow(message);

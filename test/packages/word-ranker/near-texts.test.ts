@@ -89,7 +89,7 @@ it('R4 the table is at most 4 MB, and a part of it or something else is refused'
     Buffer.from('a text of some length, and no table'),
     damaged,
   ])
-    expect(() => new WordVectors(bytes)).toThrow(/no table of word vectors, or a part of one|its words are damaged/);
+    expect(() => new WordVectors(bytes)).toThrow(/not a table of word vectors, or a part of one|its words are damaged/);
 });
 
 it.each([

@@ -86,6 +86,6 @@ export async function filesOf(project: Project, below: readonly string[], signal
     else open.push(file);
     if (index % AT_ONCE === AT_ONCE - 1) await yieldToOthers();
   }
-  const cut = isCut ? `only the first ${paths.length} files were looked at: name a folder in path to look at others` : null;
+  const cut = isCut ? `only the first ${paths.length} files were searched: name a folder in path to search others` : null;
   return { paths: open, secret, cut };
 }

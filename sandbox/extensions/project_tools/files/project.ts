@@ -70,14 +70,14 @@ export function openProject(
       if (below(found, sandbox))
         throw new FileRefused(
           'use_file',
-          `'${found.join('/')}' lies in Pith's own sandbox: change extensions, agents and skills with the tool 'file' or the builder`,
+          `'${found.join('/')}' is in Pith's own sandbox: change extensions, agents and skills with the tool 'file' or the builder`,
         );
       if (SKILL_SOURCES.some((source) => found[0]?.toLowerCase() === source && found[1]?.toLowerCase() === 'skills'))
         throw new FileRefused(
           'use_proposal',
           `'${found.join('/')}' belongs to a folder of skills: only a person changes it, so propose the change to them`,
         );
-      if (found[0]?.toLowerCase() === 'sandbox') return 'lies where Pith looks for the settings and extensions of a project';
+      if (found[0]?.toLowerCase() === 'sandbox') return 'is where Pith looks for the settings and extensions of a project';
       return isSecretFile(found) ? 'may contain secrets' : runsLaterIn(found);
     },
   };

@@ -129,10 +129,10 @@ async function whyNotRead(project: Project, names: readonly string[], refused: u
   const path = names.join('/');
   for (const [depth] of [...names, ''].entries()) {
     const found = await project.jail.stat(names.slice(0, depth));
-    if (found?.type === 'other') return said(`'${path}' leads out of the project, or is no plain file`);
+    if (found?.type === 'other') return said(`'${path}' leads out of the project, or is not a plain file`);
     if (found === null) return said(await noFile(project, names));
     if (found.type === 'file' && depth < names.length)
-      return said(`there is no file '${path}': '${names.slice(0, depth).join('/')}' is no folder`);
+      return said(`there is no file '${path}': '${names.slice(0, depth).join('/')}' is not a folder`);
     if (found.type === 'directory' && depth === names.length) return said(`'${path || '.'}' is a folder: use list_files`);
   }
   return refused;

@@ -32,7 +32,7 @@ export interface Listing {
 /** A whole file, without a byte order mark. Throws `origin_refused` for what is no regular file of so many bytes with UTF-8 text. */
 export async function readText(listing: Listing, entry: OriginEntry, most: number): Promise<string> {
   const name = printableLine(entry.path);
-  if (entry.kind !== 'file' || entry.size > most) throw refused(`its ${name} is no regular file of at most ${most / 1024} KiB`);
+  if (entry.kind !== 'file' || entry.size > most) throw refused(`its ${name} is not a regular file of at most ${most / 1024} KiB`);
   const parts: Uint8Array[] = [];
   for await (const { chunks } of listing.read([entry])) for await (const chunk of chunks) parts.push(chunk);
   try {

@@ -120,7 +120,7 @@ function isWithin(path: string, folders: ReadonlySet<string>): boolean {
 
 function problemOf({ path, kind, size }: OriginEntry): PithError | null {
   if (kind === 'link') return refused(`its ${printableLine(path)} is a link`, 'put the file itself in its place');
-  if (kind !== 'file') return refused(`its ${printableLine(path)} is no regular file`, 'put a text file in its place');
+  if (kind !== 'file') return refused(`its ${printableLine(path)} is not a regular file`, 'put a text file in its place');
   return size > FILE_LIMIT ? refused(`its ${printableLine(path)} is larger than ${FILE_LIMIT / 1024} KiB`) : null;
 }
 

@@ -153,7 +153,7 @@ function checkName(name: string): void {
   if (!NAME.test(name)) throw refuse(name, 'its name is missing, or no name');
 }
 
-/** Where a source of a marketplace leads that is no folder of its own; null for what is not known. */
+/** Where a source of a marketplace leads that is not a folder of its own; null for what is not known. */
 function elsewhereOf(source: Json): Origin | null {
   const { source: kind, repo, url, ref, sha, path } = source;
   const address =

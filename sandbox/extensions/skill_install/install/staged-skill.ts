@@ -42,7 +42,7 @@ export async function stageSkill(listing: Listing, skill: FoundSkill, folder: st
   const odd = entries.find(({ kind }) => kind !== 'file');
   if (odd !== undefined)
     throw refused(
-      `its entry ${JSON.stringify(odd.path)} is ${odd.kind === 'link' ? 'a link' : 'no regular file'}`,
+      `its entry ${JSON.stringify(odd.path)} is ${odd.kind === 'link' ? 'a link' : 'not a regular file'}`,
       'put the file itself in its place',
     );
   const directory = path.join(folder, id);

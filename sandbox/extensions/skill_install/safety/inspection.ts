@@ -147,7 +147,7 @@ async function readBytes(directory: string, file: TreeFile, limit: number): Prom
   try {
     const handle = await open(path.join(directory, file.path), constants.O_RDONLY | constants.O_NOFOLLOW | constants.O_NONBLOCK);
     try {
-      if (!(await handle.stat()).isFile()) return 'is no regular file';
+      if (!(await handle.stat()).isFile()) return 'is not a regular file';
       const buffer = Buffer.alloc(Math.min(limit, file.size + 1));
       const { bytesRead } = await handle.read(buffer, 0, buffer.length, 0);
       return buffer.subarray(0, bytesRead);

@@ -26,7 +26,7 @@ export async function writeIntoSkill(writer: Remote<SkillWriter>, skill: SkillRe
     await cp(skill.directory, copy, { recursive: true, verbatimSymlinks: true });
     const file = path.join(copy, path.basename(skill.file));
     const bytes = await readFile(file);
-    if (!isUtf8(bytes)) throw refuse('it is no UTF-8 text', 'save it as UTF-8; the requests are kept all the same');
+    if (!isUtf8(bytes)) throw refuse('it is not UTF-8 text', 'save it as UTF-8; the requests are kept all the same');
     const text = await withExamples(bytes.toString('utf8'), requests);
     if (typeof text !== 'string') throw refuse(text.why);
     await writeFile(file, text);
