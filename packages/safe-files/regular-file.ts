@@ -2,7 +2,7 @@ import { constants } from 'node:fs';
 import { open, type FileHandle } from 'node:fs/promises';
 
 /** Why a folder, a pipe, a socket or a device is not read. */
-export const NO_REGULAR_FILE = 'it is no regular file';
+export const NO_REGULAR_FILE = 'it is not a regular file';
 
 /**
  * The bytes of a regular file, without ever waiting for a pipe or a device. Rejects with the file system's error, or with why the file is

@@ -32,7 +32,7 @@ export async function readSources(directory: string): Promise<readonly Source[]>
       if (printableLine(name) !== name)
         throw refused(directory, `the name '${printableLine(path)}' contains what cannot be shown`, 'rename it');
       if (entry.isDirectory()) await visit(join(folder, name), `${path}/`);
-      else if (!entry.isFile()) throw refused(directory, `'${path}' is a link or no regular file`, 'put a file in its place');
+      else if (!entry.isFile()) throw refused(directory, `'${path}' is a link or not a regular file`, 'put a file in its place');
       else {
         const bytes = await readRegular(join(folder, name), left);
         if (bytes === null || found.length >= MAX_FILES)
