@@ -1,4 +1,4 @@
-export { emptyFields, type SkillFields, type SkillScript } from './format/fields.ts';
+export { type SkillFields, type SkillScript } from './format/fields.ts';
 export { placesIn, type Finding } from './format/finding.ts';
 export { FRONTMATTER_LIMIT, splitFrontmatter } from './format/frontmatter.ts';
 export { loadPatternCompiler, type Pattern } from './format/patterns.ts';
