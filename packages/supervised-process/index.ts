@@ -24,6 +24,6 @@ export { watchMemory } from './memory-watch.ts';
 export { HOST_VARIABLE, killHost, sweepRemains, type ExitOf } from './process-end.ts';
 export { familyOf, processEntry } from './process-table.ts';
 export { findProgram } from './programs.ts';
-export { readProgram, runProgram, type ProgramEnd, type ReadProgram } from './read-program.ts';
+export { runProgram, type ProgramEnd, type ProgramRun } from './run-program.ts';
 export { lacksRoom, startedByOther, startProcess } from './start-process.ts';
 export { raiseOomScore, killWithParent, endOf } from './started.ts';

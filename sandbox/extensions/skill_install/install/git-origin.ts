@@ -4,7 +4,7 @@ import { PithError, type Clock } from 'pith';
 import { guardedFetch, publicAddresses } from '@pith/guarded-fetch';
 import { refused, type Listing, type OriginEntry } from './entry.ts';
 import type { Origin } from './origin.ts';
-import { readProgram } from '@pith/supervised-process';
+import { runProgram } from '@pith/supervised-process';
 
 /** So many entries are looked at to find the skills among them. */
 const LOOKED_AT = 50_000;
@@ -38,32 +38,15 @@ export async function openGitOrigin(
   const kept = address.options.flatMap((option) => ['-c', option]);
   await git.run([...kept, 'fetch', '-q', '--depth=1', '--no-tags', '--no-recurse-submodules', '--', address.location, ref ?? 'HEAD']);
   const commit = (await git.run(['rev-parse', '--verify', '-q', 'FETCH_HEAD^{commit}'])).toString().trim();
-  const entries: Blob[] = [];
-  for await (const line of recordsOf(git.stream(['ls-tree', '-r', '-l', '-z', '--full-tree', commit], { mostBytes: LISTED_BYTES }))) {
-    if (entries.length === LOOKED_AT)
-      throw refused(`it contains more than ${LOOKED_AT} files`, 'clone it by hand, and install from the folder of the skill');
-    entries.push(blobOf(line));
-  }
+  const listed = await git.run(['ls-tree', '-r', '-l', '-z', '--full-tree', commit], { mostBytes: LISTED_BYTES });
+  const lines = listed.toString().split('\0').slice(0, -1);
+  if (lines.length > LOOKED_AT) throw tooManyFiles();
   return {
-    entries,
+    entries: lines.map(blobOf),
     commit,
     name: { text: nameOf(location), sure: false },
     read: (wanted) => contentsOf(git, wanted as readonly Blob[]),
   };
-}
-
-/** What ends with a NUL each. */
-async function* recordsOf(source: AsyncIterable<Buffer>): AsyncGenerator<string, void> {
-  let rest: Buffer[] = [];
-  for await (const chunk of source) {
-    let from = 0;
-    for (let end = chunk.indexOf(0); end >= 0; end = chunk.indexOf(0, from)) {
-      yield Buffer.concat([...rest, chunk.subarray(from, end)]).toString('utf8');
-      rest = [];
-      from = end + 1;
-    }
-    rest.push(chunk.subarray(from));
-  }
 }
 
 /** `<mode> <type> <object> <size>\t<path>` */
@@ -76,62 +59,30 @@ function blobOf(line: string): Blob {
 
 /** More than a line of `cat-file` has. */
 const AROUND_BLOB = 256;
+/** Bytes that are read together. */
+const READ_BYTES = 8 * 1024 * 1024;
 
 /** `git cat-file --batch`: a line `<object> blob <size>`, the bytes, a line end, for each. */
 async function* contentsOf(git: Git, wanted: readonly Blob[]): ReturnType<Listing['read']> {
-  if (wanted.length === 0) return;
-  const mostBytes = wanted.reduce((sum, { size }) => sum + size + AROUND_BLOB, 0);
-  const source = git.stream(['cat-file', '--batch'], { input: `${wanted.map(({ object }) => object).join('\n')}\n`, mostBytes });
-  const bytes = new ByteReader(source);
-  try {
-    for (const entry of wanted) {
-      const [object, type, size] = (await bytes.line()).split(' ');
-      if (object !== entry.object || type !== 'blob' || Number(size) !== entry.size)
+  for (let from = 0, to = 0; from < wanted.length; from = to) {
+    let mostBytes = 0;
+    do mostBytes += wanted[to++]!.size + AROUND_BLOB;
+    while (to < wanted.length && mostBytes < READ_BYTES);
+    const some = wanted.slice(from, to);
+    const read = await git.run(['cat-file', '--batch'], { input: some.map(({ object }) => `${object}\n`).join(''), mostBytes });
+    let at = 0;
+    for (const entry of some) {
+      const head = `${entry.object} blob ${entry.size}\n`;
+      if (read.toString('latin1', at, at + head.length) !== head)
         throw new PithError('git_failed', `git cat-file gives something else than ${entry.path}`, { cure: 'try again' });
-      yield { entry, chunks: bytes.take(entry.size) };
-      await bytes.line();
+      at += head.length + entry.size + 1;
+      yield { entry, chunks: one(read.subarray(at - 1 - entry.size, at - 1)) };
     }
-  } finally {
-    await source.return();
   }
 }
 
-/** Takes lines and counted bytes from a stream. What was taken must be used up before the next. */
-class ByteReader {
-  readonly #source: AsyncIterator<Buffer>;
-  #rest: Buffer = Buffer.alloc(0);
-
-  constructor(source: AsyncIterable<Buffer>) {
-    this.#source = source[Symbol.asyncIterator]();
-  }
-
-  async line(): Promise<string> {
-    for (;;) {
-      const end = this.#rest.indexOf(10);
-      if (end >= 0) {
-        const line = this.#rest.subarray(0, end).toString('utf8');
-        this.#rest = this.#rest.subarray(end + 1);
-        return line;
-      }
-      this.#rest = Buffer.concat([this.#rest, await this.#next()]);
-    }
-  }
-
-  async *take(count: number): AsyncGenerator<Uint8Array, void> {
-    for (let left = count; left > 0;) {
-      if (this.#rest.length === 0) this.#rest = await this.#next();
-      const chunk = this.#rest.subarray(0, left);
-      this.#rest = this.#rest.subarray(chunk.length);
-      left -= chunk.length;
-      yield chunk;
-    }
-  }
-
-  async #next(): Promise<Buffer> {
-    const { done, value } = await this.#source.next();
-    if (done) throw new PithError('git_failed', 'git ended before it gave everything', { cure: 'try again' });
-    return value;
-  }
+async function* one(chunk: Uint8Array): AsyncGenerator<Uint8Array, void> {
+  yield chunk;
 }
 
 function nameOf(location: string): string {
@@ -275,30 +226,25 @@ class Git {
   ) {}
 
   /** Runs git in the repository; resolves with what it printed. Rejects `git_missing`, `git_failed`, `origin_too_large`, `origin_timeout`. */
-  async run(args: readonly string[]): Promise<Buffer> {
-    const chunks: Buffer[] = [];
-    for await (const chunk of this.stream(args, { mostBytes: SHORT })) chunks.push(chunk);
-    return Buffer.concat(chunks);
-  }
-
-  /** The same as it is printed. git ends when nobody reads on. */
-  async *stream(
+  async run(
     args: readonly string[],
-    { input = '', mostBytes }: { readonly input?: string; readonly mostBytes: number },
-  ): AsyncGenerator<Buffer, void> {
+    { input = '', mostBytes = SHORT }: { readonly input?: string; readonly mostBytes?: number } = {},
+  ): Promise<Buffer> {
     const { bytes, timeMs } = this.bounds.limits;
     const large = new AbortController();
-    const cancel = this.#watchSize(() => large.abort(tooLarge(`is larger than ${Math.round(bytes / 1024 / 1024)} MB`)));
+    const cancel = this.#watchSize(() => large.abort(tooLarge(bytes)));
     const argv = ['/bin/sh', '-c', SHELL, 'git', this.home, ...OPTIONS, '-C', this.directory, ...args];
     const signal = this.bounds.signal === undefined ? large.signal : AbortSignal.any([large.signal, this.bounds.signal]);
     try {
-      const { code, errors, passed } = yield* readProgram({ argv, input, mostBytes, mostMs: timeMs, clock: this.bounds.clock }, signal);
-      if (passed === 'bytes') throw tooLarge('lists more than a repository of skills does');
+      const program = { argv, input, mostBytes, mostMs: timeMs, clock: this.bounds.clock };
+      const { code, errors, passed, output } = await runProgram(program, signal);
+      if (passed === 'bytes') throw tooManyFiles();
       if (passed === 'time')
         throw new PithError('origin_timeout', `the repository took longer than ${timeMs / 1000} s`, {
           cure: 'try again, or install from a folder',
         });
       if (code !== 0) throw failure(code, errors, args);
+      return output;
     } finally {
       cancel();
     }
@@ -321,11 +267,15 @@ class Git {
   }
 }
 
-function tooLarge(what: string): PithError {
-  return new PithError('origin_too_large', `the repository ${what}`, {
-    cure: 'clone it by hand, and install from the folder of the skill',
-  });
+function tooLarge(bytes: number): PithError {
+  return new PithError('origin_too_large', `the repository is larger than ${Math.round(bytes / 1024 / 1024)} MB`, { cure: CLONE });
 }
+
+function tooManyFiles(): PithError {
+  return refused(`it contains more than ${LOOKED_AT} files, or their names are longer than ${LISTED_BYTES / 1024 / 1024} MB`, CLONE);
+}
+
+const CLONE = 'clone it by hand, and install from the folder of the skill';
 
 /** What changes meanwhile is counted at the next look. */
 async function sizeOf(folder: string): Promise<number> {
