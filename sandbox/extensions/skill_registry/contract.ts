@@ -1,4 +1,5 @@
 import { type AgentSpec, defineProtocol, method, defineTopic, type Diagnostic, type SkillProvider, type TurnInfo } from 'pith';
+import type { FolderChange } from '@pith/folder-changes';
 import type { CopiedFile, SkillFields } from '@pith/skill-files';
 
 export type { CopiedFile };
@@ -316,19 +317,8 @@ export interface InstalledSkill {
   readonly installedAt: string;
 }
 
-/** One skill that is put in place or taken away. */
-export interface SkillChange {
-  /** Its folder, relative to those of the place; empty where only the lock file changes. */
-  readonly folder: string;
-  /** Its id in the lock file; empty where it has no entry. */
-  readonly id: string;
-  /** Where it lies now, relative to what `stage` gave; null takes it away. */
-  readonly from: string | null;
-  /** What the lock file says of it from now on; null drops it. */
-  readonly entry: InstalledSkill | null;
-  /** The digest of what must be there, null for nothing; absent: whatever does. */
-  readonly expects?: string | null;
-}
+/** One skill that is put in place or taken away: its folder is relative to those of the place, `entry` is for the lock file. */
+export type SkillChange = FolderChange<InstalledSkill>;
 
 /** The one that writes folders of skills. A change that is cut off is undone at the next start, and what a person wrote since stays. */
 export interface SkillWriter {

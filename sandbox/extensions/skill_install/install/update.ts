@@ -4,7 +4,7 @@ import { codeOf, type CommandIO, type JsonValue, messageOf, PithError } from 'pi
 import type { SkillPlace } from 'pith/skill_registry';
 import { didYouMean, printable, printableLine } from '@pith/plain-text';
 import { createTwoFilesPatch } from 'diff';
-import { Yielder, fileContent, folderTree, placeOf as placeIn, readRegularFile } from '@pith/skill-files';
+import { folderTree, readRegularFile, type TreeEntry, withContents } from '@pith/skill-files';
 import type { InstallContext } from '../install-context.ts';
 import type { Listing } from './entry.ts';
 import { withListing } from './fetched.ts';
@@ -270,16 +270,17 @@ interface Content {
 }
 
 async function contentsOf(folder: string): Promise<ReadonlyMap<string, Content>> {
-  const tree = await folderTree(folder).catch(() => null); // there is none
-  if (tree === null) return new Map();
-  const contents = new Map<string, Content>(tree.links.map(({ path: name, target }) => [name, { kind: 'link', digest: target }]));
-  for (const name of [...tree.others, ...tree.unnamed]) contents.set(name, { kind: 'no file', digest: '' });
-  const yielder = new Yielder();
-  for (const file of tree.files) {
-    const { sha256: digest } = await fileContent(placeIn(folder, file.path), file, yielder);
-    contents.set(file.path, { kind: file.executable ? 'program' : 'file', digest });
-  }
-  return contents;
+  const found = await folderTree(folder).catch(() => null); // there is none
+  if (found === null) return new Map();
+  const entries = (await withContents(found)).entries.filter(({ kind }) => kind !== 'folder');
+  return new Map(
+    entries.map((entry) => [entry.path, { kind: kindOf(entry), digest: entry.kind === 'link' ? entry.target : (entry.sha256 ?? '') }]),
+  );
+}
+
+function kindOf({ kind, executable }: TreeEntry): Content['kind'] {
+  if (kind === 'file') return executable ? 'program' : 'file';
+  return kind === 'link' ? 'link' : 'no file';
 }
 
 /** Empty for what is absent; null for what nobody can read as text. */
