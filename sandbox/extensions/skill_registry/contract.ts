@@ -118,8 +118,6 @@ export const TOOLSET = 'toolset:';
 /** What the source of a kept version begins with; `sha256:` and hex digits of the whole folder follow. */
 export const KEPT_VERSION = 'version:';
 
-type SkillSummary = Awaited<ReturnType<SkillProvider['listSkills']>>[number];
-
 /** All that the registry keeps of one SKILL.md; never the body. */
 export interface SkillRecord extends SkillFields {
   /** The directory's name; of a plugin's skill `plugin:folder`. */
@@ -138,7 +136,7 @@ export interface SkillRecord extends SkillFields {
   readonly tokens: number;
   /** `tokens` is taken from the size, because nobody has read the body yet. */
   readonly tokensEstimated: boolean;
-  readonly state: SkillSummary['state'];
+  readonly state: Awaited<ReturnType<SkillProvider['listSkills']>>[number]['state'];
   /** Why it is not offered; null when it is. */
   readonly reason: string | null;
   readonly diagnostics: readonly Diagnostic[];

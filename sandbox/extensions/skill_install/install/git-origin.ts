@@ -20,20 +20,19 @@ interface GitPlace {
   readonly clock: Clock;
   /** Addresses that a person named; others must be public. */
   readonly allow: readonly string[];
-  readonly limits?: GitLimits;
 }
 
 /** One commit of a repository, without its history, in `staging`. No file of it is checked out: contents come from the objects. */
 export async function openGitOrigin(
   { location, ref }: Origin,
-  { staging, clock, allow, limits = GIT_LIMITS }: GitPlace,
+  { staging, clock, allow }: GitPlace,
   signal?: AbortSignal,
 ): Promise<Listing> {
   const address = await pinnedGitAddress(location, allow, signal);
   const [directory, home] = [path.join(staging, 'repository'), path.join(staging, 'home')];
   await mkdir(directory, { recursive: true });
   await mkdir(home, { recursive: true });
-  const git = new Git(directory, home, { clock, limits, signal });
+  const git = new Git(directory, home, { clock, signal });
   await git.run(['init', '-q', '--bare', '--template=']);
   const kept = address.options.flatMap((option) => ['-c', option]);
   await git.run([...kept, 'fetch', '-q', '--depth=1', '--no-tags', '--no-recurse-submodules', '--', address.location, ref ?? 'HEAD']);
@@ -166,16 +165,12 @@ export function originOf(location: string): string | null {
   return protocol === 'file:' || place === '' ? null : `${protocol}//${place}`;
 }
 
-interface GitLimits {
-  /** Of the repository while it is fetched. */
-  readonly bytes: number;
-  readonly timeMs: number;
-}
-
 /** Of what git prints about a whole repository: a commit, an error. */
 const SHORT = 64 * 1024;
 
-const GIT_LIMITS: GitLimits = { bytes: 200 * 1024 * 1024, timeMs: 120_000 };
+/** Of the repository while it is fetched. */
+const MOST_BYTES = 200 * 1024 * 1024;
+const MOST_MS = 120_000;
 
 /** What a person's machine needs to reach others; nothing else of the environment comes through. */
 const KEPT = [
@@ -222,7 +217,7 @@ class Git {
   constructor(
     private readonly directory: string,
     private readonly home: string,
-    private readonly bounds: { readonly clock: Clock; readonly limits: GitLimits; readonly signal: AbortSignal | undefined },
+    private readonly bounds: { readonly clock: Clock; readonly signal: AbortSignal | undefined },
   ) {}
 
   /** Runs git in the repository; resolves with what it printed. Rejects `git_missing`, `git_failed`, `origin_too_large`, `origin_timeout`. */
@@ -230,17 +225,16 @@ class Git {
     args: readonly string[],
     { input = '', mostBytes = SHORT }: { readonly input?: string; readonly mostBytes?: number } = {},
   ): Promise<Buffer> {
-    const { bytes, timeMs } = this.bounds.limits;
     const large = new AbortController();
-    const cancel = this.#watchSize(() => large.abort(tooLarge(bytes)));
+    const cancel = this.#watchSize(() => large.abort(tooLarge()));
     const argv = ['/bin/sh', '-c', SHELL, 'git', this.home, ...OPTIONS, '-C', this.directory, ...args];
     const signal = this.bounds.signal === undefined ? large.signal : AbortSignal.any([large.signal, this.bounds.signal]);
     try {
-      const program = { argv, input, mostBytes, mostMs: timeMs, clock: this.bounds.clock };
+      const program = { argv, input, mostBytes, mostMs: MOST_MS, clock: this.bounds.clock };
       const { code, errors, passed, output } = await runProgram(program, signal);
       if (passed === 'bytes') throw tooManyFiles();
       if (passed === 'time')
-        throw new PithError('origin_timeout', `the repository took longer than ${timeMs / 1000} s`, {
+        throw new PithError('origin_timeout', `the repository took longer than ${MOST_MS / 1000} s`, {
           cure: 'try again, or install from a folder',
         });
       if (code !== 0) throw failure(code, errors, args);
@@ -256,7 +250,7 @@ class Git {
     const look = async () => {
       const bytes = await sizeOf(this.directory);
       if (done) return;
-      if (bytes > this.bounds.limits.bytes) exceeded();
+      if (bytes > MOST_BYTES) exceeded();
       else cancel = this.bounds.clock.after(200, () => void look());
     };
     cancel = this.bounds.clock.after(200, () => void look());
@@ -267,8 +261,8 @@ class Git {
   }
 }
 
-function tooLarge(bytes: number): PithError {
-  return new PithError('origin_too_large', `the repository is larger than ${Math.round(bytes / 1024 / 1024)} MB`, { cure: CLONE });
+function tooLarge(): PithError {
+  return new PithError('origin_too_large', `the repository is larger than ${MOST_BYTES / 1024 / 1024} MB`, { cure: CLONE });
 }
 
 function tooManyFiles(): PithError {

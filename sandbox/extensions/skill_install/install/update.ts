@@ -113,10 +113,10 @@ async function updateIn(
         async (listing) => {
           for (const [id, entry] of group) {
             const installed = path.join(target.skills, id);
-            const candidate = await failed(results, id, () =>
-              candidateOf(listing, id, entry, { folder: path.join(directory, 'new'), installed }),
+            const candidate = await candidateOf(listing, id, entry, { folder: path.join(directory, 'new'), installed }).catch(
+              (error: unknown) => void results.push(failure(id, error)),
             );
-            if (candidate === null) continue;
+            if (candidate === undefined) continue;
             const now = await digestOf(installed);
             if (now === null && !force) results.push({ id, state: 'edited', error: GONE });
             else if (now !== null && candidate.staged.digest === entry.digest) results.push({ id, state: 'current' });
@@ -210,15 +210,6 @@ async function sameSkill(listing: Listing, id: string, folder: string): Promise<
   throw new PithError('skill_not_found', 'its origin does not have it any more', {
     cure: `keep it, or remove it with pith skills remove ${id}`,
   });
-}
-
-async function failed<T>(results: Result[], id: string, work: () => Promise<T>): Promise<T | null> {
-  try {
-    return await work();
-  } catch (error) {
-    results.push(failure(id, error));
-    return null;
-  }
 }
 
 function failure(id: string, error: unknown): Result {

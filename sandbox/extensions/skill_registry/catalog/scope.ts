@@ -1,11 +1,9 @@
-import type { AgentSpec, Clock, TurnInfo } from 'pith';
-import { within } from '@pith/promises';
+import type { AgentSpec } from 'pith';
 import { keepNewest } from '@pith/plain-data';
 import type { Skill, SkillState, Snapshot } from '../skill.ts';
 import { type AgentSkills, agentSkillsSchema } from '../config.ts';
 import { findSkill, keptBack, matcher } from '../scan/names.ts';
 import { type Catalog, renderCatalog, catalogBudget } from './catalog.ts';
-import type { SkillSearch } from '../search/skill-search.ts';
 
 /** What one agent may see of one snapshot. */
 export interface SkillScope {
@@ -130,22 +128,4 @@ export interface Offer {
   readonly listed: 'all' | readonly Skill[];
   /** Ids of the skills that were suggested with this message only. */
   readonly shown?: readonly string[];
-}
-
-/** The id of a turn that is shown and not sent. */
-const PREVIEW = 'preview';
-/** Less than the kernel waits for a turn's tools, and again for its context. */
-const TIMEOUT_MS = 800;
-
-/** Waits, for a preview only, until the ranker has every skill: a preview shows what a conversation gets once everything is loaded. */
-export async function readyForPreview(
-  { cache, search, clock }: { readonly cache: ScopeCache; readonly search: SkillSearch; readonly clock: Clock },
-  snapshot: Snapshot,
-  turn: TurnInfo,
-): Promise<void> {
-  if (turn.id !== PREVIEW) return;
-  const { scope, catalog } = cache.view(snapshot, turn.agent, turn.model.contextWindow);
-  const text = turn.userTexts.at(-1)?.trim() ?? '';
-  if (text === '' || catalog.complete || scope.settings.mode !== 'catalog') return;
-  await within(clock, TIMEOUT_MS, search.waitUntilIndexed(snapshot));
 }
