@@ -71,16 +71,8 @@ export default class SkillRegistryExtension
       fresh: (agent) => this.#registry.freshFor(agent),
       nameOf: (id) => this.#registry.current().skills.get(id)?.name ?? id,
     });
-    const pinned = (turn: TurnInfo) => this.#turns.snapshotOf(turn);
-    this.#ports = {
-      context,
-      registry: this.#registry,
-      turns: this.#turns,
-      cache: this.#cache,
-      search: this.#search,
-      workers: new Map(),
-      pinned,
-    };
+    const [registry, turns, cache, search] = [this.#registry, this.#turns, this.#cache, this.#search];
+    this.#ports = { context, registry, turns, cache, search, workers: new Map() };
     const targets = targetsAt(context.use(Places), context.dataDirectory, clock);
     const writer = new Writer(targets, (reference) => this.#registry.keepVersion(reference));
     context.own(() => writer.close());
