@@ -70,9 +70,7 @@ const DEFAULTS: AgentSkills = { mode: 'catalog', allow: ['*'], deny: [], scope: 
 interface Entry {
   readonly snapshot: Snapshot;
   readonly scope: SkillScope;
-  /** By the model's context window. */
-  readonly catalogs: Map<number | null, Catalog>;
-  /** What else was made of it, by name. */
+  /** What was made of it, by name. */
   readonly made: Map<string, unknown>;
 }
 
@@ -88,14 +86,10 @@ export class ScopeCache {
 
   /** The scope, and its catalog for a model's window. */
   view(snapshot: Snapshot, agent: AgentSpec, contextWindow: number | null): { readonly scope: SkillScope; readonly catalog: Catalog } {
-    const { scope, catalogs } = this.#entry(snapshot, agent);
-    let catalog = catalogs.get(contextWindow);
-    if (catalog === undefined) {
-      const budget = scope.settings.budget_tokens ?? catalogBudget(contextWindow);
-      catalog = renderCatalog(scope.catalog, { budget, pinned: scope.pinned });
-      catalogs.set(contextWindow, catalog);
-    }
-    return { scope, catalog };
+    const scope = this.scope(snapshot, agent);
+    const budget = scope.settings.budget_tokens ?? catalogBudget(contextWindow);
+    const make = () => renderCatalog(scope.catalog, { budget, pinned: scope.pinned });
+    return { scope, catalog: this.made(snapshot, agent, `catalog ${budget}`, make) };
   }
 
   /** What `make` makes for this agent of this snapshot, made once for each `name`. */
@@ -109,7 +103,7 @@ export class ScopeCache {
     const key = keyOf(agent);
     let entry = this.#entries.get(key);
     if (entry?.snapshot !== snapshot) {
-      entry = { snapshot, scope: scopeOf(snapshot, agent), catalogs: new Map(), made: new Map() };
+      entry = { snapshot, scope: scopeOf(snapshot, agent), made: new Map() };
       keepNewest(this.#entries, key, entry, ENTRIES);
     }
     return entry;

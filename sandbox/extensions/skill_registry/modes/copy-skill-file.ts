@@ -28,12 +28,12 @@ export function copySkillFile(ports: ToolPorts): Tool {
   });
 }
 
-interface Asked {
-  readonly path: string;
-  readonly to: string;
-}
-
-async function copy(ports: ToolPorts, skill: Skill, { path: file, to }: Asked, { turn, signal }: ToolCall): Promise<ToolResult> {
+async function copy(
+  ports: ToolPorts,
+  skill: Skill,
+  { path: file, to }: { readonly path: string; readonly to: string },
+  { turn, signal }: ToolCall,
+): Promise<ToolResult> {
   const jail = new Jail(ports.context.use(Places).sandbox);
   try {
     if (printableLine(to) !== to) return refusal('file_unavailable', to);
