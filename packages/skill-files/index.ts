@@ -1,4 +1,4 @@
-export { emptyFields, type SkillFields, type SkillScript } from './format/fields.ts';
+export { type SkillFields, type SkillScript } from './format/fields.ts';
 export { FRONTMATTER_LIMIT, splitFrontmatter } from './format/frontmatter.ts';
 export { loadPatternCompiler, type Pattern } from './format/patterns.ts';
 export { COPY_IT, FILE_LIMIT, SEVERAL_LINKS } from './format/rules.ts';
@@ -29,6 +29,7 @@ export {
   treeDigest,
   type TreeFile,
   withContents,
+  type TreeEntry,
 } from './tree/folder-tree.ts';
 export { beginsAsScript, isProgram } from './tree/program.ts';
 export { realOf, sizeOf, statOf } from './tree/stamp.ts';

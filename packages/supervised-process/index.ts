@@ -23,6 +23,6 @@ export { watchMemory } from './memory-watch.ts';
 export { HOST_VARIABLE, killHost, sweepRemains, type ExitOf } from './process-end.ts';
 export { familyOf, processEntry } from './process-table.ts';
 export { findProgram } from './programs.ts';
-export { readProgram, runProgram } from './read-program.ts';
+export { runProgram } from './run-program.ts';
 export { lacksRoom, startedByOther, startProcess } from './start-process.ts';
 export { raiseOomScore, killWithParent, endOf } from './started.ts';

@@ -30,7 +30,7 @@ export async function openFolder(realDirectory: string, proveBy = provesBy()): P
 }
 
 /** The path of an entry of an open folder. Unless it is by descriptor, only `openBelow` verifies that the entry is in that folder. */
-export function placeIn({ handle, path: folder, proveBy }: Inside, name: string): string {
+function placeIn({ handle, path: folder, proveBy }: Inside, name: string): string {
   return proveBy === 'descriptor' ? `${DESCRIPTORS}/${handle.fd}/${name}` : path.join(folder, name);
 }
 

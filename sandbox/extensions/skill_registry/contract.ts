@@ -1,4 +1,5 @@
 import { type AgentSpec, defineProtocol, method, defineTopic, type Diagnostic, type SkillProvider, type TurnInfo } from 'pith';
+import type { FolderChange } from '@pith/folder-changes';
 import type { CopiedFile, SkillFields } from '@pith/skill-files';
 
 export type { CopiedFile };
@@ -117,8 +118,6 @@ export const TOOLSET = 'toolset:';
 /** What the source of a kept version begins with; `sha256:` and hex digits of the whole folder follow. */
 export const KEPT_VERSION = 'version:';
 
-type SkillSummary = Awaited<ReturnType<SkillProvider['listSkills']>>[number];
-
 /** All that the registry keeps of one SKILL.md; never the body. */
 export interface SkillRecord extends SkillFields {
   /** The directory's name; of a plugin's skill `plugin:folder`. */
@@ -137,7 +136,7 @@ export interface SkillRecord extends SkillFields {
   readonly tokens: number;
   /** `tokens` is taken from the size, because nobody has read the body yet. */
   readonly tokensEstimated: boolean;
-  readonly state: SkillSummary['state'];
+  readonly state: Awaited<ReturnType<SkillProvider['listSkills']>>[number]['state'];
   /** Why it is not offered; null when it is. */
   readonly reason: string | null;
   readonly diagnostics: readonly Diagnostic[];
@@ -316,19 +315,8 @@ export interface InstalledSkill {
   readonly installedAt: string;
 }
 
-/** One skill that is put in place or taken away. */
-export interface SkillChange {
-  /** Its folder, relative to those of the place; empty where only the lock file changes. */
-  readonly folder: string;
-  /** Its id in the lock file; empty where it has no entry. */
-  readonly id: string;
-  /** Where it lies now, relative to what `stage` gave; null takes it away. */
-  readonly from: string | null;
-  /** What the lock file says of it from now on; null drops it. */
-  readonly entry: InstalledSkill | null;
-  /** The digest of what must be there, null for nothing; absent: whatever does. */
-  readonly expects?: string | null;
-}
+/** One skill that is put in place or taken away: its folder is relative to those of the place, `entry` is for the lock file. */
+export type SkillChange = FolderChange<InstalledSkill>;
 
 /** The one that writes folders of skills. A change that is cut off is undone at the next start, and what a person wrote since stays. */
 export interface SkillWriter {

@@ -16,11 +16,11 @@ import { namesVersion } from './versions/versions.ts';
 export class Library implements SkillLibrary {
   private readonly views = new WeakMap<Snapshot, SkillRecords>();
 
-  constructor(private readonly ports: Pick<ToolPorts, 'context' | 'registry' | 'cache' | 'pinned' | 'search'>) {}
+  constructor(private readonly ports: Pick<ToolPorts, 'context' | 'registry' | 'cache' | 'turns' | 'search'>) {}
 
   async records(of?: { readonly turn: TurnInfo } | { readonly agent: AgentSpec }): Promise<SkillRecords> {
-    const { registry, cache, pinned } = this.ports;
-    const snapshot = await (of === undefined ? registry.fresh() : 'turn' in of ? pinned(of.turn) : registry.freshFor(of.agent));
+    const { registry, cache, turns } = this.ports;
+    const snapshot = await (of === undefined ? registry.fresh() : 'turn' in of ? turns.snapshotOf(of.turn) : registry.freshFor(of.agent));
     const view = this.viewOf(snapshot);
     if (of === undefined) return view;
     const agent = 'turn' in of ? of.turn.agent : of.agent;

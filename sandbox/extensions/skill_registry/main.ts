@@ -14,12 +14,12 @@ import {
   type TurnInfo,
   type TurnProvider,
 } from 'pith';
-import { type SkillSummary, type Snapshot, summaryOf } from './skill.ts';
+import { type SkillSummary, summaryOf } from './skill.ts';
 import { SkillLibrary, SkillWriter, skillsChanged } from './contract.ts';
 import { targetsAt, Writer } from './writing/writer.ts';
 import { Library, contentOf } from './library.ts';
 import { catalogParts, type CatalogPorts } from './catalog/catalog-context.ts';
-import { readyForPreview, ScopeCache } from './catalog/scope.ts';
+import { ScopeCache } from './catalog/scope.ts';
 import { registryOptions } from './commands/open-registry.ts';
 import { agentSkillsCheck, configSchema, type SkillsConfig } from './config.ts';
 import { findingsIn } from './trust/findings-in.ts';
@@ -71,16 +71,8 @@ export default class SkillRegistryExtension
       fresh: (agent) => this.#registry.freshFor(agent),
       nameOf: (id) => this.#registry.current().skills.get(id)?.name ?? id,
     });
-    const pinned = (turn: TurnInfo) => this.#turns.snapshotOf(turn);
-    this.#ports = {
-      context,
-      registry: this.#registry,
-      turns: this.#turns,
-      cache: this.#cache,
-      search: this.#search,
-      workers: new Map(),
-      pinned,
-    };
+    const [registry, turns, cache, search] = [this.#registry, this.#turns, this.#cache, this.#search];
+    this.#ports = { context, registry, turns, cache, search, workers: new Map() };
     const targets = targetsAt(context.use(Places), context.dataDirectory, clock);
     const writer = new Writer(targets, (reference) => this.#registry.keepVersion(reference));
     context.own(() => writer.close());
@@ -105,7 +97,7 @@ export default class SkillRegistryExtension
 
   async getTurnTools(turn: TurnInfo): Promise<readonly TurnTool[]> {
     if (!this.#enabled) return [];
-    const snapshot = await this.#prepared(turn);
+    const snapshot = await this.#turns.snapshotOf(turn);
     return modeTools(this.#ports, snapshot, turn, await modeOf(this.#context, turn.agent));
   }
 
@@ -119,7 +111,7 @@ export default class SkillRegistryExtension
       offered: (asking, offer) => (signal?.aborted ? undefined : this.#turns.offered(asking, offer)), // an aborted turn was offered nothing
       suggested: (asking) => suggestionsFor(this.#context, asking),
     };
-    const snapshot = await this.#prepared(turn);
+    const snapshot = await this.#turns.snapshotOf(turn);
     if (this.#ports.workers.has(turn.threadId)) this.#ports.workers.set(turn.threadId, turn.tools);
     for (const { key: skillId, digest: sha256 } of turn.bound)
       this.#turns.record(turn, { skillId, state: 'loaded', how: 'uses_skills', sha256 });
@@ -165,12 +157,6 @@ export default class SkillRegistryExtension
   async getCommands() {
     const { initializedCommands } = await import('./commands/initialized.ts');
     return initializedCommands(this.#context, this.#registry, this.#search);
-  }
-
-  async #prepared(turn: TurnInfo): Promise<Snapshot> {
-    const snapshot = await this.#turns.snapshotOf(turn);
-    await readyForPreview({ cache: this.#cache, search: this.#search, clock: this.#context.clock }, snapshot, turn);
-    return snapshot;
   }
 
   get #enabled(): boolean {

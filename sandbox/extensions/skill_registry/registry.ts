@@ -1,4 +1,5 @@
 import { type AgentSpec, type Clock, type Diagnostic, type Logger, PithError } from 'pith';
+import { keepNewest } from '@pith/plain-data';
 import { printableLine } from '@pith/plain-text';
 import type { Skill, SkillState, Snapshot } from './skill.ts';
 import { Bodies, type SkillBody } from './bodies.ts';
@@ -211,7 +212,7 @@ export class SkillRegistry {
     this.logFlaws(next, [...change.added, ...change.changed]);
     if (first) return next;
     if (change.added.length + change.changed.length + change.removed.length === 0) return next;
-    this.rememberRemoved(before, change.removed);
+    for (const id of change.removed) keepNewest(this.removed, id, before.skills.get(id)!, 256);
     const isUsable = (id: string) => next.skills.get(id)?.state !== 'invalid';
     const [added, removed] = [change.added.filter(isUsable), change.removed];
     logger.info('skills changed', { ...counts, added: someOf(added), changed: someOf(change.changed), removed: someOf(removed) });
@@ -252,17 +253,6 @@ export class SkillRegistry {
     const reason = await this.trust.reasonAgainst(source, subject);
     if (reason !== null || read === undefined || read.stale !== undefined) return reason;
     return (await this.trust.isTrustedText(source, subject, skill.file, read.sha256)) ? null : 'it changed while it was read';
-  }
-
-  private rememberRemoved(before: Snapshot, ids: readonly string[]): void {
-    for (const id of ids) {
-      const skill = before.skills.get(id);
-      if (skill) this.removed.set(id, skill);
-    }
-    for (const id of this.removed.keys()) {
-      if (this.removed.size <= 256 && !this.snapshot.skills.has(id)) continue;
-      this.removed.delete(id);
-    }
   }
 }
 

@@ -31,7 +31,7 @@ function listSkills(ports: ToolPorts): Tool {
         : null,
     ),
     async execute(input, call) {
-      const snapshot = await ports.pinned(call.turn);
+      const snapshot = await ports.turns.snapshotOf(call.turn);
       const scope = ports.cache.scope(snapshot, call.turn.agent);
       if (input.query.trim() === '') return listResult(scope, input, null);
       const among = (id: string): boolean => scope.readable.has(id);

@@ -1,27 +1,18 @@
 import type { AgentSpec, Events, TurnInfo } from 'pith';
-import { skillsOffered, skillUsed } from './contract.ts';
+import { skillsOffered, type SkillUsed, skillUsed } from './contract.ts';
 import type { Offer } from './catalog/scope.ts';
 import type { Snapshot } from './skill.ts';
 
-/** By what means a skill's body came to a turn. */
-type SkillHow = 'read_skill' | 'skill' | 'uses_skills' | 'run_skill';
+/** A skill's text that came to a turn. */
+export interface SkillLoad extends Pick<SkillUsed, 'skillId' | 'part' | 'again'> {
+  readonly state: 'loaded';
+  readonly how: 'read_skill' | 'skill' | 'uses_skills' | 'run_skill';
+  /** Of the whole SKILL.md. */
+  readonly sha256: string;
+}
 
 /** What a turn did with a skill. */
-export type SkillUse =
-  | {
-      readonly skillId: string;
-      readonly state: 'loaded';
-      readonly how: SkillHow;
-      /** Of the whole SKILL.md. */
-      readonly sha256: string;
-      /** Which of its numbered parts; absent: the whole body. */
-      readonly part?: number;
-      /** The thread held it already, and was only pointed to it. */
-      readonly again?: true;
-    }
-  | { readonly skillId: string; readonly state: 'resource_read'; readonly path: string };
-
-export type SkillLoad = Extract<SkillUse, { readonly state: 'loaded' }>;
+export type SkillUse = SkillLoad | { readonly skillId: string; readonly state: 'resource_read'; readonly path: string };
 
 /** How a body that is about to be returned relates to what the thread holds already. */
 export type LoadStatus = 'new' | 'same' | 'changed';

@@ -1,4 +1,4 @@
-import { readdir, writeFile } from 'node:fs/promises';
+import { mkdir, readdir, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { beforeEach, describe, expect, it } from 'vitest';
 import { stateFolder } from '@pith/safe-files';
@@ -20,6 +20,10 @@ describe('the versions of an extension', () => {
     expect((await readdir(join(folder, 'x'))).sort()).toEqual(['1', '3', '4', '5', '6', '7', 'versions.json']);
     expect(await store.add('x', files('7'), 'me')).toMatchObject({ number: 7 });
     await expect(store.read('x', 2)).rejects.toMatchObject({ code: 'not_found' });
+    await mkdir(join(folder, 'x/8'));
+    await writeFile(join(folder, 'x/8/half.ts'), 'of an attempt that was cut off');
+    await store.add('x', files('8'), 'me');
+    expect(await store.read('x', 8)).toEqual(files('8'));
   });
 
   it('K72 does not give out a version that was changed', async () => {

@@ -112,7 +112,7 @@ it('performance: where a linked SKILL.md leads, and what a plugin.json says, is 
 it('performance: the format of what is kept is raised when a SKILL.md is read otherwise', async () => {
   const hash = createHash('sha256');
   for (const { text } of TEXTS) hash.update(JSON.stringify(await parseSkillFile(text, { id: 'x', file: '/x/SKILL.md', mode: 'load' })));
-  expect([SCANS_FORMAT, hash.digest('hex').slice(0, 16)]).toEqual([2, '24c3740fa7bcaa62']);
+  expect([SCANS_FORMAT, hash.digest('hex').slice(0, 16)]).toEqual([3, '24c3740fa7bcaa62']);
 });
 
 it('performance: the format of what is kept is raised when a record has another shape', async () => {
@@ -125,11 +125,13 @@ it('performance: the format of what is kept is raised when a record has another 
     return value;
   });
   const shape = words(`
-    at:string children:list code:string column:number cure:string defaultEnabled:boolean description:string diagnostics:list
-    fields:object file:string hasFiles:boolean line:number links:list message:string name:string oddFile:object plugin:object
-    settled:boolean severity:string stamp:string tags:list tokens:number
+    allowedTools:object bodyTokens:object brief:object children:list code:string column:number cure:string defaultEnabled:boolean
+    description:string diagnostics:list digest:object directory:string examples:list extra:object fields:object file:string good:object
+    hasFiles:boolean id:string line:number links:list message:string name:string oddFile:object parsed:object plugin:object
+    realDirectory:string requires:list scripts:list settled:boolean severity:string stamp:string tags:list tokens:number toolsets:list
+    triggers:object valid:boolean version:object
   `);
-  expect([SCANS_FORMAT, [...keys].sort()]).toEqual([2, shape]);
+  expect([SCANS_FORMAT, [...keys].sort()]).toEqual([3, shape]);
 });
 
 it('S83 what a process left that was killed while it wrote goes with the next file', async () => {

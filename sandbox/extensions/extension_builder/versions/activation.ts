@@ -22,12 +22,8 @@ export interface ActivationPorts {
 }
 
 /** Who asks, and where the answer belongs. */
-export interface Asker {
+export interface Asker extends Pick<Switch, 'threadId' | 'userId' | 'correlationId'> {
   readonly by: string;
-  readonly threadId: string | null;
-  readonly userId: string | null;
-  /** Of the message that led to it. */
-  readonly correlationId?: string | undefined;
 }
 
 export type Activated =
@@ -46,25 +42,25 @@ export class Activation {
   activate(
     id: string,
     sources: readonly Source[],
-    { asker, edit }: { readonly asker: Asker; edit(): Promise<readonly string[]> },
+    { asker: { by, ...recipient }, edit }: { readonly asker: Asker; edit(): Promise<readonly string[]> },
     signal: AbortSignal,
   ): Promise<Activated> {
     return this.#exchanges.run(id, async () => {
       const { kernel, versions } = this.ports;
       await kernel.allow(id, asksOf(sources), signal);
       const from = await this.#keepActive(id);
-      const to = await versions.add(id, sources, asker.by, from === null ? [] : [from]);
-      return this.#exchange({ id, from, to: to.number, digest: to.digest, agents: [], ...recipientOf(asker) }, sources, edit, signal);
+      const to = await versions.add(id, sources, by, from === null ? [] : [from]);
+      return this.#exchange({ id, from, to: to.number, digest: to.digest, agents: [], ...recipient }, sources, edit, signal);
     });
   }
 
   /** Makes a kept version active again; without a number the one before the active one. */
-  rollBack(id: string, number: number | null, asker: Asker, signal: AbortSignal): Promise<Activated> {
+  rollBack(id: string, number: number | null, { threadId, userId, correlationId }: Asker, signal: AbortSignal): Promise<Activated> {
     return this.#exchanges.run(id, async () => {
       const from = await this.#keepActive(id);
       const wanted = number ?? (await this.#before(id, from));
       const sources = await this.ports.versions.read(id, wanted);
-      const record = { id, from, to: wanted, digest: digestOf(sources), agents: [], ...recipientOf(asker) };
+      const record = { id, from, to: wanted, digest: digestOf(sources), agents: [], threadId, userId, correlationId };
       return this.#exchange(record, sources, async () => [], signal);
     });
   }
@@ -93,7 +89,7 @@ export class Activation {
     const digest = await place.digest();
     if (digest === null && record.from !== null) await place.put(await this.ports.versions.read(record.id, record.from));
     if (digest !== record.digest) {
-      this.#forget(record); // the new version never came, or a person has changed it since
+      this.ports.journal.close(record.id); // the new version never came, or a person has changed it since
       return this.#reloadQuietly(record.id, signal);
     }
     const watch = new FailureWatch(this.ports.context, record.id);
@@ -146,7 +142,7 @@ export class Activation {
     const cancel = clock.after(WATCH_MS, () => {
       over();
       try {
-        this.#forget(record);
+        this.ports.journal.close(record.id);
       } catch (error) {
         logger.warn(`the watch of '${record.id}' could not be closed`, { reason: messageOf(error) });
       }
@@ -166,14 +162,14 @@ export class Activation {
     const { versions, sandbox } = this.ports;
     watch.end();
     const place = this.#place(record.id);
-    if ((await place.digest()) !== record.digest) return this.#forget(record); // a person has changed it since
+    if ((await place.digest()) !== record.digest) return this.ports.journal.close(record.id); // a person has changed it since
     if (record.from === null) await place.remove();
     else await place.put(await versions.read(record.id, record.from));
     if (record.from === null) for (const agent of record.agents) await takeTools(sandbox, agent, record.id);
     const { signal } = new AbortController();
     if (record.from === null) await this.ports.kernel.takeBack(record.id, signal);
     await this.#reloadQuietly(record.id, signal);
-    this.#forget(record);
+    this.ports.journal.close(record.id);
     const now = record.from === null ? 'it was removed' : `version ${record.from} is active again`;
     this.ports.report(record, `Version ${record.to} of the extension '${record.id}' failed and was taken back: ${reason}. Now ${now}.`);
   }
@@ -201,10 +197,6 @@ export class Activation {
     });
   }
 
-  #forget(record: Switch): void {
-    this.ports.journal.close(record.id);
-  }
-
   #place(id: string): Place {
     return new Place(activeFolder(this.ports.sandbox, 'extensions', id));
   }
@@ -214,39 +206,27 @@ function reasonOf({ phase, message }: TopicMap['extension.failed']): string {
   return `${message} (in ${phase})`;
 }
 
-function recipientOf({ threadId, userId, correlationId }: Asker): Omit<Asker, 'by'> {
-  return { threadId, userId, ...(correlationId === undefined ? {} : { correlationId }) };
-}
-
 /** How long a version is watched after it has become active. */
 export const WATCH_MS = 60_000;
 
-/** Gathers what goes wrong with one extension. A version that is on its way out may fail to stop: that is not this one's. */
+/** Keeps the first thing that goes wrong with one extension. A version that is on its way out may fail to stop: that is not this one's. */
 class FailureWatch {
-  #first: TopicMap['extension.failed'] | null = null;
+  first: TopicMap['extension.failed'] | null = null;
+  /** Stops watching. */
+  readonly end: () => void;
   #report: ((failure: TopicMap['extension.failed']) => void) | null = null;
-  readonly #off: () => void;
 
   constructor({ events }: Pick<ExtensionContext, 'events'>, id: string) {
-    this.#off = events.handle('extension.failed', (failure) => {
-      if (failure.extensionId !== id || failure.phase === 'stop' || this.#first !== null) return;
-      this.#first = failure;
+    this.end = events.handle('extension.failed', (failure) => {
+      if (failure.extensionId !== id || failure.phase === 'stop' || this.first !== null) return;
+      this.first = failure;
       this.#report?.(failure);
     });
-  }
-
-  get first(): TopicMap['extension.failed'] | null {
-    return this.#first;
   }
 
   /** Calls `report` with the first failure, also when it was before. */
   onFailure(report: (failure: TopicMap['extension.failed']) => void): void {
     this.#report = report;
-    if (this.#first !== null) report(this.#first);
-  }
-
-  end(): void {
-    this.#report = null;
-    this.#off();
+    if (this.first !== null) report(this.first);
   }
 }

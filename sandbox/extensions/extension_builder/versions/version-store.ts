@@ -1,4 +1,3 @@
-import { rename } from 'node:fs/promises';
 import { join } from 'node:path';
 import { PithError, z, type Clock } from 'pith';
 import type { StateFolder } from '@pith/safe-files';
@@ -38,11 +37,8 @@ export class VersionStore {
     if (newest?.digest === digest) return newest;
     const version: Version = { number: (newest?.number ?? 0) + 1, digest, at: this.clock.now(), by };
     const folder = this.#of(id);
-    const draft = `.${version.number}.draft`;
-    folder.remove(draft);
-    await writeSources(folder.folder(draft).make(), sources);
     folder.remove(String(version.number)); // of an attempt that was cut off before it was listed
-    await rename(join(folder.path, draft), this.#place(id, version.number));
+    await writeSources(folder.folder(String(version.number)).make(), sources);
     await syncFolder(folder.path);
     const all = [...known, version];
     const kept = all.filter(({ number }, index) => index >= all.length - KEPT || keep.includes(number));

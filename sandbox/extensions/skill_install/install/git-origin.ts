@@ -4,7 +4,7 @@ import { PithError, type Clock } from 'pith';
 import { guardedFetch, publicAddresses } from '@pith/guarded-fetch';
 import { refused, type Listing, type OriginEntry } from './entry.ts';
 import type { Origin } from './origin.ts';
-import { readProgram } from '@pith/supervised-process';
+import { runProgram } from '@pith/supervised-process';
 
 /** So many entries are looked at to find the skills among them. */
 const LOOKED_AT = 50_000;
@@ -20,50 +20,32 @@ interface GitPlace {
   readonly clock: Clock;
   /** Addresses that a person named; others must be public. */
   readonly allow: readonly string[];
-  readonly limits?: GitLimits;
 }
 
 /** One commit of a repository, without its history, in `staging`. No file of it is checked out: contents come from the objects. */
 export async function openGitOrigin(
   { location, ref }: Origin,
-  { staging, clock, allow, limits = GIT_LIMITS }: GitPlace,
+  { staging, clock, allow }: GitPlace,
   signal?: AbortSignal,
 ): Promise<Listing> {
   const address = await pinnedGitAddress(location, allow, signal);
   const [directory, home] = [path.join(staging, 'repository'), path.join(staging, 'home')];
   await mkdir(directory, { recursive: true });
   await mkdir(home, { recursive: true });
-  const git = new Git(directory, home, { clock, limits, signal });
+  const git = new Git(directory, home, { clock, signal });
   await git.run(['init', '-q', '--bare', '--template=']);
   const kept = address.options.flatMap((option) => ['-c', option]);
   await git.run([...kept, 'fetch', '-q', '--depth=1', '--no-tags', '--no-recurse-submodules', '--', address.location, ref ?? 'HEAD']);
   const commit = (await git.run(['rev-parse', '--verify', '-q', 'FETCH_HEAD^{commit}'])).toString().trim();
-  const entries: Blob[] = [];
-  for await (const line of recordsOf(git.stream(['ls-tree', '-r', '-l', '-z', '--full-tree', commit], { mostBytes: LISTED_BYTES }))) {
-    if (entries.length === LOOKED_AT)
-      throw refused(`it contains more than ${LOOKED_AT} files`, 'clone it by hand, and install from the folder of the skill');
-    entries.push(blobOf(line));
-  }
+  const listed = await git.run(['ls-tree', '-r', '-l', '-z', '--full-tree', commit], { mostBytes: LISTED_BYTES });
+  const lines = listed.toString().split('\0').slice(0, -1);
+  if (lines.length > LOOKED_AT) throw tooManyFiles();
   return {
-    entries,
+    entries: lines.map(blobOf),
     commit,
     name: { text: nameOf(location), sure: false },
     read: (wanted) => contentsOf(git, wanted as readonly Blob[]),
   };
-}
-
-/** What ends with a NUL each. */
-async function* recordsOf(source: AsyncIterable<Buffer>): AsyncGenerator<string, void> {
-  let rest: Buffer[] = [];
-  for await (const chunk of source) {
-    let from = 0;
-    for (let end = chunk.indexOf(0); end >= 0; end = chunk.indexOf(0, from)) {
-      yield Buffer.concat([...rest, chunk.subarray(from, end)]).toString('utf8');
-      rest = [];
-      from = end + 1;
-    }
-    rest.push(chunk.subarray(from));
-  }
 }
 
 /** `<mode> <type> <object> <size>\t<path>` */
@@ -76,62 +58,30 @@ function blobOf(line: string): Blob {
 
 /** More than a line of `cat-file` has. */
 const AROUND_BLOB = 256;
+/** Bytes that are read together. */
+const READ_BYTES = 8 * 1024 * 1024;
 
 /** `git cat-file --batch`: a line `<object> blob <size>`, the bytes, a line end, for each. */
 async function* contentsOf(git: Git, wanted: readonly Blob[]): ReturnType<Listing['read']> {
-  if (wanted.length === 0) return;
-  const mostBytes = wanted.reduce((sum, { size }) => sum + size + AROUND_BLOB, 0);
-  const source = git.stream(['cat-file', '--batch'], { input: `${wanted.map(({ object }) => object).join('\n')}\n`, mostBytes });
-  const bytes = new ByteReader(source);
-  try {
-    for (const entry of wanted) {
-      const [object, type, size] = (await bytes.line()).split(' ');
-      if (object !== entry.object || type !== 'blob' || Number(size) !== entry.size)
+  for (let from = 0, to = 0; from < wanted.length; from = to) {
+    let mostBytes = 0;
+    do mostBytes += wanted[to++]!.size + AROUND_BLOB;
+    while (to < wanted.length && mostBytes < READ_BYTES);
+    const some = wanted.slice(from, to);
+    const read = await git.run(['cat-file', '--batch'], { input: some.map(({ object }) => `${object}\n`).join(''), mostBytes });
+    let at = 0;
+    for (const entry of some) {
+      const head = `${entry.object} blob ${entry.size}\n`;
+      if (read.toString('latin1', at, at + head.length) !== head)
         throw new PithError('git_failed', `git cat-file gives something else than ${entry.path}`, { cure: 'try again' });
-      yield { entry, chunks: bytes.take(entry.size) };
-      await bytes.line();
+      at += head.length + entry.size + 1;
+      yield { entry, chunks: one(read.subarray(at - 1 - entry.size, at - 1)) };
     }
-  } finally {
-    await source.return();
   }
 }
 
-/** Takes lines and counted bytes from a stream. What was taken must be used up before the next. */
-class ByteReader {
-  readonly #source: AsyncIterator<Buffer>;
-  #rest: Buffer = Buffer.alloc(0);
-
-  constructor(source: AsyncIterable<Buffer>) {
-    this.#source = source[Symbol.asyncIterator]();
-  }
-
-  async line(): Promise<string> {
-    for (;;) {
-      const end = this.#rest.indexOf(10);
-      if (end >= 0) {
-        const line = this.#rest.subarray(0, end).toString('utf8');
-        this.#rest = this.#rest.subarray(end + 1);
-        return line;
-      }
-      this.#rest = Buffer.concat([this.#rest, await this.#next()]);
-    }
-  }
-
-  async *take(count: number): AsyncGenerator<Uint8Array, void> {
-    for (let left = count; left > 0;) {
-      if (this.#rest.length === 0) this.#rest = await this.#next();
-      const chunk = this.#rest.subarray(0, left);
-      this.#rest = this.#rest.subarray(chunk.length);
-      left -= chunk.length;
-      yield chunk;
-    }
-  }
-
-  async #next(): Promise<Buffer> {
-    const { done, value } = await this.#source.next();
-    if (done) throw new PithError('git_failed', 'git ended before it gave everything', { cure: 'try again' });
-    return value;
-  }
+async function* one(chunk: Uint8Array): AsyncGenerator<Uint8Array, void> {
+  yield chunk;
 }
 
 function nameOf(location: string): string {
@@ -215,16 +165,12 @@ export function originOf(location: string): string | null {
   return protocol === 'file:' || place === '' ? null : `${protocol}//${place}`;
 }
 
-interface GitLimits {
-  /** Of the repository while it is fetched. */
-  readonly bytes: number;
-  readonly timeMs: number;
-}
-
 /** Of what git prints about a whole repository: a commit, an error. */
 const SHORT = 64 * 1024;
 
-const GIT_LIMITS: GitLimits = { bytes: 200 * 1024 * 1024, timeMs: 120_000 };
+/** Of the repository while it is fetched. */
+const MOST_BYTES = 200 * 1024 * 1024;
+const MOST_MS = 120_000;
 
 /** What a person's machine needs to reach others; nothing else of the environment comes through. */
 const KEPT = [
@@ -271,34 +217,28 @@ class Git {
   constructor(
     private readonly directory: string,
     private readonly home: string,
-    private readonly bounds: { readonly clock: Clock; readonly limits: GitLimits; readonly signal: AbortSignal | undefined },
+    private readonly bounds: { readonly clock: Clock; readonly signal: AbortSignal | undefined },
   ) {}
 
   /** Runs git in the repository; resolves with what it printed. Rejects `git_missing`, `git_failed`, `origin_too_large`, `origin_timeout`. */
-  async run(args: readonly string[]): Promise<Buffer> {
-    const chunks: Buffer[] = [];
-    for await (const chunk of this.stream(args, { mostBytes: SHORT })) chunks.push(chunk);
-    return Buffer.concat(chunks);
-  }
-
-  /** The same as it is printed. git ends when nobody reads on. */
-  async *stream(
+  async run(
     args: readonly string[],
-    { input = '', mostBytes }: { readonly input?: string; readonly mostBytes: number },
-  ): AsyncGenerator<Buffer, void> {
-    const { bytes, timeMs } = this.bounds.limits;
+    { input = '', mostBytes = SHORT }: { readonly input?: string; readonly mostBytes?: number } = {},
+  ): Promise<Buffer> {
     const large = new AbortController();
-    const cancel = this.#watchSize(() => large.abort(tooLarge(`is larger than ${Math.round(bytes / 1024 / 1024)} MB`)));
+    const cancel = this.#watchSize(() => large.abort(tooLarge()));
     const argv = ['/bin/sh', '-c', SHELL, 'git', this.home, ...OPTIONS, '-C', this.directory, ...args];
     const signal = this.bounds.signal === undefined ? large.signal : AbortSignal.any([large.signal, this.bounds.signal]);
     try {
-      const { code, errors, passed } = yield* readProgram({ argv, input, mostBytes, mostMs: timeMs, clock: this.bounds.clock }, signal);
-      if (passed === 'bytes') throw tooLarge('lists more than a repository of skills does');
+      const program = { argv, input, mostBytes, mostMs: MOST_MS, clock: this.bounds.clock };
+      const { code, errors, passed, output } = await runProgram(program, signal);
+      if (passed === 'bytes') throw tooManyFiles();
       if (passed === 'time')
-        throw new PithError('origin_timeout', `the repository took longer than ${timeMs / 1000} s`, {
+        throw new PithError('origin_timeout', `the repository took longer than ${MOST_MS / 1000} s`, {
           cure: 'try again, or install from a folder',
         });
       if (code !== 0) throw failure(code, errors, args);
+      return output;
     } finally {
       cancel();
     }
@@ -310,7 +250,7 @@ class Git {
     const look = async () => {
       const bytes = await sizeOf(this.directory);
       if (done) return;
-      if (bytes > this.bounds.limits.bytes) exceeded();
+      if (bytes > MOST_BYTES) exceeded();
       else cancel = this.bounds.clock.after(200, () => void look());
     };
     cancel = this.bounds.clock.after(200, () => void look());
@@ -321,11 +261,15 @@ class Git {
   }
 }
 
-function tooLarge(what: string): PithError {
-  return new PithError('origin_too_large', `the repository ${what}`, {
-    cure: 'clone it by hand, and install from the folder of the skill',
-  });
+function tooLarge(): PithError {
+  return new PithError('origin_too_large', `the repository is larger than ${MOST_BYTES / 1024 / 1024} MB`, { cure: CLONE });
 }
+
+function tooManyFiles(): PithError {
+  return refused(`it contains more than ${LOOKED_AT} files, or their names are longer than ${LISTED_BYTES / 1024 / 1024} MB`, CLONE);
+}
+
+const CLONE = 'clone it by hand, and install from the folder of the skill';
 
 /** What changes meanwhile is counted at the next look. */
 async function sizeOf(folder: string): Promise<number> {

@@ -172,15 +172,7 @@ function firstLine(body: string): string {
 }
 
 /** Where recipes and agents of plugins are put: in the sandbox, and never in the place of what is there, ships, or is the person's own. */
-interface PartPlace {
-  fileOf(item: Pick<StagedItem, 'kind' | 'id'>): string;
-  /** Why it cannot be put in place; null where it can. */
-  taken(part: PluginPart): Promise<PithError | null>;
-  /** The error where somebody was quicker; null when it is in place. */
-  put(item: StagedItem): Promise<PithError | null>;
-}
-
-export function partPlace(context: InstallContext, { source }: SkillPlace): PartPlace {
+export function partPlace(context: InstallContext, { source }: SkillPlace) {
   const { sandbox, shippedSandbox, home } = context.use(Places);
   const names = (item: Pick<StagedItem, 'kind' | 'id'>) => namesOf({ kind: item.kind === 'agent' ? 'agent' : 'recipe', id: item.id });
   const fileOf = (item: Pick<StagedItem, 'kind' | 'id'>) => path.join(sandbox, ...names(item));
@@ -203,7 +195,8 @@ export function partPlace(context: InstallContext, { source }: SkillPlace): Part
   };
   return {
     fileOf,
-    async taken(part) {
+    /** Why it cannot be put in place; null where it can. */
+    async taken(part: PluginPart): Promise<PithError | null> {
       if (source !== 'project')
         return new PithError('usage', `${part.kind === 'agent' ? 'an agent' : 'a recipe'} belongs to a project`, {
           cure: 'install it with --source project',
@@ -215,7 +208,8 @@ export function partPlace(context: InstallContext, { source }: SkillPlace): Part
         return unusable(error);
       }
     },
-    async put(item) {
+    /** The error where somebody was quicker; null when it is in place. */
+    async put(item: StagedItem): Promise<PithError | null> {
       try {
         const bytes = await readFile(path.join(item.directory, names(item).at(-1)!));
         const staged = await new Jail(sandbox).stage(names(item), bytes);

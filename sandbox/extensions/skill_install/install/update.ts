@@ -5,7 +5,7 @@ import { codeOf, type CommandIO, type JsonValue, messageOf, PithError } from 'pi
 import type { SkillPlace } from 'pith/skill_registry';
 import { didYouMean, printable, printableLine } from '@pith/plain-text';
 import { createTwoFilesPatch } from 'diff';
-import { Yielder, fileContent, folderTree, placeOf as placeIn } from '@pith/skill-files';
+import { folderTree, type TreeEntry, withContents } from '@pith/skill-files';
 import type { InstallContext } from '../install-context.ts';
 import type { Listing } from './entry.ts';
 import { withListing } from './fetched.ts';
@@ -114,10 +114,10 @@ async function updateIn(
         async (listing) => {
           for (const [id, entry] of group) {
             const installed = path.join(target.skills, id);
-            const candidate = await failed(results, id, () =>
-              candidateOf(listing, id, entry, { folder: path.join(directory, 'new'), installed }),
+            const candidate = await candidateOf(listing, id, entry, { folder: path.join(directory, 'new'), installed }).catch(
+              (error: unknown) => void results.push(failure(id, error)),
             );
-            if (candidate === null) continue;
+            if (candidate === undefined) continue;
             const now = await digestOf(installed);
             if (now === null && !force) results.push({ id, state: 'edited', error: GONE });
             else if (now !== null && candidate.staged.digest === entry.digest) results.push({ id, state: 'current' });
@@ -213,15 +213,6 @@ async function sameSkill(listing: Listing, id: string, folder: string): Promise<
   });
 }
 
-async function failed<T>(results: Result[], id: string, work: () => Promise<T>): Promise<T | null> {
-  try {
-    return await work();
-  } catch (error) {
-    results.push(failure(id, error));
-    return null;
-  }
-}
-
 function failure(id: string, error: unknown): Result {
   const cure = error instanceof PithError && error.cure !== undefined ? `; ${error.cure}` : '';
   return { id, state: 'failed', error: { code: codeOf(error, 'install_failed'), message: `${messageOf(error)}${cure}` } };
@@ -271,16 +262,17 @@ interface Content {
 }
 
 async function contentsOf(folder: string): Promise<ReadonlyMap<string, Content>> {
-  const tree = await folderTree(folder).catch(() => null); // there is none
-  if (tree === null) return new Map();
-  const contents = new Map<string, Content>(tree.links.map(({ path: name, target }) => [name, { kind: 'link', digest: target }]));
-  for (const name of [...tree.others, ...tree.unnamed]) contents.set(name, { kind: 'no file', digest: '' });
-  const yielder = new Yielder();
-  for (const file of tree.files) {
-    const { sha256: digest } = await fileContent(placeIn(folder, file.path), file, yielder);
-    contents.set(file.path, { kind: file.executable ? 'program' : 'file', digest });
-  }
-  return contents;
+  const found = await folderTree(folder).catch(() => null); // there is none
+  if (found === null) return new Map();
+  const entries = (await withContents(found)).entries.filter(({ kind }) => kind !== 'folder');
+  return new Map(
+    entries.map((entry) => [entry.path, { kind: kindOf(entry), digest: entry.kind === 'link' ? entry.target : (entry.sha256 ?? '') }]),
+  );
+}
+
+function kindOf({ kind, executable }: TreeEntry): Content['kind'] {
+  if (kind === 'file') return executable ? 'program' : 'file';
+  return kind === 'link' ? 'link' : 'no file';
 }
 
 /** Empty for what is absent; null for what nobody can read as text. */

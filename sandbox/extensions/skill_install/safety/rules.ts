@@ -44,17 +44,11 @@ export function oneOf(...signs: readonly Sign[]): Sign {
   return { test: (text) => signs.some((sign) => sign.test(text)) };
 }
 
-/** Lines that are looked at as one text, before any is looked at alone: short lines are many. */
-interface Chunk {
-  readonly from: number;
-  readonly to: number;
-  readonly text: string;
-}
-
 /** Characters of a chunk. */
 const AT_ONCE = 8 * 1024;
 
-function* chunks(lines: readonly ScannedLine[]): Iterable<Chunk> {
+/** Lines that are looked at as one text, before any is looked at alone: short lines are many. */
+function* chunks(lines: readonly ScannedLine[]): Iterable<{ readonly from: number; readonly to: number; readonly text: string }> {
   for (let from = 0; from < lines.length;) {
     const parts: string[] = [];
     let to = from;

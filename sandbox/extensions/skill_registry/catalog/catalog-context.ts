@@ -20,6 +20,8 @@ export interface CatalogPorts {
 const MANY = 1000;
 /** A turn waits so long for a search index that is being built: the catalog itself must not be late. */
 const WAIT_MS = 250;
+/** A preview shows what a conversation gets once everything is loaded. With half a second more, when an index is new, it is less than the kernel waits. */
+const PREVIEW_MS = 400;
 
 /** The catalog for one turn: the stable system part and, where not all skills fit or the message calls for some by its words, the part for it. */
 export async function catalogParts(ports: CatalogPorts, snapshot: Snapshot, turn: TurnInfo): Promise<ContextParts | null> {
@@ -33,7 +35,7 @@ export async function catalogParts(ports: CatalogPorts, snapshot: Snapshot, turn
   const { readable, bound } = scope;
   const suggested = [...new Set(await ports.suggested(turn))].flatMap((id) => (bound.has(id) ? [] : (readable.get(id) ?? [])));
   if (scope.readable.size > MANY) await yieldToOthers(); // each of the two steps takes long enough by itself
-  if (!catalog.complete) await ports.search.prepare(snapshot, WAIT_MS);
+  if (!catalog.complete) await ports.search.prepare(snapshot, turn.id === 'preview' ? PREVIEW_MS : WAIT_MS);
   const lines = new Set(catalog.lines.map(({ id }) => id));
   const part = catalog.complete
     ? renderTurnPart({ ranked: suggested, recent: [], searchReady: true, listed: true })

@@ -1,11 +1,9 @@
-import type { AgentSpec, Clock, TurnInfo } from 'pith';
-import { within } from '@pith/promises';
+import type { AgentSpec } from 'pith';
 import { keepNewest } from '@pith/plain-data';
 import type { Skill, SkillState, Snapshot } from '../skill.ts';
 import { type AgentSkills, agentSkillsSchema } from '../config.ts';
 import { findSkill, keptBack, matcher } from '../scan/names.ts';
 import { type Catalog, renderCatalog, catalogBudget } from './catalog.ts';
-import type { SkillSearch } from '../search/skill-search.ts';
 
 /** What one agent may see of one snapshot. */
 export interface SkillScope {
@@ -72,9 +70,7 @@ const DEFAULTS: AgentSkills = { mode: 'catalog', allow: ['*'], deny: [], scope: 
 interface Entry {
   readonly snapshot: Snapshot;
   readonly scope: SkillScope;
-  /** By the model's context window. */
-  readonly catalogs: Map<number | null, Catalog>;
-  /** What else was made of it, by name. */
+  /** What was made of it, by name. */
   readonly made: Map<string, unknown>;
 }
 
@@ -90,14 +86,10 @@ export class ScopeCache {
 
   /** The scope, and its catalog for a model's window. */
   view(snapshot: Snapshot, agent: AgentSpec, contextWindow: number | null): { readonly scope: SkillScope; readonly catalog: Catalog } {
-    const { scope, catalogs } = this.#entry(snapshot, agent);
-    let catalog = catalogs.get(contextWindow);
-    if (catalog === undefined) {
-      const budget = scope.settings.budget_tokens ?? catalogBudget(contextWindow);
-      catalog = renderCatalog(scope.catalog, { budget, pinned: scope.pinned });
-      catalogs.set(contextWindow, catalog);
-    }
-    return { scope, catalog };
+    const scope = this.scope(snapshot, agent);
+    const budget = scope.settings.budget_tokens ?? catalogBudget(contextWindow);
+    const make = () => renderCatalog(scope.catalog, { budget, pinned: scope.pinned });
+    return { scope, catalog: this.made(snapshot, agent, `catalog ${budget}`, make) };
   }
 
   /** What `make` makes for this agent of this snapshot, made once for each `name`. */
@@ -111,7 +103,7 @@ export class ScopeCache {
     const key = keyOf(agent);
     let entry = this.#entries.get(key);
     if (entry?.snapshot !== snapshot) {
-      entry = { snapshot, scope: scopeOf(snapshot, agent), catalogs: new Map(), made: new Map() };
+      entry = { snapshot, scope: scopeOf(snapshot, agent), made: new Map() };
       keepNewest(this.#entries, key, entry, ENTRIES);
     }
     return entry;
@@ -130,22 +122,4 @@ export interface Offer {
   readonly listed: 'all' | readonly Skill[];
   /** Ids of the skills that were suggested with this message only. */
   readonly shown?: readonly string[];
-}
-
-/** The id of a turn that is shown and not sent. */
-const PREVIEW = 'preview';
-/** Less than the kernel waits for a turn's tools, and again for its context. */
-const TIMEOUT_MS = 800;
-
-/** Waits, for a preview only, until the ranker has every skill: a preview shows what a conversation gets once everything is loaded. */
-export async function readyForPreview(
-  { cache, search, clock }: { readonly cache: ScopeCache; readonly search: SkillSearch; readonly clock: Clock },
-  snapshot: Snapshot,
-  turn: TurnInfo,
-): Promise<void> {
-  if (turn.id !== PREVIEW) return;
-  const { scope, catalog } = cache.view(snapshot, turn.agent, turn.model.contextWindow);
-  const text = turn.userTexts.at(-1)?.trim() ?? '';
-  if (text === '' || catalog.complete || scope.settings.mode !== 'catalog') return;
-  await within(clock, TIMEOUT_MS, search.waitUntilIndexed(snapshot));
 }

@@ -1,5 +1,5 @@
 import type { Skill } from '../skill.ts';
-import { catalogLine, clean, estimateTokens } from '@pith/skill-files';
+import { clean } from '@pith/skill-files';
 import { richestLines, sumOf } from './fitting.ts';
 
 export interface TurnPartInput {
@@ -33,7 +33,11 @@ export function renderTurnPart({ ranked, recent, searchReady, listed = false }: 
   if (shown.length + loaded.length === 0) return { text: searchReady ? null : lines([], [], false).join('\n'), shown: [] };
   const frame = lines([], loaded, searchReady);
   const found = richestLines(shown, BUDGET - sumOf(frame), listed ? LISTED : undefined);
-  if (found === null) return fewest(shown, loaded, searchReady);
+  // Their ids are too long together: fewer of the larger group.
+  if (found === null)
+    return shown.length >= loaded.length
+      ? renderTurnPart({ ranked: shown.slice(0, -1), recent: loaded, searchReady, listed })
+      : renderTurnPart({ ranked: shown, recent: loaded.slice(0, -1), searchReady, listed });
   return { text: lines(found.lines, loaded, searchReady).join('\n'), shown: idsOf(loaded, shown) };
 }
 
@@ -44,21 +48,6 @@ function lines(shown: readonly string[], loaded: readonly Skill[], searchReady: 
     ...shown,
     ...(searchReady ? [] : ['(the skills are still being indexed: more may fit; list_skills(query) searches again)']),
   ];
-}
-
-/** Ids too long for the budget together: as many as fit, best first. */
-function fewest(shown: readonly Skill[], loaded: readonly Skill[], searchReady: boolean): TurnPart {
-  for (let count = shown.length + loaded.length; count > 0; count--) {
-    const few = loaded.slice(0, Math.ceil(count / 2));
-    const some = shown.slice(0, count - few.length);
-    const text = lines(
-      some.map((skill) => catalogLine(skill, 15)),
-      few,
-      searchReady,
-    ).join('\n');
-    if (estimateTokens(text) <= BUDGET) return { text, shown: idsOf(few, some) };
-  }
-  return { text: null, shown: [] };
 }
 
 function idsOf(...skills: readonly (readonly Skill[])[]): readonly string[] {

@@ -12,5 +12,5 @@ export function initializedCommands(
   registry: SkillRegistry,
   search: SkillSearch,
 ): readonly Command[] {
-  return [...commands(context), trust(context), untrust(context), explain(context, registry, search)];
+  return [...commands(context), trust(context, registry), untrust(context, registry), explain(context, registry, search)];
 }

@@ -1,11 +1,10 @@
 import { existsSync, readdirSync } from 'node:fs';
 import path from 'node:path';
-import { type CommandContext, type ExtensionContext, PithError, Places } from 'pith';
+import { type CommandContext, PithError, Places } from 'pith';
 import { parseLeniently } from '@pith/checked-yaml';
 import { configSchema, type SkillsConfig } from '../config.ts';
 import { SkillRegistry, type RegistryOptions } from '../registry.ts';
 import type { Snapshot } from '../skill.ts';
-import { findingsIn } from '../trust/findings-in.ts';
 import type { RegistryConfig } from '../scan/sources.ts';
 
 /** What every registry of this extension is made of, whoever starts it. */
@@ -39,17 +38,12 @@ function carriedSkills(extensions: string): ReadonlyMap<string, string> {
   return found;
 }
 
-/** The skills as they are now; of an initialised extension with a scan of what changed. `run` may read bodies; what was learnt is written down when it ends. */
+/** The skills as they are now. `run` may read bodies; what was learnt is written down when it ends. */
 export async function withRegistry<T>(
-  context: CommandContext & Partial<Pick<ExtensionContext, 'find'>>,
+  context: CommandContext,
   run: (registry: SkillRegistry, snapshot: Snapshot) => Promise<T> | T,
 ): Promise<T> {
-  const { find, clock } = context;
-  const registry = new SkillRegistry({
-    ...registryOptions(context),
-    config: usableSettings(context.config),
-    ...(find === undefined ? {} : { inspect: (directory) => findingsIn({ find, clock }, directory) }),
-  });
+  const registry = new SkillRegistry({ ...registryOptions(context), config: usableSettings(context.config) });
   try {
     return await run(registry, await registry.refresh());
   } finally {

@@ -8,73 +8,72 @@ import type { Skill } from '../skill.ts';
 import { findingsIn } from '../trust/findings-in.ts';
 import { folderOf } from '../trust/trust.ts';
 import type { TrustedTree } from '../trust/trust-file.ts';
-import { withRegistry } from './open-registry.ts';
 import { trustedWithoutAsking, trustTarget, type TrustTarget } from './wanted.ts';
 
 /** So many findings of one skill are printed; `--json` has all. */
 const SHOWN = 20;
 const UNSCANNED = 'Nothing was scanned, because no extension that scans skills is on';
 
-export function trust(context: ExtensionContext): Command {
+export function trust(context: ExtensionContext, registry: SkillRegistry): Command {
   const command: Command = {
     path: 'skills trust',
     needsTrust: true,
     description: 'Show what the skills of a source contain, and trust them',
     arguments: [{ name: 'source', description: 'as skills list shows it, or source/id for one skill', required: true }],
-    run: (input, io) =>
-      withRegistry(context, async (registry, snapshot) => {
-        const target = trustTarget(registry, snapshot, String(input.arguments['source']));
-        if (target.source.trusted) {
-          io.json({ source: target.source.label, trusted: [] });
-          io.print(`The skills of ${printableLine(target.source.label)} are trusted: ${trustedWithoutAsking(target.source)}.`);
-          return 0;
-        }
-        const { looked, unread } = await lookAt(registry, target, (directory) => findingsIn(context, directory));
-        print(target, looked, unread, io);
-        const wanted = looked.length > 0 && (await isWanted(looked, io));
-        if (wanted) await record(registry, target, looked, context);
-        const { label, directory } = target.source;
-        io.json({ source: label, path: directory, trusted: wanted ? looked.map(idOf) : [], skills: looked.map(json) });
-        if (wanted) io.print(`Trusted: ${looked.length === 1 ? '1 skill' : `${looked.length} skills`} of ${printableLine(label)}.`);
-        return wanted ? 0 : 1;
-      }),
+    async run(input, io) {
+      const snapshot = await registry.refreshIfOlderThan(0);
+      const target = trustTarget(registry, snapshot, String(input.arguments['source']));
+      if (target.source.trusted) {
+        io.json({ source: target.source.label, trusted: [] });
+        io.print(`The skills of ${printableLine(target.source.label)} are trusted: ${trustedWithoutAsking(target.source)}.`);
+        return 0;
+      }
+      const { looked, unread } = await lookAt(registry, target, (directory) => findingsIn(context, directory));
+      print(target, looked, unread, io);
+      const wanted = looked.length > 0 && (await isWanted(looked, io));
+      if (wanted) await record(registry, target, looked, context);
+      const { label, directory } = target.source;
+      io.json({ source: label, path: directory, trusted: wanted ? looked.map(idOf) : [], skills: looked.map(json) });
+      if (wanted) io.print(`Trusted: ${looked.length === 1 ? '1 skill' : `${looked.length} skills`} of ${printableLine(label)}.`);
+      return wanted ? 0 : 1;
+    },
   };
   return needsPerson<CommandIO, Command>(command, (message, options) => new PithError('confirmation_needed', message, options));
 }
 
-export function untrust(context: ExtensionContext): Command {
+export function untrust(context: ExtensionContext, registry: SkillRegistry): Command {
   return {
     path: 'skills untrust',
     description: 'Stop trusting the skills of a source',
     arguments: [{ name: 'source', description: 'as skills list shows it, or source/id for one skill', required: true }],
-    run: (input, io) =>
-      withRegistry(context, async (registry, snapshot) => {
-        const { source, skill } = trustTarget(registry, snapshot, String(input.arguments['source']));
-        if (source.trusted)
-          throw new PithError(
-            'not_allowed',
-            `the skills of ${printableLine(source.label)} are always trusted: ${trustedWithoutAsking(source)}`,
-            {
-              cure: 'list them under skills.disabled, or leave the source out with skills.sources',
-            },
-          );
-        await registry.trust.store.file.change(realOf(source.directory) ?? source.directory, context.clock, (recorded) => {
-          const before = recorded ?? registry.trust.sourceRecord(source);
-          const skills = new Map(skill === null ? [] : before?.skills);
-          if (skill !== null && before?.whole === true) {
-            skills.set(folderOf(source, skill.directory), { tree: '', risk: '', stats: '', refused: true }); // its neighbours stay as they are
-            return { ...before, skills };
-          }
-          if (skill !== null) skills.delete(folderOf(source, skill.directory));
-          // What is left keeps the project's trust from counting again.
-          if (skills.size === 0 && source.trustedWithProject !== true) return null;
-          return { at: before?.at ?? new Date(context.clock.now()).toISOString(), whole: false, withProject: false, skills };
-        });
-        registry.versions.forget(source.label, skill?.id ?? null);
-        const what = skill === null ? source.label : `${source.label}/${skill.id}`;
-        io.json({ source: source.label, untrusted: what });
-        io.print(`No longer trusted: ${printableLine(what)}.`);
-      }),
+    async run(input, io) {
+      const snapshot = await registry.refreshIfOlderThan(0);
+      const { source, skill } = trustTarget(registry, snapshot, String(input.arguments['source']));
+      if (source.trusted)
+        throw new PithError(
+          'not_allowed',
+          `the skills of ${printableLine(source.label)} are always trusted: ${trustedWithoutAsking(source)}`,
+          {
+            cure: 'list them under skills.disabled, or leave the source out with skills.sources',
+          },
+        );
+      await registry.trust.store.file.change(realOf(source.directory) ?? source.directory, context.clock, (recorded) => {
+        const before = recorded ?? registry.trust.sourceRecord(source);
+        const skills = new Map(skill === null ? [] : before?.skills);
+        if (skill !== null && before?.whole === true) {
+          skills.set(folderOf(source, skill.directory), { tree: '', risk: '', stats: '', refused: true }); // its neighbours stay as they are
+          return { ...before, skills };
+        }
+        if (skill !== null) skills.delete(folderOf(source, skill.directory));
+        // What is left keeps the project's trust from counting again.
+        if (skills.size === 0 && source.trustedWithProject !== true) return null;
+        return { at: before?.at ?? new Date(context.clock.now()).toISOString(), whole: false, withProject: false, skills };
+      });
+      registry.versions.forget(source.label, skill?.id ?? null);
+      const what = skill === null ? source.label : `${source.label}/${skill.id}`;
+      io.json({ source: source.label, untrusted: what });
+      io.print(`No longer trusted: ${printableLine(what)}.`);
+    },
   };
 }
 

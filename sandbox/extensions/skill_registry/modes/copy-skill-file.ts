@@ -28,12 +28,12 @@ export function copySkillFile(ports: ToolPorts): Tool {
   });
 }
 
-interface Asked {
-  readonly path: string;
-  readonly to: string;
-}
-
-async function copy(ports: ToolPorts, skill: Skill, { path: file, to }: Asked, { turn, signal }: ToolCall): Promise<ToolResult> {
+async function copy(
+  ports: ToolPorts,
+  skill: Skill,
+  { path: file, to }: { readonly path: string; readonly to: string },
+  { turn, signal }: ToolCall,
+): Promise<ToolResult> {
   const jail = new Jail(ports.context.use(Places).sandbox);
   try {
     if (printableLine(to) !== to) return refusal('file_unavailable', to);
@@ -61,8 +61,8 @@ async function copy(ports: ToolPorts, skill: Skill, { path: file, to }: Asked, {
       },
     );
   } catch (error) {
-    if (error instanceof FileRefused) return refusal(error.code, to, error.message);
-    throw error;
+    if (!(error instanceof FileRefused)) throw error;
+    return error.code in REFUSALS ? refusal(error.code as keyof typeof REFUSALS, to) : skillError(error.code, error.message);
   }
 }
 
@@ -75,17 +75,16 @@ async function isProtected({ context, registry }: ToolPorts, jail: Jail, target:
   return (await new GuardedPlaces(jail, () => data).guardOf(target)) !== null;
 }
 
-const REFUSALS: ReadonlyMap<string, readonly [code: string, why: string]> = new Map([
-  ['target_exists', ['file_exists', 'is there already, and nothing is ever replaced; choose another name']],
-  [
+const REFUSALS = {
+  target_exists: ['file_exists', 'is there already, and nothing is ever replaced; choose another name'],
+  protected: [
     'protected',
-    ['protected', 'would be part of skills, extensions, agents, state or settings, which are not changed this way; choose another place'],
+    'would be part of skills, extensions, agents, state or settings, which are not changed this way; choose another place',
   ],
-  ['file_unavailable', ['file_unavailable', 'is no usable path here (links, special files and outside paths are never used)']],
-]);
+  file_unavailable: ['file_unavailable', 'is no usable path here (links, special files and outside paths are never used)'],
+} as const;
 
-function refusal(code: string, to: string, message = ''): ToolResult {
-  const known = REFUSALS.get(code);
-  if (known === undefined) return skillError(code, message);
-  return skillError(known[0], `'${printableLine(to.slice(0, 200))}' ${known[1]}.`);
+function refusal(given: keyof typeof REFUSALS, to: string): ToolResult {
+  const [code, why] = REFUSALS[given];
+  return skillError(code, `'${printableLine(to.slice(0, 200))}' ${why}.`);
 }

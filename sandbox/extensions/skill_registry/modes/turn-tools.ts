@@ -57,11 +57,10 @@ export function singleToolBudget(contextWindow: number | null): number {
 /** The tool for these skills, sorted by id. Where their descriptions do not fit into `budget` tokens, all of them become shorter. */
 export function singleTool(skills: readonly Skill[], budget: number, rules: readonly string[]): SingleTool {
   const sorted = [...skills].sort((a, b) => (a.id < b.id ? -1 : 1));
-  const lists = DETAILS.map((detail) => () => sorted.map((skill) => element(skill, detail)));
   let chosen: readonly string[] = [];
   let shortened = false;
-  for (const [at, list] of lists.entries()) {
-    chosen = list();
+  for (const [at, detail] of DETAILS.entries()) {
+    chosen = sorted.map((skill) => element(skill, detail));
     shortened = at > 0;
     if (estimateTokens(chosen.join('\n')) <= budget) break;
   }

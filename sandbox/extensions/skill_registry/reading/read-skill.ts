@@ -21,8 +21,6 @@ export interface ToolPorts {
   readonly search: SkillSearch;
   /** The tools that turns of `run_skill` have, by their thread, while they run; null until they are known. */
   readonly workers: Map<string, readonly string[] | null>;
-  /** The snapshot that the turn began with. */
-  pinned(turn: TurnInfo): Promise<Snapshot>;
 }
 
 /** Runs with the skill that the call's agent means by a name, or says why there is none. `search`: how that agent finds one; default: list_skills. */
@@ -41,12 +39,12 @@ export async function withSkill(
 
 /** The skill that an agent may use now, or the error that says what to do instead. */
 export async function skillFor(
-  ports: Pick<ToolPorts, 'registry' | 'cache' | 'pinned'>,
+  ports: Pick<ToolPorts, 'registry' | 'cache' | 'turns'>,
   name: string,
   turn: TurnInfo,
   search?: string,
 ): Promise<Skill | Failed> {
-  const snapshot = await ports.pinned(turn);
+  const snapshot = await ports.turns.snapshotOf(turn);
   const found = requireSkill(snapshot, ports.cache.scope(snapshot, turn.agent), name, search);
   return isToolResult(found) || (await ports.registry.isStillTrusted(found)) ? found : noLongerTrusted(found);
 }

@@ -55,16 +55,10 @@ export function* changeBetween(before: Snapshot, after: Snapshot): Generator<voi
     if (++done % IDS_AT_ONCE === 0) yield;
     const earlier = before.skills.get(id);
     if (earlier === undefined) added.push(id);
-    else if (earlier !== skill && isDifferent(earlier, skill)) changed.push(id);
+    else if (earlier !== skill && withoutTokens(earlier) !== withoutTokens(skill)) changed.push(id);
   }
   const removed = [...before.skills.keys()].filter((id) => !after.skills.has(id));
   return { added, changed, removed };
-}
-
-function isDifferent(a: Skill, b: Skill): boolean {
-  if (a.file !== b.file || a.state !== b.state || a.reason !== b.reason) return true;
-  if (a.stamp !== b.stamp) return true;
-  return withoutTokens(a) !== withoutTokens(b);
 }
 
 /** That tokens were counted changes nothing for anybody who read the skill. */

@@ -37,10 +37,7 @@ export interface Look {
   readonly read: readonly FoundSkill[];
 }
 
-interface Checked {
-  readonly distrustOf: DistrustOf;
-  readonly key: string;
-}
+type Checked = Awaited<ReturnType<Trust['check']>>;
 
 /** What all sources held when they were looked at last. */
 export class SourceScans {

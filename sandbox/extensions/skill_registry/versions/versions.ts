@@ -9,12 +9,10 @@ import {
   type CopiedFile,
   copySkill,
   digestCopy,
-  digestTree,
   folderTree,
   placeOf,
   readTree,
   scanSource,
-  type SkillTree,
   SkillTooLarge,
   treeDigest,
   Yielder,
@@ -55,9 +53,6 @@ const DIGEST = /^(?:sha256:)?([0-9a-f]{7,64})$/;
 
 /** Folders of skills as they were, by the digest of what they hold. A kept version never changes: one whose files differ is refused. */
 export class Versions {
-  /** As they were when they were looked at last, by folder. */
-  readonly #trees = new Map<string, SkillTree>();
-  readonly #skills = new WeakMap<SkillTree, Skill>();
   /** Each snapshot with versions in it: the same object for the same versions. */
   readonly #views = new WeakMap<Snapshot, Map<string, Snapshot>>();
 
@@ -150,10 +145,12 @@ export class Versions {
   /** null: the skill is no kept version. False: its files, or this copy of them, are not those that were kept. */
   async isIntact(skill: Skill, copy?: readonly CopiedFile[]): Promise<boolean | null> {
     if (!skill.source.startsWith(KEPT_VERSION)) return null;
-    const tree = await this.#intact(skill.realDirectory, skill.source.slice(KEPT_VERSION.length)).catch(() => null);
-    if (tree === null || copy === undefined) return tree !== null;
-    const digests = await digestCopy(tree, copy, skill, new Yielder());
-    return digests !== null && `${KEPT_VERSION}sha256:${digests.tree}` === skill.source;
+    const digest = skill.source.slice(KEPT_VERSION.length);
+    if (copy === undefined) return isWhole(skill.realDirectory, digest);
+    const yielder = new Yielder();
+    const tree = await readTree(skill.realDirectory, null, this.options.clock.now(), yielder).catch(() => null); // it is gone
+    const digests = tree && (await digestCopy(tree, copy, skill, yielder));
+    return digests !== null && `sha256:${digests.tree}` === digest;
   }
 
   /** A person takes the trust of a source back, or of one skill of it: removes what is kept of that, and of no other source. */
@@ -182,10 +179,10 @@ export class Versions {
   async #keepDraft(folder: StateFolder, draft: string, kept: KeptVersion): Promise<KeptVersion> {
     const hex = hexOf(kept.digest);
     const known = readKept(folder, `${hex}.json`);
-    if ((await this.#treeOf(kept)) === null) {
+    if (!(await this.#isWhole(kept))) {
       const from = path.join(folder.path, draft);
       await flush(from);
-      if (!renamed(from, path.join(folder.path, hex)) && (await this.#treeOf(kept)) === null) {
+      if (!renamed(from, path.join(folder.path, hex)) && !(await this.#isWhole(kept))) {
         // What is there is damaged; another process that keeps the same puts the same in its place.
         renamed(path.join(folder.path, hex), path.join(folder.path, `${DRAFT}${randomUUID()}`));
         renamed(from, path.join(folder.path, hex));
@@ -196,45 +193,28 @@ export class Versions {
     return merged;
   }
 
-  /** null: it is not there, or damaged. */
-  async #treeOf({ id, digest }: Pick<KeptVersion, 'id' | 'digest'>): Promise<SkillTree | null> {
+  /** False: it is not there, or damaged. */
+  async #isWhole({ id, digest }: Pick<KeptVersion, 'id' | 'digest'>): Promise<boolean> {
     const directory = path.join(this.#folderOf(id).path, hexOf(digest));
     const [name] = stateFolder(directory).list();
-    return name === undefined ? null : this.#intact(path.join(directory, name), digest).catch(() => null);
+    return name !== undefined && isWhole(path.join(directory, name), digest);
   }
 
   async #skillOf(kept: KeptVersion): Promise<Skill> {
     const { id, digest, sources } = kept;
     const directory = path.join(this.#folderOf(id).path, hexOf(digest));
-    const tree = await this.#treeOf(kept);
-    if (tree === null)
+    if (!(await this.#isWhole(kept)))
       throw new PithError('skill_not_offered', printableLine(`the kept version ${short(digest)} of skill '${id}' is damaged`), {
         where: directory,
         cure: 'restore the folder from a backup, or name another version',
       });
-    const known = this.#skills.get(tree);
-    if (known !== undefined) return known;
     const { clock, config } = this.options;
     const place = { label: sources[0] ?? '', directory, configured: false, trusted: true };
     const scan = await scanSource(place, null, { trustedLinks: [], now: () => clock.now() });
     const [found] = scan.skills.values();
     const [skill] = found === undefined ? [] : rank([candidateOf({ source: place, scan }, { ...found, id })], filtersOf(config, []));
     if (skill === undefined) throw new PithError('skill_not_offered', `the kept version ${short(digest)} has no SKILL.md`);
-    const version: Skill = { ...skill, source: KEPT_VERSION + digest };
-    this.#skills.set(tree, version);
-    return version;
-  }
-
-  /** null: the files are not those of the digest. */
-  async #intact(directory: string, digest: string): Promise<SkillTree | null> {
-    const before = this.#trees.get(directory) ?? null;
-    const yielder = new Yielder();
-    const tree = await readTree(directory, before, this.options.clock.now(), yielder);
-    if (tree === before) return tree;
-    const { tree: now } = await digestTree(tree, { scripts: [], toolsets: [] }, yielder);
-    if (`sha256:${now}` !== digest) return null;
-    this.#trees.set(directory, tree);
-    return tree;
+    return { ...skill, source: KEPT_VERSION + digest };
   }
 
   #removeDrafts(folder: StateFolder): void {
@@ -243,6 +223,11 @@ export class Versions {
       if (this.options.clock.now() - mtimeMs > DRAFT_MS) folder.remove(name);
     }
   }
+}
+
+/** Whether the files of the folder are those of the digest. */
+async function isWhole(directory: string, digest: string): Promise<boolean> {
+  return (await treeDigest(directory).catch(() => null)) === digest; // null: it cannot be read
 }
 
 /** Whether a name of `uses_skills` is `id@version`: a skill may have an id with an @ in it. */

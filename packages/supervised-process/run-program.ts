@@ -5,7 +5,7 @@ import { startProcess } from './start-process.ts';
 import { endOf } from './started.ts';
 
 /** A program that is run for its output. */
-export interface ReadProgram {
+export interface ProgramRun {
   readonly argv: readonly string[];
   readonly cwd?: string;
   /** Absent: this process's environment. */
@@ -27,15 +27,16 @@ export interface ProgramEnd {
   readonly errors: string;
   /** The limit that ended it. */
   readonly passed: 'bytes' | 'time' | null;
+  readonly output: Buffer;
 }
 
 const MOST_ERRORS = 64 * 1024;
 
 /**
- * A program's output as it arrives, within limits of bytes and time. A program that exceeds one, or whose reader stops, is ended with its
+ * All output of a program within limits of bytes and time; output from before a limit is kept. A program that exceeds one is ended with its
  * group. Rejects as `startProcess`, and with the reason of `signal`.
  */
-export async function* readProgram(program: ReadProgram, signal?: AbortSignal): AsyncGenerator<Buffer, ProgramEnd> {
+export async function runProgram(program: ProgramRun, signal?: AbortSignal): Promise<ProgramEnd> {
   const { argv, cwd, env, input = '', mostBytes, mostMs, clock = systemClock } = program;
   signal?.throwIfAborted();
   const child = await startProcess(argv, {
@@ -65,13 +66,14 @@ export async function* readProgram(program: ReadProgram, signal?: AbortSignal): 
   stderr.setEncoding('utf8').on('data', (text: string) => void (errors = (errors + text).slice(-MOST_ERRORS)));
   stdin.on('error', () => undefined); // it ended before it read all input: its exit code says why
   stdin.end(input);
+  const chunks: Buffer[] = [];
   let bytes = 0;
   try {
     try {
       for await (const chunk of stdout as AsyncIterable<Buffer>) {
         const rest = chunk.subarray(0, mostBytes - bytes);
         bytes += rest.length;
-        if (rest.length > 0) yield rest;
+        chunks.push(rest);
         if (rest.length === chunk.length) continue;
         end('bytes');
         break;
@@ -82,23 +84,12 @@ export async function* readProgram(program: ReadProgram, signal?: AbortSignal): 
     }
     const { code, signal: by } = await ended;
     signal?.throwIfAborted();
-    return { code: passed === null ? code : null, signal: by, errors, passed };
+    return { code: passed === null ? code : null, signal: by, errors, passed, output: Buffer.concat(chunks) };
   } finally {
     cancel();
     signal?.removeEventListener('abort', onAbort);
     end(null);
     killGroup(child.pid as number); // what it left behind
     for (const stream of [stdout, stderr]) stream.destroy();
-  }
-}
-
-/** All output of a program within its limits; output from before a limit is kept. */
-export async function runProgram(program: ReadProgram, signal?: AbortSignal): Promise<ProgramEnd & { readonly output: Buffer }> {
-  const chunks: Buffer[] = [];
-  const reading = readProgram(program, signal);
-  for (;;) {
-    const { done, value } = await reading.next();
-    if (done) return { ...value, output: Buffer.concat(chunks) };
-    chunks.push(value);
   }
 }
