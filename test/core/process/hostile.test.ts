@@ -102,7 +102,7 @@ describe('what the process of an extension sends', () => {
     const mine = await sender(`${act}; await new Promise(() => undefined)`);
     expect(await mine.act()).toMatchObject({ ok: false });
     await answers();
-    expect(mine.shown()).toMatchObject({ code: 'process_ended', message: expect.stringMatching(/it (sent what|asked)/) });
+    expect(mine.shown()).toMatchObject({ code: 'process_ended', message: expect.stringMatching(/it (sent an invalid message|asked)/) });
   });
 
   it.each([
@@ -145,7 +145,7 @@ describe('what the process of an extension sends', () => {
       const sent = await act();
       await answers();
       if (sent.ok) continue;
-      expect([frames, shown()?.message]).toEqual([frames, expect.stringMatching(/it (sent what|asked)/)]);
+      expect([frames, shown()?.message]).toEqual([frames, expect.stringMatching(/it (sent an invalid message|asked)/)]);
       await test.kernel.host.extensions.reload(id); // also after three crashes
     }
   });

@@ -112,7 +112,7 @@ describe('S14 skills that are trusted with the project', () => {
       message: expect.stringMatching(said),
       cure: expect.stringContaining(`pith skills trust ${SOURCE}/letters`),
     });
-    expect((await states())['letters']).toMatch(said);
+    await expect.poll(async () => (await states())['letters']).toMatch(said); // written in the background
     await pith.stop();
     expect((await (await open()).states())['letters']).toMatch(said);
   });
