@@ -71,7 +71,7 @@ export function openFrames({ socket, codec, maxQueuedBytes, received, broken }: 
       try {
         message = decode(rest.subarray(HEADER_BYTES, wanted), codec);
       } catch (error) {
-        return fail(`it sent what cannot be read: ${(error as Error).message}`);
+        return fail(`it sent an invalid message: ${(error as Error).message}`);
       }
       rest = rest.subarray(wanted);
       wanted = HEADER_BYTES;
