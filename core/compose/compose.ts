@@ -1,4 +1,5 @@
 import type { DependencyContainer } from 'tsyringe';
+import { messageOf } from '../contract/index.ts';
 import { createScope } from '../kernel/index.ts';
 import { userHome } from '../trust/index.ts';
 import { examine } from './doctor.ts';
@@ -50,8 +51,9 @@ function kernelOf(get: Get): Kernel {
   }
 
   async function end(): Promise<void> {
-    const [unwritten] = await Promise.all([sandbox.index.save(), working.close()]); // neither rejects
+    const [unwritten, errors] = await Promise.all([sandbox.index.save(), working.close()]); // neither rejects
     if (unwritten) host.logger('index').warn(unwritten.message, { ...unwritten }); // while there is a log
+    for (const error of errors) host.logger('host').warn('what worked did not stop', { reason: messageOf(error) });
     await host.stop();
     await scope.close();
     await sandbox.index.save();

@@ -20,7 +20,6 @@ import {
   type SettingsOptions,
   shippedRecords,
   shippedSandbox,
-  isGuard,
   type Declaration,
   DEFAULT_SETTINGS,
 } from '../declarations/index.ts';
@@ -185,7 +184,6 @@ export function sourceOf(reading: SandboxReading): Pick<HostOptions, 'source' | 
   const roots = sandboxRoots(sandbox, packageRoot(), options.only).filter(({ shipped }) => shipped || trust.level !== 'restricted');
   let prefixes: ReadonlySet<string> = new Set();
   let claims: Claims = new Map();
-  const guards = new Set<string>(); // those of Pith's own sandbox, which nobody has to agree to
   return {
     source: {
       async discover(at) {
@@ -198,12 +196,11 @@ export function sourceOf(reading: SandboxReading): Pick<HostOptions, 'source' | 
             return enabledBy(settingsMeant())(declaration);
           },
           grant: (id, manifest, shipped) => trust.grant(id, manifest, shipped, dataDirectory),
-          guards: new Set([...trust.guards(), ...guards]),
+          guards: new Set(trust.guards()),
           at,
         });
         prefixes = contestedPrefixes(found.declarations.values());
         claims = claimsOf(found.declarations.values());
-        for (const each of found.declarations.values()) if (isGuard(each) && each.shipped) guards.add(each.id);
         return found;
       },
       renewSettings: () => reading.renew(),

@@ -124,7 +124,7 @@ export function enabledBy(settings: Settings): IsEnabled {
     const block = settings.extensions[id] ?? {};
     const isSlip = misspelt(block, COMMON_KEYS, manifest).some(([key, name]) => name === 'enabled' && block[key] !== true);
     const word: Switch | undefined = block.enabled !== undefined ? block.enabled : isSlip ? null : manifest?.enabled;
-    return word === undefined || (word ?? isGuard({ manifest, guard }));
+    return word === undefined || (word ?? isGuard({ guard }));
   };
 }
 

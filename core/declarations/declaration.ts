@@ -15,7 +15,7 @@ export interface Declaration {
   readonly file: string;
   /** null when the file is broken, and then `diagnostics` say why, or when an extension reads it. */
   readonly manifest: Manifest | null;
-  /** It is asked before tool calls: its file names `guard` in `provides`, or a person agreed to it as one, which counts while the file is broken. */
+  /** It is asked before tool calls: its file names `guard` in `provides`, or a person agreed to it as one, which counts until they take that back. */
   readonly guard?: 'named' | 'agreed';
   /** The extension that names this file in its `agent_files`. */
   readonly readBy?: string;
@@ -53,8 +53,8 @@ export function isWithheld({ withheld = [] }: Declaration, ask: string): boolean
 }
 
 /** Whether it narrows what tools may do: nothing but a person's plain word makes it none. */
-export function isGuard({ manifest, guard }: Pick<Declaration, 'manifest' | 'guard'>): boolean {
-  return guard === 'named' || (guard === 'agreed' && manifest === null);
+export function isGuard({ guard }: Pick<Declaration, 'guard'>): boolean {
+  return guard !== undefined;
 }
 
 /** `enabled`, as it was read of `written`. null: what is written only counts as false. */

@@ -141,8 +141,9 @@ export async function allowExtension(kernel: Kernel, input: CommandInput, io: Co
   return 0;
 }
 
-function takeBack({ trust }: Kernel, id: string, io: CommandIO): number {
-  trust.takeBack(id);
+function takeBack(kernel: Kernel, id: string, io: CommandIO): number {
+  if (!kernel.trust.guards().includes(id)) findExtension(kernel, id); // a guard may be gone
+  kernel.trust.takeBack(id);
   io.json({ ok: true, id, granted: [] });
   if (!io.quiet) io.print(`${id} has nothing more of what it asks for`);
   return 0;

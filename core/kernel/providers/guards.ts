@@ -1,5 +1,6 @@
 import { fieldsOf } from '@pith/plain-data';
 import { printableLine } from '@pith/plain-text';
+import { untilAborted } from '@pith/promises';
 import { messageOf, PithError, ToolGuard, type ToolResult } from '../../contract/index.ts';
 import { isGuard, isWithheld } from '../../declarations/index.ts';
 import { GUARD_ASK } from '../../trust/index.ts';
@@ -40,7 +41,8 @@ export function createGuards(lifecycle: Lifecycle): Guards {
   };
   /** Its values are copies: what one guard changes is seen by nobody. */
   const call = async ({ id }: Slot, name: keyof ToolGuard & string, values: readonly unknown[], signal?: AbortSignal): Promise<unknown> => {
-    const generation = await lifecycle.ready({ id });
+    const ready = lifecycle.ready({ id });
+    const generation = await (signal ? untilAborted(ready, signal) : ready);
     const { timeoutMs = null } = ToolGuard.members[name] ?? {};
     return invoke(lifecycle, generation, { operation: `guard.${name}`, values: structuredClone(values), timeoutMs, signal, phase: 'call' });
   };
@@ -129,6 +131,9 @@ export function guardProblem(lifecycle: Lifecycle, slot: Slot): GuardProblem | n
   if (!isOn(slot)) return null;
   if (isUnagreed(slot))
     return cannotAnswer(id, 'nobody has agreed that it sees what tools are given', `agree with: pith extensions allow ${id}`);
+  const { manifest } = slot.written.declaration;
+  if (manifest !== null && !manifest.provides.includes('guard'))
+    return cannotAnswer(id, 'its manifest no longer provides guard', `forget it: pith extensions allow ${id} --revoke`);
   const why = lifecycle.reason(slot);
   if (why === undefined) return null;
   const { cure = correct(id) } = slot.failure ?? slot.declared ?? {};

@@ -50,9 +50,9 @@ export function statusOf(lifecycle: Lifecycle, slot: Slot): ExtensionStatus {
 
 function asksIn(declaration: Declaration): ExtensionStatus['asks'] {
   const { manifest, shipped, withheld = [] } = declaration;
-  if (manifest === null || shipped) return [];
+  if (manifest === null) return [];
   return [
-    ...grantedAsks(declaration).map((ask) => ({ ask, withheld: false, never: null })),
+    ...(shipped ? [] : grantedAsks(declaration)).map((ask) => ({ ask, withheld: false, never: null })),
     ...withheld.map((each) => ({ ...each, withheld: true })),
   ];
 }

@@ -1,6 +1,6 @@
 import path from 'node:path';
 import { messageOf, PithError } from '../../contract/index.ts';
-import { lstatSync, renameSync } from 'node:fs';
+import { lstatSync, realpathSync, renameSync } from 'node:fs';
 import { stateFolder, type StateFolder, systemCure } from '@pith/safe-files';
 import { isDynamic } from '../../declarations/index.ts';
 
@@ -33,9 +33,10 @@ export function makeExtensionData(dataDirectory: string, id: string): string {
 
 /** Renames `data/<id>` or `data/brought/<word>/<name>` of earlier versions, whole or not at all. What is a link or belongs to others stays where it is. */
 function takeOver(dataDirectory: string, id: string, folder: StateFolder): void {
-  const former = path.join(stateFolder(dataDirectory).make(), isDynamic(id) ? path.join(FORMER_DYNAMIC, ...id.split(/:(.*)/su, 2)) : id);
+  const root = realpathSync(stateFolder(dataDirectory).make());
+  const former = path.join(root, isDynamic(id) ? path.join(FORMER_DYNAMIC, ...id.split(/:(.*)/su, 2)) : id);
   const found = lstatSync(former, { throwIfNoEntry: false });
-  if (found?.isDirectory() !== true || found.uid !== (process.getuid?.() ?? found.uid)) return;
+  if (found?.isDirectory() !== true || realpathSync(former) !== former || found.uid !== (process.getuid?.() ?? found.uid)) return;
   stateFolder(dataDirectory, EXTENSIONS).make();
   if (lstatSync(folder.path, { throwIfNoEntry: false }) !== undefined) return;
   try {

@@ -39,6 +39,8 @@ export function createDynamicDeclarations(
 ): DynamicDeclarations {
   const { runtime, slots } = lifecycle;
   const openings = new Map<string, Opening>();
+  /** Keys of openings during which the provider said that something changed: they are looked at again at their end. */
+  const overtaken = new Set<string>();
   const ask = (providerId: string, id: string | null) =>
     callProvider(lifecycle, providerId, 'declarations.declarations', [id]) as Promise<readonly Given[]>;
   const askFor = async (providerId: string, id: string): Promise<Given | undefined> =>
@@ -76,8 +78,12 @@ export function createDynamicDeclarations(
 
   async function openById(providerId: string, id: string): Promise<OpenedExtension> {
     const given = await askFor(providerId, id);
-    if (given !== undefined) return open(providerId, given);
-    withdraw(providerId, id);
+    if (given === undefined) withdraw(providerId, id);
+    else {
+      const key = `${providerId} ${id}`;
+      const opened = await open(providerId, given).finally(() => (overtaken.delete(key) ? followOne(providerId, id) : undefined));
+      if (slots.has(id)) return opened;
+    }
     throw unavailable(id, `'${providerId}' does not declare it at the moment`);
   }
 
@@ -88,12 +94,15 @@ export function createDynamicDeclarations(
   /** Takes what the provider declares now, and stops what it declares no more. One that it cannot tell stays as it is. */
   async function follow(providerId: string): Promise<void> {
     await lifecycle.settled(providerId);
-    for (const id of lifecycle.stopped ? [] : idsOf(providerId)) {
-      if (openings.has(`${providerId} ${id}`)) continue;
-      const given = slots.get(providerId)?.current ? await askFor(providerId, id).catch(() => null) : undefined; // null: it may not run as it is now
-      if (given === undefined) withdraw(providerId, id);
-      else if (given && slots.has(id)) declare(providerId, given);
-    }
+    for (const key of openings.keys()) if (key.startsWith(`${providerId} `)) overtaken.add(key);
+    for (const id of lifecycle.stopped ? [] : idsOf(providerId)) if (!openings.has(`${providerId} ${id}`)) await followOne(providerId, id);
+  }
+
+  async function followOne(providerId: string, id: string): Promise<void> {
+    const given = slots.get(providerId)?.current ? await askFor(providerId, id).catch(() => null) : undefined; // null: it may not run as it is now
+    if (given === undefined) withdraw(providerId, id);
+    else if (given && slots.has(id)) declare(providerId, given);
+    await lifecycle.settled(id);
   }
 
   const followLater = (providerId: string): void =>

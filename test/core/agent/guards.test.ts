@@ -198,6 +198,14 @@ describe('a guard', () => {
     expect(await refusal()).toContain(
       'a person can put its folder back, forget it (pith extensions allow warden --revoke), or switch it off',
     );
+    await test.write('extensions/warden/manifest.yaml', manifest.replace('guard]', 'tool]'));
+    await test.write('extensions/warden/main.ts', 'export default class { getTools() { return []; } }');
+    await test.restart();
+    expect(await refusal()).toContain(
+      'its manifest no longer provides guard; a person can forget it: pith extensions allow warden --revoke',
+    );
+    await test.remove('extensions/warden');
+    await test.kernel.host.extensions.refresh();
     await test.write('pith.yaml', 'extensions: { warden: { enabled: false } }\n');
     await test.kernel.host.extensions.refresh();
     expect(await one(test, 'change', {})).toMatchObject({ ok: true });
@@ -401,8 +409,13 @@ describe('a guard', () => {
       '../migrations\\1',
       'file:///a/%6digrations/1',
       ' migrations/a\nb',
+      'file:migrations/1',
+      ':(top)migrations/1',
     ])
-      for (const input of [{ path: place }, { files: ['x', place] }, { edits: [{ file_path: place }] }, { path: 'x', to: place }])
+      for (const input of [
+        ...[{ path: place }, { files: ['x', place] }, { edits: [{ file_path: place }] }, { path: 'x', to: place }],
+        ...[{ files: { [place]: 'x' } }, { path: { value: place } }, { dest: place }, { patch: `\uFEFF  --- ${place.replace('\n', '')}` }],
+      ])
         expect([place, await codeOf('change', input)]).toEqual([place, 'denied']);
     for (const input of [
       { content: 'see migrations/1' },

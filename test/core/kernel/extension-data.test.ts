@@ -41,6 +41,14 @@ describe("an extension's data", () => {
     expect(fs.readFileSync(path.join(data, id, 'pith.log'), 'utf8')).toBe('line');
   });
 
+  it('T7 F4: a link on the way to the former place is not followed', () => {
+    const sandbox = folderWith({ 'home/dice/secret': 'mine', 'data/brought/x': '' });
+    const data = path.join(sandbox, 'data');
+    fs.symlinkSync(path.join(sandbox, 'home'), path.join(data, 'brought/set'));
+    expect(fs.readdirSync(makeExtensionData(data, 'set:dice'))).toEqual([]);
+    expect(fs.readFileSync(path.join(sandbox, 'home/dice/secret'), 'utf8')).toBe('mine');
+  });
+
   it('T7 F4: a link in the former place stays where it is and is not followed', () => {
     const sandbox = folderWith({ 'home/.bashrc': 'mine' });
     const data = path.join(sandbox, 'data');

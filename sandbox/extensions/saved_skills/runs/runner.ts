@@ -23,10 +23,10 @@ const IDLE_MS = 2_000;
 /** Between two looks while the database cannot be used. */
 const MOST_PAUSE_MS = 30_000;
 
-/** Serves the lanes of runs for which somebody waits, and does nothing else. */
-interface LaneWaiters {
-  /** The lane of each. */
-  readonly waiters: string[];
+/** A worker for the lanes of runs for which callers wait, while no services run. */
+interface WaitWorker {
+  /** The lane of each caller that waits. */
+  readonly lanes: string[];
   readonly stop: AbortController;
   readonly ended: Promise<void>;
 }
@@ -43,12 +43,12 @@ export class Runner {
   readonly #work = new Map<string, Work>();
   #stop = new AbortController().signal;
   #isServing = false;
-  #laneWaiters: LaneWaiters | null = null;
+  #waitWorker: WaitWorker | null = null;
   readonly #turns = new KeyedQueue();
   #delivering: Promise<void> | null = null;
   #isDeliveryFailing = false;
   #woken = false;
-  #nap = new AbortController();
+  #wake = new AbortController();
 
   constructor(private readonly ports: RunnerPorts) {}
 
@@ -65,25 +65,25 @@ export class Runner {
   /** Work that waits for a run of `lane`: a process in which no service runs, such as a chat of one message, serves that lane meanwhile. */
   async serving<T>(lane: string, work: () => Promise<T>): Promise<T> {
     if (this.#isServing) return work();
-    const visit = (this.#laneWaiters ??= this.#open());
-    visit.waiters.push(lane);
+    const worker = (this.#waitWorker ??= this.#open());
+    worker.lanes.push(lane);
     this.wake();
     try {
       return await work();
     } finally {
-      visit.waiters.splice(visit.waiters.indexOf(lane), 1);
-      if (visit.waiters.length === 0) {
-        if (this.#laneWaiters === visit) this.#laneWaiters = null;
-        visit.stop.abort();
-        await visit.ended;
+      worker.lanes.splice(worker.lanes.indexOf(lane), 1);
+      if (worker.lanes.length === 0) {
+        if (this.#waitWorker === worker) this.#waitWorker = null;
+        worker.stop.abort();
+        await worker.ended;
       }
     }
   }
 
-  #open(): LaneWaiters {
+  #open(): WaitWorker {
     const stop = new AbortController();
-    const waiters: string[] = [];
-    return { waiters, stop, ended: this.#serve(stop.signal, waiters) };
+    const lanes: string[] = [];
+    return { lanes, stop, ended: this.#serve(stop.signal, lanes) };
   }
 
   /** Until `signal` aborts; then what runs is given back. `only`: nothing but these lanes. */
@@ -111,7 +111,7 @@ export class Runner {
   /** Something waits in this process: look at once. */
   wake(): void {
     this.#woken = true;
-    this.#nap.abort();
+    this.#wake.abort();
   }
 
   /** The attempt by which this process has a run; null: it has not. */
@@ -211,8 +211,8 @@ export class Runner {
   }
 
   async #pause(ms: number, signal: AbortSignal): Promise<void> {
-    this.#nap = new AbortController();
-    if (!this.#woken) await this.ports.clock.sleep(ms, AbortSignal.any([signal, this.#nap.signal])).catch(() => undefined); // woken, or it is to stop
+    this.#wake = new AbortController();
+    if (!this.#woken) await this.ports.clock.sleep(ms, AbortSignal.any([signal, this.#wake.signal])).catch(() => undefined); // woken, or it is to stop
     this.#woken = false;
   }
 }

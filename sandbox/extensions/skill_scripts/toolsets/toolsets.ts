@@ -29,6 +29,8 @@ export class Toolsets {
   /** What came last of each that was opened, by its id: the skill's, or `id@…` of a kept version. */
   readonly #published = new Map<string, string>();
   readonly #waiting = new Map<string, Waiting>();
+  /** Somebody has asked for one, so it may be open. */
+  #isUsed = false;
 
   constructor(
     private readonly context: ExtensionContext,
@@ -42,12 +44,14 @@ export class Toolsets {
 
   /** That of one skill, if it has one now. Rejects where that may not run. */
   async one(extensionId: string): Promise<readonly Declared[]> {
+    this.#isUsed = true;
     const skill = await this.#skillOf(extensionId.slice(TOOLSET.length));
     return skill === null ? [] : [await this.#declared(skill)];
   }
 
   /** Of every skill that is offered, as far as they may run. */
   async all(): Promise<readonly Declared[]> {
+    this.#isUsed = true;
     const found: Declared[] = [];
     for (const skill of skillsWithToolsets(await this.library.records())) {
       const declared = await this.#declared(skill).catch(() => null); // `waiting` or what is published says why
@@ -58,9 +62,9 @@ export class Toolsets {
 
   /** Skills or settings have changed: what is open may be gone. */
   async follow(): Promise<void> {
-    for (const id of this.#waiting.keys()) if ((await this.#skillOf(id)) === null) this.#waiting.delete(id);
     const { id: extensionId, events } = this.context;
-    if (this.#published.size > 0) await events.publish('provider.changed', { extensionId, protocol: 'declarations' });
+    for (const map of [this.#waiting, this.#published]) for (const id of map.keys()) if ((await this.#skillOf(id)) === null) map.delete(id);
+    if (this.#isUsed) await events.publish('provider.changed', { extensionId, protocol: 'declarations' });
   }
 
   /** A person agreed that it runs where nothing confines it. */

@@ -1,6 +1,7 @@
 import { execFileSync } from 'node:child_process';
 import { symlink } from 'node:fs/promises';
 import path from 'node:path';
+import { SkillProvider } from 'pith';
 import { fakeClock, type FakeClock, type TestKernel, type TestKernelOptions } from 'pith/testing';
 import { beforeEach, describe, expect, it } from 'vitest';
 import { CALL, NEVER } from '../../../core/kernel/extensions.ts';
@@ -71,6 +72,26 @@ describe('the toolset of a skill', () => {
     expect(await host().providers.tools.needsApproval('toolset:hello', 'bye', {}, TURN)).toBe(false);
     expect(show('hello')).toMatchObject({ state: 'active', tier: 'process' });
     expect(host().extensions.ids()).not.toContain('toolset:hello'); // '*' does not mean what a skill brings
+  });
+
+  it('S70 one whose skill goes while it is opened is not there, and its tools are gone', async () => {
+    await write(
+      'slow/index.ts',
+      `${HEAD}\nawait new Promise((resolve) => setTimeout(resolve, 400));\nexport const list = [tool('t', () => 1)];`,
+    );
+    await named('slow', 'index:list');
+    await clock.advance(260);
+    const opened = bring('slow').then(
+      () => 'opened',
+      (error: unknown) => String(error),
+    );
+    await expect.poll(() => show('slow')).not.toBeNull();
+    await pith.remove('skills/slow');
+    await clock.advance(260);
+    expect(await (await host().providers.active(SkillProvider))[0]!.listSkills()).toEqual([]); // as a poll would look
+    expect(await opened).toContain("'skill_scripts' does not declare it at the moment");
+    await expect.poll(() => show('slow')).toBeNull();
+    expect(await call('slow', 't')).toMatchObject({ ok: false });
   });
 
   it('S70: what is wrong with one module is told with its name and the cure, and the others load', async () => {
