@@ -123,7 +123,7 @@ export type TurnEvent =
   | { readonly type: 'turn-start'; readonly agent: string; readonly thread: string; readonly turn: string; readonly model: string }
   | { readonly type: 'notice'; readonly code: string; readonly message: string }
   /** The message contains a whole text, described in one line by its extension. */
-  | { readonly type: 'document'; readonly extension: string; readonly key: string; readonly line: string }
+  | { readonly type: 'document'; readonly extension: string; readonly key: string; readonly label: string }
   | { readonly type: 'text-delta'; readonly text: string }
   | { readonly type: 'tool-call'; readonly id: string; readonly name: string; readonly input: JsonValue }
   | {

@@ -255,7 +255,7 @@ function announce({ plan, record, documents, deps, notices }: RunningTurn): read
   return [
     { type: 'turn-start', agent: plan.spec.id, thread: threadId, turn: turnId, model: plan.model.ref },
     ...given.flatMap(({ extensionId: extension, key, label }): TurnEvent[] =>
-      label === undefined ? [] : [{ type: 'document', extension, key, line: label }],
+      label === undefined ? [] : [{ type: 'document', extension, key, label }],
     ),
     ...notices.fresh(record, plan.notices),
   ];

@@ -92,20 +92,26 @@ async function* linesUntilAborted<T>(values: Iterable<T> | AsyncIterable<T>, sig
   }
 }
 
-/** What of each event `chat --json` prints; the others are not part of that format. */
-const PRINTED: Readonly<Partial<Record<TurnEvent['type'], readonly string[]>>> = {
+type FieldsOf<Event> = Event extends unknown ? Exclude<keyof Event, 'type'> : never;
+
+/** The fields of each event that `chat --json` prints; null: the event is not part of that format. */
+const PRINTED: { readonly [Type in TurnEvent['type']]: readonly FieldsOf<Extract<TurnEvent, { type: Type }>>[] | null } = {
   'turn-start': ['agent', 'thread', 'model'],
   'text-delta': ['text'],
   'tool-call': ['id', 'name', 'input'],
   'tool-result': ['id', 'name', 'ok', 'at', 'output', 'error', 'title', 'metadata'],
   'approval-request': ['id', 'tool', 'input', 'digest', 'agents', 'thread', 'summary', 'enforced'],
   'turn-end': ['reason', 'text', 'usage', 'error'],
+  document: null,
+  notice: null,
+  'step-end': null,
+  'tool-output': null,
 };
 
 /** null: the event is not printed. */
 function eventLine(event: TurnEvent): JsonValue {
   const names = PRINTED[event.type];
-  if (names === undefined) return null;
+  if (names === null) return null;
   const { error, usage, output } = event as {
     error?: Failure;
     usage?: Extract<TurnEvent, { type: 'turn-end' }>['usage'];
@@ -142,7 +148,7 @@ class PlainView {
       const { text, time } = stepLine(event, this.#times, clock.now());
       io.error(`${markOf(event)} ${text} ${time}`.trimEnd());
     }
-    if (event.type === 'document' && !io.quiet) io.error(`✓ ${event.line}`);
+    if (event.type === 'document' && !io.quiet) io.error(`✓ ${event.label}`);
     if (event.type === 'notice' && !io.quiet && !this.#shownNotices.has(event.message)) {
       this.#shownNotices.add(event.message);
       io.error(event.message);

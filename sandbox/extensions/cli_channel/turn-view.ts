@@ -74,7 +74,7 @@ export class TurnView {
         return;
       }
       case 'document':
-        if (!quiet) this.#line(`${this.#colour.green('✓')} ${printableLine(event.line)}`);
+        if (!quiet) this.#line(`${this.#colour.green('✓')} ${printableLine(event.label)}`);
         this.#next();
         return;
       case 'notice':

@@ -55,7 +55,9 @@ describe('documents beside a message', () => {
     const world = await giving(() => ({ documents }), { script: [{ text: 'x' }] });
     const { events } = await world.run('hi');
     expect(textsOf(world.model.requests[0]?.messages[0]?.content)).toEqual([words(45_000), 'Ask for it.', 'hi']);
-    expect(events.filter(({ type }) => type === 'document')).toEqual([{ type: 'document', extension: 'docs', key: 'fits', line: 'Fits.' }]); // N17
+    expect(events.filter(({ type }) => type === 'document')).toEqual([
+      { type: 'document', extension: 'docs', key: 'fits', label: 'Fits.' },
+    ]); // N17
   });
 
   it('are no words of the person: in the texts that providers are told, also after a compaction', async () => {
