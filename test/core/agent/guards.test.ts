@@ -413,8 +413,14 @@ describe('a guard', () => {
       ':(top)migrations/1',
     ])
       for (const input of [
-        ...[{ path: place }, { files: ['x', place] }, { edits: [{ file_path: place }] }, { path: 'x', to: place }],
-        ...[{ files: { [place]: 'x' } }, { path: { value: place } }, { dest: place }, { patch: `\uFEFF  --- ${place.replace('\n', '')}` }],
+        { path: place },
+        { files: ['x', place] },
+        { edits: [{ file_path: place }] },
+        { path: 'x', to: place },
+        { files: { [place]: 'x' } },
+        { path: { value: place } },
+        { dest: place },
+        { patch: `\uFEFF  --- ${place.replace('\n', '')}` },
       ])
         expect([place, await codeOf('change', input)]).toEqual([place, 'denied']);
     for (const input of [
