@@ -133,7 +133,11 @@ export function guardProblem(lifecycle: Lifecycle, slot: Slot): GuardProblem | n
     return cannotAnswer(id, 'nobody has agreed that it sees what tools are given', `agree with: pith extensions allow ${id}`);
   const { manifest } = slot.written.declaration;
   if (manifest !== null && !manifest.provides.includes('guard'))
-    return cannotAnswer(id, 'its manifest no longer provides guard', `forget it: pith extensions allow ${id} --revoke`);
+    return cannotAnswer(
+      id,
+      'its manifest no longer provides guard',
+      `put guard back into provides, or forget it: pith extensions allow ${id} --revoke`,
+    );
   const why = lifecycle.reason(slot);
   if (why === undefined) return null;
   const { cure = correct(id) } = slot.failure ?? slot.declared ?? {};

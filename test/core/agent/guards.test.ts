@@ -202,7 +202,7 @@ describe('a guard', () => {
     await test.write('extensions/warden/main.ts', 'export default class { getTools() { return []; } }');
     await test.restart();
     expect(await refusal()).toContain(
-      'its manifest no longer provides guard; a person can forget it: pith extensions allow warden --revoke',
+      'its manifest no longer provides guard; a person can put guard back into provides, or forget it: pith extensions allow warden --revoke',
     );
     await test.remove('extensions/warden');
     await test.kernel.host.extensions.refresh();
