@@ -142,7 +142,6 @@ export async function allowExtension(kernel: Kernel, input: CommandInput, io: Co
 }
 
 function takeBack(kernel: Kernel, id: string, io: CommandIO): number {
-  if (!kernel.trust.guards().includes(id)) findExtension(kernel, id); // a guard may be gone
   kernel.trust.takeBack(id);
   io.json({ ok: true, id, granted: [] });
   if (!io.quiet) io.print(`${id} has nothing more of what it asks for`);
