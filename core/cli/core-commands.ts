@@ -110,12 +110,12 @@ export const CORE_COMMANDS: readonly CoreCommand[] = [
   },
   {
     path: 'extensions allow',
-    description: 'Let an extension have what its manifest asks for: network, secrets, paths, events, agents',
+    description: 'Let an extension have what its manifest asks for: network, secrets, paths, events, agents, to be a guard',
     arguments: [ID('The extension')],
     options: [
       YES,
       { name: 'ask', type: 'string', multiple: true, description: 'For programs: only this, to which a person has just agreed' },
-      { name: 'revoke', type: 'boolean', description: 'Take back everything that you agreed to' },
+      { name: 'revoke', type: 'boolean', description: 'Take back everything that you agreed to for this extension' },
     ],
     load: async () => (await import('./commands/extensions.ts')).allowExtension,
   },

@@ -53,7 +53,7 @@ function kernelOf(get: Get): Kernel {
   async function end(): Promise<void> {
     const [unwritten, errors] = await Promise.all([sandbox.index.save(), working.close()]); // neither rejects
     if (unwritten) host.logger('index').warn(unwritten.message, { ...unwritten }); // while there is a log
-    for (const error of errors) host.logger('host').warn('what worked did not stop', { reason: messageOf(error) });
+    for (const error of errors) host.logger('host').warn('something that was running could not be stopped', { reason: messageOf(error) });
     await host.stop();
     await scope.close();
     await sandbox.index.save();

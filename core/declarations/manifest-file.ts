@@ -154,7 +154,7 @@ export function cronProblem(pattern: string): string | null {
   const fields = pattern.trim().split(/\s+/).length;
   if (fields !== 5 || pattern.trim().startsWith('@')) return `has ${fields} field${fields === 1 ? '' : 's'}, not five`;
   try {
-    return new Cron(pattern, { mode: '5-part', paused: true }).nextRun() === null ? 'never falls due' : null;
+    return new Cron(pattern, { mode: '5-part', paused: true }).nextRun() === null ? 'never comes due' : null;
   } catch (error) {
     return `is not a schedule: ${messageOf(error).replace(/^CronPattern: /, '')}`;
   }

@@ -66,8 +66,8 @@ export interface Trust {
   guards(): readonly string[];
   /** Grants these requests to an extension, in addition to earlier ones. Throws `trust_failed`. */
   allow(id: string, asks: readonly string[]): void;
-  /** Revokes all grants of an extension; one that no longer exists stops counting as a guard. Throws `trust_failed`. */
-  takeBack(id: string): void;
+  /** Revokes all grants of an extension, and returns them; one that no longer exists stops counting as a guard. Throws `trust_failed`. */
+  takeBack(id: string): readonly string[];
 }
 
 export interface StatePlace {
@@ -189,11 +189,13 @@ export function trustOf(options: TrustOptions): Trust {
     allow: (id, asks) => file.change((record) => withGrants(record, key, { [id]: asks })),
     takeBack(id) {
       accepted.delete(id);
-      if (file.read().grants[key] !== undefined)
+      const revoked = grantsOf(id);
+      if (revoked.length > 0)
         file.change((record) => {
           const others = Object.entries(record.grants[key] ?? {}).filter(([other]) => other !== id);
           return { ...record, grants: { ...record.grants, [key]: Object.fromEntries(others) } };
         });
+      return revoked;
     },
   };
 }

@@ -42,7 +42,7 @@ const ON_THE_WAY: readonly Kind[] = [
   { test: /~\d/u, why: 'has the form of a short name, by which Windows means another file' },
   {
     test: /^(?:node_modules|site-packages|dist-packages|__pycache__|venv)$/u,
-    why: 'is among packages, which programs load automatically',
+    why: 'is in a folder of packages, which programs load automatically',
   },
   { test: /^git-?hooks$/u, why: 'is in a folder of hooks, which git starts automatically' },
   { test: /^buildsrc$/u, why: 'is code of the build, which every build runs' },

@@ -141,10 +141,12 @@ export async function allowExtension(kernel: Kernel, input: CommandInput, io: Co
   return 0;
 }
 
-function takeBack(kernel: Kernel, id: string, io: CommandIO): number {
-  kernel.trust.takeBack(id);
-  io.json({ ok: true, id, granted: [] });
-  if (!io.quiet) io.print(`${id} has nothing more of what it asks for`);
+function takeBack({ trust }: Kernel, id: string, io: CommandIO): number {
+  const revoked = trust.takeBack(id);
+  io.json({ ok: true, id, granted: [], revoked: [...revoked] });
+  const texts = revoked.map((ask) => printableLine(askText(ask))).join('; ');
+  if (!io.quiet)
+    io.print(texts === '' ? `You had agreed to nothing for ${printableLine(id)}` : `${printableLine(id)} may no longer ${texts}`);
   return 0;
 }
 

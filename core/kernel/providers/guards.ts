@@ -60,6 +60,8 @@ export function createGuards(lifecycle: Lifecycle): Guards {
       const { deny, ask } = fieldsOf(answer);
       if (answer !== null && deny === undefined && ask === undefined) throw new PithError('provider_failed', MALFORMED);
       if (deny !== undefined) return said('deny', id, deny);
+      const known = guardProblem(lifecycle, slot); // only its own code knows whether its settings are right
+      if (known !== null) return failed(known);
       return ask === undefined ? { kind: 'nothing', why: '' } : said('ask', id, ask);
     } catch (error) {
       const unloaded = guardProblem(lifecycle, slot);
@@ -93,7 +95,7 @@ export function createGuards(lifecycle: Lifecycle): Guards {
   };
 }
 
-const VERBS = { deny: 'refuses it', ask: 'wants a person asked' } as const;
+const VERBS = { deny: 'refuses it', ask: 'wants a person to be asked' } as const;
 const FAILED = 'guard_failed';
 const MALFORMED = 'beforeToolCall returned neither null nor { deny } nor { ask }';
 
@@ -121,7 +123,7 @@ export interface GuardProblem {
 function cannotAnswer(id: string, why: string, cure: string): GuardProblem {
   return {
     message: `the guard '${id}' cannot answer, so only tools that read run: ${why}`,
-    cure: `${cure}, or switch it off: extensions.${id}.enabled: false in pith.yaml`,
+    cure: `${cure}, or switch it off (extensions.${id}.enabled: false in pith.yaml)`,
   };
 }
 
@@ -130,14 +132,16 @@ export function guardProblem(lifecycle: Lifecycle, slot: Slot): GuardProblem | n
   const { id } = slot;
   if (!isOn(slot)) return null;
   if (isUnagreed(slot))
-    return cannotAnswer(id, 'nobody has agreed that it sees what tools are given', `agree with: pith extensions allow ${id}`);
+    return cannotAnswer(id, 'nobody has agreed that it sees what tools are given', `agree (pith extensions allow ${id})`);
   const { manifest } = slot.written.declaration;
   if (manifest !== null && !manifest.provides.includes('guard'))
     return cannotAnswer(
       id,
-      'its manifest no longer provides guard',
-      `put guard back into provides, or forget it: pith extensions allow ${id} --revoke`,
+      "its manifest no longer has 'guard' in 'provides'",
+      `put it back, take back all that you agreed to for it (pith extensions allow ${id} --revoke)`,
     );
+  const slip = [...slot.notes].find(([, code]) => code === 'config_invalid')?.[0];
+  if (slip !== undefined) return cannotAnswer(id, slip, 'correct the setting');
   const why = lifecycle.reason(slot);
   if (why === undefined) return null;
   const { cure = correct(id) } = slot.failure ?? slot.declared ?? {};

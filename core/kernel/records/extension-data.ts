@@ -36,11 +36,11 @@ function takeOver(dataDirectory: string, id: string, folder: StateFolder): void 
   const root = realpathSync(stateFolder(dataDirectory).make());
   const former = path.join(root, isDynamic(id) ? path.join(FORMER_DYNAMIC, ...id.split(/:(.*)/su, 2)) : id);
   const found = lstatSync(former, { throwIfNoEntry: false });
-  if (found?.isDirectory() !== true || realpathSync(former) !== former || found.uid !== (process.getuid?.() ?? found.uid)) return;
+  if (found?.isDirectory() !== true || found.uid !== (process.getuid?.() ?? found.uid)) return;
   stateFolder(dataDirectory, EXTENSIONS).make();
   if (lstatSync(folder.path, { throwIfNoEntry: false }) !== undefined) return;
   try {
-    renameSync(former, folder.path);
+    if (realpathSync(former) === former) renameSync(former, folder.path);
   } catch (error) {
     // Another process was faster: its folder is the one.
     if (!['ENOENT', 'ENOTEMPTY', 'EEXIST'].includes((error as NodeJS.ErrnoException).code ?? '')) throw error;

@@ -39,7 +39,7 @@ export function createDynamicDeclarations(
 ): DynamicDeclarations {
   const { runtime, slots } = lifecycle;
   const openings = new Map<string, Opening>();
-  /** Keys of openings during which the provider said that something changed: they are looked at again at their end. */
+  /** Keys of openings during which the provider said that something changed. */
   const overtaken = new Set<string>();
   const ask = (providerId: string, id: string | null) =>
     callProvider(lifecycle, providerId, 'declarations.declarations', [id]) as Promise<readonly Given[]>;
@@ -76,14 +76,23 @@ export function createDynamicDeclarations(
     }
   }
 
-  async function openById(providerId: string, id: string): Promise<OpenedExtension> {
-    const given = await askFor(providerId, id);
-    if (given === undefined) withdraw(providerId, id);
-    else {
-      const key = `${providerId} ${id}`;
-      const opened = await open(providerId, given).finally(() => (overtaken.delete(key) ? followOne(providerId, id) : undefined));
-      if (slots.has(id)) return opened;
+  /** As the provider declares it when the opening ends: what changed meanwhile is opened again. */
+  async function openCurrent(providerId: string, id: string): Promise<OpenedExtension> {
+    const key = `${providerId} ${id}`;
+    for (let rounds = 1; ; rounds += 1) {
+      overtaken.delete(key);
+      const [result] = await Promise.allSettled([openDeclared(providerId, id)]);
+      if (overtaken.delete(key) && rounds < MOST_ROUNDS) continue;
+      openings.delete(key);
+      if (result.status === 'rejected') throw result.reason;
+      return result.value;
     }
+  }
+
+  async function openDeclared(providerId: string, id: string): Promise<OpenedExtension> {
+    const given = await askFor(providerId, id);
+    if (given !== undefined) return open(providerId, given);
+    withdraw(providerId, id);
     throw unavailable(id, `'${providerId}' does not declare it at the moment`);
   }
 
@@ -95,14 +104,12 @@ export function createDynamicDeclarations(
   async function follow(providerId: string): Promise<void> {
     await lifecycle.settled(providerId);
     for (const key of openings.keys()) if (key.startsWith(`${providerId} `)) overtaken.add(key);
-    for (const id of lifecycle.stopped ? [] : idsOf(providerId)) if (!openings.has(`${providerId} ${id}`)) await followOne(providerId, id);
-  }
-
-  async function followOne(providerId: string, id: string): Promise<void> {
-    const given = slots.get(providerId)?.current ? await askFor(providerId, id).catch(() => null) : undefined; // null: it may not run as it is now
-    if (given === undefined) withdraw(providerId, id);
-    else if (given && slots.has(id)) declare(providerId, given);
-    await lifecycle.settled(id);
+    for (const id of lifecycle.stopped ? [] : idsOf(providerId)) {
+      if (openings.has(`${providerId} ${id}`)) continue;
+      const given = slots.get(providerId)?.current ? await askFor(providerId, id).catch(() => null) : undefined; // null: it may not run as it is now
+      if (given === undefined) withdraw(providerId, id);
+      else if (given && slots.has(id)) declare(providerId, given);
+    }
   }
 
   const followLater = (providerId: string): void =>
@@ -126,7 +133,7 @@ export function createDynamicDeclarations(
       const key = `${providerId} ${id}`;
       const known = openings.get(key);
       if (known) return known;
-      const opened = openById(providerId, id).finally(() => openings.delete(key));
+      const opened = openCurrent(providerId, id);
       opened.catch(recorded);
       const opening = { since: runtime.clock.now(), opened };
       openings.set(key, opening);
@@ -153,6 +160,8 @@ export function createDynamicDeclarations(
   };
 }
 
+/** A provider that says at each question that something changed must not keep a turn waiting. */
+const MOST_ROUNDS = 5;
 const WORKERS = 4;
 /** Of more, each process ends when it has been looked at. */
 const MOST_OPEN = 16;

@@ -407,7 +407,7 @@ function wordsFor(error: unknown, text: string): string {
   const type = /^Unexpected content type: (.*)/u.exec(text)?.[1];
   if (type !== undefined)
     return `it answers with ${type === 'null' ? 'nothing that says its type' : type}, and not with a message; correct url`;
-  if (text.startsWith('Invalid result for initialize')) return 'its answer to the first message is no answer of an MCP server';
+  if (text.startsWith('Invalid result for initialize')) return 'its answer to the first message is not that of an MCP server';
   const code = codeOf(error, '');
   if (code === 'CONNECTION_CLOSED' || text === 'Connection closed') return 'it ended';
   return text;

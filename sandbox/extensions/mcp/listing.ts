@@ -124,9 +124,9 @@ const CHARACTERS_A_STEP = 64;
 
 /** The tool, or why it cannot be offered. What is not needed to call it may be of any kind. What it costs is taken from `work`. */
 export function readTool(given: unknown, work: Work = workOfSource()): ServerTool | string {
-  if (!isPlainMap(given)) return 'it is no map';
+  if (!isPlainMap(given)) return 'it is not a map';
   const { name, title, description, inputSchema, outputSchema, annotations } = given;
-  if (typeof name !== 'string') return 'its name is no text';
+  if (typeof name !== 'string') return 'its name is not text';
   if (name === '' || name.length > LONGEST_NAME) return `its name must have 1 to ${LONGEST_NAME} characters`;
   const size = asJson(given)?.length ?? Infinity;
   if (size > LARGEST) return `what is said of it is longer than ${LARGEST / 1024} KB, or nested too deep`;

@@ -27,7 +27,7 @@ export function nextRun(cron: string, timeZone: string, after: number): Time {
     return { problem: `'${cron}' must have five fields: minute hour day month weekday` };
   try {
     const next = new Cron(cron, { mode: '5-part', paused: true, timezone: timeZone }).nextRun(new Date(after));
-    return next === null ? { problem: `'${cron}' never falls due` } : next.getTime();
+    return next === null ? { problem: `'${cron}' never comes due` } : next.getTime();
   } catch (error) {
     return { problem: `'${cron}' is not a schedule in ${timeZone}: ${messageOf(error)}` };
   }

@@ -74,7 +74,7 @@ describe('a guard', () => {
       expect(others).toEqual([]);
       expect(question).toMatchObject({
         tool: 'ext/change',
-        details: "the guard 'warden' wants a person asked: is it Friday?",
+        details: "the guard 'warden' wants a person to be asked: is it Friday?",
         always: null,
       });
       await test.kernel.approvals.answer(question!.id, { answer: 'once', by: 'local' });
@@ -99,7 +99,7 @@ describe('a guard', () => {
       const { ok, extensions } = await test.kernel.doctor();
       const { code, message, cure } = extensions.find(({ id }) => id === 'warden')!;
       expect([ok, code, message]).toEqual([false, 'guard_failed', expect.stringContaining('neither null nor { deny } nor { ask }')]);
-      expect(cure).toBe(`correct it (see: pith extensions show warden), or switch it off: ${OFF}`);
+      expect(cure).toBe(`correct it (see: pith extensions show warden), or switch it off (${OFF})`);
     },
     30_000,
   );
@@ -171,7 +171,7 @@ describe('a guard', () => {
       return JSON.stringify(refused);
     };
     expect(test.kernel.host.extensions.show('warden')?.asks).toEqual([{ ask: 'guard', withheld: true, never: null }]);
-    expect(await refusal()).toContain(`a person can agree with: pith extensions allow warden, or switch it off: ${OFF}`);
+    expect(await refusal()).toContain(`a person can agree (pith extensions allow warden), or switch it off (${OFF})`);
     expect(existsSync(seen)).toBe(false);
     expect(JSON.stringify((await doctorOn(test)).notes)).toContain('asks to see the input of every tool call and refuse it');
     test.kernel.trust.allow('warden', ['guard']);
@@ -202,7 +202,7 @@ describe('a guard', () => {
     await test.write('extensions/warden/main.ts', 'export default class { getTools() { return []; } }');
     await test.restart();
     expect(await refusal()).toContain(
-      'its manifest no longer provides guard; a person can put guard back into provides, or forget it: pith extensions allow warden --revoke',
+      "its manifest no longer has 'guard' in 'provides'; a person can put it back, take back all that you agreed to for it (pith extensions allow warden --revoke)",
     );
     await test.remove('extensions/warden');
     await test.kernel.host.extensions.refresh();
@@ -258,7 +258,7 @@ describe('a guard', () => {
     const asked = await one(test, 'look', { guard: { ask: 'a?' } });
     expect(asked).toMatchObject({
       ok: false,
-      error: { code: 'approval_needed', message: expect.stringContaining("'warden' wants a person asked: a?") },
+      error: { code: 'approval_needed', message: expect.stringContaining("'warden' wants a person to be asked: a?") },
     });
   });
 
@@ -343,7 +343,7 @@ describe('a guard', () => {
     };
     const test = await guarded([call('change', { path: 'src/../Migrations/1.sql' }), { text: 'ok' }], { isolation, files });
     const { results } = await test.run('go');
-    expect(results).toMatchObject([{ ok: false, error: { message: expect.stringContaining('migrations is changed by hand only') } }]);
+    expect(results).toMatchObject([{ ok: false, error: { message: expect.stringContaining('only a person may change migrations') } }]);
     expect(await one(test, 'look', { path: 'migrations/1.sql' })).toMatchObject({ ok: true });
     expect(await one(test, 'change', { paths: ['.github/x.yml'] })).toMatchObject({ error: { code: 'approval_needed' } });
     const text = await readFile(path.join(test.sandbox, 'data/extensions/audit_log/calls.jsonl'), 'utf8');
@@ -419,15 +419,32 @@ describe('a guard', () => {
         { path: 'x', to: place },
         { files: { [place]: 'x' } },
         { path: { value: place } },
+        { files: [{ name: place, content: 'x' }] },
+        { paths: { a: place } },
+        { destinationUri: place },
+        { out: place },
         { dest: place },
         { patch: `\uFEFF  --- ${place.replace('\n', '')}` },
       ])
         expect([place, await codeOf('change', input)]).toEqual([place, 'denied']);
     for (const input of [
       { content: 'see migrations/1' },
+      { files: [{ name: 'notes/1', content: 'see migrations/1' }] },
       { path: 'migrations2/1' },
       { patch: `--- a/x\n+++ b/x\n@@ -1 +1 @@\n-old\n+in migrations/1\n` },
     ])
       expect([input, await codeOf('change', input)]).toEqual([input, 'ok']);
+
+    for (const [slip, why] of [
+      ['closed: src', /extensions\.warden\.closed/u],
+      ['closd: [src]', /unknown key 'closd' in 'extensions\.warden'/u],
+    ] as const) {
+      await test.write('pith.yaml', `extensions: { warden: { ${slip} } }\n`);
+      await test.restart();
+      expect(await codeOf('change', { path: 'src/1' })).toBe('denied');
+      expect(await doctorOn(test)).toMatchObject({
+        notes: expect.arrayContaining([expect.objectContaining({ code: 'guard_failed', message: expect.stringMatching(why) })]),
+      });
+    }
   });
 });

@@ -1,4 +1,4 @@
-import { existsSync, readFileSync, writeFileSync } from 'node:fs';
+import { existsSync, readFileSync, renameSync, writeFileSync } from 'node:fs';
 import path from 'node:path';
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
 import { openKernel } from '../../../core/cli/index.ts';
@@ -75,9 +75,18 @@ describe('what a person decided', () => {
 
     expect(await run(['extensions', 'allow', 'peeker', '--revoke'])).toMatchObject({
       code: 0,
-      out: expect.stringContaining('peeker has nothing'),
+      out: expect.stringMatching(/^peeker may no longer .*; .*CITY_KEY/u),
     });
     expect(recorded().grants[sandbox]).toEqual({});
+    expect(await run(['extensions', 'allow', 'peekre', '--revoke'])).toMatchObject({
+      code: 0,
+      out: 'You had agreed to nothing for peekre\n',
+    });
+    expect(await asks()).toEqual(['network', 'secret CITY_KEY']);
+    await run(['extensions', 'allow', 'peeker', '--yes']);
+    renameSync(path.join(sandbox, 'extensions/peeker'), path.join(home, 'peeker'));
+    expect((await run(['extensions', 'allow', 'peeker', '--revoke'])).code).toBe(0); // of one that is gone, too
+    renameSync(path.join(home, 'peeker'), path.join(sandbox, 'extensions/peeker'));
     expect(await asks()).toEqual(['network', 'secret CITY_KEY']);
     await run(['extensions', 'allow', 'peeker', '--yes']);
     expect((await run(['untrust'])).code).toBe(0);

@@ -189,7 +189,7 @@ const ATTACKS: readonly Attack[] = [
     person: 'git -C wt status',
   },
   {
-    name: 'a linked working tree outside of the project',
+    name: 'a linked working tree outside the project',
     before: 'git worktree add -q ../../outside; git config extensions.worktreeConfig true',
     attack: 'printf "[core]\\nfsmonitor = $RUN\\n" > .git/worktrees/outside/config.worktree',
     person: 'git -C ../../outside status',
@@ -232,7 +232,7 @@ const LIKE_A_REPOSITORY = [
   'echo ../.. > ~/project/worktrees/x/commondir; echo "$PWD/.git" > ~/project/worktrees/x/gitdir; rm -f .git; echo "gitdir: $HOME/project/worktrees/x" > .git;',
 ].join(' ');
 
-/** A repository for each attack, and for each a program outside of the project that leaves a trace. */
+/** A repository for each attack, and for each a program outside the project that leaves a trace. */
 function prepared(clone: Awaited<ReturnType<typeof cloneWith>>) {
   const traces = path.join(clone.home, 'traces');
   const files = (part: 'before' | 'attack' | 'person', more = '') =>
@@ -386,7 +386,7 @@ describe.skipIf(!available)('S1, S2 what git starts outside', () => {
       "index.lock': Read-only file system",
       "cannot remove '.git'",
       'pre-commit: Read-only file system',
-      '[the repository of this linked working tree is outside of the project: commands read it and cannot change it; ask the person to run the command]',
+      '[the repository of this linked working tree is outside the project: commands read it and cannot change it; ask the person to run the command]',
       '[commands cannot change settings of git; ask the person to run the command]',
     ])
       expect(printed).toContain(said);
@@ -433,7 +433,7 @@ describe.skipIf(!available)('S1, S2 what git starts outside', () => {
     async (command) => {
       const clone = await cloneWith({ 'a.txt': '' });
       clone.person('git init -q ~/src/.git/modules/s; echo "gitdir: ../.git/modules/s/.git" > .git');
-      expect(out(await clone.call('shell', { command }))).toContain('[the repository of this folder is outside of the project');
+      expect(out(await clone.call('shell', { command }))).toContain('[the repository of this folder is outside the project');
     },
   );
 
@@ -468,7 +468,7 @@ describe.skipIf(!available)('S1, S2 what git starts outside', () => {
     ).toBe(folder);
     clone.person('rm .git; mkdir ~/other/.git/modules; echo "gitdir: $HOME/other/.git/modules" > .git');
     expect(out(await clone.call('shell', { command: 'git status; true' }))).toContain(
-      '[the repository of this folder is outside of the project, where commands see nothing; ask the person to run the command, or to start Pith in the folder above both]',
+      '[the repository of this folder is outside the project, where commands see nothing; ask the person to run the command, or to start Pith in the folder above both]',
     );
   });
 

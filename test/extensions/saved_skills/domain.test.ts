@@ -154,7 +154,7 @@ describe('tags, emoji, schedules', () => {
     expect(emojiOf({ ...skill, state_react_emoji: { __start__: '👀' } }, { at: 'start' })).toBe('👀');
   });
 
-  it('M47 five fields and nicknames in a time zone; what never falls due or more often than each minute is refused', () => {
+  it('M47 five fields and nicknames in a time zone; what never comes due or more often than each minute is refused', () => {
     const noon = Date.parse('2026-03-01T12:00:00Z');
     expect(nextTime('@daily', 'Europe/Rome', noon)).toBe(Date.parse('2026-03-01T23:00:00Z'));
     expect(nextTime('30 9 * * *', 'UTC', noon)).toBe(Date.parse('2026-03-02T09:30:00Z'));

@@ -57,7 +57,10 @@ async function agreeToGuard(id: string, kernel: KernelPort, signal: AbortSignal)
 
 /** It has been asked where everything was loaded. */
 function triedGuard(status: ShownExtension): Tried {
-  const failed = status.code === 'guard_failed' ? [{ ...findingOfFailure(status), cure: 'correct the source; it has one second' }] : [];
+  const failed =
+    status.code === 'guard_failed'
+      ? [{ ...findingOfFailure(status), cure: 'correct the source; a guard must answer within one second' }]
+      : [];
   return { findings: failed, tried: ['beforeToolCall'] };
 }
 
@@ -131,7 +134,7 @@ async function tryContext(id: string, { agents, find }: InsidePorts['context'], 
     return { findings: [], tried: ['getContext'] };
   } catch (error) {
     const message = `getContext failed: ${messageOf(error)}`;
-    const cure = 'correct the source; it has one second';
+    const cure = 'correct the source; a guard must answer within one second';
     return {
       findings: [{ check: 'smoke', severity: 'error', code: codeOf(error, 'provider_failed'), message, cure }],
       tried: ['getContext'],

@@ -163,11 +163,13 @@ export class Activation {
     watch.end();
     const place = this.#place(record.id);
     if ((await place.digest()) !== record.digest) return this.ports.journal.close(record.id); // a person has changed it since
-    if (record.from === null) await place.remove();
-    else await place.put(await versions.read(record.id, record.from));
-    if (record.from === null) for (const agent of record.agents) await takeTools(sandbox, agent, record.id);
     const { signal } = new AbortController();
-    if (record.from === null) await this.ports.kernel.takeBack(record.id, signal);
+    if (record.from === null) {
+      // The folder goes last: as long as it is there, whoever takes over after a crash does all of this again.
+      await this.ports.kernel.takeBack(record.id, signal);
+      for (const agent of record.agents) await takeTools(sandbox, agent, record.id);
+      await place.remove();
+    } else await place.put(await versions.read(record.id, record.from));
     await this.#reloadQuietly(record.id, signal);
     this.ports.journal.close(record.id);
     const now = record.from === null ? 'it was removed' : `version ${record.from} is active again`;

@@ -307,10 +307,10 @@ const SETTINGS_TEXT = 'commands cannot change settings of git; ask the person to
 const REPOSITORY_HELD =
   /unable to create '[^\n]*\.lock': read-only file system|insufficient permission for adding an object|cannot (?:lock|update) (?:the )?ref|unable to (?:create|write|open)[^\n]*: read-only file system/iu;
 const HELD_TEXT =
-  'the repository of this linked working tree is outside of the project: commands read it and cannot change it; ask the person to run the command';
+  'the repository of this linked working tree is outside the project: commands read it and cannot change it; ask the person to run the command';
 const REPOSITORY_HIDDEN = /fatal: not a git repository: \//u;
 const HIDDEN_TEXT =
-  'the repository of this folder is outside of the project, where commands see nothing; ask the person to run the command, or to start Pith in the folder above both';
+  'the repository of this folder is outside the project, where commands see nothing; ask the person to run the command, or to start Pith in the folder above both';
 /** The messages of resolvers, package managers, git, curl and the runtimes. */
 const NAMES_UNRESOLVED =
   /\b(?:EAI_AGAIN|ENOTFOUND)\b|could(?:n't| not) resolve (?:host|proxy)|temporary failure (?:in name resolution|resolving)|name or service not known|unable to resolve host|dns error|no address associated with hostname|nodename nor servname|network is unreachable|\bENETUNREACH\b/iu;

@@ -22,7 +22,7 @@ export interface LinkedRepository {
 }
 
 /**
- * The repository outside of the project whose linked working tree the project is. Anybody may write a `.git` that names any folder, so the
+ * The repository outside the project whose linked working tree the project is. Anybody may write a `.git` that names any folder, so the
  * repository itself must name this tree, as git writes it. null: there is none. Throws as `secretsOf`.
  */
 export async function linkedRepository(tree: Tree, mostChecked: number, signal: AbortSignal): Promise<LinkedRepository | null> {

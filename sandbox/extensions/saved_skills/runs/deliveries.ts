@@ -130,6 +130,6 @@ export function channelFor(target: string, channels: readonly Remote<ChannelProv
   if (channel !== undefined) return channel;
   const known = [...new Set(channels.flatMap(({ kinds }) => kinds))];
   throw new PithError('channel_unknown', `no channel here delivers to '${kind}'`, {
-    cure: known.length === 0 ? 'there are none' : `channels deliver to ${known.join(', ')}`,
+    cure: known.length === 0 ? 'switch on an extension that delivers messages' : `channels deliver to ${known.join(', ')}`,
   });
 }

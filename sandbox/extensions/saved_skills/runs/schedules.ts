@@ -115,7 +115,7 @@ export function nextTime(schedule: string, timeZone: string | null, after: numbe
   } catch (error) {
     throw refuse(`cannot be read: ${messageOf(error).replace(/^\w+: /, '')}`, 'write: minute hour day month weekday');
   }
-  if (next === null) throw refuse('never falls due', 'name a day that its month has');
+  if (next === null) throw refuse('never comes due', 'name a day that its month has');
   return next.getTime();
 }
 

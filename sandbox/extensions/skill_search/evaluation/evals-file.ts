@@ -23,7 +23,7 @@ export async function readEvals({ id, realDirectory }: SkillRecord, library: Rem
   const file = path.join(realDirectory, 'evals/evals.yaml');
   if (bytes !== null) return parseEvals(id, Buffer.from(bytes).toString(), file);
   if (!existsSync(file)) return null;
-  const why = `it is not a file of at most ${MOST_BYTES} bytes inside of a skill that is trusted`;
+  const why = `it is not a file of at most ${MOST_BYTES} bytes in a trusted skill`;
   throw new PithError('evals_invalid', why, { where: file, cure: 'correct it or remove it' });
 }
 

@@ -94,6 +94,23 @@ describe('the toolset of a skill', () => {
     expect(await call('slow', 't')).toMatchObject({ ok: false });
   });
 
+  it('S70 one whose code changes while it is opened comes with the tools of the new code', async () => {
+    const slow = (name: string) =>
+      write(
+        'slow/index.ts',
+        `${HEAD}\nawait new Promise((resolve) => setTimeout(resolve, 300));\nexport const list = [tool('${name}', () => 1)];`,
+      );
+    await slow('one');
+    await named('slow', 'index:list');
+    await clock.advance(260);
+    const opened = bring('slow');
+    await expect.poll(() => show('slow')).not.toBeNull();
+    await slow('two');
+    await pith.kernel.events.publish('provider.changed', { extensionId: 'skill_scripts', protocol: 'declarations' });
+    expect((await opened).tools.map(({ name }) => name)).toEqual(['two']);
+    expect(await call('slow', 'two')).toMatchObject({ ok: true });
+  });
+
   it('S70: what is wrong with one module is told with its name and the cure, and the others load', async () => {
     await writeList('mixed/good.ts', `tool('good', () => 1), { name: 'odd' }, tool('x'.repeat(200), () => 1), tool('good', () => 2)`);
     await write('mixed/broken.ts', `export const list = [;`);
