@@ -101,7 +101,7 @@ async function boot(declarations: ReadonlyMap<string, Declaration>, folder: stri
     }),
     configOf: () => ({ enabled: true, config: {}, secrets: [], where: () => '' }),
     index: { surface: () => undefined, putSurface: () => undefined },
-    loader: { isShipped: () => true },
+    loader: { isShipped: () => true, isAltered: () => false },
     services,
   } as unknown as HostOptions;
   const host = createHost(options, discovery);
