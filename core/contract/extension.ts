@@ -1,5 +1,6 @@
 import type { Diagnostic, JsonValue } from './errors.ts';
 import type { Events } from './events.ts';
+import type { Jobs, JobStatement } from './jobs.ts';
 import { type Protocol, type Remote, constant, defineProtocol } from './protocol.ts';
 import type { AgentSpec, TurnEvent, TurnRequest } from './turn.ts';
 
@@ -31,7 +32,7 @@ interface Database {
   get(sql: string, ...parameters: SqlValue[]): Promise<SqlRow | null>;
   /** One transaction: the changed rows of each statement, once durable. Rejects `write_conflict` where one did not change `changes` rows. */
   write(
-    statements: readonly { readonly sql: string; readonly values?: readonly SqlValue[]; readonly changes?: number }[],
+    statements: readonly ({ readonly sql: string; readonly values?: readonly SqlValue[]; readonly changes?: number } | JobStatement)[],
   ): Promise<readonly number[]>;
 }
 
@@ -66,6 +67,7 @@ export interface ExtensionContext<Config = Readonly<Record<string, unknown>>> {
   readonly logger: Logger;
   readonly clock: Clock;
   readonly events: Events;
+  readonly jobs: Jobs;
   readonly kv: KeyValue;
   readonly database: Database;
   readonly agents: AgentsApi;

@@ -12,6 +12,7 @@
  * - **Turn**: one user message to one final answer.
  * - **Thread**: the persisted messages of one conversation.
  * - **Channel**: an extension through which a person talks.
+ * - **Job**: one piece of durable work: done later, once, and over crashes.
  * - **Run**: one execution of a saved skill or task, recorded.
  * - **Lane**: a named set of slots in which runs wait and execute.
  */
@@ -21,6 +22,7 @@ export { CommandProvider, type Command, type CommandContext, type CommandInput, 
 export { codeOf, messageOf, PithError, type Diagnostic, type JsonValue } from './errors.ts';
 export { defineTopic, type Delivery, type Events, type PublishOptions, type Topic, TopicMap } from './events.ts';
 export { Places, type Clock, type Extension, type ExtensionContext, type Logger } from './extension.ts';
+export type { Job, JobInfo } from './jobs.ts';
 export { ModelProvider, type LanguageModel, type ModelCallOptions, type ModelInfo, type ModelPart } from './model.ts';
 export { constant, defineProtocol, method, stream, type Protocol, type Remote } from './protocol.ts';
 export {

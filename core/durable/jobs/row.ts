@@ -1,0 +1,99 @@
+/** The states of a job. `failed`: it waits for its next attempt, and holds its sequence. */
+export const STATES = ['waiting', 'scheduled', 'running', 'suspended', 'failed', 'done', 'cancelled', 'dead'] as const;
+export type State = (typeof STATES)[number];
+
+const ENDED: ReadonlySet<State> = new Set<State>(['done', 'cancelled', 'dead']);
+
+export function hasEnded({ state }: Pick<JobRow, 'state'>): boolean {
+  return ENDED.has(state);
+}
+
+/** Plain data of one job, the same in every store. Times are milliseconds since the epoch, JSON is text. */
+export interface JobRow {
+  /** A ULID. */
+  readonly id: string;
+  /** The place in the order in which jobs were committed. */
+  readonly number: number;
+  /** The number of the commit that changed it last. */
+  readonly changed: number;
+  /** `<extension id>.<name>`, or one of the kernel's. */
+  readonly name: string;
+  /** The version of the payload. */
+  readonly version: number;
+  readonly payload: string;
+  readonly state: State;
+  /** When it is due; of one that is suspended, when its wait is over at the latest (`NEVER`: it has no end). */
+  readonly at: number;
+  readonly lane: string | null;
+  readonly owner: string | null;
+  readonly priority: number;
+  readonly unique: string | null;
+  readonly sequence: string | null;
+  readonly parent: string | null;
+  /** It runs in the slot of its parent, and ends with it. */
+  readonly inside: boolean;
+  readonly preemptible: boolean;
+  /** A tick that catches up. */
+  readonly late: boolean;
+  /** Failures of its handler. */
+  readonly attempts: number;
+  /** The attempt with this number is the last. */
+  readonly mostAttempts: number;
+  /** Losses of its process in a row. */
+  readonly lost: number;
+  /** How often it was claimed. Each later write of an attempt names it, and changes nothing once it has grown. */
+  readonly fence: number;
+  /** The process that has it, and until when unless that renews it. */
+  readonly holder: string | null;
+  readonly until: number | null;
+  /** Its process is stopping: that it runs out is no loss. */
+  readonly leaving: boolean;
+  /** It was asked to end. */
+  readonly stop: { readonly code: 'cancelled' | 'preempted'; readonly message: string; readonly at: number } | null;
+  /** The running job whose slot it gets. */
+  readonly promise: string | null;
+  readonly wait: Wait | null;
+  /** What ended its last wait. */
+  readonly resumed: Resumed | null;
+  /** JSON of what it was resumed with before it began to wait: its next wait is over at once. */
+  readonly early: string | null;
+  /** JSON of what the handler returned. */
+  readonly result: string | null;
+  readonly error: { readonly code: string; readonly message: string } | null;
+  readonly made: number;
+  /** When its first attempt began. */
+  readonly begun: number | null;
+  readonly ended: number | null;
+  /** A person was shown that it is dead. */
+  readonly seen: boolean;
+  /** Its extension is called where it ends otherwise than by its handler. */
+  readonly tells: boolean;
+  /** It waits, and is the first of its sequence that may start. */
+  readonly ready: boolean;
+}
+
+export const NEVER = Number.MAX_SAFE_INTEGER;
+
+/** What a suspended job waits for. */
+export interface Wait {
+  readonly until?: number;
+  readonly deadline?: number;
+  readonly jobs?: readonly string[];
+  readonly resume?: true;
+}
+
+export interface Resumed {
+  readonly by: 'until' | 'deadline' | 'jobs' | 'resume';
+  /** JSON. */
+  readonly value: string;
+}
+
+/** A job before its store has it. */
+export interface NewJob extends Pick<
+  JobRow,
+  'id' | 'name' | 'version' | 'payload' | 'lane' | 'owner' | 'priority' | 'unique' | 'sequence' | 'parent' | 'inside' | 'preemptible' | 'mostAttempts' | 'tells'
+> {
+  /** null: now. */
+  readonly at: number | null;
+  readonly onOpen: 'keep' | 'replace' | 'fail';
+}

@@ -1,0 +1,90 @@
+import type { Hold, JobFilter, ScheduleRow } from './port.ts';
+import type { JobRow, State } from './row.ts';
+
+/** What a query for jobs that may start leaves out. */
+export interface Except {
+  readonly lanes: readonly string[];
+  readonly owners: readonly string[];
+  /** Rows of a newer version are another process's. */
+  readonly newerThan: number;
+  /** Ticks that catch up. */
+  readonly late: boolean;
+}
+
+/**
+ * The tables of one store within a transaction; calls are synchronous. Queries for jobs that may start see rows with `ready`, without those
+ * `inside` another, the most urgent first and then the oldest.
+ */
+export interface JobRows {
+  get(id: string): JobRow | null;
+  /** Writes a new row, or over the one with its id. */
+  put(row: JobRow): void;
+  delete(id: string): void;
+  /** A number greater than all before, for what is committed now. */
+  nextNumber(): number;
+  openUnique(name: string, unique: string): JobRow | null;
+  /** Of a sequence: the oldest row that is waiting, failed, running or suspended, and whether any is running or suspended. */
+  sequence(name: string, sequence: string): { readonly first: JobRow | null; readonly isBusy: boolean };
+  /** The row of a sequence that is `ready`. */
+  readyOfSequence(name: string, sequence: string): JobRow | null;
+  openChildren(parent: string): readonly JobRow[];
+
+  /** Running, with a lease that is over, of other holders. */
+  expired(now: number, exceptHolder: string, limit: number): readonly JobRow[];
+  /** Running, and asked to end before this. */
+  overdueStops(before: number, limit: number): readonly JobRow[];
+  /** Scheduled, failed or suspended, and due. */
+  due(now: number, limit: number): readonly JobRow[];
+  /** The earliest future moment at which one of the three above changes for this holder; null: none. */
+  next(now: number, holder: string, graceMs: number): number | null;
+  /** Whether a row of one of these names is ready. */
+  hasReady(names: readonly string[]): boolean;
+
+  /** Without those in a slot of their parent. */
+  running(name: string): readonly Pick<JobRow, 'id' | 'lane' | 'owner' | 'priority' | 'preemptible' | 'begun' | 'stop' | 'lost' | 'late' | 'number'>[];
+  /** How many ticks that catch up run, of all names. */
+  lateRunning(): number;
+  /** `lanes`: also those in lanes. */
+  ready(name: string, lanes: boolean, except: Except, limit: number): readonly JobRow[];
+  /** The first ready row of a name that was lost so often that it runs alone. */
+  readyAlone(name: string, fromLosses: number): JobRow | null;
+  /** Ready rows inside one that is running or suspended. */
+  readyInside(name: string, limit: number): readonly JobRow[];
+  /** Lanes of a name that have ready rows. */
+  readyLanes(name: string): readonly string[];
+  heads(lane: { readonly name: string; readonly lane: string }, perOwner: number, except: Except): readonly JobRow[];
+  /** Open rows of a lane with a promise. */
+  promised(name: string, lane: string): readonly JobRow[];
+  served(name: string, lane: string): ReadonlyMap<string | null, number>;
+  serve(name: string, lane: string, owner: string | null): void;
+
+  /** Replaces what a row waits for. */
+  setWaits(waiter: string, targets: readonly string[]): void;
+  /** Removes the waits for a target, and gives those who wait for nothing any more. */
+  endWaits(target: string): readonly string[];
+
+  addNote(id: string, at: number, data: string, most: number): void;
+  notes(id: string): readonly { readonly at: number; readonly data: string }[];
+  list(filter: JobFilter): readonly JobRow[];
+  count(filter: Omit<JobFilter, 'limit'>): number;
+  changesSince(number: number, limit: number): { readonly number: number; readonly ids: readonly string[] };
+  holds(): readonly Hold[];
+  putHold(hold: Hold): void;
+  removeHold(kind: Hold['kind'], value: string): void;
+  schedules(): readonly ScheduleRow[];
+  schedule(id: string): ScheduleRow | null;
+  putSchedule(schedule: ScheduleRow): void;
+  removeSchedule(id: string): void;
+  /** Of these states, ended before; dead ones only where `seen` says so. Oldest first. */
+  endedBefore(before: number, states: readonly State[], seen: boolean | null, limit: number): readonly string[];
+  /** Leases later than `lease` end then; retries later than `retry` are due at once. */
+  shorten(now: number, latest: { readonly lease: number; readonly retry: number }): void;
+}
+
+/** Runs work on the rows: writes are one transaction, on disk when the promise resolves. */
+export interface JobTables {
+  read<T>(look: (rows: JobRows) => T): Promise<T>;
+  write<T>(change: (rows: JobRows) => T): Promise<T>;
+  /** A number that changes with each write of another process. */
+  revision(): Promise<number>;
+}

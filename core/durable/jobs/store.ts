@@ -1,0 +1,363 @@
+import { type Clock, PithError } from '../../contract/index.ts';
+import type { Attempt, Claim, Claimed, Hold, JobDeclaration, JobStore, LaneJob, LanePolicy, StopReason, Tick } from './port.ts';
+import { hasEnded, type JobRow, type NewJob } from './row.ts';
+import type { Except, JobRows, JobTables } from './rows.ts';
+import {
+  ALONE_FROM,
+  cancelled,
+  claimed,
+  continued,
+  created,
+  due,
+  GRACE_MS,
+  LEASE_MS,
+  lost,
+  resumed,
+  retried,
+  settled,
+  stopped,
+} from './transitions.ts';
+
+/** Rows that one claim moves on of each kind; the rest is moved by the next, which follows at once. */
+const AT_ONCE = 200;
+const HEADS_PER_OWNER = 3;
+/** Ticks that catch up side by side. */
+const MOST_LATE = 2;
+const MOST_NOTES = 200;
+const MOST_CHANGES = 1_000;
+const TIDY_AT_ONCE = 200;
+const DAY_MS = 86_400_000;
+export const KEEP_MS = 30 * DAY_MS;
+export const KEEP_DEAD_MS = 90 * DAY_MS;
+
+/** The job that tells an extension that another of its jobs has ended otherwise than by its handler; its payload is the id. */
+export const ENDED_SUFFIX = '.ended';
+
+/** The rules of jobs over the tables of any store. `now`: the store's clock. */
+export function createJobStore(tables: JobTables, clock: Pick<Clock, 'now'>, newId: () => string): JobStore {
+  const writing = <T>(change: (work: Work) => T): Promise<T> => tables.write((rows) => change(new Work(rows, clock.now(), newId)));
+  return {
+    insert: (job, policy) => writing((work) => work.insert(job, policy)),
+    claim: (claim) => writing((work) => work.claim(claim)),
+    isDue: (claim) => tables.read((rows) => isDue(rows, claim, clock.now())),
+    renew: (held) => writing((work) => work.renew(held)),
+    stops: (held) => tables.read((rows) => stopsOf(rows, held)),
+    settle: (attempt, outcome, keep) =>
+      writing((work) =>
+        work.ofAttempt(attempt, (row) => {
+          const after = settled(row, outcome, work.now);
+          if (after.state === 'done' && !keep) work.remove(after);
+          else work.save(after);
+        }),
+      ),
+    leave: (held) => writing((work) => held.forEach((attempt) => work.ofAttempt(attempt, (row) => work.save({ ...row, leaving: true })))),
+    note: (attempt, data) =>
+      writing((work) =>
+        work.ofAttempt(attempt, (row) => {
+          work.rows.addNote(row.id, work.now, data, MOST_NOTES);
+          work.save({ ...row, lost: 0 });
+        }),
+      ),
+    notes: (id) => tables.read((rows) => rows.notes(id).map(({ at, data }) => ({ at, data: JSON.parse(data) }))),
+    resume: (id, value) => writing((work) => work.change(id, (row) => resumed(row, value, work.now))),
+    cancel: (id, message) => writing((work) => work.change(id, (row) => cancelled(row, { code: 'cancelled', message }, work.now))),
+    retry: (id) => writing((work) => work.change(id, (row) => (work.isTaken(row) ? null : retried(row, work.now)))),
+    get: (id) => tables.read((rows) => rows.get(id)),
+    list: (filter) => tables.read((rows) => rows.list(filter)),
+    count: (filter) => tables.read((rows) => rows.count(filter)),
+    changesSince: (number) => tables.read((rows) => rows.changesSince(number, MOST_CHANGES)),
+    revision: () => tables.revision(),
+    markSeen: (ids) =>
+      writing((work) => ids.forEach((id) => work.change(id, (row) => (row.state === 'dead' && !row.seen ? { ...row, seen: true } : null)))),
+    hold: (hold) => tables.write((rows) => rows.putHold(hold)),
+    release: (kind, value) => tables.write((rows) => rows.removeHold(kind, value)),
+    holds: () => tables.read((rows) => currentHolds(rows, clock.now())),
+    schedules: () => tables.read((rows) => rows.schedules()),
+    putSchedule: (schedule) => tables.write((rows) => rows.putSchedule(schedule)),
+    removeSchedule: (id) => tables.write((rows) => rows.removeSchedule(id)),
+    tick: (tick) => writing((work) => work.tick(tick)),
+    repairClock: (longestRetryMs) =>
+      writing(({ rows, now }) => rows.shorten(now, { lease: now + LEASE_MS, retry: now + longestRetryMs })),
+    tidy: () => writing((work) => work.tidy()),
+  };
+}
+
+function isDue(rows: JobRows, { holder, jobs, only }: Claim, now: number): { readonly due: boolean; readonly next: number | null } {
+  const isWaiting =
+    rows.expired(now, holder, 1).length > 0 || rows.overdueStops(now - GRACE_MS, 1).length > 0 || rows.due(now, 1).length > 0;
+  const names = [...jobs.keys()].filter((name) => only === null || only.names.has(name) || only.lanes.size > 0);
+  return { due: isWaiting || rows.hasReady(names), next: rows.next(now, holder, GRACE_MS) };
+}
+
+function currentHolds(rows: JobRows, now: number): readonly Hold[] {
+  return rows.holds().filter(({ until }) => until === null || until > now);
+}
+
+function heldRow(rows: JobRows, { id, fence }: Attempt): JobRow | null {
+  const row = rows.get(id);
+  return row?.state === 'running' && row.fence === fence ? row : null;
+}
+
+function stopsOf(rows: JobRows, held: readonly Attempt[]): ReadonlyMap<string, StopReason> {
+  return new Map(
+    held.flatMap((attempt): (readonly [string, StopReason])[] => {
+      const row = heldRow(rows, attempt);
+      return row === null ? [[attempt.id, 'lost']] : row.stop ? [[attempt.id, row.stop.code]] : [];
+    }),
+  );
+}
+
+/** One transaction. */
+export class Work {
+  readonly #number: () => number;
+
+  constructor(
+    readonly rows: JobRows,
+    readonly now: number,
+    private readonly newId: () => string,
+  ) {
+    let number: number | undefined;
+    this.#number = () => (number ??= rows.nextNumber());
+  }
+
+  insert(job: NewJob, policy: LanePolicy | null): { readonly id: string; readonly added: boolean } {
+    const open = job.unique === null ? null : this.rows.openUnique(job.name, job.unique);
+    if (open !== null) return this.#kept(open, job);
+    if (this.rows.get(job.id) !== null) return { id: job.id, added: false };
+    const row = created(job, this.rows.nextNumber(), this.now);
+    const parent = row.parent === null ? null : this.rows.get(row.parent);
+    this.save(row);
+    if (row.parent !== null && (parent === null || (hasEnded(parent) && (row.inside || parent.state === 'cancelled'))))
+      this.change(row.id, (each) => cancelled(each, PARENT_ENDED, this.now));
+    else if (policy !== null && row.lane !== null && !row.inside) this.#arrive(row, policy);
+    return { id: row.id, added: true };
+  }
+
+  #kept(open: JobRow, job: NewJob): { readonly id: string; readonly added: boolean } {
+    if (job.onOpen === 'fail')
+      throw new PithError('job_exists', `a job '${job.name}' for '${job.unique}' is open already`, { where: open.id, cure: 'wait for its end, or cancel it' });
+    if (job.onOpen === 'keep' || open.begun !== null || hasEnded(open)) return { id: open.id, added: false };
+    const { payload, version, lane, owner, priority, preemptible, mostAttempts } = job;
+    const { state, at } = created(job, open.number, this.now);
+    this.save({ ...open, payload, version, lane, owner, priority, preemptible, mostAttempts, state, at });
+    return { id: open.id, added: true };
+  }
+
+  /** Another open job has its `unique`. */
+  isTaken({ id, name, unique }: JobRow): boolean {
+    return unique !== null && (this.rows.openUnique(name, unique)?.id ?? id) !== id;
+  }
+
+  /** False: it is gone, or `act` left it as it is. */
+  change(id: string, act: (row: JobRow) => JobRow | null): boolean {
+    const row = this.rows.get(id);
+    const after = row && act(row);
+    if (after) this.save(after);
+    return Boolean(after);
+  }
+
+  /** False: another process has it. */
+  ofAttempt(attempt: Attempt, act: (row: JobRow) => void): boolean {
+    const row = heldRow(this.rows, attempt);
+    if (row !== null) act(row);
+    return row !== null;
+  }
+
+  /** Writes a row, and what follows from its state. */
+  save(row: JobRow): void {
+    const before = this.rows.get(row.id);
+    const ready = row.state === 'waiting' && row.sequence === null;
+    this.rows.put({ ...row, changed: this.#number(), ready });
+    if (row.sequence !== null) this.#reorder(row.name, row.sequence);
+    if (row.state === 'suspended' && before?.state !== 'suspended') this.#suspend(row);
+    if (hasEnded(row) && !(before && hasEnded(before))) this.#ended(row);
+  }
+
+  /** Deletes a row that ended. */
+  remove(row: JobRow): void {
+    this.save(row);
+    this.rows.delete(row.id);
+  }
+
+  /** The first of a sequence may start, unless another of it has begun. */
+  #reorder(name: string, sequence: string): void {
+    const { first, isBusy } = this.rows.sequence(name, sequence);
+    const head = !isBusy && first?.state === 'waiting' ? first : null;
+    const marked = this.rows.readyOfSequence(name, sequence);
+    if (marked?.id === head?.id) return;
+    if (marked) this.rows.put({ ...marked, ready: false });
+    if (head) this.rows.put({ ...head, ready: true });
+  }
+
+  #suspend(row: JobRow): void {
+    const open = (row.wait?.jobs ?? []).filter((id) => {
+      const target = this.rows.get(id);
+      return target !== null && !hasEnded(target);
+    });
+    this.rows.setWaits(row.id, open);
+    if (row.wait?.jobs && open.length === 0) this.save(continued(row, BY_JOBS, this.now));
+    else if (row.at <= this.now) this.save(due(row, this.now));
+  }
+
+  #ended(row: JobRow): void {
+    for (const child of this.rows.openChildren(row.id)) {
+      if (!child.inside && row.state !== 'cancelled') continue;
+      const after = cancelled(child, PARENT_ENDED, this.now);
+      if (after) this.save(after);
+    }
+    for (const id of this.rows.endWaits(row.id)) this.change(id, (waiter) => (waiter.state === 'suspended' ? continued(waiter, BY_JOBS, this.now) : null));
+    if (row.tells && row.state !== 'done') this.insert(tellingOf(row, this.newId()), null);
+  }
+
+  claim(claim: Claim): Claimed {
+    const { rows, now } = this;
+    const { holder, jobs } = claim;
+    for (const row of rows.expired(now, holder, AT_ONCE)) this.save(lost(row, now));
+    for (const row of rows.overdueStops(now - GRACE_MS, AT_ONCE)) this.save(stopped(row, now));
+    for (const row of rows.due(now, AT_ONCE)) this.save(due(row, now));
+    const holds = currentHolds(rows, now);
+    const taken: JobRow[] = [];
+    const unloaded: string[] = [];
+    for (const job of jobs.values()) {
+      const isHeld = holds.some(({ kind, value }) => kind === 'name' && value === job.name);
+      const most = claim.most - taken.length;
+      if (isHeld || most <= 0 || !rows.hasReady([job.name])) continue;
+      const found = this.#startable(job, { ...claim, most }, holds);
+      if (found === null) unloaded.push(job.name);
+      else for (const row of found) taken.push(this.#take(row, holder));
+    }
+    return { taken, unloaded, next: rows.next(now, holder, GRACE_MS) };
+  }
+
+  #take(row: JobRow, holder: string): JobRow {
+    if (row.lane !== null && row.begun === null && !row.inside) this.rows.serve(row.name, row.lane, row.owner);
+    this.save(claimed(row, holder, this.now));
+    return this.rows.get(row.id) as JobRow;
+  }
+
+  /** null: jobs wait in lanes, and there is no policy. */
+  #startable(job: JobDeclaration, { only, policies, most }: Claim, holds: readonly Hold[]): readonly JobRow[] | null {
+    const { rows } = this;
+    const { name } = job;
+    const isAsked = only === null || only.names.has(name);
+    const inside = rows.readyInside(name, most).filter(({ lane }) => isAsked || (lane !== null && only.lanes.has(lane)));
+    const running = rows.running(name);
+    const alone = rows.readyAlone(name, ALONE_FROM);
+    if (running.some((each) => each.lost >= ALONE_FROM)) return inside;
+    if (alone !== null) return running.length === 0 && isAsked && alone.version <= job.version ? [...inside, alone] : inside;
+    const except: Except = {
+      lanes: valuesOf(holds, 'lane'),
+      owners: valuesOf(holds, 'owner'),
+      newerThan: job.version,
+      late: rows.lateRunning() >= MOST_LATE,
+    };
+    const lanes = job.lanes ? rows.readyLanes(name).filter((lane) => (isAsked || only.lanes.has(lane)) && !except.lanes.includes(lane)) : [];
+    const policy = policies.get(name);
+    if (lanes.length > 0 && policy === undefined) return null;
+    const inLanes = policy === undefined ? [] : lanes.flatMap((lane) => this.#pick({ name, lane }, policy, except));
+    const capacity = Math.min(most, Math.max(0, job.concurrency - running.length));
+    const found = isAsked ? rows.ready(name, !job.lanes, except, capacity) : [];
+    return [...inside, ...[...inLanes, ...this.#notTooLate(found)].slice(0, capacity)];
+  }
+
+  #notTooLate(found: readonly JobRow[]): readonly JobRow[] {
+    let free = MOST_LATE - this.rows.lateRunning();
+    return found.filter(({ late }) => !late || (free -= 1) >= 0);
+  }
+
+  #pick({ name, lane }: { readonly name: string; readonly lane: string }, policy: LanePolicy, except: Except): readonly JobRow[] {
+    const heads = this.rows.heads({ name, lane }, HEADS_PER_OWNER, except);
+    const { start } = this.#decide({ name, lane }, policy, { arrived: null, heads });
+    const known = new Map(heads.map((row) => [row.id, row]));
+    return start.flatMap((id) => known.get(id) ?? []);
+  }
+
+  /** A less urgent job may be asked to end for the newcomer, which is promised its slot. */
+  #arrive({ id, name, lane }: JobRow, policy: LanePolicy): void {
+    const row = this.rows.get(id);
+    if (row?.ready && lane !== null) this.#decide({ name, lane }, policy, { arrived: row, heads: [row] });
+  }
+
+  #decide(
+    { name, lane }: { readonly name: string; readonly lane: string },
+    policy: LanePolicy,
+    { arrived, heads }: { readonly arrived: LaneJob | null; readonly heads: readonly JobRow[] },
+  ): { readonly start: readonly string[] } {
+    const { rows, now } = this;
+    const promised = rows.promised(name, lane);
+    const picked = policy.pick({
+      arrived,
+      heads,
+      running: rows
+        .running(name)
+        .filter((each) => each.lane === lane)
+        .map((each) => ({ ...each, begun: each.begun ?? now, preempted: each.stop?.code === 'preempted' })),
+      served: rows.served(name, lane),
+      promised: new Map(promised.map((row) => [row.id, row.promise as string])),
+      rules: policy.rules(lane),
+      now,
+    });
+    for (const id of picked.preempt) this.change(id, (row) => cancelled(row, PREEMPTED, now));
+    for (const [id, slot] of picked.promised) this.change(id, (row) => (row.promise === slot || hasEnded(row) ? null : { ...row, promise: slot }));
+    return picked;
+  }
+
+  renew(held: readonly Attempt[]): ReadonlyMap<string, StopReason> {
+    for (const attempt of held) {
+      const row = heldRow(this.rows, attempt);
+      if (row !== null) this.rows.put({ ...row, until: this.now + LEASE_MS });
+    }
+    return stopsOf(this.rows, held);
+  }
+
+  tick({ schedule: id, due: planned, next, job }: Tick): boolean {
+    const schedule = this.rows.schedule(id);
+    if (schedule === null || schedule.next !== planned) return false;
+    this.rows.putSchedule({ ...schedule, next });
+    if (job === null) return true;
+    const { late, skipped, ...made } = job;
+    const row = { ...created(made, this.rows.nextNumber(), this.now), late };
+    this.save(skipped === null ? row : { ...row, state: 'cancelled', ended: this.now, tells: false, error: { code: 'missed', message: skipped } });
+    return true;
+  }
+
+  tidy(): boolean {
+    const { rows, now } = this;
+    const old = [
+      ...rows.endedBefore(now - KEEP_MS, ['done', 'cancelled'], null, TIDY_AT_ONCE),
+      ...rows.endedBefore(now - KEEP_MS, ['dead'], true, TIDY_AT_ONCE),
+      ...rows.endedBefore(now - KEEP_DEAD_MS, ['dead'], null, TIDY_AT_ONCE),
+    ];
+    for (const id of new Set(old)) rows.delete(id);
+    return old.length >= TIDY_AT_ONCE;
+  }
+}
+
+const BY_JOBS = { by: 'jobs', value: 'null' } as const;
+const PARENT_ENDED = { code: 'cancelled', message: 'the job that it belongs to has ended' } as const;
+const PREEMPTED = { code: 'preempted', message: 'a more urgent job took its place' } as const;
+
+function valuesOf(holds: readonly Hold[], kind: Hold['kind']): readonly string[] {
+  return holds.flatMap((hold) => (hold.kind === kind ? [hold.value] : []));
+}
+
+function tellingOf({ id, name, version }: JobRow, telling: string): NewJob {
+  return {
+    id: telling,
+    name: `${name}${ENDED_SUFFIX}`,
+    version,
+    payload: JSON.stringify(id),
+    at: null,
+    lane: null,
+    owner: null,
+    priority: 0,
+    unique: null,
+    onOpen: 'keep',
+    sequence: null,
+    parent: null,
+    inside: false,
+    preemptible: false,
+    mostAttempts: 8,
+    tells: false,
+  };
+}
