@@ -2,6 +2,7 @@ import { type ExtensionContext, PithError } from '../contract/index.ts';
 import { statementCause } from './parameters.ts';
 import type { Access } from './open-database.ts';
 import type { Store } from './store.ts';
+import { partOf } from './transaction-part.ts';
 
 export type Database = ExtensionContext['database'];
 
@@ -86,7 +87,10 @@ export function createDatabase(store: Store, extensionId: string): Database {
       refuseOddStatements(extensionId, statements);
       let changes: number[] = [];
       await store.write((run) => {
-        changes = statements.map(({ sql, values = [], changes: wanted }, index) => {
+        changes = statements.map((given, index) => {
+          const part = partOf(given);
+          if (part) return part(run);
+          const { sql, values = [], changes: wanted } = given as SqlStatement;
           const before = totalChanges(store);
           const { changes: last } = store.within(access, () => run(sql, ...values));
           const made = totalChanges(store) === before ? 0 : last; // a statement that changes no rows leaves the count of the one before it
@@ -111,7 +115,10 @@ const FAR_REACHING: readonly (readonly [RegExp, string])[] = [
 /** Text in quotes is kept. Values belong into `?`: an SQL word within a text counts as SQL. */
 const COMMENT_OR_QUOTED = /('(?:[^']|'')*'|"(?:[^"]|"")*"|`[^`]*`|\[[^\]]*\])|--[^\n]*|\/\*[^]*?(?:\*\/|$)/gu;
 
-function refuseOddStatements(extensionId: string, statements: Parameters<Database['write']>[0]): void {
+type GivenStatement = Parameters<Database['write']>[0][number];
+type SqlStatement = Extract<GivenStatement, { sql: string }>;
+
+function refuseOddStatements(extensionId: string, statements: readonly GivenStatement[]): void {
   const refuse = (code: 'parameter_invalid' | 'not_allowed', why: string, sql?: unknown): never => {
     throw new PithError(code, `extension '${extensionId}': nothing was written, because ${why}`, {
       where: extensionId,
@@ -123,8 +130,9 @@ function refuseOddStatements(extensionId: string, statements: Parameters<Databas
   if (statements.length > MOST_STATEMENTS)
     refuse('parameter_invalid', `one write has at most ${MOST_STATEMENTS} statements, not ${statements.length}`);
   for (const [index, statement] of statements.entries()) {
+    if (partOf(statement)) continue;
     const named = `statement ${index + 1}`;
-    const { sql, values = [], changes } = statement ?? {};
+    const { sql, values = [], changes } = (statement ?? {}) as SqlStatement;
     if (typeof sql !== 'string' || !Array.isArray(values)) refuse('parameter_invalid', `${named} is not { sql, values?, changes? }`);
     if (changes !== undefined && !(Number.isSafeInteger(changes) && changes >= 0))
       refuse('parameter_invalid', `'changes' of ${named} must be a whole number of rows`, sql);

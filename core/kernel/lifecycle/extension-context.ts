@@ -37,6 +37,9 @@ export function createExtensionContext(
   const base = createCommandContext(runtime, declaration, config);
   const members: Omit<ExtensionContext, Exclude<keyof CommandContext, 'agents' | 'use'>> = {
     events: eventsOf(runtime, declaration, scope),
+    get jobs(): never {
+      throw new PithError('not_supported_yet', 'context.jobs comes with the service of jobs');
+    },
     kv: keyValueOf(open),
     database: databaseOf(database),
     agents: agentsOf(runtime, declaration),
