@@ -176,7 +176,9 @@ export interface Jobs {
   /** null: there is none, or it is another extension's. */
   get(id: string): Promise<JobInfo | null>;
   /** Newest first; default at most 100. */
-  list(filter?: Partial<Pick<JobInfo, 'name' | 'state' | 'lane' | 'owner' | 'parent'>> & { readonly limit?: number }): Promise<readonly JobInfo[]>;
+  list(
+    filter?: Partial<Pick<JobInfo, 'name' | 'state' | 'lane' | 'owner' | 'parent'>> & { readonly limit?: number },
+  ): Promise<readonly JobInfo[]>;
   /** Its states and notes as they change in any process, until it has ended. */
   watch(id: string, signal?: AbortSignal): AsyncIterable<JobInfo>;
   /** The job once it has ended. A process that runs no services serves the job's lane, or name, meanwhile. */

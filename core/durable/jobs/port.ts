@@ -23,7 +23,11 @@ export interface JobDeclaration {
 /** How the slots of lanes are given out; asked within a transaction. */
 export interface LanePolicy {
   rules(lane: string): unknown;
-  pick(lane: LaneState): { readonly start: readonly string[]; readonly preempt: readonly string[]; readonly promised: ReadonlyMap<string, string> };
+  pick(lane: LaneState): {
+    readonly start: readonly string[];
+    readonly preempt: readonly string[];
+    readonly promised: ReadonlyMap<string, string>;
+  };
 }
 
 export interface LaneState {

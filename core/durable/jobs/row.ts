@@ -91,7 +91,20 @@ export interface Resumed {
 /** A job before its store has it. */
 export interface NewJob extends Pick<
   JobRow,
-  'id' | 'name' | 'version' | 'payload' | 'lane' | 'owner' | 'priority' | 'unique' | 'sequence' | 'parent' | 'inside' | 'preemptible' | 'mostAttempts' | 'tells'
+  | 'id'
+  | 'name'
+  | 'version'
+  | 'payload'
+  | 'lane'
+  | 'owner'
+  | 'priority'
+  | 'unique'
+  | 'sequence'
+  | 'parent'
+  | 'inside'
+  | 'preemptible'
+  | 'mostAttempts'
+  | 'tells'
 > {
   /** null: now. */
   readonly at: number | null;

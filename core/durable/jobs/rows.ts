@@ -41,7 +41,9 @@ export interface JobRows {
   hasReady(names: readonly string[]): boolean;
 
   /** Without those in a slot of their parent. */
-  running(name: string): readonly Pick<JobRow, 'id' | 'lane' | 'owner' | 'priority' | 'preemptible' | 'begun' | 'stop' | 'lost' | 'late' | 'number'>[];
+  running(
+    name: string,
+  ): readonly Pick<JobRow, 'id' | 'lane' | 'owner' | 'priority' | 'preemptible' | 'begun' | 'stop' | 'lost' | 'late' | 'number'>[];
   /** How many ticks that catch up run, of all names. */
   lateRunning(): number;
   /** `lanes`: also those in lanes. */

@@ -76,8 +76,7 @@ export function createJobStore(tables: JobTables, clock: Pick<Clock, 'now'>, new
     putSchedule: (schedule) => tables.write((rows) => rows.putSchedule(schedule)),
     removeSchedule: (id) => tables.write((rows) => rows.removeSchedule(id)),
     tick: (tick) => writing((work) => work.tick(tick)),
-    repairClock: (longestRetryMs) =>
-      writing(({ rows, now }) => rows.shorten(now, { lease: now + LEASE_MS, retry: now + longestRetryMs })),
+    repairClock: (longestRetryMs) => writing(({ rows, now }) => rows.shorten(now, { lease: now + LEASE_MS, retry: now + longestRetryMs })),
     tidy: () => writing((work) => work.tidy()),
   };
 }
@@ -135,7 +134,10 @@ export class Work {
 
   #kept(open: JobRow, job: NewJob): { readonly id: string; readonly added: boolean } {
     if (job.onOpen === 'fail')
-      throw new PithError('job_exists', `a job '${job.name}' for '${job.unique}' is open already`, { where: open.id, cure: 'wait for its end, or cancel it' });
+      throw new PithError('job_exists', `a job '${job.name}' for '${job.unique}' is open already`, {
+        where: open.id,
+        cure: 'wait for its end, or cancel it',
+      });
     if (job.onOpen === 'keep' || open.begun !== null || hasEnded(open)) return { id: open.id, added: false };
     const { payload, version, lane, owner, priority, preemptible, mostAttempts } = job;
     const { state, at } = created(job, open.number, this.now);
@@ -205,7 +207,8 @@ export class Work {
       const after = cancelled(child, PARENT_ENDED, this.now);
       if (after) this.save(after);
     }
-    for (const id of this.rows.endWaits(row.id)) this.change(id, (waiter) => (waiter.state === 'suspended' ? continued(waiter, BY_JOBS, this.now) : null));
+    for (const id of this.rows.endWaits(row.id))
+      this.change(id, (waiter) => (waiter.state === 'suspended' ? continued(waiter, BY_JOBS, this.now) : null));
     if (row.tells && row.state !== 'done') this.insert(tellingOf(row, this.newId()), null);
   }
 
@@ -251,7 +254,9 @@ export class Work {
       newerThan: job.version,
       late: rows.lateRunning() >= MOST_LATE,
     };
-    const lanes = job.lanes ? rows.readyLanes(name).filter((lane) => (isAsked || only.lanes.has(lane)) && !except.lanes.includes(lane)) : [];
+    const lanes = job.lanes
+      ? rows.readyLanes(name).filter((lane) => (isAsked || only.lanes.has(lane)) && !except.lanes.includes(lane))
+      : [];
     const policy = policies.get(name);
     if (lanes.length > 0 && policy === undefined) return null;
     const inLanes = policy === undefined ? [] : lanes.flatMap((lane) => this.#pick({ name, lane }, policy, except));
@@ -298,7 +303,8 @@ export class Work {
       now,
     });
     for (const id of picked.preempt) this.change(id, (row) => cancelled(row, PREEMPTED, now));
-    for (const [id, slot] of picked.promised) this.change(id, (row) => (row.promise === slot || hasEnded(row) ? null : { ...row, promise: slot }));
+    for (const [id, slot] of picked.promised)
+      this.change(id, (row) => (row.promise === slot || hasEnded(row) ? null : { ...row, promise: slot }));
     return picked;
   }
 
@@ -317,7 +323,9 @@ export class Work {
     if (job === null) return true;
     const { late, skipped, ...made } = job;
     const row = { ...created(made, this.rows.nextNumber(), this.now), late };
-    this.save(skipped === null ? row : { ...row, state: 'cancelled', ended: this.now, tells: false, error: { code: 'missed', message: skipped } });
+    this.save(
+      skipped === null ? row : { ...row, state: 'cancelled', ended: this.now, tells: false, error: { code: 'missed', message: skipped } },
+    );
     return true;
   }
 

@@ -58,7 +58,16 @@ export function created({ at, onOpen: _, ...job }: NewJob, number: number, now: 
 }
 
 export function claimed(row: JobRow, holder: string, now: number): JobRow {
-  return { ...row, state: 'running', fence: row.fence + 1, holder, until: now + LEASE_MS, leaving: false, promise: null, begun: row.begun ?? now };
+  return {
+    ...row,
+    state: 'running',
+    fence: row.fence + 1,
+    holder,
+    until: now + LEASE_MS,
+    leaving: false,
+    promise: null,
+    begun: row.begun ?? now,
+  };
 }
 
 /** Its time has come. */
@@ -75,7 +84,8 @@ export function lost(row: JobRow, now: number): JobRow {
   if (row.leaving) return back;
   const times = row.lost + 1;
   if (row.mostAttempts === 1) return ended({ ...row, lost: times }, 'dead', MAY_HAVE_HAPPENED, now);
-  if (times >= MOST_LOSSES) return ended({ ...row, lost: times }, 'dead', { code: 'lost', message: `the process died ${times} times during it` }, now);
+  if (times >= MOST_LOSSES)
+    return ended({ ...row, lost: times }, 'dead', { code: 'lost', message: `the process died ${times} times during it` }, now);
   return { ...back, lost: times };
 }
 
