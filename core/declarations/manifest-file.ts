@@ -78,7 +78,7 @@ function checksOf(directory: string, file: string, manifest: Manifest, positions
       `the id '${manifest.id}' is reserved: 'pith/${manifest.id}' is Pith's own`,
       'rename the folder and the id',
     );
-  if (manifest.entrypoint !== undefined && manifest.provides.length === 0 && !hears(manifest)) {
+  if (manifest.entrypoint !== undefined && manifest.provides.length === 0 && handledKey(manifest) === undefined) {
     add(
       'entrypoint',
       'manifest_invalid',
@@ -89,7 +89,7 @@ function checksOf(directory: string, file: string, manifest: Manifest, positions
   if (manifest.entrypoint === undefined && manifest.provides.length > 0) {
     add('provides', 'manifest_invalid', "'provides' needs an entrypoint", "Add 'entrypoint: main.ts' or remove 'provides'");
   }
-  eventChecks(manifest, add);
+  handlerChecks(manifest, add);
   const entries: [string, string | undefined][] = [['entrypoint', manifest.entrypoint]];
   manifest.commands.forEach((command, index) => entries.push([`commands.${index}.entry`, command.entry]));
   for (const [key, entry] of entries) {
@@ -125,18 +125,22 @@ function reading(declaration: FolderReading['declaration'], owned: readonly stri
 
 type Add = (key: string, code: string, message: string, cure: string) => void;
 
-/** True when something calls the class by its handlers. */
-export function hears({ events, schedules }: Manifest): boolean {
-  return events.handles.length + schedules.length > 0;
+/** What calls the class by its handlers: the first such key of a manifest. */
+function handledKey({ events, schedules, jobs }: Manifest): string | undefined {
+  const lists = { 'events.handles': events.handles, schedules, jobs };
+  return Object.entries(lists).find(([, { length }]) => length > 0)?.[0];
 }
 
-/** What is wrong with the times and handlers that a manifest names. */
-function eventChecks(manifest: Manifest, add: Add): void {
-  const { events, schedules, entrypoint } = manifest;
-  if (hears(manifest) && entrypoint === undefined) {
-    const key = events.handles.length > 0 ? 'events.handles' : 'schedules';
+/** What is wrong with the times, handlers and jobs that a manifest names. */
+function handlerChecks(manifest: Manifest, add: Add): void {
+  const { schedules, jobs, entrypoint } = manifest;
+  const key = handledKey(manifest);
+  if (key !== undefined && entrypoint === undefined)
     add(key, 'manifest_invalid', `'${key}' needs an entrypoint`, `Add 'entrypoint: main.ts' or remove '${key}'`);
-  }
+  jobs.forEach(({ name }, index) => {
+    if (jobs.findIndex((each) => each.name === name) < index)
+      add(`jobs.${index}.name`, 'manifest_invalid', `there are two jobs '${name}'`, 'rename one of them');
+  });
   const names = new Set<string>();
   schedules.forEach(({ name, cron }, index) => {
     const problem = cronProblem(cron);

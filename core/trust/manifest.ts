@@ -128,6 +128,25 @@ export const manifestSchema = once(() => {
           handles: z.array(z.strictObject({ topic: z.string().min(1), handler: z.string().min(1) })).default([]),
         })
         .prefault({}),
+      /** Durable work that the class does: see `context.jobs`. */
+      jobs: z
+        .array(
+          z.strictObject({
+            name: z.string().regex(/^(?=.{1,63}$)[a-z][a-z0-9_]*$/, 'must be snake_case and have at most 63 characters'),
+            /** How many run at once in the whole sandbox. Default 16; with `lanes` as many as those give slots to. */
+            concurrency: z.int().min(1).optional(),
+            /** Failures before it is dead. */
+            attempts: z.int().min(1).default(8),
+            backoff: z.strictObject({ first_ms: z.int().min(0).default(1000), most_ms: z.int().min(0).default(300_000) }).prefault({}),
+            /** Of one attempt; absent: none. */
+            timeout_ms: z.int().min(1).optional(),
+            /** Of the payload. */
+            version: z.int().min(1).default(1),
+            /** `jobs.define` is given a policy for its lanes. */
+            lanes: z.boolean().default(false),
+          }),
+        )
+        .default([]),
       schedules: z.array(z.strictObject({ name: z.string().min(1), cron: z.string().min(1), handler: z.string().min(1) })).default([]),
       setup_instructions: text.default(''),
       agent: agent.optional(),

@@ -17,7 +17,7 @@ const CONTRACT_VALUES = words(`
 `);
 const CONTRACT_TYPES = words(`
   AgentSpec ApprovalQuestion ChannelMessage Clock Command CommandContext CommandIO CommandInput ContextParts Delivery
-  Diagnostic DynamicDeclaration Events Extension ExtensionContext JsonValue LanguageModel Logger Message ModelCallOptions ModelInfo ModelPart
+  Diagnostic DynamicDeclaration Events Extension ExtensionContext Job JobInfo JsonValue LanguageModel Logger Message ModelCallOptions ModelInfo ModelPart
   Protocol PublishOptions Remote SettingsChange SetupSchema ToolCall ToolResult Topic TurnEvent TurnInfo TurnPolicy
   TurnRequest
   TurnSeal
@@ -38,7 +38,7 @@ const CODES = words(`
   interrupted limit_reached not_allowed denied approval_needed approval_denied plan_mode approval_unknown approval_answered
   awaiting_approval aborted address_refused proxy_failed secret_not_given skill_not_found skills_disabled skill_not_offered agent_unknown
   agent_failed prompt_invalid prompt_symbol_unknown model_unknown model_auth model_unreachable model_rate_limited
-  model_context_too_long model_failed model_script database_failed state_refused quota_exceeded parameter_invalid
+  model_context_too_long model_failed model_script lease_lost job_exists job_outdated job_timeout job_unknown database_failed state_refused quota_exceeded parameter_invalid
   thread_unknown thread_busy write_conflict usage command_unknown not_found internal
 `);
 const TOPIC_NAMES = words(`
@@ -47,7 +47,7 @@ const TOPIC_NAMES = words(`
   schedule.due approval.requested approval.answered notify
 `);
 const CONTEXT_MEMBERS = words(`
-  id directory dataDirectory config logger clock events kv database agents
+  id directory dataDirectory config logger clock events jobs kv database agents
   getSecret provide use find own
 `);
 const COMMAND_MEMBERS = words(`
@@ -61,6 +61,7 @@ const MANIFEST_KEYS = words(`
   permissions.read permissions.write permissions.agents enabled config secrets commands commands[].path commands[].needs
   commands[].entry commands[].description commands[].first commands[].hidden switches switches[].name switches[].description switches[].config models models[].prefix models[].when_env models[].when_local models[].rank
   models[].default agent_keys claims agent_files events events.publishes events.handles events.handles[].topic events.handles[].handler
+  jobs jobs[].name jobs[].concurrency jobs[].attempts jobs[].backoff jobs[].backoff.first_ms jobs[].backoff.most_ms jobs[].timeout_ms jobs[].version jobs[].lanes
   schedules schedules[].name schedules[].cron schedules[].handler setup_instructions agent agent.description agent.model
   agent.integration_mode agent.instructions agent.uses_tools agent.uses_skills agent.delegates_to agent.limits
   agent.limits.max_turns agent.limits.max_tool_calls agent.limits.max_tokens agent.limits.time_budget_ms
@@ -70,8 +71,8 @@ describe('the public surface', () => {
   it('of pith', () => {
     expect(Object.keys(contract).sort()).toEqual(CONTRACT_VALUES);
     expect(typesOf('core/contract/index.ts')).toEqual(CONTRACT_TYPES);
-    expect(CONTRACT_VALUES.length + CONTRACT_TYPES.length).toBeLessThanOrEqual(68);
-    expect(filesBelow('core/contract', '.ts').flatMap((file) => read(file).trimEnd().split('\n')).length).toBeLessThanOrEqual(1300);
+    expect(CONTRACT_VALUES.length + CONTRACT_TYPES.length).toBeLessThanOrEqual(69);
+    expect(filesBelow('core/contract', '.ts').flatMap((file) => read(file).trimEnd().split('\n')).length).toBeLessThanOrEqual(1500);
   });
 
   it('of pith/testing', () => {

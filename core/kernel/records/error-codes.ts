@@ -91,6 +91,12 @@ export const ERROR_CODES = [
   'model_context_too_long',
   'model_failed',
   'model_script',
+  // jobs
+  'lease_lost',
+  'job_exists',
+  'job_outdated',
+  'job_timeout',
+  'job_unknown',
   // storage, threads, command line
   'database_failed',
   'state_refused',
