@@ -35,10 +35,10 @@ export interface JobRows {
   overdueStops(before: number, limit: number): readonly JobRow[];
   /** Scheduled, failed or suspended, and due. */
   due(now: number, limit: number): readonly JobRow[];
-  /** The earliest future moment at which one of the three above changes for this holder; null: none. */
-  next(now: number, holder: string, graceMs: number): number | null;
-  /** Whether a row of one of these names is ready. */
-  hasReady(names: readonly string[]): boolean;
+  /** The earliest moment at which one of the three above has a row for this holder; null: none. */
+  next(holder: string, graceMs: number): number | null;
+  /** Names that have ready rows, those `inside` another too. */
+  readyNames(): readonly string[];
 
   /** Without those in a slot of their parent. */
   running(
@@ -57,6 +57,7 @@ export interface JobRows {
   heads(lane: { readonly name: string; readonly lane: string }, perOwner: number, except: Except): readonly JobRow[];
   /** Open rows of a lane with a promise. */
   promised(name: string, lane: string): readonly JobRow[];
+  /** The turn at which each of the last `MOST_SERVED` owners of a lane was served. */
   served(name: string, lane: string): ReadonlyMap<string | null, number>;
   serve(name: string, lane: string, owner: string | null): void;
 
@@ -77,10 +78,18 @@ export interface JobRows {
   schedule(id: string): ScheduleRow | null;
   putSchedule(schedule: ScheduleRow): void;
   removeSchedule(id: string): void;
-  /** Of these states, ended before; dead ones only where `seen` says so. Oldest first. */
-  endedBefore(before: number, states: readonly State[], seen: boolean | null, limit: number): readonly string[];
+  /** Of a state, ended before; `seen` null: both. Oldest first. */
+  endedBefore(before: number, state: State, seen: boolean | null, limit: number): readonly string[];
   /** Leases later than `lease` end then; retries later than `retry` are due at once. */
   shorten(now: number, latest: { readonly lease: number; readonly retry: number }): void;
+}
+
+/** More owners of a lane are not remembered: the others count as never served. */
+export const MOST_SERVED = 1_000;
+
+/** The most urgent first, then the oldest. */
+export function byUrgency(one: Pick<JobRow, 'priority' | 'number'>, other: Pick<JobRow, 'priority' | 'number'>): number {
+  return other.priority - one.priority || one.number - other.number;
 }
 
 /** Runs work on the rows: writes are one transaction, on disk when the promise resolves. */

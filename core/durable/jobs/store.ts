@@ -81,11 +81,33 @@ export function createJobStore(tables: JobTables, clock: Pick<Clock, 'now'>, new
   };
 }
 
+/** Adds a job in a transaction that somebody else has begun; `at.now` is the store's clock. */
+export function insertIn(
+  rows: JobRows,
+  job: NewJob,
+  policy: LanePolicy | null,
+  at: { readonly now: number; readonly newId: () => string },
+): { readonly id: string; readonly added: boolean } {
+  return new Work(rows, at.now, at.newId).insert(job, policy);
+}
+
+/** Throws `lease_lost` where another process has the job. */
+export function guardIn(rows: JobRows, attempt: Attempt): void {
+  if (heldRow(rows, attempt) === null)
+    throw new PithError('lease_lost', `job ${attempt.id}: another process has it`, { where: attempt.id, cure: 'end this attempt' });
+}
+
 function isDue(rows: JobRows, { holder, jobs, only }: Claim, now: number): { readonly due: boolean; readonly next: number | null } {
   const isWaiting =
     rows.expired(now, holder, 1).length > 0 || rows.overdueStops(now - GRACE_MS, 1).length > 0 || rows.due(now, 1).length > 0;
-  const names = [...jobs.keys()].filter((name) => only === null || only.names.has(name) || only.lanes.size > 0);
-  return { due: isWaiting || rows.hasReady(names), next: rows.next(now, holder, GRACE_MS) };
+  const isAsked = (name: string): boolean => jobs.has(name) && (only === null || only.names.has(name) || only.lanes.size > 0);
+  return { due: isWaiting || rows.readyNames().some(isAsked), next: nextOf(rows, holder, now) };
+}
+
+function nextOf(rows: JobRows, holder: string, now: number): number | null {
+  const ends = currentHolds(rows, now).flatMap(({ until }) => until ?? []);
+  const next = Math.min(rows.next(holder, GRACE_MS) ?? Infinity, ...ends);
+  return next === Infinity ? null : next;
 }
 
 function currentHolds(rows: JobRows, now: number): readonly Hold[] {
@@ -107,7 +129,7 @@ function stopsOf(rows: JobRows, held: readonly Attempt[]): ReadonlyMap<string, S
 }
 
 /** One transaction. */
-export class Work {
+class Work {
   readonly #number: () => number;
 
   constructor(
@@ -221,15 +243,16 @@ export class Work {
     const holds = currentHolds(rows, now);
     const taken: JobRow[] = [];
     const unloaded: string[] = [];
-    for (const job of jobs.values()) {
-      const isHeld = holds.some(({ kind, value }) => kind === 'name' && value === job.name);
+    for (const name of rows.readyNames()) {
+      const job = jobs.get(name);
+      const isHeld = holds.some(({ kind, value }) => kind === 'name' && value === name);
       const most = claim.most - taken.length;
-      if (isHeld || most <= 0 || !rows.hasReady([job.name])) continue;
+      if (isHeld || most <= 0 || job === undefined) continue;
       const found = this.#startable(job, { ...claim, most }, holds);
       if (found === null) unloaded.push(job.name);
       else for (const row of found) taken.push(this.#take(row, holder));
     }
-    return { taken, unloaded, next: rows.next(now, holder, GRACE_MS) };
+    return { taken, unloaded, next: nextOf(rows, holder, now) };
   }
 
   #take(row: JobRow, holder: string): JobRow {
@@ -332,9 +355,10 @@ export class Work {
   tidy(): boolean {
     const { rows, now } = this;
     const old = [
-      ...rows.endedBefore(now - KEEP_MS, ['done', 'cancelled'], null, TIDY_AT_ONCE),
-      ...rows.endedBefore(now - KEEP_MS, ['dead'], true, TIDY_AT_ONCE),
-      ...rows.endedBefore(now - KEEP_DEAD_MS, ['dead'], null, TIDY_AT_ONCE),
+      ...rows.endedBefore(now - KEEP_MS, 'done', null, TIDY_AT_ONCE),
+      ...rows.endedBefore(now - KEEP_MS, 'cancelled', null, TIDY_AT_ONCE),
+      ...rows.endedBefore(now - KEEP_MS, 'dead', true, TIDY_AT_ONCE),
+      ...rows.endedBefore(now - KEEP_DEAD_MS, 'dead', null, TIDY_AT_ONCE),
     ];
     for (const id of new Set(old)) rows.delete(id);
     return old.length >= TIDY_AT_ONCE;

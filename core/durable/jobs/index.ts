@@ -1,0 +1,2 @@
+export { createJobStore, guardIn, insertIn } from './store.ts';
+export { createSqliteTables } from './sqlite-rows.ts';

@@ -1,0 +1,405 @@
+import type { SqlRow, SqlValue, Statement, Store } from '../../store/index.ts';
+import type { Hold, JobFilter, ScheduleRow } from './port.ts';
+import type { JobRow, State } from './row.ts';
+import { byUrgency, type Except, type JobRows, type JobTables, MOST_SERVED } from './rows.ts';
+import { JOBS_SCHEMA } from './sqlite-schema.ts';
+
+/** Jobs in `pith.db`. `within` works in a write that somebody else has begun. */
+export function createSqliteTables(store: Store): JobTables & { within<T>(statement: Statement, change: (rows: JobRows) => T): T } {
+  store.migrate('jobs', JOBS_SCHEMA);
+  return {
+    read: async (look) => look(new SqliteRows(store, refuse)),
+    async write<T>(change: (rows: JobRows) => T): Promise<T> {
+      let result: { readonly value: T } | undefined;
+      await store.write((statement) => {
+        result = { value: change(new SqliteRows(store, statement)) };
+      });
+      return (result as { readonly value: T }).value;
+    },
+    within: (statement, change) => change(new SqliteRows(store, statement)),
+    revision: async () => Number(store.get('PRAGMA data_version')?.['data_version']),
+  };
+}
+
+function refuse(): never {
+  throw new Error('jobs: a read wrote');
+}
+
+type Run = (sql: string, ...parameters: SqlValue[]) => unknown;
+
+const READY = 'ready = 1 AND inside = 0';
+/** As the partial indexes say it. */
+const OPEN = `state NOT IN ('done', 'cancelled', 'dead')`;
+const IN_SEQUENCE = `sequence IS NOT NULL AND state IN ('waiting', 'failed', 'running', 'suspended')`;
+const BUSY = `sequence IS NOT NULL AND state IN ('running', 'suspended')`;
+const LATER = `state IN ('scheduled', 'failed', 'suspended')`;
+const ALLOWED = `version <= ? AND (late = 0 OR ? = 0) AND (lane IS NULL OR lane NOT IN (SELECT value FROM json_each(?)))
+  AND (owner IS NULL OR owner NOT IN (SELECT value FROM json_each(?)))`;
+
+class SqliteRows implements JobRows {
+  constructor(
+    private readonly store: Pick<Store, 'all' | 'get'>,
+    private readonly run: Run,
+  ) {}
+
+  get(id: string): JobRow | null {
+    return this.#first('id = ?', id);
+  }
+
+  put(row: JobRow): void {
+    this.run(PUT, ...COLUMNS.map((column) => toSql(column, row)));
+  }
+
+  delete(id: string): void {
+    for (const sql of DELETIONS) this.run(sql, id);
+  }
+
+  nextNumber(): number {
+    this.run('UPDATE job_counter SET number = number + 1');
+    return this.#counter();
+  }
+
+  openUnique(name: string, unique: string): JobRow | null {
+    return this.#first(`name = ? AND "unique" = ? AND "unique" IS NOT NULL AND ${OPEN}`, name, unique);
+  }
+
+  sequence(name: string, sequence: string): { readonly first: JobRow | null; readonly isBusy: boolean } {
+    return {
+      first: this.#first(`name = ? AND sequence = ? AND ${IN_SEQUENCE} ORDER BY number`, name, sequence),
+      isBusy: this.store.get(`SELECT 1 FROM jobs WHERE name = ? AND sequence = ? AND ${BUSY}`, name, sequence) !== null,
+    };
+  }
+
+  readyOfSequence(name: string, sequence: string): JobRow | null {
+    return this.#first('name = ? AND sequence = ? AND ready = 1 AND sequence IS NOT NULL', name, sequence);
+  }
+
+  openChildren(parent: string): readonly JobRow[] {
+    return this.#all(`parent = ? AND parent IS NOT NULL AND ${OPEN} ORDER BY number`, parent);
+  }
+
+  expired(now: number, exceptHolder: string, limit: number): readonly JobRow[] {
+    return this.#all(`state = 'running' AND until <= ? AND holder <> ? ORDER BY until LIMIT ?`, now, exceptHolder, limit);
+  }
+
+  overdueStops(before: number, limit: number): readonly JobRow[] {
+    return this.#all(
+      `state = 'running' AND stop IS NOT NULL AND json_extract(stop, '$.at') <= ? ORDER BY json_extract(stop, '$.at') LIMIT ?`,
+      before,
+      limit,
+    );
+  }
+
+  due(now: number, limit: number): readonly JobRow[] {
+    return this.#all(`${LATER} AND at <= ? ORDER BY at, number LIMIT ?`, now, limit);
+  }
+
+  next(holder: string, graceMs: number): number | null {
+    const row = this.store.get(
+      `SELECT (SELECT until FROM jobs WHERE state = 'running' AND holder <> ? ORDER BY until LIMIT 1) AS lease,
+         (SELECT json_extract(stop, '$.at') FROM jobs WHERE state = 'running' AND stop IS NOT NULL
+           ORDER BY json_extract(stop, '$.at') LIMIT 1) + ? AS stop,
+         (SELECT at FROM jobs WHERE ${LATER} ORDER BY at LIMIT 1) AS due`,
+      holder,
+      graceMs,
+    );
+    const times = Object.values(row ?? {}).filter((time) => time !== null);
+    return times.length === 0 ? null : Math.min(...times.map(Number));
+  }
+
+  readyNames(): readonly string[] {
+    return this.#distinct('name', 'ready = 1');
+  }
+
+  running(name: string): ReturnType<JobRows['running']> {
+    const sql = `SELECT ${RUNNING_COLUMNS.map(quoted).join(', ')} FROM jobs WHERE name = ? AND inside = 0 AND state = 'running' ORDER BY number`;
+    return this.store.all(sql, name).map((row) => fromSql(row, RUNNING_COLUMNS) as JobRow);
+  }
+
+  lateRunning(): number {
+    return this.#count(`state = 'running' AND late = 1`);
+  }
+
+  ready(name: string, lanes: boolean, except: Except, limit: number): readonly JobRow[] {
+    const where = `name = ? AND ${READY} AND ${lanes ? '' : 'lane IS NULL AND '}${ALLOWED} ORDER BY priority DESC, number LIMIT ?`;
+    return this.#all(where, name, ...allowed(except), limit);
+  }
+
+  readyAlone(name: string, fromLosses: number): JobRow | null {
+    return this.#first(`name = ? AND ${READY} AND lost > 0 AND lost >= ? ORDER BY priority DESC, number`, name, fromLosses);
+  }
+
+  readyInside(name: string, limit: number): readonly JobRow[] {
+    return this.#all(
+      `name = ? AND ready = 1 AND inside = 1
+         AND EXISTS (SELECT 1 FROM jobs AS whole WHERE whole.id = jobs.parent AND whole.state IN ('running', 'suspended'))
+       ORDER BY priority DESC, number LIMIT ?`,
+      name,
+      limit,
+    );
+  }
+
+  readyLanes(name: string): readonly string[] {
+    return this.#distinct('lane', `name = ? AND ${READY} AND lane IS NOT NULL`, name);
+  }
+
+  heads({ name, lane }: { readonly name: string; readonly lane: string }, perOwner: number, except: Except): readonly JobRow[] {
+    const inLane = `name = ? AND lane = ? AND ${READY} AND lane IS NOT NULL`;
+    const ofOwner = `${inLane} AND owner IS ? AND ${ALLOWED} ORDER BY priority DESC, number LIMIT ?`;
+    return [null, ...this.#distinct('owner', inLane, name, lane)]
+      .flatMap((owner) => this.#all(ofOwner, name, lane, owner, ...allowed(except), perOwner))
+      .sort(byUrgency);
+  }
+
+  promised(name: string, lane: string): readonly JobRow[] {
+    return this.#all('name = ? AND lane = ? AND promise IS NOT NULL ORDER BY number', name, lane);
+  }
+
+  served(name: string, lane: string): ReadonlyMap<string | null, number> {
+    const rows = this.store.all('SELECT owner, turn FROM job_served WHERE name = ? AND lane = ?', name, lane);
+    return new Map(rows.map(({ owner, turn }) => [textOrNull(owner), Number(turn)]));
+  }
+
+  serve(name: string, lane: string, owner: string | null): void {
+    const last = this.store.get('SELECT max(turn) AS turn FROM job_served WHERE name = ? AND lane = ?', name, lane);
+    const turn = Number(last?.['turn'] ?? 0) + 1;
+    this.run('DELETE FROM job_served WHERE name = ? AND lane = ? AND (owner IS ? OR turn <= ?)', name, lane, owner, turn - MOST_SERVED);
+    this.run('INSERT INTO job_served (name, lane, owner, turn) VALUES (?, ?, ?, ?)', name, lane, owner, turn);
+  }
+
+  setWaits(waiter: string, targets: readonly string[]): void {
+    this.run('DELETE FROM job_waits WHERE waiter = ?', waiter);
+    for (const target of new Set(targets)) this.run('INSERT INTO job_waits (waiter, target) VALUES (?, ?)', waiter, target);
+  }
+
+  endWaits(target: string): readonly string[] {
+    const waiters = this.store.all('SELECT waiter FROM job_waits WHERE target = ? ORDER BY waiter', target);
+    if (waiters.length > 0) this.run('DELETE FROM job_waits WHERE target = ?', target);
+    return waiters
+      .map(({ waiter }) => String(waiter))
+      .filter((waiter) => this.store.get('SELECT 1 FROM job_waits WHERE waiter = ? LIMIT 1', waiter) === null);
+  }
+
+  addNote(id: string, at: number, data: string, most: number): void {
+    this.run('INSERT INTO job_notes (job, at, data) VALUES (?, ?, ?)', id, at, data);
+    this.run(
+      'DELETE FROM job_notes WHERE job = ? AND number <= (SELECT number FROM job_notes WHERE job = ? ORDER BY number DESC LIMIT 1 OFFSET ?)',
+      id,
+      id,
+      most,
+    );
+  }
+
+  notes(id: string): readonly { readonly at: number; readonly data: string }[] {
+    const rows = this.store.all('SELECT at, data FROM job_notes WHERE job = ? ORDER BY number', id);
+    return rows.map(({ at, data }) => ({ at: Number(at), data: String(data) }));
+  }
+
+  list(filter: JobFilter): readonly JobRow[] {
+    const { where, values } = conditionsOf(filter);
+    return this.#all(`${where} ORDER BY number DESC LIMIT ?`, ...values, filter.limit);
+  }
+
+  count(filter: Omit<JobFilter, 'limit'>): number {
+    const { where, values } = conditionsOf(filter);
+    return this.#count(where, ...values);
+  }
+
+  changesSince(number: number, limit: number): { readonly number: number; readonly ids: readonly string[] } {
+    const last = this.#counter(); // read first: what is committed meanwhile is told again, not lost
+    const changed = 'SELECT id, changed FROM jobs WHERE changed > ? AND changed <= ? ORDER BY changed';
+    const rows = this.store.all(`${changed} LIMIT ?`, number, last, limit);
+    const idsOf = (found: readonly SqlRow[]): readonly string[] => found.map(({ id }) => String(id));
+    if (rows.length < limit) return { number: last, ids: idsOf(rows) };
+    const until = Number(rows.at(-1)?.['changed']); // whole commits only
+    return { number: until, ids: idsOf(this.store.all(changed, number, until)) };
+  }
+
+  holds(): readonly Hold[] {
+    return this.store
+      .all('SELECT kind, value, until, reason FROM job_holds ORDER BY kind, value')
+      .map(({ kind, value, until, reason }) => ({
+        kind: String(kind) as Hold['kind'],
+        value: String(value),
+        until: numberOrNull(until),
+        reason: String(reason),
+      }));
+  }
+
+  putHold({ kind, value, until, reason }: Hold): void {
+    this.run('REPLACE INTO job_holds (kind, value, until, reason) VALUES (?, ?, ?, ?)', kind, value, until, reason);
+  }
+
+  removeHold(kind: Hold['kind'], value: string): void {
+    this.run('DELETE FROM job_holds WHERE kind = ? AND value = ?', kind, value);
+  }
+
+  schedules(): readonly ScheduleRow[] {
+    return this.store.all('SELECT * FROM job_schedules ORDER BY id').map(scheduleOf);
+  }
+
+  schedule(id: string): ScheduleRow | null {
+    const row = this.store.get('SELECT * FROM job_schedules WHERE id = ?', id);
+    return row && scheduleOf(row);
+  }
+
+  putSchedule({ id, cron, zone, job, missed, within, next }: ScheduleRow): void {
+    const sql = 'REPLACE INTO job_schedules (id, cron, zone, job, missed, within, next) VALUES (?, ?, ?, ?, ?, ?, ?)';
+    this.run(sql, id, cron, zone, JSON.stringify(job), missed, within, next);
+  }
+
+  removeSchedule(id: string): void {
+    this.run('DELETE FROM job_schedules WHERE id = ?', id);
+  }
+
+  endedBefore(before: number, state: State, seen: boolean | null, limit: number): readonly string[] {
+    const sql = `SELECT id FROM jobs WHERE state = ? AND ended < ? AND ended IS NOT NULL AND (? IS NULL OR seen = ?) ORDER BY ended LIMIT ?`;
+    const wanted = seen === null ? null : Number(seen);
+    return this.store.all(sql, state, before, wanted, wanted, limit).map(({ id }) => String(id));
+  }
+
+  shorten(now: number, { lease, retry }: { readonly lease: number; readonly retry: number }): void {
+    this.run(`UPDATE jobs SET until = ? WHERE state = 'running' AND until > ?`, lease, lease);
+    this.run(`UPDATE jobs SET at = ? WHERE ${LATER} AND state = 'failed' AND at > ?`, now, retry);
+  }
+
+  #all(where: string, ...values: SqlValue[]): readonly JobRow[] {
+    return this.store.all(`SELECT * FROM jobs WHERE ${where}`, ...values).map((row) => fromSql(row, COLUMNS) as JobRow);
+  }
+
+  #first(where: string, ...values: SqlValue[]): JobRow | null {
+    return this.#all(`${where} LIMIT 1`, ...values)[0] ?? null;
+  }
+
+  #count(where: string, ...values: SqlValue[]): number {
+    return Number(this.store.get(`SELECT count(*) AS n FROM jobs WHERE ${where}`, ...values)?.['n']);
+  }
+
+  #counter(): number {
+    return Number(this.store.get('SELECT number FROM job_counter')?.['number']);
+  }
+
+  /** The texts in a column, one search each: an index is not walked for them. */
+  #distinct(column: 'name' | 'lane' | 'owner', where: string, ...values: SqlValue[]): readonly string[] {
+    const found: string[] = [];
+    const from = (comparison: string): string =>
+      `SELECT ${column} FROM jobs WHERE ${where} AND ${column} ${comparison} ? ORDER BY ${column} LIMIT 1`;
+    for (let row = this.store.get(from('>='), ...values, ''); row !== null; row = this.store.get(from('>'), ...values, found.at(-1) ?? ''))
+      found.push(String(row[column]));
+    return found;
+  }
+}
+
+const KINDS = {
+  number: 'plain',
+  id: 'plain',
+  changed: 'plain',
+  name: 'plain',
+  version: 'plain',
+  payload: 'plain',
+  state: 'plain',
+  at: 'plain',
+  lane: 'plain',
+  owner: 'plain',
+  priority: 'plain',
+  unique: 'plain',
+  sequence: 'plain',
+  parent: 'plain',
+  inside: 'flag',
+  preemptible: 'flag',
+  late: 'flag',
+  attempts: 'plain',
+  mostAttempts: 'plain',
+  lost: 'plain',
+  fence: 'plain',
+  holder: 'plain',
+  until: 'plain',
+  leaving: 'flag',
+  stop: 'json',
+  promise: 'plain',
+  wait: 'json',
+  resumed: 'json',
+  early: 'plain',
+  result: 'plain',
+  error: 'json',
+  made: 'plain',
+  begun: 'plain',
+  ended: 'plain',
+  seen: 'flag',
+  tells: 'flag',
+  ready: 'flag',
+} as const satisfies Record<keyof JobRow, 'plain' | 'flag' | 'json'>;
+
+type Column = keyof typeof KINDS;
+
+const COLUMNS = Object.keys(KINDS) as Column[];
+const RUNNING_COLUMNS: readonly Column[] = ['id', 'lane', 'owner', 'priority', 'preemptible', 'begun', 'stop', 'lost', 'late', 'number'];
+
+const PUT = `INSERT INTO jobs (${COLUMNS.map(quoted).join(', ')}) VALUES (${COLUMNS.map(() => '?').join(', ')})
+  ON CONFLICT (id) DO UPDATE SET ${COLUMNS.filter((column) => column !== 'id' && column !== 'number')
+    .map((column) => `${quoted(column)} = excluded.${quoted(column)}`)
+    .join(', ')}`;
+const DELETIONS = ['DELETE FROM jobs WHERE id = ?', 'DELETE FROM job_notes WHERE job = ?', 'DELETE FROM job_waits WHERE waiter = ?'];
+
+function quoted(column: string): string {
+  return `"${column}"`;
+}
+
+function toSql(column: Column, row: JobRow): SqlValue {
+  const value = row[column];
+  if (KINDS[column] === 'flag') return Number(value);
+  return KINDS[column] === 'json' && value !== null ? JSON.stringify(value) : (value as SqlValue);
+}
+
+function fromSql(row: SqlRow, columns: readonly Column[]): Partial<Record<Column, unknown>> {
+  const values: Partial<Record<Column, unknown>> = {};
+  for (const column of columns) {
+    const value = row[column] as SqlValue;
+    if (KINDS[column] === 'flag') values[column] = value === 1;
+    else values[column] = KINDS[column] === 'json' && value !== null ? JSON.parse(String(value)) : value;
+  }
+  return values;
+}
+
+function allowed({ newerThan, late, lanes, owners }: Except): readonly SqlValue[] {
+  return [newerThan, Number(late), JSON.stringify(lanes), JSON.stringify(owners)];
+}
+
+function conditionsOf(filter: Omit<JobFilter, 'limit'>): { readonly where: string; readonly values: readonly SqlValue[] } {
+  const { names, prefix, states, ids } = filter;
+  const where = ['TRUE'];
+  const values: SqlValue[] = [];
+  const add = (condition: string, ...given: SqlValue[]): void => {
+    where.push(condition);
+    values.push(...given);
+  };
+  const oneOf = (column: Column, list: readonly string[] | undefined): void => {
+    if (list) add(`${column} IN (SELECT value FROM json_each(?))`, JSON.stringify(list));
+  };
+  oneOf('name', names);
+  oneOf('state', states);
+  oneOf('id', ids);
+  if (prefix !== undefined) add('name >= ? AND substr(name, 1, length(?)) = ?', prefix, prefix, prefix);
+  for (const column of ['lane', 'owner', 'parent'] as const) if (filter[column] !== undefined) add(`${column} = ?`, filter[column]);
+  return { where: where.join(' AND '), values };
+}
+
+function scheduleOf({ id, cron, zone, job, missed, within, next }: SqlRow): ScheduleRow {
+  return {
+    id: String(id),
+    cron: String(cron),
+    zone: String(zone),
+    job: JSON.parse(String(job)),
+    missed: missed === 'skip' ? 'skip' : 'once',
+    within: numberOrNull(within),
+    next: numberOrNull(next),
+  };
+}
+
+function textOrNull(value: SqlValue | undefined): string | null {
+  return value === null || value === undefined ? null : String(value);
+}
+
+function numberOrNull(value: SqlValue | undefined): number | null {
+  return value === null || value === undefined ? null : Number(value);
+}
