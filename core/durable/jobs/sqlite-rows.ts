@@ -112,7 +112,7 @@ class SqliteRows implements JobRows {
   }
 
   running(name: string): ReturnType<JobRows['running']> {
-    const sql = `SELECT ${RUNNING_COLUMNS.map(quoted).join(', ')} FROM jobs WHERE name = ? AND inside = 0 AND state = 'running' ORDER BY number`;
+    const sql = `SELECT ${RUNNING_COLUMNS.map(quoted).join(', ')} FROM jobs INDEXED BY jobs_running WHERE name = ? AND inside = 0 AND state = 'running' ORDER BY number`;
     return this.store.all(sql, name).map((row) => fromSql(row, RUNNING_COLUMNS) as JobRow);
   }
 
