@@ -1,30 +1,16 @@
-import type { JobInfo, JsonValue, Logger, Clock } from '../../contract/index.ts';
-import type { JobDeclaration, JobStore, LanePolicy } from './port.ts';
-import type { JobRow, Wait } from './row.ts';
+import { ulid } from 'ulid';
+import { type Clock, type JobInfo, type Logger, messageOf, PithError } from '../../contract/index.ts';
+import { createOwner } from '../../store/index.ts';
+import { Attempts } from './attempts.ts';
+import type { JobHandlers } from './calls.ts';
+import type { Claim, JobDeclaration, JobStore, LanePolicy } from './port.ts';
+import { createStorageReport, type StorageReport } from './storage-report.ts';
+import { ENDED_SUFFIX } from './store.ts';
+import { ticksDue } from './timetables.ts';
+import { DEFAULT_BACKOFF } from './transitions.ts';
+import { Watching } from './watching.ts';
 
-/** What a handler is given; plain data, the same in both tiers. */
-export interface JobCall {
-  readonly id: string;
-  readonly name: string;
-  readonly version: number;
-  readonly payload: JsonValue;
-  readonly attempt: number;
-  readonly fence: number;
-  readonly sequence: string | null;
-  readonly owner: string | null;
-  readonly lane: string | null;
-  readonly priority: number;
-  readonly idempotencyKey: string;
-  readonly resumed?: { readonly by: 'until' | 'deadline' | 'jobs' | 'resume'; readonly value: JsonValue };
-}
-
-/** What it returned; `result` is JSON text. */
-export type HandlerEnd =
-  | { readonly kind: 'done'; readonly result: string }
-  | { readonly kind: 'again'; readonly at: number }
-  | { readonly kind: 'wait'; readonly wait: Wait };
-
-export interface JobServiceOptions {
+export interface JobServiceOptions extends JobHandlers {
   readonly store: JobStore;
   readonly clock: Clock;
   readonly logger: Logger;
@@ -36,13 +22,6 @@ export interface JobServiceOptions {
   policies(): ReadonlyMap<string, LanePolicy>;
   /** Loads the code of the extension that declares this job. */
   load(name: string): Promise<void>;
-  /**
-   * Calls a handler. Rejects with what it threw; `Postponed` while the handler is not there or was replaced meanwhile; a `PithError`
-   * `job_outdated` where nobody can read the payload, which is final.
-   */
-  call(name: string, job: JobCall, signal: AbortSignal): Promise<HandlerEnd>;
-  /** Tells an extension of a job that ended otherwise than by its handler. Rejects as `call`. */
-  tell(name: string, job: JobInfo, signal: AbortSignal): Promise<void>;
 }
 
 /** Works on jobs in this process. */
@@ -50,33 +29,249 @@ export interface JobService {
   readonly store: JobStore;
   /** Serves every job that can be called here, and the timetables. */
   start(): void;
-  /** Aborts what runs, gives back what settles within the grace, and leaves the rest to expire. */
+  /** Aborts what runs, gives back what settles within the grace, and leaves the rest to expire. It does not start again. */
   stop(): Promise<void>;
   /** Handlers may have come or gone. */
   refresh(): void;
-  /** Jobs were added, resumed, cancelled or released in this process. */
+  /** Jobs or timetables were added, resumed, cancelled or released in this process. */
   wake(): void;
   /** The job's states and notes as they change in any process, until it has ended. */
   watch(id: string, signal?: AbortSignal): AsyncIterable<JobInfo>;
-  /** The job once it has ended; while nothing is served here, its lane or name is, meanwhile. */
+  /** The job once it has ended; while nothing is served here, its lane or name is, meanwhile. Rejects `job_unknown`. */
   finished(id: string, signal?: AbortSignal): Promise<JobInfo>;
 }
 
-/** As others see a job. */
-export function infoOf(row: JobRow, notes: JobInfo['notes'] = []): JobInfo {
-  const { id, name, state, lane, owner, parent, attempts, error, made, at, begun, ended } = row;
+/** How soon changes of other processes are seen. */
+const LOOK_MS = 250;
+/** The wait after a look that failed. */
+const PAUSE_MS = 1_000;
+/** The wait before code is loaded again that brought no policy. */
+const LOAD_AGAIN_MS = 5_000;
+/** A clock that goes back by more was ahead before. */
+const SET_BACK_MS = 1_000;
+const TIDY_MS = 3_600_000;
+const FIRST_TIDY_MS = 60_000;
+const MOST_AT_ONCE = 64;
+/** How many are told of ended jobs at once. */
+const TELLING = { concurrency: 16, lanes: false, keep: false, attempts: 8, backoff: DEFAULT_BACKOFF, timeoutMs: null };
+
+export function createJobService(options: JobServiceOptions): JobService {
+  return new Service(options);
+}
+
+/** One loop for all jobs of a process. Idle it asks for the store's revision, and nothing else. */
+class Service implements JobService {
+  readonly store: JobStore;
+  readonly #holder = createOwner();
+  readonly #storage: StorageReport;
+  readonly #attempts: Attempts;
+  readonly #watching: Watching;
+  /** What is served for those who wait, while not everything is. */
+  readonly #served = new Set<NonNullable<Claim['only']>>();
+  readonly #loading = new Set<string>();
+  #state: 'new' | 'started' | 'stopping' | 'stopped' = 'new';
+  /** Something has changed in this process. */
+  #isWoken = false;
+  /** A slot is free. */
+  #isFree = false;
+  #revision = -1;
+  /** When there may be jobs or ticks to start. */
+  #claimAt = Infinity;
+  #tickAt = Infinity;
+  #tidiedAt = 0;
+  /** Infinity: an earlier process may have had a later clock. */
+  #lookedAt = Infinity;
+  #looking: Promise<void> | null = null;
+  #again = false;
+  #cancel: (() => void) | undefined;
+
+  constructor(private readonly options: JobServiceOptions) {
+    const { store, clock, logger } = options;
+    this.store = store;
+    this.#storage = createStorageReport(logger);
+    const ended = () => {
+      this.#isFree = true;
+      this.#look();
+    };
+    this.#attempts = new Attempts({ store, clock, logger, handlers: options, storage: this.#storage, ended });
+    this.#watching = new Watching(store, () => this.#look());
+  }
+
+  start(): void {
+    if (this.#state !== 'new') return;
+    this.#state = 'started';
+    this.#tidiedAt = this.options.clock.now() - TIDY_MS + FIRST_TIDY_MS;
+    this.wake();
+  }
+
+  async stop(): Promise<void> {
+    if (this.#state === 'stopping' || this.#state === 'stopped') return;
+    this.#state = 'stopping';
+    this.#attempts.abort();
+    this.#watching.close();
+    await this.#looking; // it may be about to start some
+    this.#look(); // renews what ends within the grace
+    await this.#attempts.stop();
+    this.#state = 'stopped';
+    this.#cancel?.();
+    await this.#looking;
+  }
+
+  refresh(): void {
+    this.wake();
+  }
+
+  wake(): void {
+    this.#isWoken = true;
+    this.#look();
+  }
+
+  watch(id: string, signal?: AbortSignal): AsyncIterable<JobInfo> {
+    return this.#watching.watch(id, signal);
+  }
+
+  async finished(id: string, signal?: AbortSignal): Promise<JobInfo> {
+    const job = await this.store.get(id);
+    if (job === null) throw unknown(id);
+    const { name, lane } = job;
+    const only =
+      lane === null
+        ? { names: new Set([name, `${name}${ENDED_SUFFIX}`]), lanes: new Set<string>() }
+        : { names: new Set([`${name}${ENDED_SUFFIX}`]), lanes: new Set([lane]) };
+    this.#served.add(only);
+    this.wake();
+    try {
+      for await (const info of this.watch(id, signal)) if (info.times.ended !== null) return info;
+    } finally {
+      this.#served.delete(only);
+    }
+    throw unknown(id);
+  }
+
+  get #isServing(): boolean {
+    return this.#state === 'started' || (this.#state === 'new' && this.#served.size > 0);
+  }
+
+  /** Looks at once; while it looks, it does once more afterwards. */
+  #look(): void {
+    this.#cancel?.();
+    const isActive = this.#isServing || this.#attempts.size > 0 || this.#watching.size > 0;
+    if (this.#state === 'stopped' || !isActive) return;
+    this.#again = this.#looking !== null;
+    this.#looking ??= this.#looks();
+  }
+
+  async #looks(): Promise<void> {
+    let pause: number | null = null;
+    do {
+      this.#again = false;
+      try {
+        await this.#lookOnce();
+      } catch (error) {
+        this.#storage.failed(error);
+        this.#isWoken = true;
+        pause = PAUSE_MS;
+      }
+    } while (this.#again && pause === null);
+    this.#looking = null;
+    this.#plan(pause);
+  }
+
+  #plan(pause: number | null): void {
+    const { clock } = this.options;
+    const now = clock.now();
+    const due = Math.min(this.#claimAt, this.#tickAt, this.#attempts.renewAt);
+    const wait = pause ?? Math.max(1, Math.min(LOOK_MS, due - now));
+    this.#cancel = clock.after(wait, () => this.#look());
+  }
+
+  async #lookOnce(): Promise<void> {
+    const { store, clock } = this.options;
+    const now = clock.now();
+    const isSetBack = now < this.#lookedAt - SET_BACK_MS;
+    const wasWoken = this.#isWoken;
+    const isFree = this.#isFree;
+    this.#isWoken = this.#isFree = false;
+    await this.#attempts.renew(now);
+    if (this.#isServing && isSetBack) await this.#repairClock();
+    const revision = await store.revision();
+    const isNews = wasWoken || isSetBack || revision !== this.#revision;
+    if (isNews) await this.#attempts.look();
+    const hasTicks = this.#state === 'started' && (isNews || now >= this.#tickAt) && (await this.#tick());
+    if (this.#isServing && (isNews || isFree || hasTicks || now >= this.#claimAt)) await this.#claim();
+    this.#revision = revision;
+    if (this.#isServing) this.#lookedAt = now;
+    await this.#watching.look();
+    if (this.#state === 'started' && Math.abs(now - this.#tidiedAt) >= TIDY_MS && !(await store.tidy())) this.#tidiedAt = now;
+  }
+
+  async #repairClock(): Promise<void> {
+    const longest = [...this.options.declared().values()].map(({ backoff }) => backoff.mostMs);
+    await this.store.repairClock(Math.max(DEFAULT_BACKOFF.mostMs, ...longest));
+  }
+
+  /** Whether a job was made of a timetable. */
+  async #tick(): Promise<boolean> {
+    const { store, clock, logger } = this.options;
+    const jobs = this.options.declared();
+    const rows = (await store.schedules()).filter(({ job }) => jobs.has(job.name));
+    const { ticks, next, broken } = ticksDue(rows, clock.now(), ulid);
+    for (const tick of ticks) await store.tick(tick);
+    for (const { schedule, why } of broken) logger.warn(`timetable ${schedule}: it has ended; ${why}`);
+    this.#tickAt = next;
+    return ticks.length > 0;
+  }
+
+  async #claim(): Promise<void> {
+    const { store } = this;
+    const jobs = this.#jobs();
+    const only = this.#state === 'started' ? null : unionOf(this.#served);
+    const claim = { holder: this.#holder, jobs, policies: this.options.policies(), only, most: MOST_AT_ONCE };
+    const { due, next } = await store.isDue(claim);
+    this.#claimAt = next ?? Infinity;
+    if (!due) return;
+    const claimed = await store.claim(claim);
+    this.#claimAt = claimed.next ?? Infinity;
+    for (const row of claimed.taken) this.#attempts.start(row, jobs.get(row.name) as JobDeclaration);
+    if (claimed.taken.length > 0) this.#storage.worked();
+    if (claimed.taken.length >= MOST_AT_ONCE) this.#isFree = this.#again = true;
+    for (const name of claimed.unloaded) void this.#load(name);
+  }
+
+  /** What can be called here, and who is told of its ends. */
+  #jobs(): ReadonlyMap<string, JobDeclaration> {
+    const callable = this.options.callable();
+    const own = [...this.options.declared().values()].filter(({ name }) => callable.has(name));
+    const telling = own.map(({ name, version }) => ({ ...TELLING, name: `${name}${ENDED_SUFFIX}`, version }));
+    return new Map([...own, ...telling].map((job) => [job.name, job]));
+  }
+
+  /** Code that cannot be loaded, or brings no policy, is not asked for at each claim. */
+  async #load(name: string): Promise<void> {
+    const { load, policies, clock, logger } = this.options;
+    if (this.#loading.has(name)) return;
+    this.#loading.add(name);
+    try {
+      await load(name);
+    } catch (error) {
+      logger.warn(`jobs ${name} wait: their extension could not be loaded`, { error: messageOf(error) });
+    }
+    const over = () => {
+      this.#loading.delete(name);
+      this.wake();
+    };
+    if (policies().has(name)) over();
+    else clock.after(LOAD_AGAIN_MS, over);
+  }
+}
+
+function unionOf(served: ReadonlySet<NonNullable<Claim['only']>>): NonNullable<Claim['only']> {
   return {
-    id,
-    name,
-    state,
-    payload: JSON.parse(row.payload),
-    lane,
-    owner,
-    parent,
-    attempts,
-    result: row.result === null ? null : JSON.parse(row.result),
-    error,
-    times: { made, at, begun, ended },
-    notes,
+    names: new Set([...served].flatMap(({ names }) => [...names])),
+    lanes: new Set([...served].flatMap(({ lanes }) => [...lanes])),
   };
+}
+
+function unknown(id: string): PithError {
+  return new PithError('job_unknown', `job ${id}: there is none`, { cure: 'list them with `pith jobs list`' });
 }

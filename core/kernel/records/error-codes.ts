@@ -92,6 +92,8 @@ export const ERROR_CODES = [
   'model_failed',
   'model_script',
   // jobs
+  'cancelled',
+  'preempted',
   'lease_lost',
   'job_exists',
   'job_outdated',

@@ -1,0 +1,119 @@
+import { Cron } from 'croner';
+import { type JsonValue, messageOf, PithError } from '../../contract/index.ts';
+import type { ScheduleRow, Tick } from './port.ts';
+
+/** A tick that is later than this was missed: as long as the shortest time between two. */
+export const MISSED_MS = 60_000;
+
+/**
+ * The first time after `after` by five fields of cron in a time zone; null: there is none. Hours that daylight saving skips count as their
+ * end, and those that it repeats count once. Throws `parameter_invalid`.
+ */
+export function nextTick(cron: string, zone: string, after: number): number | null {
+  const refuse = (why: string, cure: string) => new PithError('parameter_invalid', `timetable '${cron.slice(0, 80)}' ${why}`, { cure });
+  if (cron.trim().split(/\s+/).length !== 5) throw refuse('must have five fields', 'write: minute hour day month weekday');
+  if (!isTimeZone(zone)) throw refuse(`is for the unknown time zone '${zone.slice(0, 80)}'`, 'name one such as Europe/Rome');
+  try {
+    return new Cron(cron, { mode: '5-part', paused: true, timezone: zone }).nextRun(new Date(after))?.getTime() ?? null;
+  } catch (error) {
+    throw refuse(`cannot be read: ${messageOf(error).replace(/^\w+: /, '')}`, 'write: minute hour day month weekday');
+  }
+}
+
+export interface DueTicks {
+  readonly ticks: readonly Tick[];
+  /** When the next tick is due; `Infinity`: none. */
+  readonly next: number;
+  /** Timetables that cannot be read any more, and have ended. */
+  readonly broken: readonly { readonly schedule: string; readonly why: string }[];
+}
+
+/** What timetables make at this time. All ticks that were missed are one. */
+export function ticksDue(rows: readonly ScheduleRow[], now: number, newId: () => string): DueTicks {
+  const ticks: Tick[] = [];
+  const broken: { readonly schedule: string; readonly why: string }[] = [];
+  let next = Infinity;
+  for (const row of rows) {
+    if (row.next === null) continue;
+    try {
+      const tick = tickOf(row, row.next, now, newId);
+      if (tick !== null) ticks.push(tick);
+      next = Math.min(next, (tick === null ? row.next : tick.next) ?? Infinity);
+    } catch (error) {
+      ticks.push({ schedule: row.id, due: row.next, next: null, job: null });
+      broken.push({ schedule: row.id, why: messageOf(error) });
+    }
+  }
+  return { ticks, next, broken };
+}
+
+/** null: it is not due yet. */
+function tickOf(row: ScheduleRow, due: number, now: number, newId: () => string): Tick | null {
+  const { id, cron, zone } = row;
+  if (due > now && due <= latestOf(row, now)) return null;
+  const next = nextTick(cron, zone, now);
+  if (due > now) return { schedule: id, due, next, job: null };
+  const at = lastTick(row, due, now);
+  const lateMs = now - at;
+  const isLate = lateMs > MISSED_MS;
+  const skipped =
+    isLate && row.missed === 'skip'
+      ? 'it was missed'
+      : row.within !== null && lateMs > row.within
+        ? `it was late by more than ${row.within} ms`
+        : null;
+  return { schedule: id, due, next, job: { ...jobOf(row, at, newId()), late: isLate || due < at, skipped } };
+}
+
+/**
+ * A tick later than this was planned while the clock was ahead. The second from now, as the first may have run already: by the clock's time,
+ * or because another process planned the next.
+ */
+function latestOf({ cron, zone }: ScheduleRow, now: number): number {
+  const first = nextTick(cron, zone, now);
+  return (first === null ? null : nextTick(cron, zone, first)) ?? Infinity;
+}
+
+/** The last tick until now, of which one is known; found by halves, as there may be a million. */
+function lastTick({ cron, zone }: ScheduleRow, known: number, now: number): number {
+  let last = known;
+  for (let before = now; before - last > 1;) {
+    const middle = Math.floor((last + before) / 2);
+    const tick = nextTick(cron, zone, middle) ?? Infinity;
+    if (tick <= now) last = tick;
+    else before = middle;
+  }
+  return last;
+}
+
+function jobOf({ id, job }: ScheduleRow, at: number, newId: string): Omit<NonNullable<Tick['job']>, 'late' | 'skipped'> {
+  return {
+    ...job,
+    id: newId,
+    payload: withTime(job.payload, at),
+    at: null,
+    lane: null,
+    owner: null,
+    priority: 0,
+    unique: null,
+    onOpen: 'keep',
+    sequence: id,
+    parent: null,
+    inside: false,
+    preemptible: false,
+  };
+}
+
+function withTime(payload: string, at: number): string {
+  const value: JsonValue = JSON.parse(payload);
+  if (typeof value !== 'object' || value === null || Array.isArray(value)) return payload;
+  return JSON.stringify({ ...value, at });
+}
+
+function isTimeZone(name: string): boolean {
+  try {
+    return new Intl.DateTimeFormat('en', { timeZone: name }).resolvedOptions().timeZone !== '';
+  } catch {
+    return false; // it throws for unknown names
+  }
+}

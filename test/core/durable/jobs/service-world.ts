@@ -1,0 +1,123 @@
+/** Services of jobs over one store, as several processes would have them; their handlers are the test's. */
+import { onTestFinished } from 'vitest';
+import type { JobInfo, JsonValue, Logger } from 'pith';
+import { type FakeClock, fakeClock } from 'pith/testing';
+import {
+  createJobService,
+  createJobStore,
+  createSqliteTables,
+  type HandlerEnd,
+  type JobCall,
+  type JobService,
+} from '../../../../core/durable/jobs/index.ts';
+import type { JobDeclaration, JobStore, LanePolicy } from '../../../../core/durable/jobs/port.ts';
+import type { NewJob } from '../../../../core/durable/jobs/row.ts';
+import { openStore } from '../../../../core/store/index.ts';
+import { folderWith } from '../../../places.ts';
+import path from 'node:path';
+import { ulid } from 'ulid';
+
+export type Handler = (job: JobCall, signal: AbortSignal) => Promise<HandlerEnd | JsonValue | void>;
+
+export function declared(name: string, changes: Partial<JobDeclaration> = {}): JobDeclaration {
+  const backoff = { firstMs: 1_000, mostMs: 300_000 };
+  return { name, concurrency: 16, version: 1, lanes: false, keep: true, attempts: 8, backoff, timeoutMs: null, ...changes };
+}
+
+export function newJob(name: string, changes: Partial<NewJob> = {}): NewJob {
+  return {
+    id: ulid(),
+    name,
+    version: 1,
+    payload: '{}',
+    at: null,
+    lane: null,
+    owner: null,
+    priority: 0,
+    unique: null,
+    onOpen: 'keep',
+    sequence: null,
+    parent: null,
+    inside: false,
+    preemptible: false,
+    mostAttempts: 8,
+    tells: false,
+    ...changes,
+  };
+}
+
+export interface ProcessOptions {
+  readonly jobs?: readonly JobDeclaration[];
+  readonly policies?: ReadonlyMap<string, LanePolicy>;
+  readonly load?: (name: string) => Promise<void>;
+  readonly tell?: (name: string, job: JobInfo, signal: AbortSignal) => Promise<void>;
+  /** Another clock than that of the store. */
+  readonly clock?: FakeClock;
+  readonly over?: (store: JobStore) => JobStore;
+}
+
+export interface World {
+  readonly clock: FakeClock;
+  readonly store: JobStore;
+  /** A process over the same store, started; it stops with the test. */
+  process(handlers: Readonly<Record<string, Handler>>, options?: ProcessOptions): Process;
+  /** Lets `ms` pass, and what that starts go on. */
+  pass(ms: number): Promise<void>;
+}
+
+export interface Process {
+  readonly service: JobService;
+  readonly store: JobStore;
+  readonly lines: string[];
+  add(name: string, changes?: Partial<NewJob>): Promise<string>;
+}
+
+/** `sqlite`: each process has a connection of its own. */
+export function worldOf(clock: FakeClock = fakeClock()): World {
+  const file = path.join(folderWith(), 'pith.db');
+  const open = (): JobStore => {
+    const database = openStore(file, clock);
+    onTestFinished(() => database.close());
+    return createJobStore(createSqliteTables(database), clock, ulid);
+  };
+  return {
+    clock,
+    store: open(),
+    process: (handlers, options = {}) => startProcess(clock, options.over?.(open()) ?? open(), handlers, options),
+    async pass(ms) {
+      for (let left = ms; left > 0; left -= 50) await clock.advance(Math.min(50, left));
+    },
+  };
+}
+
+function startProcess(clock: FakeClock, store: JobStore, handlers: Readonly<Record<string, Handler>>, options: ProcessOptions): Process {
+  const lines: string[] = [];
+  const log = (message: string, fields?: object) => void lines.push(fields ? `${message} ${JSON.stringify(fields)}` : message);
+  const logger: Logger = { debug: log, info: log, warn: log, error: log };
+  const jobs = new Map((options.jobs ?? Object.keys(handlers).map((name) => declared(name))).map((job) => [job.name, job]));
+  const service = createJobService({
+    store,
+    clock: options.clock ?? clock,
+    logger,
+    declared: () => jobs,
+    callable: () => new Set(Object.keys(handlers)),
+    policies: () => options.policies ?? new Map(),
+    load: options.load ?? (async () => undefined),
+    async call(name, job, signal) {
+      const end = await handlers[name]?.(job, signal);
+      if (typeof end === 'object' && end !== null && 'kind' in end) return end as HandlerEnd;
+      return { kind: 'done', result: JSON.stringify(end ?? null) };
+    },
+    tell: options.tell ?? (async () => undefined),
+  });
+  return {
+    service,
+    store,
+    lines,
+    async add(name, changes) {
+      const { id } = await store.insert(newJob(name, changes), null);
+      service.wake();
+      return id;
+    },
+  };
+}
