@@ -1,5 +1,5 @@
 import { type Clock, PithError } from '../../contract/index.ts';
-import type { Attempt, Claim, Claimed, Hold, JobDeclaration, JobStore, LaneJob, LanePolicy, StopReason, Tick } from './port.ts';
+import type { Attempt, Claim, Claimed, Hold, JobDeclaration, JobStore, LaneJob, LanePolicy, ScheduleRow, StopReason, Tick } from './port.ts';
 import { hasEnded, type JobRow, type NewJob } from './row.ts';
 import type { Except, JobRows, JobTables } from './rows.ts';
 import {
@@ -73,7 +73,7 @@ export function createJobStore(tables: JobTables, clock: Pick<Clock, 'now'>, new
     release: (kind, value) => tables.write((rows) => rows.removeHold(kind, value)),
     holds: () => tables.read((rows) => currentHolds(rows, clock.now())),
     schedules: () => tables.read((rows) => rows.schedules()),
-    putSchedule: (schedule) => tables.write((rows) => rows.putSchedule(schedule)),
+    putSchedule: (schedule) => tables.write((rows) => rows.putSchedule(planned(schedule, rows.schedule(schedule.id)))),
     removeSchedule: (id) => tables.write((rows) => rows.removeSchedule(id)),
     tick: (tick) => writing((work) => work.tick(tick)),
     repairClock: (longestRetryMs) => writing(({ rows, now }) => rows.shorten(now, { lease: now + LEASE_MS, retry: now + longestRetryMs })),
@@ -97,11 +97,16 @@ export function guardIn(rows: JobRows, attempt: Attempt): void {
     throw new PithError('lease_lost', `job ${attempt.id}: another process has it`, { where: attempt.id, cure: 'end this attempt' });
 }
 
-function isDue(rows: JobRows, { holder, jobs, only }: Claim, now: number): { readonly due: boolean; readonly next: number | null } {
+function isDue(rows: JobRows, { holder, jobs }: Claim, now: number): { readonly due: boolean; readonly next: number | null } {
   const isWaiting =
     rows.expired(now, holder, 1).length > 0 || rows.overdueStops(now - GRACE_MS, 1).length > 0 || rows.due(now, 1).length > 0;
-  const isAsked = (name: string): boolean => jobs.has(name) && (only === null || only.names.has(name) || only.lanes.size > 0);
-  return { due: isWaiting || rows.readyNames().some(isAsked), next: nextOf(rows, holder, now) };
+  const hasReady = rows.readyNames().some((name) => jobs.has(name)); // of those that are not served here too: a claim tells them apart
+  return { due: isWaiting || hasReady, next: nextOf(rows, holder, now) };
+}
+
+function planned(schedule: ScheduleRow, before: ScheduleRow | null): ScheduleRow {
+  if (before === null || before.next === null || before.cron !== schedule.cron || before.zone !== schedule.zone) return schedule;
+  return { ...schedule, next: before.next };
 }
 
 function nextOf(rows: JobRows, holder: string, now: number): number | null {
@@ -266,11 +271,11 @@ class Work {
     const { rows } = this;
     const { name } = job;
     const isAsked = only === null || only.names.has(name);
-    const inside = rows.readyInside(name, most).filter(({ lane }) => isAsked || (lane !== null && only.lanes.has(lane)));
+    const inside = rows.readyInside(name, most).filter((row) => this.#isServed(row, only));
     const running = rows.running(name);
     const alone = rows.readyAlone(name, ALONE_FROM);
     if (running.some((each) => each.lost >= ALONE_FROM)) return inside;
-    if (alone !== null) return running.length === 0 && isAsked && alone.version <= job.version ? [...inside, alone] : inside;
+    if (alone !== null) return running.length === 0 && this.#isServed(alone, only) && alone.version <= job.version ? [...inside, alone] : inside;
     const except: Except = {
       lanes: valuesOf(holds, 'lane'),
       owners: valuesOf(holds, 'owner'),
@@ -286,6 +291,13 @@ class Work {
     const capacity = Math.min(most, Math.max(0, job.concurrency - running.length));
     const found = isAsked ? rows.ready(name, !job.lanes, except, capacity) : [];
     return [...inside, ...[...inLanes, ...this.#notTooLate(found)].slice(0, capacity)];
+  }
+
+  /** Whoever serves a job serves those inside it. */
+  #isServed(row: JobRow, only: Claim['only']): boolean {
+    if (only === null || only.names.has(row.name) || (row.lane !== null && only.lanes.has(row.lane))) return true;
+    const parent = row.inside && row.parent !== null ? this.rows.get(row.parent) : null;
+    return parent !== null && this.#isServed(parent, only);
   }
 
   #notTooLate(found: readonly JobRow[]): readonly JobRow[] {
