@@ -6,7 +6,7 @@ import { examine } from './doctor.ts';
 import { createRestarts, type Kernel, type KernelOptions } from './kernel.ts';
 import { createParts, type Get } from './parts.ts';
 import { readSandbox, settingsFor } from './sandbox-reading.ts';
-import { AGENTS, CLOCK, COMMANDS, DISCOVERED, EVENT_SERVICES, EVENTS, FINDINGS, HOST, KERNEL, MODEL_ROUTER } from './tokens.ts';
+import { AGENTS, CLOCK, COMMANDS, DISCOVERED, EVENT_SERVICES, EVENTS, FINDINGS, HOST, JOB_STORE, KERNEL, MODEL_ROUTER } from './tokens.ts';
 import { PROBLEMS, SANDBOX, SCOPE, SOURCE, STOPPED, THREAD_STORES } from './tokens.ts';
 
 /** Discovers and orders what the sandbox declares. Loads no code of extensions and opens no database. `parts`: with those that replace others. */
@@ -71,6 +71,9 @@ function kernelOf(get: Get): Kernel {
     },
     get approvals() {
       return get(THREAD_STORES).approvals;
+    },
+    get jobs() {
+      return { store: get(JOB_STORE), wake: () => undefined };
     },
     host,
     agents,

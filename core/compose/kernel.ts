@@ -1,6 +1,7 @@
 import type { Command, Diagnostic, Events } from '../contract/index.ts';
 import type { DoctorReport } from './doctor.ts';
 import type { SandboxOptions } from './sandbox-reading.ts';
+import type { JobService } from '../durable/index.ts';
 import type { Host } from '../kernel/index.ts';
 import type { Settings } from '../declarations/index.ts';
 import type { ModelRouter } from '../models/index.ts';
@@ -23,6 +24,8 @@ export interface Kernel {
   readonly threads: Threads;
   /** What people are asked, and their answers. Only a person's command may answer. */
   readonly approvals: PersonApprovals;
+  /** Durable work, which a person sees and changes. */
+  readonly jobs: Pick<JobService, 'store' | 'wake'>;
   readonly host: Host;
   readonly agents: Agents;
   readonly router: ModelRouter;

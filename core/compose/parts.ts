@@ -2,11 +2,14 @@ import 'reflect-metadata';
 import { container, instancePerContainerCachingFactory, type DependencyContainer, type InjectionToken } from 'tsyringe';
 import { endOrphans, probeSandboxing } from '@pith/supervised-process';
 import { oncePromised, systemClock } from '@pith/promises';
+import { ulid } from 'ulid';
 import { createAgents, createThreadStores, noticeOfQuestion, type Agents, type ThreadStores } from '../agent/index.ts';
 import { askedAlways, isAdmin, packageRoot } from '../declarations/index.ts';
 import {
   createEventServices,
+  createJobStore,
   createSqliteJournal,
+  createSqliteTables,
   createStoppedExtensions,
   type EventServices,
   type StoppedExtensions,
@@ -22,7 +25,7 @@ import { NewProblems } from './problems.ts';
 import { hostOptionsOf, sourceOf } from './sandbox-reading.ts';
 import { AGENTS, CLOCK, COMMANDS, DISCOVERED, EVENT_SERVICES, EVENTS, FINDINGS, HOST, JOURNAL, LEASES, LOADER } from './tokens.ts';
 import { MODEL_ROUTER, PROBLEMS, PROCESS_TIER, SANDBOX, SCOPE, SERVICES, SOURCE, STOPPED, STORE } from './tokens.ts';
-import { THREAD_STORES, TIER_OF, WIRE } from './tokens.ts';
+import { JOB_STORE, THREAD_STORES, TIER_OF, WIRE } from './tokens.ts';
 
 /** Asks for the part of a token. */
 export type Get = <T>(token: InjectionToken<T>) => T;
@@ -56,6 +59,7 @@ export function createParts(): DependencyContainer {
   part(parts, STORE, (get) => openStore(get(SANDBOX).databaseFile, get(CLOCK)), close);
   part(parts, LEASES, (get) => createLeases(sqliteLeaseRows(get(STORE), get(CLOCK)), get(CLOCK)));
   part(parts, JOURNAL, journal);
+  part(parts, JOB_STORE, (get) => createJobStore(createSqliteTables(get(STORE)), get(CLOCK), () => ulid(get(CLOCK).now())));
   part(parts, EVENT_SERVICES, eventServices);
   part(parts, STOPPED, stopped, close);
   part(parts, THREAD_STORES, threadStores);

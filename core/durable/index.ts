@@ -5,3 +5,16 @@ export { createSqliteJournal, type SqliteJournal } from './sqlite-journal.ts';
 export { createDeliveries, KEEP_EVENTS_MS, KEEP_GONE_MS } from './deliveries.ts';
 export { DeliveryQueue, retryDelay } from './delivery-queue.ts';
 export { createSchedules, nextRun } from './schedules.ts';
+export {
+  createJobStore,
+  createSqliteTables,
+  hasEnded,
+  infoOf,
+  type HoldKind,
+  type JobFilter,
+  type JobRow,
+  type JobService,
+  type JobStore,
+  type State,
+  STATES,
+} from './jobs/index.ts';
