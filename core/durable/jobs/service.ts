@@ -197,7 +197,7 @@ class Service implements JobService {
     const revision = await store.revision();
     const isNews = wasWoken || isSetBack || revision !== this.#revision;
     if (isNews) await this.#attempts.look();
-    const hasTicks = this.#state === 'started' && (isNews || now >= this.#tickAt) && (await this.#tick());
+    const hasTicks = this.#state === 'started' && (isNews || now >= this.#tickAt) && (await this.#tick({ now, isSetBack }));
     if (this.#isServing && (isNews || isFree || hasTicks || now >= this.#claimAt)) await this.#claim();
     this.#revision = revision;
     if (this.#isServing) this.#lookedAt = now;
@@ -211,11 +211,11 @@ class Service implements JobService {
   }
 
   /** Whether a job was made of a timetable. */
-  async #tick(): Promise<boolean> {
-    const { store, clock, logger } = this.options;
+  async #tick(at: { readonly now: number; readonly isSetBack: boolean }): Promise<boolean> {
+    const { store, logger } = this.options;
     const jobs = this.options.declared();
     const rows = (await store.schedules()).filter(({ job }) => jobs.has(job.name));
-    const { ticks, next, broken } = ticksDue(rows, clock.now(), ulid);
+    const { ticks, next, broken } = ticksDue(rows, at, ulid);
     for (const tick of ticks) await store.tick(tick);
     for (const { schedule, why } of broken) logger.warn(`timetable ${schedule}: it has ended; ${why}`);
     this.#tickAt = next;

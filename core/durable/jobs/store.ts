@@ -1,5 +1,17 @@
 import { type Clock, PithError } from '../../contract/index.ts';
-import type { Attempt, Claim, Claimed, Hold, JobDeclaration, JobStore, LaneJob, LanePolicy, ScheduleRow, StopReason, Tick } from './port.ts';
+import type {
+  Attempt,
+  Claim,
+  Claimed,
+  Hold,
+  JobDeclaration,
+  JobStore,
+  LaneJob,
+  LanePolicy,
+  ScheduleRow,
+  StopReason,
+  Tick,
+} from './port.ts';
 import { hasEnded, type JobRow, type NewJob } from './row.ts';
 import type { Except, JobRows, JobTables } from './rows.ts';
 import {
@@ -275,7 +287,8 @@ class Work {
     const running = rows.running(name);
     const alone = rows.readyAlone(name, ALONE_FROM);
     if (running.some((each) => each.lost >= ALONE_FROM)) return inside;
-    if (alone !== null) return running.length === 0 && this.#isServed(alone, only) && alone.version <= job.version ? [...inside, alone] : inside;
+    if (alone !== null)
+      return running.length === 0 && this.#isServed(alone, only) && alone.version <= job.version ? [...inside, alone] : inside;
     const except: Except = {
       lanes: valuesOf(holds, 'lane'),
       owners: valuesOf(holds, 'owner'),

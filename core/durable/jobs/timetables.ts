@@ -28,15 +28,19 @@ export interface DueTicks {
   readonly broken: readonly { readonly schedule: string; readonly why: string }[];
 }
 
-/** What timetables make at this time. All ticks that were missed are one. */
-export function ticksDue(rows: readonly ScheduleRow[], now: number, newId: () => string): DueTicks {
+/** What timetables make at this time. All ticks that were missed are one. `isSetBack`: the clock may have been ahead when they were planned. */
+export function ticksDue(
+  rows: readonly ScheduleRow[],
+  { now, isSetBack }: { readonly now: number; readonly isSetBack: boolean },
+  newId: () => string,
+): DueTicks {
   const ticks: Tick[] = [];
   const broken: { readonly schedule: string; readonly why: string }[] = [];
   let next = Infinity;
   for (const row of rows) {
     if (row.next === null) continue;
     try {
-      const tick = tickOf(row, row.next, now, newId);
+      const tick = row.next <= now ? tickOf(row, row.next, now, newId) : isSetBack ? correction(row, row.next, now) : null;
       if (tick !== null) ticks.push(tick);
       next = Math.min(next, (tick === null ? row.next : tick.next) ?? Infinity);
     } catch (error) {
@@ -47,31 +51,31 @@ export function ticksDue(rows: readonly ScheduleRow[], now: number, newId: () =>
   return { ticks, next, broken };
 }
 
-/** null: it is not due yet. */
-function tickOf(row: ScheduleRow, due: number, now: number, newId: () => string): Tick | null {
-  const { id, cron, zone } = row;
-  if (due > now && due <= latestOf(row, now)) return null;
-  const next = nextTick(cron, zone, now);
-  if (due > now) return { schedule: id, due, next, job: null };
-  const at = lastTick(row, due, now);
-  const lateMs = now - at;
-  const isLate = lateMs > MISSED_MS;
+function tickOf(row: ScheduleRow, due: number, now: number, newId: () => string): Tick {
+  const { id, cron, zone, missed, within } = row;
+  const following = nextTick(cron, zone, due);
+  const isOne = following === null || following > now;
+  const at = isOne ? due : lastTick(row, following, now);
+  const next = isOne ? following : nextTick(cron, zone, now);
+  const isMissed = now - at > MISSED_MS;
   const skipped =
-    isLate && row.missed === 'skip'
-      ? 'it was missed'
-      : row.within !== null && lateMs > row.within
-        ? `it was late by more than ${row.within} ms`
+    isMissed && missed === 'skip'
+      ? 'its time was missed'
+      : within !== null && now - at > within
+        ? `it was late by more than ${within} ms`
         : null;
-  return { schedule: id, due, next, job: { ...jobOf(row, at, newId()), late: isLate || due < at, skipped } };
+  const job = { ...jobOf(row, at, newId()), late: isMissed || !isOne, skipped };
+  return { schedule: id, due, next, job };
 }
 
 /**
- * A tick later than this was planned while the clock was ahead. The second from now, as the first may have run already: by the clock's time,
- * or because another process planned the next.
+ * A tick later than the second from now was planned while the clock was ahead. The first may have run already: by the clock's time, or
+ * because another process planned the next. null: it may stay.
  */
-function latestOf({ cron, zone }: ScheduleRow, now: number): number {
+function correction({ id, cron, zone }: ScheduleRow, due: number, now: number): Tick | null {
   const first = nextTick(cron, zone, now);
-  return (first === null ? null : nextTick(cron, zone, first)) ?? Infinity;
+  const second = first === null ? null : nextTick(cron, zone, first);
+  return second !== null && due > second ? { schedule: id, due, next: first, job: null } : null;
 }
 
 /** The last tick until now, of which one is known; found by halves, as there may be a million. */
