@@ -1,13 +1,12 @@
 import type { DependencyContainer } from 'tsyringe';
 import { messageOf } from '../contract/index.ts';
-import { createScope } from '../kernel/index.ts';
 import { userHome } from '../trust/index.ts';
 import { examine } from './doctor.ts';
 import { createRestarts, type Kernel, type KernelOptions } from './kernel.ts';
 import { createParts, type Get } from './parts.ts';
 import { readSandbox, settingsFor } from './sandbox-reading.ts';
-import { AGENTS, CLOCK, COMMANDS, DISCOVERED, EVENT_SERVICES, EVENTS, FINDINGS, HOST, JOB_STORE, KERNEL, MODEL_ROUTER } from './tokens.ts';
-import { PROBLEMS, SANDBOX, SCOPE, SOURCE, STOPPED, THREAD_STORES } from './tokens.ts';
+import { AGENTS, CLOCK, COMMANDS, DISCOVERED, EVENT_SERVICES, EVENTS, FINDINGS, HOST, JOBS, KERNEL, MODEL_ROUTER } from './tokens.ts';
+import { PROBLEMS, SANDBOX, SCOPE, SOURCE, STOPPED, THREAD_STORES, WORKING } from './tokens.ts';
 
 /** Discovers and orders what the sandbox declares. Loads no code of extensions and opens no database. `parts`: with those that replace others. */
 export async function createKernel(options: KernelOptions, parts: DependencyContainer = createParts()): Promise<Kernel> {
@@ -24,16 +23,14 @@ export async function createKernel(options: KernelOptions, parts: DependencyCont
 /** Its parts, then its life. */
 function kernelOf(get: Get): Kernel {
   const [sandbox, host, agents, events] = [get(SANDBOX), get(HOST), get(AGENTS), get(EVENTS)];
-  const [findings, problems, scope] = [get(FINDINGS), get(PROBLEMS), get(SCOPE)];
-  /** What works from `start` to `stop`. */
-  const working = createScope(get(CLOCK));
+  const [findings, problems, scope, working] = [get(FINDINGS), get(PROBLEMS), get(SCOPE), get(WORKING)];
 
   async function start(which: 'all' | 'used' = 'all'): Promise<void> {
     await host.startServices(which);
     if (which === 'used') return;
     await host.watch();
     if (working.closed) return; // it was stopped meanwhile
-    const [deliveries, stopped] = [get(EVENT_SERVICES), get(STOPPED)];
+    const [deliveries, jobs, stopped] = [get(EVENT_SERVICES), get(JOBS), get(STOPPED)];
     working.own(problems.watch());
     working.own(events.handle('provider.changed', () => problems.publish())); // what it answers now may be wrong, or right again
     working.own(
@@ -46,8 +43,10 @@ function kernelOf(get: Get): Kernel {
         for (const id of ids) if (host.extensions.state(id) !== 'failed') stopped.forget(id);
       }),
     );
-    working.own(() => deliveries.stop());
+    working.own(async () => void (await Promise.all([jobs.stop(), deliveries.stop()])));
+    working.own(host.extensions.onChange(() => jobs.refresh()));
     deliveries.start();
+    jobs.start();
   }
 
   async function end(): Promise<void> {
@@ -73,7 +72,7 @@ function kernelOf(get: Get): Kernel {
       return get(THREAD_STORES).approvals;
     },
     get jobs() {
-      return { store: get(JOB_STORE), wake: () => undefined };
+      return get(JOBS);
     },
     host,
     agents,

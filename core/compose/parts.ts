@@ -2,16 +2,15 @@ import 'reflect-metadata';
 import { container, instancePerContainerCachingFactory, type DependencyContainer, type InjectionToken } from 'tsyringe';
 import { endOrphans, probeSandboxing } from '@pith/supervised-process';
 import { oncePromised, systemClock } from '@pith/promises';
-import { ulid } from 'ulid';
 import { createAgents, createThreadStores, noticeOfQuestion, type Agents, type ThreadStores } from '../agent/index.ts';
 import { askedAlways, isAdmin, packageRoot } from '../declarations/index.ts';
 import {
   createEventServices,
-  createJobStore,
+  createJobs,
   createSqliteJournal,
-  createSqliteTables,
   createStoppedExtensions,
   type EventServices,
+  type Jobs,
   type StoppedExtensions,
 } from '../durable/index.ts';
 import { createEvents, createHost, createScope, DIRECT, grantedTier, type Host, type ProcessTier } from '../kernel/index.ts';
@@ -23,9 +22,9 @@ import { openPermissionsFile } from '../trust/index.ts';
 import { createFindings, loadNamedTools, toolNames } from './findings.ts';
 import { NewProblems } from './problems.ts';
 import { hostOptionsOf, sourceOf } from './sandbox-reading.ts';
-import { AGENTS, CLOCK, COMMANDS, DISCOVERED, EVENT_SERVICES, EVENTS, FINDINGS, HOST, JOURNAL, LEASES, LOADER } from './tokens.ts';
+import { AGENTS, CLOCK, COMMANDS, DISCOVERED, EVENT_SERVICES, EVENTS, FINDINGS, HOST, JOBS, JOURNAL, LEASES, LOADER } from './tokens.ts';
 import { MODEL_ROUTER, PROBLEMS, PROCESS_TIER, SANDBOX, SCOPE, SERVICES, SOURCE, STOPPED, STORE } from './tokens.ts';
-import { JOB_STORE, THREAD_STORES, TIER_OF, WIRE } from './tokens.ts';
+import { THREAD_STORES, TIER_OF, WIRE, WORKING } from './tokens.ts';
 
 /** Asks for the part of a token. */
 export type Get = <T>(token: InjectionToken<T>) => T;
@@ -59,8 +58,9 @@ export function createParts(): DependencyContainer {
   part(parts, STORE, (get) => openStore(get(SANDBOX).databaseFile, get(CLOCK)), close);
   part(parts, LEASES, (get) => createLeases(sqliteLeaseRows(get(STORE), get(CLOCK)), get(CLOCK)));
   part(parts, JOURNAL, journal);
-  part(parts, JOB_STORE, (get) => createJobStore(createSqliteTables(get(STORE)), get(CLOCK), () => ulid(get(CLOCK).now())));
   part(parts, EVENT_SERVICES, eventServices);
+  part(parts, WORKING, (get) => createScope(get(CLOCK), STOP_MS));
+  part(parts, JOBS, jobs);
   part(parts, STOPPED, stopped, close);
   part(parts, THREAD_STORES, threadStores);
   part(parts, SERVICES, services);
@@ -118,6 +118,16 @@ function eventServices(get: Get): EventServices {
   });
 }
 
+/** Longer than jobs that run may take to end. */
+const STOP_MS = 6000;
+
+function jobs(get: Get): Jobs {
+  const host = get(HOST);
+  const made = createJobs({ store: get(STORE), clock: get(CLOCK), logger: host.logger('jobs'), handlers: host.jobs });
+  get(WORKING).own(() => made.stop());
+  return made;
+}
+
 function stopped(get: Get): StoppedExtensions {
   return createStoppedExtensions({ store: get(STORE), leases: get(LEASES), logger: get(HOST).logger('events') });
 }
@@ -140,6 +150,7 @@ function services(get: Get): Services {
     events: get(EVENTS),
     keyValue: (extensionId) => createKeyValue(get(STORE), extensionId, get(SANDBOX).settings.quotas),
     database: (extensionId) => createDatabase(get(STORE), extensionId),
+    jobs: (declaration) => get(JOBS).of(declaration),
     agents: {
       list: async () => (await get(AGENTS).list()).flatMap(({ spec, state }) => (spec === null || state === 'failed' ? [] : [spec])),
       find: async (id) => (await get(AGENTS).resolve(id)).spec,

@@ -132,7 +132,7 @@ interface JobHandling<Payload> {
   /** Called where a job ended otherwise than by its handler: cancelled, preempted, dead. At least once. */
   ended?(job: JobInfo, signal: AbortSignal): Promise<void>;
   /** For jobs with a `lane`; the manifest says `lanes: true`. */
-  readonly lanes?: LanePolicy<never>;
+  readonly lanes?: LanePolicy;
 }
 
 /** A timetable: five fields of cron in a time zone, whose ticks are jobs. */
@@ -177,7 +177,9 @@ export interface Jobs {
   get(id: string): Promise<JobInfo | null>;
   /** Newest first; default at most 100. */
   list(
-    filter?: Partial<Pick<JobInfo, 'name' | 'state' | 'lane' | 'owner' | 'parent'>> & { readonly limit?: number },
+    filter?: { readonly state?: JobState; readonly limit?: number } & Readonly<
+      Partial<Record<'name' | 'lane' | 'owner' | 'parent', string>>
+    >,
   ): Promise<readonly JobInfo[]>;
   /** Its states and notes as they change in any process, until it has ended. */
   watch(id: string, signal?: AbortSignal): AsyncIterable<JobInfo>;

@@ -6,13 +6,13 @@ export { createDeliveries, KEEP_EVENTS_MS, KEEP_GONE_MS } from './deliveries.ts'
 export { DeliveryQueue, retryDelay } from './delivery-queue.ts';
 export { createSchedules, nextRun } from './schedules.ts';
 export {
-  createJobStore,
-  createSqliteTables,
+  createJobs,
   hasEnded,
   infoOf,
   type HoldKind,
   type JobFilter,
   type JobRow,
+  type Jobs,
   type JobService,
   type JobStore,
   type State,

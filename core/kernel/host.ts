@@ -22,6 +22,7 @@ import { createTiers, type ProcessTier, type TierKernel } from './lifecycle/tier
 import { createDeclaredAgents, type DeclaredAgents } from './providers/agents.ts';
 import { createCommands } from './providers/commands.ts';
 import { createEventHandlers, type EventHandlers } from './providers/event-handlers.ts';
+import { createJobHandlers, type JobHandlers } from './providers/job-handlers.ts';
 import { callFromProcess } from './providers/handle.ts';
 import { type Answer, createOtherExtensions, createProviders, type Providers, providersFor } from './providers/providers.ts';
 import { createSetupPort, settingsOf, type SetupPort } from './providers/setup-port.ts';
@@ -62,6 +63,8 @@ export interface Host {
   readonly agents: DeclaredAgents;
   /** Handlers and schedules that manifests declare, and calls of them. */
   readonly handlers: EventHandlers;
+  /** Jobs that manifests declare, and calls of their handlers. */
+  readonly jobs: JobHandlers;
   /** Takes the values of declared secrets out of what is said. */
   readonly secrets: Cleaning;
   /** Settings and secrets, as a person changes them. */
@@ -145,6 +148,7 @@ export function createHost(options: HostOptions, discovered: Discovery): Host {
     providers: createProviders(lifecycle, tools, commands),
     agents: createDeclaredAgents(lifecycle, () => refresh.discovery),
     handlers: createEventHandlers(lifecycle),
+    jobs: createJobHandlers(lifecycle),
     secrets,
     setup,
     dynamic,

@@ -2,6 +2,8 @@ export { Calls, type Candidate, type Generation, type Tier, type Version, type M
 export { type AgentKeyCheck, checkConfig } from './calls/schemas.ts';
 export { correlationOf, DIRECT, SERIALISED, splitSignal, type Wire } from './calls/invoke.ts';
 export { checkedImage, checkedImages, lineOfImage, MOST_IMAGE_DATA } from './calls/images.ts';
+export { checkedEnd, givenTime, type HandlerEnd, type JobCall, jobText, type LanePolicy } from './calls/job-calls.ts';
+export { isLonger, jsonText } from './calls/json-text.ts';
 export { DEEPEST_VALUE, MOST_PARTS, toJsonValue } from './calls/json-value.ts';
 export {
   DEFAULT_TIMEOUT_MS,
@@ -15,7 +17,7 @@ export { type ToolDescriptor } from './calls/tools.ts';
 export { type Bus, createEvents, topicOf } from './events/bus.ts';
 export type { ExtensionFacts } from './extensions.ts';
 export { createHost, type Host, type HostOptions } from './host.ts';
-export { createCommandContext, createExtensionContext } from './lifecycle/extension-context.ts';
+export { createCommandContext, createExtensionContext, onlyInside } from './lifecycle/extension-context.ts';
 export { type ImportedClass, importCommands } from './lifecycle/extension-class.ts';
 export {
   constructClass,
@@ -32,6 +34,7 @@ export {
   type Bundle,
   type Folders,
   type HostAgents,
+  type HostJobs,
   type Loader,
   type OriginalRequest,
   type Reports,
@@ -46,7 +49,9 @@ export { usesFallback, reduce } from './lifecycle/reduce.ts';
 export { initialState, type Effect, type LifeEvent, type State, type Wanted } from './lifecycle/state.ts';
 export type { DeclaredAgents, AgentDeclaration } from './providers/agents.ts';
 export type { DeclaredCommand } from './providers/commands.ts';
-export { CHANNELS_HANDLER, Postponed, type EventHandlers } from './providers/event-handlers.ts';
+export { Postponed } from './providers/background-calls.ts';
+export { CHANNELS_HANDLER, type EventHandlers } from './providers/event-handlers.ts';
+export type { JobHandlers } from './providers/job-handlers.ts';
 export { handleOf, unprovided } from './providers/handle.ts';
 export type { Providers, DeclaredModel, RoutedProvider } from './providers/providers.ts';
 export type { GuardedCall, Guards, GuardVerdict } from './providers/guards.ts';

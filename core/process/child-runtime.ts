@@ -2,6 +2,7 @@ import {
   type AgentSpec,
   type Diagnostic,
   type ExtensionContext,
+  type JobInfo,
   type JsonValue,
   type Logger,
   PithError,
@@ -22,6 +23,8 @@ import {
   type Owner,
   plainFields,
   handleOf,
+  type HostJobs,
+  onlyInside,
   splitSignal,
   unprovided,
   type ProviderFacts,
@@ -73,7 +76,10 @@ export function createChildRuntime(importing: Loader['import'], { setup, peer, e
       events,
       agents: agentsOf(peer),
       keyValue: () => keyValueOf(peer),
-      database: () => onlyInside('database', 'use context.kv'),
+      database: () => {
+        throw onlyInside('database', 'use context.kv');
+      },
+      jobs: () => jobsOf(peer),
     },
     // The kernel itself writes who asks for a turn.
     rights: { configOf: () => ({ ...config, where }), tierOf: () => 'process', isForeign: () => false },
@@ -135,22 +141,33 @@ function keyValueOf(peer: Peer): ExtensionContext['kv'] {
   };
 }
 
+function jobsOf(peer: Peer): HostJobs {
+  return {
+    add: async (...given) => (await peer.call('jobs.add', given)) as { readonly id: string; readonly added: boolean },
+    statement() {
+      throw onlyInside('jobs.statement', 'use jobs.add with unique');
+    },
+    guard() {
+      throw onlyInside('jobs.guard', 'there are no tables to guard');
+    },
+    resume: async (...given) => (await peer.call('jobs.resume', given)) as boolean,
+    cancel: async (...given) => (await peer.call('jobs.cancel', given)) as boolean,
+    get: async (id) => (await peer.call('jobs.get', [id])) as JobInfo | null,
+    list: async (filter) => (await peer.call('jobs.list', [filter])) as readonly JobInfo[],
+    watch: (id, signal) => peer.stream('jobs.watch', [id], signal) as AsyncIterable<JobInfo>,
+    finished: async (id, signal) => (await peer.call('jobs.finished', [id], signal)) as JobInfo,
+    schedule: async (...given) => void (await peer.call('jobs.schedule', given)),
+    hold: async (...given) => void (await peer.call('jobs.hold', given)),
+    note: async ({ id, fence }, data) => void (await peer.call('jobs.note', [{ id, fence }, data])),
+  };
+}
+
 function loggerOf(peer: Peer): Logger {
   const at =
     (level: string) =>
     (message: string, fields: Readonly<Record<string, unknown>> = {}): void =>
       peer.notify('log', [level, String(message), plainFields(fields)]);
   return { debug: at('debug'), info: at('info'), warn: at('warn'), error: at('error') };
-}
-
-function onlyInside(member: string, cure: string): never {
-  throw new PithError(
-    'not_supported_yet',
-    `context.${member} is for extensions that run inside the kernel, and this one runs in a separate process`,
-    {
-      cure: `${cure}, or let it in by extensions.<id>.isolation: in_process in the settings`,
-    },
-  );
 }
 
 /** The providers of other extensions, reached through the kernel. */

@@ -5,7 +5,7 @@ import { callOf, type HandlerEnd, infoOf, type JobHandlers } from './calls.ts';
 import type { Attempt, JobDeclaration, JobStore, Outcome, StopReason } from './port.ts';
 import type { JobRow } from './row.ts';
 import type { StorageReport } from './storage-report.ts';
-import { ENDED_SUFFIX } from './store.ts';
+import { ENDED_SUFFIX, heldValue } from './store.ts';
 import { GRACE_MS, LEASE_MS, retryDelay } from './transitions.ts';
 
 export interface AttemptsOptions {
@@ -198,11 +198,12 @@ export class Attempts {
     this.#limits.set(limitOf(row), times);
     const until = clock.now() + retryDelay(times, Math.random(), job.backoff);
     if (row.lane === null) return until;
+    const lane = heldValue(row.name, row.lane);
     try {
       const isHeldLonger = (await store.holds()).some(
-        (hold) => hold.kind === 'lane' && hold.value === row.lane && (hold.until ?? Infinity) > until,
+        (hold) => hold.kind === 'lane' && hold.value === lane && (hold.until ?? Infinity) > until,
       );
-      if (!isHeldLonger) await store.hold({ kind: 'lane', value: row.lane, until, reason });
+      if (!isHeldLonger) await store.hold({ kind: 'lane', value: lane, until, reason });
     } catch (error) {
       storage.failed(error); // only this job waits
     }

@@ -1,27 +1,8 @@
-import type { JobInfo, JsonValue } from '../../contract/index.ts';
-import type { JobRow, Wait } from './row.ts';
+import type { JobInfo } from '../../contract/index.ts';
+import type { HandlerEnd, JobCall } from '../../kernel/index.ts';
+import type { JobRow } from './row.ts';
 
-/** What a handler is given; plain data, the same in both tiers. */
-export interface JobCall {
-  readonly id: string;
-  readonly name: string;
-  readonly version: number;
-  readonly payload: JsonValue;
-  readonly attempt: number;
-  readonly fence: number;
-  readonly sequence: string | null;
-  readonly owner: string | null;
-  readonly lane: string | null;
-  readonly priority: number;
-  readonly idempotencyKey: string;
-  readonly resumed?: { readonly by: 'until' | 'deadline' | 'jobs' | 'resume'; readonly value: JsonValue };
-}
-
-/** What it returned; `result` is JSON text. */
-export type HandlerEnd =
-  | { readonly kind: 'done'; readonly result: string }
-  | { readonly kind: 'again'; readonly at: number }
-  | { readonly kind: 'wait'; readonly wait: Wait };
+export type { HandlerEnd, JobCall } from '../../kernel/index.ts';
 
 export interface JobHandlers {
   /**

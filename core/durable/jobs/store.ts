@@ -290,8 +290,8 @@ class Work {
     if (alone !== null)
       return running.length === 0 && this.#isServed(alone, only) && alone.version <= job.version ? [...inside, alone] : inside;
     const except: Except = {
-      lanes: valuesOf(holds, 'lane'),
-      owners: valuesOf(holds, 'owner'),
+      lanes: valuesOf(holds, 'lane', name),
+      owners: valuesOf(holds, 'owner', name),
       newerThan: job.version,
       late: rows.lateRunning() >= MOST_LATE,
     };
@@ -394,8 +394,18 @@ const BY_JOBS = { by: 'jobs', value: 'null' } as const;
 const PARENT_ENDED = { code: 'cancelled', message: 'the job that it belongs to has ended' } as const;
 const PREEMPTED = { code: 'preempted', message: 'a more urgent job took its place' } as const;
 
-function valuesOf(holds: readonly Hold[], kind: Hold['kind']): readonly string[] {
-  return holds.flatMap((hold) => (hold.kind === kind ? [hold.value] : []));
+/** How a hold names a lane or owner of one extension only, that of the job `name`. */
+export function heldValue(name: string, value: string): string {
+  return `${name.slice(0, name.indexOf('.') + 1)}${value}`;
+}
+
+/** The lanes or owners whose jobs `name` are held. */
+function valuesOf(holds: readonly Hold[], kind: Hold['kind'], name: string): readonly string[] {
+  const own = heldValue(name, '');
+  return holds.flatMap((hold) => {
+    if (hold.kind !== kind) return [];
+    return hold.value.startsWith(own) ? [hold.value, hold.value.slice(own.length)] : [hold.value];
+  });
 }
 
 function tellingOf({ id, name, version }: JobRow, telling: string): NewJob {

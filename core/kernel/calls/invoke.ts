@@ -11,6 +11,8 @@ export interface Invocation {
   readonly timeoutMs: number | null;
   readonly signal: AbortSignal | undefined;
   readonly phase: Phase;
+  /** An abort of `signal` only reaches the code: the call ends when that ends. */
+  readonly waitsForEnd?: true;
   /** The result is an object with methods, which only one process can have. */
   readonly byReference?: boolean;
 }
@@ -22,7 +24,7 @@ export interface Invocation {
 export async function invoke(
   { wire }: { readonly wire: Wire },
   generation: Generation,
-  { operation, values, timeoutMs, signal, phase, byReference }: Invocation,
+  { operation, values, timeoutMs, signal, phase, waitsForEnd, byReference }: Invocation,
 ): Promise<unknown> {
   const { id } = generation.declaration;
   const act = prepared(wire, generation, operation, values);
@@ -32,9 +34,11 @@ export async function invoke(
       `${operation} of '${id}' took longer than ${timeoutMs} ms and was cut`,
       { retryable: true },
     );
-  const result = await generation.calls.run({ timeoutMs, timedOut, signal }, async (callSignal) =>
-    generation.run(phase, () => act(callSignal), correlationOf(values)),
-  );
+  const caller = waitsForEnd ? undefined : signal;
+  const result = await generation.calls.run({ timeoutMs, timedOut, signal: caller }, async (callSignal) => {
+    const heard = waitsForEnd && signal ? AbortSignal.any([callSignal, signal]) : callSignal;
+    return generation.run(phase, () => act(heard), correlationOf(values));
+  });
   return byReference || wire === DIRECT ? result : wire.pass(result, `the result of ${operation}`);
 }
 

@@ -8,6 +8,7 @@ import {
   type TurnInfo,
 } from '../../contract/index.ts';
 import { KERNEL_PROTOCOLS } from '../../declarations/index.ts';
+import type { LanePolicy } from './job-calls.ts';
 import { describeTools, type ToolDescriptor, asksApproval, executeTool, refusalOf } from './tools.ts';
 
 /** What the kernel knows of an extension without its code. Plain JSON; the persisted index keeps it. */
@@ -45,19 +46,21 @@ export type Operation = (values: readonly unknown[], signal: AbortSignal) => Pro
 export interface Surface {
   readonly descriptor: SurfaceDescriptor;
   readonly operations: ReadonlyMap<string, Operation>;
+  /** Of its jobs with lanes, by name. Absent: none. */
+  readonly lanes?: ReadonlyMap<string, LanePolicy>;
 }
 
 /**
- * Its descriptor has gone through `redact`: prompts and the index show it. Throws a `Problem` when the tools cannot be offered.
+ * `own`: operations beside those of its protocols. Its descriptor has gone through `redact`: prompts and the index show it. Throws a `Problem` when the tools cannot be offered.
  */
 export async function surfaceOf(
   instance: object,
   implementations: readonly Implementation[],
   redact: <T>(value: T) => T,
-  handlers: readonly string[] = [],
+  own: readonly (readonly [string, Operation])[] = [],
 ): Promise<Surface> {
   const members = instance as Readonly<Record<string, unknown>>;
-  const operations = new Map<string, Operation>(handlerOperations(instance, handlers));
+  const operations = new Map<string, Operation>(own);
   const constants: Record<string, JsonValue> = {};
   for (const { protocol, on } of implementations) {
     const { id } = protocol;
@@ -143,7 +146,7 @@ function toolOperations(tools: () => Tools): readonly (readonly [string, Operati
 }
 
 /** `handler.<method>` for each method that a manifest names as a handler of events or schedules. What it returns is of no interest. */
-function handlerOperations(instance: object, handlers: readonly string[]): readonly (readonly [string, Operation])[] {
+export function handlerOperations(instance: object, handlers: readonly string[]): readonly (readonly [string, Operation])[] {
   const members = instance as Readonly<Record<string, (payload: unknown, delivery: unknown) => unknown>>;
   return handlers.map((name) => [
     `handler.${name}`,

@@ -22,6 +22,7 @@ import { askerOf } from '../../trust/index.ts';
 import { topicOf, eventPublisher, refusedListening } from '../events/bus.ts';
 import type { Scope } from './scope.ts';
 import { correlationOf } from '../calls/invoke.ts';
+import { type DefinedJob, pauseAgain, pauseWait } from '../calls/job-calls.ts';
 
 /** What an extension is given at construction. All that it takes through this is owned by `scope`. */
 export function createExtensionContext(
@@ -37,9 +38,7 @@ export function createExtensionContext(
   const base = createCommandContext(runtime, declaration, config);
   const members: Omit<ExtensionContext, Exclude<keyof CommandContext, 'agents' | 'use'>> = {
     events: eventsOf(runtime, declaration, scope),
-    get jobs(): never {
-      throw new PithError('not_supported_yet', 'context.jobs comes with the service of jobs');
-    },
+    jobs: jobsOf(runtime, declaration, provided),
     kv: keyValueOf(open),
     database: databaseOf(database),
     agents: agentsOf(runtime, declaration),
@@ -106,6 +105,38 @@ function keyValueOf(open: () => ExtensionContext['kv']): ExtensionContext['kv'] 
     delete: async (key) => open().delete(key),
     keys: async (prefix) => open().keys(prefix),
   };
+}
+
+function jobsOf(runtime: Runtime, declaration: Declaration, provided: Provided): ExtensionContext['jobs'] {
+  const open = once(() => runOutside(() => runtime.services.jobs(declaration)));
+  return {
+    define(name, handler, handling = {}) {
+      if (handling.lanes && runtime.rights.tierOf(declaration) === 'process') throw onlyInside('jobs.define with lanes', 'leave them out');
+      provided.jobs.add({ name, handler: handler as DefinedJob['handler'], handling: handling as DefinedJob['handling'] }, declaration);
+    },
+    again: pauseAgain,
+    wait: pauseWait,
+    add: async (...given) => open().add(...given),
+    statement: (...given) => open().statement(...given),
+    guard: (job) => open().guard(job),
+    resume: async (...given) => open().resume(...given),
+    cancel: async (...given) => open().cancel(...given),
+    get: async (id) => open().get(id),
+    list: async (filter) => open().list(filter),
+    watch: (...given) => open().watch(...given),
+    finished: async (...given) => open().finished(...given),
+    schedule: async (...given) => open().schedule(...given),
+    hold: async (...given) => open().hold(...given),
+  };
+}
+
+/** What needs the kernel's own process. */
+export function onlyInside(member: string, cure: string): PithError {
+  return new PithError(
+    'not_supported_yet',
+    `context.${member} is for extensions that run inside the kernel, and this one runs in a separate process`,
+    { cure: `${cure}, or let it in by extensions.<id>.isolation: in_process in the settings` },
+  );
 }
 
 function databaseOf(open: () => ExtensionContext['database']): ExtensionContext['database'] {

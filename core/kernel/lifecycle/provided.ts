@@ -3,10 +3,12 @@ import { type Declaration, handlerNames, interfaceOf, KERNEL_PROTOCOLS } from '.
 import type { Manifest } from '../../trust/index.ts';
 import { didYouMean, slipsOf } from '@pith/plain-text';
 import type { Implementation } from '../calls/surface.ts';
+import { DefinedJobs } from './defined-jobs.ts';
 import { Problem } from '../records/failures.ts';
 
-/** What an extension provides: its class, and what its constructor gives to `context.provide`. */
+/** What an extension provides: its class, and what its constructor gives to `context.provide` and `context.jobs`. */
 export class Provided {
+  readonly jobs = new DefinedJobs();
   readonly #given = new Map<string, Implementation>();
   #isSettled = false;
 

@@ -2,6 +2,8 @@ import type {
   Clock,
   Events,
   ExtensionContext,
+  Job,
+  JsonValue,
   Logger,
   Protocol,
   Remote,
@@ -46,6 +48,13 @@ export interface Services {
   readonly agents: HostAgents;
   keyValue(extensionId: string): ExtensionContext['kv'];
   database(extensionId: string): ExtensionContext['database'];
+  jobs(declaration: Declaration): HostJobs;
+}
+
+/** The jobs of one extension, beside its handlers. */
+export interface HostJobs extends Omit<ExtensionContext['jobs'], 'define' | 'again' | 'wait'> {
+  /** Rejects `lease_lost` once another process has the job. */
+  note(job: Pick<Job, 'id' | 'fence'>, data: JsonValue): Promise<void>;
 }
 
 /** Where what an extension does and says is kept. */

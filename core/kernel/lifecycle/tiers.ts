@@ -6,10 +6,12 @@ import { type Candidate, type Generation, type Version, Calls } from '../calls/g
 import type { Runtime } from './runtime.ts';
 import type { Phase, ErrorCode } from '../records/error-codes.ts';
 import { renderPrompt } from '../calls/render-prompt.ts';
-import { type Implementation, surfaceOf } from '../calls/surface.ts';
+import { type DefinedJob, jobOperations } from '../calls/job-calls.ts';
+import { handlerOperations, type Implementation, surfaceOf } from '../calls/surface.ts';
 import { runAs } from '../records/stray-errors.ts';
 import { createExtensionContext } from './extension-context.ts';
 import { importClass, type ExtensionClass, type ImportedClass } from './extension-class.ts';
+import { lanePolicies } from './defined-jobs.ts';
 import { checkClass, Provided } from './provided.ts';
 import { createScope, type Scope } from './scope.ts';
 import { superviseService, type ServiceRun } from './services.ts';
@@ -97,6 +99,7 @@ interface Instance extends Version {
   readonly shipped: boolean;
   readonly instance: Extension & Record<string, unknown>;
   readonly implementations: readonly Implementation[];
+  readonly jobs: readonly DefinedJob[];
   readonly scope: Scope;
 }
 
@@ -136,8 +139,9 @@ export async function constructClass(
     const instance = await phase(runtime, id, CONSTRUCT, () => new Class(context));
     for (const { code, message } of Class.settingsNotes?.(config) ?? []) runtime.note(id, code, message);
     const implementations = provided.settle(instance, declaration);
+    const jobs = provided.jobs.settle(declaration);
     for (const warning of checkClass(instance, manifest, file)) runtime.note(id, 'provides_mismatch', warning);
-    const made: Instance = { ...version, number, Class, shipped, instance, implementations, scope };
+    const made: Instance = { ...version, number, Class, shipped, instance, implementations, jobs, scope };
     return {
       ...version,
       number,
@@ -153,12 +157,16 @@ export async function constructClass(
 }
 
 async function initialize(runtime: Runtime, made: Instance): Promise<Generation> {
-  const { declaration, config, instance, implementations, Class, shipped, number } = made;
+  const { declaration, config, instance, implementations, jobs, Class, shipped, number } = made;
   const { id, manifest } = declaration;
   try {
     const surface = await phase(runtime, id, INITIALIZE, async () => {
       await instance.initialize?.();
-      return surfaceOf(instance, implementations, runtime.secrets.redactJson, handlerNames(manifest));
+      const own = [
+        ...handlerOperations(instance, handlerNames(manifest)),
+        ...jobOperations(jobs, async (job, data) => runtime.services.jobs(declaration).note(job, data)),
+      ];
+      return { ...(await surfaceOf(instance, implementations, runtime.secrets.redactJson, own)), lanes: lanePolicies(jobs) };
     });
     for (const warning of surface.descriptor.warnings) runtime.note(id, 'tool_input_invalid', warning);
     return {

@@ -1,9 +1,8 @@
-import { type Delivery, type JsonValue, messageOf, type TopicMap } from '../../contract/index.ts';
+import type { Delivery, JsonValue, TopicMap } from '../../contract/index.ts';
 import { handlerNames } from '../../declarations/index.ts';
 import { type Slot, canRun } from '../lifecycle/actor.ts';
 import type { Lifecycle } from '../lifecycle/lifecycle.ts';
-import { running } from './handle.ts';
-import { invoke, recordCall } from '../calls/invoke.ts';
+import { callInBackground } from './background-calls.ts';
 
 /** Handlers are named `extension/method`. Nothing here loads code but `call`. */
 export interface EventHandlers {
@@ -18,7 +17,6 @@ export interface EventHandlers {
 }
 
 export function createEventHandlers(lifecycle: Lifecycle): EventHandlers {
-  const { runtime } = lifecycle;
   const enabled = (): readonly Slot[] => [...lifecycle.slots.values()].filter(({ config }) => config.enabled);
   const named = (slots: readonly Slot[]): readonly string[] =>
     slots.flatMap(({ id, declaration }) => handlerNames(declaration.manifest).map((name) => `${id}/${name}`));
@@ -35,23 +33,9 @@ export function createEventHandlers(lifecycle: Lifecycle): EventHandlers {
       ),
     async call(handler, payload, delivery, signal) {
       const [extensionId = '', method = ''] = handler.split('/');
-      const generation = await running(lifecycle, extensionId).catch((error: unknown) => {
-        throw new Postponed(runtime.secrets.redactError(error));
-      });
-      const asked = {
-        operation: `handler.${method}`,
-        values: [payload, delivery],
-        timeoutMs: DELIVERY_MS,
-        signal,
-        phase: 'background',
-      } as const;
-      try {
-        await invoke(lifecycle, generation, asked);
-      } catch (error) {
-        recordCall(runtime, { extensionId, phase: 'background', correlationId: delivery.correlationId }, error);
-        const redacted = runtime.secrets.redactError(error);
-        throw generation.calls.isCut ? new Postponed(redacted) : redacted;
-      }
+      const { correlationId } = delivery;
+      const asked = { operation: `handler.${method}`, values: [payload, delivery], timeoutMs: DELIVERY_MS, signal };
+      await callInBackground(lifecycle, { extensionId, phase: 'background', correlationId }, asked);
     },
   };
 }
@@ -70,18 +54,4 @@ function handlersIn({ id, declaration: { manifest } }: Slot, topic: string, payl
   const due = topic === 'schedule.due' ? (payload as TopicMap['schedule.due']) : null;
   if (due?.extensionId === id) for (const { name, handler } of manifest.schedules) if (name === due.name) names.add(handler);
   return [...names].map((name) => `${id}/${name}`);
-}
-
-/**
- * Only the kernel throws it: the handler is not there, was replaced, or nobody can be reached. The delivery waits and has not failed.
- * From the sixtieth time on it counts as failed all the same, unless it is `unlimited`.
- */
-export class Postponed extends Error {
-  constructor(
-    cause: unknown,
-    readonly unlimited = false,
-  ) {
-    super(messageOf(cause), { cause });
-    this.name = 'Postponed';
-  }
 }

@@ -1,0 +1,251 @@
+import { type Clock, type Job, type JsonValue, PithError } from '../../contract/index.ts';
+import type { Declaration } from '../../declarations/index.ts';
+import { givenTime, type HostJobs, type JobHandlers, jobText } from '../../kernel/index.ts';
+import { transactionPart } from '../../store/index.ts';
+import { didYouMean } from '@pith/plain-text';
+import type { HoldKind, JobDeclaration, ScheduleRow } from './port.ts';
+import { type JobRow, type NewJob, STATES } from './row.ts';
+import { infoOf } from './calls.ts';
+import type { JobService } from './service.ts';
+import type { createSqliteTables } from './sqlite-rows.ts';
+import { guardIn, heldValue, insertIn } from './store.ts';
+import { nextTick } from './timetables.ts';
+
+type DeclaredJob = ReturnType<JobHandlers['declared']> extends ReadonlyMap<string, infer Declared> ? Declared : never;
+type Options = NonNullable<Parameters<HostJobs['add']>[2]>;
+type Timetable = NonNullable<Parameters<HostJobs['schedule']>[1]>;
+
+export interface ContextJobsOptions {
+  readonly service: Pick<JobService, 'store' | 'wake' | 'watch' | 'finished'>;
+  readonly tables: Pick<ReturnType<typeof createSqliteTables>, 'within'>;
+  readonly handlers: Pick<JobHandlers, 'policies' | 'tells'>;
+  readonly clock: Clock;
+  newId(): string;
+}
+
+const MANY = 16;
+
+/** What its manifest says of a job, for those who claim it. */
+export function declarationOf(name: string, declared: DeclaredJob): JobDeclaration {
+  const { attempts, backoff, version, lanes, concurrency = lanes ? Number.MAX_SAFE_INTEGER : MANY } = declared;
+  const { first_ms: firstMs, most_ms: mostMs } = backoff;
+  return { name, concurrency, version, lanes, keep: true, attempts, backoff: { firstMs, mostMs }, timeoutMs: declared.timeout_ms ?? null };
+}
+
+/** The jobs of one extension, which sees and changes no others. */
+export function createContextJobs(declaration: Declaration, options: ContextJobsOptions): HostJobs {
+  const { service, tables, handlers, clock, newId } = options;
+  const { store } = service;
+  const { id: extensionId } = declaration;
+  const isOwn = (row: Pick<JobRow, 'name'> | null): boolean => row?.name.startsWith(`${extensionId}.`) ?? false;
+  const owned = async (id: string): Promise<JobRow | null> => {
+    const row = await store.get(givenText(id, 'the id of a job'));
+    return isOwn(row) ? row : null;
+  };
+  const known = async (id: string): Promise<void> => {
+    if (!(await owned(id))) throw unknownJob(extensionId, id);
+  };
+  const newJob = (name: string, payload: JsonValue, given: Options): NewJob => {
+    const { attempts, version } = declaredJob(declaration, name);
+    const fullName = `${extensionId}.${name}`;
+    const checked = checkedOptions(given);
+    const text = jobText(payload, `the payload of '${fullName}'`);
+    const { attempts: mostAttempts = attempts, ...rest } = checked;
+    return { id: newId(), name: fullName, version, payload: text, mostAttempts, tells: handlers.tells(fullName), ...rest };
+  };
+  const policyOf = (name: string) => handlers.policies().get(name) ?? null;
+  /** A parent may be gone; another extension's it cannot be. */
+  const refuseForeign = (parent: JobRow | null): void => {
+    if (parent !== null && !isOwn(parent)) throw unknownJob(extensionId, parent.id);
+  };
+  const woken = <T>(result: T): T => {
+    service.wake();
+    return result;
+  };
+
+  return {
+    async add(name, payload, given = {}) {
+      const job = newJob(name, payload, given);
+      if (job.parent !== null) refuseForeign(await store.get(job.parent));
+      return woken(await store.insert(job, policyOf(job.name)));
+    },
+    statement(name, payload, given = {}) {
+      const job = newJob(name, payload, given);
+      return transactionPart({ job: job.id }, (statement) => {
+        const { added } = tables.within(statement, (rows) => {
+          if (job.parent !== null) refuseForeign(rows.get(job.parent));
+          return insertIn(rows, job, policyOf(job.name), { now: clock.now(), newId });
+        });
+        statement.onCommit(service.wake);
+        return added ? 1 : 0;
+      });
+    },
+    guard: ({ id, fence }) =>
+      transactionPart({ job: id }, (statement) => {
+        tables.within(statement, (rows) => guardIn(rows, { id, fence }));
+        return 0;
+      }),
+    async resume(id, value = null) {
+      const text = jobText(value, 'the value of jobs.resume');
+      return (await owned(id)) !== null && woken(await store.resume(id, text));
+    },
+    async cancel(id, reason = 'it was cancelled') {
+      return (await owned(id)) !== null && woken(await store.cancel(id, givenText(reason, 'the reason')));
+    },
+    async get(id) {
+      const row = await owned(id);
+      return row && infoOf(row, await store.notes(id));
+    },
+    async list(filter = {}) {
+      const { name, state, lane, owner, parent, limit = 100 } = filter;
+      if (state !== undefined && !STATES.includes(state)) throw invalid(`there is no state '${String(state)}'`, STATES);
+      const names = name === undefined ? (declaration.manifest?.jobs ?? []) : [declaredJob(declaration, name)];
+      const rows = await store.list({
+        names: names.map((each) => `${extensionId}.${each.name}`),
+        ...(state === undefined ? {} : { states: [state] }),
+        ...textsOf({ lane, owner, parent }),
+        limit: Math.min(givenCount(limit, 'the limit'), MOST_LISTED),
+      });
+      return rows.map((row) => infoOf(row));
+    },
+    async *watch(id, signal) {
+      await known(id);
+      yield* service.watch(id, signal);
+    },
+    async finished(id, signal) {
+      await known(id);
+      return service.finished(id, signal);
+    },
+    async schedule(id, timetable) {
+      const scheduleId = `${extensionId}.${givenText(id, 'the id of a timetable')}`;
+      if (timetable === null) return store.removeSchedule(scheduleId);
+      const job = newJob(timetable.name, timetable.payload ?? null, {});
+      await store.putSchedule(scheduleOf(scheduleId, timetable, job, clock.now()));
+      service.wake();
+    },
+    async hold(what, hold) {
+      const { kind, value } = heldOf(declaration, what);
+      if (hold === null) await store.release(kind, value);
+      else {
+        const until = hold.until === undefined ? null : givenTime(hold.until, 'the until of jobs.hold');
+        await store.hold({ kind, value, until, reason: givenText(hold.reason, 'the reason') });
+      }
+      service.wake();
+    },
+    async note(job: Pick<Job, 'id' | 'fence'>, data: JsonValue) {
+      const text = jobText(data, 'the note of a job');
+      const isKept = (await owned(job.id)) !== null && (await store.note(job, text));
+      if (!isKept) throw new PithError('lease_lost', `job ${job.id}: another process has it`, { where: job.id, cure: 'end this attempt' });
+    },
+  };
+}
+
+const MOST_LISTED = 1000;
+
+function declaredJob({ id, manifest, file }: Declaration, name: string): DeclaredJob {
+  const jobs = manifest?.jobs ?? [];
+  const found = jobs.find((each) => each.name === name);
+  if (found) return found;
+  const names = jobs.map((each) => each.name);
+  throw new PithError('not_declared', `'${id}' has no job '${name}'${didYouMean(String(name), names)}`, {
+    where: file,
+    cure: `add { name: ${name} } to 'jobs' of its manifest`,
+  });
+}
+
+type Checked = Omit<NewJob, 'id' | 'name' | 'version' | 'payload' | 'mostAttempts' | 'tells'> & { readonly attempts?: number };
+
+function checkedOptions(options: Options): Checked {
+  const { unique, onOpen = 'keep', sequence, at, lane, owner, priority = 0, parent, inside, preemptible = false, attempts } = options;
+  const unknown = Object.keys(options).find((key) => !OPTIONS.includes(key));
+  if (unknown !== undefined) throw invalid(`a job has no option '${unknown}'${didYouMean(unknown, OPTIONS)}`, OPTIONS);
+  if (!ON_OPEN.includes(onOpen)) throw invalid(`there is no onOpen '${String(onOpen)}'`, ON_OPEN);
+  if (!Number.isSafeInteger(priority)) throw invalid('the priority of a job must be a whole number');
+  if (parent !== undefined && inside !== undefined) throw invalid('a job has a parent or is inside another, not both');
+  const texts = textsOf({ unique, sequence, lane, owner, parent: parent ?? inside });
+  return {
+    unique: null,
+    sequence: null,
+    lane: null,
+    owner: null,
+    parent: null,
+    ...texts,
+    onOpen,
+    at: at === undefined ? null : givenTime(at, 'the at of a job'),
+    priority,
+    inside: inside !== undefined,
+    preemptible: preemptible === true,
+    ...(attempts === undefined ? {} : { attempts: givenCount(attempts, 'the attempts of a job') }),
+  };
+}
+
+const OPTIONS: readonly string[] = [
+  'unique',
+  'onOpen',
+  'sequence',
+  'at',
+  'lane',
+  'owner',
+  'priority',
+  'parent',
+  'inside',
+  'preemptible',
+  'attempts',
+] satisfies (keyof Options)[];
+const ON_OPEN: readonly NewJob['onOpen'][] = ['keep', 'replace', 'fail'];
+
+function scheduleOf(id: string, timetable: Timetable, { name, version, payload, mostAttempts, tells }: NewJob, now: number): ScheduleRow {
+  const { cron, zone = Intl.DateTimeFormat().resolvedOptions().timeZone, missed = 'once', within } = timetable;
+  if (!MISSED.includes(missed)) throw invalid(`there is no missed '${String(missed)}'`, MISSED);
+  return {
+    id,
+    cron,
+    zone,
+    job: { name, version, payload, mostAttempts, tells },
+    missed,
+    within: within === undefined ? null : givenCount(within, 'the within of a timetable'),
+    next: nextTick(givenText(cron, 'the cron of a timetable'), givenText(zone, 'the zone of a timetable'), now),
+  };
+}
+
+const MISSED: readonly ScheduleRow['missed'][] = ['once', 'skip'];
+
+/** Lanes and owners are an extension's own, as its names are. */
+function heldOf(declaration: Declaration, what: Parameters<HostJobs['hold']>[0]): { readonly kind: HoldKind; readonly value: string } {
+  const [[kind, value], ...more] = Object.entries(what) as [HoldKind, string][] as [[HoldKind, string], ...unknown[]];
+  if (!KINDS.includes(kind) || more.length > 0) throw invalid('jobs.hold holds one thing', KINDS);
+  if (kind === 'name') declaredJob(declaration, value);
+  return { kind, value: heldValue(`${declaration.id}.`, givenText(value, `the ${kind} of jobs.hold`)) };
+}
+
+const KINDS: readonly HoldKind[] = ['name', 'lane', 'owner'];
+
+const MOST_TEXT = 512;
+
+/** A name that people and rows may have. Throws `parameter_invalid`. */
+function givenText(value: unknown, what: string): string {
+  if (typeof value === 'string' && value !== '' && value.length <= MOST_TEXT && !value.includes('\0') && value.isWellFormed()) return value;
+  throw invalid(`${what} must be a text of 1 to ${MOST_TEXT} characters`);
+}
+
+function textsOf<Name extends string>(given: Readonly<Record<Name, string | undefined>>): Partial<Record<Name, string>> {
+  const there = Object.entries(given).filter(([, value]) => value !== undefined);
+  return Object.fromEntries(there.map(([name, value]) => [name, givenText(value, `the ${name} of a job`)])) as Partial<
+    Record<Name, string>
+  >;
+}
+
+function givenCount(value: unknown, what: string): number {
+  if (typeof value === 'number' && Number.isSafeInteger(value) && value >= 1) return value;
+  throw invalid(`${what} must be a whole number from 1`);
+}
+
+function invalid(why: string, known: readonly string[] = []): PithError {
+  return new PithError('parameter_invalid', why, {
+    cure: known.length > 0 ? `use one of: ${known.join(', ')}` : 'see: docs/durable-work.md',
+  });
+}
+
+function unknownJob(extensionId: string, id: string): PithError {
+  return new PithError('job_unknown', `'${extensionId}' has no job ${id}`, { cure: 'ended jobs are kept for 30 days' });
+}

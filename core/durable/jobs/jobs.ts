@@ -1,0 +1,49 @@
+import { ulid } from 'ulid';
+import type { Clock, Logger } from '../../contract/index.ts';
+import type { Declaration } from '../../declarations/index.ts';
+import type { HostJobs, JobHandlers } from '../../kernel/index.ts';
+import type { Store } from '../../store/index.ts';
+import { createContextJobs, declarationOf } from './context-jobs.ts';
+import { createJobService, type JobService } from './service.ts';
+import { createSqliteTables } from './sqlite-rows.ts';
+import { createJobStore } from './store.ts';
+
+export interface JobsOptions {
+  readonly store: Store;
+  readonly clock: Clock;
+  readonly logger: Logger;
+  readonly handlers: JobHandlers;
+}
+
+/** The jobs of a sandbox in this process. */
+export interface Jobs extends JobService {
+  /** `context.jobs` of an extension. */
+  of(declaration: Declaration): HostJobs;
+}
+
+export function createJobs({ store, clock, logger, handlers }: JobsOptions): Jobs {
+  const newId = () => ulid(clock.now());
+  const tables = createSqliteTables(store);
+  const service = createJobService({
+    store: createJobStore(tables, clock, newId),
+    clock,
+    logger,
+    declared: () => new Map([...handlers.declared()].map(([name, declared]) => [name, declarationOf(name, declared)])),
+    callable: () => handlers.callable(),
+    policies: () => handlers.policies(),
+    load: (name) => handlers.load(name),
+    call: (name, job, signal) => handlers.call(name, job, signal),
+    tell: (name, job, signal) => handlers.tell(name, job, signal),
+  });
+  const ofExtensions = { tables, handlers, clock, newId };
+  return {
+    store: service.store,
+    start: () => service.start(),
+    stop: () => service.stop(),
+    refresh: () => service.refresh(),
+    wake: () => service.wake(),
+    watch: (id, signal) => service.watch(id, signal),
+    finished: (id, signal) => service.finished(id, signal),
+    of: (declaration) => createContextJobs(declaration, { service, ...ofExtensions }),
+  };
+}

@@ -1,0 +1,36 @@
+import { messageOf } from '../../contract/index.ts';
+import type { Lifecycle } from '../lifecycle/lifecycle.ts';
+import { type FailedCall, type Invocation, invoke, recordCall } from '../calls/invoke.ts';
+import { running } from './handle.ts';
+
+/**
+ * Calls a handler of durable work; loads its extension when needed. Rejects with what it threw, `Postponed` while it is not there or when it
+ * was replaced meanwhile.
+ */
+export async function callInBackground(lifecycle: Lifecycle, call: FailedCall, asked: Omit<Invocation, 'phase'>): Promise<unknown> {
+  const { runtime } = lifecycle;
+  const generation = await running(lifecycle, call.extensionId).catch((error: unknown) => {
+    throw new Postponed(runtime.secrets.redactError(error));
+  });
+  try {
+    return await invoke(lifecycle, generation, { ...asked, phase: call.phase });
+  } catch (error) {
+    recordCall(runtime, call, error);
+    const redacted = runtime.secrets.redactError(error);
+    throw generation.calls.isCut ? new Postponed(redacted) : redacted;
+  }
+}
+
+/**
+ * Only the kernel throws it: the handler is not there, was replaced, or nobody can be reached. The delivery waits and has not failed.
+ * From the sixtieth time on it counts as failed all the same, unless it is `unlimited`.
+ */
+export class Postponed extends Error {
+  constructor(
+    cause: unknown,
+    readonly unlimited = false,
+  ) {
+    super(messageOf(cause), { cause });
+    this.name = 'Postponed';
+  }
+}

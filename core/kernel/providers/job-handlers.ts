@@ -1,0 +1,91 @@
+import type { JobInfo } from '../../contract/index.ts';
+import type { Manifest } from '../../trust/index.ts';
+import { canRun, type Slot } from '../lifecycle/actor.ts';
+import type { Lifecycle } from '../lifecycle/lifecycle.ts';
+import { type HandlerEnd, type JobCall, type LanePolicy, operationOfEnd, operationOfJob } from '../calls/job-calls.ts';
+import { problemOf } from '../records/failures.ts';
+import { runAs } from '../records/stray-errors.ts';
+import { callInBackground } from './background-calls.ts';
+import { running } from './handle.ts';
+
+/** Jobs are named `<extension id>.<name>`. Nothing here loads code but `load`, `call` and `tell`. */
+export interface JobHandlers {
+  /** Those of enabled extensions. */
+  declared(): ReadonlyMap<string, Manifest['jobs'][number]>;
+  /** Those whose extension can run now, loaded or not. */
+  callable(): ReadonlySet<string>;
+  /** The policies for lanes of extensions that are loaded. They never throw. */
+  policies(): ReadonlyMap<string, LanePolicy>;
+  /** Whether its extension wants to be told of its other ends; true where that is not known yet. */
+  tells(name: string): boolean;
+  load(name: string): Promise<void>;
+  /** Rejects with what the handler threw, `Postponed` while it is not there or when it was replaced meanwhile. Lasts until the handler has ended. */
+  call(name: string, job: JobCall, signal: AbortSignal): Promise<HandlerEnd>;
+  /** Rejects as `call`. */
+  tell(name: string, job: JobInfo, signal: AbortSignal): Promise<void>;
+}
+
+export function createJobHandlers(lifecycle: Lifecycle): JobHandlers {
+  const { slots, runtime } = lifecycle;
+  const enabled = (): readonly Slot[] => [...slots.values()].filter(({ config }) => config.enabled);
+  const jobsOf = (from: readonly Slot[]) =>
+    from.flatMap(({ id, declaration }) => (declaration.manifest?.jobs ?? []).map((job) => [`${id}.${job.name}`, job] as const));
+  const operationsOf = (extensionId: string) => slots.get(extensionId)?.current?.surface.operations;
+  return {
+    declared: () => new Map(jobsOf(enabled())),
+    callable: () => {
+      const able = enabled().filter((slot) => slot.pending !== null || canRun(lifecycle.stateOf(slot)));
+      return new Set(jobsOf(able).map(([name]) => name));
+    },
+    policies: () =>
+      new Map(
+        enabled().flatMap(({ id, current }) =>
+          [...(current?.surface.lanes ?? [])].map(([name, policy]) => [`${id}.${name}`, contained(lifecycle, id, policy)] as const),
+        ),
+      ),
+    tells(name) {
+      const [extensionId, job] = partsOf(name);
+      return operationsOf(extensionId)?.has(operationOfEnd(job)) ?? true;
+    },
+    load: async (name) => void (await running(lifecycle, partsOf(name)[0])),
+    async call(name, job, signal) {
+      const [extensionId, own] = partsOf(name);
+      const call = { extensionId, phase: 'background', correlationId: job.id } as const;
+      const values = [job, { correlationId: job.id }];
+      const asked = { operation: operationOfJob(own), values, timeoutMs: null, signal, waitsForEnd: true } as const;
+      return (await callInBackground(lifecycle, call, asked)) as HandlerEnd;
+    },
+    async tell(name, job, signal) {
+      const [extensionId, own] = partsOf(name);
+      await running(lifecycle, extensionId).catch(() => undefined); // the call says why
+      const operation = operationOfEnd(own);
+      if (operationsOf(extensionId)?.has(operation) === false) return;
+      const call = { extensionId, phase: 'background', correlationId: job.id } as const;
+      const values = [job, { correlationId: job.id }];
+      await callInBackground(lifecycle, call, { operation, values, timeoutMs: null, signal, waitsForEnd: true });
+    },
+  };
+}
+
+function partsOf(name: string): readonly [extensionId: string, job: string] {
+  const dot = name.lastIndexOf('.');
+  return [name.slice(0, dot), name.slice(dot + 1)];
+}
+
+/** A policy that throws gives out nothing: it is asked in a transaction that jobs of others share. */
+function contained({ runtime }: Lifecycle, id: string, policy: LanePolicy): LanePolicy {
+  const asked = <T>(ask: () => T, otherwise: T): T => {
+    try {
+      return runAs(runtime.owner(id, 'background'), ask);
+    } catch (error) {
+      runtime.failures.record(id, problemOf(error, 'background', 'handler_failed'));
+      return otherwise;
+    }
+  };
+  return {
+    rules: (lane) => asked(() => policy.rules(lane), null),
+    pick: (lane) => asked(() => policy.pick(lane), NOTHING),
+  };
+}
+
+const NOTHING: ReturnType<LanePolicy['pick']> = { start: [], preempt: [], promised: new Map() };
