@@ -6,3 +6,6 @@ export { createJobService, type JobService, type JobServiceOptions } from './ser
 export { createJobStore, guardIn, insertIn } from './store.ts';
 export { createSqliteTables } from './sqlite-rows.ts';
 export { nextTick } from './timetables.ts';
+export type { Claim, JobDeclaration, JobStore, LanePolicy } from './port.ts';
+export type { JobRow, NewJob } from './row.ts';
+export type { JobRows, JobTables } from './rows.ts';

@@ -63,10 +63,12 @@ export interface Claim {
 
 export interface Claimed {
   readonly taken: readonly JobRow[];
-  /** When there may be more to do: the next due time, or end of a lease or of a grace. null: unknown. */
+  /** When there may be more to do: the next due time, or end of a lease, a grace or a hold; past where this claim did not do all. null: unknown. */
   readonly next: number | null;
   /** Names with `lanes` that have work in lanes and of which the claim had no policy: their code must be loaded. */
   readonly unloaded: readonly string[];
+  /** What policies threw; the jobs of those names wait. */
+  readonly faults: readonly { readonly name: string; readonly error: unknown }[];
 }
 
 /** Why an attempt must stop: somebody else has the job, or it is to end. */

@@ -49,9 +49,9 @@ export interface JobRows {
   /** `lanes`: also those in lanes. */
   ready(name: string, lanes: boolean, except: Except, limit: number): readonly JobRow[];
   /** The first ready row of a name that was lost so often that it runs alone. */
-  readyAlone(name: string, fromLosses: number): JobRow | null;
+  readyAlone(name: string, fromLosses: number, except: Except): JobRow | null;
   /** Ready rows inside one that is running or suspended. */
-  readyInside(name: string, limit: number): readonly JobRow[];
+  readyInside(name: string, except: Except, limit: number): readonly JobRow[];
   /** Lanes of a name that have ready rows. */
   readyLanes(name: string): readonly string[];
   heads(lane: { readonly name: string; readonly lane: string }, perOwner: number, except: Except): readonly JobRow[];
@@ -80,7 +80,7 @@ export interface JobRows {
   removeSchedule(id: string): void;
   /** Of a state, ended before; `seen` null: both. Oldest first. */
   endedBefore(before: number, state: State, seen: boolean | null, limit: number): readonly string[];
-  /** Leases later than `lease` end then; retries later than `retry` are due at once. */
+  /** Leases later than `lease` end then; retries later than `retry` are due at once; who was asked to end later than now was asked now. */
   shorten(now: number, latest: { readonly lease: number; readonly retry: number }): void;
 }
 

@@ -69,6 +69,8 @@ class Service implements JobService {
   /** What is served for those who wait, while not everything is. */
   readonly #served = new Set<NonNullable<Claim['only']>>();
   readonly #loading = new Set<string>();
+  /** Names whose policy failed at the last claim. */
+  #faulty: ReadonlySet<string> = new Set();
   #state: 'new' | 'started' | 'stopping' | 'stopped' = 'new';
   /** Something has changed in this process. */
   #isWoken = false;
@@ -135,7 +137,7 @@ class Service implements JobService {
     if (job === null) throw unknown(id);
     const { name, lane } = job;
     const only =
-      lane === null
+      lane === null || !this.options.declared().get(name)?.lanes
         ? { names: new Set([name, `${name}${ENDED_SUFFIX}`]), lanes: new Set<string>() }
         : { names: new Set([`${name}${ENDED_SUFFIX}`]), lanes: new Set([lane]) };
     this.#served.add(only);
@@ -224,6 +226,7 @@ class Service implements JobService {
 
   async #claim(): Promise<void> {
     const { store } = this;
+    const { logger } = this.options;
     const jobs = this.#jobs();
     const only = this.#state === 'started' ? null : unionOf(this.#served);
     const claim = { holder: this.#holder, jobs, policies: this.options.policies(), only, most: MOST_AT_ONCE };
@@ -236,6 +239,9 @@ class Service implements JobService {
     if (claimed.taken.length > 0) this.#storage.worked();
     if (claimed.taken.length >= MOST_AT_ONCE) this.#isFree = this.#again = true;
     for (const name of claimed.unloaded) void this.#load(name);
+    for (const { name, error } of claimed.faults)
+      if (!this.#faulty.has(name)) logger.warn(`jobs ${name} wait: the policy of their lanes failed`, { error: messageOf(error) });
+    this.#faulty = new Set(claimed.faults.map(({ name }) => name));
   }
 
   /** What can be called here, and who is told of its ends. */

@@ -33,6 +33,8 @@ const OPEN = `state NOT IN ('done', 'cancelled', 'dead')`;
 const IN_SEQUENCE = `sequence IS NOT NULL AND state IN ('waiting', 'failed', 'running', 'suspended')`;
 const BUSY = `sequence IS NOT NULL AND state IN ('running', 'suspended')`;
 const LATER = `state IN ('scheduled', 'failed', 'suspended')`;
+const STOPPING = `state = 'running' AND stop IS NOT NULL`;
+const STOPPED_AT = `json_extract(stop, '$.at')`;
 const ALLOWED = `version <= ? AND (late = 0 OR ? = 0) AND (lane IS NULL OR lane NOT IN (SELECT value FROM json_each(?)))
   AND (owner IS NULL OR owner NOT IN (SELECT value FROM json_each(?)))`;
 
@@ -79,15 +81,11 @@ class SqliteRows implements JobRows {
   }
 
   expired(now: number, exceptHolder: string, limit: number): readonly JobRow[] {
-    return this.#all(`state = 'running' AND until <= ? AND holder <> ? ORDER BY until LIMIT ?`, now, exceptHolder, limit);
+    return this.#all(`state = 'running' AND until <= ? AND holder <> ? ORDER BY until, number LIMIT ?`, now, exceptHolder, limit);
   }
 
   overdueStops(before: number, limit: number): readonly JobRow[] {
-    return this.#all(
-      `state = 'running' AND stop IS NOT NULL AND json_extract(stop, '$.at') <= ? ORDER BY json_extract(stop, '$.at') LIMIT ?`,
-      before,
-      limit,
-    );
+    return this.#all(`${STOPPING} AND ${STOPPED_AT} <= ? ORDER BY ${STOPPED_AT}, number LIMIT ?`, before, limit);
   }
 
   due(now: number, limit: number): readonly JobRow[] {
@@ -97,8 +95,7 @@ class SqliteRows implements JobRows {
   next(holder: string, graceMs: number): number | null {
     const row = this.store.get(
       `SELECT (SELECT until FROM jobs WHERE state = 'running' AND holder <> ? ORDER BY until LIMIT 1) AS lease,
-         (SELECT json_extract(stop, '$.at') FROM jobs WHERE state = 'running' AND stop IS NOT NULL
-           ORDER BY json_extract(stop, '$.at') LIMIT 1) + ? AS stop,
+         (SELECT ${STOPPED_AT} FROM jobs WHERE ${STOPPING} ORDER BY ${STOPPED_AT} LIMIT 1) + ? AS stop,
          (SELECT at FROM jobs WHERE ${LATER} ORDER BY at LIMIT 1) AS due`,
       holder,
       graceMs,
@@ -125,16 +122,18 @@ class SqliteRows implements JobRows {
     return this.#all(where, name, ...allowed(except), limit);
   }
 
-  readyAlone(name: string, fromLosses: number): JobRow | null {
-    return this.#first(`name = ? AND ${READY} AND lost > 0 AND lost >= ? ORDER BY priority DESC, number`, name, fromLosses);
+  readyAlone(name: string, fromLosses: number, except: Except): JobRow | null {
+    const where = `name = ? AND ${READY} AND lost > 0 AND lost >= ? AND ${ALLOWED} ORDER BY priority DESC, number`;
+    return this.#first(where, name, fromLosses, ...allowed(except));
   }
 
-  readyInside(name: string, limit: number): readonly JobRow[] {
+  readyInside(name: string, except: Except, limit: number): readonly JobRow[] {
     return this.#all(
-      `name = ? AND ready = 1 AND inside = 1
+      `name = ? AND ready = 1 AND inside = 1 AND ${ALLOWED}
          AND EXISTS (SELECT 1 FROM jobs AS whole WHERE whole.id = jobs.parent AND whole.state IN ('running', 'suspended'))
        ORDER BY priority DESC, number LIMIT ?`,
       name,
+      ...allowed(except),
       limit,
     );
   }
@@ -207,7 +206,7 @@ class SqliteRows implements JobRows {
 
   changesSince(number: number, limit: number): { readonly number: number; readonly ids: readonly string[] } {
     const last = this.#counter(); // read first: what is committed meanwhile is told again, not lost
-    const changed = 'SELECT id, changed FROM jobs WHERE changed > ? AND changed <= ? ORDER BY changed';
+    const changed = 'SELECT id, changed FROM jobs WHERE changed > ? AND changed <= ? ORDER BY changed, number';
     const rows = this.store.all(`${changed} LIMIT ?`, number, last, limit);
     const idsOf = (found: readonly SqlRow[]): readonly string[] => found.map(({ id }) => String(id));
     if (rows.length < limit) return { number: last, ids: idsOf(rows) };
@@ -253,7 +252,7 @@ class SqliteRows implements JobRows {
   }
 
   endedBefore(before: number, state: State, seen: boolean | null, limit: number): readonly string[] {
-    const sql = `SELECT id FROM jobs WHERE state = ? AND ended < ? AND ended IS NOT NULL AND (? IS NULL OR seen = ?) ORDER BY ended LIMIT ?`;
+    const sql = `SELECT id FROM jobs WHERE state = ? AND ended < ? AND ended IS NOT NULL AND (? IS NULL OR seen = ?) ORDER BY ended, number LIMIT ?`;
     const wanted = seen === null ? null : Number(seen);
     return this.store.all(sql, state, before, wanted, wanted, limit).map(({ id }) => String(id));
   }
@@ -261,6 +260,7 @@ class SqliteRows implements JobRows {
   shorten(now: number, { lease, retry }: { readonly lease: number; readonly retry: number }): void {
     this.run(`UPDATE jobs SET until = ? WHERE state = 'running' AND until > ?`, lease, lease);
     this.run(`UPDATE jobs SET at = ? WHERE ${LATER} AND state = 'failed' AND at > ?`, now, retry);
+    this.run(`UPDATE jobs SET stop = json_set(stop, '$.at', ?) WHERE ${STOPPING} AND ${STOPPED_AT} > ?`, now, now);
   }
 
   #all(where: string, ...values: SqlValue[]): readonly JobRow[] {

@@ -8,12 +8,13 @@ import type {
   JobStore,
   LaneJob,
   LanePolicy,
+  LaneState,
   ScheduleRow,
   StopReason,
   Tick,
 } from './port.ts';
 import { hasEnded, type JobRow, type NewJob } from './row.ts';
-import type { Except, JobRows, JobTables } from './rows.ts';
+import { byUrgency, type Except, type JobRows, type JobTables } from './rows.ts';
 import {
   ALONE_FROM,
   cancelled,
@@ -73,7 +74,7 @@ export function createJobStore(tables: JobTables, clock: Pick<Clock, 'now'>, new
     notes: (id) => tables.read((rows) => rows.notes(id).map(({ at, data }) => ({ at, data: JSON.parse(data) }))),
     resume: (id, value) => writing((work) => work.change(id, (row) => resumed(row, value, work.now))),
     cancel: (id, message) => writing((work) => work.change(id, (row) => cancelled(row, { code: 'cancelled', message }, work.now))),
-    retry: (id) => writing((work) => work.change(id, (row) => (work.isTaken(row) ? null : retried(row, work.now)))),
+    retry: (id) => writing((work) => work.change(id, (row) => (work.mayRetry(row) ? retried(row, work.now) : null))),
     get: (id) => tables.read((rows) => rows.get(id)),
     list: (filter) => tables.read((rows) => rows.list(filter)),
     count: (filter) => tables.read((rows) => rows.count(filter)),
@@ -158,35 +159,28 @@ class Work {
     this.#number = () => (number ??= rows.nextNumber());
   }
 
-  insert(job: NewJob, policy: LanePolicy | null): { readonly id: string; readonly added: boolean } {
+  insert(job: NewJob, policy: LanePolicy | null, late = false): { readonly id: string; readonly added: boolean } {
     const open = job.unique === null ? null : this.rows.openUnique(job.name, job.unique);
-    if (open !== null) return this.#kept(open, job);
-    if (this.rows.get(job.id) !== null) return { id: job.id, added: false };
-    const row = created(job, this.rows.nextNumber(), this.now);
-    const parent = row.parent === null ? null : this.rows.get(row.parent);
+    if (open !== null && !isReplaced(open, job)) return { id: open.id, added: false };
+    if (open === null && this.rows.get(job.id) !== null) return { id: job.id, added: false };
+    const { id, number } = open ?? { id: job.id, number: this.rows.nextNumber() };
+    const row = { ...created(job, number, this.now), id, late };
     this.save(row);
-    if (row.parent !== null && (parent === null || (hasEnded(parent) && (row.inside || parent.state === 'cancelled'))))
-      this.change(row.id, (each) => cancelled(each, PARENT_ENDED, this.now));
+    if (this.#isOrphan(row)) this.change(id, (each) => cancelled(each, PARENT_ENDED, this.now));
     else if (policy !== null && row.lane !== null && !row.inside) this.#arrive(row, policy);
-    return { id: row.id, added: true };
+    return { id, added: true };
   }
 
-  #kept(open: JobRow, job: NewJob): { readonly id: string; readonly added: boolean } {
-    if (job.onOpen === 'fail')
-      throw new PithError('job_exists', `a job '${job.name}' for '${job.unique}' is open already`, {
-        where: open.id,
-        cure: 'wait for its end, or cancel it',
-      });
-    if (job.onOpen === 'keep' || open.begun !== null || hasEnded(open)) return { id: open.id, added: false };
-    const { payload, version, lane, owner, priority, preemptible, mostAttempts } = job;
-    const { state, at } = created(job, open.number, this.now);
-    this.save({ ...open, payload, version, lane, owner, priority, preemptible, mostAttempts, state, at });
-    return { id: open.id, added: true };
+  /** It would have been ended with its parent. */
+  #isOrphan({ parent: id, inside }: JobRow): boolean {
+    const parent = id === null ? null : this.rows.get(id);
+    return inside ? parent === null || hasEnded(parent) : parent?.state === 'cancelled';
   }
 
-  /** Another open job has its `unique`. */
-  isTaken({ id, name, unique }: JobRow): boolean {
-    return unique !== null && (this.rows.openUnique(name, unique)?.id ?? id) !== id;
+  /** Not where another open job has its `unique`, nor in the slot of one that has ended. */
+  mayRetry(row: JobRow): boolean {
+    const { id, name, unique } = row;
+    return !(row.inside && this.#isOrphan(row)) && (unique === null || (this.rows.openUnique(name, unique)?.id ?? id) === id);
   }
 
   /** False: it is gone, or `act` left it as it is. */
@@ -209,7 +203,7 @@ class Work {
     const before = this.rows.get(row.id);
     const ready = row.state === 'waiting' && row.sequence === null;
     this.rows.put({ ...row, changed: this.#number(), ready });
-    if (row.sequence !== null) this.#reorder(row.name, row.sequence);
+    for (const sequence of new Set([before?.sequence ?? null, row.sequence])) if (sequence !== null) this.#reorder(row.name, sequence);
     if (row.state === 'suspended' && before?.state !== 'suspended') this.#suspend(row);
     if (hasEnded(row) && !(before && hasEnded(before))) this.#ended(row);
   }
@@ -260,16 +254,22 @@ class Work {
     const holds = currentHolds(rows, now);
     const taken: JobRow[] = [];
     const unloaded: string[] = [];
+    const faults: Claimed['faults'][number][] = [];
     for (const name of rows.readyNames()) {
       const job = jobs.get(name);
       const isHeld = holds.some(({ kind, value }) => kind === 'name' && value === name);
       const most = claim.most - taken.length;
       if (isHeld || most <= 0 || job === undefined) continue;
-      const found = this.#startable(job, { ...claim, most }, holds);
-      if (found === null) unloaded.push(job.name);
-      else for (const row of found) taken.push(this.#take(row, holder));
+      try {
+        const found = this.#startable(job, { ...claim, most }, holds);
+        if (found === null) unloaded.push(name);
+        else for (const row of found) taken.push(this.#take(row, holder));
+      } catch (error) {
+        if (!(error instanceof PolicyFault)) throw error;
+        faults.push({ name, error: error.cause }); // the jobs of others go on
+      }
     }
-    return { taken, unloaded, next: nextOf(rows, holder, now) };
+    return { taken, unloaded, faults, next: nextOf(rows, holder, now) };
   }
 
   #take(row: JobRow, holder: string): JobRow {
@@ -283,27 +283,27 @@ class Work {
     const { rows } = this;
     const { name } = job;
     const isAsked = only === null || only.names.has(name);
-    const inside = rows.readyInside(name, most).filter((row) => this.#isServed(row, only));
     const running = rows.running(name);
-    const alone = rows.readyAlone(name, ALONE_FROM);
-    if (running.some((each) => each.lost >= ALONE_FROM)) return inside;
-    if (alone !== null)
-      return running.length === 0 && this.#isServed(alone, only) && alone.version <= job.version ? [...inside, alone] : inside;
     const except: Except = {
       lanes: valuesOf(holds, 'lane', name),
       owners: valuesOf(holds, 'owner', name),
       newerThan: job.version,
       late: rows.lateRunning() >= MOST_LATE,
     };
+    const inside = rows.readyInside(name, except, most).filter((row) => this.#isServed(row, only));
+    const alone = rows.readyAlone(name, ALONE_FROM, except);
+    if (running.some(({ lost: times }) => times >= ALONE_FROM)) return inside;
+    if (alone !== null && this.#isServed(alone, only)) return [...inside, ...(running.length === 0 ? [alone] : [])].slice(0, most);
+    const capacity = Math.min(most - inside.length, job.concurrency - running.length);
+    if (capacity <= 0) return inside;
     const lanes = job.lanes
       ? rows.readyLanes(name).filter((lane) => (isAsked || only.lanes.has(lane)) && !except.lanes.includes(lane))
       : [];
     const policy = policies.get(name);
     if (lanes.length > 0 && policy === undefined) return null;
     const inLanes = policy === undefined ? [] : lanes.flatMap((lane) => this.#pick({ name, lane }, policy, except));
-    const capacity = Math.min(most, Math.max(0, job.concurrency - running.length));
-    const found = isAsked ? rows.ready(name, !job.lanes, except, capacity) : [];
-    return [...inside, ...[...inLanes, ...this.#notTooLate(found)].slice(0, capacity)];
+    const others = isAsked ? this.#ready(job, except, capacity) : [];
+    return [...inside, ...[...inLanes, ...others].slice(0, capacity)];
   }
 
   /** Whoever serves a job serves those inside it. */
@@ -313,16 +313,23 @@ class Work {
     return parent !== null && this.#isServed(parent, only);
   }
 
-  #notTooLate(found: readonly JobRow[]): readonly JobRow[] {
-    let free = MOST_LATE - this.rows.lateRunning();
-    return found.filter(({ late }) => !late || (free -= 1) >= 0);
+  /** At most as many ticks that catch up as may. */
+  #ready({ name, lanes }: JobDeclaration, except: Except, limit: number): readonly JobRow[] {
+    const found = this.rows.ready(name, !lanes, except, limit);
+    const catchingUp = found.filter(({ late }) => late);
+    const free = MOST_LATE - this.rows.lateRunning();
+    if (catchingUp.length <= free) return found;
+    const others = this.rows.ready(name, !lanes, { ...except, late: true }, limit);
+    return [...catchingUp.slice(0, free), ...others].toSorted(byUrgency).slice(0, limit);
   }
 
   #pick({ name, lane }: { readonly name: string; readonly lane: string }, policy: LanePolicy, except: Except): readonly JobRow[] {
-    const heads = this.rows.heads({ name, lane }, HEADS_PER_OWNER, except);
+    const first = this.rows.heads({ name, lane }, HEADS_PER_OWNER, except);
+    const promised = this.rows.promised(name, lane).filter((row) => row.ready && mayStart(row, except));
+    const heads = [...new Map([...first, ...promised].map((row) => [row.id, row])).values()].toSorted(byUrgency);
     const { start } = this.#decide({ name, lane }, policy, { arrived: null, heads });
     const known = new Map(heads.map((row) => [row.id, row]));
-    return start.flatMap((id) => known.get(id) ?? []);
+    return [...start].flatMap((id) => known.get(id) ?? []);
   }
 
   /** A less urgent job may be asked to end for the newcomer, which is promised its slot. */
@@ -335,10 +342,10 @@ class Work {
     { name, lane }: { readonly name: string; readonly lane: string },
     policy: LanePolicy,
     { arrived, heads }: { readonly arrived: LaneJob | null; readonly heads: readonly JobRow[] },
-  ): { readonly start: readonly string[] } {
+  ): { readonly start: ReadonlySet<string> } {
     const { rows, now } = this;
     const promised = rows.promised(name, lane);
-    const picked = policy.pick({
+    const picked = pickBy(policy, lane, {
       arrived,
       heads,
       running: rows
@@ -347,12 +354,11 @@ class Work {
         .map((each) => ({ ...each, begun: each.begun ?? now, preempted: each.stop?.code === 'preempted' })),
       served: rows.served(name, lane),
       promised: new Map(promised.map((row) => [row.id, row.promise as string])),
-      rules: policy.rules(lane),
       now,
     });
-    for (const id of picked.preempt) this.change(id, (row) => cancelled(row, PREEMPTED, now));
+    for (const id of picked.preempt) this.change(id, (row) => (row.state === 'running' ? cancelled(row, PREEMPTED, now) : null));
     for (const [id, slot] of picked.promised)
-      this.change(id, (row) => (row.promise === slot || hasEnded(row) ? null : { ...row, promise: slot }));
+      this.change(id, (row) => (row.promise === slot || row.state !== 'waiting' ? null : { ...row, promise: slot }));
     return picked;
   }
 
@@ -370,10 +376,11 @@ class Work {
     this.rows.putSchedule({ ...schedule, next });
     if (job === null) return true;
     const { late, skipped, ...made } = job;
-    const row = { ...created(made, this.rows.nextNumber(), this.now), late };
-    this.save(
-      skipped === null ? row : { ...row, state: 'cancelled', ended: this.now, tells: false, error: { code: 'missed', message: skipped } },
-    );
+    if (skipped === null) this.insert(made, null, late);
+    else {
+      const row = created(made, this.rows.nextNumber(), this.now);
+      this.save({ ...row, state: 'cancelled', ended: this.now, tells: false, error: { code: 'missed', message: skipped } });
+    }
     return true;
   }
 
@@ -388,6 +395,32 @@ class Work {
     for (const id of new Set(old)) rows.delete(id);
     return old.length >= TIDY_AT_ONCE;
   }
+}
+
+/** A policy threw, or answered something else. */
+class PolicyFault extends Error {}
+
+function pickBy(policy: LanePolicy, lane: string, state: Omit<LaneState, 'rules'>) {
+  try {
+    const { start, preempt, promised } = policy.pick({ ...state, rules: policy.rules(lane) });
+    return { start: new Set(start), preempt: [...preempt], promised: [...promised] };
+  } catch (cause) {
+    throw new PolicyFault('', { cause });
+  }
+}
+
+function mayStart({ version, late, owner }: JobRow, except: Except): boolean {
+  return version <= except.newerThan && !(late && except.late) && !(owner !== null && except.owners.includes(owner));
+}
+
+/** Throws `job_exists` where the new one says so. */
+function isReplaced(open: JobRow, { name, unique, onOpen }: NewJob): boolean {
+  if (onOpen === 'fail')
+    throw new PithError('job_exists', `a job '${name}' for '${unique}' is open already`, {
+      where: open.id,
+      cure: 'wait for its end, or cancel it',
+    });
+  return onOpen === 'replace' && open.begun === null;
 }
 
 const BY_JOBS = { by: 'jobs', value: 'null' } as const;

@@ -81,8 +81,8 @@ export function due(row: JobRow, now: number): JobRow {
 export function lost(row: JobRow, now: number): JobRow {
   if (row.stop) return stopped(row, now);
   const back = idle({ ...row, state: 'waiting', at: now });
-  if (row.leaving) return back;
   const times = row.lost + 1;
+  if (row.leaving && row.mostAttempts !== 1) return back;
   if (row.mostAttempts === 1) return ended({ ...row, lost: times }, 'dead', MAY_HAVE_HAPPENED, now);
   if (times >= MOST_LOSSES)
     return ended({ ...row, lost: times }, 'dead', { code: 'lost', message: `the process died ${times} times during it` }, now);
@@ -107,8 +107,11 @@ export function settled(row: JobRow, outcome: Outcome, now: number): JobRow {
       return idle({ ...later(row, outcome.at, now), lost: 0, resumed: null });
     case 'wait':
       return idle(waiting({ ...row, lost: 0 }, outcome.wait, now));
-    case 'returned':
-      return idle(later(row, outcome.at, now));
+    case 'returned': {
+      // Later: as one that failed, so that it keeps its place in its sequence.
+      const isLater = outcome.at !== null && outcome.at > now;
+      return idle(isLater ? { ...row, state: 'failed', at: outcome.at } : { ...row, state: 'waiting', at: now });
+    }
   }
 }
 
@@ -118,8 +121,8 @@ function waiting(row: JobRow, wait: Wait, now: number): JobRow {
   return { ...row, state: 'suspended', wait, at: Math.min(wait.until ?? NEVER, wait.deadline ?? NEVER), resumed: null };
 }
 
-function later(row: JobRow, at: number | null, now: number): JobRow {
-  return at === null || at <= now ? { ...row, state: 'waiting', at: now } : { ...row, state: 'scheduled', at };
+function later(row: JobRow, at: number, now: number): JobRow {
+  return at <= now ? { ...row, state: 'waiting', at: now } : { ...row, state: 'scheduled', at };
 }
 
 /** A wait is over. */
