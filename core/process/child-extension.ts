@@ -124,7 +124,7 @@ export class ChildExtension {
 function phaseOf(operation: string): Phase {
   if (operation === 'context.getContext') return 'getContext';
   if (operation === 'tool.getTurnTools') return 'getTurnTools';
-  if (operation.startsWith('handler.')) return 'background';
+  if (operation.startsWith('handler.') || operation.startsWith('job.')) return 'background';
   return operation.startsWith('tool.') && operation !== 'tool.describe' ? 'tool call' : 'call';
 }
 

@@ -9,9 +9,10 @@ import {
   type TurnInfo,
 } from '../contract/index.ts';
 import { elapsed } from '@pith/promises';
-import { toJsonValue, type Reports, type TierKernel, problemOf } from '../kernel/index.ts';
+import { toJsonValue, type HostJobs, type Reports, type TierKernel, problemOf } from '../kernel/index.ts';
 import type { Declaration } from '../declarations/index.ts';
 import type { CommandCalls } from './command-bridge.ts';
+import { jobCalls } from './job-calls.ts';
 import { errorFromData, cutText, givenObject, givenText } from './crossing.ts';
 import { type Incoming, logAllowance, type Peer } from '@pith/process-rpc';
 
@@ -28,6 +29,8 @@ export interface KernelCallsOptions {
   readonly declaration: Declaration;
   /** The context of the extension, with all its checks: the process reaches the kernel through nothing else. */
   readonly context: ExtensionContext;
+  /** Its jobs, with all their checks. */
+  jobs(): HostJobs;
   readonly commands: CommandCalls;
   readonly turns: OwnTurns;
   peer(): Peer;
@@ -92,6 +95,7 @@ export class KernelCalls {
       const whole = this.options.turns.checked({ ...(correlationId === undefined ? {} : { correlationId }), ...request });
       return this.options.context.agents.run(this.#declaredBy(whole), signal);
     },
+    ...jobCalls(() => this.options.jobs()),
     use: (given, { signal }) => this.#use(given, signal),
   };
 

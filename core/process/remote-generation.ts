@@ -9,6 +9,7 @@ import {
 } from '../contract/index.ts';
 import {
   Calls,
+  checkedEnd,
   correlationOf,
   type Operation,
   type Runtime,
@@ -84,6 +85,11 @@ function operationOf({ peer, commands, turns }: RemoteHost, name: string, isStre
   if (name === 'command.getCommands')
     return async (values, signal) => commands.commandsOf(peer, [], await peer.call('command.list', values, signal));
   const ask: Operation = (values, signal) => peer.call(name, values, signal, correlationOf(values));
+  if (name.startsWith('job.'))
+    return async (values, signal) => {
+      const end = await peer.callToEnd(name, values, signal, correlationOf(values));
+      return name.endsWith('.ended') ? undefined : checkedEnd(end);
+    };
   if (isStream) return async (values, signal) => peer.stream(name, values, signal, correlationOf(values));
   if (name === 'tool.execute')
     return async (values, signal) => {

@@ -86,6 +86,7 @@ export async function openRemoteHost(
     callFromProcess: (...call) => kernel.callFromProcess(...call),
     declaration,
     context,
+    jobs: () => runtime.services.jobs(declaration),
     commands,
     turns,
     peer: () => peer,

@@ -32,6 +32,8 @@ export interface PeerOptions {
 export interface Peer {
   /** Rejects with the other side's error, `aborted`, or the error given to `close`. */
   call(operation: string, args: readonly unknown[], signal?: AbortSignal, correlationId?: string): Promise<unknown>;
+  /** As `call`, but an abort is only told to the other side, whose answer is waited for. */
+  callToEnd(operation: string, args: readonly unknown[], signal: AbortSignal, correlationId?: string): Promise<unknown>;
   /** As `call`, for an answer in parts. */
   stream(operation: string, args: readonly unknown[], signal?: AbortSignal, correlationId?: string): AsyncIterableIterator<unknown>;
   /** A call without an answer. */
@@ -173,7 +175,12 @@ export function createPeer(options: PeerOptions): Peer {
     }
   }
 
-  function begin(kind: number, { operation, args, correlationId: given }: Ask, call: PendingCall, signal?: AbortSignal): number {
+  function begin(
+    kind: number,
+    { operation, args, correlationId: given, toEnd }: Ask & { readonly toEnd?: true },
+    call: PendingCall,
+    signal?: AbortSignal,
+  ): number {
     const id = ++lastId;
     const why = over ?? (signal?.aborted ? abortedBy(signal, codec) : undefined);
     if (why) call.reject(why);
@@ -181,7 +188,7 @@ export function createPeer(options: PeerOptions): Peer {
       try {
         const correlationId = given ?? options.correlation?.();
         frames.send(askMessage(kind, id, { operation, args, correlationId }), `an argument of ${operation}`);
-        waiting.set(id, signal ? watched(id, call, signal) : call);
+        waiting.set(id, signal ? watched(id, call, signal, toEnd) : call);
       } catch (error) {
         call.reject(error as Error);
       }
@@ -190,8 +197,9 @@ export function createPeer(options: PeerOptions): Peer {
   }
 
   /** The call; aborting it tells the other side at once. */
-  function watched(id: number, call: PendingCall, signal: AbortSignal): PendingCall {
+  function watched(id: number, call: PendingCall, signal: AbortSignal, toEnd = false): PendingCall {
     const onAbort = (): void => {
+      if (toEnd) return tellAbort(id, signal.reason);
       if (!waiting.delete(id)) return;
       cancel(id, signal.reason);
       call.reject(abortedBy(signal, codec));
@@ -213,12 +221,18 @@ export function createPeer(options: PeerOptions): Peer {
 
   function cancel(id: number, reason?: unknown): void {
     waiting.delete(id);
+    tellAbort(id, reason);
+  }
+
+  function tellAbort(id: number, reason: unknown): void {
     if (!over) frames.send(answerMessage(KIND.abort, id, reason === undefined ? undefined : errorToData(reason)), 'an abort');
   }
 
   return {
     call: (operation, args, signal, correlationId) =>
       new Promise((resolve, reject) => void begin(KIND.call, { operation, args, correlationId }, { resolve, reject }, signal)),
+    callToEnd: (operation, args, signal, correlationId) =>
+      new Promise((resolve, reject) => void begin(KIND.call, { operation, args, correlationId, toEnd: true }, { resolve, reject }, signal)),
     stream(operation, args, signal, correlationId) {
       const received = new ReceivedStream({
         credit: (parts) => !over && frames.send([KIND.credit, id, parts], 'credit'),

@@ -58,6 +58,9 @@ export function kernelSide(): Ears {
     callFromProcess: async () => undefined,
     declaration: { id: 'mine', file: 'manifest.yaml' } as Declaration,
     context: context(),
+    jobs: () => {
+      throw new Error('nothing');
+    },
     commands: new CommandCalls(),
     turns: new OwnTurns('mine'),
     peer: () => peer,
