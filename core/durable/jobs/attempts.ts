@@ -68,7 +68,7 @@ export class Attempts {
 
   /** Renews all leases once they are due, and aborts what must stop, or may have been taken over meanwhile. */
   async renew(now: number): Promise<void> {
-    const { store, clock, storage } = this.options;
+    const { store, clock } = this.options;
     const since = now - this.#renewedAt;
     if (this.size === 0 || (since >= 0 && since < RENEW_MS)) return;
     if (since > LEASE_MS) this.#reportBlocked(since);
@@ -81,7 +81,6 @@ export class Attempts {
       };
       const stops = await within(clock, Math.min(LEASE_MS, Math.max(RENEW_MS, left)), store.renew(held.map(attemptOf)), late);
       for (const running of held) running.until = now + LEASE_MS;
-      storage.worked();
       for (const [id, reason] of stops) this.#stop(id, reason);
     } catch (error) {
       const at = clock.now();
