@@ -30,6 +30,16 @@ const LINES: CommandOption = { name: 'lines', type: 'number', description: 'How 
 const NAME = { name: 'name', description: 'The name', required: true };
 const DIR = { name: 'dir', description: 'The project or its sandbox (default: the one that would be used here)' };
 const YES: CommandOption = { name: 'yes', type: 'boolean', description: 'Do not ask; answer yes' };
+const LANE: CommandOption = { name: 'lane', type: 'string', description: 'Only those in this lane' };
+const OWNER: CommandOption = { name: 'owner', type: 'string', description: 'Only those that are for this person or agent' };
+const JOBS: readonly CommandOption[] = [
+  { name: 'name', type: 'string', description: 'Only those of this name, or of this extension' },
+  { name: 'state', short: 's', type: 'string', multiple: true, description: 'Only those that are so, such as dead' },
+  LANE,
+  OWNER,
+];
+const JOB_IDS = { name: 'id', description: 'The jobs', variadic: true };
+const HELD = { name: 'name', description: 'The name of the jobs, or their extension' };
 const RECIPIENTS = {
   name: 'for',
   type: 'string',
@@ -200,6 +210,51 @@ export const CORE_COMMANDS: readonly CoreCommand[] = [
     arguments: [QUESTION],
     options: [{ name: 'reason', type: 'string', description: 'Why; the model reads it' }],
     load: async () => (await import('./commands/approvals.ts')).reject,
+  },
+  {
+    path: 'jobs list',
+    description: 'List durable work, newest first',
+    options: [...JOBS, { name: 'limit', short: 'n', type: 'number', description: 'How many', default: 20 }],
+    load: async () => (await import('./commands/jobs.ts')).listJobs,
+  },
+  {
+    path: 'jobs show',
+    description: 'Show a job: its state, notes, error and result',
+    arguments: [ID('The job')],
+    load: async () => (await import('./commands/jobs.ts')).showJob,
+  },
+  {
+    path: 'jobs retry',
+    description: 'Give jobs that are dead new attempts; those of filters after asking',
+    arguments: [JOB_IDS],
+    options: [...JOBS, YES],
+    load: async () => (await import('./commands/job-changes.ts')).retryJobs,
+  },
+  {
+    path: 'jobs cancel',
+    description: 'Cancel jobs; those of filters after asking',
+    arguments: [JOB_IDS],
+    options: [...JOBS, YES],
+    load: async () => (await import('./commands/job-changes.ts')).cancelJobs,
+  },
+  {
+    path: 'jobs pause',
+    description: 'Start no more of these jobs; without arguments, list what is paused',
+    arguments: [HELD],
+    options: [
+      LANE,
+      OWNER,
+      { name: 'for', type: 'string', description: 'How long, such as 10m or 2h (default: until it is resumed)' },
+      { name: 'reason', type: 'string', description: 'Why; doctor shows it' },
+    ],
+    load: async () => (await import('./commands/job-changes.ts')).pauseJobs,
+  },
+  {
+    path: 'jobs resume',
+    description: 'Start jobs again that were paused',
+    arguments: [HELD],
+    options: [LANE, OWNER],
+    load: async () => (await import('./commands/job-changes.ts')).resumeJobs,
   },
   {
     path: 'permissions',

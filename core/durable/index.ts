@@ -7,14 +7,18 @@ export { DeliveryQueue, retryDelay } from './delivery-queue.ts';
 export { createSchedules, nextRun } from './schedules.ts';
 export {
   createJobs,
+  createJobStore,
+  createSqliteTables,
   hasEnded,
   infoOf,
-  type HoldKind,
+  type Hold,
   type JobFilter,
   type JobRow,
   type Jobs,
   type JobService,
   type JobStore,
+  NEVER,
+  type NewJob,
   type State,
   STATES,
 } from './jobs/index.ts';

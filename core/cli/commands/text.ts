@@ -41,6 +41,10 @@ const STATE_COLOURS = {
   blocked: 'yellow',
   failed: 'red',
   disabled: 'dim',
+  running: 'green',
+  dead: 'red',
+  done: 'dim',
+  cancelled: 'dim',
 } as const;
 
 export function paintState(io: CommandIO, state: string, text: string = state): string {
@@ -53,6 +57,13 @@ export async function agreed(question: string, cure: string, input: CommandInput
   if (input.options['yes'] === true && (io.session === undefined || io.interactive)) return true;
   if (io.interactive) return (await io.ask(question, { choices: ['yes', 'no'] })) === 'yes';
   throw new PithError('usage', 'Pith cannot ask here, because this is not a terminal', { cure });
+}
+
+/** The value of an option that says how many; default 20. */
+export function countOption(input: CommandInput, option: string): number {
+  const count = Number(input.options[option] ?? 20);
+  if (Number.isInteger(count) && count > 0) return count;
+  throw new PithError('usage', `--${option} must be a whole number from 1, not ${count}`, { cure: `write: --${option} 20` });
 }
 
 /** To the minute, in the person's time zone. */

@@ -2,10 +2,10 @@ import { type CommandInput, type CommandIO, type JsonValue, type Message, PithEr
 import { didYouMean, printable } from '@pith/plain-text';
 import { ownText, textOfAnswer } from '../../agent/index.ts';
 import type { Kernel } from '../../compose/index.ts';
-import { colours, printTable, timeOf } from './text.ts';
+import { colours, countOption, printTable, timeOf } from './text.ts';
 
 export async function listThreads(kernel: Kernel, input: CommandInput, io: CommandIO): Promise<void> {
-  const limit = countOf(input, 'limit');
+  const limit = countOption(input, 'limit');
   const threads = input.options['all'] === true ? await kernel.threads.list(limit) : await conversations(kernel, limit);
   io.json(threads.map((thread) => ({ ...thread })));
   printTable(
@@ -24,7 +24,7 @@ export async function listThreads(kernel: Kernel, input: CommandInput, io: Comma
 export async function showThread(kernel: Kernel, input: CommandInput, io: CommandIO): Promise<void> {
   const id = String(input.arguments['id']);
   const { thread, messages } = await loadThread(kernel, id);
-  const last = countOf(input, 'last');
+  const last = countOption(input, 'last');
   const shown = messages
     .map(({ message }) => ({ role: message.role, text: textOf(message) }))
     .filter(({ text }) => text !== '')
@@ -61,12 +61,6 @@ async function conversations(kernel: Kernel, limit: number) {
     const own = found.filter(({ id }) => !id.includes('/'));
     if (own.length >= limit || found.length < asked) return own.slice(0, limit);
   }
-}
-
-function countOf(input: CommandInput, option: string): number {
-  const count = Number(input.options[option] ?? 20);
-  if (Number.isInteger(count) && count > 0) return count;
-  throw new PithError('usage', `--${option} must be a whole number from 1, not ${count}`, { cure: `write: --${option} 20` });
 }
 
 /** Rejects `thread_unknown` with the nearest names. */

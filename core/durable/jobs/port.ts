@@ -93,6 +93,10 @@ export interface JobFilter {
   readonly owner?: string;
   readonly parent?: string;
   readonly ids?: readonly string[];
+  /** Nobody works on it, though it could be started, or its lease was over, before this. */
+  readonly overdue?: number;
+  /** Committed before the job with this number: the next page. */
+  readonly before?: number;
   readonly limit: number;
 }
 

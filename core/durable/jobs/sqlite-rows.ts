@@ -380,6 +380,9 @@ function conditionsOf(filter: Omit<JobFilter, 'limit'>): { readonly where: strin
   oneOf('state', states);
   oneOf('id', ids);
   if (prefix !== undefined) add('name >= ? AND substr(name, 1, length(?)) = ?', prefix, prefix, prefix);
+  if (filter.before !== undefined) add('number < ?', filter.before);
+  if (filter.overdue !== undefined)
+    add(`((at < ? AND (ready = 1 OR ${LATER})) OR (state = 'running' AND until < ?))`, filter.overdue, filter.overdue);
   for (const column of ['lane', 'owner', 'parent'] as const) if (filter[column] !== undefined) add(`${column} = ?`, filter[column]);
   return { where: where.join(' AND '), values };
 }

@@ -1,0 +1,178 @@
+import { spanOf } from '@pith/command-line';
+import { didYouMean, printableLine } from '@pith/plain-text';
+import { type CommandInput, type CommandIO, PithError } from '../../contract/index.ts';
+import type { Kernel } from '../../compose/index.ts';
+import { hasEnded, type Hold, type JobRow, STATES, type State } from '../../durable/index.ts';
+import { filterOf, jobOf, namesOf, type Filter } from './job-names.ts';
+import { agreed, printTable, timeOf } from './text.ts';
+
+const OPEN = STATES.filter((state) => !hasEnded({ state }));
+const PAGE = 500;
+
+interface Place {
+  readonly kernel: Kernel;
+  readonly input: CommandInput;
+  readonly io: CommandIO;
+}
+
+interface Change {
+  readonly verb: 'retry' | 'cancel';
+  readonly done: 'retried' | 'cancelled';
+  /** Of those that filters name, unless they name states too. */
+  readonly states: readonly State[];
+  /** The states in which it can be done. */
+  readonly may: readonly State[];
+  /** False: it was not in such a state any more, or another open job is for the same. */
+  change(id: string): Promise<boolean>;
+}
+
+export function retryJobs(kernel: Kernel, input: CommandInput, io: CommandIO): Promise<number> {
+  const change = (id: string) => kernel.jobs.store.retry(id);
+  return changeJobs(
+    { kernel, input, io },
+    { verb: 'retry', done: 'retried', states: ['dead'], may: ['dead', 'cancelled', 'failed'], change },
+  );
+}
+
+export function cancelJobs(kernel: Kernel, input: CommandInput, io: CommandIO): Promise<number> {
+  const change = (id: string) => kernel.jobs.store.cancel(id, 'cancelled by a person');
+  return changeJobs({ kernel, input, io }, { verb: 'cancel', done: 'cancelled', states: OPEN, may: OPEN, change });
+}
+
+/** Those of filters only once the person agrees. Exit code 1 where a job was not changed. */
+async function changeJobs(place: Place, { verb, done, states, may, change }: Change): Promise<number> {
+  const { kernel, input, io } = place;
+  const names = [input.arguments['id'] ?? []].flat();
+  const filter = await filterOf(kernel, input);
+  if (names.length > 0 === Object.keys(filter).length > 0)
+    throw new PithError('usage', `jobs ${verb} needs either ids or what the jobs have in common`, {
+      cure: `write: pith jobs ${verb} <id>, or: pith jobs ${verb} --name <name>`,
+    });
+  const ids =
+    names.length > 0 ? await idsOf(place, verb, may) : await matching(kernel, { ...filter, states: filter.states ?? states }, may);
+  const what = `${verb} ${jobs(ids.length)}`;
+  if (names.length === 0 && ids.length > 0 && !(await agreed(`${capital(what)}?`, `add --yes to ${what}`, input, io))) {
+    io.print('Nothing was changed');
+    return 1;
+  }
+  const changed: string[] = [];
+  for (const id of ids) if (await change(id)) changed.push(id);
+  kernel.jobs.wake();
+  io.json({ [done]: changed });
+  const left = ids.length - changed.length;
+  const why = verb === 'retry' ? 'an open job is for the same, or it has changed meanwhile' : 'it has ended meanwhile';
+  io.print(`${capital(done)} ${jobs(changed.length)}${left === 0 ? '' : `; not ${jobs(left)}: ${why}`}`);
+  return left === 0 ? 0 : 1;
+}
+
+async function idsOf({ kernel, input }: Place, verb: string, may: readonly State[]): Promise<readonly string[]> {
+  const rows = await Promise.all([input.arguments['id'] ?? []].flat().map((id) => jobOf(kernel, id)));
+  for (const { id, state } of rows)
+    if (!may.includes(state))
+      throw new PithError('usage', `job ${id} is ${state}: there is nothing to ${verb}`, { cure: `see: pith jobs show ${id}` });
+  return oldestFirst(rows);
+}
+
+async function matching({ jobs: { store } }: Kernel, filter: Filter, may: readonly State[]): Promise<readonly string[]> {
+  const states = filter.states?.filter((state) => may.includes(state));
+  const ids: string[] = [];
+  for (let page: readonly JobRow[] | null = null; page === null || page.length === PAGE; ids.push(...page.map(({ id }) => id))) {
+    const before: number | undefined = page?.at(-1)?.number;
+    page = await store.list({ ...filter, states, ...(before === undefined ? {} : { before }), limit: PAGE });
+  }
+  return ids.reverse();
+}
+
+/** So that those of one sequence are begun in their old order. */
+function oldestFirst(rows: readonly JobRow[]): readonly string[] {
+  return rows.toSorted((a, b) => a.number - b.number).map(({ id }) => id);
+}
+
+/** Without an argument: lists what is paused. */
+export async function pauseJobs(kernel: Kernel, input: CommandInput, io: CommandIO): Promise<void> {
+  const { store } = kernel.jobs;
+  const meant = await meantBy(kernel, input);
+  if (meant === null) return listHolds(kernel, io);
+  const { reason, for: span } = input.options;
+  const until = span === undefined ? null : Date.now() + millisecondsOf(String(span));
+  const why = typeof reason === 'string' && reason.trim() !== '' ? reason.trim() : 'paused by a person';
+  for (const hold of meant) await store.hold({ ...hold, until, reason: why });
+  io.json(meant.map((hold) => ({ ...hold, until, reason: why })));
+  const end = until === null ? '' : ` until ${timeOf(until)}`;
+  io.print(`Paused ${meant.map(nameOf).join(', ')}${end}; what runs goes on. Start it again with: ${cureOf(meant)}`);
+}
+
+export async function resumeJobs(kernel: Kernel, input: CommandInput, io: CommandIO): Promise<void> {
+  const { store } = kernel.jobs;
+  const meant = await meantBy(kernel, input);
+  const held = await store.holds();
+  const found = held.filter((hold) => meant?.some(({ kind, value }) => kind === hold.kind && value === hold.value));
+  const [first] = meant ?? [];
+  if (first === undefined || found.length === 0) {
+    const what = first === undefined ? 'jobs resume needs a name, --lane or --owner' : `${nameOf(first)} is not paused`;
+    const known =
+      first === undefined
+        ? ''
+        : didYouMean(
+            first.value,
+            held.filter(({ kind }) => kind === first.kind).map(({ value }) => value),
+          );
+    throw new PithError('usage', `${what}${known}`, {
+      cure: held.length === 0 ? 'nothing is paused' : `write: ${held.map((hold) => cureOf([hold])).join(', or: ')}`,
+    });
+  }
+  for (const { kind, value } of found) await store.release(kind, value);
+  kernel.jobs.wake();
+  io.json(found.map(({ kind, value }) => ({ kind, value })));
+  io.print(`Resumed ${found.map(nameOf).join(', ')}`);
+}
+
+async function listHolds(kernel: Kernel, io: CommandIO): Promise<void> {
+  const holds = await kernel.jobs.store.holds();
+  io.json(holds.map((hold) => ({ ...hold })));
+  printTable(
+    io,
+    holds,
+    [
+      { title: 'PAUSED', value: nameOf },
+      { title: 'UNTIL', value: ({ until }) => (until === null ? 'it is resumed' : timeOf(until)) },
+      { title: 'WHY', value: ({ reason }) => printableLine(reason) },
+    ],
+    'Nothing is paused',
+  );
+}
+
+type Named = Pick<Hold, 'kind' | 'value'>;
+
+/** null: nothing is named. */
+async function meantBy(kernel: Kernel, { arguments: { name }, options }: CommandInput): Promise<readonly Named[] | null> {
+  const { lane, owner } = options;
+  const given = [name, lane, owner].filter((each) => each !== undefined);
+  if (given.length > 1)
+    throw new PithError('usage', 'only one of a name, --lane and --owner can be given', { cure: 'give one after the other' });
+  if (typeof name === 'string') return (await namesOf(kernel, name)).map((value) => ({ kind: 'name', value }));
+  if (typeof lane === 'string') return [{ kind: 'lane', value: lane }];
+  return typeof owner === 'string' ? [{ kind: 'owner', value: owner }] : null;
+}
+
+function nameOf({ kind, value }: Named): string {
+  return kind === 'name' ? value : `${kind} ${printableLine(value)}`;
+}
+
+function cureOf(meant: readonly Named[]): string {
+  return meant.map(({ kind, value }) => `pith jobs resume ${kind === 'name' ? value : `--${kind} ${printableLine(value)}`}`).join(' and ');
+}
+
+function millisecondsOf(text: string): number {
+  const span = spanOf(text);
+  if (span !== null && span > 0) return span;
+  throw new PithError('usage', `--for '${printableLine(text)}' is not a span of time`, { cure: 'write one such as 90s, 10m, 2h or 3d' });
+}
+
+function jobs(count: number): string {
+  return `${count} ${count === 1 ? 'job' : 'jobs'}`;
+}
+
+function capital(text: string): string {
+  return `${text[0]?.toUpperCase() ?? ''}${text.slice(1)}`;
+}

@@ -1,0 +1,79 @@
+import type { CommandInput, CommandIO, JsonValue } from '../../contract/index.ts';
+import { printableLine } from '@pith/plain-text';
+import type { Kernel } from '../../compose/index.ts';
+import { hasEnded, infoOf, type JobRow, NEVER } from '../../durable/index.ts';
+import { filterOf, jobOf } from './job-names.ts';
+import { colours, countOption, paintState, printFields, printTable, timeOf } from './text.ts';
+
+const MOST_CHILDREN = 100;
+
+export async function listJobs(kernel: Kernel, input: CommandInput, io: CommandIO): Promise<void> {
+  const filter = await filterOf(kernel, input);
+  const rows = await kernel.jobs.store.list({ ...filter, limit: countOption(input, 'limit') });
+  if (filter.states?.includes('dead') === true) await sawDead(kernel, rows);
+  io.json(rows.map(jobJson));
+  printTable(
+    io,
+    rows,
+    [
+      { title: 'ID', value: ({ id }) => id },
+      { title: 'STATE', value: ({ state }) => state, paint: (text, { state }) => paintState(io, state, text) },
+      { title: 'JOB', value: ({ name }) => name },
+      { title: 'FOR', value: ({ owner }) => printableLine(owner ?? '') },
+      { title: 'WHEN', value: whenOf },
+      { title: 'ABOUT', value: ({ error, payload }) => printableLine(error?.message ?? payload, 200) },
+    ],
+    Object.keys(filter).length === 0 ? 'There are no jobs' : 'There are no such jobs',
+  );
+}
+
+export async function showJob(kernel: Kernel, input: CommandInput, io: CommandIO): Promise<void> {
+  const { store } = kernel.jobs;
+  const row = await jobOf(kernel, String(input.arguments['id']));
+  const notes = await store.notes(row.id);
+  const children = await store.list({ parent: row.id, limit: MOST_CHILDREN });
+  await sawDead(kernel, [row]);
+  io.json({ ...jobJson(row), notes: notes.map((note) => ({ ...note })), children: children.map(({ id }) => id) });
+  const { id, state, lane, begun, ended, fence, attempts, mostAttempts, lost, error } = row;
+  printFields(io, [
+    ['Job', id],
+    ['State', `${state}, ${whenOf(row)}`, (text) => paintState(io, state, text)],
+    ['Name', row.name],
+    ['For', row.owner ?? undefined],
+    ['Lane', lane === null ? undefined : `${lane}, priority ${row.priority}`],
+    ['Sequence', row.sequence ?? undefined],
+    ['Unique', row.unique ?? undefined],
+    ['Parent', row.parent ?? undefined],
+    ['Made', timeOf(row.made)],
+    ['Begun', begun === null ? undefined : `${timeOf(begun)}${fence > 1 ? `, attempt ${fence}` : ''}`],
+    ['Ended', ended === null ? undefined : timeOf(ended)],
+    ['Failures', attempts === 0 ? undefined : `${attempts} of at most ${mostAttempts}`],
+    ['Losses', lost === 0 ? undefined : `its process died ${lost === 1 ? 'once' : `${lost} times`}`],
+    ['Error', error === null ? undefined : `${error.code}: ${error.message}`],
+    ['Payload', row.payload],
+    ['Result', row.result ?? undefined],
+    ['Jobs', children.map((child) => `${child.id} ${child.name} (${child.state})`).join('\n')],
+    ['Notes', notes.map(({ at, data }) => `${timeOf(at)} ${printableLine(JSON.stringify(data))}`).join('\n')],
+  ]);
+  if (state === 'dead' || state === 'failed') io.print(colours(io).dim(`Try it again now: pith jobs retry ${id}`));
+}
+
+/** Doctor says no more of them. */
+async function sawDead({ jobs: { store } }: Kernel, rows: readonly JobRow[]): Promise<void> {
+  const dead = rows.filter(({ state, seen }) => state === 'dead' && !seen);
+  if (dead.length > 0) await store.markSeen(dead.map(({ id }) => id));
+}
+
+function whenOf({ state, at, begun, ended }: JobRow): string {
+  if (ended !== null) return timeOf(ended);
+  if (state === 'scheduled' || state === 'failed') return `at ${timeOf(at)}`;
+  if (state === 'suspended') return at === NEVER ? 'until it is resumed' : `until ${timeOf(at)}`;
+  return `since ${timeOf(state === 'running' ? (begun ?? at) : at)}`;
+}
+
+function jobJson(row: JobRow): { readonly [key: string]: JsonValue } {
+  const { notes: _, times, error, ...info } = infoOf(row);
+  const { unique, sequence, priority, fence, mostAttempts, lost, wait } = row;
+  const more = { unique, sequence, priority, fence, mostAttempts, lost, open: !hasEnded(row) };
+  return { ...info, error: error && { ...error }, times: { ...times }, ...more, wait: wait && { ...wait } };
+}
