@@ -1,5 +1,6 @@
 import { ulid } from 'ulid';
 import { type Clock, type JobInfo, type Logger, messageOf, PithError } from '../../contract/index.ts';
+import { runOutside } from '../../kernel/index.ts';
 import { createOwner } from '../../store/index.ts';
 import { Attempts } from './attempts.ts';
 import type { JobHandlers } from './calls.ts';
@@ -160,7 +161,7 @@ class Service implements JobService {
     const isActive = this.#isServing || this.#attempts.size > 0 || this.#watching.size > 0;
     if (this.#state === 'stopped' || !isActive) return;
     this.#again = this.#looking !== null;
-    this.#looking ??= this.#looks();
+    this.#looking ??= runOutside(() => this.#looks()); // whoever woke it has no part in what follows
   }
 
   async #looks(): Promise<void> {

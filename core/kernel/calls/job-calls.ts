@@ -1,7 +1,6 @@
 import { fieldsOf } from '@pith/plain-data';
 import { type ExtensionContext, type Job, type JobInfo, type JsonValue, PithError } from '../../contract/index.ts';
 import { isLonger, jsonText } from './json-text.ts';
-import type { Operation } from './surface.ts';
 
 type Jobs = ExtensionContext['jobs'];
 type Handler = Parameters<Jobs['define']>[1];
@@ -67,6 +66,8 @@ export function jobText(value: unknown, what: string): string {
   if (!isLonger(text, MOST_BYTES)) return text;
   throw new PithError('not_serialisable', `${what} is longer than 1 MiB`, { cure: 'keep it in a table or a file and give where it is' });
 }
+
+type Operation = (values: readonly unknown[], signal: AbortSignal) => Promise<unknown>;
 
 /** The operations `job.<name>` and, where the constructor gave `ended`, `job.<name>.ended`. */
 export function jobOperations(

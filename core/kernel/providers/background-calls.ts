@@ -1,21 +1,28 @@
 import { messageOf } from '../../contract/index.ts';
+import type { Generation } from '../calls/generation.ts';
 import type { Lifecycle } from '../lifecycle/lifecycle.ts';
 import { type FailedCall, type Invocation, invoke, recordCall } from '../calls/invoke.ts';
 import { running } from './handle.ts';
 
 /**
  * Calls a handler of durable work; loads its extension when needed. Rejects with what it threw, `Postponed` while it is not there or when it
- * was replaced meanwhile.
+ * was replaced meanwhile. `canTake`: whether a version can be given the work.
  */
-export async function callInBackground(lifecycle: Lifecycle, call: FailedCall, asked: Omit<Invocation, 'phase'>): Promise<unknown> {
+export async function callInBackground(
+  lifecycle: Lifecycle,
+  call: FailedCall,
+  asked: Omit<Invocation, 'phase'>,
+  canTake: (generation: Generation) => boolean = () => true,
+): Promise<unknown> {
   const { runtime } = lifecycle;
   const generation = await running(lifecycle, call.extensionId).catch((error: unknown) => {
     throw new Postponed(runtime.secrets.redactError(error));
   });
+  if (!canTake(generation)) throw new Postponed(`a version of '${call.extensionId}' that knows ${asked.operation} has not been loaded yet`);
   try {
     return await invoke(lifecycle, generation, { ...asked, phase: call.phase });
   } catch (error) {
-    recordCall(runtime, call, error);
+    if (!asked.signal?.aborted) recordCall(runtime, call, error);
     const redacted = runtime.secrets.redactError(error);
     throw generation.calls.isCut ? new Postponed(redacted) : redacted;
   }

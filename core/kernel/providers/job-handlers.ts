@@ -2,6 +2,7 @@ import type { JobInfo } from '../../contract/index.ts';
 import type { Manifest } from '../../trust/index.ts';
 import { canRun, type Slot } from '../lifecycle/actor.ts';
 import type { Lifecycle } from '../lifecycle/lifecycle.ts';
+import type { Generation } from '../calls/generation.ts';
 import { type HandlerEnd, type JobCall, type LanePolicy, operationOfEnd, operationOfJob } from '../calls/job-calls.ts';
 import { problemOf } from '../records/failures.ts';
 import { runAs } from '../records/stray-errors.ts';
@@ -53,7 +54,7 @@ export function createJobHandlers(lifecycle: Lifecycle): JobHandlers {
       const call = { extensionId, phase: 'background', correlationId: job.id } as const;
       const values = [job, { correlationId: job.id }];
       const asked = { operation: operationOfJob(own), values, timeoutMs: null, signal, waitsForEnd: true } as const;
-      return (await callInBackground(lifecycle, call, asked)) as HandlerEnd;
+      return (await callInBackground(lifecycle, call, asked, (generation) => versionIn(generation, own) >= job.version)) as HandlerEnd;
     },
     async tell(name, job, signal) {
       const [extensionId, own] = partsOf(name);
@@ -65,6 +66,11 @@ export function createJobHandlers(lifecycle: Lifecycle): JobHandlers {
       await callInBackground(lifecycle, call, { operation, values, timeoutMs: null, signal, waitsForEnd: true });
     },
   };
+}
+
+/** Of the payload that a version reads; 0: it has no such job. */
+function versionIn({ declaration }: Generation, job: string): number {
+  return declaration.manifest?.jobs.find(({ name }) => name === job)?.version ?? 0;
 }
 
 function partsOf(name: string): readonly [extensionId: string, job: string] {

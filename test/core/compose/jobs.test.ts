@@ -1,7 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import type { TestKernelOptions } from 'pith/testing';
 import { kernelOf } from '../../places.ts';
-import { until } from '../../waiting.ts';
 
 const MANIFEST = `id: worker
 entrypoint: main.ts
