@@ -24,6 +24,7 @@ const manifestSchema = z.object({
   commands: z.array(z.object({ path: z.string() })).default([]),
   models: z.array(z.object({ prefix: z.string() })).default([]),
   events: z.object({ publishes: names, handles: z.array(z.object({ topic: z.string() })).default([]) }).prefault({}),
+  jobs: z.array(z.object({ name: z.string() })).default([]),
   schedules: z.array(z.object({ name: z.string(), cron: z.string() })).default([]),
   depends_on: names,
 });
@@ -53,6 +54,7 @@ export function activationSummary(before: readonly Source[] | null, after: reado
       models: (manifest?.models ?? []).map(({ prefix }) => prefix),
       events_published: [...(manifest?.events.publishes ?? [])],
       events_handled: (manifest?.events.handles ?? []).map(({ topic }) => topic),
+      jobs: (manifest?.jobs ?? []).map(({ name }) => name),
       schedules: (manifest?.schedules ?? []).map(({ name, cron }) => `${name} (${cron})`),
       depends_on: [...(manifest?.depends_on ?? [])],
       agents_started_with_their_own_tools: [...(manifest?.permissions.agents ?? [])],

@@ -1,56 +1,186 @@
 import { describe, expect, it } from 'vitest';
-import type { TestKernelOptions } from 'pith/testing';
+import type { JobInfo, JsonValue } from 'pith';
+import type { TestKernel, TestKernelOptions } from 'pith/testing';
 import { kernelOf } from '../../places.ts';
+import { until } from '../../waiting.ts';
 
 const MANIFEST = `id: worker
 entrypoint: main.ts
 provides: [tool]
 jobs:
-  - name: greet
+  - { name: greet }
+  - { name: flaky, attempts: 2, backoff: { first_ms: 1, most_ms: 1 } }
+  - { name: pausing }
+  - { name: slow }
+  - { name: told, concurrency: 1 }
 `;
-const MAIN = `import { defineTool, toolResult, z, type ExtensionContext } from 'pith';
+const MAIN = `import { codeOf, defineTool, type ExtensionContext, type JsonValue, messageOf, toolError, toolResult, z } from 'pith';
 
 export default class Worker {
   constructor(private readonly context: ExtensionContext) {
-    context.jobs.define<{ name: string }>('greet', async (job) => {
-      await context.kv.set('greeted', job.payload.name);
-      return { hello: job.payload.name, attempt: job.attempt };
+    const { jobs, kv, clock } = context;
+    jobs.define<{ name: string }>('greet', async ({ payload }) => {
+      const odd = JSON.parse('["nul \\\\u0000, half a pair \\\\ud800", { "__proto__": -1.5e300 }]') as JsonValue;
+      await jobs.add('told', odd, { unique: 'odd' });
+      return { hello: payload.name, odd };
     });
+    jobs.define('flaky', async (job) => {
+      if (job.attempt < Number(job.payload)) throw new Error('not yet');
+      return [job.attempt, job.fence];
+    });
+    jobs.define('pausing', async ({ payload, resumed, fence }) => {
+      if (payload === 'again') return fence < 3 ? jobs.again(clock.now()) : fence;
+      return resumed ? { ...resumed } : jobs.wait(payload as never);
+    });
+    jobs.define(
+      'slow',
+      async (job, signal) => {
+        await job.note('begun');
+        await new Promise((resolve) => signal.addEventListener('abort', resolve));
+        await job.note('aborted').catch(() => undefined);
+        throw signal.reason;
+      },
+      { ended: async ({ id, state, error }) => void (await kv.set('ended', { id, state, ...error })) },
+    );
+    jobs.define('told', async () => null);
   }
+
   getTools() {
     return [
       defineTool({
-        name: 'greet',
-        description: 'Greets later.',
-        input: z.object({ name: z.string() }),
-        effect: 'idempotent',
+        name: 'jobs',
+        description: 'Calls a method of context.jobs.',
+        input: z.object({ method: z.string(), args: z.array(z.unknown()) }),
         needsApproval: false,
-        execute: async ({ name }) => {
-          const { id } = await this.context.jobs.add('greet', { name });
-          return toolResult(await this.context.jobs.finished(id));
+        execute: async ({ method, args }) => {
+          const jobs = this.context.jobs as unknown as Record<string, (...args: unknown[]) => Promise<JsonValue>>;
+          try {
+            return toolResult((await jobs[method]!(...args)) ?? null);
+          } catch (error) {
+            return toolError(codeOf(error), messageOf(error));
+          }
         },
+      }),
+      defineTool({
+        name: 'watched',
+        description: 'What a job was while it was watched.',
+        input: z.object({ id: z.string() }),
+        needsApproval: false,
+        execute: async ({ id }) => {
+          const seen: JsonValue[] = [];
+          for await (const { state, notes } of this.context.jobs.watch(id)) {
+            seen.push([state, notes.map(({ data }) => data)]);
+            if (notes.length > 0) await this.context.jobs.cancel(id, 'seen enough');
+          }
+          return toolResult(seen);
+        },
+      }),
+      defineTool({
+        name: 'kept',
+        description: 'A value of the store.',
+        input: z.object({ key: z.string() }),
+        needsApproval: false,
+        execute: async ({ key }) => toolResult(await this.context.kv.get(key)),
       }),
     ];
   }
 }
 `;
-const AGENT = 'id: asker\nagent: { uses_tools: [worker] }\n';
-const TIERS = [
-  ['in process', { isolation: 'in_process' }],
-  ['in a process of its own', { isolation: 'process' }],
-] satisfies [string, TestKernelOptions][];
+const AGENT = { 'agents/asker/manifest.yaml': 'id: asker\nagent: { uses_tools: ["*"] }\n' };
+const WORKER = { 'extensions/worker/manifest.yaml': MANIFEST, 'extensions/worker/main.ts': MAIN, ...AGENT };
 
-describe('context.jobs', () => {
-  it.each(TIERS)('J1, J2, J17: a job that a tool adds is done by its handler %s', async (_, options) => {
-    const pith = await kernelOf({
-      only: [],
-      ...options,
-      files: { 'extensions/worker/manifest.yaml': MANIFEST, 'extensions/worker/main.ts': MAIN, 'agents/asker/manifest.yaml': AGENT },
+async function started(options: TestKernelOptions): Promise<TestKernel> {
+  const pith = await kernelOf({ only: [], ...options });
+  await pith.kernel.start();
+  return pith;
+}
+
+/** What a tool answers; rejects with its error. */
+async function tool<T = JsonValue>({ kernel }: TestKernel, name: string, input: Readonly<Record<string, JsonValue>>): Promise<T> {
+  const result = await kernel.agents.callTool('asker', name, input);
+  if (!result.ok) throw Object.assign(new Error(result.error.message), { code: result.error.code });
+  return result.output as T;
+}
+
+const jobs = <T = JsonValue>(pith: TestKernel, method: string, ...args: JsonValue[]): Promise<T> => tool<T>(pith, 'jobs', { method, args });
+const add = async (pith: TestKernel, ...args: JsonValue[]): Promise<string> => (await jobs<{ id: string }>(pith, 'add', ...args)).id;
+const finished = (pith: TestKernel, id: string): Promise<JobInfo> => jobs<JobInfo>(pith, 'finished', id);
+
+describe.each([
+  ['in the kernel', { isolation: 'in_process' }],
+  ['in the kernel, serialised', { isolation: 'in_process', wire: true }],
+  ['in a separate process', { isolation: 'process' }],
+] satisfies [string, TestKernelOptions][])('context.jobs of an extension %s', (_, options) => {
+  it('J1, J2, J3, J17: does what it adds, tries again, pauses, is told, cancels and watches', async () => {
+    const pith = await started({ ...options, files: WORKER });
+
+    const greeted = await finished(pith, await add(pith, 'greet', { name: 'Ada' }, { owner: 'ada' }));
+    expect(greeted).toMatchObject({
+      name: 'worker.greet',
+      state: 'done',
+      owner: 'ada',
+      attempts: 0,
+      error: null,
+      result: { hello: 'Ada' },
     });
-    await pith.kernel.start();
-    expect(await pith.kernel.agents.callTool('asker', 'greet', { name: 'Ada' })).toMatchObject({
-      ok: true,
-      output: { name: 'worker.greet', state: 'done', result: { hello: 'Ada', attempt: 1 } },
-    });
+
+    // Payloads and results hold whatever JSON may hold.
+    const odd = '["nul \\u0000, half a pair \\ud800",{"__proto__":-1.5e+300}]';
+    expect((await pith.kernel.jobs.store.get(greeted.id))?.result).toBe(`{"hello":"Ada","odd":${odd}}`);
+    expect((await pith.kernel.jobs.store.list({ names: ['worker.told'], limit: 1 }))[0]?.payload).toBe(odd);
+
+    // A throw is a failure, and the last attempt is the end.
+    expect(await finished(pith, await add(pith, 'flaky', 2))).toMatchObject({ state: 'done', attempts: 1, result: [2, 2] });
+    expect(await finished(pith, await add(pith, 'flaky', 3))).toMatchObject({ state: 'dead', attempts: 2, error: { message: 'not yet' } });
+
+    // Pauses are no failures.
+    expect(await finished(pith, await add(pith, 'pausing', 'again'))).toMatchObject({ state: 'done', attempts: 0, result: 3 });
+    expect(await finished(pith, await add(pith, 'pausing', { until: 1, jobs: [greeted.id] }))).toMatchObject({ result: { value: null } });
+    const waiting = await add(pith, 'pausing', { resume: true });
+    await until(async () => expect(await jobs(pith, 'get', waiting)).toMatchObject({ state: 'suspended' }));
+    expect(await jobs(pith, 'resume', waiting, { yes: [1] })).toBe(true);
+    expect(await finished(pith, waiting)).toMatchObject({ state: 'done', result: { by: 'resume', value: { yes: [1] } } });
+    expect(await jobs(pith, 'resume', waiting, null)).toBe(false);
+
+    // A cancel aborts the handler, and its extension is told.
+    const slow = await add(pith, 'slow', null);
+    const seen = await tool<[string, JsonValue[]][]>(pith, 'watched', { id: slow });
+    expect(seen.at(-1)?.[0]).toBe('cancelled');
+    expect(seen.at(-1)?.[1]).toEqual(['begun', 'aborted']);
+    await until(async () =>
+      expect(await tool(pith, 'kept', { key: 'ended' })).toEqual({
+        id: slow,
+        state: 'cancelled',
+        code: 'cancelled',
+        message: 'seen enough',
+      }),
+    );
+    expect(await jobs(pith, 'cancel', slow)).toBe(false);
+
+    // Held names wait.
+    await jobs(pith, 'hold', { name: 'told' }, { reason: 'a pause' });
+    const told = await add(pith, 'told', 1, { unique: 'one', sequence: 'only' });
+    expect(await jobs(pith, 'add', 'told', 2, { unique: 'one' })).toEqual({ id: told, added: false });
+    expect(await jobs(pith, 'list', { name: 'told', state: 'waiting' })).toMatchObject([{ id: told, state: 'waiting', payload: 1 }]);
+    await jobs(pith, 'hold', { name: 'told' }, null);
+    expect(await finished(pith, told)).toMatchObject({ state: 'done', result: null });
+  });
+
+  it('J2: refuses what no job can be, in words for its author', async () => {
+    const pith = await started({ ...options, files: WORKER });
+    await jobs(pith, 'hold', { name: 'told' }, { reason: 'a pause' });
+    await add(pith, 'told', 1, { unique: 'one' });
+    const cases: readonly [string, JsonValue[], string, RegExp][] = [
+      ['add', ['gret', 1], 'not_declared', /^'worker' has no job 'gret' \(did you mean 'greet'\?\)$/],
+      ['add', ['greet', 1, { uniq: 'a' }], 'parameter_invalid', /^a job has no option 'uniq' \(did you mean 'unique'\?\)$/],
+      ['add', ['greet', 1, { at: 'soon' }], 'parameter_invalid', /^the at of a job must be milliseconds since the epoch$/],
+      ['add', ['greet', 'x'.repeat(1024 * 1024)], 'not_serialisable', /^the payload of 'worker.greet' is longer than 1 MiB$/],
+      ['add', ['told', 2, { unique: 'one', onOpen: 'fail' }], 'job_exists', /^a job 'worker.told' for 'one' is open already$/],
+      ['finished', ['01JZZZZZZZZZZZZZZZZZZZZZZZ'], 'job_unknown', /^'worker' has no job 01JZ/],
+      ['schedule', ['nightly', { cron: '0 3 * *', name: 'told' }], 'parameter_invalid', /must have five fields$/],
+      ['hold', [{ name: 'told', lane: 'a' }, null], 'parameter_invalid', /^jobs.hold holds one thing$/],
+    ];
+    for (const [method, args, code, message] of cases)
+      await expect(jobs(pith, method, ...args)).rejects.toMatchObject({ code, message: expect.stringMatching(message) });
   });
 });
