@@ -88,6 +88,7 @@ function kernelOf(get: Get): Kernel {
         commands: get(COMMANDS)(),
         stopped: () => get(STOPPED).known(),
         deliveries: () => get(EVENT_SERVICES).notes(),
+        jobs: () => get(JOBS).store,
       }),
     findings: findings.list,
     async problems(agentId) {

@@ -1,8 +1,8 @@
 import { existsSync } from 'node:fs';
 import { type Clock, codeOf, type Command, type Diagnostic, messageOf, PithError, SkillProvider } from '../contract/index.ts';
-import { extensionData, type ExtensionStatus, type Host } from '../kernel/index.ts';
+import { canRun, extensionData, type ExtensionStatus, type Host } from '../kernel/index.ts';
 import { checkDatabase } from '../store/index.ts';
-import type { StoppedExtension } from '../durable/index.ts';
+import { jobFindings, type JobRow, type JobStore, type StoppedExtension } from '../durable/index.ts';
 import type { ModelRouter } from '../models/index.ts';
 import type { Findings } from './findings.ts';
 import { fails, isIgnored } from './problems.ts';
@@ -51,6 +51,7 @@ interface DoctorDependencies {
   stopped(): Promise<readonly StoppedExtension[]>;
   /** Events that could not be delivered. */
   deliveries(): Promise<readonly Diagnostic[]>;
+  jobs(): JobStore;
 }
 
 /** Loads, constructs and initialises every enabled extension, side by side, asks each guard once, and says what came of it. */
@@ -73,7 +74,7 @@ export async function examine(dependencies: DoctorDependencies): Promise<DoctorR
   const ofNames = [...(await clashes(host, commands)), ...(await hiddenCommands(host, commands))];
   const ofHost = [...ofNames, ...(await host.providers.findings()), ...(await host.sandboxNotes())];
   const { skills, uncounted } = await countSkills(host);
-  const notes = [...findings.list(), ...kept, ...(await undelivered(dependencies, kept)), ...uncounted, ...ofHost];
+  const notes = [...findings.list(), ...kept, ...(await ofDurable(dependencies, kept)), ...uncounted, ...ofHost];
   const failed =
     extensions.some((extension) => fails(extension) || extension.notes.some(isIgnored)) ||
     checked.some(({ state, notes: found }) => state === 'failed' || found.some((note) => note.severity === 'error' || isIgnored(note))) ||
@@ -120,14 +121,29 @@ async function stoppedElsewhere({ sandbox, stopped }: DoctorDependencies): Promi
   }
 }
 
-/** They are rows: where the rows cannot be read that is said once. */
-async function undelivered({ sandbox, deliveries }: DoctorDependencies, kept: readonly Diagnostic[]): Promise<readonly Diagnostic[]> {
+/** On events and jobs. They are rows: where the rows cannot be read that is said once. */
+async function ofDurable(dependencies: DoctorDependencies, kept: readonly Diagnostic[]): Promise<readonly Diagnostic[]> {
+  const { sandbox, host, clock, deliveries, jobs } = dependencies;
   try {
-    return existsSync(sandbox.databaseFile) ? await deliveries() : [];
+    if (!existsSync(sandbox.databaseFile)) return [];
+    return [...(await deliveries()), ...(await jobFindings({ store: jobs(), now: clock.now(), whyNot: (job) => whyNot(host, job) }))];
   } catch (error) {
     if (kept.some(({ severity }) => severity === 'error')) return [];
     return [{ severity: 'error', code: codeOf(error, 'database_failed'), message: messageOf(error) }];
   }
+}
+
+/** Why no process works on a job, as long as its extension is as it is. */
+function whyNot({ extensions, jobs }: Host, { name, version }: JobRow): Pick<Diagnostic, 'message' | 'cure'> | null {
+  const [id = '', own] = name.split('.');
+  const state = extensions.state(id);
+  const declared = jobs.declared().get(`${id}.${own}`);
+  const drop = `or cancel them: pith jobs cancel --name ${name}`;
+  if (state === undefined) return { message: `there is no extension '${id}'`, cure: `bring it back, ${drop}` };
+  if (state === 'disabled') return { message: `the extension '${id}' is off`, cure: `switch it on, ${drop}` };
+  if (!canRun(state)) return { message: `the extension '${id}' does not run`, cure: 'correct what is said of it above' };
+  if (declared === undefined) return { message: `'${id}' has no such job any more`, cure: `bring it back, ${drop}` };
+  return version > declared.version ? { message: `a newer '${id}' made them`, cure: `bring that back, ${drop}` } : null;
 }
 
 async function countSkills({ providers }: Named): Promise<Pick<DoctorReport, 'skills'> & { readonly uncounted: readonly Diagnostic[] }> {

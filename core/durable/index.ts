@@ -11,6 +11,7 @@ export {
   createSqliteTables,
   hasEnded,
   infoOf,
+  jobFindings,
   type Hold,
   type JobFilter,
   type JobRow,

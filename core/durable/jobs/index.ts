@@ -1,4 +1,5 @@
 export { type HandlerEnd, infoOf, type JobCall } from './calls.ts';
+export { jobFindings } from './findings.ts';
 export { createJobs, type Jobs } from './jobs.ts';
 export type { Attempt, Claim, Hold, HoldKind, JobDeclaration, JobFilter, JobStore, LanePolicy, Outcome } from './port.ts';
 export { hasEnded, type JobRow, NEVER, type NewJob, type State, STATES } from './row.ts';

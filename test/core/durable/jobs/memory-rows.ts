@@ -290,7 +290,7 @@ function isAllowed({ lane, owner, version, late }: Row, except: Except): boolean
   return !isHeld && version <= except.newerThan && !(late && except.late);
 }
 
-function matches(row: Row, { names, prefix = '', states, ids, lane, owner, parent }: Filter): boolean {
+function matches(row: Row, { names, prefix = '', states, ids, lane, owner, parent, before = Infinity, overdue }: Filter): boolean {
   return (
     (names?.includes(row.name) ?? true) &&
     row.name.startsWith(prefix) &&
@@ -298,8 +298,15 @@ function matches(row: Row, { names, prefix = '', states, ids, lane, owner, paren
     (ids?.includes(row.id) ?? true) &&
     (lane === undefined || row.lane === lane) &&
     (owner === undefined || row.owner === owner) &&
-    (parent === undefined || row.parent === parent)
+    (parent === undefined || row.parent === parent) &&
+    row.number < before &&
+    (overdue === undefined || isOverdue(row, overdue))
   );
+}
+
+function isOverdue({ state, ready, at, until }: Row, before: number): boolean {
+  if (state === 'running') return (until ?? Infinity) < before;
+  return at < before && (ready || state === 'scheduled' || state === 'failed' || state === 'suspended');
 }
 
 function byUrgency(one: Row, other: Row): number {

@@ -1,0 +1,91 @@
+import { localTime } from '@pith/command-line';
+import type { Diagnostic } from '../../contract/index.ts';
+import type { Hold, JobFilter, JobStore } from './port.ts';
+import type { JobRow } from './row.ts';
+import { heldValue } from './store.ts';
+
+/** A process that serves begins what is due sooner. */
+const OVERDUE_MS = 60_000;
+const LONG_WAIT_MS = 86_400_000;
+/** Rows that are looked at of each kind. */
+const MOST_ROWS = 1_000;
+/** Findings of each kind. */
+const MOST = 5;
+
+type Cured = Pick<Diagnostic, 'message' | 'cure'>;
+
+interface FindingsOptions {
+  readonly store: JobStore;
+  readonly now: number;
+  /** Why no process can work on it, whichever runs; null: one could. */
+  whyNot(row: JobRow): Cured | null;
+}
+
+/** What a person should know of jobs: what is paused, is dead and was not seen yet, waits for long, or is begun by nobody. */
+export async function jobFindings({ store, now, whyNot }: FindingsOptions): Promise<readonly Diagnostic[]> {
+  const find = (filter: Omit<JobFilter, 'limit'>): Promise<readonly JobRow[]> => store.list({ ...filter, limit: MOST_ROWS });
+  const [holds, dead, suspended, overdue] = [
+    await store.holds(),
+    await find({ states: ['dead'] }),
+    await find({ states: ['suspended'] }),
+    await find({ overdue: now - OVERDUE_MS }),
+  ];
+  const notBegun: Diagnostic[] = [];
+  for (const rows of byName(overdue.filter((row) => !isHeld(row, holds)))) {
+    const [{ name }, oldest] = ends(rows);
+    const running = await find({ names: [name], states: ['running'] });
+    const isServed = running.some(({ until }) => until !== null && until > now);
+    const why = whyNot(oldest) ?? (isServed ? null : { message: 'no process works on them', cure: 'run: pith serve' });
+    if (why !== null) notBegun.push(warning(`${are(rows)} due since ${localTime(oldest.at, now)} and not begun: ${why.message}`, why.cure));
+  }
+  return [
+    ...holds.slice(0, MOST).map((hold) => ofHold(hold, now)),
+    ...byName(dead.filter(({ seen }) => !seen)).map((rows) => {
+      const [{ name, error }] = ends(rows);
+      const cure = `see: pith jobs list --name ${name} --state dead; try again with: pith jobs retry --name ${name}`;
+      return { ...warning(`${are(rows)} dead: ${error?.message ?? 'nobody knows why'}`, cure), code: 'handler_failed' };
+    }),
+    ...byName(suspended.filter(({ begun, at }) => begun !== null && begun < now - LONG_WAIT_MS && at > now)).map((rows) => {
+      const [, { id, begun }] = ends(rows);
+      const cure = `see: pith jobs show ${id}; end it with: pith jobs cancel ${id}`;
+      return {
+        ...warning(`${are(rows)} waiting for more than a day, since ${localTime(begun ?? now, now)}`, cure),
+        severity: 'info' as const,
+      };
+    }),
+    ...notBegun,
+  ];
+}
+
+function ofHold({ kind, value, until, reason }: Hold, now: number): Diagnostic {
+  const [what, argument] = { name: ['', ''], lane: ['lane ', '--lane '], owner: ['owner ', '--owner '] }[kind] as [string, string];
+  const end = until === null ? '' : ` until ${localTime(until, now)}`;
+  const found = warning(`jobs: ${what}'${value}' is paused${end}: ${reason}`, `start it again with: pith jobs resume ${argument}${value}`);
+  return until === null ? found : { ...found, severity: 'info' };
+}
+
+function warning(message: string, cure: string | undefined): Diagnostic {
+  return { severity: 'warning', code: 'stopped', message, ...(cure === undefined ? {} : { cure }) };
+}
+
+function are(rows: readonly JobRow[]): string {
+  const [{ name }] = ends(rows);
+  return rows.length === 1 ? `a job '${name}' is` : `${rows.length}${rows.length === MOST_ROWS ? ' or more' : ''} jobs '${name}' are`;
+}
+
+/** The newest and the oldest. */
+function ends(rows: readonly JobRow[]): readonly [JobRow, JobRow] {
+  return [rows[0] as JobRow, rows.at(-1) as JobRow];
+}
+
+function byName(rows: readonly JobRow[]): readonly (readonly JobRow[])[] {
+  const names = [...new Set(rows.map(({ name }) => name))].slice(0, MOST);
+  return names.map((name) => rows.filter((row) => row.name === name));
+}
+
+function isHeld({ name, lane, owner }: JobRow, holds: readonly Hold[]): boolean {
+  return holds.some(({ kind, value }) => {
+    const held = { name, lane, owner }[kind];
+    return held !== null && (held === value || (kind !== 'name' && heldValue(name, held) === value));
+  });
+}
