@@ -18,7 +18,7 @@ type Timetable = NonNullable<Parameters<HostJobs['schedule']>[1]>;
 export interface ContextJobsOptions {
   readonly service: Pick<JobService, 'store' | 'wake' | 'watch' | 'finished'>;
   readonly tables: Pick<ReturnType<typeof createSqliteTables>, 'within'>;
-  readonly handlers: Pick<JobHandlers, 'policies' | 'tells'>;
+  readonly handlers: Pick<JobHandlers, 'policies'>;
   readonly clock: Clock;
   newId(): string;
 }
@@ -51,7 +51,7 @@ export function createContextJobs(declaration: Declaration, options: ContextJobs
     const checked = checkedOptions(given);
     const text = jobText(payload, `the payload of '${fullName}'`);
     const { attempts: mostAttempts = attempts, ...rest } = checked;
-    return { id: newId(), name: fullName, version, payload: text, mostAttempts, tells: handlers.tells(fullName), ...rest };
+    return { id: newId(), name: fullName, version, payload: text, mostAttempts, tells: true, ...rest };
   };
   const policyOf = (name: string) => handlers.policies().get(name) ?? null;
   /** A parent may be gone; another extension's it cannot be. */

@@ -17,12 +17,10 @@ export interface JobHandlers {
   callable(): ReadonlySet<string>;
   /** The policies for lanes of extensions that are loaded. They never throw. */
   policies(): ReadonlyMap<string, LanePolicy>;
-  /** Whether its extension wants to be told of its other ends; true where that is not known yet. */
-  tells(name: string): boolean;
   load(name: string): Promise<void>;
   /** Rejects with what the handler threw, `Postponed` while it is not there or when it was replaced meanwhile. Lasts until the handler has ended. */
   call(name: string, job: JobCall, signal: AbortSignal): Promise<HandlerEnd>;
-  /** Rejects as `call`. */
+  /** Rejects as `call`. Its extension need not want to know. */
   tell(name: string, job: JobInfo, signal: AbortSignal): Promise<void>;
 }
 
@@ -31,7 +29,6 @@ export function createJobHandlers(lifecycle: Lifecycle): JobHandlers {
   const enabled = (): readonly Slot[] => [...slots.values()].filter(({ config }) => config.enabled);
   const jobsOf = (from: readonly Slot[]) =>
     from.flatMap(({ id, declaration }) => (declaration.manifest?.jobs ?? []).map((job) => [`${id}.${job.name}`, job] as const));
-  const operationsOf = (extensionId: string) => slots.get(extensionId)?.current?.surface.operations;
   return {
     declared: () => new Map(jobsOf(enabled())),
     callable: () => {
@@ -44,10 +41,6 @@ export function createJobHandlers(lifecycle: Lifecycle): JobHandlers {
           [...(current?.surface.lanes ?? [])].map(([name, policy]) => [`${id}.${name}`, contained(lifecycle, id, policy)] as const),
         ),
       ),
-    tells(name) {
-      const [extensionId, job] = partsOf(name);
-      return operationsOf(extensionId)?.has(operationOfEnd(job)) ?? true;
-    },
     load: async (name) => void (await running(lifecycle, partsOf(name)[0])),
     async call(name, job, signal) {
       const [extensionId, own] = partsOf(name);
@@ -58,9 +51,9 @@ export function createJobHandlers(lifecycle: Lifecycle): JobHandlers {
     },
     async tell(name, job, signal) {
       const [extensionId, own] = partsOf(name);
-      await running(lifecycle, extensionId).catch(() => undefined); // the call says why
       const operation = operationOfEnd(own);
-      if (operationsOf(extensionId)?.has(operation) === false) return;
+      await running(lifecycle, extensionId).catch(() => undefined); // the call says why
+      if (slots.get(extensionId)?.current?.surface.operations.has(operation) === false) return;
       const call = { extensionId, phase: 'background', correlationId: job.id } as const;
       const values = [job, { correlationId: job.id }];
       await callInBackground(lifecycle, call, { operation, values, timeoutMs: null, signal, waitsForEnd: true });

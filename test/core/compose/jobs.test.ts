@@ -57,7 +57,7 @@ export default class Worker {
           try {
             return toolResult((await jobs[method]!(...args)) ?? null);
           } catch (error) {
-            return toolError(codeOf(error), messageOf(error));
+            return toolError(codeOf(error, 'tool_failed'), messageOf(error));
           }
         },
       }),

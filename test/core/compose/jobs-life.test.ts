@@ -1,0 +1,274 @@
+import { describe, expect, it } from 'vitest';
+import { fakeClock, type TestKernel, type TestKernelOptions } from 'pith/testing';
+import { kernelOf } from '../../places.ts';
+import { passed, until } from '../../waiting.ts';
+
+/** An extension `id` with this manifest and constructor; `api` has its context for the test. */
+function extension(id: string, jobs: string, constructor: string, more = ''): Record<string, string> {
+  return {
+    [`extensions/${id}/manifest.yaml`]: `id: ${id}\nentrypoint: main.ts\njobs:\n${jobs}\n${more}`,
+    [`extensions/${id}/main.ts`]: `export default class {
+  constructor(context) {
+    const { jobs, database, kv, clock } = context;
+    (globalThis.contexts ??= {}).${id} = context;
+    ${constructor}
+  }
+}
+`,
+  };
+}
+
+/** The context that an extension was constructed with last. */
+function contextOf(id: string): import('pith').ExtensionContext {
+  return (globalThis as unknown as { contexts: Record<string, import('pith').ExtensionContext> }).contexts[id]!;
+}
+
+async function started(options: TestKernelOptions): Promise<TestKernel> {
+  const pith = await kernelOf({ only: [], ...options });
+  await pith.kernel.start();
+  return pith;
+}
+
+async function loaded(options: TestKernelOptions, id = 'worker'): Promise<TestKernel> {
+  const pith = await started(options);
+  const status = await pith.kernel.host.extensions.activate(id);
+  expect(status).toMatchObject({ state: 'active' });
+  return pith;
+}
+
+const WORK = `jobs.define('work', async ({ payload }) => payload);`;
+
+describe('jobs in the commits of an extension', () => {
+  it('J2: a row and its job are one commit, and of a second open one nothing is added', async () => {
+    const pith = await loaded({ files: extension('worker', '  - name: work', WORK) });
+    const { database, jobs } = contextOf('worker');
+    await database.write([{ sql: 'CREATE TABLE worker__rows (job TEXT NOT NULL)' }]);
+    await jobs.hold({ name: 'work' }, { reason: 'so that they stay' });
+    const insert = (job: string | null) => ({ sql: 'INSERT INTO worker__rows VALUES (?)', values: [job] });
+
+    const failing = jobs.statement('work', 1, { unique: 'a' });
+    await expect(database.write([failing, insert(null)])).rejects.toThrow(/NOT NULL/);
+    expect(await jobs.get(failing.job)).toBeNull();
+
+    const made = jobs.statement('work', 2, { unique: 'a' });
+    expect(await database.write([insert(made.job), made])).toEqual([1, 1]);
+    expect(await jobs.get(made.job)).toMatchObject({ state: 'waiting', payload: 2 });
+    expect(await database.write([jobs.statement('work', 3, { unique: 'a' }), made])).toEqual([0, 0]);
+    expect(await jobs.list()).toMatchObject([{ id: made.job }]);
+    expect(await database.all('SELECT * FROM worker__rows')).toEqual([{ job: made.job }]);
+
+    await jobs.hold({ name: 'work' }, null);
+    expect(await jobs.finished(made.job)).toMatchObject({ state: 'done', result: 2 });
+    await expect(database.write([{ ...made }])).rejects.toMatchObject({ code: 'parameter_invalid' }); // only the kernel makes one
+  });
+
+  it('J2, J6: a guard and a note of an attempt that was taken over change nothing', async () => {
+    const pith = await loaded({
+      files: extension(
+        'worker',
+        '  - name: work',
+        `jobs.define('work', async (job, signal) => {
+        context.attempts = [...(context.attempts ?? []), job];
+        if (context.attempts.length > 1) return job.fence;
+        await new Promise((resolve) => signal.addEventListener('abort', resolve));
+      });`,
+      ),
+    });
+    const context = contextOf('worker') as ReturnType<typeof contextOf> & { attempts?: import('pith').Job[] };
+    const { database, jobs } = context;
+    await database.write([{ sql: 'CREATE TABLE worker__rows (text TEXT)' }]);
+    const { id } = await jobs.add('work', null);
+    await until(() => expect(context.attempts).toHaveLength(1));
+    const [first] = context.attempts!;
+    const insert = (text: string) => ({ sql: 'INSERT INTO worker__rows VALUES (?)', values: [text] });
+    expect(await database.write([insert('held'), jobs.guard(first!)])).toEqual([1, 0]);
+
+    // As another process, to which the lease of this one is over.
+    const { store } = pith.kernel.jobs;
+    expect(await store.settle(first!, { kind: 'returned', at: null }, true)).toBe(true);
+    pith.kernel.jobs.wake();
+    expect(await jobs.finished(id)).toMatchObject({ state: 'done', result: 2, attempts: 0 });
+    await expect(database.write([insert('late'), jobs.guard(first!)])).rejects.toMatchObject({ code: 'lease_lost' });
+    await expect(first!.note('late')).rejects.toMatchObject({ code: 'lease_lost' });
+    expect(await database.all('SELECT * FROM worker__rows')).toEqual([{ text: 'held' }]);
+  });
+
+  it('J1: an extension sees and changes no jobs of another', async () => {
+    const files = { ...extension('worker', '  - name: work', WORK), ...extension('other', '  - name: work', WORK) };
+    const pith = await loaded({ files });
+    await pith.kernel.host.extensions.activate('other');
+    const [mine, other] = [contextOf('worker').jobs, contextOf('other').jobs];
+    await mine.hold({ name: 'work' }, { reason: 'so that it stays' });
+    await other.hold({ lane: 'night' }, { reason: 'its own lane' });
+    const { id } = await mine.add('work', 1, { unique: 'a' });
+    const { id: theirs, added } = await other.add('work', 2, { unique: 'a' });
+    expect(added).toBe(true);
+    expect(await other.finished(theirs)).toMatchObject({ state: 'done' });
+    expect(await other.get(id)).toBeNull();
+    expect(await other.cancel(id)).toBe(false);
+    expect(await other.resume(id)).toBe(false);
+    expect(await other.list()).toMatchObject([{ id: theirs }]);
+    await expect(other.finished(id)).rejects.toMatchObject({ code: 'job_unknown' });
+    await expect(other.add('work', 3, { inside: id })).rejects.toMatchObject({ code: 'job_unknown' });
+    await mine.hold({ name: 'work' }, null);
+    expect(await mine.finished((await mine.add('work', 4, { lane: 'night' })).id)).toMatchObject({ result: 4 });
+    const held = await other.add('work', 5, { lane: 'night' });
+    expect(await other.finished((await other.add('work', 6)).id)).toMatchObject({ result: 6 });
+    expect(await other.get(held.id)).toMatchObject({ state: 'waiting' });
+  });
+});
+
+describe('jobs through the life of an extension', () => {
+  it('J1, J9: a job that runs while its extension is replaced goes on with the new code, and no failure is counted', async () => {
+    const waits = extension(
+      'worker',
+      '  - name: work',
+      `jobs.define('work', async (job, signal) => {
+      await job.note('old');
+      await new Promise(() => undefined); // hears no signal
+    });`,
+    );
+    const clock = fakeClock();
+    const pith = await loaded({ files: waits, clock });
+    const { id } = await contextOf('worker').jobs.add('work', null);
+    await until(async () => expect((await contextOf('worker').jobs.get(id))?.notes).toMatchObject([{ data: 'old' }]));
+    const next = extension('worker', '  - name: work', `jobs.define('work', async ({ attempt, fence }) => ['new', attempt, fence]);`);
+    await pith.write('extensions/worker/main.ts', next['extensions/worker/main.ts']!);
+    await passed(clock, pith.kernel.host.extensions.refresh());
+    expect(await passed(clock, contextOf('worker').jobs.finished(id))).toMatchObject({ state: 'done', attempts: 0, result: ['new', 1, 2] });
+  });
+
+  it('J9: a payload of an older version is migrated, or its job is dead and never given to code that cannot read it', async () => {
+    const files = extension('worker', '  - name: work\n  - name: other', `${WORK} jobs.define('other', async () => 1);`);
+    const pith = await loaded({ files });
+    const { jobs } = contextOf('worker');
+    for (const name of ['work', 'other']) await jobs.hold({ name }, { reason: 'until the update' });
+    const { id } = await jobs.add('work', 'Ada');
+    const { id: unread } = await jobs.add('other', 'Ada');
+    const next = extension(
+      'worker',
+      '  - { name: work, version: 3 }\n  - { name: other, version: 2 }',
+      `
+      jobs.define('work', async ({ payload }) => payload, { migrate: (payload, version) => ({ name: payload, version }) });
+      jobs.define('other', async () => { throw new Error('called'); }, { ended: async ({ state }) => kv.set('ended', state) });`,
+    );
+    for (const [file, text] of Object.entries(next)) await pith.write(file, text);
+    await pith.kernel.host.extensions.refresh();
+    await pith.kernel.host.extensions.activate('worker');
+    const now = contextOf('worker').jobs;
+    for (const name of ['work', 'other']) await now.hold({ name }, null);
+    expect(await now.finished(id)).toMatchObject({ state: 'done', result: { name: 'Ada', version: 1 } });
+    expect(await now.finished(unread)).toMatchObject({ state: 'dead', attempts: 1, error: { code: 'job_outdated' } });
+    await until(async () => expect(await contextOf('worker').kv.get('ended')).toBe('dead'));
+  });
+
+  it('J4: jobs of an extension that is switched off, or gone, wait for it', async () => {
+    const pith = await loaded({ files: { ...extension('worker', '  - name: work', WORK), ...extension('other', '  - name: work', WORK) } });
+    await contextOf('worker').jobs.hold({ name: 'work' }, { reason: 'so that it stays' });
+    const { id } = await contextOf('worker').jobs.add('work', 'late');
+    await pith.write('pith.yaml', 'extensions: { worker: { enabled: false } }\n');
+    await pith.restart();
+    await pith.kernel.jobs.store.release('name', 'worker.work');
+    await pith.kernel.start();
+    await pith.kernel.host.extensions.activate('other');
+    const { jobs } = contextOf('other');
+    expect(await jobs.finished((await jobs.add('work', 1)).id)).toMatchObject({ state: 'done' });
+    expect(await pith.kernel.jobs.store.get(id)).toMatchObject({ state: 'waiting' });
+    await pith.write('pith.yaml', '{}\n');
+    await pith.restart();
+    await pith.kernel.start();
+    await until(async () => expect(await pith.kernel.jobs.store.get(id)).toMatchObject({ state: 'done', result: '"late"' }));
+  });
+
+  it('J5: lanes are given out by the policy of their extension, which can be wrong without harm to others', async () => {
+    const lanes = `jobs.define('work', async ({ payload }) => void (context.order = [...(context.order ?? []), payload]), { lanes: {
+      rules: (lane) => ({ slots: lane === 'one' ? 1 : 2 }),
+      pick: ({ heads, running, rules, arrived }) => {
+        if (context.broken) throw new Error('no policy today');
+        const free = rules.slots - running.length;
+        return { start: arrived ? [] : [...heads].sort((a, b) => b.priority - a.priority).slice(0, free).map(({ id }) => id), preempt: [], promised: new Map() };
+      },
+    } });`;
+    const files = { ...extension('worker', '  - { name: work, lanes: true }', lanes), ...extension('other', '  - name: work', WORK) };
+    const pith = await loaded({ files });
+    await pith.kernel.host.extensions.activate('other');
+    const context = contextOf('worker') as ReturnType<typeof contextOf> & { order?: unknown[]; broken?: boolean };
+    context.broken = true;
+    const ids = [];
+    for (const priority of [1, 3, 2]) ids.push((await context.jobs.add('work', priority, { lane: 'one', priority })).id);
+    const { jobs: others } = contextOf('other');
+    expect(await others.finished((await others.add('work', 1)).id)).toMatchObject({ state: 'done' });
+    expect(context.order).toBeUndefined();
+    expect(pith.kernel.host.extensions.show('worker')).toMatchObject({ message: expect.stringContaining('no policy today') });
+    context.broken = false;
+    for (const id of ids) await context.jobs.finished(id);
+    expect(context.order).toEqual([3, 2, 1]);
+  });
+
+  it('nothing is opened by an extension whose jobs nobody uses, in a process that serves nothing', async () => {
+    const pith = await kernelOf({ only: [], files: extension('worker', '  - name: work', WORK) });
+    await pith.kernel.start('used');
+    await pith.kernel.host.extensions.activate('worker');
+    const { existsSync } = await import('node:fs');
+    expect(existsSync(`${pith.sandbox}/data/pith.db`)).toBe(false);
+    const { id } = await contextOf('worker').jobs.add('work', 1);
+    expect(await contextOf('worker').jobs.get(id)).toMatchObject({ state: 'waiting' }); // nothing serves it
+    expect(await contextOf('worker').jobs.finished(id)).toMatchObject({ state: 'done', result: 1 }); // but who waits for it
+  });
+});
+
+describe('what a manifest and a constructor say of jobs', () => {
+  it.each([
+    [
+      'defined and not declared',
+      '  - name: work',
+      `${WORK} jobs.define('wrok', async () => 1);`,
+      /defines the job 'wrok', which its manifest does not declare \(did you mean 'work'\?\)/,
+    ],
+    [
+      'declared and not defined',
+      '  - name: work\n  - name: rest',
+      WORK,
+      /declares the job 'rest', which the constructor of the class does not define/,
+    ],
+    ['defined twice', '  - name: work', WORK + WORK, /defines the job 'work', which it has defined already/],
+    ['no function', '  - name: work', `jobs.define('work');`, /defines the job 'work', with no function/],
+    [
+      'lanes without a policy',
+      '  - { name: work, lanes: true }',
+      WORK,
+      /the job 'work', with lanes, for which the constructor of the class gives no policy/,
+    ],
+    [
+      'a policy without lanes',
+      '  - name: work',
+      `jobs.define('work', async () => 1, { lanes: {} });`,
+      /'work', with lanes, which its manifest does not say/,
+    ],
+    ['two of one name', '  - name: work\n  - name: work', WORK, /there are two jobs 'work'/],
+    ['a name of other letters', '  - name: Work', WORK, /must be snake_case/],
+    ['an unknown key', '  - { name: work, atempts: 3 }', WORK, /atempts/],
+  ])('J1: refuses %s', async (_, declared, constructor, message) => {
+    const pith = await kernelOf({ only: [], files: extension('worker', declared, constructor) });
+    const status = await pith.kernel.host.extensions.activate('worker');
+    expect([status.state, status.message]).toEqual(['failed', expect.stringMatching(message)]);
+  });
+
+  it('J1: refuses one without an entrypoint, and one that is defined after the constructor', async () => {
+    const late = extension(
+      'worker',
+      '  - name: work',
+      `${WORK} setTimeout(() => { try { ${WORK} } catch (error) { context.refused = error; } });`,
+    );
+    const pith = await loaded({ files: { ...late, 'extensions/bare/manifest.yaml': 'id: bare\njobs: [{ name: work }]\n' } });
+    await until(() =>
+      expect(contextOf('worker')).toMatchObject({
+        refused: { code: 'not_allowed', message: expect.stringContaining('only its constructor may') },
+      }),
+    );
+    expect(pith.kernel.host.extensions.show('bare')).toMatchObject({
+      state: 'failed',
+      message: expect.stringContaining("'jobs' needs an entrypoint"),
+    });
+  });
+});
