@@ -27,6 +27,8 @@ function refuse(): never {
 
 type Run = (sql: string, ...parameters: SqlValue[]) => unknown;
 
+/** A plain `LIMIT ?` makes SQLite prepare the statement anew at each call, for the sake of its plan. */
+const LIMIT = 'LIMIT 0 + ?';
 const READY = 'ready = 1 AND inside = 0';
 /** As the partial indexes say it. */
 const OPEN = `state NOT IN ('done', 'cancelled', 'dead')`;
@@ -81,15 +83,15 @@ class SqliteRows implements JobRows {
   }
 
   expired(now: number, exceptHolder: string, limit: number): readonly JobRow[] {
-    return this.#all(`state = 'running' AND until <= ? AND holder <> ? ORDER BY until, number LIMIT ?`, now, exceptHolder, limit);
+    return this.#all(`state = 'running' AND until <= ? AND holder <> ? ORDER BY until, number ${LIMIT}`, now, exceptHolder, limit);
   }
 
   overdueStops(before: number, limit: number): readonly JobRow[] {
-    return this.#all(`${STOPPING} AND ${STOPPED_AT} <= ? ORDER BY ${STOPPED_AT}, number LIMIT ?`, before, limit);
+    return this.#all(`${STOPPING} AND ${STOPPED_AT} <= ? ORDER BY ${STOPPED_AT}, number ${LIMIT}`, before, limit);
   }
 
   due(now: number, limit: number): readonly JobRow[] {
-    return this.#all(`${LATER} AND at <= ? ORDER BY at, number LIMIT ?`, now, limit);
+    return this.#all(`${LATER} AND at <= ? ORDER BY at, number ${LIMIT}`, now, limit);
   }
 
   next(holder: string, graceMs: number): number | null {
@@ -118,12 +120,13 @@ class SqliteRows implements JobRows {
   }
 
   ready(name: string, lanes: boolean, except: Except, limit: number): readonly JobRow[] {
-    const where = `name = ? AND ${READY} AND ${lanes ? '' : 'lane IS NULL AND '}${ALLOWED} ORDER BY priority DESC, number LIMIT ?`;
+    const index = lanes ? 'jobs_ready' : 'jobs_ready_without_lane';
+    const where = `INDEXED BY ${index} WHERE name = ? AND ${READY} AND ${lanes ? '' : 'lane IS NULL AND '}${ALLOWED} ORDER BY priority DESC, number ${LIMIT}`;
     return this.#all(where, name, ...allowed(except), limit);
   }
 
   readyAlone(name: string, fromLosses: number, except: Except): JobRow | null {
-    const where = `name = ? AND ${READY} AND lost > 0 AND lost >= ? AND ${ALLOWED} ORDER BY priority DESC, number`;
+    const where = `INDEXED BY jobs_ready_alone WHERE name = ? AND ${READY} AND lost > 0 AND lost >= ? AND ${ALLOWED} ORDER BY priority DESC, number`;
     return this.#first(where, name, fromLosses, ...allowed(except));
   }
 
@@ -131,7 +134,7 @@ class SqliteRows implements JobRows {
     return this.#all(
       `name = ? AND ready = 1 AND inside = 1 AND ${ALLOWED}
          AND EXISTS (SELECT 1 FROM jobs AS whole WHERE whole.id = jobs.parent AND whole.state IN ('running', 'suspended'))
-       ORDER BY priority DESC, number LIMIT ?`,
+       ORDER BY priority DESC, number ${LIMIT}`,
       name,
       ...allowed(except),
       limit,
@@ -144,7 +147,7 @@ class SqliteRows implements JobRows {
 
   heads({ name, lane }: { readonly name: string; readonly lane: string }, perOwner: number, except: Except): readonly JobRow[] {
     const inLane = `name = ? AND lane = ? AND ${READY} AND lane IS NOT NULL`;
-    const ofOwner = `${inLane} AND owner IS ? AND ${ALLOWED} ORDER BY priority DESC, number LIMIT ?`;
+    const ofOwner = `${inLane} AND owner IS ? AND ${ALLOWED} ORDER BY priority DESC, number ${LIMIT}`;
     return [null, ...this.#distinct('owner', inLane, name, lane)]
       .flatMap((owner) => this.#all(ofOwner, name, lane, owner, ...allowed(except), perOwner))
       .sort(byUrgency);
@@ -196,7 +199,7 @@ class SqliteRows implements JobRows {
 
   list(filter: JobFilter): readonly JobRow[] {
     const { where, values } = conditionsOf(filter);
-    return this.#all(`${where} ORDER BY number DESC LIMIT ?`, ...values, filter.limit);
+    return this.#all(`${where} ORDER BY number DESC ${LIMIT}`, ...values, filter.limit);
   }
 
   count(filter: Omit<JobFilter, 'limit'>): number {
@@ -207,7 +210,7 @@ class SqliteRows implements JobRows {
   changesSince(number: number, limit: number): { readonly number: number; readonly ids: readonly string[] } {
     const last = this.#counter(); // read first: what is committed meanwhile is told again, not lost
     const changed = 'SELECT id, changed FROM jobs WHERE changed > ? AND changed <= ? ORDER BY changed, number';
-    const rows = this.store.all(`${changed} LIMIT ?`, number, last, limit);
+    const rows = this.store.all(`${changed} ${LIMIT}`, number, last, limit);
     const idsOf = (found: readonly SqlRow[]): readonly string[] => found.map(({ id }) => String(id));
     if (rows.length < limit) return { number: last, ids: idsOf(rows) };
     const until = Number(rows.at(-1)?.['changed']); // whole commits only
@@ -252,7 +255,7 @@ class SqliteRows implements JobRows {
   }
 
   endedBefore(before: number, state: State, seen: boolean | null, limit: number): readonly string[] {
-    const sql = `SELECT id FROM jobs WHERE state = ? AND ended < ? AND ended IS NOT NULL AND (? IS NULL OR seen = ?) ORDER BY ended, number LIMIT ?`;
+    const sql = `SELECT id FROM jobs WHERE state = ? AND ended < ? AND ended IS NOT NULL AND (? IS NULL OR seen = ?) ORDER BY ended, number ${LIMIT}`;
     const wanted = seen === null ? null : Number(seen);
     return this.store.all(sql, state, before, wanted, wanted, limit).map(({ id }) => String(id));
   }
@@ -264,7 +267,9 @@ class SqliteRows implements JobRows {
   }
 
   #all(where: string, ...values: SqlValue[]): readonly JobRow[] {
-    return this.store.all(`SELECT * FROM jobs WHERE ${where}`, ...values).map((row) => fromSql(row, COLUMNS) as JobRow);
+    return this.store
+      .all(`SELECT * FROM jobs ${where.startsWith('INDEXED') ? where : `WHERE ${where}`}`, ...values)
+      .map((row) => fromSql(row, COLUMNS) as JobRow);
   }
 
   #first(where: string, ...values: SqlValue[]): JobRow | null {

@@ -19,7 +19,7 @@ export const JOBS_SCHEMA = [
    CREATE INDEX jobs_sequence ON jobs (name, sequence)
      WHERE sequence IS NOT NULL AND state IN ('waiting', 'failed', 'running', 'suspended');
    CREATE INDEX jobs_busy ON jobs (name, sequence) WHERE sequence IS NOT NULL AND state IN ('running', 'suspended');
-   CREATE INDEX jobs_running ON jobs (name, inside, late) WHERE state = 'running';
+   CREATE INDEX jobs_running ON jobs (name, inside) WHERE state = 'running';
    CREATE INDEX jobs_lease ON jobs (until) WHERE state = 'running';
    CREATE INDEX jobs_stop ON jobs (json_extract(stop, '$.at')) WHERE state = 'running' AND stop IS NOT NULL;
    CREATE INDEX jobs_due ON jobs (at) WHERE state IN ('scheduled', 'failed', 'suspended');

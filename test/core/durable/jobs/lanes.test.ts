@@ -13,11 +13,12 @@ function fair(slots: Readonly<Record<string, number>>, seen: State[] = []): Lane
       const { arrived, heads, running, served, promised, rules } = state;
       seen.push(state);
       const free = Number(rules) - running.length;
-      const waiting = arrived === null ? null : running.find((job) => job.preemptible && !job.preempted && job.priority < arrived.priority);
+      const victim =
+        arrived === null ? undefined : running.find((job) => job.preemptible && !job.preempted && job.priority < arrived.priority);
       if (arrived !== null)
-        return free > 0 || !waiting
+        return free > 0 || !victim
           ? { start: [], preempt: [], promised: new Map() }
-          : { start: [], preempt: [waiting.id], promised: new Map([[arrived.id, waiting.id]]) };
+          : { start: [], preempt: [victim.id], promised: new Map([[arrived.id, victim.id]]) };
       const turns = new Map(served);
       const start: string[] = [];
       let left = heads.filter(({ id }) => promised.has(id) && !running.some((job) => job.id === promised.get(id)));
@@ -47,18 +48,14 @@ describe.each(STORES)('J5: lanes %s', (_, tablesOf) => {
     const world = worldOf();
     const seen: State[] = [];
     const policy = fair({ wide: 3, narrow: 1 }, seen);
-    const added: { readonly id: string; readonly lane: string; readonly owner: string; readonly priority: number }[] = [];
-    for (let n = 0; n < 1_000; n += 1) {
-      // Owners come in turn, and in blocks; a seventh of the jobs is urgent.
-      const job = {
-        id: `${n}`,
-        lane: n % 3 === 0 ? 'narrow' : 'wide',
-        owner: `o${n < 500 ? n % 5 : Math.floor(n / 100) % 5}`,
-        priority: n % 7 === 0 ? 1 : 0,
-      };
-      added.push(job);
-      await world.add(job.id, job, policy);
-    }
+    // Owners come in turn, and in blocks; a seventh of the jobs is urgent.
+    const added = Array.from({ length: 1_000 }, (_each, n) => ({
+      id: `${n}`,
+      lane: n % 3 === 0 ? 'narrow' : 'wide',
+      owner: `o${n < 500 ? n % 5 : Math.floor(n / 100) % 5}`,
+      priority: n % 7 === 0 ? 1 : 0,
+    }));
+    await world.addMany(added.length, (n) => added[n] ?? {}, policy);
     const started: string[] = [];
     for (let running: string[] = []; started.length < 1_000;) {
       const taken = await world.claim('one', by(policy));

@@ -7,9 +7,8 @@ type Hold = Parameters<JobRows['putHold']>[0];
 type Schedule = Parameters<JobRows['putSchedule']>[0];
 type Lane = Parameters<JobRows['heads']>[0];
 
-/** What is kept; each value is replaced, never changed. */
+/** What is kept besides jobs; each value is replaced, never changed. */
 interface Kept {
-  readonly jobs: ReadonlyMap<string, Row>;
   readonly waits: readonly { readonly waiter: string; readonly target: string }[];
   readonly notes: ReadonlyMap<string, ReturnType<JobRows['notes']>>;
   readonly served: readonly { readonly name: string; readonly lane: string; readonly owner: string | null; readonly turn: number }[];
@@ -18,7 +17,7 @@ interface Kept {
   readonly number: number;
 }
 
-const EMPTY: Kept = { jobs: new Map(), waits: [], notes: new Map(), served: [], holds: [], schedules: [], number: 0 };
+const EMPTY: Kept = { waits: [], notes: new Map(), served: [], holds: [], schedules: [], number: 0 };
 
 /** Jobs in memory, for tests: each query looks at all rows. Several stores may share it, as processes share a file. */
 export function createMemoryTables(): JobTables & { rows(): readonly Row[] } {
@@ -27,11 +26,11 @@ export function createMemoryTables(): JobTables & { rows(): readonly Row[] } {
   return {
     read: async (look) => look(rows),
     async write(change) {
-      const before = rows.kept;
+      const undo = rows.undo();
       try {
         return change(rows);
       } catch (error) {
-        rows.kept = before;
+        undo();
         throw error;
       } finally {
         revision += 1;
@@ -43,26 +42,39 @@ export function createMemoryTables(): JobTables & { rows(): readonly Row[] } {
 }
 
 class MemoryRows implements JobRows {
+  #jobs = new Map<string, Row>();
   kept = EMPTY;
+
+  /** What puts all back. */
+  undo(): () => void {
+    const { kept } = this;
+    const jobs = new Map(this.#jobs);
+    return () => {
+      this.kept = kept;
+      this.#jobs = jobs;
+    };
+  }
 
   /** The oldest first. */
   all(where: (row: Row) => boolean): Row[] {
-    return [...this.kept.jobs.values()].filter(where).toSorted((one, other) => one.number - other.number);
+    return [...this.#jobs.values()].filter(where).toSorted((one, other) => one.number - other.number);
   }
 
   get(id: string): Row | null {
-    return this.kept.jobs.get(id) ?? null;
+    return this.#jobs.get(id) ?? null;
   }
 
   put(row: Row): void {
-    const taken = this.all((other) => other.id !== row.id && (other.number === row.number || isSameUnique(row, other)));
-    if (taken.length > 0) throw new Error(`row ${row.id} has the number or the unique of ${taken[0]?.id}`);
-    this.#keep({ jobs: new Map(this.kept.jobs).set(row.id, row) });
+    const isTaken = (other: Row): boolean => other.id !== row.id && (other.number === row.number || isSameUnique(row, other));
+    if ((row.unique !== null || this.get(row.id) === null) && this.all(isTaken).length > 0)
+      throw new Error(`the number or the unique of row ${row.id} is another's`);
+    this.#jobs.set(row.id, row);
   }
 
   delete(id: string): void {
-    const { jobs, notes, waits } = this.kept;
-    this.#keep({ jobs: without(jobs, id), notes: without(notes, id), waits: waits.filter(({ waiter }) => waiter !== id) });
+    const { notes, waits } = this.kept;
+    this.#jobs.delete(id);
+    this.#keep({ notes: new Map([...notes].filter(([job]) => job !== id)), waits: waits.filter(({ waiter }) => waiter !== id) });
   }
 
   nextNumber(): number {
@@ -323,8 +335,4 @@ function distinct(texts: readonly string[]): string[] {
 
 function compare(one: string, other: string): number {
   return one < other ? -1 : one > other ? 1 : 0;
-}
-
-function without<T>(map: ReadonlyMap<string, T>, id: string): ReadonlyMap<string, T> {
-  return new Map([...map].filter(([key]) => key !== id));
 }

@@ -41,14 +41,19 @@ export function storeWorld(tables: JobTables, declarations: readonly JobDeclarat
     return { holder, jobs, policies: new Map(), only: null, most: 100, ...changes };
   }
 
+  const add = (id: string, changes: Partial<NewJob> = {}, policy: LanePolicy | null = null) =>
+    store.insert(newJob(changes.name ?? 'x.a', { id, ...changes }), policy);
+
   return {
     clock,
     store,
     row,
     claimOf,
     pass: (ms: number) => void (clock.at += ms),
-    add: (id: string, changes: Partial<NewJob> = {}, policy: LanePolicy | null = null) =>
-      store.insert(newJob(changes.name ?? 'x.a', { id, ...changes }), policy),
+    add,
+    /** In one commit, named by their numbers from 0. */
+    addMany: (count: number, changes: (n: number) => Partial<NewJob> = () => ({}), policy: LanePolicy | null = null) =>
+      Promise.all(Array.from({ length: count }, (_, n) => add(`${n}`, changes(n), policy))),
     /** The ids that a process is given. */
     async claim(holder = 'one', changes: Partial<Claim> = {}): Promise<string[]> {
       const { taken } = await store.claim(claimOf(holder, changes));

@@ -298,8 +298,8 @@ describe.each(STORES)('jobs %s', (_, tablesOf) => {
 
     it('many are deleted in small steps', async () => {
       const world = worldOf({ concurrency: 1_000 });
-      for (let n = 0; n < 250; n += 1) await world.add(`${n}`);
-      for (const id of await world.claim('one', { most: 1_000 })) await world.end(id);
+      await world.addMany(250);
+      await Promise.all((await world.claim('one', { most: 1_000 })).map((id) => world.end(id)));
       world.pass(31 * DAY_MS);
       expect([await world.store.tidy(), await world.store.count({})]).toEqual([true, 50]);
       expect([await world.store.tidy(), await world.store.count({})]).toEqual([false, 0]);
@@ -319,7 +319,7 @@ describe.each(STORES)('jobs %s', (_, tablesOf) => {
       const world = worldOf();
       await world.add('a');
       await world.claim();
-      for (let n = 0; n < 205; n += 1) await world.store.note({ id: 'a', fence: 1 }, `${n}`);
+      await Promise.all(Array.from({ length: 205 }, (_each, n) => world.store.note({ id: 'a', fence: 1 }, `${n}`)));
       const notes = await world.store.notes('a');
       expect([notes.length, notes[0]?.data, notes.at(-1)]).toEqual([200, 5, { at: world.clock.at, data: 204 }]);
     });
@@ -386,7 +386,7 @@ describe.each(STORES)('jobs %s', (_, tablesOf) => {
 
     it('what cannot start hides nothing, also 1,000 rows of it', async () => {
       const world = worldOf({ concurrency: 5_000 });
-      for (let n = 0; n < 1_050; n += 1) await world.add(`held ${n}`, { owner: 'busy', priority: 1 });
+      await world.addMany(1_050, () => ({ owner: 'busy', priority: 1 }));
       await world.add('free');
       await world.store.hold({ kind: 'owner', value: 'busy', until: null, reason: 'test' });
       expect(await world.claim('one', { most: 5 })).toEqual(['free']);
@@ -396,7 +396,7 @@ describe.each(STORES)('jobs %s', (_, tablesOf) => {
 
     it('many that are due at once are all moved, by claims that follow at once', async () => {
       const world = worldOf({ concurrency: 5_000 });
-      for (let n = 0; n < 450; n += 1) await world.add(`${n}`, { at: world.clock.at + 1 });
+      await world.addMany(450, () => ({ at: world.clock.at + 1 }));
       world.pass(1);
       const counts: number[] = [];
       for (let isMore = true; isMore;) {
@@ -452,7 +452,7 @@ describe.each(STORES)('jobs %s', (_, tablesOf) => {
   describe('J7: changes', () => {
     it('who watches is told of whole commits in their order', async () => {
       const world = worldOf({ concurrency: 5_000 });
-      for (let n = 0; n < 1_200; n += 1) await world.add(`${n}`);
+      await world.addMany(1_200);
       const first = await world.store.changesSince(0);
       expect([first.ids.length, first.ids[0]]).toEqual([1_000, '0']);
       const second = await world.store.changesSince(first.number);
