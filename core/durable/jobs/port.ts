@@ -1,6 +1,11 @@
 import type { JobInfo } from '../../contract/index.ts';
 import type { JobRow, NewJob, State, Wait } from './row.ts';
-import type { Backoff } from './transitions.ts';
+
+/** Waits between attempts: the first, doubled each time up to the longest. */
+export interface Backoff {
+  readonly firstMs: number;
+  readonly mostMs: number;
+}
 
 /** What a manifest says of a job, known without code. */
 export interface JobDeclaration {

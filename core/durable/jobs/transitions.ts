@@ -1,4 +1,4 @@
-import type { Outcome } from './port.ts';
+import type { Backoff, Outcome } from './port.ts';
 import { hasEnded, type JobRow, NEVER, type NewJob, type Resumed, type Wait } from './row.ts';
 
 /** Short, so that after `kill -9` a job goes on soon. */
@@ -13,11 +13,6 @@ export const ALONE_FROM = 2;
 const FIRST_MS = 1_000;
 /** The longest wait between attempts. */
 export const LONGEST_RETRY_MS = 300_000;
-
-export interface Backoff {
-  readonly firstMs: number;
-  readonly mostMs: number;
-}
 
 export const DEFAULT_BACKOFF: Backoff = { firstMs: FIRST_MS, mostMs: LONGEST_RETRY_MS };
 

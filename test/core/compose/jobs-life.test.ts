@@ -1,4 +1,5 @@
 import { describe, expect, it } from 'vitest';
+import type { ExtensionContext, Job } from 'pith';
 import { fakeClock, type TestKernel, type TestKernelOptions } from 'pith/testing';
 import { kernelOf } from '../../places.ts';
 import { passed, until } from '../../waiting.ts';
@@ -19,8 +20,8 @@ function extension(id: string, jobs: string, constructor: string, more = ''): Re
 }
 
 /** The context that an extension was constructed with last. */
-function contextOf(id: string): import('pith').ExtensionContext {
-  return (globalThis as unknown as { contexts: Record<string, import('pith').ExtensionContext> }).contexts[id]!;
+function contextOf(id: string): ExtensionContext {
+  return (globalThis as unknown as { contexts: Record<string, ExtensionContext> }).contexts[id]!;
 }
 
 async function started(options: TestKernelOptions): Promise<TestKernel> {
@@ -40,7 +41,7 @@ const WORK = `jobs.define('work', async ({ payload }) => payload);`;
 
 describe('jobs in the commits of an extension', () => {
   it('J2: a row and its job are one commit, and of a second open one nothing is added', async () => {
-    const pith = await loaded({ files: extension('worker', '  - name: work', WORK) });
+    await loaded({ files: extension('worker', '  - name: work', WORK) });
     const { database, jobs } = contextOf('worker');
     await database.write([{ sql: 'CREATE TABLE worker__rows (job TEXT NOT NULL)' }]);
     await jobs.hold({ name: 'work' }, { reason: 'so that they stay' });
@@ -74,7 +75,7 @@ describe('jobs in the commits of an extension', () => {
       });`,
       ),
     });
-    const context = contextOf('worker') as ReturnType<typeof contextOf> & { attempts?: import('pith').Job[] };
+    const context = contextOf('worker') as ReturnType<typeof contextOf> & { attempts?: Job[] };
     const { database, jobs } = context;
     await database.write([{ sql: 'CREATE TABLE worker__rows (text TEXT)' }]);
     const { id } = await jobs.add('work', null);
