@@ -237,8 +237,7 @@ class Work {
   #ended(row: JobRow): void {
     for (const child of this.rows.openChildren(row.id)) {
       if (!child.inside && row.state !== 'cancelled') continue;
-      const after = cancelled(child, PARENT_ENDED, this.now);
-      if (after) this.save(after);
+      this.change(child.id, (each) => cancelled(each, PARENT_ENDED, this.now));
     }
     for (const id of this.rows.endWaits(row.id))
       this.change(id, (waiter) => (waiter.state === 'suspended' ? continued(waiter, BY_JOBS, this.now) : null));
@@ -248,9 +247,9 @@ class Work {
   claim(claim: Claim): Claimed {
     const { rows, now } = this;
     const { holder, jobs } = claim;
-    for (const row of rows.expired(now, holder, AT_ONCE)) this.save(lost(row, now));
-    for (const row of rows.overdueStops(now - GRACE_MS, AT_ONCE)) this.save(stopped(row, now));
-    for (const row of rows.due(now, AT_ONCE)) this.save(due(row, now));
+    this.#move(rows.expired(now, holder, AT_ONCE), lost);
+    this.#move(rows.overdueStops(now - GRACE_MS, AT_ONCE), stopped);
+    this.#move(rows.due(now, AT_ONCE), due);
     const holds = currentHolds(rows, now);
     const taken: JobRow[] = [];
     const unloaded: string[] = [];
@@ -270,6 +269,11 @@ class Work {
       }
     }
     return { taken, unloaded, faults, next: nextOf(rows, holder, now) };
+  }
+
+  /** One of them that has moved may have changed the others. */
+  #move(found: readonly JobRow[], act: (row: JobRow, now: number) => JobRow): void {
+    for (const { id, state } of found) this.change(id, (row) => (row.state === state ? act(row, this.now) : null));
   }
 
   #take(row: JobRow, holder: string): JobRow {

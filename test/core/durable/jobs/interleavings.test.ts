@@ -1,0 +1,288 @@
+import fc from 'fast-check';
+import { expect, it } from 'vitest';
+import {
+  type Attempt,
+  type Claim,
+  createJobStore,
+  createSqliteTables,
+  hasEnded,
+  type JobDeclaration,
+  type JobRow,
+  type JobTables,
+  type LanePolicy,
+  type Outcome,
+} from '../../../../core/durable/jobs/index.ts';
+import { temporaryStore } from '../../store/temporary-store.ts';
+import { createMemoryTables } from './memory-rows.ts';
+import { declared, newJob } from './service-world.ts';
+import { START } from './store-world.ts';
+
+const isLong = process.env['PITH_TEST_LONG'] === '1';
+const LEASE_MS = 3_000;
+const GRACE_MS = 5_000;
+const HOUR_MS = 3_600_000;
+const SLOTS = 2;
+
+/** Of the last, rows are deleted when they are done. */
+const JOBS: readonly JobDeclaration[] = [
+  declared('x.a', { concurrency: 2 }),
+  declared('x.lanes', { lanes: true, concurrency: 100 }),
+  declared('x.b', { concurrency: 3, keep: false }),
+];
+
+/** The first heads; a newcomer takes the slot of the first that is less urgent. */
+const POLICY: LanePolicy = {
+  rules: () => SLOTS,
+  pick({ arrived, heads, running, promised }) {
+    const free = SLOTS - running.length;
+    if (arrived === null) {
+      const mayStart = heads.filter(({ id }) => !running.some((job) => job.id === promised.get(id)));
+      return { start: mayStart.slice(0, Math.max(0, free)).map(({ id }) => id), preempt: [], promised: new Map() };
+    }
+    const victim = free > 0 ? undefined : running.find((job) => job.preemptible && !job.preempted && job.priority < arrived.priority);
+    return victim === undefined
+      ? { start: [], preempt: [], promised: new Map() }
+      : { start: [], preempt: [victim.id], promised: new Map([[arrived.id, victim.id]]) };
+  },
+};
+
+const STEPS = [
+  ...['add', 'add', 'add', 'add', 'claim', 'claim', 'claim', 'claim', 'end', 'end', 'end', 'end'],
+  ...['renew', 'renew', 'time', 'time', 'die', 'leave', 'note', 'cancel', 'retry', 'resume', 'hold', 'release', 'tidy', 'clock back'],
+] as const;
+
+/** What happens, and numbers that say to whom and how. */
+interface Step {
+  readonly what: (typeof STEPS)[number];
+  readonly a: number;
+  readonly b: number;
+  readonly c: number;
+}
+
+const number = fc.integer({ min: 0, max: 999 });
+const step: fc.Arbitrary<Step> = fc.record({ what: fc.constantFrom(...STEPS), a: number, b: number, c: number });
+const script = fc.array(step, { minLength: 10, maxLength: 45, size: 'max' });
+
+interface Held extends Attempt {
+  readonly holder: number;
+  /** Until when its process may think that it has it. */
+  until: number;
+}
+
+/** Three processes on one store; `seen` is called after each step with what the step did. */
+class World {
+  now = START;
+  readonly store;
+  readonly held: Held[] = [];
+  readonly #generation = [0, 0, 0];
+  #made = 0;
+  #added = 0;
+
+  constructor(tables: JobTables) {
+    this.store = createJobStore(tables, { now: () => this.now }, () => `told ${(this.#made += 1)}`);
+  }
+
+  claim(holder: number, changes: Partial<Claim> = {}): Promise<readonly JobRow[]> {
+    const told = JOBS.map(({ name, version }) => declared(`${name}.ended`, { version, keep: false }));
+    const jobs = new Map([...JOBS, ...told].map((job) => [job.name, job]));
+    const name = `${holder} of ${this.#generation[holder]}`;
+    const claim = { holder: name, jobs, policies: new Map([['x.lanes', POLICY]]), only: null, most: 4, ...changes };
+    return this.store.claim(claim).then(({ taken }) => {
+      for (const { id, fence } of taken) this.held.push({ id, fence, holder, until: this.now + LEASE_MS });
+      return taken;
+    });
+  }
+
+  /** The answer of the store. */
+  async take({ what, a, b, c }: Step): Promise<unknown> {
+    const { store } = this;
+    const holder = a % 3;
+    const id = `${b % (this.#added + 1)}`;
+    switch (what) {
+      case 'add':
+        return store.insert(this.#job(a, b, c), POLICY);
+      case 'claim':
+        return (await this.claim(holder)).map((row) => [row.id, row.fence]);
+      case 'end': {
+        const [attempt] = this.held.splice(b % Math.max(1, this.held.length), 1);
+        if (attempt === undefined) return null;
+        const row = await store.get(attempt.id);
+        return store.settle(attempt, this.#outcome(a, c), row === null || JOBS.find(({ name }) => name === row.name)?.keep === true);
+      }
+      case 'renew': {
+        const own = this.held.filter((each) => each.holder === holder);
+        const stops = await store.renew(own);
+        for (const each of own) {
+          if (stops.get(each.id) === 'lost') this.held.splice(this.held.indexOf(each), 1);
+          else each.until = this.now + LEASE_MS;
+        }
+        return [...stops];
+      }
+      case 'leave':
+      case 'die': {
+        const own = this.held.filter((each) => each.holder === holder);
+        if (what === 'leave') await store.leave(own);
+        for (const each of own) this.held.splice(this.held.indexOf(each), 1);
+        this.#generation[holder] = (this.#generation[holder] ?? 0) + 1;
+        return null;
+      }
+      case 'time':
+        this.now += [1, 500, 1_000, LEASE_MS, GRACE_MS, 70_000, HOUR_MS][a % 7] ?? 0;
+        return null;
+      case 'clock back':
+        for (const each of this.held) each.until = each.until <= this.now ? 0 : Math.min(each.until, this.now - HOUR_MS + LEASE_MS);
+        this.now -= HOUR_MS;
+        return store.repairClock(300_000);
+      case 'note': {
+        const attempt = this.held[b % Math.max(1, this.held.length)];
+        return attempt ? store.note(attempt, `${c}`) : null;
+      }
+      case 'cancel':
+        return store.cancel(id, 'asked');
+      case 'retry':
+        return store.retry(id);
+      case 'resume':
+        return store.resume(id, `${c}`);
+      case 'hold':
+        return a % 2 === 0
+          ? store.hold({ kind: 'name', value: 'x.a', until: c % 2 === 0 ? null : this.now + c, reason: 'test' })
+          : store.hold({ kind: 'owner', value: `o${b % 2}`, until: null, reason: 'test' });
+      case 'release':
+        return a % 2 === 0 ? store.release('name', 'x.a') : store.release('owner', `o${b % 2}`);
+      case 'tidy':
+        return store.tidy();
+    }
+  }
+
+  #job(a: number, b: number, c: number): Parameters<World['store']['insert']>[0] {
+    const parent = b % 5 === 0 && this.#added > 0 ? `${c % this.#added}` : null;
+    const id = `${this.#added}`;
+    this.#added += 1;
+    return newJob(['x.a', 'x.lanes', 'x.b'][a % 3] ?? '', {
+      id,
+      at: c % 7 === 0 ? this.now + c : null,
+      lane: a % 3 === 1 && b % 4 > 0 ? `l${b % 2}` : null,
+      owner: c % 3 === 0 ? null : `o${c % 2}`,
+      priority: c % 4 === 1 ? 2 : 0,
+      unique: b % 6 === 1 ? `u${c % 2}` : null,
+      onOpen: c % 2 === 0 ? 'keep' : 'replace',
+      sequence: c % 5 < 2 ? `s${c % 5}` : null,
+      parent,
+      inside: parent !== null && a % 2 === 0,
+      preemptible: b % 2 === 0,
+      mostAttempts: (b % 3) + 1,
+      tells: a % 2 === 1,
+    });
+  }
+
+  #outcome(a: number, c: number): Outcome {
+    const later = this.now + [0, 1, 2_000][c % 3]!;
+    const waits = [{ resume: true }, { until: later }, { jobs: [`${c % (this.#added + 1)}`], deadline: this.now + HOUR_MS }] as const;
+    const outcomes: readonly Outcome[] = [
+      { kind: 'done', result: 'null' },
+      { kind: 'done', result: '1' },
+      { kind: 'failed', error: { code: 'handler_failed', message: 'no' }, retryAt: later },
+      { kind: 'again', at: later },
+      { kind: 'returned', at: c % 2 === 0 ? null : later },
+      { kind: 'wait', wait: waits[c % 3] ?? {} },
+    ];
+    return outcomes[a % outcomes.length]!;
+  }
+}
+
+const BUSY = new Set(['running', 'suspended']);
+const HOLDS_ITS_SEQUENCE = new Set(['waiting', 'failed', 'running', 'suspended']);
+
+/** What is true of all rows at any time. */
+function check(rows: readonly JobRow[], world: World): void {
+  const byId = new Map(rows.map((row) => [row.id, row]));
+  for (const row of rows) {
+    const others =
+      row.sequence === null ? [] : rows.filter((each) => each.id !== row.id && each.name === row.name && each.sequence === row.sequence);
+    const isFirst = !others.some(({ state, number: place }) => BUSY.has(state) || (place < row.number && HOLDS_ITS_SEQUENCE.has(state)));
+    expect(row.ready, `ready of ${row.id}`).toBe(row.state === 'waiting' && isFirst);
+    if (BUSY.has(row.state)) expect(others.filter(({ state }) => BUSY.has(state))).toEqual([]);
+    expect(row.ended !== null).toBe(hasEnded(row));
+    expect(row.state === 'running').toBe(row.holder !== null && row.until !== null);
+    if (row.state !== 'suspended') expect(row.wait).toBeNull();
+    if (row.unique !== null && !hasEnded(row))
+      expect(rows.filter((each) => each.name === row.name && each.unique === row.unique && !hasEnded(each))).toEqual([row]);
+    const parent = row.parent === null ? undefined : byId.get(row.parent);
+    if (row.inside && (parent === undefined || hasEnded(parent))) expect(hasEnded(row) || row.stop !== null, `${row.id} inside`).toBe(true);
+  }
+  for (const { name, concurrency } of JOBS) {
+    const running = rows.filter((row) => row.name === name && row.state === 'running' && !row.inside);
+    expect(running.length).toBeLessThanOrEqual(concurrency);
+    if (running.some(({ lost }) => lost >= 2)) expect(running.length).toBe(1);
+    for (const lane of ['l0', 'l1']) expect(running.filter((row) => row.lane === lane).length).toBeLessThanOrEqual(SLOTS);
+  }
+  // Of those that may think that they have a job, and whose lease lasts, one does, unless it was asked to end and did not.
+  for (const { id, fence, until } of world.held) {
+    const row = byId.get(id);
+    if (until > world.now && (row?.state !== 'running' || row.fence !== fence))
+      expect(row === undefined || row.error?.code === 'cancelled' || row.error?.code === 'preempted' || row.fence > fence, id).toBe(true);
+  }
+}
+
+it('J2 J4 J6 J8 J9: whatever processes do in any order, die, stall, or set the clock, jobs keep their rules and all come to an end', async () => {
+  await fc.assert(
+    fc.asyncProperty(script, async (steps) => {
+      const tables = createMemoryTables();
+      const world = new World(tables);
+      const fences = new Map<string, number>();
+      const added = new Set<string>();
+      for (const each of steps) {
+        const before = new Map(tables.rows().map((row) => [row.id, row]));
+        const answer = await world.take(each);
+        const rows = tables.rows();
+        check(rows, world);
+        for (const { id, fence, number: place, changed, state } of rows) {
+          const was = before.get(id);
+          expect(fence).toBeGreaterThanOrEqual(fences.get(id) ?? 0);
+          expect(place).toBe(was?.number ?? place);
+          if (was !== undefined && was.state !== state) expect(changed, `${id} was changed`).toBeGreaterThan(was.changed);
+          if (was?.state === 'running' && was.holder !== null && fence > was.fence) {
+            const isOver = (was.until ?? 0) <= world.now || (was.stop !== null && was.stop.at + GRACE_MS <= world.now);
+            expect(isOver, `${id} was taken from one that had it`).toBe(true);
+          }
+          fences.set(id, fence);
+        }
+        for (const [id, { name }] of before)
+          if (!rows.some((row) => row.id === id))
+            expect(name === 'x.b' || name.endsWith('.ended') || each.what === 'tidy', `${id} is gone`).toBe(true);
+        if (each.what === 'add' && (answer as { added: boolean }).added) added.add((answer as { id: string }).id);
+      }
+      for (const id of added) expect(fences.has(id) || tables.rows().some((row) => row.id === id)).toBe(true);
+      await allEnd(world, tables);
+    }),
+    { numRuns: isLong ? 10_000 : 1_000 },
+  );
+});
+
+/** Every process is gone; one that comes brings all to its end. */
+async function allEnd(world: World, tables: ReturnType<typeof createMemoryTables>): Promise<void> {
+  for (const { kind, value } of await world.store.holds()) await world.store.release(kind, value);
+  for (const a of [0, 1, 2]) await world.take({ what: 'die', a, b: 0, c: 0 });
+  for (let round = 0; round < 200; round += 1) {
+    const open = tables.rows().filter((row) => !hasEnded(row));
+    if (open.length === 0) return;
+    world.now += HOUR_MS;
+    for (const { id, state } of open) if (state === 'suspended') await world.store.resume(id, 'null');
+    for (const { id, fence } of await world.claim(0, { most: 100 }))
+      await world.store.settle({ id, fence }, { kind: 'done', result: 'null' }, true);
+  }
+  expect(tables.rows().filter((row) => !hasEnded(row))).toEqual([]);
+}
+
+it('J15: a script leaves the same rows and answers in SQLite as in memory', async () => {
+  await fc.assert(
+    fc.asyncProperty(script, async (steps) => {
+      const [one, other] = [new World(createMemoryTables()), new World(createSqliteTables(temporaryStore()))];
+      for (const each of steps) expect(await other.take(each)).toEqual(await one.take(each));
+      const rowsOf = ({ store }: World): Promise<readonly JobRow[]> => store.list({ limit: 1_000 });
+      expect(await rowsOf(other)).toEqual(await rowsOf(one));
+      expect(await other.store.changesSince(0)).toEqual(await one.store.changesSince(0));
+    }),
+    { numRuns: isLong ? 1_000 : 25 },
+  );
+});
