@@ -135,7 +135,8 @@ export type FolderReading = Omit<FolderRecord, 'stamps' | 'fresh' | 'declaration
 
 /** The methods that `events.handles` and `schedules` name. */
 export function handlerNames(manifest: Pick<Manifest, 'events' | 'schedules'> | null): readonly string[] {
-  return [...new Set([...(manifest?.events.handles ?? []), ...(manifest?.schedules ?? [])].map(({ handler }) => handler))];
+  const named = [...(manifest?.events.handles ?? []), ...(manifest?.schedules ?? [])];
+  return [...new Set(named.flatMap(({ handler }) => handler ?? []))];
 }
 
 /** True for a folder that is an extension: agents without code or contract share the map of declarations. */

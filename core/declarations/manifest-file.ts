@@ -1,3 +1,4 @@
+import { didYouMean } from '@pith/plain-text';
 import fs from 'node:fs';
 import path from 'node:path';
 import { type Diagnostic, messageOf } from '../contract/index.ts';
@@ -142,7 +143,13 @@ function handlerChecks(manifest: Manifest, add: Add): void {
       add(`jobs.${index}.name`, 'manifest_invalid', `there are two jobs '${name}'`, 'rename one of them');
   });
   const names = new Set<string>();
-  schedules.forEach(({ name, cron }, index) => {
+  schedules.forEach(({ name, cron, handler, job }, index) => {
+    if ((handler === undefined) === (job === undefined))
+      add(`schedules.${index}`, 'manifest_invalid', `the schedule '${name}' must have a handler or a job`, 'name one of them');
+    if (job !== undefined && !jobs.some((each) => each.name === job)) {
+      const names = jobs.map((each) => each.name);
+      add(`schedules.${index}.job`, 'manifest_invalid', `there is no job '${job}'${didYouMean(job, names)}`, "name one of 'jobs'");
+    }
     const problem = cronProblem(cron);
     if (problem !== null) {
       const cure = "write minute, hour, day, month and weekday, such as '0 3 * * *'";

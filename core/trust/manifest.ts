@@ -147,7 +147,17 @@ export const manifestSchema = once(() => {
           }),
         )
         .default([]),
-      schedules: z.array(z.strictObject({ name: z.string().min(1), cron: z.string().min(1), handler: z.string().min(1) })).default([]),
+      /** Each calls a method, or adds a job. */
+      schedules: z
+        .array(
+          z.strictObject({
+            name: z.string().min(1),
+            cron: z.string().min(1),
+            handler: z.string().min(1).optional(),
+            job: z.string().min(1).optional(),
+          }),
+        )
+        .default([]),
       setup_instructions: text.default(''),
       agent: agent.optional(),
     })

@@ -79,7 +79,7 @@ function asksOf(manifest: Manifest | null): readonly (readonly [string, string |
     ['publishes', events.publishes.join(', ') || undefined],
     ['handles', events.handles.map(({ topic, handler }) => `${topic} (${handler})`).join(', ') || undefined],
     ['jobs', manifest.jobs.map(({ name }) => name).join(', ') || undefined],
-    ['schedules', manifest.schedules.map(({ name, cron, handler }) => `${name}: ${cron} (${handler})`).join('\n') || undefined],
+    ['schedules', manifest.schedules.map(({ name, cron, handler, job }) => `${name}: ${cron} (${handler ?? job})`).join('\n') || undefined],
     ['set-up', manifest.setup_instructions || undefined],
   ];
 }

@@ -4,6 +4,7 @@ import type { Declaration } from '../../declarations/index.ts';
 import type { HostJobs, JobHandlers } from '../../kernel/index.ts';
 import type { Store } from '../../store/index.ts';
 import { createContextJobs, declarationOf } from './context-jobs.ts';
+import { createManifestSchedules } from './manifest-schedules.ts';
 import { createJobService, type JobService } from './service.ts';
 import { createSqliteTables } from './sqlite-rows.ts';
 import { createJobStore } from './store.ts';
@@ -35,12 +36,18 @@ export function createJobs({ store, clock, logger, handlers }: JobsOptions): Job
     call: (name, job, signal) => handlers.call(name, job, signal),
     tell: (name, job, signal) => handlers.tell(name, job, signal),
   });
+  const schedules = createManifestSchedules({ store: service.store, handlers, clock, logger });
   const ofExtensions = { tables, handlers, clock, newId };
   return {
     store: service.store,
-    start: () => service.start(),
-    stop: () => service.stop(),
-    refresh: () => service.refresh(),
+    start() {
+      service.start();
+      void schedules.renew().then(() => service.wake());
+    },
+    stop: async () => void (await Promise.all([service.stop(), schedules.renewed()])),
+    refresh() {
+      void schedules.renew().then(() => service.refresh());
+    },
     wake: () => service.wake(),
     watch: (id, signal) => service.watch(id, signal),
     finished: (id, signal) => service.finished(id, signal),

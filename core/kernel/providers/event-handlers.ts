@@ -29,7 +29,9 @@ export function createEventHandlers(lifecycle: Lifecycle): EventHandlers {
     callable: () => new Set(named(enabled().filter((slot) => slot.pending !== null || canRun(lifecycle.stateOf(slot))))),
     schedules: () =>
       enabled().flatMap(({ id, declaration }) =>
-        (declaration.manifest?.schedules ?? []).map(({ name, cron, handler }) => ({ extensionId: id, name, cron, handler })),
+        (declaration.manifest?.schedules ?? []).flatMap(({ name, cron, handler }) =>
+          handler === undefined ? [] : [{ extensionId: id, name, cron, handler }],
+        ),
       ),
     async call(handler, payload, delivery, signal) {
       const [extensionId = '', method = ''] = handler.split('/');
@@ -52,6 +54,7 @@ function handlersIn({ id, declaration: { manifest } }: Slot, topic: string, payl
   if (manifest === null) return [];
   const names = new Set(manifest.events.handles.filter((each) => each.topic === topic).map(({ handler }) => handler));
   const due = topic === 'schedule.due' ? (payload as TopicMap['schedule.due']) : null;
-  if (due?.extensionId === id) for (const { name, handler } of manifest.schedules) if (name === due.name) names.add(handler);
+  if (due?.extensionId === id)
+    for (const { name, handler } of manifest.schedules) if (name === due.name && handler !== undefined) names.add(handler);
   return [...names].map((name) => `${id}/${name}`);
 }

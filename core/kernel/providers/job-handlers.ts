@@ -13,6 +13,8 @@ import { running } from './handle.ts';
 export interface JobHandlers {
   /** Those of enabled extensions. */
   declared(): ReadonlyMap<string, Manifest['jobs'][number]>;
+  /** Of manifests, those that name a job. */
+  schedules(): readonly Readonly<Record<'extensionId' | 'name' | 'cron' | 'job', string>>[];
   /** Those whose extension can run now, loaded or not. */
   callable(): ReadonlySet<string>;
   /** The policies for lanes of extensions that are loaded. They never throw. */
@@ -31,6 +33,12 @@ export function createJobHandlers(lifecycle: Lifecycle): JobHandlers {
     from.flatMap(({ id, declaration }) => (declaration.manifest?.jobs ?? []).map((job) => [`${id}.${job.name}`, job] as const));
   return {
     declared: () => new Map(jobsOf(enabled())),
+    schedules: () =>
+      enabled().flatMap(({ id, declaration }) =>
+        (declaration.manifest?.schedules ?? []).flatMap(({ name, cron, job }) =>
+          job === undefined ? [] : [{ extensionId: id, name, cron, job }],
+        ),
+      ),
     callable: () => {
       const able = enabled().filter((slot) => slot.pending !== null || canRun(lifecycle.stateOf(slot)));
       return new Set(jobsOf(able).map(([name]) => name));

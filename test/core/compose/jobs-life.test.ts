@@ -2,7 +2,7 @@ import { describe, expect, it } from 'vitest';
 import type { ExtensionContext, Job } from 'pith';
 import { fakeClock, type TestKernel, type TestKernelOptions } from 'pith/testing';
 import { kernelOf } from '../../places.ts';
-import { passed, until } from '../../waiting.ts';
+import { passed, passing, until } from '../../waiting.ts';
 
 /** An extension `id` with this manifest and constructor; `api` has its context for the test. */
 function extension(id: string, jobs: string, constructor: string, more = ''): Record<string, string> {
@@ -218,6 +218,29 @@ describe('jobs through the life of an extension', () => {
   });
 });
 
+describe('timetables', () => {
+  it.each([
+    ['the manifest', 'schedules: [{ name: hourly, cron: "30 * * * *", job: work }]', ''],
+    ['code', '', `void jobs.schedule('hourly', { cron: '30 * * * *', zone: 'UTC', name: 'work', payload: {} });`],
+  ])('J10: each tick of one from %s is a job, and those that were missed are one', async (_, more, code) => {
+    const clock = fakeClock(Date.UTC(2026, 0, 1, 8));
+    const pith = await loaded({ files: extension('worker', '  - name: work', WORK + code, more), clock });
+    const store = () => pith.kernel.jobs.store; // of the kernel that runs then
+    await until(async () => expect(await store().schedules()).toHaveLength(1));
+    const ticks = async () => (await store().list({ limit: 9 })).map(({ payload, state }) => [JSON.parse(payload).at, state]);
+    await passing(clock, async () => expect(await ticks()).toEqual([[Date.UTC(2026, 0, 1, 8, 30), 'done']]), 600_000);
+    await pith.kernel.stop();
+    await clock.advance(Date.UTC(2026, 0, 1, 12) - clock.now());
+    await pith.restart();
+    await pith.kernel.start();
+    await passing(clock, async () => expect((await ticks())[0]).toEqual([Date.UTC(2026, 0, 1, 11, 30), 'done']));
+    expect(await ticks()).toHaveLength(2);
+    await pith.write('extensions/worker/manifest.yaml', 'id: worker\nentrypoint: main.ts\njobs: [{ name: work }]\n');
+    await passed(clock, pith.kernel.host.extensions.refresh());
+    await until(async () => expect(await store().schedules()).toHaveLength(more === '' ? 1 : 0));
+  });
+});
+
 describe('what a manifest and a constructor say of jobs', () => {
   it.each([
     [
@@ -245,6 +268,18 @@ describe('what a manifest and a constructor say of jobs', () => {
       '  - name: work',
       `jobs.define('work', async () => 1, { lanes: {} });`,
       /'work', with lanes, which its manifest does not say/,
+    ],
+    [
+      'a schedule of nothing',
+      '  - name: work\nschedules: [{ name: a, cron: "* * * * *" }]',
+      WORK,
+      /the schedule 'a' must have a handler or a job/,
+    ],
+    [
+      'a schedule of no job',
+      '  - name: work\nschedules: [{ name: a, cron: "* * * * *", job: wrok }]',
+      WORK,
+      /there is no job 'wrok' \(did you mean 'work'\?\)/,
     ],
     ['two of one name', '  - name: work\n  - name: work', WORK, /there are two jobs 'work'/],
     ['a name of other letters', '  - name: Work', WORK, /must be snake_case/],
