@@ -50,7 +50,7 @@ export async function commandsPage(root: string): Promise<string> {
     forget({} as never, {} as never),
     ...taskCommands({} as ExtensionContext, {} as never),
     undoCommand(null, {} as never),
-    ...scheduleCommands({} as never),
+    ...scheduleCommands({} as never, {} as never),
     ...builderCommands({} as CommandContext),
     validateCommand({} as Builder),
     probeCommand({} as Builder),

@@ -1,18 +1,23 @@
-import type { Command } from 'pith';
+import type { Clock, Command } from 'pith';
 import { localTime } from '@pith/command-line';
 import type { ScheduleService } from './schedule-service.ts';
-import { scheduleView, type Schedule } from './schedule.ts';
+import type { Schedule } from './schedule.ts';
+import { nextOf, scheduleView } from './schedule-view.ts';
 
 /** `pith tasks schedules …` and `/tasks schedules …`. */
-export function scheduleCommands(service: ScheduleService): readonly Command[] {
+export function scheduleCommands(service: ScheduleService, clock: Clock): readonly Command[] {
   return [
     {
       path: 'tasks schedules list',
       description: 'List what agents are to do later',
       async run(_input, io) {
         const schedules = await service.list(null);
-        io.json(schedules.map((each) => ({ ...scheduleView(each), user: each.by.user, made_by: each.by.agent })));
-        io.print(schedules.length === 0 ? 'Nothing is scheduled. Ask an agent to do something later.' : schedules.map(lineOf).join('\n'));
+        io.json(schedules.map((each) => ({ ...scheduleView(each, clock.now()), user: each.by.user, made_by: each.by.agent })));
+        io.print(
+          schedules.length === 0
+            ? 'Nothing is scheduled. Ask an agent to do something later.'
+            : schedules.map((each) => lineOf(each, clock.now())).join('\n'),
+        );
       },
     },
     {
@@ -28,8 +33,10 @@ export function scheduleCommands(service: ScheduleService): readonly Command[] {
   ];
 }
 
-function lineOf({ id, agentId, message, cron, timeZone, nextAt, last }: Schedule): string {
-  const next = nextAt === null ? 'runs now' : localTime(nextAt);
+function lineOf(schedule: Schedule, now: number): string {
+  const { id, agentId, message, cron, timeZone, last } = schedule;
+  const at = nextOf(schedule, now);
+  const next = at === null ? 'is due' : localTime(at);
   const when = cron === null ? next : `${next} (${cron}, ${timeZone})`;
   return `${id}  ${when}  ${agentId}  ${shortened(message)}${last === null ? '' : `  [last: ${last.reason}]`}`;
 }

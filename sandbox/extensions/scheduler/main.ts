@@ -12,6 +12,7 @@ import {
 import { scheduleCommands } from './commands.ts';
 import { ScheduleService } from './schedule-service.ts';
 import { Runner } from './runner.ts';
+import { runOf } from './schedule.ts';
 import { ScheduleStore } from './schedule-store.ts';
 import { scheduleTools } from './tools.ts';
 
@@ -25,11 +26,11 @@ export default class Scheduler implements ToolProvider, CommandProvider {
   readonly #service: ScheduleService;
 
   constructor(context: ExtensionContext) {
-    const store = new ScheduleStore(context.database);
+    const store = new ScheduleStore(context.database, context.jobs, context.clock);
     this.#context = context;
     this.#store = store;
     this.#runner = new Runner(context, store);
-    this.#service = new ScheduleService({ store, runner: this.#runner, agents: context.agents, clock: context.clock });
+    this.#service = new ScheduleService({ store, agents: context.agents, clock: context.clock });
   }
 
   getTools(): readonly Tool[] {
@@ -37,7 +38,7 @@ export default class Scheduler implements ToolProvider, CommandProvider {
   }
 
   getCommands(): readonly Command[] {
-    return scheduleCommands(this.#service);
+    return scheduleCommands(this.#service, this.#context.clock);
   }
 
   async findings(): Promise<readonly Diagnostic[]> {
@@ -49,18 +50,15 @@ export default class Scheduler implements ToolProvider, CommandProvider {
     }));
   }
 
-  /** Handles `schedule.due`. */
-  due(payload: TopicMap['schedule.due'], delivery: Delivery): Promise<void> {
-    return this.#runner.due(payload, delivery);
-  }
-
-  /** Handles the manifest's own schedule, which the kernel itself corrects when the clock was ahead. */
-  correct(_payload: TopicMap['schedule.due'], { correlationId }: Delivery): Promise<void> {
-    return this.#runner.correct(correlationId);
+  /** Handles `schedule.due`, which version 1.0 published: its rows have become jobs, and what it had begun goes on. */
+  async due({ extensionId, name, at }: TopicMap['schedule.due'], { correlationId }: Delivery): Promise<void> {
+    if (extensionId === this.#context.id && (await this.#store.get(name))?.open.includes(at) === true)
+      await this.#runner.goOn(name, at, correlationId);
   }
 
   /** Handles `approval.answered`. */
-  answered(payload: TopicMap['approval.answered'], delivery: Delivery): Promise<void> {
-    return this.#runner.answered(payload, delivery);
+  async answered({ threadId }: TopicMap['approval.answered'], { correlationId }: Delivery): Promise<void> {
+    const run = runOf(threadId);
+    if (run !== null) await this.#runner.goOn(run.id, run.at, correlationId);
   }
 }

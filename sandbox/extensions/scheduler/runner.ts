@@ -1,100 +1,75 @@
-import { PithError, type Delivery, type ExtensionContext, type TopicMap, type TurnEvent } from 'pith';
+import { type ExtensionContext, type Job, type JobInfo, PithError, type TurnEvent } from 'pith';
 import type { ScheduleStore } from './schedule-store.ts';
-import { runOf, threadOf, type Schedule } from './schedule.ts';
-import { nextRun } from './times.ts';
+import { type Schedule, threadOf } from './schedule.ts';
 
-type Ports = Pick<ExtensionContext, 'id' | 'agents' | 'clock' | 'events'>;
-type End = Extract<TurnEvent, { type: 'turn-end' }>;
+type Ports = Pick<ExtensionContext, 'id' | 'agents' | 'clock' | 'events' | 'jobs'>;
+type End = Pick<Extract<TurnEvent, { type: 'turn-end' }>, 'reason' | 'text' | 'error'>;
 
-/** Less than the time limit of one delivery; longer work is a task. */
+/** The payload of a job: one time of a schedule. */
+interface Run {
+  readonly schedule: string;
+  readonly at: number;
+  readonly correlationId: string;
+  /** It goes on with a run that has begun. */
+  readonly goesOn?: true;
+}
+
+/** Longer work is a task. */
 const LONGEST_RUN_MS = 9 * 60_000;
 /** The wait before another look at a run that another process continues. */
 const BUSY_MS = 10_000;
 /** The most open runs of a schedule: unanswered questions beyond it are dropped. */
 const MOST_OPEN = 10;
 
-/** Runs due schedules. */
+/** Has schedules run at their times: each is one job, of a timetable or of its own. */
 export class Runner {
   constructor(
     private readonly ports: Ports,
     private readonly store: ScheduleStore,
-  ) {}
+  ) {
+    ports.jobs.define<Run>('run', (job, signal) => this.#run(job, signal), { ended: (job) => this.#stopped(job) });
+  }
 
-  /** Writes the event that wakes the schedule. */
-  async arm({ id, nextAt }: Schedule, correlationId: string): Promise<void> {
-    if (nextAt === null) return;
-    const { events, id: extensionId } = this.ports;
-    await events.publish(
-      'schedule.due',
-      { v: 1, extensionId, name: id, at: nextAt },
-      { at: nextAt, key: `${extensionId}/${id}`, correlationId },
+  /** A run that waited for a person, or was cut off, continues. */
+  async goOn(id: string, at: number, correlationId: string): Promise<void> {
+    const run = { schedule: id, at, correlationId, goesOn: true } satisfies Run;
+    await this.ports.jobs.add('run', run, { sequence: threadOf({ id }, at) });
+  }
+
+  async #run({ payload }: Job<Run>, signal: AbortSignal) {
+    const { schedule: id, at, correlationId, goesOn = false } = payload;
+    const { jobs, clock } = this.ports;
+    const schedule = await this.store.change(id, (each) => (goesOn ? each : begun(each, at)));
+    if (schedule === null) return jobs.schedule(id, null); // it was cancelled
+    if (!schedule.open.includes(at)) return; // it has ended
+    const end = await this.#turn(schedule, payload, signal);
+    signal.throwIfAborted(); // the run continues in the next attempt
+    if (end.error?.code === 'thread_busy') return jobs.again(clock.now() + BUSY_MS); // the key of its turn tells what came of it
+    await this.#notify(schedule, at, correlationId, end);
+    if (end.reason !== 'awaiting_approval') await this.#close(schedule, at, end);
+  }
+
+  /** Its job was cancelled, or is dead. */
+  async #stopped({ payload, state, error }: JobInfo): Promise<void> {
+    const { schedule: id, at, correlationId } = payload as unknown as Run;
+    const schedule = await this.store.get(id);
+    if (schedule === null || (schedule.cron !== null && !schedule.open.includes(at))) return;
+    const end: End = { reason: state === 'cancelled' ? 'aborted' : 'error', text: '', ...(error === null ? {} : { error }) };
+    await this.#notify(schedule, at, correlationId, end);
+    await this.#close(schedule, at, end);
+  }
+
+  async #close({ id }: Schedule, at: number, { reason }: End): Promise<void> {
+    await this.store.change(id, (each) =>
+      each.cron === null ? null : { ...each, open: each.open.filter((other) => other !== at), last: { at, reason } },
     );
   }
 
-  /** One delivery of `schedule.due`. Times that were missed while nothing ran come as one delivery; the next time counts from now. */
-  async due({ extensionId, name, at }: TopicMap['schedule.due'], { signal, correlationId }: Delivery): Promise<void> {
-    if (extensionId !== this.ports.id) return;
-    const known = await this.store.get(name);
-    if (known === null) return; // cancelled
-    if (known.nextAt === at) {
-      // Plans the next run first, so that the schedule survives a failure of this one. Armed twice, it wakes twice and runs once.
-      const nextAt = known.cron === null ? null : this.#next(known, this.ports.clock.now());
-      await this.arm({ ...known, nextAt }, correlationId);
-      await this.store.change(name, (each) =>
-        each.nextAt === at ? { ...each, nextAt, open: [...each.open, at].slice(-MOST_OPEN) } : each,
-      );
-    }
-    await this.#work(name, at, correlationId, signal);
-  }
-
-  /** A time later than the second one from now was planned while the clock was ahead; the first may have run already. */
-  async correct(correlationId: string): Promise<void> {
-    const now = this.ports.clock.now();
-    for (const schedule of await this.store.list(null)) {
-      if (schedule.cron === null) continue;
-      const first = this.#next(schedule, now);
-      const second = first === null ? null : this.#next(schedule, first);
-      const { id, nextAt } = schedule;
-      if (second === null || nextAt === null || nextAt <= second) continue;
-      await this.arm({ ...schedule, nextAt: first }, correlationId);
-      await this.store.change(id, (each) => (each.nextAt === nextAt ? { ...each, nextAt: first } : each));
-    }
-  }
-
-  /** One delivery of `approval.answered`: a run that waited for it continues. */
-  async answered({ threadId }: TopicMap['approval.answered'], { signal, correlationId }: Delivery): Promise<void> {
-    const run = runOf(threadId);
-    if (run !== null) await this.#work(run.id, run.at, correlationId, signal);
-  }
-
-  async #work(id: string, at: number, correlationId: string, signal: AbortSignal): Promise<void> {
-    const schedule = await this.store.get(id);
-    if (schedule === null || !schedule.open.includes(at)) return;
-    const end = await this.#run(schedule, at, correlationId, signal);
-    signal.throwIfAborted(); // the event is delivered again, and the run continues then
-    if (end.reason === 'error' && end.error?.code === 'thread_busy') return this.#lookAgain(id, at, correlationId);
-    await this.#notify(schedule, at, correlationId, end);
-    if (end.reason === 'awaiting_approval') return;
-    const closed = (each: Schedule): Schedule => ({
-      ...each,
-      open: each.open.filter((other) => other !== at),
-      last: { at, reason: end.reason },
-    });
-    await this.store.change(id, (each) => (each.cron === null ? null : closed(each)));
-  }
-
-  /** Another process continues this run: its outcome is read later, by the key of its turn. */
-  async #lookAgain(name: string, at: number, correlationId: string): Promise<void> {
-    const { events, id: extensionId, clock } = this.ports;
-    const options = { at: clock.now() + BUSY_MS, key: `${extensionId}/${name}`, correlationId };
-    await events.publish('schedule.due', { v: 1, extensionId, name, at }, options);
-  }
-
-  async #run(schedule: Schedule, at: number, correlationId: string, signal: AbortSignal): Promise<End> {
+  async #turn(schedule: Schedule, { at, correlationId }: Run, signal: AbortSignal): Promise<End> {
     const { agentId: agent, message: input, by, policy } = schedule;
     const threadId = threadOf(schedule, at);
-    const who = { channelId: by.channel, userId: by.user };
-    const request = { agent, input, threadId, ...who, key: threadId, policy: this.#narrowed(policy), correlationId };
+    const who = { channelId: by.channel, userId: by.user, correlationId };
+    const request = { agent, input, threadId, ...who, key: threadId, policy: this.#narrowed(policy) };
     for await (const event of this.ports.agents.run(request, signal)) if (event.type === 'turn-end') return event;
     throw new PithError('interrupted', `the run of '${schedule.id}' ended without a result`, { retryable: true });
   }
@@ -121,9 +96,10 @@ export class Runner {
     const notice = { v: 1, text: said, kind: 'schedule', target: null, threadId: by.thread, userId: by.user } as const;
     await this.ports.events.publish('notify', notice, { key: threadOf({ id }, at), correlationId });
   }
+}
 
-  #next({ cron, timeZone }: Schedule, after: number): number | null {
-    const next = nextRun(String(cron), String(timeZone), after);
-    return typeof next === 'number' ? next : null;
-  }
+/** A run begins, unless it has ended already. */
+function begun(schedule: Schedule, at: number): Schedule {
+  const { open, last } = schedule;
+  return open.includes(at) || last?.at === at ? schedule : { ...schedule, open: [...open, at].slice(-MOST_OPEN) };
 }

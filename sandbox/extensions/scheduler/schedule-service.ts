@@ -1,7 +1,6 @@
 import { type Clock, type ExtensionContext, PithError, type ToolCall, type TurnInfo, type TurnPolicy } from 'pith';
 import { didYouMean } from '@pith/plain-text';
 import { sha256 } from '@pith/plain-data';
-import type { Runner } from './runner.ts';
 import type { ScheduleStore } from './schedule-store.ts';
 import type { Schedule } from './schedule.ts';
 
@@ -11,14 +10,14 @@ export const MOST_SCHEDULES = 50;
 export interface ScheduleRequest {
   readonly agentId: string | undefined;
   readonly message: string;
-  readonly nextAt: number;
+  /** Its time if it runs once. */
+  readonly at: number | null;
   readonly cron: string | null;
   readonly timeZone: string | null;
 }
 
 export interface ScheduleServicePorts {
   readonly store: ScheduleStore;
-  readonly runner: Runner;
   readonly agents: Pick<ExtensionContext['agents'], 'list'>;
   readonly clock: Clock;
 }
@@ -29,7 +28,7 @@ export class ScheduleService {
 
   /** A repeated call makes the same schedule. */
   async make({ agentId, ...request }: ScheduleRequest, { turn, idempotencyKey }: ToolCall): Promise<Schedule> {
-    const { store, runner, clock } = this.ports;
+    const { store, clock } = this.ports;
     const agent = agentId ?? turn.agent.id;
     await this.#checkAgent(agent, turn);
     const schedule: Schedule = {
@@ -40,16 +39,15 @@ export class ScheduleService {
       last: null,
       createdAt: clock.now(),
       by: { agent: turn.agent.id, user: turn.userId, channel: turn.channelId, thread: turn.threadId },
+      correlationId: turn.correlationId,
       policy: policyOf(agent, turn),
+      nextAt: null,
     };
-    // The row comes first: an event without a row would count as cancelled. A repeated call arms the schedule again.
-    if (!(await store.add(schedule, MOST_SCHEDULES))) {
-      throw new PithError('limit_reached', `${MOST_SCHEDULES} schedules are the most for one person`, {
-        cure: 'cancel some of list_schedules',
-      });
-    }
-    await runner.arm((await store.get(schedule.id)) ?? schedule, turn.correlationId);
-    return schedule;
+    const kept = await store.add(schedule, MOST_SCHEDULES);
+    if (kept !== null) return kept;
+    throw new PithError('limit_reached', `${MOST_SCHEDULES} schedules are the most for one person`, {
+      cure: 'cancel some of list_schedules',
+    });
   }
 
   list(user: string | null): Promise<readonly Schedule[]> {
@@ -60,7 +58,7 @@ export class ScheduleService {
   async cancel(id: string, user: string | null): Promise<Schedule> {
     const found = await this.ports.store.get(id);
     if (found !== null && (user === null || found.by.user === user)) {
-      await this.ports.store.change(id, () => null);
+      await this.ports.store.remove(found);
       return found;
     }
     const ids = (await this.list(user)).map((each) => each.id);

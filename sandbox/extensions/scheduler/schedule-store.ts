@@ -1,4 +1,4 @@
-import { type ExtensionContext, PithError } from 'pith';
+import { type ExtensionContext, type JobInfo, type JsonValue, PithError } from 'pith';
 import { oncePromised } from '@pith/promises';
 import { parseSchedule, type Schedule } from './schedule.ts';
 
@@ -23,11 +23,21 @@ function readable(text: string): Schedule | null {
   }
 }
 
-/** Schedules in their own table. Several processes may change one, so a change is written only over the version that was read. */
+/** Schedules in their own table, each with the jobs that run it. Several processes may change one, so a change is written only over the version that was read. */
 export class ScheduleStore {
-  readonly #open = oncePromised(() => this.database.write([{ sql: TABLE }]));
+  readonly #open = oncePromised(async () => {
+    await this.database.write([{ sql: TABLE }]);
+    for (const { row } of await this.database.all('SELECT row FROM scheduler__schedules')) {
+      const schedule = readable(String(row));
+      if (schedule !== null && schedule.nextAt !== null) await this.#adopt(schedule, schedule.nextAt);
+    }
+  });
 
-  constructor(private readonly database: ExtensionContext['database']) {}
+  constructor(
+    private readonly database: ExtensionContext['database'],
+    private readonly jobs: ExtensionContext['jobs'],
+    private readonly clock: ExtensionContext['clock'],
+  ) {}
 
   /** Oldest first; null user: everybody's. */
   async list(user: string | null): Promise<readonly Schedule[]> {
@@ -51,25 +61,42 @@ export class ScheduleStore {
   }
 
   async get(id: string): Promise<Schedule | null> {
+    await this.#open();
     const text = await this.#text(id);
     return text === null ? null : read(id, text);
   }
 
-  /** False when this person has `most` already. */
-  async add(schedule: Schedule, most: number): Promise<boolean> {
+  /** The schedule, or the one with its id; null when this person has `most` already. A repeated call completes what a crash cut off. */
+  async add(schedule: Schedule, most: number): Promise<Schedule | null> {
     await this.#open();
     const { id, by, createdAt } = schedule;
-    const [added] = await this.database.write([
+    await this.database.write([
       {
         sql: 'INSERT INTO scheduler__schedules SELECT ?, ?, ?, ? WHERE (SELECT count(*) FROM scheduler__schedules WHERE user = ? AND id <> ?) < ? ON CONFLICT (id) DO NOTHING',
         values: [id, by.user, createdAt, JSON.stringify(schedule), by.user, id, most],
       },
     ]);
-    return added === 1 || (await this.#text(schedule.id)) !== null;
+    const kept = await this.get(id);
+    if (kept !== null) await this.#arm(kept);
+    return kept;
+  }
+
+  /** Its runs that have begun go on. */
+  async remove({ id, cron, by }: Schedule): Promise<void> {
+    await this.change(id, () => null);
+    if (cron !== null) return this.jobs.schedule(id, null);
+    const planned = await this.jobs.list({ name: 'run', state: 'scheduled', owner: by.user, limit: 1000 });
+    const isIts = ({ payload }: JobInfo) => (payload as { readonly schedule?: JsonValue }).schedule === id;
+    for (const job of planned.filter(isIts)) await this.jobs.cancel(job.id, 'its schedule was cancelled');
   }
 
   /** Replaces the schedule with the result of `change`; null removes it. Resolves null when it does not exist, or no longer. */
   async change(id: string, change: (schedule: Schedule) => Schedule | null): Promise<Schedule | null> {
+    await this.#open();
+    return this.#replace(id, change);
+  }
+
+  async #replace(id: string, change: (schedule: Schedule) => Schedule | null): Promise<Schedule | null> {
     for (let attempt = 1; ; attempt++) {
       const before = await this.#text(id);
       if (before === null) return null;
@@ -89,8 +116,22 @@ export class ScheduleStore {
     }
   }
 
+  async #arm({ id, cron, timeZone, at, by, correlationId }: Schedule): Promise<void> {
+    const payload = { schedule: id, correlationId };
+    if (cron !== null) await this.jobs.schedule(id, { cron, ...(timeZone === null ? {} : { zone: timeZone }), name: 'run', payload });
+    else if (at !== null) await this.jobs.add('run', { ...payload, at }, { at, unique: id, owner: by.user });
+  }
+
+  /** A row of version 1.0. Without a next time that version, if it still runs, leaves it alone. */
+  async #adopt(schedule: Schedule, at: number): Promise<void> {
+    const { id, cron, correlationId, by } = schedule;
+    await this.#arm({ ...schedule, at });
+    if (cron !== null && at <= this.clock.now())
+      await this.jobs.add('run', { schedule: id, correlationId, at }, { unique: `${id}/${at}`, owner: by.user });
+    await this.#replace(id, (each) => ({ ...each, at: cron === null ? at : null, nextAt: null }));
+  }
+
   async #text(id: string): Promise<string | null> {
-    await this.#open();
     const row = await this.database.get('SELECT row FROM scheduler__schedules WHERE id = ?', id);
     return row === null ? null : String(row.row);
   }

@@ -6,34 +6,42 @@ export interface Schedule {
   readonly agentId: string;
   /** The message for the agent. */
   readonly message: string;
-  /** Five fields; null for once. */
+  /** Five fields; null: it runs once. */
   readonly cron: string | null;
   readonly timeZone: string | null;
-  /** null: there are no further times. */
-  readonly nextAt: number | null;
-  /** Due times whose run has not ended: it runs, or waits for a person. */
+  /** When it runs once. */
+  readonly at: number | null;
+  /** Times whose run has begun and not ended: it runs, or waits for a person. */
   readonly open: readonly number[];
   readonly last: { readonly at: number; readonly reason: string } | null;
   readonly createdAt: number;
   /** Who asked for it, and where. */
   readonly by: { readonly agent: string; readonly user: string; readonly channel: string; readonly thread: string };
+  /** Of the turn that created it. */
+  readonly correlationId: string;
   /** The limits of the turn that created it, which a run cannot exceed. */
   readonly policy: TurnPolicy;
+  /** Version 1.0 planned the next time itself, and kept it here; null: jobs do. */
+  readonly nextAt: number | null;
 }
 
-const stored = z.looseObject({
-  id: z.string(),
-  agentId: z.string(),
-  message: z.string(),
-  cron: z.string().nullable(),
-  timeZone: z.string().nullable(),
-  nextAt: z.number().nullable(),
-  open: z.array(z.number()),
-  last: z.looseObject({ at: z.number(), reason: z.string() }).nullable(),
-  createdAt: z.number(),
-  by: z.object({ agent: z.string(), user: z.string(), channel: z.string(), thread: z.string() }),
-  policy: z.looseObject({}),
-});
+const stored = z
+  .looseObject({
+    id: z.string(),
+    agentId: z.string(),
+    message: z.string(),
+    cron: z.string().nullable(),
+    timeZone: z.string().nullable(),
+    at: z.number().nullable().default(null),
+    open: z.array(z.number()),
+    last: z.looseObject({ at: z.number(), reason: z.string() }).nullable(),
+    createdAt: z.number(),
+    by: z.object({ agent: z.string(), user: z.string(), channel: z.string(), thread: z.string() }),
+    correlationId: z.string().optional(),
+    policy: z.looseObject({}),
+    nextAt: z.number().nullable(),
+  })
+  .transform((row) => ({ ...row, correlationId: row.correlationId ?? row.id }));
 
 /** Throws for a damaged row. */
 export function parseSchedule(text: string): Schedule {
@@ -51,16 +59,4 @@ export function threadOf({ id }: Pick<Schedule, 'id'>, at: number): string {
 export function runOf(threadId: string): { readonly id: string; readonly at: number } | null {
   const found = /^schedules\/([^/]+)\/(\d+)(?:\/|$)/.exec(threadId);
   return found === null ? null : { id: String(found[1]), at: Number(found[2]) };
-}
-
-/** The fields that a list shows. */
-export function scheduleView({ id, agentId, message, cron, timeZone, nextAt, last }: Schedule) {
-  return {
-    schedule_id: id,
-    agent_id: agentId,
-    message,
-    ...(cron === null ? {} : { cron, time_zone: timeZone }),
-    next: nextAt === null ? null : new Date(nextAt).toISOString(),
-    ...(last === null ? {} : { last: { at: new Date(last.at).toISOString(), reason: last.reason } }),
-  };
 }

@@ -1,10 +1,10 @@
 import { Cron } from 'croner';
 import { messageOf } from 'pith';
+import { spanOf } from '@pith/command-line';
 
 /** A time, or why there is none, as the end of a sentence. */
 export type Time = number | { readonly problem: string };
 
-const UNITS: Readonly<Record<string, number>> = { s: 1000, m: 60_000, h: 3_600_000, d: 86_400_000 };
 const LONGEST_MS = 366 * 86_400_000;
 
 /** A moment with its zone, such as `2026-03-01T09:00:00+01:00` or `…Z`. */
@@ -15,10 +15,9 @@ export function momentOf(text: string, now: number): Time {
 }
 
 /** A span from now, such as `10m`, `2h` or `3d`. */
-export function spanOf(text: string, now: number): Time {
-  const found = /^(\d+(?:\.\d+)?)\s*([smhd])$/.exec(text.trim());
-  if (found === null) return { problem: `'${text}' is not a span such as 90s, 10m, 2h or 3d` };
-  return within(now + Number(found[1]) * (UNITS[String(found[2])] ?? 0), text, now);
+export function afterSpan(text: string, now: number): Time {
+  const span = spanOf(text);
+  return span === null ? { problem: `'${text}' is not a span such as 90s, 10m, 2h or 3d` } : within(now + span, text, now);
 }
 
 /** The first time after `after` at which five cron fields are due in a time zone. Hours that the clock skips or repeats count once. */

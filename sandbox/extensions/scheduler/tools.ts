@@ -1,7 +1,7 @@
 import { defineTool, PithError, toolError, toolResult, z, type Clock, type Tool, type ToolCall, type ToolResult } from 'pith';
 import type { ScheduleService, ScheduleRequest } from './schedule-service.ts';
-import { scheduleView } from './schedule.ts';
-import { isTimeZone, localTimeZone, momentOf, nextRun, spanOf } from './times.ts';
+import { scheduleView } from './schedule-view.ts';
+import { afterSpan, isTimeZone, localTimeZone, momentOf, nextRun } from './times.ts';
 
 const message = z
   .string()
@@ -12,7 +12,7 @@ const message = z
 const agent = z.string().min(1).optional().describe('Another agent that you may call; default yourself.');
 
 export function scheduleTools(service: ScheduleService, clock: Clock): readonly Tool[] {
-  return [once(service, clock), recurring(service, clock), list(service), cancel(service)];
+  return [once(service, clock), recurring(service, clock), list(service, clock), cancel(service)];
 }
 
 function once(service: ScheduleService, clock: Clock): Tool {
@@ -29,9 +29,9 @@ function once(service: ScheduleService, clock: Clock): Tool {
     async execute({ message: text, at, in: span, agent_id: agentId }, call) {
       if ((at === undefined) === (span === undefined)) return toolError('tool_input_invalid', "give either 'at' or 'in'");
       const now = clock.now();
-      const time = at === undefined ? spanOf(String(span), now) : momentOf(at, now);
+      const time = at === undefined ? afterSpan(String(span), now) : momentOf(at, now);
       if (typeof time !== 'number') return toolError('tool_input_invalid', time.problem);
-      return made(service, { agentId, message: text, nextAt: time, cron: null, timeZone: null }, call);
+      return made({ service, clock }, { agentId, message: text, at: time, cron: null, timeZone: null }, call);
     },
   });
 }
@@ -56,18 +56,18 @@ function recurring(service: ScheduleService, clock: Clock): Tool {
       const timeZone = zone ?? localTimeZone();
       const time = nextRun(cron, timeZone, clock.now());
       if (typeof time !== 'number') return toolError('tool_input_invalid', time.problem);
-      return made(service, { agentId, message: text, nextAt: time, cron, timeZone }, call);
+      return made({ service, clock }, { agentId, message: text, at: null, cron, timeZone }, call);
     },
   });
 }
 
-function list(service: ScheduleService): Tool {
+function list(service: ScheduleService, clock: Clock): Tool {
   return defineTool({
     name: 'list_schedules',
     description: 'Lists what is scheduled for this user.',
     input: z.strictObject({}),
     effect: 'read',
-    execute: async (_input, { turn }) => ({ schedules: (await service.list(turn.userId)).map(scheduleView) }),
+    execute: async (_input, { turn }) => ({ schedules: (await service.list(turn.userId)).map((each) => scheduleView(each, clock.now())) }),
   });
 }
 
@@ -85,9 +85,13 @@ function cancel(service: ScheduleService): Tool {
   });
 }
 
-function made(service: ScheduleService, request: ScheduleRequest, call: ToolCall): Promise<ToolResult> {
+function made(
+  { service, clock }: { readonly service: ScheduleService; readonly clock: Clock },
+  request: ScheduleRequest,
+  call: ToolCall,
+): Promise<ToolResult> {
   return refusable(async () => {
-    const view = scheduleView(await service.make(request, call));
+    const view = scheduleView(await service.make(request, call), clock.now());
     return toolResult(view, { title: `Scheduled for ${view.next}` });
   });
 }
