@@ -200,7 +200,7 @@ export class Attempts {
     const lane = heldValue(row.name, row.lane);
     try {
       const isHeldLonger = (await store.holds()).some(
-        (hold) => hold.kind === 'lane' && hold.value === lane && (hold.until ?? Infinity) > until,
+        (hold) => hold.kind === 'lane' && (hold.value === lane || hold.value === row.lane) && (hold.until ?? Infinity) > until,
       );
       if (!isHeldLonger) await store.hold({ kind: 'lane', value: lane, until, reason });
     } catch (error) {

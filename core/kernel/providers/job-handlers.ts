@@ -27,7 +27,7 @@ export interface JobHandlers {
 }
 
 export function createJobHandlers(lifecycle: Lifecycle): JobHandlers {
-  const { slots, runtime } = lifecycle;
+  const { slots } = lifecycle;
   const enabled = (): readonly Slot[] => [...slots.values()].filter(({ config }) => config.enabled);
   const jobsOf = (from: readonly Slot[]) =>
     from.flatMap(({ id, declaration }) => (declaration.manifest?.jobs ?? []).map((job) => [`${id}.${job.name}`, job] as const));

@@ -455,7 +455,7 @@ describe('J11: a provider that limits requests', () => {
     await one.add('a.x', { lane: 'l', payload: '2' });
     await world.pass(500);
     expect(calls).toEqual(['1']);
-    expect(await world.store.holds()).toMatchObject([{ kind: 'lane', value: 'l', reason: 'too many requests (429)' }]);
+    expect(await world.store.holds()).toMatchObject([{ kind: 'lane', value: 'a.l', reason: 'too many requests (429)' }]);
     await one.add('a.x', { lane: 'other', payload: '3' });
     await world.pass(100);
     expect(calls).toEqual(['1', '3']);
