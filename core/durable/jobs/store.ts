@@ -163,8 +163,8 @@ class Work {
     const open = job.unique === null ? null : this.rows.openUnique(job.name, job.unique);
     if (open !== null && !isReplaced(open, job)) return { id: open.id, added: false };
     if (open === null && this.rows.get(job.id) !== null) return { id: job.id, added: false };
-    const { id, number } = open ?? { id: job.id, number: this.rows.nextNumber() };
-    const row = { ...created(job, number, this.now), id, late };
+    const { id, number, parent, inside } = open ?? { ...job, number: this.rows.nextNumber() };
+    const row = { ...created(job, number, this.now), id, parent, inside, late };
     this.save(row);
     if (this.#isOrphan(row)) this.change(id, (each) => cancelled(each, PARENT_ENDED, this.now));
     else if (policy !== null && row.lane !== null && !row.inside) this.#arrive(row, policy);

@@ -55,7 +55,7 @@ describe.each(STORES)('J5: lanes %s', (_, tablesOf) => {
       owner: `o${n < 500 ? n % 5 : Math.floor(n / 100) % 5}`,
       priority: n % 7 === 0 ? 1 : 0,
     }));
-    await world.addMany(added.length, (n) => added[n] ?? {}, policy);
+    await world.addMany(added.length, (n) => added[n] ?? {}, '', policy);
     const started: string[] = [];
     for (let running: string[] = []; started.length < 1_000;) {
       const taken = await world.claim('one', by(policy));

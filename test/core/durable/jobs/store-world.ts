@@ -51,9 +51,9 @@ export function storeWorld(tables: JobTables, declarations: readonly JobDeclarat
     claimOf,
     pass: (ms: number) => void (clock.at += ms),
     add,
-    /** In one commit, named by their numbers from 0. */
-    addMany: (count: number, changes: (n: number) => Partial<NewJob> = () => ({}), policy: LanePolicy | null = null) =>
-      Promise.all(Array.from({ length: count }, (_, n) => add(`${n}`, changes(n), policy))),
+    /** Named by their numbers from 0. */
+    addMany: (count: number, changes: (n: number) => Partial<NewJob> = () => ({}), prefix = '', policy: LanePolicy | null = null) =>
+      Promise.all(Array.from({ length: count }, (_, n) => add(`${prefix}${n}`, changes(n), policy))),
     /** The ids that a process is given. */
     async claim(holder = 'one', changes: Partial<Claim> = {}): Promise<string[]> {
       const { taken } = await store.claim(claimOf(holder, changes));

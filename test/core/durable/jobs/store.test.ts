@@ -149,13 +149,22 @@ describe.each(STORES)('jobs %s', (_, tablesOf) => {
       }
     });
 
-    it('what is replaced keeps its place and takes everything else of the new one', async () => {
+    it('what is replaced keeps its place and its parent, and takes everything else of the new one', async () => {
       const world = worldOf();
-      await world.add('a', { unique: 'u', sequence: 's', at: world.clock.at + 50 });
+      await world.add('parent', { at: world.clock.at + DAY_MS });
+      await world.add('a', { unique: 'u', sequence: 's', at: world.clock.at + 50, parent: 'parent' });
       await world.add('b', { sequence: 't' });
-      await world.add('c', { unique: 'u', onOpen: 'replace', sequence: 't', priority: 2 });
+      const { number } = await world.row('a');
+      await world.add('c', { unique: 'u', onOpen: 'replace', sequence: 't', priority: 2, parent: 'a', inside: true });
       expect(await world.states('a', 'b')).toBe('ready waiting');
-      expect(await world.row('a')).toMatchObject({ number: 1, priority: 2, sequence: 't', at: world.clock.at });
+      expect(await world.row('a')).toMatchObject({
+        number,
+        priority: 2,
+        sequence: 't',
+        at: world.clock.at,
+        parent: 'parent',
+        inside: false,
+      });
     });
 
     it('the same id is added once', async () => {

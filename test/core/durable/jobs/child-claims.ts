@@ -1,0 +1,23 @@
+// Run in a separate process: works on all jobs of a store, and leaves a file for each.
+import { writeFileSync } from 'node:fs';
+import path from 'node:path';
+import { systemClock } from '@pith/promises';
+import { createJobStore, createSqliteTables } from '../../../../core/durable/jobs/index.ts';
+import { openStore } from '../../../../core/store/index.ts';
+
+const [file = '', folder = ''] = process.argv.slice(2);
+const database = openStore(file, systemClock);
+const store = createJobStore(createSqliteTables(database), systemClock, () => '');
+const backoff = { firstMs: 1_000, mostMs: 1_000 };
+const job = { name: 'x.a', concurrency: 4, version: 1, lanes: false, keep: true, attempts: 8, backoff, timeoutMs: null };
+const claim = { holder: `${process.pid}`, jobs: new Map([[job.name, job]]), policies: new Map(), only: null, most: 2 };
+let worked = 0;
+while ((await store.count({ states: ['waiting', 'running'] })) > 0) {
+  const { taken } = await store.claim(claim);
+  for (const { id } of taken) writeFileSync(path.join(folder, id), claim.holder, { flag: 'wx' }); // fails where another had it
+  await Promise.all(taken.map((row) => store.settle(row, { kind: 'done', result: 'null' }, true)));
+  worked += taken.length;
+  if (taken.length === 0) await new Promise(setImmediate);
+}
+await database.close();
+process.stdout.write(`${worked}`);
