@@ -76,7 +76,7 @@ export function createContextJobs(declaration: Declaration, options: ContextJobs
           if (job.parent !== null) refuseForeign(rows.get(job.parent));
           return insertIn(rows, job, policyOf(job.name), { now: clock.now(), newId });
         });
-        statement.onCommit(service.wake);
+        statement.onCommit(() => service.wake());
         return added ? 1 : 0;
       });
     },
