@@ -1,0 +1,138 @@
+import { readFileSync } from 'node:fs';
+import path from 'node:path';
+import type { JsonValue, TopicMap } from 'pith';
+import { fakeClock, scriptedModel, type ScriptedStep, testKernel, type TestKernel } from 'pith/testing';
+import { expect, it } from 'vitest';
+import { storeModel } from '../../fixtures/store-model.ts';
+import { openStoreFixture } from '../../fixtures/store.ts';
+import { answered, answerFirst } from '../../answers.ts';
+import { folderWith, kernelOf } from '../../places.ts';
+import { passing } from '../../waiting.ts';
+
+const MINUTE = 60_000;
+const DAY = 1440 * MINUTE;
+
+async function world(script: readonly ScriptedStep[] = []) {
+  const clock = fakeClock();
+  const model = scriptedModel(script);
+  const agent = { instructions: 'Do it.', uses_tools: ['scheduler', 'kv'] };
+  const files = {
+    'agents/boss/manifest.yaml': JSON.stringify({ id: 'boss', agent }),
+    'pith.yaml': 'default_agent: boss\napprovals: { tools: [kv/kv_delete] }\n',
+  };
+  const pith = await kernelOf({ model, clock, files, only: ['scheduler', 'kv'] });
+  const notices: TopicMap['notify'][] = [];
+  pith.kernel.events.handle('notify', (notice) => void notices.push(notice));
+  const { store } = pith.kernel.jobs;
+  const jobs = async () => (await store.list({ names: ['scheduler.run'], limit: 99 })).map(({ name, state }) => `${name} ${state}`);
+  const told = (times: number) => passing(clock, () => notices.length >= times, MINUTE / 6);
+  const call = async (name: string, input: JsonValue) => {
+    const { output } = (await pith.kernel.agents.callTool('boss', name, input)) as unknown as {
+      readonly output: Readonly<Record<string, JsonValue>>;
+    };
+    return output;
+  };
+  return { pith, clock, model, notices, store, jobs, told, call };
+}
+
+const recurring = async (pith: TestKernel, model: ReturnType<typeof scriptedModel>) => {
+  model.add({ calls: [{ name: 'schedule_recurring', input: { message: 'Count.', cron: '* * * * *', time_zone: 'UTC' } }] }, { text: 'ok' });
+  await pith.run('again', { userId: 'local' });
+  await answered(pith, 'once');
+};
+
+it('J10 J13 what is to run once is a job of its user, and goes with its schedule', async () => {
+  const { store, jobs, call } = await world();
+  const { schedule_id: id } = await call('schedule_once', { message: 'x', in: '1m' });
+  await call('schedule_once', { message: 'y', in: '2m' });
+  expect(await jobs()).toEqual(['scheduler.run scheduled', 'scheduler.run scheduled']);
+  expect((await store.list({ limit: 9 })).map(({ owner }) => owner)).toEqual(['local', 'local']);
+  await call('cancel_schedule', { schedule_id: id! });
+  expect(await jobs()).toEqual(['scheduler.run scheduled', 'scheduler.run cancelled']);
+});
+
+it('J10 J13 what runs again and again is a timetable, which goes with its schedule', async () => {
+  const { pith, model, store, jobs, call } = await world();
+  await recurring(pith, model);
+  const [timetable] = await store.schedules();
+  expect(timetable).toMatchObject({ cron: '* * * * *', zone: 'UTC', job: { name: 'scheduler.run' } });
+  expect(await jobs()).toEqual([]);
+  const { schedules } = (await call('list_schedules', {})) as { readonly schedules?: readonly { readonly schedule_id: string }[] };
+  await pith.command(['tasks', 'schedules', 'cancel', String(schedules?.[0]?.schedule_id ?? timetable?.id.split('.')[1])]);
+  expect(await store.schedules()).toEqual([]);
+});
+
+it('J13 a run that waits for a person holds neither a job nor the next time of its schedule', async () => {
+  const { pith, clock, model, notices, jobs, told } = await world();
+  await recurring(pith, model);
+  await pith.kernel.start();
+  model.add({ calls: [{ name: 'kv_delete', input: { key: 'k' } }] });
+  await told(1);
+  expect(await passing(clock, async () => (await jobs()).join() === 'scheduler.run done')).toBe(true);
+  model.add({ text: 'two' });
+  await told(2);
+  model.add({ text: 'Gone.' });
+  await answerFirst(pith, 'once');
+  await told(3);
+  expect(notices.map(({ text }) => text.replace(/^boss \(schedule \w+\)/u, ''))).toEqual([
+    ' waits for an answer: see pith approvals',
+    ': two',
+    ': Gone.',
+  ]);
+});
+
+it.each([
+  ['is cancelled', 'was stopped', (id: string, { store }: Awaited<ReturnType<typeof world>>) => store.cancel(id, 'by ada')],
+  [
+    'is dead',
+    'failed: it cannot be',
+    async (id: string, { store }: Awaited<ReturnType<typeof world>>) => {
+      const declared = { name: 'scheduler.run', concurrency: 9, version: 1, lanes: false, keep: true, attempts: 1, timeoutMs: null };
+      const jobs = new Map([['scheduler.run', { ...declared, backoff: { firstMs: 1, mostMs: 1 } }]]);
+      const { taken } = await store.claim({ holder: 'test', jobs, policies: new Map(), only: null, most: 9 });
+      const error = { code: 'tool_failed', message: 'it cannot be' };
+      await store.settle({ id, fence: taken[0]!.fence }, { kind: 'failed', error, retryAt: 0, isFinal: true }, true);
+    },
+  ],
+] as const)('J13 a schedule whose job %s says so, and is over', async (_, said, end) => {
+  const all = await world();
+  const { pith, clock, notices, store, call, told } = all;
+  await call('schedule_once', { message: 'x', in: '1m' });
+  const [job] = await store.list({ limit: 1 });
+  await clock.advance(2 * MINUTE);
+  await end(job!.id, all);
+  await pith.kernel.start();
+  await told(1);
+  expect(notices[0]?.text).toContain(said);
+  await passing(clock, async () => ((await call('list_schedules', {}))['schedules'] as readonly JsonValue[]).length === 0);
+});
+
+it('J16 schedules of version 1.0 become jobs: none is lost, and none runs twice', async () => {
+  const { sandbox, home, contents } = openStoreFixture(folderWith());
+  const lines = () => readFileSync(path.join(sandbox, 'data/extensions/toolbox/done'), 'utf8').split('\n');
+  const before = lines().length;
+  const ran = () =>
+    ['2m', '3d', '9'].map(
+      (what) =>
+        lines()
+          .slice(before)
+          .filter((line) => line.endsWith(`remember ${what}`)).length,
+    );
+  /** A process from then on, which ends with what it has to do at that time. */
+  const served = async (at: number, runs: readonly number[]) => {
+    const clock = fakeClock(at);
+    const pith = await testKernel({ sandbox, home, accepts: false, clock, model: storeModel(), only: ['scheduler', 'kv'] });
+    const { store } = pith.kernel.jobs;
+    await pith.kernel.start();
+    await passing(clock, () => ran().join() === runs.join(), 250);
+    await passing(clock, async () => (await store.count({ names: ['scheduler.run'], states: ['waiting', 'running'] })) === 0, 250);
+    await clock.advance(3_000); // nothing of it comes a second time
+    expect(ran()).toEqual(runs);
+    const planned = await store.list({ names: ['scheduler.run'], states: ['scheduled'], limit: 9 });
+    const timetables = await store.schedules();
+    await pith.stop();
+    return { planned: planned.map(({ at: due }) => due), timetables: timetables.filter(({ id }) => id.startsWith('scheduler.')).length };
+  };
+  expect(await served(contents.killedAt + 2 * DAY, [1, 0, 1])).toEqual({ planned: [1767518108000], timetables: 1 }); // of two days that were missed, one
+  expect(await served(contents.killedAt + 3 * DAY, [1, 1, 2])).toEqual({ planned: [], timetables: 1 });
+});
