@@ -6,7 +6,7 @@ import type { Attempt, JobDeclaration, JobStore, Outcome, StopReason } from './p
 import type { JobRow } from './row.ts';
 import type { StorageReport } from './storage-report.ts';
 import { ENDED_SUFFIX, heldValue } from './store.ts';
-import { GRACE_MS, LEASE_MS, retryDelay } from './transitions.ts';
+import { GRACE_MS, LEASE_MS, MAY_HAVE_HAPPENED, retryDelay } from './transitions.ts';
 
 export interface AttemptsOptions {
   readonly store: JobStore;
@@ -171,11 +171,16 @@ export class Attempts {
   async #failure({ row, job, abort: { signal } }: Running, thrown: unknown): Promise<Outcome> {
     const { clock, logger } = this.options;
     const isTimeout = signal.aborted && codeOf(signal.reason, '') === 'job_timeout';
-    if (signal.aborted && !isTimeout) return { kind: 'returned', at: null };
+    const isOnce = row.mostAttempts === 1;
+    if (signal.aborted && !isTimeout)
+      return isOnce ? { kind: 'failed', error: MAY_HAVE_HAPPENED, retryAt: 0, isFinal: true } : { kind: 'returned', at: null };
     const error: unknown = isTimeout ? signal.reason : thrown;
     if (error instanceof Postponed) return { kind: 'returned', at: clock.now() + PAUSE_MS };
     const code = codeOf(error, 'handler_failed');
-    if (code === 'model_rate_limited') return { kind: 'returned', at: await this.#holdLane(row, job, messageOf(error)) };
+    if (code === 'model_rate_limited') {
+      const at = await this.#holdLane(row, job, messageOf(error));
+      if (!isOnce) return { kind: 'returned', at };
+    }
     const isFinal = code === 'job_outdated';
     const attempts = row.attempts + 1;
     const isLast = isFinal || attempts >= row.mostAttempts;

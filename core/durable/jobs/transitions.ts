@@ -84,7 +84,8 @@ export function lost(row: JobRow, now: number): JobRow {
   return { ...back, lost: times };
 }
 
-const MAY_HAVE_HAPPENED = { code: 'lost', message: 'the process died during it; it may have happened' };
+/** It is not repeated. */
+export const MAY_HAVE_HAPPENED = { code: 'lost', message: 'its process ended during it; it may have happened' };
 
 /** How an attempt ended. */
 export function settled(row: JobRow, outcome: Outcome, now: number): JobRow {

@@ -67,6 +67,8 @@ interface Held extends Attempt {
   readonly holder: number;
   /** Until when its process may think that it has it. */
   until: number;
+  /** It was asked to end. */
+  isAsked: boolean;
 }
 
 /** Three processes on one store; `seen` is called after each step with what the step did. */
@@ -88,7 +90,7 @@ class World {
     const name = `${holder} of ${this.#generation[holder]}`;
     const claim = { holder: name, jobs, policies: new Map([['x.lanes', POLICY]]), only: null, most: 4, ...changes };
     return this.store.claim(claim).then(({ taken }) => {
-      for (const { id, fence } of taken) this.held.push({ id, fence, holder, until: this.now + LEASE_MS });
+      for (const { id, fence } of taken) this.held.push({ id, fence, holder, until: this.now + LEASE_MS, isAsked: false });
       return taken;
     });
   }
@@ -193,34 +195,54 @@ class World {
 const BUSY = new Set(['running', 'suspended']);
 const HOLDS_ITS_SEQUENCE = new Set(['waiting', 'failed', 'running', 'suspended']);
 
+function must(holds: boolean, what: string): void {
+  if (!holds) throw new Error(`not so: ${what}`);
+}
+
 /** What is true of all rows at any time. */
 function check(rows: readonly JobRow[], world: World): void {
   const byId = new Map(rows.map((row) => [row.id, row]));
   for (const row of rows) {
-    const others =
-      row.sequence === null ? [] : rows.filter((each) => each.id !== row.id && each.name === row.name && each.sequence === row.sequence);
-    const isFirst = !others.some(({ state, number: place }) => BUSY.has(state) || (place < row.number && HOLDS_ITS_SEQUENCE.has(state)));
-    expect(row.ready, `ready of ${row.id}`).toBe(row.state === 'waiting' && isFirst);
-    if (BUSY.has(row.state)) expect(others.filter(({ state }) => BUSY.has(state))).toEqual([]);
-    expect(row.ended !== null).toBe(hasEnded(row));
-    expect(row.state === 'running').toBe(row.holder !== null && row.until !== null);
-    if (row.state !== 'suspended') expect(row.wait).toBeNull();
-    if (row.unique !== null && !hasEnded(row))
-      expect(rows.filter((each) => each.name === row.name && each.unique === row.unique && !hasEnded(each))).toEqual([row]);
+    const others = rows.filter((each) => each !== row && each.name === row.name);
+    const behind = row.sequence === null ? [] : others.filter(({ sequence }) => sequence === row.sequence);
+    const isFirst = !behind.some(({ state, number: place }) => BUSY.has(state) || (place < row.number && HOLDS_ITS_SEQUENCE.has(state)));
+    must(row.ready === (row.state === 'waiting' && isFirst), `${row.id} is ready where it waits and is the first of its sequence`);
+    must(!BUSY.has(row.state) || !behind.some(({ state }) => BUSY.has(state)), `one of the sequence of ${row.id} runs`);
+    must((row.ended !== null) === hasEnded(row), `${row.id} has a time of its end`);
+    must((row.state === 'running') === (row.holder !== null && row.until !== null), `${row.id} has a holder while it runs`);
+    must(row.state === 'suspended' || row.wait === null, `${row.id} waits for something while it is suspended`);
+    const isTaken = row.unique !== null && !hasEnded(row) && others.some((each) => each.unique === row.unique && !hasEnded(each));
+    must(!isTaken, `one is open for the unique of ${row.id}`);
     const parent = row.parent === null ? undefined : byId.get(row.parent);
-    if (row.inside && (parent === undefined || hasEnded(parent))) expect(hasEnded(row) || row.stop !== null, `${row.id} inside`).toBe(true);
+    const isOver = parent === undefined || hasEnded(parent);
+    must(!row.inside || !isOver || hasEnded(row) || row.stop !== null, `${row.id} ends with what it is inside of`);
   }
   for (const { name, concurrency } of JOBS) {
     const running = rows.filter((row) => row.name === name && row.state === 'running' && !row.inside);
-    expect(running.length).toBeLessThanOrEqual(concurrency);
-    if (running.some(({ lost }) => lost >= 2)) expect(running.length).toBe(1);
-    for (const lane of ['l0', 'l1']) expect(running.filter((row) => row.lane === lane).length).toBeLessThanOrEqual(SLOTS);
+    must(running.length <= concurrency, `${name} keeps its concurrency`);
+    must(running.length <= 1 || !running.some(({ lost }) => lost >= 2), `what was lost twice runs alone of ${name}`);
+    for (const lane of ['l0', 'l1']) must(running.filter((row) => row.lane === lane).length <= SLOTS, `lane ${lane} keeps its slots`);
   }
-  // Of those that may think that they have a job, and whose lease lasts, one does, unless it was asked to end and did not.
-  for (const { id, fence, until } of world.held) {
-    const row = byId.get(id);
-    if (until > world.now && (row?.state !== 'running' || row.fence !== fence))
-      expect(row === undefined || row.error?.code === 'cancelled' || row.error?.code === 'preempted' || row.fence > fence, id).toBe(true);
+  for (const attempt of world.held) {
+    const row = byId.get(attempt.id);
+    const isHeld = row?.state === 'running' && row.fence === attempt.fence;
+    if (isHeld) attempt.isAsked ||= row.stop !== null;
+    must(isHeld || attempt.until <= world.now || attempt.isAsked, `${attempt.id} is taken only from one whose lease is over`);
+  }
+}
+
+/** What is true of the rows before and after a step. */
+function compare(before: readonly JobRow[], rows: readonly JobRow[], { what }: Step): void {
+  const after = new Map(rows.map((row) => [row.id, row]));
+  for (const was of before) {
+    const row = after.get(was.id);
+    if (row === undefined) {
+      must(was.name === 'x.b' || was.name.endsWith('.ended') || what === 'tidy', `${was.id} is kept`);
+      continue;
+    }
+    must(row.fence >= was.fence, `the fence of ${was.id} never goes back`);
+    must(row.number === was.number, `${was.id} keeps its place`);
+    must(row.state === was.state || row.changed > was.changed, `who watches is told of ${was.id}`);
   }
 }
 
@@ -229,30 +251,15 @@ it('J2 J4 J6 J8 J9: whatever processes do in any order, die, stall, or set the c
     fc.asyncProperty(script, async (steps) => {
       const tables = createMemoryTables();
       const world = new World(tables);
-      const fences = new Map<string, number>();
-      const added = new Set<string>();
       for (const each of steps) {
-        const before = new Map(tables.rows().map((row) => [row.id, row]));
+        const before = tables.rows();
         const answer = await world.take(each);
         const rows = tables.rows();
         check(rows, world);
-        for (const { id, fence, number: place, changed, state } of rows) {
-          const was = before.get(id);
-          expect(fence).toBeGreaterThanOrEqual(fences.get(id) ?? 0);
-          expect(place).toBe(was?.number ?? place);
-          if (was !== undefined && was.state !== state) expect(changed, `${id} was changed`).toBeGreaterThan(was.changed);
-          if (was?.state === 'running' && was.holder !== null && fence > was.fence) {
-            const isOver = (was.until ?? 0) <= world.now || (was.stop !== null && was.stop.at + GRACE_MS <= world.now);
-            expect(isOver, `${id} was taken from one that had it`).toBe(true);
-          }
-          fences.set(id, fence);
-        }
-        for (const [id, { name }] of before)
-          if (!rows.some((row) => row.id === id))
-            expect(name === 'x.b' || name.endsWith('.ended') || each.what === 'tidy', `${id} is gone`).toBe(true);
-        if (each.what === 'add' && (answer as { added: boolean }).added) added.add((answer as { id: string }).id);
+        compare(before, rows, each);
+        const { id, added } = (each.what === 'add' ? answer : { id: '', added: false }) as { readonly id: string; readonly added: boolean };
+        must(!added || rows.some((row) => row.id === id), `${id} is there once it was added`);
       }
-      for (const id of added) expect(fences.has(id) || tables.rows().some((row) => row.id === id)).toBe(true);
       await allEnd(world, tables);
     }),
     { numRuns: isLong ? 10_000 : 1_000 },

@@ -290,6 +290,18 @@ describe('J8: a stop', () => {
     expect(one.lines).toEqual([]);
   });
 
+  it('J9: of a process during a job of one attempt repeats nothing', async () => {
+    const world = worldOf();
+    const one = world.process({ 'a.x': untilStopped([]) });
+    one.service.start();
+    const id = await one.add('a.x', { mostAttempts: 1 });
+    await world.pass(500);
+    world.process({ 'a.x': async () => null }).service.start();
+    void one.service.stop();
+    await world.pass(500);
+    expect(await world.store.get(id)).toMatchObject({ state: 'dead', fence: 1, error: { code: 'lost' } });
+  });
+
   it('J8: a process that stopped begins nothing, and has no timer left', async () => {
     const world = worldOf();
     const began: string[] = [];
