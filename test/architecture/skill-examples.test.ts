@@ -3,6 +3,7 @@ import { scriptedModel, testKernel, type TestKernel } from 'pith/testing';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { parse } from 'yaml';
 import { KERNEL_PROTOCOLS } from '../../core/declarations/index.ts';
+import { until } from '../waiting.ts';
 import { read } from './repository.ts';
 import { exampleOf, SKILL_FILE, TEMPLATES } from './skill-text.ts';
 
@@ -35,6 +36,21 @@ it('A2 K71 the examples of protocols that extensions define load, too', async ()
   await using kernel = await testKernel({ only: ['skill_registry', 'embedding'], files: Object.fromEntries(files) });
   const { extensions } = await kernel.kernel.doctor();
   expect(extensions.filter(({ id }) => samples.some((each) => each.id === id)).map(({ state }) => state)).toEqual(['active', 'active']);
+});
+
+it('J1 K71 the example of durable work reminds, waits, and ends', async () => {
+  const { manifest, main } = exampleOf(`${folder}/references/jobs.md`);
+  const files = { 'extensions/reminders/manifest.yaml': manifest, 'extensions/reminders/main.ts': main };
+  const agent = { 'agents/asker/manifest.yaml': 'id: asker\nagent: { uses_tools: [reminders] }\n' };
+  await using test = await testKernel({ only: [], isolation: 'process', files: { ...files, ...agent } });
+  await test.kernel.start();
+  const reminded = await test.kernel.agents.callTool('asker', 'remind_me', { text: 'tea', at: '2026-01-01T16:00:00Z' });
+  const { id } = (reminded as { output: { id: string } }).output;
+  const state = async (wanted: string) => expect(await test.kernel.jobs.store.get(id)).toMatchObject({ state: wanted });
+  await until(() => state('suspended'));
+  expect(await test.kernel.agents.callTool('asker', 'reminder_seen', { id })).toEqual({ ok: true, output: true });
+  await until(() => state('done'));
+  expect((await test.kernel.jobs.store.get(id))?.result).toBe('{"seen":true}');
 });
 
 describe('the examples and templates of extension-development', () => {
