@@ -45,7 +45,7 @@ it('J1 K71 the example of durable work reminds, waits, and ends', async () => {
   await using test = await testKernel({ only: [], isolation: 'process', files: { ...files, ...agent } });
   await test.kernel.start();
   const reminded = await test.kernel.agents.callTool('asker', 'remind_me', { text: 'tea', at: '2026-01-01T16:00:00Z' });
-  const { id } = (reminded as { output: { id: string } }).output;
+  const { id } = (reminded as unknown as { output: { id: string } }).output;
   const state = async (wanted: string) => expect(await test.kernel.jobs.store.get(id)).toMatchObject({ state: wanted });
   await until(() => state('suspended'));
   expect(await test.kernel.agents.callTool('asker', 'reminder_seen', { id })).toEqual({ ok: true, output: true });
