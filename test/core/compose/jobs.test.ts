@@ -166,6 +166,19 @@ describe.each([
     expect(await finished(pith, told)).toMatchObject({ state: 'done', result: null });
   });
 
+  it('J8: gives back at a stop what ends by its signal, which costs nothing', async () => {
+    const pith = await started({ ...options, files: WORKER });
+    const id = await add(pith, 'slow', null);
+    const notes = async () => ((await jobs<JobInfo>(pith, 'get', id)).notes as JobInfo['notes']).map(({ data }) => data);
+    await until(async () => expect(await notes()).toEqual(['begun']));
+    await pith.restart();
+    const row = { state: 'waiting', attempts: 0, lost: 0, fence: 1, leaving: false };
+    expect(await pith.kernel.jobs.store.get(id)).toMatchObject(row);
+    await pith.kernel.start();
+    await until(async () => expect(await notes()).toEqual(['begun', 'aborted', 'begun']));
+    expect(await pith.kernel.jobs.store.get(id)).toMatchObject({ state: 'running', attempts: 0, lost: 0, fence: 2 });
+  });
+
   it('J2: refuses what no job can be, in words for its author', async () => {
     const pith = await started({ ...options, files: WORKER });
     await jobs(pith, 'hold', { name: 'told' }, { reason: 'a pause' });
