@@ -14,7 +14,7 @@
  * - **Channel**: an extension through which a person talks.
  * - **Job**: one piece of durable work: done later, once, and over crashes.
  * - **Run**: one execution of a saved skill or task, recorded.
- * - **Lane**: a named set of slots in which runs wait and execute.
+ * - **Lane**: a named set of slots in which jobs wait and run.
  */
 export { z } from 'zod';
 

@@ -53,12 +53,12 @@ export default class Scheduler implements ToolProvider, CommandProvider {
   /** Handles `schedule.due`, which version 1.0 published: its rows have become jobs, and what it had begun goes on. */
   async due({ extensionId, name, at }: TopicMap['schedule.due'], { correlationId }: Delivery): Promise<void> {
     if (extensionId === this.#context.id && (await this.#store.get(name))?.open.includes(at) === true)
-      await this.#runner.goOn(name, at, correlationId);
+      await this.#runner.continueRun(name, at, correlationId);
   }
 
   /** Handles `approval.answered`. */
   async answered({ threadId }: TopicMap['approval.answered'], { correlationId }: Delivery): Promise<void> {
     const run = runOf(threadId);
-    if (run !== null) await this.#runner.goOn(run.id, run.at, correlationId);
+    if (run !== null) await this.#runner.continueRun(run.id, run.at, correlationId);
   }
 }

@@ -11,7 +11,7 @@ interface Run {
   readonly at: number;
   readonly correlationId: string;
   /** It goes on with a run that has begun. */
-  readonly goesOn?: true;
+  readonly isContinued?: true;
 }
 
 /** Longer work is a task. */
@@ -31,15 +31,15 @@ export class Runner {
   }
 
   /** A run that waited for a person, or was cut off, continues. */
-  async goOn(id: string, at: number, correlationId: string): Promise<void> {
-    const run = { schedule: id, at, correlationId, goesOn: true } satisfies Run;
+  async continueRun(id: string, at: number, correlationId: string): Promise<void> {
+    const run = { schedule: id, at, correlationId, isContinued: true } satisfies Run;
     await this.ports.jobs.add('run', run, { sequence: threadOf({ id }, at) });
   }
 
   async #run({ payload }: Job<Run>, signal: AbortSignal) {
-    const { schedule: id, at, correlationId, goesOn = false } = payload;
+    const { schedule: id, at, correlationId, isContinued = false } = payload;
     const { jobs, clock } = this.ports;
-    const schedule = await this.store.change(id, (each) => (goesOn ? each : begun(each, at)));
+    const schedule = await this.store.change(id, (each) => (isContinued ? each : begun(each, at)));
     if (schedule === null) return jobs.schedule(id, null); // it was cancelled
     if (!schedule.open.includes(at)) return; // it has ended
     const end = await this.#turn(schedule, payload, signal);
