@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import type { LanePolicy } from '../../../../core/durable/jobs/index.ts';
-import { declared } from './service-world.ts';
+import { declared } from './new-job.ts';
 import { DONE, storeWorld, type StoreWorld, STORES } from './store-world.ts';
 
 type State = Parameters<LanePolicy['pick']>[0];

@@ -4,7 +4,8 @@ import { fakeClock, type FakeClock } from 'pith/testing';
 import type { JobStore } from '../../../../core/durable/jobs/port.ts';
 import { Postponed } from '../../../../core/kernel/index.ts';
 import { gate } from '../../../waiting.ts';
-import { declared, type Handler, newJob, worldOf } from './service-world.ts';
+import { declared, newJob } from './new-job.ts';
+import { type Handler, worldOf } from './service-world.ts';
 
 /** Waits for its signal, and says what it was told. */
 const untilStopped =

@@ -12,7 +12,7 @@ import {
 } from '../../../../core/durable/jobs/index.ts';
 import { temporaryStore } from '../../store/temporary-store.ts';
 import { createMemoryTables } from './memory-rows.ts';
-import { declared, newJob } from './service-world.ts';
+import { declared, newJob } from './new-job.ts';
 
 export const STORES: readonly (readonly [string, () => JobTables])[] = [
   ['in SQLite', () => createSqliteTables(temporaryStore())],

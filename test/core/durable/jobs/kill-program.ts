@@ -1,0 +1,63 @@
+/**
+ * Works on jobs until it is killed. Each effect is one guarded row, so that whoever lost a job leaves none. Prints `aborted <code>`,
+ * `refused <code>` and `began <id>`.
+ */
+import { setTimeout as sleep } from 'node:timers/promises';
+import { systemClock as clock } from '@pith/promises';
+import { ulid } from 'ulid';
+import { codeOf } from '../../../../core/contract/index.ts';
+import { createJobService, createJobStore, createSqliteTables, guardIn, type JobCall } from '../../../../core/durable/jobs/index.ts';
+import { openStore } from '../../../../core/store/index.ts';
+import { declared, newJob } from './new-job.ts';
+
+const [file = ''] = process.argv.slice(2);
+const database = openStore(file, clock);
+const tables = createSqliteTables(database);
+const store = createJobStore(tables, clock, ulid);
+const say = (text: string): void => void process.stdout.write(`${text}\n`);
+const quiet = () => undefined;
+const jobs = new Map(['a.plain', 'a.parent', 'a.again', 'a.slow'].map((name) => [name, declared(name)]));
+
+const handlers: Readonly<Record<string, (job: JobCall, signal: AbortSignal) => Promise<object>>> = {
+  'a.plain': work,
+  async 'a.again'(job) {
+    return job.fence < 2 ? { kind: 'again', at: clock.now() + 20 } : work(job);
+  },
+  async 'a.parent'(job) {
+    if (job.resumed) return work(job);
+    const { id } = await store.insert(newJob('a.plain', { payload: '"part"', parent: job.id, unique: job.id }), null);
+    return { kind: 'wait', wait: { jobs: [id] } };
+  },
+  /** Does not listen to its signal. */
+  async 'a.slow'(job, signal) {
+    say(`began ${job.id}`);
+    signal.addEventListener('abort', () => say(`aborted ${codeOf(signal.reason, '')}`));
+    await sleep(1_500);
+    return work(job).catch((error: unknown) => {
+      say(`refused ${codeOf(error, '')}`);
+      throw error;
+    });
+  },
+};
+
+async function work({ id, fence }: JobCall): Promise<object> {
+  await sleep(Math.random() * 30);
+  await database.write((statement) => {
+    tables.within(statement, (rows) => guardIn(rows, { id, fence }));
+    statement('INSERT INTO effects (job, fence) VALUES (?, ?)', id, fence);
+  });
+  return { kind: 'done', result: 'true' };
+}
+
+setInterval(quiet, 60_000); // the loop alone keeps no process alive
+createJobService({
+  store,
+  clock,
+  logger: { debug: quiet, info: quiet, warn: quiet, error: quiet },
+  declared: () => jobs,
+  callable: () => new Set(jobs.keys()),
+  policies: () => new Map(),
+  load: async () => undefined,
+  call: async (name, job, signal) => (await handlers[name]?.(job, signal)) as never,
+  tell: async () => undefined,
+}).start();
