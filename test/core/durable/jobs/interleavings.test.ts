@@ -14,7 +14,7 @@ import {
 } from '../../../../core/durable/jobs/index.ts';
 import { temporaryStore } from '../../store/temporary-store.ts';
 import { createMemoryTables } from './memory-rows.ts';
-import { declared, newJob } from './service-world.ts';
+import { declared, newJob } from './new-job.ts';
 import { START } from './store-world.ts';
 
 const isLong = process.env['PITH_TEST_LONG'] === '1';

@@ -6,7 +6,7 @@ import type { SqlValue, Statement, Store } from '../../../../core/store/index.ts
 import { folderWith } from '../../../places.ts';
 import { bundleProgram, exitOf, startProgram } from '../../store/child-process.ts';
 import { temporaryStore } from '../../store/temporary-store.ts';
-import { declared, newJob } from './service-world.ts';
+import { declared, newJob } from './new-job.ts';
 import { DONE, START, storeWorld } from './store-world.ts';
 
 const isLong = process.env['PITH_TEST_LONG'] === '1';
