@@ -43,7 +43,7 @@ function kernelOf(get: Get): Kernel {
         for (const id of ids) if (host.extensions.state(id) !== 'failed') stopped.forget(id);
       }),
     );
-    working.own(async () => void (await Promise.all([jobs.stop(), deliveries.stop()])));
+    working.own(() => deliveries.stop());
     working.own(host.extensions.onChange(() => jobs.refresh()));
     deliveries.start();
     jobs.start();

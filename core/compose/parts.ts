@@ -111,6 +111,7 @@ function eventServices(get: Get): EventServices {
   return createEventServices({
     journal: get(JOURNAL),
     leases: get(LEASES),
+    wake: () => get(JOBS).wake(),
     clock: get(CLOCK),
     events: get(EVENTS),
     host: get(HOST),
@@ -123,7 +124,7 @@ const STOP_MS = 6000;
 
 function jobs(get: Get): Jobs {
   const host = get(HOST);
-  const made = createJobs({ store: get(STORE), clock: get(CLOCK), logger: host.logger('jobs'), handlers: host.jobs });
+  const made = createJobs({ store: get(STORE), clock: get(CLOCK), logger: host.logger('jobs'), handlers: host.jobs, kernel: get(EVENT_SERVICES).jobs });
   get(WORKING).own(() => made.stop());
   return made;
 }

@@ -4,16 +4,6 @@ import { Postponed } from '../kernel/index.ts';
 /** After this many failures a delivery is a dead letter. */
 export const MOST_ATTEMPTS = 8;
 
-const FIRST_MS = 1000;
-/** The longest wait between attempts. */
-export const LONGEST_MS = 300_000;
-
-/** The wait after the `attempts`-th failure: doubled each time, ± a tenth. `random` is from 0 to 1. */
-export function retryDelay(attempts: number, random: number): number {
-  const wait = Math.min(LONGEST_MS, FIRST_MS * 2 ** (attempts - 1));
-  return Math.min(LONGEST_MS, Math.round(wait * (0.9 + 0.2 * random)));
-}
-
 /** The most postponements of a delivery; further attempts count as failures. */
 const MOST_POSTPONEMENTS = 60;
 

@@ -1,7 +1,8 @@
 import { ChannelProvider, type Clock, type Delivery, type Diagnostic } from '../contract/index.ts';
-import { CHANNELS_HANDLER, Postponed, type Bus, type Host } from '../kernel/index.ts';
+import { type Bus, CHANNELS_HANDLER, type Host } from '../kernel/index.ts';
 import type { Leases } from '../store/index.ts';
 import { createDeliveries } from './deliveries.ts';
+import type { KernelJobs } from './jobs/index.ts';
 import type { WrittenEvent } from './journal.ts';
 import { createNotices, type NoticesOptions } from './notices.ts';
 import { createSchedules } from './schedules.ts';
@@ -11,6 +12,8 @@ import { startSpan, within, type Span } from './spans.ts';
 interface EventServicesOptions extends Pick<NoticesOptions, 'question'> {
   readonly journal: SqliteJournal;
   readonly leases: Leases;
+  /** Jobs were added or resumed. */
+  wake(): void;
   readonly clock: Clock;
   readonly events: Pick<Bus, 'handle'>;
   readonly host: Pick<Host, 'handlers' | 'providers' | 'extensions' | 'logger'>;
@@ -18,21 +21,21 @@ interface EventServicesOptions extends Pick<NoticesOptions, 'question'> {
 
 /** What a serving kernel does with the journal: deliveries, schedules, and notices to people. */
 export interface EventServices {
+  readonly jobs: KernelJobs;
   start(): void;
-  stop(): Promise<void>;
+  stop(): void;
   /** Call for each event that this process wrote. */
   written(event: WrittenEvent): void;
   /** Dead letters, and deliveries that wait for missing handlers. */
   notes(): Promise<readonly Diagnostic[]>;
 }
 
-const GRACE_MS = 3000;
 /** How often channels are tried that do not report when they open. */
 const TRY_CHANNELS_MS = 30_000;
 const MOST_NOTES = 20;
 
 export function createEventServices(options: EventServicesOptions): EventServices {
-  const { journal, leases, clock, events, host, question } = options;
+  const { journal, leases, clock, events, host, question, wake } = options;
   const logger = host.logger('events');
   const notices = createNotices({
     journal,
@@ -42,10 +45,10 @@ export function createEventServices(options: EventServicesOptions): EventService
     channels: () => host.providers.running(ChannelProvider),
     question,
   });
-  const schedules = createSchedules({ journal, clock, logger, declared: () => host.handlers.schedules() });
-  let triedAt = 0;
+  const schedules = createSchedules({ journal, logger, declared: () => host.handlers.schedules() });
   const deliveries = createDeliveries({
-    journal,
+    events: journal.events,
+    rows: journal.deliveries,
     leases,
     clock,
     logger,
@@ -54,45 +57,54 @@ export function createEventServices(options: EventServicesOptions): EventService
     sideBySide: (handler) => (handler === CHANNELS_HANDLER ? 1 : 16),
     async call(handler, payload, delivery, signal) {
       const span = spanOf(handler, delivery);
-      if (handler !== CHANNELS_HANDLER) return within(span, () => host.handlers.call(handler, payload, delivery, signal));
-      try {
-        await within(span, () => notices.deliver(payload, delivery, signal));
-      } catch (error) {
-        if (!notices.reachable && error instanceof Postponed) setImmediate(() => deliveries.refresh());
-        throw error;
-      }
-    },
-    looked() {
-      schedules.look();
-      if (notices.reachable || clock.now() - triedAt < TRY_CHANNELS_MS) return;
-      triedAt = clock.now();
-      notices.opened(false);
-      if (notices.reachable) deliveries.refresh();
+      return within(span, () =>
+        handler === CHANNELS_HANDLER ? notices.deliver(payload, delivery, signal) : host.handlers.call(handler, payload, delivery, signal),
+      );
     },
   });
-  const offs: (() => void)[] = [];
+  let offs: (() => void)[] | null = null;
+  let cancel: (() => void) | undefined;
+
+  function opened(greetsNow: boolean): void {
+    notices.opened(greetsNow);
+    if (notices.reachable) wake();
+  }
+
+  function tryChannels(): void {
+    if (!notices.reachable) opened(false);
+    cancel = clock.after(TRY_CHANNELS_MS, tryChannels);
+  }
 
   return {
+    jobs: {
+      jobs: () => new Map([schedules.job, ...deliveries.jobs()]),
+      schedules: schedules.schedules,
+      changed: () => deliveries.wake(),
+      repairClock: deliveries.repairClock,
+      tidy: deliveries.tidy,
+    },
     start() {
-      offs.push(
-        events.handle('channel.opened', () => {
-          notices.opened(true);
-          deliveries.refresh();
-        }),
+      offs = [
+        events.handle('channel.opened', () => opened(true)),
         host.extensions.onChange(() => {
-          deliveries.refresh();
-          schedules.refresh();
+          deliveries.wake();
+          void schedules.endFormer();
         }),
-      );
-      triedAt = clock.now(); // a channel that opens now is greeted first
-      deliveries.start();
-      schedules.refresh();
+      ];
+      cancel = clock.after(TRY_CHANNELS_MS, tryChannels); // a channel that opens now is greeted first
+      void deliveries.start().then(wake);
+      void schedules.endFormer();
     },
-    async stop() {
-      for (const off of offs.splice(0)) off();
-      await deliveries.stop(GRACE_MS);
+    stop() {
+      for (const off of offs ?? []) off();
+      cancel?.();
+      offs = null;
     },
-    written: ({ handlers }) => deliveries.wake(handlers),
+    written({ handlers }) {
+      if (offs === null || handlers.length === 0) return; // without services another process delivers
+      deliveries.wake(handlers);
+      wake();
+    },
     async notes() {
       const dead = (await journal.events.deadLetters(MOST_NOTES)).map(({ handler, event, topic, error }): Diagnostic => ({
         severity: 'warning',

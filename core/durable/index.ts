@@ -3,8 +3,8 @@ export { createStoppedExtensions, type StoppedExtension, type StoppedExtensions 
 export { NO_SPAN, type Span, startSpan } from './spans.ts';
 export { createSqliteJournal, type SqliteJournal } from './sqlite-journal.ts';
 export { createDeliveries, KEEP_EVENTS_MS, KEEP_GONE_MS } from './deliveries.ts';
-export { DeliveryQueue, retryDelay } from './delivery-queue.ts';
-export { createSchedules, nextRun } from './schedules.ts';
+export { DeliveryQueue } from './delivery-queue.ts';
+export { createSchedules } from './schedules.ts';
 export {
   createJobs,
   createJobStore,

@@ -1,6 +1,6 @@
 import { type Clock, type JsonValue, PithError, type PublishOptions } from '../contract/index.ts';
 import { isLonger, jsonText } from '../kernel/index.ts';
-import type { Fence } from '../store/index.ts';
+import type { Attempt } from './jobs/index.ts';
 
 /** An event that is ready to be written. */
 export interface NewEvent {
@@ -22,12 +22,8 @@ export interface WrittenEvent extends Pick<NewEvent, 'topic' | 'payload' | 'hand
   readonly id: string;
 }
 
-/** Durable events. An event and its deliveries are one commit; ids are in the order of commits. */
+/** Durable events. An event, its deliveries and the jobs that work on them are one commit; ids are in the order of commits. */
 export interface Journal {
-  /** null: it has been deleted. */
-  event(id: number): Promise<(Pick<NewEvent, 'topic' | 'at'> & { readonly payload: JsonValue; readonly correlationId: string }) | null>;
-  /** A number that changes with each write of another process. */
-  revision(): Promise<number>;
   /**
    * Notes which handlers are no longer declared. Deletes the deliveries of those noted before `goneBefore`, and events older than
    * `eventsBefore` unless a delivery of them still waits.
@@ -52,6 +48,11 @@ export interface DeliveryRow {
 
 /** Deliveries by handler. A successful delivery is deleted; one that failed too often has the due time -1. */
 export interface DeliveryRows {
+  /** null: the delivery is over, or was dropped. */
+  event(
+    handler: string,
+    id: number,
+  ): Promise<(Pick<NewEvent, 'topic' | 'at'> & { readonly payload: JsonValue; readonly correlationId: string }) | null>;
   /** Rows that are due, and rows of events later than `after` that may run now; at most `mostDue` and `mostReady`. */
   load(
     handler: string,
@@ -63,12 +64,16 @@ export interface DeliveryRows {
   held(handler: string): Promise<readonly DeliveryRow[]>;
   /** `next`: the first due time after `now`. `isOverdue`: some row is due. `isReady`: some may run now. */
   waiting(handler: string, now: number): Promise<{ readonly next: number | null; readonly isOverdue: boolean; readonly isReady: boolean }>;
-  /** How many events up to `until` wait: those later than `recent`, and older ones. */
+  /** How many events before `until` wait: those later than `recent`, and older ones. */
   missed(handler: string, until: number, recent: number): Promise<{ readonly recent: number; readonly old: number }>;
-  /** Marks a row as successful. Changes nothing without the lease, as `change` does. */
-  done(handler: string, event: number, fence: Fence): Promise<void>;
+  /** Marks a row as successful. Rejects `lease_lost` where another process has the handler's job, as `change` does. */
+  done(handler: string, event: number, attempt: Attempt): Promise<void>;
   /** Counts an attempt, or postpones the next one. */
-  change(handler: string, change: DeliveryChange, fence: Fence): Promise<void>;
+  change(handler: string, change: DeliveryChange, attempt: Attempt): Promise<void>;
+  /** Ends the handler's job where no delivery waits any more. False: some does. */
+  end(handler: string, attempt: Attempt): Promise<boolean>;
+  /** Has the jobs of all handlers that have deliveries look for them. */
+  resume(): Promise<void>;
   /** Moves attempts that are due after `latest` to `now`: the clock was set back. Timers keep their time. */
   advance(now: number, latest: number): Promise<void>;
 }
@@ -79,32 +84,22 @@ export interface DeliveryChange extends Pick<DeliveryRow, 'event' | 'attempts'> 
   readonly error?: string;
 }
 
-export interface ScheduleRow {
+/** A timetable of a manifest. */
+export interface ManifestSchedule {
   /** `extension/schedule`. */
   readonly name: string;
-  /** Identifies the schedule's content: a change makes it another schedule. */
-  readonly spec: string;
-  readonly next: number;
-}
-
-/** The wanted state of a schedule. */
-export interface PlannedSchedule extends Pick<ScheduleRow, 'name' | 'spec'> {
+  /** `extension/method`. */
   readonly handler: string;
-  /** The key of its events. */
-  readonly key: string;
-  /** Its next run; null: there are no more runs. */
-  readonly next: { readonly at: number; readonly event: NewEvent } | null;
-  /** The latest time for its next run; a later one was planned while the clock was ahead. */
-  readonly latest: number;
 }
 
 export interface ScheduleRows {
-  list(): Promise<readonly ScheduleRow[]>;
   /**
-   * In one commit: removes unwanted schedules and their timers, and plans the next run of schedules that are new, were due by `now`, or are
-   * planned after `latest`. Drops earlier runs that have not begun. Keeps what another process has planned meanwhile.
+   * Publishes a tick, and ends its job in the same commit; earlier ticks of the schedule that have not begun are dropped. Does nothing where
+   * another process has the job, or an older Pith has published the tick.
    */
-  plan(wanted: readonly PlannedSchedule[], now: number): Promise<void>;
+  publish(schedule: ManifestSchedule & { readonly job: Attempt }, event: NewEvent, tick: number): Promise<void>;
+  /** Forgets what an older Pith has planned for other schedules than these. */
+  endFormer(specs: ReadonlyMap<string, string>): Promise<void>;
 }
 
 /** Prepares events for writing. Throws `parameter_invalid` or `not_serialisable`. */

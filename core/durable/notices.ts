@@ -9,11 +9,11 @@ import {
   type Remote,
   type TopicMap,
 } from '../contract/index.ts';
-import type { DeliveryRows, Journal } from './journal.ts';
+import type { DeliveryRows } from './journal.ts';
 import { Postponed } from '../kernel/index.ts';
 
 export interface NoticesOptions {
-  readonly journal: { readonly events: Pick<Journal, 'event'>; readonly deliveries: Pick<DeliveryRows, 'missed'> };
+  readonly journal: { readonly deliveries: Pick<DeliveryRows, 'event' | 'missed'> };
   readonly clock: Clock;
   readonly logger: Logger;
   /** The handler's name in deliveries. */
@@ -74,7 +74,7 @@ export function createNotices({ journal, clock, logger, handler, channels, quest
     },
     async deliver(payload: JsonValue, { id, topic }: Omit<Delivery, 'signal'>, signal: AbortSignal): Promise<void> {
       if (greets !== null) await greet(greets, signal);
-      const event = await journal.events.event(Number(id));
+      const event = await journal.deliveries.event(handler, Number(id));
       if (event !== null && event.at <= clock.now() - DAY_MS) return;
       if (topic === 'approval.requested') return ask(payload as unknown as TopicMap['approval.requested'], signal);
       const { text, kind, target, threadId } = payload as unknown as TopicMap['notify'];

@@ -1,11 +1,12 @@
-import type { JsonValue, PublishOptions } from '../contract/index.ts';
-import { type SqlRow, type Fence, isHeldInWrite, type Statement, type Store } from '../store/index.ts';
+import type { Clock, JsonValue, PublishOptions } from '../contract/index.ts';
+import { ulid } from 'ulid';
+import type { SqlRow, Statement, Store } from '../store/index.ts';
+import { type Attempt, createSqliteTables, endIn, forgetIn, guardIn, resumeIn } from './jobs/index.ts';
 import {
   type DeliveryRow,
   type DeliveryRows,
   type Journal,
   type NewEvent,
-  type PlannedSchedule,
   type PrepareEvent,
   preparesEvents,
   type PreparationOptions,
@@ -47,6 +48,7 @@ const SCHEMA = [
    CREATE INDEX deliverieskeyed ON deliveries (handler, key, event) WHERE key IS NOT NULL;
    CREATE INDEX deliveriesdead ON deliveries (handler) WHERE due < 0;
    CREATE TABLE handlersgone (handler TEXT PRIMARY KEY, since INTEGER NOT NULL) WITHOUT ROWID;
+   -- What the Pith before jobs has planned.
    CREATE TABLE schedules (
      name TEXT PRIMARY KEY, spec TEXT NOT NULL, next INTEGER NOT NULL, event INTEGER NOT NULL
    ) WITHOUT ROWID;`,
@@ -54,16 +56,18 @@ const SCHEMA = [
 
 export function createSqliteJournal({ store, clock, handlers, written }: SqliteJournalOptions): SqliteJournal {
   store.migrate('journal', SCHEMA);
+  const tables: Tables = { store, clock, jobs: handlerJobs(store, clock) };
   const prepare = preparesEvents({ clock, handlers });
   const write = (statement: Statement, event: NewEvent): number => {
     const id = insert(statement, event);
+    for (const handler of event.handlers) tables.jobs.resume(statement, handler);
     statement.onCommit(() => written({ id: String(id), ...event }));
     return id;
   };
   return {
-    events: eventsOf(store),
-    deliveries: deliveriesOf(store),
-    schedules: schedulesOf(store, write),
+    events: eventsOf(tables),
+    deliveries: deliveriesOf(tables),
+    schedules: schedulesOf(tables, write),
     prepare,
     async publish(...given) {
       const event = prepare(...given);
@@ -83,24 +87,37 @@ function insert(statement: Statement, { topic, text, correlationId, at, handlers
   return id;
 }
 
-function eventsOf(store: Store): Journal {
+interface Tables {
+  readonly store: Store;
+  readonly clock: Pick<Clock, 'now'>;
+  readonly jobs: ReturnType<typeof handlerJobs>;
+}
+
+/** The name of the job that works on a handler's deliveries: open while there are some. */
+export function deliveryJob(handler: string): string {
+  return `deliver ${handler}`;
+}
+
+/** Changes of the jobs of handlers in a write. */
+function handlerJobs(store: Store, clock: Pick<Clock, 'now'>) {
+  const { within } = createSqliteTables(store);
+  const at = () => ({ now: clock.now(), newId: () => ulid(clock.now()) });
   return {
-    async event(id) {
-      const row = store.get('SELECT topic, payload, correlation, at FROM events WHERE id = ?', id);
-      if (row === null) return null;
-      const { topic, payload, correlation, at } = row;
-      return {
-        topic: String(topic),
-        payload: JSON.parse(String(payload)) as JsonValue,
-        correlationId: typeof correlation === 'string' ? correlation : `event-${id}`,
-        at: Number(at),
-      };
-    },
-    revision: async () => Number(store.get('PRAGMA data_version')?.data_version),
+    resume: (statement: Statement, handler: string) => within(statement, (rows) => resumeIn(rows, deliveryJob(handler), at())),
+    guard: (statement: Statement, attempt: Attempt) => within(statement, (rows) => guardIn(rows, attempt)),
+    end: (statement: Statement, attempt: Attempt) => within(statement, (rows) => endIn(rows, attempt, at())),
+    forget: (statement: Statement, handler: string) => within(statement, (rows) => forgetIn(rows, deliveryJob(handler))),
+  };
+}
+
+function eventsOf({ store, jobs }: Tables): Journal {
+  return {
     async tidy(declared, { now, goneBefore, eventsBefore }) {
       const known = store.all('SELECT DISTINCT handler FROM deliveries').map(({ handler }) => String(handler));
       const gone = JSON.stringify(known.filter((handler) => !declared.has(handler)));
       await store.write((statement) => {
+        const forgotten = store.all('SELECT handler FROM handlersgone WHERE since <= ?', goneBefore);
+        for (const { handler } of forgotten) if (!declared.has(String(handler))) jobs.forget(statement, String(handler));
         statement('DELETE FROM handlersgone WHERE handler NOT IN (SELECT value FROM json_each(?))', gone);
         statement('INSERT INTO handlersgone SELECT value, ? FROM json_each(?) WHERE true ON CONFLICT DO NOTHING', now, gone);
         statement('DELETE FROM deliveries WHERE handler IN (SELECT handler FROM handlersgone WHERE since <= ?)', goneBefore);
@@ -134,16 +151,32 @@ function eventsOf(store: Store): Journal {
   };
 }
 
-function deliveriesOf(store: Store): DeliveryRows {
+function deliveriesOf({ store, jobs }: Tables): DeliveryRows {
   const rows = (sql: string, handler: string, ...values: (string | number)[]) =>
     store.all(`SELECT event, key, attempts FROM deliveries WHERE handler = ? ${sql}`, handler, ...values).map(deliveryOf);
   const has = (sql: string, ...values: (string | number)[]) =>
     store.get(`SELECT 1 FROM deliveries WHERE handler = ? AND ${sql} LIMIT 1`, ...values) !== null;
-  const fenced = (fence: Fence, run: (statement: Statement) => void) =>
+  const guarded = (attempt: Attempt, run: (statement: Statement) => void) =>
     store.write((statement) => {
-      if (isHeldInWrite(store, fence)) run(statement);
+      jobs.guard(statement, attempt);
+      run(statement);
     });
   return {
+    async event(handler, id) {
+      const row = store.get(
+        'SELECT topic, payload, correlation, at FROM deliveries JOIN events ON id = event WHERE handler = ? AND event = ?',
+        handler,
+        id,
+      );
+      if (row === null) return null;
+      const { topic, payload, correlation, at } = row;
+      return {
+        topic: String(topic),
+        payload: JSON.parse(String(payload)) as JsonValue,
+        correlationId: typeof correlation === 'string' ? correlation : `event-${id}`,
+        at: Number(at),
+      };
+    },
     load: async (handler, { after, now, mostDue, mostReady }) => ({
       due: rows('AND due > 0 AND due <= ? ORDER BY due, event LIMIT ?', handler, now, mostDue),
       ready: rows('AND event > ? AND due = 0 ORDER BY event LIMIT ?', handler, after, mostReady),
@@ -161,7 +194,7 @@ function deliveriesOf(store: Store): DeliveryRows {
     async missed(handler, until, recent) {
       const row = store.get(
         `SELECT count(*) FILTER (WHERE at > ?) AS recent, count(*) FILTER (WHERE at <= ?) AS old
-           FROM deliveries JOIN events ON id = event WHERE handler = ? AND due >= 0 AND at <= ? AND topic = 'notify'`,
+           FROM deliveries JOIN events ON id = event WHERE handler = ? AND due >= 0 AND at < ? AND topic = 'notify'`,
         recent,
         recent,
         handler,
@@ -169,10 +202,10 @@ function deliveriesOf(store: Store): DeliveryRows {
       );
       return { recent: Number(row?.recent ?? 0), old: Number(row?.old ?? 0) };
     },
-    done: (handler, event, fence) =>
-      fenced(fence, (statement) => void statement('DELETE FROM deliveries WHERE handler = ? AND event = ?', handler, event)),
-    change: (handler, { event, attempts, due, error }, fence) =>
-      fenced(fence, (statement) => {
+    done: (handler, event, attempt) =>
+      guarded(attempt, (statement) => void statement('DELETE FROM deliveries WHERE handler = ? AND event = ?', handler, event)),
+    change: (handler, { event, attempts, due, error }, attempt) =>
+      guarded(attempt, (statement) => {
         statement(
           'UPDATE deliveries SET attempts = ?, due = coalesce(?, due), error = coalesce(?, error) WHERE handler = ? AND event = ?',
           attempts,
@@ -182,10 +215,25 @@ function deliveriesOf(store: Store): DeliveryRows {
           event,
         );
       }),
+    async resume() {
+      const handlers = store.all('SELECT DISTINCT handler FROM deliveries WHERE due >= 0').map(({ handler }) => String(handler));
+      if (handlers.length > 0) await store.write((statement) => handlers.forEach((handler) => jobs.resume(statement, handler)));
+    },
+    async end(handler, attempt) {
+      let isOver = false;
+      await store.write((statement) => {
+        isOver = !has('due >= 0', handler) && jobs.end(statement, attempt);
+      });
+      return isOver;
+    },
     async advance(now, latest) {
       const late = 'due > ? AND error IS NOT NULL';
-      if (store.get(`SELECT 1 FROM deliveries WHERE ${late} LIMIT 1`, latest) === null) return;
-      await store.write((statement) => void statement(`UPDATE deliveries SET due = ? WHERE ${late}`, now, latest));
+      const handlers = store.all(`SELECT DISTINCT handler FROM deliveries WHERE ${late}`, latest);
+      if (handlers.length === 0) return;
+      await store.write((statement) => {
+        statement(`UPDATE deliveries SET due = ? WHERE ${late}`, now, latest);
+        for (const { handler } of handlers) jobs.resume(statement, String(handler));
+      });
     },
   };
 }
@@ -194,48 +242,26 @@ function deliveryOf({ event, key, attempts }: SqlRow): DeliveryRow {
   return { event: Number(event), key: typeof key === 'string' ? key : null, attempts: Number(attempts) };
 }
 
-function schedulesOf(store: Store, append: (statement: Statement, event: NewEvent) => number): ScheduleRows {
-  const list = () =>
-    store
-      .all('SELECT name, spec, next, event FROM schedules')
-      .map(({ name, spec, next, event }) => ({ name: String(name), spec: String(spec), next: Number(next), event: Number(event) }));
-
-  const put = (statement: Statement, { name, spec, next }: PlannedSchedule): void => {
-    if (next === null) return void statement('DELETE FROM schedules WHERE name = ?', name);
-    statement(
-      `INSERT INTO schedules VALUES (?, ?, ?, ?)
-         ON CONFLICT (name) DO UPDATE SET spec = excluded.spec, next = excluded.next, event = excluded.event`,
-      name,
-      spec,
-      next.at,
-      append(statement, next.event),
-    );
-  };
-
+function schedulesOf({ store, clock, jobs }: Tables, append: (statement: Statement, event: NewEvent) => number): ScheduleRows {
   return {
-    list: async () => list(),
-    plan: (wanted, now) =>
+    publish: ({ job, name, handler }, event, tick) =>
       store.write((statement) => {
-        const missing = new Map(wanted.map((schedule) => [schedule.name, schedule]));
-        for (const { name, spec, next, event } of list()) {
-          const schedule = missing.get(name);
-          if (schedule?.spec !== spec || next > schedule.latest) {
-            statement('DELETE FROM deliveries WHERE event = ? AND due > 0', event);
-            statement('DELETE FROM schedules WHERE name = ?', name);
-            continue;
-          }
-          missing.delete(name);
-          if (next > now) continue;
-          statement(
-            'DELETE FROM deliveries WHERE handler = ? AND key = ? AND event < ? AND attempts = 0 AND due <= ?',
-            schedule.handler,
-            schedule.key,
-            event,
-            now,
-          );
-          put(statement, schedule);
-        }
-        for (const schedule of missing.values()) put(statement, schedule);
+        const isOurs = jobs.end(statement, job);
+        const former = store.get('SELECT next FROM schedules WHERE name = ?', name)?.next;
+        if (!isOurs || Number(former ?? -Infinity) >= tick) return;
+        statement('DELETE FROM schedules WHERE name = ?', name);
+        const earlier = 'handler = ? AND key = ? AND event < ? AND attempts = 0 AND due <= ?';
+        statement(`DELETE FROM deliveries WHERE ${earlier}`, handler, event.key, append(statement, event), clock.now());
       }),
+    async endFormer(specs) {
+      const ended = store.all('SELECT name, spec, event FROM schedules').filter(({ name, spec }) => specs.get(String(name)) !== spec);
+      if (ended.length === 0) return;
+      await store.write((statement) => {
+        for (const { name, event } of ended) {
+          statement('DELETE FROM deliveries WHERE event = ? AND due > 0', Number(event));
+          statement('DELETE FROM schedules WHERE name = ?', String(name));
+        }
+      });
+    },
   };
 }

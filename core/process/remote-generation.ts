@@ -90,6 +90,7 @@ function operationOf({ peer, commands, turns }: RemoteHost, name: string, isStre
       const end = await peer.callToEnd(name, values, signal, correlationOf(values));
       return name.endsWith('.ended') ? undefined : checkedEnd(end);
     };
+  if (name.startsWith('handler.')) return (values, signal) => peer.callToEnd(name, values, signal, correlationOf(values));
   if (isStream) return async (values, signal) => peer.stream(name, values, signal, correlationOf(values));
   if (name === 'tool.execute')
     return async (values, signal) => {

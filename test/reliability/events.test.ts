@@ -46,7 +46,7 @@ it(
       'a/one': (_payload, { id }) => void handled.add(`a/one ${id}`),
       'b/two': (_payload, { id }) => void handled.add(`b/two ${id}`),
     });
-    heir.deliveries.start();
+    heir.start();
     await until(() => expect(heir.store.all('SELECT event FROM deliveries')).toEqual([]));
     const missing = [...acknowledged.keys()].flatMap((id) => [`a/one ${id}`, `b/two ${id}`]).filter((delivery) => !handled.has(delivery));
     expect(missing).toEqual([]);

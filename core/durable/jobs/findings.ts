@@ -1,7 +1,7 @@
 import { localTime } from '@pith/command-line';
 import type { Diagnostic } from '../../contract/index.ts';
 import type { Hold, JobFilter, JobStore } from './port.ts';
-import type { JobRow } from './row.ts';
+import { isOfKernel, type JobRow } from './row.ts';
 import { heldValue } from './store.ts';
 
 /** A process that serves begins what is due sooner. */
@@ -23,7 +23,7 @@ interface FindingsOptions {
 
 /** What a person should know of jobs: what is paused, is dead and was not seen yet, waits for long, or is begun by nobody. */
 export async function jobFindings({ store, now, whyNot }: FindingsOptions): Promise<readonly Diagnostic[]> {
-  const find = (filter: Omit<JobFilter, 'limit'>): Promise<readonly JobRow[]> => store.list({ ...filter, limit: MOST_ROWS });
+  const find = async (filter: Omit<JobFilter, 'limit'>): Promise<readonly JobRow[]> => (await store.list({ ...filter, limit: MOST_ROWS })).filter(({ name }) => !isOfKernel(name)); // what waits for handlers is told of by events
   const [holds, dead, suspended, overdue] = [
     await store.holds(),
     await find({ states: ['dead'] }),

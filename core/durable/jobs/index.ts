@@ -1,10 +1,12 @@
 export { type HandlerEnd, infoOf, type JobCall } from './calls.ts';
 export { jobFindings } from './findings.ts';
 export { createJobs, type Jobs } from './jobs.ts';
+export { type KernelJob, kernelJob, type KernelJobs } from './kernel-jobs.ts';
 export type { Attempt, Claim, Hold, HoldKind, JobDeclaration, JobFilter, JobStore, LanePolicy, Outcome } from './port.ts';
-export { hasEnded, type JobRow, NEVER, type NewJob, type State, STATES } from './row.ts';
+export { hasEnded, isOfKernel, type JobRow, NEVER, type NewJob, type State, STATES } from './row.ts';
 export type { JobRows, JobTables } from './rows.ts';
 export { createJobService, type JobService, type JobServiceOptions } from './service.ts';
-export { createJobStore, guardIn, insertIn } from './store.ts';
+export { createJobStore, endIn, forgetIn, guardIn, insertIn, resumeIn } from './store.ts';
 export { createSqliteTables } from './sqlite-rows.ts';
 export { nextTick } from './timetables.ts';
+export { LONGEST_RETRY_MS, retryDelay } from './transitions.ts';

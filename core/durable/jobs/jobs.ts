@@ -1,10 +1,12 @@
 import { ulid } from 'ulid';
 import type { Clock, Logger } from '../../contract/index.ts';
 import type { Declaration } from '../../declarations/index.ts';
-import type { HostJobs, JobHandlers } from '../../kernel/index.ts';
+import { type HostJobs, type JobHandlers, Postponed } from '../../kernel/index.ts';
 import type { Store } from '../../store/index.ts';
 import { createContextJobs, declarationOf } from './context-jobs.ts';
+import type { KernelJobs } from './kernel-jobs.ts';
 import { createManifestSchedules } from './manifest-schedules.ts';
+import { isOfKernel } from './row.ts';
 import { createJobService, type JobService } from './service.ts';
 import { createSqliteTables } from './sqlite-rows.ts';
 import { createJobStore } from './store.ts';
@@ -14,6 +16,7 @@ export interface JobsOptions {
   readonly clock: Clock;
   readonly logger: Logger;
   readonly handlers: JobHandlers;
+  readonly kernel: KernelJobs;
 }
 
 /** The jobs of a sandbox in this process. */
@@ -22,21 +25,30 @@ export interface Jobs extends JobService {
   of(declaration: Declaration): HostJobs;
 }
 
-export function createJobs({ store, clock, logger, handlers }: JobsOptions): Jobs {
+export function createJobs({ store, clock, logger, handlers, kernel }: JobsOptions): Jobs {
   const newId = () => ulid(clock.now());
   const tables = createSqliteTables(store);
   const service = createJobService({
     store: createJobStore(tables, clock, newId),
     clock,
     logger,
-    declared: () => new Map([...handlers.declared()].map(([name, declared]) => [name, declarationOf(name, declared)])),
-    callable: () => handlers.callable(),
+    kernel,
+    declared: () => {
+      const ofExtensions = [...handlers.declared()].map(([name, declared]) => [name, declarationOf(name, declared)] as const);
+      return new Map([...ofExtensions, ...kernel.jobs()]);
+    },
+    callable: () => new Set([...handlers.callable(), ...kernel.jobs().keys()]),
     policies: () => handlers.policies(),
     load: (name) => handlers.load(name),
-    call: (name, job, signal) => handlers.call(name, job, signal),
+    async call(name, job, signal) {
+      if (!isOfKernel(name)) return handlers.call(name, job, signal);
+      const own = kernel.jobs().get(name);
+      if (own === undefined) throw new Postponed('it cannot be worked on now');
+      return own.run(job, signal);
+    },
     tell: (name, job, signal) => handlers.tell(name, job, signal),
   });
-  const schedules = createManifestSchedules({ store: service.store, handlers, clock, logger });
+  const schedules = createManifestSchedules({ store: service.store, handlers, kernel, clock, logger });
   const ofExtensions = { tables, handlers, clock, newId };
   return {
     store: service.store,

@@ -1,21 +1,23 @@
 import { type Clock, type Logger, messageOf } from '../../contract/index.ts';
 import type { JobHandlers } from '../../kernel/index.ts';
+import type { KernelJobs, ManifestSchedule } from './kernel-jobs.ts';
 import type { JobStore, ScheduleRow } from './port.ts';
 import { nextTick } from './timetables.ts';
 
 export interface ManifestSchedulesOptions {
   readonly store: Pick<JobStore, 'schedules' | 'putSchedule' | 'removeSchedule'>;
   readonly handlers: Pick<JobHandlers, 'declared' | 'schedules'>;
+  readonly kernel: Pick<KernelJobs, 'schedules'>;
   readonly clock: Clock;
   readonly logger: Logger;
 }
 
-/** Keeps a timetable for each schedule of a manifest that names a job. */
-export function createManifestSchedules({ store, handlers, clock, logger }: ManifestSchedulesOptions) {
+/** Keeps a timetable for each schedule of a manifest. */
+export function createManifestSchedules({ store, handlers, kernel, clock, logger }: ManifestSchedulesOptions) {
   let working: Promise<void> = Promise.resolve();
 
   async function renew(): Promise<void> {
-    const wanted = handlers.schedules().flatMap((schedule) => rowOf(schedule, handlers, clock.now()));
+    const wanted = [...ofExtensions(handlers), ...kernel.schedules()].map((schedule) => rowOf(schedule, clock.now()));
     const known = (await store.schedules()).filter(({ id }) => id.includes(MARK));
     for (const { id } of known) if (!wanted.some((row) => row.id === id)) await store.removeSchedule(id);
     for (const row of wanted) if (!known.some((each) => specOf(each) === specOf(row))) await store.putSchedule(row);
@@ -34,29 +36,23 @@ export function createManifestSchedules({ store, handlers, clock, logger }: Mani
 /** No id that code gives has it after its extension's. */
 const MARK = '.manifest/';
 
-function rowOf(
-  { extensionId, name, cron, job }: ReturnType<JobHandlers['schedules']>[number],
-  handlers: Pick<JobHandlers, 'declared'>,
-  now: number,
-): readonly ScheduleRow[] {
-  const fullName = `${extensionId}.${job}`;
-  const declared = handlers.declared().get(fullName);
-  if (!declared) return [];
-  const { version, attempts } = declared;
+/** Those that name a job of their extension. */
+function ofExtensions(handlers: Pick<JobHandlers, 'declared' | 'schedules'>): readonly ManifestSchedule[] {
+  const declared = handlers.declared();
+  return handlers.schedules().flatMap(({ extensionId, name, cron, job }) => {
+    const fullName = `${extensionId}.${job}`;
+    const known = declared.get(fullName);
+    if (!known) return [];
+    const { version, attempts } = known;
+    return [{ extensionId, name, cron, job: { name: fullName, version, payload: '{}', mostAttempts: attempts, tells: true } }];
+  });
+}
+
+function rowOf({ extensionId, name, cron, job }: ManifestSchedule, now: number): ScheduleRow {
   const zone = Intl.DateTimeFormat().resolvedOptions().timeZone;
-  return [
-    {
-      id: `${extensionId}${MARK}${name}`,
-      cron,
-      zone,
-      job: { name: fullName, version, payload: '{}', mostAttempts: attempts, tells: true },
-      missed: 'once',
-      within: null,
-      next: nextTick(cron, zone, now),
-    },
-  ];
+  return { id: `${extensionId}${MARK}${name}`, cron, zone, job, missed: 'once', within: null, next: nextTick(cron, zone, now) };
 }
 
 function specOf({ id, cron, zone, job }: ScheduleRow): string {
-  return JSON.stringify([id, cron, zone, job.name, job.version, job.mostAttempts]);
+  return JSON.stringify([id, cron, zone, job.name, job.version, job.payload, job.mostAttempts]);
 }

@@ -37,7 +37,7 @@ export interface JobRow {
   readonly late: boolean;
   /** Failures of its handler. */
   readonly attempts: number;
-  /** The attempt with this number is the last. */
+  /** The attempt with this number is the last; `NEVER`: none is, whatever is lost. */
   readonly mostAttempts: number;
   /** Losses of its process in a row. */
   readonly lost: number;
@@ -73,6 +73,11 @@ export interface JobRow {
 }
 
 export const NEVER = Number.MAX_SAFE_INTEGER;
+
+/** A job of the kernel itself: its name has a space, which no extension's has. */
+export function isOfKernel(name: string): boolean {
+  return name.includes(' ');
+}
 
 /** What a suspended job waits for. */
 export interface Wait {
@@ -110,3 +115,19 @@ export interface NewJob extends Pick<
   readonly at: number | null;
   readonly onOpen: 'keep' | 'replace' | 'fail';
 }
+
+/** What a job is unless somebody says otherwise. */
+export const PLAIN_JOB = {
+  version: 1,
+  lane: null,
+  owner: null,
+  priority: 0,
+  unique: null,
+  onOpen: 'keep',
+  sequence: null,
+  parent: null,
+  inside: false,
+  preemptible: false,
+  tells: false,
+  at: null,
+} as const satisfies Omit<NewJob, 'id' | 'name' | 'payload' | 'mostAttempts'>;

@@ -5,6 +5,8 @@ import { createOwner } from '../../store/index.ts';
 import { Attempts } from './attempts.ts';
 import type { JobHandlers } from './calls.ts';
 import type { Claim, JobDeclaration, JobStore, LanePolicy } from './port.ts';
+import type { KernelJobs } from './kernel-jobs.ts';
+import { isOfKernel } from './row.ts';
 import { createStorageReport, type StorageReport } from './storage-report.ts';
 import { ENDED_SUFFIX } from './store.ts';
 import { ticksDue } from './timetables.ts';
@@ -23,6 +25,7 @@ export interface JobServiceOptions extends JobHandlers {
   policies(): ReadonlyMap<string, LanePolicy>;
   /** Loads the code of the extension that declares this job. */
   load(name: string): Promise<void>;
+  readonly kernel?: Pick<KernelJobs, 'changed' | 'repairClock' | 'tidy'>;
 }
 
 /** Works on jobs in this process. */
@@ -198,19 +201,25 @@ class Service implements JobService {
     await this.#attempts.renew(now);
     if (this.#isServing && isSetBack) await this.#repairClock();
     const revision = await store.revision();
-    const isNews = wasWoken || isSetBack || revision !== this.#revision;
+    const isOthers = revision !== this.#revision;
+    if (isOthers) this.options.kernel?.changed();
+    const isNews = wasWoken || isSetBack || isOthers;
     if (isNews) await this.#attempts.look();
     const hasTicks = this.#state === 'started' && (isNews || now >= this.#tickAt) && (await this.#tick({ now, isSetBack }));
     if (this.#isServing && (isNews || isFree || hasTicks || now >= this.#claimAt)) await this.#claim();
     this.#revision = revision;
     if (this.#isServing) this.#lookedAt = now;
     await this.#watching.look();
-    if (this.#state === 'started' && Math.abs(now - this.#tidiedAt) >= TIDY_MS && !(await store.tidy())) this.#tidiedAt = now;
+    if (this.#state === 'started' && Math.abs(now - this.#tidiedAt) >= TIDY_MS && !(await store.tidy())) {
+      this.#tidiedAt = now;
+      await this.options.kernel?.tidy();
+    }
   }
 
   async #repairClock(): Promise<void> {
     const longest = [...this.options.declared().values()].map(({ backoff }) => backoff.mostMs);
     await this.store.repairClock(Math.max(DEFAULT_BACKOFF.mostMs, ...longest));
+    await this.options.kernel?.repairClock();
   }
 
   /** Whether a job was made of a timetable. */
@@ -249,7 +258,7 @@ class Service implements JobService {
   #jobs(): ReadonlyMap<string, JobDeclaration> {
     const callable = this.options.callable();
     const own = [...this.options.declared().values()].filter(({ name }) => callable.has(name));
-    const telling = own.map(({ name, version }) => ({ ...TELLING, name: `${name}${ENDED_SUFFIX}`, version }));
+    const telling = own.filter(({ name }) => !isOfKernel(name)).map(({ name, version }) => ({ ...TELLING, name: `${name}${ENDED_SUFFIX}`, version }));
     return new Map([...own, ...telling].map((job) => [job.name, job]));
   }
 

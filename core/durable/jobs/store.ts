@@ -9,11 +9,12 @@ import type {
   LaneJob,
   LanePolicy,
   LaneState,
+  Outcome,
   ScheduleRow,
   StopReason,
   Tick,
 } from './port.ts';
-import { hasEnded, type JobRow, type NewJob } from './row.ts';
+import { hasEnded, type JobRow, NEVER, type NewJob, PLAIN_JOB } from './row.ts';
 import { byUrgency, type Except, type JobRows, type JobTables } from './rows.ts';
 import {
   ALONE_FROM,
@@ -55,14 +56,7 @@ export function createJobStore(tables: JobTables, clock: Pick<Clock, 'now'>, new
     isDue: (claim) => tables.read((rows) => isDue(rows, claim, clock.now())),
     renew: (held) => writing((work) => work.renew(held)),
     stops: (held) => tables.read((rows) => stopsOf(rows, held)),
-    settle: (attempt, outcome, keep) =>
-      writing((work) =>
-        work.ofAttempt(attempt, (row) => {
-          const after = settled(row, outcome, work.now);
-          if (after.state === 'done' && !keep) work.remove(after);
-          else work.save(after);
-        }),
-      ),
+    settle: (attempt, outcome, keep) => writing((work) => work.settle(attempt, outcome, keep)),
     leave: (held) => writing((work) => held.forEach((attempt) => work.ofAttempt(attempt, (row) => work.save({ ...row, leaving: true })))),
     note: (attempt, data) =>
       writing((work) =>
@@ -102,6 +96,31 @@ export function insertIn(
   at: { readonly now: number; readonly newId: () => string },
 ): { readonly id: string; readonly added: boolean } {
   return new Work(rows, at.now, at.newId).insert(job, policy);
+}
+
+/**
+ * Has the one open job of a name of the kernel begin, or go on with what it waits for; makes it where there is none. Writes nothing where it
+ * will do so anyway.
+ */
+export function resumeIn(rows: JobRows, name: string, at: { readonly now: number; readonly newId: () => string }): void {
+  if (rows.isExpected(name, ONLY)) return;
+  const open = rows.openUnique(name, ONLY);
+  const work = new Work(rows, at.now, at.newId);
+  if (open === null) work.insert({ ...PLAIN_JOB, id: at.newId(), name, payload: 'null', unique: ONLY, mostAttempts: NEVER }, null);
+  else work.change(open.id, (row) => resumed(row, 'null', at.now));
+}
+
+const ONLY = 'only';
+
+/** Removes the one open job of a name of the kernel. */
+export function forgetIn(rows: JobRows, name: string): void {
+  const open = rows.openUnique(name, ONLY);
+  if (open !== null) rows.delete(open.id);
+}
+
+/** Ends an attempt that is done, with what else its commit holds. False: another process has the job. */
+export function endIn(rows: JobRows, attempt: Attempt, at: { readonly now: number; readonly newId: () => string }): boolean {
+  return new Work(rows, at.now, at.newId).settle(attempt, { kind: 'done', result: 'null' }, false);
 }
 
 /** Throws `lease_lost` where another process has the job. */
@@ -189,6 +208,14 @@ class Work {
     const after = row && act(row);
     if (after) this.save(after);
     return Boolean(after);
+  }
+
+  settle(attempt: Attempt, outcome: Outcome, keep: boolean): boolean {
+    return this.ofAttempt(attempt, (row) => {
+      const after = settled(row, outcome, this.now);
+      if (after.state === 'done' && !keep) this.remove(after);
+      else this.save(after);
+    });
   }
 
   /** False: another process has it. */
@@ -446,22 +473,5 @@ function valuesOf(holds: readonly Hold[], kind: Hold['kind'], name: string): rea
 }
 
 function tellingOf({ id, name, version }: JobRow, telling: string): NewJob {
-  return {
-    id: telling,
-    name: `${name}${ENDED_SUFFIX}`,
-    version,
-    payload: JSON.stringify(id),
-    at: null,
-    lane: null,
-    owner: null,
-    priority: 0,
-    unique: null,
-    onOpen: 'keep',
-    sequence: null,
-    parent: null,
-    inside: false,
-    preemptible: false,
-    mostAttempts: 8,
-    tells: false,
-  };
+  return { ...PLAIN_JOB, id: telling, name: `${name}${ENDED_SUFFIX}`, version, payload: JSON.stringify(id), mostAttempts: 8 };
 }

@@ -1,6 +1,7 @@
 import { Cron } from 'croner';
 import { type JsonValue, messageOf, PithError } from '../../contract/index.ts';
 import type { ScheduleRow, Tick } from './port.ts';
+import { PLAIN_JOB } from './row.ts';
 
 /** A tick that is later than this was missed: as long as the shortest time between two. */
 export const MISSED_MS = 60_000;
@@ -92,19 +93,11 @@ function lastTick({ cron, zone }: ScheduleRow, known: number, now: number): numb
 
 function jobOf({ id, job }: ScheduleRow, at: number, newId: string): Omit<NonNullable<Tick['job']>, 'late' | 'skipped'> {
   return {
+    ...PLAIN_JOB,
     ...job,
     id: newId,
     payload: withTime(job.payload, at),
-    at: null,
-    lane: null,
-    owner: null,
-    priority: 0,
-    unique: null,
-    onOpen: 'keep',
     sequence: id,
-    parent: null,
-    inside: false,
-    preemptible: false,
   };
 }
 

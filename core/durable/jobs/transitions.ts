@@ -79,7 +79,7 @@ export function lost(row: JobRow, now: number): JobRow {
   const times = row.lost + 1;
   if (row.leaving && row.mostAttempts !== 1) return back;
   if (row.mostAttempts === 1) return ended({ ...row, lost: times }, 'dead', MAY_HAVE_HAPPENED, now);
-  if (times >= MOST_LOSSES)
+  if (times >= MOST_LOSSES && row.mostAttempts !== NEVER)
     return ended({ ...row, lost: times }, 'dead', { code: 'lost', message: `the process died ${times} times during it` }, now);
   return { ...back, lost: times };
 }

@@ -12,7 +12,7 @@ export interface EventHandlers {
   /** Of extensions that can run now. */
   callable(): ReadonlySet<string>;
   schedules(): readonly Readonly<Record<'extensionId' | 'name' | 'cron' | 'handler', string>>[];
-  /** Loads the extension when needed. Rejects with what the handler threw, `Postponed` while it is not there or when it was replaced meanwhile. */
+  /** Loads the extension when needed. Rejects with what the handler threw, `Postponed` while it is not there or when it was replaced meanwhile. Lasts until the handler has ended. */
   call(handler: string, payload: JsonValue, delivery: Omit<Delivery, 'signal'>, signal: AbortSignal): Promise<void>;
 }
 
@@ -36,7 +36,7 @@ export function createEventHandlers(lifecycle: Lifecycle): EventHandlers {
     async call(handler, payload, delivery, signal) {
       const [extensionId = '', method = ''] = handler.split('/');
       const { correlationId } = delivery;
-      const asked = { operation: `handler.${method}`, values: [payload, delivery], timeoutMs: DELIVERY_MS, signal };
+      const asked = { operation: `handler.${method}`, values: [payload, delivery], timeoutMs: DELIVERY_MS, signal, waitsForEnd: true } as const;
       await callInBackground(lifecycle, { extensionId, phase: 'background', correlationId }, asked);
     },
   };

@@ -17,7 +17,7 @@ it('K31 each handler gets each event once, with id, topic, key, attempt and corr
     (payload, { id, topic, key, attempt, correlationId }) =>
       void seen.push([name, idOf(payload), id, topic, key, attempt, correlationId]);
   const node = open(systemClock, { 'a/one': handle('one'), 'b/two': handle('two') });
-  node.deliveries.start();
+  node.start();
   const first = await node.journal.publish('task.changed', task('t1'), { key: 'k', correlationId: 'c1' });
   const second = await node.journal.publish('task.changed', task('t2'));
   await until(() => expect(seen).toHaveLength(4));
@@ -42,7 +42,7 @@ it('K31 a slow handler delays neither another key, nor another handler; the orde
     },
     'b/quick': (payload) => void seen.push(`quick:${idOf(payload)}`),
   });
-  node.deliveries.start();
+  node.start();
   // more of the slow key than a lane keeps in memory
   const backlog = Array.from({ length: 200 }, (_, index) => node.journal.publish('task.changed', task(`s${index}`), { key: 'slow' }));
   await Promise.all(backlog);
@@ -68,7 +68,7 @@ it('K31 a failed delivery is tried again alone, later each time, while its key w
     },
     'b/works': (payload) => void seen.push(`works ${idOf(payload)}`),
   });
-  node.deliveries.start();
+  node.start();
   await node.journal.publish('task.changed', task('bad'), { key: 'k' });
   await node.journal.publish('task.changed', task('next'), { key: 'k' });
   await node.journal.publish('task.changed', task('free'), { key: 'other' });
@@ -92,8 +92,8 @@ it('K31 of two processes never both deliver an event, whoever published it', asy
   const handlers = (name: string): Record<string, Handle> => ({ 'a/one': async (payload) => void seen.push(`${name} ${idOf(payload)}`) });
   const first = open(clock, handlers('first'));
   const second = open(clock, handlers('second'));
-  first.deliveries.start();
-  second.deliveries.start();
+  first.start();
+  second.start();
   const publish = (index: number) => (index % 2 ? first : second).journal.publish('task.changed', task(`t${index}`));
   await Promise.all(Array.from({ length: 300 }, (_, index) => publish(index)));
   await until(() => expect(seen).toHaveLength(300));
@@ -103,14 +103,14 @@ it('K31 of two processes never both deliver an event, whoever published it', asy
 it('K31 C6 what a process that died had claimed is delivered by another one once its lease is over', async () => {
   const clock = fakeClock();
   const dead = open(clock, { 'a/one': () => new Promise(() => undefined) });
-  dead.deliveries.start();
+  dead.start();
   await dead.journal.publish('task.changed', task('lost'));
   await until(() => expect(dead.store.all('SELECT * FROM leases')).toHaveLength(1));
   dead.kill();
   const seen: string[] = [];
   const heir = open(clock, { 'a/one': (payload) => void seen.push(idOf(payload)) });
-  heir.deliveries.start();
-  await clock.advance(10_000);
+  heir.start();
+  await clock.advance(2000);
   expect(seen).toEqual([]);
   await clock.advance(8000);
   await until(() => expect(seen).toEqual(['lost']));
@@ -122,7 +122,7 @@ it('K31 what another process writes is seen within a second', async () => {
   const handlers: Record<string, Handle> = { 'a/one': (payload) => void seen.push(idOf(payload)) };
   const worker = open(clock, handlers);
   const writer = open(clock, handlers);
-  worker.deliveries.start();
+  worker.start();
   await clock.advance(5000);
   await writer.journal.publish('task.changed', task('other'));
   await clock.advance(1000);
@@ -135,7 +135,7 @@ it('K31 an event with a time is delivered at that time, after a restart too, and
   const handlers: Record<string, Handle> = { 'a/one': (payload) => void seen.push([idOf(payload), clock.now()]) };
   const start = clock.now();
   const first = open(clock, handlers);
-  first.deliveries.start();
+  first.start();
   await first.journal.publish('task.changed', task('soon'), { at: start + 60_000 });
   await first.journal.publish('task.changed', task('missed'), { at: start + 120_000 });
   await clock.advance(59_000);
@@ -145,7 +145,7 @@ it('K31 an event with a time is delivered at that time, after a restart too, and
   expect(seen[0]?.[1]).toBe(start + 60_000);
   await first.close();
   await clock.advance(600_000);
-  open(clock, handlers).deliveries.start();
+  open(clock, handlers).start();
   await until(() => expect(seen.map(([id]) => id)).toEqual(['soon', 'missed']));
 });
 
@@ -162,7 +162,7 @@ it('K31 a handler that takes its process down each time is not called for ever',
       },
     });
     if (round === 1) await node.journal.publish('task.changed', task('bad'));
-    node.deliveries.start();
+    node.start();
     for (let second = 0; second < 17; second++) await clock.advance(1000);
     await until(() => expect(calls).toBe(round));
     node.kill();
@@ -170,7 +170,7 @@ it('K31 a handler that takes its process down each time is not called for ever',
   }
   expect(attempts).toEqual([1, 1, 2, 3, 4, 5, 6, 7, 8]); // before the first kill nobody knew that it would have to be counted
   const last = open(clock, { 'a/kills': () => void (calls += 1) });
-  last.deliveries.start();
+  last.start();
   for (let second = 0; second < 17; second++) await clock.advance(1000);
   await until(() => expect(last.store.all('SELECT error FROM deliveries WHERE due < 0')).toHaveLength(1));
   expect(last.store.get('SELECT error FROM deliveries')).toEqual({ error: 'the process that worked on it ended each time' });
@@ -181,7 +181,7 @@ it('K31 after a process was killed, attempts that a stop interrupts are not coun
   const clock = fakeClock();
   const dead = open(clock, { 'a/one': () => new Promise(() => undefined) });
   await dead.journal.publish('task.changed', task('long'));
-  dead.deliveries.start();
+  dead.start();
   await until(() => expect(dead.store.all('SELECT * FROM leases')).toHaveLength(1));
   dead.kill();
   await dead.store.close();
@@ -192,10 +192,10 @@ it('K31 after a process was killed, attempts that a stop interrupts are not coun
       return new Promise((_, reject) => signal.addEventListener('abort', () => reject(new Error('stopped'))));
     },
   });
-  heir.deliveries.start();
+  heir.start();
   for (let second = 0; second < 17; second++) await clock.advance(1000);
   await until(() => expect(called).toBe(true));
   expect(heir.store.get('SELECT attempts FROM deliveries')).toEqual({ attempts: 1 });
-  await heir.deliveries.stop(0);
+  await heir.stop();
   await until(() => expect(heir.store.get('SELECT attempts FROM deliveries')).toEqual({ attempts: 0 }));
 });

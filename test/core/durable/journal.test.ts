@@ -1,5 +1,6 @@
 import { beforeEach, expect, it } from 'vitest';
-import { createSqliteJournal, KEEP_EVENTS_MS, KEEP_GONE_MS, retryDelay } from '../../../core/durable/index.ts';
+import { createSqliteJournal, KEEP_EVENTS_MS, KEEP_GONE_MS } from '../../../core/durable/index.ts';
+import { retryDelay } from '../../../core/durable/jobs/index.ts';
 import { fakeClock, type FakeClock } from 'pith/testing';
 import { openNode, task, type Node } from './world.ts';
 import { folderWith } from '../../places.ts';
@@ -10,7 +11,7 @@ let node: Node;
 
 beforeEach(() => {
   clock = fakeClock();
-  node = openNode(folderWith(), clock, { 'a/one': () => undefined, 'b/two': () => undefined }, { 'b/two': ['schedule.due'] });
+  node = openNode(folderWith(), clock, { 'a/one': () => undefined, 'b/two': () => undefined }, { topics: { 'b/two': ['schedule.due'] } });
 });
 
 it('K31 C6 an event and its deliveries are one commit, with the row that caused them', async () => {

@@ -1,27 +1,13 @@
 /** Publishes without end and works on the deliveries, until it is killed. Prints `published <id>` after each commit and `handled <id>` at each delivery. */
-import { createDeliveries, createSqliteJournal } from '../../../core/durable/index.ts';
+import path from 'node:path';
 import { systemClock } from '@pith/promises';
-import { createLeases, createOwner, openStore, sqliteLeaseRows } from '../../../core/store/index.ts';
+import { openProcess } from './open-process.ts';
 
 const [file = '', name = ''] = process.argv.slice(2);
-const clock = systemClock;
-const store = openStore(file, clock);
-const handlers = new Set(['a/one', 'b/two']);
 const say = (text: string): void => void process.stdout.write(`${text}\n`);
-const quiet = () => undefined;
-
-const journal = createSqliteJournal({ store, clock, handlers: () => [...handlers], written: ({ handlers }) => deliveries.wake(handlers) });
-const deliveries = createDeliveries({
-  journal,
-  leases: createLeases(sqliteLeaseRows(store, clock), clock, createOwner()),
-  clock,
-  logger: { debug: quiet, info: quiet, warn: quiet, error: quiet },
-  declared: () => handlers,
-  callable: () => handlers,
-  sideBySide: undefined,
-  call: async (handler, _payload, { id }) => say(`handled ${handler} ${id}`),
-});
-deliveries.start();
+const handled = (handler: string) => (_payload: unknown, { id }: { readonly id: string }) => say(`handled ${handler} ${id}`);
+const { journal, start } = openProcess(path.dirname(file), systemClock, { 'a/one': handled('a/one'), 'b/two': handled('b/two') });
+start();
 
 async function write(writer: number): Promise<never> {
   for (let index = 0; ; index++) {

@@ -4,14 +4,14 @@ import { DeliveryQueue } from '../../../core/durable/index.ts';
 import { Postponed } from '../../../core/kernel/index.ts';
 import { openNode, task, type Handle, type Node } from './world.ts';
 import { folderWith } from '../../places.ts';
-import { gate, until } from '../../waiting.ts';
+import { gate, passed, until } from '../../waiting.ts';
 
 let folder: string;
 let node: Node;
 const clock = fakeClock();
 const open = (handle: Handle): void => {
   node = openNode(folder, clock, { 'a/one': handle });
-  node.deliveries.start();
+  node.start();
 };
 /** Time passes in such steps until `check` holds. */
 const after = (ms: number, check: () => void) => until(() => clock.advance(ms).then(check));
@@ -100,8 +100,8 @@ it('B12: nobody begins a delivery that a stopped worker could not end', async ()
   await node.journal.publish('task.changed', task('t'));
   await until(() => expect(runs).toBe(1));
   const other = openNode(folder, clock, { 'a/one': handle });
-  await node.deliveries.stop(0);
-  other.deliveries.start();
+  await passed(clock, node.stop());
+  other.start();
   for (let second = 0; second < 60; second += 1) await clock.advance(1000);
   expect({ runs, most }).toEqual({ runs: 1, most: 1 });
   free();
@@ -131,7 +131,7 @@ it('B12: what a worker says that has lost its lease changes no delivery', async 
   await node.journal.publish('task.changed', task('t'));
   await until(() => expect(runs).toBe(1));
   await node.store.write((statement) => {
-    statement(`UPDATE leases SET owner = 'thief'`);
+    statement('UPDATE jobs SET fence = fence + 1');
     statement('UPDATE deliveries SET due = -1, attempts = 8');
   });
   fail();

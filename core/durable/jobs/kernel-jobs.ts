@@ -1,0 +1,36 @@
+import type { HandlerEnd, JobCall } from './calls.ts';
+import type { JobDeclaration, ScheduleRow } from './port.ts';
+import { NEVER } from './row.ts';
+import { DEFAULT_BACKOFF } from './transitions.ts';
+
+export interface KernelJob extends JobDeclaration {
+  run(job: JobCall, signal: AbortSignal): Promise<HandlerEnd>;
+}
+
+export interface ManifestSchedule {
+  readonly extensionId: string;
+  readonly name: string;
+  readonly cron: string;
+  /** Of each tick. */
+  readonly job: ScheduleRow['job'];
+}
+
+/** The kernel's own jobs, and what their modules keep beside the rows. */
+export interface KernelJobs {
+  /** Those that this process can work on now, by name. */
+  jobs(): ReadonlyMap<string, KernelJob>;
+  /** Those of manifests that are for the kernel's jobs. */
+  schedules(): readonly ManifestSchedule[];
+  /** Another process has written. */
+  changed(): void;
+  /** The clock was set back. */
+  repairClock(): Promise<void>;
+  /** Called about once an hour. */
+  tidy(): Promise<void>;
+}
+
+/** `name`: with a space. It is never dead, and forgotten when it is done. */
+export function kernelJob(name: string, concurrency: number, run: KernelJob['run']): readonly [string, KernelJob] {
+  const rest = { version: 1, lanes: false, keep: false, attempts: NEVER, backoff: DEFAULT_BACKOFF, timeoutMs: null };
+  return [name, { name, concurrency, ...rest, run }];
+}

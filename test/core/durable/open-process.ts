@@ -1,0 +1,86 @@
+/** Journal and deliveries alone: several kernels over one sandbox would share them as here, but none of them could be killed or held up at a statement. */
+import path from 'node:path';
+import type { Clock, Delivery, JsonValue, Logger } from 'pith';
+import { createDeliveries, createSchedules, createSqliteJournal, type SqliteJournal } from '../../../core/durable/index.ts';
+import { createJobs, type KernelJobs } from '../../../core/durable/jobs/index.ts';
+import type { JobHandlers } from '../../../core/kernel/index.ts';
+import { createLeases, createOwner, openStore, sqliteLeaseRows } from '../../../core/store/index.ts';
+
+export type Handle = (payload: JsonValue, delivery: Omit<Delivery, 'signal'>, signal: AbortSignal) => Promise<void> | void;
+export type DeclaredSchedule = ReturnType<Parameters<typeof createSchedules>[0]['declared']>[number];
+
+/** No extension has jobs. */
+const NONE: JobHandlers = {
+  declared: () => new Map(),
+  schedules: () => [],
+  callable: () => new Set(),
+  policies: () => new Map(),
+  load: async () => undefined,
+  call: () => Promise.reject(new Error('there are none')),
+  tell: async () => undefined,
+};
+
+export interface NodeOptions {
+  /** Which events each handler is for; default all. */
+  readonly topics?: Readonly<Record<string, readonly string[]>>;
+  readonly schedules?: () => readonly DeclaredSchedule[];
+}
+
+/** One process's journal and deliveries over a folder; several share it. */
+export function openProcess(
+  folder: string,
+  clock: Clock,
+  handlers: Readonly<Record<string, Handle>>,
+  { topics = {}, schedules: declared = () => [] }: NodeOptions = {},
+) {
+  const store = openStore(path.join(folder, 'pith.db'), clock);
+  const lines: string[] = [];
+  const log = (message: string) => void lines.push(message);
+  const logger: Logger = { debug: log, info: log, warn: log, error: log };
+  const names = new Set(Object.keys(handlers));
+  const journal: SqliteJournal = createSqliteJournal({
+    store,
+    clock,
+    handlers: (topic) => [...names].filter((name) => topics[name]?.includes(topic) ?? true),
+    written({ handlers }) {
+      deliveries.wake(handlers);
+      service.wake();
+    },
+  });
+  const deliveries = createDeliveries({
+    events: journal.events,
+    rows: journal.deliveries,
+    leases: createLeases(sqliteLeaseRows(store, clock), clock, createOwner()),
+    clock,
+    logger,
+    declared: () => names,
+    callable: () => names,
+    call: async (handler, payload, delivery, signal) => handlers[handler]?.(payload, delivery, signal),
+  });
+  const schedules = createSchedules({ journal, logger, declared });
+  const kernel: KernelJobs = {
+    jobs: () => new Map([schedules.job, ...deliveries.jobs()]),
+    schedules: schedules.schedules,
+    changed: () => deliveries.wake(),
+    repairClock: deliveries.repairClock,
+    tidy: deliveries.tidy,
+  };
+  const service = createJobs({ store, clock, logger, handlers: NONE, kernel });
+  const start = () => {
+    service.start();
+    void schedules.endFormer();
+    void deliveries.start().then(service.wake);
+  };
+  let killed = false;
+  const stop = () => service.stop();
+  const close = async () => {
+    if (!killed) await stop();
+    await store.close();
+  };
+  /** Nothing is renewed, released or finished any more. */
+  const kill = () => {
+    killed = true;
+    store.write = () => new Promise(() => undefined);
+  };
+  return { store, journal, lines, start, refresh: service.refresh, stop, kill, close };
+}
