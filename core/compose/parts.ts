@@ -124,7 +124,13 @@ const STOP_MS = 6000;
 
 function jobs(get: Get): Jobs {
   const host = get(HOST);
-  const made = createJobs({ store: get(STORE), clock: get(CLOCK), logger: host.logger('jobs'), handlers: host.jobs, kernel: get(EVENT_SERVICES).jobs });
+  const made = createJobs({
+    store: get(STORE),
+    clock: get(CLOCK),
+    logger: host.logger('jobs'),
+    handlers: host.jobs,
+    kernel: get(EVENT_SERVICES).jobs,
+  });
   get(WORKING).own(() => made.stop());
   return made;
 }

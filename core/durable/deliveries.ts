@@ -43,16 +43,16 @@ export function createDeliveries(options: DeliveriesOptions) {
       return await delivering.work();
     } finally {
       working.delete(handler);
-      await lease.release().catch((error: unknown) => logger.warn(`the lease of ${handler} was not given back`, { error: messageOf(error) }));
+      await lease
+        .release()
+        .catch((error: unknown) => logger.warn(`the lease of ${handler} was not given back`, { error: messageOf(error) }));
     }
   }
 
   return {
     /** Finds what waits from before: also for jobs that somebody cancelled, and what an older Pith has written. */
     start: (): Promise<void> =>
-      rows
-        .resume()
-        .catch((error: unknown) => logger.warn('deliveries from before wait until the next event', { error: messageOf(error) })),
+      rows.resume().catch((error: unknown) => logger.warn('deliveries from before wait until the next event', { error: messageOf(error) })),
     /** The jobs of handlers that can be called now, by name. */
     jobs: (): readonly (readonly [string, KernelJob])[] =>
       [...options.callable()].map((handler) =>

@@ -1,4 +1,4 @@
-import { type Clock, type Logger, messageOf } from '../contract/index.ts';
+import { type Logger, messageOf } from '../contract/index.ts';
 import type { EventHandlers, JobCall } from '../kernel/index.ts';
 import { kernelJob, type KernelJobs, NEVER } from './jobs/index.ts';
 import type { PrepareEvent, ScheduleRows } from './journal.ts';

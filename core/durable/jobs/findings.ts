@@ -23,7 +23,8 @@ interface FindingsOptions {
 
 /** What a person should know of jobs: what is paused, is dead and was not seen yet, waits for long, or is begun by nobody. */
 export async function jobFindings({ store, now, whyNot }: FindingsOptions): Promise<readonly Diagnostic[]> {
-  const find = async (filter: Omit<JobFilter, 'limit'>): Promise<readonly JobRow[]> => (await store.list({ ...filter, limit: MOST_ROWS })).filter(({ name }) => !isOfKernel(name)); // what waits for handlers is told of by events
+  const find = async (filter: Omit<JobFilter, 'limit'>): Promise<readonly JobRow[]> =>
+    (await store.list({ ...filter, limit: MOST_ROWS })).filter(({ name }) => !isOfKernel(name)); // what waits for handlers is told of by events
   const [holds, dead, suspended, overdue] = [
     await store.holds(),
     await find({ states: ['dead'] }),

@@ -258,7 +258,9 @@ class Service implements JobService {
   #jobs(): ReadonlyMap<string, JobDeclaration> {
     const callable = this.options.callable();
     const own = [...this.options.declared().values()].filter(({ name }) => callable.has(name));
-    const telling = own.filter(({ name }) => !isOfKernel(name)).map(({ name, version }) => ({ ...TELLING, name: `${name}${ENDED_SUFFIX}`, version }));
+    const telling = own
+      .filter(({ name }) => !isOfKernel(name))
+      .map(({ name, version }) => ({ ...TELLING, name: `${name}${ENDED_SUFFIX}`, version }));
     return new Map([...own, ...telling].map((job) => [job.name, job]));
   }
 

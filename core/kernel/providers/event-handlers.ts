@@ -36,7 +36,13 @@ export function createEventHandlers(lifecycle: Lifecycle): EventHandlers {
     async call(handler, payload, delivery, signal) {
       const [extensionId = '', method = ''] = handler.split('/');
       const { correlationId } = delivery;
-      const asked = { operation: `handler.${method}`, values: [payload, delivery], timeoutMs: DELIVERY_MS, signal, waitsForEnd: true } as const;
+      const asked = {
+        operation: `handler.${method}`,
+        values: [payload, delivery],
+        timeoutMs: DELIVERY_MS,
+        signal,
+        waitsForEnd: true,
+      } as const;
       await callInBackground(lifecycle, { extensionId, phase: 'background', correlationId }, asked);
     },
   };

@@ -5,7 +5,10 @@ import { openProcess } from './open-process.ts';
 
 const [file = '', name = ''] = process.argv.slice(2);
 const say = (text: string): void => void process.stdout.write(`${text}\n`);
-const handled = (handler: string) => (_payload: unknown, { id }: { readonly id: string }) => say(`handled ${handler} ${id}`);
+const handled =
+  (handler: string) =>
+  (_payload: unknown, { id }: { readonly id: string }) =>
+    say(`handled ${handler} ${id}`);
 const { journal, start } = openProcess(path.dirname(file), systemClock, { 'a/one': handled('a/one'), 'b/two': handled('b/two') });
 start();
 

@@ -57,7 +57,11 @@ const planned = (node: Node) => until(() => expect(next(node)).toEqual(expect.an
 it('K31 times are exact on the days when the clocks go forward and back', () => {
   const runs = (cron: string, from: string, to: string): string[] => {
     const found: string[] = [];
-    for (let at = nextTick(cron, 'Europe/Berlin', Date.parse(from)); at !== null && at < Date.parse(to); at = nextTick(cron, 'Europe/Berlin', at))
+    for (
+      let at = nextTick(cron, 'Europe/Berlin', Date.parse(from));
+      at !== null && at < Date.parse(to);
+      at = nextTick(cron, 'Europe/Berlin', at)
+    )
       found.push(new Date(at).toISOString().slice(5, 16));
     return found;
   };
