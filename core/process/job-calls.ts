@@ -22,7 +22,7 @@ export function jobCalls(jobs: () => HostJobs): Readonly<Record<string, Call>> {
         timetable === null ? null : (givenObject(timetable, 'the timetable') as never),
       ),
     'jobs.hold': ([what, hold]) =>
-      jobs().hold(givenObject(what, 'what is held') as never, hold === null ? null : (givenObject(hold, 'the hold') as never)),
+      jobs().hold(givenObject(what, 'what is paused') as never, hold === null ? null : (givenObject(hold, 'the pause') as never)),
     'jobs.note': ([job, data]) => {
       const { id, fence } = givenObject(job, 'the job');
       return jobs().note({ id: givenText(id, 'the id of a job'), fence: Number(fence) }, toJsonValue(data, 'the note'));

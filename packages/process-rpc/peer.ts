@@ -199,7 +199,7 @@ export function createPeer(options: PeerOptions): Peer {
   /** The call; aborting it tells the other side at once. */
   function watched(id: number, call: PendingCall, signal: AbortSignal, toEnd = false): PendingCall {
     const onAbort = (): void => {
-      if (toEnd) return tellAbort(id, signal.reason);
+      if (toEnd) return sendAbort(id, signal.reason);
       if (!waiting.delete(id)) return;
       cancel(id, signal.reason);
       call.reject(abortedBy(signal, codec));
@@ -221,10 +221,10 @@ export function createPeer(options: PeerOptions): Peer {
 
   function cancel(id: number, reason?: unknown): void {
     waiting.delete(id);
-    tellAbort(id, reason);
+    sendAbort(id, reason);
   }
 
-  function tellAbort(id: number, reason: unknown): void {
+  function sendAbort(id: number, reason: unknown): void {
     if (!over) frames.send(answerMessage(KIND.abort, id, reason === undefined ? undefined : errorToData(reason)), 'an abort');
   }
 

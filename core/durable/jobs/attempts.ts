@@ -164,7 +164,7 @@ export class Attempts {
     const { handlers, store } = this.options;
     if (!row.name.endsWith(ENDED_SUFFIX)) return handlers.call(row.name, callOf(row), signal);
     const ended = await store.get(JSON.parse(row.payload));
-    if (ended !== null) await handlers.tell(ended.name, infoOf(ended, await store.notes(ended.id)), signal);
+    if (ended !== null) await handlers.notify(ended.name, infoOf(ended, await store.notes(ended.id)), signal);
     return { kind: 'done', result: 'null' };
   }
 

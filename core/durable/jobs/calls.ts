@@ -10,8 +10,8 @@ export interface JobHandlers {
    * `job_outdated` where nobody can read the payload, which is final.
    */
   call(name: string, job: JobCall, signal: AbortSignal): Promise<HandlerEnd>;
-  /** Tells an extension of a job that ended otherwise than by its handler. Rejects as `call`. */
-  tell(name: string, job: JobInfo, signal: AbortSignal): Promise<void>;
+  /** Notifies an extension of a job that ended otherwise than by its handler. Rejects as `call`. */
+  notify(name: string, job: JobInfo, signal: AbortSignal): Promise<void>;
 }
 
 /** As its handler sees a job. */

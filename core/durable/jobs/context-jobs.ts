@@ -127,7 +127,7 @@ export function createContextJobs(declaration: Declaration, options: ContextJobs
       const { kind, value } = heldOf(declaration, what);
       if (hold === null) await store.release(kind, value);
       else {
-        const until = hold.until === undefined ? null : givenTime(hold.until, 'the until of jobs.hold');
+        const until = hold.until === undefined ? null : givenTime(hold.until, 'the end of a pause');
         await store.hold({ kind, value, until, reason: givenText(hold.reason, 'the reason') });
       }
       service.wake();
@@ -213,9 +213,9 @@ const MISSED: readonly ScheduleRow['missed'][] = ['once', 'skip'];
 /** Lanes and owners are an extension's own, as its names are. */
 function heldOf(declaration: Declaration, what: Parameters<HostJobs['hold']>[0]): { readonly kind: HoldKind; readonly value: string } {
   const [[kind, value], ...more] = Object.entries(what) as [HoldKind, string][] as [[HoldKind, string], ...unknown[]];
-  if (!KINDS.includes(kind) || more.length > 0) throw invalid('jobs.hold holds one thing', KINDS);
+  if (!KINDS.includes(kind) || more.length > 0) throw invalid('a pause of jobs is of one thing', KINDS);
   if (kind === 'name') declaredJob(declaration, value);
-  return { kind, value: heldValue(`${declaration.id}.`, givenText(value, `the ${kind} of jobs.hold`)) };
+  return { kind, value: heldValue(`${declaration.id}.`, givenText(value, `the ${kind} of a pause`)) };
 }
 
 const KINDS: readonly HoldKind[] = ['name', 'lane', 'owner'];

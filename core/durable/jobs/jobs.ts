@@ -46,7 +46,7 @@ export function createJobs({ store, clock, logger, handlers, kernel }: JobsOptio
       if (own === undefined) throw new Postponed('it cannot be worked on now');
       return own.run(job, signal);
     },
-    tell: (name, job, signal) => handlers.tell(name, job, signal),
+    notify: (name, job, signal) => handlers.notify(name, job, signal),
   });
   const schedules = createManifestSchedules({ store: service.store, handlers, kernel, clock, logger });
   const ofExtensions = { tables, handlers, clock, newId };

@@ -36,8 +36,8 @@ export async function invoke(
     );
   const caller = waitsForEnd ? undefined : signal;
   const result = await generation.calls.run({ timeoutMs, timedOut, signal: caller }, async (callSignal) => {
-    const heard = waitsForEnd && signal ? AbortSignal.any([callSignal, signal]) : callSignal;
-    return generation.run(phase, () => act(heard), correlationOf(values));
+    const ending = waitsForEnd && signal ? AbortSignal.any([callSignal, signal]) : callSignal;
+    return generation.run(phase, () => act(ending), correlationOf(values));
   });
   return byReference || wire === DIRECT ? result : wire.pass(result, `the result of ${operation}`);
 }

@@ -87,8 +87,8 @@ export function jobOperations(
       const result = await handler(job, signal);
       return result instanceof Pause ? result.end : { kind: 'done', result: jobText(result, `the result of the job '${name}'`) };
     };
-    const tell: Operation = async ([job], signal) => void (await ended?.call(handling, job as JobInfo, signal));
-    return [[operationOfJob(name), run] as const, ...(ended ? [[operationOfEnd(name), tell] as const] : [])];
+    const notify: Operation = async ([job], signal) => void (await ended?.call(handling, job as JobInfo, signal));
+    return [[operationOfJob(name), run] as const, ...(ended ? [[operationOfEnd(name), notify] as const] : [])];
   });
 }
 

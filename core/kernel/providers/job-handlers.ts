@@ -9,7 +9,7 @@ import { runAs } from '../records/stray-errors.ts';
 import { callInBackground } from './background-calls.ts';
 import { running } from './handle.ts';
 
-/** Jobs are named `<extension id>.<name>`. Nothing here loads code but `load`, `call` and `tell`. */
+/** Jobs are named `<extension id>.<name>`. Nothing here loads code but `load`, `call` and `notify`. */
 export interface JobHandlers {
   /** Those of enabled extensions. */
   declared(): ReadonlyMap<string, Manifest['jobs'][number]>;
@@ -23,7 +23,7 @@ export interface JobHandlers {
   /** Rejects with what the handler threw, `Postponed` while it is not there or when it was replaced meanwhile. Lasts until the handler has ended. */
   call(name: string, job: JobCall, signal: AbortSignal): Promise<HandlerEnd>;
   /** Rejects as `call`. Its extension need not want to know. */
-  tell(name: string, job: JobInfo, signal: AbortSignal): Promise<void>;
+  notify(name: string, job: JobInfo, signal: AbortSignal): Promise<void>;
 }
 
 export function createJobHandlers(lifecycle: Lifecycle): JobHandlers {
@@ -57,7 +57,7 @@ export function createJobHandlers(lifecycle: Lifecycle): JobHandlers {
       const asked = { operation: operationOfJob(own), values, timeoutMs: null, signal, waitsForEnd: true } as const;
       return (await callInBackground(lifecycle, call, asked, (generation) => versionIn(generation, own) >= job.version)) as HandlerEnd;
     },
-    async tell(name, job, signal) {
+    async notify(name, job, signal) {
       const [extensionId, own] = partsOf(name);
       const operation = operationOfEnd(own);
       await running(lifecycle, extensionId).catch(() => undefined); // the call says why

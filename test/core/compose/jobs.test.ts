@@ -191,7 +191,7 @@ describe.each([
       ['add', ['told', 2, { unique: 'one', onOpen: 'fail' }], 'job_exists', /^a job 'worker.told' for 'one' is open already$/],
       ['finished', ['01JZZZZZZZZZZZZZZZZZZZZZZZ'], 'job_unknown', /^'worker' has no job 01JZ/],
       ['schedule', ['nightly', { cron: '0 3 * *', name: 'told' }], 'parameter_invalid', /must have five fields$/],
-      ['hold', [{ name: 'told', lane: 'a' }, null], 'parameter_invalid', /^jobs.hold holds one thing$/],
+      ['hold', [{ name: 'told', lane: 'a' }, null], 'parameter_invalid', /^a pause of jobs is of one thing$/],
     ];
     for (const [method, args, code, message] of cases)
       await expect(jobs(pith, method, ...args)).rejects.toMatchObject({ code, message: expect.stringMatching(message) });

@@ -50,7 +50,13 @@ export async function bareHost(files: Readonly<Record<string, string>>, options:
       isAltered: () => isAltered === true,
     },
     secrets: { env: {} },
-    services: { events, keyValue: () => kv, database: absent, jobs: absent, agents: { list: absent, find: absent, check: absent, run: absent } },
+    services: {
+      events,
+      keyValue: () => kv,
+      database: absent,
+      jobs: absent,
+      agents: { list: absent, find: absent, check: absent, run: absent },
+    },
     tierOf: () => 'in_process',
   };
   const host = createHost(made, await source.discover(clock.now()));

@@ -14,8 +14,7 @@ function table(clock = systemClock) {
     dialect: 'sqlite',
     all: async (sql, ...values) => opened.all(sql, ...values),
     get: async (sql, ...values) => opened.all(sql, ...values)[0] ?? null,
-    write: async (statements) =>
-      statements.map((each) => ('sql' in each ? Number(opened.run(each.sql, ...(each.values ?? []))) : 0)),
+    write: async (statements) => statements.map((each) => ('sql' in each ? Number(opened.run(each.sql, ...(each.values ?? []))) : 0)),
   };
   return { open: () => new LearnedExamples({ database, clock }), rows: () => opened.all('select skill, text from skill_search__examples') };
 }

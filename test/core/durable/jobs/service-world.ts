@@ -24,7 +24,7 @@ export interface ProcessOptions {
   readonly jobs?: readonly JobDeclaration[];
   readonly policies?: ReadonlyMap<string, LanePolicy>;
   readonly load?: (name: string) => Promise<void>;
-  readonly tell?: (name: string, job: JobInfo, signal: AbortSignal) => Promise<void>;
+  readonly notify?: (name: string, job: JobInfo, signal: AbortSignal) => Promise<void>;
   /** Another clock than that of the store. */
   readonly clock?: FakeClock;
   readonly over?: (store: JobStore) => JobStore;
@@ -82,7 +82,7 @@ function startProcess(clock: FakeClock, store: JobStore, handlers: Readonly<Reco
       if (typeof end === 'object' && end !== null && 'kind' in end) return end as HandlerEnd;
       return { kind: 'done', result: JSON.stringify(end ?? null) };
     },
-    tell: options.tell ?? (async () => undefined),
+    notify: options.notify ?? (async () => undefined),
   });
   return {
     service,

@@ -518,7 +518,7 @@ describe('J9: an extension is told of a job that ended otherwise than by its han
     const one = world.process(
       { 'a.x': never },
       {
-        tell: async (name, { id, state, error }) => {
+        notify: async (name, { id, state, error }) => {
           told.push([name, id, state, error?.message]);
           if (told.length === 1) throw new Error('not now');
         },
