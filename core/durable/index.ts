@@ -5,21 +5,4 @@ export { createSqliteJournal, type SqliteJournal } from './sqlite-journal.ts';
 export { createDeliveries, KEEP_EVENTS_MS, KEEP_GONE_MS } from './deliveries.ts';
 export { DeliveryQueue } from './delivery-queue.ts';
 export { createSchedules } from './schedules.ts';
-export {
-  createJobs,
-  createJobStore,
-  createSqliteTables,
-  hasEnded,
-  infoOf,
-  jobFindings,
-  type Hold,
-  type JobFilter,
-  type JobRow,
-  type Jobs,
-  type JobService,
-  type JobStore,
-  NEVER,
-  type NewJob,
-  type State,
-  STATES,
-} from './jobs/index.ts';
+export * from './jobs/index.ts';

@@ -217,7 +217,7 @@ export class Attempts {
   #reportBlocked(ms: number): void {
     const names = [...new Set([...this.#running].map(({ row }) => row.name))].join(', ');
     this.options.logger.warn(
-      `jobs ${names}: the process stood still for ${Math.round(ms / 1000)} s, and others may have them now; let their handlers wait instead of compute`,
+      `jobs ${names}: the process did not respond for ${Math.round(ms / 1000)} s, and others may have them now; let their handlers wait instead of compute`,
     );
   }
 }

@@ -27,7 +27,7 @@ function refuse(): never {
 
 type Run = (sql: string, ...parameters: SqlValue[]) => unknown;
 
-/** A plain `LIMIT ?` makes SQLite prepare the statement anew at each call, for the sake of its plan. */
+/** A plain `LIMIT ?` makes SQLite prepare the statement again at each call, for the sake of its plan. */
 const LIMIT = 'LIMIT 0 + ?';
 const READY = 'ready = 1 AND inside = 0';
 /** As the partial indexes say it. */

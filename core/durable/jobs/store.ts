@@ -322,9 +322,9 @@ class Work {
       late: rows.lateRunning() >= MOST_LATE,
     };
     const inside = rows.readyInside(name, except, most).filter((row) => this.#isServed(row, only));
-    const alone = rows.readyAlone(name, ALONE_FROM, except);
+    const isolated = rows.readyAlone(name, ALONE_FROM, except);
     if (running.some(({ lost: times }) => times >= ALONE_FROM)) return inside;
-    if (alone !== null && this.#isServed(alone, only)) return [...inside, ...(running.length === 0 ? [alone] : [])].slice(0, most);
+    if (isolated !== null && this.#isServed(isolated, only)) return [...inside, ...(running.length === 0 ? [isolated] : [])].slice(0, most);
     const capacity = Math.min(most - inside.length, job.concurrency - running.length);
     if (capacity <= 0) return inside;
     const lanes = job.lanes

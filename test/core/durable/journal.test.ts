@@ -1,6 +1,5 @@
 import { beforeEach, expect, it } from 'vitest';
-import { createSqliteJournal, KEEP_EVENTS_MS, KEEP_GONE_MS } from '../../../core/durable/index.ts';
-import { retryDelay } from '../../../core/durable/jobs/index.ts';
+import { createSqliteJournal, KEEP_EVENTS_MS, KEEP_GONE_MS, retryDelay } from '../../../core/durable/index.ts';
 import { fakeClock, type FakeClock } from 'pith/testing';
 import { openNode, task, type Node } from './world.ts';
 import { folderWith } from '../../places.ts';

@@ -1,8 +1,14 @@
 /** Journal and deliveries alone: several kernels over one sandbox would share them as here, but none of them could be killed or held up at a statement. */
 import path from 'node:path';
 import type { Clock, Delivery, JsonValue, Logger } from 'pith';
-import { createDeliveries, createSchedules, createSqliteJournal, type SqliteJournal } from '../../../core/durable/index.ts';
-import { createJobs, type KernelJobs } from '../../../core/durable/jobs/index.ts';
+import {
+  createDeliveries,
+  createSchedules,
+  createSqliteJournal,
+  type SqliteJournal,
+  createJobs,
+  type KernelJobs,
+} from '../../../core/durable/index.ts';
 import type { JobHandlers } from '../../../core/kernel/index.ts';
 import { createLeases, createOwner, openStore, sqliteLeaseRows } from '../../../core/store/index.ts';
 
@@ -17,7 +23,7 @@ const NONE: JobHandlers = {
   policies: () => new Map(),
   load: async () => undefined,
   call: () => Promise.reject(new Error('there are none')),
-  tell: async () => undefined,
+  notify: async () => undefined,
 };
 
 export interface NodeOptions {

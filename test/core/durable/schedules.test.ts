@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, beforeEach, expect, it } from 'vitest';
-import { nextTick } from '../../../core/durable/jobs/index.ts';
+import { nextTick } from '../../../core/durable/index.ts';
 import { fakeClock, type FakeClock } from 'pith/testing';
 import { type DeclaredSchedule, openNode, type Node } from './world.ts';
 import { folderWith } from '../../places.ts';

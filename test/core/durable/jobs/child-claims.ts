@@ -2,7 +2,7 @@
 import { writeFileSync } from 'node:fs';
 import path from 'node:path';
 import { systemClock } from '@pith/promises';
-import { createJobStore, createSqliteTables } from '../../../../core/durable/jobs/index.ts';
+import { createJobStore, createSqliteTables } from '../../../../core/durable/index.ts';
 import { openStore } from '../../../../core/store/index.ts';
 
 const [file = '', folder = ''] = process.argv.slice(2);

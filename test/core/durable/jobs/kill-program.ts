@@ -6,7 +6,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { systemClock as clock } from '@pith/promises';
 import { ulid } from 'ulid';
 import { codeOf } from '../../../../core/contract/index.ts';
-import { createJobService, createJobStore, createSqliteTables, guardIn, type JobCall } from '../../../../core/durable/jobs/index.ts';
+import { createJobService, createJobStore, createSqliteTables, guardIn, type JobCall } from '../../../../core/durable/index.ts';
 import { openStore } from '../../../../core/store/index.ts';
 import { declared, newJob } from './new-job.ts';
 
@@ -59,5 +59,5 @@ createJobService({
   policies: () => new Map(),
   load: async () => undefined,
   call: async (name, job, signal) => (await handlers[name]?.(job, signal)) as never,
-  tell: async () => undefined,
+  notify: async () => undefined,
 }).start();

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import type { LanePolicy } from '../../../../core/durable/jobs/index.ts';
+import type { LanePolicy } from '../../../../core/durable/index.ts';
 import { declared } from './new-job.ts';
 import { DONE, storeWorld, type StoreWorld, STORES } from './store-world.ts';
 

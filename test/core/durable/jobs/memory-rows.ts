@@ -1,4 +1,4 @@
-import type { JobRows, JobTables } from '../../../../core/durable/jobs/index.ts';
+import type { JobRows, JobTables } from '../../../../core/durable/index.ts';
 
 type Row = NonNullable<ReturnType<JobRows['get']>>;
 type Filter = Parameters<JobRows['count']>[0];

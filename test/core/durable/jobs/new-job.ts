@@ -1,6 +1,5 @@
 import { ulid } from 'ulid';
-import type { JobDeclaration } from '../../../../core/durable/jobs/port.ts';
-import type { NewJob } from '../../../../core/durable/jobs/row.ts';
+import type { JobDeclaration, NewJob } from '../../../../core/durable/index.ts';
 
 export function declared(name: string, changes: Partial<JobDeclaration> = {}): JobDeclaration {
   const backoff = { firstMs: 1_000, mostMs: 300_000 };

@@ -9,9 +9,11 @@ import {
   type HandlerEnd,
   type JobCall,
   type JobService,
-} from '../../../../core/durable/jobs/index.ts';
-import type { JobDeclaration, JobStore, LanePolicy } from '../../../../core/durable/jobs/port.ts';
-import type { NewJob } from '../../../../core/durable/jobs/row.ts';
+  type JobDeclaration,
+  type JobStore,
+  type LanePolicy,
+  type NewJob,
+} from '../../../../core/durable/index.ts';
 import { declared, newJob } from './new-job.ts';
 import { openStore } from '../../../../core/store/index.ts';
 import { folderWith } from '../../../places.ts';

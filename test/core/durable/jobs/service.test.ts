@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import { PithError } from 'pith';
 import { fakeClock, type FakeClock } from 'pith/testing';
-import type { JobStore } from '../../../../core/durable/jobs/port.ts';
+import type { JobStore } from '../../../../core/durable/index.ts';
 import { Postponed } from '../../../../core/kernel/index.ts';
 import { gate } from '../../../waiting.ts';
 import { declared, newJob } from './new-job.ts';
@@ -165,7 +165,7 @@ describe('J6: leases', () => {
     wake();
     await world.pass(100);
     expect(reasons).toEqual(['lease_lost']);
-    expect(one.lines).toEqual([expect.stringMatching(/^jobs a\.x: the process stood still for 1\d s/)]);
+    expect(one.lines).toEqual([expect.stringMatching(/^jobs a\.x: the process did not respond for 1\d s/)]);
     end.open();
     await world.pass(1_000);
     expect(await world.store.get(id)).toMatchObject({ state: 'done', result: '"of the second"', fence: 2, attempts: 0 });

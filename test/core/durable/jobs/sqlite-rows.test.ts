@@ -1,7 +1,7 @@
 import { mkdirSync, readdirSync } from 'node:fs';
 import path from 'node:path';
 import { expect, it } from 'vitest';
-import { createSqliteTables, guardIn, insertIn, type JobRows, type LanePolicy, type NewJob } from '../../../../core/durable/jobs/index.ts';
+import { createSqliteTables, guardIn, insertIn, type JobRows, type LanePolicy, type NewJob } from '../../../../core/durable/index.ts';
 import type { SqlValue, Statement, Store } from '../../../../core/store/index.ts';
 import { folderWith } from '../../../places.ts';
 import { bundleProgram, exitOf, startProgram } from '../../store/child-process.ts';

@@ -9,7 +9,7 @@ import {
   type LanePolicy,
   type NewJob,
   type Outcome,
-} from '../../../../core/durable/jobs/index.ts';
+} from '../../../../core/durable/index.ts';
 import { temporaryStore } from '../../store/temporary-store.ts';
 import { createMemoryTables } from './memory-rows.ts';
 import { declared, newJob } from './new-job.ts';

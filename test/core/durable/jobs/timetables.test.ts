@@ -1,7 +1,6 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { nextTick, ticksDue } from '../../../../core/durable/jobs/timetables.ts';
-import type { ScheduleRow } from '../../../../core/durable/jobs/port.ts';
+import { nextTick, ticksDue, type ScheduleRow } from '../../../../core/durable/index.ts';
 
 const MINUTE = 60_000;
 const HOUR = 60 * MINUTE;
