@@ -22,6 +22,8 @@ export interface AttemptsOptions {
 export const RENEW_MS = LEASE_MS / 3;
 /** The wait before an attempt that failed through no fault of its own, and before an end is written again. */
 const PAUSE_MS = 1_000;
+/** Of a failure, as it is kept. */
+const MOST_TEXT = 4_000;
 
 interface Running extends Attempt {
   readonly row: JobRow;
@@ -190,7 +192,7 @@ export class Attempts {
       attempts,
       error: messageOf(error),
     });
-    const failed = { kind: 'failed', error: { code, message: messageOf(error) } } as const;
+    const failed = { kind: 'failed', error: { code, message: messageOf(error).slice(0, MOST_TEXT) } } as const;
     const retryAt = clock.now() + retryDelay(attempts, Math.random(), job.backoff);
     return isFinal ? { ...failed, retryAt, isFinal } : { ...failed, retryAt };
   }

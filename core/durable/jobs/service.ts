@@ -119,7 +119,6 @@ class Service implements JobService {
     this.#look(); // renews what ends within the grace
     await this.#attempts.stop();
     this.#state = 'stopped';
-    this.#cancel?.();
     await this.#looking;
   }
 
@@ -158,11 +157,15 @@ class Service implements JobService {
     return this.#state === 'started' || (this.#state === 'new' && this.#served.size > 0);
   }
 
+  /** Otherwise there is nothing to look for. */
+  get #isActive(): boolean {
+    return this.#state !== 'stopped' && (this.#isServing || this.#attempts.size > 0 || this.#watching.size > 0);
+  }
+
   /** Looks at once; while it looks, it does once more afterwards. */
   #look(): void {
     this.#cancel?.();
-    const isActive = this.#isServing || this.#attempts.size > 0 || this.#watching.size > 0;
-    if (this.#state === 'stopped' || !isActive) return;
+    if (!this.#isActive) return;
     this.#again = this.#looking !== null;
     this.#looking ??= runOutside(() => this.#looks()); // whoever woke it has no part in what follows
   }
@@ -185,6 +188,7 @@ class Service implements JobService {
 
   #plan(pause: number | null): void {
     const { clock } = this.options;
+    if (!this.#isActive) return;
     const now = clock.now();
     const due = Math.min(this.#claimAt, this.#tickAt, this.#attempts.renewAt);
     const wait = pause ?? Math.max(1, Math.min(LOOK_MS, due - now));
@@ -227,7 +231,7 @@ class Service implements JobService {
     const { store, logger } = this.options;
     const jobs = this.options.declared();
     const rows = (await store.schedules()).filter(({ job }) => jobs.has(job.name));
-    const { ticks, next, broken } = ticksDue(rows, at, ulid);
+    const { ticks, next, broken } = ticksDue(rows, at, () => ulid(at.now));
     for (const tick of ticks) await store.tick(tick);
     for (const { schedule, why } of broken) logger.warn(`timetable ${schedule}: it has ended; ${why}`);
     this.#tickAt = next;
