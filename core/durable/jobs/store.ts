@@ -258,7 +258,6 @@ class Work {
     });
     this.rows.setWaits(row.id, open);
     if (row.wait?.jobs && open.length === 0) this.save(continued(row, BY_JOBS, this.now));
-    else if (row.at <= this.now) this.save(due(row, this.now));
   }
 
   #ended(row: JobRow): void {
@@ -300,7 +299,7 @@ class Work {
 
   /** One of them that has moved may have changed the others. */
   #move(found: readonly JobRow[], act: (row: JobRow, now: number) => JobRow): void {
-    for (const { id, state } of found) this.change(id, (row) => (row.state === state ? act(row, this.now) : null));
+    for (const { id } of found) this.change(id, (row) => act(row, this.now));
   }
 
   #take(row: JobRow, holder: string): JobRow {

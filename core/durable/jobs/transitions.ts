@@ -23,7 +23,7 @@ export function retryDelay(failures: number, random: number, { firstMs, mostMs }
 }
 
 export function created({ at, onOpen: _, ...job }: NewJob, number: number, now: number): JobRow {
-  const due = at !== null && at > now ? at : now;
+  const due = at ?? now;
   return {
     ...job,
     number,

@@ -129,6 +129,17 @@ describe.each(STORES)('J5: lanes %s', (_, tablesOf) => {
     expect(await world.store.count({ names: ['x.a.ended'] })).toBe(1);
   });
 
+  it('who was promised a slot is seen by the policy, however many of its owner came before it since', async () => {
+    const world = worldOf();
+    const policy = fair({ l: 1 });
+    await world.add('low', { lane: 'l', owner: 'o', preemptible: true }, policy);
+    await world.claim('one', by(policy));
+    await world.add('promised', { lane: 'l', owner: 'p', priority: 1 }, policy);
+    await world.addMany(4, () => ({ lane: 'l', owner: 'p', priority: 9 }), 'urgent ', policy);
+    await world.end('low');
+    expect(await world.claim('one', by(policy))).toEqual(['promised']);
+  });
+
   it('a promise ends with who had it, and one that does not give its slot back loses it after 5 s', async () => {
     const world = worldOf();
     const policy = fair({ l: 1 });
@@ -137,6 +148,7 @@ describe.each(STORES)('J5: lanes %s', (_, tablesOf) => {
     await world.add('high', { lane: 'l', owner: 'p', priority: 5 }, policy);
     await world.add('next', { lane: 'l', owner: 'q', priority: 4 }, policy);
     await world.store.cancel('high', '');
+    expect((await world.row('high')).promise).toBeNull();
     for (let n = 0; n < 5; n += 1) {
       expect(await world.claim('two', by(policy))).toEqual([]);
       world.pass(1_000);

@@ -152,11 +152,12 @@ describe.each(STORES)('jobs %s', (_, tablesOf) => {
     it('what is replaced keeps its place and its parent, and takes everything else of the new one', async () => {
       const world = worldOf();
       await world.add('parent', { at: world.clock.at + DAY_MS });
-      await world.add('a', { unique: 'u', sequence: 's', at: world.clock.at + 50, parent: 'parent' });
+      await world.add('a', { unique: 'u', sequence: 's', parent: 'parent' });
+      await world.add('behind', { sequence: 's' });
       await world.add('b', { sequence: 't' });
       const { number } = await world.row('a');
       await world.add('c', { unique: 'u', onOpen: 'replace', sequence: 't', priority: 2, parent: 'a', inside: true });
-      expect(await world.states('a', 'b')).toBe('ready waiting');
+      expect(await world.states('a', 'b', 'behind')).toBe('ready waiting ready');
       expect(await world.row('a')).toMatchObject({
         number,
         priority: 2,
@@ -251,7 +252,7 @@ describe.each(STORES)('jobs %s', (_, tablesOf) => {
       await world.add('inside', { parent: 'parent', inside: true });
       await world.add('next');
       expect(await world.claim()).toEqual(['parent']);
-      expect(await world.claim()).toEqual(['inside']);
+      expect(await world.claim('one', { most: 1 })).toEqual(['inside']);
       await world.end('parent', { kind: 'wait', wait: { jobs: ['inside'] } });
       expect(await world.claim()).toEqual(['next']); // one that waits holds no slot
       await world.end('inside');
@@ -499,6 +500,7 @@ describe.each(STORES)('jobs %s', (_, tablesOf) => {
         for (let n = 0; n < 5; n += 1) {
           expect(await world.claim('two')).toEqual([]);
           world.pass(1_000);
+          await world.store.cancel('a', 'once more');
           await world.store.renew([{ id: 'a', fence: 1 }]);
         }
         expect(await world.claim('two')).toEqual(['b']);
@@ -732,10 +734,11 @@ describe.each(STORES)('jobs %s', (_, tablesOf) => {
       for (const id of ['dead', 'taken', 'failed']) await world.end(id, world.failed());
       await world.end('done');
       await world.add('newer', { unique: 'taken' });
+      await world.store.markSeen(['dead']);
       const retried = await Promise.all(['dead', 'done', 'taken', 'failed', 'newer', 'unknown'].map((id) => world.store.retry(id)));
       expect(retried).toEqual([true, false, false, true, false, false]);
       expect(await world.claim()).toEqual(['dead', 'failed', 'newer']);
-      expect(await world.row('dead')).toMatchObject({ attempts: 0, lost: 0, ended: null, fence: 2, number: 1 });
+      expect(await world.row('dead')).toMatchObject({ attempts: 0, lost: 0, ended: null, seen: false, fence: 2, number: 1 });
     });
 
     it.each<[string, Parameters<StoreWorld['store']['count']>[0], readonly string[]]>([
