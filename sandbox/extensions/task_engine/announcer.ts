@@ -1,45 +1,23 @@
 import type { Events } from 'pith';
 import { taskChanged } from './contract.ts';
 import { threadOf, type Task } from './task.ts';
-import type { Announcement, TaskStore } from './task-store.ts';
+import type { Change, TaskStore } from './task-store.ts';
 import { awaitsApproval } from './transitions.ts';
 import { cut } from './view.ts';
 
-/**
- * Reports each change of state: `task.changed` for programs, `notify` for the person who submitted the task. A change is
- * marked after it was reported, so that a crash may report one twice and never loses one.
- */
-export class Announcer {
-  #running: Promise<void> | undefined;
-
-  constructor(
-    private readonly store: TaskStore,
-    private readonly events: Events,
-  ) {}
-
-  announce(): Promise<void> {
-    this.#running ??= this.#announceAll().finally(() => (this.#running = undefined));
-    return this.#running;
-  }
-
-  async #announceAll(): Promise<void> {
-    for (let changes = await this.store.unannounced(); changes.length > 0; changes = await this.store.unannounced()) {
-      for (const change of changes) await this.#notify(change);
-    }
-  }
-
-  async #notify({ seq, state, note, task }: Announcement): Promise<void> {
-    if (task === null) return this.store.markAnnounced(seq);
-    const { id, goal, submitter } = task;
-    const { threadId, userId, person, correlationId } = submitter;
-    const options = { key: threadOf(id), ...(correlationId === null ? {} : { correlationId }) };
-    const text = person && task.state === state ? noticeOf(task) : null;
-    await Promise.all([
-      this.events.publish(taskChanged, { v: 1, taskId: id, state, goal, threadId, note }, options),
-      ...(text === null ? [] : [this.events.publish('notify', { v: 1, text, kind: 'task', target: null, threadId, userId }, options)]),
-      this.store.markAnnounced(seq),
-    ]);
-  }
+/** Reports a change of state: `task.changed` for programs, `notify` for the person who submitted the task. A crash may report one twice. */
+export async function announce(store: TaskStore, events: Events, { task: taskId, state, note }: Change): Promise<void> {
+  await store.ready();
+  const [task] = await store.loadAll([taskId]);
+  if (task === undefined) return; // its row is damaged
+  const { id, goal, submitter } = task;
+  const { threadId, userId, person, correlationId } = submitter;
+  const options = { key: threadOf(id), ...(correlationId === null ? {} : { correlationId }) };
+  const text = person && task.state === state ? noticeOf(task) : null;
+  await Promise.all([
+    events.publish(taskChanged, { v: 1, taskId: id, state, goal, threadId, note }, options),
+    ...(text === null ? [] : [events.publish('notify', { v: 1, text, kind: 'task', target: null, threadId, userId }, options)]),
+  ]);
 }
 
 const SHOWN = 1_000;

@@ -12,7 +12,7 @@ const DEFAULT_LISTED = 20;
 
 type Ports = Pick<ExtensionContext, 'find' | 'clock'>;
 
-/** `pith tasks …` and `/tasks …`: what a person does with tasks. They write; whoever runs the engine sees it within half a second. */
+/** `pith tasks …` and `/tasks …`: what a person does with tasks. They write; whoever serves sees it soon. */
 export function taskCommands(ports: Ports, service: TaskService): readonly Command[] {
   const one = (
     path: string,

@@ -11,15 +11,15 @@ import {
   type TurnInfo,
   z,
 } from 'pith';
-import { Announcer } from './announcer.ts';
+import { announce } from './announcer.ts';
 import { taskCommands } from './commands.ts';
 import { TaskService } from './task-service.ts';
-import { Engine } from './engine.ts';
 import { workerText } from './messages.ts';
 import { taskOfThread, threadOf } from './task.ts';
-import { TaskStore } from './task-store.ts';
+import { adopt } from './adoption.ts';
+import { type Change, TaskStore } from './task-store.ts';
 import { taskTools, workerTools } from './tools.ts';
-import { WORKER_TOOLS } from './worker.ts';
+import { type Work, Worker, WORKER_TOOLS } from './worker.ts';
 
 /** Tasks: long work that agents do in the background, in steps that survive a crash. */
 export default class TaskEngine implements ToolProvider, ContextProvider, ServiceProvider, CommandProvider {
@@ -31,19 +31,27 @@ export default class TaskEngine implements ToolProvider, ContextProvider, Servic
 
   readonly #context: ExtensionContext<Config>;
   readonly #store: TaskStore;
-  readonly #engine: Engine;
   readonly #service: TaskService;
 
   constructor(context: ExtensionContext<Config>) {
-    const { database, clock, events, agents, logger, id: extensionId } = context;
-    const { max_concurrent: maxConcurrent, max_open: maxOpen } = context.config;
+    const { database, clock, events, agents, jobs, id } = context;
+    const { max_concurrent: mostAtOnce, max_open: maxOpen } = context.config;
     this.#context = context;
-    const store = new TaskStore(database, clock);
-    const announcer = new Announcer(store, events);
-    const engine = new Engine({ store, announcer, clock, agents, logger, extensionId, maxConcurrent });
+    const store = new TaskStore(database, clock, jobs);
+    const worker = new Worker({ store, clock, agents, jobs, id });
     this.#store = store;
-    this.#engine = engine;
-    this.#service = new TaskService({ store, engine, agents, clock, maxOpen });
+    this.#service = new TaskService({ store, worker, agents, clock, maxOpen });
+    jobs.define<Work>('work', (job, signal) => worker.work(job, signal), {
+      ended: (job) => worker.ended(job),
+      lanes: {
+        rules: () => null,
+        pick: ({ heads, running }) => {
+          const free = Math.max(0, mostAtOnce - running.length);
+          return { start: heads.slice(0, free).map((head) => head.id), preempt: [], promised: new Map() };
+        },
+      },
+    });
+    jobs.define<Change>('announce', ({ payload }) => announce(store, events, payload));
   }
 
   /** Whoever works on a task can say its result, whatever else its agent lists. */
@@ -78,7 +86,7 @@ export default class TaskEngine implements ToolProvider, ContextProvider, Servic
   }
 
   runBackground(signal: AbortSignal): Promise<void> {
-    return this.#engine.run(signal);
+    return adopt(this.#context, this.#store, signal);
   }
 
   /** Handles `approval.answered`: a task whose turn waited for it goes on. */
@@ -86,7 +94,6 @@ export default class TaskEngine implements ToolProvider, ContextProvider, Servic
     const taskId = taskOfThread(threadId);
     if (taskId === null) return;
     await this.#store.write((tasks) => tasks.change(taskId, { type: 'approval_answered' }));
-    await this.#engine.settle();
   }
 }
 

@@ -1,7 +1,8 @@
 import { PithError, type AgentSpec, type Clock, type TurnInfo, type TurnPolicy } from 'pith';
 import { didYouMean } from '@pith/plain-text';
 import { hasEnded, taskOfThread, type Task } from './task.ts';
-import type { TaskStore, TaskWrite } from './task-store.ts';
+import type { TaskStore } from './task-store.ts';
+import type { Tasks } from './waiting.ts';
 
 /** What is asked for. */
 export interface Wanted {
@@ -61,6 +62,9 @@ export async function submit(
     const there = new Map((await store.loadAll(wanted.map(({ id }) => id))).map((task) => [task.id, task]));
     const missing = wanted.filter(({ id }) => !there.has(id));
     if (missing.length > 0) await refuseTooMany(store, missing.length, maxOpen, by.parent);
+    const parent = by.parent && (await tasks.load(by.parent.id));
+    if (parent && hasEnded(parent))
+      throw new PithError('task_state', `task ${parent.id}: it is ${parent.state}, and gets no more subtasks`);
     for (const each of missing) {
       const after = [...new Set(each.after ?? [])];
       const before = await Promise.all(after.map(async (id) => there.get(id) ?? awaited(store, tasks, id, by)));
@@ -99,7 +103,7 @@ async function refuseTooMany(store: TaskStore, more: number, maxOpen: number, pa
     throw new PithError('limit_reached', `a task has ${MOST_SUBTASKS} subtasks at most`, { cure: 'do the rest in this task' });
 }
 
-async function awaited(store: TaskStore, tasks: TaskWrite, id: string, by: Submitter): Promise<Task> {
+async function awaited(store: TaskStore, tasks: Tasks, id: string, by: Submitter): Promise<Task> {
   const task = await tasks.load(id);
   if (task === null || task.submitter.userId !== by.userId)
     throw new PithError('task_unknown', `there is no task '${id}' to wait for${didYouMean(id, await store.ids())}`);
@@ -157,6 +161,7 @@ function taskOf(wanted: Wanted, { after, state }: Pick<Task, 'after' | 'state'>,
     tools: itself && by.tools !== null ? [...by.tools] : null,
     denied: [...by.denied],
     startedBy: [...by.startedBy],
+    job: null,
     createdAt: now,
     updatedAt: now,
   };

@@ -1,14 +1,15 @@
 import { type AgentSpec, type Clock, type ExtensionContext, PithError } from 'pith';
 import { didYouMean } from '@pith/plain-text';
-import type { Engine } from './engine.ts';
 import { hasEnded, type Task } from './task.ts';
-import type { TaskStore, TaskWrite } from './task-store.ts';
+import type { TaskStore } from './task-store.ts';
 import { awaitsApproval, type TaskEvent } from './transitions.ts';
+import type { Worker } from './worker.ts';
+import type { Tasks } from './waiting.ts';
 import { submit, type Submitter, type Wanted } from './submission.ts';
 
 export interface TaskServicePorts {
   readonly store: TaskStore;
-  readonly engine: Engine;
+  readonly worker: Worker;
   readonly agents: Pick<ExtensionContext['agents'], 'list'>;
   readonly clock: Clock;
   readonly maxOpen: number;
@@ -24,9 +25,7 @@ export class TaskService {
 
   async submit(wanted: readonly Wanted[], by: Submitter): Promise<readonly Task[]> {
     const agents: readonly AgentSpec[] = await this.ports.agents.list();
-    const tasks = await submit(this.ports, wanted, by, agents);
-    await this.ports.engine.settle();
-    return tasks;
+    return submit(this.ports, wanted, by, agents);
   }
 
   /** Newest first. */
@@ -59,19 +58,10 @@ export class TaskService {
     const again = await this.store.write(async (tasks) => {
       const before = await Promise.all(task.after.map((id) => tasks.load(id)));
       const after = await tasks.change(task.id, { type: 'retried', blocked: before.some((each) => each?.state !== 'done') });
-      await this.#revive(tasks, task.id);
+      await revive(tasks, task.id);
       return after;
     });
-    await this.ports.engine.settle();
     return again ?? (await this.find(task.id, null));
-  }
-
-  async #revive(tasks: TaskWrite, id: string): Promise<void> {
-    for (const waiting of await this.store.waitingFor(id)) {
-      if (waiting.state !== 'cancelled' || waiting.error?.code !== 'dependency_failed') continue;
-      await tasks.change(waiting.id, { type: 'retried', blocked: true });
-      await this.#revive(tasks, waiting.id);
-    }
   }
 
   /** A person's answer to what the worker asked. */
@@ -83,12 +73,19 @@ export class TaskService {
 
   /** `byWorker`: whoever works on the task says it, and counts only while it is theirs. */
   async change(task: Task, event: TaskEvent, byWorker = false): Promise<Task> {
-    const claim = byWorker ? this.ports.engine.claimOf(task.id) : undefined;
-    const after = await this.store.write((tasks) => tasks.change(task.id, event, claim));
-    await this.ports.engine.settle();
+    const job = byWorker ? this.ports.worker.jobOf(task.id) : undefined;
+    const after = await this.store.write((tasks) => tasks.change(task.id, event), job);
     if (after) return after;
     const now = await this.find(task.id, null);
     throw refused(now, `it is ${now.state} by now`, `see: pith tasks show ${now.id}`);
+  }
+}
+
+async function revive(tasks: Tasks, id: string): Promise<void> {
+  for (const { id: waiting, state, error } of await tasks.waitingFor(id)) {
+    if (state !== 'cancelled' || error?.code !== 'dependency_failed') continue;
+    await tasks.change(waiting, { type: 'retried', blocked: true });
+    await revive(tasks, waiting);
   }
 }
 

@@ -38,7 +38,7 @@ export const taskSchema = once(() =>
     turn: z.int(),
     /** The message of the current turn; null: the goal. */
     message: z.string().nullable(),
-    /** How long it waits in this state: for another attempt, or at most for an approval. */
+    /** How long it waits in this state: for its thread, or at most for an approval. */
     waitMs: z.int().nullable(),
     /** What the worker gave to complete_task. */
     completed: z.string().nullable(),
@@ -76,6 +76,8 @@ export const taskSchema = once(() =>
     denied: z.array(z.string()).default([]),
     /** Extensions outside the kernel from which its submitter's turn comes. */
     startedBy: z.array(z.object({ extensionId: z.string(), ownOnly: z.boolean() })).default([]),
+    /** The job that works on it, or did last; null: none has yet. */
+    job: z.string().nullable().default(null),
     createdAt: z.int(),
     updatedAt: z.int(),
   }),

@@ -18,7 +18,8 @@ export type SubtaskOutcome = Pick<Task, 'id' | 'goal' | 'state' | 'result' | 'er
 export type TaskEvent =
   | { readonly type: 'unblocked' }
   | { readonly type: 'abandoned'; readonly why: string }
-  | { readonly type: 'claimed' }
+  /** Its job has begun. */
+  | { readonly type: 'claimed'; readonly job: string }
   | { readonly type: 'progressed'; readonly steps: number; readonly retained: readonly string[] }
   | { readonly type: 'review_requested'; readonly question: string }
   | { readonly type: 'completed'; readonly result: string }
@@ -29,6 +30,8 @@ export type TaskEvent =
       readonly endedSubtasks: readonly SubtaskOutcome[];
     }
   | { readonly type: 'interrupted' }
+  /** Its job ended without a turn that ended. */
+  | { readonly type: 'died'; readonly error: { readonly code: string; readonly message: string } }
   | { readonly type: 'subtasks_ended'; readonly endedSubtasks: readonly SubtaskOutcome[] }
   | { readonly type: 'approval_answered' }
   | { readonly type: 'reviewed'; readonly answer: string }
@@ -36,20 +39,12 @@ export type TaskEvent =
   | { readonly type: 'retried'; readonly blocked: boolean };
 
 export const MOST_ATTEMPTS = 5;
-const FIRST_WAIT_MS = 5_000;
-/** No retry waits longer. */
-export const LONGEST_WAIT_MS = 300_000;
 const BUSY_WAIT_MS = 1_000;
 /** A question that nobody answers within a day is answered by that; its turn goes on and learns it. */
 const APPROVAL_WAIT_MS = 86_460_000;
 
 /** Failures that another attempt cannot cure. */
 const LASTING = new Set(['agent_unknown', 'model_auth', 'model_unknown', 'model_context_too_long', 'usage']);
-
-/** 5 s · 2ⁿ, at most five minutes; `failures` counts from 1. */
-export function waitAfter(failures: number): number {
-  return Math.min(FIRST_WAIT_MS * 2 ** (failures - 1), LONGEST_WAIT_MS);
-}
 
 /** The task after an event; null where the event does not fit its state. Knows no clock. */
 export function advance(task: Task, event: TaskEvent): Task | null {
@@ -62,7 +57,9 @@ export function advance(task: Task, event: TaskEvent): Task | null {
     case 'unblocked':
       return task.state === 'blocked' ? to(task, 'pending') : null;
     case 'claimed':
-      return isClaimable(task) ? to(task, 'running') : null;
+      return hasJob(task) && task.job === event.job ? to(task, 'running') : null;
+    case 'died':
+      return hasJob(task) ? failed(task, event.error.code, event.error.message) : null;
     case 'subtasks_ended':
       return task.state === 'waiting_subtasks' ? nextTurn({ ...task, attempts: 0 }, subtasksMessage(event.endedSubtasks)) : null;
     case 'reviewed':
@@ -128,7 +125,7 @@ function afterError(task: Task, { code, message }: { readonly code: string; read
   if (LASTING.has(code)) return failed(failures, code, message);
   if (failures.attempts >= MOST_ATTEMPTS) return failed(failures, code, `${message} (${failures.attempts} attempts)`);
   const next = code === 'interrupted' ? nextTurn(failures, goneOnMessage()) : failures;
-  return to(next, 'retry_scheduled', { waitMs: waitAfter(failures.attempts), note: message });
+  return to(next, 'retry_scheduled', { note: message }); // its job says when
 }
 
 function retried(task: Task, blocked: boolean): Task {
@@ -137,8 +134,8 @@ function retried(task: Task, blocked: boolean): Task {
   return to(next, blocked ? 'blocked' : 'pending');
 }
 
-/** Whether somebody may work on it, once its time has come. */
-function isClaimable(task: Task): boolean {
+/** Whether a job works on it, or will once its time has come. */
+export function hasJob(task: Task): boolean {
   return ['pending', 'retry_scheduled', 'running'].includes(task.state) || awaitsApproval(task);
 }
 

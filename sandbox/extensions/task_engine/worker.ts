@@ -1,77 +1,121 @@
-import type { ExtensionContext, TurnEvent, TurnRequest } from 'pith';
+import { codeOf, type ExtensionContext, type Job, type JobInfo, PithError, type TurnEvent, type TurnRequest } from 'pith';
 import { goalMessage } from './messages.ts';
 import { hasEnded, threadOf, type Task } from './task.ts';
-import type { TaskStore, TaskWrite } from './task-store.ts';
-import type { TaskEvent, TurnOutcome } from './transitions.ts';
+import type { TaskStore } from './task-store.ts';
+import { hasJob, type TaskEvent, type TurnOutcome } from './transitions.ts';
+import type { Tasks } from './waiting.ts';
 
-export interface WorkerPorts {
+export interface WorkerPorts extends Pick<ExtensionContext, 'agents' | 'clock' | 'jobs'> {
   readonly store: TaskStore;
-  readonly agents: ExtensionContext['agents'];
-  /** The engine's own id, to keep workers from answering reviews. */
-  readonly extensionId: string;
+  /** Of this extension, to keep workers from answering reviews. */
+  readonly id: string;
 }
 
-/** The claim by which this process works on a task. `stop` aborts when the engine stops, `lost` when the claim is somebody else's. */
-export interface Claim {
-  readonly name: string;
-  readonly stop: AbortSignal;
-  readonly lost: AbortSignal;
+/** The payload of jobs that work on tasks. */
+export interface Work {
+  readonly task: string;
 }
 
-/**
- * One turn of a task: an ordinary turn of its agent in the task's own thread, under its own key, so that a process that
- * takes over continues it, or hears its answer again when only the task's row was not written.
- */
-export async function workOn(ports: WorkerPorts, task: Task, claim: Claim): Promise<void> {
-  const { store } = ports;
-  const outcome = await turnOf(ports, task, claim);
-  if (claim.lost.aborted) return; // what comes next is decided by whoever holds or ended the task
-  await store.write(async (tasks) => {
-    const isInterrupted = claim.stop.aborted && outcome.reason === 'aborted';
-    const event: TaskEvent = isInterrupted ? { type: 'interrupted' } : await ended(tasks, task.id, outcome);
-    const after = await tasks.change(task.id, event, claim.name);
-    if (after !== null && event.type === 'turn_ended' && event.openSubtasks === 0)
-      await tasks.acknowledge(event.endedSubtasks.map(({ id }) => id));
-  });
-}
+/** While the database takes no changes. */
+const PAUSE_MS = 5_000;
 
-async function turnOf(ports: WorkerPorts, task: Task, claim: Claim): Promise<TurnOutcome> {
-  if (task.maxSteps !== null && task.stepsBefore >= task.maxSteps)
-    return {
-      reason: 'limit',
-      text: '',
-      outOfSteps: true,
-      error: { code: 'limit_reached', message: `all ${task.maxSteps} steps are taken` },
-    };
-  let steps = task.steps - task.stepsBefore;
-  for await (const event of ports.agents.run(await requestFor(ports, task), AbortSignal.any([claim.stop, claim.lost]))) {
-    if (event.type === 'turn-end') return outcomeOf(event);
-    const retained = event.type === 'tool-result' && event.retain !== undefined ? [event.retain.key] : [];
-    if (event.type === 'step-end') steps = event.step + 1;
-    else if (retained.length === 0) continue;
-    // A checkpoint of what people see; the step itself is in the thread already.
-    await ports.store.write((tasks) => tasks.change(task.id, { type: 'progressed', steps, retained }, claim.name));
+/** Works on tasks whose jobs this process has. */
+export class Worker {
+  readonly #jobs = new Map<string, Job<Work>>();
+
+  constructor(private readonly ports: WorkerPorts) {}
+
+  /** By which this process works on the task; undefined: it does not. */
+  jobOf(taskId: string): Job<Work> | undefined {
+    return this.#jobs.get(taskId);
   }
-  return { reason: 'aborted', text: '', outOfSteps: false };
-}
 
-async function requestFor({ store, extensionId }: WorkerPorts, task: Task): Promise<TurnRequest> {
-  const { submitter, maxSteps, stepsBefore } = task;
-  return {
-    agent: task.agent,
-    input: task.message ?? goalMessage(task, await store.loadAll(task.after)),
-    threadId: threadOf(task.id),
-    key: `${task.id}/${task.turn}`,
-    channelId: submitter.channelId,
-    userId: submitter.userId,
-    ...(submitter.correlationId === null ? {} : { correlationId: submitter.correlationId }),
-    policy: {
-      ...(task.tools === null ? {} : { allowTools: [...task.tools, ...WORKER_TOOLS.map((tool) => `${extensionId}/${tool}`)] }),
-      denyTools: [...new Set([...task.denied, `${extensionId}/respond_to_review`])], // the last is a person's
-      ...(task.startedBy.length === 0 ? {} : { startedBy: task.startedBy }),
-      ...(maxSteps === null ? {} : { limits: { max_turns: maxSteps - stepsBefore } }),
-    },
-  };
+  /**
+   * One turn of a task: an ordinary turn of its agent in the task's own thread, under its own key, so that a process that
+   * takes over continues it, or hears its answer again when only the task's row was not written.
+   */
+  async work(job: Job<Work>, signal: AbortSignal) {
+    const { clock, jobs } = this.ports;
+    try {
+      const after = await this.#turn(job, signal);
+      if (after === null) return; // it has ended, or goes on by another job
+      if (after.waitMs !== null) return jobs.again(clock.now() + after.waitMs);
+      if (after.state === 'retry_scheduled') throw new PithError('internal', after.note ?? 'the turn failed');
+    } catch (error) {
+      // A full disk: what was not written is as it was, and is done when it can be.
+      if (codeOf(error, '') === 'database_failed') return jobs.again(clock.now() + PAUSE_MS);
+      throw error;
+    }
+  }
+
+  /** A job that did not end by itself takes its task with it. */
+  async ended({ id, payload, state, error }: JobInfo): Promise<void> {
+    const { task: taskId } = payload as unknown as Work;
+    const why = error ?? { code: 'internal', message: 'its job ended' };
+    await this.ports.store.write(async (tasks) => {
+      const task = await tasks.load(taskId);
+      if (task?.job !== id || !hasJob(task)) return;
+      await tasks.change(taskId, state === 'cancelled' ? { type: 'cancelled', why: why.message } : { type: 'died', error: why });
+    });
+  }
+
+  async #turn(job: Job<Work>, signal: AbortSignal): Promise<Task | null> {
+    const { store } = this.ports;
+    const { task: id } = job.payload;
+    const task = await store.write((tasks) => tasks.change(id, { type: 'claimed', job: job.id }), job);
+    if (task === null) return null;
+    this.#jobs.set(id, job);
+    try {
+      const outcome = await this.#outcome(task, job, signal);
+      const isInterrupted = signal.aborted && outcome.reason === 'aborted';
+      if (isInterrupted && codeOf(signal.reason, '') !== 'stopped') throw signal.reason; // `ended` says what becomes of it, or whoever has it now
+      return await store.write((tasks) => (isInterrupted ? tasks.change(id, { type: 'interrupted' }) : endTurn(tasks, id, outcome)), job);
+    } finally {
+      if (this.#jobs.get(id) === job) this.#jobs.delete(id);
+    }
+  }
+
+  async #outcome(task: Task, job: Job<Work>, signal: AbortSignal): Promise<TurnOutcome> {
+    const { store, agents } = this.ports;
+    if (task.maxSteps !== null && task.stepsBefore >= task.maxSteps)
+      return {
+        reason: 'limit',
+        text: '',
+        outOfSteps: true,
+        error: { code: 'limit_reached', message: `all ${task.maxSteps} steps are taken` },
+      };
+    let steps = task.steps - task.stepsBefore;
+    for await (const event of agents.run(await this.#request(task), signal)) {
+      if (event.type === 'turn-end') return outcomeOf(event);
+      const retained = event.type === 'tool-result' && event.retain !== undefined ? [event.retain.key] : [];
+      if (event.type === 'step-end') steps = event.step + 1;
+      else if (retained.length === 0) continue;
+      // A checkpoint of what people see; the step itself is in the thread already.
+      const progress = { type: 'progressed', steps, retained } as const;
+      if ((await store.write((tasks) => tasks.change(task.id, progress), job)) === null) break; // it was cancelled
+    }
+    return { reason: 'aborted', text: '', outOfSteps: false };
+  }
+
+  async #request(task: Task): Promise<TurnRequest> {
+    const { store, id: extensionId } = this.ports;
+    const { submitter, maxSteps, stepsBefore } = task;
+    return {
+      agent: task.agent,
+      input: task.message ?? goalMessage(task, await store.loadAll(task.after)),
+      threadId: threadOf(task.id),
+      key: `${task.id}/${task.turn}`,
+      channelId: submitter.channelId,
+      userId: submitter.userId,
+      ...(submitter.correlationId === null ? {} : { correlationId: submitter.correlationId }),
+      policy: {
+        ...(task.tools === null ? {} : { allowTools: [...task.tools, ...WORKER_TOOLS.map((tool) => `${extensionId}/${tool}`)] }),
+        denyTools: [...new Set([...task.denied, `${extensionId}/respond_to_review`])], // the last is a person's
+        ...(task.startedBy.length === 0 ? {} : { startedBy: task.startedBy }),
+        ...(maxSteps === null ? {} : { limits: { max_turns: maxSteps - stepsBefore } }),
+      },
+    };
+  }
 }
 
 /** What every worker has: they say something of its own task only. */
@@ -83,12 +127,12 @@ function outcomeOf({ reason, text, error }: Extract<TurnEvent, { type: 'turn-end
   return { reason, text, outOfSteps, ...(error === undefined ? {} : { error }) };
 }
 
-async function ended(tasks: TaskWrite, taskId: string, outcome: TurnOutcome): Promise<TaskEvent> {
+async function endTurn(tasks: Tasks, taskId: string, outcome: TurnOutcome): Promise<Task | null> {
   const subtasks = await tasks.subtasks(taskId);
-  return {
-    type: 'turn_ended',
-    outcome,
-    openSubtasks: subtasks.filter((each) => !hasEnded(each)).length,
-    endedSubtasks: subtasks.filter((each) => hasEnded(each) && !each.told),
-  };
+  const openSubtasks = subtasks.filter((each) => !hasEnded(each)).length;
+  const endedSubtasks = subtasks.filter((each) => hasEnded(each) && !each.told);
+  const event: TaskEvent = { type: 'turn_ended', outcome, openSubtasks, endedSubtasks };
+  const after = await tasks.change(taskId, event);
+  if (after !== null && openSubtasks === 0) await tasks.acknowledge(endedSubtasks.map(({ id }) => id));
+  return after;
 }

@@ -2,14 +2,16 @@ import { recordEvents } from 'pith/testing';
 import { expect, it } from 'vitest';
 import { taskKernel } from './task-kernel.ts';
 
+const DAY_MS = 86_400_000;
+
 it('K91 K93: a task whose process died goes on soon, also when the clock went back a day meanwhile', async () => {
-  let requests = 0;
-  await using kernel = await taskKernel(() => ((requests += 1) === 1 ? { hang: true } : { text: 'done after all' }));
+  await using kernel = await taskKernel(() => ({ text: 'done after all' }), { start: false });
   const id = await kernel.submit('go on');
-  await kernel.until(id, 'running');
-  await kernel.asked(1);
   const began = kernel.clock.now();
-  await kernel.change(`UPDATE task_engine__tasks SET owner = 'dead', until = ${began + 86_400_000}`);
+  await kernel.change(
+    `UPDATE jobs SET state = 'running', ready = 0, fence = 1, holder = 'dead', until = ${began + DAY_MS} WHERE lane = 'tasks'`,
+  );
+  await kernel.test.kernel.start();
   expect(await kernel.until(id, 'done')).toMatchObject({ result: 'done after all' });
   expect(kernel.clock.now() - began).toBeLessThan(60_000);
 });
@@ -19,10 +21,33 @@ it('K91 a retry does not wait for a day because the clock went back', async () =
   await using kernel = await taskKernel(() => ((requests += 1) === 1 ? { error: new Error('down') } : { text: 'up again' }));
   const id = await kernel.submit('go on');
   await kernel.until(id, 'retry_scheduled');
+  await kernel.test.restart();
   const began = kernel.clock.now();
-  await kernel.change(`UPDATE task_engine__tasks SET due = ${began + 86_400_000}`);
+  await kernel.change(`UPDATE jobs SET at = ${began + DAY_MS} WHERE state = 'failed'`);
+  await kernel.test.kernel.start();
   expect(await kernel.until(id, 'done')).toMatchObject({ result: 'up again' });
   expect(kernel.clock.now() - began).toBeLessThan(400_000);
+});
+
+it('J9 K91: a task whose process died three times has failed, and its person hears of it', async () => {
+  await using kernel = await taskKernel(() => ({ text: 'never' }), { start: false });
+  const id = await kernel.submit('break everything');
+  await kernel.change(`UPDATE jobs SET state = 'running', ready = 0, fence = 3, lost = 2, holder = 'dead', until = 1 WHERE lane = 'tasks'`);
+  await kernel.test.kernel.start();
+  expect(await kernel.until(id, 'failed')).toMatchObject({ error: { code: 'lost' }, steps: 0 });
+  await expect.poll(() => kernel.notices()).toEqual([expect.stringContaining('the process died 3 times')]);
+  expect(await kernel.command('tasks', 'retry', id)).toMatchObject({ state: 'pending' });
+  expect(await kernel.until(id, 'done')).toMatchObject({ result: 'never' });
+});
+
+it('J14: a task whose job a person cancels is cancelled', async () => {
+  await using kernel = await taskKernel(() => ({ hang: true }));
+  const id = await kernel.submit('wait');
+  await kernel.asked(1);
+  const { store } = kernel.test.kernel.jobs;
+  const [job] = await store.list({ names: ['task_engine.work'], limit: 1 });
+  await store.cancel(job!.id, 'not wanted');
+  expect(await kernel.until(id, 'cancelled')).toMatchObject({ note: 'not wanted' });
 });
 
 it('K91 K10 while the database takes no changes tasks wait, and go on when it does', async () => {

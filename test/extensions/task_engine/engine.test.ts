@@ -86,16 +86,21 @@ describe('the task engine', () => {
     const results: unknown[] = [];
     await using kernel = await taskKernel(async (request) => {
       if (stepOf(request) > 0) return text('what now?');
-      await kernel.change("UPDATE task_engine__tasks SET owner = 'another process', until = until + 1000000");
+      await expect.poll(() => kernel.states().some((state) => state.endsWith(' running'))).toBe(true);
+      await kernel.clock.advance(0); // nobody looks at jobs any more
+      await kernel.change("UPDATE jobs SET holder = 'another process', fence = fence + 1, until = until + 1000000 WHERE state = 'running'");
       return call('complete_task', { result: 'too late' });
     });
     kernel.test.kernel.events.handle('tool.called', ({ tool, ok }) => void (tool === 'complete_task' && results.push(ok)));
     const id = await kernel.submit('be slow');
     await expect.poll(() => results).toEqual([false]);
     const store = openStore(path.join(kernel.test.sandbox, 'data/pith.db'), kernel.clock);
-    const row = store.get('SELECT owner, task FROM task_engine__tasks WHERE id = ?', id);
+    const row = store.get(
+      `SELECT holder, task FROM task_engine__tasks AS tasks JOIN jobs ON jobs.id = task ->> 'job' WHERE tasks.id = ?`,
+      id,
+    );
     await store.close();
-    expect([row?.['owner'], JSON.parse(String(row?.['task']))]).toMatchObject(['another process', { state: 'running', completed: null }]);
+    expect([row?.['holder'], JSON.parse(String(row?.['task']))]).toMatchObject(['another process', { state: 'running', completed: null }]);
   });
 
   it('K91: reaching max_steps is failed: step_limit', async () => {

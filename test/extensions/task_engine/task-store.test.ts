@@ -1,13 +1,15 @@
 import path from 'node:path';
-import type { ExtensionContext } from 'pith';
+import { codeOf, type ExtensionContext, type Job } from 'pith';
 import { describe, expect, it } from 'vitest';
+import { createJobs, type JobStore } from '../../../core/durable/index.ts';
 import { createDatabase } from '../../../core/store/index.ts';
 import { submit } from '../../../sandbox/extensions/task_engine/submission.ts';
 import type { Task } from '../../../sandbox/extensions/task_engine/task.ts';
 import { TaskStore } from '../../../sandbox/extensions/task_engine/task-store.ts';
-import { workOn } from '../../../sandbox/extensions/task_engine/worker.ts';
+import { type Work, Worker } from '../../../sandbox/extensions/task_engine/worker.ts';
 import { manualClock } from '../../core/store/manual-clock.ts';
 import { temporaryStore } from '../../core/store/temporary-store.ts';
+import { declared } from '../../core/durable/jobs/new-job.ts';
 import { folderWith } from '../../places.ts';
 import { newTask } from './task-values.ts';
 
@@ -19,46 +21,43 @@ const insert = (store: TaskStore, ...tasks: readonly Task[]) =>
     for (const task of tasks) write.insert(task, PLENTY);
   });
 
+const handlers = { declared: () => new Map(), callable: () => new Set(), policies: () => new Map(), tells: () => true };
+const manifest = { jobs: [declared('work'), declared('announce')] };
+const logger = { debug() {}, info() {}, warn() {}, error() {} };
+
 /** Two stores over one file, each with its own connection, as two processes have them. */
 function two() {
   const file = path.join(folderWith(), 'pith.db');
   const clock = manualClock();
-  const database = createDatabase(temporaryStore(file, clock), 'task_engine');
-  const other = createDatabase(temporaryStore(file, clock), 'task_engine');
-  return { clock, database, mine: new TaskStore(database, clock), other: new TaskStore(other, clock) };
+  const opened = () => {
+    const store = temporaryStore(file, clock);
+    const jobs = createJobs({ store, clock, logger, handlers: handlers as never, kernel: { jobs: () => new Map() } as never });
+    const own = jobs.of({ id: 'task_engine', manifest } as never) as unknown as ExtensionContext['jobs'];
+    const database = createDatabase(store, 'task_engine');
+    return { database, jobs: jobs.store, own, store: new TaskStore(database, clock, own) };
+  };
+  const [{ database, jobs, own, store: mine }, { store: other }] = [opened(), opened()];
+  return { clock, database, jobs, own, mine, other };
 }
 
-/** One turn of a worker whose agent answers at once. */
-function worked(store: TaskStore, task: Task, claim: string): Promise<void> {
-  const agents = {
-    async *run() {
-      yield { type: 'turn-end', reason: 'done', text: 'done' };
-    },
-  };
-  const never = new AbortController().signal;
-  const ports = { store, agents: agents as unknown as ExtensionContext['agents'], extensionId: 'task_engine' };
-  return workOn(ports, task, { name: claim, stop: never, lost: never });
+/** The next job that works on a task, as the process `holder` has it. */
+async function begun(jobs: JobStore, holder = 'one'): Promise<Job<Work>> {
+  const claim = { holder, jobs: new Map([['task_engine.work', declared('task_engine.work')]]), policies: new Map(), only: null, most: 1 };
+  const [row] = (await jobs.claim(claim)).taken;
+  return { ...row!, payload: JSON.parse(row!.payload) } as never;
 }
+
+const claimed = (store: TaskStore, job: Job<Work>) =>
+  store.write((tasks) => tasks.change(job.payload.task, { type: 'claimed', job: job.id }), job);
 
 describe('tasks over two connections', () => {
-  it('C6: are claimed once each, and no more than there is room for', async () => {
-    const { mine, other } = two();
-    await insert(mine, ...Array.from({ length: 30 }, (_, at) => newTask({ id: idOf(at) })));
-    const taken = await many(40, (at) => (at % 2 ? mine : other).claim(`claim-${at}`, 60_000, 20));
-    const ids = taken.flatMap((task) => task?.id ?? []);
-    expect(ids).toHaveLength(20);
-    expect(new Set(ids).size).toBe(20);
-    expect((await other.list(100)).filter(({ state }) => state === 'running')).toHaveLength(20);
-  });
-
   it('lose no change: what was read is written, or read again', async () => {
-    const { mine, other } = two();
-    await insert(mine, newTask());
-    await mine.claim('claim', 60_000, 1);
+    const { jobs, mine, other } = two();
+    await insert(mine, newTask({ state: 'pending' }));
+    const job = await begun(jobs);
+    await claimed(mine, job);
     await many(20, (at) =>
-      (at % 2 ? mine : other).write((tasks) =>
-        tasks.change('abcdefghij', { type: 'progressed', steps: at, retained: [`key-${at}`] }, 'claim'),
-      ),
+      (at % 2 ? mine : other).write((tasks) => tasks.change('abcdefghij', { type: 'progressed', steps: at, retained: [`key-${at}`] }), job),
     );
     expect((await mine.load('abcdefghij'))?.retained).toHaveLength(20);
     expect((await other.changes('abcdefghij')).map(({ state }) => state)).toEqual(['pending', 'running']);
@@ -66,7 +65,7 @@ describe('tasks over two connections', () => {
 
   it('are not moved on by what a change only read and somebody else changed meanwhile', async () => {
     const { mine, other } = two();
-    await insert(mine, newTask({ id: idOf(1) }), newTask({ id: idOf(2), state: 'blocked', after: [idOf(1)] }));
+    await insert(mine, newTask({ id: idOf(1) }), newTask({ id: idOf(2), state: 'blocked' }));
     const seen: string[] = [];
     const after = await mine.write(async (tasks) => {
       const before = await tasks.load(idOf(1));
@@ -99,25 +98,31 @@ describe('tasks over two connections', () => {
     expect(await fresh.unfinished()).toBe(5);
   });
 
-  it('C2: a worker whose claim is somebody else’s by now changes nothing, within the same millisecond too', async () => {
-    const { mine, other } = two();
+  it('C2: a worker whose job is somebody else’s by now changes nothing, within the same millisecond too', async () => {
+    const { clock, jobs, own, mine, other } = two();
     await insert(
       mine,
       newTask({ id: idOf(0) }),
       newTask({ id: idOf(1), parent: idOf(0), state: 'done', result: 'what the next one needs' }),
     );
-    const task = (await mine.claim('stalled', 0, 5))!;
-    let looks = 0;
-    let taken: Task | null = null;
-    const after = await mine.write(async (tasks) => {
-      await tasks.load(idOf(0));
-      if ((looks += 1) === 1) taken = await other.claim('next', 60_000, 5);
-      return tasks.change(idOf(0), { type: 'completed', result: 'too late' }, 'stalled');
+    const stalled = await begun(jobs);
+    const agents = {
+      async *run() {
+        await clock.advance(3_000);
+        await claimed(other, await begun(jobs, 'two'));
+        yield { type: 'turn-end', reason: 'done', text: 'done' };
+      },
+    };
+    const worker = new Worker({
+      store: mine,
+      clock,
+      jobs: own,
+      id: 'task_engine',
+      agents: agents as unknown as ExtensionContext['agents'],
     });
-    expect([looks, after, taken]).toEqual([2, null, expect.objectContaining({ id: idOf(0) })]);
-    await worked(mine, task, 'stalled');
+    await expect(worker.work(stalled, new AbortController().signal)).rejects.toMatchObject({ code: 'lease_lost' });
     expect(await other.load(idOf(0))).toMatchObject({ state: 'running', completed: null });
-    expect(await other.holds(idOf(0), 'next')).toBe(true);
+    expect((await jobs.get(stalled.id))?.holder).toBe('two');
     expect((await other.load(idOf(1)))?.told).toBe(false);
   });
 
@@ -128,7 +133,6 @@ describe('tasks over two connections', () => {
       newTask({ id: idOf(0) }),
       newTask({ id: idOf(1), parent: idOf(0), state: 'failed', error: { code: 'x', message: 'y' } }),
     );
-    await mine.claim('claim', 60_000, 5);
     let looks = 0;
     await mine.write(async (tasks) => {
       const below = await tasks.subtasks(idOf(0));
@@ -139,15 +143,16 @@ describe('tasks over two connections', () => {
   });
 
   it('leaves damaged rows out, names them, and works on the others', async () => {
-    const { database, mine } = two();
+    const { database, jobs, mine } = two();
     await insert(mine, ...[0, 1, 2, 3].map((at) => newTask({ id: idOf(at), priority: 9 - at })));
     const damage = (at: number, task: string) =>
       database.write([{ sql: `UPDATE task_engine__tasks SET task = ${task} WHERE id = ?`, values: [idOf(at)] }]);
     await damage(0, 'substr(task, 1, 50)');
     await damage(1, `json_set(task, '$.id', 'elsewhere0')`);
     await damage(2, `cast(replace(cast(task AS BLOB), cast('count' AS BLOB), x'63ff756e74') AS TEXT)`); // no UTF-8
-    expect((await mine.claim('claim', 60_000, 9))?.id).toBe(idOf(3));
-    expect(await mine.claim('claim', 60_000, 9)).toBeNull();
+    const taken: unknown[] = [];
+    for (let at = 0; at < 4; at += 1) taken.push(await claimed(mine, await begun(jobs)).catch((error: unknown) => codeOf(error, '')));
+    expect(taken).toEqual([null, null, 'write_conflict', expect.objectContaining({ id: idOf(3) })]);
     expect((await mine.list(10)).map(({ id }) => id)).toEqual([idOf(3), idOf(2)]);
     expect(await mine.damaged()).toEqual([idOf(0), idOf(1)]);
     await insert(mine, newTask({ id: idOf(4), state: 'blocked', after: [idOf(0)] }));

@@ -31,6 +31,7 @@ export function newTask(more: Partial<Task> = {}): Task {
     tools: null,
     denied: [],
     startedBy: [],
+    job: null,
     createdAt: 0,
     updatedAt: 0,
     ...more,

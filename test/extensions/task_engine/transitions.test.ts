@@ -5,7 +5,6 @@ import {
   advance,
   awaitsApproval,
   MOST_ATTEMPTS,
-  waitAfter,
   type TaskEvent,
   type TurnOutcome,
 } from '../../../sandbox/extensions/task_engine/transitions.ts';
@@ -31,7 +30,9 @@ const subtask = fc.record({
 const event: fc.Arbitrary<TaskEvent> = fc.oneof(
   fc.constantFrom<TaskEvent>(
     { type: 'unblocked' },
-    { type: 'claimed' },
+    { type: 'claimed', job: 'its' },
+    { type: 'claimed', job: 'another' },
+    { type: 'died', error: { code: 'lost', message: 'the process died' } },
     { type: 'interrupted' },
     { type: 'approval_answered' },
     { type: 'abandoned', why: 'x' },
@@ -64,14 +65,15 @@ const turnEnded = (more: Partial<TurnOutcome>, open = 0): TaskEvent => ({
   openSubtasks: open,
   endedSubtasks: [],
 });
-const claimed: TaskEvent = { type: 'claimed' };
+const claimed: TaskEvent = { type: 'claimed', job: 'its' };
+const task = (more: Partial<Task> = {}) => newTask({ job: 'its', ...more });
 
 describe('the state machine of tasks', () => {
   it('K91: whatever happens, a task stays in a known state, and an ended one moves only when a person retries it', () => {
     fc.assert(
       fc.property(fc.array(event, { maxLength: 40 }), (events) => {
         const broken: string[] = [];
-        play(newTask(), events, (before, each, after) => {
+        play(task(), events, (before, each, after) => {
           if (!TASK_STATES.includes(after.state)) broken.push(`the state ${after.state}`);
           if (hasEnded(before) && each.type !== 'retried') broken.push(`${each.type} moved what was ${before.state}`);
           if (before.state === 'done') broken.push('what is done went on');
@@ -86,11 +88,12 @@ describe('the state machine of tasks', () => {
     fc.assert(
       fc.property(fc.array(event, { maxLength: 40 }), (events) => {
         const broken: string[] = [];
-        play(newTask(), events, (before, _each, after) => {
+        play(task(), events, (before, _each, after) => {
           if (after.turn > before.turn && after.steps > 0 && after.message === null) broken.push('a turn without its task');
-          const waits = after.state === 'retry_scheduled' || awaitsApproval(after);
-          if ((after.waitMs !== null) !== waits) broken.push(`${after.state} waits ${after.waitMs}`);
-          if (after.state === 'human_review' && !waits && after.question === null) broken.push('a review without a question');
+          if (after.waitMs !== null && after.state !== 'retry_scheduled' && after.state !== 'human_review')
+            broken.push(`${after.state} waits ${after.waitMs}`);
+          if (after.state === 'human_review' && !awaitsApproval(after) && after.question === null)
+            broken.push('a review without a question');
           if (after.state === 'done' && after.result === null) broken.push('done without a result');
           if (after.state === 'failed' && after.error === null) broken.push('failed without a reason');
         });
@@ -99,33 +102,35 @@ describe('the state machine of tasks', () => {
     );
   });
 
-  it('K91: at most five attempts, each waiting twice as long, never more than five minutes', () => {
-    expect([1, 2, 3, 4].map(waitAfter)).toEqual([5_000, 10_000, 20_000, 40_000]);
-    expect(waitAfter(20)).toBe(300_000);
-    const failure = turnEnded({ reason: 'error', error: { code: 'model_unreachable', message: 'down' } });
-    const waits: (number | null)[] = [];
-    const end = play(
-      newTask(),
-      Array.from({ length: 20 }, (_, index) => (index % 2 === 0 ? claimed : failure)),
-      (_before, each, after) => void (each === failure && waits.push(after.waitMs)),
-    );
-    expect(end).toMatchObject({ state: 'failed', attempts: MOST_ATTEMPTS, turn: 0, error: { code: 'model_unreachable' } });
-    expect(waits).toEqual([5_000, 10_000, 20_000, 40_000, null]);
+  it('K91: at most five attempts, whose times its job knows; a busy thread is no failure', () => {
+    const ended = (code: string) => turnEnded({ reason: 'error', error: { code, message: 'no' } });
+    const busy = play(task(), [claimed, ended('thread_busy')]);
+    expect(busy).toMatchObject({ state: 'retry_scheduled', attempts: 0, waitMs: 1_000 });
+    const failures = Array.from({ length: 20 }, (_, index) => (index % 2 === 0 ? claimed : ended('model_unreachable')));
+    expect(play(busy, failures)).toMatchObject({ state: 'failed', attempts: MOST_ATTEMPTS, turn: 0, error: { code: 'model_unreachable' } });
+    expect(play(busy, failures.slice(0, 2))).toMatchObject({ state: 'retry_scheduled', waitMs: null });
+  });
+
+  it('J9 K91: a task whose job died has failed, and no other job moves it', () => {
+    const died: TaskEvent = { type: 'died', error: { code: 'lost', message: 'the process died 3 times during it' } };
+    expect(advance(task(), { type: 'claimed', job: 'another' })).toBeNull();
+    expect(advance(play(task(), [claimed]), died)).toMatchObject({ state: 'failed', error: { code: 'lost' } });
+    expect(advance(play(task(), [claimed, turnEnded({}, 2)]), died)).toBeNull(); // it waits, and has none
   });
 
   it('K91: a failure that another attempt cannot mend is not tried again', () => {
-    const end = play(newTask(), [claimed, turnEnded({ reason: 'error', error: { code: 'agent_unknown', message: 'no' } })]);
+    const end = play(task(), [claimed, turnEnded({ reason: 'error', error: { code: 'agent_unknown', message: 'no' } })]);
     expect(end).toMatchObject({ state: 'failed', error: { code: 'agent_unknown' } });
   });
 
   it('K91: reaching the steps is failed, not done', () => {
-    const end = play(newTask({ maxSteps: 3 }), [claimed, turnEnded({ reason: 'limit', text: 'so far', outOfSteps: true })]);
+    const end = play(task({ maxSteps: 3 }), [claimed, turnEnded({ reason: 'limit', text: 'so far', outOfSteps: true })]);
     expect(end).toMatchObject({ state: 'failed', error: { code: 'step_limit' }, result: null });
   });
 
   it('K91: a turn that was stopped or failed is continued under its own key; one after a wait for others is a new one', () => {
-    expect(play(newTask(), [claimed, { type: 'interrupted' }])).toMatchObject({ state: 'pending', turn: 0 });
-    const waiting = play(newTask(), [claimed, turnEnded({}, 2)]);
+    expect(play(task(), [claimed, { type: 'interrupted' }])).toMatchObject({ state: 'pending', turn: 0 });
+    const waiting = play(task(), [claimed, turnEnded({}, 2)]);
     expect(waiting).toMatchObject({ state: 'waiting_subtasks', turn: 0 });
     const ended: TaskEvent = {
       type: 'subtasks_ended',
@@ -135,9 +140,9 @@ describe('the state machine of tasks', () => {
   });
 
   it('K91: an approval that is answered while the turn still ends is not lost', () => {
-    const early = play(newTask(), [claimed, { type: 'approval_answered' }, turnEnded({ reason: 'awaiting_approval' })]);
+    const early = play(task(), [claimed, { type: 'approval_answered' }, turnEnded({ reason: 'awaiting_approval' })]);
     expect(early).toMatchObject({ state: 'pending', turn: 0 });
-    const late = play(newTask(), [claimed, turnEnded({ reason: 'awaiting_approval' })]);
+    const late = play(task(), [claimed, turnEnded({ reason: 'awaiting_approval' })]);
     expect(late.state).toBe('human_review');
     expect(advance(late, { type: 'reviewed', answer: 'yes' })).toBeNull();
     expect(advance(late, { type: 'approval_answered' })).toMatchObject({ state: 'pending', turn: 0 });
@@ -146,7 +151,7 @@ describe('the state machine of tasks', () => {
   it('K90: what the worker gave to complete_task is the result, also when the turn then ends otherwise', () => {
     const marked: TaskEvent = { type: 'completed', result: '42' };
     for (const reason of ['done', 'limit', 'error'] as const)
-      expect(play(newTask(), [claimed, marked, turnEnded({ reason, text: 'bye' })])).toMatchObject({ state: 'done', result: '42' });
-    expect(play(newTask(), [claimed, turnEnded({ text: 'the text' })])).toMatchObject({ state: 'done', result: 'the text' });
+      expect(play(task(), [claimed, marked, turnEnded({ reason, text: 'bye' })])).toMatchObject({ state: 'done', result: '42' });
+    expect(play(task(), [claimed, turnEnded({ text: 'the text' })])).toMatchObject({ state: 'done', result: 'the text' });
   });
 });
