@@ -18,7 +18,7 @@ export function createManifestSchedules({ store, handlers, kernel, clock, logger
 
   async function renew(): Promise<void> {
     const wanted = [...ofExtensions(handlers), ...kernel.schedules()].map((schedule) => rowOf(schedule, clock.now()));
-    const known = (await store.schedules()).filter(({ id }) => id.includes(MARK));
+    const known = (await store.schedules()).filter(({ id }) => OF_MANIFEST.test(id));
     for (const { id } of known) if (!wanted.some((row) => row.id === id)) await store.removeSchedule(id);
     for (const row of wanted) if (!known.some((each) => specOf(each) === specOf(row))) await store.putSchedule(row);
   }
@@ -33,8 +33,8 @@ export function createManifestSchedules({ store, handlers, kernel, clock, logger
   };
 }
 
-/** No id that code gives has it after its extension's. */
-const MARK = '.manifest/';
+/** What code gives has a dot after the id of its extension. */
+const OF_MANIFEST = /^[^./]+\//;
 
 /** Those that name a job of their extension. */
 function ofExtensions(handlers: Pick<JobHandlers, 'declared' | 'schedules'>): readonly ManifestSchedule[] {
@@ -50,7 +50,7 @@ function ofExtensions(handlers: Pick<JobHandlers, 'declared' | 'schedules'>): re
 
 function rowOf({ extensionId, name, cron, job }: ManifestSchedule, now: number): ScheduleRow {
   const zone = Intl.DateTimeFormat().resolvedOptions().timeZone;
-  return { id: `${extensionId}${MARK}${name}`, cron, zone, job, missed: 'once', within: null, next: nextTick(cron, zone, now) };
+  return { id: `${extensionId}/${name}`, cron, zone, job, missed: 'once', within: null, next: nextTick(cron, zone, now) };
 }
 
 function specOf({ id, cron, zone, job }: ScheduleRow): string {
