@@ -8,7 +8,7 @@ import { deliveryJob } from './sqlite-journal.ts';
 
 export interface DeliveriesOptions extends DeliveringOptions {
   readonly events: Journal;
-  readonly leases: Pick<Leases, 'acquire'>;
+  readonly leases: Pick<Leases, 'acquire' | 'isHeld'>;
   /** All declared handlers. */
   declared(): ReadonlySet<string>;
 }
@@ -17,6 +17,7 @@ const DAY_MS = 86_400_000;
 export const KEEP_EVENTS_MS = 30 * DAY_MS;
 export const KEEP_GONE_MS = 7 * DAY_MS;
 const LEASE_MS = 3_000;
+const FORMER_LEASE_MS = 15_000;
 
 /** Works on deliveries: those of a handler are one job, which is open while there are some. */
 export function createDeliveries(options: DeliveriesOptions) {
@@ -35,7 +36,8 @@ export function createDeliveries(options: DeliveriesOptions) {
    * also where this process has lost the job or is stopping.
    */
   async function deliverDue(handler: string, attempt: Attempt, signal: AbortSignal): Promise<number | null> {
-    const lease = await leases.acquire(`handler ${handler}`, LEASE_MS);
+    const name = `handler ${handler}`;
+    const lease = (await leases.isHeld(name, FORMER_LEASE_MS)) ? null : await leases.acquire(name, LEASE_MS);
     if (lease === null) throw new Postponed('others still deliver to the handler');
     const delivering = new Delivering(options, { ...attempt, handler, isCounted: lease.inherited }, signal);
     working.set(handler, delivering);

@@ -199,3 +199,54 @@ it('K31 after a process was killed, attempts that a stop interrupts are not coun
   await heir.stop();
   await until(() => expect(heir.store.get('SELECT attempts FROM deliveries')).toEqual({ attempts: 0 }));
 });
+
+it('J12: a handler that is busy sees what its process and others write', async () => {
+  const clock = fakeClock();
+  const { opened: slow, open: free } = gate();
+  const seen: string[] = [];
+  const handle: Handle = (payload) => {
+    seen.push(idOf(payload));
+    return idOf(payload) === 'slow' ? slow : undefined;
+  };
+  const [worker, writer] = [open(clock, { 'a/one': handle }), open(clock, { 'a/one': handle })];
+  worker.start();
+  await worker.journal.publish('task.changed', task('slow'));
+  await until(() => expect(seen).toEqual(['slow']));
+  await worker.journal.publish('task.changed', task('own'));
+  await until(() => expect(seen).toEqual(['slow', 'own']));
+  await writer.journal.publish('task.changed', task('other'));
+  await clock.advance(300);
+  await until(() => expect(seen).toEqual(['slow', 'own', 'other']));
+  free();
+});
+
+it('J12: the job of a handler is open while there are deliveries, and waits for the next', async () => {
+  const clock = fakeClock();
+  const node = open(clock, { 'a/one': () => undefined });
+  const jobs = () => node.store.all('SELECT name, state, at FROM jobs');
+  node.start();
+  await node.journal.publish('task.changed', task('now'));
+  await until(() => expect([node.store.all('SELECT 1 FROM deliveries'), jobs()]).toEqual([[], []]));
+  const at = clock.now() + 3_600_000;
+  await node.journal.publish('task.changed', task('later'), { at });
+  await until(() => expect(jobs()).toEqual([{ name: 'deliver a/one', state: 'suspended', at }]));
+  await node.journal.publish('task.changed', task('now'));
+  await until(() => expect(node.store.all('SELECT due FROM deliveries')).toEqual([{ due: at }]));
+  await until(() => expect(jobs()).toEqual([{ name: 'deliver a/one', state: 'suspended', at }]));
+});
+
+it('J9: a delivery whose end cannot be written is not made again', async () => {
+  const clock = fakeClock();
+  let runs = 0;
+  const node = open(clock, { 'a/one': () => void (runs += 1) });
+  const { write } = node.store;
+  node.start();
+  await node.journal.publish('task.changed', task('t'));
+  node.store.write = (run) =>
+    runs === 0 ? write(run) : Promise.reject(Object.assign(new Error('the disk is full'), { code: 'database_failed' }));
+  await until(() => expect(node.lines).toContain('the end of a delivery could not be written'));
+  node.store.write = write;
+  await clock.advance(1000);
+  await until(() => expect(node.store.all('SELECT 1 FROM deliveries')).toEqual([]));
+  expect(runs).toBe(1);
+});
