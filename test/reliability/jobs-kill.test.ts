@@ -2,7 +2,7 @@ import path from 'node:path';
 import { systemClock } from '@pith/promises';
 import { ulid } from 'ulid';
 import { expect, it, onTestFinished } from 'vitest';
-import { createJobStore, createSqliteTables } from '../../core/durable/jobs/index.ts';
+import { createJobStore, createSqliteTables } from '../../core/durable/index.ts';
 import { openStore } from '../../core/store/index.ts';
 import { newJob } from '../core/durable/jobs/new-job.ts';
 import { bundleProgram, exitOf, startProgram } from '../core/store/child-process.ts';

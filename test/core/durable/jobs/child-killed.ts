@@ -2,7 +2,6 @@
  * Works on jobs until it is killed. Each effect is one guarded row, so that whoever lost a job leaves none. Prints `aborted <code>`,
  * `refused <code>` and `began <id>`.
  */
-import { setTimeout as sleep } from 'node:timers/promises';
 import { systemClock as clock } from '@pith/promises';
 import { ulid } from 'ulid';
 import { codeOf } from '../../../../core/contract/index.ts';
@@ -32,7 +31,7 @@ const handlers: Readonly<Record<string, (job: JobCall, signal: AbortSignal) => P
   async 'a.slow'(job, signal) {
     say(`began ${job.id}`);
     signal.addEventListener('abort', () => say(`aborted ${codeOf(signal.reason, '')}`));
-    await sleep(1_500);
+    await clock.sleep(1_500);
     return work(job).catch((error: unknown) => {
       say(`refused ${codeOf(error, '')}`);
       throw error;
@@ -41,7 +40,7 @@ const handlers: Readonly<Record<string, (job: JobCall, signal: AbortSignal) => P
 };
 
 async function work({ id, fence }: JobCall): Promise<object> {
-  await sleep(Math.random() * 30);
+  await clock.sleep(Math.random() * 30);
   await database.write((statement) => {
     tables.within(statement, (rows) => guardIn(rows, { id, fence }));
     statement('INSERT INTO effects (job, fence) VALUES (?, ?)', id, fence);
@@ -49,7 +48,7 @@ async function work({ id, fence }: JobCall): Promise<object> {
   return { kind: 'done', result: 'true' };
 }
 
-setInterval(quiet, 60_000); // the loop alone keeps no process alive
+void clock.sleep(3_600_000); // the loop alone keeps no process alive
 createJobService({
   store,
   clock,
