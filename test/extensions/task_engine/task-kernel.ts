@@ -11,8 +11,8 @@ import {
 import type { JsonValue } from 'pith';
 import { taskChanged } from '../../../sandbox/extensions/task_engine/contract.ts';
 import path from 'node:path';
-import { expect } from 'vitest';
 import { openStore } from '../../../core/store/index.ts';
+import { passing } from '../../waiting.ts';
 
 export type Row = { readonly [key: string]: JsonValue };
 
@@ -41,9 +41,9 @@ export interface TaskKernel extends AsyncDisposable {
   task(id: string): Promise<Row>;
   /** A change of the database by somebody else. */
   change(sql: string): Promise<void>;
-  /** Moves time on until the model has been asked this often. */
+  /** Lets time pass until the model has been asked this often. */
   asked(times: number): Promise<void>;
-  /** Moves time on in small steps until the task is in this state. */
+  /** Lets time pass until the task is in this state. */
   until(id: string, state: string): Promise<Row>;
 }
 
@@ -121,17 +121,12 @@ export async function taskKernel(
       const store = openStore(path.join(test.kernel.settings.data_dir, 'pith.db'), clock);
       await store.write((statement) => void statement(sql)).finally(() => store.close());
     },
-    async asked(times) {
-      await expect.poll(async () => (await clock.advance(50), requests.length)).toBe(times);
-    },
-    async until(id, state) {
-      for (let round = 0; round < 400; round += 1) {
+    asked: (times) => passing(clock, () => requests.length === times).then(() => undefined),
+    until: (id, state) =>
+      passing(clock, async () => {
         const now = await task(id);
-        if (now['state'] === state) return now;
-        await clock.advance(round < 100 ? 50 : 2_000);
-      }
-      expect.unreachable(`task ${id} is ${JSON.stringify(await task(id))}, not ${state}`);
-    },
+        return now['state'] === state && now;
+      }),
     async [Symbol.asyncDispose]() {
       recorded.stop();
       await test.stop();
