@@ -178,9 +178,9 @@ class Work {
     this.#number = () => (number ??= rows.nextNumber());
   }
 
-  insert(job: NewJob, policy: LanePolicy | null, late = false): { readonly id: string; readonly added: boolean } {
+  insert({ onOpen, ...job }: NewJob, policy: LanePolicy | null, late = false): { readonly id: string; readonly added: boolean } {
     const open = job.unique === null ? null : this.rows.openUnique(job.name, job.unique);
-    if (open !== null && !isReplaced(open, job)) return { id: open.id, added: false };
+    if (open !== null && !isReplaced(open, onOpen)) return { id: open.id, added: false };
     if (open === null && this.rows.get(job.id) !== null) return { id: job.id, added: false };
     const { id, number, parent, inside } = open ?? { ...job, number: this.rows.nextNumber() };
     const row = { ...created(job, number, this.now), id, parent, inside, late };
@@ -405,8 +405,8 @@ class Work {
     if (schedule === null || schedule.next !== planned) return false;
     this.rows.putSchedule({ ...schedule, next });
     if (job === null) return true;
-    const { late, skipped, ...made } = job;
-    if (skipped === null) this.insert(made, null, late);
+    const { late, skipped, onOpen, ...made } = job;
+    if (skipped === null) this.insert({ ...made, onOpen }, null, late);
     else {
       const row = created(made, this.rows.nextNumber(), this.now);
       this.save({ ...row, state: 'cancelled', ended: this.now, tells: false, error: { code: 'missed', message: skipped } });
@@ -444,13 +444,13 @@ function mayStart({ version, late, owner }: JobRow, except: Except): boolean {
 }
 
 /** Throws `job_exists` where the new one says so. */
-function isReplaced(open: JobRow, { name, unique, onOpen }: NewJob): boolean {
+function isReplaced({ id, name, unique, begun }: JobRow, onOpen: NewJob['onOpen']): boolean {
   if (onOpen === 'fail')
     throw new PithError('job_exists', `a job '${name}' for '${unique}' is open already`, {
-      where: open.id,
+      where: id,
       cure: 'wait for its end, or cancel it',
     });
-  return onOpen === 'replace' && open.begun === null;
+  return onOpen === 'replace' && begun === null;
 }
 
 const BY_JOBS = { by: 'jobs', value: 'null' } as const;

@@ -22,7 +22,7 @@ export function retryDelay(failures: number, random: number, { firstMs, mostMs }
   return Math.min(mostMs, Math.round(wait * (0.9 + 0.2 * random)));
 }
 
-export function created({ at, onOpen: _, ...job }: NewJob, number: number, now: number): JobRow {
+export function created({ at, ...job }: Omit<NewJob, 'onOpen'>, number: number, now: number): JobRow {
   const due = at ?? now;
   return {
     ...job,
