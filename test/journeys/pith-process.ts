@@ -27,16 +27,19 @@ export interface PithOptions {
   readonly input?: string | null;
   /** How many files it may have open. */
   readonly descriptors?: number;
+  /** It is the head of a group of processes, to which signals may go. */
+  readonly ownGroup?: boolean;
 }
 
 /** The `pith` command as a child process on pipes, with nothing of this process's environment but the path. The sandbox is trusted, unless `env` says PITH_TRUST: '0'. */
-export function startPith(argv: readonly string[], { cwd, env = {}, input = '', descriptors }: PithOptions): PithProcess {
+export function startPith(argv: readonly string[], { cwd, env = {}, input = '', descriptors, ownGroup = false }: PithOptions): PithProcess {
   if (!existsSync(path.resolve('dist/build.json'))) throw new Error('dist/build.json is missing; run `npm run build` first');
   const [program, before] =
     descriptors === undefined ? [process.execPath, []] : ['/bin/sh', ['-c', `ulimit -n ${descriptors}; exec "$0" "$@"`, process.execPath]];
   const child = spawn(program, [...before, PITH, ...argv], {
     cwd,
     stdio: 'pipe',
+    detached: ownGroup,
     env: { PATH: process.env['PATH'], HOME: cwd, PITH_TRUST: '1', ...env },
   });
   let out = '';

@@ -1,10 +1,11 @@
 import { spawnSync } from 'node:child_process';
-import { closeSync, existsSync, openSync, readdirSync, readFileSync, rmSync, writeFileSync, writeSync } from 'node:fs';
+import { existsSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { mkdtemp, rm } from 'node:fs/promises';
 import os from 'node:os';
 import path from 'node:path';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { openDatabase } from '../../core/store/index.ts';
+import { canMount, mountDisk, takeAllBut } from './full-disk.ts';
 
 const isLong = process.env['PITH_TEST_LONG'] === '1';
 /** How many files a command may open beside those that are open when it first opens one of its state, or how many KiB are left on the disk. */
@@ -14,13 +15,14 @@ const PITH = path.resolve('bin/pith');
 
 let folder: string;
 let sandbox: string;
-let mounted = false;
+let unmount: (() => void) | null = null;
 beforeEach(async () => {
   folder = await mkdtemp(path.join(os.tmpdir(), 'pith-exhausted-'));
   sandbox = path.join(folder, 'sandbox');
 });
 afterEach(async () => {
-  if (mounted) mount('umount', '--lazy', folder);
+  unmount?.();
+  unmount = null;
   await rm(folder, { recursive: true, force: true });
 });
 
@@ -96,16 +98,16 @@ const CASES: readonly (readonly Scarcity[])[] = isLong
       ...Array.from({ length: 160 }, (_, page) => [{ left: page * 4 }]),
     ]
   : [[{ descriptors: 2 }, { descriptors: 12 }, { left: 0 }, { left: 100 }]];
-const canMount = mountable();
+const isRoot = canMount();
 
 describe.skipIf(process.platform === 'win32')(
-  `a machine with nothing left${canMount ? '' : ' (without a full disk: only root may mount one)'}`,
+  `a machine with nothing left${isRoot ? '' : ' (without a full disk: only root may mount one)'}`,
   () => {
-    const possible = CASES.map((all) => all.filter((one) => canMount || 'descriptors' in one)).filter(({ length }) => length > 0);
+    const possible = CASES.map((all) => all.filter((one) => isRoot || 'descriptors' in one)).filter(({ length }) => length > 0);
     it.each(possible.map((scarce) => [scarce.map(wordsOf).join(', then '), scarce] as const))(
       'T7 F27 with %s: no answered message and no decision is lost',
       (_, scarce) => {
-        if (canMount) mount('mount', '-t', 'tmpfs', '-o', 'size=64m', 'tmpfs', folder);
+        if (isRoot) unmount = mountDisk(folder);
         begin();
         for (const one of scarce) {
           const fill = path.join(folder, 'fill');
@@ -129,33 +131,4 @@ describe.skipIf(process.platform === 'win32')(
 
 function wordsOf(one: Scarcity): string {
   return 'left' in one ? `${one.left} KiB left` : `${one.descriptors} descriptors`;
-}
-
-function mountable(): boolean {
-  if (process.platform !== 'linux' || process.getuid?.() !== 0) return false;
-  return spawnSync('unshare', ['-m', 'mount', '-t', 'tmpfs', 'tmpfs', os.tmpdir()], { timeout: LIMIT_MS }).status === 0;
-}
-
-function mount(command: 'mount' | 'umount', ...args: readonly string[]): void {
-  const { status, stderr } = spawnSync(command, args, { encoding: 'utf8', timeout: LIMIT_MS });
-  if (status !== 0) throw new Error(stderr);
-  mounted = command === 'mount';
-}
-
-/** Writes pages until the disk takes no more, then gives so many KiB back. */
-function takeAllBut(left: number, file: string): void {
-  const page = Buffer.alloc(4096);
-  const give = `${file}.give`;
-  const handle = openSync(give, 'w');
-  for (let written = 0; written < left; written += 4) writeSync(handle, page);
-  closeSync(handle);
-  const rest = openSync(file, 'w');
-  try {
-    for (;;) writeSync(rest, page);
-  } catch (error) {
-    if ((error as NodeJS.ErrnoException).code !== 'ENOSPC') throw error;
-  } finally {
-    closeSync(rest);
-  }
-  rmSync(give);
 }

@@ -1,0 +1,267 @@
+/**
+ * Several real `pith` processes over one sandbox, which a test kills, stops, moves through time and leaves without disk while all who have work
+ * done later are at work. Each user of the jobs says what it begins and what people must see in the end, whatever does the work.
+ */
+import { writeFileSync } from 'node:fs';
+import { mkdtemp, realpath, rm } from 'node:fs/promises';
+import os from 'node:os';
+import path from 'node:path';
+import { testKernel } from 'pith/testing';
+import type { JsonValue } from 'pith';
+import { systemClock } from '@pith/promises';
+import { expect, onTestFinished } from 'vitest';
+import { openDatabase } from '../../../core/store/index.ts';
+import { startOpenAiServer, type ChatBody } from '../../fixtures/openai-server.ts';
+import type { ScriptedReply } from '../../fixtures/scripted-server.ts';
+import { putFiles, runPith, startPith, type PithProcess } from '../../journeys/pith-process.ts';
+import { realTime, until } from '../../waiting.ts';
+import { mountDisk, takeAllBut } from '../full-disk.ts';
+
+/** One kind of work that is done later. */
+export interface User<Seen = unknown> {
+  /** Files of the sandbox. */
+  readonly files?: Readonly<Record<string, string>>;
+  /** `extensions` of the settings. */
+  readonly settings?: Readonly<Record<string, unknown>>;
+  /** Extensions with which a person has to agree. */
+  readonly allow?: readonly string[];
+  /** Once, while no process works. */
+  prepare?(world: World): Promise<void>;
+  /** What the model answers to its requests; undefined: it is not one of them. */
+  reply?(body: ChatBody): ScriptedReply | undefined;
+  /** Some more work. */
+  begin(world: World): Promise<void>;
+  /** All that it has begun, as people see it. */
+  see(world: World): Promise<Seen>;
+  isOver(seen: Seen): boolean;
+  /** What is not as it must be once it is over. */
+  wrong(seen: Seen): readonly string[];
+}
+
+export interface World {
+  readonly sandbox: string;
+  /** By the clock of its processes. */
+  now(): number;
+  /** What a command prints in JSON. It is given where nothing is worked on, again until it is taken. */
+  told<T = JsonValue>(words: readonly string[]): Promise<T>;
+  /** Calls a tool, likewise. */
+  called(tool: string, input: JsonValue): Promise<void>;
+  rows<Row>(sql: string): readonly Row[];
+  /** A message to one of the processes, again until one has done what it says. */
+  say(text: string): Promise<void>;
+  /** Gives each user work; it goes on in the background. */
+  begin(): void;
+  /** Resolves when everything has ended as it must. */
+  settled(): Promise<void>;
+  /** Ends a process at once, at a random moment, and starts another one. */
+  kill(): Promise<void>;
+  /** A process stands still for so long at least, and until all has ended without it. It changes nothing when it wakes. */
+  stall(ms: number): Promise<void>;
+  /** Sets the clock of all processes forward or back. */
+  jumpClock(ms: number): void;
+  /** So many KiB are left on the disk for a moment. */
+  fillDisk(left: number): Promise<void>;
+}
+
+export interface WorldOptions {
+  /** Default 2. */
+  readonly processes?: number;
+  /** It has a disk of its own. */
+  readonly disk?: boolean;
+}
+
+/** How far apart kills may be from what begins. */
+const MOMENTS_MS = 700;
+const LIMIT_MS = 40_000;
+
+/** Their clock is `clock` milliseconds ahead, read anew at each SIGUSR2. */
+const CLOCK = `
+import { readFileSync } from 'node:fs';
+const now = Date.now;
+let ahead = 0;
+const read = () => (ahead = Number(readFileSync(new URL('clock', import.meta.url), 'utf8')));
+Date.now = () => now() + ahead;
+process.on('SIGUSR2', read);
+read();
+`;
+
+/** They end with the test. */
+export async function worldOf(users: readonly User[], { processes: count = 2, disk = false }: WorldOptions = {}): Promise<World> {
+  const folder = await realpath(await mkdtemp(path.join(os.tmpdir(), 'pith-jobs-')));
+  onTestFinished(() => rm(folder, { recursive: true, force: true, maxRetries: 3 }));
+  if (disk) onTestFinished(mountDisk(folder));
+  const server = await startOpenAiServer();
+  onTestFinished(() => server.close());
+  const answer = (body: ChatBody): ScriptedReply => {
+    server.script(answer);
+    return users.map((user) => user.reply?.(body)).find((reply) => reply !== undefined) ?? { text: 'heard' };
+  };
+  server.script(answer);
+
+  const sandbox = path.join(folder, 'sandbox');
+  const file = path.join(sandbox, 'data', 'pith.db');
+  const settings = { extensions: Object.assign({}, ...users.map((user) => user.settings)) as object };
+  const files = Object.assign({ 'pith.yaml': JSON.stringify(settings) }, ...users.map((user) => user.files)) as Record<string, string>;
+  await putFiles(sandbox, files);
+  await putFiles(folder, { 'clock.mjs': CLOCK, clock: '0' });
+  const env = {
+    OPENAI_BASE_URL: server.url,
+    OPENAI_API_KEY: 'sk-test',
+    PITH_MODEL: 'openai/test',
+    NODE_OPTIONS: `--import ${path.join(folder, 'clock.mjs')}`,
+  };
+  for (const id of users.flatMap(({ allow = [] }) => allow))
+    expect(await runPith(['extensions', 'allow', id, '--yes'], { cwd: folder, env })).toMatchObject({ code: 0, err: '' });
+
+  let ahead = 0;
+  const now = () => Date.now() + ahead;
+  const client = await testKernel({ sandbox, clock: { ...systemClock, now } });
+  onTestFinished(() => client.stop());
+  const processes: PithProcess[] = [];
+  onTestFinished(async () => {
+    for (const process of processes) signal(process, 'SIGKILL');
+    await Promise.all(processes.map(({ ended }) => ended));
+  });
+  let crash: (why: Error) => void = () => undefined;
+  const crashed = new Promise<never>((_, reject) => (crash = reject));
+  crashed.catch(() => undefined);
+  const asked = new Map<PithProcess, number>();
+  const begun = new Set<Promise<void>>();
+
+  const world: World = {
+    sandbox,
+    now,
+    told: (words) =>
+      until(async () => {
+        const { code, values, text } = await client.command(words, { json: true });
+        expect(code, text).toBe(0);
+        return values.at(-1) as never;
+      }, LIMIT_MS),
+    called: (tool, input) =>
+      until(async () => {
+        const { kernel } = client;
+        expect(await kernel.agents.callTool(kernel.settings.default_agent, tool, input)).toMatchObject({ ok: true });
+      }, LIMIT_MS),
+    rows(sql) {
+      const database = openDatabase(file);
+      try {
+        return database.all(sql) as never;
+      } finally {
+        database.close();
+      }
+    },
+    async say(text) {
+      while (!(await answered(anyOf(processes), text)));
+    },
+    begin() {
+      for (const user of users) {
+        const work = user
+          .begin(world)
+          .catch(crash)
+          .finally(() => begun.delete(work));
+        begun.add(work);
+      }
+    },
+    async settled() {
+      await Promise.all(begun);
+      const seen = await over();
+      expect(users.flatMap((user, index) => user.wrong(seen[index]))).toEqual([]);
+      expect(world.rows('PRAGMA integrity_check')).toEqual([{ integrity_check: 'ok' }]);
+    },
+    async kill() {
+      await realTime(Math.random() * MOMENTS_MS, 'a kill at a random moment');
+      const [victim] = processes.splice(Math.floor(Math.random() * processes.length), 1) as [PithProcess];
+      signal(victim, 'SIGKILL');
+      await victim.ended;
+      start();
+    },
+    async stall(ms) {
+      await realTime(Math.random() * MOMENTS_MS, 'a kill at a random moment');
+      const still = processes.shift() as PithProcess; // nobody is waited for who gave it work
+      const since = performance.now();
+      await until(() => (signal(still, 'SIGSTOP'), isFree() || (signal(still, 'SIGCONT'), false)));
+      await Promise.all(begun);
+      const seen = await over();
+      await until(() => performance.now() - since >= ms, ms + 5_000, 50);
+      signal(still, 'SIGCONT');
+      processes.push(still);
+      await until(() => answered(still, 'are you awake'), LIMIT_MS);
+      expect(await over()).toEqual(seen);
+    },
+    jumpClock(ms) {
+      ahead += ms;
+      writeFileSync(path.join(folder, 'clock'), String(ahead));
+      for (const process of processes) signal(process, 'SIGUSR2');
+    },
+    async fillDisk(left) {
+      const fill = path.join(folder, 'fill');
+      await realTime(Math.random() * MOMENTS_MS, 'a kill at a random moment');
+      takeAllBut(left, fill);
+      await realTime(Math.random() * MOMENTS_MS, 'a kill at a random moment');
+      await rm(fill);
+    },
+  };
+
+  for (const user of users) await user.prepare?.(world);
+  for (let number = 0; number < count; number += 1) start();
+  await Promise.all(processes.map((process) => until(() => answered(process, 'are you there'), LIMIT_MS)));
+  return world;
+
+  function start(): void {
+    const process = startPith(['chat', '--lines', '--json'], { cwd: folder, env, input: null, ownGroup: true });
+    processes.push(process);
+    void process.ended.then(
+      ({ code, err }) => processes.includes(process) && crash(new Error(`a process ended by itself with ${code}: ${err}`)),
+    );
+  }
+
+  /** Whether it was, as it should: not where the process is no longer one of them. */
+  async function answered(process: PithProcess, text: string): Promise<boolean> {
+    const number = asked.get(process) ?? 0;
+    asked.set(process, number + 1);
+    process.child.stdin.write(`${text}\n`);
+    const how = until(
+      () => {
+        if (!processes.includes(process)) return 'gone';
+        return [...process.out().matchAll(/"type":"turn-end","reason":"(\w+)"/g)].at(number)?.[1] ?? false;
+      },
+      LIMIT_MS,
+      20,
+    );
+    return (await Promise.race([how, crashed])) === 'done';
+  }
+
+  function over(): Promise<readonly unknown[]> {
+    const ended = until(
+      async () => {
+        const seen = await Promise.all(users.map((user) => user.see(world)));
+        return users.every((user, index) => user.isOver(seen[index])) && seen;
+      },
+      LIMIT_MS,
+      50,
+    );
+    return Promise.race([ended, crashed]);
+  }
+
+  /** It was not stopped while it wrote. */
+  function isFree(): boolean {
+    const database = openDatabase(file);
+    try {
+      database.exec('BEGIN IMMEDIATE; ROLLBACK');
+      return true;
+    } catch {
+      return false;
+    } finally {
+      database.close();
+    }
+  }
+}
+
+function anyOf<T>(all: readonly T[]): T {
+  return all[Math.floor(Math.random() * all.length)] as T;
+}
+
+/** To it and what it has started in its group. */
+function signal({ child }: PithProcess, name: NodeJS.Signals): void {
+  if (child.exitCode === null && child.signalCode === null) process.kill(-(child.pid as number), name);
+}
