@@ -25,10 +25,10 @@ export function createDeliveries(options: DeliveriesOptions) {
   const working = new Map<string, Delivering>();
 
   async function deliver(handler: string, attempt: Attempt, signal: AbortSignal): Promise<HandlerEnd> {
-    const { isReady, isOverdue, next: later } = await rows.waiting(handler, clock.now());
-    const next = isReady || isOverdue ? await deliverDue(handler, attempt, signal) : later;
+    const { isDue, next: later } = await rows.waiting(handler, clock.now());
+    const next = isDue ? await deliverDue(handler, attempt, signal) : later;
     if (next === null && (await rows.end(handler, attempt))) return { kind: 'done', result: 'null' };
-    return { kind: 'wait', wait: { resume: true, ...(next === null ? {} : { until: next }) } };
+    return { kind: 'wait', wait: { resume: true, until: next ?? clock.now() } };
   }
 
   /**

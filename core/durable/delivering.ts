@@ -10,8 +10,8 @@ export interface DeliveringOptions {
   readonly logger: Logger;
   /** The handlers that can be called in this process now. */
   callable(): ReadonlySet<string>;
-  /** The most deliveries at once; default 16. */
-  sideBySide?(handler: string): number;
+  /** The most deliveries at once. */
+  sideBySide(handler: string): number;
   /** Calls the handler; rejects when it fails. */
   call(handler: string, payload: JsonValue, delivery: Omit<Delivery, 'signal'>, signal: AbortSignal): Promise<void>;
 }
@@ -23,7 +23,6 @@ export interface HandlerAttempt extends Attempt {
   readonly isCounted: boolean;
 }
 
-const SIDE_BY_SIDE = 16;
 const LOADED_AT_ONCE = 500;
 const MOST_LOADED = 2000;
 /** The wait before an attempt that failed through no fault of its own: a reload, a missing provider, nobody to reach. */
@@ -35,22 +34,17 @@ const SOON_MS = 2000;
 export class Delivering {
   readonly #queue = new DeliveryQueue();
   readonly #running = new Set<Promise<void>>();
-  readonly #sideBySide: number;
   /** The last event that has been read. */
   #cursor = 0;
   /** There may be rows that were not read. */
   #more = true;
-  /** A due row waits for a running one of its key. */
-  #overdue = false;
   #ring = (): void => undefined;
 
   constructor(
     private readonly options: DeliveringOptions,
     private readonly attempt: HandlerAttempt,
     private readonly signal: AbortSignal,
-  ) {
-    this.#sideBySide = options.sideBySide?.(attempt.handler) ?? SIDE_BY_SIDE;
-  }
+  ) {}
 
   /** There may be more deliveries, or the handler may be gone. */
   wake(): void {
@@ -81,13 +75,13 @@ export class Delivering {
   }
 
   async #deliverAll(): Promise<number | null> {
-    const { clock } = this.options;
+    const { clock, rows } = this.options;
     for (;;) {
       const rung = new Promise<void>((ring) => (this.#ring = ring));
       this.#check();
       await this.#load();
       for (let row = await this.#next(); row !== null; row = await this.#next()) this.#start(row);
-      const next = await this.#plan();
+      const { next } = await rows.waiting(this.attempt.handler, clock.now());
       const wait = next === null ? Infinity : next - clock.now();
       if (this.#running.size === 0 && wait > SOON_MS) return next;
       const cancel = wait === Infinity ? undefined : clock.after(Math.max(1, Math.min(wait, SOON_MS)), () => this.wake());
@@ -116,7 +110,8 @@ export class Delivering {
   }
 
   async #next(): Promise<DeliveryRow | null> {
-    const mayStart = () => this.#running.size < this.#sideBySide && !this.signal.aborted;
+    const most = this.options.sideBySide(this.attempt.handler);
+    const mayStart = () => this.#running.size < most && !this.signal.aborted;
     if (!mayStart()) return null;
     const row = this.#queue.take();
     if (row !== null || (!this.#more && this.#queue.exhausted.length === 0)) return row;
@@ -127,8 +122,7 @@ export class Delivering {
   #start(row: DeliveryRow): void {
     const running = this.#deliver(row).finally(() => {
       this.#running.delete(running);
-      if (this.#overdue && row.key !== null) this.#more = true; // its key may be free for an overdue row
-      this.#ring();
+      this.wake(); // its key may be free for a row that is due and was left
     });
     this.#running.add(running);
   }
@@ -152,26 +146,29 @@ export class Delivering {
       if (isCounted) await rows.change(handler, { event: id, attempts }, this.attempt).catch(() => undefined); // the job is another's: it counts as one more attempt
       return;
     }
-    if (await this.#written(row, () => rows.done(handler, id, this.attempt), correlationId)) this.#queue.settle(row, false);
+    await this.#end(row, { write: () => rows.done(handler, id, this.attempt), again: false, correlationId });
   }
 
-  /** What has ended is not made again because its end cannot be written. False: another process has the job, or this one stops. */
-  async #written(row: DeliveryRow, write: () => Promise<void>, correlationId: string | undefined): Promise<boolean> {
+  /** What has ended is not made again because its end cannot be written. Where another process has the job, or this one stops, it stays as it is. */
+  async #end(
+    row: DeliveryRow,
+    { write, again, correlationId }: { write(): Promise<boolean>; again: boolean; correlationId: string | undefined },
+  ): Promise<void> {
     const { logger, clock } = this.options;
     const { handler } = this.attempt;
     for (;;) {
       try {
-        await write();
-        return true;
+        const isThere = await write();
+        return this.#queue.settle(row, again && isThere);
       } catch (error) {
-        if (codeOf(error, '') === 'lease_lost') return false;
+        if (codeOf(error, '') === 'lease_lost') return;
         logger.warn('the end of a delivery could not be written', { handler, event: row.event, correlationId, error: messageOf(error) });
       }
       const isStopping = await clock.sleep(PAUSE_MS, this.signal).then(
         () => false,
         () => true,
       );
-      if (isStopping) return false;
+      if (isStopping) return;
     }
   }
 
@@ -186,13 +183,6 @@ export class Delivering {
     if (!counted) logger.debug('a delivery waits', fields);
     else logger.warn(dead ? 'a delivery failed for the last time' : 'a delivery failed and is tried again', fields);
     const write = () => rows.change(handler, { event: row.event, attempts, due, error: messageOf(error) }, this.attempt);
-    if (await this.#written(row, write, correlationId)) this.#queue.settle(row, !dead);
-  }
-
-  /** When the next timer or retry is due. */
-  async #plan(): Promise<number | null> {
-    const { next, isOverdue } = await this.options.rows.waiting(this.attempt.handler, this.options.clock.now());
-    this.#overdue = isOverdue;
-    return next;
+    await this.#end(row, { write, again: !dead, correlationId });
   }
 }

@@ -62,14 +62,14 @@ export interface DeliveryRows {
   ofKey(handler: string, key: string, limit: number): Promise<readonly DeliveryRow[]>;
   /** The rows of a key that wait for another attempt. */
   held(handler: string): Promise<readonly DeliveryRow[]>;
-  /** `next`: the first due time after `now`. `isOverdue`: some row is due. `isReady`: some may run now. */
-  waiting(handler: string, now: number): Promise<{ readonly next: number | null; readonly isOverdue: boolean; readonly isReady: boolean }>;
+  /** `next`: the first due time after `now`. `isDue`: some may run now. */
+  waiting(handler: string, now: number): Promise<{ readonly next: number | null; readonly isDue: boolean }>;
   /** How many events before `until` wait: those later than `recent`, and older ones. */
   missed(handler: string, until: number, recent: number): Promise<{ readonly recent: number; readonly old: number }>;
-  /** Marks a row as successful. Rejects `lease_lost` where another process has the handler's job, as `change` does. */
-  done(handler: string, event: number, attempt: Attempt): Promise<void>;
-  /** Counts an attempt, or postpones the next one. */
-  change(handler: string, change: DeliveryChange, attempt: Attempt): Promise<void>;
+  /** Marks a row as successful. False: it was dropped. Rejects `lease_lost` where another process has the handler's job, as `change` does. */
+  done(handler: string, event: number, attempt: Attempt): Promise<boolean>;
+  /** Counts an attempt, or postpones the next one. False: it was dropped. */
+  change(handler: string, change: DeliveryChange, attempt: Attempt): Promise<boolean>;
   /** Ends the handler's job where no delivery waits any more. False: some does. */
   end(handler: string, attempt: Attempt): Promise<boolean>;
   /** Has the jobs of all handlers that have deliveries look for them. */
@@ -84,12 +84,10 @@ export interface DeliveryChange extends Pick<DeliveryRow, 'event' | 'attempts'> 
   readonly error?: string;
 }
 
-/** A timetable of a manifest. */
-export interface ManifestSchedule {
-  /** `extension/schedule`. */
-  readonly name: string;
-  /** `extension/method`. */
-  readonly handler: string;
+/** The tick of a schedule `extension/name`, whose handler is `extension/method`. */
+export interface ScheduleTick extends Readonly<Record<'name' | 'handler', string>> {
+  readonly job: Attempt;
+  readonly at: number;
 }
 
 export interface ScheduleRows {
@@ -97,7 +95,7 @@ export interface ScheduleRows {
    * Publishes a tick, and ends its job in the same commit; earlier ticks of the schedule that have not begun are dropped. Does nothing where
    * another process has the job, or an older Pith has published the tick.
    */
-  publish(schedule: ManifestSchedule & { readonly job: Attempt }, event: NewEvent, tick: number): Promise<void>;
+  publish(tick: ScheduleTick, event: NewEvent): Promise<void>;
   /** Forgets what an older Pith has planned for other schedules than these. */
   endFormer(specs: ReadonlyMap<string, string>): Promise<void>;
 }

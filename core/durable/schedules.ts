@@ -21,7 +21,7 @@ export function createSchedules({ journal, logger, declared }: SchedulesOptions)
     const { at, handler, ...schedule } = payload as unknown as Omit<DeclaredSchedule, 'cron'> & { readonly at: number };
     const name = nameOf(schedule);
     const event = journal.prepare('schedule.due', { v: 1, ...schedule, at }, { key: `schedule ${name}` });
-    await journal.schedules.publish({ job: { id, fence }, name, handler: `${schedule.extensionId}/${handler}` }, event, at);
+    await journal.schedules.publish({ job: { id, fence }, name, handler: `${schedule.extensionId}/${handler}`, at }, event);
     return { kind: 'done', result: 'null' } as const;
   }
 

@@ -156,11 +156,14 @@ function deliveriesOf({ store, jobs }: Tables): DeliveryRows {
     store.all(`SELECT event, key, attempts FROM deliveries WHERE handler = ? ${sql}`, handler, ...values).map(deliveryOf);
   const has = (sql: string, ...values: (string | number)[]) =>
     store.get(`SELECT 1 FROM deliveries WHERE handler = ? AND ${sql} LIMIT 1`, ...values) !== null;
-  const guarded = (attempt: Attempt, run: (statement: Statement) => void) =>
-    store.write((statement) => {
+  const guarded = async (attempt: Attempt, run: (statement: Statement) => { readonly changes: number }): Promise<boolean> => {
+    let changes = 0;
+    await store.write((statement) => {
       jobs.guard(statement, attempt);
-      run(statement);
+      ({ changes } = run(statement));
     });
+    return changes > 0;
+  };
   return {
     async event(handler, id) {
       const row = store.get(
@@ -187,8 +190,7 @@ function deliveriesOf({ store, jobs }: Tables): DeliveryRows {
       const next = store.get('SELECT min(due) AS next FROM deliveries WHERE handler = ? AND due > ?', handler, Math.max(0, now))?.next;
       return {
         next: typeof next === 'number' ? next : null,
-        isOverdue: has('due > 0 AND due <= ?', handler, now),
-        isReady: has('due = 0', handler),
+        isDue: has('due = 0', handler) || has('due > 0 AND due <= ?', handler, now),
       };
     },
     async missed(handler, until, recent) {
@@ -203,9 +205,9 @@ function deliveriesOf({ store, jobs }: Tables): DeliveryRows {
       return { recent: Number(row?.recent ?? 0), old: Number(row?.old ?? 0) };
     },
     done: (handler, event, attempt) =>
-      guarded(attempt, (statement) => void statement('DELETE FROM deliveries WHERE handler = ? AND event = ?', handler, event)),
+      guarded(attempt, (statement) => statement('DELETE FROM deliveries WHERE handler = ? AND event = ?', handler, event)),
     change: (handler, { event, attempts, due, error }, attempt) =>
-      guarded(attempt, (statement) => {
+      guarded(attempt, (statement) =>
         statement(
           'UPDATE deliveries SET attempts = ?, due = coalesce(?, due), error = coalesce(?, error) WHERE handler = ? AND event = ?',
           attempts,
@@ -213,8 +215,8 @@ function deliveriesOf({ store, jobs }: Tables): DeliveryRows {
           error?.replaceAll('\0', ' ').slice(0, 2000) ?? null,
           handler,
           event,
-        );
-      }),
+        ),
+      ),
     async resume() {
       const handlers = store.all('SELECT DISTINCT handler FROM deliveries WHERE due >= 0').map(({ handler }) => String(handler));
       if (handlers.length > 0) await store.write((statement) => handlers.forEach((handler) => jobs.resume(statement, handler)));
@@ -244,11 +246,11 @@ function deliveryOf({ event, key, attempts }: SqlRow): DeliveryRow {
 
 function schedulesOf({ store, clock, jobs }: Tables, append: (statement: Statement, event: NewEvent) => number): ScheduleRows {
   return {
-    publish: ({ job, name, handler }, event, tick) =>
+    publish: ({ job, name, handler, at }, event) =>
       store.write((statement) => {
         const isOurs = jobs.end(statement, job);
         const former = store.get('SELECT next FROM schedules WHERE name = ?', name)?.next;
-        if (!isOurs || Number(former ?? -Infinity) >= tick) return;
+        if (!isOurs || Number(former ?? -Infinity) >= at) return;
         statement('DELETE FROM schedules WHERE name = ?', name);
         const earlier = 'handler = ? AND key = ? AND event < ? AND attempts = 0 AND due <= ?';
         statement(`DELETE FROM deliveries WHERE ${earlier}`, handler, event.key, append(statement, event), clock.now());

@@ -61,6 +61,7 @@ export function openProcess(
     logger,
     declared: () => names,
     callable: () => names,
+    sideBySide: () => 16,
     call: async (handler, payload, delivery, signal) => handlers[handler]?.(payload, delivery, signal),
   });
   const schedules = createSchedules({ journal, logger, declared });

@@ -3,7 +3,7 @@ import { nextTick } from '../../../core/durable/index.ts';
 import { fakeClock, type FakeClock } from 'pith/testing';
 import { type DeclaredSchedule, openNode, type Node } from './world.ts';
 import { folderWith } from '../../places.ts';
-import { passing, until } from '../../waiting.ts';
+import { gate, passing, until } from '../../waiting.ts';
 
 const HOUR = 3_600_000;
 const DAY = 24 * HOUR;
@@ -18,8 +18,17 @@ afterAll(() => {
 beforeEach(() => void (folder = folderWith()));
 
 /** A process with schedules; `runs` are the times for which the handler was called. */
-function open(clock: LeapingClock, schedules: () => readonly DeclaredSchedule[], runs: number[]): Node {
-  const node = openNode(folder, clock, { 'a/tick': (payload) => void runs.push((payload as { at: number }).at) }, { schedules });
+function open(
+  clock: LeapingClock,
+  schedules: () => readonly DeclaredSchedule[],
+  runs: number[],
+  handle: () => Promise<void> | void = () => undefined,
+): Node {
+  const tick = (payload: unknown) => {
+    runs.push((payload as { at: number }).at);
+    return handle();
+  };
+  const node = openNode(folder, clock, { 'a/tick': tick }, { schedules });
   node.start();
   return node;
 }
@@ -95,6 +104,29 @@ it('K31 runs that were missed collapse to one, after a restart too', async () =>
   await settled(later);
   await pass(clock, HOUR, later);
   expect(runs).toEqual([Date.parse('2026-01-03T02:00:00Z'), Date.parse('2026-01-03T03:00:00Z')]);
+});
+
+it.each(['succeeds', 'fails'])('K31 runs that came while one took too long collapse to one, where that %s', async (end) => {
+  const clock = leapingClock('2026-01-01T00:59:00Z');
+  const start = clock.now() + 60_000;
+  const runs: number[] = [];
+  const { opened: slow, open: free } = gate();
+  const handle = async () => {
+    if (runs.length > 1) return;
+    await slow;
+    if (end === 'fails') throw new Error('too late');
+  };
+  const node = open(clock, () => [tick('0 * * * *')], runs, handle);
+  await planned(node);
+  for (let hour = 0; hour < 3; hour += 1) {
+    clock.leap(HOUR - 1000);
+    await clock.advance(1000);
+    await until(() => expect(node.store.get('SELECT count(*) AS n FROM events')).toEqual({ n: hour + 1 }));
+    await until(() => expect(runs).toEqual([start]));
+  }
+  free();
+  await passing(clock, () => expect(node.store.all('SELECT event FROM deliveries')).toEqual([]));
+  expect(runs).toEqual([start, start + 2 * HOUR]);
 });
 
 it('K31 a clock that jumps a day ahead or back neither repeats nor loses a run', async () => {
