@@ -5,8 +5,8 @@ import { follow } from './waiting.ts';
 /** Longer than a claim of an older Pith. */
 const WAIT_MS = 3_000;
 
-const CLAIMED = `SELECT 1 FROM task_engine__tasks WHERE state = 'running' AND until > ? AND until < ? LIMIT 1`;
-const OPEN = `SELECT id, due FROM task_engine__tasks WHERE state NOT IN ('done', 'failed', 'cancelled') ORDER BY seq`;
+const CLAIMED = `SELECT 1 FROM task_engine__tasks WHERE state = 'running' AND until > ? AND until <= ? LIMIT 1`;
+const OPEN = `SELECT id FROM task_engine__tasks WHERE state NOT IN ('done', 'failed', 'cancelled') ORDER BY seq`;
 const UNREPORTED = 'SELECT seq, task, state, note FROM task_engine__changes WHERE announced = 0 ORDER BY seq';
 const REPORTED = 'UPDATE task_engine__changes SET announced = 1 WHERE seq = ? AND announced = 0';
 
@@ -17,11 +17,11 @@ export async function adopt(context: Pick<ExtensionContext, 'database' | 'clock'
   const isClaimed = async () => (await database.get(CLAIMED, clock.now(), clock.now() + WAIT_MS)) !== null;
   while (!signal.aborted && (await isClaimed())) await clock.sleep(WAIT_MS, signal).catch(() => undefined); // it is to stop
   if (signal.aborted) return;
-  for (const { id, due } of await database.all(OPEN))
+  for (const { id } of await database.all(OPEN))
     await store.write(async (tasks) => {
       const task = await tasks.load(String(id));
       if (task === null) return;
-      await tasks.adopt(task.id, due === null ? undefined : Number(due));
+      await tasks.adopt(task.id);
       await follow(tasks, task);
     });
   for (const { seq, task, state, note } of await database.all(UNREPORTED)) {

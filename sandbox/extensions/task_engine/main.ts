@@ -93,7 +93,9 @@ export default class TaskEngine implements ToolProvider, ContextProvider, Servic
   async approvalAnswered({ threadId }: TopicMap['approval.answered']): Promise<void> {
     const taskId = taskOfThread(threadId);
     if (taskId === null) return;
-    await this.#store.write((tasks) => tasks.change(taskId, { type: 'approval_answered' }));
+    await this.#store.ready();
+    const [task] = await this.#store.loadAll([taskId]);
+    if (task && task.job !== null) await this.#context.jobs.resume(task.job);
   }
 }
 

@@ -7,7 +7,7 @@ import { follow, type Tasks } from './waiting.ts';
 export interface TaskWrite extends Tasks {
   insert(task: Task, limits: TaskLimits): void;
   /** Gives a task of an older Pith its job. */
-  adopt(id: string, at: number | undefined): Promise<void>;
+  adopt(id: string): Promise<void>;
 }
 
 /** How many there may be with a new one. */
@@ -145,10 +145,10 @@ export class TaskStore {
         if (isNew && after.state !== 'running') await follow(tasks, after);
         return after;
       },
-      adopt: async (id, at) => {
+      adopt: async (id) => {
         const before = await find(id);
         if (before === null || before.task.job !== null || !hasJob(before.task)) return;
-        const work = this.#work(before.task, at);
+        const work = this.#work(before.task);
         statements.push(work);
         put(before, { ...before.task, job: work.job });
       },
@@ -184,9 +184,8 @@ export class TaskStore {
     ];
   }
 
-  #work({ id, priority, submitter }: Task, at?: number): JobStatement {
-    const options = { lane: 'tasks', owner: submitter.userId, priority, ...(at === undefined ? {} : { at }) };
-    return this.jobs.statement('work', { task: id }, options);
+  #work({ id, priority, submitter }: Task): JobStatement {
+    return this.jobs.statement('work', { task: id }, { lane: 'tasks', owner: submitter.userId, priority });
   }
 
   #logged({ id, state, note }: Task): Statements {

@@ -46,8 +46,6 @@ export const taskSchema = once(() =>
     error: z.object({ code: z.string(), message: z.string() }).nullable(),
     /** What the worker asks a person. */
     question: z.string().nullable(),
-    /** An approval was answered while the turn that asked for it was still ending. */
-    approvalAnswered: z.boolean(),
     parent: z.string().nullable(),
     depth: z.int(),
     /** The first task of the chain that it is a part of. */

@@ -33,7 +33,6 @@ export type TaskEvent =
   /** Its job ended without a turn that ended. */
   | { readonly type: 'died'; readonly error: { readonly code: string; readonly message: string } }
   | { readonly type: 'subtasks_ended'; readonly endedSubtasks: readonly SubtaskOutcome[] }
-  | { readonly type: 'approval_answered' }
   | { readonly type: 'reviewed'; readonly answer: string }
   | { readonly type: 'cancelled'; readonly why: string }
   | { readonly type: 'retried'; readonly blocked: boolean };
@@ -66,9 +65,6 @@ export function advance(task: Task, event: TaskEvent): Task | null {
       return task.state === 'human_review' && !awaitsApproval(task)
         ? nextTurn({ ...task, question: null, attempts: 0 }, answerMessage(task, event.answer))
         : null;
-    case 'approval_answered':
-      if (awaitsApproval(task)) return to(task, 'pending'); // the same turn goes on
-      return task.state === 'running' ? { ...task, approvalAnswered: true } : null;
     case 'retried':
       return task.state === 'retry_scheduled' ? to(task, 'pending') : null;
     default:
@@ -97,10 +93,8 @@ function whileRunning(task: Task, event: RunningEvent): Task | null {
 
 function turnEnded(task: Task, { outcome, openSubtasks, endedSubtasks }: Extract<TaskEvent, { type: 'turn_ended' }>): Task {
   const { reason, text, error } = outcome;
-  if (reason === 'awaiting_approval') {
-    if (task.approvalAnswered) return to(task, 'pending');
+  if (reason === 'awaiting_approval')
     return to(task, 'human_review', { waitMs: APPROVAL_WAIT_MS, note: 'a tool call waits for approval: see pith approvals' });
-  }
   if (task.completed !== null) return to(task, 'done', { result: task.completed });
   if (task.question !== null) return to(task, 'human_review', { note: task.question });
   if (reason === 'limit')
@@ -155,5 +149,5 @@ function nextTurn(task: Task, message: string): Task {
 }
 
 function to(task: Task, state: TaskState, with_: Partial<Task> = {}): Task {
-  return { ...task, state, note: null, waitMs: null, approvalAnswered: false, ...with_ };
+  return { ...task, state, note: null, waitMs: null, ...with_ };
 }

@@ -2,7 +2,7 @@ import { codeOf, type ExtensionContext, type Job, type JobInfo, PithError, type 
 import { goalMessage } from './messages.ts';
 import { hasEnded, threadOf, type Task } from './task.ts';
 import type { TaskStore } from './task-store.ts';
-import { hasJob, type TaskEvent, type TurnOutcome } from './transitions.ts';
+import { awaitsApproval, hasJob, type TaskEvent, type TurnOutcome } from './transitions.ts';
 import type { Tasks } from './waiting.ts';
 
 export interface WorkerPorts extends Pick<ExtensionContext, 'agents' | 'clock' | 'jobs'> {
@@ -39,7 +39,9 @@ export class Worker {
     try {
       const after = await this.#turn(job, signal);
       if (after === null) return; // it has ended, or goes on by another job
-      if (after.waitMs !== null) return jobs.again(clock.now() + after.waitMs);
+      const at = clock.now() + (after.waitMs ?? 0);
+      if (awaitsApproval(after)) return jobs.wait({ resume: true, deadline: at });
+      if (after.waitMs !== null) return jobs.again(at);
       if (after.state === 'retry_scheduled') throw new PithError('internal', after.note ?? 'the turn failed');
     } catch (error) {
       // A full disk: what was not written is as it was, and is done when it can be.

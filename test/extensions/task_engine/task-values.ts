@@ -20,7 +20,6 @@ export function newTask(more: Partial<Task> = {}): Task {
     result: null,
     error: null,
     question: null,
-    approvalAnswered: false,
     parent: null,
     depth: 0,
     chain: null,
