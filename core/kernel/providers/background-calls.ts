@@ -6,13 +6,14 @@ import { running } from './handle.ts';
 
 /**
  * Calls a handler of durable work; loads its extension when needed. Rejects with what it threw, `Postponed` while it is not there or when it
- * was replaced meanwhile. `canTake`: whether a version can be given the work.
+ * was replaced meanwhile. `canTake`: whether a version can be given the work. Where nothing else reports what it threw, it is `recorded` as
+ * a failure of the extension.
  */
 export async function callInBackground(
   lifecycle: Lifecycle,
   call: FailedCall,
   asked: Omit<Invocation, 'phase'>,
-  canTake: (generation: Generation) => boolean = () => true,
+  { canTake = () => true, recorded = true }: { readonly canTake?: (generation: Generation) => boolean; readonly recorded?: boolean } = {},
 ): Promise<unknown> {
   const { runtime } = lifecycle;
   const generation = await running(lifecycle, call.extensionId).catch((error: unknown) => {
@@ -22,7 +23,7 @@ export async function callInBackground(
   try {
     return await invoke(lifecycle, generation, { ...asked, phase: call.phase });
   } catch (error) {
-    if (!asked.signal?.aborted) recordCall(runtime, call, error);
+    if (recorded && !asked.signal?.aborted) recordCall(runtime, call, error);
     const redacted = runtime.secrets.redactError(error);
     throw generation.calls.isCut ? new Postponed(redacted) : redacted;
   }

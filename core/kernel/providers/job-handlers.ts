@@ -55,7 +55,8 @@ export function createJobHandlers(lifecycle: Lifecycle): JobHandlers {
       const call = { extensionId, phase: 'background', correlationId: job.id } as const;
       const values = [job, { correlationId: job.id }];
       const asked = { operation: operationOfJob(own), values, timeoutMs: null, signal, waitsForEnd: true } as const;
-      return (await callInBackground(lifecycle, call, asked, (generation) => versionIn(generation, own) >= job.version)) as HandlerEnd;
+      const canTake = (generation: Generation): boolean => versionIn(generation, own) >= job.version;
+      return (await callInBackground(lifecycle, call, asked, { canTake, recorded: false })) as HandlerEnd; // the job itself says why it failed
     },
     async notify(name, job, signal) {
       const [extensionId, own] = partsOf(name);
