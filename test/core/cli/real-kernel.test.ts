@@ -208,7 +208,7 @@ describe("the kernel's own commands with the real kernel", () => {
   const json = async (...argv: string[]): Promise<unknown> => JSON.parse((await run(...argv, '--json')).out);
 
   it('agents list', async () => {
-    const file = write('agents/odd/manifest.yaml', 'id: odd\nname: Odd\ntols: [x]\n');
+    const file = write('agents/odd/manifest.yaml', 'id: odd\nname: Odd\ncolour: [x]\n');
     const agents = await json('agents', 'list');
     expect(agents).toContainEqual({
       id: 'assistant',
@@ -228,7 +228,7 @@ describe("the kernel's own commands with the real kernel", () => {
     expect(agents).toContainEqual(expect.objectContaining({ id: 'odd', state: 'failed', default: false, diagnostics: [finding] }));
     const { out } = await run('agents', 'list');
     expect(out).toMatch(/^AGENT {2,}STATE {2,}MODEL {2,}DESCRIPTION\nassistant \* {2,}active {2,}default {2,}Answers /u);
-    expect(out).toMatch(/\nodd {2,}failed {2,}unknown key 'tols'\n/u);
+    expect(out).toMatch(/\nodd {2,}failed {2,}unknown key 'colour'\n/u);
     expect(out).toContain('\n\n* answers when no agent is named\n');
   });
 

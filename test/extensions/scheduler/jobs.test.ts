@@ -7,7 +7,7 @@ import { storeModel } from '../../fixtures/store-model.ts';
 import { openStoreFixture } from '../../fixtures/store.ts';
 import { answered, answerFirst } from '../../answers.ts';
 import { folderWith, kernelOf } from '../../places.ts';
-import { passing } from '../../waiting.ts';
+import { passed, passing } from '../../waiting.ts';
 
 const MINUTE = 60_000;
 const DAY = 1440 * MINUTE;
@@ -105,6 +105,24 @@ it.each([
   await told(1);
   expect(notices[0]?.text).toContain(said);
   await passing(clock, async () => ((await call('list_schedules', {}))['schedules'] as readonly JsonValue[]).length === 0);
+});
+
+it('J8 J13 a run that the end of a process cuts off goes on in the next, and is told once', async () => {
+  const { pith, clock, model, notices, call } = await world();
+  await call('schedule_once', { message: 'x', in: '1m' });
+  model.add(
+    () => new Promise(() => undefined), // the model never answers
+    { text: 'The soup!' },
+  );
+  await pith.kernel.start();
+  await passing(clock, () => model.requests.length === 1, MINUTE / 6);
+  await passed(clock, pith.restart());
+  pith.kernel.events.handle('notify', (notice) => void notices.push(notice));
+  await pith.kernel.start();
+  await passing(clock, () => notices.length === 1);
+  expect(notices[0]?.text).toMatch(/: The soup!$/u);
+  await passing(clock, async () => (await pith.kernel.jobs.store.list({ limit: 1 }))[0]?.state === 'done');
+  expect(await pith.kernel.jobs.store.list({ limit: 9 })).toMatchObject([{ attempts: 0, lost: 0 }]);
 });
 
 it('J16 schedules of version 1.0 become jobs: none is lost, and none runs twice', async () => {
