@@ -1,4 +1,4 @@
-import { type ExtensionContext, type JobInfo, type JsonValue, PithError } from 'pith';
+import { codeOf, type ExtensionContext, type JobInfo, type JsonValue, PithError } from 'pith';
 import { oncePromised } from '@pith/promises';
 import { parseSchedule, type Schedule } from './schedule.ts';
 
@@ -27,9 +27,9 @@ function readable(text: string): Schedule | null {
 export class ScheduleStore {
   readonly #open = oncePromised(async () => {
     await this.database.write([{ sql: TABLE }]);
-    for (const { row } of await this.database.all('SELECT row FROM scheduler__schedules')) {
+    for (const { id, row } of await this.database.all('SELECT id, row FROM scheduler__schedules')) {
       const schedule = readable(String(row));
-      if (schedule !== null && schedule.nextAt !== null) await this.#adopt(schedule, schedule.nextAt);
+      if (schedule !== null && schedule.id === id && schedule.nextAt !== null) await this.#adopt(schedule, schedule.nextAt);
     }
   });
 
@@ -53,11 +53,14 @@ export class ScheduleStore {
     });
   }
 
-  /** Ids of unreadable rows: they never run, and the others continue. */
+  /** Ids of rows, or times, that cannot be read: they never run, and the others continue. */
   async damaged(): Promise<readonly string[]> {
     await this.#open();
     const rows = await this.database.all('SELECT id, row FROM scheduler__schedules');
-    return rows.flatMap(({ id, row }) => (readable(String(row))?.id === id ? [] : [String(id)]));
+    return rows.flatMap(({ id, row }) => {
+      const schedule = readable(String(row));
+      return schedule !== null && schedule.id === id && schedule.nextAt === null ? [] : [String(id)];
+    });
   }
 
   async get(id: string): Promise<Schedule | null> {
@@ -125,7 +128,12 @@ export class ScheduleStore {
   /** A row of version 1.0. Without a next time that version, if it still runs, leaves it alone. */
   async #adopt(schedule: Schedule, at: number): Promise<void> {
     const { id, cron, correlationId, by } = schedule;
-    await this.#arm({ ...schedule, at });
+    try {
+      await this.#arm({ ...schedule, at });
+    } catch (error) {
+      if (codeOf(error, '') === 'parameter_invalid') return; // its times cannot be read here: it is told as damaged
+      throw error;
+    }
     if (cron !== null && at <= this.clock.now())
       await this.jobs.add('run', { schedule: id, correlationId, at }, { unique: `${id}/${at}`, owner: by.user });
     await this.#replace(id, (each) => ({ ...each, at: cron === null ? at : null, nextAt: null }));

@@ -2,7 +2,7 @@ import path from 'node:path';
 import { fakeClock } from 'pith/testing';
 import { beforeEach, describe, expect, it, onTestFinished } from 'vitest';
 import { openKernel } from '../../../core/cli/index.ts';
-import { createJobStore, createSqliteTables, type JobStore, type NewJob } from '../../../core/durable/index.ts';
+import { createJobStore, createSqliteTables, type JobStore, type NewJob, PLAIN_JOB } from '../../../core/durable/index.ts';
 import { openStore } from '../../../core/store/index.ts';
 import { writeFiles, folderWith } from '../../places.ts';
 import { cli } from './fakes.ts';
@@ -30,28 +30,8 @@ beforeEach(async () => {
 const run = (...argv: string[]) => cli(argv, { cwd: folder, openKernel });
 const json = async (...argv: string[]) => JSON.parse((await run(...argv, '--json')).out);
 
-async function add(id: string, more: Partial<NewJob> = {}): Promise<void> {
-  const job: NewJob = {
-    id,
-    name: 'post.send',
-    version: 1,
-    payload: '{"to":"ada"}',
-    at: null,
-    lane: null,
-    owner: null,
-    priority: 0,
-    unique: null,
-    onOpen: 'keep',
-    sequence: null,
-    parent: null,
-    inside: false,
-    preemptible: false,
-    mostAttempts: 1,
-    tells: false,
-    ...more,
-  };
-  await store.insert(job, null);
-}
+const add = (id: string, more: Partial<NewJob> = {}) =>
+  store.insert({ ...PLAIN_JOB, id, name: 'post.send', payload: '{"to":"ada"}', mostAttempts: 1, ...more }, null);
 
 /** Runs what is due, and lets it fail. */
 async function fail(): Promise<void> {

@@ -1,6 +1,6 @@
 import { fakeClock } from 'pith/testing';
 import { expect, it } from 'vitest';
-import type { NewJob } from '../../../core/durable/index.ts';
+import { type NewJob, PLAIN_JOB } from '../../../core/durable/index.ts';
 import { extensionFiles } from '../../journeys/sandbox-files.ts';
 import { kernelOf } from '../../places.ts';
 
@@ -17,11 +17,8 @@ async function world() {
   const files = { ...extension('post', MAIN), ...extension('broken', BROKEN), ...extension('quiet', MAIN, { enabled: false }) };
   const { kernel } = await kernelOf({ clock, only: [], files });
   const { store } = kernel.jobs;
-  const add = (id: string, more: Partial<NewJob> = {}) => {
-    const plain = { version: 1, payload: '1', at: null, lane: null, owner: null, priority: 0, unique: null, onOpen: 'keep' } as const;
-    const rest = { sequence: null, parent: null, inside: false, preemptible: false, mostAttempts: 1, tells: false } as const;
-    return store.insert({ id, name: 'post.send', ...plain, ...rest, ...more }, null);
-  };
+  const add = (id: string, more: Partial<NewJob> = {}) =>
+    store.insert({ ...PLAIN_JOB, id, name: 'post.send', payload: '1', mostAttempts: 1, ...more }, null);
   const declared = { name: 'post.send', concurrency: 9, version: 1, lanes: false, keep: true, attempts: 1, timeoutMs: null };
   const jobs = new Map([['post.send', { ...declared, backoff: { firstMs: 1, mostMs: 1 } }]]);
   const claim = async () => (await store.claim({ holder: 'test', jobs, policies: new Map(), only: null, most: 9 })).taken;

@@ -3,6 +3,7 @@ import path from 'node:path';
 import type { JsonValue, TopicMap } from 'pith';
 import { fakeClock, scriptedModel, type ScriptedStep, testKernel, type TestKernel } from 'pith/testing';
 import { expect, it } from 'vitest';
+import { openStore } from '../../../core/store/index.ts';
 import { storeModel } from '../../fixtures/store-model.ts';
 import { openStoreFixture } from '../../fixtures/store.ts';
 import { answered, answerFirst } from '../../answers.ts';
@@ -121,8 +122,8 @@ it('J8 J13 a run that the end of a process cuts off goes on in the next, and is 
   await pith.kernel.start();
   await passing(clock, () => notices.length === 1);
   expect(notices[0]?.text).toMatch(/: The soup!$/u);
-  await passing(clock, async () => (await pith.kernel.jobs.store.list({ limit: 1 }))[0]?.state === 'done');
-  expect(await pith.kernel.jobs.store.list({ limit: 9 })).toMatchObject([{ attempts: 0, lost: 0 }]);
+  await passing(clock, async () => (await pith.kernel.jobs.store.list({ names: ['scheduler.run'], limit: 1 }))[0]?.state === 'done');
+  expect(await pith.kernel.jobs.store.list({ names: ['scheduler.run'], limit: 9 })).toMatchObject([{ attempts: 0, lost: 0 }]);
 });
 
 it('J16 schedules of version 1.0 become jobs: none is lost, and none runs twice', async () => {
@@ -153,4 +154,38 @@ it('J16 schedules of version 1.0 become jobs: none is lost, and none runs twice'
   };
   expect(await served(contents.killedAt + 2 * DAY, [1, 0, 1])).toEqual({ planned: [1767518108000], timetables: 1 }); // of two days that were missed, one
   expect(await served(contents.killedAt + 3 * DAY, [1, 1, 2])).toEqual({ planned: [], timetables: 1 });
+});
+
+it('J16 a schedule of version 1.0 whose times cannot be read is told, and hinders no other', async () => {
+  const { pith, clock, notices, model, call, told } = await world();
+  const row = (id: string, more: object) => ({
+    id,
+    agentId: 'boss',
+    message: id,
+    cron: null,
+    timeZone: null,
+    nextAt: clock.now() + MINUTE,
+    open: [],
+    last: null,
+    createdAt: 0,
+    by: { agent: 'boss', user: 'local', channel: 'cli', thread: 't' },
+    policy: {},
+    ...more,
+  });
+  await call('list_schedules', {});
+  await pith.restart();
+  const database = openStore(path.join(pith.sandbox, 'data/pith.db'), clock);
+  await database.write((run) => {
+    for (const each of [row('bad', { cron: '* * * * *', timeZone: 'No/Where' }), row('good', {})])
+      run('INSERT INTO scheduler__schedules VALUES (?, ?, 0, ?)', each.id, 'local', JSON.stringify(each));
+  });
+  database.close();
+  pith.kernel.events.handle('notify', (notice) => void notices.push(notice));
+  await call('list_schedules', {});
+  await pith.kernel.start();
+  model.add({ text: 'It is time.' });
+  await told(1);
+  expect(notices[0]?.text).toBe('boss (schedule good): It is time.');
+  const { notes } = await pith.kernel.doctor();
+  expect(notes.map(({ message }) => message)).toContainEqual(expect.stringContaining("schedule 'bad' never runs"));
 });
