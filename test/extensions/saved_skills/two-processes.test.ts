@@ -5,6 +5,9 @@ import { folderWith } from '../../places.ts';
 import { moreUrgent, orderOfClaims, roundRobin } from './competing.ts';
 import { newRun, openRuns } from './shared-store.ts';
 
+const isLong = process.env['PITH_TEST_LONG'] === '1';
+/** How many runs; in the long form ten times as many. */
+const [QUEUED, URGENT] = isLong ? [1000, 1500] : [100, 150];
 const RULES = { slots: 1, preemptionMs: 30_000 };
 
 describe('a lane', () => {
@@ -32,16 +35,16 @@ describe('a lane', () => {
 });
 
 describe('lanes that two processes share', () => {
-  it('M60 M61 100 runs of five users in two lanes of one slot are claimed as A1 B1 C1 D1 E1 A2 …', async () => {
-    const order = await orderOfClaims(100);
-    for (const claims of order.values()) expect(claims).toEqual(roundRobin(100));
+  it('M60 M61 runs of five users in two lanes of one slot are claimed as A1 B1 C1 D1 E1 A2 …', async () => {
+    const order = await orderOfClaims(QUEUED);
+    for (const claims of order.values()) expect(claims).toEqual(roundRobin(QUEUED));
     expect(order.size).toBe(2);
   });
 
-  it('M60 M65 150 ever more urgent runs: no slot is given twice, and every run ends once', async () => {
-    const { most, ok, preempted } = await moreUrgent(150, 3);
+  it('M60 M65 ever more urgent runs: no slot is given twice, and every run ends once', async () => {
+    const { most, ok, preempted } = await moreUrgent(URGENT, 3);
     expect(most).toBe(3);
-    expect(ok + preempted).toBe(150);
+    expect(ok + preempted).toBe(URGENT);
     expect(preempted).toBeGreaterThan(10);
   });
 });

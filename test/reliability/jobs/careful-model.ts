@@ -76,14 +76,17 @@ export function callOnce(body: ChatBody, call: Call): ScriptedReply {
   return callsSince(body).length > 0 ? { text: 'done' } : { calls: [named(call)] };
 }
 
-/** Does the next step that is not done, and looks before it repeats what was interrupted. */
+/** What results of calls say whose outcome is not known. */
+const UNKNOWN = /interrupted|ENOSPC|the disk is full/;
+
+/** Does the next step that is not done, and looks before it repeats what may have happened. */
 export function carefully(body: ChatBody, plan: readonly (readonly Call[])[]): ScriptedReply {
   const made = callsSince(body);
-  const cutOff = made.findLastIndex(({ result }) => result.includes('interrupted'));
+  const cutOff = made.findLastIndex(({ result }) => UNKNOWN.test(result));
   if (cutOff >= 0 && !made.slice(cutOff).some(({ name }) => name === 'recorded'))
     return { calls: [named({ name: 'recorded', input: {} })] };
   const isDone = ({ name, input }: Call) =>
-    made.some((each) => each.name === name && each.note === input['note'] && !each.result.includes('interrupted')) ||
+    made.some((each) => each.name === name && each.note === input['note'] && !UNKNOWN.test(each.result)) ||
     made.some((each) => each.name === 'recorded' && input['note'] !== undefined && each.result.includes(input['note']));
   const step = plan.find((each) => !each.every(isDone));
   return step === undefined ? { text: 'finished' } : { calls: step.filter((call) => !isDone(call)).map(named) };

@@ -16,8 +16,8 @@ export default class {
     const { jobs, database, events } = context;
     jobs.define<{ item: number }>('count', async (job) => {
       const { item } = job.payload;
-      await context.clock.sleep(20); // so that a kill may hit it
       if ((await database.get('SELECT done FROM counter__items WHERE item = ?', item))?.['done'] !== 0) return;
+      await context.clock.sleep(20); // so that a kill may hit it
       if (item % 10 === 0) await events.publish(counted, { v: 1, item }, { key: String(item % 70) });
       await database.write([
         jobs.guard(job),
@@ -61,9 +61,10 @@ import { defineTool, toolResult, z, type ExtensionContext } from 'pith';
 export default class {
   constructor(private readonly context: ExtensionContext) {
     context.jobs.define<{ item: number }>('stamp', async ({ payload: { item } }) => {
-      await context.clock.sleep(20);
       const file = path.join(context.dataDirectory, 'item-' + item);
-      if (!existsSync(file)) writeFileSync(file, '', { flag: 'wx' });
+      if (existsSync(file)) return;
+      await context.clock.sleep(20);
+      writeFileSync(file, '', { flag: 'wx' });
     });
   }
   getTools() {

@@ -177,9 +177,19 @@ export async function worldOf(users: readonly User[], { processes: count = 2, di
     },
     async stall(ms) {
       await realTime(Math.random() * MOMENTS_MS, 'a kill at a random moment');
-      const still = processes.shift() as PithProcess; // nobody is waited for who gave it work
+      const still = processes[0] as PithProcess;
+      await until(
+        () => {
+          signal(still, 'SIGSTOP');
+          if (hasJobs(still) && isFree()) return true;
+          signal(still, 'SIGCONT');
+          return false;
+        },
+        LIMIT_MS,
+        20,
+      );
+      processes.shift(); // who gives it work goes to another
       const since = performance.now();
-      await until(() => (signal(still, 'SIGSTOP'), isFree() || (signal(still, 'SIGCONT'), false)));
       await Promise.all(begun);
       const seen = await over();
       await until(() => performance.now() - since >= ms, ms + 5_000, 50);
@@ -241,6 +251,11 @@ export async function worldOf(users: readonly User[], { processes: count = 2, di
       50,
     );
     return Promise.race([ended, crashed]);
+  }
+
+  /** Of several kinds. */
+  function hasJobs({ child }: PithProcess): boolean {
+    return world.rows(`SELECT DISTINCT name FROM jobs WHERE state = 'running' AND holder LIKE '${child.pid}-%'`).length > 2;
   }
 
   /** It was not stopped while it wrote. */
