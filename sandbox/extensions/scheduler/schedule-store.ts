@@ -1,6 +1,7 @@
 import { codeOf, type ExtensionContext, type JobInfo, type JsonValue, PithError } from 'pith';
 import { oncePromised } from '@pith/promises';
 import { parseSchedule, type Schedule } from './schedule.ts';
+import { nextOf } from './schedule-view.ts';
 
 const TABLE =
   'CREATE TABLE IF NOT EXISTS scheduler__schedules (id TEXT PRIMARY KEY, user TEXT NOT NULL, made INTEGER NOT NULL, row TEXT NOT NULL) WITHOUT ROWID';
@@ -25,8 +26,9 @@ function readable(text: string): Schedule | null {
 
 /** Schedules in their own table, each with the jobs that run it. Several processes may change one, so a change is written only over the version that was read. */
 export class ScheduleStore {
+  readonly #table = oncePromised(() => this.database.write([{ sql: TABLE }]));
   readonly #open = oncePromised(async () => {
-    await this.database.write([{ sql: TABLE }]);
+    await this.#table();
     for (const { id, row } of await this.database.all('SELECT id, row FROM scheduler__schedules')) {
       const schedule = readable(String(row));
       if (schedule !== null && schedule.id === id && schedule.nextAt !== null) await this.#adopt(schedule, schedule.nextAt);
@@ -53,14 +55,13 @@ export class ScheduleStore {
     });
   }
 
-  /** Ids of rows, or times, that cannot be read: they never run, and the others continue. */
+  /** Ids of rows, or times, that cannot be read: they never run, and the others continue. Changes nothing. */
   async damaged(): Promise<readonly string[]> {
-    await this.#open();
+    await this.#table();
     const rows = await this.database.all('SELECT id, row FROM scheduler__schedules');
-    return rows.flatMap(({ id, row }) => {
-      const schedule = readable(String(row));
-      return schedule !== null && schedule.id === id && schedule.nextAt === null ? [] : [String(id)];
-    });
+    const isSound = (id: unknown, schedule: Schedule | null): boolean =>
+      schedule !== null && schedule.id === id && (schedule.cron === null || nextOf(schedule, this.clock.now()) !== null);
+    return rows.flatMap(({ id, row }) => (isSound(id, readable(String(row))) ? [] : [String(id)]));
   }
 
   async get(id: string): Promise<Schedule | null> {
