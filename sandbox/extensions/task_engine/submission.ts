@@ -147,6 +147,7 @@ function taskOf(wanted: Wanted, { after, state }: Pick<Task, 'after' | 'state'>,
     chain: wanted.chain ?? null,
     after: [...after],
     retained: [],
+    heard: [],
     told: false,
     submitter: {
       userId: by.userId,

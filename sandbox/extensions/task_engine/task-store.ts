@@ -152,12 +152,6 @@ export class TaskStore {
         statements.push(work);
         put(before, { ...before.task, job: work.job });
       },
-      async acknowledge(ids) {
-        for (const id of ids) {
-          const before = await find(id);
-          if (before !== null) put(before, { ...before.task, told: true });
-        }
-      },
     };
     return tasks;
   }

@@ -54,8 +54,10 @@ export const taskSchema = once(() =>
     after: z.array(z.string()),
     /** What its tool results asked to be kept, such as the ids of skills that were loaded. */
     retained: z.array(z.string()),
-    /** Its parent has been given its result. */
-    told: z.boolean(),
+    /** Subtasks whose results it has been given. */
+    heard: z.array(z.string()).default([]),
+    /** Its parent was given its result by an older Pith. */
+    told: z.boolean().default(false),
     submitter: z.object({
       userId: z.string(),
       channelId: z.string(),

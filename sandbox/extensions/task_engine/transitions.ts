@@ -60,7 +60,7 @@ export function advance(task: Task, event: TaskEvent): Task | null {
     case 'died':
       return hasJob(task) ? failed(task, event.error.code, event.error.message) : null;
     case 'subtasks_ended':
-      return task.state === 'waiting_subtasks' ? nextTurn({ ...task, attempts: 0 }, subtasksMessage(event.endedSubtasks)) : null;
+      return task.state === 'waiting_subtasks' ? withResults(task, event.endedSubtasks) : null;
     case 'reviewed':
       return task.state === 'human_review' && !awaitsApproval(task)
         ? nextTurn({ ...task, question: null, attempts: 0 }, answerMessage(task, event.answer))
@@ -102,8 +102,13 @@ function turnEnded(task: Task, { outcome, openSubtasks, endedSubtasks }: Extract
   if (reason === 'aborted') return to(task, 'pending', { note: 'its turn was stopped' });
   if (reason === 'error') return afterError(task, error ?? { code: 'internal', message: 'the turn failed without a reason' });
   if (openSubtasks > 0) return to(task, 'waiting_subtasks', { note: `waits for ${counted(openSubtasks, 'subtask')}` });
-  if (endedSubtasks.length > 0) return nextTurn({ ...task, attempts: 0 }, subtasksMessage(endedSubtasks));
+  if (endedSubtasks.length > 0) return withResults(task, endedSubtasks);
   return to(task, 'done', { result: text });
+}
+
+function withResults(task: Task, subtasks: readonly SubtaskOutcome[]): Task {
+  const heard = [...task.heard, ...subtasks.map(({ id }) => id)];
+  return nextTurn({ ...task, attempts: 0, heard }, subtasksMessage(subtasks));
 }
 
 /** A turn that is heard again after a crash says only that a limit was reached. */

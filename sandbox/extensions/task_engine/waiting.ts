@@ -10,18 +10,12 @@ export interface Tasks {
   waitingFor(id: string): Promise<readonly Task[]>;
   /** The task after the event, and with it what waits for it; null when the event does not fit. */
   change(id: string, event: TaskEvent): Promise<Task | null>;
-  /** Their parent has been given their results. */
-  acknowledge(ids: readonly string[]): Promise<void>;
 }
 
 /** Moves on what waits for a task that has ended, and the task itself where what it waits for has ended before. */
 export async function follow(tasks: Tasks, task: Task): Promise<void> {
   const event = await eventFor(tasks, task);
-  if (event !== null) {
-    await tasks.change(task.id, event);
-    if (event.type === 'subtasks_ended') await tasks.acknowledge(event.endedSubtasks.map(({ id }) => id));
-    return;
-  }
+  if (event !== null) return void (await tasks.change(task.id, event));
   if (!hasEnded(task)) return;
   const parent = task.parent === null ? null : await tasks.load(task.parent);
   const others = [...(await tasks.subtasks(task.id)), ...(await tasks.waitingFor(task.id)), ...(parent ? [parent] : [])];
@@ -45,5 +39,10 @@ async function eventFor(tasks: Tasks, task: Task): Promise<TaskEvent | null> {
   }
   if (task.state !== 'waiting_subtasks') return null;
   const subtasks = await tasks.subtasks(task.id);
-  return subtasks.every(hasEnded) ? { type: 'subtasks_ended', endedSubtasks: subtasks.filter(({ told }) => !told) } : null;
+  return subtasks.every(hasEnded) ? { type: 'subtasks_ended', endedSubtasks: unheard(task, subtasks) } : null;
+}
+
+/** Those that have ended and whose results it does not know. */
+export function unheard({ heard }: Task, subtasks: readonly Task[]): readonly Task[] {
+  return subtasks.filter((each) => hasEnded(each) && !each.told && !heard.includes(each.id));
 }

@@ -2,8 +2,8 @@ import { codeOf, type ExtensionContext, type Job, type JobInfo, PithError, type 
 import { goalMessage } from './messages.ts';
 import { hasEnded, threadOf, type Task } from './task.ts';
 import type { TaskStore } from './task-store.ts';
-import { awaitsApproval, hasJob, type TaskEvent, type TurnOutcome } from './transitions.ts';
-import type { Tasks } from './waiting.ts';
+import { awaitsApproval, hasJob, type TurnOutcome } from './transitions.ts';
+import { type Tasks, unheard } from './waiting.ts';
 
 export interface WorkerPorts extends Pick<ExtensionContext, 'agents' | 'clock' | 'jobs'> {
   readonly store: TaskStore;
@@ -71,7 +71,7 @@ export class Worker {
       const outcome = await this.#outcome(task, job, signal);
       const isInterrupted = signal.aborted && outcome.reason === 'aborted';
       if (isInterrupted && codeOf(signal.reason, '') !== 'stopped') throw signal.reason; // `ended` says what becomes of it, or whoever has it now
-      return await store.write((tasks) => (isInterrupted ? tasks.change(id, { type: 'interrupted' }) : endTurn(tasks, id, outcome)), job);
+      return await store.write((tasks) => (isInterrupted ? tasks.change(id, { type: 'interrupted' }) : endTurn(tasks, task, outcome)), job);
     } finally {
       if (this.#jobs.get(id) === job) this.#jobs.delete(id);
     }
@@ -129,12 +129,8 @@ function outcomeOf({ reason, text, error }: Extract<TurnEvent, { type: 'turn-end
   return { reason, text, outOfSteps, ...(error === undefined ? {} : { error }) };
 }
 
-async function endTurn(tasks: Tasks, taskId: string, outcome: TurnOutcome): Promise<Task | null> {
-  const subtasks = await tasks.subtasks(taskId);
+async function endTurn(tasks: Tasks, task: Task, outcome: TurnOutcome): Promise<Task | null> {
+  const subtasks = await tasks.subtasks(task.id);
   const openSubtasks = subtasks.filter((each) => !hasEnded(each)).length;
-  const endedSubtasks = subtasks.filter((each) => hasEnded(each) && !each.told);
-  const event: TaskEvent = { type: 'turn_ended', outcome, openSubtasks, endedSubtasks };
-  const after = await tasks.change(taskId, event);
-  if (after !== null && openSubtasks === 0) await tasks.acknowledge(endedSubtasks.map(({ id }) => id));
-  return after;
+  return tasks.change(task.id, { type: 'turn_ended', outcome, openSubtasks, endedSubtasks: unheard(task, subtasks) });
 }

@@ -123,23 +123,20 @@ describe('tasks over two connections', () => {
     await expect(worker.work(stalled, new AbortController().signal)).rejects.toMatchObject({ code: 'lease_lost' });
     expect(await other.load(idOf(0))).toMatchObject({ state: 'running', completed: null });
     expect((await jobs.get(stalled.id))?.holder).toBe('two');
-    expect((await other.load(idOf(1)))?.told).toBe(false);
+    expect((await other.load(idOf(0)))?.heard).toEqual([]);
   });
 
   it('the result of a subtask that is retried meanwhile still reaches its parent', async () => {
     const { mine, other } = two();
-    await insert(
-      mine,
-      newTask({ id: idOf(0) }),
-      newTask({ id: idOf(1), parent: idOf(0), state: 'failed', error: { code: 'x', message: 'y' } }),
-    );
+    const failed = newTask({ id: idOf(1), parent: idOf(0), state: 'failed', error: { code: 'x', message: 'y' } });
+    await insert(mine, newTask({ id: idOf(0), state: 'waiting_subtasks' }), failed);
     let looks = 0;
     await mine.write(async (tasks) => {
-      const below = await tasks.subtasks(idOf(0));
+      const [subtask] = await tasks.subtasks(idOf(0));
       if ((looks += 1) === 1) await other.write((others) => others.change(idOf(1), { type: 'retried', blocked: false }));
-      await tasks.acknowledge(below.filter(({ state }) => state === 'failed').map(({ id }) => id));
+      if (subtask?.state === 'failed') await tasks.change(idOf(0), { type: 'subtasks_ended', endedSubtasks: [subtask] });
     });
-    expect(await other.load(idOf(1))).toMatchObject({ state: 'pending', told: false });
+    expect([looks, await other.load(idOf(0))]).toMatchObject([2, { state: 'waiting_subtasks', heard: [] }]);
   });
 
   it('leaves damaged rows out, names them, and works on the others', async () => {
