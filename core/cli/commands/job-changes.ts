@@ -3,6 +3,7 @@ import { didYouMean, printableLine } from '@pith/plain-text';
 import { type CommandInput, type CommandIO, PithError } from '../../contract/index.ts';
 import type { Kernel } from '../../compose/index.ts';
 import { hasEnded, type Hold, type JobRow, STATES, type State } from '../../durable/index.ts';
+import { quoted } from '../terminal/opened-target.ts';
 import { filterOf, jobOf, namesOf, type Filter } from './job-names.ts';
 import { agreed, printTable, timeOf } from './text.ts';
 
@@ -160,7 +161,9 @@ function nameOf({ kind, value }: Named): string {
 }
 
 function cureOf(meant: readonly Named[]): string {
-  return meant.map(({ kind, value }) => `pith jobs resume ${kind === 'name' ? value : `--${kind} ${printableLine(value)}`}`).join(' and ');
+  return meant
+    .map(({ kind, value }) => `pith jobs resume ${kind === 'name' ? quoted(value) : `--${kind} ${printableLine(value)}`}`)
+    .join(' and ');
 }
 
 function millisecondsOf(text: string): number {

@@ -25,12 +25,14 @@ export async function jobOf({ jobs: { store } }: Kernel, id: string): Promise<Jo
   throw new PithError('job_unknown', `no job '${printableLine(id)}'${didYouMean(id, known)}`, { cure: 'see: pith jobs list' });
 }
 
-/** The names of jobs that a person means by a name or by the id of an extension. Rejects `job_unknown`. */
+/** The names of jobs that a person means by a name or by the id of an extension, also of those that are paused. Rejects `job_unknown`. */
 export async function namesOf(kernel: Kernel, name: string): Promise<readonly string[]> {
+  const { store } = kernel.jobs;
   const known = declaredNames(kernel);
   const meant = known.filter((each) => each === name || each.startsWith(`${name}.`));
   if (meant.length > 0) return meant;
-  if ((await kernel.jobs.store.count({ names: [name] })) > 0) return [name];
+  const isPaused = (await store.holds()).some(({ kind, value }) => kind === 'name' && value === name);
+  if (isPaused || (await store.count({ names: [name] })) > 0) return [name];
   throw unknownName(name, known);
 }
 

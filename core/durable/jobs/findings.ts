@@ -61,7 +61,10 @@ export async function jobFindings({ store, now, whyNot }: FindingsOptions): Prom
 function ofHold({ kind, value, until, reason }: Hold, now: number): Diagnostic {
   const [what, argument] = { name: ['', ''], lane: ['lane ', '--lane '], owner: ['owner ', '--owner '] }[kind] as [string, string];
   const end = until === null ? '' : ` until ${localTime(until, now)}`;
-  const found = warning(`jobs: ${what}'${value}' is paused${end}: ${reason}`, `start it again with: pith jobs resume ${argument}${value}`);
+  const found = warning(
+    `jobs: ${what}'${value}' is paused${end}: ${reason}`,
+    `start it again with: pith jobs resume ${argument}${value.includes(' ') ? `'${value}'` : value}`,
+  );
   return until === null ? found : { ...found, severity: 'info' };
 }
 

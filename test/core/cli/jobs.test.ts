@@ -188,4 +188,12 @@ describe('pith jobs', () => {
     expect((await run('jobs', 'resume', '--owner', 'ada')).out).toBe('Resumed owner ada\n');
     expect(await store.holds()).toEqual([]);
   });
+
+  it('J11 J12 pauses what waits for a handler of events, and resumes it also where nothing waits any more', async () => {
+    await add('A', { name: 'deliver post/hear' });
+    const said = "Paused deliver post/hear; what runs goes on. Start it again with: pith jobs resume 'deliver post/hear'\n";
+    expect((await run('jobs', 'pause', 'deliver post/hear')).out).toBe(said);
+    await store.hold({ kind: 'name', value: 'deliver post/see', until: null, reason: 'a while ago' });
+    expect((await run('jobs', 'resume', 'deliver post/see')).out).toBe('Resumed deliver post/see\n');
+  });
 });
