@@ -147,7 +147,7 @@ function taskOf(wanted: Wanted, { after, state }: Pick<Task, 'after' | 'state'>,
     chain: wanted.chain ?? null,
     after: [...after],
     retained: [],
-    heard: [],
+    received: [],
     told: false,
     submitter: {
       userId: by.userId,

@@ -55,7 +55,7 @@ export const taskSchema = once(() =>
     /** What its tool results asked to be kept, such as the ids of skills that were loaded. */
     retained: z.array(z.string()),
     /** Subtasks whose results it has been given. */
-    heard: z.array(z.string()).default([]),
+    received: z.array(z.string()).default([]),
     /** Its parent was given its result by an older Pith. */
     told: z.boolean().default(false),
     submitter: z.object({

@@ -107,11 +107,11 @@ function turnEnded(task: Task, { outcome, openSubtasks, endedSubtasks }: Extract
 }
 
 function withResults(task: Task, subtasks: readonly SubtaskOutcome[]): Task {
-  const heard = [...task.heard, ...subtasks.map(({ id }) => id)];
-  return nextTurn({ ...task, attempts: 0, heard }, subtasksMessage(subtasks));
+  const received = [...task.received, ...subtasks.map(({ id }) => id)];
+  return nextTurn({ ...task, attempts: 0, received }, subtasksMessage(subtasks));
 }
 
-/** A turn that is heard again after a crash says only that a limit was reached. */
+/** A turn that is asked for again after a crash says only that a limit was reached. */
 function isOutOfSteps({ maxSteps, steps }: Task, { outOfSteps }: TurnOutcome): boolean {
   return outOfSteps || (maxSteps !== null && steps >= maxSteps);
 }

@@ -39,10 +39,10 @@ async function eventFor(tasks: Tasks, task: Task): Promise<TaskEvent | null> {
   }
   if (task.state !== 'waiting_subtasks') return null;
   const subtasks = await tasks.subtasks(task.id);
-  return subtasks.every(hasEnded) ? { type: 'subtasks_ended', endedSubtasks: unheard(task, subtasks) } : null;
+  return subtasks.every(hasEnded) ? { type: 'subtasks_ended', endedSubtasks: newResults(task, subtasks) } : null;
 }
 
 /** Those that have ended and whose results it does not know. */
-export function unheard({ heard }: Task, subtasks: readonly Task[]): readonly Task[] {
-  return subtasks.filter((each) => hasEnded(each) && !each.told && !heard.includes(each.id));
+export function newResults({ received }: Task, subtasks: readonly Task[]): readonly Task[] {
+  return subtasks.filter((each) => hasEnded(each) && !each.told && !received.includes(each.id));
 }

@@ -3,7 +3,7 @@ import { goalMessage } from './messages.ts';
 import { hasEnded, threadOf, type Task } from './task.ts';
 import type { TaskStore } from './task-store.ts';
 import { awaitsApproval, hasJob, type TurnOutcome } from './transitions.ts';
-import { type Tasks, unheard } from './waiting.ts';
+import { type Tasks, newResults } from './waiting.ts';
 
 export interface WorkerPorts extends Pick<ExtensionContext, 'agents' | 'clock' | 'jobs'> {
   readonly store: TaskStore;
@@ -132,5 +132,5 @@ function outcomeOf({ reason, text, error }: Extract<TurnEvent, { type: 'turn-end
 async function endTurn(tasks: Tasks, task: Task, outcome: TurnOutcome): Promise<Task | null> {
   const subtasks = await tasks.subtasks(task.id);
   const openSubtasks = subtasks.filter((each) => !hasEnded(each)).length;
-  return tasks.change(task.id, { type: 'turn_ended', outcome, openSubtasks, endedSubtasks: unheard(task, subtasks) });
+  return tasks.change(task.id, { type: 'turn_ended', outcome, openSubtasks, endedSubtasks: newResults(task, subtasks) });
 }

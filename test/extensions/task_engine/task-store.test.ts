@@ -123,7 +123,7 @@ describe('tasks over two connections', () => {
     await expect(worker.work(stalled, new AbortController().signal)).rejects.toMatchObject({ code: 'lease_lost' });
     expect(await other.load(idOf(0))).toMatchObject({ state: 'running', completed: null });
     expect((await jobs.get(stalled.id))?.holder).toBe('two');
-    expect((await other.load(idOf(0)))?.heard).toEqual([]);
+    expect((await other.load(idOf(0)))?.received).toEqual([]);
   });
 
   it('the result of a subtask that is retried meanwhile still reaches its parent', async () => {
@@ -136,7 +136,7 @@ describe('tasks over two connections', () => {
       if ((looks += 1) === 1) await other.write((others) => others.change(idOf(1), { type: 'retried', blocked: false }));
       if (subtask?.state === 'failed') await tasks.change(idOf(0), { type: 'subtasks_ended', endedSubtasks: [subtask] });
     });
-    expect([looks, await other.load(idOf(0))]).toMatchObject([2, { state: 'waiting_subtasks', heard: [] }]);
+    expect([looks, await other.load(idOf(0))]).toMatchObject([2, { state: 'waiting_subtasks', received: [] }]);
   });
 
   it('leaves damaged rows out, names them, and works on the others', async () => {

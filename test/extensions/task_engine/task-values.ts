@@ -25,7 +25,7 @@ export function newTask(more: Partial<Task> = {}): Task {
     chain: null,
     after: [],
     retained: [],
-    heard: [],
+    received: [],
     told: false,
     submitter: { userId: 'local', channelId: 'cli', threadId: 'talk', agentId: 'orchestrator', person: true, correlationId: 'c' },
     tools: null,
