@@ -21,6 +21,8 @@ interface PithErrorOptions {
   readonly where?: string;
   readonly retryable?: boolean;
   readonly statusCode?: number;
+  /** After which a server takes requests again, as it said. */
+  readonly retryAfterMs?: number;
 }
 
 /** Misuse or a failure that its caller must see: who and what. Any error with a `code` and `retryable` is an instance, whoever threw it. */
@@ -29,11 +31,12 @@ export class PithError extends Error {
   readonly where: string | undefined;
   readonly retryable: boolean;
   readonly statusCode: number | undefined;
+  readonly retryAfterMs: number | undefined;
 
   constructor(
     readonly code: string,
     message: string,
-    { cause, cure, where, retryable = false, statusCode }: PithErrorOptions = {},
+    { cause, cure, where, retryable = false, statusCode, retryAfterMs }: PithErrorOptions = {},
   ) {
     super(message, cause === undefined ? undefined : { cause });
     this.name = 'PithError';
@@ -41,6 +44,7 @@ export class PithError extends Error {
     this.where = where;
     this.retryable = retryable;
     this.statusCode = statusCode;
+    this.retryAfterMs = retryAfterMs;
   }
 
   static override [Symbol.hasInstance](value: unknown): boolean {

@@ -170,7 +170,8 @@ export type TurnEvent =
       readonly reason: TurnEndReason;
       readonly text: string;
       readonly usage: Usage;
-      readonly error?: { readonly code: string; readonly message: string };
+      /** `retryAfterMs`: after which the model's server takes requests again, as it said. */
+      readonly error?: { readonly code: string; readonly message: string; readonly retryAfterMs?: number };
     };
 
 /** What a result is a copy of, which compaction should keep. */

@@ -1,7 +1,7 @@
 import { PithError } from '../contract/index.ts';
 import type { ErrorCode } from '../kernel/index.ts';
 import { hideKeys, printableLine } from '@pith/plain-text';
-import { isBrokenConnection, isConnectionLoss, isOverload, mayPass, readFault, type ModelFault } from './fault.ts';
+import { askedDelay, isBrokenConnection, isConnectionLoss, isOverload, mayPass, readFault, type ModelFault } from './fault.ts';
 import { splitReference } from './reference.ts';
 
 const MAX_MESSAGE = 300;
@@ -14,9 +14,13 @@ const QUOTA_EXCEEDED = /insufficient[_ ]quota|exceeded your current quota/i;
 
 /**
  * The error of a failed model call, as text for people: what, where, why, cure. Contains no secret and not the provider's error itself.
- * `answering`: part of the answer had arrived.
+ * `answering`: part of the answer had arrived. `now`: by which the server's time to try again is read.
  */
-export function modelFailure(error: unknown, ref: string, answering = false): PithError {
+export function modelFailure(
+  error: unknown,
+  ref: string,
+  { answering = false, now }: { readonly answering?: boolean; readonly now?: number } = {},
+): PithError {
   if (error instanceof PithError) return error;
   const fault = readFault(error);
   const { code, why, cure } = explain(fault, ref, answering);
@@ -25,6 +29,7 @@ export function modelFailure(error: unknown, ref: string, answering = false): Pi
     cure,
     retryable: mayPass(fault),
     statusCode: fault.statusCode ?? undefined,
+    retryAfterMs: now === undefined ? undefined : (askedDelay(fault, now) ?? undefined),
   };
   return new PithError(code, `model ${ref}: ${why}`, options);
 }
@@ -126,5 +131,5 @@ export function refusedPart(error: unknown): 'image' | 'call id' | null {
   if (statusCode === null || statusCode < 300 ? mayPass(fault) : !OF_THE_REQUEST.has(statusCode)) return null;
   if (isSilent || IMAGE.test(text)) return 'image';
   if (CALL_ID.test(text)) return 'call id';
-  return statusCode !== null && statusCode >= 300 && modelFailure(error, '').code === 'model_failed' ? 'image' : null;
+  return statusCode !== null && statusCode >= 300 && explain(fault, '', false).code === 'model_failed' ? 'image' : null;
 }

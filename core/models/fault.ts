@@ -110,6 +110,17 @@ function objectOf(value: unknown): object | null {
   return typeof value === 'object' ? value : null;
 }
 
+/** The delay that `retry-after-ms` or `retry-after` (seconds or a date) asks for; null without them. */
+export function askedDelay({ headers }: ModelFault, now: number): number | null {
+  const milliseconds = Number.parseFloat(headers['retry-after-ms'] ?? '');
+  if (milliseconds >= 0) return milliseconds;
+  const text = headers['retry-after'];
+  if (text === undefined) return null;
+  const seconds = Number(text);
+  const delay = Number.isFinite(seconds) ? seconds * 1_000 : Date.parse(text) - now;
+  return Number.isNaN(delay) ? null : Math.max(0, delay);
+}
+
 /** Whether a retry may help: too many requests, a server error, an overload, a broken connection. All other errors are final. */
 export function mayPass(fault: ModelFault): boolean {
   const { statusCode, isRetryable, codes, text, isAbort } = fault;

@@ -1,5 +1,5 @@
 import type { Clock, LanguageModel, ModelCallOptions, ModelPart } from '../contract/index.ts';
-import { mayPass, readFault, type ModelFault } from './fault.ts';
+import { askedDelay, mayPass, readFault, type ModelFault } from './fault.ts';
 import { untilAborted } from '@pith/promises';
 
 export interface RetryOptions {
@@ -99,20 +99,9 @@ async function leaveStream(iterator: AsyncIterator<ModelPart>): Promise<void> {
 /** Milliseconds until the next attempt; null when another would not help. */
 function delayOf(fault: ModelFault, attempt: number, random: () => number, now: number): number | null {
   if (!mayPass(fault)) return null;
-  const asked = askedDelay(fault.headers, now);
+  const asked = askedDelay(fault, now);
   if (asked !== null) return Math.min(asked, MAX_DELAY_MS);
   return Math.round(Math.min(FIRST_DELAY_MS * 2 ** (attempt - 1), MAX_DELAY_MS) * (0.5 + random() / 2));
-}
-
-/** The delay that `retry-after-ms` or `retry-after` (seconds or a date) asks for; null without them. */
-function askedDelay(headers: Readonly<Record<string, string>>, now: number): number | null {
-  const milliseconds = Number.parseFloat(headers['retry-after-ms'] ?? '');
-  if (milliseconds >= 0) return milliseconds;
-  const text = headers['retry-after'];
-  if (text === undefined) return null;
-  const seconds = Number(text);
-  const delay = Number.isFinite(seconds) ? seconds * 1_000 : Date.parse(text) - now;
-  return Number.isNaN(delay) ? null : Math.max(0, delay);
 }
 
 /** No answer has more tokens: a larger count is wrong. */

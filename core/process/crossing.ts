@@ -27,6 +27,7 @@ export interface ErrorData {
   readonly where?: string;
   readonly retryable?: boolean;
   readonly statusCode?: number;
+  readonly retryAfterMs?: number;
   /** `retry-after` and the like, of what a model's server answered. */
   readonly responseHeaders?: Readonly<Record<string, string>>;
   readonly stack?: string;
@@ -57,9 +58,10 @@ export function errorToData(error: unknown, depth = 0): ErrorData {
 
 /** The error again: a `Problem`, a `PithError`, or a plain error with its code. Never throws, whatever was sent. */
 export function errorFromData(data: unknown, depth = 0): Error {
-  const { name, message, code, cure, where, retryable, statusCode, responseHeaders, stack, cause, phase, file, line } = read(data);
+  const { name, message, code, cure, where, retryable, statusCode, retryAfterMs, responseHeaders, stack, cause, phase, file, line } =
+    read(data);
   const hasCause = cause !== undefined && depth < DEEPEST_CAUSE;
-  const options = { cure, where, retryable, statusCode, ...(hasCause ? { cause: errorFromData(cause, depth + 1) } : {}) };
+  const options = { cure, where, retryable, statusCode, retryAfterMs, ...(hasCause ? { cause: errorFromData(cause, depth + 1) } : {}) };
   const error =
     phase !== undefined && code !== undefined
       ? new Problem(phase, code as ErrorCode, message, { ...options, file, line })
@@ -74,7 +76,7 @@ export function errorFromData(data: unknown, depth = 0): Error {
 /** What of an error, or of its data, is what it should be. */
 function read(error: unknown): ErrorData {
   const given: { readonly [Key in keyof ErrorData]?: unknown } = fieldsOf(error);
-  const { retryable, statusCode, responseHeaders, cause, phase, line } = given;
+  const { retryable, statusCode, retryAfterMs, responseHeaders, cause, phase, line } = given;
   return {
     name: text(given.name, 200) ?? 'Error',
     message: text(given.message, MOST_TEXT) ?? 'it failed without a message',
@@ -83,6 +85,7 @@ function read(error: unknown): ErrorData {
     where: text(given.where, MOST_TEXT),
     retryable: typeof retryable === 'boolean' ? retryable : undefined,
     statusCode: typeof statusCode === 'number' ? statusCode : undefined,
+    retryAfterMs: typeof retryAfterMs === 'number' ? retryAfterMs : undefined,
     responseHeaders: isPlainMap(responseHeaders) ? textsOf(responseHeaders) : undefined,
     stack: text(given.stack, MOST_STACK),
     cause: isPlainMap(cause) ? (cause as unknown as ErrorData) : undefined,

@@ -125,12 +125,13 @@ export function createSecrets(
       if (forms.length === 0) return error;
       const whole = inspect(error);
       if (secrets.redact(whole) === whole) return error;
-      const { cure, where, retryable, statusCode } = error instanceof PithError ? error : ({} as Partial<PithError>);
+      const { cure, where, retryable, statusCode, retryAfterMs } = error instanceof PithError ? error : ({} as Partial<PithError>);
       return new PithError(codeOf(error, 'internal'), secrets.redact(messageOf(error)), {
         cure: cure && secrets.redact(cure),
         where: where && secrets.redact(where),
         retryable,
         statusCode,
+        retryAfterMs,
       });
     },
   };

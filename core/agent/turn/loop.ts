@@ -161,11 +161,16 @@ function mustBeKnown({ record, result, question }: DecidedCall): boolean {
 }
 
 function* endOf(turn: RunningTurn, { cut, finish, text, spoken, calls }: StepOutcome): Generator<TurnEvent, TurnEnd, undefined> {
-  const { ref } = turn.plan.model;
+  const { deps, plan } = turn;
+  const { ref } = plan.model;
   if (cut?.kind === 'aborted') return stopBefore(turn) ?? { reason: 'aborted' };
-  if (cut) return { reason: 'error', error: plainModelFailure(cut.error, ref, spoken.length + calls.length > 0) };
-  if (finish === 'error')
-    return { reason: 'error', error: plainModelFailure(new Error('the model ended with an error and gave no reason'), ref) };
+  /** `answering`: a part of the answer had come already. */
+  const failed = (error: unknown, answering: boolean): TurnEnd => {
+    const failure = modelFailure(error, ref, { answering, now: deps.clock.now() });
+    return { reason: 'error', error: plainFailure(failure, 'model_failed') };
+  };
+  if (cut) return failed(cut.error, spoken.length + calls.length > 0);
+  if (finish === 'error') return failed(new Error('the model ended with an error and gave no reason'), false);
   if (finish === 'length')
     yield { type: 'notice', code: 'answer_cut', message: `the answer was cut: ${ref} reached its output limit; ask it to go on` };
   if (finish === 'content-filter')
@@ -199,12 +204,8 @@ export function plainFailure(error: unknown, fallback = 'internal'): NonNullable
   const message = messageOf(error);
   const place = error instanceof PithError && error.where !== undefined && !message.includes(error.where) ? ` (${error.where})` : '';
   const cure = error instanceof PithError && error.cure !== undefined ? `; ${error.cure}` : '';
-  return { code: codeOf(error, fallback), message: `${message}${place}${cure}` };
-}
-
-/** `answering`: a part of the answer had come already. */
-function plainModelFailure(error: unknown, reference: string, answering = false): NonNullable<TurnEnd['error']> {
-  return plainFailure(modelFailure(error, reference, answering), 'model_failed');
+  const retryAfterMs = error instanceof PithError ? error.retryAfterMs : undefined;
+  return { code: codeOf(error, fallback), message: `${message}${place}${cure}`, ...(retryAfterMs === undefined ? {} : { retryAfterMs }) };
 }
 
 /** Those among the extensions with tools of one turn that may bring others after these calls, or that were late with some. */

@@ -22,6 +22,8 @@ export interface AttemptsOptions {
 export const RENEW_MS = LEASE_MS / 3;
 /** The wait before an attempt that failed through no fault of its own, and before an end is written again. */
 const PAUSE_MS = 1_000;
+/** A provider that asks for a longer wait is asked again all the same. */
+const LONGEST_LIMIT_MS = 86_400_000;
 /** Of a failure, as it is kept. */
 const MOST_TEXT = 4_000;
 
@@ -180,7 +182,7 @@ export class Attempts {
     if (error instanceof Postponed) return { kind: 'returned', at: clock.now() + PAUSE_MS };
     const code = codeOf(error, 'handler_failed');
     if (code === 'model_rate_limited') {
-      const at = await this.#holdLane(row, job, messageOf(error));
+      const at = await this.#holdLane(row, job, error);
       if (!isOnce) return { kind: 'returned', at };
     }
     const isFinal = code === 'job_outdated';
@@ -197,21 +199,23 @@ export class Attempts {
     return isFinal ? { ...failed, retryAt, isFinal } : { ...failed, retryAt };
   }
 
-  /** Nothing of the lane starts before the provider takes requests again: presumably, as errors do not say when. */
-  async #holdLane(row: JobRow, job: JobDeclaration, reason: string): Promise<number> {
+  /** Nothing of the lane starts before the provider takes requests again: when it said, or else presumably. */
+  async #holdLane(row: JobRow, job: JobDeclaration, error: unknown): Promise<number> {
     const { store, clock, storage } = this.options;
     const times = (this.#limits.get(limitOf(row)) ?? 0) + 1;
     this.#limits.set(limitOf(row), times);
-    const until = clock.now() + retryDelay(times, Math.random(), job.backoff);
+    const asked = (error instanceof PithError ? error.retryAfterMs : undefined) ?? NaN;
+    const wait = asked >= 0 ? Math.min(Math.max(asked, PAUSE_MS), LONGEST_LIMIT_MS) : retryDelay(times, Math.random(), job.backoff);
+    const until = Math.ceil(clock.now() + wait);
     if (row.lane === null) return until;
     const lane = heldValue(row.name, row.lane);
     try {
       const isHeldLonger = (await store.holds()).some(
         (hold) => hold.kind === 'lane' && (hold.value === lane || hold.value === row.lane) && (hold.until ?? Infinity) > until,
       );
-      if (!isHeldLonger) await store.hold({ kind: 'lane', value: lane, until, reason });
-    } catch (error) {
-      storage.failed(error); // only this job waits
+      if (!isHeldLonger) await store.hold({ kind: 'lane', value: lane, until, reason: messageOf(error) });
+    } catch (failure) {
+      storage.failed(failure); // only this job waits
     }
     return until;
   }

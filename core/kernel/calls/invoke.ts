@@ -112,8 +112,8 @@ export const DIRECT: Wire = {
 export const SERIALISED: Wire = {
   pass: (value, what) => (value === undefined ? value : (toJsonValue(value, what) as typeof value)),
   error(error) {
-    const { cure, where, retryable, statusCode } = error instanceof PithError ? error : ({} as Partial<PithError>);
-    return new PithError(codeOf(error, 'provider_failed'), messageOf(error), { cure, where, retryable, statusCode });
+    const { cure, where, retryable, statusCode, retryAfterMs } = error instanceof PithError ? error : ({} as Partial<PithError>);
+    return new PithError(codeOf(error, 'provider_failed'), messageOf(error), { cure, where, retryable, statusCode, retryAfterMs });
   },
 };
 

@@ -2,7 +2,7 @@ import { PithError, type Clock } from 'pith';
 import type { EmbedOptions } from './contract.ts';
 import type { Config } from './config.ts';
 import type { Endpoint } from './endpoint.ts';
-import { Busy, requestVectors } from './request.ts';
+import { requestVectors } from './request.ts';
 
 /** In characters. No model reads further, and for longer texts servers refuse the whole request. */
 const LONGEST = 24_000;
@@ -38,8 +38,8 @@ export class Embedder {
       try {
         return await requestVectors(texts, request, signal);
       } catch (error) {
-        if (!(error instanceof Busy) || attempt >= attempts) throw error;
-        await this.clock.sleep(Math.min(error.afterMs ?? PAUSE_MS * 2 ** (attempt - 1), LONGEST_PAUSE_MS), signal);
+        if (!(error instanceof PithError && error.retryable) || attempt >= attempts) throw error;
+        await this.clock.sleep(Math.min(error.retryAfterMs ?? PAUSE_MS * 2 ** (attempt - 1), LONGEST_PAUSE_MS), signal);
       }
     }
   }

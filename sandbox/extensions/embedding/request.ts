@@ -12,11 +12,6 @@ export interface EmbeddingRequest {
   readonly clock: Clock;
 }
 
-/** A temporary failure. `afterMs`: the wait that the server asks for; null: it names none. */
-export class Busy extends PithError {
-  afterMs: number | null = null;
-}
-
 /**
  * One request; a vector for each text. Rejects with a `PithError` in the server's words, which are left out where they might repeat the
  * key.
@@ -47,7 +42,7 @@ export async function requestVectors(
     signal?.throwIfAborted();
     if (error instanceof PithError) throw error;
     const why = timeout.signal.aborted ? `no answer within ${timeoutMs / 1000} s` : messageOf(causeOf(error));
-    throw new Busy('model_unreachable', `embeddings: ${endpoint.host} cannot be asked: ${why}`, {
+    throw new PithError('model_unreachable', `embeddings: ${endpoint.host} cannot be asked: ${why}`, {
       retryable: true,
       cure: 'check that the server runs and extensions.embedding.base_url',
     });
@@ -80,14 +75,13 @@ function refusal({ status, headers }: Response, { host, keyName, apiKey, address
     );
   if (status === 429 || status >= 500) {
     const code = status === 429 ? 'model_rate_limited' : 'model_failed';
-    const busy = new Busy(code, `embeddings: ${host} answered ${status}${words}`, {
+    const seconds = Number(headers.get('retry-after') ?? Number.NaN);
+    return new PithError(code, `embeddings: ${host} answered ${status}${words}`, {
       statusCode: status,
       retryable: true,
+      retryAfterMs: seconds >= 0 ? seconds * 1000 : undefined,
       cure: status === 429 ? 'wait, or raise the limit at the server' : `look at the server's log, and check that ${address} is right`,
     });
-    const seconds = Number(headers.get('retry-after') ?? Number.NaN);
-    busy.afterMs = Number.isFinite(seconds) && seconds >= 0 ? seconds * 1000 : null;
-    return busy;
   }
   return new PithError('model_failed', `embeddings: ${host} refused the request (${status})${words}`, {
     statusCode: status,

@@ -1,5 +1,5 @@
 import { counted } from '@pith/plain-text';
-import type { TopicMap } from 'pith';
+import type { TopicMap, TurnEvent } from 'pith';
 import { answerMessage, goneOnMessage, retriedMessage, subtasksMessage } from './messages.ts';
 import { hasEnded, type Task, type TaskState } from './task.ts';
 
@@ -7,7 +7,7 @@ import { hasEnded, type Task, type TaskState } from './task.ts';
 export interface TurnOutcome {
   readonly reason: TopicMap['turn.ended']['reason'];
   readonly text: string;
-  readonly error?: { readonly code: string; readonly message: string };
+  readonly error?: Extract<TurnEvent, { type: 'turn-end' }>['error'];
   /** It ended because all steps that it might take were taken. */
   readonly outOfSteps: boolean;
 }

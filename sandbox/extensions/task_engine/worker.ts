@@ -42,7 +42,6 @@ export class Worker {
       const at = clock.now() + (after.waitMs ?? 0);
       if (awaitsApproval(after)) return jobs.wait({ resume: true, deadline: at });
       if (after.waitMs !== null) return jobs.again(at);
-      if (after.state === 'retry_scheduled') throw new PithError('internal', after.note ?? 'the turn failed');
     } catch (error) {
       // A full disk: what was not written is as it was, and is done when it can be.
       if (codeOf(error, '') === 'database_failed') return jobs.again(clock.now() + PAUSE_MS);
@@ -71,7 +70,12 @@ export class Worker {
       const outcome = await this.#outcome(task, job, signal);
       const isInterrupted = signal.aborted && outcome.reason === 'aborted';
       if (isInterrupted && codeOf(signal.reason, '') !== 'stopped') throw signal.reason; // `ended` says what becomes of it, or whoever has it now
-      return await store.write((tasks) => (isInterrupted ? tasks.change(id, { type: 'interrupted' }) : endTurn(tasks, task, outcome)), job);
+      const after = await store.write(
+        (tasks) => (isInterrupted ? tasks.change(id, { type: 'interrupted' }) : endTurn(tasks, task, outcome)),
+        job,
+      );
+      if (after?.state === 'retry_scheduled' && after.waitMs === null) throw failureOf(outcome);
+      return after;
     } finally {
       if (this.#jobs.get(id) === job) this.#jobs.delete(id);
     }
@@ -127,6 +131,12 @@ function outcomeOf({ reason, text, error }: Extract<TurnEvent, { type: 'turn-end
   // Only the message says which limit it was; steps of delegated turns count as well, so that counting here would not do.
   const outOfSteps = reason === 'limit' && /^stopped at max_turns\b/.test(error?.message ?? '');
   return { reason, text, outOfSteps, ...(error === undefined ? {} : { error }) };
+}
+
+/** A limit of the model's provider is for the jobs of others, too. */
+function failureOf({ error }: TurnOutcome): PithError {
+  const { code, message = 'the turn failed', retryAfterMs } = error ?? {};
+  return new PithError(code === 'model_rate_limited' ? code : 'internal', message, { retryAfterMs });
 }
 
 async function endTurn(tasks: Tasks, task: Task, outcome: TurnOutcome): Promise<Task | null> {

@@ -104,9 +104,19 @@ describe('modelFailure', () => {
     expect(modelFailure(failed({ statusCode: 503, url: 'http://box:8080/v1' }, 'boom'), 'x/y').cure).toMatch(
       /^the error is on the side of box:8080: send the message again/u,
     );
-    const cut = modelFailure(failed({ cause: failed({ code: 'UND_ERR_SOCKET' }) }, 'terminated'), 'x/y', true);
+    const cut = modelFailure(failed({ cause: failed({ code: 'UND_ERR_SOCKET' }) }, 'terminated'), 'x/y', { answering: true });
     expect(cut).toMatchObject({ code: 'model_unreachable', cure: 'send the message again' });
     expect(cut.message).toContain('broke while it answered');
+  });
+
+  it.each([
+    ['in milliseconds', { 'Retry-After-Ms': '1234' }, 1_234],
+    ['in seconds', { 'retry-after': '7200' }, 7_200_000],
+    ['as a date', { 'retry-after': new Date(9_000).toUTCString() }, 8_000],
+    ['nonsense', { 'retry-after': 'soon' }, undefined],
+  ])('J11: says when the server takes requests again: %s', (_name, responseHeaders, retryAfterMs) => {
+    const failure = modelFailure(failed({ statusCode: 429, responseHeaders }), 'x/y', { now: 1_000 });
+    expect(failure).toMatchObject({ code: 'model_rate_limited', retryAfterMs });
   });
 
   it('names the variable for the key, and never a key', () => {

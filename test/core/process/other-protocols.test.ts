@@ -63,11 +63,11 @@ describe('other protocols across processes', () => {
   it('K5: what a command throws keeps its code and cure', async () => {
     const test = await mine(
       { provides: ['command'], commands: [{ path: 'mine' }] },
-      `getCommands() { return [{ path: 'mine', description: 'd', run: async () => { throw new PithError('usage', 'no', { cure: 'say yes' }); } }]; }`,
+      `getCommands() { return [{ path: 'mine', description: 'd', run: async () => { throw new PithError('usage', 'no', { cure: 'say yes', retryAfterMs: 9 }); } }]; }`,
     );
     const [command] = await test.kernel.host.providers.commands.of('mine');
     const run = command?.run({ arguments: {}, options: {} }, terminal([], []).io, new AbortController().signal);
-    await expect(run).rejects.toMatchObject({ code: 'usage', message: 'no', cure: 'say yes' });
+    await expect(run).rejects.toMatchObject({ code: 'usage', message: 'no', cure: 'say yes', retryAfterMs: 9 });
   });
 
   it('K5: a model streams from another process, with credit, and its errors keep what retries need', async () => {

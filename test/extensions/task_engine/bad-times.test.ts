@@ -29,6 +29,22 @@ it('K91 a retry does not wait for a day because the clock went back', async () =
   expect(kernel.clock.now() - began).toBeLessThan(400_000);
 });
 
+it('J11: a provider that says when it takes requests again holds all tasks until then', async () => {
+  const headers = { 'retry-after': '90' };
+  const limited = Object.assign(new Error('slow down'), { statusCode: 429, isRetryable: false, responseHeaders: headers });
+  let requests = 0;
+  await using kernel = await taskKernel(() => ((requests += 1) === 1 ? { error: limited } : { text: 'done' }));
+  const began = kernel.clock.now();
+  const id = await kernel.submit('go on');
+  await kernel.until(id, 'retry_scheduled');
+  const [hold] = await kernel.test.kernel.jobs.store.holds();
+  expect(hold).toMatchObject({ kind: 'lane', value: 'task_engine.tasks', reason: expect.stringContaining('slow down') });
+  const other = await kernel.submit('something else');
+  await Promise.all([kernel.until(id, 'done'), kernel.until(other, 'done')]);
+  expect(kernel.clock.now() - began).toBeGreaterThanOrEqual(90_000);
+  expect(requests).toBe(3);
+});
+
 it('J9 K91: a task whose process died three times has failed, and its person hears of it', async () => {
   await using kernel = await taskKernel(() => ({ text: 'never' }), { start: false });
   const id = await kernel.submit('break everything');

@@ -477,6 +477,27 @@ describe('J11: a provider that limits requests', () => {
     expect(await world.store.count({ states: ['done'] })).toBe(3);
   });
 
+  it.each([
+    ['as long as it asks for', 60_000, 60_000],
+    ['at least a second', 0, 1_000],
+    ['at most a day', 1e12, 86_400_000],
+    ['by the back-off where it asks for nothing that is a time', Number.NaN, 1_000],
+  ])('J11: holds its lane %s', async (_, retryAfterMs, expected) => {
+    const world = worldOf();
+    const one = world.process(
+      { 'a.x': () => Promise.reject(new PithError('model_rate_limited', '429', { retryAfterMs })) },
+      { jobs: [declared('a.x', { lanes: true })], policies: new Map([['a.x', policy]]) },
+    );
+    one.service.start();
+    const began = world.clock.now();
+    const id = await one.add('a.x', { lane: 'l' });
+    await world.pass(100);
+    const [hold] = await world.store.holds();
+    const held = (hold?.until ?? 0) - began;
+    expect(Math.abs(held - expected)).toBeLessThanOrEqual(200);
+    expect(await world.store.get(id)).toMatchObject({ attempts: 0, at: hold?.until });
+  });
+
   it('J11: does not end a hold that a person made', async () => {
     const world = worldOf();
     const release = gate();
