@@ -7,6 +7,7 @@ import os from 'node:os';
 import path from 'node:path';
 import { repository } from './child.ts';
 import { durableEvents } from './events.ts';
+import { jobs } from './jobs.ts';
 import { codeIndexing } from './kernel-boot.ts';
 import { loop } from './loop.ts';
 import type { Bench } from './measure.ts';
@@ -27,6 +28,7 @@ const BENCHES: Readonly<Record<string, Bench>> = {
   kernel: codeIndexing,
   loop,
   events: durableEvents,
+  jobs,
   streaming,
   process: processTier,
 };
