@@ -1,4 +1,4 @@
-import { codeOf, type ExtensionContext } from 'pith';
+import { codeOf, type ExtensionContext, messageOf } from 'pith';
 import type { TaskStore } from './task-store.ts';
 import { follow } from './waiting.ts';
 
@@ -10,24 +10,41 @@ const OPEN = `SELECT id FROM task_engine__tasks WHERE state NOT IN ('done', 'fai
 const UNREPORTED = 'SELECT seq, task, state, note FROM task_engine__changes WHERE announced = 0 ORDER BY seq';
 const REPORTED = 'UPDATE task_engine__changes SET announced = 1 WHERE seq = ? AND announced = 0';
 
+type Context = Pick<ExtensionContext, 'database' | 'clock' | 'jobs' | 'logger'>;
+
 /** Gives the tasks of an older Pith their jobs, once none such works on any. May run in several processes at once. */
-export async function adopt(context: Pick<ExtensionContext, 'database' | 'clock' | 'jobs'>, store: TaskStore, signal: AbortSignal) {
-  const { database, clock, jobs } = context;
+export async function adopt(context: Context, store: TaskStore, signal: AbortSignal): Promise<void> {
+  const { clock, logger } = context;
+  for (let failures = 0; !signal.aborted;) {
+    try {
+      if (await adoptAll(context, store)) return;
+    } catch (error) {
+      if ((failures += 1) === 1) logger.warn('tasks wait until the database can be used again', { error: messageOf(error) });
+    }
+    await clock.sleep(WAIT_MS, signal).catch(() => undefined); // it is to stop
+  }
+}
+
+/** False: an older Pith is at work. */
+async function adoptAll({ database, clock, jobs }: Context, store: TaskStore): Promise<boolean> {
   await store.ready();
-  const isClaimed = async () => (await database.get(CLAIMED, clock.now(), clock.now() + WAIT_MS)) !== null;
-  while (!signal.aborted && (await isClaimed())) await clock.sleep(WAIT_MS, signal).catch(() => undefined); // it is to stop
-  if (signal.aborted) return;
+  if ((await database.get(CLAIMED, clock.now(), clock.now() + WAIT_MS)) !== null) return false;
   for (const { id } of await database.all(OPEN))
-    await store.write(async (tasks) => {
-      const task = await tasks.load(String(id));
-      if (task === null) return;
-      await tasks.adopt(task.id);
-      await follow(tasks, task);
-    });
+    await store
+      .write(async (tasks) => {
+        const task = await tasks.load(String(id));
+        if (task === null) return;
+        await tasks.adopt(task.id);
+        await follow(tasks, task);
+      })
+      .catch(unlessConflict); // something else has written bytes into its row that are no text
   for (const { seq, task, state, note } of await database.all(UNREPORTED)) {
     const change = jobs.statement('announce', { task, state, note } as { task: string }, { sequence: String(task) });
-    await database.write([{ sql: REPORTED, values: [seq as number], changes: 1 }, change]).catch((error: unknown) => {
-      if (codeOf(error, '') !== 'write_conflict') throw error; // else another process was faster
-    });
+    await database.write([{ sql: REPORTED, values: [seq as number], changes: 1 }, change]).catch(unlessConflict); // another process was faster
   }
+  return true;
+}
+
+function unlessConflict(error: unknown): void {
+  if (codeOf(error, '') !== 'write_conflict') throw error;
 }
