@@ -68,8 +68,8 @@ export const FAULTS: readonly Fault[] = [
     file: 'core/store/writer.ts',
     find: "if (database.inTransaction) database.run('COMMIT');",
     replace: "if (database.inTransaction) setTimeout(() => void (database.inTransaction && database.run('COMMIT')), 20);",
-    tests: ['test/reliability/events.test.ts'],
-    notices: 'K31 kill -9 at random points',
+    tests: ['test/reliability/kill.test.ts'],
+    notices: 'kill -9 at random points of conversations',
   },
   {
     name: 'fence',

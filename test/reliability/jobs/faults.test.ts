@@ -1,4 +1,4 @@
-import { describe, it } from 'vitest';
+import { describe, expect, it } from 'vitest';
 import { canMount } from '../full-disk.ts';
 import { foreign } from './foreign.ts';
 import { type User, worldOf } from './harness.ts';
@@ -24,16 +24,18 @@ describe.each(isLong ? [2, 4] : [2])('%i processes that work on jobs', (processe
   it(
     `J6 J8 J9 J12 J13 K31 K91 M24 M48 M60 M68: kill -9 at ${KILLS} random points, and a stall of ${STALL_MS} ms: everything ends once, and who wakes changes nothing`,
     async () => {
-      const world = await worldOf(await everybody(334), { processes });
+      const world = await worldOf(await everybody(250), { processes });
+      const wrong: string[] = [];
       for (let round = 0; round < KILLS; round += 1) {
         world.begin();
         await world.kill();
-        if (round % 10 === 9) await world.settled();
+        if (round % 10 === 9) wrong.push(...(await world.settled()));
       }
-      await world.settled();
+      wrong.push(...(await world.settled()));
       world.begin();
       await world.stall(STALL_MS);
-      await world.settled();
+      wrong.push(...(await world.settled()));
+      expect(wrong).toEqual([]);
     },
     (KILLS + 3) * ROUND_MS,
   );
@@ -43,11 +45,11 @@ describe.each(isLong ? [2, 4] : [2])('%i processes that work on jobs', (processe
     async () => {
       const hourly = timetables();
       const world = await worldOf([...(await everybody()), hourly], { processes });
-      for (const hours of [0.6, -0.6, 24, -24, 1]) {
+      for (const hours of isLong ? [0.6, -0.6, 24, -24, 1] : [24, -24, 1]) {
         world.begin();
         if (hours > 0) hourly.passed();
         world.jumpClock(hours * HOUR_MS);
-        await world.settled();
+        expect(await world.settled()).toEqual([]);
       }
     },
     8 * ROUND_MS,
@@ -57,11 +59,11 @@ describe.each(isLong ? [2, 4] : [2])('%i processes that work on jobs', (processe
 it.skipIf(!canMount())(
   `J9: a disk that is full at ${LEFT.length} points: everything ends once when there is room again (only root may mount one)`,
   async () => {
-    const world = await worldOf([foreign(40), tasks(1), await savedRuns(6, /the disk is full/)], { disk: true });
+    const world = await worldOf([foreign(40), tasks(1), await savedRuns(6, /the disk is full/)], { disk: true, processes: isLong ? 2 : 1 });
     for (const left of LEFT) {
       world.begin();
       await world.fillDisk(left);
-      await world.settled();
+      expect(await world.settled()).toEqual([]);
     }
   },
   (LEFT.length + 2) * ROUND_MS,
