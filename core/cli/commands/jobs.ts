@@ -34,7 +34,7 @@ export async function showJob(kernel: Kernel, input: CommandInput, io: CommandIO
   const children = await store.list({ parent: row.id, limit: MOST_CHILDREN });
   await sawDead(kernel, [row]);
   io.json({ ...jobJson(row), notes: notes.map((note) => ({ ...note })), children: children.map(({ id }) => id) });
-  const { id, state, lane, begun, ended, fence, attempts, mostAttempts, lost, error } = row;
+  const { id, state, lane, begun, ended, attempts, mostAttempts, lost, error } = row;
   printFields(io, [
     ['Job', id],
     ['State', `${state}, ${whenOf(row)}`, (text) => paintState(io, state, text)],
@@ -45,7 +45,7 @@ export async function showJob(kernel: Kernel, input: CommandInput, io: CommandIO
     ['Unique', row.unique ?? undefined],
     ['Parent', row.parent ?? undefined],
     ['Made', timeOf(row.made)],
-    ['Begun', begun === null ? undefined : `${timeOf(begun)}${fence > 1 ? `, attempt ${fence}` : ''}`],
+    ['Begun', begun === null ? undefined : `${timeOf(begun)}${state === 'running' && attempts > 0 ? `, attempt ${attempts + 1}` : ''}`],
     ['Ended', ended === null ? undefined : timeOf(ended)],
     ['Failures', attempts === 0 ? undefined : `${attempts} of at most ${mostAttempts}`],
     ['Losses', lost === 0 ? undefined : `its process died ${lost === 1 ? 'once' : `${lost} times`}`],

@@ -4,7 +4,7 @@ import { givenTime, type HostJobs, type JobHandlers, jobText } from '../../kerne
 import { transactionPart } from '../../store/index.ts';
 import { didYouMean } from '@pith/plain-text';
 import type { HoldKind, JobDeclaration, ScheduleRow } from './port.ts';
-import { type JobRow, type NewJob, STATES } from './row.ts';
+import { hasEnded, type JobRow, type NewJob, STATES } from './row.ts';
 import { infoOf } from './calls.ts';
 import type { JobService } from './service.ts';
 import type { createSqliteTables } from './sqlite-rows.ts';
@@ -17,7 +17,7 @@ type Timetable = NonNullable<Parameters<HostJobs['schedule']>[1]>;
 
 export interface ContextJobsOptions {
   readonly service: Pick<JobService, 'store' | 'wake' | 'watch' | 'finished'>;
-  readonly tables: Pick<ReturnType<typeof createSqliteTables>, 'within'>;
+  readonly tables: Pick<ReturnType<typeof createSqliteTables>, 'within' | 'look'>;
   readonly handlers: Pick<JobHandlers, 'policies'>;
   readonly clock: Clock;
   newId(): string;
@@ -45,6 +45,15 @@ export function createContextJobs(declaration: Declaration, options: ContextJobs
   const known = async (id: string): Promise<void> => {
     if (!(await owned(id))) throw unknownJob(extensionId, id);
   };
+  const hasRoom = roomFor(() => tables.look((rows) => rows.count({ prefix: `${extensionId}.`, states: OPEN })), clock);
+  const added = (name: string, payload: JsonValue, given: Options): NewJob => {
+    const job = newJob(name, payload, given);
+    if (hasRoom()) return job;
+    throw new PithError('limit_reached', `'${extensionId}' has ${MOST_OPEN} open jobs, and no more may wait`, {
+      where: job.name,
+      cure: `see: pith jobs list --name ${job.name}; cancel what nobody needs with: pith jobs cancel --name ${job.name}`,
+    });
+  };
   const newJob = (name: string, payload: JsonValue, given: Options): NewJob => {
     const { attempts, version } = declaredJob(declaration, name);
     const fullName = `${extensionId}.${name}`;
@@ -65,19 +74,19 @@ export function createContextJobs(declaration: Declaration, options: ContextJobs
 
   return {
     async add(name, payload, given = {}) {
-      const job = newJob(name, payload, given);
+      const job = added(name, payload, given);
       if (job.parent !== null) refuseForeign(await store.get(job.parent));
       return woken(await store.insert(job, policyOf(job.name)));
     },
     statement(name, payload, given = {}) {
-      const job = newJob(name, payload, given);
+      const job = added(name, payload, given);
       return transactionPart({ job: job.id }, (statement) => {
-        const { added } = tables.within(statement, (rows) => {
+        const isAdded = tables.within(statement, (rows) => {
           if (job.parent !== null) refuseForeign(rows.get(job.parent));
-          return insertIn(rows, job, policyOf(job.name), { now: clock.now(), newId });
+          return insertIn(rows, job, policyOf(job.name), { now: clock.now(), newId }).added;
         });
         statement.onCommit(() => service.wake());
-        return added ? 1 : 0;
+        return isAdded ? 1 : 0;
       });
     },
     guard: ({ id, fence }) =>
@@ -141,6 +150,26 @@ export function createContextJobs(declaration: Declaration, options: ContextJobs
 }
 
 const MOST_LISTED = 1000;
+const OPEN = STATES.filter((state) => !hasEnded({ state }));
+/** The most open jobs of an extension. */
+const MOST_OPEN = 100_000;
+/** Between two counts of one that is full. */
+const COUNT_AGAIN_MS = 1_000;
+
+/** Says of each job whether one more may be open. `count` reads them all, so it is asked again when a part of the room is used: others add, too. */
+function roomFor(count: () => number, { now }: Clock): () => boolean {
+  let room = 0;
+  let fullAt = -Infinity;
+  return () => {
+    if (room === 0 && Math.abs(now() - fullAt) >= COUNT_AGAIN_MS) {
+      room = Math.ceil(Math.max(0, MOST_OPEN - count()) / 8);
+      if (room === 0) fullAt = now();
+    }
+    if (room === 0) return false;
+    room -= 1;
+    return true;
+  };
+}
 
 function declaredJob({ id, manifest, file }: Declaration, name: string): DeclaredJob {
   const jobs = manifest?.jobs ?? [];

@@ -5,10 +5,15 @@ import { byUrgency, type Except, type JobRows, type JobTables, MOST_SERVED } fro
 import { JOBS_SCHEMA } from './sqlite-schema.ts';
 
 /** Jobs in `pith.db`. `within` works in a write that somebody else has begun. */
-export function createSqliteTables(store: Store): JobTables & { within<T>(statement: Statement, change: (rows: JobRows) => T): T } {
+export function createSqliteTables(store: Store): JobTables & {
+  look<T>(look: (rows: JobRows) => T): T;
+  within<T>(statement: Statement, change: (rows: JobRows) => T): T;
+} {
   store.migrate('jobs', JOBS_SCHEMA);
+  const look = <T>(from: (rows: JobRows) => T): T => from(new SqliteRows(store, refuse));
   return {
-    read: async (look) => look(new SqliteRows(store, refuse)),
+    look,
+    read: async (from) => look(from),
     async write<T>(change: (rows: JobRows) => T): Promise<T> {
       let result: { readonly value: T } | undefined;
       await store.write((statement) => {

@@ -33,8 +33,8 @@ const json = async (...argv: string[]) => JSON.parse((await run(...argv, '--json
 const add = (id: string, more: Partial<NewJob> = {}) =>
   store.insert({ ...PLAIN_JOB, id, name: 'post.send', payload: '{"to":"ada"}', mostAttempts: 1, ...more }, null);
 
-/** Runs what is due, and lets it fail. */
-async function fail(): Promise<void> {
+/** Runs what is due. */
+async function claim() {
   const declared = {
     concurrency: 99,
     version: 1,
@@ -45,9 +45,13 @@ async function fail(): Promise<void> {
     timeoutMs: null,
   };
   const jobs = new Map(['post.send', 'post.wipe', 'gone.work'].map((name) => [name, { name, ...declared }]));
-  const { taken } = await store.claim({ holder: 'test', jobs, policies: new Map(), only: null, most: 99 });
-  const failed = { kind: 'failed', error: { code: 'tool_failed', message: 'no such\u001b[31m street' }, retryAt: NOW } as const;
-  for (const { id, fence } of taken) await store.settle({ id, fence }, failed, true);
+  return (await store.claim({ holder: 'test', jobs, policies: new Map(), only: null, most: 99 })).taken;
+}
+
+/** Runs what is due, and lets it fail. */
+async function fail(message = 'no such\u001b[31m street'): Promise<void> {
+  const failed = { kind: 'failed', error: { code: 'tool_failed', message }, retryAt: NOW } as const;
+  for (const { id, fence } of await claim()) await store.settle({ id, fence }, failed, true);
 }
 
 const ids = (listed: readonly { readonly id: string }[]) => listed.map(({ id }) => id);
@@ -103,12 +107,22 @@ describe('pith jobs', () => {
     expect(await store.get('AAAA')).toMatchObject({ state: 'waiting' });
   });
 
+  it('J14 counts attempts as their handler does: a wait is none', async () => {
+    await add('A', { mostAttempts: 9 });
+    const [first] = await claim();
+    await store.settle({ id: 'A', fence: first!.fence }, { kind: 'again', at: NOW }, true);
+    await claim();
+    expect((await run('jobs', 'show', 'A')).out).toMatch(/^Begun +[^,]*$/mu);
+    await add('B', { mostAttempts: 9 });
+    await fail();
+    await claim();
+    expect((await run('jobs', 'show', 'B')).out).toMatch(/^Begun .*, attempt 2$/mu);
+  });
+
   it('J3 J14 shows a job with its error, notes and children, and has shown who is dead', async () => {
     await add('A');
     await add('B', { parent: 'A', name: 'post.wipe', at: NOW + 1000 });
-    const declared = { name: 'post.send', concurrency: 1, version: 1, lanes: false, keep: true, attempts: 1, timeoutMs: null };
-    const jobs = new Map([['post.send', { ...declared, backoff: { firstMs: 1, mostMs: 1 } }]]);
-    const { taken } = await store.claim({ holder: 'test', jobs, policies: new Map(), only: null, most: 9 });
+    const taken = await claim();
     const attempt = { id: 'A', fence: taken[0]!.fence };
     await store.note(attempt, '{"page":3}');
     await store.settle(attempt, { kind: 'failed', error: { code: 'tool_failed', message: 'no street' }, retryAt: NOW }, true);

@@ -1,6 +1,8 @@
 import { describe, expect, it } from 'vitest';
 import type { JobInfo, JsonValue } from 'pith';
-import type { TestKernel, TestKernelOptions } from 'pith/testing';
+import { fakeClock, type TestKernel, type TestKernelOptions } from 'pith/testing';
+import path from 'node:path';
+import { openStore } from '../../../core/store/index.ts';
 import { kernelOf } from '../../places.ts';
 import { until } from '../../waiting.ts';
 
@@ -102,6 +104,25 @@ async function tool<T = JsonValue>({ kernel }: TestKernel, name: string, input: 
   return result.output as T;
 }
 
+/** Copies a job of its own accord so often. */
+async function fill({ kernel }: TestKernel, id: string, times: number): Promise<void> {
+  const store = openStore(path.join(kernel.settings.data_dir, 'pith.db'), fakeClock());
+  const columns = store.all(`SELECT name FROM pragma_table_info('jobs')`).map(({ name }) => String(name));
+  const others = columns
+    .filter((name) => name !== 'id' && name !== 'number')
+    .map((name) => `"${name}"`)
+    .join();
+  await store.write((statement) => {
+    statement(
+      'CREATE TEMP TABLE many AS WITH RECURSIVE n (i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < ?) SELECT i FROM n',
+      times,
+    );
+    statement(`INSERT INTO jobs (id, number, ${others}) SELECT id || i, number + i, ${others} FROM jobs, many WHERE id = ?`, id);
+    statement('UPDATE job_counter SET number = number + ?', times);
+  });
+  await store.close();
+}
+
 const jobs = <T = JsonValue>(pith: TestKernel, method: string, ...args: JsonValue[]): Promise<T> => tool<T>(pith, 'jobs', { method, args });
 const add = async (pith: TestKernel, ...args: JsonValue[]): Promise<string> => (await jobs<{ id: string }>(pith, 'add', ...args)).id;
 const finished = (pith: TestKernel, id: string): Promise<JobInfo> => jobs<JobInfo>(pith, 'finished', id);
@@ -196,4 +217,23 @@ describe.each([
     for (const [method, args, code, message] of cases)
       await expect(jobs(pith, method, ...args)).rejects.toMatchObject({ code, message: expect.stringMatching(message) });
   });
+});
+
+it('J2: a separate process is refused more than 100,000 open jobs, until there is room', async () => {
+  const pith = await started({ isolation: 'process', files: WORKER });
+  const id = await add(pith, 'pausing', { resume: true });
+  await until(async () => expect(await jobs(pith, 'get', id)).toMatchObject({ state: 'suspended' }));
+  await fill(pith, id, 99_998);
+  await pith.restart(); // it counts again
+  await pith.kernel.start();
+  await add(pith, 'pausing', { resume: true });
+  const refused = {
+    code: 'limit_reached',
+    message: expect.stringMatching(/^'worker' has 100000 open jobs, and no more may wait$/),
+  };
+  await expect(add(pith, 'told', 1)).rejects.toMatchObject(refused);
+  await jobs(pith, 'cancel', id);
+  await expect(add(pith, 'told', 1)).rejects.toMatchObject(refused);
+  await until(() => add(pith, 'told', 1)); // it counts again after a second
+  await expect(add(pith, 'told', 1)).rejects.toMatchObject(refused);
 });
