@@ -3,25 +3,20 @@ import { type HandlerEnd, Postponed } from '../kernel/index.ts';
 import type { Leases } from '../store/index.ts';
 import { Delivering, type DeliveringOptions } from './delivering.ts';
 import { type Attempt, type KernelJob, kernelJob, LONGEST_RETRY_MS } from './jobs/index.ts';
-import type { Journal } from './journal.ts';
 import { deliveryJob } from './sqlite-journal.ts';
 
 export interface DeliveriesOptions extends DeliveringOptions {
-  readonly events: Journal;
   readonly leases: Pick<Leases, 'acquire' | 'isHeld'>;
   /** All declared handlers. */
   declared(): ReadonlySet<string>;
 }
 
-const DAY_MS = 86_400_000;
-export const KEEP_EVENTS_MS = 30 * DAY_MS;
-export const KEEP_GONE_MS = 7 * DAY_MS;
 const LEASE_MS = 3_000;
 const FORMER_LEASE_MS = 15_000;
 
 /** Works on deliveries: those of a handler are one job, which is open while there are some. */
 export function createDeliveries(options: DeliveriesOptions) {
-  const { clock, logger, rows, events, leases } = options;
+  const { clock, logger, rows, leases } = options;
   const working = new Map<string, Delivering>();
 
   async function deliver(handler: string, attempt: Attempt, signal: AbortSignal): Promise<HandlerEnd> {
@@ -52,9 +47,6 @@ export function createDeliveries(options: DeliveriesOptions) {
   }
 
   return {
-    /** Finds what waits from before: also for jobs that somebody cancelled, and what an older Pith has written. */
-    start: (): Promise<void> =>
-      rows.resume().catch((error: unknown) => logger.warn('deliveries from before wait until the next event', { error: messageOf(error) })),
     /** The jobs of handlers that can be called now, by name. */
     jobs: (): readonly (readonly [string, KernelJob])[] =>
       [...options.callable()].map((handler) =>
@@ -64,11 +56,10 @@ export function createDeliveries(options: DeliveriesOptions) {
     wake(handlers: Iterable<string> = working.keys()): void {
       for (const handler of handlers) working.get(handler)?.wake();
     },
-    /** The clock was set back. */
-    repairClock: () => rows.advance(clock.now(), clock.now() + LONGEST_RETRY_MS),
+    repair: () => rows.repair(clock.now(), clock.now() + LONGEST_RETRY_MS),
     async tidy(): Promise<void> {
-      const now = clock.now();
-      await events.tidy(options.declared(), { now, goneBefore: now - KEEP_GONE_MS, eventsBefore: now - KEEP_EVENTS_MS });
+      await rows.tidy(options.declared(), clock.now());
+      await this.repair(); // an older Pith that has ended left deliveries without jobs
     },
   };
 }

@@ -47,7 +47,6 @@ export function createEventServices(options: EventServicesOptions): EventService
   });
   const schedules = createSchedules({ journal, logger, declared: () => host.handlers.schedules() });
   const deliveries = createDeliveries({
-    events: journal.events,
     rows: journal.deliveries,
     leases,
     clock,
@@ -80,8 +79,8 @@ export function createEventServices(options: EventServicesOptions): EventService
       jobs: () => new Map([schedules.job, ...deliveries.jobs()]),
       schedules: schedules.schedules,
       changed: () => deliveries.wake(),
-      repairClock: deliveries.repairClock,
-      tidy: deliveries.tidy,
+      repair: deliveries.repair,
+      tidy: () => deliveries.tidy(),
     },
     start() {
       offs = [
@@ -92,7 +91,6 @@ export function createEventServices(options: EventServicesOptions): EventService
         }),
       ];
       cancel = clock.after(TRY_CHANNELS_MS, tryChannels); // a channel that opens now is greeted first
-      void deliveries.start().then(wake);
       void schedules.endFormer();
     },
     stop() {
@@ -106,13 +104,13 @@ export function createEventServices(options: EventServicesOptions): EventService
       wake();
     },
     async notes() {
-      const dead = (await journal.events.deadLetters(MOST_NOTES)).map(({ handler, event, topic, error }): Diagnostic => ({
+      const dead = (await journal.deliveries.deadLetters(MOST_NOTES)).map(({ handler, event, topic, error }): Diagnostic => ({
         severity: 'warning',
         code: 'handler_failed',
         message: `event ${event} (${topic}) could not be delivered to '${handler}' after 8 attempts: ${error}`,
         cure: 'correct the handler; events that come later are delivered',
       }));
-      const gone = (await journal.events.orphans(host.handlers.declared())).map(({ handler, count }): Diagnostic => ({
+      const gone = (await journal.deliveries.orphans(host.handlers.declared())).map(({ handler, count }): Diagnostic => ({
         severity: 'warning',
         code: 'handler_failed',
         message: `${count} ${count === 1 ? 'event waits' : 'events wait'} for '${handler}', which no enabled extension declares any more`,

@@ -22,23 +22,7 @@ export interface WrittenEvent extends Pick<NewEvent, 'topic' | 'payload' | 'hand
   readonly id: string;
 }
 
-/** Durable events. An event, its deliveries and the jobs that work on them are one commit; ids are in the order of commits. */
-export interface Journal {
-  /**
-   * Notes which handlers are no longer declared. Deletes the deliveries of those noted before `goneBefore`, and events older than
-   * `eventsBefore` unless a delivery of them still waits.
-   */
-  tidy(
-    declared: ReadonlySet<string>,
-    times: { readonly now: number; readonly goneBefore: number; readonly eventsBefore: number },
-  ): Promise<void>;
-  /** Newest first. */
-  deadLetters(limit: number): Promise<readonly Readonly<{ handler: string; event: number; topic: string; error: string }>[]>;
-  /** Deliveries that wait for handlers that no manifest declares. */
-  orphans(declared: ReadonlySet<string>): Promise<readonly { readonly handler: string; readonly count: number }[]>;
-}
-
-/** A delivery in a worker's memory; its event is read when it runs. */
+/** A delivery in memory; its event is read when it runs. */
 export interface DeliveryRow {
   readonly event: number;
   readonly key: string | null;
@@ -46,7 +30,7 @@ export interface DeliveryRow {
   readonly attempts: number;
 }
 
-/** Deliveries by handler. A successful delivery is deleted; one that failed too often has the due time -1. */
+/** Deliveries by handler: an event, its deliveries and the jobs that work on them are one commit. A successful delivery is deleted; one that failed too often has the due time -1. */
 export interface DeliveryRows {
   /** null: the delivery is over, or was dropped. */
   event(
@@ -72,10 +56,20 @@ export interface DeliveryRows {
   change(handler: string, change: DeliveryChange, attempt: Attempt): Promise<boolean>;
   /** Ends the handler's job where no delivery waits any more. False: some does. */
   end(handler: string, attempt: Attempt): Promise<boolean>;
-  /** Has the jobs of all handlers that have deliveries look for them. */
-  resume(): Promise<void>;
-  /** Moves attempts that are due after `latest` to `now`: the clock was set back. Timers keep their time. */
-  advance(now: number, latest: number): Promise<void>;
+  /**
+   * Has the jobs of all handlers that have deliveries look for them: of former processes, and of jobs that somebody cancelled. Attempts that
+   * are due after `latest` move to `now`, as the clock was set back; timers keep their time.
+   */
+  repair(now: number, latest: number): Promise<void>;
+  /**
+   * Notes which handlers are no longer declared. Deletes the deliveries of those noted 7 days ago, and events of 30 days ago unless a
+   * delivery of them still waits.
+   */
+  tidy(declared: ReadonlySet<string>, now: number): Promise<void>;
+  /** Newest first. */
+  deadLetters(limit: number): Promise<readonly Readonly<{ handler: string; event: number; topic: string; error: string }>[]>;
+  /** Deliveries that wait for handlers that no manifest declares. */
+  orphans(declared: ReadonlySet<string>): Promise<readonly { readonly handler: string; readonly count: number }[]>;
 }
 
 export interface DeliveryChange extends Pick<DeliveryRow, 'event' | 'attempts'> {

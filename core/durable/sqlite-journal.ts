@@ -5,7 +5,6 @@ import { type Attempt, createSqliteTables, endIn, forgetIn, guardIn, resumeIn } 
 import {
   type DeliveryRow,
   type DeliveryRows,
-  type Journal,
   type NewEvent,
   type PrepareEvent,
   preparesEvents,
@@ -20,9 +19,8 @@ export interface SqliteJournalOptions extends PreparationOptions {
   written(event: WrittenEvent): void;
 }
 
-/** The journal in `pith.db`. */
+/** The journal in `pith.db`. Ids of events are in the order of commits. */
 export interface SqliteJournal {
-  readonly events: Journal;
   readonly deliveries: DeliveryRows;
   readonly schedules: ScheduleRows;
   readonly prepare: PrepareEvent;
@@ -65,7 +63,6 @@ export function createSqliteJournal({ store, clock, handlers, written }: SqliteJ
     return id;
   };
   return {
-    events: eventsOf(tables),
     deliveries: deliveriesOf(tables),
     schedules: schedulesOf(tables, write),
     prepare,
@@ -110,46 +107,9 @@ function handlerJobs(store: Store, clock: Pick<Clock, 'now'>) {
   };
 }
 
-function eventsOf({ store, jobs }: Tables): Journal {
-  return {
-    async tidy(declared, { now, goneBefore, eventsBefore }) {
-      const known = store.all('SELECT DISTINCT handler FROM deliveries').map(({ handler }) => String(handler));
-      const gone = JSON.stringify(known.filter((handler) => !declared.has(handler)));
-      await store.write((statement) => {
-        const forgotten = store.all('SELECT handler FROM handlersgone WHERE since <= ?', goneBefore);
-        for (const { handler } of forgotten) if (!declared.has(String(handler))) jobs.forget(statement, String(handler));
-        statement('DELETE FROM handlersgone WHERE handler NOT IN (SELECT value FROM json_each(?))', gone);
-        statement('INSERT INTO handlersgone SELECT value, ? FROM json_each(?) WHERE true ON CONFLICT DO NOTHING', now, gone);
-        statement('DELETE FROM deliveries WHERE handler IN (SELECT handler FROM handlersgone WHERE since <= ?)', goneBefore);
-        statement('DELETE FROM deliveries WHERE due < 0 AND event IN (SELECT id FROM events WHERE at <= ?)', eventsBefore);
-        // Keeps the newest, so that no id is given twice.
-        statement(
-          `DELETE FROM events WHERE at <= ? AND id < (SELECT max(id) FROM events) AND id NOT IN (SELECT event FROM deliveries)`,
-          eventsBefore,
-        );
-      });
-    },
-    async deadLetters(limit) {
-      const rows = store.all(
-        `SELECT handler, event, coalesce(topic, '') AS topic, coalesce(error, '') AS error FROM deliveries LEFT JOIN events ON id = event
-           WHERE due < 0 ORDER BY event DESC LIMIT ?`,
-        limit,
-      );
-      return rows.map(({ handler, event, topic, error }) => ({
-        handler: String(handler),
-        event: Number(event),
-        topic: String(topic),
-        error: String(error),
-      }));
-    },
-    async orphans(declared) {
-      const rows = store.all('SELECT handler, count(*) AS count FROM deliveries WHERE due >= 0 GROUP BY handler');
-      return rows
-        .map(({ handler, count }) => ({ handler: String(handler), count: Number(count) }))
-        .filter(({ handler }) => !declared.has(handler));
-    },
-  };
-}
+const DAY_MS = 86_400_000;
+const KEEP_EVENTS_MS = 30 * DAY_MS;
+const KEEP_GONE_MS = 7 * DAY_MS;
 
 function deliveriesOf({ store, jobs }: Tables): DeliveryRows {
   const rows = (sql: string, handler: string, ...values: (string | number)[]) =>
@@ -217,10 +177,6 @@ function deliveriesOf({ store, jobs }: Tables): DeliveryRows {
           event,
         ),
       ),
-    async resume() {
-      const handlers = store.all('SELECT DISTINCT handler FROM deliveries WHERE due >= 0').map(({ handler }) => String(handler));
-      if (handlers.length > 0) await store.write((statement) => handlers.forEach((handler) => jobs.resume(statement, handler)));
-    },
     async end(handler, attempt) {
       let isOver = false;
       await store.write((statement) => {
@@ -228,14 +184,50 @@ function deliveriesOf({ store, jobs }: Tables): DeliveryRows {
       });
       return isOver;
     },
-    async advance(now, latest) {
-      const late = 'due > ? AND error IS NOT NULL';
-      const handlers = store.all(`SELECT DISTINCT handler FROM deliveries WHERE ${late}`, latest);
+    async repair(now, latest) {
+      const handlers = store.all('SELECT DISTINCT handler FROM deliveries WHERE due >= 0');
       if (handlers.length === 0) return;
       await store.write((statement) => {
-        statement(`UPDATE deliveries SET due = ? WHERE ${late}`, now, latest);
+        statement('UPDATE deliveries SET due = ? WHERE due > ? AND error IS NOT NULL', now, latest);
         for (const { handler } of handlers) jobs.resume(statement, String(handler));
       });
+    },
+    async tidy(declared, now) {
+      const [goneBefore, eventsBefore] = [now - KEEP_GONE_MS, now - KEEP_EVENTS_MS];
+      const known = store.all('SELECT DISTINCT handler FROM deliveries').map(({ handler }) => String(handler));
+      const gone = JSON.stringify(known.filter((handler) => !declared.has(handler)));
+      await store.write((statement) => {
+        const forgotten = store.all('SELECT handler FROM handlersgone WHERE since <= ?', goneBefore);
+        for (const { handler } of forgotten) if (!declared.has(String(handler))) jobs.forget(statement, String(handler));
+        statement('DELETE FROM handlersgone WHERE handler NOT IN (SELECT value FROM json_each(?))', gone);
+        statement('INSERT INTO handlersgone SELECT value, ? FROM json_each(?) WHERE true ON CONFLICT DO NOTHING', now, gone);
+        statement('DELETE FROM deliveries WHERE handler IN (SELECT handler FROM handlersgone WHERE since <= ?)', goneBefore);
+        statement('DELETE FROM deliveries WHERE due < 0 AND event IN (SELECT id FROM events WHERE at <= ?)', eventsBefore);
+        // Keeps the newest, so that no id is given twice.
+        statement(
+          `DELETE FROM events WHERE at <= ? AND id < (SELECT max(id) FROM events) AND id NOT IN (SELECT event FROM deliveries)`,
+          eventsBefore,
+        );
+      });
+    },
+    async deadLetters(limit) {
+      const rows = store.all(
+        `SELECT handler, event, coalesce(topic, '') AS topic, coalesce(error, '') AS error FROM deliveries LEFT JOIN events ON id = event
+           WHERE due < 0 ORDER BY event DESC LIMIT ?`,
+        limit,
+      );
+      return rows.map(({ handler, event, topic, error }) => ({
+        handler: String(handler),
+        event: Number(event),
+        topic: String(topic),
+        error: String(error),
+      }));
+    },
+    async orphans(declared) {
+      const rows = store.all('SELECT handler, count(*) AS count FROM deliveries WHERE due >= 0 GROUP BY handler');
+      return rows
+        .map(({ handler, count }) => ({ handler: String(handler), count: Number(count) }))
+        .filter(({ handler }) => !declared.has(handler));
     },
   };
 }

@@ -23,9 +23,9 @@ export interface KernelJobs {
   schedules(): readonly ManifestSchedule[];
   /** Another process has written. */
   changed(): void;
-  /** The clock was set back. */
-  repairClock(): Promise<void>;
-  /** Called about once an hour. */
+  /** Called before anything is worked on, and after the clock was set back. */
+  repair(): Promise<void>;
+  /** Called about once an hour; it may resume jobs. */
   tidy(): Promise<void>;
 }
 

@@ -25,7 +25,7 @@ export interface JobServiceOptions extends JobHandlers {
   policies(): ReadonlyMap<string, LanePolicy>;
   /** Loads the code of the extension that declares this job. */
   load(name: string): Promise<void>;
-  readonly kernel?: Pick<KernelJobs, 'changed' | 'repairClock' | 'tidy'>;
+  readonly kernel?: Pick<KernelJobs, 'changed' | 'repair' | 'tidy'>;
 }
 
 /** Works on jobs in this process. */
@@ -217,13 +217,14 @@ class Service implements JobService {
     if (this.#state === 'started' && Math.abs(now - this.#tidiedAt) >= TIDY_MS && !(await store.tidy())) {
       this.#tidiedAt = now;
       await this.options.kernel?.tidy();
+      this.#isWoken = true;
     }
   }
 
   async #repairClock(): Promise<void> {
     const longest = [...this.options.declared().values()].map(({ backoff }) => backoff.mostMs);
     await this.store.repairClock(Math.max(DEFAULT_BACKOFF.mostMs, ...longest));
-    await this.options.kernel?.repairClock();
+    await this.options.kernel?.repair();
   }
 
   /** Whether a job was made of a timetable. */

@@ -1,5 +1,5 @@
 import { beforeEach, expect, it } from 'vitest';
-import { createSqliteJournal, KEEP_EVENTS_MS, KEEP_GONE_MS, retryDelay } from '../../../core/durable/index.ts';
+import { createSqliteJournal, retryDelay } from '../../../core/durable/index.ts';
 import { fakeClock, type FakeClock } from 'pith/testing';
 import { openNode, task, type Node } from './world.ts';
 import { folderWith } from '../../places.ts';
@@ -81,11 +81,7 @@ it('K31 events are forgotten after 30 days unless they wait, and what waits for 
   await node.journal.publish('task.changed', task('done'));
   await node.store.write((statement) => void statement('DELETE FROM deliveries WHERE event = 2'));
   await node.journal.publish('schedule.due', { v: 1, extensionId: 'b', name: 'last', at: 0 });
-  const tidy = () => {
-    const now = clock.now();
-    const times = { now, goneBefore: now - KEEP_GONE_MS, eventsBefore: now - KEEP_EVENTS_MS };
-    return node.journal.events.tidy(new Set(['a/one']), times);
-  };
+  const tidy = () => node.journal.deliveries.tidy(new Set(['a/one']), clock.now());
   const left = () =>
     node.store.all('SELECT handler, event FROM deliveries ORDER BY handler, event').map(({ handler, event }) => `${handler} ${event}`);
   await tidy();

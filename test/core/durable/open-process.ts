@@ -54,7 +54,6 @@ export function openProcess(
     },
   });
   const deliveries = createDeliveries({
-    events: journal.events,
     rows: journal.deliveries,
     leases: createLeases(sqliteLeaseRows(store, clock), clock, createOwner()),
     clock,
@@ -69,14 +68,13 @@ export function openProcess(
     jobs: () => new Map([schedules.job, ...deliveries.jobs()]),
     schedules: schedules.schedules,
     changed: () => deliveries.wake(),
-    repairClock: deliveries.repairClock,
-    tidy: deliveries.tidy,
+    repair: deliveries.repair,
+    tidy: () => deliveries.tidy(),
   };
   const service = createJobs({ store, clock, logger, handlers: NONE, kernel });
   const start = () => {
     service.start();
     void schedules.endFormer();
-    void deliveries.start().then(service.wake);
   };
   let killed = false;
   const stop = () => service.stop();
