@@ -12,11 +12,16 @@ interface Statement {
 export interface SqlDatabase {
   readonly dialect: 'sqlite';
   all(sql: string, ...parameters: SqlValue[]): Promise<Record<string, SqlValue>[]>;
-  write(statements: readonly Statement[]): Promise<readonly number[]>;
+  write(statements: readonly (Statement | Opaque)[]): Promise<readonly number[]>;
+}
+
+/** A part of a write that is no SQL, and that its database knows. */
+interface Opaque {
+  readonly job: string;
 }
 
 /** A statement of a write, or its SQL; with `changes` it must change exactly that many rows. */
-export type Write = Compilable<unknown> | { readonly query: Compilable<unknown>; readonly changes: number } | Statement;
+export type Write = Compilable<unknown> | { readonly query: Compilable<unknown>; readonly changes: number } | Statement | Opaque;
 
 /** A statement that must change exactly that many rows, or the whole write is rolled back. */
 export function exactly(changes: number, query: Compilable<unknown>): Write {
@@ -50,8 +55,8 @@ export class Queries<Tables> {
   }
 }
 
-function statementOf(write: Write): Statement {
-  if ('sql' in write) return write;
+function statementOf(write: Write): Statement | Opaque {
+  if ('sql' in write || 'job' in write) return write;
   const { query, changes } = 'query' in write ? write : { query: write, changes: undefined };
   const { sql, parameters } = query.compile();
   return { sql, values: parameters.map(valueOf), ...(changes === undefined ? {} : { changes }) };

@@ -6,6 +6,7 @@ import {
   type CommandProvider,
   type Diagnostic,
   type ExtensionContext,
+  type JobInfo,
   messageOf,
   Permissions,
   Places,
@@ -31,12 +32,13 @@ import { exposedTools, toolNameOf } from './library/tool-names.ts';
 import { Library } from './library/library.ts';
 import { pinnedSkills, specOf, type LibraryPorts } from './library/saving.ts';
 import { seedBuiltins } from './library/builtins.ts';
-import { channelsOf, deliverDue } from './runs/deliveries.ts';
-import { DEFAULT_LANE, DEFAULT_RULES } from './runs/lanes.ts';
-import { runOfThread, RunSeal } from './runs/run.ts';
-import { DueSchedules } from './runs/schedules.ts';
-import { Runner } from './runs/runner.ts';
-import { RunStore, type LaneRules } from './runs/run-store.ts';
+import { adopt } from './runs/adoption.ts';
+import { channelsOf, deliver } from './runs/deliveries.ts';
+import { DEFAULT_LANE, DEFAULT_RULES, type Lane, type LaneRules, pick } from './runs/lanes.ts';
+import { type Run, runOfThread, RunSeal } from './runs/run.ts';
+import { plan, planAll, type SchedulePorts, tick } from './runs/schedules.ts';
+import { type OfRun, Runner } from './runs/runner.ts';
+import { RunStore } from './runs/run-store.ts';
 import { cureOf, VERSION_CURE, SkillStore, type SkillVersion } from './store/skill-store.ts';
 import { MIGRATIONS, type Tables } from './store/tables.ts';
 import { SavedForOthers } from './saved-for-others.ts';
@@ -62,15 +64,15 @@ export default class SavedSkillsExtension implements ToolProvider, ServiceProvid
   #isUsed = false;
   /** Tools and agents as they were published last; null: they were not yet. */
   #offered: string | null = null;
-  #nextLook = 0;
+  readonly #schedules: SchedulePorts;
 
   constructor(context: ExtensionContext<Config>) {
     this.#context = context;
-    const { clock, agents, logger, config } = context;
+    const { clock, agents, logger, config, jobs } = context;
     const queries = new Queries<Tables>(context.database);
-    const skills = new SkillStore(queries);
+    const skills = new SkillStore(queries, clock);
     const seal = new RunSeal(() => context.find(RunSealing)[0] ?? null);
-    const runs = new RunStore(queries, clock, seal);
+    const runs = new RunStore(queries, clock, jobs, seal);
     const channels = () => channelsOf(() => context.find(ChannelProvider));
     const permissions = {
       isAdmin: (userId: string) => context.use(Permissions).isAdmin(userId),
@@ -109,7 +111,7 @@ export default class SavedSkillsExtension implements ToolProvider, ServiceProvid
         }
       },
       ready,
-      wake: () => this.#runner.wake(),
+      plan: (skill) => plan(jobs, skill),
     };
     const library = new Library(ports);
     this.#skills = skills;
@@ -124,8 +126,10 @@ export default class SavedSkillsExtension implements ToolProvider, ServiceProvid
     });
     context.provide(SavedSkills, others);
     const laneRules = (name: string) => library.laneRules(name);
-    const runOf = (skill: SavedSkill) => library.ownersRun(skill, { inputs: {}, cause: 'schedule' });
-    const due = new DueSchedules({ skills, runs, clock, logger, laneRules, runOf });
+    this.#schedules = {
+      ...{ skills, runs, jobs, clock, logger, laneRules },
+      runOf: (skill, id) => library.ownersRun(skill, { inputs: {}, cause: 'schedule', id }),
+    };
     this.#runner = new Runner({
       runs,
       skills,
@@ -133,7 +137,6 @@ export default class SavedSkillsExtension implements ToolProvider, ServiceProvid
       clock,
       logger,
       channels,
-      laneRules,
       boundsOf: (skill, version) => library.boundsOf(skill, version),
       specOf: (skill, version, bounds) => this.#specOf(skill, version, bounds),
       extensionVersions: async (tools) => {
@@ -142,25 +145,30 @@ export default class SavedSkillsExtension implements ToolProvider, ServiceProvid
         return Object.fromEntries(named.map(({ extensionId, version }) => [extensionId, version]));
       },
       seal,
-      ready: async () => {
-        if (!(await this.#hasTables())) return false;
-        await ready();
-        return true;
-      },
-      queueDue: async () => {
-        await this.#publishChanges();
-        await due.queue();
-      },
-      deliverDue: () =>
-        deliverDue({
-          runs,
-          logger,
-          channels,
-          events: context.events,
-          summaryTarget: config.summary_channel_id,
-          targetOf: (run) => others.targetOf(run),
-        }),
+      jobs,
+      ready,
     });
+    jobs.define<OfRun>('run', (job, signal) => this.#runner.work(job, signal), {
+      ended: async (job) => {
+        await ready();
+        await runs.endedBy(runIn(job), job);
+      },
+      lanes: { rules: laneRules, pick: (lane) => pick(lane as Lane) },
+    });
+    jobs.define<{ readonly skill: string }>('tick', async (job) => {
+      await ready();
+      await tick(this.#schedules, job);
+    });
+    const targetOf = (run: Run) => others.targetOf(run);
+    const deliveries = { runs, logger, channels, events: context.events, summaryTarget: config.summary_channel_id, targetOf };
+    jobs.define<OfRun>(
+      'deliver',
+      async (job) => {
+        await ready();
+        await deliver(deliveries, job);
+      },
+      { ended: (job) => runs.undelivered(runIn(job), job.error?.message ?? 'it was cancelled') },
+    );
   }
 
   getTools(): Promise<readonly Tool[]> {
@@ -182,7 +190,7 @@ export default class SavedSkillsExtension implements ToolProvider, ServiceProvid
     const { clock } = this.#context;
     return [
       ...savedCommands({ library: this.#library, clock, changed: () => this.#publishTools() }),
-      ...runCommands({ library: this.#library, runs: this.#runs, clock }),
+      ...runCommands({ library: this.#library, runs: this.#runs, runner: this.#runner, clock }),
     ];
   }
 
@@ -237,23 +245,35 @@ export default class SavedSkillsExtension implements ToolProvider, ServiceProvid
     return [...this.#problems, ...damaged, ...versions, ...unnamed];
   }
 
-  runBackground(signal: AbortSignal): Promise<void> {
-    return this.#runner.serve(signal);
+  async runBackground(signal: AbortSignal): Promise<void> {
+    const { clock } = this.#context;
+    let isAdopted = false;
+    while (!signal.aborted) {
+      if (await this.#hasTables()) {
+        await this.#library.ready();
+        if (!isAdopted) {
+          await planAll(this.#schedules);
+          await adopt(this.#context, this.#runs, signal);
+          isAdopted = true;
+        }
+        await this.#publishChanges();
+      }
+      await clock.sleep(LOOK_MS, signal).catch(() => undefined); // it is to stop
+    }
   }
 
   /** Handles `approval.answered`: a run that waited for it waits for a slot again. */
   async approvalAnswered({ threadId }: TopicMap['approval.answered']): Promise<void> {
     const id = runOfThread(threadId);
-    if (id !== null && (await this.#runs.resume(id))) this.#runner.wake();
+    if (id !== null) await this.#runs.resume(id);
   }
 
   async #tools(): Promise<readonly Tool[]> {
-    const { config, clock } = this.#context;
+    const { config } = this.#context;
     const ports: ToolPorts = {
       library: this.#library,
       runs: this.#runs,
       runner: this.#runner,
-      clock,
       maxComposed: config.max_composed,
       maxDepth: config.max_depth,
     };
@@ -273,9 +293,6 @@ export default class SavedSkillsExtension implements ToolProvider, ServiceProvid
 
   /** Publishes what another process changed of tools and agents, now and then. */
   async #publishChanges(): Promise<void> {
-    const now = this.#context.clock.now();
-    if (now < this.#nextLook) return;
-    this.#nextLook = now + LOOK_MS;
     const before = this.#offered;
     this.#offered = await this.#skills.offered();
     if (before !== null && before !== this.#offered) this.#publishTools();
@@ -300,6 +317,10 @@ export default class SavedSkillsExtension implements ToolProvider, ServiceProvid
     const found = await this.#context.database.get(`SELECT count(*) AS runs FROM ${PREFIX}__runs`).catch(() => null); // there is no such table
     return (this.#isUsed = found !== null);
   }
+}
+
+function runIn({ payload }: JobInfo): string {
+  return (payload as unknown as OfRun).run;
 }
 
 /** Those that ship first: the oldest of a name keeps it when another comes. */

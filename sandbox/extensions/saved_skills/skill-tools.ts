@@ -1,9 +1,9 @@
-import { defineTool, PithError, toolError, toolResult, z, type Clock, type Tool, type ToolCall, type ToolResult } from 'pith';
+import { defineTool, PithError, toolError, toolResult, z, type Tool, type ToolCall, type ToolResult } from 'pith';
 import { inputJsonSchema, usageOf, type GivenInputs } from './domain/inputs.ts';
 import { referenceOf, type SavedSkill } from './domain/saved-skill.ts';
 import type { Library } from './library/library.ts';
 import { toolNameOf } from './library/tool-names.ts';
-import { hasEnded, runOfThread, type Run } from './runs/run.ts';
+import { runOfThread, type Run } from './runs/run.ts';
 import type { Runner } from './runs/runner.ts';
 import type { RunStore } from './runs/run-store.ts';
 import { createHash } from 'node:crypto';
@@ -12,14 +12,12 @@ export interface ToolPorts {
   readonly library: Library;
   readonly runs: RunStore;
   readonly runner: Runner;
-  readonly clock: Clock;
   readonly maxComposed: number;
   readonly maxDepth: number;
 }
 
 /** Longer than any run may take. */
 const TIMEOUT_MS = 2 * 3_600_000;
-const LOOK_MS = 150;
 
 const inputs = () => z.record(z.string(), z.unknown()).default({}).describe('Its inputs by name.');
 const call = () =>
@@ -97,7 +95,7 @@ export function skillTools(ports: ToolPorts): readonly Tool[] {
       async execute({ text }, { turn }) {
         const held = runOfTurn(ports, turn);
         if (held === null) return toolError('no_run', 'only a run of a saved skill has a status');
-        await ports.runs.progress(held, { status_line: text });
+        await ports.runner.status(held, text);
         return { ok: true };
       },
     }),
@@ -149,7 +147,7 @@ async function invoke(
     }
     const origin = { channelId: turn.channelId, threadId: turn.threadId, message: turn.messageId ?? null };
     const queued = await ports.library.run(skill, person, { inputs: given, cause: 'tool', origin, priority, id });
-    return resultOf(await ports.runner.serving(queued.lane, () => ended(ports, queued, signal)));
+    return resultOf(await ports.runner.settled(queued, signal));
   } catch (error) {
     if (error instanceof PithError) return toolError(error.code, `${error.message}${error.cure === undefined ? '' : `; ${error.cure}`}`);
     throw error;
@@ -186,24 +184,8 @@ async function compose(
   const { origin, lane, preemptible } = parent;
   const asked = { inputs: given, cause: 'composed', origin, id, userId: parent.userId, actsAs: parent.actsAs, by: person } as const;
   const run = { ...ports.library.newRun(skill, version, asked), parent_id: parent.id, depth, lane, preemptible: Number(preemptible) };
-  const result = await ports.runner.runInside(run, signal);
-  if (result === null) throw new PithError('not_found', `the run ${id} is gone`, { cure: 'try again' });
-  if (result.state !== 'waiting') return result;
-  await ports.runs.cancel(result.id); // its slot and its time are those of the run above
-  throw new PithError('approval_needed', `'${reference}' needs a person's answer, which a run inside another cannot wait for`, {
-    cure: 'run it by itself',
-  });
-}
-
-/** The run when it has ended, or waits for a person. An abort of the turn ends it. */
-async function ended({ runs, clock }: ToolPorts, queued: Run, signal: AbortSignal): Promise<Run> {
-  for (let run = queued; ; run = (await runs.byId(queued.id)) ?? run) {
-    if (hasEnded(run) || run.state === 'waiting') return run;
-    await clock.sleep(LOOK_MS, signal).catch(async (error: unknown) => {
-      await runs.cancel(queued.id);
-      throw error;
-    });
-  }
+  await ports.runs.arrive(run);
+  return ports.runner.settled(await ports.runs.known(id), signal);
 }
 
 function resultOf({ id, state, output, error, sealed }: Run): ToolResult {

@@ -5,6 +5,7 @@ import { referenceOf } from '../domain/saved-skill.ts';
 import type { Library } from '../library/library.ts';
 import { hasEnded, RUN_STATES, type Run, type RunState } from '../runs/run.ts';
 import type { RunStore } from '../runs/run-store.ts';
+import type { Runner } from '../runs/runner.ts';
 import { runJson, runText } from './view.ts';
 import { printableLine } from '@pith/plain-text';
 
@@ -12,6 +13,7 @@ export interface RunCommandPorts {
   readonly library: Library;
   readonly runs: RunStore;
   readonly clock: Clock;
+  readonly runner: Pick<Runner, 'settled'>;
 }
 
 const RUN = { name: 'run', description: 'The run, as runs list shows it', required: true };
@@ -63,7 +65,7 @@ export function runCommands(ports: RunCommandPorts): readonly Command[] {
       async run(input, io) {
         await library.ready();
         const found = await named(ports, input, io);
-        const steps = await runs.steps(found.id);
+        const steps = await runs.steps(found);
         io.json({ ...runJson(found), history: steps.map(({ at, what }) => ({ at, what })) });
         io.print(runText(found, steps));
       },
@@ -75,7 +77,7 @@ export function runCommands(ports: RunCommandPorts): readonly Command[] {
       async run(input, io) {
         await library.ready();
         const found = await named(ports, input, io);
-        if (!(await runs.cancel(found.id)))
+        if (!(await runs.cancel(found)))
           throw new PithError('run_ended', `run ${found.id} has ended: ${found.state}`, { cure: `see: pith runs show ${found.id}` });
         io.json({ ok: true, id: found.id });
         const isOver = (await runs.byId(found.id))?.state === 'cancelled';
@@ -98,7 +100,7 @@ export function runCommands(ports: RunCommandPorts): readonly Command[] {
 }
 
 async function run(
-  { library, runs, clock }: RunCommandPorts,
+  { library, runs, runner }: RunCommandPorts,
   { arguments: words, options }: CommandInput,
   io: CommandIO,
   signal: AbortSignal,
@@ -128,7 +130,7 @@ async function run(
     io.print(`Run ${queued.id} is ${queued.state}. It is executed while a chat or \`pith serve\` runs. See: pith runs show ${queued.id}`);
     return 0;
   }
-  const ended = await watchRun(runs, queued, { io, clock }, signal);
+  const ended = await watchRun({ runs, runner }, queued, io, signal);
   io.json(runJson(ended));
   if (ended.output !== null) io.print(ended.output);
   if (ended.sealed !== null) io.error(`pith: the result of run ${ended.id} is encrypted: ${ended.sealed}`);
@@ -193,33 +195,23 @@ async function askOne({ name, description, type, choices }: InputField, io: Comm
   }
 }
 
-const LOOK_MS = 150;
-
 /** Follows a run until it has ended or waits for a person, and shows what it does. Leaving cancels it. */
-async function watchRun(
-  runs: RunStore,
-  first: Run,
-  { io, clock }: { readonly io: CommandIO; readonly clock: Clock },
-  signal: AbortSignal,
-): Promise<Run> {
+async function watchRun({ runs, runner }: Pick<RunCommandPorts, 'runs' | 'runner'>, first: Run, io: CommandIO, signal: AbortSignal): Promise<Run> {
   let shown = 0;
-  let status: string | null = null;
-  let state: string | null = null;
-  for (let run = first; ; run = (await runs.byId(first.id)) ?? run) {
-    if (!io.quiet && run.state !== state && !hasEnded(run)) io.error(`Run ${run.id} is ${run.state}`);
-    ({ state } = run);
-    if (run.statusLine !== status && run.statusLine !== null && !io.quiet) io.error(`  ${printableLine(run.statusLine)}`);
-    status = run.statusLine;
-    const steps = io.quiet ? [] : await runs.steps(run.id);
+  let before: Pick<Run, 'state' | 'statusLine'> | null = null;
+  const show = async (run: Run) => {
+    if (io.quiet) return;
+    if (run.state !== before?.state && !hasEnded(run)) io.error(`Run ${run.id} is ${run.state}`);
+    if (run.statusLine !== before?.statusLine && run.statusLine !== null) io.error(`  ${printableLine(run.statusLine)}`);
+    before = run;
+    const steps = await runs.steps(run);
     for (const { what } of steps.slice(shown)) io.error(`  ${printableLine(what, 160)}`);
     shown = steps.length;
-    if (hasEnded(run) || run.state === 'waiting') return run;
-    const stopped = await clock.sleep(LOOK_MS, signal).then(
-      () => false,
-      () => true,
-    );
-    if (!stopped) continue;
-    await runs.cancel(run.id);
-    return (await runs.byId(run.id)) ?? run;
+  };
+  try {
+    return await runner.settled(first, signal, show);
+  } catch (error) {
+    if (!signal.aborted) throw error;
+    return runs.known(first.id);
   }
 }

@@ -105,6 +105,7 @@ export class Library {
     });
     const skill = await checked(this.ports, { before: null, after: draft, by: person, makesVersion: true });
     await this.ports.skills.insert(skill, await versionOf(this.ports, skill, 1));
+    if (skill.schedule !== null) await this.ports.plan(skill);
     return skill;
   }
 
@@ -209,6 +210,7 @@ export class Library {
       });
     }
     await this.ports.skills.remove(found);
+    await this.ports.plan({ ...found.skill, schedule: null, time_zone: null });
   }
 
   /** What a run of this skill by this person executes. Rejects `version_unknown` where that is gone: no other text takes its place. */
@@ -334,16 +336,12 @@ export class Library {
   async #queue(skill: SavedSkill, version: RunnableVersion, asked: AskedBy): Promise<Run> {
     const run = this.newRun(skill, version, asked);
     await this.#arrive(run);
-    const stored = await this.ports.runs.byId(run.id);
-    if (stored === null) throw new PithError('not_found', `the run ${run.id} is gone`, { cure: 'run it again' });
-    return stored;
+    return this.ports.runs.known(run.id);
   }
 
   /** False: a run of that id is there already. */
-  async #arrive(run: NewRun): Promise<boolean> {
-    const isNew = await this.ports.runs.arrive(run, this.laneRules(run.lane));
-    this.ports.wake();
-    return isNew;
+  #arrive(run: NewRun): Promise<boolean> {
+    return this.ports.runs.arrive(run, this.laneRules(run.lane));
   }
 
   /** An override beyond what users may have is cut to it. */
@@ -365,7 +363,9 @@ export class Library {
     });
     const saved = await checked(this.ports, { before: skill, after, by: person, makesVersion: isNew });
     const version = isNew ? await versionOf(this.ports, saved, await this.ports.skills.nextNumber(skill.id)) : null;
-    return this.ports.skills.update(found, differences(skill, saved), version);
+    const stored = await this.ports.skills.update(found, differences(skill, saved), version);
+    if (saved.schedule !== skill.schedule || saved.time_zone !== skill.time_zone) await this.ports.plan(saved);
+    return stored;
   }
 
   /** By its id, its number or its version. Rejects `version_unknown`, also for one of another skill. */

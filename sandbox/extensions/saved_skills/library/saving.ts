@@ -17,7 +17,8 @@ import { nextTime } from '../runs/schedules.ts';
 import { channelFor, kindOf } from '../runs/deliveries.ts';
 import { snapshotOf, type SkillVersion, type SkillStore } from '../store/skill-store.ts';
 import { isOwnTool, namedTools, notForAuthor, notForSharing, toolNameOf } from './tool-names.ts';
-import type { LaneRules, RunStore } from '../runs/run-store.ts';
+import type { LaneRules } from '../runs/lanes.ts';
+import type { RunStore } from '../runs/run-store.ts';
 
 /** Only administrators set these. */
 const OF_ADMINS = ['extended_bounds', 'parallel_composition_allowed', 'execution_lane', 'pending_approval'] as const;
@@ -239,6 +240,6 @@ export interface LibraryPorts {
   readonly keepVersion: (name: string) => Promise<string | null>;
   /** Tables and builtins are there. */
   readonly ready: () => Promise<void>;
-  /** A run waits: look at once. */
-  readonly wake: () => void;
+  /** Has a skill run by its timetable. */
+  readonly plan: (skill: Pick<SavedSkill, 'id' | 'schedule' | 'time_zone'>) => Promise<void>;
 }

@@ -1,7 +1,8 @@
-import { codeOf, messageOf, PithError, type ChannelProvider, type ExtensionContext, type Logger, type Remote } from 'pith';
+import { codeOf, messageOf, PithError, type ChannelProvider, type ExtensionContext, type Job, type Logger, type Remote } from 'pith';
 import type { SavedSkill } from '../domain/saved-skill.ts';
 import type { RunStore } from './run-store.ts';
 import type { Run } from './run.ts';
+import type { OfRun } from './runner.ts';
 
 export interface DeliveryPorts {
   readonly runs: RunStore;
@@ -14,14 +15,9 @@ export interface DeliveryPorts {
   readonly targetOf: (run: Run) => Promise<SavedSkill['output_target'] | null>;
 }
 
-/** How long a delivery may take before another process tries it. */
-const TAKEN_MS = 60_000;
-const MOST_ATTEMPTS = 8;
 const SUMMARY = 280;
 /** Codes of failures that another attempt would meet again. */
 const FINAL: ReadonlySet<string> = new Set(['channel_unknown', 'run_damaged']);
-
-const LONGEST_PAUSE_MS = 6 * 3_600_000;
 
 /** Whether the output of a run goes anywhere besides to who asked for it. */
 export function isDelivered({ cause, parentId }: Run, { kind, target }: SavedSkill['output_target']): boolean {
@@ -30,16 +26,12 @@ export function isDelivered({ cause, parentId }: Run, { kind, target }: SavedSki
   return !isAwaited || target !== '' || kind === 'channel_with_summary';
 }
 
-/** Delivers what is due, side by side: a target that takes its time keeps no other waiting. */
-export async function deliverDue(ports: DeliveryPorts): Promise<void> {
-  await Promise.all((await ports.runs.deliverable(LONGEST_PAUSE_MS)).map((run) => deliver(ports, run)));
-}
-
-/** A failed delivery is an error of the delivery, never of the run, and is tried again. */
-async function deliver(ports: DeliveryPorts, run: Run): Promise<void> {
+/** A failed delivery is an error of the delivery, never of the run, and is tried again: then it rejects. */
+export async function deliver(ports: DeliveryPorts, job: Job<OfRun>): Promise<void> {
   const { runs, logger, targetOf, summaryTarget } = ports;
-  const taken = await runs.takeDelivery(run, TAKEN_MS);
-  if (taken === null) return;
+  const run = await runs.byId(job.payload.run);
+  if (run?.delivery !== 'waiting') return;
+  const write = (change: Parameters<RunStore['delivering']>[2]) => runs.delivering(run.id, job, change);
   try {
     if (run.isDamaged) throw new PithError('run_damaged', run.error?.message ?? 'the record of the run cannot be read');
     if (run.sealed !== null) throw new PithError('key_unavailable', run.sealed);
@@ -48,16 +40,16 @@ async function deliver(ports: DeliveryPorts, run: Run): Promise<void> {
     for (const [at, part] of parts.entries()) {
       if (at < run.partsDelivered) continue;
       await send(ports, run, { ...part, key: at === 0 ? run.id : `${run.id}/${at}` });
-      await runs.partsDelivered(taken, at + 1);
+      await write({ parts_delivered: at + 1 });
     }
-    await runs.delivered(taken);
+    await write({ delivery: 'delivered', delivery_error: null, delivery_attempts: job.attempt });
   } catch (error) {
-    const { attempt: attempts } = taken;
-    const isLast = attempts >= MOST_ATTEMPTS || FINAL.has(codeOf(error, ''));
     const cure = error instanceof PithError ? error.cure : undefined;
     const reason = cure === undefined ? messageOf(error) : `${messageOf(error)}; ${cure}`;
-    logger.warn('the result of a run was not delivered', { run: run.id, reason, attempts });
-    await runs.notDelivered(taken, reason, isLast ? null : Math.min(LONGEST_PAUSE_MS, 5_000 * 4 ** (attempts - 1)));
+    logger.warn('the result of a run was not delivered', { run: run.id, reason, attempts: job.attempt });
+    await write({ delivery_error: reason.slice(0, 2000), delivery_attempts: job.attempt });
+    if (!FINAL.has(codeOf(error, ''))) throw error;
+    await runs.undelivered(run.id, reason);
   }
 }
 

@@ -6,7 +6,9 @@ import {
   type ChannelProvider,
   type Clock,
   type ExtensionContext,
+  type Job,
   type Logger,
+  PithError,
   type Remote,
   type TurnEvent,
   type TurnPolicy,
@@ -16,8 +18,8 @@ import type { Bounds } from '../domain/permissions.ts';
 import { type SavedSkill, emojiOf, type RunState as EmojiState } from '../domain/saved-skill.ts';
 import type { Inputs } from '../domain/inputs.ts';
 import type { SkillStore, SkillVersion } from '../store/skill-store.ts';
-import { MOST_SAID, type StopReason, type RunEnd, type RunStore, type Step } from './run-store.ts';
-import { threadOf, type Run, type RunSeal } from './run.ts';
+import { INTERRUPTED, MOST_SAID, PREEMPTED, type RunEnd, type RunStore } from './run-store.ts';
+import { threadOf, type Run, type RunSeal, type RunState } from './run.ts';
 import { renderTemplate } from '@pith/guarded-templates';
 
 export interface ExecutionPorts {
@@ -36,39 +38,49 @@ export interface ExecutionPorts {
   readonly seal: RunSeal;
 }
 
-/** Aborts with one of these: the run belongs to somebody else now, or is to end. */
-export class RunStopped extends Error {
-  constructor(readonly why: StopReason) {
-    super(`the run was ${why}`);
-    this.name = 'RunStopped';
-  }
-}
-
 type End = Extract<TurnEvent, { type: 'turn-end' }>;
 
+/** An attempt at a run, and the job by which this process has it. */
+interface Taken {
+  readonly run: Run;
+  readonly job: Job<unknown>;
+}
+
 /**
- * One attempt at a run: an ordinary turn in its own thread, under its own key, so that whoever takes over continues it. `stop`: this process
- * ends, and the run waits for another. Never rejects; what was not written stays as it was, and the lease runs out.
+ * One attempt at a run: an ordinary turn in its own thread, under its own key, so that whoever takes over continues it. Rejects where another
+ * process is to go on with it.
  */
-export async function execute(ports: ExecutionPorts, run: Run, stop: AbortSignal, gone: AbortSignal): Promise<void> {
+export async function execute(ports: ExecutionPorts, taken: Taken, signal: AbortSignal): Promise<RunState> {
+  const { run, job } = taken;
   const text = await textOf(ports, run);
   if ('code' in text) {
-    await ports.runs.finish(run, { state: 'error', output: null, error: text }, false);
-    return;
+    await ports.runs.finish(run.id, job, { state: 'error', output: null, error: text }, false);
+    return 'error';
   }
-  const attempt = new Attempt(ports, run, text);
-  const end = await attempt.work(AbortSignal.any([stop, gone]));
-  const why = gone.aborted && gone.reason instanceof RunStopped ? gone.reason.why : null;
-  if (why === 'lost') return; // whoever has it says how it ends
-  const result: RunEnd =
-    end.state !== 'cancelled'
-      ? end
-      : why === 'preempted'
-        ? { state: 'preempted', output: end.output, error: { code: 'preempted', message: 'a more urgent run took its place' } }
-        : why === 'cancelled'
-          ? end
-          : { state: 'queued', output: null, error: null }; // this process ends: another goes on with it
-  await attempt.finish(result);
+  const attempt = new Attempt(ports, taken, text);
+  const end = endOf(run, await attempt.work(signal), signal);
+  await attempt.finish(end);
+  if (end.state === 'queued') throw signal.reason ?? new PithError('stopped', `run ${run.id}: its turn was aborted`);
+  return end.state;
+}
+
+/** How a run ends whose attempt ended so. */
+function endOf({ parentId, skill }: Run, end: RunEnd, signal: AbortSignal): RunEnd {
+  const why = signal.aborted ? codeOf(signal.reason, '') : 'stopped';
+  if (why === 'lease_lost') throw signal.reason; // whoever has it says how it ends
+  if (end.state === 'waiting' && parentId !== null)
+    return {
+      state: 'cancelled',
+      output: null,
+      error: {
+        code: 'approval_needed',
+        message: `'${skill}' needs a person's answer, which a run inside another cannot wait for; run it by itself`,
+      },
+    };
+  if (end.state !== 'cancelled' || why === 'cancelled') return end;
+  if (why === 'preempted') return { ...end, state: 'preempted', error: PREEMPTED };
+  // This process ends: another goes on with it.
+  return parentId === null ? { state: 'queued', output: null, error: null } : { ...end, error: INTERRUPTED };
 }
 
 interface RunText {
@@ -92,7 +104,6 @@ async function textOf({ skills }: ExecutionPorts, run: Run): Promise<RunText | N
 
 class Attempt {
   readonly #reactions: Reactions;
-  #noted = 0;
   #calls = 0;
   /** Calls of the step that is under way, which may have begun in an attempt before this one: ids differ within a step only. */
   readonly #ofStep = new Set<string>();
@@ -101,12 +112,15 @@ class Attempt {
   /** Of a skill whose data is encrypted: what is written down of its run is, too. */
   #seal: TurnSeal | null = null;
 
+  readonly #run: Run;
+
   constructor(
     private readonly ports: ExecutionPorts,
-    private readonly run: Run,
+    private readonly taken: Taken,
     private readonly text: RunText,
   ) {
-    this.#reactions = new Reactions(run, text.version.snapshot, ports);
+    this.#run = taken.run;
+    this.#reactions = new Reactions(taken.run, text.version.snapshot, ports);
   }
 
   async work(signal: AbortSignal): Promise<RunEnd> {
@@ -119,18 +133,18 @@ class Attempt {
       const ends = clock.now() + bounds.max_runtime_seconds * 1000;
       await this.#readCalls();
       const extensions = await this.ports.extensionVersions(snapshot.tools);
-      await this.ports.runs.progress(this.run, { extensions: JSON.stringify(extensions) });
-      const spec = this.ports.specOf(skill, { ...version, isPinned: this.run.pinned }, bounds);
+      await this.ports.runs.progress(this.#run.id, this.taken.job, { extensions: JSON.stringify(extensions) });
+      const spec = this.ports.specOf(skill, { ...version, isPinned: this.#run.pinned }, bounds);
       const names = snapshot.input_schema.map(({ name }) => name);
-      const input = await firstMessage(snapshot.initial_message, this.run.inputs, names);
+      const input = await firstMessage(snapshot.initial_message, this.#run.inputs, names);
       this.#reactions.show({ at: 'start' });
-      const end = await this.#turn(spec, { input, key: this.run.id }, signal);
+      const end = await this.#turn(spec, { input, key: this.#run.id }, signal);
       const limit = this.#limitOf(end, bounds);
       if (limit !== 'max_tool_calls') return outcomeOf(end, limit);
       const last = `tool_budget_exhausted: all ${bounds.max_tool_calls} tool calls are made. Answer with what you have.`;
       const policy: TurnPolicy = { allowTools: [] };
       const left = { ...spec.limits, time_budget_ms: Math.max(1, ends - clock.now()) };
-      const final = await this.#turn({ ...spec, limits: left }, { input: last, key: `${this.run.id}/final`, policy }, signal);
+      const final = await this.#turn({ ...spec, limits: left }, { input: last, key: `${this.#run.id}/final`, policy }, signal);
       return outcomeOf({ ...final, text: final.text === '' ? end.text : final.text }, this.#limitOf(final, bounds));
     } catch (error) {
       return { state: 'error', output: null, error: { code: codeOf(error, 'run_failed'), message: messageOf(error) } };
@@ -140,13 +154,13 @@ class Attempt {
   /** What an earlier attempt sealed is opened, also where encryption was switched off since. */
   async #sealOf({ id, encryption_enabled }: SavedSkill): Promise<TurnSeal | null> {
     if (encryption_enabled) return this.ports.seal.of(id);
-    return this.run.attempt === 1 ? null : this.ports.seal.of(id).catch(() => null); // then nothing was sealed that could be opened
+    return this.#run.attempt === 1 ? null : this.ports.seal.of(id).catch(() => null); // then nothing was sealed that could be opened
   }
 
   /** What earlier attempts did is neither counted nor shown again. */
   async #readCalls(): Promise<void> {
-    if (this.run.attempt === 1) return;
-    for (const { call, what } of await this.ports.runs.steps(this.run.id)) {
+    if (this.#run.attempt === 1) return;
+    for (const { call, what } of await this.ports.runs.steps(this.#run)) {
       if (call === null) continue;
       this.#calls += 1;
       this.#ofStep.add(`${call} ${what}`);
@@ -161,16 +175,16 @@ class Attempt {
     const said = LIMITS.find((name) => error?.message.startsWith(`stopped at ${name} `));
     if (said !== undefined) return said;
     if (this.#calls >= max_tool_calls) return 'max_tool_calls';
-    return this.run.steps >= max_iterations ? 'max_turns' : 'time_budget_ms';
+    return this.#run.steps >= max_iterations ? 'max_turns' : 'time_budget_ms';
   }
 
   async finish(end: RunEnd): Promise<void> {
-    const { run, ports, text } = this;
-    if (end.state === 'waiting' || end.state === 'queued') return ports.runs.giveBack(run, end.state);
+    const { ports, text } = this;
+    const { run, job } = this.taken;
+    if (end.state === 'waiting' || end.state === 'queued') return ports.runs.pause(run.id, job, end.state);
     const delivers = (end.state === 'ok' || end.state === 'max_iterations') && isDelivered(run, text.version.snapshot.output_target);
     const output = this.#seal === null ? end.output : await ports.seal.sealed(run.skillId, end.output);
-    const written = await ports.runs.finish(run, { ...end, output }, delivers);
-    if (!written) return;
+    await ports.runs.finish(run.id, job, { ...end, output }, delivers);
     if (end.state === 'ok' || end.state === 'max_iterations') this.#reactions.show({ at: 'end' });
     else if (end.state === 'error' || end.state === 'timeout') this.#reactions.show({ at: 'error' });
   }
@@ -180,7 +194,8 @@ class Attempt {
     { input, key, policy }: { readonly input: string; readonly key: string; readonly policy?: TurnPolicy },
     signal: AbortSignal,
   ): Promise<End> {
-    const { run, ports } = this;
+    const { ports } = this;
+    const { run } = this.taken;
     const { channelId } = run.origin;
     const request = {
       agent,
@@ -196,7 +211,7 @@ class Attempt {
     for await (const event of ports.agents.run(request, signal)) {
       if (event.type === 'turn-end') {
         this.#usedBefore = sum(this.#usedBefore, event.usage);
-        await this.#progress({}, { ...this.#usedBefore });
+        await this.#progress({}, this.#usedBefore);
         return event;
       }
       if (event.type === 'tool-call') {
@@ -205,13 +220,13 @@ class Attempt {
         this.#ofStep.add(`${event.id} ${what}`);
         this.#calls += 1;
         this.#reactions.show({ at: 'tool', tool: event.name });
-        await this.#progress({}, null, { what, call: event.id });
+        await this.#did(what, event.id);
       } else if (event.type === 'tool-result' && !event.ok) {
         const { code = 'failed', message = '' } = event.error ?? {};
         if (code === 'denied') ports.logger.warn('a tool was denied to a saved skill', { skill: run.skill, run: run.id, tool: event.name });
-        await this.#progress({}, null, { what: `${event.name} ${code}${isSealed ? '' : `: ${message}`}`, call: null });
+        await this.#did(`${event.name} ${code}${isSealed ? '' : `: ${message}`}`);
       } else if (event.type === 'notice') {
-        await this.#progress({}, null, { what: isSealed ? event.code : event.message, call: null });
+        await this.#did(isSealed ? event.code : event.message);
       } else if (event.type === 'step-end') {
         this.#ofStep.clear();
         await this.#progress({ steps: event.step + 1 }, sum(this.#usedBefore, event.usage));
@@ -220,14 +235,14 @@ class Attempt {
     return { type: 'turn-end', reason: 'aborted', text: '', usage: { inputTokens: 0, outputTokens: 0 } };
   }
 
-  async #progress(
-    progress: { readonly steps?: number },
-    usage: Run['usage'] | null,
-    did: Omit<Step, 'number'> | null = null,
-  ): Promise<void> {
-    const used = usage === null ? {} : { input_tokens: usage.inputTokens, output_tokens: usage.outputTokens };
-    const step = did === null ? null : { ...did, number: (this.#noted += 1) };
-    await this.ports.runs.progress(this.run, { ...progress, ...used, tool_calls: this.#calls }, step);
+  /** The calls are counted in the row by the step's end. */
+  async #did(what: string, call: string | null = null): Promise<void> {
+    await this.taken.job.note({ what: what.slice(0, MOST_SAID), call });
+  }
+
+  async #progress(progress: { readonly steps?: number }, { inputTokens, outputTokens }: Run['usage']): Promise<void> {
+    const used = { input_tokens: inputTokens, output_tokens: outputTokens };
+    await this.ports.runs.progress(this.#run.id, this.taken.job, { ...progress, ...used, tool_calls: this.#calls });
   }
 }
 

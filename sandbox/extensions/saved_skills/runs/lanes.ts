@@ -1,96 +1,56 @@
+import type { ExtensionContext } from 'pith';
+
 /** The lane of a skill that names none. */
 export const DEFAULT_LANE = 'skill-default';
 /** Its rules where the settings have lanes and leave this one out. */
 export const DEFAULT_RULES = { slots: 4, preemptionMs: 30_000 };
 
-/** How long a run may hold its slot after a more urgent one was promised it. */
-export const GRACE_MS = 5_000;
-
-/** A run that holds a slot. */
-export interface Holding {
-  readonly id: string;
-  readonly attempt: number;
-  readonly priority: number;
-  readonly preemptible: boolean;
-  readonly startedAt: number;
-  /** Whoever has it renews this; when it is over, nobody has it. */
-  readonly leaseUntil: number;
-  /** When it was asked to end for a more urgent one; null: it was not. */
-  readonly preemptedAt: number | null;
-}
-
-/** A run that waits for a slot. */
-export interface Waiting {
-  readonly id: string;
-  readonly attempt: number;
-  readonly userId: string;
-  readonly priority: number;
-  /** The run whose slot it was promised; null: none. */
-  readonly takesOver: string | null;
-  /** The lane's turn at which this user was served last; 0: never. */
-  readonly servedAt: number;
-}
-
-/** One lane as a claim or an arrival finds it. */
-export interface Lane {
+/** Slots of a lane, and how old a run must be before it gives its slot away. */
+export interface LaneRules {
   readonly slots: number;
-  readonly holding: readonly Holding[];
-  /** The next of each user, and those that were promised a slot. */
-  readonly waiting: readonly Waiting[];
+  readonly preemptionMs: number;
+  /** More do not wait. Absent: any number. */
+  readonly mostQueued?: number;
 }
 
-export type Claim =
-  /** A run waits and there is a slot for it. */
-  | { readonly kind: 'begin'; readonly run: Waiting }
-  /** Whoever had it is gone: it goes on. */
-  | { readonly kind: 'take over'; readonly run: Holding }
-  /** It was asked to end and has not, or whoever had it is gone: it ends now. */
-  | { readonly kind: 'end preempted'; readonly run: Holding };
+type Define = Parameters<ExtensionContext['jobs']['define']>;
+export type LanePolicy = NonNullable<NonNullable<Define[2]>['lanes']>;
+export type Lane = Omit<Parameters<LanePolicy['pick']>[0], 'rules'> & { readonly rules: LaneRules };
+type Picked = ReturnType<LanePolicy['pick']>;
 
 /**
- * What is to be done next in a lane; null: nothing. Runs that lost their process go on first, in their own slots. A promised slot goes to
- * whom it was promised; every other to the user who was served least recently, then by priority, then by age of the run.
+ * A promised slot goes to whom it was promised; every other to the user who was served least recently, then by priority, then by age of the
+ * run. Where a run arrives in a full lane, one that is less urgent and old enough is asked to end, and the newcomer is promised its slot.
  */
-export function nextClaim({ slots, holding, waiting }: Lane, now: number): Claim | null {
-  for (const run of holding) {
-    const isLost = run.leaseUntil <= now;
-    if (run.preemptedAt !== null && (isLost || run.preemptedAt + GRACE_MS <= now)) return { kind: 'end preempted', run };
-    if (isLost) return { kind: 'take over', run };
-  }
-  if (holding.length >= slots) return null;
-  const holders = new Set(holding.map(({ id }) => id));
-  const promised = waiting.filter(({ takesOver }) => takesOver !== null && !holders.has(takesOver)).toSorted(byId);
-  const [first = null] =
-    promised.length > 0 ? promised : heads(waiting).toSorted((a, b) => a.servedAt - b.servedAt || b.priority - a.priority || byId(a, b));
-  return first === null ? null : { kind: 'begin', run: first };
+export function pick(lane: Lane): Picked {
+  const { arrived, promised } = lane;
+  if (arrived === null) return { start: started(lane), preempt: [], promised };
+  const victim = victimOf(lane, arrived.priority);
+  if (victim === null) return { start: [], preempt: [], promised };
+  return { start: [], preempt: [victim], promised: new Map([...promised, [arrived.id, victim]]) };
 }
 
-/** The most urgent of each user. */
-function heads(waiting: readonly Waiting[]): readonly Waiting[] {
-  const first = new Map<string, Waiting>();
-  for (const run of waiting) {
-    const other = first.get(run.userId);
-    if (other === undefined || run.priority > other.priority || (run.priority === other.priority && byId(run, other) < 0))
-      first.set(run.userId, run);
+function started({ heads, running, served, promised, rules }: Lane): readonly string[] {
+  const holders = new Set(running.map(({ id }) => id));
+  const turns = new Map(served);
+  const left = [...heads];
+  const start: string[] = [];
+  for (let turn = Math.max(0, ...served.values()) + 1; start.length < rules.slots - running.length; turn += 1) {
+    const isDue = ({ id }: { readonly id: string }) => promised.has(id) && !holders.has(promised.get(id) as string);
+    const turnOf = (owner: string | null) => turns.get(owner) ?? 0;
+    const next = left.find(isDue) ?? left.toSorted((one, other) => turnOf(one.owner) - turnOf(other.owner))[0];
+    if (next === undefined) break;
+    start.push(next.id);
+    turns.set(next.owner, turn);
+    left.splice(left.indexOf(next), 1);
   }
-  return [...first.values()];
+  return start;
 }
 
-/** The run that gives its slot to one of this priority which has just arrived; null: it waits. */
-export function victimOf(
-  { slots, holding }: Lane,
-  priority: number,
-  { now, leastMs }: { readonly now: number; readonly leastMs: number },
-): Holding | null {
-  if (holding.length < slots) return null;
-  const able = holding.filter(
-    (run) => run.preemptible && run.preemptedAt === null && run.priority < priority && now - run.startedAt >= leastMs,
+function victimOf({ running, rules, now }: Lane, priority: number): string | null {
+  if (running.length < rules.slots) return null;
+  const able = running.filter(
+    (run) => run.preemptible && !run.preempted && run.priority < priority && now - run.begun >= rules.preemptionMs,
   );
-  const [victim = null] = able.toSorted((a, b) => a.priority - b.priority || b.startedAt - a.startedAt || byId(a, b));
-  return victim;
-}
-
-/** Ids are in the order of time. */
-function byId(a: { readonly id: string }, b: { readonly id: string }): number {
-  return a.id < b.id ? -1 : a.id > b.id ? 1 : 0;
+  return able.toSorted((a, b) => a.priority - b.priority || b.begun - a.begun)[0]?.id ?? null;
 }

@@ -1,88 +1,64 @@
-import { codeOf, messageOf, type Clock, type Logger, PithError } from 'pith';
-import type { SavedSkill } from '../domain/saved-skill.ts';
-import type { LaneRules, NewRun, RunStore } from './run-store.ts';
-import type { SkillStore } from '../store/skill-store.ts';
+import { codeOf, type ExtensionContext, type Job, type Logger, messageOf, PithError } from 'pith';
 import { Cron } from 'croner';
+import type { SavedSkill } from '../domain/saved-skill.ts';
+import type { SkillStore } from '../store/skill-store.ts';
+import type { LaneRules } from './lanes.ts';
+import type { NewRun, RunStore } from './run-store.ts';
 
 export interface SchedulePorts {
   readonly skills: SkillStore;
   readonly runs: RunStore;
-  readonly clock: Clock;
+  readonly jobs: Pick<ExtensionContext['jobs'], 'schedule'>;
+  readonly clock: { now(): number };
   readonly logger: Pick<Logger, 'warn'>;
   /** The run of a tick; rejects where the skill cannot run without inputs. */
-  readonly runOf: (skill: SavedSkill) => Promise<NewRun>;
+  readonly runOf: (skill: SavedSkill, runId: string) => Promise<NewRun>;
   readonly laneRules: (lane: string) => LaneRules;
 }
 
-/** A clock that goes back by more was ahead. */
-const SET_BACK_MS = 1000;
+type Planned = Pick<SavedSkill, 'id' | 'schedule' | 'time_zone'>;
 
-/** Queues what timetables say. */
-export class DueSchedules {
-  /** The time of the last look: at the first one nobody knows whether the clock was ahead before. */
-  #seen = Infinity;
+/** Has a skill run by its timetable, or no longer. */
+export async function plan(jobs: SchedulePorts['jobs'], { id, schedule, time_zone: zone }: Planned): Promise<void> {
+  if (schedule === null) return jobs.schedule(id, null);
+  await jobs.schedule(id, { cron: fieldsOf(schedule), ...(zone === null ? {} : { zone }), name: 'tick', payload: { skill: id } });
+}
 
-  constructor(private readonly ports: SchedulePorts) {}
-
-  /** Queues a run of each skill whose time has come. Each tick is claimed once: its run and the next time are one write. Missed ticks are one. */
-  async queue(): Promise<void> {
-    const { skills, runs, clock, logger, runOf, laneRules } = this.ports;
-    const now = clock.now();
-    if (now < this.#seen - SET_BACK_MS) await this.#correct(now);
-    this.#seen = now;
-    for (const found of await skills.due(now)) {
-      const { skill } = found;
-      const change = { next_run_at: nextOf(skill, now, logger), last_scheduled_run_at: now };
-      await ofOne(async () => {
-        const skip = async (why: unknown) => {
-          logger.warn('a scheduled run could not be queued', { skill: skill.name, reason: messageOf(why) });
-          await skills.update(found, change); // the tick is over all the same
-        };
-        const run = await runOf(skill).catch(skip);
-        if (run === undefined) return;
-        await runs
-          .arrive(run, laneRules(run.lane), (db) => [skills.changing(db, found, change)])
-          .catch((error: unknown) => {
-            if (codeOf(error, '') !== 'limit_reached') throw error;
-            return skip(error);
-          });
+/** Plans what timetables say: another version of Pith may have saved them, or a process ended before it had planned them. */
+export async function planAll({ skills, jobs, logger }: SchedulePorts): Promise<void> {
+  for (const skill of await skills.all())
+    if (skill.schedule !== null)
+      await plan(jobs, skill).catch((error: unknown) => {
+        if (codeOf(error, '') !== 'parameter_invalid') throw error;
+        const cure = `pith saved schedule ${skill.name} …`;
+        logger.warn('a saved skill no longer runs by itself: its timetable cannot be read', { skill: skill.name, reason: messageOf(error), cure });
       });
-    }
-  }
-
-  /** What is planned for later than the second time from now was planned while the clock was ahead; the first may have run already. */
-  async #correct(now: number): Promise<void> {
-    const { skills, logger } = this.ports;
-    for (const found of await skills.planned(now)) {
-      const { skill } = found;
-      const first = nextOf(skill, now, logger);
-      const second = first === null ? null : nextOf(skill, first, logger);
-      if (second === null || (skill.next_run_at ?? 0) <= second) continue;
-      await ofOne(() => skills.update(found, { next_run_at: first }));
-    }
-  }
 }
 
-async function ofOne(work: () => Promise<unknown>): Promise<void> {
+/** Queues the run of a tick, whose id is that of the tick's job: it is queued once. */
+export async function tick({ skills, runs, jobs, clock, logger, runOf, laneRules }: SchedulePorts, job: Job<{ skill: string }>): Promise<void> {
+  const { skill: id } = job.payload;
+  const found = await skills.byId(id);
+  if (found === null || found.skill.schedule === null) return jobs.schedule(id, null);
+  const { skill } = found;
+  const change = { last_scheduled_run_at: clock.now() };
   try {
-    await work();
+    const run = await runOf(skill, job.id);
+    await runs.arrive(run, laneRules(run.lane), (db) => [skills.changing(db, found, change)]);
   } catch (error) {
-    if (codeOf(error, '') !== 'write_conflict') throw error; // another process was faster
+    if (['write_conflict', 'database_failed'].includes(codeOf(error, ''))) throw error; // it is tried again
+    logger.warn('a scheduled run could not be queued', { skill: skill.name, reason: messageOf(error) });
+    await skills.update(found, change); // the tick is over all the same
   }
 }
 
-/** null: it has no more. A time zone that this system does not know ends one timetable, and no other. */
-function nextOf({ name, schedule, time_zone }: SavedSkill, now: number, logger: SchedulePorts['logger']): number | null {
+/** When it runs by itself next. null: it has no timetable, or one that cannot be read. */
+export function nextOf({ schedule, time_zone }: Omit<Planned, 'id'>, now: number): number | null {
   if (schedule === null) return null;
   try {
     return nextTime(schedule, time_zone, now);
-  } catch (error) {
-    logger.warn('a saved skill no longer runs by itself: its timetable cannot be read', {
-      skill: name,
-      reason: messageOf(error),
-      cure: `pith saved schedule ${name} …`,
-    });
-    return null;
+  } catch {
+    return null; // a time zone that this system does not know: `plan` says so
   }
 }
 
@@ -99,7 +75,7 @@ const NICKNAMES: Readonly<Record<string, string>> = {
 /** The first time after `after` at which a schedule falls due. Throws `schedule_invalid` for one that never does, or more often than each minute. */
 export function nextTime(schedule: string, timeZone: string | null, after: number): number {
   const text = schedule.trim();
-  const fields = NICKNAMES[text.toLowerCase()] ?? text;
+  const fields = fieldsOf(text);
   const refuse = (why: string, cure: string) => new PithError('schedule_invalid', `schedule '${text.slice(0, 80)}' ${why}`, { cure });
   if (fields.startsWith('@')) throw refuse('is unknown', `use five fields, or one of ${Object.keys(NICKNAMES).join(', ')}`);
   if (fields.split(/\s+/).length !== 5) throw refuse('must have five fields', 'write: minute hour day month weekday');
@@ -117,6 +93,11 @@ export function nextTime(schedule: string, timeZone: string | null, after: numbe
   }
   if (next === null) throw refuse('never comes due', 'name a day that its month has');
   return next.getTime();
+}
+
+function fieldsOf(schedule: string): string {
+  const text = schedule.trim();
+  return NICKNAMES[text.toLowerCase()] ?? text;
 }
 
 function isTimeZone(name: string): boolean {

@@ -1,6 +1,7 @@
 import { codeOf, PithError } from 'pith';
 import { exactly, type Queries, type Write } from '@pith/database-queries';
 import { PINNED_FIELDS, type SavedSkill, referenceOf, savedSkillSchema, type Field } from '../domain/saved-skill.ts';
+import { nextOf } from '../runs/schedules.ts';
 import type { SkillRow, Tables, VersionRow } from './tables.ts';
 
 /** What a run is made of, as it was when its skill was saved. */
@@ -36,7 +37,10 @@ const VERSIONS = 'saved_skills__versions';
 
 /** Skills and their versions. What is written is on disk when the promise resolves. */
 export class SkillStore {
-  constructor(private readonly queries: Queries<Tables>) {}
+  constructor(
+    private readonly queries: Queries<Tables>,
+    private readonly clock: { now(): number },
+  ) {}
 
   byId(id: string): Promise<StoredSkill | null> {
     return this.#one((rows) => rows.where('id', '=', id));
@@ -77,16 +81,6 @@ export class SkillStore {
     return this.#one((rows) => rows.where('webhook_secret', '=', secret));
   }
 
-  /** Those whose schedule fell due until `now`, in that order. */
-  due(now: number): Promise<readonly StoredSkill[]> {
-    return this.#many((rows) => rows.where('next_run_at', '<=', now).orderBy('next_run_at').orderBy('id').limit(100));
-  }
-
-  /** Those whose schedule falls due after `now`. */
-  planned(now: number): Promise<readonly StoredSkill[]> {
-    return this.#many((rows) => rows.where('next_run_at', '>', now));
-  }
-
   /** Skills whose rows cannot be read, as `owner/name`. */
   async damaged(): Promise<readonly string[]> {
     return (await this.#rows((rows) => rows)).flatMap((row) => (readStored(row) === null ? [namedIn(row)] : []));
@@ -110,7 +104,7 @@ export class SkillStore {
   async insert(skill: SavedSkill, version: SkillVersion): Promise<void> {
     try {
       await this.queries.write((db) => [
-        db.insertInto(SKILLS).values({ ...columnsOf(skill), revision: 1 } as SkillRow),
+        db.insertInto(SKILLS).values({ ...columnsOf(skill), next_run_at: null, revision: 1 } as SkillRow),
         db.insertInto(VERSIONS).values(versionRow(version)),
       ]);
     } catch (error) {
@@ -140,7 +134,7 @@ export class SkillStore {
 
   /** The statement of a change, for a write that does more. */
   changing(db: Builder, { skill, revision }: StoredSkill, change: Partial<SavedSkill>): Write {
-    const set = { ...columnsOf(change), revision: revision + 1 };
+    const set = { ...columnsOf(change), next_run_at: null, revision: revision + 1 };
     return exactly(1, db.updateTable(SKILLS).set(set).where('id', '=', skill.id).where('revision', '=', revision));
   }
 
@@ -183,8 +177,11 @@ export class SkillStore {
     return row === null ? null : versionOf(row);
   }
 
-  #rows(which: Which): Promise<readonly SkillRow[]> {
-    return this.queries.all((db) => which(everySkill(db)));
+  /** When they run next is not kept: the timetables of jobs know. */
+  async #rows(which: Which): Promise<readonly SkillRow[]> {
+    const now = this.clock.now();
+    const rows = await this.queries.all((db) => which(everySkill(db)));
+    return rows.map((row) => ({ ...row, next_run_at: nextOf(row as unknown as SavedSkill, now) }));
   }
 
   async #one(which: Which): Promise<StoredSkill | null> {

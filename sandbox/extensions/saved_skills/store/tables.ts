@@ -85,6 +85,8 @@ export interface RunRow {
   readonly delivery_error: Text | null;
   /** How many parts of the result have arrived. */
   readonly parts_delivered: number;
+  /** The job by which it is executed; null: it ended under an older Pith. */
+  readonly job: Text | null;
 }
 
 /** What a run did, oldest first: for people who look at it. */
@@ -97,26 +99,11 @@ export interface StepRow {
   readonly call: Text | null;
 }
 
-export interface LaneRow {
-  readonly name: Text;
-  /** One more with each claim and each arrival: the lane's lock. */
-  readonly turn: number;
-}
-
-/** When a user was served last in a lane, by the lane's turn. */
-export interface ServedRow {
-  readonly lane: Text;
-  readonly user_id: Text;
-  readonly turn: number;
-}
-
 export interface Tables {
   saved_skills__skills: SkillRow;
   saved_skills__versions: VersionRow;
   saved_skills__runs: RunRow;
   saved_skills__steps: StepRow;
-  saved_skills__lanes: LaneRow;
-  saved_skills__served: ServedRow;
 }
 export const MIGRATIONS: readonly Migration[] = [
   [
@@ -169,5 +156,9 @@ export const MIGRATIONS: readonly Migration[] = [
     'ALTER TABLE saved_skills__runs ADD COLUMN answered integer DEFAULT 0 NOT NULL',
     'ALTER TABLE saved_skills__runs ADD COLUMN parts_delivered integer DEFAULT 0 NOT NULL',
     'ALTER TABLE saved_skills__steps ADD COLUMN call text',
+  ],
+  [
+    'ALTER TABLE saved_skills__runs ADD COLUMN job text',
+    'DROP TABLE saved_skills__lanes', // a lock: without it an older Pith takes no run
   ],
 ];
