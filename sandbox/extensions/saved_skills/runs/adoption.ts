@@ -5,7 +5,7 @@ import type { RunStore } from './run-store.ts';
 const WAIT_MS = 3_000;
 
 const HELD = `SELECT 1 FROM saved_skills__runs WHERE state = 'running' AND job IS NULL AND lease_until > ? AND lease_until < ? LIMIT 1`;
-const OPEN = `SELECT id FROM saved_skills__runs WHERE job IS NULL AND state IN ('queued', 'running', 'waiting') ORDER BY id`;
+const OPEN = `SELECT id FROM saved_skills__runs WHERE job IS NULL AND state IN ('queued', 'running', 'waiting') ORDER BY depth, id`;
 const DUE = `SELECT id FROM saved_skills__runs WHERE delivery = 'waiting' AND deliver_at IS NOT NULL ORDER BY id`;
 const OVERDUE = 'SELECT id, next_run_at FROM saved_skills__skills WHERE next_run_at <= ? ORDER BY next_run_at';
 const TICKED = 'UPDATE saved_skills__skills SET next_run_at = NULL WHERE id = ? AND next_run_at = ?';

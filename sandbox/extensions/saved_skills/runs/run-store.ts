@@ -199,13 +199,14 @@ export class RunStore {
     await this.queries.write((db) => [db.updateTable(RUNS).set(set).where('id', '=', id).where('delivery', '=', 'waiting')]);
   }
 
-  /** Gives a run of an older Pith its job. What one composed ends: whatever composed it asks again. */
+  /** Gives a run of an older Pith its job. One whose parent has none ends. */
   async adopt(id: string): Promise<void> {
     const row = await this.queries.first((db) => db.selectFrom(RUNS).selectAll().where('id', '=', id));
     if (row === null) return;
-    const isComposed = row.parent_id !== null;
-    const job = isComposed ? null : await this.#jobOf(row);
-    const set = isComposed
+    const parent = row.parent_id === null ? null : await this.byId(row.parent_id);
+    const isOrphan = row.parent_id !== null && (parent === null || parent.job === null || hasEnded(parent));
+    const job = isOrphan ? null : await this.#jobOf(row);
+    const set = isOrphan
       ? ended({ state: 'cancelled', output: null, error: INTERRUPTED }, this.clock.now())
       : { job: job?.job ?? null, state: row.state === 'running' ? 'queued' : row.state, holder: null, lease_until: null };
     await this.queries.write((db) => [
