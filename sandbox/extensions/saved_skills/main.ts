@@ -35,9 +35,9 @@ import { seedBuiltins } from './library/builtins.ts';
 import { adopt } from './runs/adoption.ts';
 import { channelsOf, deliver } from './runs/deliveries.ts';
 import { DEFAULT_LANE, DEFAULT_RULES, type Lane, type LaneRules, pick } from './runs/lanes.ts';
-import { type Run, runOfThread, RunSeal } from './runs/run.ts';
+import { type OfRun, type Run, runOfThread, RunSeal } from './runs/run.ts';
 import { plan, planAll, type SchedulePorts, tick } from './runs/schedules.ts';
-import { type OfRun, Runner } from './runs/runner.ts';
+import { Runner } from './runs/runner.ts';
 import { RunStore } from './runs/run-store.ts';
 import { cureOf, VERSION_CURE, SkillStore, type SkillVersion } from './store/skill-store.ts';
 import { MIGRATIONS, type Tables } from './store/tables.ts';
@@ -127,7 +127,12 @@ export default class SavedSkillsExtension implements ToolProvider, ServiceProvid
     context.provide(SavedSkills, others);
     const laneRules = (name: string) => library.laneRules(name);
     this.#schedules = {
-      ...{ skills, runs, jobs, clock, logger, laneRules },
+      skills,
+      runs,
+      jobs,
+      clock,
+      logger,
+      laneRules,
       runOf: (skill, id) => library.ownersRun(skill, { inputs: {}, cause: 'schedule', id }),
     };
     this.#runner = new Runner({

@@ -56,7 +56,7 @@ describe('runs that ask a person', () => {
     await until(() => state.payBegan === 1);
     await approvals.answer(open.find(({ id: other }) => other !== first.id)!.id, { answer: 'once', by: 'ada' });
     const file = path.join(kernel.pith.sandbox, 'data/pith.db');
-    await until(() => rowsIn<{ answered: number }>(file, 'SELECT answered FROM saved_skills__runs WHERE id = ?', id)[0]?.answered === 1);
+    await until(() => rowsIn(file, "SELECT 1 FROM jobs WHERE name = 'saved_skills.run' AND early IS NOT NULL").length === 1);
     state.payEnd!();
     await expect.poll(shown).toMatchObject({ state: 'ok', output: 'both paid', tool_calls: 2 });
     expect(state.payBegan).toBe(2);

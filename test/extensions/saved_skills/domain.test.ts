@@ -9,7 +9,7 @@ import {
   readInputs,
   type InputField,
 } from '../../../sandbox/extensions/saved_skills/domain/inputs.ts';
-import { nextTime } from '../../../sandbox/extensions/saved_skills/runs/schedules.ts';
+import { nextTime } from '../../../sandbox/extensions/saved_skills/domain/timetable.ts';
 import { columnsOf, skillOf } from '../../../sandbox/extensions/saved_skills/store/skill-store.ts';
 
 const field = (given: Partial<InputField> & Pick<InputField, 'name'>): InputField => ({

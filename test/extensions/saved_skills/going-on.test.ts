@@ -4,12 +4,11 @@ import type { ChannelMessage } from 'pith';
 import { fakeClock } from 'pith/testing';
 import { main, manifest } from '../../core/process/extension.ts';
 import { folderWith } from '../../places.ts';
-import { deliverDue } from '../../../sandbox/extensions/saved_skills/runs/deliveries.ts';
+import { deliver } from '../../../sandbox/extensions/saved_skills/runs/deliveries.ts';
 import { passed, passing, until } from '../../waiting.ts';
 import { lanes, saveAs, savedKernel, type SavedKernel } from './saved-kernel.ts';
 import { newRun, openRuns, rowsIn } from './shared-store.ts';
 
-const HOUR = 3_600_000;
 const PLAIN = { system_prompt: 'You help.' };
 const invoke = (skill: string) => ({ calls: [{ name: 'skill_invoke', input: { skill, inputs: {} } }] });
 
@@ -25,44 +24,40 @@ const listed = async (kernel: SavedKernel) => (await kernel.as('admin', 'runs li
 const shown = async (kernel: SavedKernel, id: string) => (await kernel.as('admin', `runs show ${id}`)).json as unknown as Shown;
 const begun = async (kernel: SavedKernel, line: string) => ((await kernel.as('ada', `${line} --background`)).json as unknown as Shown).id;
 
-/** A store of its own with so many slots, and one process that takes runs of it. Both end with the test. */
-async function taking(slots: number, clock?: Parameters<typeof openRuns>[1], leaseMs = 60_000) {
+const BY = { id: 'job', fence: 1 };
+
+/** Runs of a store of its own that have ended, with results that are to be delivered. */
+async function ended(count: number) {
   const file = path.join(folderWith(), 'pith.db');
-  const { runs, close } = await openRuns(file, clock);
+  const { runs, close } = await openRuns(file);
   onTestFinished(() => close());
-  const rules = { slots, preemptionMs: 0 };
-  const arrive = (number: number, more: Parameters<typeof newRun>[1] = {}) => runs.arrive(newRun(number, more), rules);
-  const claim = () => runs.claim('skill-default', rules, { holder: 'x', leaseMs });
-  return {
-    file,
-    runs,
-    arrive,
-    claim,
-    /** A run that has ended, with a result that is to be delivered. */
-    async ended(number: number) {
-      await arrive(number);
-      const { run } = (await claim())!;
-      await runs.finish(run, { state: 'ok', output: 'x', error: null }, true);
-      return run.id;
-    },
-  };
+  for (let number = 1; number <= count; number += 1) {
+    await runs.arrive(newRun(number));
+    await runs.begin(newRun(number).id, BY);
+    await runs.finish(newRun(number).id, BY, { state: 'ok', output: 'x', error: null }, true);
+  }
+  return { file, runs };
 }
 
-/** One round of deliveries of a store, by a pager. */
-function deliver(
-  runs: Awaited<ReturnType<typeof taking>>['runs'],
+/** One attempt at the delivery of a run, by a pager. */
+function deliverOne(
+  runs: Awaited<ReturnType<typeof ended>>['runs'],
+  run: string,
   page: (message: ChannelMessage, target: string) => Promise<string>,
   summaryTarget = '',
 ) {
-  const kind = summaryTarget === '' ? 'channel' : 'channel_with_summary';
-  return deliverDue({
+  const ports = {
     runs,
     logger: { warn: () => undefined },
     channels: async () => [{ extensionId: 'pager', kinds: ['pager'], deliver: page }],
     events: { publish: async () => undefined },
     summaryTarget,
-    targetOf: async () => ({ kind, target: 'pager:ada' }),
-  } as unknown as Parameters<typeof deliverDue>[0]);
+    targetOf: async () => ({ kind: summaryTarget === '' ? 'channel' : 'channel_with_summary', target: 'pager:ada' }),
+  };
+  return deliver(
+    ports as unknown as Parameters<typeof deliver>[0],
+    { ...BY, attempt: 1, payload: { run } } as Parameters<typeof deliver>[1],
+  );
 }
 
 describe('runs whose process ends or stalls', () => {
@@ -93,14 +88,10 @@ describe('runs whose process ends or stalls', () => {
     await begun(kernel, 'run report');
     const pages = globalThis as { answerPage?: (id: string) => void };
     await passing(clock, () => pages.answerPage !== undefined, 500);
-    const asked = clock.now();
     const slow = await begun(kernel, 'run slow');
     await passing(clock, () => kernel.model.requests.length === 2, 500);
     await passed(clock, clock.sleep(5_000), 500);
-    const file = path.join(kernel.pith.sandbox, 'data/pith.db');
-    const [row] = rowsIn<{ until: number }>(file, 'SELECT lease_until AS until FROM saved_skills__runs WHERE id = ?', slow);
-    expect(row?.until).toBeGreaterThan(clock.now());
-    expect(clock.now() - asked).toBeLessThan(10_000); // a delivery is given up much later
+    expect(await shown(kernel, slow)).toMatchObject({ state: 'running', attempt: 1 });
     await passing(
       clock,
       async () => {
@@ -111,37 +102,20 @@ describe('runs whose process ends or stalls', () => {
     );
   });
 
-  it('M46 C2 who took a delivery and stalled changes nothing once another has taken it', async () => {
-    const { runs, ended } = await taking(1);
-    await ended(1);
-    const [due] = await runs.deliverable(HOUR);
-    const stalled = await runs.takeDelivery(due!, 0);
-    const [again] = await runs.deliverable(HOUR);
-    const other = await runs.takeDelivery(again!, 60_000);
-    const before = await runs.byId(due!.id);
-    await runs.notDelivered(stalled!, 'too late', null);
-    await runs.delivered(stalled!);
-    expect(await runs.byId(due!.id)).toEqual(before);
-    await runs.delivered(other!);
-    expect(await runs.byId(due!.id)).toMatchObject({ delivery: 'delivered', deliveryAttempts: 2 });
-  });
-
   it('M46 a record that cannot be read is a failed delivery, and keeps no other from its target', async () => {
-    const { file, runs, ended } = await taking(2);
-    for (const at of [1, 2]) await ended(at);
-    const [damaged, whole] = await runs.deliverable(HOUR);
-    rowsIn(file, `UPDATE saved_skills__runs SET inputs = '{' WHERE id = ? RETURNING id`, damaged!.id);
+    const { file, runs } = await ended(2);
+    const [damaged, whole] = [newRun(1).id, newRun(2).id];
+    rowsIn(file, `UPDATE saved_skills__runs SET inputs = '{' WHERE id = ? RETURNING id`, damaged);
     const delivered: string[] = [];
-    await deliver(runs, async ({ text }) => (delivered.push(text), 'p1'));
+    for (const id of [damaged, whole]) await deliverOne(runs, id, async ({ text }) => (delivered.push(text), 'p1'));
     expect(delivered).toEqual(['ada/skill: x']);
-    expect(await runs.byId(damaged!.id)).toMatchObject({ delivery: 'failed', deliveryError: expect.stringContaining('cannot be read') });
-    expect(await runs.byId(whole!.id)).toMatchObject({ delivery: 'delivered' });
+    expect(await runs.byId(damaged)).toMatchObject({ delivery: 'failed', deliveryError: expect.stringContaining('cannot be read') });
+    expect(await runs.byId(whole)).toMatchObject({ delivery: 'delivered' });
   });
 
   it('M44 M46 a part of a result that has arrived is not sent again, and each has a key', async () => {
-    const clock = fakeClock();
-    const { runs, ended } = await taking(1, clock);
-    const id = await ended(1);
+    const { runs } = await ended(1);
+    const { id } = newRun(1);
     const sent: (readonly [string | undefined, string])[] = [];
     let isBroken = true;
     const page = async ({ key }: ChannelMessage, target: string) => {
@@ -149,13 +123,10 @@ describe('runs whose process ends or stalls', () => {
       sent.push([key, target]);
       return 'p1';
     };
-    const round = () => deliver(runs, page, 'pager:all');
-    await round();
+    await expect(deliverOne(runs, id, page, 'pager:all')).rejects.toThrow('no signal');
+    expect(await runs.byId(id)).toMatchObject({ delivery: 'waiting', deliveryError: 'no signal', partsDelivered: 1 });
     isBroken = false;
-    await passing(clock, async () => {
-      await round();
-      return (await runs.byId(id))?.delivery === 'delivered';
-    });
+    for (let again = 0; again < 2; again += 1) await deliverOne(runs, id, page, 'pager:all');
     expect(sent).toEqual([
       [id, 'pager:all'],
       [`${id}/1`, 'pager:ada'],
@@ -163,27 +134,22 @@ describe('runs whose process ends or stalls', () => {
   });
 
   it('M60 a damaged record ends as an error, and keeps no other run from its slot', async () => {
-    const kernel = await savedKernel([{ text: 'one' }], { files: lanes(1) });
+    let answer = (): void => undefined;
+    const answered = new Promise<{ text: string }>((resolve) => (answer = () => resolve({ text: 'zero' })));
+    const kernel = await savedKernel([() => answered, { text: 'three' }], { files: lanes(1) });
     await saveAs(kernel, 'ada', 'plain', PLAIN);
     await saveAs(kernel, 'ada', 'torn', PLAIN);
     const file = path.join(kernel.pith.sandbox, 'data/pith.db');
-    const sql = `SELECT s.id AS skill, v.id AS version FROM saved_skills__skills s JOIN saved_skills__versions v ON v.skill_id = s.id WHERE s.name = ?`;
-    const of = (name: string) => rowsIn<{ readonly skill: string; readonly version: string }>(file, sql, name)[0]!;
-    rowsIn(file, "UPDATE saved_skills__versions SET snapshot = '{' WHERE id = ? RETURNING id", of('torn').version);
-    const { runs, close } = await openRuns(file);
-    const run = (number: number, { skill, version }: ReturnType<typeof of>, more: object = {}) =>
-      runs.arrive(newRun(number, { skill_id: skill, version_id: version, user_id: 'ada', ...more }), { slots: 1, preemptionMs: 0 });
-    await run(1, of('plain'), { inputs: '{' });
-    await run(2, of('torn'));
-    await run(3, of('plain'));
-    await close();
+    const ids: string[] = [];
+    for (const name of ['plain', 'plain', 'torn', 'plain']) ids.push(await begun(kernel, `run ${name}`));
+    const torn =
+      "UPDATE saved_skills__versions SET snapshot = '{' WHERE skill_id = (SELECT id FROM saved_skills__skills WHERE name = ?) RETURNING id";
+    rowsIn(file, torn, 'torn');
+    rowsIn(file, "UPDATE saved_skills__runs SET inputs = '{' WHERE id = ? RETURNING id", ids[1] as string);
+    answer();
     await expect
-      .poll(async () => (await listed(kernel)).map(({ id, state }) => [id.slice(-1), state]).sort())
-      .toEqual([
-        ['1', 'error'],
-        ['2', 'error'],
-        ['3', 'ok'],
-      ]);
+      .poll(async () => (await listed(kernel)).map(({ state }) => state).reverse(), { timeout: 5000 })
+      .toEqual(['ok', 'error', 'error', 'ok']);
   });
 
   it('M30 M60 a restart in the final turn goes on with it', async () => {
@@ -195,55 +161,6 @@ describe('runs whose process ends or stalls', () => {
     kernel.model.add({ text: 'with what I have' });
     await kernel.restart();
     await expect.poll(() => shown(kernel, id)).toMatchObject({ state: 'ok', output: 'with what I have', attempt: 2 });
-  });
-
-  it('M60 M65 a run that was asked to end and begins to wait has given its slot: after the answer it goes on', async () => {
-    const clock = fakeClock();
-    const { runs, arrive, claim } = await taking(1, clock);
-    await arrive(1, { preemptible: 1 });
-    const first = await claim();
-    await arrive(2, { priority: 5 });
-    await runs.giveBack(first!.run, 'waiting');
-    const second = await claim();
-    await runs.finish(second!.run, { state: 'ok', output: 'x', error: null }, false);
-    await clock.advance(10_000);
-    await runs.resume(first!.run.id);
-    expect(await claim()).toMatchObject({ isOver: false, run: { id: first!.run.id, state: 'running' } });
-  });
-
-  it('M60 what was asked of a run while it ran counts when it begins to wait: to end, or that its answer is there', async () => {
-    const { runs, arrive, claim } = await taking(2);
-    const states: string[] = [];
-    for (const ask of ['cancel', 'resume'] as const) {
-      await arrive(states.length + 1);
-      const { run } = (await claim())!;
-      await runs[ask](run.id);
-      await runs.giveBack(run, 'waiting');
-      states.push((await runs.byId(run.id))!.state);
-    }
-    expect(states).toEqual(['cancelled', 'queued']);
-  });
-
-  it('M60 C4 a clock that is set back by an hour keeps no lost run for an hour', async () => {
-    const clock = fakeClock();
-    let behind = 0;
-    const { arrive, claim } = await taking(1, { now: () => clock.now() - behind }, 2_000);
-    await arrive(1);
-    await claim();
-    behind = 3_600_000;
-    expect(await claim()).toBeNull();
-    await clock.advance(2_000);
-    expect(await claim()).toMatchObject({ run: { id: newRun(1).id, attempt: 2 } });
-  });
-
-  it('J10 M46 a clock that was ahead for a day holds up no result', async () => {
-    const clock = fakeClock();
-    let ahead = 24 * HOUR;
-    const { runs, ended } = await taking(1, { now: () => clock.now() + ahead }, 2_000);
-    await ended(1);
-    ahead = 0;
-    expect(await runs.deliverable(HOUR)).toHaveLength(1);
-    expect(await runs.deliverable(25 * HOUR)).toEqual([]); // so long it may have to wait
   });
 
   it('M62 runs of one millisecond are begun in the order in which they were asked for', async () => {

@@ -196,7 +196,12 @@ async function askOne({ name, description, type, choices }: InputField, io: Comm
 }
 
 /** Follows a run until it has ended or waits for a person, and shows what it does. Leaving cancels it. */
-async function watchRun({ runs, runner }: Pick<RunCommandPorts, 'runs' | 'runner'>, first: Run, io: CommandIO, signal: AbortSignal): Promise<Run> {
+async function watchRun(
+  { runs, runner }: Pick<RunCommandPorts, 'runs' | 'runner'>,
+  first: Run,
+  io: CommandIO,
+  signal: AbortSignal,
+): Promise<Run> {
   let shown = 0;
   let before: Pick<Run, 'state' | 'statusLine'> | null = null;
   const show = async (run: Run) => {

@@ -3,7 +3,7 @@ import { codeOf, PithError } from 'pith';
 import { didYouMean } from '@pith/plain-text';
 import { monotonicFactory } from 'ulid';
 import { boundsOf, type Bounds, isOwner, maySee, runsPinned, verdictOn, type Person, type Verb } from '../domain/permissions.ts';
-import { nextTime } from '../runs/schedules.ts';
+import { nextTime } from '../domain/timetable.ts';
 import { PINNED_FIELDS, referenceOf, type SavedSkill, type SkillFile } from '../domain/saved-skill.ts';
 import { readInputs, type GivenInputs, type InputField } from '../domain/inputs.ts';
 import { DEFAULT_LANE } from '../runs/lanes.ts';

@@ -13,7 +13,7 @@ import { checkTemplate } from '@pith/guarded-templates';
 import { cleanTags, referenceOf, type Field, type SavedSkill } from '../domain/saved-skill.ts';
 import { inputSchemaProblems, type InputField } from '../domain/inputs.ts';
 import { limitProblems, type Bounds, maySee, type Person, type BoundsSettings } from '../domain/permissions.ts';
-import { nextTime } from '../runs/schedules.ts';
+import { nextTime } from '../domain/timetable.ts';
 import { channelFor, kindOf } from '../runs/deliveries.ts';
 import { snapshotOf, type SkillVersion, type SkillStore } from '../store/skill-store.ts';
 import { isOwnTool, namedTools, notForAuthor, notForSharing, toolNameOf } from './tool-names.ts';

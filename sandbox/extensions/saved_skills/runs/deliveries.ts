@@ -1,8 +1,7 @@
 import { codeOf, messageOf, PithError, type ChannelProvider, type ExtensionContext, type Job, type Logger, type Remote } from 'pith';
 import type { SavedSkill } from '../domain/saved-skill.ts';
 import type { RunStore } from './run-store.ts';
-import type { Run } from './run.ts';
-import type { OfRun } from './runner.ts';
+import type { OfRun, Run } from './run.ts';
 
 export interface DeliveryPorts {
   readonly runs: RunStore;

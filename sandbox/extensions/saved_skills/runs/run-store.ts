@@ -75,7 +75,9 @@ export class RunStore {
 
   /** Oldest first: the last 200 for as long as its job is kept. Of an older Pith they are rows. */
   async steps({ id, job }: Pick<Run, 'id' | 'job'>): Promise<readonly (Step & { readonly at: number })[]> {
-    const rows = await this.queries.all((db) => db.selectFrom(STEPS).select(['at', 'what', 'call']).where('run_id', '=', id).orderBy('number'));
+    const rows = await this.queries.all((db) =>
+      db.selectFrom(STEPS).select(['at', 'what', 'call']).where('run_id', '=', id).orderBy('number'),
+    );
     const notes = (job === null ? null : await this.jobs.get(job))?.notes ?? [];
     return [...rows, ...notes.map(({ at, data }) => ({ ...(data as unknown as Step), at }))];
   }
@@ -84,7 +86,11 @@ export class RunStore {
    * Queues a run, with `more` in the same transaction. Resolves false where a run of that id is there already; rejects `limit_reached` where
    * too many wait.
    */
-  async arrive(run: NewRun, { mostQueued }: Pick<LaneRules, 'mostQueued'> = {}, more: (db: Builder) => readonly Write[] = () => []): Promise<boolean> {
+  async arrive(
+    run: NewRun,
+    { mostQueued }: Pick<LaneRules, 'mostQueued'> = {},
+    more: (db: Builder) => readonly Write[] = () => [],
+  ): Promise<boolean> {
     if ((await this.byId(run.id)) !== null) return false;
     if (mostQueued !== undefined && run.parent_id === null) await this.#requireRoom(run.lane, mostQueued);
     const job = await this.#jobOf(run);
@@ -151,10 +157,10 @@ export class RunStore {
 
   /** A question of it was answered: it waits for a slot again. */
   async resume(id: string): Promise<void> {
-    const run = await this.byId(id);
-    if (run?.job == null) return;
+    const job = (await this.byId(id))?.job ?? null;
+    if (job === null) return;
     await this.queries.write((db) => [db.updateTable(RUNS).set({ state: 'queued' }).where('id', '=', id).where('state', '=', 'waiting')]);
-    await this.jobs.resume(run.job);
+    await this.jobs.resume(job);
   }
 
   /** Ends a run that waits, and asks whoever has it to end one that runs. False: it had ended. */
@@ -183,14 +189,22 @@ export class RunStore {
     if (run === null || run.job !== job || hasEnded(run)) return;
     const isPreempted = error?.code === 'preempted';
     const why = run.parentId !== null ? INTERRUPTED : isPreempted ? PREEMPTED : null;
-    const end = state === 'dead' ? ({ state: 'error', error } as const) : ({ state: isPreempted ? 'preempted' : 'cancelled', error: why } as const);
+    const end =
+      state === 'dead' ? ({ state: 'error', error } as const) : ({ state: isPreempted ? 'preempted' : 'cancelled', error: why } as const);
     const set = ended({ output: null, ...end }, this.clock.now());
     await this.queries.write((db) => [db.updateTable(RUNS).set(set).where('id', '=', id).where('state', 'in', OPEN)]);
   }
 
   /** What came of an attempt at a delivery. */
-  async delivering(id: string, by: Held, set: Partial<Pick<RunRow, 'delivery' | 'delivery_attempts' | 'delivery_error' | 'parts_delivered'>>): Promise<void> {
-    await this.queries.write((db) => [this.jobs.guard(by), db.updateTable(RUNS).set(set).where('id', '=', id).where('delivery', '=', 'waiting')]);
+  async delivering(
+    id: string,
+    by: Held,
+    set: Partial<Pick<RunRow, 'delivery' | 'delivery_attempts' | 'delivery_error' | 'parts_delivered'>>,
+  ): Promise<void> {
+    await this.queries.write((db) => [
+      this.jobs.guard(by),
+      db.updateTable(RUNS).set(set).where('id', '=', id).where('delivery', '=', 'waiting'),
+    ]);
   }
 
   /** Its delivery is not tried again. */
@@ -216,7 +230,8 @@ export class RunStore {
   }
 
   async adoptDelivery(id: string): Promise<void> {
-    const due = (db: Builder) => db.updateTable(RUNS).where('id', '=', id).where('deliver_at', 'is not', null).where('delivery', '=', 'waiting');
+    const due = (db: Builder) =>
+      db.updateTable(RUNS).where('id', '=', id).where('deliver_at', 'is not', null).where('delivery', '=', 'waiting');
     await this.queries.write((db) => [exactly(1, due(db).set({ deliver_at: null })), this.#delivery(id)]);
   }
 

@@ -10,6 +10,11 @@ export type RunState = (typeof RUN_STATES)[number];
 
 export type RunCause = 'manual' | 'tool' | 'schedule' | 'webhook' | 'composed';
 
+/** The payload of jobs that are about a run. */
+export interface OfRun {
+  readonly run: string;
+}
+
 /** Where a run was asked for. */
 export interface RunOrigin {
   readonly channelId: string | null;

@@ -1,17 +1,12 @@
 import { KeyedQueue } from '@pith/promises';
 import { codeOf, type ExtensionContext, type Job } from 'pith';
 import { execute, type ExecutionPorts } from './execution.ts';
-import { hasEnded, type Run } from './run.ts';
+import { hasEnded, type OfRun, type Run } from './run.ts';
 
 export interface RunnerPorts extends ExecutionPorts {
   readonly jobs: ExtensionContext['jobs'];
   /** Brings the tables up to date. */
   readonly ready: () => Promise<void>;
-}
-
-/** The payload of jobs that are about a run. */
-export interface OfRun {
-  readonly run: string;
 }
 
 /** While the database takes no changes. */

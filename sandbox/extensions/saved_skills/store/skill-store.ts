@@ -1,7 +1,7 @@
 import { codeOf, PithError } from 'pith';
 import { exactly, type Queries, type Write } from '@pith/database-queries';
 import { PINNED_FIELDS, type SavedSkill, referenceOf, savedSkillSchema, type Field } from '../domain/saved-skill.ts';
-import { nextOf } from '../runs/schedules.ts';
+import { nextOf } from '../domain/timetable.ts';
 import type { SkillRow, Tables, VersionRow } from './tables.ts';
 
 /** What a run is made of, as it was when its skill was saved. */
