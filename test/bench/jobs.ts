@@ -151,6 +151,7 @@ async function smallJobs(folder: string, runs: number, count: number): Promise<R
     unit: 'µs',
     measured,
     floor: scaled(found.floor, 1000 / count),
+    boundsAt: 50,
     must: 500,
   };
 }
