@@ -2,7 +2,7 @@ export { Calls, type Candidate, type Generation, type Tier, type Version, type M
 export { type AgentKeyCheck, checkConfig } from './calls/schemas.ts';
 export { correlationOf, DIRECT, SERIALISED, splitSignal, type Wire } from './calls/invoke.ts';
 export { checkedImage, checkedImages, lineOfImage, MOST_IMAGE_DATA } from './calls/images.ts';
-export { checkedEnd, givenTime, type HandlerEnd, type JobCall, jobText, type LanePolicy } from './calls/job-calls.ts';
+export { checkedEnd, givenTime, type HandlerEnd, type JobCall, jobText, type LanePolicy, type Wait } from './calls/job-calls.ts';
 export { isLonger, jsonText } from './calls/json-text.ts';
 export { DEEPEST_VALUE, MOST_PARTS, toJsonValue } from './calls/json-value.ts';
 export {

@@ -1,7 +1,7 @@
 import { within } from '@pith/promises';
 import { type Clock, codeOf, type Logger, messageOf, PithError } from '../../contract/index.ts';
-import { Postponed } from '../../kernel/index.ts';
-import { callOf, type HandlerEnd, infoOf, type JobHandlers } from './calls.ts';
+import { type HandlerEnd, type JobHandlers, Postponed } from '../../kernel/index.ts';
+import { callOf, infoOf } from './calls.ts';
 import type { Attempt, JobDeclaration, JobStore, Outcome, StopReason } from './port.ts';
 import type { JobRow } from './row.ts';
 import type { StorageReport } from './storage-report.ts';
@@ -12,7 +12,7 @@ export interface AttemptsOptions {
   readonly store: JobStore;
   readonly clock: Clock;
   readonly logger: Logger;
-  readonly handlers: JobHandlers;
+  readonly handlers: Pick<JobHandlers, 'call' | 'notify'>;
   readonly storage: StorageReport;
   /** An attempt is over: its slot is free. */
   ended(): void;

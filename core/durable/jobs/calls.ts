@@ -1,18 +1,6 @@
 import type { JobInfo } from '../../contract/index.ts';
-import type { HandlerEnd, JobCall } from '../../kernel/index.ts';
+import type { JobCall } from '../../kernel/index.ts';
 import type { JobRow } from './row.ts';
-
-export type { HandlerEnd, JobCall } from '../../kernel/index.ts';
-
-export interface JobHandlers {
-  /**
-   * Calls a handler. Rejects with what it threw; `Postponed` while the handler is not there or was replaced meanwhile; a `PithError`
-   * `job_outdated` where nobody can read the payload, which is final.
-   */
-  call(name: string, job: JobCall, signal: AbortSignal): Promise<HandlerEnd>;
-  /** Notifies an extension of a job that ended otherwise than by its handler. Rejects as `call`. */
-  notify(name: string, job: JobInfo, signal: AbortSignal): Promise<void>;
-}
 
 /** As its handler sees a job. */
 export function callOf(row: JobRow): JobCall {

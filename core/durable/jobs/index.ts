@@ -1,8 +1,9 @@
-export { type HandlerEnd, infoOf, type JobCall } from './calls.ts';
+export type { HandlerEnd, JobCall, LanePolicy } from '../../kernel/index.ts';
+export { infoOf } from './calls.ts';
 export { jobFindings } from './findings.ts';
 export { createJobs, type Jobs } from './jobs.ts';
 export { type KernelJob, kernelJob, type KernelJobs } from './kernel-jobs.ts';
-export type { Attempt, Claim, Hold, HoldKind, JobDeclaration, JobFilter, JobStore, LanePolicy, Outcome, ScheduleRow } from './port.ts';
+export type { Attempt, Claim, Hold, HoldKind, JobDeclaration, JobFilter, JobStore, Outcome, ScheduleRow } from './port.ts';
 export { hasEnded, isOfKernel, type JobRow, NEVER, type NewJob, PLAIN_JOB, type State, STATES } from './row.ts';
 export type { JobRows, JobTables } from './rows.ts';
 export { createJobService, type JobService, type JobServiceOptions } from './service.ts';

@@ -21,6 +21,8 @@ export interface JobsOptions {
 
 /** The jobs of a sandbox in this process. */
 export interface Jobs extends JobService {
+  /** Handlers and timetables of manifests may have come or gone. */
+  refresh(): void;
   /** `context.jobs` of an extension. */
   of(declaration: Declaration): HostJobs;
 }
@@ -34,8 +36,8 @@ export function createJobs({ store, clock, logger, handlers, kernel }: JobsOptio
     logger,
     kernel,
     declared: () => {
-      const ofExtensions = [...handlers.declared()].map(([name, declared]) => [name, declarationOf(name, declared)] as const);
-      return new Map([...ofExtensions, ...kernel.jobs()]);
+      const own = [...handlers.declared()].map(([name, declared]) => [name, declarationOf(name, declared)] as const);
+      return new Map([...own, ...kernel.jobs()]);
     },
     callable: () => new Set([...handlers.callable(), ...kernel.jobs().keys()]),
     policies: () => handlers.policies(),
@@ -49,20 +51,18 @@ export function createJobs({ store, clock, logger, handlers, kernel }: JobsOptio
     notify: (name, job, signal) => handlers.notify(name, job, signal),
   });
   const schedules = createManifestSchedules({ store: service.store, handlers, kernel, clock, logger });
-  const ofExtensions = { tables, handlers, clock, newId };
+  const refresh = (): void => void schedules.renew().then(() => service.wake());
   return {
     store: service.store,
     start() {
       service.start();
-      void schedules.renew().then(() => service.wake());
+      refresh();
     },
     stop: async () => void (await Promise.all([service.stop(), schedules.renewed()])),
-    refresh() {
-      void schedules.renew().then(() => service.refresh());
-    },
+    refresh,
     wake: () => service.wake(),
     watch: (id, signal) => service.watch(id, signal),
     finished: (id, signal) => service.finished(id, signal),
-    of: (declaration) => createContextJobs(declaration, { service, ...ofExtensions }),
+    of: (declaration) => createContextJobs(declaration, { service, tables, handlers, clock, newId }),
   };
 }

@@ -1,4 +1,4 @@
-import type { HandlerEnd, JobCall } from './calls.ts';
+import type { HandlerEnd, JobCall } from '../../kernel/index.ts';
 import type { JobDeclaration, ScheduleRow } from './port.ts';
 import { NEVER } from './row.ts';
 import { DEFAULT_BACKOFF } from './transitions.ts';

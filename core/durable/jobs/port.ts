@@ -1,5 +1,6 @@
 import type { JobInfo } from '../../contract/index.ts';
-import type { JobRow, NewJob, State, Wait } from './row.ts';
+import type { HandlerEnd, LanePolicy } from '../../kernel/index.ts';
+import type { JobRow, NewJob, State } from './row.ts';
 
 /** Waits between attempts: the first, doubled each time up to the longest. */
 export interface Backoff {
@@ -24,28 +25,6 @@ export interface JobDeclaration {
   /** How long one attempt may last; null: as long as it wants. */
   readonly timeoutMs: number | null;
 }
-
-/** How the slots of lanes are given out; asked within a transaction. */
-export interface LanePolicy {
-  rules(lane: string): unknown;
-  pick(lane: LaneState): {
-    readonly start: readonly string[];
-    readonly preempt: readonly string[];
-    readonly promised: ReadonlyMap<string, string>;
-  };
-}
-
-export interface LaneState {
-  readonly arrived: LaneJob | null;
-  readonly heads: readonly LaneJob[];
-  readonly running: readonly (LaneJob & { readonly begun: number; readonly preempted: boolean })[];
-  readonly served: ReadonlyMap<string | null, number>;
-  readonly promised: ReadonlyMap<string, string>;
-  readonly rules: unknown;
-  readonly now: number;
-}
-
-export type LaneJob = Pick<JobRow, 'id' | 'owner' | 'priority' | 'preemptible'>;
 
 /** One attempt: what its process may write carries this. */
 export interface Attempt {
@@ -81,11 +60,9 @@ export type StopReason = 'lost' | 'cancelled' | 'preempted';
 
 /** How an attempt ended. */
 export type Outcome =
-  | { readonly kind: 'done'; readonly result: string }
+  | HandlerEnd
   /** `retryAt`: the time of the next attempt, if there is one. */
   | { readonly kind: 'failed'; readonly error: NonNullable<JobRow['error']>; readonly retryAt: number; readonly isFinal?: true }
-  | { readonly kind: 'again'; readonly at: number }
-  | { readonly kind: 'wait'; readonly wait: Wait }
   /** The process stops, or the handler could not be called: it costs nothing. `at` null: at once. */
   | { readonly kind: 'returned'; readonly at: number | null };
 

@@ -1,3 +1,6 @@
+import type { Job } from '../../contract/index.ts';
+import type { Wait } from '../../kernel/index.ts';
+
 /** The states of a job. `failed`: it waits for its next attempt, and holds its sequence. */
 export const STATES = ['waiting', 'scheduled', 'running', 'suspended', 'failed', 'done', 'cancelled', 'dead'] as const;
 export type State = (typeof STATES)[number];
@@ -79,16 +82,7 @@ export function isOfKernel(name: string): boolean {
   return name.includes(' ');
 }
 
-/** What a suspended job waits for. */
-export interface Wait {
-  readonly until?: number;
-  readonly deadline?: number;
-  readonly jobs?: readonly string[];
-  readonly resume?: true;
-}
-
-export interface Resumed {
-  readonly by: 'until' | 'deadline' | 'jobs' | 'resume';
+export interface Resumed extends Pick<NonNullable<Job['resumed']>, 'by'> {
   /** JSON. */
   readonly value: string;
 }

@@ -1,10 +1,9 @@
 import { ulid } from 'ulid';
 import { type Clock, type JobInfo, type Logger, messageOf, PithError } from '../../contract/index.ts';
-import { runOutside } from '../../kernel/index.ts';
+import { type JobHandlers, runOutside } from '../../kernel/index.ts';
 import { createOwner } from '../../store/index.ts';
 import { Attempts } from './attempts.ts';
-import type { JobHandlers } from './calls.ts';
-import type { Claim, JobDeclaration, JobStore, LanePolicy } from './port.ts';
+import type { Claim, JobDeclaration, JobStore } from './port.ts';
 import type { KernelJobs } from './kernel-jobs.ts';
 import { isOfKernel } from './row.ts';
 import { createStorageReport, type StorageReport } from './storage-report.ts';
@@ -13,18 +12,12 @@ import { ticksDue } from './timetables.ts';
 import { DEFAULT_BACKOFF } from './transitions.ts';
 import { Watching } from './watching.ts';
 
-export interface JobServiceOptions extends JobHandlers {
+export interface JobServiceOptions extends Pick<JobHandlers, 'callable' | 'policies' | 'load' | 'call' | 'notify'> {
   readonly store: JobStore;
   readonly clock: Clock;
   readonly logger: Logger;
   /** The jobs of all enabled extensions by full name, and the kernel's own. */
   declared(): ReadonlyMap<string, JobDeclaration>;
-  /** Those whose handlers can be called in this process, loaded or not. */
-  callable(): ReadonlySet<string>;
-  /** The policies for lanes that are loaded here, by full name. */
-  policies(): ReadonlyMap<string, LanePolicy>;
-  /** Loads the code of the extension that declares this job. */
-  load(name: string): Promise<void>;
   readonly kernel?: Pick<KernelJobs, 'changed' | 'repair' | 'tidy'>;
 }
 
@@ -35,9 +28,7 @@ export interface JobService {
   start(): void;
   /** Aborts what runs, gives back what settles within the grace, and leaves the rest to expire. It does not start again. */
   stop(): Promise<void>;
-  /** Handlers may have come or gone. */
-  refresh(): void;
-  /** Jobs or timetables were added, resumed, cancelled or released in this process. */
+  /** Jobs or timetables were added, resumed, cancelled or released in this process, or handlers came or went. */
   wake(): void;
   /** The job's states and notes as they change in any process, until it has ended. */
   watch(id: string, signal?: AbortSignal): AsyncIterable<JobInfo>;
@@ -120,10 +111,6 @@ class Service implements JobService {
     await this.#attempts.stop();
     this.#state = 'stopped';
     await this.#looking;
-  }
-
-  refresh(): void {
-    this.wake();
   }
 
   wake(): void {

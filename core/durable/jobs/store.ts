@@ -1,19 +1,6 @@
 import { type Clock, PithError } from '../../contract/index.ts';
-import type {
-  Attempt,
-  Claim,
-  Claimed,
-  Hold,
-  JobDeclaration,
-  JobStore,
-  LaneJob,
-  LanePolicy,
-  LaneState,
-  Outcome,
-  ScheduleRow,
-  StopReason,
-  Tick,
-} from './port.ts';
+import type { LanePolicy } from '../../kernel/index.ts';
+import type { Attempt, Claim, Claimed, Hold, JobDeclaration, JobStore, Outcome, ScheduleRow, StopReason, Tick } from './port.ts';
 import { hasEnded, type JobRow, NEVER, type NewJob, PLAIN_JOB } from './row.ts';
 import { byUrgency, type Except, type JobRows, type JobTables } from './rows.ts';
 import {
@@ -164,6 +151,8 @@ function stopsOf(rows: JobRows, held: readonly Attempt[]): ReadonlyMap<string, S
     }),
   );
 }
+
+type LaneState = Parameters<LanePolicy['pick']>[0];
 
 /** One transaction. */
 class Work {
@@ -371,7 +360,7 @@ class Work {
   #decide(
     { name, lane }: { readonly name: string; readonly lane: string },
     policy: LanePolicy,
-    { arrived, heads }: { readonly arrived: LaneJob | null; readonly heads: readonly JobRow[] },
+    { arrived, heads }: { readonly arrived: LaneState['arrived']; readonly heads: readonly JobRow[] },
   ): { readonly start: ReadonlySet<string> } {
     const { rows, now } = this;
     const promised = rows.promised(name, lane);

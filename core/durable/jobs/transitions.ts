@@ -1,5 +1,6 @@
+import type { Wait } from '../../kernel/index.ts';
 import type { Backoff, Outcome } from './port.ts';
-import { hasEnded, type JobRow, NEVER, type NewJob, type Resumed, type Wait } from './row.ts';
+import { hasEnded, type JobRow, NEVER, type NewJob, type Resumed } from './row.ts';
 
 /** Short, so that after `kill -9` a job goes on soon. */
 export const LEASE_MS = 3_000;

@@ -22,7 +22,7 @@ export interface JobCall extends Omit<Job, 'note'> {
   readonly version: number;
 }
 
-type Wait = Parameters<Jobs['wait']>[0];
+export type Wait = Parameters<Jobs['wait']>[0];
 
 /** How a handler ended. */
 export type HandlerEnd =

@@ -311,7 +311,7 @@ describe('J8: a stop', () => {
     await world.pass(500);
     await one.service.stop();
     await one.add('a.x');
-    one.service.refresh();
+    one.service.wake();
     await world.pass(1_000);
     expect(began).toEqual([]);
     expect(world.clock.pending()).toBe(0);
