@@ -110,8 +110,10 @@ export async function worldOf(users: readonly User[], { processes: count = 2, di
     PITH_MODEL: 'openai/test',
     NODE_OPTIONS: `--import ${path.join(folder, 'clock.mjs')}`,
   };
-  for (const id of users.flatMap(({ allow = [] }) => allow))
-    expect(await runPith(['extensions', 'allow', id, '--yes'], { cwd: folder, env })).toMatchObject({ code: 0, err: '' });
+  for (const id of users.flatMap(({ allow = [] }) => allow)) {
+    const { code, err } = await runPith(['extensions', 'allow', id, '--yes'], { cwd: folder, env });
+    expect(code, err).toBe(0);
+  }
 
   let ahead = 0;
   const now = () => Date.now() + ahead;
