@@ -1,12 +1,12 @@
 import path from 'node:path';
 import { describe, expect, it, onTestFinished } from 'vitest';
 import type { ChannelMessage } from 'pith';
-import { fakeClock } from 'pith/testing';
+import { fakeClock, scriptedModel } from 'pith/testing';
 import { main, manifest } from '../../core/process/extension.ts';
-import { folderWith } from '../../places.ts';
+import { folderWith, kernelOf } from '../../places.ts';
 import { deliver } from '../../../sandbox/extensions/saved_skills/runs/deliveries.ts';
 import { passed, passing, until } from '../../waiting.ts';
-import { lanes, saveAs, savedKernel, type SavedKernel } from './saved-kernel.ts';
+import { lanes, ONLY, saveAs, savedKernel, type SavedKernel } from './saved-kernel.ts';
 import { newRun, openRuns, rowsIn } from './shared-store.ts';
 
 const PLAIN = { system_prompt: 'You help.' };
@@ -217,5 +217,53 @@ describe('a run that is more urgent than those in a full lane', () => {
     answer();
     await passing(clock, async () => (await shown(kernel, fast)).state === 'ok', 500);
     expect(await shown(kernel, slow)).toMatchObject({ state: 'ok', output: 'whole', attempt: 1 });
+  });
+});
+
+describe('runs and their jobs', () => {
+  it('M56 a process that waits for one run only leaves other lanes and deliveries to services', async () => {
+    const model = scriptedModel([{ text: 'mine' }]);
+    const settings = 'admins: [admin]\nextensions: { saved_skills: { lanes: { skill-default: { slots: 1 }, nightly: { slots: 1 } } } }\n';
+    const pith = await kernelOf({ model, only: ONLY, files: { 'pith.yaml': settings } });
+    const as = async (userId: string, line: string | readonly string[]) =>
+      (await pith.command(line, { json: true, userId })).values.at(-1) as unknown as Shown;
+    for (const name of ['mine', 'other']) {
+      await pith.write(`files/${name}.yml`, JSON.stringify(PLAIN));
+      await as('ada', ['saved', 'new', name, '--file', `${pith.sandbox}/files/${name}.yml`]);
+    }
+    await as('admin', 'saved set-lane ada/other nightly');
+    const other = await as('ada', 'run other --background');
+    expect(await as('ada', 'run mine')).toMatchObject({ state: 'ok', output: 'mine' });
+    expect(await as('ada', `runs show ${other.id}`)).toMatchObject({ state: 'queued', attempt: 0 });
+  });
+
+  it('J9 M60 a run whose job died is an error, and says why', async () => {
+    const kernel = await savedKernel([{ hang: true }]);
+    await saveAs(kernel, 'ada', 'plain', PLAIN);
+    const id = await begun(kernel, 'run plain');
+    await until(() => kernel.model.requests.length === 1);
+    const file = path.join(kernel.pith.sandbox, 'data/pith.db');
+    // As after two losses, and a third: its process is gone.
+    rowsIn(file, "UPDATE jobs SET lost = 2, holder = 'gone', until = 1 WHERE name = 'saved_skills.run' RETURNING id");
+    await expect.poll(() => shown(kernel, id), { timeout: 10_000 }).toMatchObject({ state: 'error', error: { code: 'lost' } });
+  });
+
+  it('J16 M60 runs that an older Pith works on get their jobs once its leases are over', async () => {
+    const clock = fakeClock();
+    const kernel = await savedKernel([{ text: 'taken over' }], { clock });
+    await saveAs(kernel, 'ada', 'plain', PLAIN);
+    const file = path.join(kernel.pith.sandbox, 'data/pith.db');
+    await kernel.pith.kernel.stop();
+    const [kept] = rowsIn<{ skill_id: string; id: string }>(file, 'SELECT skill_id, id FROM saved_skills__versions');
+    const { runs, close } = await openRuns(file);
+    await runs.arrive(newRun(1, { skill_id: kept!.skill_id, version_id: kept!.id }));
+    await close();
+    const older = "UPDATE saved_skills__runs SET job = NULL, state = 'running', attempt = 1, holder = 'old', lease_until = ? RETURNING id";
+    rowsIn(file, older, clock.now() + 2_000);
+    await kernel.restart();
+    await passed(clock, clock.sleep(1_500), 100);
+    expect(await shown(kernel, newRun(1).id)).toMatchObject({ state: 'running', attempt: 1 });
+    await passing(clock, async () => (await shown(kernel, newRun(1).id)).state === 'ok', 500);
+    expect(await shown(kernel, newRun(1).id)).toMatchObject({ output: 'taken over', attempt: 2 });
   });
 });
