@@ -23,21 +23,18 @@ export interface JobRows {
   /** A number greater than all before, for what is committed now. */
   nextNumber(): number;
   openUnique(name: string, unique: string): JobRow | null;
-  /** Whether that row waits to be started, or was resumed early: asked by each durable event, so that none of its columns is read. */
-  isExpected(name: string, unique: string): boolean;
   /** Of a sequence: the oldest row that is waiting, failed, running or suspended, and whether any is running or suspended. */
   sequence(name: string, sequence: string): { readonly first: JobRow | null; readonly isBusy: boolean };
   /** The row of a sequence that is `ready`. */
   readyOfSequence(name: string, sequence: string): JobRow | null;
   openChildren(parent: string): readonly JobRow[];
 
-  /** Running, with a lease that is over, of other holders. */
-  expired(now: number, exceptHolder: string, limit: number): readonly JobRow[];
-  /** Running, and asked to end before this. */
-  overdueStops(before: number, limit: number): readonly JobRow[];
-  /** Scheduled, failed or suspended, and due. */
-  due(now: number, limit: number): readonly JobRow[];
-  /** The earliest moment at which one of the three above has a row for this holder; null: none. */
+  /**
+   * What has run out: leases of other holders, graces of those that were asked to end, and waits until a time. At most `limit` of each. A row
+   * may be in it twice.
+   */
+  overdue(now: number, holder: string, graceMs: number, limit: number): readonly JobRow[];
+  /** The earliest moment at which `overdue` has a row; null: none. */
   next(holder: string, graceMs: number): number | null;
   /** Names that have ready rows, those `inside` another too. */
   readyNames(): readonly string[];
@@ -77,7 +74,6 @@ export interface JobRows {
   putHold(hold: Hold): void;
   removeHold(kind: Hold['kind'], value: string): void;
   schedules(): readonly ScheduleRow[];
-  schedule(id: string): ScheduleRow | null;
   putSchedule(schedule: ScheduleRow): void;
   removeSchedule(id: string): void;
   /** Of a state, ended before; `seen` null: both. Oldest first. */

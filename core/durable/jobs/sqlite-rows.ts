@@ -72,11 +72,6 @@ class SqliteRows implements JobRows {
     return this.#first(`name = ? AND "unique" = ? AND "unique" IS NOT NULL AND ${OPEN}`, name, unique);
   }
 
-  isExpected(name: string, unique: string): boolean {
-    const open = `name = ? AND "unique" = ? AND "unique" IS NOT NULL AND ${OPEN}`;
-    return this.store.get(`SELECT 1 FROM jobs WHERE ${open} AND (state = 'waiting' OR early IS NOT NULL)`, name, unique) !== null;
-  }
-
   sequence(name: string, sequence: string): { readonly first: JobRow | null; readonly isBusy: boolean } {
     return {
       first: this.#first(`name = ? AND sequence = ? AND ${IN_SEQUENCE} ORDER BY number`, name, sequence),
@@ -92,16 +87,12 @@ class SqliteRows implements JobRows {
     return this.#all(`parent = ? AND parent IS NOT NULL AND ${OPEN} ORDER BY number`, parent);
   }
 
-  expired(now: number, exceptHolder: string, limit: number): readonly JobRow[] {
-    return this.#all(`state = 'running' AND until <= ? AND holder <> ? ORDER BY until, number ${LIMIT}`, now, exceptHolder, limit);
-  }
-
-  overdueStops(before: number, limit: number): readonly JobRow[] {
-    return this.#all(`${STOPPING} AND ${STOPPED_AT} <= ? ORDER BY ${STOPPED_AT}, number ${LIMIT}`, before, limit);
-  }
-
-  due(now: number, limit: number): readonly JobRow[] {
-    return this.#all(`${LATER} AND at <= ? ORDER BY at, number ${LIMIT}`, now, limit);
+  overdue(now: number, holder: string, graceMs: number, limit: number): readonly JobRow[] {
+    return [
+      ...this.#all(`state = 'running' AND until <= ? AND holder <> ? ORDER BY until, number ${LIMIT}`, now, holder, limit),
+      ...this.#all(`${STOPPING} AND ${STOPPED_AT} <= ? ORDER BY ${STOPPED_AT}, number ${LIMIT}`, now - graceMs, limit),
+      ...this.#all(`${LATER} AND at <= ? ORDER BY at, number ${LIMIT}`, now, limit),
+    ];
   }
 
   next(holder: string, graceMs: number): number | null {
@@ -248,11 +239,6 @@ class SqliteRows implements JobRows {
 
   schedules(): readonly ScheduleRow[] {
     return this.store.all('SELECT * FROM job_schedules ORDER BY id').map(scheduleOf);
-  }
-
-  schedule(id: string): ScheduleRow | null {
-    const row = this.store.get('SELECT * FROM job_schedules WHERE id = ?', id);
-    return row && scheduleOf(row);
   }
 
   putSchedule({ id, cron, zone, job, missed, within, next }: ScheduleRow): void {

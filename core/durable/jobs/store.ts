@@ -16,7 +16,6 @@ import {
   resumed,
   retried,
   settled,
-  stopped,
 } from './transitions.ts';
 
 /** Rows that one claim moves on of each kind; the rest is moved by the next, which follows at once. */
@@ -67,7 +66,7 @@ export function createJobStore(tables: JobTables, clock: Pick<Clock, 'now'>, new
     release: (kind, value) => tables.write((rows) => rows.removeHold(kind, value)),
     holds: () => tables.read((rows) => currentHolds(rows, clock.now())),
     schedules: () => tables.read((rows) => rows.schedules()),
-    putSchedule: (schedule) => tables.write((rows) => rows.putSchedule(planned(schedule, rows.schedule(schedule.id)))),
+    putSchedule: (schedule) => tables.write((rows) => rows.putSchedule(planned(schedule, scheduleIn(rows, schedule.id)))),
     removeSchedule: (id) => tables.write((rows) => rows.removeSchedule(id)),
     tick: (tick) => writing((work) => work.tick(tick)),
     repairClock: (longestRetryMs) => writing(({ rows, now }) => rows.shorten(now, { lease: now + LEASE_MS, retry: now + longestRetryMs })),
@@ -90,8 +89,8 @@ export function insertIn(
  * will do so anyway.
  */
 export function resumeIn(rows: JobRows, name: string, at: { readonly now: number; readonly newId: () => string }): void {
-  if (rows.isExpected(name, ONLY)) return;
   const open = rows.openUnique(name, ONLY);
+  if (open?.state === 'waiting' || (open?.early ?? null) !== null) return;
   const work = new Work(rows, at.now, at.newId);
   if (open === null) work.insert({ ...PLAIN_JOB, id: at.newId(), name, payload: 'null', unique: ONLY, mostAttempts: NEVER }, null);
   else work.change(open.id, (row) => resumed(row, 'null', at.now));
@@ -117,14 +116,17 @@ export function guardIn(rows: JobRows, attempt: Attempt): void {
 }
 
 function isDue(rows: JobRows, { holder, jobs }: Claim, now: number): { readonly due: boolean; readonly next: number | null } {
-  const isWaiting =
-    rows.expired(now, holder, 1).length > 0 || rows.overdueStops(now - GRACE_MS, 1).length > 0 || rows.due(now, 1).length > 0;
+  const next = nextOf(rows, holder, now);
   const hasReady = rows.readyNames().some((name) => jobs.has(name)); // of those that are not served here too: a claim tells them apart
-  return { due: isWaiting || hasReady, next: nextOf(rows, holder, now) };
+  return { due: hasReady || (next ?? Infinity) <= now, next };
 }
 
-function planned(schedule: ScheduleRow, before: ScheduleRow | null): ScheduleRow {
-  if (before === null || before.next === null || before.cron !== schedule.cron || before.zone !== schedule.zone) return schedule;
+function scheduleIn(rows: JobRows, id: string): ScheduleRow | undefined {
+  return rows.schedules().find((each) => each.id === id);
+}
+
+function planned(schedule: ScheduleRow, before: ScheduleRow | undefined): ScheduleRow {
+  if (before === undefined || before.next === null || before.cron !== schedule.cron || before.zone !== schedule.zone) return schedule;
   return { ...schedule, next: before.next };
 }
 
@@ -262,9 +264,7 @@ class Work {
   claim(claim: Claim): Claimed {
     const { rows, now } = this;
     const { holder, jobs } = claim;
-    this.#move(rows.expired(now, holder, AT_ONCE), lost);
-    this.#move(rows.overdueStops(now - GRACE_MS, AT_ONCE), stopped);
-    this.#move(rows.due(now, AT_ONCE), due);
+    for (const row of rows.overdue(now, holder, GRACE_MS, AT_ONCE)) this.#move(row);
     const holds = currentHolds(rows, now);
     const taken: JobRow[] = [];
     const unloaded: string[] = [];
@@ -286,9 +286,9 @@ class Work {
     return { taken, unloaded, faults, next: nextOf(rows, holder, now) };
   }
 
-  /** One of them that has moved may have changed the others. */
-  #move(found: readonly JobRow[], act: (row: JobRow, now: number) => JobRow): void {
-    for (const { id } of found) this.change(id, (row) => act(row, this.now));
+  /** Another that has moved may have changed it. */
+  #move({ id, state }: JobRow): void {
+    this.change(id, (row) => (row.state !== state ? null : state === 'running' ? lost(row, this.now) : due(row, this.now)));
   }
 
   #take(row: JobRow, holder: string): JobRow {
@@ -390,8 +390,8 @@ class Work {
   }
 
   tick({ schedule: id, due: planned, next, job }: Tick): boolean {
-    const schedule = this.rows.schedule(id);
-    if (schedule === null || schedule.next !== planned) return false;
+    const schedule = scheduleIn(this.rows, id);
+    if (schedule?.next !== planned) return false;
     this.rows.putSchedule({ ...schedule, next });
     if (job === null) return true;
     const { late, skipped, onOpen, ...made } = job;

@@ -142,7 +142,7 @@ export function cancelled(row: JobRow, { code, message }: Omit<NonNullable<JobRo
 }
 
 /** It was asked to end, and its attempt is over or was given up. */
-export function stopped(row: JobRow, now: number): JobRow {
+function stopped(row: JobRow, now: number): JobRow {
   const { code, message } = row.stop ?? { code: 'cancelled', message: '' };
   return ended(row, 'cancelled', { code, message }, now);
 }

@@ -86,11 +86,6 @@ class MemoryRows implements JobRows {
     return this.#first((row) => row.name === name && row.unique === unique && isOpen(row));
   }
 
-  isExpected(name: string, unique: string): boolean {
-    const row = this.openUnique(name, unique);
-    return row !== null && (row.state === 'waiting' || row.early !== null);
-  }
-
   sequence(name: string, sequence: string): { readonly first: Row | null; readonly isBusy: boolean } {
     const rows = this.all((row) => row.name === name && row.sequence === sequence);
     return {
@@ -107,22 +102,19 @@ class MemoryRows implements JobRows {
     return this.all((row) => row.parent === parent && isOpen(row));
   }
 
-  expired(now: number, exceptHolder: string, limit: number): readonly Row[] {
-    return by(this.#running(), ({ until }) => until ?? 0)
-      .filter(({ until, holder }) => until !== null && until <= now && holder !== exceptHolder)
-      .slice(0, limit);
-  }
-
-  overdueStops(before: number, limit: number): readonly Row[] {
-    return by(this.#running(), ({ stop }) => stop?.at ?? 0)
-      .filter(({ stop }) => stop && stop.at <= before)
-      .slice(0, limit);
-  }
-
-  due(now: number, limit: number): readonly Row[] {
-    return by(this.#later(), ({ at }) => at)
-      .filter(({ at }) => at <= now)
-      .slice(0, limit);
+  overdue(now: number, holder: string, graceMs: number, limit: number): readonly Row[] {
+    const running = this.#running();
+    return [
+      ...by(running, ({ until }) => until ?? 0)
+        .filter((row) => row.until !== null && row.until <= now && row.holder !== holder)
+        .slice(0, limit),
+      ...by(running, ({ stop }) => stop?.at ?? 0)
+        .filter(({ stop }) => stop && stop.at + graceMs <= now)
+        .slice(0, limit),
+      ...by(this.#later(), ({ at }) => at)
+        .filter(({ at }) => at <= now)
+        .slice(0, limit),
+    ];
   }
 
   next(holder: string, graceMs: number): number | null {
@@ -237,10 +229,6 @@ class MemoryRows implements JobRows {
 
   schedules(): readonly Schedule[] {
     return this.kept.schedules;
-  }
-
-  schedule(id: string): Schedule | null {
-    return this.kept.schedules.find((each) => each.id === id) ?? null;
   }
 
   putSchedule(schedule: Schedule): void {

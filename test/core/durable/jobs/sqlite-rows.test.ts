@@ -45,9 +45,7 @@ const QUERIES: readonly (readonly [string, (rows: JobRows) => unknown])[] = [
   ['sequence', (rows) => rows.sequence('x.a', 's')],
   ['readyOfSequence', (rows) => rows.readyOfSequence('x.a', 's')],
   ['openChildren', (rows) => rows.openChildren('1')],
-  ['expired', (rows) => rows.expired(START, 'one', 200)],
-  ['overdueStops', (rows) => rows.overdueStops(START, 200)],
-  ['due', (rows) => rows.due(START, 200)],
+  ['overdue', (rows) => rows.overdue(START, 'one', 5_000, 200)],
   ['next', (rows) => rows.next('one', 5_000)],
   ['readyNames', (rows) => rows.readyNames()],
   ['running', (rows) => rows.running('x.a')],
@@ -66,7 +64,6 @@ const QUERIES: readonly (readonly [string, (rows: JobRows) => unknown])[] = [
   ['list of a parent', (rows) => rows.list({ parent: '1', limit: 5 })],
   ['list of ids', (rows) => rows.list({ ids: ['1'], limit: 5 })],
   ['changesSince', (rows) => rows.changesSince(1, 5)],
-  ['schedule', (rows) => rows.schedule('x.t')],
   ['endedBefore', (rows) => rows.endedBefore(START, 'dead', true, 5)],
   ['shorten', (rows) => rows.shorten(START, { lease: START, retry: START })],
 ];
