@@ -4,7 +4,6 @@ import { type HandlerEnd, type JobHandlers, Postponed } from '../../kernel/index
 import { callOf, infoOf } from './calls.ts';
 import type { Attempt, JobDeclaration, JobStore, Outcome, StopReason } from './port.ts';
 import type { JobRow } from './row.ts';
-import type { StorageReport } from './storage-report.ts';
 import { ENDED_SUFFIX, heldValue } from './store.ts';
 import { GRACE_MS, LEASE_MS, MAY_HAVE_HAPPENED, retryDelay } from './transitions.ts';
 
@@ -13,7 +12,6 @@ export interface AttemptsOptions {
   readonly clock: Clock;
   readonly logger: Logger;
   readonly handlers: Pick<JobHandlers, 'call' | 'notify'>;
-  readonly storage: StorageReport;
   /** An attempt is over: its slot is free. */
   ended(): void;
 }
@@ -44,6 +42,7 @@ export class Attempts {
   /** How often in a row a provider limited the requests of a lane, or of a name. */
   readonly #limits = new Map<string, number>();
   #renewedAt = 0;
+  #isStorageFailing = false;
 
   constructor(private readonly options: AttemptsOptions) {}
 
@@ -93,6 +92,16 @@ export class Attempts {
     }
   }
 
+  /** Says once that jobs cannot be written, until it worked again. */
+  storageFailed(error: unknown): void {
+    if (!this.#isStorageFailing) this.options.logger.warn('jobs wait until the database can be used again', { error: messageOf(error) });
+    this.#isStorageFailing = true;
+  }
+
+  storageWorked(): void {
+    this.#isStorageFailing = false;
+  }
+
   /** Aborts what was cancelled or taken over. */
   async look(): Promise<void> {
     if (this.size === 0) return;
@@ -105,13 +114,13 @@ export class Attempts {
 
   /** Aborts all, and leaves what has not ended after the grace. */
   async stop(): Promise<void> {
-    const { store, clock, storage } = this.options;
+    const { store, clock } = this.options;
     this.abort();
     await within(clock, GRACE_MS, Promise.allSettled([...this.#running].map(({ ended }) => ended)));
     const left = [...this.#running].map(attemptOf);
     this.#running.clear();
     this.#closed.abort();
-    if (left.length > 0) await store.leave(left).catch((error: unknown) => storage.failed(error));
+    if (left.length > 0) await store.leave(left).catch((error: unknown) => this.storageFailed(error));
   }
 
   #stop(id: string, reason: StopReason): void {
@@ -124,14 +133,14 @@ export class Attempts {
 
   /** An end that cannot be written is kept until it can. */
   async #work(running: Running): Promise<void> {
-    const { store, clock, storage } = this.options;
+    const { store, clock } = this.options;
     const outcome = await this.#outcome(running);
     while (this.#running.has(running)) {
       try {
         await store.settle(attemptOf(running), outcome, running.job.keep);
-        return storage.worked();
+        return this.storageWorked();
       } catch (error) {
-        storage.failed(error);
+        this.storageFailed(error);
         await clock.sleep(PAUSE_MS, this.#closed.signal).catch(() => undefined); // it stops, and the attempt was left
       }
     }
@@ -201,7 +210,7 @@ export class Attempts {
 
   /** Nothing of the lane starts before the provider takes requests again: when it said, or else presumably. */
   async #holdLane(row: JobRow, job: JobDeclaration, error: unknown): Promise<number> {
-    const { store, clock, storage } = this.options;
+    const { store, clock } = this.options;
     const times = (this.#limits.get(limitOf(row)) ?? 0) + 1;
     this.#limits.set(limitOf(row), times);
     const asked = (error instanceof PithError ? error.retryAfterMs : undefined) ?? NaN;
@@ -215,7 +224,7 @@ export class Attempts {
       );
       if (!isHeldLonger) await store.hold({ kind: 'lane', value: lane, until, reason: messageOf(error) });
     } catch (failure) {
-      storage.failed(failure); // only this job waits
+      this.storageFailed(failure); // only this job waits
     }
     return until;
   }

@@ -1,11 +1,11 @@
 import { ulid } from 'ulid';
-import type { Clock, Logger } from '../../contract/index.ts';
+import { type Clock, type Logger, messageOf } from '../../contract/index.ts';
 import type { Declaration } from '../../declarations/index.ts';
 import { type HostJobs, type JobHandlers, Postponed } from '../../kernel/index.ts';
 import type { Store } from '../../store/index.ts';
 import { createContextJobs, declarationOf } from './context-jobs.ts';
 import type { KernelJobs } from './kernel-jobs.ts';
-import { createManifestSchedules } from './manifest-schedules.ts';
+import { keepSchedules, schedulesOf } from './manifest-schedules.ts';
 import { isOfKernel } from './row.ts';
 import { createJobService, type JobService } from './service.ts';
 import { createSqliteTables } from './sqlite-rows.ts';
@@ -50,15 +50,20 @@ export function createJobs({ store, clock, logger, handlers, kernel }: JobsOptio
     },
     notify: (name, job, signal) => handlers.notify(name, job, signal),
   });
-  const schedules = createManifestSchedules({ store: service.store, handlers, kernel, clock, logger });
-  const refresh = (): void => void schedules.renew().then(() => service.wake());
+  let kept: Promise<void> = Promise.resolve();
+  const refresh = (): void => {
+    kept = kept
+      .then(() => keepSchedules(service.store, [...schedulesOf(handlers), ...kernel.schedules()], clock.now()))
+      .catch((error: unknown) => logger.warn('the timetables of manifests could not be kept', { error: messageOf(error) }))
+      .finally(() => service.wake());
+  };
   return {
     store: service.store,
     start() {
       service.start();
       refresh();
     },
-    stop: async () => void (await Promise.all([service.stop(), schedules.renewed()])),
+    stop: async () => void (await Promise.all([service.stop(), kept])),
     refresh,
     wake: () => service.wake(),
     watch: (id, signal) => service.watch(id, signal),

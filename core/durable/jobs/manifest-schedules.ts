@@ -1,43 +1,21 @@
-import { type Clock, type Logger, messageOf } from '../../contract/index.ts';
 import type { JobHandlers } from '../../kernel/index.ts';
-import type { KernelJobs, ManifestSchedule } from './kernel-jobs.ts';
+import type { ManifestSchedule } from './kernel-jobs.ts';
 import type { JobStore, ScheduleRow } from './port.ts';
 import { nextTick } from './timetables.ts';
 
-export interface ManifestSchedulesOptions {
-  readonly store: Pick<JobStore, 'schedules' | 'putSchedule' | 'removeSchedule'>;
-  readonly handlers: Pick<JobHandlers, 'declared' | 'schedules'>;
-  readonly kernel: Pick<KernelJobs, 'schedules'>;
-  readonly clock: Clock;
-  readonly logger: Logger;
-}
-
 /** Keeps a timetable for each schedule of a manifest. */
-export function createManifestSchedules({ store, handlers, kernel, clock, logger }: ManifestSchedulesOptions) {
-  let working: Promise<void> = Promise.resolve();
-
-  async function renew(): Promise<void> {
-    const wanted = [...ofExtensions(handlers), ...kernel.schedules()].map((schedule) => rowOf(schedule, clock.now()));
-    const known = (await store.schedules()).filter(({ id }) => OF_MANIFEST.test(id));
-    for (const { id } of known) if (!wanted.some((row) => row.id === id)) await store.removeSchedule(id);
-    for (const row of wanted) if (!known.some((each) => specOf(each) === specOf(row))) await store.putSchedule(row);
-  }
-
-  return {
-    /** Manifests may have changed. Never rejects. */
-    renew: (): Promise<void> =>
-      (working = working.then(renew).catch((error: unknown) => {
-        logger.warn('the timetables of manifests could not be kept', { error: messageOf(error) });
-      })),
-    renewed: () => working,
-  };
+export async function keepSchedules(store: JobStore, schedules: readonly ManifestSchedule[], now: number): Promise<void> {
+  const wanted = schedules.map((schedule) => rowOf(schedule, now));
+  const known = (await store.schedules()).filter(({ id }) => OF_MANIFEST.test(id));
+  for (const { id } of known) if (!wanted.some((row) => row.id === id)) await store.removeSchedule(id);
+  for (const row of wanted) if (!known.some((each) => specOf(each) === specOf(row))) await store.putSchedule(row);
 }
 
 /** What code gives has a dot after the id of its extension. */
 const OF_MANIFEST = /^[^./]+\//;
 
 /** Those that name a job of their extension. */
-function ofExtensions(handlers: Pick<JobHandlers, 'declared' | 'schedules'>): readonly ManifestSchedule[] {
+export function schedulesOf(handlers: Pick<JobHandlers, 'declared' | 'schedules'>): readonly ManifestSchedule[] {
   const declared = handlers.declared();
   return handlers.schedules().flatMap(({ extensionId, name, cron, job }) => {
     const fullName = `${extensionId}.${job}`;

@@ -6,7 +6,6 @@ import { Attempts } from './attempts.ts';
 import type { Claim, JobDeclaration, JobStore } from './port.ts';
 import type { KernelJobs } from './kernel-jobs.ts';
 import { isOfKernel } from './row.ts';
-import { createStorageReport, type StorageReport } from './storage-report.ts';
 import { ENDED_SUFFIX } from './store.ts';
 import { ticksDue } from './timetables.ts';
 import { DEFAULT_BACKOFF } from './transitions.ts';
@@ -58,7 +57,6 @@ export function createJobService(options: JobServiceOptions): JobService {
 class Service implements JobService {
   readonly store: JobStore;
   readonly #holder = createOwner();
-  readonly #storage: StorageReport;
   readonly #attempts: Attempts;
   readonly #watching: Watching;
   /** What is served for those who wait, while not everything is. */
@@ -85,12 +83,11 @@ class Service implements JobService {
   constructor(private readonly options: JobServiceOptions) {
     const { store, clock, logger } = options;
     this.store = store;
-    this.#storage = createStorageReport(logger);
     const ended = () => {
       this.#isFree = true;
       this.#look();
     };
-    this.#attempts = new Attempts({ store, clock, logger, handlers: options, storage: this.#storage, ended });
+    this.#attempts = new Attempts({ store, clock, logger, handlers: options, ended });
     this.#watching = new Watching(store, () => this.#look());
   }
 
@@ -164,7 +161,7 @@ class Service implements JobService {
       try {
         await this.#lookOnce();
       } catch (error) {
-        this.#storage.failed(error);
+        this.#attempts.storageFailed(error);
         this.#isWoken = true;
         pause = PAUSE_MS;
       }
@@ -238,7 +235,7 @@ class Service implements JobService {
     const claimed = await store.claim(claim);
     this.#claimAt = claimed.next ?? Infinity;
     for (const row of claimed.taken) this.#attempts.start(row, jobs.get(row.name) as JobDeclaration);
-    if (claimed.taken.length > 0) this.#storage.worked();
+    if (claimed.taken.length > 0) this.#attempts.storageWorked();
     if (claimed.taken.length >= MOST_AT_ONCE) this.#isFree = this.#again = true;
     for (const name of claimed.unloaded) void this.#load(name);
     for (const { name, error } of claimed.faults)
