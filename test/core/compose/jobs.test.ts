@@ -223,6 +223,7 @@ it('J2: a separate process is refused more than 100,000 open jobs, until there i
   const pith = await started({ isolation: 'process', files: WORKER });
   const id = await add(pith, 'pausing', { resume: true });
   await until(async () => expect(await jobs(pith, 'get', id)).toMatchObject({ state: 'suspended' }));
+  await jobs(pith, 'hold', { name: 'told' }, { reason: 'a pause' });
   await fill(pith, id, 99_998);
   await pith.restart(); // it counts again
   await pith.kernel.start();
@@ -233,7 +234,6 @@ it('J2: a separate process is refused more than 100,000 open jobs, until there i
   };
   await expect(add(pith, 'told', 1)).rejects.toMatchObject(refused);
   await jobs(pith, 'cancel', id);
-  await expect(add(pith, 'told', 1)).rejects.toMatchObject(refused);
   await until(() => add(pith, 'told', 1)); // it counts again after a second
   await expect(add(pith, 'told', 1)).rejects.toMatchObject(refused);
 });
