@@ -57,7 +57,7 @@ export function createContextJobs(declaration: Declaration, options: ContextJobs
   const newJob = (name: string, payload: JsonValue, given: Options): NewJob => {
     const { attempts, version } = declaredJob(declaration, name);
     const fullName = `${extensionId}.${name}`;
-    const checked = checkedOptions(given);
+    const checked = checkedOptions(givenFields(given, 'the options of a job'));
     const text = jobText(payload, `the payload of '${fullName}'`);
     const { attempts: mostAttempts = attempts, ...rest } = checked;
     return { id: newId(), name: fullName, version, payload: text, mostAttempts, tells: true, ...rest };
@@ -106,7 +106,7 @@ export function createContextJobs(declaration: Declaration, options: ContextJobs
       return row && infoOf(row, await store.notes(id));
     },
     async list(filter = {}) {
-      const { name, state, lane, owner, parent, limit = 100 } = filter;
+      const { name, state, lane, owner, parent, limit = 100 } = givenFields(filter, 'the filter of jobs');
       if (state !== undefined && !STATES.includes(state)) throw invalid(`there is no state '${String(state)}'`, STATES);
       const names = name === undefined ? (declaration.manifest?.jobs ?? []) : [declaredJob(declaration, name)];
       const rows = await store.list({
@@ -128,23 +128,26 @@ export function createContextJobs(declaration: Declaration, options: ContextJobs
     async schedule(id, timetable) {
       const scheduleId = `${extensionId}.${givenText(id, 'the id of a timetable')}`;
       if (timetable === null) return store.removeSchedule(scheduleId);
-      const job = newJob(timetable.name, timetable.payload ?? null, {});
+      const { name, payload = null } = givenFields(timetable, 'a timetable');
+      const job = newJob(name, payload, {});
       await store.putSchedule(scheduleOf(scheduleId, timetable, job, clock.now()));
       service.wake();
     },
     async hold(what, hold) {
-      const { kind, value } = heldOf(declaration, what);
+      const { kind, value } = heldOf(declaration, givenFields(what, 'what is paused'));
       if (hold === null) await store.release(kind, value);
       else {
-        const until = hold.until === undefined ? null : givenTime(hold.until, 'the end of a pause');
-        await store.hold({ kind, value, until, reason: givenText(hold.reason, 'the reason') });
+        const { until, reason } = givenFields(hold, 'a pause');
+        const end = until === undefined ? null : givenTime(until, 'the end of a pause');
+        await store.hold({ kind, value, until: end, reason: givenText(reason, 'the reason') });
       }
       service.wake();
     },
     async note(job: Pick<Job, 'id' | 'fence'>, data: JsonValue) {
       const text = jobText(data, 'the note of a job');
-      const isKept = (await owned(job.id)) !== null && (await store.note(job, text));
-      if (!isKept) throw new PithError('lease_lost', `job ${job.id}: another process has it`, { where: job.id, cure: 'end this attempt' });
+      const { id, fence } = givenFields(job, 'the job');
+      const isKept = (await owned(id)) !== null && (await store.note({ id, fence: Number(fence) }, text));
+      if (!isKept) throw new PithError('lease_lost', `job ${id}: another process has it`, { where: id, cure: 'end this attempt' });
     },
   };
 }
@@ -241,8 +244,9 @@ const MISSED: readonly ScheduleRow['missed'][] = ['once', 'skip'];
 
 /** Lanes and owners are an extension's own, as its names are. */
 function heldOf(declaration: Declaration, what: Parameters<HostJobs['hold']>[0]): { readonly kind: HoldKind; readonly value: string } {
-  const [[kind, value], ...more] = Object.entries(what) as [HoldKind, string][] as [[HoldKind, string], ...unknown[]];
-  if (!KINDS.includes(kind) || more.length > 0) throw invalid('a pause of jobs is of one thing', KINDS);
+  const kind = KINDS.find((each) => each in what);
+  if (kind === undefined || Object.keys(what).length > 1) throw invalid('a pause of jobs is of one thing', KINDS);
+  const value = (what as Readonly<Record<string, string>>)[kind] as string;
   if (kind === 'name') declaredJob(declaration, value);
   return { kind, value: heldValue(`${declaration.id}.`, givenText(value, `the ${kind} of a pause`)) };
 }
@@ -255,6 +259,11 @@ const MOST_TEXT = 512;
 function givenText(value: unknown, what: string): string {
   if (typeof value === 'string' && value !== '' && value.length <= MOST_TEXT && !value.includes('\0') && value.isWellFormed()) return value;
   throw invalid(`${what} must be a text of 1 to ${MOST_TEXT} characters`);
+}
+
+function givenFields<T extends object>(value: T, what: string): T {
+  if (typeof value === 'object' && value !== null && !Array.isArray(value)) return value;
+  throw invalid(`${what} must be an object`);
 }
 
 function textsOf<Name extends string>(given: Readonly<Record<Name, string | undefined>>): Partial<Record<Name, string>> {

@@ -213,6 +213,12 @@ describe.each([
       ['finished', ['01JZZZZZZZZZZZZZZZZZZZZZZZ'], 'job_unknown', /^'worker' has no job 01JZ/],
       ['schedule', ['nightly', { cron: '0 3 * *', name: 'told' }], 'parameter_invalid', /must have five fields$/],
       ['hold', [{ name: 'told', lane: 'a' }, null], 'parameter_invalid', /^a pause of jobs is of one thing$/],
+      ['hold', [{}, null], 'parameter_invalid', /^a pause of jobs is of one thing$/],
+      ['hold', [{ name: 'told' }, 'no'], 'parameter_invalid', /^a pause must be an object$/],
+      ['add', ['greet', 1, 'none'], 'parameter_invalid', /^the options of a job must be an object$/],
+      ['get', [7], 'parameter_invalid', /^the id of a job must be a text of 1 to 512 characters$/],
+      ['list', [null], 'parameter_invalid', /^the filter of jobs must be an object$/],
+      ['schedule', ['nightly', 7], 'parameter_invalid', /^a timetable must be an object$/],
     ];
     for (const [method, args, code, message] of cases)
       await expect(jobs(pith, method, ...args)).rejects.toMatchObject({ code, message: expect.stringMatching(message) });
