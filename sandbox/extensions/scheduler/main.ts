@@ -50,10 +50,9 @@ export default class Scheduler implements ToolProvider, CommandProvider {
     }));
   }
 
-  /** Handles `schedule.due`, which version 1.0 published: its rows have become jobs, and what it had begun goes on. */
-  async due({ extensionId, name, at }: TopicMap['schedule.due'], { correlationId }: Delivery): Promise<void> {
-    if (extensionId === this.#context.id && (await this.#store.get(name))?.open.includes(at) === true)
-      await this.#runner.continueRun(name, at, correlationId);
+  /** Handles `schedule.due`, which version 1.0 published for what it had planned or begun. */
+  due(): Promise<void> {
+    return this.#store.adopt();
   }
 
   /** Handles `approval.answered`. */

@@ -10,16 +10,12 @@ interface Run {
   readonly schedule: string;
   readonly at: number;
   readonly correlationId: string;
-  /** It goes on with a run that has begun. */
-  readonly isContinued?: true;
 }
 
 /** Longer work is a task. */
 const LONGEST_RUN_MS = 9 * 60_000;
-/** The wait before another look at a run that another process continues. */
+/** The wait before another look at a run that another process works on. */
 const BUSY_MS = 10_000;
-/** The most open runs of a schedule: unanswered questions beyond it are dropped. */
-const MOST_OPEN = 10;
 
 /** Has schedules run at their times: each is one job, of a timetable or of its own. */
 export class Runner {
@@ -30,39 +26,33 @@ export class Runner {
     ports.jobs.define<Run>('run', (job, signal) => this.#run(job, signal), { ended: (job) => this.#stopped(job) });
   }
 
-  /** A run that waited for a person, or was cut off, continues. */
+  /** A run that waited for a person continues, by another job: one that waited would hold the next time of its schedule. */
   async continueRun(id: string, at: number, correlationId: string): Promise<void> {
-    const run = { schedule: id, at, correlationId, isContinued: true } satisfies Run;
+    const run = { schedule: id, at, correlationId } satisfies Run;
     await this.ports.jobs.add('run', run, { sequence: threadOf({ id }, at) });
   }
 
   async #run({ payload }: Job<Run>, signal: AbortSignal) {
-    const { schedule: id, at, correlationId, isContinued = false } = payload;
+    const { schedule: id, at, correlationId } = payload;
     const { jobs, clock } = this.ports;
-    const schedule = await this.store.change(id, (each) => (isContinued ? each : begun(each, at)));
+    const schedule = await this.store.get(id);
     if (schedule === null) return jobs.schedule(id, null); // it was cancelled
-    if (!schedule.open.includes(at)) return; // it has ended
+    if (schedule.last?.at === at) return; // it has ended
     const end = await this.#turn(schedule, payload, signal);
     signal.throwIfAborted(); // the run continues in the next attempt
     if (end.error?.code === 'thread_busy') return jobs.again(clock.now() + BUSY_MS); // the key of its turn tells what came of it
     await this.#notify(schedule, at, correlationId, end);
-    if (end.reason !== 'awaiting_approval') await this.#close(schedule, at, end);
+    if (end.reason !== 'awaiting_approval') await this.store.end(schedule, { at, reason: end.reason });
   }
 
   /** Its job was cancelled, or is dead. */
   async #stopped({ payload, state, error }: JobInfo): Promise<void> {
     const { schedule: id, at, correlationId } = payload as unknown as Run;
     const schedule = await this.store.get(id);
-    if (schedule === null || (schedule.cron !== null && !schedule.open.includes(at))) return;
+    if (schedule === null || schedule.last?.at === at) return;
     const end: End = { reason: state === 'cancelled' ? 'aborted' : 'error', text: '', ...(error === null ? {} : { error }) };
     await this.#notify(schedule, at, correlationId, end);
-    await this.#close(schedule, at, end);
-  }
-
-  async #close({ id }: Schedule, at: number, { reason }: End): Promise<void> {
-    await this.store.change(id, (each) =>
-      each.cron === null ? null : { ...each, open: each.open.filter((other) => other !== at), last: { at, reason } },
-    );
+    await this.store.end(schedule, { at, reason: end.reason });
   }
 
   async #turn(schedule: Schedule, { at, correlationId }: Run, signal: AbortSignal): Promise<End> {
@@ -96,10 +86,4 @@ export class Runner {
     const notice = { v: 1, text: said, kind: 'schedule', target: null, threadId: by.thread, userId: by.user } as const;
     await this.ports.events.publish('notify', notice, { key: threadOf({ id }, at), correlationId });
   }
-}
-
-/** A run begins, unless it has ended already. */
-function begun(schedule: Schedule, at: number): Schedule {
-  const { open, last } = schedule;
-  return open.includes(at) || last?.at === at ? schedule : { ...schedule, open: [...open, at].slice(-MOST_OPEN) };
 }

@@ -5,9 +5,9 @@ import { nextOf } from './schedule-view.ts';
 
 const TABLE =
   'CREATE TABLE IF NOT EXISTS scheduler__schedules (id TEXT PRIMARY KEY, user TEXT NOT NULL, made INTEGER NOT NULL, row TEXT NOT NULL) WITHOUT ROWID';
-
-/** Other writers cannot win so often: something else is wrong then. */
-const MOST_ATTEMPTS = 100;
+const DELETE = 'DELETE FROM scheduler__schedules WHERE id = ?';
+const ENDED = `UPDATE scheduler__schedules SET row = json_set(row, '$.last', json(?)) WHERE id = ?`;
+const ADOPTED = 'UPDATE scheduler__schedules SET row = ? WHERE id = ? AND row = ?';
 
 function read(id: string, text: string): Schedule {
   const schedule = readable(text);
@@ -24,14 +24,15 @@ function readable(text: string): Schedule | null {
   }
 }
 
-/** Schedules in their own table, each with the jobs that run it. Several processes may change one, so a change is written only over the version that was read. */
+/** Schedules in their own table, each with the jobs that run it. */
 export class ScheduleStore {
   readonly #table = oncePromised(() => this.database.write([{ sql: TABLE }]));
-  readonly #open = oncePromised(async () => {
+  /** Gives what version 1.0 had planned and begun its jobs. */
+  readonly adopt = oncePromised(async () => {
     await this.#table();
     for (const { id, row } of await this.database.all('SELECT id, row FROM scheduler__schedules')) {
       const schedule = readable(String(row));
-      if (schedule !== null && schedule.id === id && schedule.nextAt !== null) await this.#adopt(schedule, schedule.nextAt);
+      if (schedule !== null && schedule.id === id) await this.#adopt(schedule, String(row));
     }
   });
 
@@ -43,7 +44,7 @@ export class ScheduleStore {
 
   /** Oldest first; null user: everybody's. */
   async list(user: string | null): Promise<readonly Schedule[]> {
-    await this.#open();
+    await this.adopt();
     const rows = await this.database.all(
       'SELECT id, row FROM scheduler__schedules WHERE ? IS NULL OR user = ? ORDER BY made, id',
       user,
@@ -65,14 +66,14 @@ export class ScheduleStore {
   }
 
   async get(id: string): Promise<Schedule | null> {
-    await this.#open();
-    const text = await this.#text(id);
-    return text === null ? null : read(id, text);
+    await this.adopt();
+    const found = await this.database.get('SELECT row FROM scheduler__schedules WHERE id = ?', id);
+    return found === null ? null : read(id, String(found.row));
   }
 
   /** The schedule, or the one with its id; null when this person has `most` already. A repeated call completes what a crash cut off. */
   async add(schedule: Schedule, most: number): Promise<Schedule | null> {
-    await this.#open();
+    await this.adopt();
     const { id, by, createdAt } = schedule;
     await this.database.write([
       {
@@ -81,67 +82,49 @@ export class ScheduleStore {
       },
     ]);
     const kept = await this.get(id);
-    if (kept !== null) await this.#arm(kept);
+    if (kept?.cron != null) await this.#plan(kept);
+    else if (kept?.at != null) await this.database.write([this.#run(kept, kept.at, id)]);
     return kept;
   }
 
   /** Its runs that have begun go on. */
   async remove({ id, cron, by }: Schedule): Promise<void> {
-    await this.change(id, () => null);
+    await this.database.write([{ sql: DELETE, values: [id] }]);
     if (cron !== null) return this.jobs.schedule(id, null);
     const planned = await this.jobs.list({ name: 'run', state: 'scheduled', owner: by.user, limit: 1000 });
     const isIts = ({ payload }: JobInfo) => (payload as { readonly schedule?: JsonValue }).schedule === id;
     for (const job of planned.filter(isIts)) await this.jobs.cancel(job.id, 'its schedule was cancelled');
   }
 
-  /** Replaces the schedule with the result of `change`; null removes it. Resolves null when it does not exist, or no longer. */
-  async change(id: string, change: (schedule: Schedule) => Schedule | null): Promise<Schedule | null> {
-    await this.#open();
-    return this.#replace(id, change);
+  /** A run of it has ended; what was to run once is over. */
+  async end({ id, cron }: Schedule, last: NonNullable<Schedule['last']>): Promise<void> {
+    await this.database.write([cron === null ? { sql: DELETE, values: [id] } : { sql: ENDED, values: [JSON.stringify(last), id] }]);
   }
 
-  async #replace(id: string, change: (schedule: Schedule) => Schedule | null): Promise<Schedule | null> {
-    for (let attempt = 1; ; attempt++) {
-      const before = await this.#text(id);
-      if (before === null) return null;
-      const next = change(read(id, before));
-      const [changed] = await this.database.write([
-        next === null
-          ? { sql: 'DELETE FROM scheduler__schedules WHERE id = ? AND row = ?', values: [id, before] }
-          : { sql: 'UPDATE scheduler__schedules SET row = ? WHERE id = ? AND row = ?', values: [JSON.stringify(next), id, before] },
-      ]);
-      if (changed === 1) return next;
-      if (attempt === MOST_ATTEMPTS)
-        throw new PithError(
-          'write_conflict',
-          `schedule '${id}' was not changed: other processes changed it ${MOST_ATTEMPTS} times meanwhile`,
-          { retryable: true, cure: 'try again' },
-        );
-    }
-  }
-
-  async #arm({ id, cron, timeZone, at, by, correlationId }: Schedule): Promise<void> {
+  async #plan({ id, cron, timeZone, correlationId }: Schedule): Promise<void> {
     const payload = { schedule: id, correlationId };
-    if (cron !== null) await this.jobs.schedule(id, { cron, ...(timeZone === null ? {} : { zone: timeZone }), name: 'run', payload });
-    else if (at !== null) await this.jobs.add('run', { ...payload, at }, { at, unique: id, owner: by.user });
+    await this.jobs.schedule(id, { cron: String(cron), ...(timeZone === null ? {} : { zone: timeZone }), name: 'run', payload });
   }
 
-  /** A row of version 1.0. Without a next time that version, if it still runs, leaves it alone. */
-  async #adopt(schedule: Schedule, at: number): Promise<void> {
-    const { id, cron, correlationId, by } = schedule;
+  #run({ id, correlationId, by }: Schedule, at: number, unique = `${id}/${at}`) {
+    return this.jobs.statement('run', { schedule: id, correlationId, at }, { at, unique, owner: by.user });
+  }
+
+  /** Without a next time version 1.0, if it still runs, leaves it alone. */
+  async #adopt(schedule: Schedule, row: string): Promise<void> {
+    const { id, cron, nextAt, open } = schedule;
+    if (nextAt === null && open.length === 0) return;
     try {
-      await this.#arm({ ...schedule, at });
+      if (cron !== null) await this.#plan(schedule);
     } catch (error) {
       if (codeOf(error, '') === 'parameter_invalid') return; // its times cannot be read here: it is told as damaged
       throw error;
     }
-    if (cron !== null && at <= this.clock.now())
-      await this.jobs.add('run', { schedule: id, correlationId, at }, { unique: `${id}/${at}`, owner: by.user });
-    await this.#replace(id, (each) => ({ ...each, at: cron === null ? at : null, nextAt: null }));
-  }
-
-  async #text(id: string): Promise<string | null> {
-    const row = await this.database.get('SELECT row FROM scheduler__schedules WHERE id = ?', id);
-    return row === null ? null : String(row.row);
+    const isPlanned = nextAt !== null && (cron === null || nextAt <= this.clock.now());
+    const runs = [...open, ...(isPlanned ? [nextAt] : [])].map((at) => this.#run(schedule, at));
+    const text = JSON.stringify({ ...schedule, at: cron === null ? nextAt : null, nextAt: null, open: [] });
+    await this.database.write([{ sql: ADOPTED, values: [text, id, row], changes: 1 }, ...runs]).catch((error: unknown) => {
+      if (codeOf(error, '') !== 'write_conflict') throw error; // else another process was faster
+    });
   }
 }

@@ -11,8 +11,6 @@ export interface Schedule {
   readonly timeZone: string | null;
   /** When it runs once. */
   readonly at: number | null;
-  /** Times whose run has begun and not ended: it runs, or waits for a person. */
-  readonly open: readonly number[];
   readonly last: { readonly at: number; readonly reason: string } | null;
   readonly createdAt: number;
   /** Who asked for it, and where. */
@@ -21,8 +19,9 @@ export interface Schedule {
   readonly correlationId: string;
   /** The limits of the turn that created it, which a run cannot exceed. */
   readonly policy: TurnPolicy;
-  /** Version 1.0 planned the next time itself, and kept it here; null: jobs do. */
+  /** Version 1.0 kept the next time, and times whose run had begun and not ended. Now jobs do: null and none. */
   readonly nextAt: number | null;
+  readonly open: readonly number[];
 }
 
 const stored = z
@@ -48,11 +47,9 @@ export function parseSchedule(text: string): Schedule {
   return stored.parse(JSON.parse(text)) as unknown as Schedule;
 }
 
-const THREADS = 'schedules/';
-
 /** Each run has a separate thread. */
 export function threadOf({ id }: Pick<Schedule, 'id'>, at: number): string {
-  return `${THREADS}${id}/${at}`;
+  return `schedules/${id}/${at}`;
 }
 
 /** The run of a thread, or of the thread that it was called from; null for other threads. */

@@ -6,6 +6,8 @@ import { hasEnded, runOf, type Run, type RunState, RunSeal } from './run.ts';
 
 const RUNS = 'saved_skills__runs';
 const STEPS = 'saved_skills__steps';
+/** An older Pith planned a delivery here. */
+const UNPLANNED = `UPDATE ${RUNS} SET deliver_at = NULL WHERE id = ? AND deliver_at IS NOT NULL AND delivery = 'waiting'`;
 const OPEN: readonly RunState[] = ['queued', 'running', 'waiting'];
 
 type Builder = Parameters<Parameters<Queries<Tables>['write']>[0]>[0];
@@ -14,7 +16,11 @@ type Jobs = Pick<ExtensionContext['jobs'], 'statement' | 'guard' | 'get' | 'canc
 export type Held = Pick<Job, 'id' | 'fence'>;
 
 /** What is known of a run before it waits. */
-export type NewRun = Omit<RunRow, keyof typeof EMPTY | 'state' | 'queued_at' | 'job'>;
+export type NewRun = Pick<
+  RunRow,
+  | ('id' | 'skill_id' | 'skill' | 'version_id' | 'version' | 'pinned' | 'user_id' | 'acts_as' | 'cause' | 'inputs' | 'origin')
+  | ('parent_id' | 'depth' | 'lane' | 'priority' | 'preemptible')
+>;
 
 /** How a run ended. */
 export interface RunEnd {
@@ -219,20 +225,15 @@ export class RunStore {
     if (row === null) return;
     const parent = row.parent_id === null ? null : await this.byId(row.parent_id);
     const isOrphan = row.parent_id !== null && (parent === null || parent.job === null || hasEnded(parent));
-    const job = isOrphan ? null : await this.#jobOf(row);
+    const job = await this.#jobOf(row);
     const set = isOrphan
       ? ended({ state: 'cancelled', output: null, error: INTERRUPTED }, this.clock.now())
-      : { job: job?.job ?? null, state: row.state === 'running' ? 'queued' : row.state, holder: null, lease_until: null };
-    await this.queries.write((db) => [
-      exactly(1, db.updateTable(RUNS).set(set).where('id', '=', id).where('job', 'is', null).where('state', 'in', OPEN)),
-      ...(job === null ? [] : [job]),
-    ]);
+      : { job: job.job, state: row.state === 'running' ? 'queued' : row.state };
+    await this.queries.write((db) => [exactly(1, rowsOf(db, id).set(set).where('job', 'is', null)), ...(isOrphan ? [] : [job])]);
   }
 
   async adoptDelivery(id: string): Promise<void> {
-    const due = (db: Builder) =>
-      db.updateTable(RUNS).where('id', '=', id).where('deliver_at', 'is not', null).where('delivery', '=', 'waiting');
-    await this.queries.write((db) => [exactly(1, due(db).set({ deliver_at: null })), this.#delivery(id)]);
+    await this.queries.write(() => [{ sql: UNPLANNED, values: [id], changes: 1 }, this.#delivery(id)]);
   }
 
   #delivery(id: string) {
@@ -265,26 +266,12 @@ function ended({ state, output, error }: RunEnd, now: number) {
 
 const EMPTY = {
   attempt: 0,
-  holder: null,
-  lease_until: null,
-  started_at: null,
-  ended_at: null,
-  takes_over: null,
-  preempted_at: null,
   cancel_asked: 0,
-  answered: 0,
   steps: 0,
   tool_calls: 0,
   input_tokens: 0,
   output_tokens: 0,
-  status_line: null,
-  output: null,
-  error_code: null,
-  error_message: null,
-  extensions: null,
   delivery: 'none',
   delivery_attempts: 0,
-  deliver_at: null,
-  delivery_error: null,
   parts_delivered: 0,
 } as const;

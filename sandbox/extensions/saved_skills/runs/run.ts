@@ -32,8 +32,7 @@ type Columns = { readonly [Key in keyof RunRow as Camel<Key>]: RunRow[Key] };
 /** A run as its row says; columns that only the store looks at are left out, and JSON is read. */
 export interface Run extends Omit<
   Columns,
-  | ('holder' | 'leaseUntil' | 'takesOver' | 'preemptedAt' | 'cancelAsked' | 'answered' | 'deliverAt')
-  | ('inputs' | 'origin' | 'extensions' | 'cause' | 'state' | 'delivery' | 'pinned' | 'preemptible')
+  | ('cancelAsked' | 'inputs' | 'origin' | 'extensions' | 'cause' | 'state' | 'delivery' | 'pinned' | 'preemptible')
   | ('inputTokens' | 'outputTokens' | 'errorCode' | 'errorMessage')
 > {
   readonly pinned: boolean;

@@ -26,6 +26,7 @@ export interface VersionRow {
   readonly created_at: Moment;
 }
 
+/** Without columns that only an older Pith uses and that may be empty. */
 export interface RunRow {
   readonly id: Text;
   readonly skill_id: Text;
@@ -52,22 +53,13 @@ export interface RunRow {
   readonly priority: number;
   readonly preemptible: Flag;
   readonly state: Text;
-  /** Counts who has taken it: a write of an earlier attempt changes nothing. */
   readonly attempt: number;
-  /** The process that has it. */
-  readonly holder: Text | null;
-  readonly lease_until: Moment | null;
   readonly queued_at: Moment;
   /** Of its first attempt. */
   readonly started_at: Moment | null;
   readonly ended_at: Moment | null;
-  /** The run whose slot it is given. */
-  readonly takes_over: Text | null;
-  /** When it was asked to end for a more urgent one. */
-  readonly preempted_at: Moment | null;
+  /** Only an older Pith reads it. */
   readonly cancel_asked: Flag;
-  /** A question of it was answered since it has its slot: it does not wait for that any more. */
-  readonly answered: Flag;
   readonly steps: number;
   readonly tool_calls: number;
   readonly input_tokens: number;
@@ -81,7 +73,6 @@ export interface RunRow {
   /** `none`, `waiting`, `delivered` or `failed`. */
   readonly delivery: Text;
   readonly delivery_attempts: number;
-  readonly deliver_at: Moment | null;
   readonly delivery_error: Text | null;
   /** How many parts of the result have arrived. */
   readonly parts_delivered: number;
