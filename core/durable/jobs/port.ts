@@ -37,7 +37,7 @@ export interface Claim {
   readonly holder: string;
   /** Those whose handlers this process can call, by name. */
   readonly jobs: ReadonlyMap<string, JobDeclaration>;
-  /** The policies of names with `lanes` that this process has. Jobs in lanes of other such names wait. */
+  /** The policies of names with `lanes` that this process has; they never throw. Jobs in lanes of other such names wait. */
   readonly policies: ReadonlyMap<string, LanePolicy>;
   /** Only jobs of these names or lanes; null: all. */
   readonly only: { readonly names: ReadonlySet<string>; readonly lanes: ReadonlySet<string> } | null;
@@ -51,8 +51,6 @@ export interface Claimed {
   readonly next: number | null;
   /** Names with `lanes` that have work in lanes and of which the claim had no policy: their code must be loaded. */
   readonly unloaded: readonly string[];
-  /** What policies threw; the jobs of those names wait. */
-  readonly faults: readonly { readonly name: string; readonly error: unknown }[];
 }
 
 /** Why an attempt must stop: somebody else has the job, or it is to end. */

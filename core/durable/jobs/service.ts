@@ -62,8 +62,6 @@ class Service implements JobService {
   /** What is served for those who wait, while not everything is. */
   readonly #served = new Set<NonNullable<Claim['only']>>();
   readonly #loading = new Set<string>();
-  /** Names whose policy failed at the last claim. */
-  #faulty: ReadonlySet<string> = new Set();
   #state: 'new' | 'started' | 'stopping' | 'stopped' = 'new';
   /** Something has changed in this process. */
   #isWoken = false;
@@ -238,9 +236,6 @@ class Service implements JobService {
     if (claimed.taken.length > 0) this.#attempts.storageWorked();
     if (claimed.taken.length >= MOST_AT_ONCE) this.#isFree = this.#again = true;
     for (const name of claimed.unloaded) void this.#load(name);
-    for (const { name, error } of claimed.faults)
-      if (!this.#faulty.has(name)) logger.warn(`jobs ${name} wait: the policy of their lanes failed`, { error: messageOf(error) });
-    this.#faulty = new Set(claimed.faults.map(({ name }) => name));
   }
 
   /** What can be called here, and who is told of its ends. */

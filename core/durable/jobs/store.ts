@@ -268,22 +268,16 @@ class Work {
     const holds = currentHolds(rows, now);
     const taken: JobRow[] = [];
     const unloaded: string[] = [];
-    const faults: Claimed['faults'][number][] = [];
     for (const name of rows.readyNames()) {
       const job = jobs.get(name);
       const isHeld = holds.some(({ kind, value }) => kind === 'name' && value === name);
       const most = claim.most - taken.length;
       if (isHeld || most <= 0 || job === undefined) continue;
-      try {
-        const found = this.#startable(job, { ...claim, most }, holds);
-        if (found === null) unloaded.push(name);
-        else for (const row of found) taken.push(this.#take(row, holder));
-      } catch (error) {
-        if (!(error instanceof PolicyFault)) throw error;
-        faults.push({ name, error: error.cause }); // the jobs of others go on
-      }
+      const found = this.#startable(job, { ...claim, most }, holds);
+      if (found === null) unloaded.push(name);
+      else for (const row of found) taken.push(this.#take(row, holder));
     }
-    return { taken, unloaded, faults, next: nextOf(rows, holder, now) };
+    return { taken, unloaded, next: nextOf(rows, holder, now) };
   }
 
   /** Another that has moved may have changed it. */
@@ -346,7 +340,7 @@ class Work {
     const first = this.rows.heads({ name, lane }, HEADS_PER_OWNER, except);
     const promised = this.rows.promised(name, lane).filter((row) => row.ready && mayStart(row, except));
     const heads = [...new Map([...first, ...promised].map((row) => [row.id, row])).values()].toSorted(byUrgency);
-    const { start } = this.#decide({ name, lane }, policy, { arrived: null, heads });
+    const start = this.#decide({ name, lane }, policy, { arrived: null, heads });
     const known = new Map(heads.map((row) => [row.id, row]));
     return [...start].flatMap((id) => known.get(id) ?? []);
   }
@@ -361,10 +355,15 @@ class Work {
     { name, lane }: { readonly name: string; readonly lane: string },
     policy: LanePolicy,
     { arrived, heads }: { readonly arrived: LaneState['arrived']; readonly heads: readonly JobRow[] },
-  ): { readonly start: ReadonlySet<string> } {
+  ): ReadonlySet<string> {
     const { rows, now } = this;
     const promised = rows.promised(name, lane);
-    const picked = pickBy(policy, lane, {
+    const {
+      start,
+      preempt,
+      promised: slots,
+    } = policy.pick({
+      rules: policy.rules(lane),
       arrived,
       heads,
       running: rows
@@ -375,10 +374,10 @@ class Work {
       promised: new Map(promised.map((row) => [row.id, row.promise as string])),
       now,
     });
-    for (const id of picked.preempt) this.change(id, (row) => (row.state === 'running' ? cancelled(row, PREEMPTED, now) : null));
-    for (const [id, slot] of picked.promised)
+    for (const id of preempt) this.change(id, (row) => (row.state === 'running' ? cancelled(row, PREEMPTED, now) : null));
+    for (const [id, slot] of slots)
       this.change(id, (row) => (row.promise === slot || row.state !== 'waiting' ? null : { ...row, promise: slot }));
-    return picked;
+    return new Set(start);
   }
 
   renew(held: readonly Attempt[]): ReadonlyMap<string, StopReason> {
@@ -413,18 +412,6 @@ class Work {
     ];
     for (const id of new Set(old)) rows.delete(id);
     return old.length >= TIDY_AT_ONCE;
-  }
-}
-
-/** A policy threw, or answered something else. */
-class PolicyFault extends Error {}
-
-function pickBy(policy: LanePolicy, lane: string, state: Omit<LaneState, 'rules'>) {
-  try {
-    const { start, preempt, promised } = policy.pick({ ...state, rules: policy.rules(lane) });
-    return { start: new Set(start), preempt: [...preempt], promised: [...promised] };
-  } catch (cause) {
-    throw new PolicyFault('', { cause });
   }
 }
 

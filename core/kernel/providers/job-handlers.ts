@@ -80,7 +80,7 @@ function partsOf(name: string): readonly [extensionId: string, job: string] {
   return [name.slice(0, dot), name.slice(dot + 1)];
 }
 
-/** A policy that throws gives out nothing: it is asked in a transaction that jobs of others share. */
+/** A policy that throws, or answers something else, gives out nothing: it is asked in a transaction that jobs of others share. */
 function contained({ runtime }: Lifecycle, id: string, policy: LanePolicy): LanePolicy {
   const asked = <T>(ask: () => T, otherwise: T): T => {
     try {
@@ -92,7 +92,12 @@ function contained({ runtime }: Lifecycle, id: string, policy: LanePolicy): Lane
   };
   return {
     rules: (lane) => asked(() => policy.rules(lane), null),
-    pick: (lane) => asked(() => policy.pick(lane), NOTHING),
+    pick: (lane) =>
+      asked(() => {
+        const { start, preempt, promised } = policy.pick(lane);
+        const slots = [...promised].map(([id, slot]) => [String(id), String(slot)] as const);
+        return { start: [...start].map(String), preempt: [...preempt].map(String), promised: new Map(slots) };
+      }, NOTHING),
   };
 }
 

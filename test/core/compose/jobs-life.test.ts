@@ -185,7 +185,8 @@ describe('jobs through the life of an extension', () => {
     const lanes = `jobs.define('work', async ({ payload }) => void (context.order = [...(context.order ?? []), payload]), { lanes: {
       rules: (lane) => ({ slots: lane === 'one' ? 1 : 2 }),
       pick: ({ heads, running, rules, arrived }) => {
-        if (context.broken) throw new Error('no policy today');
+        if (context.broken === 'throws') throw new Error('no policy today');
+        if (context.broken) return {};
         const free = rules.slots - running.length;
         return { start: arrived ? [] : [...heads].sort((a, b) => b.priority - a.priority).slice(0, free).map(({ id }) => id), preempt: [], promised: new Map() };
       },
@@ -193,15 +194,19 @@ describe('jobs through the life of an extension', () => {
     const files = { ...extension('worker', '  - { name: work, lanes: true }', lanes), ...extension('other', '  - name: work', WORK) };
     const pith = await loaded({ files });
     await pith.kernel.host.extensions.activate('other');
-    const context = contextOf('worker') as ReturnType<typeof contextOf> & { order?: unknown[]; broken?: boolean };
-    context.broken = true;
+    const context = contextOf('worker') as ReturnType<typeof contextOf> & { order?: unknown[]; broken?: string };
+    context.broken = 'throws';
     const ids = [];
     for (const priority of [1, 3, 2]) ids.push((await context.jobs.add('work', priority, { lane: 'one', priority })).id);
     const { jobs: others } = contextOf('other');
     expect(await others.finished((await others.add('work', 1)).id)).toMatchObject({ state: 'done' });
     expect(context.order).toBeUndefined();
     expect(pith.kernel.host.extensions.show('worker')).toMatchObject({ message: expect.stringContaining('no policy today') });
-    context.broken = false;
+    context.broken = 'answers something else';
+    expect(await others.finished((await others.add('work', 2)).id)).toMatchObject({ state: 'done' });
+    expect(context.order).toBeUndefined();
+    delete context.broken;
+    pith.kernel.jobs.wake();
     for (const id of ids) await context.jobs.finished(id);
     expect(context.order).toEqual([3, 2, 1]);
   });

@@ -195,26 +195,6 @@ describe.each(STORES)('J5: lanes %s', (where, tablesOf) => {
     expect(await world.claim('one', { ...by(fair({})), only })).toEqual(['of m']);
   });
 
-  it.each<[string, LanePolicy]>([
-    [
-      'throws',
-      {
-        rules: () => 1,
-        pick: () => {
-          throw new Error('a slip');
-        },
-      },
-    ],
-    ['answers nothing', { rules: () => 1, pick: () => undefined as never }],
-  ])('a policy that %s stops the jobs of its own name only', async (_slip, policy) => {
-    const world = worldOf([declared('x.b')]);
-    await world.add('a', { lane: 'l' });
-    await world.add('b', { name: 'x.b' });
-    const { taken, faults } = await world.store.claim(world.claimOf('one', by(policy)));
-    expect([taken.map(({ id }) => id), faults]).toEqual([['b'], [{ name: 'x.a', error: expect.any(Error) }]]);
-    expect(await world.claim('one', by(fair({})))).toEqual(['a']);
-  });
-
   it('a policy can neither start a job that may not start nor end one that does not run', async () => {
     const world = worldOf();
     const policy: LanePolicy = {
