@@ -2,7 +2,8 @@ import path from 'node:path';
 import { fakeClock } from 'pith/testing';
 import { beforeEach, describe, expect, it, onTestFinished } from 'vitest';
 import { openKernel } from '../../../core/cli/index.ts';
-import { createJobStore, createSqliteTables, type JobStore, type NewJob, PLAIN_JOB } from '../../../core/durable/index.ts';
+import { newJob, takenFrom } from '../durable/jobs/new-job.ts';
+import { createJobStore, createSqliteTables, type JobStore, type NewJob } from '../../../core/durable/index.ts';
 import { openStore } from '../../../core/store/index.ts';
 import { writeFiles, folderWith } from '../../places.ts';
 import { cli } from './fakes.ts';
@@ -31,22 +32,9 @@ const run = (...argv: string[]) => cli(argv, { cwd: folder, openKernel });
 const json = async (...argv: string[]) => JSON.parse((await run(...argv, '--json')).out);
 
 const add = (id: string, more: Partial<NewJob> = {}) =>
-  store.insert({ ...PLAIN_JOB, id, name: 'post.send', payload: '{"to":"ada"}', mostAttempts: 1, ...more }, null);
+  store.insert(newJob('post.send', { id, payload: '{"to":"ada"}', mostAttempts: 1, ...more }), null);
 
-/** Runs what is due. */
-async function claim() {
-  const declared = {
-    concurrency: 99,
-    version: 1,
-    lanes: false,
-    keep: true,
-    attempts: 1,
-    backoff: { firstMs: 1, mostMs: 1 },
-    timeoutMs: null,
-  };
-  const jobs = new Map(['post.send', 'post.wipe', 'gone.work'].map((name) => [name, { name, ...declared }]));
-  return (await store.claim({ holder: 'test', jobs, policies: new Map(), only: null, most: 99 })).taken;
-}
+const claim = () => takenFrom(store, 'post.send', 'post.wipe', 'gone.work');
 
 /** Runs what is due, and lets it fail. */
 async function fail(message = 'no such\u001b[31m street'): Promise<void> {

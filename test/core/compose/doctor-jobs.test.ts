@@ -1,7 +1,8 @@
 import { fakeClock } from 'pith/testing';
 import { expect, it } from 'vitest';
-import { type NewJob, PLAIN_JOB } from '../../../core/durable/index.ts';
+import type { NewJob } from '../../../core/durable/index.ts';
 import { extensionFiles } from '../../journeys/sandbox-files.ts';
+import { newJob, takenFrom } from '../durable/jobs/new-job.ts';
 import { kernelOf } from '../../places.ts';
 
 const MINUTE = 60_000;
@@ -17,11 +18,8 @@ async function world() {
   const files = { ...extension('post', MAIN), ...extension('broken', BROKEN), ...extension('quiet', MAIN, { enabled: false }) };
   const { kernel } = await kernelOf({ clock, only: [], files });
   const { store } = kernel.jobs;
-  const add = (id: string, more: Partial<NewJob> = {}) =>
-    store.insert({ ...PLAIN_JOB, id, name: 'post.send', payload: '1', mostAttempts: 1, ...more }, null);
-  const declared = { name: 'post.send', concurrency: 9, version: 1, lanes: false, keep: true, attempts: 1, timeoutMs: null };
-  const jobs = new Map([['post.send', { ...declared, backoff: { firstMs: 1, mostMs: 1 } }]]);
-  const claim = async () => (await store.claim({ holder: 'test', jobs, policies: new Map(), only: null, most: 9 })).taken;
+  const add = (id: string, more: Partial<NewJob> = {}) => store.insert(newJob('post.send', { id, mostAttempts: 1, ...more }), null);
+  const claim = () => takenFrom(store, 'post.send');
   const found = async () =>
     (await kernel.doctor()).notes
       .filter(({ message }) => /jobs?\b/u.test(message))

@@ -1,3 +1,4 @@
+import { takenFrom } from '../../core/durable/jobs/new-job.ts';
 import { readFileSync } from 'node:fs';
 import path from 'node:path';
 import type { JsonValue, TopicMap } from 'pith';
@@ -88,11 +89,9 @@ it.each([
     'is dead',
     'failed: it cannot be',
     async (id: string, { store }: Awaited<ReturnType<typeof world>>) => {
-      const declared = { name: 'scheduler.run', concurrency: 9, version: 1, lanes: false, keep: true, attempts: 1, timeoutMs: null };
-      const jobs = new Map([['scheduler.run', { ...declared, backoff: { firstMs: 1, mostMs: 1 } }]]);
-      const { taken } = await store.claim({ holder: 'test', jobs, policies: new Map(), only: null, most: 9 });
+      const [taken] = await takenFrom(store, 'scheduler.run');
       const error = { code: 'tool_failed', message: 'it cannot be' };
-      await store.settle({ id, fence: taken[0]!.fence }, { kind: 'failed', error, retryAt: 0, isFinal: true }, true);
+      await store.settle({ id, fence: taken!.fence }, { kind: 'failed', error, retryAt: 0, isFinal: true }, true);
     },
   ],
 ] as const)('J13 a schedule whose job %s says so, and is over', async (_, said, end) => {

@@ -4,13 +4,18 @@ import path from 'node:path';
 import { systemClock } from '@pith/promises';
 import { createJobStore, createSqliteTables } from '../../../../core/durable/index.ts';
 import { openStore } from '../../../../core/store/index.ts';
+import { declared } from './new-job.ts';
 
 const [file = '', folder = ''] = process.argv.slice(2);
 const database = openStore(file, systemClock);
 const store = createJobStore(createSqliteTables(database), systemClock, () => '');
-const backoff = { firstMs: 1_000, mostMs: 1_000 };
-const job = { name: 'x.a', concurrency: 4, version: 1, lanes: false, keep: true, attempts: 8, backoff, timeoutMs: null };
-const claim = { holder: `${process.pid}`, jobs: new Map([[job.name, job]]), policies: new Map(), only: null, most: 2 };
+const claim = {
+  holder: `${process.pid}`,
+  jobs: new Map([['x.a', declared('x.a', { concurrency: 4 })]]),
+  policies: new Map(),
+  only: null,
+  most: 2,
+};
 let worked = 0;
 while ((await store.count({ states: ['waiting', 'running'] })) > 0) {
   const { taken } = await store.claim(claim);

@@ -1,5 +1,5 @@
 import { ulid } from 'ulid';
-import type { JobDeclaration, NewJob } from '../../../../core/durable/index.ts';
+import { type JobDeclaration, type JobRow, type JobStore, type NewJob, PLAIN_JOB } from '../../../../core/durable/index.ts';
 
 export function declared(name: string, changes: Partial<JobDeclaration> = {}): JobDeclaration {
   const backoff = { firstMs: 1_000, mostMs: 300_000 };
@@ -7,23 +7,11 @@ export function declared(name: string, changes: Partial<JobDeclaration> = {}): J
 }
 
 export function newJob(name: string, changes: Partial<NewJob> = {}): NewJob {
-  return {
-    id: ulid(),
-    name,
-    version: 1,
-    payload: '{}',
-    at: null,
-    lane: null,
-    owner: null,
-    priority: 0,
-    unique: null,
-    onOpen: 'keep',
-    sequence: null,
-    parent: null,
-    inside: false,
-    preemptible: false,
-    mostAttempts: 8,
-    tells: false,
-    ...changes,
-  };
+  return { ...PLAIN_JOB, id: ulid(), name, payload: '{}', mostAttempts: 8, ...changes };
+}
+
+/** What a process is given that works on these names. */
+export async function takenFrom(store: JobStore, ...names: readonly string[]): Promise<readonly JobRow[]> {
+  const jobs = new Map(names.map((name) => [name, declared(name)]));
+  return (await store.claim({ holder: 'test', jobs, policies: new Map(), only: null, most: 99 })).taken;
 }
