@@ -160,7 +160,7 @@ class SqliteRows implements JobRows {
 
   served(name: string, lane: string): ReadonlyMap<string | null, number> {
     const rows = this.store.all('SELECT owner, turn FROM job_served WHERE name = ? AND lane = ?', name, lane);
-    return new Map(rows.map(({ owner, turn }) => [textOrNull(owner), Number(turn)]));
+    return new Map(rows.map(({ owner, turn }) => [owner as string | null, Number(turn)]));
   }
 
   serve(name: string, lane: string, owner: string | null): void {
@@ -219,14 +219,7 @@ class SqliteRows implements JobRows {
   }
 
   holds(): readonly Hold[] {
-    return this.store
-      .all('SELECT kind, value, until, reason FROM job_holds ORDER BY kind, value')
-      .map(({ kind, value, until, reason }) => ({
-        kind: String(kind) as Hold['kind'],
-        value: String(value),
-        until: numberOrNull(until),
-        reason: String(reason),
-      }));
+    return this.store.all('SELECT kind, value, until, reason FROM job_holds ORDER BY kind, value') as unknown as readonly Hold[];
   }
 
   putHold({ kind, value, until, reason }: Hold): void {
@@ -238,7 +231,8 @@ class SqliteRows implements JobRows {
   }
 
   schedules(): readonly ScheduleRow[] {
-    return this.store.all('SELECT * FROM job_schedules ORDER BY id').map(scheduleOf);
+    const rows = this.store.all('SELECT * FROM job_schedules ORDER BY id');
+    return rows.map((row) => ({ ...row, job: JSON.parse(String(row['job'])) }) as unknown as ScheduleRow);
   }
 
   putSchedule({ id, cron, zone, job, missed, within, next }: ScheduleRow): void {
@@ -386,24 +380,4 @@ function conditionsOf(filter: Omit<JobFilter, 'limit'>): { readonly where: strin
     add(`((at < ? AND (ready = 1 OR ${LATER})) OR (state = 'running' AND until < ?))`, filter.overdue, filter.overdue);
   for (const column of ['lane', 'owner', 'parent'] as const) if (filter[column] !== undefined) add(`${column} = ?`, filter[column]);
   return { where: where.join(' AND '), values };
-}
-
-function scheduleOf({ id, cron, zone, job, missed, within, next }: SqlRow): ScheduleRow {
-  return {
-    id: String(id),
-    cron: String(cron),
-    zone: String(zone),
-    job: JSON.parse(String(job)),
-    missed: missed === 'skip' ? 'skip' : 'once',
-    within: numberOrNull(within),
-    next: numberOrNull(next),
-  };
-}
-
-function textOrNull(value: SqlValue | undefined): string | null {
-  return value === null || value === undefined ? null : String(value);
-}
-
-function numberOrNull(value: SqlValue | undefined): number | null {
-  return value === null || value === undefined ? null : Number(value);
 }
