@@ -5,20 +5,18 @@ import { nextOf } from './schedule-view.ts';
 
 const TABLE =
   'CREATE TABLE IF NOT EXISTS scheduler__schedules (id TEXT PRIMARY KEY, user TEXT NOT NULL, made INTEGER NOT NULL, row TEXT NOT NULL) WITHOUT ROWID';
+const ALL = 'SELECT id, row FROM scheduler__schedules';
 const DELETE = 'DELETE FROM scheduler__schedules WHERE id = ?';
 const ENDED = `UPDATE scheduler__schedules SET row = json_set(row, '$.last', json(?)) WHERE id = ?`;
 const ADOPTED = 'UPDATE scheduler__schedules SET row = ? WHERE id = ? AND row = ?';
 
-function read(id: string, text: string): Schedule {
-  const schedule = readable(text);
-  if (schedule !== null) return schedule;
-  throw new PithError('database_failed', `the row of schedule '${id}' is damaged`, { where: id, cure: 'schedule it again' });
-}
+type Row = Awaited<ReturnType<ExtensionContext['database']['all']>>[number];
 
 /** null for a row that something else has changed. */
-function readable(text: string): Schedule | null {
+function scheduleOf({ id, row }: Row): Schedule | null {
   try {
-    return parseSchedule(text);
+    const schedule = parseSchedule(String(row));
+    return schedule.id === id ? schedule : null;
   } catch {
     return null; // not JSON, or not a schedule
   }
@@ -30,9 +28,9 @@ export class ScheduleStore {
   /** Gives what version 1.0 had planned and begun its jobs. */
   readonly adopt = oncePromised(async () => {
     await this.#table();
-    for (const { id, row } of await this.database.all('SELECT id, row FROM scheduler__schedules')) {
-      const schedule = readable(String(row));
-      if (schedule !== null && schedule.id === id) await this.#adopt(schedule, String(row));
+    for (const row of await this.database.all(ALL)) {
+      const schedule = scheduleOf(row);
+      if (schedule !== null) await this.#adopt(schedule, String(row['row']));
     }
   });
 
@@ -45,30 +43,24 @@ export class ScheduleStore {
   /** Oldest first; null user: everybody's. */
   async list(user: string | null): Promise<readonly Schedule[]> {
     await this.adopt();
-    const rows = await this.database.all(
-      'SELECT id, row FROM scheduler__schedules WHERE ? IS NULL OR user = ? ORDER BY made, id',
-      user,
-      user,
-    );
-    return rows.flatMap(({ id, row }) => {
-      const schedule = readable(String(row));
-      return schedule !== null && schedule.id === id ? [schedule] : [];
-    });
+    const rows = await this.database.all(`${ALL} WHERE ? IS NULL OR user = ? ORDER BY made, id`, user, user);
+    return rows.flatMap((row) => scheduleOf(row) ?? []);
   }
 
   /** Ids of rows, or times, that cannot be read: they never run, and the others continue. Changes nothing. */
   async damaged(): Promise<readonly string[]> {
     await this.#table();
-    const rows = await this.database.all('SELECT id, row FROM scheduler__schedules');
-    const isSound = (id: unknown, schedule: Schedule | null): boolean =>
-      schedule !== null && schedule.id === id && (schedule.cron === null || nextOf(schedule, this.clock.now()) !== null);
-    return rows.flatMap(({ id, row }) => (isSound(id, readable(String(row))) ? [] : [String(id)]));
+    const isSound = (schedule: Schedule | null): boolean =>
+      schedule !== null && (schedule.cron === null || nextOf(schedule, this.clock.now()) !== null);
+    return (await this.database.all(ALL)).flatMap((row) => (isSound(scheduleOf(row)) ? [] : [String(row['id'])]));
   }
 
   async get(id: string): Promise<Schedule | null> {
     await this.adopt();
-    const found = await this.database.get('SELECT row FROM scheduler__schedules WHERE id = ?', id);
-    return found === null ? null : read(id, String(found.row));
+    const row = await this.database.get(`${ALL} WHERE id = ?`, id);
+    const schedule = row && scheduleOf(row);
+    if (row === null || schedule !== null) return schedule;
+    throw new PithError('database_failed', `the row of schedule '${id}' is damaged`, { where: id, cure: 'schedule it again' });
   }
 
   /** The schedule, or the one with its id; null when this person has `most` already. A repeated call completes what a crash cut off. */
@@ -82,8 +74,9 @@ export class ScheduleStore {
       },
     ]);
     const kept = await this.get(id);
-    if (kept?.cron != null) await this.#plan(kept);
-    else if (kept?.at != null) await this.database.write([this.#run(kept, kept.at, id)]);
+    if (kept === null) return null;
+    if (kept.cron !== null) await this.#plan(kept);
+    else if (kept.at !== null) await this.database.write([this.#run(kept, kept.at, id)]);
     return kept;
   }
 

@@ -10,7 +10,7 @@ const OPEN = `SELECT id FROM task_engine__tasks WHERE state NOT IN ('done', 'fai
 const UNREPORTED = 'SELECT seq, task, state, note FROM task_engine__changes WHERE announced = 0 ORDER BY seq';
 const REPORTED = 'UPDATE task_engine__changes SET announced = 1 WHERE seq = ? AND announced = 0';
 
-type Context = Pick<ExtensionContext, 'database' | 'clock' | 'jobs' | 'logger'>;
+type Context = Pick<ExtensionContext, 'clock' | 'jobs' | 'logger'>;
 
 /** Gives the tasks of an older Pith their jobs, once none such works on any. May run in several processes at once. */
 export async function adopt(context: Context, store: TaskStore, signal: AbortSignal): Promise<void> {
@@ -26,8 +26,8 @@ export async function adopt(context: Context, store: TaskStore, signal: AbortSig
 }
 
 /** False: an older Pith is at work. */
-async function adoptAll({ database, clock, jobs }: Context, store: TaskStore): Promise<boolean> {
-  await store.ready();
+async function adoptAll({ clock, jobs }: Context, store: TaskStore): Promise<boolean> {
+  const database = await store.tables();
   if ((await database.get(CLAIMED, clock.now(), clock.now() + WAIT_MS)) !== null) return false;
   for (const { id } of await database.all(OPEN))
     await store

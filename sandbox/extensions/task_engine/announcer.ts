@@ -7,7 +7,6 @@ import { cut } from './view.ts';
 
 /** Reports a change of state: `task.changed` for programs, `notify` for the person who submitted the task. A crash may report one twice. */
 export async function announce(store: TaskStore, events: Events, { task: taskId, state, note }: Change): Promise<void> {
-  await store.ready();
   const [task] = await store.loadAll([taskId]);
   if (task === undefined) return; // its row is damaged
   const { id, goal, submitter } = task;

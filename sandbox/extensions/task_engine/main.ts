@@ -76,7 +76,6 @@ export default class TaskEngine implements ToolProvider, ContextProvider, Servic
   }
 
   async findings(): Promise<readonly Diagnostic[]> {
-    await this.#store.ready();
     return (await this.#store.damaged()).map((id) => ({
       severity: 'error',
       code: 'database_failed',
@@ -93,7 +92,6 @@ export default class TaskEngine implements ToolProvider, ContextProvider, Servic
   async approvalAnswered({ threadId }: TopicMap['approval.answered']): Promise<void> {
     const taskId = taskOfThread(threadId);
     if (taskId === null) return;
-    await this.#store.ready();
     const [task] = await this.#store.loadAll([taskId]);
     if (task && task.job !== null) await this.#context.jobs.resume(task.job);
   }

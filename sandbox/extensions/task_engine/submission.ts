@@ -56,7 +56,6 @@ export async function submit(
   by: Submitter,
   agents: readonly AgentSpec[],
 ): Promise<readonly Task[]> {
-  await store.ready();
   for (const { agentId } of wanted) refuseAgent(agentId, by.agent, agents);
   return store.write(async (tasks) => {
     const there = new Map((await store.loadAll(wanted.map(({ id }) => id))).map((task) => [task.id, task]));

@@ -30,14 +30,12 @@ export class TaskService {
 
   /** Newest first. */
   async list(limit: number, state: Task['state'] | null, userId: string | null): Promise<readonly Task[]> {
-    await this.store.ready();
     const tasks = await this.store.list(userId === null ? limit : 1000, state);
     return tasks.filter(({ submitter }) => userId === null || submitter.userId === userId).slice(0, limit);
   }
 
   /** Throws `task_unknown`, also for tasks of another user. */
   async find(id: string, userId: string | null): Promise<Task> {
-    await this.store.ready();
     const task = await this.store.load(id);
     if (task && (userId === null || task.submitter.userId === userId)) return task;
     throw new PithError('task_unknown', `there is no task '${id}'${didYouMean(id, await this.store.ids())}`, {

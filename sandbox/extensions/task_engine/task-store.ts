@@ -1,4 +1,5 @@
 import { type Clock, codeOf, type ExtensionContext, type Job, PithError } from 'pith';
+import { oncePromised } from '@pith/promises';
 import { taskSchema, type Task, type TaskState } from './task.ts';
 import { advance, hasJob } from './transitions.ts';
 import { follow, type Tasks } from './waiting.ts';
@@ -36,7 +37,11 @@ const UNFINISHED = `SELECT count(*) AS n FROM task_engine__tasks WHERE ${IS_OPEN
 
 /** The tables of tasks. What is written is on disk when the promise resolves. */
 export class TaskStore {
-  #ready: Promise<unknown> | undefined;
+  /** The database, with the tables in it. */
+  readonly tables = oncePromised(async () => {
+    await this.database.write(SCHEMA.map((sql) => ({ sql })));
+    return this.database;
+  });
 
   constructor(
     private readonly database: Database,
@@ -44,23 +49,13 @@ export class TaskStore {
     private readonly jobs: Pick<ExtensionContext['jobs'], 'statement' | 'guard' | 'cancel'>,
   ) {}
 
-  /** Before the first read. Rejections are not remembered: the disk may be free again. */
-  async ready(): Promise<void> {
-    this.#ready ??= this.database.write(SCHEMA.map((sql) => ({ sql }))).catch((error: unknown) => {
-      this.#ready = undefined;
-      throw error;
-    });
-    await this.#ready;
-  }
-
   async load(id: string): Promise<Task | null> {
-    return taskOf(await this.database.get(ONE, id));
+    return taskOf((await this.#rows(ONE, id))[0] ?? null);
   }
 
   /** Those that are there, in this order. */
   async loadAll(ids: readonly string[]): Promise<readonly Task[]> {
-    const rows = await Promise.all(ids.map((id) => this.database.get(ONE, id)));
-    return rows.flatMap((row) => (row && readable(row)) ?? []);
+    return (await Promise.all(ids.map((id) => this.#tasks(ONE, id)))).flat();
   }
 
   /** Newest first. */
@@ -73,7 +68,7 @@ export class TaskStore {
   }
 
   async ids(): Promise<readonly string[]> {
-    return (await this.database.all('SELECT id FROM task_engine__tasks ORDER BY seq DESC LIMIT 1000')).map(({ id }) => String(id));
+    return (await this.#rows('SELECT id FROM task_engine__tasks ORDER BY seq DESC LIMIT 1000')).map(({ id }) => String(id));
   }
 
   async subtasks(parent: string): Promise<readonly Task[]> {
@@ -81,31 +76,35 @@ export class TaskStore {
   }
 
   async unfinished(): Promise<number> {
-    return Number((await this.database.get(UNFINISHED))?.['n'] ?? 0);
+    return Number((await this.#rows(UNFINISHED))[0]?.['n']);
   }
 
   async changes(id: string): Promise<readonly TaskChange[]> {
-    return (await this.database.all('SELECT at, state, note FROM task_engine__changes WHERE task = ? ORDER BY seq', id)).map(changeOf);
+    return (await this.#rows('SELECT at, state, note FROM task_engine__changes WHERE task = ? ORDER BY seq', id)).map(changeOf);
   }
 
   /** Ids of unfinished rows that cannot be read: nobody works on them, and the others go on. */
   async damaged(): Promise<readonly string[]> {
-    const rows = await this.database.all(`SELECT id, task FROM task_engine__tasks WHERE ${IS_OPEN}`);
+    const rows = await this.#rows(`SELECT id, task FROM task_engine__tasks WHERE ${IS_OPEN}`);
     return rows.flatMap((row) => (readable(row) === null ? [String(row['id'])] : []));
   }
 
   /** `act` may run more than once. `by`: the job that makes the change; rejects `lease_lost` once another process has it. */
   async write<T>(act: (tasks: TaskWrite) => Promise<T>, by?: Pick<Job, 'id' | 'fence'>): Promise<T> {
-    await this.ready();
-    return this.#untilNobodyIsFaster(async () => {
+    for (let attempt = 1; ; attempt++) {
       const work: Writing = { known: new Map(), statements: [], left: [] };
       const value = await act(this.#writing(work));
       if (work.statements.length === 0) return value;
       const same = [...work.known.values()].filter(({ changed }) => !changed).map(sameAs); // what was only read must still be so
-      await this.database.write([...(by ? [this.jobs.guard(by)] : []), ...work.statements, ...same]);
+      try {
+        await (await this.tables()).write([...(by ? [this.jobs.guard(by)] : []), ...work.statements, ...same]);
+      } catch (error) {
+        if (codeOf(error, '') === 'write_conflict' && attempt < MOST_ATTEMPTS) continue; // somebody else was faster
+        throw error;
+      }
       for (const id of work.left) if (id !== by?.id) await this.jobs.cancel(id, SUPERSEDED).catch(() => false); // it finds out by itself
       return value;
-    });
+    }
   }
 
   #writing({ known, statements, left }: Writing): TaskWrite {
@@ -117,11 +116,10 @@ export class TaskStore {
       return before;
     };
     const find = async (id: string): Promise<Known | null> => {
-      const row = known.has(id) ? null : await this.database.get(ONE, id);
-      return row === null ? (known.get(id) ?? null) : keep(row);
+      const row = known.has(id) ? undefined : (await this.#rows(ONE, id))[0];
+      return row === undefined ? (known.get(id) ?? null) : keep(row);
     };
-    const all = async (...query: Parameters<Database['all']>) =>
-      (await this.database.all(...query)).flatMap((row) => keep(row)?.task ?? []);
+    const all = async (...query: Parameters<Database['all']>) => (await this.#rows(...query)).flatMap((row) => keep(row)?.task ?? []);
     const put = (before: Known, after: Task): void => {
       const text = JSON.stringify(after);
       statements.push(sameAs(before), { sql: SAVE, values: [columnOf(after.state), text, after.id] });
@@ -156,16 +154,6 @@ export class TaskStore {
     return tasks;
   }
 
-  async #untilNobodyIsFaster<T>(act: () => Promise<T>): Promise<T> {
-    for (let attempt = 1; ; attempt++) {
-      try {
-        return await act();
-      } catch (error) {
-        if (codeOf(error, '') !== 'write_conflict' || attempt === MOST_ATTEMPTS) throw error;
-      }
-    }
-  }
-
   #inserted(task: Task, { unfinished, subtasks }: TaskLimits): Statements {
     const { id, state, priority, parent, after } = task;
     const work = state === 'pending' ? [this.#work(task)] : [];
@@ -188,8 +176,12 @@ export class TaskStore {
     return [{ sql, values: [id, this.clock.now(), state, note] }, this.jobs.statement('announce', change, { sequence: id })];
   }
 
+  async #rows(...query: Parameters<Database['all']>): Promise<readonly Row[]> {
+    return (await this.tables()).all(...query);
+  }
+
   async #tasks(...query: Parameters<Database['all']>): Promise<readonly Task[]> {
-    return (await this.database.all(...query)).flatMap((row) => readable(row) ?? []);
+    return (await this.#rows(...query)).flatMap((row) => readable(row) ?? []);
   }
 }
 

@@ -201,7 +201,6 @@ export function workerTools(service: TaskService): readonly Tool[] {
 
 /** The task that this very turn works on. Agents that the worker called answer to the worker. */
 async function own(service: TaskService, turn: TurnInfo, named: string | undefined): Promise<Task | ToolResult> {
-  await service.store.ready();
   const task = await workedOn(service.store, turn);
   if (task === null || turn.threadId !== threadOf(task.id))
     return toolError('not_in_task', 'this turn works on no task; only the worker of a task can do this');

@@ -2,7 +2,6 @@ import path from 'node:path';
 import { describe, expect, it, onTestFinished } from 'vitest';
 import type { ChannelMessage } from 'pith';
 import { fakeClock, scriptedModel } from 'pith/testing';
-import { main, manifest } from '../../core/process/extension.ts';
 import { folderWith, kernelOf } from '../../places.ts';
 import { deliver } from '../../../sandbox/extensions/saved_skills/runs/deliveries.ts';
 import { passed, passing, until } from '../../waiting.ts';
@@ -74,32 +73,6 @@ describe('runs whose process ends or stalls', () => {
       ['ada/inner', 'cancelled'],
       ['ada/outer', 'ok'],
     ]);
-  });
-
-  it('M60 a slow delivery keeps no other run from its slot and its lease', async () => {
-    const channel = {
-      ...manifest('pager', { provides: ['channel'], isolation: 'in_process' }),
-      ...main('pager', `kinds = ['pager']; deliver() { return new Promise((resolve) => (globalThis.answerPage = resolve)); }`),
-    };
-    const clock = fakeClock();
-    const kernel = await savedKernel([{ text: 'the report' }, { hang: true }], { files: channel, clock });
-    await saveAs(kernel, 'ada', 'report', { ...PLAIN, output_target: { kind: 'channel', target: 'pager:ada' } });
-    await saveAs(kernel, 'ada', 'slow', PLAIN);
-    await begun(kernel, 'run report');
-    const pages = globalThis as { answerPage?: (id: string) => void };
-    await passing(clock, () => pages.answerPage !== undefined, 500);
-    const slow = await begun(kernel, 'run slow');
-    await passing(clock, () => kernel.model.requests.length === 2, 500);
-    await passed(clock, clock.sleep(5_000), 500);
-    expect(await shown(kernel, slow)).toMatchObject({ state: 'running', attempt: 1 });
-    await passing(
-      clock,
-      async () => {
-        pages.answerPage?.('p1');
-        return (await listed(kernel)).some(({ skill, delivery }) => skill === 'ada/report' && delivery === 'delivered');
-      },
-      500,
-    );
   });
 
   it('M46 a record that cannot be read is a failed delivery, and keeps no other from its target', async () => {

@@ -1,6 +1,6 @@
 import path from 'node:path';
 import type { JsonValue, ToolResult, TopicMap } from 'pith';
-import { fakeClock, type FakeClock, scriptedModel, type ScriptedModel, type ScriptedStep, type TestKernel } from 'pith/testing';
+import { fakeClock, scriptedModel, type ScriptedModel, type ScriptedStep, type TestKernel } from 'pith/testing';
 import { describe, expect, it, onTestFinished } from 'vitest';
 import { answered, answerFirst } from '../../answers.ts';
 import { kernelOf } from '../../places.ts';
@@ -8,19 +8,18 @@ import { openStore } from '../../../core/store/index.ts';
 import { passing, until } from '../../waiting.ts';
 
 const MINUTE = 60_000;
-const HOUR = 60 * MINUTE;
-const DAY = 24 * HOUR;
 /** 2026-01-01T00:00:00Z, a Thursday. */
 const START = Date.UTC(2026, 0, 1);
 
-async function world(script: readonly ScriptedStep[] = [], uses: readonly string[] = ['scheduler', 'kv'], clock = fakeClock(START)) {
+async function world(script: readonly ScriptedStep[] = []) {
+  const clock = fakeClock(START);
   const model = scriptedModel(script);
   const agent = (id: string, uses_tools: readonly string[], delegates_to: readonly string[]) => [
     `agents/${id}/manifest.yaml`,
     JSON.stringify({ id, agent: { instructions: `I AM ${id}.`, uses_tools, delegates_to } }),
   ];
   const files = Object.fromEntries([
-    agent('boss', uses, ['clerk']),
+    agent('boss', ['scheduler', 'kv'], ['clerk']),
     agent('clerk', ['kv'], []),
     agent('other', ['scheduler'], []),
     ['pith.yaml', 'default_agent: boss\napprovals: { tools: [kv/kv_delete] }\n'],
@@ -75,28 +74,6 @@ describe('schedules', () => {
     await passing(clock, () => after.length === 2, MINUTE / 6);
     expect(after.map(({ text }) => text.split(': ')[1])).toEqual(['one', 'two']);
     expect(notices).toEqual([]);
-  });
-
-  it.each([
-    ['five hours', '*/10 * * * *', 5 * HOUR, '2026-01-01T05:10:00.000Z', '2026-01-01T00:20:00.000Z', '2026-01-01T00:30:00.000Z'],
-    ['a month', '0 9 * * *', 31 * DAY, '2026-02-01T09:00:00.000Z', '2026-01-01T09:00:00.000Z', '2026-01-02T09:00:00.000Z'],
-  ])('J10 a clock that was ahead for %s and is set right stops no timetable: %s', async (_, cron, wrong, planned, next, after) => {
-    const base = fakeClock(START);
-    let ahead = wrong;
-    const clock: FakeClock = { ...base, now: () => base.now() + ahead };
-    const { pith, model, notices } = await world([], undefined, clock);
-    await approved(pith, model, { message: 'Count.', cron, time_zone: 'UTC' });
-    await pith.kernel.start();
-    expect(await listed(pith)).toMatchObject([{ next: planned }]);
-    ahead = 0;
-    await clock.advance(2000); // the kernel sees it
-    ahead = 11 * MINUTE;
-    await passing(clock, async () => (await listed(pith))[0]?.next === next);
-    expect(notices).toEqual([]);
-    model.add({ text: 'one' });
-    ahead = Date.parse(next) - base.now();
-    await passing(clock, () => notices.length === 1);
-    expect(await listed(pith)).toMatchObject([{ next: after }]);
   });
 
   it("K95 a cancelled one does not run; nobody cancels what is another person's", async () => {

@@ -2,33 +2,6 @@ import { recordEvents } from 'pith/testing';
 import { expect, it } from 'vitest';
 import { taskKernel } from './task-kernel.ts';
 
-const DAY_MS = 86_400_000;
-
-it('K91 K93: a task whose process died goes on soon, also when the clock went back a day meanwhile', async () => {
-  await using kernel = await taskKernel(() => ({ text: 'done after all' }), { start: false });
-  const id = await kernel.submit('go on');
-  const began = kernel.clock.now();
-  await kernel.change(
-    `UPDATE jobs SET state = 'running', ready = 0, fence = 1, holder = 'dead', until = ${began + DAY_MS} WHERE lane = 'tasks'`,
-  );
-  await kernel.test.kernel.start();
-  expect(await kernel.until(id, 'done')).toMatchObject({ result: 'done after all' });
-  expect(kernel.clock.now() - began).toBeLessThan(60_000);
-});
-
-it('K91 a retry does not wait for a day because the clock went back', async () => {
-  let requests = 0;
-  await using kernel = await taskKernel(() => ((requests += 1) === 1 ? { error: new Error('down') } : { text: 'up again' }));
-  const id = await kernel.submit('go on');
-  await kernel.until(id, 'retry_scheduled');
-  await kernel.test.restart();
-  const began = kernel.clock.now();
-  await kernel.change(`UPDATE jobs SET at = ${began + DAY_MS} WHERE state = 'failed'`);
-  await kernel.test.kernel.start();
-  expect(await kernel.until(id, 'done')).toMatchObject({ result: 'up again' });
-  expect(kernel.clock.now() - began).toBeLessThan(400_000);
-});
-
 it('J11: a provider that says when it takes requests again holds all tasks until then', async () => {
   const headers = { 'retry-after': '90' };
   const limited = Object.assign(new Error('slow down'), { statusCode: 429, isRetryable: false, responseHeaders: headers });

@@ -126,32 +126,6 @@ describe('tasks over two connections', () => {
     expect((await other.load(idOf(0)))?.received).toEqual([]);
   });
 
-  it('K91: an approval that is answered while the turn still ends is not lost', async () => {
-    const { clock, jobs, own, mine } = two();
-    await insert(mine, newTask());
-    const job = await begun(jobs);
-    const agents = {
-      async *run() {
-        await own.resume(job.id);
-        yield { type: 'turn-end', reason: 'awaiting_approval', text: '' };
-      },
-    };
-    const waits: object[] = [];
-    const ports = { ...own, wait: (wait: object) => (waits.push(wait), { pause: 'wait' }) } as unknown as ExtensionContext['jobs'];
-    const worker = new Worker({
-      store: mine,
-      clock,
-      jobs: ports,
-      id: 'task_engine',
-      agents: agents as unknown as ExtensionContext['agents'],
-    });
-    await worker.work(job, new AbortController().signal);
-    expect(await mine.load(job.payload.task)).toMatchObject({ state: 'human_review', job: job.id });
-    await jobs.settle(job, { kind: 'wait', wait: waits[0]! }, true);
-    expect(await jobs.get(job.id)).toMatchObject({ state: 'waiting', resumed: { by: 'resume' } });
-    expect(await claimed(mine, await begun(jobs))).toMatchObject({ state: 'running', turn: 0 });
-  });
-
   it('the result of a subtask that is retried meanwhile still reaches its parent', async () => {
     const { mine, other } = two();
     const failed = newTask({ id: idOf(1), parent: idOf(0), state: 'failed', error: { code: 'x', message: 'y' } });
