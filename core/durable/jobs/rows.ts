@@ -23,6 +23,8 @@ export interface JobRows {
   /** A number greater than all before, for what is committed now. */
   nextNumber(): number;
   openUnique(name: string, unique: string): JobRow | null;
+  /** Whether that row waits to be started, or was resumed early: asked by each durable event; reading the row would double its cost. */
+  isExpected(name: string, unique: string): boolean;
   /** Of a sequence: the oldest row that is waiting, failed, running or suspended, and whether any is running or suspended. */
   sequence(name: string, sequence: string): { readonly first: JobRow | null; readonly isBusy: boolean };
   /** The row of a sequence that is `ready`. */

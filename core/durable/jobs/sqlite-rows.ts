@@ -72,6 +72,11 @@ class SqliteRows implements JobRows {
     return this.#first(`name = ? AND "unique" = ? AND "unique" IS NOT NULL AND ${OPEN}`, name, unique);
   }
 
+  isExpected(name: string, unique: string): boolean {
+    const open = `name = ? AND "unique" = ? AND "unique" IS NOT NULL AND ${OPEN}`;
+    return this.store.get(`SELECT 1 FROM jobs WHERE ${open} AND (state = 'waiting' OR early IS NOT NULL)`, name, unique) !== null;
+  }
+
   sequence(name: string, sequence: string): { readonly first: JobRow | null; readonly isBusy: boolean } {
     return {
       first: this.#first(`name = ? AND sequence = ? AND ${IN_SEQUENCE} ORDER BY number`, name, sequence),

@@ -89,8 +89,8 @@ export function insertIn(
  * will do so anyway.
  */
 export function resumeIn(rows: JobRows, name: string, at: { readonly now: number; readonly newId: () => string }): void {
+  if (rows.isExpected(name, ONLY)) return;
   const open = rows.openUnique(name, ONLY);
-  if (open?.state === 'waiting' || (open?.early ?? null) !== null) return;
   const work = new Work(rows, at.now, at.newId);
   if (open === null) work.insert({ ...PLAIN_JOB, id: at.newId(), name, payload: 'null', unique: ONLY, mostAttempts: NEVER }, null);
   else work.change(open.id, (row) => resumed(row, 'null', at.now));

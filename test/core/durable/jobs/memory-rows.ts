@@ -86,6 +86,11 @@ class MemoryRows implements JobRows {
     return this.#first((row) => row.name === name && row.unique === unique && isOpen(row));
   }
 
+  isExpected(name: string, unique: string): boolean {
+    const row = this.openUnique(name, unique);
+    return row !== null && (row.state === 'waiting' || row.early !== null);
+  }
+
   sequence(name: string, sequence: string): { readonly first: Row | null; readonly isBusy: boolean } {
     const rows = this.all((row) => row.name === name && row.sequence === sequence);
     return {
