@@ -223,7 +223,6 @@ class Service implements JobService {
 
   async #claim(): Promise<void> {
     const { store } = this;
-    const { logger } = this.options;
     const jobs = this.#jobs();
     const only = this.#state === 'started' ? null : unionOf(this.#served);
     const claim = { holder: this.#holder, jobs, policies: this.options.policies(), only, most: MOST_AT_ONCE };
