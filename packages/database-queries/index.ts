@@ -1,2 +1,2 @@
-export { migrate, type Migration } from './migrations.ts';
+export { migrate, migrated, type Migration } from './migrations.ts';
 export { exactly, Queries, type SqlDatabase, type Write } from './queries.ts';

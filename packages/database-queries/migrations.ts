@@ -1,4 +1,5 @@
-import type { Queries } from './queries.ts';
+import { oncePromised } from '@pith/promises';
+import { Queries, type SqlDatabase } from './queries.ts';
 
 // Whatever tables an extension has.
 // oxlint-disable-next-line typescript/no-explicit-any
@@ -6,6 +7,22 @@ type Anything = any;
 
 /** A step of a schema: its SQL statements. Its position in the list is its number and never changes once released. */
 export type Migration = readonly string[];
+
+/** The database, whose tables `<prefix>__…` are brought to the newest schema before they are first used. */
+export function migrated(database: SqlDatabase, prefix: string, migrations: readonly Migration[]): SqlDatabase {
+  const ready = oncePromised(() => migrate(new Queries(database), prefix, migrations));
+  return {
+    dialect: database.dialect,
+    all: async (...query) => {
+      await ready();
+      return database.all(...query);
+    },
+    write: async (statements) => {
+      await ready();
+      return database.write(statements);
+    },
+  };
+}
 
 /** Migrates the tables `<prefix>__…` to the newest schema, each step in one transaction. Several processes may start it at once. */
 export async function migrate(queries: Queries<Anything>, prefix: string, migrations: readonly Migration[]): Promise<void> {

@@ -17,7 +17,7 @@ import {
   type TopicMap,
   type TurnInfo,
 } from 'pith';
-import { migrate, Queries } from '@pith/database-queries';
+import { migrated, Queries } from '@pith/database-queries';
 import { SkillWriter } from 'pith/skill_registry';
 import { oncePromised } from '@pith/promises';
 import path from 'node:path';
@@ -69,7 +69,7 @@ export default class SavedSkillsExtension implements ToolProvider, ServiceProvid
   constructor(context: ExtensionContext<Config>) {
     this.#context = context;
     const { clock, agents, logger, config, jobs } = context;
-    const queries = new Queries<Tables>(context.database);
+    const queries = new Queries<Tables>(migrated(context.database, PREFIX, MIGRATIONS));
     const skills = new SkillStore(queries, clock);
     const seal = new RunSeal(() => context.find(RunSealing)[0] ?? null);
     const runs = new RunStore(queries, clock, jobs, seal);
@@ -86,9 +86,8 @@ export default class SavedSkillsExtension implements ToolProvider, ServiceProvid
       ]),
     );
     const ready = oncePromised(async () => {
-      await migrate(queries, PREFIX, MIGRATIONS);
-      this.#isUsed = true;
       this.#problems = await seedBuiltins(ports, this.#builtinFolders());
+      this.#isUsed = true;
     });
     const ports: LibraryPorts = {
       skills,
@@ -151,29 +150,17 @@ export default class SavedSkillsExtension implements ToolProvider, ServiceProvid
       },
       seal,
       jobs,
-      ready,
     });
     jobs.define<OfRun>('run', (job, signal) => this.#runner.work(job, signal), {
-      ended: async (job) => {
-        await ready();
-        await runs.endedBy(runIn(job), job);
-      },
+      ended: (job) => runs.endedBy(runIn(job), job),
       lanes: { rules: laneRules, pick: (lane) => pick(lane as Lane) },
     });
-    jobs.define<{ readonly skill: string }>('tick', async (job) => {
-      await ready();
-      await tick(this.#schedules, job);
-    });
+    jobs.define<{ readonly skill: string }>('tick', (job) => tick(this.#schedules, job));
     const targetOf = (run: Run) => others.targetOf(run);
     const deliveries = { runs, logger, channels, events: context.events, summaryTarget: config.summary_channel_id, targetOf };
-    jobs.define<OfRun>(
-      'deliver',
-      async (job) => {
-        await ready();
-        await deliver(deliveries, job);
-      },
-      { ended: (job) => runs.undelivered(runIn(job), job.error?.message ?? 'it was cancelled') },
-    );
+    jobs.define<OfRun>('deliver', (job) => deliver(deliveries, job), {
+      ended: (job) => runs.undelivered(runIn(job), job.error?.message ?? 'it was cancelled'),
+    });
   }
 
   getTools(): Promise<readonly Tool[]> {

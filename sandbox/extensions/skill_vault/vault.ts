@@ -1,6 +1,5 @@
 import { codeOf, messageOf, PithError } from 'pith';
-import { exactly, migrate, Queries, type SqlDatabase, type Write } from '@pith/database-queries';
-import { oncePromised } from '@pith/promises';
+import { exactly, migrated, Queries, type SqlDatabase, type Write } from '@pith/database-queries';
 import { olderRowParts, olderSwitchParts, rowParts, stateParts, switchParts, type Line } from './proofs.ts';
 import { decryptFailed, KEY_KIND, keyFailed, newKey, proofOf, seal, stateFailed, unseal, type Place } from './sealing.ts';
 import { MIGRATIONS, type DataRow, type SwitchRow, type Tables } from './tables.ts';
@@ -40,19 +39,16 @@ const ROWS_AT_ONCE = 50;
  */
 export class Vault {
   readonly #queries: Queries<Tables>;
-  readonly #prepare: () => Promise<void>;
 
   constructor(
     private readonly database: SqlDatabase,
     private readonly master: MasterKeys,
   ) {
-    this.#queries = new Queries(database);
-    this.#prepare = oncePromised(() => migrate(this.#queries, 'skill_vault', MIGRATIONS));
+    this.#queries = new Queries(migrated(database, 'skill_vault', MIGRATIONS));
   }
 
   /** null: there is none. Rejects `key_unavailable` and `decrypt_failed`. */
   async read(skillId: string, kind: Kind, name: string): Promise<Uint8Array | null> {
-    await this.#prepare();
     const row = await this.#row(skillId, kind, name);
     if (row === null) {
       await this.#proveNames(skillId);
@@ -69,7 +65,6 @@ export class Vault {
 
   /** Names, sorted. Rejects `decrypt_failed` where rows were removed or added from outside. */
   async names(skillId: string, kind: Kind): Promise<readonly string[]> {
-    await this.#prepare();
     await this.#proveNames(skillId);
     const rows = await this.#queries.all((db) =>
       db.selectFrom(DATA).select('name').where('skill_id', '=', skillId).where('kind', '=', kind).orderBy('name'),
@@ -84,7 +79,6 @@ export class Vault {
     name: string,
     content: Uint8Array,
   ): Promise<void> {
-    await this.#prepare();
     if (isOn && (await this.#history(skillId)).length === 0) await this.switchTo(skillId, true);
     await this.#untilNobodyIsFaster(async () => {
       const written = (await this.#count(skillId)) + 1; // first: another writer of the rows read below raises it
@@ -113,7 +107,6 @@ export class Vault {
 
   /** False: there was none. Rejects as `write`. */
   async remove(skillId: string, kind: Kind, name: string): Promise<boolean> {
-    await this.#prepare();
     return this.#untilNobodyIsFaster(async () => {
       const written = (await this.#count(skillId)) + 1; // first, as in `write`
       const history = await this.#history(skillId);
@@ -138,7 +131,6 @@ export class Vault {
 
   /** Future writes are sealed, or plain. Existing rows stay as they are. */
   async switchTo(skillId: string, isOn: boolean): Promise<void> {
-    await this.#prepare();
     await this.#untilNobodyIsFaster(async () => {
       this.#required();
       const written = (await this.#count(skillId)) + 1; // first, as in `write`
@@ -156,7 +148,6 @@ export class Vault {
    * interruption, the next call continues. Resolves the number of sealed rows.
    */
   async rotate(skillId: string): Promise<number> {
-    await this.#prepare();
     this.#required();
     await this.#history(skillId);
     if ((await this.#lastKey(skillId)) === 0) return 0;
@@ -185,7 +176,6 @@ export class Vault {
 
   /** Seals a run's text with a key for the skill's runs, which rotation keeps, since nobody knows where such texts are. */
   async sealRun(skillId: string, text: string): Promise<string> {
-    await this.#prepare();
     const version = await this.#newestKey(runsOf(skillId));
     const sealed = this.#sealed(runPlace(skillId, version), Buffer.from(text), await this.#keyOf(runsOf(skillId), version));
     return `${version}:${sealed}`;
@@ -193,7 +183,6 @@ export class Vault {
 
   /** Rejects `key_unavailable` and `decrypt_failed`. */
   async openRun(skillId: string, text: string): Promise<string> {
-    await this.#prepare();
     const [, version = '0', sealed = ''] = /^(\d{1,9}):([A-Za-z0-9+/=]+)$/.exec(text) ?? [];
     const place = runPlace(skillId, Number(version));
     const key = await this.#keyOf(runsOf(skillId), place.version);
@@ -203,7 +192,6 @@ export class Vault {
 
   /** Accepts a skill's present rows as its state, whatever was changed from outside; a row whose content was changed stays refused. */
   async accept(skillId: string): Promise<void> {
-    await this.#prepare();
     await this.#untilNobodyIsFaster(async () => {
       this.#required();
       const written = (await this.#count(skillId)) + 1; // first, as in `write`
@@ -214,7 +202,6 @@ export class Vault {
 
   /** Seals the keys of all skills with the new master key, opening them with the previous one. Resolves how many; null: there are none. */
   async rewrap(): Promise<number | null> {
-    await this.#prepare();
     const master = this.#required();
     const former = this.master.former();
     let count = 0;

@@ -1,5 +1,4 @@
-import { migrate, Queries, type Migration, type SqlDatabase } from '@pith/database-queries';
-import { oncePromised } from '@pith/promises';
+import { migrated, Queries, type Migration, type SqlDatabase } from '@pith/database-queries';
 import { ulid } from 'ulid';
 import { sha256 } from '@pith/plain-data';
 import { randomBytes } from 'node:crypto';
@@ -12,7 +11,7 @@ interface Tables {
   skill_webhooks__keys: { readonly skill_id: string; readonly signing_key: string };
 }
 
-export type WebhookTables = () => Promise<Queries<Tables>>;
+type WebhookTables = Queries<Tables>;
 
 const MIGRATIONS: readonly Migration[] = [
   [
@@ -24,11 +23,7 @@ const MIGRATIONS: readonly Migration[] = [
 
 /** The tables of webhooks, created on first use. */
 export function webhookTables(database: SqlDatabase): WebhookTables {
-  return oncePromised(async () => {
-    const queries = new Queries<Tables>(database);
-    await migrate(queries, 'skill_webhooks', MIGRATIONS);
-    return queries;
-  });
+  return new Queries(migrated(database, 'skill_webhooks', MIGRATIONS));
 }
 
 const REMEMBERED_MS = 24 * 3_600_000;
@@ -42,9 +37,8 @@ export class SeenRequests {
 
   /** The run of a request from the last day; null: it is new. */
   async find(skillId: string, id: string): Promise<string | null> {
-    const tables = await this.tables();
     const since = this.clock.now() - REMEMBERED_MS;
-    const row = await tables.first((db) =>
+    const row = await this.tables.first((db) =>
       db.selectFrom('skill_webhooks__seen').select('run_id').where('request', '=', digestOf(skillId, id)).where('at', '>=', since),
     );
     return row?.run_id ?? null;
@@ -52,10 +46,9 @@ export class SeenRequests {
 
   /** Records a new request and names its run: the same one for concurrent copies of the request. */
   async add(skillId: string, id: string): Promise<string> {
-    const tables = await this.tables();
     const now = this.clock.now();
     const run_id = ulid(now);
-    await tables.write((db) => [
+    await this.tables.write((db) => [
       db.deleteFrom('skill_webhooks__seen').where('at', '<', now - REMEMBERED_MS),
       db
         .insertInto('skill_webhooks__seen')
@@ -76,12 +69,12 @@ export class ResultKeys {
 
   /** Created on first use; receivers need it to check signatures. */
   async of(skillId: string): Promise<string> {
-    const tables = await this.tables();
-    const find = () => tables.first((db) => db.selectFrom('skill_webhooks__keys').select('signing_key').where('skill_id', '=', skillId));
+    const find = () =>
+      this.tables.first((db) => db.selectFrom('skill_webhooks__keys').select('signing_key').where('skill_id', '=', skillId));
     const known = await find();
     if (known !== null) return known.signing_key;
     const signing_key = newSigningKey(randomBytes(32));
-    await tables.write((db) => [
+    await this.tables.write((db) => [
       db
         .insertInto('skill_webhooks__keys')
         .values({ skill_id: skillId, signing_key })
@@ -93,9 +86,7 @@ export class ResultKeys {
   /** Replaces the key. */
   async renew(skillId: string): Promise<string> {
     const signing_key = newSigningKey(randomBytes(32));
-    await (
-      await this.tables()
-    ).write((db) => [
+    await this.tables.write((db) => [
       db
         .insertInto('skill_webhooks__keys')
         .values({ skill_id: skillId, signing_key })

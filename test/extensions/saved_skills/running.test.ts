@@ -3,7 +3,7 @@ import { describe, expect, it } from 'vitest';
 import { fakeClock, scriptedModel, type ModelRequest, type ScriptedReply } from 'pith/testing';
 import { main, manifest } from '../../core/process/extension.ts';
 import { kernelOf } from '../../places.ts';
-import { passed, passing } from '../../waiting.ts';
+import { passed } from '../../waiting.ts';
 import { editAs, HELPER, lanes, saveAs, savedKernel, type SavedKernel } from './saved-kernel.ts';
 
 const DAY = 86_400_000;
@@ -228,28 +228,6 @@ describe('runs that nobody waits for', () => {
     const { next_run_at: next } = (await kernel.as('ada', 'saved show report')).json as { next_run_at: number };
     expect(next).toBeGreaterThan(clock.now());
     expect((await kernel.as('ada', 'saved schedule report off')).json).toMatchObject({ schedule: null, next_run_at: null });
-  });
-
-  it('J10 M48 a clock that was ahead for a month stops no timetable, whether it is set right while Pith runs or before', async () => {
-    const base = fakeClock(Date.parse('2026-03-01T08:00:00Z'));
-    let ahead = 31 * DAY;
-    const clock = { ...base, now: () => base.now() + ahead };
-    const kernel = await savedKernel([], { clock });
-    const schedule = async (cron: string) => {
-      const line = ['saved', 'schedule', 'report', cron, '--time-zone', 'UTC'];
-      return ((await kernel.as('ada', line)).json as { next_run_at: number }).next_run_at;
-    };
-    const next = async () => ((await kernel.as('ada', 'saved show report')).json as { next_run_at: number }).next_run_at;
-    await saveAs(kernel, 'ada', 'report', PLAIN);
-    expect(await schedule('0 9 * * *')).toBe(Date.parse('2026-04-01T09:00:00Z'));
-    await clock.advance(500);
-    ahead = 0;
-    await passing(clock, async () => (await next()) === Date.parse('2026-03-01T09:00:00Z'), 500);
-    ahead = 31 * DAY;
-    expect(await schedule('0 10 * * *')).toBe(Date.parse('2026-04-01T10:00:00Z'));
-    ahead = 0;
-    await kernel.restart();
-    await passing(clock, async () => (await next()) === Date.parse('2026-03-01T10:00:00Z'), 500);
   });
 
   it('M46 a failed delivery is an error of the delivery: the run stays ok, and it is tried again', async () => {

@@ -1,6 +1,6 @@
 /** Rows of runs on disk, as one process has them, and without jobs. */
 import { createDatabase, openDatabase, openStore } from '../../../core/store/index.ts';
-import { migrate, Queries } from '@pith/database-queries';
+import { migrated, Queries } from '@pith/database-queries';
 import { systemClock } from '@pith/promises';
 import { RunStore, type NewRun } from '../../../sandbox/extensions/saved_skills/runs/run-store.ts';
 import { MIGRATIONS, type Tables } from '../../../sandbox/extensions/saved_skills/store/tables.ts';
@@ -10,8 +10,7 @@ const NOTHING = { job: 'job', sql: 'UPDATE saved_skills__runs SET steps = steps 
 
 export async function openRuns(file: string) {
   const store = openStore(file, systemClock);
-  const queries = new Queries<Tables>(createDatabase(store, 'saved_skills'));
-  await migrate(queries, 'saved_skills', MIGRATIONS);
+  const queries = new Queries<Tables>(migrated(createDatabase(store, 'saved_skills'), 'saved_skills', MIGRATIONS));
   const never = async () => false;
   const jobs = { statement: () => NOTHING, guard: () => NOTHING, get: async () => null, cancel: never, resume: never };
   return { runs: new RunStore(queries, systemClock, jobs), close: () => store.close() };

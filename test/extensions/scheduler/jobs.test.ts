@@ -1,72 +1,41 @@
-import { takenFrom } from '../../core/durable/jobs/new-job.ts';
 import { readFileSync } from 'node:fs';
 import path from 'node:path';
-import type { JsonValue, TopicMap } from 'pith';
-import { fakeClock, scriptedModel, type ScriptedStep, testKernel, type TestKernel } from 'pith/testing';
+import { fakeClock, testKernel } from 'pith/testing';
 import { expect, it } from 'vitest';
 import { openStore } from '../../../core/store/index.ts';
 import { storeModel } from '../../fixtures/store-model.ts';
 import { openStoreFixture } from '../../fixtures/store.ts';
-import { answered, answerFirst } from '../../answers.ts';
-import { folderWith, kernelOf } from '../../places.ts';
+import { answerFirst } from '../../answers.ts';
+import { folderWith } from '../../places.ts';
 import { passed, passing } from '../../waiting.ts';
+import { takenFrom } from '../../core/durable/jobs/new-job.ts';
+import { approved, idOf, listed, MINUTE, world } from './schedule-world.ts';
 
-const MINUTE = 60_000;
 const DAY = 1440 * MINUTE;
-
-async function world(script: readonly ScriptedStep[] = []) {
-  const clock = fakeClock();
-  const model = scriptedModel(script);
-  const agent = { instructions: 'Do it.', uses_tools: ['scheduler', 'kv'] };
-  const files = {
-    'agents/boss/manifest.yaml': JSON.stringify({ id: 'boss', agent }),
-    'pith.yaml': 'default_agent: boss\napprovals: { tools: [kv/kv_delete] }\n',
-  };
-  const pith = await kernelOf({ model, clock, files, only: ['scheduler', 'kv'] });
-  const notices: TopicMap['notify'][] = [];
-  pith.kernel.events.handle('notify', (notice) => void notices.push(notice));
-  const { store } = pith.kernel.jobs;
-  const jobs = async () => (await store.list({ names: ['scheduler.run'], limit: 99 })).map(({ name, state }) => `${name} ${state}`);
-  const told = (times: number) => passing(clock, () => notices.length >= times, MINUTE / 6);
-  const call = async (name: string, input: JsonValue) => {
-    const { output } = (await pith.kernel.agents.callTool('boss', name, input)) as unknown as {
-      readonly output: Readonly<Record<string, JsonValue>>;
-    };
-    return output;
-  };
-  return { pith, clock, model, notices, store, jobs, told, call };
-}
-
-const recurring = async (pith: TestKernel, model: ReturnType<typeof scriptedModel>) => {
-  model.add({ calls: [{ name: 'schedule_recurring', input: { message: 'Count.', cron: '* * * * *', time_zone: 'UTC' } }] }, { text: 'ok' });
-  await pith.run('again', { userId: 'local' });
-  await answered(pith, 'once');
-};
 
 it('J10 J13 what is to run once is a job of its user, and goes with its schedule', async () => {
   const { store, jobs, call } = await world();
-  const { schedule_id: id } = await call('schedule_once', { message: 'x', in: '1m' });
+  const id = idOf(await call('schedule_once', { message: 'x', in: '1m' }));
   await call('schedule_once', { message: 'y', in: '2m' });
   expect(await jobs()).toEqual(['scheduler.run scheduled', 'scheduler.run scheduled']);
   expect((await store.list({ limit: 9 })).map(({ owner }) => owner)).toEqual(['local', 'local']);
-  await call('cancel_schedule', { schedule_id: id! });
+  await call('cancel_schedule', { schedule_id: id });
   expect(await jobs()).toEqual(['scheduler.run scheduled', 'scheduler.run cancelled']);
 });
 
 it('J10 J13 what runs again and again is a timetable, which goes with its schedule', async () => {
-  const { pith, model, store, jobs, call } = await world();
-  await recurring(pith, model);
+  const { pith, model, store, jobs } = await world();
+  await approved(pith, model, '* * * * *');
   const [timetable] = await store.schedules();
   expect(timetable).toMatchObject({ cron: '* * * * *', zone: 'UTC', job: { name: 'scheduler.run' } });
   expect(await jobs()).toEqual([]);
-  const { schedules } = (await call('list_schedules', {})) as { readonly schedules?: readonly { readonly schedule_id: string }[] };
-  await pith.command(['tasks', 'schedules', 'cancel', String(schedules?.[0]?.schedule_id ?? timetable?.id.split('.')[1])]);
+  await pith.command(['tasks', 'schedules', 'cancel', (await listed(pith))[0]!.schedule_id]);
   expect(await store.schedules()).toEqual([]);
 });
 
 it('J13 a run that waits for a person holds neither a job nor the next time of its schedule', async () => {
   const { pith, clock, model, notices, jobs, told } = await world();
-  await recurring(pith, model);
+  await approved(pith, model, '* * * * *');
   await pith.kernel.start();
   model.add({ calls: [{ name: 'kv_delete', input: { key: 'k' } }] });
   await told(1);
@@ -104,11 +73,11 @@ it.each([
   await pith.kernel.start();
   await told(1);
   expect(notices[0]?.text).toContain(said);
-  await passing(clock, async () => ((await call('list_schedules', {}))['schedules'] as readonly JsonValue[]).length === 0);
+  await passing(clock, async () => (await listed(pith)).length === 0);
 });
 
 it('J8 J13 a run that the end of a process cuts off goes on in the next, and is told once', async () => {
-  const { pith, clock, model, notices, call } = await world();
+  const { pith, clock, model, notices, listen, call } = await world();
   await call('schedule_once', { message: 'x', in: '1m' });
   model.add(
     () => new Promise(() => undefined), // the model never answers
@@ -117,7 +86,7 @@ it('J8 J13 a run that the end of a process cuts off goes on in the next, and is 
   await pith.kernel.start();
   await passing(clock, () => model.requests.length === 1, MINUTE / 6);
   await passed(clock, pith.restart());
-  pith.kernel.events.handle('notify', (notice) => void notices.push(notice));
+  listen();
   await pith.kernel.start();
   await passing(clock, () => notices.length === 1);
   expect(notices[0]?.text).toMatch(/: The soup!$/u);
@@ -156,7 +125,7 @@ it('J16 schedules of version 1.0 become jobs: none is lost, and none runs twice'
 });
 
 it('J16 a schedule of version 1.0 whose times cannot be read is told, and hinders no other', async () => {
-  const { pith, clock, notices, model, call, told } = await world();
+  const { pith, clock, notices, listen, model, call, told } = await world();
   const row = (id: string, more: object) => ({
     id,
     agentId: 'boss',
@@ -179,7 +148,7 @@ it('J16 a schedule of version 1.0 whose times cannot be read is told, and hinder
       run('INSERT INTO scheduler__schedules VALUES (?, ?, 0, ?)', each.id, 'local', JSON.stringify(each));
   });
   database.close();
-  pith.kernel.events.handle('notify', (notice) => void notices.push(notice));
+  listen();
   await call('list_schedules', {});
   await pith.kernel.start();
   model.add({ text: 'It is time.' });

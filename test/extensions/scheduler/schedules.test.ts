@@ -1,39 +1,10 @@
 import path from 'node:path';
-import type { JsonValue, ToolResult, TopicMap } from 'pith';
-import { fakeClock, scriptedModel, type ScriptedModel, type ScriptedStep, type TestKernel } from 'pith/testing';
+import type { JsonValue } from 'pith';
 import { describe, expect, it, onTestFinished } from 'vitest';
-import { answered, answerFirst } from '../../answers.ts';
-import { kernelOf } from '../../places.ts';
+import { answerFirst } from '../../answers.ts';
 import { openStore } from '../../../core/store/index.ts';
 import { passing, until } from '../../waiting.ts';
-
-const MINUTE = 60_000;
-/** 2026-01-01T00:00:00Z, a Thursday. */
-const START = Date.UTC(2026, 0, 1);
-
-async function world(script: readonly ScriptedStep[] = []) {
-  const clock = fakeClock(START);
-  const model = scriptedModel(script);
-  const agent = (id: string, uses_tools: readonly string[], delegates_to: readonly string[]) => [
-    `agents/${id}/manifest.yaml`,
-    JSON.stringify({ id, agent: { instructions: `I AM ${id}.`, uses_tools, delegates_to } }),
-  ];
-  const files = Object.fromEntries([
-    agent('boss', ['scheduler', 'kv'], ['clerk']),
-    agent('clerk', ['kv'], []),
-    agent('other', ['scheduler'], []),
-    ['pith.yaml', 'default_agent: boss\napprovals: { tools: [kv/kv_delete] }\n'],
-  ]) as Record<string, string>;
-  const pith = await kernelOf({ model, clock, files, only: ['scheduler', 'kv'] });
-  const notices: TopicMap['notify'][] = [];
-  pith.kernel.events.handle('notify', (notice) => void notices.push(notice));
-  const call = (name: string, input: JsonValue) => pith.kernel.agents.callTool('boss', name, input);
-  /** Time passes until people have been told so many things. */
-  const told = (times: number) => passing(clock, () => notices.length >= times, MINUTE / 6);
-  return { pith, model, clock, notices, call, told };
-}
-
-const idOf = (made: ToolResult) => ((made as { readonly output: unknown }).output as { schedule_id: string }).schedule_id;
+import { approved, idOf, listed, MINUTE, world } from './schedule-world.ts';
 
 describe('schedules', () => {
   it('K95 schedule_once runs its agent at that time, in a separate thread, and says what came of it', async () => {
@@ -60,20 +31,18 @@ describe('schedules', () => {
   });
 
   it('K95 missed runs collapse to one, also over a restart; then it goes on', async () => {
-    const { pith, model, clock, notices } = await world();
-    await approved(pith, model, { message: 'Count.', cron: '*/10 * * * *', time_zone: 'UTC' });
+    const { pith, model, clock, notices, listen } = await world();
+    await approved(pith, model, '*/10 * * * *');
     await pith.restart();
-    const after: TopicMap['notify'][] = [];
-    pith.kernel.events.handle('notify', (notice) => void after.push(notice));
+    listen();
     await clock.advance(51 * MINUTE);
     model.add({ text: 'one' }, { text: 'two' });
     await pith.kernel.start();
-    await passing(clock, () => after.length === 1, MINUTE / 6);
+    await passing(clock, () => notices.length === 1, MINUTE / 6);
     expect(await listed(pith)).toMatchObject([{ next: '2026-01-01T01:00:00.000Z' }]);
     await clock.advance(9 * MINUTE);
-    await passing(clock, () => after.length === 2, MINUTE / 6);
-    expect(after.map(({ text }) => text.split(': ')[1])).toEqual(['one', 'two']);
-    expect(notices).toEqual([]);
+    await passing(clock, () => notices.length === 2, MINUTE / 6);
+    expect(notices.map(({ text }) => text.split(': ')[1])).toEqual(['one', 'two']);
   });
 
   it("K95 a cancelled one does not run; nobody cancels what is another person's", async () => {
@@ -191,17 +160,3 @@ describe('what cannot be scheduled', () => {
     expect(asked).toMatchObject({ ok: false, error: { code: 'approval_needed' } });
   });
 });
-
-async function listed(pith: TestKernel): Promise<readonly { readonly next: string | null }[]> {
-  const { output } = (await pith.kernel.agents.callTool('boss', 'list_schedules', {})) as unknown as {
-    output: { schedules: { next: string | null }[] };
-  };
-  return output.schedules;
-}
-
-/** Schedules it as an agent does whose question a person answers with yes. */
-async function approved(pith: TestKernel, model: ScriptedModel, input: JsonValue): Promise<void> {
-  model.add({ calls: [{ name: 'schedule_recurring', input }] }, { text: 'ok' });
-  expect((await pith.run('every hour', { userId: 'local' })).reason).toBe('awaiting_approval');
-  expect((await answered(pith, 'once')).reason).toBe('done');
-}

@@ -75,24 +75,4 @@ describe('what tasks may do', () => {
     await kernel.tool('submit_task', { goal: 'two' });
     expect(await kernel.refusal('submit_task', { goal: 'three' })).toMatchObject({ code: 'queue_full' });
   });
-
-  it('K91: two kernels of one sandbox work side by side, and no task runs twice', async () => {
-    const runs: string[] = [];
-    const reply = (request: Parameters<typeof lastUser>[0]) => {
-      runs.push(/^(\w+)/.exec(lastUser(request))![1]!);
-      return text('done');
-    };
-    await using first = await taskKernel(reply, { start: false });
-    const goals = Array.from({ length: 12 }, (_, index) => `goal${index}`);
-    const ids: string[] = [];
-    for (const goal of goals) ids.push(await first.submit(goal));
-    await using second = await taskKernel(reply, { sandbox: first.test.sandbox, start: false });
-    await Promise.all([first.test.kernel.start(), second.test.kernel.start()]);
-    for (const id of ids) {
-      await expect
-        .poll(async () => (await Promise.all([first.clock.advance(20), second.clock.advance(20)]), (await first.task(id))['state']))
-        .toBe('done');
-    }
-    expect(runs.sort()).toEqual(goals.sort());
-  });
 });

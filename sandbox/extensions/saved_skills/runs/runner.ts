@@ -5,8 +5,6 @@ import { hasEnded, type OfRun, type Run } from './run.ts';
 
 export interface RunnerPorts extends ExecutionPorts {
   readonly jobs: ExtensionContext['jobs'];
-  /** Brings the tables up to date. */
-  readonly ready: () => Promise<void>;
 }
 
 /** While the database takes no changes. */
@@ -32,7 +30,6 @@ export class Runner {
   }
 
   async #execute(job: Job<OfRun>, signal: AbortSignal) {
-    await this.ports.ready();
     const run = await this.ports.runs.begin(job.payload.run, job);
     if (run === null) return null;
     const held = { run, job, signal };
