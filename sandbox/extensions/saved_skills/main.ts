@@ -86,6 +86,7 @@ export default class SavedSkillsExtension implements ToolProvider, ServiceProvid
       ]),
     );
     const ready = oncePromised(async () => {
+      await skills.offered(); // rejects where the tables cannot be made, and is tried again
       this.#problems = await seedBuiltins(ports, this.#builtinFolders());
       this.#isUsed = true;
     });

@@ -21,7 +21,6 @@ export class SavedForOthers implements SavedSkills {
   constructor(private readonly ports: OthersPorts) {}
 
   async webhook(secret: string): Promise<WebhookSettings | null> {
-    await this.ports.library.ready();
     const found = await this.ports.skills.byWebhook(secret);
     return found === null ? null : webhookOf(found.skill);
   }
@@ -62,7 +61,6 @@ export class SavedForOthers implements SavedSkills {
   }
 
   async dueResult(runId: string, target: string): Promise<DueResult | null> {
-    await this.ports.library.ready();
     const run = await this.ports.runs.byId(runId.split('/', 1)[0] ?? '');
     if (run === null || run.delivery !== 'waiting' || run.endedAt === null) return null;
     const { skillId, skill, state, endedAt } = run;

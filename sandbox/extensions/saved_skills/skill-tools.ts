@@ -36,7 +36,6 @@ export function skillTools(ports: ToolPorts): readonly Tool[] {
       input: z.object({ tag: z.string().optional() }),
       effect: 'read',
       async execute({ tag }, { turn }) {
-        await ports.library.ready();
         const person = await ports.library.person(turn.userId);
         const all = await ports.library.list(person, tag === undefined ? {} : { tag });
         const runnable = await ports.library.runnable(all, person);
@@ -135,7 +134,6 @@ async function invoke(
 ): Promise<ToolResult> {
   const { turn, signal } = about;
   try {
-    await ports.library.ready();
     const person = await ports.library.person(turn.userId);
     const parent = runOfTurn(ports, turn);
     if (parent === null && runOfThread(turn.threadId) !== null)

@@ -48,7 +48,6 @@ export function runCommands(ports: RunCommandPorts): readonly Command[] {
         { name: 'limit', type: 'number', description: 'At most so many', default: 20 },
       ],
       async run({ options }, io) {
-        await library.ready();
         const person = await library.person(io.userId);
         const skillId = options['skill'] === undefined ? {} : { skillId: (await library.find(String(options['skill']), person)).skill.id };
         const state = options['state'] === undefined ? {} : { state: stateOf(options['state']) };
@@ -63,7 +62,6 @@ export function runCommands(ports: RunCommandPorts): readonly Command[] {
       description: 'Show a run: inputs, steps, use, result',
       arguments: [RUN],
       async run(input, io) {
-        await library.ready();
         const found = await named(ports, input, io);
         const steps = await runs.steps(found);
         io.json({ ...runJson(found), history: steps.map(({ at, what }) => ({ at, what })) });
@@ -75,7 +73,6 @@ export function runCommands(ports: RunCommandPorts): readonly Command[] {
       description: 'End a run',
       arguments: [RUN],
       async run(input, io) {
-        await library.ready();
         const found = await named(ports, input, io);
         if (!(await runs.cancel(found)))
           throw new PithError('run_ended', `run ${found.id} has ended: ${found.state}`, { cure: `see: pith runs show ${found.id}` });
@@ -105,7 +102,6 @@ async function run(
   io: CommandIO,
   signal: AbortSignal,
 ): Promise<number> {
-  await library.ready();
   const person = await library.person(io.userId);
   const { skill } = await library.find(String(words['skill']), person, 'run');
   const isDraft = options['draft'] === true;
