@@ -115,7 +115,7 @@ export class ScheduleStore {
     }
     const isPlanned = nextAt !== null && (cron === null || nextAt <= this.clock.now());
     const runs = [...open, ...(isPlanned ? [nextAt] : [])].map((at) => this.#run(schedule, at));
-    const text = JSON.stringify({ ...schedule, at: cron === null ? nextAt : null, nextAt: null, open: [] });
+    const text = JSON.stringify({ ...schedule, at: cron === null ? (nextAt ?? schedule.at) : null, nextAt: null, open: [] });
     await this.database.write([{ sql: ADOPTED, values: [text, id, row], changes: 1 }, ...runs]).catch((error: unknown) => {
       if (codeOf(error, '') !== 'write_conflict') throw error; // else another process was faster
     });

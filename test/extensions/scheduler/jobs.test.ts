@@ -124,7 +124,7 @@ it('J16 schedules of version 1.0 become jobs: none is lost, and none runs twice'
   expect(await served(contents.killedAt + 3 * DAY, [1, 1, 2])).toEqual({ planned: [], timetables: 1 });
 });
 
-it('J16 a schedule of version 1.0 whose times cannot be read is told, and hinders no other', async () => {
+it('J16 a schedule of version 1.0 whose times cannot be read is told, and hinders neither others nor what had begun', async () => {
   const { pith, clock, notices, listen, model, call, told } = await world();
   const row = (id: string, more: object) => ({
     id,
@@ -144,16 +144,20 @@ it('J16 a schedule of version 1.0 whose times cannot be read is told, and hinder
   await pith.restart();
   const database = openStore(path.join(pith.sandbox, 'data/pith.db'), clock);
   await database.write((run) => {
-    for (const each of [row('bad', { cron: '* * * * *', timeZone: 'No/Where' }), row('good', {})])
+    for (const each of [
+      row('bad', { cron: '* * * * *', timeZone: 'No/Where' }),
+      row('begun', { nextAt: null, open: [1] }),
+      row('good', {}),
+    ])
       run('INSERT INTO scheduler__schedules VALUES (?, ?, 0, ?)', each.id, 'local', JSON.stringify(each));
   });
   database.close();
   listen();
   await call('list_schedules', {});
   await pith.kernel.start();
-  model.add({ text: 'It is time.' });
-  await told(1);
-  expect(notices[0]?.text).toBe('boss (schedule good): It is time.');
+  model.add({ text: 'It went on.' }, { text: 'It is time.' });
+  await told(2);
+  expect(notices.map(({ text }) => text)).toEqual(['boss (schedule begun): It went on.', 'boss (schedule good): It is time.']);
   const { notes } = await pith.kernel.doctor();
   expect(notes.map(({ message }) => message)).toContainEqual(expect.stringContaining("schedule 'bad' never runs"));
 });
