@@ -126,7 +126,9 @@ async function ofDurable(dependencies: DoctorDependencies, kept: readonly Diagno
   const { sandbox, host, clock, deliveries, jobs } = dependencies;
   try {
     if (!existsSync(sandbox.databaseFile)) return [];
-    return [...(await deliveries()), ...(await jobFindings({ store: jobs(), now: clock.now(), whyNot: (job) => whyNot(host, job) }))];
+    const retryWith = (name: string) => host.jobs.declared().get(name)?.retry_with;
+    const found = jobFindings({ store: jobs(), now: clock.now(), whyNot: (job) => whyNot(host, job), retryWith });
+    return [...(await deliveries()), ...(await found)];
   } catch (error) {
     if (kept.some(({ severity }) => severity === 'error')) return [];
     return [{ severity: 'error', code: codeOf(error, 'database_failed'), message: messageOf(error) }];

@@ -144,6 +144,8 @@ export const manifestSchema = once(() => {
             version: z.int().min(1).default(1),
             /** `jobs.define` is given a policy for its lanes. */
             lanes: z.boolean().default(false),
+            /** The command, such as `tasks retry`, that starts an ended one again in place of `pith jobs retry`. */
+            retry_with: z.string().min(1).optional(),
           }),
         )
         .default([]),

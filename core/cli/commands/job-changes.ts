@@ -4,7 +4,7 @@ import { type CommandInput, type CommandIO, PithError } from '../../contract/ind
 import type { Kernel } from '../../compose/index.ts';
 import { hasEnded, type Hold, type JobRow, STATES, type State } from '../../durable/index.ts';
 import { quoted } from '../terminal/opened-target.ts';
-import { filterOf, jobOf, namesOf, type Filter } from './job-names.ts';
+import { filterOf, jobOf, namesOf, retryWith, type Filter } from './job-names.ts';
 import { agreed, printTable, timeOf } from './text.ts';
 
 const OPEN = STATES.filter((state) => !hasEnded({ state }));
@@ -23,15 +23,25 @@ interface Change {
   readonly states: readonly State[];
   /** The states in which it can be done. */
   readonly may: readonly State[];
+  /** Why it may not be done with a job, and what to do in its place; null: it may. */
+  refuse?(row: JobRow): { readonly why: string; readonly cure: string } | null;
   /** False: it was not in such a state any more, or another open job is for the same. */
   change(id: string): Promise<boolean>;
 }
 
 export function retryJobs(kernel: Kernel, input: CommandInput, io: CommandIO): Promise<number> {
   const change = (id: string) => kernel.jobs.store.retry(id);
+  const refuse = ({ id, name }: JobRow) => {
+    const command = retryWith(kernel, name);
+    if (command === undefined) return null;
+    return {
+      why: `job ${id}: its extension tries again by 'pith ${command}'`,
+      cure: `use that, and name other jobs by their ids or --name`,
+    };
+  };
   return changeJobs(
     { kernel, input, io },
-    { verb: 'retry', done: 'retried', states: ['dead'], may: ['dead', 'cancelled', 'failed'], change },
+    { verb: 'retry', done: 'retried', states: ['dead'], may: ['dead', 'cancelled', 'failed'], refuse, change },
   );
 }
 
@@ -41,7 +51,7 @@ export function cancelJobs(kernel: Kernel, input: CommandInput, io: CommandIO): 
 }
 
 /** Those of filters only once the person agrees. Exit code 1 where a job was not changed. */
-async function changeJobs(place: Place, { verb, done, states, may, change }: Change): Promise<number> {
+async function changeJobs(place: Place, { verb, done, states, may, refuse, change }: Change): Promise<number> {
   const { kernel, input, io } = place;
   const names = [input.arguments['id'] ?? []].flat();
   const filter = await filterOf(kernel, input);
@@ -49,8 +59,13 @@ async function changeJobs(place: Place, { verb, done, states, may, change }: Cha
     throw new PithError('usage', `jobs ${verb} needs either ids or what the jobs have in common`, {
       cure: `write: pith jobs ${verb} <id>, or: pith jobs ${verb} --name <name>`,
     });
-  const ids =
-    names.length > 0 ? await idsOf(place, verb, may) : await matching(kernel, { ...filter, states: filter.states ?? states }, may);
+  const rows =
+    names.length > 0 ? await rowsOf(place, verb, may) : await matching(kernel, { ...filter, states: filter.states ?? states }, may);
+  for (const row of rows) {
+    const refused = refuse?.(row);
+    if (refused) throw new PithError('usage', refused.why, { where: row.id, cure: refused.cure });
+  }
+  const ids = rows.map(({ id }) => id);
   const what = `${verb} ${jobs(ids.length)}`;
   if (names.length === 0 && ids.length > 0 && !(await agreed(`${capital(what)}?`, `add --yes to ${what}`, input, io))) {
     io.print('Nothing was changed');
@@ -66,27 +81,23 @@ async function changeJobs(place: Place, { verb, done, states, may, change }: Cha
   return left === 0 ? 0 : 1;
 }
 
-async function idsOf({ kernel, input }: Place, verb: string, may: readonly State[]): Promise<readonly string[]> {
+async function rowsOf({ kernel, input }: Place, verb: string, may: readonly State[]): Promise<readonly JobRow[]> {
   const rows = await Promise.all([input.arguments['id'] ?? []].flat().map((id) => jobOf(kernel, id)));
   for (const { id, state } of rows)
     if (!may.includes(state))
       throw new PithError('usage', `job ${id} is ${state}: there is nothing to ${verb}`, { cure: `see: pith jobs show ${id}` });
-  return oldestFirst(rows);
+  return rows.toSorted((a, b) => a.number - b.number); // so that those of one sequence are begun in their old order
 }
 
-async function matching({ jobs: { store } }: Kernel, filter: Filter, may: readonly State[]): Promise<readonly string[]> {
+/** Oldest first. */
+async function matching({ jobs: { store } }: Kernel, filter: Filter, may: readonly State[]): Promise<readonly JobRow[]> {
   const states = filter.states?.filter((state) => may.includes(state));
-  const ids: string[] = [];
-  for (let page: readonly JobRow[] | null = null; page === null || page.length === PAGE; ids.push(...page.map(({ id }) => id))) {
+  const rows: JobRow[] = [];
+  for (let page: readonly JobRow[] | null = null; page === null || page.length === PAGE; rows.push(...page)) {
     const before: number | undefined = page?.at(-1)?.number;
     page = await store.list({ ...filter, states, ...(before === undefined ? {} : { before }), limit: PAGE });
   }
-  return ids.reverse();
-}
-
-/** So that those of one sequence are begun in their old order. */
-function oldestFirst(rows: readonly JobRow[]): readonly string[] {
-  return rows.toSorted((a, b) => a.number - b.number).map(({ id }) => id);
+  return rows.reverse();
 }
 
 /** Without an argument: lists what is paused. */
@@ -151,6 +162,10 @@ async function meantBy(kernel: Kernel, { arguments: { name }, options }: Command
   const given = [name, lane, owner].filter((each) => each !== undefined);
   if (given.length > 1)
     throw new PithError('usage', 'only one of a name, --lane and --owner can be given', { cure: 'give one after the other' });
+  if (typeof name === 'string' && (await kernel.jobs.store.get(name)) !== null)
+    throw new PithError('usage', `${printableLine(name)} is one job, and jobs are paused and resumed by their name, --lane or --owner`, {
+      cure: `see: pith jobs show ${name}`,
+    });
   if (typeof name === 'string') return (await namesOf(kernel, name)).map((value) => ({ kind: 'name', value }));
   if (typeof lane === 'string') return [{ kind: 'lane', value: lane }];
   return typeof owner === 'string' ? [{ kind: 'owner', value: owner }] : null;

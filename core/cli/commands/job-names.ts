@@ -25,6 +25,12 @@ export async function jobOf({ jobs: { store } }: Kernel, id: string): Promise<Jo
   throw new PithError('job_unknown', `no job '${printableLine(id)}'${didYouMean(id, known)}`, { cure: 'see: pith jobs list' });
 }
 
+/** The command that tries jobs of this name again in place of `pith jobs retry`, as their manifest says. */
+export function retryWith({ host }: Kernel, name: string): string | undefined {
+  const { id, manifest } = host.extensions.discovery.declarations.get(name.slice(0, name.indexOf('.'))) ?? {};
+  return manifest?.jobs.find((job) => `${id}.${job.name}` === name)?.retry_with;
+}
+
 /** The names of jobs that a person means by a name or by the id of an extension, also of those that are paused. Rejects `job_unknown`. */
 export async function namesOf(kernel: Kernel, name: string): Promise<readonly string[]> {
   const { store } = kernel.jobs;

@@ -2,7 +2,7 @@ import type { CommandInput, CommandIO, JsonValue } from '../../contract/index.ts
 import { printableLine } from '@pith/plain-text';
 import type { Kernel } from '../../compose/index.ts';
 import { hasEnded, infoOf, type JobRow, NEVER } from '../../durable/index.ts';
-import { filterOf, jobOf } from './job-names.ts';
+import { filterOf, jobOf, retryWith } from './job-names.ts';
 import { colours, countOption, paintState, printFields, printTable, timeOf } from './text.ts';
 
 const MOST_CHILDREN = 100;
@@ -55,7 +55,8 @@ export async function showJob(kernel: Kernel, input: CommandInput, io: CommandIO
     ['Jobs', children.map((child) => `${child.id} ${child.name} (${child.state})`).join('\n')],
     ['Notes', notes.map(({ at, data }) => `${timeOf(at)} ${printableLine(JSON.stringify(data))}`).join('\n')],
   ]);
-  if (state === 'dead' || state === 'failed') io.print(colours(io).dim(`Try it again now: pith jobs retry ${id}`));
+  if (state === 'dead' || state === 'failed')
+    io.print(colours(io).dim(`Try it again now: pith ${retryWith(kernel, row.name) ?? `jobs retry ${id}`}`));
 }
 
 /** Doctor says no more of them. */

@@ -19,10 +19,12 @@ interface FindingsOptions {
   readonly now: number;
   /** Why no process can work on it, whichever runs; null: one could. */
   whyNot(row: JobRow): Cured | null;
+  /** The command that tries jobs of this name again in place of `pith jobs retry`. */
+  retryWith(name: string): string | undefined;
 }
 
 /** What a person should know of jobs: what is paused, is dead and was not seen yet, waits for long, or is begun by nobody. */
-export async function jobFindings({ store, now, whyNot }: FindingsOptions): Promise<readonly Diagnostic[]> {
+export async function jobFindings({ store, now, whyNot, retryWith }: FindingsOptions): Promise<readonly Diagnostic[]> {
   const find = async (filter: Omit<JobFilter, 'limit'>): Promise<readonly JobRow[]> =>
     (await store.list({ ...filter, limit: MOST_ROWS })).filter(({ name }) => !isOfKernel(name)); // what waits for handlers is told of by events
   const [holds, dead, suspended, overdue] = [
@@ -43,7 +45,7 @@ export async function jobFindings({ store, now, whyNot }: FindingsOptions): Prom
     ...holds.slice(0, MOST).map((hold) => ofHold(hold, now)),
     ...byName(dead.filter(({ seen }) => !seen)).map((rows) => {
       const [{ name, error }] = ends(rows);
-      const cure = `see: pith jobs list --name ${name} --state dead; try again with: pith jobs retry --name ${name}`;
+      const cure = `see: pith jobs list --name ${name} --state dead; try again with: pith ${retryWith(name) ?? `jobs retry --name ${name}`}`;
       return { ...warning(`${are(rows)} dead: ${error?.message ?? 'nobody knows why'}`, cure), code: 'handler_failed' };
     }),
     ...byName(suspended.filter(({ begun, at }) => begun !== null && begun < now - LONG_WAIT_MS && at > now)).map((rows) => {

@@ -12,7 +12,7 @@ const NOW = Date.UTC(2026, 0, 1);
 const MAIN = `export default class {
   constructor({ jobs }) { for (const name of ['send', 'wipe']) jobs.define(name, async () => null); }
 }\n`;
-const POST = JSON.stringify({ id: 'post', entrypoint: 'main.js', jobs: [{ name: 'send' }, { name: 'wipe' }] });
+const POST = JSON.stringify({ id: 'post', entrypoint: 'main.js', jobs: [{ name: 'send' }, { name: 'wipe', retry_with: 'post again' }] });
 
 let folder: string;
 let store: JobStore;
@@ -86,6 +86,7 @@ describe('pith jobs', () => {
     [['pause', 'post.send', '--lane', 'x'], 2, 'only one of a name, --lane and --owner can be given'],
     [['pause', 'post.send', '--for', 'ever'], 2, "--for 'ever' is not a span of time; write one such as 90s, 10m, 2h or 3d"],
     [['resume', 'post.send'], 2, 'post.send is not paused; nothing is paused'],
+    [['resume', 'AAAA'], 2, 'AAAA is one job, and jobs are paused and resumed by their name, --lane or --owner; see: pith jobs show AAAA'],
     [['resume'], 2, 'jobs resume needs a name, --lane or --owner; nothing is paused'],
   ])('J14 says what is wrong with jobs %j, and the cure', async (argv, code, said) => {
     await add('AAAA');
@@ -159,6 +160,22 @@ describe('pith jobs', () => {
     expect((await run('jobs', 'cancel', '--state', 'scheduled', '--yes')).out).toBe('Cancelled 1 job\n');
     expect(await store.get('L')).toMatchObject({ state: 'cancelled', error: { message: 'cancelled by a person' } });
     expect(await store.count({ states: ['waiting'] })).toBe(10);
+  });
+
+  it('J14 names the command that tries again where the manifest has one, in place of its own retry', async () => {
+    await add('A', { name: 'post.wipe' });
+    await add('E', { name: 'post.wipe.ended' });
+    const failed = { kind: 'failed', error: { code: 'tool_failed', message: 'no' }, retryAt: NOW } as const;
+    for (const { id, fence } of await takenFrom(store, 'post.wipe', 'post.wipe.ended')) await store.settle({ id, fence }, failed, true);
+    expect((await run('doctor')).out).toContain("a job 'post.wipe' is dead: no");
+    expect((await run('doctor')).out).toContain('--name post.wipe --state dead; try again with: pith post again');
+    expect((await run('jobs', 'show', 'A')).out).toMatch(/^Try it again now: pith post again$/mu);
+    for (const argv of [['A'], ['--name', 'post.wipe', '--yes']]) {
+      const refused = await run('jobs', 'retry', ...argv);
+      expect(refused).toMatchObject({ code: 2, err: expect.stringContaining("job A: its extension tries again by 'pith post again'") });
+    }
+    expect(await store.get('A')).toMatchObject({ state: 'dead' });
+    expect((await run('jobs', 'retry', 'E')).out).toBe('Retried 1 job\n');
   });
 
   it('J14 says which could not be retried, because another open job is for the same', async () => {
