@@ -182,13 +182,15 @@ export function sourceOf(reading: SandboxReading): Pick<HostOptions, 'source' | 
   let declared: readonly string[] = []; // ids of what there was at the last look
   const settingsMeant = () => withIdsMeant(reading.settings, declared);
   const roots = sandboxRoots(sandbox, packageRoot(), options.only).filter(({ shipped }) => shipped || trust.level !== 'restricted');
+  /** It changes only when Pith is updated, or developed. */
+  const isBelow = ({ shipped }: Root) => shipped && roots.length > 1;
   let prefixes: ReadonlySet<string> = new Set();
   let claims: Claims = new Map();
   return {
     source: {
-      async discover(at) {
+      async discover(at, polls = false) {
         const found = await discover({
-          roots,
+          roots: polls ? roots.map((root) => ({ ...root, unchanged: isBelow(root) })) : roots,
           agentPaths: reading.settings.agents.paths,
           index,
           isEnabled(declaration, ids) {

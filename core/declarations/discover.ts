@@ -14,6 +14,8 @@ import { dependencyFailures, type IsEnabled } from './dependencies.ts';
 export interface Root {
   readonly directory: string;
   readonly shipped: boolean;
+  /** Its folders are as they were read before; only new ones are looked into. */
+  readonly unchanged?: boolean;
   /** Only these of its folders, and those that they depend on, or may. Absent: all. */
   readonly only?: readonly string[];
 }
@@ -39,12 +41,13 @@ export async function discover({ roots, agentPaths, index, isEnabled, grant, gua
   const diagnostics: Diagnostic[] = [...index.diagnostics];
   const seen = new Set<string>();
   const foldersOf = (directory: string, only?: readonly string[]) => foldersIn(directory, { index, diagnostics, only });
-  const readAll = async (folders: readonly string[] | null, agentFiles: AgentFiles | null): Promise<readonly FolderRecord[]> => {
+  const readAll = async (folders: readonly string[] | null, agentFiles: AgentFiles | null, unchanged = false) => {
     const records: FolderRecord[] = [];
     for (const directory of folders ?? []) {
       if (seen.has(directory)) continue; // the same folder by two ways
       seen.add(directory);
-      const record = await readFolder(directory, agentFiles, index);
+      const known = unchanged ? index.folder(directory) : undefined;
+      const record = known?.fresh === false ? known : await readFolder(directory, agentFiles, index);
       if ('severity' in record) diagnostics.push(record);
       else records.push(record);
       if ('unread' in record && record.unread !== undefined) diagnostics.push(record.unread);
@@ -57,16 +60,16 @@ export async function discover({ roots, agentPaths, index, isEnabled, grant, gua
     sandboxes.push({
       ...root,
       only,
-      extensions: await readAll(foldersOf(path.join(root.directory, 'extensions'), only), null),
+      extensions: await readAll(foldersOf(path.join(root.directory, 'extensions'), only), null, root.unchanged),
     });
   }
   // Of two that read the same files the shipped one does.
   const agentFiles = new Map(sandboxes.flatMap(({ extensions }) => extensions.flatMap(({ declaration }) => readingOf(declaration))));
   const readByShipped = (id: string | undefined) =>
     sandboxes.some((each) => each.shipped && each.extensions.some(({ declaration }) => declaration.id === id));
-  const ofSandbox = async ({ directory, shipped, only, extensions }: (typeof sandboxes)[number]) => ({
+  const ofSandbox = async ({ directory, shipped, only, unchanged, extensions }: (typeof sandboxes)[number]) => ({
     shipped,
-    records: [...extensions, ...(await readAll(foldersOf(path.join(directory, 'agents'), only), agentFiles))],
+    records: [...extensions, ...(await readAll(foldersOf(path.join(directory, 'agents'), only), agentFiles, unchanged))],
   });
   const places: { readonly shipped: boolean; readonly records: readonly FolderRecord[] }[] = [];
   for (const each of sandboxes) if (!each.shipped) places.push(await ofSandbox(each));

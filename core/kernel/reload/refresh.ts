@@ -16,8 +16,8 @@ export interface SandboxSource {
   readonly watched: readonly string[];
   /** Versions that are not started, because the kernel crashed with them. */
   readonly quarantine?: Quarantine;
-  /** Reads the folders again; cheap when nothing changed. `at`: now. */
-  discover(at: number): Promise<Discovery>;
+  /** Reads the folders again; cheap when nothing changed. `at`: now. `polls`: nothing tells of a change, so what ships need not be looked at. */
+  discover(at: number, polls?: boolean): Promise<Discovery>;
   /** Reads the settings files again; true when something changed. */
   renewSettings?(): Promise<boolean>;
   /** What a look at the disk changed has been replaced. */
@@ -58,10 +58,10 @@ export class Refresh {
 
   /**
    * Looks at the disk. `settled`: when everything that changed has been replaced. Whoever asks during a look shares one that follows it:
-   * the one that runs may have read what was edited since. It answers for both.
+   * the one that runs may have read what was edited since. It answers for both, and looks at all. `polls`: as in `discover`.
    */
-  look(): Promise<Look> {
-    if (this.#looking === null) return (this.#looking = runOutside(() => this.#look()).finally(() => (this.#looking = null)));
+  look(polls = false): Promise<Look> {
+    if (this.#looking === null) return (this.#looking = runOutside(() => this.#look(polls)).finally(() => (this.#looking = null)));
     return (this.#following ??= this.#follow(this.#looking.catch(() => null)));
   }
 
@@ -73,12 +73,12 @@ export class Refresh {
     return { ids: new Set([...former.ids, ...ids]), settled: Promise.all([former.settled, settled]).then(() => undefined) };
   }
 
-  async #look(): Promise<Look> {
+  async #look(polls: boolean): Promise<Look> {
     const began = this.lifecycle.runtime.clock.now();
-    this.#lookedAt = began;
+    if (!polls) this.#lookedAt = began;
     const former = this.discovery;
     const isRenewed = (await this.source.renewSettings?.()) ?? false;
-    const next = await this.source.discover(began);
+    const next = await this.source.discover(began, polls);
     this.discovery = next;
     const ids = new Set([...changedIds(former, next), ...(isRenewed ? this.#configuredAnew() : [])]);
     const work = this.#apply(next, ids);

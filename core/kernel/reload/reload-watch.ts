@@ -23,10 +23,10 @@ export function createReloadWatch({ runtime }: Lifecycle, refresh: Refresh, watc
   let watching: (() => Promise<void>) | undefined;
   const open = (): ReloadRequests => (requests ??= openReloadRequests(places.dataDirectory));
 
-  async function look(): Promise<void> {
+  async function look(polls: boolean): Promise<void> {
     try {
       await (
-        await refresh.look()
+        await refresh.look(polls)
       ).settled;
       await Promise.all(
         open()
@@ -107,19 +107,19 @@ const DEEPEST = 4;
 const HINTS_AFTER_MS = 500;
 
 /** Looks soon after a folder changed, as far as the system tells, and every five seconds. Returns its off. */
-function watchFolders(clock: Clock, folders: readonly string[], look: () => Promise<void>): () => Promise<void> {
+function watchFolders(clock: Clock, folders: readonly string[], look: (polls: boolean) => Promise<void>): () => Promise<void> {
   let stopped = false;
   let cancelHint: (() => void) | undefined;
   let cancelPoll: (() => void) | undefined;
 
   const poll = (): void => {
     if (stopped) return;
-    cancelPoll = clock.after(POLL_MS, () => void look().then(poll, poll));
+    cancelPoll = clock.after(POLL_MS, () => void look(true).then(poll, poll));
   };
   const hint = (): void => {
     cancelHint ??= clock.after(SETTLE_MS, () => {
       cancelHint = undefined;
-      void look();
+      void look(false);
     });
   };
   let watcher: FSWatcher | undefined;

@@ -1,5 +1,8 @@
-import { describe, expect, it } from 'vitest';
+import fs from 'node:fs';
+import path from 'node:path';
+import { describe, expect, it, onTestFinished, vi } from 'vitest';
 import { fakeClock, scriptedModel, type TestKernel } from 'pith/testing';
+import { packageRoot } from '../../../core/declarations/index.ts';
 import { NewProblems } from '../../../core/compose/index.ts';
 import { kernelOf } from '../../places.ts';
 import { agentFile, skillFile, toolExtension } from '../../journeys/sandbox-files.ts';
@@ -125,4 +128,16 @@ it('of two collections of problems only the one that began last is published', a
   collections[0]!(['still wrong', 'corrected meanwhile']);
   await Promise.all(runs);
   expect(told).toEqual(['still wrong']);
+});
+
+it('J7: an idle kernel looks every five seconds at the files of its sandbox, and at those that ship only when something tells of a change', async () => {
+  const clock = fakeClock();
+  const { kernel, sandbox } = await kernelOf({ files: FILES, clock });
+  await kernel.start();
+  const looks = vi.spyOn(fs, 'statSync');
+  onTestFinished(() => looks.mockRestore());
+  const looksAt = (folder: string) => looks.mock.calls.filter(([file]) => file === path.join(folder, 'manifest.yaml')).length;
+  for (let second = 0; second < 60; second += 1) await clock.advance(1000);
+  expect(looksAt(path.join(sandbox, 'extensions/hello_tool'))).toBeGreaterThanOrEqual(11);
+  expect(looksAt(path.join(packageRoot(), 'sandbox/extensions/core_tools'))).toBeLessThanOrEqual(2); // the watcher tells when it is ready
 });

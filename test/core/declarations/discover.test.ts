@@ -1,6 +1,6 @@
 import fs from 'node:fs';
 import path from 'node:path';
-import { describe, expect, it } from 'vitest';
+import { describe, expect, it, onTestFinished, vi } from 'vitest';
 import { folderWith, writeFiles } from '../../places.ts';
 import { able, discoverIn, extension, indexIn } from './sandbox-folder.ts';
 
@@ -214,6 +214,21 @@ describe('several roots', () => {
       ['one', true, path.join(shipped, 'extensions/one')],
       ['two', false, path.join(own, 'extensions/two')],
     ]);
+  });
+
+  it('J7: looks in a root that is unchanged only into folders that are new', async () => {
+    const shipped = folderWith(extension('one'));
+    const index = indexIn(folderWith());
+    const look = async (unchanged: boolean) => {
+      const { declarations } = await discoverIn(folderWith(), { index, roots: [{ directory: shipped, shipped: true, unchanged }] });
+      return [...declarations].map(([id, { manifest }]) => `${id}: ${manifest?.description}`);
+    };
+    const clock = vi.spyOn(Date, 'now').mockReturnValue(Date.now() + 1000); // what was just written is read again
+    onTestFinished(() => clock.mockRestore());
+    await look(false);
+    writeFiles(shipped, { ...extension('one', 'description: edited\n'), ...extension('two', 'description: new\n') });
+    expect(await look(true)).toEqual(['one: ', 'two: new']);
+    expect(await look(false)).toEqual(['one: edited', 'two: new']);
   });
 
   it('reads of a root with `only` those, and what they depend on', async () => {
