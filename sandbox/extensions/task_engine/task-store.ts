@@ -7,8 +7,8 @@ import { follow, type Tasks } from './waiting.ts';
 /** One change of tasks and their jobs. It is written whole, and made again when somebody else has changed what it read. */
 export interface TaskWrite extends Tasks {
   insert(task: Task, limits: TaskLimits): void;
-  /** Gives a task of an older Pith its job. */
-  adopt(id: string): Promise<void>;
+  /** Gives a task of an older Pith its job. False: its row has changed since it had this text. */
+  adopt(id: string, text: string): Promise<boolean>;
 }
 
 /** How many there may be with a new one. */
@@ -143,12 +143,14 @@ export class TaskStore {
         if (isNew && after.state !== 'running') await follow(tasks, after);
         return after;
       },
-      adopt: async (id) => {
+      adopt: async (id, text) => {
         const before = await find(id);
-        if (before === null || before.task.job !== null || !hasJob(before.task)) return;
-        const work = this.#work(before.task);
+        if (before === null || before.text !== text) return false;
+        if (before.task.job !== null || !hasJob(before.task)) return true;
+        const work = this.#work(before.task, { unique: id });
         statements.push(work);
         put(before, { ...before.task, job: work.job });
+        return true;
       },
     };
     return tasks;
@@ -166,8 +168,8 @@ export class TaskStore {
     ];
   }
 
-  #work({ id, priority, submitter }: Task): JobStatement {
-    return this.jobs.statement('work', { task: id }, { lane: 'tasks', owner: submitter.userId, priority });
+  #work({ id, priority, submitter }: Task, more: { readonly unique?: string } = {}): JobStatement {
+    return this.jobs.statement('work', { task: id }, { lane: 'tasks', owner: submitter.userId, priority, ...more });
   }
 
   #logged({ id, state, note }: Task): Statements {

@@ -37,7 +37,6 @@ export type TaskEvent =
   | { readonly type: 'cancelled'; readonly why: string }
   | { readonly type: 'retried'; readonly blocked: boolean };
 
-export const MOST_ATTEMPTS = 5;
 const BUSY_WAIT_MS = 1_000;
 /** A question that nobody answers within a day is answered by that; its turn goes on and learns it. */
 const APPROVAL_WAIT_MS = 86_460_000;
@@ -58,7 +57,7 @@ export function advance(task: Task, event: TaskEvent): Task | null {
     case 'claimed':
       return hasJob(task) && task.job === event.job ? to(task, 'running') : null;
     case 'died':
-      return hasJob(task) ? failed(task, event.error.code, event.error.message) : null;
+      return hasJob(task) ? died(task, event.error) : null;
     case 'subtasks_ended':
       return task.state === 'waiting_subtasks' ? withResults(task, event.endedSubtasks) : null;
     case 'reviewed':
@@ -120,11 +119,16 @@ function isOutOfSteps({ maxSteps, steps }: Task, { outOfSteps }: TurnOutcome): b
 function afterError(task: Task, { code, message }: { readonly code: string; readonly message: string }): Task {
   // Somebody else works in the thread, for instance the one who answered an approval: that is no failure.
   if (code === 'thread_busy') return to(task, 'retry_scheduled', { waitMs: BUSY_WAIT_MS, note: message });
+  if (code === 'model_rate_limited') return to(task, 'retry_scheduled', { note: message }); // it has not failed, and waits for the provider
   const failures = { ...task, attempts: task.attempts + 1 };
   if (LASTING.has(code)) return failed(failures, code, message);
-  if (failures.attempts >= MOST_ATTEMPTS) return failed(failures, code, `${message} (${failures.attempts} attempts)`);
   const next = code === 'interrupted' ? nextTurn(failures, goneOnMessage()) : failures;
-  return to(next, 'retry_scheduled', { note: message }); // its job says when
+  return to(next, 'retry_scheduled', { note: message }); // its job says when, and how often
+}
+
+function died(task: Task, { code, message }: { readonly code: string; readonly message: string }): Task {
+  const { state, attempts } = task;
+  return failed(task, code, state === 'retry_scheduled' ? `${message} (${counted(attempts, 'attempt')})` : message);
 }
 
 function retried(task: Task, blocked: boolean): Task {

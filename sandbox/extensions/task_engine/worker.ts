@@ -133,10 +133,9 @@ function outcomeOf({ reason, text, error }: Extract<TurnEvent, { type: 'turn-end
   return { reason, text, outOfSteps, ...(error === undefined ? {} : { error }) };
 }
 
-/** A limit of the model's provider is for the jobs of others, too. */
 function failureOf({ error }: TurnOutcome): PithError {
-  const { code, message = 'the turn failed', retryAfterMs } = error ?? {};
-  return new PithError(code === 'model_rate_limited' ? code : 'internal', message, { retryAfterMs });
+  const { code = 'internal', message = 'the turn failed', retryAfterMs } = error ?? {};
+  return new PithError(code === 'database_failed' ? 'internal' : code, message, { retryAfterMs }); // a damaged thread is no full disk
 }
 
 async function endTurn(tasks: Tasks, task: Task, outcome: TurnOutcome): Promise<Task | null> {

@@ -1,4 +1,6 @@
+import { PithError } from 'pith';
 import { describe, expect, it } from 'vitest';
+import { passing } from '../../waiting.ts';
 import { call, lastUser, stepOf, taskKernel, text } from './task-kernel.ts';
 
 describe('tasks that are held up', () => {
@@ -50,6 +52,19 @@ describe('tasks that are held up', () => {
     expect(await kernel.until(id, 'done')).toMatchObject({ result: 'worked in the end', steps: 2 });
     expect(asked[1]! - asked[0]!).toBeGreaterThanOrEqual(4_500); // 5 s ± a tenth, then 10
     expect(asked[2]! - asked[1]!).toBeGreaterThanOrEqual(9_000);
+    expect(kernel.requests.filter((request) => stepOf(request) === 0)).toHaveLength(1);
+  });
+
+  it('J11: a task whose provider takes no requests waits until it does, in the same turn, and has not failed', async () => {
+    const asked: number[] = [];
+    const limited = new PithError('model_rate_limited', 'too many requests', { retryAfterMs: 6_000 });
+    await using kernel = await taskKernel((request) => {
+      if (stepOf(request) === 0) return call('kv_set', { key: 'a', value: 1 });
+      return asked.push(kernel.clock.now()) <= 6 ? { error: limited } : text('worked in the end');
+    });
+    const id = await kernel.submit('be patient');
+    expect(await kernel.until(id, 'done')).toMatchObject({ result: 'worked in the end', steps: 2, attempts: 0 });
+    expect(asked.slice(1).every((at, index) => at - asked[index]! >= 6_000)).toBe(true);
     expect(kernel.requests.filter((request) => stepOf(request) === 0)).toHaveLength(1);
   });
 
@@ -117,6 +132,21 @@ describe('tasks whose tools need approval', () => {
     const here = continued ? await kernel.test.run('', resume) : null;
     expect(here?.text).toBe(continued ? 'it says launched 1' : undefined);
     expect(await kernel.until(id, 'done')).toMatchObject({ result: 'it says launched 1' });
+    expect(kernel.requests).toHaveLength(2);
+  });
+
+  it('J1 K91: an answer to another question lets the task wait again for its own', async () => {
+    await using kernel = await taskKernel(pilot, { files: LAUNCHER });
+    const id = await kernel.submit('fly', { agent_id: 'pilot' }, 'pilot');
+    await kernel.until(id, 'human_review');
+    const { approvals, jobs } = kernel.test.kernel;
+    const [question] = await approvals.list();
+    const [job] = await jobs.store.list({ names: ['task_engine.work'], limit: 1 });
+    await jobs.store.resume(job!.id, 'null'); // as by an answer that was given within the turn
+    await passing(kernel.clock, () => kernel.states().filter((state) => state === `${id} human_review`).length === 2);
+    expect(await approvals.list()).toEqual([question]);
+    await approvals.answer(question!.id, { answer: 'once', by: 'local' });
+    expect(await kernel.until(id, 'done')).toMatchObject({ result: 'it says launched 1', attempts: 0 });
     expect(kernel.requests).toHaveLength(2);
   });
 });

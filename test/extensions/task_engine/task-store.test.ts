@@ -51,6 +51,18 @@ const claimed = (store: TaskStore, job: Job<Work>) =>
   store.write((tasks) => tasks.change(job.payload.task, { type: 'claimed', job: job.id }), job);
 
 describe('tasks over two connections', () => {
+  it('J16: leave a task to an older Pith that has just claimed it, and take it up as it is then', async () => {
+    const { database, mine } = two();
+    await insert(mine, newTask({ state: 'retry_scheduled' }));
+    const text = async () => String((await database.get('SELECT task FROM task_engine__tasks'))?.['task']);
+    const before = await text();
+    await database.write([{ sql: "UPDATE task_engine__tasks SET task = json_set(task, '$.state', 'running')" }]);
+    const adopt = (was: string) => mine.write((tasks) => tasks.adopt('abcdefghij', was));
+    expect([await adopt(before), (await mine.load('abcdefghij'))?.job]).toEqual([false, null]);
+    expect(await adopt(await text())).toBe(true);
+    expect(await mine.load('abcdefghij')).toMatchObject({ state: 'running', job: expect.any(String) });
+  });
+
   it('lose no change: what was read is written, or read again', async () => {
     const { jobs, mine, other } = two();
     await insert(mine, newTask({ state: 'pending' }));

@@ -4,7 +4,6 @@ import { hasEnded, TASK_STATES, type Task } from '../../../sandbox/extensions/ta
 import {
   advance,
   awaitsApproval,
-  MOST_ATTEMPTS,
   type TaskEvent,
   type TurnOutcome,
 } from '../../../sandbox/extensions/task_engine/transitions.ts';
@@ -101,13 +100,15 @@ describe('the state machine of tasks', () => {
     );
   });
 
-  it('K91: at most five attempts, whose times its job knows; a busy thread is no failure', () => {
+  it('K91 J11: how often is for its job to count; a busy thread is no failure, nor is a provider that takes no requests', () => {
     const ended = (code: string) => turnEnded({ reason: 'error', error: { code, message: 'no' } });
     const busy = play(task(), [claimed, ended('thread_busy')]);
     expect(busy).toMatchObject({ state: 'retry_scheduled', attempts: 0, waitMs: 1_000 });
-    const failures = Array.from({ length: 20 }, (_, index) => (index % 2 === 0 ? claimed : ended('model_unreachable')));
-    expect(play(busy, failures)).toMatchObject({ state: 'failed', attempts: MOST_ATTEMPTS, turn: 0, error: { code: 'model_unreachable' } });
-    expect(play(busy, failures.slice(0, 2))).toMatchObject({ state: 'retry_scheduled', waitMs: null });
+    expect(play(busy, [claimed, ended('model_rate_limited')])).toMatchObject({ state: 'retry_scheduled', attempts: 0, waitMs: null });
+    const failed = play(busy, [claimed, ended('model_unreachable'), claimed, ended('model_unreachable')]);
+    expect(failed).toMatchObject({ state: 'retry_scheduled', attempts: 2, turn: 0, waitMs: null });
+    const died: TaskEvent = { type: 'died', error: { code: 'model_unreachable', message: 'no' } };
+    expect(advance(failed, died)).toMatchObject({ state: 'failed', error: { code: 'model_unreachable', message: 'no (2 attempts)' } });
   });
 
   it('J9 K91: a task whose job died has failed, and no other job moves it', () => {
