@@ -6,6 +6,8 @@ import { nextOf } from './schedule-view.ts';
 const TABLE =
   'CREATE TABLE IF NOT EXISTS scheduler__schedules (id TEXT PRIMARY KEY, user TEXT NOT NULL, made INTEGER NOT NULL, row TEXT NOT NULL) WITHOUT ROWID';
 const ALL = 'SELECT id, row FROM scheduler__schedules';
+const ADDED =
+  'INSERT INTO scheduler__schedules SELECT ?, ?, ?, ? WHERE (SELECT count(*) FROM scheduler__schedules WHERE user = ?) < ? ON CONFLICT (id) DO NOTHING';
 const DELETE = 'DELETE FROM scheduler__schedules WHERE id = ?';
 const ENDED = `UPDATE scheduler__schedules SET row = json_set(row, '$.last', json(?)) WHERE id = ?`;
 const ADOPTED = 'UPDATE scheduler__schedules SET row = ? WHERE id = ? AND row = ?';
@@ -63,20 +65,15 @@ export class ScheduleStore {
     throw new PithError('database_failed', `the row of schedule '${id}' is damaged`, { where: id, cure: 'schedule it again' });
   }
 
-  /** The schedule, or the one with its id; null when this person has `most` already. A repeated call completes what a crash cut off. */
+  /** The schedule, or the one with its id; null when this person has `most` already. */
   async add(schedule: Schedule, most: number): Promise<Schedule | null> {
     await this.adopt();
-    const { id, by, createdAt } = schedule;
-    await this.database.write([
-      {
-        sql: 'INSERT INTO scheduler__schedules SELECT ?, ?, ?, ? WHERE (SELECT count(*) FROM scheduler__schedules WHERE user = ? AND id <> ?) < ? ON CONFLICT (id) DO NOTHING',
-        values: [id, by.user, createdAt, JSON.stringify(schedule), by.user, id, most],
-      },
-    ]);
+    const { id, by, createdAt, cron, at } = schedule;
+    if (cron !== null) await this.#plan(schedule); // before its row, so that no row stays that never runs; without a row the first tick ends it
+    const row = { sql: ADDED, values: [id, by.user, createdAt, JSON.stringify(schedule), by.user, most], changes: 1 };
+    await this.database.write([row, ...(at === null ? [] : [this.#run(schedule, at, id)])]).catch(unlessConflict); // it is there, or too many are
     const kept = await this.get(id);
-    if (kept === null) return null;
-    if (kept.cron !== null) await this.#plan(kept);
-    else if (kept.at !== null) await this.database.write([this.#run(kept, kept.at, id)]);
+    if (cron !== null) await (kept === null ? this.jobs.schedule(id, null) : this.#plan(kept)); // again, as a tick may have come between
     return kept;
   }
 
@@ -116,8 +113,10 @@ export class ScheduleStore {
     const isPlanned = nextAt !== null && (cron === null || nextAt <= this.clock.now());
     const runs = [...open, ...(isPlanned ? [nextAt] : [])].map((at) => this.#run(schedule, at));
     const text = JSON.stringify({ ...schedule, at: cron === null ? (nextAt ?? schedule.at) : null, nextAt: null, open: [] });
-    await this.database.write([{ sql: ADOPTED, values: [text, id, row], changes: 1 }, ...runs]).catch((error: unknown) => {
-      if (codeOf(error, '') !== 'write_conflict') throw error; // else another process was faster
-    });
+    await this.database.write([{ sql: ADOPTED, values: [text, id, row], changes: 1 }, ...runs]).catch(unlessConflict); // another process was faster
   }
+}
+
+function unlessConflict(error: unknown): void {
+  if (codeOf(error, '') !== 'write_conflict') throw error;
 }

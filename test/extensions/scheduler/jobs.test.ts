@@ -1,11 +1,12 @@
 import { readFileSync } from 'node:fs';
 import path from 'node:path';
+import { PithError } from 'pith';
 import { fakeClock, testKernel } from 'pith/testing';
 import { expect, it } from 'vitest';
 import { openStore } from '../../../core/store/index.ts';
 import { storeModel } from '../../fixtures/store-model.ts';
 import { openStoreFixture } from '../../fixtures/store.ts';
-import { answerFirst } from '../../answers.ts';
+import { answered, answerFirst } from '../../answers.ts';
 import { folderWith } from '../../places.ts';
 import { passed, passing } from '../../waiting.ts';
 import { takenFrom } from '../../core/durable/jobs/new-job.ts';
@@ -31,6 +32,52 @@ it('J10 J13 what runs again and again is a timetable, which goes with its schedu
   expect(await jobs()).toEqual([]);
   await pith.command(['tasks', 'schedules', 'cancel', (await listed(pith))[0]!.schedule_id]);
   expect(await store.schedules()).toEqual([]);
+});
+
+it.each([
+  ['jobs', 'schedule_once', { message: 'x', in: '1m' }],
+  ['scheduler__schedules', 'schedule_once', { message: 'x', in: '1m' }],
+  ['scheduler__schedules', 'schedule_recurring', { message: 'x', cron: '* * * * *', time_zone: 'UTC' }],
+  ['job_schedules', 'schedule_recurring', { message: 'x', cron: '* * * * *', time_zone: 'UTC' }],
+] as const)(
+  'J2 where the table %s takes no row, %s refuses, and leaves neither a schedule nor a time of it',
+  async (table, tool, input) => {
+    const { pith, model, clock, jobs, call, store } = await world();
+    await call('list_schedules', {});
+    const change = async (sql: string) => {
+      const database = openStore(path.join(pith.sandbox, 'data/pith.db'), clock);
+      await database.write((run) => void run(sql)).finally(() => database.close());
+    };
+    await change(`CREATE TRIGGER full BEFORE INSERT ON ${table} BEGIN SELECT RAISE(ABORT, 'database or disk is full'); END`);
+    model.add({ calls: [{ name: tool, input }] }, { text: 'It is full.' });
+    if ((await pith.run('plan', { userId: 'local' })).reason === 'awaiting_approval') await answered(pith, 'once');
+    await change('DROP TRIGGER full');
+    expect(await listed(pith)).toEqual([]);
+    await pith.kernel.start();
+    await passing(clock, async () => (await store.schedules()).length === 0, MINUTE / 6);
+    expect((await jobs()).filter((job) => !job.endsWith('done'))).toEqual([]);
+  },
+);
+
+it('J11 a provider that takes no requests for a while is no failure of a run: it goes on, and is told once', async () => {
+  const { clock, model, notices, call, told, pith } = await world();
+  const limited = { error: new PithError('model_rate_limited', 'too many requests', { retryAfterMs: 10 * MINUTE }) };
+  await call('schedule_once', { message: 'x', in: '1m' });
+  model.add(limited, limited, { text: 'The soup!' });
+  await pith.kernel.start();
+  const from = clock.now();
+  await told(1);
+  expect(clock.now() - from).toBeGreaterThan(20 * MINUTE);
+  expect(notices.map(({ text }) => text)).toEqual([expect.stringMatching(/: The soup!$/u)]);
+});
+
+it('J11 a run whose provider takes no requests for more than an hour has failed', async () => {
+  const { model, notices, call, told, pith } = await world();
+  await call('schedule_once', { message: 'x', in: '1m' });
+  model.add({ error: new PithError('model_rate_limited', 'too many requests', { retryAfterMs: 61 * MINUTE }) });
+  await pith.kernel.start();
+  await told(1);
+  expect(notices[0]?.text).toContain('too many requests');
 });
 
 it('J13 a run that waits for a person holds neither a job nor the next time of its schedule', async () => {

@@ -1,12 +1,7 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { hasEnded, TASK_STATES, type Task } from '../../../sandbox/extensions/task_engine/task.ts';
-import {
-  advance,
-  awaitsApproval,
-  type TaskEvent,
-  type TurnOutcome,
-} from '../../../sandbox/extensions/task_engine/transitions.ts';
+import { advance, awaitsApproval, type TaskEvent, type TurnOutcome } from '../../../sandbox/extensions/task_engine/transitions.ts';
 import { newTask } from './task-values.ts';
 
 const outcome: fc.Arbitrary<TurnOutcome> = fc.record({
