@@ -37,6 +37,7 @@ export function runCommands(ports: RunCommandPorts): readonly Command[] {
         { name: 'background', type: 'boolean', description: 'Do not wait: print the id of the run' },
       ],
       allowUnknownOptions: true,
+      skipServicesWith: ['skill'], // it works on its own run, and begins nothing that it would cut
       run: (input, io, signal) => run(ports, input, io, signal),
     },
     {
@@ -129,6 +130,7 @@ async function run(
   const ended = await watchRun({ runs, runner }, queued, io, signal);
   io.json(runJson(ended));
   if (ended.output !== null) io.print(ended.output);
+  if (ended.delivery === 'waiting' && !io.quiet) io.error('Its result is delivered while a chat or `pith serve` runs');
   if (ended.sealed !== null) io.error(`pith: the result of run ${ended.id} is encrypted: ${ended.sealed}`);
   if (ended.state === 'waiting') io.error(`pith: run ${ended.id} waits for an answer: see: pith approvals`);
   else if (hasEnded(ended) && ended.state !== 'ok')
