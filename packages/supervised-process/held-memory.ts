@@ -50,9 +50,10 @@ function memoryMounts(pid: number | 'self'): readonly { readonly device: string;
   return read(`/proc/${pid}/mountinfo`)
     .split('\n')
     .slice(0, MOST_MOUNTS)
+    .filter((line) => / - (?:tmpfs|ramfs) /u.test(line))
     .flatMap((line) => {
       const [, , device, , at] = line.split(' ');
-      return device !== undefined && at !== undefined && / - (?:tmpfs|ramfs) /u.test(line) ? [{ device, at: unescaped(at) }] : [];
+      return device !== undefined && at !== undefined ? [{ device, at: unescaped(at) }] : [];
     });
 }
 
