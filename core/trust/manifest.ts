@@ -4,6 +4,9 @@ import { once } from '@pith/promises';
 
 export const DEFAULT_LIMITS: AgentSpec['limits'] = { max_turns: 20, max_tool_calls: 60, max_tokens: 200_000, time_budget_ms: 300_000 };
 
+const DAY_MS = 86_400_000;
+const WEEK_MS = 7 * DAY_MS;
+
 /** Other names that are imported as `pith/<name>`. */
 export const RESERVED_IDS: readonly string[] = ['testing', 'embed', 'sandbox'];
 
@@ -25,6 +28,7 @@ export const manifestSchema = once(() => {
     );
   const text = z.string();
   const names = z.array(z.string().min(1)).default([]);
+  const waitMs = z.int().min(0).max(DAY_MS);
   // The dot separates an id from the kernel's own names, which are one word.
   const definedId = z
     .string()
@@ -136,10 +140,13 @@ export const manifestSchema = once(() => {
             /** How many run at once in the whole sandbox. Default 16; with `lanes` as many as those give slots to. */
             concurrency: z.int().min(1).optional(),
             /** Failures before it is dead. */
-            attempts: z.int().min(1).default(8),
-            backoff: z.strictObject({ first_ms: z.int().min(0).default(1000), most_ms: z.int().min(0).default(300_000) }).prefault({}),
+            attempts: z.int().min(1).max(1000).default(8),
+            backoff: z
+              .strictObject({ first_ms: waitMs.default(1000), most_ms: waitMs.default(300_000) })
+              .refine(({ first_ms, most_ms }) => first_ms <= most_ms, { path: ['most_ms'], error: 'must not be less than first_ms' })
+              .prefault({}),
             /** Of one attempt; absent: none. */
-            timeout_ms: z.int().min(1).optional(),
+            timeout_ms: z.int().min(1).max(WEEK_MS).optional(),
             /** Of the payload. */
             version: z.int().min(1).default(1),
             /** `jobs.define` is given a policy for its lanes. */

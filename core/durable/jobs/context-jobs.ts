@@ -153,6 +153,8 @@ export function createContextJobs(declaration: Declaration, options: ContextJobs
 }
 
 const MOST_LISTED = 1000;
+/** As in a manifest. */
+const MOST_ATTEMPTS = 1000;
 const OPEN = STATES.filter((state) => !hasEnded({ state }));
 /** The most open jobs of an extension. */
 const MOST_OPEN = 100_000;
@@ -207,7 +209,7 @@ function checkedOptions(options: Options): Checked {
     priority,
     inside: inside !== undefined,
     preemptible: preemptible === true,
-    ...(attempts === undefined ? {} : { attempts: givenCount(attempts, 'the attempts of a job') }),
+    ...(attempts === undefined ? {} : { attempts: givenCount(attempts, 'the attempts of a job', MOST_ATTEMPTS) }),
   };
 }
 
@@ -229,6 +231,8 @@ const ON_OPEN: readonly NewJob['onOpen'][] = ['keep', 'replace', 'fail'];
 function scheduleOf(id: string, timetable: Timetable, { name, version, payload, mostAttempts, tells }: NewJob, now: number): ScheduleRow {
   const { cron, zone = Intl.DateTimeFormat().resolvedOptions().timeZone, missed = 'once', within } = timetable;
   if (!MISSED.includes(missed)) throw invalid(`there is no missed '${String(missed)}'`, MISSED);
+  const next = nextTick(givenText(cron, 'the cron of a timetable'), givenText(zone, 'the zone of a timetable'), now);
+  if (next === null) throw invalid(`timetable '${cron}' never comes due`);
   return {
     id,
     cron,
@@ -236,7 +240,7 @@ function scheduleOf(id: string, timetable: Timetable, { name, version, payload, 
     job: { name, version, payload, mostAttempts, tells },
     missed,
     within: within === undefined ? null : givenCount(within, 'the within of a timetable'),
-    next: nextTick(givenText(cron, 'the cron of a timetable'), givenText(zone, 'the zone of a timetable'), now),
+    next,
   };
 }
 
@@ -273,9 +277,9 @@ function textsOf<Name extends string>(given: Readonly<Record<Name, string | unde
   >;
 }
 
-function givenCount(value: unknown, what: string): number {
-  if (typeof value === 'number' && Number.isSafeInteger(value) && value >= 1) return value;
-  throw invalid(`${what} must be a whole number from 1`);
+function givenCount(value: unknown, what: string, most = Number.MAX_SAFE_INTEGER): number {
+  if (typeof value === 'number' && Number.isSafeInteger(value) && value >= 1 && value <= most) return value;
+  throw invalid(`${what} must be a whole number from 1${most < Number.MAX_SAFE_INTEGER ? ` to ${most}` : ''}`);
 }
 
 function invalid(why: string, known: readonly string[] = []): PithError {

@@ -1,4 +1,5 @@
 import { localTime } from '@pith/command-line';
+import { printableLine } from '@pith/plain-text';
 import type { Diagnostic } from '../../contract/index.ts';
 import type { Hold, JobFilter, JobStore } from './port.ts';
 import { isOfKernel, type JobRow } from './row.ts';
@@ -11,6 +12,8 @@ const LONG_WAIT_MS = 86_400_000;
 const MOST_ROWS = 1_000;
 /** Findings of each kind. */
 const MOST = 5;
+/** Characters of an error; `pith jobs show` has the rest. */
+const MOST_TEXT = 200;
 
 type Cured = Pick<Diagnostic, 'message' | 'cure'>;
 
@@ -46,7 +49,10 @@ export async function jobFindings({ store, now, whyNot, retryWith }: FindingsOpt
     ...byName(dead.filter(({ seen }) => !seen)).map((rows) => {
       const [{ name, error }] = ends(rows);
       const cure = `see: pith jobs list --name ${name} --state dead; try again with: pith ${retryWith(name) ?? `jobs retry --name ${name}`}`;
-      return { ...warning(`${are(rows)} dead: ${error?.message ?? 'nobody knows why'}`, cure), code: 'handler_failed' };
+      return {
+        ...warning(`${are(rows)} dead: ${printableLine(error?.message ?? 'nobody knows why', MOST_TEXT)}`, cure),
+        code: 'handler_failed',
+      };
     }),
     ...byName(suspended.filter(({ begun, at }) => begun !== null && begun < now - LONG_WAIT_MS && at > now)).map((rows) => {
       const [, { id, begun }] = ends(rows);

@@ -69,7 +69,8 @@ export function createJobStore(tables: JobTables, clock: Pick<Clock, 'now'>, new
     putSchedule: (schedule) => tables.write((rows) => rows.putSchedule(planned(schedule, scheduleIn(rows, schedule.id)))),
     removeSchedule: (id) => tables.write((rows) => rows.removeSchedule(id)),
     tick: (tick) => writing((work) => work.tick(tick)),
-    repairClock: (longestRetryMs) => writing(({ rows, now }) => rows.shorten(now, { lease: now + LEASE_MS, retry: now + longestRetryMs })),
+    repairClock: (longestRetryMs) =>
+      writing(({ rows, now }) => rows.shorten(now, { lease: now + LEASE_MS, retry: Math.min(now + longestRetryMs, NEVER) })),
     tidy: () => writing((work) => work.tidy()),
   };
 }

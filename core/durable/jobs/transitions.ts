@@ -12,6 +12,8 @@ export const MOST_LOSSES = 3;
 export const ALONE_FROM = 2;
 
 const FIRST_MS = 1_000;
+/** A handler that asks for a time that is over is not called in a circle. */
+const SOONEST_MS = 1_000;
 /** The longest wait between attempts. */
 export const LONGEST_RETRY_MS = 300_000;
 
@@ -101,7 +103,7 @@ export function settled(row: JobRow, outcome: Outcome, now: number): JobRow {
       return idle({ ...failed, state: 'failed', at: outcome.retryAt, error: outcome.error });
     }
     case 'again':
-      return idle({ ...later(row, outcome.at, now), lost: 0, resumed: null });
+      return idle({ ...row, state: 'scheduled', at: outcome.at > now ? outcome.at : now + SOONEST_MS, lost: 0, resumed: null });
     case 'wait':
       return idle(waiting({ ...row, lost: 0 }, outcome.wait, now));
     case 'returned': {
@@ -116,10 +118,6 @@ export function settled(row: JobRow, outcome: Outcome, now: number): JobRow {
 function waiting(row: JobRow, wait: Wait, now: number): JobRow {
   if (wait.resume && row.early !== null) return continued({ ...row, early: null }, { by: 'resume', value: row.early }, now);
   return { ...row, state: 'suspended', wait, at: Math.min(wait.until ?? NEVER, wait.deadline ?? NEVER), resumed: null };
-}
-
-function later(row: JobRow, at: number, now: number): JobRow {
-  return at <= now ? { ...row, state: 'waiting', at: now } : { ...row, state: 'scheduled', at };
 }
 
 /** A wait is over. */

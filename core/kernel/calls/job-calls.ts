@@ -131,9 +131,12 @@ function isList(value: unknown): value is readonly string[] {
   return Array.isArray(value) && value.length <= MOST_JOBS && value.every((each) => typeof each === 'string');
 }
 
+/** The last that a Date holds. */
+const LATEST = 8.64e15;
+
 /** Milliseconds since the epoch. Throws `parameter_invalid`. */
 export function givenTime(value: unknown, what: string): number {
-  if (typeof value === 'number' && Number.isSafeInteger(Math.ceil(value))) return Math.ceil(value);
+  if (typeof value === 'number' && Math.abs(value) <= LATEST) return Math.ceil(value);
   throw invalid(`${what} must be milliseconds since the epoch`);
 }
 

@@ -1,5 +1,6 @@
 import { PithError } from '../../contract/index.ts';
 import type { Declaration } from '../../declarations/index.ts';
+import { isPlainMap } from '@pith/plain-data';
 import { didYouMean } from '@pith/plain-text';
 import type { DefinedJob, LanePolicy } from '../calls/job-calls.ts';
 import { Problem } from '../records/failures.ts';
@@ -26,6 +27,14 @@ export class DefinedJobs {
     if (this.#isSettled) throw refused('not_allowed', 'but only its constructor may', 'call context.jobs.define in the constructor');
     if (this.#defined.has(name)) throw refused('not_allowed', 'which it has defined already', 'call context.jobs.define once for each job');
     if (typeof handler !== 'function') throw refused('parameter_invalid', 'with no function', 'give a handler(job, signal)');
+    if (!isPlainMap(handling)) throw refused('parameter_invalid', 'with what is no object', 'give { migrate, ended, lanes }, or nothing');
+    for (const part of ['ended', 'migrate'] as const)
+      if (handling[part] !== undefined && typeof handling[part] !== 'function')
+        throw refused(
+          'parameter_invalid',
+          `with ${part === 'ended' ? 'an' : 'a'} '${part}' that is no function`,
+          'give a function, or leave it out',
+        );
     if (handling.lanes && !declared.lanes)
       throw refused('not_declared', 'with lanes, which its manifest does not say', "add 'lanes: true' to the job");
     this.#defined.set(name, { ...given, version: declared.version });

@@ -10,6 +10,7 @@ import {
   type Remote,
   type Topic,
 } from '../../contract/index.ts';
+import { isPlainMap } from '@pith/plain-data';
 import { once } from '@pith/promises';
 import { type Declaration, isWithheld, shippedSandbox } from '../../declarations/index.ts';
 import { Provided } from './provided.ts';
@@ -111,7 +112,8 @@ function jobsOf(runtime: Runtime, declaration: Declaration, provided: Provided):
   const open = once(() => runOutside(() => runtime.services.jobs(declaration)));
   return {
     define(name, handler, handling = {}) {
-      if (handling.lanes && runtime.rights.tierOf(declaration) === 'process') throw onlyInside('jobs.define with lanes', 'leave them out');
+      if (isPlainMap(handling) && handling['lanes'] && runtime.rights.tierOf(declaration) === 'process')
+        throw onlyInside('jobs.define with lanes', 'leave them out');
       provided.jobs.add({ name, handler: handler as DefinedJob['handler'], handling: handling as DefinedJob['handling'] }, declaration);
     },
     again: pauseAgain,

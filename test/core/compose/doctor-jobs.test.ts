@@ -95,11 +95,16 @@ it('J3 J14 doctor tells of dead jobs until a person was shown them', async () =>
   await add('A');
   await add('B');
   for (const { id, fence } of await claim())
-    await store.settle({ id, fence }, { kind: 'failed', error: { code: 'tool_failed', message: `no ${id}` }, retryAt: clock.now() }, true);
+    await store.settle(
+      { id, fence },
+      { kind: 'failed', error: { code: 'tool_failed', message: `no ${id}\n${'x'.repeat(4_000)}` }, retryAt: clock.now() },
+      true,
+    );
   const cure = 'see: pith jobs list --name post.send --state dead; try again with: pith jobs retry --name post.send';
-  expect(await found()).toEqual([`warning: 2 jobs 'post.send' are dead: no B; ${cure}`]);
+  const shown = (message: string): unknown => `${message}\\n`.padEnd(199, 'x') + '…';
+  expect(await found()).toEqual([`warning: 2 jobs 'post.send' are dead: ${shown('no B')}; ${cure}`]);
   await store.markSeen(['B']);
-  expect(await found()).toEqual([`warning: a job 'post.send' is dead: no A; ${cure}`]);
+  expect(await found()).toEqual([`warning: a job 'post.send' is dead: ${shown('no A')}; ${cure}`]);
   await store.markSeen(['A']);
   expect(await found()).toEqual([]);
 });

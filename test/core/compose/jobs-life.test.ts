@@ -289,6 +289,23 @@ describe('what a manifest and a constructor say of jobs', () => {
     ['two of one name', '  - name: work\n  - name: work', WORK, /there are two jobs 'work'/],
     ['a name of other letters', '  - name: Work', WORK, /must be snake_case/],
     ['an unknown key', '  - { name: work, atempts: 3 }', WORK, /atempts/],
+    ['a wait of more than a day', '  - { name: work, backoff: { most_ms: 9007199254740991 } }', WORK, /most_ms/],
+    ['a first wait beyond the longest', '  - { name: work, backoff: { first_ms: 300001 } }', WORK, /must not be less than first_ms/],
+    ['too many attempts', '  - { name: work, attempts: 1001 }', WORK, /attempts/],
+    ['an attempt of more than a week', '  - { name: work, timeout_ms: 604800001 }', WORK, /timeout_ms/],
+    ['no object beside the handler', '  - name: work', WORK.replace(/\);\s*$/, ', null);'), /'work', with what is no object/],
+    [
+      'an `ended` that is no function',
+      '  - name: work',
+      WORK.replace(/\);\s*$/, ', { ended: 5 });'),
+      /with an 'ended' that is no function/,
+    ],
+    [
+      'a `migrate` that is no function',
+      '  - name: work',
+      WORK.replace(/\);\s*$/, ", { migrate: 'x' });"),
+      /with a 'migrate' that is no function/,
+    ],
   ])('J1: refuses %s', async (_, declared, constructor, message) => {
     const pith = await kernelOf({ only: [], files: extension('worker', declared, constructor) });
     const status = await pith.kernel.host.extensions.activate('worker');

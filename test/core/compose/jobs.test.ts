@@ -31,7 +31,7 @@ export default class Worker {
       return [job.attempt, job.fence];
     });
     jobs.define('pausing', async ({ payload, resumed, fence }) => {
-      if (payload === 'again') return fence < 3 ? jobs.again(clock.now()) : fence;
+      if (payload === 'again') return fence < 3 ? jobs.again(clock.now() + 20) : fence;
       return resumed ? { ...resumed } : jobs.wait(payload as never);
     });
     jobs.define(
@@ -218,6 +218,9 @@ describe.each([
       ['add', ['greet', 1, 'none'], 'parameter_invalid', /^the options of a job must be an object$/],
       ['get', [7], 'parameter_invalid', /^the id of a job must be a text of 1 to 512 characters$/],
       ['list', [null], 'parameter_invalid', /^the filter of jobs must be an object$/],
+      ['add', ['greet', 1, { at: 9e15 }], 'parameter_invalid', /^the at of a job must be milliseconds since the epoch$/],
+      ['add', ['greet', 1, { attempts: 1001 }], 'parameter_invalid', /^the attempts of a job must be a whole number from 1 to 1000$/],
+      ['schedule', ['never', { cron: '0 0 30 2 *', name: 'told' }], 'parameter_invalid', /^timetable '0 0 30 2 \*' never comes due$/],
       ['schedule', ['nightly', 7], 'parameter_invalid', /^a timetable must be an object$/],
     ];
     for (const [method, args, code, message] of cases)

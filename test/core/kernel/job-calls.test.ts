@@ -14,6 +14,7 @@ describe('how a job ended, as a separate process says it', () => {
     ['a result that is no JSON', { kind: 'done', result: '{' }, /JSON/],
     ['a result that is too long', { kind: 'done', result: JSON.stringify('x'.repeat(2 ** 20)) }, /longer than 1 MiB/],
     ['no time', { kind: 'again', at: Infinity }, /must be milliseconds since the epoch/],
+    ['a time that no date has', { kind: 'again', at: 9e15 }, /must be milliseconds since the epoch/],
     ['a wait for nothing', { kind: 'wait', wait: {} }, /nothing to wait for/],
     ['a wait for what is not known', { kind: 'wait', wait: { untill: 1 } }, /knows no 'untill'/],
     ['jobs that are no ids', { kind: 'wait', wait: { jobs: [1] } }, /at most 1000 ids/],

@@ -51,6 +51,17 @@ describe.each(STORES)('jobs %s', (_, tablesOf) => {
       expect(await world.row('a')).toMatchObject({ attempts: 0, lost: 0, fence: 2, resumed: null });
     });
 
+    it('again at a time that is over starts it in a second, so that it cannot spin', async () => {
+      const world = worldOf();
+      await world.add('a');
+      await world.claim();
+      await world.end('a', { kind: 'again', at: -1 });
+      world.pass(999);
+      expect(await world.claim()).toEqual([]);
+      world.pass(1);
+      expect(await world.claim()).toEqual(['a']);
+    });
+
     it.each<[string, (world: StoreWorld) => Promise<unknown>, object]>([
       ['until', async (world) => world.pass(100), { by: 'until', value: 'null' }],
       ['jobs', async (world) => (await world.end('one'), world.end('two', world.failed())), { by: 'jobs', value: 'null' }],
@@ -674,6 +685,7 @@ describe.each(STORES)('jobs %s', (_, tablesOf) => {
       await world.end('failed', world.failed(1_000));
       await world.end('later', { kind: 'again', at: world.clock.at + 1 });
       world.pass(-DAY_MS);
+      await world.store.repairClock(Number.MAX_SAFE_INTEGER); // no number makes it throw
       await world.store.repairClock(300_000);
       expect(await world.claim('two')).toEqual(['failed']);
       expect(await lose(world, 'two')).toEqual(['held']);
