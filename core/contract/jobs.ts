@@ -183,7 +183,7 @@ export interface Jobs {
   ): Promise<readonly JobInfo[]>;
   /** Its states and notes as they change in any process, until it has ended. */
   watch(id: string, signal?: AbortSignal): AsyncIterable<JobInfo>;
-  /** The job once it has ended. A process that runs no services serves the job's lane, or name, meanwhile. */
+  /** The job once it has ended. A process that runs no services serves the job's lane, or name, until it begins. */
   finished(id: string, signal?: AbortSignal): Promise<JobInfo>;
   /** Replaces the timetable of that id; null removes it. Each tick is one job, over any number of processes. */
   schedule(id: string, timetable: Timetable | null): Promise<void>;

@@ -39,8 +39,8 @@ export interface Claim {
   readonly jobs: ReadonlyMap<string, JobDeclaration>;
   /** The policies of names with `lanes` that this process has; they never throw. Jobs in lanes of other such names wait. */
   readonly policies: ReadonlyMap<string, LanePolicy>;
-  /** Only jobs of these names or lanes; null: all. */
-  readonly only: { readonly names: ReadonlySet<string>; readonly lanes: ReadonlySet<string> } | null;
+  /** Only jobs of these names or lanes, and those inside these jobs; null: all. */
+  readonly only: { readonly names: ReadonlySet<string>; readonly lanes: ReadonlySet<string>; readonly jobs: ReadonlySet<string> } | null;
   /** The most that are taken. */
   readonly most: number;
 }

@@ -31,7 +31,7 @@ export interface JobService {
   wake(): void;
   /** The job's states and notes as they change in any process, until it has ended. */
   watch(id: string, signal?: AbortSignal): AsyncIterable<JobInfo>;
-  /** The job once it has ended; while nothing is served here, its lane or name is, meanwhile. Rejects `job_unknown`. */
+  /** The job once it has ended. While nothing is served here, its lane or name is until it begins, and what is inside it. Rejects `job_unknown`. */
   finished(id: string, signal?: AbortSignal): Promise<JobInfo>;
 }
 
@@ -121,14 +121,16 @@ class Service implements JobService {
     const job = await this.store.get(id);
     if (job === null) throw unknown(id);
     const { name, lane } = job;
-    const only =
-      lane === null || !this.options.declared().get(name)?.lanes
-        ? { names: new Set([name, `${name}${ENDED_SUFFIX}`]), lanes: new Set<string>() }
-        : { names: new Set([`${name}${ENDED_SUFFIX}`]), lanes: new Set([lane]) };
+    const only = { names: new Set([`${name}${ENDED_SUFFIX}`]), lanes: new Set<string>(), jobs: new Set([id]) };
+    const [way, value] = lane === null || !this.options.declared().get(name)?.lanes ? [only.names, name] : [only.lanes, lane];
     this.#served.add(only);
-    this.wake();
     try {
-      for await (const info of this.watch(id, signal)) if (info.times.ended !== null) return info;
+      for await (const info of this.watch(id, signal)) {
+        if (info.times.ended !== null) return info;
+        if (info.state === 'running') way.delete(value); // what began beside it would be cut at its end
+        else way.add(value);
+        this.wake();
+      }
     } finally {
       this.#served.delete(only);
     }
@@ -270,6 +272,7 @@ function unionOf(served: ReadonlySet<NonNullable<Claim['only']>>): NonNullable<C
   return {
     names: new Set([...served].flatMap(({ names }) => [...names])),
     lanes: new Set([...served].flatMap(({ lanes }) => [...lanes])),
+    jobs: new Set([...served].flatMap(({ jobs }) => [...jobs])),
   };
 }
 

@@ -322,7 +322,7 @@ class Work {
 
   /** Whoever serves a job serves those inside it. */
   #isServed(row: JobRow, only: Claim['only']): boolean {
-    if (only === null || only.names.has(row.name) || (row.lane !== null && only.lanes.has(row.lane))) return true;
+    if (only === null || only.jobs.has(row.id) || only.names.has(row.name) || (row.lane !== null && only.lanes.has(row.lane))) return true;
     const parent = row.inside && row.parent !== null ? this.rows.get(row.parent) : null;
     return parent !== null && this.#isServed(parent, only);
   }

@@ -191,7 +191,7 @@ describe.each(STORES)('J5: lanes %s', (where, tablesOf) => {
   it('a process that serves one lane takes nothing else of the name', async () => {
     const world = worldOf();
     for (const lane of ['l', 'm', null]) await world.add(`of ${lane}`, { lane });
-    const only = { names: new Set<string>(), lanes: new Set(['m']) };
+    const only = { names: new Set<string>(), lanes: new Set(['m']), jobs: new Set<string>() };
     expect(await world.claim('one', { ...by(fair({})), only })).toEqual(['of m']);
   });
 

@@ -613,7 +613,7 @@ describe('J7: who waits for a job', () => {
   it.each([
     ['its name', null, 'a.x 1|a.x 2'],
     ['its lane', 'l', 'a.x 1'],
-  ])('J7: serves %s and what is inside it, where the process serves nothing else', async (_, lane, expected) => {
+  ])('J7: serves %s until it begins, and what is inside it, where the process serves nothing else', async (_, lane, expected) => {
     const world = worldOf();
     const began: string[] = [];
     const policy = {
@@ -625,7 +625,10 @@ describe('J7: who waits for a job', () => {
       {
         'a.x': async (job, signal) => {
           await work(job, signal);
-          if (job.payload === 1) await one.service.finished(await one.add('a.part', { parent: job.id, inside: true, payload: '3' }));
+          if (job.payload !== 1) return;
+          await one.service.finished(await one.add('a.part', { parent: job.id, inside: true, payload: '3' }));
+          await one.add('a.x', { lane, payload: '6' }); // it would be cut when this one ends
+          await world.clock.sleep(500);
         },
         'a.part': work,
         'b.y': work,

@@ -383,7 +383,7 @@ describe.each(STORES)('jobs %s', (_, tablesOf) => {
       await world.add('other', { name: 'x.a' });
       await world.add('own', { name: 'x.b' });
       await world.add('inside', { name: 'x.a', parent: 'own', inside: true });
-      const only = { names: new Set(['x.b']), lanes: new Set<string>() };
+      const only = { names: new Set(['x.b']), lanes: new Set<string>(), jobs: new Set<string>() };
       expect(await world.claim('one', { only })).toEqual(['own']);
       expect(await world.claim('one', { only })).toEqual(['inside']);
       expect(await world.claim('two')).toEqual(['other']);
