@@ -3,9 +3,9 @@ import { type Clock, codeOf, type Logger, messageOf, PithError } from '../../con
 import { type HandlerEnd, type JobHandlers, Postponed } from '../../kernel/index.ts';
 import { callOf, infoOf } from './calls.ts';
 import type { Attempt, JobDeclaration, JobStore, Outcome, StopReason } from './port.ts';
-import type { JobRow } from './row.ts';
+import { hasEnded, type JobRow } from './row.ts';
 import { ENDED_SUFFIX, heldValue } from './store.ts';
-import { GRACE_MS, LEASE_MS, MAY_HAVE_HAPPENED, retryDelay } from './transitions.ts';
+import { GRACE_MS, LEASE_MS, LONGEST_LIMIT_MS, MAY_HAVE_HAPPENED, retryDelay } from './transitions.ts';
 
 export interface AttemptsOptions {
   readonly store: JobStore;
@@ -20,8 +20,6 @@ export interface AttemptsOptions {
 export const RENEW_MS = LEASE_MS / 3;
 /** The wait before an attempt that failed through no fault of its own, and before an end is written again. */
 const PAUSE_MS = 1_000;
-/** A provider that asks for a longer wait is asked again all the same. */
-const LONGEST_LIMIT_MS = 86_400_000;
 /** Of a failure, as it is kept. */
 const MOST_TEXT = 4_000;
 
@@ -177,7 +175,8 @@ export class Attempts {
     const { handlers, store } = this.options;
     if (!row.name.endsWith(ENDED_SUFFIX)) return handlers.call(row.name, callOf(row), signal);
     const ended = await store.get(JSON.parse(row.payload));
-    if (ended !== null) await handlers.notify(ended.name, infoOf(ended, await store.notes(ended.id)), signal);
+    const isStill = ended !== null && hasEnded(ended) && ended.state !== 'done'; // a person may have had it tried again
+    if (isStill) await handlers.notify(ended.name, infoOf(ended, await store.notes(ended.id)), signal);
     return { kind: 'done', result: 'null' };
   }
 
@@ -185,8 +184,9 @@ export class Attempts {
     const { clock, logger } = this.options;
     const isTimeout = signal.aborted && codeOf(signal.reason, '') === 'job_timeout';
     const isOnce = row.mostAttempts === 1;
-    if (signal.aborted && !isTimeout)
-      return isOnce ? { kind: 'failed', error: MAY_HAVE_HAPPENED, retryAt: 0, isFinal: true } : { kind: 'returned', at: null };
+    const isCut = thrown instanceof Postponed && thrown.hasBegun;
+    if (isOnce && (isCut || (signal.aborted && !isTimeout))) return { kind: 'failed', error: MAY_HAVE_HAPPENED, retryAt: 0, isFinal: true };
+    if (signal.aborted && !isTimeout) return { kind: 'returned', at: null };
     const error: unknown = isTimeout ? signal.reason : thrown;
     if (error instanceof Postponed) return { kind: 'returned', at: clock.now() + PAUSE_MS };
     const code = codeOf(error, 'handler_failed');

@@ -38,7 +38,7 @@ export interface JobRow {
   readonly preemptible: boolean;
   /** A tick that catches up. */
   readonly late: boolean;
-  /** Failures of its handler. */
+  /** Failures of its handler in a row. */
   readonly attempts: number;
   /** The attempt with this number is the last; `NEVER`: none is, whatever is lost. */
   readonly mostAttempts: number;
@@ -46,8 +46,8 @@ export interface JobRow {
   readonly lost: number;
   /** How often it was claimed. Each later write of an attempt names it, and changes nothing once it has grown. */
   readonly fence: number;
-  /** The process that has it, and until when unless that renews it. */
   readonly holder: string | null;
+  /** Its holder has it until then, unless that renews it. Of one that has ended: jobs that end with it are left, from then on. */
   readonly until: number | null;
   /** Its process is stopping: that it runs out is no loss. */
   readonly leaving: boolean;

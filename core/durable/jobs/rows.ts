@@ -29,10 +29,12 @@ export interface JobRows {
   sequence(name: string, sequence: string): { readonly first: JobRow | null; readonly isBusy: boolean };
   /** The row of a sequence that is `ready`. */
   readyOfSequence(name: string, sequence: string): JobRow | null;
-  openChildren(parent: string): readonly JobRow[];
+  /** Open rows of a parent, or only those `inside` it, that were not asked to end. */
+  openChildren(parent: string, inside: boolean, limit: number): readonly JobRow[];
 
   /**
-   * What has run out: leases of other holders, graces of those that were asked to end, and waits until a time. At most `limit` of each. A row
+   * What has run out: leases of other holders, graces of those that were asked to end, and waits until a time; and rows that have ended
+   * before all that ends with them. At most `limit` of each. A row
    * may be in it twice.
    */
   overdue(now: number, holder: string, graceMs: number, limit: number): readonly JobRow[];

@@ -8,7 +8,7 @@ import type { KernelJobs } from './kernel-jobs.ts';
 import { isOfKernel } from './row.ts';
 import { ENDED_SUFFIX } from './store.ts';
 import { ticksDue } from './timetables.ts';
-import { DEFAULT_BACKOFF } from './transitions.ts';
+import { DEFAULT_BACKOFF, LONGEST_LIMIT_MS } from './transitions.ts';
 import { Watching } from './watching.ts';
 
 export interface JobServiceOptions extends Pick<JobHandlers, 'callable' | 'policies' | 'load' | 'call' | 'notify'> {
@@ -187,7 +187,7 @@ class Service implements JobService {
     const isFree = this.#isFree;
     this.#isWoken = this.#isFree = false;
     await this.#attempts.renew(now);
-    if (this.#isServing && isSetBack) await this.#repairClock();
+    if (this.#isServing && isSetBack) await this.#repairClock(this.#lookedAt === Infinity);
     const revision = await store.revision();
     const isOthers = revision !== this.#revision;
     if (isOthers) this.options.kernel?.changed();
@@ -205,9 +205,10 @@ class Service implements JobService {
     }
   }
 
-  async #repairClock(): Promise<void> {
+  /** At the first look nobody knows whether the clock was set back: what a provider asked for is kept. */
+  async #repairClock(isFirst: boolean): Promise<void> {
     const longest = [...this.options.declared().values()].map(({ backoff }) => backoff.mostMs);
-    await this.store.repairClock(Math.max(DEFAULT_BACKOFF.mostMs, ...longest));
+    await this.store.repairClock(Math.max(isFirst ? LONGEST_LIMIT_MS : DEFAULT_BACKOFF.mostMs, ...longest));
     await this.options.kernel?.repair();
   }
 

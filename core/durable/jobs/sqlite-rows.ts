@@ -39,6 +39,7 @@ const READY = 'ready = 1 AND inside = 0';
 const OPEN = `state NOT IN ('done', 'cancelled', 'dead')`;
 const IN_SEQUENCE = `sequence IS NOT NULL AND state IN ('waiting', 'failed', 'running', 'suspended')`;
 const BUSY = `sequence IS NOT NULL AND state IN ('running', 'suspended')`;
+const ENDING = `until IS NOT NULL AND state <> 'running'`;
 const LATER = `state IN ('scheduled', 'failed', 'suspended')`;
 const STOPPING = `state = 'running' AND stop IS NOT NULL`;
 const STOPPED_AT = `json_extract(stop, '$.at')`;
@@ -88,8 +89,9 @@ class SqliteRows implements JobRows {
     return this.#first('name = ? AND sequence = ? AND ready = 1 AND sequence IS NOT NULL', name, sequence);
   }
 
-  openChildren(parent: string): readonly JobRow[] {
-    return this.#all(`parent = ? AND parent IS NOT NULL AND ${OPEN} ORDER BY number`, parent);
+  openChildren(parent: string, inside: boolean, limit: number): readonly JobRow[] {
+    const where = `parent = ? AND parent IS NOT NULL AND ${OPEN} AND stop IS NULL AND inside >= ? ORDER BY number ${LIMIT}`;
+    return this.#all(where, parent, Number(inside), limit);
   }
 
   overdue(now: number, holder: string, graceMs: number, limit: number): readonly JobRow[] {
@@ -97,6 +99,7 @@ class SqliteRows implements JobRows {
       ...this.#all(`state = 'running' AND until <= ? AND holder <> ? ORDER BY until, number ${LIMIT}`, now, holder, limit),
       ...this.#all(`${STOPPING} AND ${STOPPED_AT} <= ? ORDER BY ${STOPPED_AT}, number ${LIMIT}`, now - graceMs, limit),
       ...this.#all(`${LATER} AND at <= ? ORDER BY at, number ${LIMIT}`, now, limit),
+      ...this.#all(`${ENDING} AND until <= ? ORDER BY until, number ${LIMIT}`, now, limit),
     ];
   }
 
@@ -104,7 +107,8 @@ class SqliteRows implements JobRows {
     const row = this.store.get(
       `SELECT (SELECT until FROM jobs WHERE state = 'running' AND holder <> ? ORDER BY until LIMIT 1) AS lease,
          (SELECT ${STOPPED_AT} FROM jobs WHERE ${STOPPING} ORDER BY ${STOPPED_AT} LIMIT 1) + ? AS stop,
-         (SELECT at FROM jobs WHERE ${LATER} ORDER BY at LIMIT 1) AS due`,
+         (SELECT at FROM jobs WHERE ${LATER} ORDER BY at LIMIT 1) AS due,
+         (SELECT until FROM jobs WHERE ${ENDING} ORDER BY until LIMIT 1) AS ending`,
       holder,
       graceMs,
     );

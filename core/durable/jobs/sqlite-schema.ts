@@ -21,6 +21,7 @@ export const JOBS_SCHEMA = [
    CREATE INDEX jobs_busy ON jobs (name, sequence) WHERE sequence IS NOT NULL AND state IN ('running', 'suspended');
    CREATE INDEX jobs_running ON jobs (name, inside) WHERE state = 'running';
    CREATE INDEX jobs_lease ON jobs (until) WHERE state = 'running';
+   CREATE INDEX jobs_ending ON jobs (until) WHERE until IS NOT NULL AND state <> 'running';
    CREATE INDEX jobs_stop ON jobs (json_extract(stop, '$.at')) WHERE state = 'running' AND stop IS NOT NULL;
    CREATE INDEX jobs_due ON jobs (at) WHERE state IN ('scheduled', 'failed', 'suspended');
    CREATE INDEX jobs_promise ON jobs (name, lane) WHERE promise IS NOT NULL;

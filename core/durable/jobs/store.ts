@@ -160,6 +160,8 @@ type LaneState = Parameters<LanePolicy['pick']>[0];
 /** One transaction. */
 class Work {
   readonly #number: () => number;
+  /** How many more jobs it may end with others; the rest is left to claims. */
+  #room = AT_ONCE;
 
   constructor(
     readonly rows: JobRows,
@@ -253,13 +255,20 @@ class Work {
   }
 
   #ended(row: JobRow): void {
-    for (const child of this.rows.openChildren(row.id)) {
-      if (!child.inside && row.state !== 'cancelled') continue;
-      this.change(child.id, (each) => cancelled(each, PARENT_ENDED, this.now));
-    }
+    this.#endChildren(row);
     for (const id of this.rows.endWaits(row.id))
       this.change(id, (waiter) => (waiter.state === 'suspended' ? continued(waiter, BY_JOBS, this.now) : null));
     if (row.tells && row.state !== 'done') this.insert(tellingOf(row, this.newId()), null);
+  }
+
+  /** All of one that was cancelled, otherwise those inside it. */
+  #endChildren(row: JobRow): void {
+    const children = this.rows.openChildren(row.id, row.state !== 'cancelled', this.#room + 1);
+    const now = children.slice(0, Math.max(0, this.#room));
+    this.#room -= now.length;
+    for (const { id } of now) this.change(id, (each) => cancelled(each, PARENT_ENDED, this.now));
+    const until = children.length > now.length ? this.now : null;
+    if (until !== row.until) this.change(row.id, (each) => ({ ...each, until }));
   }
 
   claim(claim: Claim): Claimed {
@@ -276,20 +285,25 @@ class Work {
       if (isHeld || most <= 0 || job === undefined) continue;
       const found = this.#startable(job, { ...claim, most }, holds);
       if (found === null) unloaded.push(name);
-      else for (const row of found) taken.push(this.#take(row, holder));
+      else for (const row of found) taken.push(...this.#take(row, holder));
     }
     return { taken, unloaded, next: nextOf(rows, holder, now) };
   }
 
   /** Another that has moved may have changed it. */
   #move({ id, state }: JobRow): void {
+    const ending = hasEnded({ state }) ? this.rows.get(id) : null;
+    if (ending !== null) return this.#endChildren(ending);
     this.change(id, (row) => (row.state !== state ? null : state === 'running' ? lost(row, this.now) : due(row, this.now)));
   }
 
-  #take(row: JobRow, holder: string): JobRow {
+  /** Nothing where it is about to end with its parent. */
+  #take(row: JobRow, holder: string): readonly JobRow[] {
+    const parent = row.parent === null ? null : this.rows.get(row.parent);
+    if (parent !== null && hasEnded(parent) && parent.until !== null && this.#isOrphan(row)) return [];
     if (row.lane !== null && row.begun === null && !row.inside) this.rows.serve(row.name, row.lane, row.owner);
     this.save(claimed(row, holder, this.now));
-    return this.rows.get(row.id) as JobRow;
+    return [this.rows.get(row.id) as JobRow];
   }
 
   /** null: jobs wait in lanes, and there is no policy. */
@@ -365,12 +379,12 @@ class Work {
       promised: slots,
     } = policy.pick({
       rules: policy.rules(lane),
-      arrived,
-      heads,
+      arrived: arrived && laneJobOf(arrived),
+      heads: heads.map(laneJobOf),
       running: rows
         .running(name)
         .filter((each) => each.lane === lane)
-        .map((each) => ({ ...each, begun: each.begun ?? now, preempted: each.stop?.code === 'preempted' })),
+        .map((each) => ({ ...laneJobOf(each), begun: each.begun ?? now, preempted: each.stop?.code === 'preempted' })),
       served: rows.served(name, lane),
       promised: new Map(promised.map((row) => [row.id, row.promise as string])),
       now,
@@ -395,8 +409,11 @@ class Work {
     this.rows.putSchedule({ ...schedule, next });
     if (job === null) return true;
     const { late, skipped, onOpen, ...made } = job;
-    if (skipped === null) this.insert({ ...made, onOpen }, null, late);
-    else {
+    if (skipped === null) {
+      const open = made.unique === null ? null : this.rows.openUnique(made.name, made.unique);
+      if (open !== null && open.begun !== null) this.save({ ...open, unique: null }); // it goes on, and one waits behind it
+      this.insert({ ...made, onOpen }, null, late);
+    } else {
       const row = created(made, this.rows.nextNumber(), this.now);
       this.save({ ...row, state: 'cancelled', ended: this.now, tells: false, error: { code: 'missed', message: skipped } });
     }
@@ -412,8 +429,14 @@ class Work {
       ...rows.endedBefore(now - KEEP_DEAD_MS, 'dead', null, TIDY_AT_ONCE),
     ];
     for (const id of new Set(old)) rows.delete(id);
+    for (const { kind, value, until } of rows.holds()) if (until !== null && until <= now) rows.removeHold(kind, value);
     return old.length >= TIDY_AT_ONCE;
   }
+}
+
+/** What a policy is told of a job. */
+function laneJobOf({ id, owner, priority, preemptible }: NonNullable<LaneState['arrived']>): NonNullable<LaneState['arrived']> {
+  return { id, owner, priority, preemptible };
 }
 
 function mayStart({ version, late, owner }: JobRow, except: Except): boolean {

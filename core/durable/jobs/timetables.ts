@@ -98,6 +98,8 @@ function jobOf({ id, job }: ScheduleRow, at: number, newId: string): Omit<NonNul
     id: newId,
     payload: withTime(job.payload, at),
     sequence: id,
+    unique: id,
+    onOpen: 'replace',
   };
 }
 

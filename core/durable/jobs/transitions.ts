@@ -16,6 +16,8 @@ const FIRST_MS = 1_000;
 const SOONEST_MS = 1_000;
 /** The longest wait between attempts. */
 export const LONGEST_RETRY_MS = 300_000;
+/** A provider that asks for a longer wait is asked again all the same. */
+export const LONGEST_LIMIT_MS = 86_400_000;
 
 export const DEFAULT_BACKOFF: Backoff = { firstMs: FIRST_MS, mostMs: LONGEST_RETRY_MS };
 
@@ -103,9 +105,16 @@ export function settled(row: JobRow, outcome: Outcome, now: number): JobRow {
       return idle({ ...failed, state: 'failed', at: outcome.retryAt, error: outcome.error });
     }
     case 'again':
-      return idle({ ...row, state: 'scheduled', at: outcome.at > now ? outcome.at : now + SOONEST_MS, lost: 0, resumed: null });
+      return idle({
+        ...row,
+        state: 'scheduled',
+        at: outcome.at > now ? outcome.at : now + SOONEST_MS,
+        attempts: 0,
+        lost: 0,
+        resumed: null,
+      });
     case 'wait':
-      return idle(waiting({ ...row, lost: 0 }, outcome.wait, now));
+      return idle(waiting({ ...row, attempts: 0, lost: 0 }, outcome.wait, now));
     case 'returned': {
       // Later: as one that failed, so that it keeps its place in its sequence.
       const isLater = outcome.at !== null && outcome.at > now;
@@ -152,7 +161,7 @@ export function retried(row: JobRow, now: number): JobRow | null {
 }
 
 function ended(row: JobRow, state: 'done' | 'cancelled' | 'dead', error: JobRow['error'], now: number): JobRow {
-  return { ...idle({ ...row, state, at: row.at }), ended: now, error, wait: null, lost: state === 'done' ? 0 : row.lost };
+  return { ...idle({ ...row, state }), ended: now, error, wait: null, lost: state === 'done' ? 0 : row.lost };
 }
 
 function idle(row: JobRow): JobRow {

@@ -25,7 +25,7 @@ export async function callInBackground(
   } catch (error) {
     if (recorded && !asked.signal?.aborted) recordCall(runtime, call, error);
     const redacted = runtime.secrets.redactError(error);
-    throw generation.calls.isCut ? new Postponed(redacted) : redacted;
+    throw generation.calls.isCut ? new Postponed(redacted, false, true) : redacted;
   }
 }
 
@@ -37,6 +37,8 @@ export class Postponed extends Error {
   constructor(
     cause: unknown,
     readonly unlimited = false,
+    /** The handler was called. */
+    readonly hasBegun = false,
   ) {
     super(messageOf(cause), { cause });
     this.name = 'Postponed';

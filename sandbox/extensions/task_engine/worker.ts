@@ -99,6 +99,7 @@ export class Worker {
       // A checkpoint of what people see; the step itself is in the thread already.
       const progress = { type: 'progressed', steps, retained } as const;
       if ((await store.write((tasks) => tasks.change(task.id, progress), job)) === null) break; // it was cancelled
+      if (event.type === 'step-end') await job.note({ steps }); // a loss of the process after it begins a new row of losses
     }
     return { reason: 'aborted', text: '', outOfSteps: false };
   }

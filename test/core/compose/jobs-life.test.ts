@@ -63,6 +63,16 @@ describe('jobs in the commits of an extension', () => {
     await expect(database.write([{ ...made }])).rejects.toMatchObject({ code: 'parameter_invalid' }); // only the kernel makes one
   });
 
+  it('J7: a job that was added in a commit begins at once', async () => {
+    await loaded({ files: extension('worker', '  - name: work', WORK), clock: fakeClock() }); // which stands still: nothing looks by itself
+    const { database, jobs } = contextOf('worker');
+    const { id } = await jobs.add('work', 1);
+    await until(async () => expect(await jobs.get(id)).toMatchObject({ state: 'done' }));
+    const made = jobs.statement('work', 2);
+    await database.write([made]);
+    await until(async () => expect(await jobs.get(made.job)).toMatchObject({ state: 'done' }));
+  });
+
   it('J2, J6: a guard and a note of an attempt that was taken over change nothing', async () => {
     const pith = await loaded({
       files: extension(
@@ -120,7 +130,10 @@ describe('jobs in the commits of an extension', () => {
 });
 
 describe('jobs through the life of an extension', () => {
-  it('J1, J9: a job that runs while its extension is replaced goes on with the new code, and no failure is counted', async () => {
+  it.each([
+    ['goes on with the new code, and no failure is counted', 8, { state: 'done', attempts: 0, result: ['new', 1, 2] }],
+    ['is not repeated where it may run only once', 1, { state: 'dead', error: { code: 'lost' } }],
+  ])('J1, J9: a job that runs while its extension is replaced %s', async (_, attempts, end) => {
     const waits = extension(
       'worker',
       '  - name: work',
@@ -131,12 +144,12 @@ describe('jobs through the life of an extension', () => {
     );
     const clock = fakeClock();
     const pith = await loaded({ files: waits, clock });
-    const { id } = await contextOf('worker').jobs.add('work', null);
+    const { id } = await contextOf('worker').jobs.add('work', null, { attempts });
     await until(async () => expect((await contextOf('worker').jobs.get(id))?.notes).toMatchObject([{ data: 'old' }]));
     const next = extension('worker', '  - name: work', `jobs.define('work', async ({ attempt, fence }) => ['new', attempt, fence]);`);
     await pith.write('extensions/worker/main.ts', next['extensions/worker/main.ts']!);
     await passed(clock, pith.kernel.host.extensions.refresh());
-    expect(await passed(clock, contextOf('worker').jobs.finished(id))).toMatchObject({ state: 'done', attempts: 0, result: ['new', 1, 2] });
+    expect(await passed(clock, contextOf('worker').jobs.finished(id))).toMatchObject(end);
   });
 
   it('J9: a payload of an older version is migrated, or its job is dead and never given to code that cannot read it', async () => {

@@ -41,6 +41,19 @@ function fair(slots: Readonly<Record<string, number>>, seen: State[] = []): Lane
 const LANES = declared('x.a', { lanes: true, concurrency: 1_000_000 });
 
 describe.each(STORES)('J5: lanes %s', (where, tablesOf) => {
+  it('a policy is told of a job what the contract says, and no payload', async () => {
+    const world = worldOf();
+    const seen: State[] = [];
+    const policy = fair({ l: 1 }, seen);
+    await world.add('1', { lane: 'l', payload: '"secret"' }, policy);
+    await world.claim('one', by(policy));
+    await world.add('2', { lane: 'l', payload: '"secret"' }, policy);
+    const keys = (jobs: readonly object[]) => jobs.map((job) => Object.keys(job).toSorted().join(' '));
+    const told = 'id owner preemptible priority';
+    expect(seen.map(({ arrived, heads }) => keys([arrived ?? [], heads].flat()))).toEqual([[told, told], [told], [told, told]]);
+    expect(keys(seen.at(-1)?.running ?? [])).toEqual(['begun id owner preempted preemptible priority']);
+  });
+
   const worldOf = (...more: Parameters<typeof storeWorld>[1][]): StoreWorld => storeWorld(tablesOf(), [LANES, ...(more[0] ?? [])]);
   const by = (policy: LanePolicy) => ({ policies: new Map([['x.a', policy]]) });
 

@@ -103,8 +103,8 @@ class MemoryRows implements JobRows {
     return this.#first((row) => row.ready && row.name === name && row.sequence === sequence);
   }
 
-  openChildren(parent: string): readonly Row[] {
-    return this.all((row) => row.parent === parent && isOpen(row));
+  openChildren(parent: string, inside: boolean, limit: number): readonly Row[] {
+    return this.all((row) => row.parent === parent && isOpen(row) && row.stop === null && (row.inside || !inside)).slice(0, limit);
   }
 
   overdue(now: number, holder: string, graceMs: number, limit: number): readonly Row[] {
@@ -119,6 +119,7 @@ class MemoryRows implements JobRows {
       ...by(this.#later(), ({ at }) => at)
         .filter(({ at }) => at <= now)
         .slice(0, limit),
+      ...this.all(({ state, until }) => state !== 'running' && until !== null && until <= now).slice(0, limit),
     ];
   }
 
@@ -127,6 +128,7 @@ class MemoryRows implements JobRows {
       ...this.#running().flatMap((row) => (row.holder !== holder && row.until !== null ? [row.until] : [])),
       ...this.#running().flatMap(({ stop }) => (stop ? [stop.at + graceMs] : [])),
       ...this.#later().map(({ at }) => at),
+      ...this.all(({ state }) => state !== 'running').flatMap(({ until }) => until ?? []),
     ];
     return times.length === 0 ? null : Math.min(...times);
   }

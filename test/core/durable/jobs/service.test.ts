@@ -4,7 +4,7 @@ import { fakeClock, type FakeClock } from 'pith/testing';
 import type { JobStore } from '../../../../core/durable/index.ts';
 import { Postponed } from '../../../../core/kernel/index.ts';
 import { gate } from '../../../waiting.ts';
-import { declared, newJob } from './new-job.ts';
+import { declared, newJob, takenFrom } from './new-job.ts';
 import { type Handler, worldOf } from './service-world.ts';
 
 /** Waits for its signal, and says what it was told. */
@@ -498,6 +498,18 @@ describe('J11: a provider that limits requests', () => {
     expect(await world.store.get(id)).toMatchObject({ attempts: 0, at: hold?.until });
   });
 
+  it('J11: what it asked for is kept where another process begins', async () => {
+    const world = worldOf();
+    const until = world.clock.now() + 3_600_000;
+    const id = 'limited';
+    await world.store.insert(newJob('a.x', { id }), null);
+    await takenFrom(world.store, 'a.x');
+    await world.store.settle({ id, fence: 1 }, { kind: 'returned', at: until }, true);
+    world.process({ 'a.x': async () => undefined }).service.start();
+    await world.pass(2_000);
+    expect(await world.store.get(id)).toMatchObject({ state: 'failed', at: until });
+  });
+
   it('J11: does not end a hold that a person made', async () => {
     const world = worldOf();
     const release = gate();
@@ -556,6 +568,20 @@ describe('J9: an extension is told of a job that ended otherwise than by its han
     ]);
     expect(await world.store.list({ prefix: 'a.x.ended', limit: 9 })).toEqual([]);
   });
+});
+
+it('J9, J14: an extension is not told of an end that a retry has taken back', async () => {
+  const world = worldOf();
+  const told: string[] = [];
+  const one = world.process({ 'a.x': never, 'a.y': never }, { notify: async (_, { id }) => void told.push(id) });
+  const [back, ended] = [await one.add('a.x', { tells: true }), await one.add('a.y', { tells: true })];
+  for (const id of [back, ended]) await one.store.cancel(id, 'by ann');
+  await one.store.retry(back);
+  one.service.start();
+  await world.pass(1_000);
+  expect(told).toEqual([ended]);
+  expect(await world.store.get(back)).toMatchObject({ state: 'running' });
+  expect(await world.store.list({ prefix: 'a.x.ended', limit: 9 })).toEqual([]);
 });
 
 describe('J7: who waits for a job', () => {

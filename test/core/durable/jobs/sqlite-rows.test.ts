@@ -44,7 +44,7 @@ const QUERIES: readonly (readonly [string, (rows: JobRows) => unknown])[] = [
   ['openUnique', (rows) => rows.openUnique('x.a', 'u')],
   ['sequence', (rows) => rows.sequence('x.a', 's')],
   ['readyOfSequence', (rows) => rows.readyOfSequence('x.a', 's')],
-  ['openChildren', (rows) => rows.openChildren('1')],
+  ['openChildren', (rows) => rows.openChildren('1', true, 5)],
   ['overdue', (rows) => rows.overdue(START, 'one', 5_000, 200)],
   ['next', (rows) => rows.next('one', 5_000)],
   ['readyNames', (rows) => rows.readyNames()],

@@ -1,6 +1,6 @@
 import type { PithError } from 'pith';
 import { describe, expect, it } from 'vitest';
-import type { NewJob, Outcome } from '../../../../core/durable/index.ts';
+import { type NewJob, type Outcome, ticksDue } from '../../../../core/durable/index.ts';
 import { declared, newJob } from './new-job.ts';
 import { DONE, storeWorld, type StoreWorld, STORES } from './store-world.ts';
 
@@ -60,6 +60,23 @@ describe.each(STORES)('jobs %s', (_, tablesOf) => {
       expect(await world.claim()).toEqual([]);
       world.pass(1);
       expect(await world.claim()).toEqual(['a']);
+    });
+
+    it.each<Outcome>([
+      { kind: 'again', at: 0 },
+      { kind: 'wait', wait: { until: 0 } },
+    ])('$kind ends a row of failures: only those since then count', async (outcome) => {
+      const world = worldOf();
+      await world.add('a', { mostAttempts: 2 });
+      for (const end of [world.failed(0), outcome, world.failed(0)]) {
+        await world.claim();
+        await world.end('a', end);
+        world.pass(1_000);
+      }
+      expect(await world.row('a')).toMatchObject({ state: 'failed', attempts: 1 });
+      await world.claim();
+      await world.end('a', world.failed());
+      expect(await world.state('a')).toBe('dead');
     });
 
     it.each<[string, (world: StoreWorld) => Promise<unknown>, object]>([
@@ -240,6 +257,24 @@ describe.each(STORES)('jobs %s', (_, tablesOf) => {
       expect((await world.row('cancelled child')).error).toMatchObject({ code: 'cancelled' });
     });
 
+    it('very many that end with their parent do so in small steps, and none of them begins meanwhile', async () => {
+      const world = worldOf({ concurrency: 1_000 });
+      await world.add('parent');
+      await world.addMany(450, (n) => ({ parent: n < 300 ? 'parent' : '0' }));
+      await world.store.cancel('parent', 'no more');
+      const cancelled = () => world.store.count({ states: ['cancelled'] });
+      expect(await cancelled()).toBe(201);
+      const steps: number[] = [];
+      for (let isMore = true; isMore; steps.push(await cancelled())) {
+        const { taken, next } = await world.store.claim(world.claimOf('one', { most: 1_000 }));
+        expect(taken).toEqual([]);
+        isMore = next !== null && next <= world.clock.at;
+      }
+      expect(steps).toEqual([401, 451]);
+      await world.store.retry('0');
+      expect(await world.claim()).toEqual(['0']);
+    });
+
     it('one that is added too late ends with its parent', async () => {
       const world = worldOf();
       await world.add('done');
@@ -314,6 +349,16 @@ describe.each(STORES)('jobs %s', (_, tablesOf) => {
       expect(await left(1)).toEqual(['dead', 'open']);
       expect(await world.store.notes('cancelled')).toEqual([]);
       expect(await left(60)).toEqual(['open']);
+    });
+
+    it('a hold that is over is deleted', async () => {
+      const tables = tablesOf();
+      const world = storeWorld(tables);
+      for (const until of [world.clock.at + 1, world.clock.at + 2, null])
+        await world.store.hold({ kind: 'lane', value: `${until}`, until, reason: 'test' });
+      world.pass(1);
+      await world.store.tidy();
+      expect((await tables.read((rows) => rows.holds())).map(({ until }) => until)).toEqual([world.clock.at + 1, null]);
     });
 
     it('many are deleted in small steps', async () => {
@@ -638,14 +683,32 @@ describe.each(STORES)('jobs %s', (_, tablesOf) => {
       expect(await world.claim()).toEqual(['a']);
     });
 
-    it('a tick whose unique job is open makes none, and the next is planned', async () => {
+    it('ticks do not pile up: one that has begun lets one wait behind it, which each later one replaces', async () => {
       const world = worldOf();
-      await planned(world);
-      await world.add('open', { unique: 'u' });
-      expect(
-        await world.store.tick({ schedule: 'x.t', due: 100, next: 160, job: { ...job('a', { unique: 'u' }), late: false, skipped: null } }),
-      ).toBe(true);
-      expect([await world.states('a'), (await world.store.schedules())[0]?.next]).toEqual(['gone', 160]);
+      const start = Math.ceil(world.clock.at / 60_000) * 60_000;
+      const minute = async (number: number): Promise<string[]> => {
+        world.clock.at = start + number * 60_000;
+        const due = ticksDue(await world.store.schedules(), { now: world.clock.at, isSetBack: false }, () => `${number}`);
+        for (const tick of due.ticks) await world.store.tick(tick);
+        const open = await world.store.list({ states: ['waiting', 'running', 'failed'], limit: 9 });
+        return open.map(({ id, state, payload }) => `${id} ${state} ${(JSON.parse(payload).at - start) / 60_000}`).toReversed();
+      };
+      const begin = () => world.store.claim(world.claimOf('one'));
+      const job = { name: 'x.a', version: 1, payload: '{}', mostAttempts: 8, tells: true };
+      await world.store.putSchedule({ ...schedule, job, next: start + 60_000 });
+      expect(await minute(1)).toEqual(['1 waiting 1']);
+      expect(await minute(2)).toEqual(['1 waiting 2']);
+      await begin();
+      expect(await minute(3)).toEqual(['1 running 2', '3 waiting 3']);
+      await world.store.renew([{ id: '1', fence: 1 }]);
+      expect(await minute(4)).toEqual(['1 running 2', '3 waiting 4']);
+      await world.end('1', world.failed(600_000));
+      expect(await minute(5)).toEqual(['1 failed 2', '3 waiting 5']);
+      world.pass(600_000);
+      await begin();
+      await world.end('1');
+      await begin();
+      expect(await world.states('1', '3')).toBe('done running');
     });
 
     it('two that catch up run at a time, over all names, and hide nothing behind them', async () => {
