@@ -1,6 +1,6 @@
 import path from 'node:path';
 import { describe, expect, it, onTestFinished } from 'vitest';
-import type { ChannelMessage } from 'pith';
+import { type ChannelMessage, PithError } from 'pith';
 import { fakeClock, scriptedModel } from 'pith/testing';
 import { folderWith, kernelOf } from '../../places.ts';
 import { deliver } from '../../../sandbox/extensions/saved_skills/runs/deliveries.ts';
@@ -106,6 +106,16 @@ describe('runs whose process ends or stalls', () => {
     ]);
   });
 
+  it('J14 M46 a delivery that has failed is made by the next attempt at its job, without the parts that have arrived', async () => {
+    const { runs } = await ended(1);
+    const { id } = newRun(1);
+    await runs.delivering(id, BY, { parts_delivered: 1 });
+    await runs.undelivered(id, 'no signal');
+    const sent: string[] = [];
+    for (let again = 0; again < 2; again += 1) await deliverOne(runs, id, async (_, target) => (sent.push(target), 'p1'), 'pager:all');
+    expect([sent, await runs.byId(id)]).toMatchObject([['pager:ada'], { delivery: 'delivered', deliveryError: null }]);
+  });
+
   it('M60 a damaged record ends as an error, and keeps no other run from its slot', async () => {
     let answer = (): void => undefined;
     const answered = new Promise<{ text: string }>((resolve) => (answer = () => resolve({ text: 'zero' })));
@@ -134,6 +144,34 @@ describe('runs whose process ends or stalls', () => {
     kernel.model.add({ text: 'with what I have' });
     await kernel.restart();
     await expect.poll(() => shown(kernel, id)).toMatchObject({ state: 'ok', output: 'with what I have', attempt: 2 });
+  });
+
+  it('M60 J9 a run that goes on has made as many calls as its row says, however few of them are noted', async () => {
+    const list = { calls: [{ name: 'list_saved_skills', input: {} }] };
+    const kernel = await savedKernel([list, { hang: true }]);
+    await saveAs(kernel, 'ada', 'calls', { ...PLAIN, tools: ['list_saved_skills'] });
+    const id = await begun(kernel, 'run calls');
+    await until(() => kernel.model.requests.length === 2);
+    kernel.model.add(list, { text: 'done' });
+    await kernel.pith.kernel.stop();
+    rowsIn(path.join(kernel.pith.sandbox, 'data/pith.db'), 'UPDATE saved_skills__runs SET tool_calls = 300 WHERE id = ? RETURNING id', id);
+    await kernel.restart();
+    await expect.poll(() => shown(kernel, id)).toMatchObject({ state: 'ok', tool_calls: 301 });
+  });
+
+  it.each([
+    ['waits until it does, and goes on', 60_000, 120_000, { state: 'ok', output: 'at last', error: null }],
+    ['ends where that is for more than an hour', 3_600_001, 0, { state: 'error', error: { code: 'model_rate_limited' } }],
+  ])('J11 a run whose provider takes no requests %s', async (_, retryAfterMs, waits, end) => {
+    const clock = fakeClock();
+    const limited = { error: new PithError('model_rate_limited', 'too many requests', { retryAfterMs }) };
+    const kernel = await savedKernel(end.state === 'ok' ? [limited, limited, { text: 'at last' }] : [limited], { clock });
+    await saveAs(kernel, 'ada', 'plain', PLAIN);
+    const from = clock.now();
+    const id = await begun(kernel, 'run plain');
+    const run = await passing(clock, async () => (await shown(kernel, id)).state === end.state && shown(kernel, id), 2_000);
+    expect(run).toMatchObject(end);
+    expect(clock.now() - from).toBeGreaterThanOrEqual(waits);
   });
 
   it('M62 runs of one millisecond are begun in the order in which they were asked for', async () => {
@@ -219,6 +257,20 @@ describe('runs and their jobs', () => {
     // As after two losses, and a third: its process is gone.
     rowsIn(file, "UPDATE jobs SET lost = 2, holder = 'gone', until = 1 WHERE name = 'saved_skills.run' RETURNING id");
     await expect.poll(() => shown(kernel, id), { timeout: 10_000 }).toMatchObject({ state: 'error', error: { code: 'lost' } });
+  });
+
+  it('J16 leaves a run or a delivery that an older Pith has taken meanwhile', async () => {
+    const { file, runs } = await ended(1);
+    const { id } = newRun(2);
+    await runs.arrive(newRun(2));
+    rowsIn(file, "UPDATE saved_skills__runs SET job = NULL, state = 'running', attempt = 1 WHERE id = ? RETURNING id", id);
+    await expect(runs.adopt({ id, state: 'queued', attempt: 0 })).rejects.toMatchObject({ code: 'write_conflict' });
+    expect(await runs.byId(id)).toMatchObject({ job: null, state: 'running' });
+    await runs.adopt({ id, state: 'running', attempt: 1 });
+    expect(await runs.byId(id)).toMatchObject({ job: 'job', state: 'queued' });
+    rowsIn(file, 'UPDATE saved_skills__runs SET deliver_at = 20 WHERE id = ? RETURNING id', newRun(1).id);
+    await expect(runs.adoptDelivery(newRun(1).id, 10)).rejects.toMatchObject({ code: 'write_conflict' });
+    await runs.adoptDelivery(newRun(1).id, 20);
   });
 
   it('J16 M60 runs that an older Pith works on get their jobs once its leases are over', async () => {

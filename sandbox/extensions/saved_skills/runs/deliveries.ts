@@ -28,8 +28,8 @@ export function isDelivered({ cause, parentId }: Run, { kind, target }: SavedSki
 /** A failed delivery is an error of the delivery, never of the run, and is tried again: then it rejects. */
 export async function deliver(ports: DeliveryPorts, job: Job<OfRun>): Promise<void> {
   const { runs, logger, targetOf, summaryTarget } = ports;
-  const run = await runs.byId(job.payload.run);
-  if (run?.delivery !== 'waiting') return;
+  const run = await runs.delivers(job.payload.run, job);
+  if (run === null) return;
   const write = (change: Parameters<RunStore['delivering']>[2]) => runs.delivering(run.id, job, change);
   try {
     if (run.isDamaged) throw new PithError('run_damaged', run.error?.message ?? 'the record of the run cannot be read');
@@ -84,7 +84,7 @@ export function partsOf(run: Run, { kind, target }: SavedSkill['output_target'],
   }
 }
 
-/** `key` is that of one message: a channel that has delivered it delivers it no second time. */
+/** `key` is that of one message: a channel that has delivered it delivers it no second time. A notice is said again after a crash before that is written. */
 async function send(
   { channels, events }: DeliveryPorts,
   run: Run,

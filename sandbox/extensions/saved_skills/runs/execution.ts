@@ -38,6 +38,9 @@ export interface ExecutionPorts {
   readonly seal: RunSeal;
 }
 
+/** So long after a run began, a provider that takes no requests is an error. */
+const LONGEST_LIMIT_MS = 60 * 60_000;
+
 type End = Extract<TurnEvent, { type: 'turn-end' }>;
 
 /** An attempt at a run, and the job by which this process has it. */
@@ -60,8 +63,9 @@ export async function execute(ports: ExecutionPorts, taken: Taken, signal: Abort
   const attempt = new Attempt(ports, taken, text);
   const end = endOf(run, await attempt.work(signal), signal);
   await attempt.finish(end);
-  if (end.state === 'queued') throw signal.reason ?? new PithError('stopped', `run ${run.id}: its turn was aborted`);
-  return end.state;
+  if (end.state !== 'queued') return end.state;
+  if (end.error !== null) throw new PithError(end.error.code, end.error.message, end.error); // its job waits for the provider
+  throw signal.reason ?? new PithError('stopped', `run ${run.id}: its turn was aborted`);
 }
 
 /** How a run ends whose attempt ended so. */
@@ -131,6 +135,7 @@ class Attempt {
       this.#seal = await this.#sealOf(skill);
       const bounds = await this.ports.boundsOf(skill, version);
       const ends = clock.now() + bounds.max_runtime_seconds * 1000;
+      const lastWait = (this.#run.startedAt ?? clock.now()) + LONGEST_LIMIT_MS; // it waits in the queue, which costs none of its own time
       await this.#readCalls();
       const extensions = await this.ports.extensionVersions(snapshot.tools);
       await this.ports.runs.progress(this.#run.id, this.taken.job, { extensions: JSON.stringify(extensions) });
@@ -140,12 +145,13 @@ class Attempt {
       this.#reactions.show({ at: 'start' });
       const end = await this.#turn(spec, { input, key: this.#run.id }, signal);
       const limit = this.#limitOf(end, bounds);
-      if (limit !== 'max_tool_calls') return outcomeOf(end, limit);
+      if (limit !== 'max_tool_calls') return outcomeOf(end, limit, lastWait - clock.now());
       const last = `tool_budget_exhausted: all ${bounds.max_tool_calls} tool calls are made. Answer with what you have.`;
       const policy: TurnPolicy = { allowTools: [] };
       const left = { ...spec.limits, time_budget_ms: Math.max(1, ends - clock.now()) };
       const final = await this.#turn({ ...spec, limits: left }, { input: last, key: `${this.#run.id}/final`, policy }, signal);
-      return outcomeOf({ ...final, text: final.text === '' ? end.text : final.text }, this.#limitOf(final, bounds));
+      const said = final.text === '' ? end.text : final.text;
+      return outcomeOf({ ...final, text: said }, this.#limitOf(final, bounds), lastWait - clock.now());
     } catch (error) {
       return { state: 'error', output: null, error: { code: codeOf(error, 'run_failed'), message: messageOf(error) } };
     }
@@ -160,12 +166,14 @@ class Attempt {
   /** What earlier attempts did is neither counted nor shown again. */
   async #readCalls(): Promise<void> {
     if (this.#run.attempt === 1) return;
+    let noted = 0;
     for (const { call, what } of await this.ports.runs.steps(this.#run)) {
       if (call === null) continue;
-      this.#calls += 1;
+      noted += 1;
       this.#ofStep.add(`${call} ${what}`);
       this.#reactions.wasShown({ at: 'tool', tool: what.split(' ', 1)[0] ?? '' });
     }
+    this.#calls = Math.max(this.#run.toolCalls, noted); // the row may lack those of the last step, and of many only the last are noted
     this.#reactions.wasShown({ at: 'start' });
   }
 
@@ -250,7 +258,8 @@ class Attempt {
 const LIMITS = ['max_turns', 'max_tool_calls', 'max_tokens', 'time_budget_ms'] as const;
 type Limit = (typeof LIMITS)[number];
 
-function outcomeOf(end: End, limit: Limit | null): RunEnd {
+/** `left`: milliseconds for which it may still wait for a provider that takes no requests. */
+function outcomeOf(end: End, limit: Limit | null, left: number): RunEnd {
   const { reason, text, error = null } = end;
   switch (reason) {
     case 'done':
@@ -260,6 +269,7 @@ function outcomeOf(end: End, limit: Limit | null): RunEnd {
     case 'aborted':
       return { state: 'cancelled', output: text === '' ? null : text, error: null };
     case 'error':
+      if (error?.code === 'model_rate_limited' && (error.retryAfterMs ?? 0) < left) return { state: 'queued', output: null, error };
       return { state: 'error', output: text === '' ? null : text, error };
     case 'limit': {
       const state =

@@ -7,7 +7,7 @@ import { hasEnded, runOf, type Run, type RunState, RunSeal } from './run.ts';
 const RUNS = 'saved_skills__runs';
 const STEPS = 'saved_skills__steps';
 /** An older Pith planned a delivery here. */
-const UNPLANNED = `UPDATE ${RUNS} SET deliver_at = NULL WHERE id = ? AND deliver_at IS NOT NULL AND delivery = 'waiting'`;
+const UNPLANNED = `UPDATE ${RUNS} SET deliver_at = NULL WHERE id = ? AND deliver_at = ? AND delivery = 'waiting'`;
 const OPEN: readonly RunState[] = ['queued', 'running', 'waiting'];
 
 type Builder = Parameters<Parameters<Queries<Tables>['write']>[0]>[0];
@@ -26,7 +26,7 @@ export type NewRun = Pick<
 export interface RunEnd {
   readonly state: RunState;
   readonly output: string | null;
-  readonly error: { readonly code: string; readonly message: string } | null;
+  readonly error: { readonly code: string; readonly message: string; readonly retryAfterMs?: number } | null;
 }
 
 /** How far it has come. */
@@ -201,6 +201,18 @@ export class RunStore {
     await this.queries.write((db) => [db.updateTable(RUNS).set(set).where('id', '=', id).where('state', 'in', OPEN)]);
   }
 
+  /** A run whose result is to be delivered, also where that had failed; null: it was delivered, or goes nowhere. */
+  async delivers(id: string, by: Held): Promise<Run | null> {
+    const run = await this.byId(id);
+    if (run?.delivery !== 'failed') return run?.delivery === 'waiting' ? run : null;
+    const again = { delivery: 'waiting' } as const;
+    await this.queries.write((db) => [
+      this.jobs.guard(by),
+      db.updateTable(RUNS).set(again).where('id', '=', id).where('delivery', '=', 'failed'),
+    ]);
+    return { ...run, ...again };
+  }
+
   /** What came of an attempt at a delivery. */
   async delivering(
     id: string,
@@ -219,8 +231,8 @@ export class RunStore {
     await this.queries.write((db) => [db.updateTable(RUNS).set(set).where('id', '=', id).where('delivery', '=', 'waiting')]);
   }
 
-  /** Gives a run of an older Pith its job. One whose parent has none ends. */
-  async adopt(id: string): Promise<void> {
+  /** Gives a run of an older Pith its job; one whose parent has none ends. Rejects `write_conflict` where it is in another state by now. */
+  async adopt({ id, state, attempt }: Pick<RunRow, 'id' | 'state' | 'attempt'>): Promise<void> {
     const row = await this.queries.first((db) => db.selectFrom(RUNS).selectAll().where('id', '=', id));
     if (row === null) return;
     const parent = row.parent_id === null ? null : await this.byId(row.parent_id);
@@ -229,11 +241,12 @@ export class RunStore {
     const set = isOrphan
       ? ended({ state: 'cancelled', output: null, error: INTERRUPTED }, this.clock.now())
       : { job: job.job, state: row.state === 'running' ? 'queued' : row.state };
-    await this.queries.write((db) => [exactly(1, rowsOf(db, id).set(set).where('job', 'is', null)), ...(isOrphan ? [] : [job])]);
+    const unchanged = (db: Builder) => rowsOf(db, id).where('job', 'is', null).where('state', '=', state).where('attempt', '=', attempt);
+    await this.queries.write((db) => [exactly(1, unchanged(db).set(set)), ...(isOrphan ? [] : [job])]);
   }
 
-  async adoptDelivery(id: string): Promise<void> {
-    await this.queries.write(() => [{ sql: UNPLANNED, values: [id], changes: 1 }, this.#delivery(id)]);
+  async adoptDelivery(id: string, at: number): Promise<void> {
+    await this.queries.write(() => [{ sql: UNPLANNED, values: [id, at], changes: 1 }, this.#delivery(id)]);
   }
 
   #delivery(id: string) {
