@@ -53,7 +53,7 @@ export function createJobs({ store, clock, logger, handlers, kernel }: JobsOptio
   let kept: Promise<void> = Promise.resolve();
   const refresh = (): void => {
     kept = kept
-      .then(() => keepSchedules(service.store, [...schedulesOf(handlers), ...kernel.schedules()], clock.now()))
+      .then(() => keepSchedules(service.store, [...schedulesOf(handlers), ...kernel.schedules()], handlers, clock.now()))
       .catch((error: unknown) => logger.warn('the timetables of manifests could not be kept', { error: messageOf(error) }))
       .finally(() => service.wake());
   };

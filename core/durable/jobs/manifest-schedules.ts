@@ -3,11 +3,18 @@ import type { ManifestSchedule } from './kernel-jobs.ts';
 import type { JobStore, ScheduleRow } from './port.ts';
 import { nextTick } from './timetables.ts';
 
-/** Keeps a timetable for each schedule of a manifest. */
-export async function keepSchedules(store: JobStore, schedules: readonly ManifestSchedule[], now: number): Promise<void> {
+/** Keeps a timetable for each schedule of a manifest, and those of manifests, or for jobs, that cannot be read now: their next tick stays. */
+export async function keepSchedules(
+  store: JobStore,
+  schedules: readonly ManifestSchedule[],
+  handlers: Pick<JobHandlers, 'schedules' | 'unread'>,
+  now: number,
+): Promise<void> {
   const wanted = schedules.map((schedule) => rowOf(schedule, now));
   const known = (await store.schedules()).filter(({ id }) => OF_MANIFEST.test(id));
-  for (const { id } of known) if (!wanted.some((row) => row.id === id)) await store.removeSchedule(id);
+  const unread = handlers.unread();
+  const stay = new Set([...wanted.map(({ id }) => id), ...handlers.schedules().map(({ extensionId, name }) => `${extensionId}/${name}`)]);
+  for (const { id } of known) if (!stay.has(id) && !unread.has(id.slice(0, id.indexOf('/')))) await store.removeSchedule(id);
   for (const row of wanted) if (!known.some((each) => specOf(each) === specOf(row))) await store.putSchedule(row);
 }
 

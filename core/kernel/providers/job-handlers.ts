@@ -15,6 +15,8 @@ export interface JobHandlers {
   declared(): ReadonlyMap<string, Manifest['jobs'][number]>;
   /** Of manifests, those that name a job. */
   schedules(): readonly Readonly<Record<'extensionId' | 'name' | 'cron' | 'job', string>>[];
+  /** Extensions whose manifest cannot be read now: what it said before counts. */
+  unread(): ReadonlySet<string>;
   /** Those whose extension can run now, loaded or not. */
   callable(): ReadonlySet<string>;
   /** The policies for lanes of extensions that are loaded. They never throw. */
@@ -39,6 +41,7 @@ export function createJobHandlers(lifecycle: Lifecycle): JobHandlers {
           job === undefined ? [] : [{ extensionId: id, name, cron, job }],
         ),
       ),
+    unread: () => new Set(enabled().flatMap(({ id, declaration }) => (declaration.manifest === null ? [id] : []))),
     callable: () => {
       const able = enabled().filter((slot) => slot.pending !== null || canRun(lifecycle.stateOf(slot)));
       return new Set(jobsOf(able).map(([name]) => name));

@@ -259,6 +259,29 @@ describe('timetables', () => {
   });
 });
 
+it.each([
+  ['cannot be read', 'id: worker\nentrypoint: [main.ts\n'],
+  [
+    'has a wrong job',
+    'id: worker\nentrypoint: main.ts\njobs: [{ name: Not a Name }]\nschedules: [{ name: hourly, cron: "30 * * * *", job: work }]\n',
+  ],
+])('J10: a timetable of a manifest that %s at a start stays, and what it misses is one job', async (_, broken) => {
+  const clock = fakeClock(Date.UTC(2026, 0, 1, 8));
+  const files = extension('worker', '  - name: work', WORK, 'schedules: [{ name: hourly, cron: "30 * * * *", job: work }]');
+  const pith = await loaded({ files, clock });
+  const store = () => pith.kernel.jobs.store; // of the kernel that runs then
+  await until(async () => expect(await store().schedules()).toHaveLength(1));
+  await pith.kernel.stop();
+  await pith.write('extensions/worker/manifest.yaml', broken);
+  await pith.restart();
+  await pith.kernel.start();
+  await clock.advance(3_600_000);
+  expect(await store().schedules()).toMatchObject([{ id: 'worker/hourly', next: Date.UTC(2026, 0, 1, 8, 30) }]);
+  await pith.write('extensions/worker/manifest.yaml', files['extensions/worker/manifest.yaml']!);
+  await passed(clock, pith.kernel.host.extensions.refresh());
+  await passing(clock, async () => expect(await store().list({ limit: 9 })).toMatchObject([{ state: 'done' }]));
+});
+
 describe('what a manifest and a constructor say of jobs', () => {
   it.each([
     [

@@ -19,6 +19,7 @@ export type DeclaredSchedule = ReturnType<Parameters<typeof createSchedules>[0][
 const NONE: JobHandlers = {
   declared: () => new Map(),
   schedules: () => [],
+  unread: () => new Set(),
   callable: () => new Set(),
   policies: () => new Map(),
   load: async () => undefined,

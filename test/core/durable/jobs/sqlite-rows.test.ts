@@ -81,6 +81,24 @@ it.each(QUERIES)('J4: the query %s searches, or walks an index in its order', as
   expect(plans.filter((detail) => walks.test(detail) || (!MAY_SORT.has(name) && detail.includes('TEMP B-TREE')))).toEqual([]);
 });
 
+it('J4: claims, renewals and ends of one tick share a commit', async () => {
+  const store = temporaryStore();
+  let commit = 0;
+  const commits: number[] = [];
+  const committed = () => {
+    commits.push(commit);
+    queueMicrotask(() => (commit += 1)); // after all writes of the commit
+  };
+  const write: Store['write'] = (run) => store.write((statement) => (statement.onCommit(committed), run(statement)));
+  const world = storeWorld(createSqliteTables({ ...store, write }));
+  await world.addMany(4);
+  await world.claim('one', { most: 2 });
+  commits.length = 0;
+  await Promise.all([world.store.renew([{ id: '0', fence: 1 }]), world.store.settle({ id: '1', fence: 1 }, DONE, true), world.claim()]);
+  expect(commits).toHaveLength(3);
+  expect(new Set(commits).size).toBe(1);
+});
+
 it('J4: a claim and a look read few rows, also where very many wait', async () => {
   const { store, queries } = watched(temporaryStore());
   const jobs = [declared('x.a', { concurrency: 8 }), declared('x.lanes', { lanes: true, concurrency: 8 }), declared('x.held')];
