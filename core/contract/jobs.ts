@@ -16,7 +16,7 @@ export interface JobInfo {
   readonly lane: string | null;
   readonly owner: string | null;
   readonly parent: string | null;
-  /** Failures of its handler in a row: `again` and `wait` begin anew. */
+  /** Failures of its handler in a row; none after `again` and `wait`. */
   readonly attempts: number;
   /** What the handler returned; null before. */
   readonly result: JsonValue;
