@@ -145,7 +145,7 @@ function handlerChecks(manifest: Manifest, add: Add): void {
   const names = new Set<string>();
   schedules.forEach(({ name, cron, handler, job }, index) => {
     if ((handler === undefined) === (job === undefined))
-      add(`schedules.${index}`, 'manifest_invalid', `the schedule '${name}' must have a handler or a job`, 'name one of them');
+      add(`schedules.${index}`, 'manifest_invalid', `the schedule '${name}' must have either a handler or a job`, 'name one of the two');
     if (job !== undefined && !jobs.some((each) => each.name === job)) {
       const names = jobs.map((each) => each.name);
       add(`schedules.${index}.job`, 'manifest_invalid', `there is no job '${job}'${didYouMean(job, names)}`, "name one of 'jobs'");

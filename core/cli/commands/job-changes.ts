@@ -82,7 +82,8 @@ async function changeJobs(place: Place, { verb, done, states, may, refuse, chang
 }
 
 async function rowsOf({ kernel, input }: Place, verb: string, may: readonly State[]): Promise<readonly JobRow[]> {
-  const rows = await Promise.all([input.arguments['id'] ?? []].flat().map((id) => jobOf(kernel, id)));
+  const ids = new Set([input.arguments['id'] ?? []].flat());
+  const rows = await Promise.all([...ids].map((id) => jobOf(kernel, id)));
   for (const { id, state } of rows)
     if (!may.includes(state))
       throw new PithError('usage', `job ${id} is ${state}: there is nothing to ${verb}`, { cure: `see: pith jobs show ${id}` });
@@ -104,14 +105,16 @@ async function matching({ jobs: { store } }: Kernel, filter: Filter, may: readon
 export async function pauseJobs(kernel: Kernel, input: CommandInput, io: CommandIO): Promise<void> {
   const { store } = kernel.jobs;
   const meant = await meantBy(kernel, input);
-  if (meant === null) return listHolds(kernel, io);
   const { reason, for: span } = input.options;
+  if (meant === null && (reason ?? span) !== undefined)
+    throw new PithError('usage', 'jobs pause needs a name, --lane or --owner', { cure: 'write: pith jobs pause --owner ada --for 10m' });
+  if (meant === null) return listHolds(kernel, io);
   const until = span === undefined ? null : Date.now() + millisecondsOf(String(span));
   const why = typeof reason === 'string' && reason.trim() !== '' ? reason.trim() : 'paused by a person';
   for (const hold of meant) await store.hold({ ...hold, until, reason: why });
   io.json(meant.map((hold) => ({ ...hold, until, reason: why })));
   const end = until === null ? '' : ` until ${timeOf(until)}`;
-  io.print(`Paused ${meant.map(nameOf).join(', ')}${end}; what runs goes on. Start it again with: ${cureOf(meant)}`);
+  io.print(`Paused ${meant.map(nameOf).join(', ')}${end}; what runs goes on. Start it again with: ${cureOf(typed(input) ?? meant)}`);
 }
 
 export async function resumeJobs(kernel: Kernel, input: CommandInput, io: CommandIO): Promise<void> {
@@ -169,6 +172,11 @@ async function meantBy(kernel: Kernel, { arguments: { name }, options }: Command
   if (typeof name === 'string') return (await namesOf(kernel, name)).map((value) => ({ kind: 'name', value }));
   if (typeof lane === 'string') return [{ kind: 'lane', value: lane }];
   return typeof owner === 'string' ? [{ kind: 'owner', value: owner }] : null;
+}
+
+/** What was typed, where it stands for several names. */
+function typed({ arguments: { name } }: CommandInput): readonly Named[] | null {
+  return typeof name === 'string' ? [{ kind: 'name', value: name }] : null;
 }
 
 function nameOf({ kind, value }: Named): string {

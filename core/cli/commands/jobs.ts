@@ -10,7 +10,7 @@ const MOST_CHILDREN = 100;
 export async function listJobs(kernel: Kernel, input: CommandInput, io: CommandIO): Promise<void> {
   const filter = await filterOf(kernel, input);
   const rows = await kernel.jobs.store.list({ ...filter, limit: countOption(input, 'limit') });
-  if (filter.states?.includes('dead') === true) await sawDead(kernel, rows);
+  if (filter.states?.includes('dead') === true && !io.wantsJson) await sawDead(kernel, rows);
   io.json(rows.map(jobJson));
   printTable(
     io,
@@ -32,7 +32,7 @@ export async function showJob(kernel: Kernel, input: CommandInput, io: CommandIO
   const row = await jobOf(kernel, String(input.arguments['id']));
   const notes = await store.notes(row.id);
   const children = await store.list({ parent: row.id, limit: MOST_CHILDREN });
-  await sawDead(kernel, [row]);
+  if (!io.wantsJson) await sawDead(kernel, [row]);
   io.json({ ...jobJson(row), notes: notes.map((note) => ({ ...note })), children: children.map(({ id }) => id) });
   const { id, state, lane, begun, ended, attempts, mostAttempts, lost, error } = row;
   printFields(io, [
@@ -59,16 +59,17 @@ export async function showJob(kernel: Kernel, input: CommandInput, io: CommandIO
     io.print(colours(io).dim(`Try it again now: pith ${retryWith(kernel, row.name) ?? `jobs retry ${id}`}`));
 }
 
-/** Doctor says no more of them. */
+/** A person did, so doctor says no more of them; a program that reads JSON tells nobody. */
 async function sawDead({ jobs: { store } }: Kernel, rows: readonly JobRow[]): Promise<void> {
   const dead = rows.filter(({ state, seen }) => state === 'dead' && !seen);
   if (dead.length > 0) await store.markSeen(dead.map(({ id }) => id));
 }
 
-function whenOf({ state, at, begun, ended }: JobRow): string {
+function whenOf({ state, at, begun, ended, wait }: JobRow): string {
   if (ended !== null) return timeOf(ended);
   if (state === 'scheduled' || state === 'failed') return `at ${timeOf(at)}`;
-  if (state === 'suspended') return at === NEVER ? 'until it is resumed' : `until ${timeOf(at)}`;
+  if (state === 'suspended' && at === NEVER) return wait?.jobs ? `until ${wait.jobs.join(', ')} ended` : 'until it is resumed';
+  if (state === 'suspended') return `until ${timeOf(at)}`;
   return `since ${timeOf(state === 'running' ? (begun ?? at) : at)}`;
 }
 

@@ -85,6 +85,7 @@ describe('pith jobs', () => {
     [['pause', 'post.sent'], 1, "no jobs 'post.sent'"],
     [['pause', 'post.send', '--lane', 'x'], 2, 'only one of a name, --lane and --owner can be given'],
     [['pause', 'post.send', '--for', 'ever'], 2, "--for 'ever' is not a span of time; write one such as 90s, 10m, 2h or 3d"],
+    [['pause', '--for', '5m'], 2, 'jobs pause needs a name, --lane or --owner; write: '],
     [['resume', 'post.send'], 2, 'post.send is not paused; nothing is paused'],
     [['resume', 'AAAA'], 2, 'AAAA is one job, and jobs are paused and resumed by their name, --lane or --owner; see: pith jobs show AAAA'],
     [['resume'], 2, 'jobs resume needs a name, --lane or --owner; nothing is paused'],
@@ -108,6 +109,17 @@ describe('pith jobs', () => {
     expect((await run('jobs', 'show', 'B')).out).toMatch(/^Begun .*, attempt 2$/mu);
   });
 
+  it.each([
+    [{ jobs: ['B'] }, 'until B ended'],
+    [{ resume: true }, 'until it is resumed'],
+  ] as const)('J1 J14 says what a job waits for: %j', async (wait, until) => {
+    await add('A');
+    const [taken] = await claim();
+    await add('B');
+    await store.settle({ id: 'A', fence: taken!.fence }, { kind: 'wait', wait }, true);
+    expect((await run('jobs', 'show', 'A')).out).toMatch(new RegExp(`^State +suspended, ${until}$`, 'mu'));
+  });
+
   it('J3 J14 shows a job with its error, notes and children, and has shown who is dead', async () => {
     await add('A');
     await add('B', { parent: 'A', name: 'post.wipe', at: NOW + 1000 });
@@ -116,6 +128,8 @@ describe('pith jobs', () => {
     await store.note(attempt, '{"page":3}');
     await store.settle(attempt, { kind: 'failed', error: { code: 'tool_failed', message: 'no street' }, retryAt: NOW }, true);
     await run('jobs', 'list');
+    await json('jobs', 'list', '--state', 'dead'); // a program
+    await json('jobs', 'show', 'A');
     expect(await store.get('A')).toMatchObject({ state: 'dead', seen: false });
     const { out } = await run('jobs', 'show', 'A');
     for (const line of [
@@ -148,7 +162,7 @@ describe('pith jobs', () => {
     for (let n = 0; n < 12; n += 1) await add(`A${n}`, { sequence: 's', mostAttempts: 1 });
     await add('L', { name: 'post.wipe', at: NOW + 1000 });
     for (let n = 0; n < 12; n += 1) await fail();
-    expect(await run('jobs', 'retry', 'A3')).toEqual({ code: 0, out: 'Retried 1 job\n', err: '' });
+    expect(await run('jobs', 'retry', 'A3', 'A3')).toEqual({ code: 0, out: 'Retried 1 job\n', err: '' });
     const asked = await cli(['jobs', 'retry', '--name', 'post.send'], { cwd: folder, openKernel, terminal: true, input: 'no\n' });
     expect(asked).toMatchObject({ code: 1, out: expect.stringContaining('Nothing was changed') });
     expect(asked.out + asked.err).toContain('Retry 11 jobs?');
@@ -189,7 +203,7 @@ describe('pith jobs', () => {
   it('J11 pauses a name, an extension, a lane or an owner, lists what is paused, and resumes it', async () => {
     expect((await run('jobs', 'pause')).out).toBe('Nothing is paused\n');
     expect((await run('jobs', 'pause', 'post', '--reason', 'the post is on strike')).out).toBe(
-      'Paused post.send, post.wipe; what runs goes on. Start it again with: pith jobs resume post.send and pith jobs resume post.wipe\n',
+      'Paused post.send, post.wipe; what runs goes on. Start it again with: pith jobs resume post\n',
     );
     const [paused] = await json('jobs', 'pause', '--lane', 'night', '--for', '10m');
     expect(paused).toMatchObject({ kind: 'lane', value: 'night', reason: 'paused by a person', until: expect.any(Number) });

@@ -314,7 +314,7 @@ describe('what a manifest and a constructor say of jobs', () => {
       'a schedule of nothing',
       '  - name: work\nschedules: [{ name: a, cron: "* * * * *" }]',
       WORK,
-      /the schedule 'a' must have a handler or a job/,
+      /the schedule 'a' must have either a handler or a job/,
     ],
     [
       'a schedule of no job',
