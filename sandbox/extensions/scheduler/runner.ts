@@ -12,6 +12,8 @@ interface Run {
   readonly correlationId: string;
 }
 
+/** How a run ended that another attempt at its job takes up. */
+const UNDONE: ReadonlySet<string> = new Set(['error', 'aborted']);
 /** Longer work is a task. */
 const LONGEST_RUN_MS = 9 * 60_000;
 /** So long after its run began, a provider that takes no requests is a failure. */
@@ -39,7 +41,7 @@ export class Runner {
     const { jobs, clock } = this.ports;
     const schedule = await this.store.get(id);
     if (schedule === null) return jobs.schedule(id, null); // it was cancelled
-    if (schedule.last?.at === at) return; // it has ended
+    if (schedule.last?.at === at && !UNDONE.has(schedule.last.reason)) return; // it has ended
     const end = await this.#turn(schedule, payload, signal);
     signal.throwIfAborted(); // the run continues in the next attempt
     if (end.error?.code === 'thread_busy') return jobs.again(clock.now() + BUSY_MS); // the key of its turn tells what came of it

@@ -39,6 +39,25 @@ describe('runs that ask a person', () => {
     },
   );
 
+  it('J1 M60 an answer to another question lets a run wait again for its own', async () => {
+    const paid = globalThis as { paid?: number };
+    paid.paid = 0;
+    const kernel = await savedKernel([{ calls: [{ name: 'pay', input: {} }] }, { text: 'paid' }], { files: paying(PAY) });
+    await saveAs(kernel, 'ada', 'buy', { system_prompt: 'You buy.', tools: ['asks/pay'] });
+    const { id } = (await kernel.as('ada', 'run buy --background')).json as { readonly id: string };
+    const shown = async () => (await kernel.as('ada', `runs show ${id}`)).json as Readonly<Record<string, unknown>>;
+    await expect.poll(shown).toMatchObject({ state: 'waiting', attempt: 1 });
+    const { approvals, jobs } = kernel.pith.kernel;
+    const open = await approvals.list();
+    const [job] = await jobs.store.list({ names: ['saved_skills.run'], limit: 1 });
+    await jobs.store.resume(job!.id, 'null');
+    await expect.poll(shown).toMatchObject({ state: 'waiting', attempt: 2 });
+    expect([await approvals.list(), paid.paid]).toEqual([open, 0]);
+    await answerFirst(kernel.pith, 'once');
+    await expect.poll(shown).toMatchObject({ state: 'ok', output: 'paid' });
+    expect(paid.paid).toBe(1);
+  });
+
   it('M60 C5 an answer to its second question, while what the first one allowed is under way, is not lost', async () => {
     const state = globalThis as { payBegan?: number; payEnd?: () => void };
     state.payBegan = 0;
