@@ -123,6 +123,7 @@ class Service implements JobService {
     const { name, lane } = job;
     const only = { names: new Set([`${name}${ENDED_SUFFIX}`]), lanes: new Set<string>(), jobs: new Set([id]) };
     const [way, value] = lane === null || !this.options.declared().get(name)?.lanes ? [only.names, name] : [only.lanes, lane];
+    const over = new AbortController();
     this.#served.add(only);
     try {
       for await (const info of this.watch(id, signal)) {
@@ -130,11 +131,20 @@ class Service implements JobService {
         if (info.state === 'running') way.delete(value); // what began beside it would be cut at its end
         else way.add(value);
         this.wake();
+        if (info.state === 'suspended') await this.#serveAwaited(id, over.signal);
       }
     } finally {
+      over.abort();
       this.#served.delete(only);
     }
     throw unknown(id);
+  }
+
+  /** Whoever serves a job serves those that it waits for. */
+  async #serveAwaited(id: string, signal: AbortSignal): Promise<void> {
+    const ids = (await this.store.get(id))?.wait?.jobs ?? [];
+    const isServed = (each: string) => [...this.#served].some(({ jobs }) => jobs.has(each));
+    for (const each of ids) if (!isServed(each)) void this.finished(each, signal).catch(() => undefined); // the wait ends with it, or goes on
   }
 
   get #isServing(): boolean {

@@ -675,6 +675,24 @@ describe('J7: who waits for a job', () => {
     expect(began).toHaveLength(expected.split('|').length + 1);
     expect(world.clock.pending()).toBe(0);
   });
+
+  it('J7: serves those that the job waits for, where the process serves nothing else', async () => {
+    const world = worldOf();
+    const one = world.process(
+      {
+        'a.x': async (job) => (job.resumed ? { kind: 'done', result: '2' } : { kind: 'wait', wait: { jobs: [await one.add('b.y')] } }),
+        'b.y': async () => undefined,
+        'c.z': async () => undefined,
+      },
+      { jobs: [declared('a.x'), declared('b.y'), declared('c.z')] },
+    );
+    const other = await one.add('c.z');
+    const end = one.service.finished(await one.add('a.x'));
+    await world.pass(1_000);
+    expect(await end).toMatchObject({ state: 'done', result: 2 });
+    expect(await world.store.get(other)).toMatchObject({ state: 'waiting' });
+    expect(world.clock.pending()).toBe(0);
+  });
 });
 
 describe('J10: timetables', () => {
