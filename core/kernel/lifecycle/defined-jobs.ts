@@ -11,12 +11,14 @@ export class DefinedJobs {
   #isSettled = false;
 
   /** Throws `not_declared` and `not_allowed` for what its manifest does not say, for a job defined twice, and after the constructor. */
-  add(given: Omit<DefinedJob, 'version'>, { id, manifest, file }: Declaration): void {
+  add(given: Omit<DefinedJob, 'version'>, { id, manifest, file, diagnostics }: Declaration): void {
     const { name, handler, handling } = given;
     const refused = (code: string, why: string, cure: string): PithError =>
       new PithError(code, `'${id}' defines the job '${name}', ${why}`, { where: file, cure });
     const jobs = manifest?.jobs ?? [];
     const declared = jobs.find((each) => each.name === name);
+    if (!declared && jobs.length === 0 && diagnostics.length > 0)
+      throw refused('not_declared', 'and its manifest has no jobs that could be read', 'correct what is wrong in the manifest');
     if (!declared) {
       const hint = didYouMean(
         name,

@@ -291,6 +291,12 @@ describe('what a manifest and a constructor say of jobs', () => {
       /defines the job 'wrok', which its manifest does not declare \(did you mean 'work'\?\)/,
     ],
     [
+      'declared beside what is wrong',
+      '  - name: work\n  - name: Not a Name\nprovides: [service]',
+      WORK,
+      /defines the job 'work', and its manifest has no jobs that could be read/,
+    ],
+    [
       'declared and not defined',
       '  - name: work\n  - name: rest',
       WORK,
