@@ -48,21 +48,32 @@ export class PithError extends Error {
   }
 
   static override [Symbol.hasInstance](value: unknown): boolean {
-    if (this !== PithError) return Function.prototype[Symbol.hasInstance].call(this, value);
-    return value instanceof Error && 'code' in value && typeof value.code === 'string' && 'retryable' in value;
+    if (this !== PithError) return reading(() => Function.prototype[Symbol.hasInstance].call(this, value), false);
+    return reading(() => value instanceof Error && 'code' in value && typeof value.code === 'string' && 'retryable' in value, false);
   }
 }
 
 /** The message of anything thrown, without a stack. */
 export function messageOf(error: unknown): string {
-  if (error instanceof Error) return error.message || error.name;
-  return typeof error === 'string' ? error : `thrown: ${describe(error)}`;
+  if (typeof error === 'string') return error;
+  return reading(() => (error instanceof Error ? String(error.message || error.name) : `thrown: ${describe(error)}`), UNREADABLE);
 }
 
 /** The code of anything thrown, or `fallback` where it has none. */
 export function codeOf(error: unknown, fallback: string): string {
-  if (typeof error === 'object' && error !== null && 'code' in error && typeof error.code === 'string') return error.code;
-  return fallback;
+  const code = reading(() => (typeof error === 'object' && error !== null && 'code' in error ? error.code : null), null);
+  return typeof code === 'string' ? code : fallback;
+}
+
+const UNREADABLE = 'thrown: what cannot be read';
+
+/** Whatever is read of something thrown may throw itself. */
+function reading<T>(read: () => T, otherwise: T): T {
+  try {
+    return read();
+  } catch {
+    return otherwise;
+  }
 }
 
 function describe(value: unknown): string {

@@ -60,6 +60,6 @@ export { CLOSED_VARIABLES, renderPrompt, type PromptTemplate } from './calls/ren
 export { type DescribedTools, type Tools } from './providers/tools.ts';
 export { extensionData, makeExtensionData } from './records/extension-data.ts';
 export { type ErrorCode, type Phase, PHASES } from './records/error-codes.ts';
-export { type Failures, Problem, problemOf } from './records/failures.ts';
+export { type Failures, Problem, problemOf, readable } from './records/failures.ts';
 export { logLevelOf, plainFields } from './records/logger.ts';
 export { type Owner, guardProcess, runAs, runOutside } from './records/stray-errors.ts';

@@ -1,7 +1,7 @@
 import { fieldsOf, isPlainMap } from '@pith/plain-data';
 import { messageOf, PithError, type JsonValue } from '../contract/index.ts';
 import type { Codec } from '@pith/process-rpc';
-import { DEEPEST_VALUE, type ErrorCode, MOST_PARTS, type Phase, PHASES, Problem, toJsonValue } from '../kernel/index.ts';
+import { DEEPEST_VALUE, type ErrorCode, MOST_PARTS, type Phase, PHASES, Problem, readable, toJsonValue } from '../kernel/index.ts';
 
 /** How values and errors cross between the kernel and the process of an extension. */
 export const CODEC: Codec = {
@@ -44,7 +44,15 @@ const DEEPEST_CAUSE = 3;
 const MOST_HEADERS = 100;
 
 /** Never throws, whatever was thrown. */
-export function errorToData(error: unknown, depth = 0): ErrorData {
+export function errorToData(thrown: unknown, depth = 0): ErrorData {
+  try {
+    return dataOf(readable(thrown), depth);
+  } catch {
+    return { name: 'Error', message: 'what was thrown cannot be read' };
+  }
+}
+
+function dataOf(error: unknown, depth: number): ErrorData {
   const { isRetryable, cause } = fieldsOf(error);
   const { phase, file, line, ...data } = read(error);
   return {

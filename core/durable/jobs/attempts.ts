@@ -1,6 +1,6 @@
 import { within } from '@pith/promises';
 import { type Clock, codeOf, type Logger, messageOf, PithError } from '../../contract/index.ts';
-import { type HandlerEnd, type JobHandlers, Postponed } from '../../kernel/index.ts';
+import { type HandlerEnd, type JobHandlers, Postponed, readable } from '../../kernel/index.ts';
 import { callOf, infoOf } from './calls.ts';
 import type { Attempt, JobDeclaration, JobStore, Outcome, StopReason } from './port.ts';
 import { hasEnded, type JobRow } from './row.ts';
@@ -184,10 +184,11 @@ export class Attempts {
     const { clock, logger } = this.options;
     const isTimeout = signal.aborted && codeOf(signal.reason, '') === 'job_timeout';
     const isOnce = row.mostAttempts === 1;
-    const isCut = thrown instanceof Postponed && thrown.hasBegun;
+    const own = readable(thrown);
+    const isCut = own instanceof Postponed && own.hasBegun;
     if (isOnce && (isCut || (signal.aborted && !isTimeout))) return { kind: 'failed', error: MAY_HAVE_HAPPENED, retryAt: 0, isFinal: true };
     if (signal.aborted && !isTimeout) return { kind: 'returned', at: null };
-    const error: unknown = isTimeout ? signal.reason : thrown;
+    const error: unknown = isTimeout ? signal.reason : own;
     if (error instanceof Postponed) return { kind: 'returned', at: clock.now() + PAUSE_MS };
     const code = codeOf(error, 'handler_failed');
     if (code === 'model_rate_limited') {

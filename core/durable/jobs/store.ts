@@ -389,9 +389,10 @@ class Work {
       promised: new Map(promised.map((row) => [row.id, row.promise as string])),
       now,
     });
-    for (const id of preempt) this.change(id, (row) => (row.state === 'running' ? cancelled(row, PREEMPTED, now) : null));
+    const isOwn = (row: JobRow): boolean => row.name === name && row.lane === lane;
+    for (const id of preempt) this.change(id, (row) => (row.state === 'running' && isOwn(row) ? cancelled(row, PREEMPTED, now) : null));
     for (const [id, slot] of slots)
-      this.change(id, (row) => (row.promise === slot || row.state !== 'waiting' ? null : { ...row, promise: slot }));
+      this.change(id, (row) => (row.promise === slot || row.state !== 'waiting' || !isOwn(row) ? null : { ...row, promise: slot }));
     return new Set(start);
   }
 

@@ -4,6 +4,7 @@ import type { Phase } from '../records/error-codes.ts';
 import type { PromptTemplate } from './render-prompt.ts';
 import type { Surface } from './surface.ts';
 import type { Declaration, ExtensionConfig } from '../../declarations/index.ts';
+import { readable } from '../records/failures.ts';
 import { within } from '@pith/promises';
 
 export interface ModelParts {
@@ -106,7 +107,7 @@ export class Calls {
       });
       if (caller?.aborted) giveUp(); // while it started
       else caller?.addEventListener('abort', giveUp);
-      result.finally(end).then(resolve, reject);
+      result.finally(end).then(resolve, (error: unknown) => reject(readable(error)));
     });
   }
 

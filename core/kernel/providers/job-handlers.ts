@@ -1,4 +1,5 @@
-import type { JobInfo } from '../../contract/index.ts';
+import { fieldsOf } from '@pith/plain-data';
+import { type JobInfo, PithError } from '../../contract/index.ts';
 import type { Manifest } from '../../trust/index.ts';
 import { canRun, type Slot } from '../lifecycle/actor.ts';
 import type { Lifecycle } from '../lifecycle/lifecycle.ts';
@@ -95,13 +96,23 @@ function contained({ runtime }: Lifecycle, id: string, policy: LanePolicy): Lane
   };
   return {
     rules: (lane) => asked(() => policy.rules(lane), null),
-    pick: (lane) =>
-      asked(() => {
-        const { start, preempt, promised } = policy.pick(lane);
-        const slots = [...promised].map(([id, slot]) => [String(id), String(slot)] as const);
-        return { start: [...start].map(String), preempt: [...preempt].map(String), promised: new Map(slots) };
-      }, NOTHING),
+    pick: (lane) => asked(() => checkedPick(policy.pick(lane)), NOTHING),
   };
 }
 
-const NOTHING: ReturnType<LanePolicy['pick']> = { start: [], preempt: [], promised: new Map() };
+function checkedPick(given: unknown): Picked {
+  const { start, preempt, promised } = fieldsOf(given);
+  if (isIds(start) && isIds(preempt) && promised instanceof Map && isIds([...promised].flat()))
+    return { start: [...start], preempt: [...preempt], promised: new Map(promised as Picked['promised']) };
+  throw new PithError('handler_failed', 'a policy for lanes did not answer { start, preempt, promised } with ids of jobs', {
+    cure: 'see: docs/durable-work.md',
+  });
+}
+
+function isIds(given: unknown): given is readonly string[] {
+  return Array.isArray(given) && given.every((each) => typeof each === 'string');
+}
+
+type Picked = ReturnType<LanePolicy['pick']>;
+
+const NOTHING: Picked = { start: [], preempt: [], promised: new Map() };

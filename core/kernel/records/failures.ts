@@ -1,6 +1,7 @@
 import { type Clock, type Events, type Logger, messageOf, codeOf, PithError } from '../../contract/index.ts';
 import type { Failure } from '../../declarations/index.ts';
 import type { ErrorCode, Phase } from './error-codes.ts';
+import { fieldsOf } from '@pith/plain-data';
 import { readFileSync } from 'node:fs';
 import { SourceMap } from 'node:module';
 import path from 'node:path';
@@ -98,8 +99,24 @@ export class Problem extends PithError {
   }
 }
 
+/** Anything thrown, or, where it throws when it is read, an error that can be read. */
+export function readable(thrown: unknown): unknown {
+  try {
+    const fields = fieldsOf(thrown);
+    for (const name of READ) void fields[name];
+    void (thrown instanceof Error);
+    return thrown;
+  } catch {
+    return new PithError('provider_failed', messageOf(thrown));
+  }
+}
+
+/** What others read of an error. */
+const READ = ['name', 'message', 'stack', 'cause', 'code', 'cure', 'where', 'retryable', 'statusCode', 'retryAfterMs'];
+
 /** `error` as a problem of `phase`; one that is a problem already keeps its own phase. */
-export function problemOf(error: unknown, phase: Phase, code: ErrorCode): Problem {
+export function problemOf(thrown: unknown, phase: Phase, code: ErrorCode): Problem {
+  const error = readable(thrown);
   if (error instanceof Problem) return error;
   const own = codeOf(error, code);
   const known = error instanceof PithError ? (own as ErrorCode) : code;

@@ -1,6 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import type { ExtensionContext, Job } from 'pith';
 import { fakeClock, type TestKernel, type TestKernelOptions } from 'pith/testing';
+import { newJob } from '../durable/jobs/new-job.ts';
 import { kernelOf } from '../../places.ts';
 import { passed, passing, until } from '../../waiting.ts';
 
@@ -35,6 +36,14 @@ async function loaded(options: TestKernelOptions, id = 'worker'): Promise<TestKe
   const status = await pith.kernel.host.extensions.activate(id);
   expect(status).toMatchObject({ state: 'active' });
   return pith;
+}
+
+/** Whatever is read of it throws. */
+function hostile(): object {
+  const no = (): never => {
+    throw new Error('trap');
+  };
+  return new Proxy({}, { get: no, getPrototypeOf: no, has: no });
 }
 
 const WORK = `jobs.define('work', async ({ payload }) => payload);`;
@@ -199,6 +208,8 @@ describe('jobs through the life of an extension', () => {
       rules: (lane) => ({ slots: lane === 'one' ? 1 : 2 }),
       pick: ({ heads, running, rules, arrived }) => {
         if (context.broken === 'throws') throw new Error('no policy today');
+        if (context.broken === 'throws it') throw context.answer;
+        if (context.broken === 'answers') return context.answer;
         if (context.broken) return {};
         const free = rules.slots - running.length;
         return { start: arrived ? [] : [...heads].sort((a, b) => b.priority - a.priority).slice(0, free).map(({ id }) => id), preempt: [], promised: new Map() };
@@ -207,7 +218,7 @@ describe('jobs through the life of an extension', () => {
     const files = { ...extension('worker', '  - { name: work, lanes: true }', lanes), ...extension('other', '  - name: work', WORK) };
     const pith = await loaded({ files });
     await pith.kernel.host.extensions.activate('other');
-    const context = contextOf('worker') as ReturnType<typeof contextOf> & { order?: unknown[]; broken?: string };
+    const context = contextOf('worker') as ReturnType<typeof contextOf> & { order?: unknown[]; broken?: string; answer?: unknown };
     context.broken = 'throws';
     const ids = [];
     for (const priority of [1, 3, 2]) ids.push((await context.jobs.add('work', priority, { lane: 'one', priority })).id);
@@ -218,10 +229,20 @@ describe('jobs through the life of an extension', () => {
     context.broken = 'answers something else';
     expect(await others.finished((await others.add('work', 2)).id)).toMatchObject({ state: 'done' });
     expect(context.order).toBeUndefined();
+    const refused = 'did not answer { start, preempt, promised } with ids of jobs';
+    expect(pith.kernel.host.extensions.show('worker')).toMatchObject({ message: expect.stringContaining(refused) });
+    for (const wrong of [undefined, 5, { start: ['nope', null, 5, {}], preempt: [], promised: new Map([[null, 5]]) }, hostile()]) {
+      context.broken = 'answers';
+      context.answer = wrong;
+      ids.push((await context.jobs.add('work', 0, { lane: 'one' })).id);
+      context.broken = 'throws it';
+      ids.push((await context.jobs.add('work', 0, { lane: 'one' })).id);
+      expect(await others.finished((await others.add('work', 2)).id)).toMatchObject({ state: 'done' });
+    }
     delete context.broken;
     pith.kernel.jobs.wake();
     for (const id of ids) await context.jobs.finished(id);
-    expect(context.order).toEqual([3, 2, 1]);
+    expect(context.order).toEqual([3, 2, 1, ...Array.from({ length: 8 }, () => 0)]);
   });
 
   it('nothing is opened by an extension whose jobs nobody uses, in a process that serves nothing', async () => {
@@ -233,6 +254,33 @@ describe('jobs through the life of an extension', () => {
     const { id } = await contextOf('worker').jobs.add('work', 1);
     expect(await contextOf('worker').jobs.get(id)).toMatchObject({ state: 'waiting' }); // nothing serves it
     expect(await contextOf('worker').jobs.finished(id)).toMatchObject({ state: 'done', result: 1 }); // but who waits for it
+  });
+});
+
+describe.each(['in_process', 'process'] as const)('what a handler throws (%s)', (isolation) => {
+  it.each([
+    [
+      'an object whose traps throw',
+      `new Proxy({}, { get() { throw new Error('trap'); }, getPrototypeOf() { throw 2; }, has() { throw 3; } })`,
+    ],
+    ['an error that cannot be read', `Object.defineProperty(new Error(), 'message', { get() { throw new Error('trap'); } })`],
+    [
+      'an error whose message is no text',
+      `Object.assign(new Error(), { message: { a: 1 }, code: 5, cause: { get message() { throw 1; } } })`,
+    ],
+    ['nothing', 'undefined'],
+  ])('J9: is a failure, also %s', async (_, thrown) => {
+    const files = extension(
+      'worker',
+      '  - { name: work, attempts: 2, backoff: { first_ms: 1 } }',
+      `jobs.define('work', async () => { throw ${thrown}; });`,
+    );
+    const pith = await loaded({ files, isolation });
+    const { store } = pith.kernel.jobs;
+    const { id } = await store.insert(newJob('worker.work', { mostAttempts: 2 }), null);
+    pith.kernel.jobs.wake();
+    const dead = { state: 'dead', attempts: 2, error: { message: expect.any(String) } };
+    await until(async () => expect(await store.get(id)).toMatchObject(dead));
   });
 });
 

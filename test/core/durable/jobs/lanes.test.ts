@@ -220,4 +220,14 @@ describe.each(STORES)('J5: lanes %s', (where, tablesOf) => {
     expect(await world.states('b', 'later')).toBe('running scheduled');
     expect((await world.row('later')).promise).toBeNull();
   });
+
+  it('J5: a policy ends nothing outside its lane, and promises nothing there', async () => {
+    const world = worldOf();
+    await world.add('other', { lane: 'm' });
+    expect(await world.claim('one', by(fair({})))).toEqual(['other']);
+    await world.add('waits', { lane: 'm', at: world.clock.at });
+    const policy: LanePolicy = { rules: () => null, pick: () => ({ start: [], preempt: ['other'], promised: new Map([['waits', 'x']]) }) };
+    await world.add('a', { lane: 'l' }, policy);
+    expect([(await world.row('other')).stop, (await world.row('waits')).promise]).toEqual([null, null]);
+  });
 });
