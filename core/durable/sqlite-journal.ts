@@ -110,6 +110,8 @@ function handlerJobs(store: Store, clock: Pick<Clock, 'now'>) {
 const DAY_MS = 86_400_000;
 const KEEP_EVENTS_MS = 30 * DAY_MS;
 const KEEP_GONE_MS = 7 * DAY_MS;
+/** Rows that are deleted in one commit. */
+const TIDY_AT_ONCE = 1_000;
 
 function deliveriesOf({ store, jobs }: Tables): DeliveryRows {
   const rows = (sql: string, handler: string, ...values: (string | number)[]) =>
@@ -201,14 +203,21 @@ function deliveriesOf({ store, jobs }: Tables): DeliveryRows {
         for (const { handler } of forgotten) if (!declared.has(String(handler))) jobs.forget(statement, String(handler));
         statement('DELETE FROM handlersgone WHERE handler NOT IN (SELECT value FROM json_each(?))', gone);
         statement('INSERT INTO handlersgone SELECT value, ? FROM json_each(?) WHERE true ON CONFLICT DO NOTHING', now, gone);
-        statement('DELETE FROM deliveries WHERE handler IN (SELECT handler FROM handlersgone WHERE since <= ?)', goneBefore);
-        statement('DELETE FROM deliveries WHERE due < 0 AND event IN (SELECT id FROM events WHERE at <= ?)', eventsBefore);
-        // Keeps the newest, so that no id is given twice.
-        statement(
-          `DELETE FROM events WHERE at <= ? AND id < (SELECT max(id) FROM events) AND id NOT IN (SELECT event FROM deliveries)`,
-          eventsBefore,
-        );
       });
+      const deleteOld = async (table: string, key: string, where: string, before: number): Promise<void> => {
+        const sql = `DELETE FROM ${table} WHERE (${key}) IN (SELECT ${key} FROM ${table} WHERE ${where} LIMIT ${TIDY_AT_ONCE})`;
+        const deleteSome = async (): Promise<number> => {
+          let deleted = 0;
+          await store.write((statement) => void (deleted = statement(sql, before).changes));
+          return deleted;
+        };
+        while ((await deleteSome()) === TIDY_AT_ONCE);
+      };
+      await deleteOld('deliveries', 'handler, event', 'handler IN (SELECT handler FROM handlersgone WHERE since <= ?)', goneBefore);
+      await deleteOld('deliveries', 'handler, event', 'due < 0 AND event IN (SELECT id FROM events WHERE at <= ?)', eventsBefore);
+      // Keeps the newest, so that no id is given twice.
+      const isOver = 'at <= ? AND id < (SELECT max(id) FROM events) AND id NOT IN (SELECT event FROM deliveries)';
+      await deleteOld('events', 'id', isOver, eventsBefore);
     },
     async deadLetters(limit) {
       const rows = store.all(

@@ -1,4 +1,4 @@
-import { beforeEach, expect, it } from 'vitest';
+import { beforeEach, expect, it, vi } from 'vitest';
 import { createSqliteJournal, retryDelay } from '../../../core/durable/index.ts';
 import { fakeClock, type FakeClock } from 'pith/testing';
 import { openNode, task, type Node } from './world.ts';
@@ -94,6 +94,19 @@ it('K31 events are forgotten after 30 days unless they wait, and what waits for 
   await clock.advance(24 * DAY);
   await tidy();
   expect(node.store.all('SELECT id FROM events').map(({ id }) => id)).toEqual([1, 3]);
+});
+
+it('K31 very many old events are forgotten in small steps', async () => {
+  await node.store.write((statement) => {
+    const sql = `WITH RECURSIVE n(id) AS (SELECT 1 UNION ALL SELECT id + 1 FROM n WHERE id < 2500)
+      INSERT INTO events SELECT id, 'task.changed', NULL, '{}', NULL, ? FROM n`;
+    statement(sql, clock.now());
+  });
+  await clock.advance(31 * DAY);
+  const write = vi.spyOn(node.store, 'write');
+  await node.journal.deliveries.tidy(new Set(), clock.now());
+  expect(node.store.all('SELECT id FROM events')).toEqual([{ id: 2500 }]);
+  expect(write.mock.calls.length).toBeGreaterThanOrEqual(6);
 });
 
 it('K31 a delivery waits 1 s, twice as long each time, at most 5 minutes, with jitter', () => {
