@@ -331,7 +331,9 @@ class Work {
     if (lanes.length > 0 && policy === undefined) return null;
     const inLanes = policy === undefined ? [] : lanes.flatMap((lane) => this.#pick({ name, lane }, policy, except));
     const others = isAsked ? this.#ready(job, except, capacity) : [];
-    return [...inside, ...[...inLanes, ...others].slice(0, capacity)];
+    const found = [...inLanes, ...others].slice(0, capacity);
+    const awaited = found.filter(({ id }) => only?.jobs.has(id)); // the others are for whoever goes on when these have ended
+    return [...inside, ...(awaited.length > 0 ? awaited : found)];
   }
 
   /** Whoever serves a job serves those inside it. */
