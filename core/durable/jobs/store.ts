@@ -206,10 +206,27 @@ class Work {
 
   settle(attempt: Attempt, outcome: Outcome, keep: boolean): boolean {
     return this.ofAttempt(attempt, (row) => {
-      const after = settled(row, outcome, this.now);
+      const after = settled(row, this.#isEndless(row, outcome) ? ENDLESS : outcome, this.now);
       if (after.state === 'done' && !keep) this.remove(after);
       else this.save(after);
     });
+  }
+
+  /** It would wait for jobs alone, one of which is itself or waits for it: in a wait of its own, or behind it in a sequence. */
+  #isEndless({ id }: JobRow, outcome: Outcome): boolean {
+    const seen = new Set(outcome.kind === 'wait' ? jobsAlone(outcome.wait) : []);
+    for (const each of seen) {
+      const row = this.rows.get(each);
+      if (row === null || hasEnded(row)) continue;
+      for (const next of row.state === 'suspended' ? jobsAlone(row.wait) : this.#before(row)) seen.add(next);
+    }
+    return seen.has(id);
+  }
+
+  #before({ name, sequence, state }: JobRow): readonly string[] {
+    if (sequence === null || (state !== 'waiting' && state !== 'failed')) return [];
+    const { first } = this.rows.sequence(name, sequence);
+    return first === null ? [] : [first.id];
   }
 
   /** False: another process has it. */
@@ -456,6 +473,17 @@ function isReplaced({ id, name, unique, begun }: JobRow, onOpen: NewJob['onOpen'
   return onOpen === 'replace' && begun === null;
 }
 
+/** What nothing but the end of jobs ends. */
+function jobsAlone(wait: JobRow['wait']): readonly string[] {
+  return wait === null || wait.resume || wait.until !== undefined || wait.deadline !== undefined ? [] : (wait.jobs ?? []);
+}
+
+const ENDLESS = {
+  kind: 'failed',
+  error: { code: 'not_allowed', message: 'it would wait for ever: a job that it waits for is itself, or waits for it' },
+  retryAt: 0,
+  isFinal: true,
+} as const satisfies Outcome;
 const BY_JOBS = { by: 'jobs', value: 'null' } as const;
 const PARENT_ENDED = { code: 'cancelled', message: 'the job that it belongs to has ended' } as const;
 const PREEMPTED = { code: 'preempted', message: 'a more urgent job took its place' } as const;

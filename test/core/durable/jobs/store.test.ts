@@ -51,6 +51,22 @@ describe.each(STORES)('jobs %s', (_, tablesOf) => {
       expect(await world.row('a')).toMatchObject({ attempts: 0, lost: 0, fence: 2, resumed: null });
     });
 
+    it('J1: a wait for itself, for one that waits for it, or for one behind it ends it at once and says why', async () => {
+      const world = worldOf();
+      const wait = (...jobs: string[]): Outcome => ({ kind: 'wait', wait: { jobs } });
+      const error = { code: 'not_allowed', message: expect.stringContaining('it would wait for ever') };
+      for (const id of ['self', 'a', 'b', 'c']) await world.add(id);
+      for (const id of ['first', 'behind']) await world.add(id, { sequence: 's' });
+      await world.claim();
+      await world.end('self', wait('self'));
+      await world.end('a', wait('b'));
+      await world.end('b', wait('c'));
+      await world.end('c', wait('gone', 'a'));
+      await world.end('first', wait('behind'));
+      for (const id of ['self', 'c', 'first']) expect(await world.row(id)).toMatchObject({ state: 'dead', error });
+      expect(await world.states('a', 'b', 'behind')).toBe('suspended ready ready');
+    });
+
     it('again at a time that is over starts it in a second, so that it cannot spin', async () => {
       const world = worldOf();
       await world.add('a');
