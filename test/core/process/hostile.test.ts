@@ -220,7 +220,7 @@ describe('what the process of an extension sends', () => {
         ...main('mine', `getTools() { return []; }`),
         'extensions/mine/commands.ts': `export default () => [{ path: 'mine look', description: 'd', run: async (input, io) => {
           if (globalThis.before) { await globalThis.before; io.print('then'); return; }
-          globalThis.before = new Promise((resolve) => setTimeout(() => { io.print('late'); resolve(); }, 50)); io.print('now'); } }];`,
+          globalThis.before = new Promise((resolve) => setTimeout(() => { io.print('late'); resolve(); }, 500)); io.print('now'); } }];`,
       },
     });
     const { commands } = kernel.host.providers;
