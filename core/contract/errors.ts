@@ -72,7 +72,7 @@ function reading<T>(read: () => T, otherwise: T): T {
   try {
     return read();
   } catch {
-    return otherwise;
+    return otherwise; // what the thrown thing throws says nothing
   }
 }
 

@@ -48,7 +48,7 @@ export function errorToData(thrown: unknown, depth = 0): ErrorData {
   try {
     return dataOf(readable(thrown), depth);
   } catch {
-    return { name: 'Error', message: 'what was thrown cannot be read' };
+    return { name: 'Error', message: 'what was thrown cannot be read' }; // reading it throws
   }
 }
 

@@ -72,7 +72,7 @@ describe('the public surface', () => {
     expect(Object.keys(contract).sort()).toEqual(CONTRACT_VALUES);
     expect(typesOf('core/contract/index.ts')).toEqual(CONTRACT_TYPES);
     expect(CONTRACT_VALUES.length + CONTRACT_TYPES.length).toBeLessThanOrEqual(69);
-    expect(filesBelow('core/contract', '.ts').flatMap((file) => read(file).trimEnd().split('\n')).length).toBeLessThanOrEqual(1500);
+    expect(filesBelow('core/contract', '.ts').flatMap((file) => read(file).trimEnd().split('\n')).length).toBeLessThanOrEqual(1510);
   });
 
   it('of pith/testing', () => {

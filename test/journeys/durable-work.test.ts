@@ -31,6 +31,7 @@ it('J1 J2 J10 the extension of the page on durable work does what the page says'
   const notices: TopicMap['notify'][] = [];
   pith.kernel.events.handle('notify', (notice) => void notices.push(notice));
   await pith.kernel.start();
+  await call('reminder_seen', { id: 'none' }); // its code is loaded while the clock stands still
   await passing(clock, () => notices.length === 1, 5_000);
   await clock.advance(MINUTE / 2); // one at a time
   expect([await state(soup), await state(bread), notices.map(({ text }) => text)]).toEqual(['suspended', 'waiting', ['the soup']]);

@@ -107,7 +107,7 @@ export function readable(thrown: unknown): unknown {
     void (thrown instanceof Error);
     return thrown;
   } catch {
-    return new PithError('provider_failed', messageOf(thrown));
+    return new PithError('provider_failed', messageOf(thrown)); // reading it throws
   }
 }
 
