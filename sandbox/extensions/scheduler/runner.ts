@@ -40,7 +40,10 @@ export class Runner {
     const { schedule: id, at, correlationId } = payload;
     const { jobs, clock } = this.ports;
     const schedule = await this.store.get(id);
-    if (schedule === null) return jobs.schedule(id, null); // it was cancelled
+    if (schedule === null) {
+      await jobs.schedule(id, null); // it was cancelled, or has had its one time
+      return { skipped: 'its schedule is gone; make it again' };
+    }
     if (schedule.last?.at === at && !UNDONE.has(schedule.last.reason)) return; // it has ended
     const end = await this.#turn(schedule, payload, signal);
     signal.throwIfAborted(); // the run continues in the next attempt

@@ -140,6 +140,16 @@ it('J14 a cancelled time of a timetable is taken up when its job is retried', as
   expect(notices.map(({ text }) => text.replace(/^boss \(schedule \w+\)/u, '')).slice(0, 2)).toEqual([' was stopped', ': The soup!']);
 });
 
+it('J14 a retried job whose schedule is gone says so', async () => {
+  const { pith, clock, store, call } = await world();
+  await call('cancel_schedule', { schedule_id: idOf(await call('schedule_once', { message: 'x', in: '1m' })) });
+  const [job] = await store.list({ names: ['scheduler.run'], states: ['cancelled'], limit: 1 });
+  await store.retry(job!.id);
+  await pith.kernel.start();
+  await passing(clock, async () => (await store.get(job!.id))?.state === 'done');
+  expect(await store.get(job!.id)).toMatchObject({ result: '{"skipped":"its schedule is gone; make it again"}' });
+});
+
 it('J8 J13 a run that the end of a process cuts off goes on in the next, and is told once', async () => {
   const { pith, clock, model, notices, listen, call } = await world();
   await call('schedule_once', { message: 'x', in: '1m' });
