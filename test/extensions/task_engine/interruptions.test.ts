@@ -77,15 +77,14 @@ describe('tasks that are held up', () => {
       return stepOf(request) === 0 ? call('request_human_review', { question: 'Shall I go on?' }) : text('asked');
     });
     const id = await kernel.submit('parent');
+    const asks = `Task ${id} (parent) asks: Shall I go on?; answer: pith tasks review ${id} "<your answer>"`;
+    const ends = `Task ${id} (parent) is done:\n\nall of it is done`;
     await kernel.until(id, 'human_review');
+    // Only then is it answered: a question that was answered before it could be told is not told.
+    await expect.poll(() => kernel.notices()).toEqual([asks]);
     await kernel.command('tasks', 'review', id, 'yes');
     await kernel.until(id, 'done');
-    await expect
-      .poll(() => kernel.notices())
-      .toEqual([
-        `Task ${id} (parent) asks: Shall I go on?; answer: pith tasks review ${id} "<your answer>"`,
-        `Task ${id} (parent) is done:\n\nall of it is done`,
-      ]);
+    await expect.poll(() => kernel.notices()).toEqual([asks, ends]);
   });
 });
 
