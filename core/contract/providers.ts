@@ -306,13 +306,10 @@ export interface DynamicDeclaration {
 export interface DeclarationProvider {
   /** All that it can declare, or the one with that id if it exists. `digest`: of the code that may run. Rejects with why that may not. */
   declarations(id: string | null): Promise<readonly (DynamicDeclaration & { readonly digest: string })[]>;
-  /** The outcome of opening one: its tools, and its problems as sentences. */
-  opened(id: string, tools: readonly string[], problems: readonly string[]): Promise<void> | void;
 }
 
 export const DeclarationProvider = defineInProcess<DeclarationProvider>('declarations', {
   declarations: method({ timeoutMs: 60_000 }),
-  opened: method(),
 });
 
 /** Bundles what an extension in the kernel's process declares: `context.use(Bundler)`. */

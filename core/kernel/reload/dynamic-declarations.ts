@@ -59,21 +59,9 @@ export function createDynamicDeclarations(
   }
 
   async function open(providerId: string, given: Given): Promise<OpenedExtension> {
-    const { id } = given.manifest;
-    const report = (tools: readonly string[], problems: readonly string[]): Promise<unknown> =>
-      callProvider(lifecycle, providerId, 'declarations.opened', [id, tools, problems]).catch(recorded);
-    try {
-      const slot = declare(providerId, given);
-      await lifecycle.settled(id);
-      const tools = await toolsOf(lifecycle, id);
-      const problems = problemsOf(lifecycle, slot);
-      const [names, said] = [tools.map(({ name }) => name), problems.map(({ message }) => message)];
-      await report(names, said);
-      return { tools, problems };
-    } catch (error) {
-      await report([], [messageOf(error)]);
-      throw error;
-    }
+    const slot = declare(providerId, given);
+    await lifecycle.settled(slot.id);
+    return { tools: await toolsOf(lifecycle, slot.id), problems: problemsOf(lifecycle, slot) };
   }
 
   /** As the provider declares it when the opening ends: what changed meanwhile is opened again. */

@@ -37,7 +37,7 @@ export default class SkillScripts implements ToolProvider, DeclarationProvider, 
     context.provide(SkillExplainer, {
       async explainSkill(skill, { agent }) {
         const { explanationOf } = await import('./explanation.ts');
-        return explanationOf(skill, agent, context);
+        return explanationOf(skill, agent, context.id);
       },
     });
     context.own(context.events.handle(skillsChanged, () => this.#toolsets.follow()));
@@ -55,10 +55,6 @@ export default class SkillScripts implements ToolProvider, DeclarationProvider, 
   async declarations(id: string | null): ReturnType<DeclarationProvider['declarations']> {
     if (!this.#enabled) return [];
     return id === null ? this.#toolsets.all() : this.#toolsets.one(id);
-  }
-
-  opened(id: string, tools: readonly string[], problems: readonly string[]): void {
-    this.#toolsets.opened(id, tools, problems);
   }
 
   async findings(): Promise<readonly Diagnostic[]> {

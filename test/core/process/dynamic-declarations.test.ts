@@ -39,7 +39,6 @@ async function declarer(id: string, provides = 'tool, declarations', more = ''):
         const declared = { folder, file: folder, manifest: { id: id ?? 'set:one' }, main, ${more} };
         return [{ digest: (await this.context.use(Bundler).inspect(declared)).digest, ...declared }];
       }
-      opened(...outcome) { this.context.logger.info('opened', { outcome }); }
     }`,
   );
 }

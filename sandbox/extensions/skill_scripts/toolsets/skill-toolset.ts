@@ -1,7 +1,5 @@
 import { type ExtensionContext, messageOf, type Remote, type ToolProvider, type TurnInfo } from 'pith';
 import { KEPT_VERSION, SkillMode, TOOLSET, type SkillLibrary, type SkillRecord, type SkillRecords } from 'pith/skill_registry';
-import { stateFolder, type StateFolder } from '@pith/safe-files';
-import type { ToolsetLoaded } from '../contract.ts';
 
 /** What a turn is given of one tool, or of all of a toolset. */
 export type TurnTool = Awaited<ReturnType<NonNullable<ToolProvider['getTurnTools']>>>[number];
@@ -44,44 +42,4 @@ export async function toolsetsOfTurn(
   // Code runs only as a person trusted it.
   const trusted = await Promise.all(found.map(({ source, id }) => library.isTrusted(`${source}/${id}`)));
   return found.filter((_, index) => trusted[index]).map((skill) => ({ extension: TOOLSET + toolsetOf(skill) }));
-}
-
-/** What came of a toolset when it was last loaded. */
-export interface ToolsetOutcome {
-  readonly at: number;
-  readonly tools: readonly string[];
-  /** What is wrong with modules, as sentences. */
-  readonly problems: readonly string[];
-}
-
-const MOST = 500;
-
-/** Keeps the outcomes by skill, for `pith skills explain`, which loads nothing. Only a cache: a file that is damaged is rewritten. */
-export function keepOutcome({ dataDirectory, clock, logger }: ExtensionContext, { toolsetId, tools, problems }: ToolsetLoaded): void {
-  const folder = stateFolder(dataDirectory);
-  const all = read(folder);
-  const former = all.get(toolsetId);
-  if (former && JSON.stringify([former.tools, former.problems]) === JSON.stringify([tools, problems])) return;
-  all.delete(toolsetId);
-  all.set(toolsetId, { at: clock.now(), tools, problems });
-  try {
-    folder.writeNow(FILE, JSON.stringify([...all].slice(-MOST)));
-  } catch (error) {
-    logger.warn('what came of a toolset cannot be written down', { toolsetId, reason: String(error) });
-  }
-}
-
-/** null: it has not been loaded yet. */
-export function outcomeOf(dataDirectory: string, skillId: string): ToolsetOutcome | null {
-  return read(stateFolder(dataDirectory)).get(skillId) ?? null;
-}
-
-const FILE = 'toolsets.json';
-
-function read(folder: StateFolder): Map<string, ToolsetOutcome> {
-  try {
-    return new Map(JSON.parse(String(folder.read(FILE) ?? '[]')) as [string, ToolsetOutcome][]);
-  } catch {
-    return new Map(); // damaged, or no file of ours
-  }
 }

@@ -11,10 +11,9 @@ import {
 } from 'pith';
 import { isBelow } from '@pith/safe-files';
 import { entryText } from './module-place.ts';
-import { toolsetLoaded, type ToolsetLoaded } from '../contract.ts';
 import { type SkillLibrary, type SkillRecord, TOOLSET } from 'pith/skill_registry';
 import { printableLine } from '@pith/plain-text';
-import { hasToolset, keepOutcome, skillsWithToolsets, toolsetOf } from './skill-toolset.ts';
+import { hasToolset, skillsWithToolsets, toolsetOf } from './skill-toolset.ts';
 
 /** A toolset that waits until a person agrees to these very bytes. */
 export interface Waiting {
@@ -26,8 +25,6 @@ type Declared = Awaited<ReturnType<DeclarationProvider['declarations']>>[number]
 
 /** The toolsets of skills, as extensions that this one declares. */
 export class Toolsets {
-  /** What came last of each that was opened, by its id: the skill's, or `id@…` of a kept version. */
-  readonly #published = new Map<string, string>();
   readonly #waiting = new Map<string, Waiting>();
   /** Somebody has asked for one, so it may be open. */
   #isUsed = false;
@@ -54,8 +51,10 @@ export class Toolsets {
     this.#isUsed = true;
     const found: Declared[] = [];
     for (const skill of skillsWithToolsets(await this.library.records())) {
-      const declared = await this.#declared(skill).catch(() => null); // `waiting` or what is published says why
-      if (declared !== null) found.push(declared);
+      const declared = await this.#declared(skill).catch((error: unknown) =>
+        this.context.logger.warn('a toolset cannot run', { toolsetId: toolsetOf(skill), reason: messageOf(error) }),
+      );
+      if (declared) found.push(declared);
     }
     return found;
   }
@@ -63,27 +62,13 @@ export class Toolsets {
   /** Skills or settings have changed: what is open may be gone. */
   async follow(): Promise<void> {
     const { id: extensionId, events } = this.context;
-    for (const map of [this.#waiting, this.#published]) for (const id of map.keys()) if ((await this.#skillOf(id)) === null) map.delete(id);
+    for (const id of this.#waiting.keys()) if ((await this.#skillOf(id)) === null) this.#waiting.delete(id);
     if (this.#isUsed) await events.publish('provider.changed', { extensionId, protocol: 'declarations' });
   }
 
   /** A person agreed that it runs where nothing confines it. */
   async agree({ digest }: Waiting): Promise<void> {
     await this.context.kv.set(agreementOf(digest), true);
-  }
-
-  /** Names of the skill are in the problems. */
-  opened(extensionId: string, tools: readonly string[], problems: readonly string[]): void {
-    const outcome: ToolsetLoaded = {
-      toolsetId: extensionId.slice(TOOLSET.length),
-      tools,
-      problems: problems.map((each) => printableLine(each)),
-    };
-    const text = JSON.stringify(outcome);
-    if (this.#published.get(outcome.toolsetId) === text) return;
-    this.#published.set(outcome.toolsetId, text);
-    keepOutcome(this.context, outcome);
-    void this.context.events.publish(toolsetLoaded, outcome);
   }
 
   async #skillOf(id: string): Promise<SkillRecord | null> {
@@ -94,14 +79,7 @@ export class Toolsets {
 
   async #declared(skill: SkillRecord): Promise<Declared> {
     const declaration = this.#declarationOf(skill);
-    const { id } = declaration.manifest;
-    const { digest, unconfined } = await this.context
-      .use(Bundler)
-      .inspect(declaration)
-      .catch((error: unknown) => {
-        this.opened(id, [], [messageOf(error)]);
-        throw error;
-      });
+    const { digest, unconfined } = await this.context.use(Bundler).inspect(declaration);
     this.#waiting.delete(toolsetOf(skill));
     if (unconfined !== null && !this.#isShipped(skill) && (await this.context.kv.get(agreementOf(digest))) !== true)
       throw this.#wait(skill, digest, unconfined);

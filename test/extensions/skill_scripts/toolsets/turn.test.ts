@@ -111,10 +111,8 @@ describe('toolsets of skills in a turn', () => {
     expect(notices(outcome).join()).toContain(
       "toolset 'toolsets/index:list' of the skill 'bad': it has no export 'list'; it exports other",
     );
-    const context = { id: 'skill_scripts', dataDirectory: path.join(pith.sandbox, 'data/extensions/skill_scripts') };
-    const explained = (id: string) => explanationOf(skillOf(id, { toolsets: ['toolsets/index:list'] }), null, context)!.lines.join('\n');
-    expect(explained('good')).toContain('brought fine when last loaded');
-    expect(explained('bad')).toMatch(/brought no tools[^]*error: [^]*it has no export 'list'/);
+    const { lines } = explanationOf(skillOf('gone', { toolsets: ['toolsets/lost:list'] }), null, 'skill_scripts')!;
+    expect(lines.join('\n')).toMatch(/^toolsets: toolsets\/lost:list; .*\ntoolset 'toolsets\/lost:list': error: there is no such file;/);
     const settings = 'default_agent: reader\nskills: { sources: { replace: [sandbox/skills] }, poll_seconds: 0, disabled: [good, bad] }\n';
     await pith.write('pith.yaml', settings);
     await pith.kernel.host.extensions.refresh();
