@@ -7,14 +7,33 @@ export const MOST_BYTES = 4 * 1024 * 1024;
 /** Answers of ours that a server has not taken yet, and characters of them. */
 const MOST_REPLIES = 100;
 const MOST_UNSENT = 4 * 1024 * 1024;
-/** Messages of whatever kind, in so many milliseconds. */
+/** Messages of whatever kind, in ten seconds. */
 const MOST_MESSAGES = 20_000;
-const MESSAGES_MS = 10_000;
+const WINDOW_MS = 10_000;
+
+/** Counts what comes, and begins again every ten seconds. */
+export class TenSeconds {
+  #amount = 0;
+  #since = -Infinity;
+
+  constructor(
+    private readonly clock: Pick<Clock, 'now'>,
+    private readonly most: number,
+  ) {}
+
+  /** False: with so much more there is too much. */
+  allows(amount: number): boolean {
+    if (this.clock.now() - this.#since > WINDOW_MS) [this.#amount, this.#since] = [0, this.clock.now()];
+    this.#amount += amount;
+    return this.#amount <= this.most;
+  }
+}
 
 /** Ends the transport where its server asks and does not take the answers, or sends without end. `lost` is called with the reason. */
 export function bound(transport: Transport, clock: Pick<Clock, 'now'>, lost: (why: string) => void): void {
   const send = transport.send.bind(transport);
-  let [replies, unsent, messages, since] = [0, 0, 0, 0];
+  const messages = new TenSeconds(clock, MOST_MESSAGES);
+  let [replies, unsent] = [0, 0];
   let over = false;
   const end = (why: string): void => {
     if (over) return;
@@ -39,8 +58,6 @@ export function bound(transport: Transport, clock: Pick<Clock, 'now'>, lost: (wh
   // Whoever takes the messages calls this first.
   // oxlint-disable-next-line unicorn/prefer-add-event-listener -- the package has no other way
   transport.onmessage = () => {
-    if (clock.now() - since > MESSAGES_MS) [messages, since] = [0, clock.now()];
-    messages += 1;
-    if (messages > MOST_MESSAGES) end(`it sent more than ${MOST_MESSAGES} messages in ${MESSAGES_MS / 1000} s`);
+    if (!messages.allows(1)) end(`it sent more than ${MOST_MESSAGES} messages in 10 s`);
   };
 }

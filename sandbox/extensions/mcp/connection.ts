@@ -150,7 +150,7 @@ export class Connection {
   }
 
   /** What the model gets of a call, also of one that fails. Rejects when `signal` aborts. */
-  async call({ name, outputSchema }: ServerTool, input: Readonly<Record<string, unknown>>, signal: AbortSignal): Promise<ToolResult> {
+  async call({ name }: ServerTool, input: Readonly<Record<string, unknown>>, signal: AbortSignal): Promise<ToolResult> {
     const timeout = this.config.timeout * 1000;
     const client = this.#client;
     if (client === null)
@@ -165,7 +165,7 @@ export class Connection {
       });
       // The call may have changed the tools: then the model is told them with what came of it.
       if (!this.#isListLate) await within(this.#context.clock, LIST_PAUSE_MS, this.#listed, () => void (this.#isListLate = true));
-      return this.#withoutToken(resultOf(answer, outputSchema));
+      return this.#withoutToken(resultOf(answer));
     } catch (error) {
       signal.throwIfAborted();
       if (isLate(error)) {

@@ -7,15 +7,16 @@ import { printableLine, hideKeys } from '@pith/plain-text';
 import { startProcess } from '@pith/supervised-process';
 import { within } from '@pith/promises';
 import { askToEnd, type Program } from './contained.ts';
-import { MOST_BYTES } from './bounded-transport.ts';
+import { MOST_BYTES, TenSeconds } from './bounded-transport.ts';
 import { asJson } from './tool-results.ts';
 import { stripVTControlCharacters } from 'node:util';
 
 const END_MS = 1000;
 /** What is asked to end may have something to put in order, such as an `npx` that installs. */
 const ASKED_MS = 2000;
-/** What is read of the error stream in a second; who writes more waits. */
-const MOST_STDERR_A_SECOND = 1024 * 1024;
+/** Of its output, of whatever kind, and of its error stream, in ten seconds. */
+const MOST_LINES = 20_000;
+const MOST_STDERR = 64 * 1024 * 1024;
 /** In one line, where it holds several. */
 const MOST_OF_BATCH = 1000;
 
@@ -32,7 +33,6 @@ export class ServerProcess implements Transport {
   nonProtocolOutput: string | null = null;
   #child: ChildProcess | null = null;
   #gone: Promise<void> = Promise.resolve();
-  #lines: PacedLines | null = null;
   #isClosing = false;
   #hasAnswered = false;
 
@@ -47,10 +47,7 @@ export class ServerProcess implements Transport {
     const child = await startProcess([command, ...args], { cwd, env, stdio: 'pipe' });
     this.#child = child;
     child.stdin?.on('error', () => undefined); // it has ended, which `close` says
-    this.#lines = new PacedLines(child.stdout as Readable, this.ports.clock, {
-      take: (line) => this.#take(line),
-      stop: (why) => this.#stop(why),
-    });
+    this.#read(child.stdout as Readable);
     this.#listen(child.stderr as Readable);
     this.#gone = new Promise((resolve) => {
       child.once('close', (code, signal) => {
@@ -80,8 +77,6 @@ export class ServerProcess implements Transport {
     const child = this.#child;
     if (child === null || this.#isClosing) return this.#gone;
     this.#isClosing = true;
-    this.#lines?.end();
-    child.stderr?.resume();
     child.stdin?.end();
     const isGone = this.#hasAnswered && (await this.#isGone(END_MS));
     if (!isGone && child.pid !== undefined && askToEnd(child.pid, this.program.outer)) await this.#isGone(ASKED_MS);
@@ -102,13 +97,37 @@ export class ServerProcess implements Transport {
     this.onclose?.();
   }
 
+  /** A line at a time. What is printed while it closes is thrown away, so that the server can end. */
+  #read(stdout: Readable): void {
+    const lines = new TenSeconds(this.ports.clock, MOST_LINES);
+    let held: Buffer[] = [];
+    let size = 0;
+    const hold = (bytes: Buffer): void => {
+      size += bytes.length;
+      if (size <= MOST_BYTES) held.push(bytes);
+      else this.#stop(`it sent a message longer than ${MOST_BYTES} bytes`);
+    };
+    stdout.on('error', () => undefined); // its end is told by `close`
+    stdout.on('data', (bytes: Buffer) => {
+      let from = 0;
+      for (let end = bytes.indexOf(10); end >= 0 && !this.#isClosing; end = bytes.indexOf(10, from)) {
+        hold(bytes.subarray(from, end));
+        const line = Buffer.concat(held).toString('utf8').trim();
+        [held, size, from] = [[], 0, end + 1];
+        if (!lines.allows(1)) this.#stop(`it prints more than ${MOST_LINES} lines in 10 s to its output`);
+        else if (line !== '' && !this.#isClosing) this.#take(line);
+      }
+      if (!this.#isClosing) hold(bytes.subarray(from));
+    });
+  }
+
   #listen(stderr: Readable): void {
-    const pace = new Pace(this.ports.clock, MOST_STDERR_A_SECOND, () => stderr.resume());
+    const bytesRead = new TenSeconds(this.ports.clock, MOST_STDERR);
     stderr.on('error', () => undefined); // nothing more is said
     stderr.on('data', (bytes: Buffer) => {
       if (this.#isClosing) return; // it is thrown away, so that the server can end
       this.ports.stderr.feed(bytes);
-      if (!pace.allows(bytes.length)) stderr.pause();
+      if (!bytesRead.allows(bytes.length)) this.#stop(`it prints more than ${MOST_STDERR} bytes in 10 s to its error stream`);
     });
   }
 
@@ -155,97 +174,6 @@ function failure(given: unknown): object {
     code: Number.isInteger(code) ? code : -32_000,
     message: typeof message === 'string' ? message : (asJson(message ?? given) ?? 'an error that is nested too deep to be shown'),
   };
-}
-
-/** Of the output, of whatever kind: who writes more in a second waits for the next, and who does so in so many in a row is ended. */
-const MOST_LINES = 2000;
-const MOST_SECONDS = 5;
-
-/** Reads a server's output line by line, and no faster than it may be. `stop` is called with the reason when there is to be an end of it. */
-export class PacedLines {
-  readonly #pace: Pace;
-  #held: Buffer[] = [];
-  #size = 0;
-  /** What waits for the next second. */
-  #waiting: Buffer | null = null;
-  #isOver = false;
-
-  constructor(
-    private readonly stream: Readable,
-    clock: Pick<Clock, 'after'>,
-    private readonly reader: { take(line: string): void; stop(why: string): void },
-  ) {
-    this.#pace = new Pace(clock, MOST_LINES, (seconds) => this.#next(seconds));
-    stream.on('error', () => undefined).on('data', (bytes: Buffer) => this.#read(bytes));
-  }
-
-  /** No line is taken any more; what is still printed is thrown away, so that the server can end. */
-  end(): void {
-    this.#isOver = true;
-    this.#held = [];
-    this.#waiting = null;
-    this.stream.resume();
-  }
-
-  #read(bytes: Buffer): void {
-    let from = 0;
-    for (let end = bytes.indexOf(10); end >= 0 && !this.#isOver; end = bytes.indexOf(10, from)) {
-      if (!this.#pace.allows(1)) {
-        this.#waiting = bytes.subarray(from);
-        this.stream.pause();
-        return;
-      }
-      this.#hold(bytes.subarray(from, end));
-      const line = Buffer.concat(this.#held).toString('utf8').trim();
-      this.#held = [];
-      this.#size = 0;
-      from = end + 1;
-      if (line !== '' && !this.#isOver) this.reader.take(line);
-    }
-    this.#hold(bytes.subarray(from));
-  }
-
-  #hold(bytes: Buffer): void {
-    if (this.#isOver) return;
-    this.#size += bytes.length;
-    if (this.#size <= MOST_BYTES) this.#held.push(bytes);
-    else this.reader.stop(`it sent a message longer than ${MOST_BYTES} bytes`);
-  }
-
-  #next(secondsOver: number): void {
-    const waiting = this.#waiting;
-    if (waiting === null) return;
-    if (secondsOver >= MOST_SECONDS) return this.reader.stop(`it prints more than ${MOST_LINES} lines a second to its output`);
-    this.#waiting = null;
-    this.#read(waiting);
-    if (this.#waiting === null) this.stream.resume();
-  }
-}
-
-/** How much comes in a second. */
-class Pace {
-  #amount = 0;
-  #secondsOver = 0;
-
-  /** `next` is called when a second is over, with how many in a row had more than `most`. */
-  constructor(
-    private readonly clock: Pick<Clock, 'after'>,
-    private readonly most: number,
-    private readonly next: (secondsOver: number) => void,
-  ) {}
-
-  /** False: it is too much for this second. */
-  allows(amount: number): boolean {
-    if (this.#amount === 0) this.clock.after(1000, () => this.#end());
-    this.#amount += amount;
-    return this.#amount <= this.most;
-  }
-
-  #end(): void {
-    this.#secondsOver = this.#amount > this.most ? this.#secondsOver + 1 : 0;
-    this.#amount = 0;
-    this.next(this.#secondsOver);
-  }
 }
 
 const KEPT_LINES = 10;

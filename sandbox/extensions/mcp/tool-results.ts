@@ -16,9 +16,9 @@ type Part = { readonly text: string; readonly image?: Image };
 
 /**
  * What a server answered to `tools/call`, as the model gets it. Each part is read by itself: one that is odd is described, and costs the
- * others nothing. `outputSchema` is what the server said of the structured part; a mismatch is a note, because the call took effect.
+ * others nothing.
  */
-export function resultOf(given: unknown, outputSchema?: Fields): ToolResult {
+export function resultOf(given: unknown): ToolResult {
   const answer: Fields = isPlainMap(given) ? given : { content: given };
   const content = 'content' in answer || 'structuredContent' in answer ? answer['content'] : (answer['toolResult'] ?? given);
   const parts = readParts(content);
@@ -30,9 +30,7 @@ export function resultOf(given: unknown, outputSchema?: Fields): ToolResult {
     const all = [...texts, ...(json === '' || json === '{}' ? [] : [json])].join('\n');
     return toolError('mcp_error', all === '' ? 'the server gave no reason' : shown(all));
   }
-  const problem = structured === undefined || outputSchema === undefined ? null : mismatch(structured, outputSchema, 'the structured part');
-  const notes = problem === null ? [] : [`[not as the tool declares it: ${problem}]`];
-  const text = shown([...texts, ...notes].join('\n'));
+  const text = shown(texts.join('\n'));
   const images = parts.flatMap(({ image }) => (image === undefined ? [] : [image]));
   return toolResult(outputOf(text, structured, json), images.length === 0 ? {} : { images });
 }
@@ -133,63 +131,6 @@ function line(text: unknown): string {
 
 function shown(text: string): string {
   return shownText(text, LONGEST_TEXT, '; ask the tool for less');
-}
-
-const DEEPEST = 20;
-/** Of places that are held against a schema. */
-const MOST_PLACES = 10_000;
-
-/**
- * The first place where a value is not of the type, or lacks a name, that a schema says; null: none was found. No more of the schema is
- * used: its patterns are a stranger's, and would run in this process.
- */
-export function mismatch(
-  value: unknown,
-  schema: unknown,
-  at: string,
-  { depth, left } = { depth: 0, left: { places: MOST_PLACES } },
-): string | null {
-  if (!isPlainMap(schema) || depth > DEEPEST || (left.places -= 1) < 0) return null;
-  const inner = { depth: depth + 1, left };
-  const { type, required, properties, items } = schema;
-  if (typeof type === 'string' && !isOfType(value, type)) return `${at} is no ${printableLine(type, 20)}`;
-  if (Array.isArray(value)) {
-    for (const [index, each] of value.slice(0, 100).entries()) {
-      const problem = mismatch(each, items, `${at}[${index}]`, inner);
-      if (problem !== null) return problem;
-    }
-    return null;
-  }
-  if (!isPlainMap(value)) return null;
-  const missing = Array.isArray(required)
-    ? required.slice(0, 200).find((name) => typeof name === 'string' && !Object.hasOwn(value, name))
-    : undefined;
-  if (missing !== undefined) return `${at} lacks '${printableLine(String(missing), 60)}'`;
-  for (const [name, each] of isPlainMap(properties) ? Object.entries(value).slice(0, 200) : []) {
-    const below = Object.hasOwn(properties as Fields, name) ? (properties as Fields)[name] : undefined;
-    const problem = mismatch(each, below, `'${printableLine(name, 60)}'`, inner);
-    if (problem !== null) return problem;
-  }
-  return null;
-}
-
-function isOfType(value: unknown, type: string): boolean {
-  switch (type) {
-    case 'object':
-      return isPlainMap(value);
-    case 'array':
-      return Array.isArray(value);
-    case 'null':
-      return value === null;
-    case 'integer':
-      return Number.isInteger(value);
-    case 'string':
-    case 'number':
-    case 'boolean':
-      return typeof value === type;
-    default:
-      return true; // no type of JSON Schema: nothing to hold it against
-  }
 }
 
 /** JSON of what came as JSON. null: it is nested deeper than it can be written. */

@@ -53,8 +53,10 @@ describe('MCP servers that are odd', () => {
         cure: expect.stringContaining('pith mcp'),
       }),
     ]);
-    const { text } = await test.command('mcp');
-    expect(text).toContain('\n  | starting\n  |     at start (main.js:3:1)\n');
+    let text = '';
+    await expect
+      .poll(async () => ({ text } = await test.command('mcp')).text) // it may just be tried again
+      .toContain('\n  | starting\n  |     at start (main.js:3:1)\n');
     expect(text.split('is refused')).toHaveLength(2); // V10.16: once
     const report = JSON.stringify(await test.kernel.doctor());
     expect(report).toContain("the MCP server 'it' is not connected");
@@ -171,7 +173,7 @@ describe('MCP servers that are odd', () => {
     const clock = fakeClock();
     const test = await start({ it: odd('news') }, {}, clock);
     const reason = () => later(clock, 500, async () => (await row(test)).reason);
-    await expect.poll(reason, { timeout: 30_000 }).toMatch(/^it prints more than 2000 lines a second to its output$/u);
+    await expect.poll(reason, { timeout: 30_000 }).toMatch(/^it prints more than 20000 lines in 10 s to its output$/u);
   });
 
   it('V5 V12: what is noisy, long or without tools works', async () => {

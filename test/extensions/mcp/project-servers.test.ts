@@ -105,7 +105,7 @@ describe('U6 servers of .mcp.json', () => {
     };
     const { test } = await projectOf(servers, { env }, { secrets: ['FIXTURE_KEY'] });
     for (const name of ['fix', 'bad']) await test.command(`mcp trust ${name} --yes`);
-    await names(test);
+    await expect.poll(() => names(test)).toContain('fix_echo');
     expect(await call(test, 'fix_echo', { text: 'hello' })).toMatchObject({ output: 'hello with key' });
     expect((await listed(test)).find(({ name }) => name === 'bad')).toMatchObject({
       state: 'failed',

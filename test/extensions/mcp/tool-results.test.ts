@@ -1,6 +1,6 @@
 import type { ToolResult } from 'pith';
 import { describe, expect, it, vi } from 'vitest';
-import { mismatch, resultOf } from '../../../sandbox/extensions/mcp/tool-results.ts';
+import { resultOf } from '../../../sandbox/extensions/mcp/tool-results.ts';
 import { jpeg, png } from '../../fixtures/images.ts';
 
 const PNG = png(4, 3).toString('base64');
@@ -8,12 +8,6 @@ const JPEG = jpeg(4, 3).toString('base64');
 const text = (said: string) => ({ type: 'text', text: said });
 const image = (data: unknown, mimeType: unknown = 'image/png') => ({ type: 'image', data, mimeType });
 const resource = (given: object) => ({ type: 'resource', resource: given });
-const schema = {
-  type: 'object',
-  required: ['n'],
-  properties: { n: { type: 'integer' }, list: { type: 'array', items: { type: 'string' } } },
-};
-
 const imagesOf = (result: ToolResult) => (result.ok ? (result.images ?? []) : []);
 
 const like = (pattern: RegExp): unknown => expect.stringMatching(pattern);
@@ -127,15 +121,6 @@ const ERRORS: readonly (readonly [what: string, given: unknown, message: string]
   ['an odd part', { isError: true, content: [{ type: 7 }, text('why')] }, '[a part without a type: {"type":7}]\nwhy'],
 ];
 
-const MISMATCHES: readonly (readonly [what: string, structured: unknown, note: string | null])[] = [
-  ['what is declared', { n: 1, list: ['a'] }, null],
-  ['more than is declared', { n: 1, other: {} }, null],
-  ['a name that lacks', {}, "the structured part lacks 'n'"],
-  ['another type', { n: 'one' }, "'n' is no integer"],
-  ['another type in a list', { n: 1, list: ['a', 2] }, "'list'[1] is no string"],
-  ['a list', [], 'the structured part is no object'],
-];
-
 describe('what an MCP server answers', () => {
   it.each(TEXTS)('V6: %s', (_what, given, output) => {
     const result = resultOf(given);
@@ -161,12 +146,6 @@ describe('what an MCP server answers', () => {
     expect(resultOf(given)).toEqual({ ok: false, error: { code: 'mcp_error', message } });
   });
 
-  it.each(MISMATCHES)('V6: a structured part with %s costs nothing of the answer', (_what, structured, problem) => {
-    const note = `[not as the tool declares it: ${problem}]`;
-    const output = { text: problem === null ? 'done' : `done\n${note}`, structured };
-    expect(resultOf({ content: [text('done')], structuredContent: structured }, schema)).toMatchObject({ ok: true, output });
-  });
-
   it('V10: a thousand texts beside a large structured part are compared by its form, which is made once', () => {
     const structured = { list: Array.from({ length: 3000 }, (_, at) => ({ at, name: `n${at}` })) };
     const written = vi.spyOn(JSON, 'stringify');
@@ -186,20 +165,6 @@ describe('what an MCP server answers', () => {
     expect(resultOf({ content })).toMatchObject({ output: expect.stringMatching(/\[99000 parts more\]$/u) });
   });
 
-  it('V10: a schema is held against ten thousand places of an answer at most', () => {
-    let looked = 0;
-    const leaf = {
-      type: 'object',
-      get properties() {
-        return void (looked += 1);
-      },
-    };
-    const list = (items: object) => ({ type: 'array', items });
-    const of = (value: unknown) => Array.from({ length: 100 }, () => value);
-    expect(mismatch(of(of(of({}))), list(list(list(leaf))), 'it')).toBeNull();
-    expect(looked).toBeLessThan(10_000);
-  });
-
   it.each([
     ['20,000 levels', 20_000, /^good\n\[a structured part that is nested too deep/u],
     ['100 levels', 100, /^good\n(?:\{"a":)+1\}+$/u],
@@ -212,12 +177,5 @@ describe('what an MCP server answers', () => {
     expect(resultOf({ content: [text('good'), nested] })).toMatchObject({ ok: true, output: expect.stringMatching(/^good\n\[a part/u) });
     expect(resultOf({ content: [text('good')], structuredContent: { content: nested } })).toMatchObject({ ok: true });
     expect(resultOf({ content: nested, isError: true, structuredContent: nested })).toMatchObject({ ok: false });
-  });
-
-  it('V6 V10: no pattern of a server runs, and no depth of its schema', () => {
-    const nested = (depth: number): object => (depth === 0 ? {} : { type: 'object', properties: { a: nested(depth - 1) } });
-    const evil = { type: 'object', properties: { n: { type: 'string', pattern: '^(a+)+$' } }, allOf: [nested(500)] };
-    const structured = { n: `${'a'.repeat(60)}!` };
-    expect(resultOf({ content: [], structuredContent: structured }, evil)).toMatchObject({ ok: true, output: structured });
   });
 });
