@@ -83,7 +83,7 @@ export interface ToolDefinition<Schema extends z.ZodType = z.ZodType> {
   readonly permission?: ToolPermission;
   /** The call's one line in a terminal. */
   present?(result: ToolResult): string;
-  /** A JSON value, `toolResult(…)` or `toolError(…)`; an error becomes `tool_failed`. */
+  /** A JSON value, `toolResult(…)` or `toolError(…)`. A thrown `PithError` refuses with its code and cure; other errors become `tool_failed`. */
   execute(input: z.infer<Schema>, call: ToolCall): Promise<unknown> | unknown;
 }
 

@@ -3,7 +3,7 @@ import { open, type FileHandle } from 'node:fs/promises';
 import { relative, sep } from 'node:path';
 import { isBelow } from './paths.ts';
 import { openFolder, reachOf, type ProvenFolder, type Reach } from './proven-folder.ts';
-import { codeOf, FileRefused, isAbsence, unavailable } from './refused.ts';
+import { codeOf, FileRefused, isAbsence, refusalOf, unavailable } from './refused.ts';
 import { requireContent, StagedFile } from './staged-file.ts';
 import type { StagingNotes } from './staging-notes.ts';
 import { syncFolder } from './state-files.ts';
@@ -115,7 +115,7 @@ export class Jail {
       return await StagedFile.write(folder, name, bytes, { mode: mode ?? replaced, notes: this.notes });
     } catch (error) {
       folder.close();
-      throw refusalAt(error, names);
+      throw refusalOf(error, names.join('/'));
     }
   }
 
@@ -210,15 +210,11 @@ export class Jail {
     try {
       return await use(folder);
     } catch (error) {
-      throw refusalAt(error, asked);
+      throw refusalOf(error, asked.join('/'));
     } finally {
       folder.close();
     }
   }
-}
-
-function refusalAt(error: unknown, names: readonly string[]): unknown {
-  return isAbsence(error) ? unavailable(names.join('/')) : error;
 }
 
 async function orNull<T>(work: Promise<T>): Promise<T | null> {

@@ -1,7 +1,7 @@
 import { closeSync, constants, existsSync, openSync, readlinkSync } from 'node:fs';
 import path from 'node:path';
 import { isMainThread } from 'node:worker_threads';
-import { codeOf, FileRefused, isAbsence, unavailable } from './refused.ts';
+import { codeOf, FileRefused, refusalOf, unavailable } from './refused.ts';
 import { makeFolder } from './state-files.ts';
 
 /**
@@ -45,25 +45,34 @@ export function openFolder(
   if (reach === null)
     throw new FileRefused('jail_unavailable', 'Files cannot be kept inside a folder on this system; on Windows, run this in WSL');
   const open = reach === 'descriptor' ? HeldFolder.open : EnteredFolder.open;
-  let current = open(root, root);
+  let current = refusing('.', () => open(root, root));
   for (const [depth, name] of names.entries()) {
     const parent = current;
     const below = () => open(path.join(parent.path, name), parent.place(name));
-    try {
+    const belowOrMade = () => {
       try {
-        current = below();
+        return below();
       } catch (error) {
         if (!create || codeOf(error) !== 'ENOENT') throw error;
         parent.within((at) => makeFolder(at(name)));
-        current = below();
+        return below();
       }
-    } catch (error) {
-      throw isAbsence(error) ? unavailable(names.slice(0, depth + 1).join('/')) : error;
+    };
+    try {
+      current = refusing(names.slice(0, depth + 1).join('/'), belowOrMade);
     } finally {
       parent.close();
     }
   }
   return current;
+}
+
+function refusing(asked: string, reach: () => ProvenFolder): ProvenFolder {
+  try {
+    return reach();
+  } catch (error) {
+    throw refusalOf(error, asked);
+  }
 }
 
 class HeldFolder implements ProvenFolder {

@@ -51,23 +51,12 @@ export function isPassing(error: unknown): boolean {
   return ['EMFILE', 'ENFILE', 'ENOMEM', 'EAGAIN', 'EIO', 'ESTALE'].includes(codeOf(error));
 }
 
-/** The result of `work`, or of `refuse` where we or the system refused a file: `path` names it. Throws all other errors, aborts first. */
-export async function answerOrRefusal<T, R>(
-  work: () => Promise<T>,
-  path: string,
-  refuse: (code: string, message: string) => R,
-  signal: AbortSignal,
-): Promise<T | R> {
-  try {
-    return await work();
-  } catch (error) {
-    signal.throwIfAborted();
-    const code = codeOf(error);
-    if (error instanceof FileRefused) return refuse(code, error.message);
-    if (!/^E[A-Z]+$/.test(code)) throw error;
-    const cure = systemCure(error, `'${path}'`);
-    return refuse('file_failed', `'${path}' could not be used: ${systemReason(code)} (${code})${cure === undefined ? '' : `; ${cure}`}`);
-  }
+/** A file system's error as a refusal that names `path`: the system's message would show descriptors and absolute paths. Others unchanged. */
+export function refusalOf(error: unknown, path: string): unknown {
+  if (isAbsence(error)) return unavailable(path);
+  const code = codeOf(error);
+  if (!/^E[A-Z]+$/.test(code)) return error;
+  return new FileRefused('file_failed', `'${path}' could not be used: ${systemReason(code)} (${code})`, systemCure(error, `'${path}'`));
 }
 
 /** The result of `work`; `otherwise` where a file was refused. */

@@ -15,7 +15,7 @@ import {
 import { promisify } from 'node:util';
 import path from 'node:path';
 import type { ProvenFolder } from './proven-folder.ts';
-import { codeOf, FileRefused, isAbsence, unavailable } from './refused.ts';
+import { codeOf, FileRefused, isAbsence, refusalOf } from './refused.ts';
 import { StagingNotes } from './staging-notes.ts';
 import { syncFolder } from './state-files.ts';
 
@@ -78,7 +78,7 @@ export class StagedFile {
       this.done();
     } catch (error) {
       this.removeTemporary();
-      throw isAbsence(error) ? unavailable(this.name) : error;
+      throw refusalOf(error, this.name);
     } finally {
       this.folder.close();
     }

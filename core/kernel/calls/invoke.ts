@@ -2,7 +2,7 @@ import { codeOf, messageOf, PithError, type TurnInfo } from '../../contract/inde
 import type { Generation } from './generation.ts';
 import { toJsonValue } from './json-value.ts';
 import type { Phase } from '../records/error-codes.ts';
-import { type Failures, problemOf } from '../records/failures.ts';
+import { type Failures, FAULTS, problemOf } from '../records/failures.ts';
 
 export interface Invocation {
   /** `skill.listSkills`, `tool.execute`, … */
@@ -81,7 +81,6 @@ export function recordCall(
 /** A turn goes on without what fails in these phases: nobody but the record knows of it. */
 const UNSEEN: ReadonlySet<Phase> = new Set<Phase>(['getContext', 'getTurnTools', 'background']);
 const ENDED = new Set(['aborted', 'interrupted']);
-const FAULTS = new Set(['provider_timeout', 'tool_timeout', 'not_serialisable', 'exit_refused']);
 
 /** The correlation id of the message for which something is called: its turn or its delivery is among the arguments. */
 export function correlationOf(values: readonly unknown[]): string | undefined {

@@ -12,7 +12,7 @@ import {
 } from '../../contract/index.ts';
 import { knownKeys, pathText, unreadKeys } from '@pith/checked-yaml';
 import { printableLine, slipsOf } from '@pith/plain-text';
-import { Problem } from '../records/failures.ts';
+import { FAULTS, Problem } from '../records/failures.ts';
 import { describeIssues, isSchema } from './schemas.ts';
 import { isPlainMap } from '@pith/plain-data';
 import type { z } from 'zod';
@@ -107,7 +107,7 @@ function shapeless(schema: unknown, path: readonly string[] = []): readonly stri
   });
 }
 
-/** The part of a tool call that runs where the tool lives: parse, execute, normalise. Rejects only with what `execute` threw. */
+/** The part of a tool call that runs where the tool lives: parse, execute, normalise. Rejects only with a fault that `execute` threw. */
 export async function executeTool(
   tool: Tool,
   input: JsonValue,
@@ -117,7 +117,18 @@ export async function executeTool(
   const parsed = await parseInput(tool.input, input);
   if (!parsed.success) return toolError('tool_input_invalid', describeInput(tool, parsed.error.issues, input));
   const call = { turn, idempotencyKey, signal, ...(approved === undefined ? {} : { approved }) };
-  return withNote(normalise(await tool.execute(parsed.data, call)), ignoredNote(tool.input, input));
+  const answer = await answerOf(() => tool.execute(parsed.data, call), signal);
+  return withNote(normalise(answer), ignoredNote(tool.input, input));
+}
+
+/** A tool refuses a call by throwing a `PithError`: the model gets its code, message and cure. */
+async function answerOf(execute: () => unknown, signal: AbortSignal): Promise<unknown> {
+  try {
+    return await execute();
+  } catch (error) {
+    if (signal.aborted || !(error instanceof PithError) || FAULTS.has(error.code)) throw error;
+    return toolError(error.code, error.cure === undefined ? messageOf(error) : `${messageOf(error)}; ${error.cure}`);
+  }
 }
 
 /** What `needsApproval` says to this input; an input that does not parse needs none, because the call will refuse it. */

@@ -80,6 +80,9 @@ function causeOf(cause: unknown): string {
   return cause instanceof Error ? (cause.stack ?? cause.message) : messageOf(cause);
 }
 
+/** Codes of errors that are an extension's own fault: they are recorded, although the caller sees them too. */
+export const FAULTS: ReadonlySet<string> = new Set(['provider_timeout', 'tool_timeout', 'not_serialisable', 'exit_refused']);
+
 /** What stopped an extension, on its way to become a `Failure`. */
 export class Problem extends PithError {
   readonly phase: Phase;

@@ -1,5 +1,5 @@
 import { createTwoFilesPatch } from 'diff';
-import { toolError, type ApprovalQuestion, type JsonValue, type ToolResult } from 'pith';
+import type { ApprovalQuestion, JsonValue } from 'pith';
 import { notTextAt } from '@pith/plain-text';
 import { FileRefused } from '@pith/safe-files';
 import { sha256 } from '@pith/plain-data';
@@ -43,11 +43,11 @@ export function questionOf({ summary, asked, shown, bound }: AskedChange): Appro
   return { summary, text: [...reasons, ...texts].join('\n'), subject: sha256(JSON.stringify([bound, bytes])), once: true };
 }
 
-/** The answer to a call whose question differs from the approved one. null: it may go on. */
-export function unlessApproved(question: ApprovalQuestion | null, approved: string | undefined): ToolResult | null {
-  if (question === null || question.subject === approved) return null;
+/** Throws for a call whose question differs from the approved one. */
+export function requireApproved(question: ApprovalQuestion | null, approved: string | undefined): void {
+  if (question === null || question.subject === approved) return;
   const why = approved === undefined ? 'it needs the approval of a person' : 'what it would write has changed since a person agreed to it';
-  return toolError('approval_needed', `Nothing was changed: ${why}; make the call again, so that they are asked`);
+  throw new FileRefused('approval_needed', `Nothing was changed: ${why}; make the call again, so that they are asked`);
 }
 
 /** Whether a person can read all of it. */

@@ -1,7 +1,6 @@
 import { defineTool, toolError, toolResult, z, type ApprovalQuestion, type Tool, type ToolCall, type ToolResult } from 'pith';
 import type { OneAtATime } from '@pith/folder-changes';
 import {
-  answerOrRefusal,
   binaryType,
   digestOf,
   FileRefused,
@@ -12,7 +11,7 @@ import {
   type Entry,
   type Jail,
 } from '@pith/safe-files';
-import { isShowable, questionOf, unlessApproved, type Asked } from './change-question.ts';
+import { isShowable, questionOf, requireApproved, type Asked } from './change-question.ts';
 import type { Policy } from './policy.ts';
 import { isShipped, pathOf, withoutPrefix, type ReadableRoot } from './readable-root.ts';
 
@@ -52,17 +51,11 @@ export function fileTool(jail: Jail, policy: Policy, shipped: ReadableRoot, chan
     needsApproval: (call) =>
       // Shipped files are only read, or refused.
       unlessRefused(async () => (isShipped(call) ? null : (await prepare(jail, policy, call)).question) ?? false, false),
-    execute: (call, about) =>
-      answerOrRefusal(
-        () => {
-          if (isShipped(call)) return readShipped(shipped, call, about.signal);
-          const work = () => run(own, policy, call, about);
-          return changedPaths(call).length === 0 ? work() : changes.run(jail.root, work, about.signal);
-        },
-        call.path,
-        toolError,
-        about.signal,
-      ),
+    execute(call, about) {
+      if (isShipped(call)) return readShipped(shipped, call, about.signal);
+      const work = () => run(own, policy, call, about);
+      return changedPaths(call).length === 0 ? work() : changes.run(jail.root, work, about.signal);
+    },
     present: (result) => (result.ok ? (result.title ?? 'Done') : `Error: ${result.error.message}`),
   });
 }
@@ -140,8 +133,7 @@ async function run(own: ReadableRoot, policy: Policy, call: Input, { approved, s
   const segments = jail.namesOf(call.path);
   const path = segments.join('/') || '.';
   const { question, content } = await prepare(jail, policy, call);
-  const refused = unlessApproved(question, approved);
-  if (refused !== null) return refused;
+  requireApproved(question, approved);
   signal.throwIfAborted();
   switch (call.action) {
     case 'read':

@@ -6,7 +6,6 @@ import {
   type Diagnostic,
   type ExtensionContext,
   type JsonValue,
-  messageOf,
   PithError,
   SkillProvider,
   type Tool,
@@ -135,13 +134,8 @@ export function kernelTools(context: ExtensionContext): readonly Tool[] {
 
 /** The command's value, or its output as the tool's error. */
 async function answered(run: () => Promise<CapturedCommand>, code: string) {
-  try {
-    const { exitCode, values, text } = await run();
-    return exitCode === 0 ? (values[0] as JsonValue) : toolError(code, text);
-  } catch (error) {
-    if (!(error instanceof PithError)) throw error;
-    return toolError(error.code, error.cure === undefined ? messageOf(error) : `${messageOf(error)}; ${error.cure}`);
-  }
+  const { exitCode, values, text } = await run();
+  return exitCode === 0 ? (values[0] as JsonValue) : toolError(code, text);
 }
 
 const finding = z.looseObject({

@@ -1,7 +1,7 @@
-import { defineTool, toolResult, z, type ApprovalQuestion, type Tool, type ToolCall, type ToolResult, toolError } from 'pith';
+import { defineTool, toolResult, z, type ApprovalQuestion, type Tool, type ToolCall, type ToolResult } from 'pith';
 import type { OneAtATime } from '@pith/folder-changes';
-import { answerOrRefusal, decodeText, FileRefused, type Jail, type StagedFile, unlessRefused } from '@pith/safe-files';
-import { questionOf, unlessApproved, type Asked } from './change-question.ts';
+import { decodeText, FileRefused, type Jail, type StagedFile, unlessRefused } from '@pith/safe-files';
+import { questionOf, requireApproved, type Asked } from './change-question.ts';
 import { applyTo, parsePlan, type FilePatch } from './patch-plan.ts';
 import type { Policy } from './policy.ts';
 
@@ -28,8 +28,7 @@ export function patchTool(jail: Jail, policy: Policy, changes: OneAtATime): Tool
     input: z.object({ patch: z.string().min(1).describe('The unified diff; paths are relative to the sandbox.') }),
     effect: 'write',
     needsApproval: ({ patch }) => unlessRefused(async () => (await prepare(jail, policy, patch)).question ?? false, false),
-    execute: ({ patch }, about) =>
-      answerOrRefusal(() => changes.run(jail.root, () => run(jail, policy, patch, about), about.signal), 'patch', toolError, about.signal),
+    execute: ({ patch }, about) => changes.run(jail.root, () => run(jail, policy, patch, about), about.signal),
     present: (result) => (result.ok ? (result.title ?? 'Done') : `Error: ${result.error.message}`),
   });
 }
@@ -64,8 +63,7 @@ async function prepare(jail: Jail, policy: Policy, text: string): Promise<Prepar
 
 async function run(jail: Jail, policy: Policy, text: string, { approved, signal }: ToolCall): Promise<ToolResult> {
   const { changes, question } = await prepare(jail, policy, text);
-  const refused = unlessApproved(question, approved);
-  if (refused !== null) return refused;
+  requireApproved(question, approved);
   signal.throwIfAborted(); // from here on it runs to its end, so that it is all or none
   await apply(jail, changes);
   const paths = changes.map((change) => change.segments.join('/'));

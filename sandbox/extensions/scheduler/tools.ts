@@ -1,4 +1,4 @@
-import { defineTool, PithError, toolError, toolResult, z, type Clock, type Tool, type ToolCall, type ToolResult } from 'pith';
+import { defineTool, toolError, toolResult, z, type Clock, type Tool, type ToolCall, type ToolResult } from 'pith';
 import type { ScheduleService, ScheduleRequest } from './schedule-service.ts';
 import { scheduleView } from './schedule-view.ts';
 import { afterSpan, isTimeZone, localTimeZone, momentOf, nextRun } from './times.ts';
@@ -77,30 +77,18 @@ function cancel(service: ScheduleService): Tool {
     description: 'Cancels one of list_schedules.',
     input: z.strictObject({ schedule_id: z.string().min(1) }),
     effect: 'idempotent',
-    execute: ({ schedule_id: id }, { turn }) =>
-      refusable(async () => {
-        const { message: text } = await service.cancel(id, turn.userId);
-        return toolResult({ schedule_id: id, cancelled: true, message: text }, { title: `Cancelled ${id}` });
-      }),
+    async execute({ schedule_id: id }, { turn }) {
+      const { message: text } = await service.cancel(id, turn.userId);
+      return toolResult({ schedule_id: id, cancelled: true, message: text }, { title: `Cancelled ${id}` });
+    },
   });
 }
 
-function made(
+async function made(
   { service, clock }: { readonly service: ScheduleService; readonly clock: Clock },
   request: ScheduleRequest,
   call: ToolCall,
 ): Promise<ToolResult> {
-  return refusable(async () => {
-    const view = scheduleView(await service.make(request, call), clock.now());
-    return toolResult(view, { title: `Scheduled for ${view.next}` });
-  });
-}
-
-async function refusable(work: () => Promise<ToolResult>): Promise<ToolResult> {
-  try {
-    return await work();
-  } catch (error) {
-    if (!(error instanceof PithError)) throw error;
-    return toolError(error.code, error.cure === undefined ? error.message : `${error.message}; ${error.cure}`);
-  }
+  const view = scheduleView(await service.make(request, call), clock.now());
+  return toolResult(view, { title: `Scheduled for ${view.next}` });
 }

@@ -1,4 +1,4 @@
-import { defineTool, PithError, toolError, z, type Remote, type Tool, type ToolCall } from 'pith';
+import { defineTool, toolError, z, type Remote, type Tool, type ToolCall } from 'pith';
 import { printableLine } from '@pith/plain-text';
 import type { SavedSkills } from 'pith/saved_skills';
 import type { Kind, Vault } from './vault.ts';
@@ -18,12 +18,7 @@ export function vaultTools(vault: Vault, skills: () => Remote<SavedSkills>): rea
   const ofSkill = async (call: ToolCall, act: (skill: { readonly skillId: string; readonly isOn: boolean }) => Promise<unknown>) => {
     const found = await skills().skillOfThread(call.turn.threadId);
     if (found === null) return toolError('no_run', 'only runs of saved skills keep data');
-    try {
-      return await act({ skillId: found.skillId, isOn: found.encrypts });
-    } catch (error) {
-      if (error instanceof PithError) return toolError(error.code, `${error.message}${error.cure === undefined ? '' : `; ${error.cure}`}`);
-      throw error;
-    }
+    return act({ skillId: found.skillId, isOn: found.encrypts });
   };
   const reading = (kind: Kind, tool: string, description: string) =>
     defineTool({

@@ -1,4 +1,4 @@
-import { defineTool, PithError, toolError, toolResult, z, type JsonValue, type Tool, type ToolResult, type TurnInfo } from 'pith';
+import { defineTool, PithError, toolError, toolResult, z, type Tool, type ToolResult, type TurnInfo } from 'pith';
 import type { TaskService } from './task-service.ts';
 import { submitterOf, workedOn } from './submission.ts';
 import { TASK_STATES, threadOf, type Task, hasEnded, taskOfThread } from './task.ts';
@@ -36,20 +36,19 @@ export function taskTools(service: TaskService): readonly Tool[] {
         max_steps: maxSteps(),
       }),
       effect: 'idempotent', // the id comes from the call
-      execute: (input, call) =>
-        answer(async () => {
-          const by = await submitterOf(service.store, call.turn);
-          const wanted = {
-            id: taskIdFor(call.idempotencyKey),
-            goal: input.goal,
-            agentId: input.agent_id ?? call.turn.agent.id,
-            priority: input.priority,
-            after: input.after,
-            maxSteps: input.max_steps,
-          };
-          const [task] = await service.submit([wanted], by);
-          return submitted([task as Task], by.parent !== null);
-        }),
+      async execute(input, call) {
+        const by = await submitterOf(service.store, call.turn);
+        const wanted = {
+          id: taskIdFor(call.idempotencyKey),
+          goal: input.goal,
+          agentId: input.agent_id ?? call.turn.agent.id,
+          priority: input.priority,
+          after: input.after,
+          maxSteps: input.max_steps,
+        };
+        const [task] = await service.submit([wanted], by);
+        return submitted([task as Task], by.parent !== null);
+      },
     }),
     defineTool({
       name: 'submit_chain',
@@ -63,68 +62,54 @@ export function taskTools(service: TaskService): readonly Tool[] {
         priority: z.int().min(-100).max(100).optional(),
       }),
       effect: 'idempotent',
-      execute: ({ steps, priority }, call) =>
-        answer(async () => {
-          const by = await submitterOf(service.store, call.turn);
-          const ids = steps.map((_, index) => taskIdFor(`${call.idempotencyKey}/${index}`));
-          const wanted = steps.map((step, index) => ({
-            id: ids[index] as string,
-            goal: step.goal,
-            agentId: step.agent_id ?? call.turn.agent.id,
-            priority,
-            after: ids.slice(Math.max(0, index - 1), index),
-            maxSteps: step.max_steps,
-            chain: ids[0] as string,
-          }));
-          return submitted(await service.submit(wanted, by), by.parent !== null);
-        }),
+      async execute({ steps, priority }, call) {
+        const by = await submitterOf(service.store, call.turn);
+        const ids = steps.map((_, index) => taskIdFor(`${call.idempotencyKey}/${index}`));
+        const wanted = steps.map((step, index) => ({
+          id: ids[index] as string,
+          goal: step.goal,
+          agentId: step.agent_id ?? call.turn.agent.id,
+          priority,
+          after: ids.slice(Math.max(0, index - 1), index),
+          maxSteps: step.max_steps,
+          chain: ids[0] as string,
+        }));
+        return submitted(await service.submit(wanted, by), by.parent !== null);
+      },
     }),
     defineTool({
       name: 'get_task_status',
       description: 'The state, progress and result of one task.',
       input: z.object({ task_id: taskId() }),
       effect: 'read',
-      execute: ({ task_id }, { turn }) =>
-        answer(async () => {
-          const task = await service.find(task_id, turn.userId);
-          const subtasks = (await service.store.subtasks(task.id)).map(briefJson);
-          return { ...taskJson(task), subtasks, history: (await service.store.changes(task.id)).slice(-SHOWN).map(changeJson) };
-        }),
+      async execute({ task_id }, { turn }) {
+        const task = await service.find(task_id, turn.userId);
+        const subtasks = (await service.store.subtasks(task.id)).map(briefJson);
+        return { ...taskJson(task), subtasks, history: (await service.store.changes(task.id)).slice(-SHOWN).map(changeJson) };
+      },
     }),
     defineTool({
       name: 'list_tasks',
       description: 'Tasks, newest first, with their states.',
       input: z.object({ state: z.enum(TASK_STATES).optional(), limit: z.int().min(1).max(SHOWN).default(20) }),
       effect: 'read',
-      execute: ({ state, limit }, { turn }) =>
-        answer(async () => ({ tasks: (await service.list(limit, state ?? null, turn.userId)).map(briefJson) })),
+      execute: async ({ state, limit }, { turn }) => ({ tasks: (await service.list(limit, state ?? null, turn.userId)).map(briefJson) }),
     }),
     defineTool({
       name: 'cancel_task',
       description: 'Stop a task and its subtasks. What waits for it is cancelled too.',
       input: z.object({ task_id: taskId(), reason: z.string().trim().max(500).default('') }),
       effect: 'idempotent',
-      execute: ({ task_id, reason }, { turn }) =>
-        answer(async () => {
-          const task = await service.find(task_id, turn.userId);
-          const worker = await workedOn(service.store, turn);
-          if (worker !== null && !(await isBelow(service, task, worker.id)))
-            return toolError('not_allowed', `task ${task.id} is no subtask of ${worker.id}; a worker cancels its own subtasks only`);
-          if (task.state === 'cancelled') return briefJson(task);
-          return briefJson(await service.cancel(task, `cancelled by '${turn.agent.id}'${reason === '' ? '' : `: ${reason}`}`));
-        }),
+      async execute({ task_id, reason }, { turn }) {
+        const task = await service.find(task_id, turn.userId);
+        const worker = await workedOn(service.store, turn);
+        if (worker !== null && !(await isBelow(service, task, worker.id)))
+          return toolError('not_allowed', `task ${task.id} is no subtask of ${worker.id}; a worker cancels its own subtasks only`);
+        if (task.state === 'cancelled') return briefJson(task);
+        return briefJson(await service.cancel(task, `cancelled by '${turn.agent.id}'${reason === '' ? '' : `: ${reason}`}`));
+      },
     }),
   ];
-}
-
-/** What a tool answers; the model sees a refusal, with its cure. */
-export async function answer(work: () => Promise<JsonValue | ToolResult>): Promise<JsonValue | ToolResult> {
-  try {
-    return await work();
-  } catch (error) {
-    if (!(error instanceof PithError)) throw error;
-    return toolError(error.code, `${error.message}${error.cure === undefined ? '' : `; ${error.cure}`}`);
-  }
 }
 
 function submitted(tasks: readonly Task[], within: boolean): ToolResult {
@@ -151,19 +136,17 @@ export function workerTools(service: TaskService): readonly Tool[] {
         task_id: taskId().optional().describe('Your task; the one you work on is meant in any case.'),
       }),
       effect: 'idempotent',
-      execute: ({ result, task_id }, { turn }) =>
-        answer(async () => {
-          const task = await own(service, turn, task_id);
-          if ('ok' in task) return task;
-          const open = (await service.store.subtasks(task.id)).filter((each) => !hasEnded(each));
-          if (open.length > 0)
-            return toolError(
-              'subtasks_open',
-              `${open.map(({ id }) => id).join(', ')}: not ended; end your turn, and you are continued with their results`,
-            );
-          await service.change(task, { type: 'completed', result }, true);
-          return { task_id: task.id, note: 'The result is kept. End your turn now.' };
-        }),
+      async execute({ result, task_id }, { turn }) {
+        const task = await own(service, turn, task_id);
+        const open = (await service.store.subtasks(task.id)).filter((each) => !hasEnded(each));
+        if (open.length > 0)
+          return toolError(
+            'subtasks_open',
+            `${open.map(({ id }) => id).join(', ')}: not ended; end your turn, and you are continued with their results`,
+          );
+        await service.change(task, { type: 'completed', result }, true);
+        return { task_id: task.id, note: 'The result is kept. End your turn now.' };
+      },
     }),
     defineTool({
       name: 'request_human_review',
@@ -174,13 +157,11 @@ export function workerTools(service: TaskService): readonly Tool[] {
         task_id: taskId().optional(),
       }),
       effect: 'idempotent',
-      execute: ({ question, task_id }, { turn }) =>
-        answer(async () => {
-          const task = await own(service, turn, task_id);
-          if ('ok' in task) return task;
-          await service.change(task, { type: 'review_requested', question }, true);
-          return { task_id: task.id, note: 'The person is asked when your turn ends. End it now.' };
-        }),
+      async execute({ question, task_id }, { turn }) {
+        const task = await own(service, turn, task_id);
+        await service.change(task, { type: 'review_requested', question }, true);
+        return { task_id: task.id, note: 'The person is asked when your turn ends. End it now.' };
+      },
     }),
     defineTool({
       name: 'respond_to_review',
@@ -189,21 +170,20 @@ export function workerTools(service: TaskService): readonly Tool[] {
       effect: 'idempotent',
       // The person sees the exact answer that is given in their name, each one.
       needsApproval: ({ task_id }) => ({ text: `gives this answer to the task ${task_id} in your name`, once: true }),
-      execute: ({ task_id, answer: text }, { turn }) =>
-        answer(async () => {
-          if (turn.depth > 0 || taskOfThread(turn.threadId) !== null)
-            return toolError('not_allowed', 'only a person answers reviews, in their own conversation or with pith tasks review');
-          return briefJson(await service.review(await service.find(task_id, turn.userId), text));
-        }),
+      async execute({ task_id, answer: text }, { turn }) {
+        if (turn.depth > 0 || taskOfThread(turn.threadId) !== null)
+          return toolError('not_allowed', 'only a person answers reviews, in their own conversation or with pith tasks review');
+        return briefJson(await service.review(await service.find(task_id, turn.userId), text));
+      },
     }),
   ];
 }
 
 /** The task that this very turn works on. Agents that the worker called answer to the worker. */
-async function own(service: TaskService, turn: TurnInfo, named: string | undefined): Promise<Task | ToolResult> {
+async function own(service: TaskService, turn: TurnInfo, named: string | undefined): Promise<Task> {
   const task = await workedOn(service.store, turn);
   if (task === null || turn.threadId !== threadOf(task.id))
-    return toolError('not_in_task', 'this turn works on no task; only the worker of a task can do this');
-  if (named !== undefined && named !== task.id) return toolError('not_allowed', `you work on task ${task.id}, not on '${named}'`);
+    throw new PithError('not_in_task', 'this turn works on no task; only the worker of a task can do this');
+  if (named !== undefined && named !== task.id) throw new PithError('not_allowed', `you work on task ${task.id}, not on '${named}'`);
   return task;
 }

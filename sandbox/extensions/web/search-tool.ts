@@ -1,4 +1,4 @@
-import { defineTool, toolError, toolResult, PithError, z } from 'pith';
+import { defineTool, toolResult, z } from 'pith';
 import { printableLine } from '@pith/plain-text';
 import { fromOutside } from './page.ts';
 import type { FoundPage, SearchService } from './search-service.ts';
@@ -24,15 +24,10 @@ export function webSearchTool(service: SearchService) {
     }),
     present: (result) => (result.ok ? (result.title ?? `Searched with ${name}`) : `Search failed: ${result.error.message}`),
     async execute({ query, count }, { signal }) {
-      try {
-        const found = await service.search(query, count, signal);
-        const title = `${found.length} ${found.length === 1 ? 'page' : 'pages'} from ${name}`;
-        if (found.length === 0) return toolResult(`${name} found nothing.`, { title });
-        return toolResult(fromOutside(`https://${host}/`, found.map(entryOf).join('\n')), { title });
-      } catch (error) {
-        if (!(error instanceof PithError)) throw error;
-        return toolError(error.code, error.cure === undefined ? error.message : `${error.message}; ${error.cure}`);
-      }
+      const found = await service.search(query, count, signal);
+      const title = `${found.length} ${found.length === 1 ? 'page' : 'pages'} from ${name}`;
+      if (found.length === 0) return toolResult(`${name} found nothing.`, { title });
+      return toolResult(fromOutside(`https://${host}/`, found.map(entryOf).join('\n')), { title });
     },
   });
 }

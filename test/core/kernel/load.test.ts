@@ -29,7 +29,7 @@ describe.each([{ wire: false }, { wire: true }])('loading, wire $wire', ({ wire 
     expect(host.extensions.state('sum')).toBe('active');
   });
 
-  it('K5 answers results as values: bad input, thrown, not JSON, undefined, toolError, toolResult', async () => {
+  it('K5 answers results as values: bad input, thrown, refused by a PithError, not JSON, undefined, toolError, toolResult', async () => {
     await sandbox.extension(
       'many',
       'tool',
@@ -42,6 +42,7 @@ describe.each([{ wire: false }, { wire: true }])('loading, wire $wire', ({ wire 
         case 5: return toolResult('text', { title: 'T', metadata: { a: 1 }, retain: { key: 'k', digest: 'd' } });
         case 6: { const a: { self?: unknown } = {}; a.self = a; return a; }
         case 7: return 10n;
+        case 8: throw new PithError('busy', 'is busy', { cure: 'wait' });
       }`),
     );
     const host = await sandbox.host({ wire });
@@ -57,6 +58,7 @@ describe.each([{ wire: false }, { wire: true }])('loading, wire $wire', ({ wire 
     expect(await call(5)).toEqual({ ok: true, output: 'text', title: 'T', metadata: { a: 1 }, retain: { key: 'k', digest: 'd' } });
     expect(await call(6)).toMatchObject({ error: { code: 'not_serialisable' } });
     expect(await call(7)).toMatchObject({ error: { code: 'not_serialisable' } });
+    expect(await call(8)).toEqual({ ok: false, error: { code: 'busy', message: 'is busy; wait' } });
     expect(await callTool(host, 'many', 'gone')).toMatchObject({ error: { code: 'tool_gone' } });
     expect(await callTool(host, 'none')).toMatchObject({ error: { code: 'tool_gone' } });
     expect(host.extensions.failures().map(({ phase, code }) => `${phase} ${code}`)).toContain('tool call tool_failed');

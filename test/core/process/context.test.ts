@@ -28,7 +28,7 @@ describe('the context of an extension in a separate process', () => {
     const test = await mineWith(body);
     expect(await call(test, 'act')).toMatchObject({
       ok: false,
-      error: { code: 'tool_failed', message: expect.stringContaining('context.database is for extensions that run inside the kernel') },
+      error: { message: expect.stringContaining('context.database is for extensions that run inside the kernel') },
     });
   });
 

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { answerOrRefusal, systemCure, systemReason } from '@pith/safe-files';
+import { refusalOf, systemCure, systemReason } from '@pith/safe-files';
 import { words } from '../../words.ts';
 
 const error = (code: string, more = {}) => Object.assign(new Error(`${code}: /secret/place`), { code, ...more });
@@ -23,10 +23,11 @@ describe('S13 errors of the system', () => {
     expect(systemCure(new Error('no error of the system'))).toBeUndefined();
   });
 
-  it('S13 a tool that meets one says both, and no place but the one that was asked for', async () => {
-    const failed = () => Promise.reject(error('ENOSPC', { path: '/secret/place' }));
-    expect(await answerOrRefusal(failed, 'a.txt', (_, message) => message, new AbortController().signal)).toBe(
-      "'a.txt' could not be used: no space is left on the disk (ENOSPC); the disk is full: free space on the disk of 'a.txt'",
-    );
+  it('S13 a refusal for one says both, and no place but the one that was asked for', () => {
+    expect(refusalOf(error('ENOSPC', { path: '/secret/place' }), 'a.txt')).toMatchObject({
+      code: 'file_failed',
+      message: "'a.txt' could not be used: no space is left on the disk (ENOSPC)",
+      cure: "the disk is full: free space on the disk of 'a.txt'",
+    });
   });
 });

@@ -1,15 +1,4 @@
-import {
-  defineTool,
-  messageOf,
-  toolError,
-  toolResult,
-  z,
-  type Tool,
-  type TurnInfo,
-  PithError,
-  type ApprovalQuestion,
-  type ToolResult,
-} from 'pith';
+import { defineTool, messageOf, toolError, toolResult, z, type Tool, type TurnInfo, PithError, type ApprovalQuestion } from 'pith';
 import { giveTools } from '../agent-tools.ts';
 import { askerOf, type Builder } from '../builder.ts';
 import { checkJson } from '../finding.ts';
@@ -43,22 +32,21 @@ function stage(builder: Builder): Tool {
       restart: z.boolean().default(false).describe('Throw away what is staged under this id and start over.'),
     }),
     effect: 'idempotent',
-    execute: (input, { signal }) =>
-      guarded(async () => {
-        const isKept = staging.exists('extensions', input.id) && !input.restart;
-        const made = isKept ? null : await beginning(builder, input.id, input.kind, signal);
-        if (made !== null) await staging.begin('extensions', input.id, made.sources);
-        const sources = await staging.sources('extensions', input.id);
-        const path = staging.path('extensions', input.id);
-        return toolResult(
-          {
-            path,
-            from: made?.from ?? 'what was staged before; restart starts over',
-            files: sources.map((source) => `${path}/${source.path}`),
-          },
-          { title: `Staged ${input.id}` },
-        );
-      }),
+    async execute(input, { signal }) {
+      const isKept = staging.exists('extensions', input.id) && !input.restart;
+      const made = isKept ? null : await beginning(builder, input.id, input.kind, signal);
+      if (made !== null) await staging.begin('extensions', input.id, made.sources);
+      const sources = await staging.sources('extensions', input.id);
+      const path = staging.path('extensions', input.id);
+      return toolResult(
+        {
+          path,
+          from: made?.from ?? 'what was staged before; restart starts over',
+          files: sources.map((source) => `${path}/${source.path}`),
+        },
+        { title: `Staged ${input.id}` },
+      );
+    },
   });
 }
 
@@ -97,25 +85,24 @@ function check(builder: Builder): Tool {
       if (question !== false) asked.add(key);
       return question;
     },
-    execute: (input, { signal, turn }) =>
-      guarded(async () => {
-        const key = conversation(input.id, turn);
-        if (asked.has(key)) agreed.add(key); // it comes here only after a yes
-        await staging.sources('extensions', input.id);
-        const found = await builder.checkExtension(staging.folder('extensions', input.id), signal);
-        await staging.remember('extensions', input.id, found.digest, found.ok);
-        return toolResult(
-          {
-            ok: found.ok,
-            digest: found.digest,
-            checks: found.checks.map((each) => checkJson(each, sandbox)),
-            tools: found.tools.map((each) => ({ ...each })),
-            tried: [...found.tried],
-            next: found.ok ? 'activate_extension with this digest; a person is asked' : 'fix the errors, then check again',
-          },
-          { title: found.ok ? `${input.id} passes` : `${input.id} does not pass` },
-        );
-      }),
+    async execute(input, { signal, turn }) {
+      const key = conversation(input.id, turn);
+      if (asked.has(key)) agreed.add(key); // it comes here only after a yes
+      await staging.sources('extensions', input.id);
+      const found = await builder.checkExtension(staging.folder('extensions', input.id), signal);
+      await staging.remember('extensions', input.id, found.digest, found.ok);
+      return toolResult(
+        {
+          ok: found.ok,
+          digest: found.digest,
+          checks: found.checks.map((each) => checkJson(each, sandbox)),
+          tools: found.tools.map((each) => ({ ...each })),
+          tried: [...found.tried],
+          next: found.ok ? 'activate_extension with this digest; a person is asked' : 'fix the errors, then check again',
+        },
+        { title: found.ok ? `${input.id} passes` : `${input.id} does not pass` },
+      );
+    },
   });
 }
 
@@ -156,32 +143,30 @@ function activate(builder: Builder): Tool {
           subject: subjectOf(before, sources, input.give_to),
         };
       }),
-    execute: (input, call) =>
-      guarded(async () => {
-        const { sources, why } = await staging.passed('extensions', input.id, input.digest);
-        if (why !== null) return toolError('not_checked', `'${input.id}' was not activated: ${why}`);
-        const before = await new Place(activeFolder(sandbox, 'extensions', input.id)).sources();
-        const summary = answered(activationSummary(before, sources)); // refuses what nobody could have read
-        const refused = unlessAgreed(subjectOf(before, sources, input.give_to), call.approved, input.id);
-        if (refused !== null) return refused;
-        const given: string[] = [];
-        const edit = async () => {
-          for (const agent of input.give_to) if (await giveTools(sandbox, agent, input.id)) given.push(agent);
-          return given;
-        };
-        const result = await activation.activate(input.id, sources, { asker: askerOf(call), edit }, call.signal);
-        if (!result.ok) {
-          const now = result.former === null ? 'it was removed again' : `version ${result.former} is active again`;
-          return toolError(
-            'activation_failed',
-            `'${input.id}' failed when it was activated: ${result.reason}; ${now}. Correct the staged files and check again`,
-          );
-        }
-        return toolResult(
-          { id: input.id, version: result.version, before: result.former, given_to: given, watched_seconds: WATCH_MS / 1000 },
-          { title: `Activated ${input.id}, version ${result.version}`, metadata: { ...summary } },
+    async execute(input, call) {
+      const { sources, why } = await staging.passed('extensions', input.id, input.digest);
+      if (why !== null) return toolError('not_checked', `'${input.id}' was not activated: ${why}`);
+      const before = await new Place(activeFolder(sandbox, 'extensions', input.id)).sources();
+      const summary = answered(activationSummary(before, sources)); // refuses what nobody could have read
+      requireAgreed(subjectOf(before, sources, input.give_to), call.approved, input.id);
+      const given: string[] = [];
+      const edit = async () => {
+        for (const agent of input.give_to) if (await giveTools(sandbox, agent, input.id)) given.push(agent);
+        return given;
+      };
+      const result = await activation.activate(input.id, sources, { asker: askerOf(call), edit }, call.signal);
+      if (!result.ok) {
+        const now = result.former === null ? 'it was removed again' : `version ${result.former} is active again`;
+        return toolError(
+          'activation_failed',
+          `'${input.id}' failed when it was activated: ${result.reason}; ${now}. Correct the staged files and check again`,
         );
-      }),
+      }
+      return toolResult(
+        { id: input.id, version: result.version, before: result.former, given_to: given, watched_seconds: WATCH_MS / 1000 },
+        { title: `Activated ${input.id}, version ${result.version}`, metadata: { ...summary } },
+      );
+    },
   });
 }
 
@@ -193,22 +178,20 @@ function rollBack(builder: Builder): Tool {
     input: z.object({ id, version: z.int().min(1).describe('Its number.') }),
     timeoutMs: 90_000,
     needsApproval: (input) => questionOf(() => rollbackOf(builder, input.id, input.version)),
-    execute: (input, call) =>
-      guarded(async () => {
-        const { subject } = await rollbackOf(builder, input.id, input.version);
-        const refused = unlessAgreed(subject, call.approved, input.id);
-        if (refused !== null) return refused;
-        const result = await builder.activation.rollBack(input.id, input.version, askerOf(call), call.signal);
-        if (!result.ok)
-          return toolError(
-            'activation_failed',
-            `version ${result.version} of '${input.id}' failed: ${result.reason}; version ${result.former} stays`,
-          );
-        return toolResult(
-          { id: input.id, version: result.version, before: result.former },
-          { title: `${input.id} is at version ${result.version}` },
+    async execute(input, call) {
+      const { subject } = await rollbackOf(builder, input.id, input.version);
+      requireAgreed(subject, call.approved, input.id);
+      const result = await builder.activation.rollBack(input.id, input.version, askerOf(call), call.signal);
+      if (!result.ok)
+        return toolError(
+          'activation_failed',
+          `version ${result.version} of '${input.id}' failed: ${result.reason}; version ${result.former} stays`,
         );
-      }),
+      return toolResult(
+        { id: input.id, version: result.version, before: result.former },
+        { title: `${input.id} is at version ${result.version}` },
+      );
+    },
   });
 }
 
@@ -224,16 +207,6 @@ async function rollbackOf(builder: Builder, extension: string, version: number):
     enforced: enforcedText(summary, isConfined),
     subject: subjectOf(active, wanted, version),
   };
-}
-
-/** What was refused is an answer; anything else is thrown on. */
-export async function guarded(run: () => Promise<ToolResult>): Promise<ToolResult> {
-  try {
-    return await run();
-  } catch (error) {
-    if (!(error instanceof PithError)) throw error;
-    return toolError(error.code, `${messageOf(error)}${error.cure === undefined ? '' : `; ${error.cure}`}`);
-  }
 }
 
 /** What a person agrees to before files become active: what they read, and what names exactly those files. */
@@ -259,10 +232,10 @@ export async function questionOf(read: () => Promise<Agreed | { readonly why: st
   }
 }
 
-/** What answers a call whose files are not those that were agreed to. null: they are. */
-export function unlessAgreed(subject: string, approved: string | undefined, id: string): ToolResult | null {
-  if (approved === subject) return null;
-  return toolError(
+/** Throws for a call whose files are not those that were agreed to. */
+export function requireAgreed(subject: string, approved: string | undefined, id: string): void {
+  if (approved === subject) return;
+  throw new PithError(
     'approval_needed',
     `'${id}' stays as it is: a person has not agreed to these very files; make the call again, so that they are asked`,
   );

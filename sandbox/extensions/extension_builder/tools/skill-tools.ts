@@ -5,7 +5,7 @@ import { checkJson } from '../finding.ts';
 import { activeFolder } from '../places.ts';
 import { skillTemplate } from '../templates.ts';
 import { Place } from '../versions/place.ts';
-import { guarded, questionOf, unlessAgreed } from './extension-tools.ts';
+import { questionOf, requireAgreed } from './extension-tools.ts';
 
 const id = z.string().min(1).describe('The skill, in lower-case words with hyphens, such as release-notes.');
 
@@ -20,14 +20,13 @@ function stage({ staging, places }: Builder): Tool {
       'Begin to write a new skill from the template, where nothing offers it yet. Write its files with the file tool, then call check_skill.',
     input: z.object({ id, restart: z.boolean().default(false).describe('Throw away what is staged under this id and start over.') }),
     effect: 'idempotent',
-    execute: (input) =>
-      guarded(async () => {
-        if (!staging.exists('skills', input.id) || input.restart)
-          await staging.begin('skills', input.id, await skillTemplate(places.shippedSandbox, input.id));
-        const path = staging.path('skills', input.id);
-        const sources = await staging.sources('skills', input.id);
-        return toolResult({ path, files: sources.map((source) => `${path}/${source.path}`) }, { title: `Staged ${input.id}` });
-      }),
+    async execute(input) {
+      if (!staging.exists('skills', input.id) || input.restart)
+        await staging.begin('skills', input.id, await skillTemplate(places.shippedSandbox, input.id));
+      const path = staging.path('skills', input.id);
+      const sources = await staging.sources('skills', input.id);
+      return toolResult({ path, files: sources.map((source) => `${path}/${source.path}`) }, { title: `Staged ${input.id}` });
+    },
   });
 }
 
@@ -39,20 +38,19 @@ function check(builder: Builder): Tool {
     input: z.object({ id }),
     effect: 'idempotent',
     timeoutMs: 60_000,
-    execute: (input, { signal }) =>
-      guarded(async () => {
-        const { check: found, digest } = await builder.checkSkill(input.id, signal);
-        await builder.staging.remember('skills', input.id, digest, found.ok);
-        return toolResult(
-          {
-            ok: found.ok,
-            digest,
-            checks: [checkJson(found, builder.sandbox)],
-            next: found.ok ? 'activate_skill with this digest; a person is asked' : 'fix the errors, then check again',
-          },
-          { title: found.ok ? `${input.id} passes` : `${input.id} does not pass` },
-        );
-      }),
+    async execute(input, { signal }) {
+      const { check: found, digest } = await builder.checkSkill(input.id, signal);
+      await builder.staging.remember('skills', input.id, digest, found.ok);
+      return toolResult(
+        {
+          ok: found.ok,
+          digest,
+          checks: [checkJson(found, builder.sandbox)],
+          next: found.ok ? 'activate_skill with this digest; a person is asked' : 'fix the errors, then check again',
+        },
+        { title: found.ok ? `${input.id} passes` : `${input.id} does not pass` },
+      );
+    },
   });
 }
 
@@ -74,16 +72,14 @@ function activate({ staging, sandbox }: Builder): Tool {
           ? { summary: `offer the new skill ${input.id}`, text: diffOf([], sources), subject: subjectOf(null, sources, null) }
           : { why };
       }),
-    execute: (input, { approved }) =>
-      guarded(async () => {
-        const { code, sources, why } = await passed(input.id, input.digest);
-        if (why !== null) return toolError(code, `the skill '${input.id}' was not activated: ${why}`);
-        diffOf([], sources); // refuses what nobody could have read
-        const refused = unlessAgreed(subjectOf(null, sources, null), approved, input.id);
-        if (refused !== null) return refused;
-        await place(input.id).put(sources);
-        await staging.end('skills', input.id);
-        return toolResult({ id: input.id, path: `skills/${input.id}` }, { title: `The skill ${input.id} is offered` });
-      }),
+    async execute(input, { approved }) {
+      const { code, sources, why } = await passed(input.id, input.digest);
+      if (why !== null) return toolError(code, `the skill '${input.id}' was not activated: ${why}`);
+      diffOf([], sources); // refuses what nobody could have read
+      requireAgreed(subjectOf(null, sources, null), approved, input.id);
+      await place(input.id).put(sources);
+      await staging.end('skills', input.id);
+      return toolResult({ id: input.id, path: `skills/${input.id}` }, { title: `The skill ${input.id} is offered` });
+    },
   });
 }

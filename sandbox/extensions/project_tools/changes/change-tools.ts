@@ -1,10 +1,10 @@
-import { defineTool, toolResult, z, type Tool, type ToolCall, type ToolResult, type TurnInfo, toolError } from 'pith';
+import { defineTool, toolResult, z, type Tool, type ToolCall, type ToolResult, type TurnInfo } from 'pith';
 import type { OneAtATime } from '@pith/folder-changes';
-import { answerOrRefusal, FileRefused, unlessRefused } from '@pith/safe-files';
+import { FileRefused, unlessRefused } from '@pith/safe-files';
 import { noFile } from '../files/read-file.ts';
 import type { Project } from '../files/project.ts';
 import { applyEdits } from './edits.ts';
-import { changeQuestion, countOf, inStyleOf, textBefore, unlessApproved, type TextChange } from './text-change.ts';
+import { changeQuestion, countOf, inStyleOf, requireApproved, textBefore, type TextChange } from './text-change.ts';
 import type { UndoLog } from './undo-log.ts';
 
 const path = z.string().min(1).describe('Relative to the project, such as "src/main.ts".');
@@ -88,12 +88,7 @@ function changeTool<Schema extends z.ZodType<{ readonly path: string }>>(
     effect: 'write',
     needsApproval: (call) => unlessRefused(async () => changeQuestion(project, await planned(call)) ?? false, false),
     execute: (call, about) =>
-      answerOrRefusal(
-        () => inTurn.run(placeOfFile(project, call.path), async () => apply(project, undo, await planned(call), about), about.signal),
-        call.path,
-        toolError,
-        about.signal,
-      ),
+      inTurn.run(placeOfFile(project, call.path), async () => apply(project, undo, await planned(call), about), about.signal),
     present: (result) => (result.ok ? (result.title ?? 'Changed') : `Error: ${result.error.message}`),
   });
 }
@@ -104,8 +99,7 @@ export function placeOfFile(project: Project, given: string): string {
 }
 
 async function apply(project: Project, undo: UndoLog, change: TextChange, { approved, signal, turn }: ToolCall): Promise<ToolResult> {
-  const refused = unlessApproved(changeQuestion(project, change), approved);
-  if (refused !== null) return refused;
+  requireApproved(changeQuestion(project, change), approved);
   signal.throwIfAborted(); // from here on it runs to its end
   const file = change.names.join('/');
   const staged = await project.jail.stage(change.names, change.after);

@@ -1,5 +1,5 @@
 import { createTwoFilesPatch, diffLines } from 'diff';
-import { toolError, type ApprovalQuestion, type ToolResult } from 'pith';
+import type { ApprovalQuestion } from 'pith';
 import { BYTE_ORDER_MARK, decodeText, FileRefused, linesOf } from '@pith/safe-files';
 import { sha256 } from '@pith/plain-data';
 import type { Project } from '../files/project.ts';
@@ -68,11 +68,11 @@ export function changeQuestion(project: Project, { names, before, after }: TextC
   };
 }
 
-/** The answer to a call whose question differs from the approved one. null: it may go on. */
-export function unlessApproved(question: ApprovalQuestion, approved: string | undefined): ToolResult | null {
-  if (question.subject === approved) return null;
+/** Throws for a call whose question differs from the approved one. */
+export function requireApproved(question: ApprovalQuestion, approved: string | undefined): void {
+  if (question.subject === approved) return;
   const why = approved === undefined ? 'it needs the approval of a person' : 'the file has changed since a person agreed to it';
-  return toolError('approval_needed', `Nothing was changed: ${why}; read the file and make the call again, so that they are asked`);
+  throw new FileRefused('approval_needed', `Nothing was changed: ${why}; read the file and make the call again, so that they are asked`);
 }
 
 /** `+3 −1`, or the number of lines of a new file. */

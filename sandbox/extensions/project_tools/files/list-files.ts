@@ -1,5 +1,5 @@
 import { counted } from '@pith/plain-text';
-import { answerOrRefusal, isSecretFile } from '@pith/safe-files';
+import { isSecretFile } from '@pith/safe-files';
 import { globMatcher } from '@pith/patterns';
 import { defineTool, messageOf, toolError, toolResult, z, type Tool, type ToolResult } from 'pith';
 import type { Project } from './project.ts';
@@ -26,7 +26,7 @@ export function listFilesTool(project: Project): Tool {
     description: 'List files of the project by a glob. Ignored files (.gitignore) and files that may contain secrets are left out.',
     input,
     effect: 'read',
-    execute: (call, { signal }) => answerOrRefusal(() => list(project, call, signal), call.path, toolError, signal),
+    execute: (call, { signal }) => list(project, call, signal),
     present: (result) => (result.ok ? (result.title ?? 'Listed') : `Error: ${result.error.message}`),
   });
 }

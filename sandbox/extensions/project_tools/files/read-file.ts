@@ -1,16 +1,6 @@
 import { defineTool, toolError, toolResult, z, type ApprovalQuestion, type Tool, type ToolCall, type ToolResult } from 'pith';
 import { imageIn, imageTypeOf, MOST_IMAGE_BYTES } from '@pith/image-header';
-import {
-  answerOrRefusal,
-  BYTE_ORDER_MARK,
-  binaryType,
-  decodeText,
-  isSecretFile,
-  linesOf,
-  unlessRefused,
-  type Line,
-  FileRefused,
-} from '@pith/safe-files';
+import { BYTE_ORDER_MARK, binaryType, decodeText, isSecretFile, linesOf, unlessRefused, type Line, FileRefused } from '@pith/safe-files';
 import { sha256 } from '@pith/plain-data';
 import type { Project } from './project.ts';
 import { slipsOf } from '@pith/plain-text';
@@ -36,7 +26,7 @@ export function readFileTool(project: Project): Tool {
     input,
     effect: 'read',
     needsApproval: ({ path }) => unlessRefused(() => questionFor(project, path) ?? false, false),
-    execute: (call, about) => answerOrRefusal(() => read(project, call, about), call.path, toolError, about.signal),
+    execute: (call, about) => read(project, call, about),
     present: (result) => (result.ok ? (result.title ?? 'Read') : `Error: ${result.error.message}`),
   });
 }

@@ -4,7 +4,7 @@ import { effortOf } from '@pith/patterns';
 import { RE2JS } from 're2js';
 import { defineTool, messageOf, toolError, toolResult, z, type Clock, type Tool, type ToolResult } from 'pith';
 import { runGit } from '@pith/project-files';
-import { answerOrRefusal, decodeText } from '@pith/safe-files';
+import { decodeText } from '@pith/safe-files';
 import { globOrReason, filesOf } from './list-files.ts';
 import type { Project } from './project.ts';
 
@@ -36,7 +36,7 @@ export function searchFilesTool(project: Project, clock: Clock): Tool {
     input,
     effect: 'read',
     timeoutMs: 30_000,
-    execute: (call, { signal }) => answerOrRefusal(() => search({ project, clock }, call, signal), call.path, toolError, signal),
+    execute: (call, { signal }) => search({ project, clock }, call, signal),
     present: (result) => (result.ok ? (result.title ?? 'Searched') : `Error: ${result.error.message}`),
   });
 }

@@ -1,7 +1,6 @@
 import path from 'node:path';
 import {
   defineTool,
-  PithError,
   toolError,
   toolResult,
   z,
@@ -11,7 +10,7 @@ import {
   type ToolResult,
   type TurnInfo,
 } from 'pith';
-import { answerOrRefusal, unlessRefused } from '@pith/safe-files';
+import { unlessRefused } from '@pith/safe-files';
 import { printableLine } from '@pith/plain-text';
 import { sha256 } from '@pith/plain-data';
 import { placeOf } from '../changes/change-tools.ts';
@@ -67,7 +66,7 @@ function shellTool(runs: CommandRuns, undo: UndoLog): Tool {
         const { sandboxed: _, ...question } = await questionOf(runs, wanted);
         return question;
       }, false),
-    execute: (wanted, call) => answerOrRefusal(() => run({ runs, undo, decided }, wanted, call), wanted.cwd, toolError, call.signal),
+    execute: (wanted, call) => run({ runs, undo, decided }, wanted, call),
     present: (result) => (result.ok ? (result.title ?? 'Ran') : `Error: ${result.error.message}`),
   });
 }
@@ -187,9 +186,11 @@ async function run(
     asker: turn,
   };
   if (wanted.background) {
-    const result = started(runs, shell);
-    if (result.ok) await undo.noteCommand(placeOf(turn), wanted.command);
-    return result;
+    const { id } = runs.start(shell);
+    await undo.noteCommand(placeOf(turn), wanted.command);
+    return toolResult(`started as ${id}; look at it with shell_output, end it with shell_stop`, {
+      title: `Started ${shortened(shell.command)} (${id})`,
+    });
   }
   if (readOnlyCommand === null) await undo.noteCommand(placeOf(turn), wanted.command);
   const { exit, output, stopped, left, leftBefore } = await runs.run(shell, (text) => runs.show(idempotencyKey, text), signal);
@@ -199,18 +200,6 @@ async function run(
     title: `Ran ${shortened(wanted.command)}${exit === 0 ? '' : ` (${end})`}${warnings.map((each) => `; ${shortened(each, 240)}`).join('')}`,
     ...(exit === 0 && warnings.length === 0 ? {} : { metadata: { warn: true } }),
   });
-}
-
-function started(runs: CommandRuns, shell: ShellCommand): ToolResult {
-  try {
-    const { id } = runs.start(shell);
-    return toolResult(`started as ${id}; look at it with shell_output, end it with shell_stop`, {
-      title: `Started ${shortened(shell.command)} (${id})`,
-    });
-  } catch (error) {
-    if (error instanceof PithError) return toolError(error.code, error.message);
-    throw error;
-  }
 }
 
 function shellOutputTool(runs: CommandRuns): Tool {
