@@ -3,8 +3,7 @@ export { type AgentKeyCheck, checkConfig } from './calls/schemas.ts';
 export { correlationOf, DIRECT, SERIALISED, splitSignal, type Wire } from './calls/invoke.ts';
 export { checkedImage, checkedImages, lineOfImage, MOST_IMAGE_DATA } from './calls/images.ts';
 export { checkedEnd, givenTime, type HandlerEnd, type JobCall, jobText, type LanePolicy, type Wait } from './calls/job-calls.ts';
-export { isLonger, jsonText } from './calls/json-text.ts';
-export { DEEPEST_VALUE, MOST_PARTS, toJsonValue } from './calls/json-value.ts';
+export { DEEPEST_VALUE, isLonger, jsonText, MOST_PARTS, toJsonValue } from './calls/json-value.ts';
 export {
   DEFAULT_TIMEOUT_MS,
   KERNEL_OPERATIONS,

@@ -1,6 +1,6 @@
 import { fieldsOf } from '@pith/plain-data';
 import { type ExtensionContext, type Job, type JobInfo, type JsonValue, PithError } from '../../contract/index.ts';
-import { isLonger, jsonText } from './json-text.ts';
+import { isLonger, jsonText } from './json-value.ts';
 
 type Jobs = ExtensionContext['jobs'];
 type Handler = Parameters<Jobs['define']>[1];
@@ -82,7 +82,7 @@ export function jobOperations(
       const job = Object.freeze({
         ...call,
         payload: payloadOf(defined, call.payload, version),
-        note: (data: JsonValue) => note(call, data),
+        note: (data: JsonValue) => note({ id: call.id, fence: call.fence }, data),
       });
       const result = await handler(job, signal);
       return result instanceof Pause ? result.end : { kind: 'done', result: jobText(result, `the result of the job '${name}'`) };

@@ -25,7 +25,7 @@ describe('how a job ended, as a separate process says it', () => {
 
 describe('what payloads and results may be', () => {
   it.each([
-    ['a function', { a: [() => 1] }, 'x.a.0 is function'],
+    ['a function', { a: [() => 1] }, 'x.a.0 is a function'],
     ['a date', { a: new Date(0) }, 'x.a is not a plain object'],
     ['no finite number', [Number.NaN], 'x.0 is not finite'],
     ['a cycle', cycle(), 'is a cycle or too deep'],
