@@ -1,5 +1,5 @@
 import { type Clock, PithError } from '../../contract/index.ts';
-import { untilAborted } from '@pith/promises';
+import { KeyedQueue, untilAborted } from '@pith/promises';
 import type { Fence, Lease, Leases } from '../../store/index.ts';
 
 /** The right to work on one thread. */
@@ -28,20 +28,15 @@ const PREFIX = 'thread:';
 
 /** One queue per thread; threads run side by side. */
 export function createThreadQueue(leases: Pick<Leases, 'acquire'>, clock: Clock): ThreadQueue {
-  const tails = new Map<string, Promise<void>>();
+  const turns = new KeyedQueue();
 
   async function acquire(threadId: string, signal?: AbortSignal): Promise<ThreadHold> {
     signal?.throwIfAborted();
-    const before = tails.get(threadId);
     let leave = (): void => undefined;
     const left = new Promise<void>((resolve) => (leave = resolve));
-    const tail = before === undefined ? left : before.then(() => left);
-    tails.set(threadId, tail);
-    void tail.then(() => {
-      if (tails.get(threadId) === tail) tails.delete(threadId);
-    });
+    const entered = new Promise<void>((enter) => void turns.run(threadId, () => (enter(), left)));
     try {
-      if (before !== undefined) await (signal === undefined ? before : untilAborted(before, signal));
+      await (signal === undefined ? entered : untilAborted(entered, signal));
       const lease = await take(leases, clock, threadId, signal);
       const lost = new AbortController();
       lease.lost.addEventListener('abort', () => lost.abort(threadTaken(lease.fence, lease.lost.reason)), { once: true });
