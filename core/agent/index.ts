@@ -8,6 +8,8 @@ export { checkPrompt, PROMPT_VARIABLES } from './prompt/instructions.ts';
 export { type AgentRegistry, type AgentStatus, checkAgent, UNDECLARED } from './registry/registry.ts';
 export type { Permission } from './threads/approval.ts';
 export {
+  argumentsOf,
+  askersText,
   coversOf,
   shownQuestion,
   startersOfPath,

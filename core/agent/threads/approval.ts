@@ -59,7 +59,7 @@ export interface Question extends Ask {
   readonly input: JsonValue;
   /** SHA-256 of the exact input. */
   readonly digest: string;
-  /** By which a person names it: no other question that is open, or was asked within the hour, has it. 0: it was asked before there were numbers. */
+  /** By which a person names it: no other question that is open, or was asked within the hour, has it. 0: it is not stored yet. */
   readonly number: number;
   /** Digest of the extension's sources that were to run; null: not known. */
   readonly source: string | null;
@@ -103,6 +103,13 @@ export function coversOf({ tool, always, covers, ships }: Pick<Question, 'tool' 
   const name = tool.slice(tool.indexOf('/') + 1);
   if (always.startsWith('tool:')) return `every call of ${name}`;
   return always.startsWith('subject:') ? 'the same with any arguments' : 'exactly this call';
+}
+
+/** The agents that led to a question, and the foreign extensions that started them. */
+export function askersText(path: Question['path']): string {
+  const ids = startersOfPath(path);
+  const started = `, started by extension${ids.length > 1 ? 's' : ''} ${ids.map((id) => `'${printableLine(id)}'`).join(' and ')}`;
+  return `${path.map(({ agentId }) => printableLine(agentId)).join(' → ')}${ids.length === 0 ? '' : started}`;
 }
 
 /** What a person is shown of a question, as data. */
@@ -217,7 +224,7 @@ export function expiredAt(approval: Approval, now: number): Approval {
 }
 
 export function unknownApproval(id: string, open: readonly Approval[]): PithError {
-  const ids = open.map((each) => (each.number > 0 ? String(each.number) : each.id));
+  const ids = open.map(({ number }) => String(number));
   return new PithError('approval_unknown', `there is no open question '${id}'`, {
     where: id,
     cure: ids.length === 0 ? 'nothing waits for approval now' : `open: ${ids.slice(0, 10).join(', ')}; see: pith approvals`,
@@ -319,19 +326,17 @@ const NOTICED_CHARACTERS = 200;
 
 /** The same as where a question is asked, shorter: what it does, who asks, what it shows or is given, what is enforced, how to answer. */
 function noticeText(question: Approval): string {
-  const { number, id, path, details, input, ships, summary, enforced } = question;
-  const name = number === 0 ? id : String(number);
+  const { number: name, path, details, input, ships, summary, enforced } = question;
   const shown = details?.trim() ? details.trimEnd().split('\n') : [];
-  const given = ships && summary !== null && shown.length > 0 ? [] : argumentsOf(input);
+  const saysAll = ships && summary !== null && shown.length > 0;
+  const given = saysAll ? [] : argumentsOf(input).map(([argument, value]) => `${argument}: ${JSON.stringify(value)}`);
   const bounded = (lines: readonly string[], sign: string) => {
     const most = lines.slice(0, NOTICED_LINES).map((line) => `${sign}${printableLine(line, NOTICED_CHARACTERS)}`);
     return lines.length > NOTICED_LINES ? [...most, `… ${lines.length - NOTICED_LINES} more lines: pith approvals ${name} --all`] : most;
   };
-  const starters = startersOfPath(path);
-  const began = starters.length === 0 ? '' : `, started by extension ${starters.map((each) => `'${each}'`).join(' and ')}`;
   return [
     `Question ${name}: ${summaryOf(question)}`,
-    `asked by ${path.map(({ agentId }) => agentId).join(' → ')}${began}`,
+    `asked by ${askersText(path)}`,
     ...bounded(shown, '│ '),
     ...bounded(given, ''),
     ...(enforced === null ? [] : [enforced]),
@@ -339,9 +344,9 @@ function noticeText(question: Approval): string {
   ].join('\n');
 }
 
-function argumentsOf(input: JsonValue): readonly string[] {
-  const isObject = typeof input === 'object' && input !== null && !Array.isArray(input);
-  return (isObject ? Object.entries(input) : [['input', input] as const]).map(([name, value]) => `${name}: ${JSON.stringify(value)}`);
+/** The arguments of a call by name; what is no object is called `input`. */
+export function argumentsOf(input: JsonValue): readonly (readonly [name: string, value: JsonValue | undefined])[] {
+  return typeof input === 'object' && input !== null && !Array.isArray(input) ? Object.entries(input) : [['input', input]];
 }
 
 function leaseName(threadId: string): string {

@@ -1,9 +1,9 @@
 import { ulid } from 'ulid';
 import { type AgentSpec, type JsonValue, PithError, toolError, type ToolResult, type TurnInfo } from '../../contract/index.ts';
 import { nearest } from '@pith/plain-text';
-import { digestOf, inputProblem, judge } from '../tools/gate.ts';
+import { inputProblem, judge } from '../tools/gate.ts';
 import { missingTools, type OfferedTool, toolsOfTurn, withFixed } from '../tools/tools.ts';
-import { summaryOf } from '../threads/approval.ts';
+import type { Ask, Question } from '../threads/approval.ts';
 import { ofDeclarer } from './origin.ts';
 import type { TurnDependencies } from './running-turn.ts';
 import { LOCAL_USER } from '../../declarations/index.ts';
@@ -22,20 +22,8 @@ export interface ToolCaller {
 /** The agent as which a tool is called, and the person who can be asked. An agent alone is refused what needs approval. */
 type ToolUser = string | { readonly agentId: string; readonly userId?: string; approve(question: ToolQuestion): Promise<boolean> };
 
-export interface ToolQuestion {
-  /** `extension/tool`. */
-  readonly tool: string;
-  readonly input: JsonValue;
-  readonly digest: string;
-  /** What the call does, in one line. */
-  readonly summary: string;
-  /** What the tool wants a person to read beside the input. */
-  readonly details?: string;
-  /** What is enforced while it runs. */
-  readonly enforced?: string;
-  /** Why a guard wants a person asked; it is in `details`, too. */
-  readonly guard?: string;
-}
+/** What they are asked: the call, and what the tool and guards say of it. */
+export type ToolQuestion = Ask & Pick<Question, 'tool' | 'input'>;
 
 type Dependencies = Pick<TurnDependencies, 'registry' | 'host' | 'clock' | 'askAlways'>;
 
@@ -90,17 +78,8 @@ export function createToolCaller(dependencies: Dependencies): ToolCaller {
         return came;
       };
       if (asking !== null) {
-        const { details, enforced, guard } = asking;
-        const name = `${extensionId}/${descriptor.name}`;
-        const question = {
-          tool: name,
-          summary: summaryOf({ ...asking, tool: name }),
-          input: whole,
-          digest: digestOf(whole),
-          ...(details === null ? {} : { details }),
-          ...(enforced === null ? {} : { enforced }),
-          ...(guard === null ? {} : { guard }),
-        };
+        const { guard } = asking;
+        const question = { ...asking, tool: `${extensionId}/${descriptor.name}`, input: whole };
         if (approve === null)
           return ended(
             toolError(

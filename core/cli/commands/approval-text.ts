@@ -1,7 +1,7 @@
 import type { JsonValue } from '../../contract/index.ts';
 import { displayWidth, printableLine } from '@pith/plain-text';
 import type pc from 'picocolors';
-import { shownQuestion, startersOfPath, summaryOf, type Approval } from '../../agent/index.ts';
+import { argumentsOf, askersText, shownQuestion, startersOfPath, summaryOf, type Approval } from '../../agent/index.ts';
 
 /** The most lines of a tool's text where the terminal's height is unknown. */
 export const SCREEN_LINES = 40;
@@ -36,18 +36,6 @@ export function questionLines(approval: Approval, look: QuestionLook): readonly 
     ...blocks.flat(),
     ...(enforced === null ? [] : [`  ${enforcedLine(enforced, colour)}`]),
   ];
-}
-
-/** The agents that led to a question, and the foreign extensions that started them. */
-export function askersText(path: Approval['path']): string {
-  return `${path.map(({ agentId }) => printableLine(agentId)).join(' → ')}${startedText(path)}`;
-}
-
-/** `, started by extension 'x'` where a foreign extension started the question's turn, else empty. */
-function startedText(path: Approval['path']): string {
-  const ids = startersOfPath(path);
-  if (ids.length === 0) return '';
-  return `, started by extension${ids.length > 1 ? 's' : ''} ${ids.map((id) => `'${printableLine(id)}'`).join(' and ')}`;
 }
 
 export function enforcedLine(enforced: string, colour: Colours): string {
@@ -127,10 +115,8 @@ function paintOf(line: string, isHead: boolean, colour: Colours): (text: string)
 
 /** Each argument on a line; texts of several lines are below their names, each line behind a bar. */
 export function argumentLines(input: JsonValue): readonly Line[] {
-  const isObject = typeof input === 'object' && input !== null && !Array.isArray(input);
-  const entries = isObject ? Object.entries(input) : [['input', input] as const];
-  const lines =
-    entries.length === 0 ? ['no arguments'] : entries.flatMap(([name, value]) => valueLines(printableLine(name), value ?? null));
+  const given = argumentsOf(input);
+  const lines = given.length === 0 ? ['no arguments'] : given.flatMap(([name, value]) => valueLines(printableLine(name), value ?? null));
   return lines.map((text) => ({ text, paint: PLAIN }));
 }
 

@@ -1,9 +1,9 @@
 import type { CommandInput, CommandIO, JsonValue, TurnEvent } from '../../contract/index.ts';
 import { printable, printableLine } from '@pith/plain-text';
 import type { Kernel } from '../../compose/index.ts';
-import { approvalJson, askersText, questionLines, SCREEN_LINES } from './approval-text.ts';
+import { approvalJson, questionLines, SCREEN_LINES } from './approval-text.ts';
 import { colours, printTable, timeOf } from './text.ts';
-import { type Approval, type ApprovalAnswer, coversOf, summaryOf, unknownApproval } from '../../agent/index.ts';
+import { type Approval, type ApprovalAnswer, askersText, coversOf, summaryOf, unknownApproval } from '../../agent/index.ts';
 import { LOCAL_USER } from '../../declarations/index.ts';
 
 /** Lists open questions; given a question, shows it or its answer. */
@@ -19,7 +19,7 @@ export async function listApprovals(kernel: Kernel, _input: CommandInput, io: Co
     io,
     open,
     [
-      { title: '#', value: nameOf },
+      { title: '#', value: ({ number }) => String(number) },
       { title: 'QUESTION', value: (approval) => printableLine(summaryOf(approval)) },
       { title: 'ASKED BY', value: ({ path }) => askersText(path) },
       { title: 'CONVERSATION', value: ({ rootThreadId }) => printableLine(rootThreadId) },
@@ -29,7 +29,7 @@ export async function listApprovals(kernel: Kernel, _input: CommandInput, io: Co
   );
   const [first] = open;
   if (first === undefined) return;
-  const name = nameOf(first);
+  const { number: name } = first;
   io.print(colours(io).dim(`See one: pith approvals ${name}; answer: pith approvals approve ${name} or pith approvals reject ${name}`));
 }
 
@@ -40,18 +40,13 @@ export async function showApproval(kernel: Kernel, input: CommandInput, io: Comm
   const colour = colours(io);
   const inChat = io.session !== undefined && io.interactive;
   const most = input.options['all'] === true ? Infinity : Number(input.options['lines'] ?? SCREEN_LINES);
-  const wholeBy = inChat ? 'v' : `pith approvals ${nameOf(approval)} --all`;
+  const wholeBy = inChat ? 'v' : `pith approvals ${approval.number} --all`;
   for (const line of questionLines(approval, { most, wholeBy, colour, columns: io.interactive ? io.columns : Infinity })) io.print(line);
   if (answer !== null) return io.print(`  ${answerLine(approval)}`);
   if (inChat) return; // the question below shows the rest
   const covers = coversOf(approval);
   io.print(`  ${covers === null ? 'always is not offered: Pith asks about every such call' : `always covers: ${covers}`}`);
-  io.print(colour.dim(`  question ${nameOf(approval)} (${approval.id}), open until ${timeOf(expiresAt)}`));
-}
-
-/** The number, or the id of a question without one. */
-function nameOf({ number, id }: Approval): string {
-  return number === 0 ? id : String(number);
+  io.print(colour.dim(`  question ${approval.number} (${approval.id}), open until ${timeOf(expiresAt)}`));
 }
 
 /** `ships`: the tool is shipped with Pith. `answers`: the accepted answers. */
@@ -134,7 +129,7 @@ async function goOn(place: Place, approval: Approval, isAwaited: boolean): Promi
   if (io.session?.threadId === threadId) return (printResult('later'), 0); // the conversation continues by itself
   const open = await kernel.approvals.list(threadId);
   if (open.length > 0) {
-    io.print(`The conversation still waits for: ${open.map((each) => `${nameOf(each)} ${printableLine(summaryOf(each))}`).join(', ')}`);
+    io.print(`The conversation still waits for: ${open.map((each) => `${each.number} ${printableLine(summaryOf(each))}`).join(', ')}`);
     return (printResult('later'), 0);
   }
   if ((await kernel.threads.unfinished(threadId))?.turn.state !== 'awaiting_approval') return (printResult('nowhere'), 0);

@@ -4,7 +4,7 @@ import type { Kernel } from '../../compose/index.ts';
 import { argumentLines, detailLines, enforcedLine } from './approval-text.ts';
 import { findAgent } from './agents.ts';
 import { colours, printTable } from './text.ts';
-import type { ToolQuestion } from '../../agent/index.ts';
+import { summaryOf, type ToolQuestion } from '../../agent/index.ts';
 
 export async function listTools(kernel: Kernel, input: CommandInput, io: CommandIO): Promise<void> {
   const agent = await agentOf(kernel, input, io);
@@ -52,25 +52,22 @@ export async function callTool(kernel: Kernel, input: CommandInput, io: CommandI
 }
 
 /** The person who calls a tool by hand is the one to ask. */
-async function approveCall(
-  { tool, input, details, summary, enforced, guard }: ToolQuestion,
-  isGiven: boolean,
-  io: CommandIO,
-): Promise<boolean> {
+async function approveCall(question: ToolQuestion, isGiven: boolean, io: CommandIO): Promise<boolean> {
   if (isGiven) return true;
+  const { tool, input, details, enforced, guard } = question;
   if (!io.interactive)
     throw new PithError(
       'approval_needed',
-      `not run: '${tool}' needs your approval, and there is no terminal to ask on${guard === undefined ? '' : `: ${guard}`}`,
+      `not run: '${tool}' needs your approval, and there is no terminal to ask on${guard === null ? '' : `: ${guard}`}`,
       {
         cure: 'look at the input, then add --approve',
       },
     );
   const colour = colours(io);
-  io.print(colour.bold(printableLine(summary)));
+  io.print(colour.bold(printableLine(summaryOf(question))));
   const lines = [...(details?.trim() ? detailLines(details, colour) : []), ...argumentLines(input)];
   for (const { text, paint } of lines) io.print(`  ${paint(text)}`);
-  if (enforced !== undefined) io.print(`  ${enforcedLine(enforced, colour)}`);
+  if (enforced !== null) io.print(`  ${enforcedLine(enforced, colour)}`);
   return (await io.ask('Allow?', { choices: ['yes', 'no'] })) === 'yes';
 }
 

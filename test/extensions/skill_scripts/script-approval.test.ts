@@ -76,8 +76,8 @@ describe.skipIf(!available)('S72 a person is asked before a script runs', () => 
     const asked: string[] = [];
     const person = {
       agentId: 'runner',
-      approve: async ({ details = '' }) => (
-        asked.push(details),
+      approve: async ({ details }: { readonly details: string | null }) => (
+        asked.push(details ?? ''),
         await writeFile(path.join(kit.skill, 'scripts/a.sh'), 'echo swapped\n'),
         true
       ),
