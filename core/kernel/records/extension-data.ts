@@ -2,13 +2,10 @@ import path from 'node:path';
 import { messageOf, PithError } from '../../contract/index.ts';
 import { lstatSync, realpathSync, renameSync } from 'node:fs';
 import { stateFolder, type StateFolder, systemCure } from '@pith/safe-files';
-import { isDynamic } from '../../declarations/index.ts';
 
 const EXTENSIONS = 'extensions';
-/** Where earlier versions kept the data of dynamic ones, by word and name. */
-const FORMER_DYNAMIC = 'brought';
 /** Folder names in the data directory that an id could equal. Other names of the kernel begin with a point. */
-const KERNEL_FOLDERS: ReadonlySet<string> = new Set([EXTENSIONS, FORMER_DYNAMIC, 'logs']);
+const KERNEL_FOLDERS: ReadonlySet<string> = new Set([EXTENSIONS, 'logs']);
 
 /** Where an extension keeps its data: a folder that no other id can name. Nothing is made. */
 export function extensionData(dataDirectory: string, id: string): StateFolder {
@@ -31,10 +28,10 @@ export function makeExtensionData(dataDirectory: string, id: string): string {
   }
 }
 
-/** Renames `data/<id>` or `data/brought/<word>/<name>` of earlier versions, whole or not at all. What is a link or belongs to others stays where it is. */
+/** Renames `data/<id>` of earlier versions, whole or not at all. What is a link or belongs to others stays where it is. */
 function takeOver(dataDirectory: string, id: string, folder: StateFolder): void {
   const root = realpathSync(stateFolder(dataDirectory).make());
-  const former = path.join(root, isDynamic(id) ? path.join(FORMER_DYNAMIC, ...id.split(/:(.*)/su, 2)) : id);
+  const former = path.join(root, id);
   const found = lstatSync(former, { throwIfNoEntry: false });
   if (found?.isDirectory() !== true || found.uid !== (process.getuid?.() ?? found.uid)) return;
   stateFolder(dataDirectory, EXTENSIONS).make();

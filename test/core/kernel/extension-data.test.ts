@@ -7,9 +7,7 @@ import { folderWith } from '../../places.ts';
 describe("an extension's data", () => {
   it('T7 F4 F5: lies where no other id can name it, whatever the ids are', () => {
     const data = path.join(folderWith({}), 'data');
-    const places = ['logs', 'brought', 'extensions', 'threads', 'one', 'set:one', 'set:logs', 'other:one'].map(
-      (id) => extensionData(data, id).path,
-    );
+    const places = ['logs', 'extensions', 'threads', 'one', 'set:one', 'set:logs', 'other:one'].map((id) => extensionData(data, id).path);
     expect(new Set(places).size).toBe(places.length);
     expect(places.filter((place) => !/^data\/extensions\/[^/]+$/.test(path.relative(path.dirname(data), place)))).toEqual([]);
   });
@@ -19,34 +17,23 @@ describe("an extension's data", () => {
       'data/one/a.txt': 'mine',
       'data/one/b/c.txt': 'mine too',
       'data/two/x': 'x',
-      'data/brought/set/dice: 6/d.txt': '6',
     });
     const data = path.join(sandbox, 'data');
     expect(makeExtensionData(data, 'one')).toBe(path.join(data, 'extensions/one'));
     expect(fs.readFileSync(path.join(data, 'extensions/one/b/c.txt'), 'utf8')).toBe('mine too');
-    expect(fs.readdirSync(data).toSorted()).toEqual(['brought', 'extensions', 'two']);
-    expect(makeExtensionData(data, 'set:dice: 6')).toBe(path.join(data, 'extensions/set:dice: 6'));
-    expect(fs.readFileSync(path.join(data, 'extensions/set:dice: 6/d.txt'), 'utf8')).toBe('6');
+    expect(fs.readdirSync(data).toSorted()).toEqual(['extensions', 'two']);
     fs.mkdirSync(path.join(data, 'one'));
     fs.writeFileSync(path.join(data, 'one/a.txt'), 'planted');
     makeExtensionData(data, 'one');
     expect(fs.readFileSync(path.join(data, 'extensions/one/a.txt'), 'utf8')).toBe('mine');
   });
 
-  it.each(['logs', 'brought', 'extensions'])('T7 F5: an extension called %s does not get what is the kernel’s', (id) => {
+  it.each(['logs', 'extensions'])('T7 F5: an extension called %s does not get what is the kernel’s', (id) => {
     const sandbox = folderWith({ [`data/${id}/pith.log`]: 'line' });
     const data = path.join(sandbox, 'data');
     expect(makeExtensionData(data, id)).toBe(path.join(data, 'extensions', id));
     expect(fs.readdirSync(path.join(data, 'extensions', id))).toEqual([]);
     expect(fs.readFileSync(path.join(data, id, 'pith.log'), 'utf8')).toBe('line');
-  });
-
-  it('T7 F4: a link on the way to the former place is not followed', () => {
-    const sandbox = folderWith({ 'home/dice/secret': 'mine', 'data/brought/x': '' });
-    const data = path.join(sandbox, 'data');
-    fs.symlinkSync(path.join(sandbox, 'home'), path.join(data, 'brought/set'));
-    expect(fs.readdirSync(makeExtensionData(data, 'set:dice'))).toEqual([]);
-    expect(fs.readFileSync(path.join(sandbox, 'home/dice/secret'), 'utf8')).toBe('mine');
   });
 
   it('T7 F4: a link in the former place stays where it is and is not followed', () => {
