@@ -11,13 +11,13 @@ import {
 } from '../contract/index.ts';
 import type { Discovery } from '../declarations/index.ts';
 import { type Trust, type Cleaning, createSecrets, type Secrets, type SecretSources } from '../trust/index.ts';
-import { createFailures, type Problem, problemOf } from './records/failures.ts';
+import { createFailures, type Failures, type Problem, problemOf } from './records/failures.ts';
 import { createLog, type LogLevel, type LogQuota } from './records/logger.ts';
 import { guardProcess, type Owner, runOutside } from './records/stray-errors.ts';
 import { DIRECT, type Wire } from './calls/invoke.ts';
 import { createExtensions, type Extensions } from './extensions.ts';
 import { Lifecycle, type SurfaceIndex } from './lifecycle/lifecycle.ts';
-import type { Loader, Folders, OtherExtensions, Reports, Rights, Runtime, Services } from './lifecycle/runtime.ts';
+import type { Loader, Folders, KernelRuntime, OtherExtensions, Reports, Rights, Services } from './lifecycle/runtime.ts';
 import { createTiers, type ProcessTier, type TierKernel } from './lifecycle/tiers.ts';
 import { createDeclaredAgents, type DeclaredAgents } from './providers/agents.ts';
 import { createCommands } from './providers/commands.ts';
@@ -98,8 +98,9 @@ export function createHost(options: HostOptions, discovered: Discovery): Host {
     use: (...asked) => otherExtensions.use(...asked),
     find: (...asked) => otherExtensions.find(...asked),
   };
-  const runtime: Runtime = {
+  const runtime: KernelRuntime = {
     ...createReports(() => lifecycle, log, redact, failures),
+    failures,
     clock,
     places,
     loader,
@@ -189,15 +190,14 @@ function createReports(
   lifecycle: () => Lifecycle,
   log: ReturnType<typeof createLog>,
   redact: Secrets['redact'],
-  failures: Reports['failures'],
-): Reports {
+  failures: Failures,
+): Omit<Reports, 'failures'> {
   const crashed = (extensionId: string, problem: Problem): void => {
     if (lifecycle().slots.has(extensionId))
       lifecycle().post(extensionId, { type: 'crashed', failure: failures.describe(extensionId, problem) });
     else failures.record(extensionId, problem);
   };
   return {
-    failures,
     logger: (name) => log.logger(name),
     ...createOwners(crashed),
     note(extensionId, code, message) {

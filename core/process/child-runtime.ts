@@ -1,9 +1,6 @@
 import {
-  type AgentSpec,
-  type Diagnostic,
   type ExtensionContext,
   type JobInfo,
-  type JsonValue,
   type Logger,
   PithError,
   type TurnEvent,
@@ -15,7 +12,6 @@ import {
 } from '../contract/index.ts';
 import {
   type Phase,
-  type Failures,
   type HostAgents,
   type Loader,
   type Runtime,
@@ -33,6 +29,7 @@ import {
 import { createSecrets, type SharedSecret, type StoredSecret } from '../trust/index.ts';
 import { systemClock, isThenable } from '@pith/promises';
 import { errorToData } from './crossing.ts';
+import { JOB_METHODS } from './job-calls.ts';
 import type { Peer } from '@pith/process-rpc';
 import { whereIn, type Setup } from './setup.ts';
 import type { Declaration } from '../declarations/index.ts';
@@ -75,7 +72,7 @@ export function createChildRuntime(importing: Loader['import'], { setup, peer, e
     services: {
       events,
       agents: agentsOf(peer),
-      keyValue: () => keyValueOf(peer),
+      keyValue: () => methodsOf<ExtensionContext['kv']>(peer, 'kv.', ['get', 'set', 'delete', 'keys']),
       database: () => {
         throw onlyInside('database', 'use context.kv');
       },
@@ -84,7 +81,7 @@ export function createChildRuntime(importing: Loader['import'], { setup, peer, e
     // The kernel itself writes who asks for a turn.
     rights: { configOf: () => ({ ...config, where }), tierOf: () => 'process', isForeign: () => false },
     others: { use: (_, protocol) => providers.use(declaration, protocol), find: (_, protocol) => providers.find(protocol) },
-    failures: failuresOf(report),
+    failures: { record: (_, problem) => report('failure', problem) },
     logger: () => loggerOf(peer),
     owner: (_, phase) => {
       // Told before it begins: it may never come to say anything again.
@@ -102,63 +99,33 @@ function storedOf(given: SharedSecret | undefined): StoredSecret | null {
   return given === undefined || given.for === null ? null : { value: given.value ?? '', for: given.for };
 }
 
-function failuresOf(report: (operation: string, error: unknown) => void): Failures {
-  const describe: Failures['describe'] = (extensionId, { phase, code, message }) => ({
-    extensionId,
-    phase,
-    code,
-    message,
-    at: systemClock.now(),
-  });
-  return {
-    record(extensionId, problem) {
-      report('failure', problem);
-      return describe(extensionId, problem);
-    },
-    describe,
-    keep: () => undefined,
-    all: () => [],
-    last: () => undefined,
-    clear: () => undefined,
-  };
+/** Methods of the kernel, each asked for by its name after `prefix`. */
+function methodsOf<T>(peer: Peer, prefix: string, names: readonly (keyof T & string)[]): T {
+  const ask =
+    (name: string) =>
+    (...given: unknown[]) =>
+      peer.call(`${prefix}${name}`, given);
+  return Object.fromEntries(names.map((name) => [name, ask(name)])) as T;
 }
 
 function agentsOf(peer: Peer): HostAgents {
   return {
-    list: async () => (await peer.call('agents.list', [])) as readonly AgentSpec[],
-    find: async (id) => (await peer.call('agents.find', [id])) as AgentSpec,
-    check: async (agent) => (await peer.call('agents.check', [agent])) as readonly Diagnostic[],
+    ...methodsOf<Omit<HostAgents, 'run'>>(peer, 'agents.', ['list', 'find', 'check']),
     run: (request, signal) => peer.stream('agents.run', [request], signal) as AsyncIterable<TurnEvent>,
-  };
-}
-
-function keyValueOf(peer: Peer): ExtensionContext['kv'] {
-  return {
-    get: async (key) => (await peer.call('kv.get', [key])) as JsonValue,
-    set: async (key, value) => void (await peer.call('kv.set', [key, value])),
-    delete: async (key) => (await peer.call('kv.delete', [key])) as boolean,
-    keys: async (prefix) => (await peer.call('kv.keys', [prefix])) as readonly string[],
   };
 }
 
 function jobsOf(peer: Peer): HostJobs {
   return {
-    add: async (...given) => (await peer.call('jobs.add', given)) as { readonly id: string; readonly added: boolean },
+    ...methodsOf<Pick<HostJobs, (typeof JOB_METHODS)[number]>>(peer, 'jobs.', JOB_METHODS),
     statement() {
       throw onlyInside('jobs.statement', 'use jobs.add with unique');
     },
     guard() {
       throw onlyInside('jobs.guard', 'there are no tables to guard');
     },
-    resume: async (...given) => (await peer.call('jobs.resume', given)) as boolean,
-    cancel: async (...given) => (await peer.call('jobs.cancel', given)) as boolean,
-    get: async (id) => (await peer.call('jobs.get', [id])) as JobInfo | null,
-    list: async (filter) => (await peer.call('jobs.list', [filter])) as readonly JobInfo[],
     watch: (id, signal) => peer.stream('jobs.watch', [id], signal) as AsyncIterable<JobInfo>,
     finished: async (id, signal) => (await peer.call('jobs.finished', [id], signal)) as JobInfo,
-    schedule: async (...given) => void (await peer.call('jobs.schedule', given)),
-    hold: async (...given) => void (await peer.call('jobs.hold', given)),
-    note: async ({ id, fence }, data) => void (await peer.call('jobs.note', [{ id, fence }, data])),
   };
 }
 

@@ -5,7 +5,7 @@ type Call = (args: readonly unknown[], incoming: Incoming) => unknown;
 
 /** What the process of an extension may ask of its jobs, which check what they are given. */
 export function jobCalls(jobs: () => HostJobs): Readonly<Record<string, Call>> {
-  const plain = METHODS.map((name): [string, Call] => [
+  const plain = JOB_METHODS.map((name): [string, Call] => [
     `jobs.${name}`,
     (args) => (jobs()[name] as (...given: readonly unknown[]) => unknown)(...args),
   ]);
@@ -16,4 +16,14 @@ export function jobCalls(jobs: () => HostJobs): Readonly<Record<string, Call>> {
   };
 }
 
-const METHODS = ['add', 'resume', 'cancel', 'get', 'list', 'schedule', 'hold', 'note'] as const satisfies readonly (keyof HostJobs)[];
+/** Those that take and answer plain data. */
+export const JOB_METHODS = [
+  'add',
+  'resume',
+  'cancel',
+  'get',
+  'list',
+  'schedule',
+  'hold',
+  'note',
+] as const satisfies readonly (keyof HostJobs)[];

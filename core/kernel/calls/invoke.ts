@@ -70,7 +70,7 @@ export interface FailedCall {
 
 /** Keeps a failed call unless its caller or a reload ended it, or its answer is an error that the caller sees (one with its own code). */
 export function recordCall(
-  { failures }: { readonly failures: Failures },
+  { failures }: { readonly failures: Pick<Failures, 'record'> },
   { extensionId, phase, correlationId }: FailedCall,
   error: unknown,
 ): void {

@@ -13,7 +13,7 @@ import { runOutside } from '../records/stray-errors.ts';
 import { LONGEST_RESTART_DELAY_MS } from './services.ts';
 import { close, type Generation, type Version } from '../calls/generation.ts';
 import type { Effect, LifeEvent, Starts, Wanted } from './state.ts';
-import type { Runtime } from './runtime.ts';
+import type { KernelRuntime } from './runtime.ts';
 import type { Tiers } from './tiers.ts';
 
 /** Where descriptors survive a restart. A key covers sources, configuration and which secrets are set. */
@@ -45,7 +45,7 @@ export class Lifecycle {
 
   /** `wire`: how arguments and results travel between the kernel and extensions. */
   constructor(
-    readonly runtime: Runtime,
+    readonly runtime: KernelRuntime,
     readonly tiers: Tiers,
     readonly wire: Wire,
     private readonly options: LifecycleOptions,

@@ -59,7 +59,7 @@ export interface HostJobs extends Omit<ExtensionContext['jobs'], 'define' | 'aga
 
 /** Where what an extension does and says is kept. */
 export interface Reports {
-  readonly failures: Failures;
+  readonly failures: Pick<Failures, 'record'>;
   logger(name: string): Logger;
   /** Whose code runs, and in which phase. */
   owner(extensionId: string, phase: Phase): Owner;
@@ -96,6 +96,11 @@ export interface Runtime extends Reports {
   readonly services: Services;
   readonly rights: Rights;
   readonly others: OtherExtensions;
+}
+
+/** In the kernel's process, which keeps what is recorded. */
+export interface KernelRuntime extends Runtime {
+  readonly failures: Failures;
 }
 
 /** Inside the kernel runs what came with Pith and asks for that, and what a person's settings let in. */

@@ -10,7 +10,7 @@ import { fileURLToPath, pathToFileURL } from 'node:url';
 /** What went wrong, by extension: the last few of each, newest last. */
 export interface Failures {
   /** Keeps it, publishes `extension.failed` and logs it, with the id of the message that it was called for. Secrets are taken out first. */
-  record(extensionId: string, problem: Problem, correlationId?: string): Failure;
+  record(extensionId: string, problem: Problem, correlationId?: string): void;
   /** As `record` would keep it. */
   describe(extensionId: string, problem: Problem): Failure;
   /** As `record`, of what `describe` made. */
@@ -27,11 +27,7 @@ const LONGEST_TEXT = 8000;
 export function createFailures(options: { clock: Clock; events: Events; logger: Logger; redact(text: string): string }): Failures {
   const kept = new Map<string, Failure[]>();
   const failures: Failures = {
-    record(extensionId, problem, correlationId) {
-      const failure = failures.describe(extensionId, problem);
-      failures.keep(failure, correlationId);
-      return failure;
-    },
+    record: (extensionId, problem, correlationId) => failures.keep(failures.describe(extensionId, problem), correlationId),
     describe(extensionId, problem) {
       return {
         extensionId,
