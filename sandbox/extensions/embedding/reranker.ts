@@ -14,8 +14,6 @@ const LONGEST = 4000;
 const MOST = 20_000;
 const BATCH = 64;
 const QUERIES_KEPT = 256;
-/** The most concurrent requests for queries of single turns. */
-const MOST_ASKED = 4;
 
 /**
  * A skill's text for its vector: name, description, when to use it, and the start of its body. The frontmatter's examples are left to the
@@ -50,8 +48,7 @@ export class SkillReranker {
   private readonly ports: SkillRerankerPorts;
   private readonly table: VectorTable;
   private readonly known = new Map<string, Known>();
-  private readonly queries = new Map<string, Float32Array>();
-  private readonly asked = new Map<string, Promise<Float32Array | null>>();
+  private readonly queries = new Map<string, Promise<Float32Array | null>>();
   private readonly end = new AbortController();
   private count = 0;
   private working: Promise<void> | null = null;
@@ -67,7 +64,7 @@ export class SkillReranker {
     this.follow();
     if (complete) await this.settled();
     const texts = requests.map(({ query }) => query.trim().slice(0, LONGEST));
-    const found = complete ? await this.vectorsOf(texts) : await Promise.all(texts.map((text) => this.vectorOf(text)));
+    const found = await this.vectorsOf(texts);
     if (complete && this.count > 0 && (this.known.size === 0 || found.includes(null))) throw this.unreachable();
     if (this.known.size === 0) return requests.map(() => null);
     const vectors = new Map([...this.known].map(([id, { vector }]) => [id, vector] as const));
@@ -173,36 +170,36 @@ export class SkillReranker {
     if (!this.end.signal.aborted) this.cancelRetry ??= clock.after(Math.max(1000, embedder.restMs), () => this.follow());
   }
 
-  /** The vector of one query, cached; null where the request fails. */
-  private vectorOf(text: string): Promise<Float32Array | null> | Float32Array | null {
-    if (text === '') return null;
-    const known = this.queries.get(text) ?? this.asked.get(text);
-    if (known !== undefined) return known;
-    if (this.asked.size >= MOST_ASKED || this.ports.embedder.restMs > 0) return null;
-    const asked = this.ports.embedder.embed([text], 'query', this.end.signal).then((vectors) => {
-      this.asked.delete(text);
-      return this.keep(text, vectors?.[0] ?? null);
-    });
-    this.asked.set(text, asked);
-    return asked;
-  }
-
-  /** The vectors of many queries at once. */
+  /** The vectors of queries, requested once; null where the request fails. */
   private async vectorsOf(texts: readonly string[]): Promise<readonly (Float32Array | null)[]> {
     const missing = [...new Set(texts)].filter((text) => text !== '' && !this.queries.has(text));
-    const made = missing.length === 0 ? [] : await this.ports.embedder.embed(missing, 'query', this.end.signal);
-    const now = new Map(missing.map((text, at) => [text, this.keep(text, made?.[at] ?? null)]));
-    return texts.map((text) => now.get(text) ?? this.queries.get(text) ?? null);
+    const asked = missing.length === 0 ? null : this.ports.embedder.embed(missing, 'query', this.end.signal);
+    const now = new Map(
+      missing.map(
+        (text, at) =>
+          [
+            text,
+            this.keep(
+              text,
+              asked!.then((vectors) => vectors?.[at] ?? null),
+            ),
+          ] as const,
+      ),
+    );
+    return Promise.all(texts.map((text) => now.get(text) ?? this.queries.get(text) ?? null));
   }
 
-  private keep(text: string, vector: Float32Array | null): Float32Array | null {
-    if (vector === null) return null;
+  /** Also while it is asked for; a late one serves the next message. */
+  private keep(text: string, vector: Promise<Float32Array | null>): Promise<Float32Array | null> {
     this.queries.set(text, vector);
     for (const oldest of this.queries.keys()) {
       if (this.queries.size <= QUERIES_KEPT) break;
       this.queries.delete(oldest);
     }
-    return vector;
+    return vector.then((found) => {
+      if (found === null) this.queries.delete(text);
+      return found;
+    });
   }
 
   private unreachable(): PithError {
