@@ -1,7 +1,6 @@
 import type { Clock, JsonValue, PublishOptions } from '../contract/index.ts';
-import { ulid } from 'ulid';
 import type { SqlRow, Statement, Store } from '../store/index.ts';
-import { type Attempt, createSqliteTables, endIn, forgetIn, guardIn, resumeIn } from './jobs/index.ts';
+import { type Attempt, createJobStore, type SqliteJobStore } from './jobs/index.ts';
 import {
   type DeliveryRow,
   type DeliveryRows,
@@ -54,11 +53,12 @@ const SCHEMA = [
 
 export function createSqliteJournal({ store, clock, handlers, written }: SqliteJournalOptions): SqliteJournal {
   store.migrate('journal', SCHEMA);
-  const tables: Tables = { store, clock, jobs: handlerJobs(store, clock) };
+  const tables: Tables = { store, clock, jobs: createJobStore(store, clock) };
   const prepare = preparesEvents({ clock, handlers });
   const write = (statement: Statement, event: NewEvent): number => {
     const id = insert(statement, event);
-    for (const handler of event.handlers) tables.jobs.resume(statement, handler);
+    const jobs = tables.jobs.within(statement);
+    for (const handler of event.handlers) jobs.resumeOnly(deliveryJob(handler));
     statement.onCommit(() => written({ id: String(id), ...event }));
     return id;
   };
@@ -87,7 +87,7 @@ function insert(statement: Statement, { topic, text, correlationId, at, handlers
 interface Tables {
   readonly store: Store;
   readonly clock: Pick<Clock, 'now'>;
-  readonly jobs: ReturnType<typeof handlerJobs>;
+  readonly jobs: SqliteJobStore;
 }
 
 /** The name of the job that works on a handler's deliveries: open while there are some. */
@@ -95,18 +95,7 @@ export function deliveryJob(handler: string): string {
   return `deliver ${handler}`;
 }
 
-/** Changes of the jobs of handlers in a write. */
-function handlerJobs(store: Store, clock: Pick<Clock, 'now'>) {
-  const { within } = createSqliteTables(store);
-  const at = () => ({ now: clock.now(), newId: () => ulid(clock.now()) });
-  return {
-    resume: (statement: Statement, handler: string) => within(statement, (rows) => resumeIn(rows, deliveryJob(handler), at())),
-    guard: (statement: Statement, attempt: Attempt) => within(statement, (rows) => guardIn(rows, attempt)),
-    end: (statement: Statement, attempt: Attempt) => within(statement, (rows) => endIn(rows, attempt, at())),
-    forget: (statement: Statement, handler: string) => within(statement, (rows) => forgetIn(rows, deliveryJob(handler))),
-  };
-}
-
+const DONE = { kind: 'done', result: 'null' } as const;
 const DAY_MS = 86_400_000;
 const KEEP_EVENTS_MS = 30 * DAY_MS;
 const KEEP_GONE_MS = 7 * DAY_MS;
@@ -121,7 +110,7 @@ function deliveriesOf({ store, jobs }: Tables): DeliveryRows {
   const guarded = async (attempt: Attempt, run: (statement: Statement) => { readonly changes: number }): Promise<boolean> => {
     let changes = 0;
     await store.write((statement) => {
-      jobs.guard(statement, attempt);
+      jobs.within(statement).guard(attempt);
       ({ changes } = run(statement));
     });
     return changes > 0;
@@ -182,7 +171,7 @@ function deliveriesOf({ store, jobs }: Tables): DeliveryRows {
     async end(handler, attempt) {
       let isOver = false;
       await store.write((statement) => {
-        isOver = !has('due >= 0', handler) && jobs.end(statement, attempt);
+        isOver = !has('due >= 0', handler) && jobs.within(statement).settle(attempt, DONE, false);
       });
       return isOver;
     },
@@ -191,7 +180,8 @@ function deliveriesOf({ store, jobs }: Tables): DeliveryRows {
       if (handlers.length === 0) return;
       await store.write((statement) => {
         statement('UPDATE deliveries SET due = ? WHERE due > ? AND error IS NOT NULL', now, latest);
-        for (const { handler } of handlers) jobs.resume(statement, String(handler));
+        const work = jobs.within(statement);
+        for (const { handler } of handlers) work.resumeOnly(deliveryJob(String(handler)));
       });
     },
     async tidy(declared, now) {
@@ -200,7 +190,8 @@ function deliveriesOf({ store, jobs }: Tables): DeliveryRows {
       const gone = JSON.stringify(known.filter((handler) => !declared.has(handler)));
       await store.write((statement) => {
         const forgotten = store.all('SELECT handler FROM handlersgone WHERE since <= ?', goneBefore);
-        for (const { handler } of forgotten) if (!declared.has(String(handler))) jobs.forget(statement, String(handler));
+        for (const { handler } of forgotten)
+          if (!declared.has(String(handler))) jobs.within(statement).forgetOnly(deliveryJob(String(handler)));
         statement('DELETE FROM handlersgone WHERE handler NOT IN (SELECT value FROM json_each(?))', gone);
         statement('INSERT INTO handlersgone SELECT value, ? FROM json_each(?) WHERE true ON CONFLICT DO NOTHING', now, gone);
       });
@@ -249,7 +240,7 @@ function schedulesOf({ store, clock, jobs }: Tables, append: (statement: Stateme
   return {
     publish: ({ job, name, handler, at }, event) =>
       store.write((statement) => {
-        const isOurs = jobs.end(statement, job);
+        const isOurs = jobs.within(statement).settle(job, DONE, false);
         const former = store.get('SELECT next FROM schedules WHERE name = ?', name)?.next;
         if (!isOurs || Number(former ?? -Infinity) >= at) return;
         statement('DELETE FROM schedules WHERE name = ?', name);

@@ -23,11 +23,15 @@ export interface Store {
   close(): Promise<void>;
 }
 
+/** Of a store that is gone with its connection. */
+const IN_MEMORY = ':memory:';
+
 /** Opens or creates `file` and its folder. Throws `database_failed`. */
 export function openStore(file: string, clock: Clock): Store {
-  makeFile(file);
+  const isFile = file !== IN_MEMORY;
+  if (isFile) makeFile(file);
   const database = openDatabase(file);
-  const writer = createWriter(database, clock, identityCheck(file));
+  const writer = createWriter(database, clock, isFile ? identityCheck(file) : undefined);
   let closing: Promise<void> | undefined;
   return {
     file,

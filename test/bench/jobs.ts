@@ -4,7 +4,7 @@ import path from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { systemClock } from '@pith/promises';
 import { ulid } from 'ulid';
-import { createJobService, createJobStore, createSqliteTables, type JobDeclaration, PLAIN_JOB } from '../../core/durable/index.ts';
+import { createJobService, createJobStore, type JobDeclaration, PLAIN_JOB } from '../../core/durable/index.ts';
 import { openDatabase, openStore } from '../../core/store/index.ts';
 import { packedPith } from './child.ts';
 import { cpuTimed, interleaved, scaled, spreadOf, timed, type Bench, type Row } from './measure.ts';
@@ -43,7 +43,7 @@ const newJob = () => ({ ...PLAIN_JOB, id: ulid(), name: SMALL.name, payload: PAY
 /** A process's store and service over a file. `run` is called with each job that begins. */
 function processOver(file: string, run: (id: string) => void = () => undefined) {
   const database = openStore(file, systemClock);
-  const store = createJobStore(createSqliteTables(database), systemClock, ulid);
+  const store = createJobStore(database, systemClock);
   const quiet = () => undefined;
   const service = createJobService({
     store,

@@ -1,8 +1,7 @@
 import path from 'node:path';
 import { systemClock } from '@pith/promises';
-import { ulid } from 'ulid';
 import { expect, it, onTestFinished } from 'vitest';
-import { createJobStore, createSqliteTables } from '../../core/durable/index.ts';
+import { createJobStore } from '../../core/durable/index.ts';
 import { openStore } from '../../core/store/index.ts';
 import { newJob } from '../core/durable/jobs/new-job.ts';
 import { bundleProgram, exitOf, startProgram } from '../core/store/child-process.ts';
@@ -18,7 +17,7 @@ async function placeOf() {
   const database = openStore(file, systemClock);
   onTestFinished(() => database.close());
   database.migrate('effects', ['CREATE TABLE effects (number INTEGER PRIMARY KEY, job TEXT NOT NULL, fence INTEGER NOT NULL)']);
-  const store = createJobStore(createSqliteTables(database), systemClock, ulid);
+  const store = createJobStore(database, systemClock);
   const program = await bundleProgram('../durable/jobs/child-killed', folder);
   const start = () => {
     const child = startProgram(program, file);

@@ -1,3 +1,4 @@
+import { ulid } from 'ulid';
 import { type Clock, type Job, type JsonValue, PithError } from '../../contract/index.ts';
 import type { Declaration } from '../../declarations/index.ts';
 import { givenTime, type HostJobs, type JobHandlers, jobText } from '../../kernel/index.ts';
@@ -7,8 +8,7 @@ import type { HoldKind, JobDeclaration, ScheduleRow } from './port.ts';
 import { hasEnded, type JobRow, type NewJob, STATES } from './row.ts';
 import { infoOf } from './calls.ts';
 import type { JobService } from './service.ts';
-import type { createSqliteTables } from './sqlite-rows.ts';
-import { guardIn, heldValue, insertIn } from './store.ts';
+import { heldValue, type SqliteJobStore } from './store.ts';
 import { nextTick } from './timetables.ts';
 
 type DeclaredJob = ReturnType<JobHandlers['declared']> extends ReadonlyMap<string, infer Declared> ? Declared : never;
@@ -16,11 +16,10 @@ type Options = NonNullable<Parameters<HostJobs['add']>[2]>;
 type Timetable = NonNullable<Parameters<HostJobs['schedule']>[1]>;
 
 export interface ContextJobsOptions {
-  readonly service: Pick<JobService, 'store' | 'wake' | 'watch' | 'finished'>;
-  readonly tables: Pick<ReturnType<typeof createSqliteTables>, 'within' | 'look'>;
+  readonly service: Pick<JobService, 'wake' | 'watch' | 'finished'>;
+  readonly store: SqliteJobStore;
   readonly handlers: Pick<JobHandlers, 'policies'>;
   readonly clock: Clock;
-  newId(): string;
 }
 
 const MANY = 16;
@@ -34,8 +33,7 @@ export function declarationOf(name: string, declared: DeclaredJob): JobDeclarati
 
 /** The jobs of one extension, which sees and changes no others. */
 export function createContextJobs(declaration: Declaration, options: ContextJobsOptions): HostJobs {
-  const { service, tables, handlers, clock, newId } = options;
-  const { store } = service;
+  const { service, store, handlers, clock } = options;
   const { id: extensionId } = declaration;
   const isOwn = (row: Pick<JobRow, 'name'> | null): boolean => row?.name.startsWith(`${extensionId}.`) ?? false;
   const owned = async (id: string): Promise<JobRow | null> => {
@@ -45,7 +43,7 @@ export function createContextJobs(declaration: Declaration, options: ContextJobs
   const known = async (id: string): Promise<void> => {
     if (!(await owned(id))) throw unknownJob(extensionId, id);
   };
-  const hasRoom = roomFor(() => tables.look((rows) => rows.count({ prefix: `${extensionId}.`, states: OPEN })), clock);
+  const hasRoom = roomFor(() => store.countNow({ prefix: `${extensionId}.`, states: OPEN }), clock);
   const added = (name: string, payload: JsonValue, given: Options): NewJob => {
     const job = newJob(name, payload, given);
     if (hasRoom()) return job;
@@ -60,7 +58,7 @@ export function createContextJobs(declaration: Declaration, options: ContextJobs
     const checked = checkedOptions(givenFields(given, 'the options of a job'));
     const text = jobText(payload, `the payload of '${fullName}'`);
     const { attempts: mostAttempts = attempts, ...rest } = checked;
-    return { id: newId(), name: fullName, version, payload: text, mostAttempts, tells: true, ...rest };
+    return { id: ulid(clock.now()), name: fullName, version, payload: text, mostAttempts, tells: true, ...rest };
   };
   const policyOf = (name: string) => handlers.policies().get(name) ?? null;
   /** A parent may be gone; another extension's it cannot be. */
@@ -81,17 +79,15 @@ export function createContextJobs(declaration: Declaration, options: ContextJobs
     statement(name, payload, given = {}) {
       const job = added(name, payload, given);
       return transactionPart({ job: job.id }, (statement) => {
-        const isAdded = tables.within(statement, (rows) => {
-          if (job.parent !== null) refuseForeign(rows.get(job.parent));
-          return insertIn(rows, job, policyOf(job.name), { now: clock.now(), newId }).added;
-        });
+        const work = store.within(statement);
+        if (job.parent !== null) refuseForeign(work.rows.get(job.parent));
         statement.onCommit(() => service.wake());
-        return isAdded ? 1 : 0;
+        return work.insert(job, policyOf(job.name)).added ? 1 : 0;
       });
     },
     guard: ({ id, fence }) =>
       transactionPart({ job: id }, (statement) => {
-        tables.within(statement, (rows) => guardIn(rows, { id, fence }));
+        store.within(statement).guard({ id, fence });
         return 0;
       }),
     async resume(id, value = null) {

@@ -1,4 +1,3 @@
-import { ulid } from 'ulid';
 import { type Clock, type Logger, messageOf } from '../../contract/index.ts';
 import type { Declaration } from '../../declarations/index.ts';
 import { type HostJobs, type JobHandlers, Postponed } from '../../kernel/index.ts';
@@ -8,7 +7,6 @@ import type { KernelJobs } from './kernel-jobs.ts';
 import { keepSchedules, schedulesOf } from './manifest-schedules.ts';
 import { isOfKernel } from './row.ts';
 import { createJobService, type JobService } from './service.ts';
-import { createSqliteTables } from './sqlite-rows.ts';
 import { createJobStore } from './store.ts';
 
 export interface JobsOptions {
@@ -27,11 +25,10 @@ export interface Jobs extends JobService {
   of(declaration: Declaration): HostJobs;
 }
 
-export function createJobs({ store, clock, logger, handlers, kernel }: JobsOptions): Jobs {
-  const newId = () => ulid(clock.now());
-  const tables = createSqliteTables(store);
+export function createJobs({ store: database, clock, logger, handlers, kernel }: JobsOptions): Jobs {
+  const store = createJobStore(database, clock);
   const service = createJobService({
-    store: createJobStore(tables, clock, newId),
+    store,
     clock,
     logger,
     kernel,
@@ -53,12 +50,12 @@ export function createJobs({ store, clock, logger, handlers, kernel }: JobsOptio
   let kept: Promise<void> = Promise.resolve();
   const refresh = (): void => {
     kept = kept
-      .then(() => keepSchedules(service.store, [...schedulesOf(handlers), ...kernel.schedules()], handlers, clock.now()))
+      .then(() => keepSchedules(store, [...schedulesOf(handlers), ...kernel.schedules()], handlers, clock.now()))
       .catch((error: unknown) => logger.warn('the timetables of manifests could not be kept', { error: messageOf(error) }))
       .finally(() => service.wake());
   };
   return {
-    store: service.store,
+    store,
     start() {
       service.start();
       refresh();
@@ -68,6 +65,6 @@ export function createJobs({ store, clock, logger, handlers, kernel }: JobsOptio
     wake: () => service.wake(),
     watch: (id, signal) => service.watch(id, signal),
     finished: (id, signal) => service.finished(id, signal),
-    of: (declaration) => createContextJobs(declaration, { service, tables, handlers, clock, newId }),
+    of: (declaration) => createContextJobs(declaration, { service, store, handlers, clock }),
   };
 }

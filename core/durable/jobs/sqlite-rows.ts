@@ -1,33 +1,23 @@
-import type { SqlRow, SqlValue, Statement, Store } from '../../store/index.ts';
+import type { SqlRow, SqlValue, Store } from '../../store/index.ts';
 import type { Hold, JobFilter, ScheduleRow } from './port.ts';
 import type { JobRow, State } from './row.ts';
-import { byUrgency, type Except, type JobRows, type JobTables, MOST_SERVED } from './rows.ts';
-import { JOBS_SCHEMA } from './sqlite-schema.ts';
 
-/** Jobs in `pith.db`. `within` works in a write that somebody else has begun. */
-export function createSqliteTables(store: Store): JobTables & {
-  look<T>(look: (rows: JobRows) => T): T;
-  within<T>(statement: Statement, change: (rows: JobRows) => T): T;
-} {
-  store.migrate('jobs', JOBS_SCHEMA);
-  const look = <T>(from: (rows: JobRows) => T): T => from(new SqliteRows(store, refuse));
-  return {
-    look,
-    read: async (from) => look(from),
-    async write<T>(change: (rows: JobRows) => T): Promise<T> {
-      let result: { readonly value: T } | undefined;
-      await store.write((statement) => {
-        result = { value: change(new SqliteRows(store, statement)) };
-      });
-      return (result as { readonly value: T }).value;
-    },
-    within: (statement, change) => change(new SqliteRows(store, statement)),
-    revision: async () => Number(store.get('PRAGMA data_version')?.['data_version']),
-  };
+/** What a query for jobs that may start leaves out. */
+export interface Except {
+  readonly lanes: readonly string[];
+  readonly owners: readonly string[];
+  /** Rows of a newer version are another process's. */
+  readonly newerThan: number;
+  /** Ticks that catch up. */
+  readonly late: boolean;
 }
 
-function refuse(): never {
-  throw new Error('jobs: a read wrote');
+/** More owners of a lane are not remembered: the others count as never served. */
+const MOST_SERVED = 1_000;
+
+/** The most urgent first, then the oldest. */
+export function byUrgency(one: Pick<JobRow, 'priority' | 'number'>, other: Pick<JobRow, 'priority' | 'number'>): number {
+  return other.priority - one.priority || one.number - other.number;
 }
 
 type Run = (sql: string, ...parameters: SqlValue[]) => unknown;
@@ -46,7 +36,12 @@ const STOPPED_AT = `json_extract(stop, '$.at')`;
 const ALLOWED = `version <= ? AND (late = 0 OR ? = 0) AND (lane IS NULL OR lane NOT IN (SELECT value FROM json_each(?)))
   AND (owner IS NULL OR owner NOT IN (SELECT value FROM json_each(?)))`;
 
-class SqliteRows implements JobRows {
+/**
+ * The tables within a transaction. Queries for jobs that may start see rows with `ready`, without those `inside` another, the most urgent
+ * first and then the oldest.
+ */
+export class JobRows {
+  /** `run`: the statement of a write; a read has none. */
   constructor(
     private readonly store: Pick<Store, 'all' | 'get'>,
     private readonly run: Run,
@@ -56,6 +51,7 @@ class SqliteRows implements JobRows {
     return this.#first('id = ?', id);
   }
 
+  /** Writes a new row, or over the one with its id. */
   put(row: JobRow): void {
     this.run(PUT, ...COLUMNS.map((column) => toSql(column, row)));
   }
@@ -64,6 +60,7 @@ class SqliteRows implements JobRows {
     for (const sql of DELETIONS) this.run(sql, id);
   }
 
+  /** A number greater than all before, for what is committed now. */
   nextNumber(): number {
     this.run('UPDATE job_counter SET number = number + 1');
     return this.#counter();
@@ -73,11 +70,13 @@ class SqliteRows implements JobRows {
     return this.#first(`name = ? AND "unique" = ? AND "unique" IS NOT NULL AND ${OPEN}`, name, unique);
   }
 
+  /** Whether that row waits to be started, or was resumed early: asked by each durable event; reading the row would double its cost. */
   isExpected(name: string, unique: string): boolean {
     const open = `name = ? AND "unique" = ? AND "unique" IS NOT NULL AND ${OPEN}`;
     return this.store.get(`SELECT 1 FROM jobs WHERE ${open} AND (state = 'waiting' OR early IS NOT NULL)`, name, unique) !== null;
   }
 
+  /** Of a sequence: the oldest row that is waiting, failed, running or suspended, and whether any is running or suspended. */
   sequence(name: string, sequence: string): { readonly first: JobRow | null; readonly isBusy: boolean } {
     return {
       first: this.#first(`name = ? AND sequence = ? AND ${IN_SEQUENCE} ORDER BY number`, name, sequence),
@@ -85,15 +84,21 @@ class SqliteRows implements JobRows {
     };
   }
 
+  /** The row of a sequence that is `ready`. */
   readyOfSequence(name: string, sequence: string): JobRow | null {
     return this.#first('name = ? AND sequence = ? AND ready = 1 AND sequence IS NOT NULL', name, sequence);
   }
 
+  /** Open rows of a parent, or only those `inside` it, that were not asked to end. */
   openChildren(parent: string, inside: boolean, limit: number): readonly JobRow[] {
     const where = `parent = ? AND parent IS NOT NULL AND ${OPEN} AND stop IS NULL AND inside >= ? ORDER BY number ${LIMIT}`;
     return this.#all(where, parent, Number(inside), limit);
   }
 
+  /**
+   * What has run out: leases of other holders, graces of those that were asked to end, and waits until a time; and rows that have ended
+   * before all that ends with them. At most `limit` of each. A row may be in it twice.
+   */
   overdue(now: number, holder: string, graceMs: number, limit: number): readonly JobRow[] {
     return [
       ...this.#all(`state = 'running' AND until <= ? AND holder <> ? ORDER BY until, number ${LIMIT}`, now, holder, limit),
@@ -103,6 +108,7 @@ class SqliteRows implements JobRows {
     ];
   }
 
+  /** The earliest moment at which `overdue` has a row; null: none. */
   next(holder: string, graceMs: number): number | null {
     const row = this.store.get(
       `SELECT (SELECT until FROM jobs WHERE state = 'running' AND holder <> ? ORDER BY until LIMIT 1) AS lease,
@@ -116,30 +122,38 @@ class SqliteRows implements JobRows {
     return times.length === 0 ? null : Math.min(...times.map(Number));
   }
 
+  /** Names that have ready rows, those `inside` another too. */
   readyNames(): readonly string[] {
     return this.#distinct('name', 'ready = 1');
   }
 
-  running(name: string): ReturnType<JobRows['running']> {
+  /** Without those in a slot of their parent. */
+  running(
+    name: string,
+  ): readonly Pick<JobRow, 'id' | 'lane' | 'owner' | 'priority' | 'preemptible' | 'begun' | 'stop' | 'lost' | 'late' | 'number'>[] {
     const sql = `SELECT ${RUNNING_COLUMNS.map(quoted).join(', ')} FROM jobs INDEXED BY jobs_running WHERE name = ? AND inside = 0 AND state = 'running' ORDER BY number`;
     return this.store.all(sql, name).map((row) => fromSql(row, RUNNING_COLUMNS) as JobRow);
   }
 
+  /** How many ticks that catch up run, of all names. */
   lateRunning(): number {
     return this.#count(`state = 'running' AND late = 1`);
   }
 
+  /** `lanes`: also those in lanes. */
   ready(name: string, lanes: boolean, except: Except, limit: number): readonly JobRow[] {
     const index = lanes ? 'jobs_ready' : 'jobs_ready_without_lane';
     const where = `INDEXED BY ${index} WHERE name = ? AND ${READY} AND ${lanes ? '' : 'lane IS NULL AND '}${ALLOWED} ORDER BY priority DESC, number ${LIMIT}`;
     return this.#all(where, name, ...allowed(except), limit);
   }
 
+  /** The first ready row of a name that was lost so often that it runs alone. */
   readyAlone(name: string, fromLosses: number, except: Except): JobRow | null {
     const where = `INDEXED BY jobs_ready_alone WHERE name = ? AND ${READY} AND lost > 0 AND lost >= ? AND ${ALLOWED} ORDER BY priority DESC, number`;
     return this.#first(where, name, fromLosses, ...allowed(except));
   }
 
+  /** Ready rows inside one that is running or suspended. */
   readyInside(name: string, except: Except, limit: number): readonly JobRow[] {
     return this.#all(
       `name = ? AND ready = 1 AND inside = 1 AND ${ALLOWED}
@@ -151,6 +165,7 @@ class SqliteRows implements JobRows {
     );
   }
 
+  /** Lanes of a name that have ready rows. */
   readyLanes(name: string): readonly string[] {
     return this.#distinct('lane', `name = ? AND ${READY} AND lane IS NOT NULL`, name);
   }
@@ -163,10 +178,12 @@ class SqliteRows implements JobRows {
       .sort(byUrgency);
   }
 
+  /** Open rows of a lane with a promise. */
   promised(name: string, lane: string): readonly JobRow[] {
     return this.#all('name = ? AND lane = ? AND promise IS NOT NULL ORDER BY number', name, lane);
   }
 
+  /** The turn at which each of the last `MOST_SERVED` owners of a lane was served. */
   served(name: string, lane: string): ReadonlyMap<string | null, number> {
     const rows = this.store.all('SELECT owner, turn FROM job_served WHERE name = ? AND lane = ?', name, lane);
     return new Map(rows.map(({ owner, turn }) => [owner as string | null, Number(turn)]));
@@ -179,11 +196,13 @@ class SqliteRows implements JobRows {
     this.run('INSERT INTO job_served (name, lane, owner, turn) VALUES (?, ?, ?, ?)', name, lane, owner, turn);
   }
 
+  /** Replaces what a row waits for. */
   setWaits(waiter: string, targets: readonly string[]): void {
     this.run('DELETE FROM job_waits WHERE waiter = ?', waiter);
     for (const target of new Set(targets)) this.run('INSERT INTO job_waits (waiter, target) VALUES (?, ?)', waiter, target);
   }
 
+  /** Removes the waits for a target, and gives those who wait for nothing any more. */
   endWaits(target: string): readonly string[] {
     const waiters = this.store.all('SELECT waiter FROM job_waits WHERE target = ? ORDER BY waiter', target);
     if (waiters.length > 0) this.run('DELETE FROM job_waits WHERE target = ?', target);
@@ -253,12 +272,14 @@ class SqliteRows implements JobRows {
     this.run('DELETE FROM job_schedules WHERE id = ?', id);
   }
 
+  /** Of a state, ended before; `seen` null: both. Oldest first. */
   endedBefore(before: number, state: State, seen: boolean | null, limit: number): readonly string[] {
     const sql = `SELECT id FROM jobs WHERE state = ? AND ended < ? AND ended IS NOT NULL AND (? IS NULL OR seen = ?) ORDER BY ended, number ${LIMIT}`;
     const wanted = seen === null ? null : Number(seen);
     return this.store.all(sql, state, before, wanted, wanted, limit).map(({ id }) => String(id));
   }
 
+  /** Leases later than `lease` end then; retries later than `retry` are due at once; who was asked to end later than now was asked now. */
   shorten(now: number, { lease, retry }: { readonly lease: number; readonly retry: number }): void {
     this.run(`UPDATE jobs SET until = ? WHERE state = 'running' AND until > ?`, lease, lease);
     this.run(`UPDATE jobs SET at = ? WHERE ${LATER} AND state = 'failed' AND at > ?`, now, retry);

@@ -1,8 +1,11 @@
+import { ulid } from 'ulid';
 import { type Clock, PithError } from '../../contract/index.ts';
 import type { LanePolicy } from '../../kernel/index.ts';
-import type { Attempt, Claim, Claimed, Hold, JobDeclaration, JobStore, Outcome, ScheduleRow, StopReason, Tick } from './port.ts';
+import type { Statement, Store } from '../../store/index.ts';
+import type { Attempt, Claim, Claimed, Hold, JobDeclaration, JobFilter, JobStore, Outcome, ScheduleRow, StopReason, Tick } from './port.ts';
 import { hasEnded, type JobRow, NEVER, type NewJob, PLAIN_JOB } from './row.ts';
-import { byUrgency, type Except, type JobRows, type JobTables } from './rows.ts';
+import { byUrgency, type Except, JobRows } from './sqlite-rows.ts';
+import { JOBS_SCHEMA } from './sqlite-schema.ts';
 import {
   ALONE_FROM,
   cancelled,
@@ -33,15 +36,31 @@ export const KEEP_DEAD_MS = 90 * DAY_MS;
 /** The job that tells an extension that another of its jobs has ended otherwise than by its handler; its payload is the id. */
 export const ENDED_SUFFIX = '.ended';
 
-/** The rules of jobs over the tables of any store. `now`: the store's clock. */
-export function createJobStore(tables: JobTables, clock: Pick<Clock, 'now'>, newId: () => string): JobStore {
-  const writing = <T>(change: (work: Work) => T): Promise<T> => tables.write((rows) => change(new Work(rows, clock.now(), newId)));
+/** Jobs in `pith.db`. */
+export interface SqliteJobStore extends JobStore {
+  /** What others do with jobs in a write that they have begun. */
+  within(statement: Statement): Pick<Work, 'rows' | 'insert' | 'settle' | 'guard' | 'resumeOnly' | 'forgetOnly'>;
+  /** As `count`, at once. */
+  countNow(filter: Omit<JobFilter, 'limit'>): number;
+}
+
+export function createJobStore(store: Store, clock: Pick<Clock, 'now'>, newId = (): string => ulid(clock.now())): SqliteJobStore {
+  store.migrate('jobs', JOBS_SCHEMA);
+  const rows = new JobRows(store, refuse);
+  const within = (statement: Statement): Work => new Work(new JobRows(store, statement), clock.now(), newId);
+  const writing = async <T>(change: (work: Work) => T): Promise<T> => {
+    let result: { readonly value: T } | undefined;
+    await store.write((statement) => void (result = { value: change(within(statement)) }));
+    return (result as { readonly value: T }).value;
+  };
   return {
+    within,
+    countNow: (filter) => rows.count(filter),
     insert: (job, policy) => writing((work) => work.insert(job, policy)),
     claim: (claim) => writing((work) => work.claim(claim)),
-    isDue: (claim) => tables.read((rows) => isDue(rows, claim, clock.now())),
+    isDue: async (claim) => isDue(rows, claim, clock.now()),
     renew: (held) => writing((work) => work.renew(held)),
-    stops: (held) => tables.read((rows) => stopsOf(rows, held)),
+    stops: async (held) => stopsOf(rows, held),
     settle: (attempt, outcome, keep) => writing((work) => work.settle(attempt, outcome, keep)),
     leave: (held) => writing((work) => held.forEach((attempt) => work.ofAttempt(attempt, (row) => work.save({ ...row, leaving: true })))),
     note: (attempt, data) =>
@@ -51,69 +70,32 @@ export function createJobStore(tables: JobTables, clock: Pick<Clock, 'now'>, new
           work.save({ ...row, lost: 0 });
         }),
       ),
-    notes: (id) => tables.read((rows) => rows.notes(id).map(({ at, data }) => ({ at, data: JSON.parse(data) }))),
+    notes: async (id) => rows.notes(id).map(({ at, data }) => ({ at, data: JSON.parse(data) })),
     resume: (id, value) => writing((work) => work.change(id, (row) => resumed(row, value, work.now))),
     cancel: (id, message) => writing((work) => work.change(id, (row) => cancelled(row, { code: 'cancelled', message }, work.now))),
     retry: (id) => writing((work) => work.change(id, (row) => (work.mayRetry(row) ? retried(row, work.now) : null))),
-    get: (id) => tables.read((rows) => rows.get(id)),
-    list: (filter) => tables.read((rows) => rows.list(filter)),
-    count: (filter) => tables.read((rows) => rows.count(filter)),
-    changesSince: (number) => tables.read((rows) => rows.changesSince(number, MOST_CHANGES)),
-    revision: () => tables.revision(),
+    get: async (id) => rows.get(id),
+    list: async (filter) => rows.list(filter),
+    count: async (filter) => rows.count(filter),
+    changesSince: async (number) => rows.changesSince(number, MOST_CHANGES),
+    revision: async () => Number(store.get('PRAGMA data_version')?.['data_version']),
     markSeen: (ids) =>
       writing((work) => ids.forEach((id) => work.change(id, (row) => (row.state === 'dead' && !row.seen ? { ...row, seen: true } : null)))),
-    hold: (hold) => tables.write((rows) => rows.putHold(hold)),
-    release: (kind, value) => tables.write((rows) => rows.removeHold(kind, value)),
-    holds: () => tables.read((rows) => currentHolds(rows, clock.now())),
-    schedules: () => tables.read((rows) => rows.schedules()),
-    putSchedule: (schedule) => tables.write((rows) => rows.putSchedule(planned(schedule, scheduleIn(rows, schedule.id)))),
-    removeSchedule: (id) => tables.write((rows) => rows.removeSchedule(id)),
+    hold: (hold) => writing((work) => work.rows.putHold(hold)),
+    release: (kind, value) => writing((work) => work.rows.removeHold(kind, value)),
+    holds: async () => currentHolds(rows, clock.now()),
+    schedules: async () => rows.schedules(),
+    putSchedule: (schedule) => writing((work) => work.rows.putSchedule(planned(schedule, scheduleIn(work.rows, schedule.id)))),
+    removeSchedule: (id) => writing((work) => work.rows.removeSchedule(id)),
     tick: (tick) => writing((work) => work.tick(tick)),
     repairClock: (longestRetryMs) =>
-      writing(({ rows, now }) => rows.shorten(now, { lease: now + LEASE_MS, retry: Math.min(now + longestRetryMs, NEVER) })),
+      writing((work) => work.rows.shorten(work.now, { lease: work.now + LEASE_MS, retry: Math.min(work.now + longestRetryMs, NEVER) })),
     tidy: () => writing((work) => work.tidy()),
   };
 }
 
-/** Adds a job in a transaction that somebody else has begun; `at.now` is the store's clock. */
-export function insertIn(
-  rows: JobRows,
-  job: NewJob,
-  policy: LanePolicy | null,
-  at: { readonly now: number; readonly newId: () => string },
-): { readonly id: string; readonly added: boolean } {
-  return new Work(rows, at.now, at.newId).insert(job, policy);
-}
-
-/**
- * Has the one open job of a name of the kernel begin, or go on with what it waits for; makes it where there is none. Writes nothing where it
- * will do so anyway.
- */
-export function resumeIn(rows: JobRows, name: string, at: { readonly now: number; readonly newId: () => string }): void {
-  if (rows.isExpected(name, ONLY)) return;
-  const open = rows.openUnique(name, ONLY);
-  const work = new Work(rows, at.now, at.newId);
-  if (open === null) work.insert({ ...PLAIN_JOB, id: at.newId(), name, payload: 'null', unique: ONLY, mostAttempts: NEVER }, null);
-  else work.change(open.id, (row) => resumed(row, 'null', at.now));
-}
-
-const ONLY = 'only';
-
-/** Removes the one open job of a name of the kernel. */
-export function forgetIn(rows: JobRows, name: string): void {
-  const open = rows.openUnique(name, ONLY);
-  if (open !== null) rows.delete(open.id);
-}
-
-/** Ends an attempt that is done, with what else its commit holds. False: another process has the job. */
-export function endIn(rows: JobRows, attempt: Attempt, at: { readonly now: number; readonly newId: () => string }): boolean {
-  return new Work(rows, at.now, at.newId).settle(attempt, { kind: 'done', result: 'null' }, false);
-}
-
-/** Throws `lease_lost` where another process has the job. */
-export function guardIn(rows: JobRows, attempt: Attempt): void {
-  if (heldRow(rows, attempt) === null)
-    throw new PithError('lease_lost', `job ${attempt.id}: another process has it`, { where: attempt.id, cure: 'end this attempt' });
+function refuse(): never {
+  throw new Error('jobs: a read wrote');
 }
 
 function isDue(rows: JobRows, { holder, jobs }: Claim, now: number): { readonly due: boolean; readonly next: number | null } {
@@ -156,6 +138,9 @@ function stopsOf(rows: JobRows, held: readonly Attempt[]): ReadonlyMap<string, S
 }
 
 type LaneState = Parameters<LanePolicy['pick']>[0];
+
+/** The one job of a name of the kernel that is open. */
+const ONLY = 'only';
 
 /** One transaction. */
 class Work {
@@ -234,6 +219,29 @@ class Work {
     const row = heldRow(this.rows, attempt);
     if (row !== null) act(row);
     return row !== null;
+  }
+
+  /** Throws `lease_lost` where another process has the job. */
+  guard(attempt: Attempt): void {
+    if (heldRow(this.rows, attempt) === null)
+      throw new PithError('lease_lost', `job ${attempt.id}: another process has it`, { where: attempt.id, cure: 'end this attempt' });
+  }
+
+  /**
+   * Has the one open job of a name of the kernel begin, or go on with what it waits for; makes it where there is none. Writes nothing where
+   * it will do so anyway.
+   */
+  resumeOnly(name: string): void {
+    if (this.rows.isExpected(name, ONLY)) return;
+    const open = this.rows.openUnique(name, ONLY);
+    if (open !== null) this.change(open.id, (row) => resumed(row, 'null', this.now));
+    else this.insert({ ...PLAIN_JOB, id: this.newId(), name, payload: 'null', unique: ONLY, mostAttempts: NEVER }, null);
+  }
+
+  /** Removes the one open job of a name of the kernel. */
+  forgetOnly(name: string): void {
+    const open = this.rows.openUnique(name, ONLY);
+    if (open !== null) this.rows.delete(open.id);
   }
 
   /** Writes a row, and what follows from its state. */

@@ -3,7 +3,7 @@ import { fakeClock } from 'pith/testing';
 import { beforeEach, describe, expect, it, onTestFinished } from 'vitest';
 import { openKernel } from '../../../core/cli/index.ts';
 import { newJob, takenFrom } from '../durable/jobs/new-job.ts';
-import { createJobStore, createSqliteTables, type JobStore, type NewJob } from '../../../core/durable/index.ts';
+import { createJobStore, type JobStore, type NewJob } from '../../../core/durable/index.ts';
 import { openStore } from '../../../core/store/index.ts';
 import { writeFiles, folderWith } from '../../places.ts';
 import { cli } from './fakes.ts';
@@ -25,7 +25,7 @@ beforeEach(async () => {
   const database = openStore(path.join(folder, 'sandbox/data/pith.db'), fakeClock(NOW));
   onTestFinished(() => database.close());
   made = 0;
-  store = createJobStore(createSqliteTables(database), fakeClock(NOW), () => `E${(made += 1)}`);
+  store = createJobStore(database, fakeClock(NOW), () => `E${(made += 1)}`);
 });
 
 const run = (...argv: string[]) => cli(argv, { cwd: folder, openKernel });

@@ -12,6 +12,11 @@ export function temporaryStore(file = join(folderWith(), 'pith.db'), clock = man
   return store;
 }
 
+/** As `temporaryStore`, without a file: a write waits for no disk. */
+export function memoryStore(): Store {
+  return temporaryStore(':memory:');
+}
+
 /** A lease that nobody gives back, for writing rows without working on a thread. */
 export async function lastingFence(store: Store, clock: Pick<Clock, 'now'>): Promise<Fence> {
   const fence = { name: 'test', holder: 'test' };

@@ -2,13 +2,13 @@
 import { writeFileSync } from 'node:fs';
 import path from 'node:path';
 import { systemClock } from '@pith/promises';
-import { createJobStore, createSqliteTables } from '../../../../core/durable/index.ts';
+import { createJobStore } from '../../../../core/durable/index.ts';
 import { openStore } from '../../../../core/store/index.ts';
 import { declared } from './new-job.ts';
 
 const [file = '', folder = ''] = process.argv.slice(2);
 const database = openStore(file, systemClock);
-const store = createJobStore(createSqliteTables(database), systemClock, () => '');
+const store = createJobStore(database, systemClock);
 const claim = {
   holder: `${process.pid}`,
   jobs: new Map([['x.a', declared('x.a', { concurrency: 4 })]]),

@@ -3,16 +3,14 @@
  * `refused <code>` and `began <id>`.
  */
 import { systemClock as clock } from '@pith/promises';
-import { ulid } from 'ulid';
 import { codeOf } from '../../../../core/contract/index.ts';
-import { createJobService, createJobStore, createSqliteTables, guardIn, type JobCall } from '../../../../core/durable/index.ts';
+import { createJobService, createJobStore, type JobCall } from '../../../../core/durable/index.ts';
 import { openStore } from '../../../../core/store/index.ts';
 import { declared, newJob } from './new-job.ts';
 
 const [file = ''] = process.argv.slice(2);
 const database = openStore(file, clock);
-const tables = createSqliteTables(database);
-const store = createJobStore(tables, clock, ulid);
+const store = createJobStore(database, clock);
 const say = (text: string): void => void process.stdout.write(`${text}\n`);
 const quiet = () => undefined;
 const jobs = new Map(['a.plain', 'a.parent', 'a.again', 'a.slow'].map((name) => [name, declared(name)]));
@@ -42,7 +40,7 @@ const handlers: Readonly<Record<string, (job: JobCall, signal: AbortSignal) => P
 async function work({ id, fence }: JobCall): Promise<object> {
   await clock.sleep(Math.random() * 30);
   await database.write((statement) => {
-    tables.within(statement, (rows) => guardIn(rows, { id, fence }));
+    store.within(statement).guard({ id, fence });
     statement('INSERT INTO effects (job, fence) VALUES (?, ?)', id, fence);
   });
   return { kind: 'done', result: 'true' };

@@ -40,7 +40,7 @@ function fair(slots: Readonly<Record<string, number>>, seen: State[] = []): Lane
 
 const LANES = declared('x.a', { lanes: true, concurrency: 1_000_000 });
 
-describe.each(STORES)('J5: lanes %s', (where, tablesOf) => {
+describe.each(STORES)('J5: lanes %s', (where, open) => {
   it('a policy is told of a job what the contract says, and no payload', async () => {
     const world = worldOf();
     const seen: State[] = [];
@@ -54,7 +54,7 @@ describe.each(STORES)('J5: lanes %s', (where, tablesOf) => {
     expect(keys(seen.at(-1)?.running ?? [])).toEqual(['begun id owner preempted preemptible priority']);
   });
 
-  const worldOf = (...more: Parameters<typeof storeWorld>[1][]): StoreWorld => storeWorld(tablesOf(), [LANES, ...(more[0] ?? [])]);
+  const worldOf = (...more: Parameters<typeof storeWorld>[1][]): StoreWorld => storeWorld(open(), [LANES, ...(more[0] ?? [])]);
   const by = (policy: LanePolicy) => ({ policies: new Map([['x.a', policy]]) });
 
   it('1,000 jobs of 5 owners in 2 lanes start in exactly the order that the policy states', async () => {

@@ -5,7 +5,6 @@ import { type FakeClock, fakeClock } from 'pith/testing';
 import {
   createJobService,
   createJobStore,
-  createSqliteTables,
   type HandlerEnd,
   type JobCall,
   type JobService,
@@ -18,7 +17,6 @@ import { declared, newJob } from './new-job.ts';
 import { openStore } from '../../../../core/store/index.ts';
 import { folderWith } from '../../../places.ts';
 import path from 'node:path';
-import { ulid } from 'ulid';
 
 export type Handler = (job: JobCall, signal: AbortSignal) => Promise<HandlerEnd | JsonValue | void>;
 
@@ -54,7 +52,7 @@ export function worldOf(clock: FakeClock = fakeClock()): World {
   const open = (): JobStore => {
     const database = openStore(file, clock);
     onTestFinished(() => database.close());
-    return createJobStore(createSqliteTables(database), clock, ulid);
+    return createJobStore(database, clock);
   };
   return {
     clock,

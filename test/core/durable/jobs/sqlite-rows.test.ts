@@ -1,7 +1,7 @@
 import { mkdirSync, readdirSync } from 'node:fs';
 import path from 'node:path';
 import { expect, it } from 'vitest';
-import { createSqliteTables, guardIn, insertIn, type JobRows, type LanePolicy, type NewJob } from '../../../../core/durable/index.ts';
+import { createJobStore, type JobRows, type LanePolicy, type NewJob } from '../../../../core/durable/index.ts';
 import type { SqlValue, Statement, Store } from '../../../../core/store/index.ts';
 import { folderWith } from '../../../places.ts';
 import { bundleProgram, exitOf, startProgram } from '../../store/child-process.ts';
@@ -73,7 +73,8 @@ const MAY_SORT = new Set(['running', 'list of a name', 'list of ids']);
 
 it.each(QUERIES)('J4: the query %s searches, or walks an index in its order', async (name, ask) => {
   const { store, queries } = watched(temporaryStore());
-  await createSqliteTables(store).write((rows) => void ask(rows));
+  const jobs = createJobStore(store, { now: () => START });
+  await store.write((statement) => void ask(jobs.within(statement).rows));
   const plans = queries
     .filter(({ sql }) => !sql.includes('job_counter')) // one row
     .flatMap(({ sql, values }) => store.all(`EXPLAIN QUERY PLAN ${sql}`, ...values).map(({ detail }) => String(detail)));
@@ -90,7 +91,7 @@ it('J4: claims, renewals and ends of one tick share a commit', async () => {
     queueMicrotask(() => (commit += 1)); // after all writes of the commit
   };
   const write: Store['write'] = (run) => store.write((statement) => (statement.onCommit(committed), run(statement)));
-  const world = storeWorld(createSqliteTables({ ...store, write }));
+  const world = storeWorld({ ...store, write });
   await world.addMany(4);
   await world.claim('one', { most: 2 });
   commits.length = 0;
@@ -102,7 +103,7 @@ it('J4: claims, renewals and ends of one tick share a commit', async () => {
 it('J4: a claim and a look read few rows, also where very many wait', async () => {
   const { store, queries } = watched(temporaryStore());
   const jobs = [declared('x.a', { concurrency: 8 }), declared('x.lanes', { lanes: true, concurrency: 8 }), declared('x.held')];
-  const world = storeWorld(createSqliteTables(store), jobs);
+  const world = storeWorld(store, jobs);
   const policy: LanePolicy = {
     rules: () => null,
     pick: ({ heads, running }) => ({
@@ -137,7 +138,7 @@ it('J4: two processes on one file do each job once, and never more than its conc
   const folder = folderWith();
   const file = path.join(folder, 'pith.db');
   const database = temporaryStore(file);
-  const world = storeWorld(createSqliteTables(database));
+  const world = storeWorld(database);
   const count = isLong ? 2_000 : 200;
   await world.addMany(count, (n) => ({ sequence: n % 3 === 0 ? `s${n % 7}` : null }));
   const marks = path.join(folder, 'marks');
@@ -159,19 +160,16 @@ it('J4: two processes on one file do each job once, and never more than its conc
 
 it('J2: a job in a transaction of somebody else is there with it, or not at all', async () => {
   const database = temporaryStore();
-  const tables = createSqliteTables(database);
-  const world = storeWorld(tables);
-  await database.write((statement) => {
-    tables.within(statement, (rows) => insertIn(rows, newJob('x.a', { id: 'a' }), null, { now: world.clock.at, newId: () => '' }));
-  });
+  const world = storeWorld(database);
+  await database.write((statement) => void world.store.within(statement).insert(newJob('x.a', { id: 'a' }), null));
   const failing = database.write((statement) => {
-    tables.within(statement, (rows) => insertIn(rows, newJob('x.a', { id: 'b' }), null, { now: world.clock.at, newId: () => '' }));
+    world.store.within(statement).insert(newJob('x.a', { id: 'b' }), null);
     throw new Error('no');
   });
   await expect(failing).rejects.toThrow('no');
   expect(await world.states('a', 'b')).toBe('ready gone');
   await world.claim();
-  const guarded = (fence: number) => database.write((statement) => tables.within(statement, (rows) => guardIn(rows, { id: 'a', fence })));
+  const guarded = (fence: number) => database.write((statement) => world.store.within(statement).guard({ id: 'a', fence }));
   await guarded(1);
   await expect(guarded(0)).rejects.toMatchObject({ code: 'lease_lost', where: 'a' });
 });
@@ -180,7 +178,7 @@ it.each(Array.from({ length: isLong ? 40 : 8 }, (_, index) => [index]))(
   'J9: a disk with room for %i pages: what was told holds, what failed left nothing',
   async (pages) => {
     const database = temporaryStore();
-    const world = storeWorld(createSqliteTables(database), [declared('x.a', { concurrency: 1_000 })]);
+    const world = storeWorld(database, [declared('x.a', { concurrency: 1_000 })]);
     await world.addMany(10);
     const limit = (more: number): unknown => database.get(`PRAGMA max_page_count = ${more}`);
     limit(Number(database.get('PRAGMA page_count')?.['page_count']) + pages);

@@ -2,21 +2,19 @@
 import {
   type Claim,
   createJobStore,
-  createSqliteTables,
   type JobDeclaration,
   type JobRow,
-  type JobTables,
   type LanePolicy,
   type NewJob,
   type Outcome,
 } from '../../../../core/durable/index.ts';
-import { temporaryStore } from '../../store/temporary-store.ts';
-import { createMemoryTables } from './memory-rows.ts';
+import type { Store } from '../../../../core/store/index.ts';
+import { memoryStore, temporaryStore } from '../../store/temporary-store.ts';
 import { declared, newJob } from './new-job.ts';
 
-export const STORES: readonly (readonly [string, () => JobTables])[] = [
-  ['in SQLite', () => createSqliteTables(temporaryStore())],
-  ['in memory', createMemoryTables],
+export const STORES: readonly (readonly [string, () => Store])[] = [
+  ['in a file', () => temporaryStore()],
+  ['in memory', memoryStore],
 ];
 
 export const START = 1_700_000_000_000;
@@ -26,10 +24,10 @@ export const DONE: Outcome = { kind: 'done', result: 'null' };
 export type StoreWorld = ReturnType<typeof storeWorld>;
 
 /** Jobs are of name `x.a` where a test does not say otherwise. */
-export function storeWorld(tables: JobTables, declarations: readonly JobDeclaration[] = [declared('x.a')]) {
+export function storeWorld(database: Store, declarations: readonly JobDeclaration[] = [declared('x.a')]) {
   const clock = { at: START, now: () => clock.at };
   let made = 0;
-  const store = createJobStore(tables, clock, () => `made ${(made += 1)}`);
+  const store = createJobStore(database, clock, () => `made ${(made += 1)}`);
   const jobs = new Map(declarations.map((job) => [job.name, job]));
   const row = async (id: string): Promise<JobRow> => {
     const found = await store.get(id);

@@ -13,9 +13,9 @@ async function lose(world: StoreWorld, holder: string): Promise<string[]> {
   return world.claim(holder);
 }
 
-describe.each(STORES)('jobs %s', (_, tablesOf) => {
+describe.each(STORES)('J15: jobs %s', (_, open) => {
   const worldOf = (...changes: Parameters<typeof declared>[1][]): StoreWorld =>
-    storeWorld(tablesOf(), changes.length === 0 ? undefined : changes.map((change) => declared(change?.name ?? 'x.a', change)));
+    storeWorld(open(), changes.length === 0 ? undefined : changes.map((change) => declared(change?.name ?? 'x.a', change)));
 
   describe('J1: how an attempt ends', () => {
     it('a failed one is tried again when its back-off is over, and dead after its attempts', async () => {
@@ -368,13 +368,13 @@ describe.each(STORES)('jobs %s', (_, tablesOf) => {
     });
 
     it('a hold that is over is deleted', async () => {
-      const tables = tablesOf();
-      const world = storeWorld(tables);
+      const database = open();
+      const world = storeWorld(database);
       for (const until of [world.clock.at + 1, world.clock.at + 2, null])
         await world.store.hold({ kind: 'lane', value: `${until}`, until, reason: 'test' });
       world.pass(1);
       await world.store.tidy();
-      expect((await tables.read((rows) => rows.holds())).map(({ until }) => until)).toEqual([world.clock.at + 1, null]);
+      expect(database.all('SELECT until FROM job_holds ORDER BY value')).toEqual([{ until: world.clock.at + 1 }, { until: null }]);
     });
 
     it('many are deleted in small steps', async () => {
