@@ -1,7 +1,7 @@
 import { didYouMean } from '@pith/plain-text';
 import fs from 'node:fs';
 import path from 'node:path';
-import { type Diagnostic, messageOf } from '../contract/index.ts';
+import type { Diagnostic } from '../contract/index.ts';
 import { type Manifest, manifestSchema, RESERVED_IDS } from '../trust/index.ts';
 import { isBelow, isPassing } from '@pith/safe-files';
 import { KERNEL_AGENT_KEYS } from './agents.ts';
@@ -10,7 +10,7 @@ import { isPlainMap } from '@pith/plain-data';
 import { slipsOf } from '@pith/plain-text';
 import { asIgnored, issuesToDiagnostics, parseLeniently, parseYaml, pathText, positionOf, type Positions } from '@pith/checked-yaml';
 import { readTextFile } from './source-files.ts';
-import { Cron } from 'croner';
+import { localZone, nextCronTime } from '@pith/cron-times';
 
 const MAX_MANIFEST_BYTES = 64 * 1024;
 
@@ -150,23 +150,9 @@ function handlerChecks(manifest: Manifest, add: Add): void {
       const names = jobs.map((each) => each.name);
       add(`schedules.${index}.job`, 'manifest_invalid', `there is no job '${job}'${didYouMean(job, names)}`, "name one of 'jobs'");
     }
-    const problem = cronProblem(cron);
-    if (problem !== null) {
-      const cure = "write minute, hour, day, month and weekday, such as '0 3 * * *'";
-      add(`schedules.${index}.cron`, 'manifest_invalid', `'${cron}' ${problem}`, cure);
-    }
+    const next = nextCronTime(cron, localZone(), 0); // as good as now: no field is a year
+    if (typeof next !== 'number') add(`schedules.${index}.cron`, 'manifest_invalid', next.problem, next.cure);
     if (names.has(name)) add(`schedules.${index}.name`, 'manifest_invalid', `there are two schedules '${name}'`, 'rename one of them');
     names.add(name);
   });
-}
-
-/** Why `pattern` is no schedule of five fields, as the end of a sentence; null when it is one. */
-export function cronProblem(pattern: string): string | null {
-  const fields = pattern.trim().split(/\s+/).length;
-  if (fields !== 5 || pattern.trim().startsWith('@')) return `has ${fields} field${fields === 1 ? '' : 's'}, not five`;
-  try {
-    return new Cron(pattern, { mode: '5-part', paused: true }).nextRun() === null ? 'never comes due' : null;
-  } catch (error) {
-    return `is not a schedule: ${messageOf(error).replace(/^CronPattern: /, '')}`;
-  }
 }

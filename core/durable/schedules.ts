@@ -1,3 +1,4 @@
+import { localZone } from '@pith/cron-times';
 import { type Logger, messageOf } from '../contract/index.ts';
 import type { EventHandlers, JobCall } from '../kernel/index.ts';
 import { kernelJob, type KernelJobs, NEVER } from './jobs/index.ts';
@@ -34,7 +35,7 @@ export function createSchedules({ journal, logger, declared }: SchedulesOptions)
       }),
     /** Forgets what an older Pith has planned of schedules that were changed or removed since. Never rejects. */
     async endFormer(): Promise<void> {
-      const zone = Intl.DateTimeFormat().resolvedOptions().timeZone;
+      const zone = localZone();
       const specs = declared().map((schedule) => [nameOf(schedule), JSON.stringify([schedule.cron, schedule.handler, zone])] as const);
       await journal.schedules
         .endFormer(new Map(specs))

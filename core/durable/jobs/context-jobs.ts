@@ -1,3 +1,4 @@
+import { localZone, nextCronTime } from '@pith/cron-times';
 import { ulid } from 'ulid';
 import { type Clock, type Job, type JsonValue, PithError } from '../../contract/index.ts';
 import type { Declaration } from '../../declarations/index.ts';
@@ -9,7 +10,6 @@ import { hasEnded, type JobRow, type NewJob, STATES } from './row.ts';
 import { infoOf } from './calls.ts';
 import type { JobService } from './service.ts';
 import { heldValue, type SqliteJobStore } from './store.ts';
-import { nextTick } from './timetables.ts';
 
 type DeclaredJob = ReturnType<JobHandlers['declared']> extends ReadonlyMap<string, infer Declared> ? Declared : never;
 type Options = NonNullable<Parameters<HostJobs['add']>[2]>;
@@ -225,10 +225,10 @@ const OPTIONS: readonly string[] = [
 const ON_OPEN: readonly NewJob['onOpen'][] = ['keep', 'replace', 'fail'];
 
 function scheduleOf(id: string, timetable: Timetable, { name, version, payload, mostAttempts, tells }: NewJob, now: number): ScheduleRow {
-  const { cron, zone = Intl.DateTimeFormat().resolvedOptions().timeZone, missed = 'once', within } = timetable;
+  const { cron, zone = localZone(), missed = 'once', within } = timetable;
   if (!MISSED.includes(missed)) throw invalid(`there is no missed '${String(missed)}'`, MISSED);
-  const next = nextTick(givenText(cron, 'the cron of a timetable'), givenText(zone, 'the zone of a timetable'), now);
-  if (next === null) throw invalid(`timetable '${cron}' never comes due`);
+  const next = nextCronTime(givenText(cron, 'the cron of a timetable'), givenText(zone, 'the zone of a timetable'), now);
+  if (typeof next !== 'number') throw new PithError('parameter_invalid', `timetable ${next.problem}`, { cure: next.cure });
   return {
     id,
     cron,

@@ -8,5 +8,5 @@ export { hasEnded, isOfKernel, type JobRow, NEVER, type NewJob, PLAIN_JOB, type 
 export type { JobRows } from './sqlite-rows.ts';
 export { createJobService, type JobService, type JobServiceOptions } from './service.ts';
 export { createJobStore, type SqliteJobStore } from './store.ts';
-export { nextTick, ticksDue } from './timetables.ts';
+export { ticksDue } from './timetables.ts';
 export { LONGEST_RETRY_MS, retryDelay } from './transitions.ts';

@@ -1,7 +1,7 @@
+import { localZone, nextCronTime } from '@pith/cron-times';
 import type { JobHandlers } from '../../kernel/index.ts';
 import type { ManifestSchedule } from './kernel-jobs.ts';
 import type { JobStore, ScheduleRow } from './port.ts';
-import { nextTick } from './timetables.ts';
 
 /** Keeps a timetable for each schedule of a manifest, and those of manifests, or for jobs, that cannot be read now: their next tick stays. */
 export async function keepSchedules(
@@ -34,8 +34,10 @@ export function schedulesOf(handlers: Pick<JobHandlers, 'declared' | 'schedules'
 }
 
 function rowOf({ extensionId, name, cron, job }: ManifestSchedule, now: number): ScheduleRow {
-  const zone = Intl.DateTimeFormat().resolvedOptions().timeZone;
-  return { id: `${extensionId}/${name}`, cron, zone, job, missed: 'once', within: null, next: nextTick(cron, zone, now) };
+  const zone = localZone();
+  const next = nextCronTime(cron, zone, now);
+  const due = typeof next === 'number' ? next : null; // its manifest says why
+  return { id: `${extensionId}/${name}`, cron, zone, job, missed: 'once', within: null, next: due };
 }
 
 function specOf({ id, cron, zone, job }: ScheduleRow): string {

@@ -1,24 +1,17 @@
-import { Cron } from 'croner';
-import { type JsonValue, messageOf, PithError } from '../../contract/index.ts';
+import { nextCronTime } from '@pith/cron-times';
+import { type JsonValue, messageOf } from '../../contract/index.ts';
 import type { ScheduleRow, Tick } from './port.ts';
 import { PLAIN_JOB } from './row.ts';
 
 /** A tick that is later than this was missed: as long as the shortest time between two. */
 export const MISSED_MS = 60_000;
 
-/**
- * The first time after `after` by five fields of cron in a time zone; null: there is none. Hours that daylight saving skips count as their
- * end, and those that it repeats count once. Throws `parameter_invalid`.
- */
-export function nextTick(cron: string, zone: string, after: number): number | null {
-  const refuse = (why: string, cure: string) => new PithError('parameter_invalid', `timetable '${cron.slice(0, 80)}' ${why}`, { cure });
-  if (cron.trim().split(/\s+/).length !== 5) throw refuse('must have five fields', 'write: minute hour day month weekday');
-  if (!isTimeZone(zone)) throw refuse(`is for the unknown time zone '${zone.slice(0, 80)}'`, 'name one such as Europe/Rome');
-  try {
-    return new Cron(cron, { mode: '5-part', paused: true, timezone: zone }).nextRun(new Date(after))?.getTime() ?? null;
-  } catch (error) {
-    throw refuse(`cannot be read: ${messageOf(error).replace(/^\w+: /, '')}`, 'write: minute hour day month weekday');
-  }
+/** null: none is left. Throws for a timetable that cannot be read. */
+function nextTick(cron: string, zone: string, after: number): number | null {
+  const next = nextCronTime(cron, zone, after);
+  if (typeof next === 'number') return next;
+  if (next.isNever) return null;
+  throw new Error(next.problem);
 }
 
 export interface DueTicks {
@@ -107,12 +100,4 @@ function withTime(payload: string, at: number): string {
   const value: JsonValue = JSON.parse(payload);
   if (typeof value !== 'object' || value === null || Array.isArray(value)) return payload;
   return JSON.stringify({ ...value, at });
-}
-
-function isTimeZone(name: string): boolean {
-  try {
-    return new Intl.DateTimeFormat('en', { timeZone: name }).resolvedOptions().timeZone !== '';
-  } catch {
-    return false; // it throws for unknown names
-  }
 }

@@ -1,17 +1,16 @@
 import type { Clock, Command } from 'pith';
 import { localTime } from '@pith/command-line';
-import type { ScheduleService } from './schedule-service.ts';
-import type { Schedule } from './schedule.ts';
-import { nextOf, scheduleView } from './schedule-view.ts';
+import type { ScheduleStore } from './schedule-store.ts';
+import { nextOf, type Schedule, scheduleView } from './schedule.ts';
 
 /** `pith tasks schedules …` and `/tasks schedules …`. */
-export function scheduleCommands(service: ScheduleService, clock: Clock): readonly Command[] {
+export function scheduleCommands(store: ScheduleStore, clock: Clock): readonly Command[] {
   return [
     {
       path: 'tasks schedules list',
       description: 'List what agents are to do later',
       async run(_input, io) {
-        const schedules = await service.list(null);
+        const schedules = await store.list(null);
         io.json(schedules.map((each) => ({ ...scheduleView(each, clock.now()), user: each.by.user, made_by: each.by.agent })));
         io.print(
           schedules.length === 0
@@ -25,7 +24,7 @@ export function scheduleCommands(service: ScheduleService, clock: Clock): readon
       description: 'Cancel one of them',
       arguments: [{ name: 'id', description: 'The schedule', required: true }],
       async run({ arguments: { id } }, io) {
-        const cancelled = await service.cancel(String(id), null);
+        const cancelled = await store.cancel(String(id), null);
         io.json({ schedule_id: cancelled.id, cancelled: true });
         io.print(`Cancelled ${cancelled.id}: ${shortened(cancelled.message)}`);
       },

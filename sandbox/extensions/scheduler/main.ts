@@ -10,7 +10,6 @@ import {
   z,
 } from 'pith';
 import { scheduleCommands } from './commands.ts';
-import { ScheduleService } from './schedule-service.ts';
 import { Runner } from './runner.ts';
 import { runOf } from './schedule.ts';
 import { ScheduleStore } from './schedule-store.ts';
@@ -23,22 +22,20 @@ export default class Scheduler implements ToolProvider, CommandProvider {
   readonly #context: ExtensionContext;
   readonly #store: ScheduleStore;
   readonly #runner: Runner;
-  readonly #service: ScheduleService;
 
   constructor(context: ExtensionContext) {
     const store = new ScheduleStore(context.database, context.jobs, context.clock);
     this.#context = context;
     this.#store = store;
     this.#runner = new Runner(context, store);
-    this.#service = new ScheduleService({ store, agents: context.agents, clock: context.clock });
   }
 
   getTools(): readonly Tool[] {
-    return scheduleTools(this.#service, this.#context.clock);
+    return scheduleTools(this.#store, this.#context);
   }
 
   getCommands(): readonly Command[] {
-    return scheduleCommands(this.#service, this.#context.clock);
+    return scheduleCommands(this.#store, this.#context.clock);
   }
 
   async findings(): Promise<readonly Diagnostic[]> {

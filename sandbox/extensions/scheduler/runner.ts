@@ -16,8 +16,6 @@ interface Run {
 const UNDONE: ReadonlySet<string> = new Set(['error', 'aborted']);
 /** Longer work is a task. */
 const LONGEST_RUN_MS = 9 * 60_000;
-/** So long after its run began, a provider that takes no requests is a failure. */
-const LONGEST_LIMIT_MS = 60 * 60_000;
 /** The wait before another look at a run that another process works on. */
 const BUSY_MS = 10_000;
 
@@ -36,7 +34,7 @@ export class Runner {
     await this.ports.jobs.add('run', run, { sequence: threadOf({ id }, at) });
   }
 
-  async #run({ id: job, payload }: Job<Run>, signal: AbortSignal) {
+  async #run({ payload }: Job<Run>, signal: AbortSignal) {
     const { schedule: id, at, correlationId } = payload;
     const { jobs, clock } = this.ports;
     const schedule = await this.store.get(id);
@@ -48,17 +46,10 @@ export class Runner {
     const end = await this.#turn(schedule, payload, signal);
     signal.throwIfAborted(); // the run continues in the next attempt
     if (end.error?.code === 'thread_busy') return jobs.again(clock.now() + BUSY_MS); // the key of its turn tells what came of it
-    if (end.error?.code === 'model_rate_limited') await this.#waitFor(end.error, job);
+    const { code, message, retryAfterMs } = end.error ?? {};
+    if (code === 'model_rate_limited') throw new PithError(code, String(message), { retryAfterMs }); // its turn continues once the provider takes requests
     await this.#notify(schedule, at, correlationId, end);
     if (end.reason !== 'awaiting_approval') await this.store.end(schedule, { at, reason: end.reason });
-  }
-
-  /** Rejects, so that its turn continues once the provider takes requests again; not where that is too late. */
-  async #waitFor({ code, message, retryAfterMs }: NonNullable<End['error']>, job: string): Promise<void> {
-    const { jobs, clock } = this.ports;
-    const now = clock.now();
-    const begun = (await jobs.get(job))?.times.begun ?? now;
-    if (now + (retryAfterMs ?? 0) <= begun + LONGEST_LIMIT_MS) throw new PithError(code, message, { retryAfterMs });
   }
 
   /** Its job was cancelled, or is dead. */

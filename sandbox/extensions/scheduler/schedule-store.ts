@@ -1,7 +1,7 @@
+import { didYouMean } from '@pith/plain-text';
 import { codeOf, type ExtensionContext, type JobInfo, type JsonValue, PithError } from 'pith';
 import { oncePromised } from '@pith/promises';
-import { parseSchedule, type Schedule } from './schedule.ts';
-import { nextOf } from './schedule-view.ts';
+import { nextOf, parseSchedule, type Schedule } from './schedule.ts';
 
 const TABLE =
   'CREATE TABLE IF NOT EXISTS scheduler__schedules (id TEXT PRIMARY KEY, user TEXT NOT NULL, made INTEGER NOT NULL, row TEXT NOT NULL) WITHOUT ROWID';
@@ -23,6 +23,9 @@ function scheduleOf({ id, row }: Row): Schedule | null {
     return null; // not JSON, or not a schedule
   }
 }
+
+/** The most schedules of one person. */
+const MOST = 50;
 
 /** Schedules in their own table, each with the jobs that run it. */
 export class ScheduleStore {
@@ -65,20 +68,28 @@ export class ScheduleStore {
     throw new PithError('database_failed', `the row of schedule '${id}' is damaged`, { where: id, cure: 'schedule it again' });
   }
 
-  /** The schedule, or the one with its id; null when this person has `most` already. */
-  async add(schedule: Schedule, most: number): Promise<Schedule | null> {
+  /** The schedule, or the one with its id. Rejects `limit_reached`. */
+  async add(schedule: Schedule): Promise<Schedule> {
     await this.adopt();
     const { id, by, createdAt, cron, at } = schedule;
     if (cron !== null) await this.#plan(schedule); // before its row, so that no row stays that never runs; without a row the first tick ends it
-    const row = { sql: ADDED, values: [id, by.user, createdAt, JSON.stringify(schedule), by.user, most], changes: 1 };
+    const row = { sql: ADDED, values: [id, by.user, createdAt, JSON.stringify(schedule), by.user, MOST], changes: 1 };
     await this.database.write([row, ...(at === null ? [] : [this.#run(schedule, at, id)])]).catch(unlessConflict); // it is there, or too many are
     const kept = await this.get(id);
     if (cron !== null) await (kept === null ? this.jobs.schedule(id, null) : this.#plan(kept)); // again, as a tick may have come between
-    return kept;
+    if (kept !== null) return kept;
+    throw new PithError('limit_reached', `${MOST} schedules are the most for one person`, { cure: 'cancel some of list_schedules' });
   }
 
-  /** Its runs that have begun go on. */
-  async remove({ id, cron, by }: Schedule): Promise<void> {
+  /** Its runs that have begun go on. `user`: null for a person at the terminal, who may cancel everybody's. Rejects `not_found`. */
+  async cancel(wanted: string, user: string | null): Promise<Schedule> {
+    const found = await this.get(wanted);
+    if (found === null || (user !== null && found.by.user !== user)) throw unknown(wanted, await this.list(user));
+    await this.#remove(found);
+    return found;
+  }
+
+  async #remove({ id, cron, by }: Schedule): Promise<void> {
     await this.database.write([{ sql: DELETE, values: [id] }]);
     if (cron !== null) return this.jobs.schedule(id, null);
     const planned = await this.jobs.list({ name: 'run', state: 'scheduled', owner: by.user, limit: 1000 });
@@ -115,6 +126,13 @@ export class ScheduleStore {
     const text = JSON.stringify({ ...schedule, at: cron === null ? (nextAt ?? schedule.at) : null, nextAt: null, open: [] });
     await this.database.write([{ sql: ADOPTED, values: [text, id, row], changes: 1 }, ...runs]).catch(unlessConflict); // another process was faster
   }
+}
+
+function unknown(id: string, known: readonly Schedule[]): PithError {
+  const ids = known.map((each) => each.id);
+  return new PithError('not_found', `there is no schedule '${id}'${didYouMean(id, ids)}`, {
+    cure: ids.length === 0 ? 'there are none' : `use one of ${ids.join(', ')}`,
+  });
 }
 
 function unlessConflict(error: unknown): void {

@@ -74,7 +74,7 @@ describe('handlers of manifests', () => {
     const found = ['ear', 'timer'].flatMap((id) => pith.kernel.host.extensions.discovery.declarations.get(id)?.diagnostics ?? []);
     expect(found.map(({ code, line, message }) => [code, line, message])).toEqual([
       ['name_unknown', 4, expect.stringContaining("did you mean 'user.message'")],
-      ['manifest_invalid', 4, "'* * * * * *' has 6 fields, not five"],
+      ['manifest_invalid', 4, "'* * * * * *' must have five fields"],
       ['manifest_invalid', 5, expect.stringContaining('minute')],
     ]);
   });

@@ -9,7 +9,6 @@ import {
   readInputs,
   type InputField,
 } from '../../../sandbox/extensions/saved_skills/domain/inputs.ts';
-import { nextTime } from '../../../sandbox/extensions/saved_skills/domain/timetable.ts';
 import { columnsOf, skillOf } from '../../../sandbox/extensions/saved_skills/store/skill-store.ts';
 
 const field = (given: Partial<InputField> & Pick<InputField, 'name'>): InputField => ({
@@ -152,25 +151,6 @@ describe('tags, emoji, schedules', () => {
     expect(emojiOf(skill, { at: 'error' })).toBeNull();
     expect(emojiOf(skill, { at: 'tool', tool: 'search' })).toBe('🔎');
     expect(emojiOf({ ...skill, state_react_emoji: { __start__: '👀' } }, { at: 'start' })).toBe('👀');
-  });
-
-  it('M47 five fields and nicknames in a time zone; what never comes due or more often than each minute is refused', () => {
-    const noon = Date.parse('2026-03-01T12:00:00Z');
-    expect(nextTime('@daily', 'Europe/Rome', noon)).toBe(Date.parse('2026-03-01T23:00:00Z'));
-    expect(nextTime('30 9 * * *', 'UTC', noon)).toBe(Date.parse('2026-03-02T09:30:00Z'));
-    for (const bad of ['0 0 31 2 *', '* * * * * *', '@reboot', 'x', '61 * * * *'])
-      expect(() => nextTime(bad, 'UTC', noon)).toThrow('schedule');
-    expect(() => nextTime('0 9 * * *', 'Nowhere/Land', noon)).toThrow('Nowhere/Land');
-  });
-
-  it('M51 an hour that the clock skips or doubles runs once', () => {
-    const days = (from: string) => {
-      const times: number[] = [];
-      for (let at = Date.parse(from); times.length < 3;) times.push((at = nextTime('30 2 * * *', 'Europe/Rome', at)));
-      return times.map((at) => new Date(at).toISOString().slice(0, 10));
-    };
-    expect(days('2026-03-28T12:00:00Z')).toEqual(['2026-03-29', '2026-03-30', '2026-03-31']);
-    expect(days('2026-10-24T12:00:00Z')).toEqual(['2026-10-25', '2026-10-26', '2026-10-27']);
   });
 });
 

@@ -159,19 +159,16 @@ describe('runs whose process ends or stalls', () => {
     await expect.poll(() => shown(kernel, id)).toMatchObject({ state: 'ok', tool_calls: 301 });
   });
 
-  it.each([
-    ['waits until it does, and goes on', 60_000, 120_000, { state: 'ok', output: 'at last', error: null }],
-    ['ends where that is for more than an hour', 3_600_001, 0, { state: 'error', error: { code: 'model_rate_limited' } }],
-  ])('J11 a run whose provider takes no requests %s', async (_, retryAfterMs, waits, end) => {
+  it('J11 a run whose provider takes no requests waits until it does, and goes on', async () => {
     const clock = fakeClock();
-    const limited = { error: new PithError('model_rate_limited', 'too many requests', { retryAfterMs }) };
-    const kernel = await savedKernel(end.state === 'ok' ? [limited, limited, { text: 'at last' }] : [limited], { clock });
+    const limited = { error: new PithError('model_rate_limited', 'too many requests', { retryAfterMs: 60_000 }) };
+    const kernel = await savedKernel([limited, limited, { text: 'at last' }], { clock });
     await saveAs(kernel, 'ada', 'plain', PLAIN);
     const from = clock.now();
     const id = await begun(kernel, 'run plain');
-    const run = await passing(clock, async () => (await shown(kernel, id)).state === end.state && shown(kernel, id), 2_000);
-    expect(run).toMatchObject(end);
-    expect(clock.now() - from).toBeGreaterThanOrEqual(waits);
+    const run = await passing(clock, async () => (await shown(kernel, id)).state === 'ok' && shown(kernel, id), 2_000);
+    expect(run).toMatchObject({ output: 'at last', error: null });
+    expect(clock.now() - from).toBeGreaterThanOrEqual(120_000);
   });
 
   it('M62 runs of one millisecond are begun in the order in which they were asked for', async () => {

@@ -9,13 +9,14 @@ import { rowsIn } from './shared-store.ts';
 const PLAIN = { system_prompt: 'You help.' };
 
 describe('what is refused, with a cure', () => {
-  it('M47 M50 a timetable for a skill that nobody gives its inputs, or in a zone that is none', async () => {
+  it('M47 M50 a timetable for a skill that nobody gives its inputs, one in a zone that is none, or of no five fields', async () => {
     const kernel = await savedKernel();
     await saveAs(kernel, 'ada', 'standup', { ...PLAIN, input_schema: [{ name: 'who', required: true }] });
     const schedule = (zone = 'Europe/Rome') => kernel.as('ada', ['saved', 'schedule', 'standup', '0 9 * * 1-5', '--time-zone', zone]);
     expect(await schedule()).toMatchObject({ error: 'input_missing', message: expect.stringContaining('who') });
     await editAs(kernel, 'ada', 'standup', { input_schema: [{ name: 'who', default: 'Ada' }] });
     expect(await schedule('Europe/Roma')).toMatchObject({ error: 'schedule_invalid', message: expect.stringContaining('time zone') });
+    expect(await kernel.as('ada', ['saved', 'schedule', 'standup', '@reboot'])).toMatchObject({ error: 'schedule_invalid' });
     expect(await schedule()).toMatchObject({ error: null });
   });
 

@@ -71,15 +71,6 @@ it('J11 a provider that takes no requests for a while is no failure of a run: it
   expect(notices.map(({ text }) => text)).toEqual([expect.stringMatching(/: The soup!$/u)]);
 });
 
-it('J11 a run whose provider takes no requests for more than an hour has failed', async () => {
-  const { model, notices, call, told, pith } = await world();
-  await call('schedule_once', { message: 'x', in: '1m' });
-  model.add({ error: new PithError('model_rate_limited', 'too many requests', { retryAfterMs: 61 * MINUTE }) });
-  await pith.kernel.start();
-  await told(1);
-  expect(notices[0]?.text).toContain('too many requests');
-});
-
 it('J13 a run that waits for a person holds neither a job nor the next time of its schedule', async () => {
   const { pith, clock, model, notices, jobs, told } = await world();
   await approved(pith, model, '* * * * *');

@@ -3,7 +3,6 @@ import { codeOf, PithError } from 'pith';
 import { didYouMean } from '@pith/plain-text';
 import { monotonicFactory } from 'ulid';
 import { boundsOf, type Bounds, isOwner, maySee, runsPinned, verdictOn, type Person, type Verb } from '../domain/permissions.ts';
-import { nextTime } from '../domain/timetable.ts';
 import { PINNED_FIELDS, referenceOf, type SavedSkill, type SkillFile } from '../domain/saved-skill.ts';
 import { readInputs, type GivenInputs, type InputField } from '../domain/inputs.ts';
 import { DEFAULT_LANE } from '../runs/lanes.ts';
@@ -131,10 +130,7 @@ export class Library {
   /** Runs it on a timetable from now on; null: no more. */
   async schedule(reference: string, cron: string | null, zone: string | null, person: Person): Promise<SavedSkill> {
     const { skill } = await this.find(reference, person, 'schedule');
-    if (cron !== null) {
-      nextTime(cron, zone, this.ports.clock.now());
-      checkUnattended(skill, (await this.versionOfOwner(skill)).snapshot.input_schema);
-    }
+    if (cron !== null) checkUnattended(skill, (await this.versionOfOwner(skill)).snapshot.input_schema);
     return this.govern(reference, person, 'schedule', () => ({ schedule: cron, time_zone: cron === null ? null : zone }));
   }
 

@@ -13,7 +13,7 @@ import { checkTemplate } from '@pith/guarded-templates';
 import { cleanTags, referenceOf, type Field, type SavedSkill } from '../domain/saved-skill.ts';
 import { inputSchemaProblems, type InputField } from '../domain/inputs.ts';
 import { limitProblems, type Bounds, maySee, type Person, type BoundsSettings } from '../domain/permissions.ts';
-import { nextTime } from '../domain/timetable.ts';
+import { checkTimetable, nextOf } from '../domain/timetable.ts';
 import { channelFor, kindOf } from '../runs/deliveries.ts';
 import { snapshotOf, type SkillVersion, type SkillStore } from '../store/skill-store.ts';
 import { isOwnTool, namedTools, notForAuthor, notForSharing, toolNameOf } from './tool-names.ts';
@@ -48,6 +48,7 @@ export async function checked(ports: LibraryPorts, { before, after, by, makesVer
     throw new PithError('lane_unknown', `there is no lane '${after.execution_lane}'`, {
       cure: 'name one of extensions.saved_skills.lanes',
     });
+  if (after.schedule !== null && isChanged('schedule', 'time_zone')) checkTimetable(after.schedule, after.time_zone, ports.clock.now());
   if (after.schedule !== null && after.pinned_version_id === null && isChanged('schedule', 'input_schema'))
     checkUnattended(after, after.input_schema);
   const isShown = after.visibility !== 'private' && isChanged('visibility');
@@ -57,7 +58,7 @@ export async function checked(ports: LibraryPorts, { before, after, by, makesVer
   if (!isBuiltin) await checkTarget(ports, before, after);
   const saved = { ...after, tools: [...tools], tags: [...cleanTags(after.tags)] };
   if (makesVersion) await checkAgent(ports, saved);
-  return { ...saved, next_run_at: nextRunOf(before, saved, ports.clock.now()) };
+  return { ...saved, next_run_at: nextOf(saved, ports.clock.now()) };
 }
 
 /** Throws `input_missing` where a run that nobody gives inputs to could not begin. */
@@ -208,18 +209,6 @@ export function specOf(
     keys: { skills: { mode: 'none' } },
     origin: null,
   };
-}
-
-function nextRunOf(before: SavedSkill | null, { schedule, time_zone, next_run_at }: SavedSkill, now: number): number | null {
-  if (schedule === null) return null;
-  const isSame = before !== null && before.schedule === schedule && before.time_zone === time_zone;
-  if (isSame && next_run_at !== null) return next_run_at;
-  try {
-    return nextTime(schedule, time_zone, now);
-  } catch (error) {
-    if (isSame) return null; // it has been there before: who changes something else is not refused for it
-    throw error;
-  }
 }
 
 /** What saving, sharing and running need of the rest. */

@@ -38,9 +38,6 @@ export interface ExecutionPorts {
   readonly seal: RunSeal;
 }
 
-/** So long after a run began, a provider that takes no requests is an error. */
-const LONGEST_LIMIT_MS = 60 * 60_000;
-
 type End = Extract<TurnEvent, { type: 'turn-end' }>;
 
 /** An attempt at a run, and the job by which this process has it. */
@@ -135,7 +132,6 @@ class Attempt {
       this.#seal = await this.#sealOf(skill);
       const bounds = await this.ports.boundsOf(skill, version);
       const ends = clock.now() + bounds.max_runtime_seconds * 1000;
-      const lastWait = (this.#run.startedAt ?? clock.now()) + LONGEST_LIMIT_MS; // it waits in the queue, which costs none of its own time
       await this.#readCalls();
       const extensions = await this.ports.extensionVersions(snapshot.tools);
       await this.ports.runs.progress(this.#run.id, this.taken.job, { extensions: JSON.stringify(extensions) });
@@ -145,13 +141,13 @@ class Attempt {
       this.#reactions.show({ at: 'start' });
       const end = await this.#turn(spec, { input, key: this.#run.id }, signal);
       const limit = this.#limitOf(end, bounds);
-      if (limit !== 'max_tool_calls') return outcomeOf(end, limit, lastWait - clock.now());
+      if (limit !== 'max_tool_calls') return outcomeOf(end, limit);
       const last = `tool_budget_exhausted: all ${bounds.max_tool_calls} tool calls are made. Answer with what you have.`;
       const policy: TurnPolicy = { allowTools: [] };
       const left = { ...spec.limits, time_budget_ms: Math.max(1, ends - clock.now()) };
       const final = await this.#turn({ ...spec, limits: left }, { input: last, key: `${this.#run.id}/final`, policy }, signal);
       const said = final.text === '' ? end.text : final.text;
-      return outcomeOf({ ...final, text: said }, this.#limitOf(final, bounds), lastWait - clock.now());
+      return outcomeOf({ ...final, text: said }, this.#limitOf(final, bounds));
     } catch (error) {
       return { state: 'error', output: null, error: { code: codeOf(error, 'run_failed'), message: messageOf(error) } };
     }
@@ -258,8 +254,7 @@ class Attempt {
 const LIMITS = ['max_turns', 'max_tool_calls', 'max_tokens', 'time_budget_ms'] as const;
 type Limit = (typeof LIMITS)[number];
 
-/** `left`: milliseconds for which it may still wait for a provider that takes no requests. */
-function outcomeOf(end: End, limit: Limit | null, left: number): RunEnd {
+function outcomeOf(end: End, limit: Limit | null): RunEnd {
   const { reason, text, error = null } = end;
   switch (reason) {
     case 'done':
@@ -269,7 +264,7 @@ function outcomeOf(end: End, limit: Limit | null, left: number): RunEnd {
     case 'aborted':
       return { state: 'cancelled', output: text === '' ? null : text, error: null };
     case 'error':
-      if (error?.code === 'model_rate_limited' && (error.retryAfterMs ?? 0) < left) return { state: 'queued', output: null, error };
+      if (error?.code === 'model_rate_limited') return { state: 'queued', output: null, error }; // that costs none of its own time
       return { state: 'error', output: text === '' ? null : text, error };
     case 'limit': {
       const state =

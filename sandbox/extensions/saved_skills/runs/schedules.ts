@@ -1,6 +1,6 @@
+import { fieldsOf } from '@pith/cron-times';
 import { codeOf, type ExtensionContext, type Job, type Logger, messageOf } from 'pith';
 import type { SavedSkill } from '../domain/saved-skill.ts';
-import { fieldsOf } from '../domain/timetable.ts';
 import type { SkillStore } from '../store/skill-store.ts';
 import type { LaneRules } from './lanes.ts';
 import type { NewRun, RunStore } from './run-store.ts';

@@ -1,0 +1,54 @@
+import { fieldsOf, nextCronTime } from '@pith/cron-times';
+import { describe, expect, it } from 'vitest';
+
+const HOUR = 3_600_000;
+
+function timesBetween(cron: string, zone: string, from: number, to: number): readonly string[] {
+  const found: string[] = [];
+  for (let at = nextCronTime(cron, zone, from - 1); typeof at === 'number' && at < to; at = nextCronTime(cron, zone, at))
+    found.push(new Date(at).toISOString().slice(11, 16));
+  return found;
+}
+
+describe('J10 K31 M51 a time of the day that daylight saving skips comes when the gap ends, one that it repeats comes once', () => {
+  it.each([
+    ['30 2 * * *', 'Europe/Berlin', '2026-03-29', ['01:00']],
+    ['30 2 * * *', 'Europe/Berlin', '2026-03-30', ['00:30']],
+    ['30 2 * * *', 'Europe/Berlin', '2026-10-25', ['00:30']],
+    ['30 2 * * *', 'Europe/Berlin', '2026-10-26', ['01:30']],
+    ['30 2 * * *', 'America/New_York', '2026-03-08', ['07:00']],
+    ['30 1 * * *', 'America/New_York', '2026-11-01', ['05:30']],
+    ['15 2 * * *', 'Australia/Lord_Howe', '2026-10-03', ['15:30']],
+    ['45 1 * * *', 'Australia/Lord_Howe', '2026-04-04', ['14:45']],
+  ])('%s in %s on %s', (cron, zone, day, times) => {
+    const from = Date.parse(`${day}T00:00Z`);
+    expect(timesBetween(cron, zone, from, from + 20 * HOUR)).toEqual(times);
+  });
+
+  it.each([
+    ['Europe/Berlin', '2026-03-29T01:00Z', '2026-10-25T01:00Z'],
+    ['America/New_York', '2026-03-08T07:00Z', '2026-11-01T06:00Z'],
+    ['Australia/Lord_Howe', '2026-10-03T15:30Z', '2026-04-04T15:00Z'],
+  ])('each minute that there is has its time where a pattern names none, in %s', (zone, ...changes) => {
+    for (const at of changes.map((change) => Date.parse(change)))
+      expect(timesBetween('* * * * *', zone, at - 2 * HOUR, at + 2 * HOUR)).toHaveLength(4 * 60);
+  });
+});
+
+it.each([
+  ['0 4 * *', 'UTC', 'must have five fields'],
+  ['* * * * * *', 'UTC', 'must have five fields'],
+  ['@daily', 'UTC', 'must have five fields'],
+  ['61 4 * * *', 'UTC', 'cannot be read: '],
+  ['0 0 31 2 *', 'UTC', 'never comes due'],
+  ['0 9 * * *', 'Nowhere/Land', "is for the unknown time zone 'Nowhere/Land'"],
+])('J10 K31 M47 refuses %s in %s', (cron, zone, why) => {
+  const problem = expect.stringMatching(`^'${cron.replaceAll('*', '\\*')}' ${why}`);
+  expect(nextCronTime(cron, zone, 0)).toEqual({ problem, cure: expect.any(String), isNever: why.startsWith('never') });
+});
+
+it('M47 nicknames stand for five fields', () => {
+  expect(fieldsOf(' @Daily ')).toBe('0 0 * * *');
+  expect(fieldsOf('@reboot')).toBe('@reboot');
+  expect(fieldsOf('30 9 * * *')).toBe('30 9 * * *');
+});
