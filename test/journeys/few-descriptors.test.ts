@@ -38,9 +38,10 @@ it.skipIf(process.platform === 'win32')(
   'T12 F16: without descriptors for a process, the bundler’s too, doctor says what could not be started; with them all is well again',
   async () => {
     const told: string[] = [];
-    for (const left of [0, 1, 3, 5]) {
+    // With five and those that threads close meanwhile, a process can be started.
+    for (const left of [0, 1, 2, 3]) {
       const { code, out, err } = await doctor(left);
-      expect(code).toBe(1);
+      expect(code, `${left} left: ${out}`).toBe(1);
       expect(out + err).not.toMatch(/^\s+at |node:internal|Unhandled/m);
       told.push(out + err);
     }

@@ -85,6 +85,9 @@ process.on('SIGUSR2', read);
 read();
 `;
 
+/** As many looks for a moment to stall at as a little work lasts. */
+const LOOKS_OF_ONE_LOAD = 150;
+
 /** They end with the test. */
 export async function worldOf(users: readonly User[], { processes: count = 2, disk = false }: WorldOptions = {}): Promise<World> {
   const folder = await realpath(await mkdtemp(path.join(os.tmpdir(), 'pith-jobs-')));
@@ -180,8 +183,10 @@ export async function worldOf(users: readonly User[], { processes: count = 2, di
     async stall(ms) {
       await realTime(Math.random() * MOMENTS_MS, 'a kill at a random moment');
       const still = processes[0] as PithProcess;
+      let looks = 0;
       await until(
         () => {
+          if ((looks += 1) % LOOKS_OF_ONE_LOAD === 0) world.begin(); // the other may have taken what there was
           signal(still, 'SIGSTOP');
           if (hasJobs(still) && isFree()) return true;
           signal(still, 'SIGCONT');
