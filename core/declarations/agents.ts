@@ -17,24 +17,13 @@ export const KERNEL_AGENT_KEYS = [
   'limits',
 ] as const;
 
-const specs = new WeakMap<Declaration, AgentSpec>();
-
-/** The agent that a declaration with an `agent` section declares; deeply frozen, the same value for the same declaration. Throws for others. */
+/** The agent that a declaration with an `agent` section declares; deeply frozen. Throws for others. */
 export function agentSpecOf(declaration: Declaration): AgentSpec {
-  let spec = specs.get(declaration);
-  if (spec === undefined) {
-    spec = deepFreeze(make(declaration));
-    specs.set(declaration, spec);
-  }
-  return spec;
-}
-
-function make(declaration: Declaration): AgentSpec {
   const { manifest, prompt } = declaration;
   if (manifest?.agent === undefined)
     throw new PithError('agent_unknown', `'${declaration.id}' declares no agent`, { where: declaration.file });
   const { agent } = manifest;
-  return structuredClone({
+  const spec: AgentSpec = {
     id: declaration.id,
     name: manifest.name,
     description: agent.description || manifest.description,
@@ -50,7 +39,8 @@ function make(declaration: Declaration): AgentSpec {
     limits: agent.limits,
     keys: Object.fromEntries(Object.entries(agent).filter(([key]) => !(KERNEL_AGENT_KEYS as readonly string[]).includes(key))),
     origin: declaration.file,
-  });
+  };
+  return deepFreeze(structuredClone(spec));
 }
 
 /** A declaration and what else its folder's record says. */

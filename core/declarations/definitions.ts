@@ -61,23 +61,15 @@ function importsOf({ manifest }: Declaration, find: (id: string) => Declaration 
   };
 }
 
-const made = new WeakMap<Declaration, { readonly text: string; readonly declaration: Declaration }>();
-
-/** The same object as long as nothing of it changes. */
 function settled(declaration: Declaration, imports: Imports, found: readonly Diagnostic[]): Declaration {
   const isAlone = Object.values(imports).every((each) => Object.keys(each).length === 0);
   if (isAlone && found.length === 0) return declaration;
-  const text = canonicalJson([imports, found]);
-  const known = made.get(declaration);
-  if (known?.text === text) return known.declaration;
-  const next: Declaration = {
+  return {
     ...declaration,
     ...(isAlone ? {} : { imports, digest: digestWith(declaration.digest, imports) }),
     ...(found.some(({ severity }) => severity === 'error') ? { manifest: null } : {}),
     diagnostics: [...declaration.diagnostics, ...found],
   };
-  made.set(declaration, { text, declaration: next });
-  return next;
 }
 
 /** The digest of a folder's files together with what is taken from others, wherever that lies: changes with either. */

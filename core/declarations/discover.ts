@@ -90,7 +90,7 @@ export async function discover({ roots, agentPaths, index, isEnabled, grant, gua
       // Only a reader that ships makes an agent that is in the place of a shipped one.
       const gives = shipped && winner?.declaration.readBy !== undefined && !readByShipped(winner.declaration.readBy);
       if (winner === undefined || gives) entries.set(id, same.length === 1 ? same[0]! : duplicate(same));
-      else if (shipped) entries.set(id, { ...winner, declaration: replacing(winner.declaration) });
+      else if (shipped) entries.set(id, { ...winner, declaration: { ...winner.declaration, replacesShipped: true } });
       else diagnostics.push(shadowed(id, same[0]!.declaration, winner.declaration));
     }
   }
@@ -106,9 +106,6 @@ export async function discover({ roots, agentPaths, index, isEnabled, grant, gua
   return { declarations, failures: dependencyFailures(declarations, isOn, at), diagnostics };
 }
 
-const made = new WeakMap<FolderRecord['declaration'], Declaration>();
-
-/** The same object as long as neither the folder nor what it was given changes. */
 function declarationOf(
   { declaration }: FolderRecord,
   shipped: boolean,
@@ -118,13 +115,8 @@ function declarationOf(
   const asking = index.lastManifest(directory, manifest);
   const { manifest: given, withheld } = asking && grant ? grant(id, asking, shipped) : { manifest, withheld: [] };
   const guard = declaration.guard ?? (guards?.has(id) ? 'agreed' : undefined);
-  const known = made.get(declaration);
-  const isSame = known?.shipped === shipped && known.guard === guard;
-  if (isSame && JSON.stringify(known.withheld ?? []) === JSON.stringify(withheld)) return known;
   const more = { ...(guard && { guard }), ...(withheld.length === 0 ? {} : { withheld }) };
-  const next: Declaration = { ...declaration, manifest: manifest && given, shipped, ...more };
-  made.set(declaration, next);
-  return next;
+  return { ...declaration, manifest: manifest && given, shipped, ...more };
 }
 
 const NOTHING = { extraAgentKeys: [], ownedAgentKeys: [] };
@@ -157,15 +149,6 @@ function missingGuard(directory: string, shipped: boolean): Declaration {
     digest: '',
     diagnostics: [gone],
   };
-}
-
-const replaced = new WeakMap<Declaration, Declaration>();
-
-/** The same object for the same declaration. */
-function replacing(declaration: Declaration): Declaration {
-  let known = replaced.get(declaration);
-  if (known === undefined) replaced.set(declaration, (known = { ...declaration, replacesShipped: true }));
-  return known;
 }
 
 function readingOf({ id, manifest }: FolderRecord['declaration']): readonly (readonly [string, string])[] {

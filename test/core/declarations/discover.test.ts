@@ -268,16 +268,6 @@ describe('several roots', () => {
     expect(diagnostics).toMatchObject([{ severity: 'info', code: 'duplicate_id', file: path.join(paths, 'many/mine/AGENT.md') }]);
   });
 
-  it('gives the same declaration again while its folder does not change', async () => {
-    const sandbox = folderWith({ ...extension('one'), ...extension('two') });
-    const index = indexIn(sandbox);
-    const first = (await discoverIn(sandbox, { index })).declarations;
-    writeFiles(sandbox, extension('two', 'description: changed\n'));
-    const last = (await discoverIn(sandbox, { index })).declarations;
-    expect(last.get('one')).toBe(first.get('one'));
-    expect(last.get('two')!.digest).not.toBe(first.get('two')!.digest);
-  });
-
   it('follows a linked folder', async () => {
     const elsewhere = folderWith(extension('linked'));
     const own = folderWith({ 'extensions/.keep': '' });
