@@ -1,7 +1,6 @@
 export { CacheFile } from './cache-file.ts';
 export { GuardedPlaces, type Guard } from './guarded-places.ts';
 export { Jail, type Entry } from './jail.ts';
-export { linesOf, textOfLines, withoutReturns, type Line } from './line-ends.ts';
 export { entriesOf, isBelow, isInside, isThere, linkTarget, namesIn, realPathOf } from './paths.ts';
 export { reachOf, type Reach } from './proven-folder.ts';
 export { codeOf, fileBusy, FileRefused, isNothingThere, isPassing, refusalOf, unavailable, unlessRefused } from './refused.ts';
@@ -11,5 +10,5 @@ export { runsLater, runsLaterIn } from './runs-later.ts';
 export { isSecretFile, secretPlaces } from './secret-names.ts';
 export type { StagedFile } from './staged-file.ts';
 export { StagingNotes } from './staging-notes.ts';
-export { BYTE_ORDER_MARK, binaryType, decodeText, digestOf, PART_BYTES, readPart, readRange } from './text-files.ts';
+export { binaryType, decodeText, digestOf, PART_BYTES, readPart, readRange } from './text-files.ts';
 export { kindOf, makeFolders, replaceFile, stateFolder, type StateFolder } from './state-files.ts';

@@ -4,9 +4,6 @@ import type { FileHandle } from 'node:fs/promises';
 /** The size in bytes of one part of a long text. */
 export const PART_BYTES = 64 * 1024;
 
-/** Some editors put it before a text. */
-export const BYTE_ORDER_MARK = String.fromCodePoint(0xfeff);
-
 /** null when the bytes are not UTF-8 text. */
 export function decodeText(bytes: Uint8Array, isCut = false): string | null {
   if (bytes.includes(0)) return null;

@@ -1,13 +1,11 @@
-import { createTwoFilesPatch } from 'diff';
 import type { ApprovalQuestion, JsonValue } from 'pith';
 import { notTextAt } from '@pith/plain-text';
 import { FileRefused } from '@pith/safe-files';
 import { sha256 } from '@pith/plain-data';
+import { difference } from '@pith/text-changes';
 
 /** The most bytes of one file that a person is shown. */
 const MAX_SHOWN_BYTES = 256 * 1024;
-/** A comparison that takes longer is shown as the old text and the new one. */
-const COMPARE_MS = 200;
 
 /** A path that is asked about, and why. */
 export interface Asked {
@@ -38,7 +36,10 @@ interface AskedChange {
  */
 export function questionOf({ summary, asked, shown, bound }: AskedChange): ApprovalQuestion {
   const reasons = asked.map(({ path, why }) => `'${path}' ${why}`);
-  const texts = shown.map(({ path, before, after }) => `'${path}' will have SHA-256 ${sha256(after)}:\n${difference(path, before, after)}`);
+  const texts = shown.map(({ path, before, after }) => {
+    const [old, next] = [before === null ? null : textOf(path, before), textOf(path, after)];
+    return `'${path}' will have SHA-256 ${sha256(after)}:\n${difference(path, old, next)}`;
+  });
   const bytes = shown.map(({ path, before, after }) => [path, before && sha256(before), sha256(after)]);
   return { summary, text: [...reasons, ...texts].join('\n'), subject: sha256(JSON.stringify([bound, bytes])), once: true };
 }
@@ -55,13 +56,6 @@ export function isShowable(bytes: Buffer): boolean {
   return bytes.length <= MAX_SHOWN_BYTES && notTextAt(bytes) === null;
 }
 
-function difference(path: string, before: Buffer | null, after: Buffer): string {
-  const [old, next] = [before === null ? '' : textOf(path, before), textOf(path, after)];
-  const from = before === null ? '/dev/null' : `a/${path}`;
-  const patch = createTwoFilesPatch(from, `b/${path}`, old, next, undefined, undefined, { timeout: COMPARE_MS });
-  return patch?.replace(/^=+\n/u, '') ?? `--- ${from}\n+++ b/${path}\n${lines('-', old)}\n${lines('+', next)}\n`;
-}
-
 function textOf(path: string, bytes: Buffer): string {
   if (bytes.length > MAX_SHOWN_BYTES)
     throw new FileRefused(
@@ -75,11 +69,4 @@ function textOf(path: string, bytes: Buffer): string {
       `'${path}' is not text at byte ${at}, so nobody could read it before agreeing; nothing was changed`,
     );
   return bytes.toString();
-}
-
-function lines(sign: string, text: string): string {
-  return text
-    .split('\n')
-    .map((line) => `${sign}${line}`)
-    .join('\n');
 }

@@ -1,7 +1,7 @@
 import { parsePatch, type StructuredPatch } from 'diff';
 import { messageOf } from 'pith';
 import { FileRefused } from '@pith/safe-files';
-import { patchedText } from './patch-text.ts';
+import { patchedText } from '@pith/text-changes';
 
 /** A patch's change of one file. */
 export interface FilePatch {

@@ -1,4 +1,4 @@
-import { createTwoFilesPatch } from 'diff';
+import { difference } from '@pith/text-changes';
 import { PithError, z, type JsonValue } from 'pith';
 import { notTextAt } from '@pith/plain-text';
 import { yamlValue } from '@pith/guarded-yaml';
@@ -146,24 +146,15 @@ export function diffOf(before: readonly Source[], after: readonly Source[]): str
     const [old, next] = [before, after].map((sources) => sources.find((source) => source.path === path)?.bytes);
     if (old !== undefined && next !== undefined && old.equals(next)) return [];
     const isShown = old === undefined || notTextAt(old) === null;
-    const from = old === undefined || !isShown ? '/dev/null' : `a/${path}`;
-    const to = next === undefined ? '/dev/null' : `b/${path}`;
-    const [left, right] = [isShown ? (old?.toString() ?? '') : '', next?.toString() ?? ''];
+    const left = isShown && old !== undefined ? old.toString() : null;
     const gone = isShown ? [] : [`${path}: ${old.length} bytes that are no text are taken out\n`];
-    const patch = createTwoFilesPatch(from, to, left, right, undefined, undefined, { timeout });
-    return [...gone, patch?.replace(/^=+\n/u, '') ?? replaced(from, to, left, right)];
+    return [...gone, difference(path, left, next?.toString() ?? null, timeout)];
   });
   const text = parts.join('');
   if (text.length <= MAX_DIFF) return text;
   throw new PithError('not_allowed', `the difference has ${text.length} characters, and a person is shown ${MAX_DIFF} at most`, {
     cure: 'make it smaller: packages belong in package.json, data in its data folder',
   });
-}
-
-/** What takes too long to compare is shown as all of the old text and all of the new. */
-function replaced(from: string, to: string, left: string, right: string): string {
-  const lines = (sign: string, text: string) => (text === '' ? [] : text.split('\n').map((line) => `${sign}${line}`));
-  return [`--- ${from}`, `+++ ${to}`, ...lines('-', left), ...lines('+', right), ''].join('\n');
 }
 
 function manifestOf(sources: readonly Source[]): Manifest | null {

@@ -1,5 +1,6 @@
 import { expect, it } from 'vitest';
 import { applyEdits } from '../../../sandbox/extensions/project_tools/changes/edits.ts';
+import { inStyleOf } from '../../../sandbox/extensions/project_tools/changes/text-change.ts';
 
 type Case = readonly [what: string, before: string, edits: readonly (readonly [old: string, next: string, all?: 'all'])[], after: string];
 
@@ -92,11 +93,8 @@ const CASES: readonly Case[] = [
 /** The text, or the code and the words of the refusal. */
 function outcomeOf(before: string, edits: Case[2]): string {
   try {
-    return applyEdits(
-      'a.txt',
-      before,
-      edits.map(([old_text, new_text, all]) => ({ old_text, new_text, all: all === 'all' })),
-    );
+    const asked = edits.map(([old_text, new_text, all]) => ({ old_text, new_text, all: all === 'all' }));
+    return inStyleOf(before, applyEdits('a.txt', before, asked)).toString();
   } catch (error) {
     const { code, message } = error as { code: string; message: string };
     return `${code}: ${message}`;

@@ -1,4 +1,5 @@
-import { FileRefused, linesOf, withoutReturns } from '@pith/safe-files';
+import { FileRefused } from '@pith/safe-files';
+import { withoutReturns } from '@pith/text-changes';
 
 /** One exact replacement. */
 export interface Edit {
@@ -8,50 +9,23 @@ export interface Edit {
 }
 
 /**
- * The text after all edits, each applied to the result of those before it. Lines keep their ends, and a new line gets the end of its place.
- * Throws for the first edit that does not match exactly once; then none counts.
+ * The text after all edits, each applied to the result of those before it. Line ends do not count, and are `\n` in the result. Throws for
+ * the first edit that does not match exactly once; then none counts.
  */
 export function applyEdits(path: string, text: string, edits: readonly Edit[]): string {
-  const lines = linesOf(text);
-  const given: EndedText = { text: withoutReturns(text), ends: lines.map(({ end }) => end).filter((end) => end !== '') };
-  const after = edits.reduce((before, edit, index) => {
+  return edits.reduce((before, edit, index) => {
     const [wanted, replacement] = [withoutReturns(edit.old_text), withoutReturns(edit.new_text)];
     const which = edits.length === 1 ? 'old_text' : `old_text of edit ${index + 1}`;
     if (wanted === replacement) throw refused('edit_empty', `${which} and new_text are the same`);
-    const places = placesOf(before.text, wanted);
-    if (places.length === 0) throw refused('edit_no_match', `${which} does not occur in '${path}'${hintAbout(before.text, wanted)}`);
+    const places = placesOf(before, wanted);
+    if (places.length === 0) throw refused('edit_no_match', `${which} does not occur in '${path}'${hintAbout(before, wanted)}`);
     if (places.length > 1 && !edit.all)
       throw refused(
         'edit_many_matches',
-        `${which} occurs ${places.length}${places.length === MOST_PLACES ? ' or more' : ''} times in '${path}', ${whereOf(before.text, places)}, or set all`,
+        `${which} occurs ${places.length}${places.length === MOST_PLACES ? ' or more' : ''} times in '${path}', ${whereOf(before, places)}, or set all`,
       );
-    return replaced(before, wanted, replacement);
-  }, given);
-  let line = 0;
-  return after.text.replaceAll('\n', () => after.ends[line++] ?? '\n');
-}
-
-/** Every line ends with `\n` in `text`; `ends` has its end in the file, by line number. */
-interface EndedText {
-  readonly text: string;
-  readonly ends: readonly string[];
-}
-
-function replaced({ text, ends }: EndedText, wanted: string, replacement: string): EndedText {
-  const parts = text.split(wanted);
-  const after: string[] = [];
-  let at = 0;
-  for (const [index, part] of parts.entries()) {
-    if (index > 0) {
-      const own = ends.slice(at, at + newlinesIn(wanted));
-      at += own.length;
-      const lineEnd = own.at(-1) ?? ends[at] ?? ends[at - 1] ?? '\n';
-      for (let added = 0; added < newlinesIn(replacement); added += 1) after.push(own[added] ?? lineEnd);
-    }
-    const end = at + newlinesIn(part);
-    while (at < end) after.push(ends[at++] ?? '\n');
-  }
-  return { text: parts.join(replacement), ends: after };
+    return before.replaceAll(wanted, () => replacement);
+  }, withoutReturns(text));
 }
 
 function newlinesIn(text: string): number {

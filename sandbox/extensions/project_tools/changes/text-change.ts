@@ -1,6 +1,7 @@
-import { createTwoFilesPatch, diffLines } from 'diff';
+import { diffLines } from 'diff';
 import type { ApprovalQuestion } from 'pith';
-import { BYTE_ORDER_MARK, decodeText, FileRefused, linesOf } from '@pith/safe-files';
+import { decodeText, FileRefused } from '@pith/safe-files';
+import { BYTE_ORDER_MARK, difference, withLineEndsOf } from '@pith/text-changes';
 import { sha256 } from '@pith/plain-data';
 import type { Project } from '../files/project.ts';
 
@@ -13,7 +14,7 @@ export interface TextChange {
 }
 
 const MOST_BYTES = 2 * 1024 * 1024;
-/** A comparison that takes longer is shown as the old text and the new one. */
+/** A comparison that takes longer is not counted. */
 const COMPARE_MS = 300;
 
 /** The text of a file to change; null: there is none. */
@@ -34,16 +35,11 @@ export async function textBefore(
   });
 }
 
-/** `text` with the byte order mark of the former text, and with its line ends where they are all the same. */
+/** `text` with the byte order mark and the line ends of the former text. */
 export function inStyleOf(former: string | null, text: string): Buffer {
   if (former === null) return bounded(Buffer.from(text));
   const mark = former.startsWith(BYTE_ORDER_MARK) && !text.startsWith(BYTE_ORDER_MARK) ? BYTE_ORDER_MARK : '';
-  return bounded(Buffer.from(mark + (usesCrLf(former) ? text.replaceAll(/\r?\n/gu, '\r\n') : text)));
-}
-
-/** True when every line ends with CR LF. */
-function usesCrLf(text: string): boolean {
-  return text.includes('\r\n') && linesOf(text).every(({ end }) => end !== '\n');
+  return bounded(Buffer.from(withLineEndsOf(former, mark + text)));
 }
 
 function bounded(bytes: Buffer): Buffer {
@@ -56,7 +52,7 @@ export function changeQuestion(project: Project, { names, before, after }: TextC
   const path = names.join('/');
   const why = project.changeGuard(names);
   const [old, next] = [before?.toString() ?? '', after.toString()];
-  const text = `${why === null ? '' : `${path} ${why}.\n`}${difference(path, before === null ? null : old, next)}`;
+  const text = `${why === null ? '' : `${path} ${why}.\n`}${difference(path, before === null ? null : old, next).trimEnd()}`;
   const folder = names.slice(0, -1).join('/') || '.';
   return {
     summary: `${before === null ? 'create' : 'change'} ${path} (${countOf(old, next)})`,
@@ -86,12 +82,4 @@ export function countOf(old: string, next: string): string {
 
 function lineCount(text: string): number {
   return text === '' ? 0 : text.replace(/\n$/u, '').split('\n').length;
-}
-
-function difference(path: string, old: string | null, next: string): string {
-  const from = old === null ? '/dev/null' : `a/${path}`;
-  const patch = createTwoFilesPatch(from, `b/${path}`, old ?? '', next, undefined, undefined, { timeout: COMPARE_MS });
-  const sign = (mark: string, text: string) => text.split('\n').map((line) => `${mark}${line}`);
-  const lines = patch?.split('\n').slice(1) ?? [`--- ${from}`, `+++ b/${path}`, ...sign('-', old ?? ''), ...sign('+', next)];
-  return lines.join('\n').trimEnd();
 }

@@ -1,6 +1,7 @@
 import { defineTool, toolError, toolResult, z, type ApprovalQuestion, type Tool, type ToolCall, type ToolResult } from 'pith';
 import { imageIn, imageTypeOf, MOST_IMAGE_BYTES } from '@pith/image-header';
-import { BYTE_ORDER_MARK, binaryType, decodeText, isSecretFile, linesOf, unlessRefused, type Line, FileRefused } from '@pith/safe-files';
+import { binaryType, decodeText, isSecretFile, unlessRefused, FileRefused } from '@pith/safe-files';
+import { BYTE_ORDER_MARK, linesOf, type Line } from '@pith/text-changes';
 import { sha256 } from '@pith/plain-data';
 import type { Project } from './project.ts';
 import { slipsOf } from '@pith/plain-text';

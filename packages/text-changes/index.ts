@@ -1,0 +1,3 @@
+export { difference } from './difference.ts';
+export { BYTE_ORDER_MARK, linesOf, withLineEndsOf, withoutReturns, type Line } from './line-ends.ts';
+export { patchedText, type Misfit } from './patched-text.ts';
