@@ -7,7 +7,7 @@ import { askedAlways, isAdmin, packageRoot } from '../declarations/index.ts';
 import {
   createEventServices,
   createJobs,
-  createSqliteJournal,
+  createJournal,
   createStoppedExtensions,
   type EventServices,
   type Jobs,
@@ -96,7 +96,7 @@ function processTier(get: Get): (kernel: TierKernel) => ProcessTier {
 }
 
 function journal(get: Get) {
-  return createSqliteJournal({
+  return createJournal({
     store: get(STORE),
     clock: get(CLOCK),
     handlers: (topic, payload) => get(HOST).handlers.of(topic, payload),

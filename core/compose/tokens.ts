@@ -2,7 +2,7 @@ import type { InjectionToken } from 'tsyringe';
 import type { Agents, ThreadStores } from '../agent/index.ts';
 import type { Clock, Command } from '../contract/index.ts';
 import type { Discovery } from '../declarations/index.ts';
-import type { EventServices, Jobs, SqliteJournal, StoppedExtensions } from '../durable/index.ts';
+import type { EventServices, Jobs, Journal, StoppedExtensions } from '../durable/index.ts';
 import type { Bus, Host, HostOptions, Loader, ProcessTier, Rights, Scope, Services, TierKernel, Wire } from '../kernel/index.ts';
 import type { ModelRouter } from '../models/index.ts';
 import type { Leases, Store } from '../store/index.ts';
@@ -28,7 +28,7 @@ export const WIRE: InjectionToken<Wire> = Symbol('wire');
 export const EVENTS: InjectionToken<Bus> = Symbol('events');
 export const STORE: InjectionToken<Store> = Symbol('store');
 export const LEASES: InjectionToken<Leases> = Symbol('leases');
-export const JOURNAL: InjectionToken<SqliteJournal> = Symbol('journal');
+export const JOURNAL: InjectionToken<Journal> = Symbol('journal');
 export const EVENT_SERVICES: InjectionToken<EventServices> = Symbol('event services');
 /** What works from `start` to `stop`. */
 export const WORKING: InjectionToken<Scope> = Symbol('working');

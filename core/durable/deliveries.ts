@@ -2,8 +2,8 @@ import { messageOf } from '../contract/index.ts';
 import { type HandlerEnd, Postponed } from '../kernel/index.ts';
 import type { Leases } from '../store/index.ts';
 import { Delivering, type DeliveringOptions } from './delivering.ts';
-import { type Attempt, type KernelJob, kernelJob, LONGEST_RETRY_MS } from './jobs/index.ts';
-import { deliveryJob } from './sqlite-journal.ts';
+import { type Attempt, DONE, type KernelJob, kernelJob, LONGEST_RETRY_MS } from './jobs/index.ts';
+import { deliveryJob } from './sqlite-deliveries.ts';
 
 export interface DeliveriesOptions extends DeliveringOptions {
   readonly leases: Pick<Leases, 'acquire' | 'isHeld'>;
@@ -20,9 +20,9 @@ export function createDeliveries(options: DeliveriesOptions) {
   const working = new Map<string, Delivering>();
 
   async function deliver(handler: string, attempt: Attempt, signal: AbortSignal): Promise<HandlerEnd> {
-    const { isDue, next: later } = await rows.waiting(handler, clock.now());
+    const { isDue, next: later } = rows.waiting(handler, clock.now());
     const next = isDue ? await deliverDue(handler, attempt, signal) : later;
-    if (next === null && (await rows.end(handler, attempt))) return { kind: 'done', result: 'null' };
+    if (next === null && (await rows.end(handler, attempt))) return DONE;
     return { kind: 'wait', wait: { resume: true, until: next ?? clock.now() } };
   }
 

@@ -1,11 +1,10 @@
 import { type Clock, codeOf, type Delivery, type JsonValue, type Logger, messageOf } from '../contract/index.ts';
 import { Postponed } from '../kernel/index.ts';
-import { DeliveryQueue, MOST_ATTEMPTS, MOST_OF_KEY } from './delivery-queue.ts';
 import { type Attempt, retryDelay } from './jobs/index.ts';
-import type { DeliveryRow, DeliveryRows } from './journal.ts';
+import type { Deliveries, DeliveryRow } from './sqlite-deliveries.ts';
 
 export interface DeliveringOptions {
-  readonly rows: DeliveryRows;
+  readonly rows: Deliveries;
   readonly clock: Clock;
   readonly logger: Logger;
   /** The handlers that can be called in this process now. */
@@ -23,8 +22,12 @@ export interface HandlerAttempt extends Attempt {
   readonly isCounted: boolean;
 }
 
-const LOADED_AT_ONCE = 500;
-const MOST_LOADED = 2000;
+/** After this many failures a delivery is a dead letter. */
+const MOST_ATTEMPTS = 8;
+/** The most postponements of a delivery; further attempts count as failures. */
+const MOST_POSTPONEMENTS = 60;
+/** Rows that are read at once; others are read when these have begun. */
+const READ_AT_ONCE = 500;
 /** The wait before an attempt that failed through no fault of its own: a reload, a missing provider, nobody to reach. */
 const PAUSE_MS = 1000;
 /** For what is due sooner the attempt goes on. Also how soon it sees that the clock was changed. */
@@ -32,8 +35,15 @@ const SOON_MS = 2000;
 
 /** Works on one handler's deliveries during an attempt of its job: in order within a key, keys side by side. */
 export class Delivering {
-  readonly #queue = new DeliveryQueue();
+  /** What may start, in this order. */
+  readonly #ready: DeliveryRow[] = [];
   readonly #running = new Set<Promise<void>>();
+  /** The events of both. */
+  readonly #known = new Set<number>();
+  /** Of each key the event that is ready, runs, or waits for its next attempt: the others of the key wait for it. */
+  readonly #firsts = new Map<string, number>();
+  /** How often those were postponed that have not ended. */
+  readonly #postponements = new Map<number, number>();
   /** The last event that has been read. */
   #cursor = 0;
   /** There may be rows that were not read. */
@@ -45,6 +55,11 @@ export class Delivering {
     private readonly attempt: HandlerAttempt,
     private readonly signal: AbortSignal,
   ) {}
+
+  /** What is kept of deliveries that have not ended. */
+  get size(): number {
+    return this.#known.size + this.#firsts.size + this.#postponements.size;
+  }
 
   /** There may be more deliveries, or the handler may be gone. */
   wake(): void {
@@ -62,7 +77,7 @@ export class Delivering {
     const ring = () => this.#ring();
     this.signal.addEventListener('abort', ring);
     try {
-      for (const row of await rows.held(handler)) this.#queue.hold(row);
+      for (const { key, event } of rows.held(handler)) if (key !== null && !this.#firsts.has(key)) this.#firsts.set(key, event);
       return await this.#deliverAll();
     } catch (error) {
       if (this.signal.aborted || error instanceof Postponed) throw error;
@@ -79,9 +94,8 @@ export class Delivering {
     for (;;) {
       const rung = new Promise<void>((ring) => (this.#ring = ring));
       this.#check();
-      await this.#load();
-      for (let row = await this.#next(); row !== null; row = await this.#next()) this.#start(row);
-      const { next } = await rows.waiting(this.attempt.handler, clock.now());
+      for (let row = this.#next(); row !== null; row = this.#next()) this.#start(row);
+      const { next } = rows.waiting(this.attempt.handler, clock.now());
       const wait = next === null ? Infinity : next - clock.now();
       if (this.#running.size === 0 && wait > SOON_MS) return next;
       const cancel = wait === Infinity ? undefined : clock.after(Math.max(1, Math.min(wait, SOON_MS)), () => this.wake());
@@ -95,34 +109,34 @@ export class Delivering {
     if (!this.options.callable().has(this.attempt.handler)) throw new Postponed('the handler cannot be called now');
   }
 
-  async #load(): Promise<void> {
-    const { rows, clock } = this.options;
-    const { handler } = this.attempt;
-    const queue = this.#queue;
-    const after = this.#cursor;
-    for (const key of queue.exhausted) queue.refill(key, await rows.ofKey(handler, key, MOST_OF_KEY));
-    if (!this.#more || queue.size >= MOST_LOADED) return;
-    this.#more = false; // unless a call sets it during the read
-    const from = { after, now: clock.now(), mostDue: queue.size + LOADED_AT_ONCE, mostReady: LOADED_AT_ONCE };
-    const { due, ready } = await queue.addLoaded(rows.load(handler, from));
-    this.#cursor = ready.at(-1)?.event ?? after;
-    if (ready.length === LOADED_AT_ONCE || due.length >= LOADED_AT_ONCE) this.#more = true;
+  #next(): DeliveryRow | null {
+    if (this.#running.size >= this.options.sideBySide(this.attempt.handler) || this.signal.aborted) return null;
+    while (this.#ready.length === 0 && this.#more) this.#read();
+    return this.#ready.shift() ?? null;
   }
 
-  async #next(): Promise<DeliveryRow | null> {
-    const most = this.options.sideBySide(this.attempt.handler);
-    const mayStart = () => this.#running.size < most && !this.signal.aborted;
-    if (!mayStart()) return null;
-    const row = this.#queue.take();
-    if (row !== null || (!this.#more && this.#queue.exhausted.length === 0)) return row;
-    await this.#load();
-    return mayStart() ? this.#queue.take() : null;
+  #read(): void {
+    const { rows, clock } = this.options;
+    const { handler } = this.attempt;
+    const mostDue = this.#known.size + READ_AT_ONCE; // those that run are read again
+    const due = rows.due(handler, clock.now(), this.#firsts, mostDue);
+    const ready = rows.ready(handler, this.#cursor, READ_AT_ONCE);
+    this.#cursor = ready.at(-1)?.event ?? this.#cursor;
+    this.#more = ready.length === READ_AT_ONCE || due.length === mostDue;
+    for (const row of [...due, ...ready]) if ((this.#firsts.get(row.key ?? '') ?? row.event) === row.event) this.#add(row);
+  }
+
+  #add(row: DeliveryRow): void {
+    if (this.#known.has(row.event)) return;
+    this.#known.add(row.event);
+    if (row.key !== null) this.#firsts.set(row.key, row.event);
+    this.#ready.push(row);
   }
 
   #start(row: DeliveryRow): void {
     const running = this.#deliver(row).finally(() => {
       this.#running.delete(running);
-      this.wake(); // its key may be free for a row that is due and was left
+      this.wake(); // what has come due meanwhile is read
     });
     this.#running.add(running);
   }
@@ -135,7 +149,7 @@ export class Delivering {
     try {
       if (attempts >= MOST_ATTEMPTS) throw new Error('the process that worked on it ended each time');
       if (isCounted) await rows.change(handler, { event: id, attempts: attempts + 1 }, this.attempt);
-      const event = await rows.event(handler, id);
+      const event = rows.event(handler, id);
       if (event !== null) {
         const { topic, payload } = event;
         correlationId = event.correlationId;
@@ -159,7 +173,7 @@ export class Delivering {
     for (;;) {
       try {
         const isThere = await write();
-        return this.#queue.settle(row, again && isThere);
+        return this.#settle(row, again && isThere);
       } catch (error) {
         if (codeOf(error, '') === 'lease_lost') return;
         logger.warn('the end of a delivery could not be written', { handler, event: row.event, correlationId, error: messageOf(error) });
@@ -172,10 +186,21 @@ export class Delivering {
     }
   }
 
+  /** `again`: it waits for another attempt, and the others of its key for it. */
+  #settle({ event, key }: DeliveryRow, again: boolean): void {
+    this.#known.delete(event);
+    if (again) return;
+    this.#postponements.delete(event);
+    if (key === null) return;
+    this.#firsts.delete(key);
+    const next = this.options.rows.firstOfKey(this.attempt.handler, key, this.options.clock.now());
+    if (next !== undefined) this.#add(next);
+  }
+
   async #failed(row: DeliveryRow, error: unknown, correlationId: string | undefined): Promise<void> {
     const { rows, clock, logger } = this.options;
     const { handler } = this.attempt;
-    const counted = this.#queue.isFailure(row, error);
+    const counted = this.#isFailure(row, error);
     const attempts = row.attempts + (counted ? 1 : 0);
     const dead = attempts >= MOST_ATTEMPTS;
     const due = dead ? -1 : clock.now() + (counted ? retryDelay(attempts, Math.random()) : PAUSE_MS);
@@ -184,5 +209,14 @@ export class Delivering {
     else logger.warn(dead ? 'a delivery failed for the last time' : 'a delivery failed and is tried again', fields);
     const write = () => rows.change(handler, { event: row.event, attempts, due, error: messageOf(error) }, this.attempt);
     await this.#end(row, { write, again: !dead, correlationId });
+  }
+
+  /** Whether an error counts as a failure of the delivery, or postpones it. */
+  #isFailure({ event }: DeliveryRow, error: unknown): boolean {
+    if (!(error instanceof Postponed)) return true;
+    if (error.unlimited) return false;
+    const times = (this.#postponements.get(event) ?? 0) + 1;
+    this.#postponements.set(event, times);
+    return times > MOST_POSTPONEMENTS;
   }
 }

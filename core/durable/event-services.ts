@@ -3,14 +3,13 @@ import { type Bus, CHANNELS_HANDLER, type Host } from '../kernel/index.ts';
 import type { Leases } from '../store/index.ts';
 import { createDeliveries } from './deliveries.ts';
 import type { KernelJobs } from './jobs/index.ts';
-import type { WrittenEvent } from './journal.ts';
 import { createNotices, type NoticesOptions } from './notices.ts';
 import { createSchedules } from './schedules.ts';
-import type { SqliteJournal } from './sqlite-journal.ts';
+import type { Journal, WrittenEvent } from './sqlite-journal.ts';
 import { startSpan, within, type Span } from './spans.ts';
 
 interface EventServicesOptions extends Pick<NoticesOptions, 'question'> {
-  readonly journal: SqliteJournal;
+  readonly journal: Journal;
   readonly leases: Leases;
   /** Jobs were added or resumed. */
   wake(): void;
@@ -104,13 +103,13 @@ export function createEventServices(options: EventServicesOptions): EventService
       wake();
     },
     async notes() {
-      const dead = (await journal.deliveries.deadLetters(MOST_NOTES)).map(({ handler, event, topic, error }): Diagnostic => ({
+      const dead = journal.deliveries.deadLetters(MOST_NOTES).map(({ handler, event, topic, error }): Diagnostic => ({
         severity: 'warning',
         code: 'handler_failed',
         message: `event ${event} (${topic}) could not be delivered to '${handler}' after 8 attempts: ${error}`,
         cure: 'correct the handler; events that come later are delivered',
       }));
-      const gone = (await journal.deliveries.orphans(host.handlers.declared())).map(({ handler, count }): Diagnostic => ({
+      const gone = journal.deliveries.orphans(host.handlers.declared()).map(({ handler, count }): Diagnostic => ({
         severity: 'warning',
         code: 'handler_failed',
         message: `${count} ${count === 1 ? 'event waits' : 'events wait'} for '${handler}', which no enabled extension declares any more`,

@@ -1,8 +1,8 @@
 export { createEventServices, type EventServices } from './event-services.ts';
 export { createStoppedExtensions, type StoppedExtension, type StoppedExtensions } from './sqlite-stopped.ts';
 export { NO_SPAN, type Span, startSpan } from './spans.ts';
-export { createSqliteJournal, type SqliteJournal } from './sqlite-journal.ts';
+export { createJournal, type Journal } from './sqlite-journal.ts';
 export { createDeliveries } from './deliveries.ts';
-export { DeliveryQueue } from './delivery-queue.ts';
+export { Delivering } from './delivering.ts';
 export { createSchedules } from './schedules.ts';
 export * from './jobs/index.ts';

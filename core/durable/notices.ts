@@ -9,11 +9,11 @@ import {
   type Remote,
   type TopicMap,
 } from '../contract/index.ts';
-import type { DeliveryRows } from './journal.ts';
+import type { Deliveries } from './sqlite-deliveries.ts';
 import { Postponed } from '../kernel/index.ts';
 
 export interface NoticesOptions {
-  readonly journal: { readonly deliveries: Pick<DeliveryRows, 'event' | 'missed'> };
+  readonly journal: { readonly deliveries: Pick<Deliveries, 'event' | 'missed'> };
   readonly clock: Clock;
   readonly logger: Logger;
   /** The handler's name in deliveries. */
@@ -56,7 +56,7 @@ export function createNotices({ journal, clock, logger, handler, channels, quest
 
   async function greet(since: number, signal: AbortSignal): Promise<void> {
     greets = null;
-    const { recent, old } = await journal.deliveries.missed(handler, since, clock.now() - DAY_MS);
+    const { recent, old } = journal.deliveries.missed(handler, since, clock.now() - DAY_MS);
     const left = old === 0 ? '' : `; ${old} older than a day ${old === 1 ? 'is' : 'are'} left out`;
     if (recent + old < 2) return;
     await send({ kind: 'notices', text: `${recent} notice${recent === 1 ? '' : 's'} came while nobody was here${left}` }, null, signal);
@@ -74,7 +74,7 @@ export function createNotices({ journal, clock, logger, handler, channels, quest
     },
     async deliver(payload: JsonValue, { id, topic }: Omit<Delivery, 'signal'>, signal: AbortSignal): Promise<void> {
       if (greets !== null) await greet(greets, signal);
-      const event = await journal.deliveries.event(handler, Number(id));
+      const event = journal.deliveries.event(handler, Number(id));
       if (event !== null && event.at <= clock.now() - DAY_MS) return;
       if (topic === 'approval.requested') return ask(payload as unknown as TopicMap['approval.requested'], signal);
       const { text, kind, target, threadId } = payload as unknown as TopicMap['notify'];

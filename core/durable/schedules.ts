@@ -1,13 +1,13 @@
 import { localZone } from '@pith/cron-times';
 import { type Logger, messageOf } from '../contract/index.ts';
 import type { EventHandlers, JobCall } from '../kernel/index.ts';
-import { kernelJob, type KernelJobs, NEVER } from './jobs/index.ts';
-import type { PrepareEvent, ScheduleRows } from './journal.ts';
+import { DONE, kernelJob, type KernelJobs, NEVER } from './jobs/index.ts';
+import type { Journal } from './sqlite-journal.ts';
 
 type DeclaredSchedule = ReturnType<EventHandlers['schedules']>[number];
 
 export interface SchedulesOptions {
-  readonly journal: { readonly prepare: PrepareEvent; readonly schedules: ScheduleRows };
+  readonly journal: Pick<Journal, 'publishTick' | 'endFormer'>;
   readonly logger: Logger;
   /** The schedules of all enabled extensions that name a handler. */
   declared(): readonly DeclaredSchedule[];
@@ -21,9 +21,9 @@ export function createSchedules({ journal, logger, declared }: SchedulesOptions)
   async function publish({ id, fence, payload }: JobCall) {
     const { at, handler, ...schedule } = payload as unknown as Omit<DeclaredSchedule, 'cron'> & { readonly at: number };
     const name = nameOf(schedule);
-    const event = journal.prepare('schedule.due', { v: 1, ...schedule, at }, { key: `schedule ${name}` });
-    await journal.schedules.publish({ job: { id, fence }, name, handler: `${schedule.extensionId}/${handler}`, at }, event);
-    return { kind: 'done', result: 'null' } as const;
+    const tick = { job: { id, fence }, name, handler: `${schedule.extensionId}/${handler}`, at };
+    await journal.publishTick(tick, { v: 1, ...schedule, at });
+    return DONE;
   }
 
   return {
@@ -37,7 +37,7 @@ export function createSchedules({ journal, logger, declared }: SchedulesOptions)
     async endFormer(): Promise<void> {
       const zone = localZone();
       const specs = declared().map((schedule) => [nameOf(schedule), JSON.stringify([schedule.cron, schedule.handler, zone])] as const);
-      await journal.schedules
+      await journal
         .endFormer(new Map(specs))
         .catch((error: unknown) => logger.warn('schedules that are gone may run once more', { error: messageOf(error) }));
     },

@@ -1,6 +1,6 @@
 import { monitorEventLoopDelay } from 'node:perf_hooks';
 import path from 'node:path';
-import { createSqliteJournal, type SqliteJournal } from '../../core/durable/index.ts';
+import { createJournal, type Journal } from '../../core/durable/index.ts';
 import { systemClock } from '@pith/promises';
 import { openDatabase, openStore } from '../../core/store/index.ts';
 import { interleaved, scaled, timed, type Bench, type Row } from './measure.ts';
@@ -21,7 +21,7 @@ export const durableEvents: Bench = async ({ runs, quick }) =>
   inFolder(async (folder) => {
     const clock = systemClock;
     const store = openStore(path.join(folder, 'pith.db'), clock);
-    const journal = createSqliteJournal({ store, clock, handlers: () => ['bench/none'], written: () => undefined });
+    const journal = createJournal({ store, clock, handlers: () => ['bench/none'], written: () => undefined });
     const plain = openDatabase(path.join(folder, 'plain.db'));
     plain.exec('CREATE TABLE events (id INTEGER PRIMARY KEY, topic TEXT, key TEXT, payload TEXT, correlation TEXT, at INTEGER)');
     const text = JSON.stringify(PAYLOAD);
@@ -71,7 +71,7 @@ export const durableEvents: Bench = async ({ runs, quick }) =>
   });
 
 /** Each writer waits for one event before it publishes the next. */
-async function publishAll(journal: SqliteJournal, writers: number, each: number): Promise<void> {
+async function publishAll(journal: Journal, writers: number, each: number): Promise<void> {
   const write = async (): Promise<void> => {
     for (let index = 0; index < each; index++) await journal.publish('task.changed', PAYLOAD);
   };

@@ -1,5 +1,5 @@
 import type { Clock, PublishOptions, TopicMap } from '../../contract/index.ts';
-import type { SqliteJournal } from '../../durable/index.ts';
+import type { Journal } from '../../durable/index.ts';
 import type { Leases, Store } from '../../store/index.ts';
 import type { ProjectPermissions } from '../../trust/index.ts';
 import { type ApprovalEvents, createSqliteApprovals } from './sqlite-approvals.ts';
@@ -19,7 +19,7 @@ interface ThreadStoreOptions {
   readonly store: Store;
   readonly clock: Clock;
   /** Made before: its tables must be there before a transaction begins. */
-  readonly journal: Pick<SqliteJournal, 'append'>;
+  readonly journal: Pick<Journal, 'append'>;
   readonly leases: Leases;
   withoutSecrets<T>(value: T): T;
   /** Of the project; null: none are kept. */

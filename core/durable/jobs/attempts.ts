@@ -4,7 +4,7 @@ import { type HandlerEnd, type JobHandlers, Postponed, readable } from '../../ke
 import { callOf, infoOf } from './calls.ts';
 import type { Attempt, JobDeclaration, JobStore, Outcome, StopReason } from './port.ts';
 import { hasEnded, type JobRow } from './row.ts';
-import { ENDED_SUFFIX, heldValue } from './store.ts';
+import { DONE, ENDED_SUFFIX, heldValue } from './store.ts';
 import { GRACE_MS, LEASE_MS, LONGEST_LIMIT_MS, MAY_HAVE_HAPPENED, retryDelay } from './transitions.ts';
 
 export interface AttemptsOptions {
@@ -177,7 +177,7 @@ export class Attempts {
     const ended = await store.get(JSON.parse(row.payload));
     const isStill = ended !== null && hasEnded(ended) && ended.state !== 'done'; // a person may have had it tried again
     if (isStill) await handlers.notify(ended.name, infoOf(ended, await store.notes(ended.id)), signal);
-    return { kind: 'done', result: 'null' };
+    return DONE;
   }
 
   async #failure({ row, job, abort: { signal } }: Running, thrown: unknown): Promise<Outcome> {

@@ -7,6 +7,6 @@ export type { Attempt, Claim, Hold, HoldKind, JobDeclaration, JobFilter, JobStor
 export { hasEnded, isOfKernel, type JobRow, NEVER, type NewJob, PLAIN_JOB, type State, STATES } from './row.ts';
 export type { JobRows } from './sqlite-rows.ts';
 export { createJobService, type JobService, type JobServiceOptions } from './service.ts';
-export { createJobStore, type SqliteJobStore } from './store.ts';
+export { createJobStore, DONE, type SqliteJobStore } from './store.ts';
 export { ticksDue } from './timetables.ts';
 export { LONGEST_RETRY_MS, retryDelay } from './transitions.ts';

@@ -139,6 +139,9 @@ function stopsOf(rows: JobRows, held: readonly Attempt[]): ReadonlyMap<string, S
 
 type LaneState = Parameters<LanePolicy['pick']>[0];
 
+/** How an attempt ends that came to nothing in particular. */
+export const DONE = { kind: 'done', result: 'null' } as const satisfies Outcome;
+
 /** The one job of a name of the kernel that is open. */
 const ONLY = 'only';
 

@@ -1,7 +1,8 @@
 import { beforeEach, expect, it } from 'vitest';
 import { fakeClock } from 'pith/testing';
-import { DeliveryQueue } from '../../../core/durable/index.ts';
+import { createJobStore, Delivering } from '../../../core/durable/index.ts';
 import { Postponed } from '../../../core/kernel/index.ts';
+import { takenFrom } from './jobs/new-job.ts';
 import { openNode, task, type Handle, type Node } from './world.ts';
 import { folderWith } from '../../places.ts';
 import { gate, passed, until } from '../../waiting.ts';
@@ -141,18 +142,22 @@ it('B12: what a worker says that has lost its lease changes no delivery', async 
   expect(rows()).toEqual([{ attempts: 8, due: -1 }]);
 });
 
-it('B5: a delivery that was postponed leaves nothing behind when it ends', () => {
-  const queue = new DeliveryQueue();
-  for (let event = 1; event <= 100; event += 1) {
-    const row = { event, key: event % 2 ? 'k' : null, attempts: 0 };
-    queue.add(row);
-    expect(queue.take()).toEqual(row);
-    expect(queue.isFailure(row, new Postponed('replaced'))).toBe(false);
-    queue.settle(row, true);
-    queue.add(row);
-    expect(queue.take()).toEqual(row);
-    queue.settle(row, false);
-    for (const key of queue.exhausted) queue.refill(key, []);
-  }
-  expect({ size: queue.size, postponed: queue.postponed }).toEqual({ size: 0, postponed: 0 });
+it('B5: a delivery that was postponed leaves nothing behind when it ends', async () => {
+  let left = 100;
+  const calls = { callable: () => new Set(['a/one']), sideBySide: () => 16 };
+  node = openNode(folder, clock, { 'a/one': () => undefined });
+  const deliver = async (_handler: string, _payload: unknown, { attempt }: { readonly attempt: number }) => {
+    expect(attempt).toBe(1); // a postponement does not count
+    if ((left -= 1) >= 0) throw new Postponed('the extension is being replaced');
+  };
+  for (let count = 0; count < 100; count += 1) await node.journal.publish('task.changed', task('t'), count % 2 ? { key: 'k' } : {});
+  const [{ id } = { id: '' }] = await takenFrom(createJobStore(node.store, clock), 'deliver a/one');
+  const attempt = { id, fence: 1, handler: 'a/one', isCounted: false };
+  const options = { ...calls, rows: node.journal.deliveries, clock, logger: node.logger, call: deliver };
+  const delivering = new Delivering(options, attempt, new AbortController().signal);
+  const work = delivering.work();
+  await until(() => expect(delivering.size).toBeGreaterThan(50));
+  await after(500, () => expect(rows()).toEqual([]));
+  expect(await work).toBe(null);
+  expect(delivering.size).toBe(0);
 });

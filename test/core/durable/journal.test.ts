@@ -1,5 +1,5 @@
 import { beforeEach, expect, it, vi } from 'vitest';
-import { createSqliteJournal, retryDelay } from '../../../core/durable/index.ts';
+import { createJournal, retryDelay } from '../../../core/durable/index.ts';
 import { fakeClock, type FakeClock } from 'pith/testing';
 import { openNode, task, type Node } from './world.ts';
 import { folderWith } from '../../places.ts';
@@ -30,7 +30,7 @@ it('K31 C6 an event and its deliveries are one commit, with the row that caused 
 
 it('B7: an event that was rolled back is never announced, also when another one of the same commit gets its id', async () => {
   const announced: string[] = [];
-  const journal = createSqliteJournal({
+  const journal = createJournal({
     store: node.store,
     clock,
     handlers: () => [],

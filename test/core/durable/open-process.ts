@@ -4,8 +4,8 @@ import type { Clock, Delivery, JsonValue, Logger } from 'pith';
 import {
   createDeliveries,
   createSchedules,
-  createSqliteJournal,
-  type SqliteJournal,
+  createJournal,
+  type Journal,
   createJobs,
   type KernelJobs,
 } from '../../../core/durable/index.ts';
@@ -45,7 +45,7 @@ export function openProcess(
   const log = (message: string) => void lines.push(message);
   const logger: Logger = { debug: log, info: log, warn: log, error: log };
   const names = new Set(Object.keys(handlers));
-  const journal: SqliteJournal = createSqliteJournal({
+  const journal: Journal = createJournal({
     store,
     clock,
     handlers: (topic) => [...names].filter((name) => topics[name]?.includes(topic) ?? true),
@@ -88,5 +88,5 @@ export function openProcess(
     killed = true;
     store.write = () => new Promise(() => undefined);
   };
-  return { store, journal, lines, start, refresh: service.refresh, stop, kill, close };
+  return { store, journal, logger, lines, start, refresh: service.refresh, stop, kill, close };
 }
