@@ -2,10 +2,13 @@ import { setImmediate as yieldToOthers } from 'node:timers/promises';
 import type { Timing } from '@pith/promises';
 import { type FolderHint, type StartHint, systemHint } from './folder-hint.ts';
 
+/** What a scan follows: the start of the watch, a hint, or the poll alone. */
+type Why = 'start' | 'hint' | 'poll';
+
 export interface FolderWatchOptions {
   /** The folders to watch at this moment. */
   readonly folders: () => ReadonlySet<string>;
-  readonly look: () => Promise<unknown>;
+  readonly look: (why: Why) => Promise<unknown>;
   /** Whether a file of that name is read. Edits of other files do not count as changes. */
   readonly isRead: (name: string) => boolean;
   /** 0 switches polling off; hints still count. */
@@ -45,7 +48,7 @@ export class FolderWatch {
   /** Runs until `signal` aborts, then resolves. */
   async run(signal: AbortSignal): Promise<void> {
     const { clock, isRead, startHint } = this.options;
-    await this.#look();
+    await this.#look('start');
     if (startHint === undefined) await clock.sleep(HINTS_AFTER_MS, signal).catch(noop);
     signal.addEventListener('abort', () => this.#wake(), { once: true });
     const hint = (startHint ?? systemHint(isRead))(
@@ -61,7 +64,7 @@ export class FolderWatch {
       if (woken) await clock.sleep(GATHER_MS, signal).catch(noop);
       this.#woken = false;
       const from = clock.now();
-      if (this.#take() || !woken) await this.#look(); // a caller of `takeHint` may have scanned by now
+      if (this.#take() || !woken) await this.#look(woken ? 'hint' : 'poll'); // a caller of `takeHint` may have scanned by now
       await this.#cover(hint);
       this.#tookMs = clock.now() - from;
       if (woken) await clock.sleep(Math.max(PAUSE_MS, this.#tookMs * REST), signal).catch(noop);
@@ -105,9 +108,9 @@ export class FolderWatch {
     if (await hint.cover(this.options.folders())) this.#onHint();
   }
 
-  async #look(): Promise<void> {
+  async #look(why: Why): Promise<void> {
     try {
-      await this.options.look();
+      await this.options.look(why);
     } catch (error) {
       this.options.onFailed(error);
     }

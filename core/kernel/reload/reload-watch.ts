@@ -1,11 +1,10 @@
 import path from 'node:path';
-import { existsSync } from 'node:fs';
-import type { FSWatcher } from 'chokidar';
-import { type Clock, messageOf } from '../../contract/index.ts';
+import { FolderWatch } from '@pith/folder-watch';
+import { messageOf } from '../../contract/index.ts';
 import type { Lifecycle } from '../lifecycle/lifecycle.ts';
 import type { Refresh } from './refresh.ts';
 import { randomUUID } from 'node:crypto';
-import { stateFolder, type StateFolder } from '@pith/safe-files';
+import { entriesOf, stateFolder, type StateFolder } from '@pith/safe-files';
 
 /** Keeps a running kernel in line with its folders and with reloads that are asked for in other processes. */
 export interface ReloadWatch {
@@ -20,27 +19,35 @@ export function createReloadWatch({ runtime }: Lifecycle, refresh: Refresh, watc
   const { clock, places } = runtime;
   const logger = runtime.logger('host');
   let requests: ReloadRequests | undefined;
-  let watching: (() => Promise<void>) | undefined;
+  const end = new AbortController();
+  let watching: Promise<void> | undefined;
   const open = (): ReloadRequests => (requests ??= openReloadRequests(places.dataDirectory));
 
-  async function look(polls: boolean): Promise<void> {
-    try {
-      await (
-        await refresh.look(polls)
-      ).settled;
-      await Promise.all(
-        open()
-          .take()
-          .map((id) => refresh.reloadByHand(id)),
-      );
-    } catch (error) {
-      logger.error('the folders could not be read again', { reason: messageOf(error) });
-    }
-  }
+  const failed = (error: unknown): void => logger.error('the folders could not be read again', { reason: messageOf(error) });
+  const takeRequests = async (): Promise<void> =>
+    void (await Promise.all(
+      open()
+        .take()
+        .map((id) => refresh.reloadByHand(id)),
+    ));
+  const watch = new FolderWatch({
+    folders: () => new Set([...sourceFolders(watched), open().folder]),
+    async look(why) {
+      if (why === 'start') return; // the boot has looked
+      const { settled } = await refresh.look(why === 'poll');
+      void settled.then(takeRequests).catch(failed);
+    },
+    isRead: () => true,
+    pollSeconds: POLL_SECONDS,
+    clock,
+    onFailed: failed,
+    onFull: (error) => logger.debug('not every folder of sources can be watched', { reason: messageOf(error) }), // the poll sees the others
+  });
 
   return {
     async begin() {
-      watching ??= watchFolders(clock, [...watched, open().folder], look);
+      open(); // from now on requests count
+      watching ??= watch.run(end.signal).catch(failed);
     },
     async ask(extensionId) {
       try {
@@ -49,7 +56,10 @@ export function createReloadWatch({ runtime }: Lifecycle, refresh: Refresh, watc
         logger.warn('other processes could not be asked to reload', { extensionId, reason: messageOf(error) });
       }
     },
-    close: async () => watching?.(),
+    async close() {
+      end.abort();
+      await watching;
+    },
   };
 }
 
@@ -99,53 +109,20 @@ function authorOf(folder: StateFolder, id: string): string {
 
 const LONGEST = 1024;
 
-const POLL_MS = 5000;
-/** An editor writes several files at once. */
-const SETTLE_MS = 30;
+const POLL_SECONDS = 5;
 const DEEPEST = 4;
-/** A process that only answers once has ended by then: it never pays for a watcher. */
-const HINTS_AFTER_MS = 500;
+/** Folders in which nothing is a source. */
+const PASSED_OVER = /^(?:node_modules|data|\..+)$/;
 
-/** Looks soon after a folder changed, as far as the system tells, and every five seconds. Returns its off. */
-function watchFolders(clock: Clock, folders: readonly string[], look: (polls: boolean) => Promise<void>): () => Promise<void> {
-  let stopped = false;
-  let cancelHint: (() => void) | undefined;
-  let cancelPoll: (() => void) | undefined;
-
-  const poll = (): void => {
-    if (stopped) return;
-    cancelPoll = clock.after(POLL_MS, () => void look(true).then(poll, poll));
+/** The folders, and those below them in which sources may be. */
+function sourceFolders(roots: readonly string[]): ReadonlySet<string> {
+  const found = new Set<string>();
+  const add = (folder: string, depth: number): void => {
+    found.add(folder);
+    if (depth === DEEPEST) return;
+    for (const entry of entriesOf(folder))
+      if (entry.isDirectory() && !PASSED_OVER.test(entry.name)) add(path.join(folder, entry.name), depth + 1);
   };
-  const hint = (): void => {
-    cancelHint ??= clock.after(SETTLE_MS, () => {
-      cancelHint = undefined;
-      void look(false);
-    });
-  };
-  let watcher: FSWatcher | undefined;
-  const beginHints = async (): Promise<void> => {
-    const { watch } = await import('chokidar');
-    if (stopped) return;
-    watcher = watch(
-      folders.filter((folder) => existsSync(folder)),
-      {
-        ignoreInitial: true,
-        followSymlinks: false,
-        depth: DEEPEST,
-        ignored: (file) => /^(?:node_modules|data|\..+)$/.test(path.basename(file)) && !folders.includes(file),
-      },
-    );
-    watcher.on('all', hint);
-    watcher.on('ready', hint); // what changed before the watcher was ready
-    watcher.on('error', () => undefined); // a hint only: too many files or no inotify leave the poll
-  };
-  const cancelHints = clock.after(HINTS_AFTER_MS, () => void beginHints().catch(() => undefined)); // the poll goes on without
-  poll();
-  return async () => {
-    stopped = true;
-    cancelHints();
-    cancelHint?.();
-    cancelPoll?.();
-    await watcher?.close();
-  };
+  for (const root of roots) add(root, 0);
+  return found;
 }
