@@ -1,4 +1,5 @@
 import { fieldsOf } from '@pith/plain-data';
+import { within } from '@pith/promises';
 import {
   type AgentSpec,
   type ApprovalQuestion,
@@ -156,6 +157,7 @@ export function createTools(lifecycle: Lifecycle, renewals: ToolRenewals, proces
     },
     async ofTurn(extensionId, turn, signal) {
       const found = await callProvider(lifecycle, extensionId, TURN_TOOLS, [turn, signal]);
+      await within(runtime.clock, ASK_MS, renewals.ended(extensionId)); // it may have found meanwhile that it has others
       if (Array.isArray(found) && found.length <= MOST_TURN_TOOLS && found.every(isTurnTool))
         return redactJson(toJsonValue(found, 'the tools of a turn')) as unknown as readonly Awaited<
           ReturnType<NonNullable<ToolProvider['getTurnTools']>>
@@ -274,6 +276,11 @@ export class ToolRenewals {
   /** null: nobody is asked now. Else resolves when those who are have answered. */
   underWay(): Promise<unknown> | null {
     return this.#asking.size === 0 ? null : Promise.all([...this.#asking.values()].map(({ ended }) => ended));
+  }
+
+  /** Resolves once it has answered, where it is asked now. */
+  ended(extensionId: string): Promise<void> {
+    return this.#asking.get(extensionId)?.ended ?? Promise.resolve();
   }
 
   #ask(extensionId: string): void {

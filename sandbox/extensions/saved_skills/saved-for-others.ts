@@ -2,35 +2,30 @@ import { PithError } from 'pith';
 import type { DueResult, SavedSkills, StartedBy, WebhookChange, WebhookSettings } from './contract.ts';
 import { referenceOf, type SavedSkill } from './domain/saved-skill.ts';
 import type { Library } from './library/library.ts';
-import { partsOf } from './runs/deliveries.ts';
-import { runOfThread, type Run } from './runs/run.ts';
+import { partsDue } from './runs/deliveries.ts';
+import { runOfThread } from './runs/run.ts';
 import type { RunStore } from './runs/run-store.ts';
-import type { SkillStore } from './store/skill-store.ts';
-
-export interface OthersPorts {
-  readonly library: Library;
-  readonly skills: SkillStore;
-  readonly runs: RunStore;
-  readonly summaryTarget: string;
-  /** A run that this process executes; null: it does not. */
-  heldRun(id: string): Run | null;
-}
+import type { Runner } from './running/runner.ts';
 
 /** What saved skills answer to other extensions. */
 export class SavedForOthers implements SavedSkills {
-  constructor(private readonly ports: OthersPorts) {}
+  constructor(
+    private readonly library: Library,
+    private readonly runs: RunStore,
+    private readonly runner: Runner,
+  ) {}
 
   async webhook(secret: string): Promise<WebhookSettings | null> {
-    const found = await this.ports.skills.byWebhook(secret);
+    const found = await this.library.skills.byWebhook(secret);
     return found === null ? null : webhookOf(found.skill);
   }
 
   async changeWebhook(reference: string, userId: string, change: WebhookChange) {
-    const person = await this.ports.library.person(userId);
+    const person = await this.library.person(userId);
     const { signatureForced, signatureRequired } = change;
     if (signatureForced !== undefined && !person.isAdmin)
       throw new PithError('not_allowed', 'only an administrator forces signatures on or leaves them to the owner', { cure: 'ask one' });
-    const changed = await this.ports.library.govern(reference, person, 'edit', (skill) => {
+    const changed = await this.library.govern(reference, person, 'edit', (skill) => {
       if (signatureRequired === false && skill.webhook_signature_forced && signatureForced !== false)
         throw new PithError('not_allowed', `an administrator requires signatures for '${referenceOf(skill)}'`, { cure: 'ask one' });
       const { secret, signingKey, ipAllowlist, legacySignature } = change;
@@ -48,38 +43,32 @@ export class SavedForOthers implements SavedSkills {
   }
 
   async idOf(reference: string, userId: string): Promise<string> {
-    return (await this.ports.library.find(reference, await this.ports.library.person(userId), 'edit')).skill.id;
+    return (await this.library.find(reference, await this.library.person(userId), 'edit')).skill.id;
   }
 
   async changeEncryption(reference: string, userId: string, isOn: boolean): Promise<void> {
-    const person = await this.ports.library.person(userId);
-    await this.ports.library.govern(reference, person, 'edit', () => ({ encryption_enabled: isOn }));
+    const person = await this.library.person(userId);
+    await this.library.govern(reference, person, 'edit', () => ({ encryption_enabled: isOn }));
   }
 
   async startForOwner(skillId: string, started: StartedBy): Promise<boolean> {
-    return this.ports.library.startForOwner(skillId, started);
+    return this.library.startForOwner(skillId, started);
   }
 
   async dueResult(runId: string, target: string): Promise<DueResult | null> {
-    const run = await this.ports.runs.byId(runId.split('/', 1)[0] ?? '');
+    const run = await this.runs.byId(runId.split('/', 1)[0] ?? '');
     if (run === null || run.delivery !== 'waiting' || run.endedAt === null) return null;
     const { skillId, skill, state, endedAt } = run;
-    const output = await this.targetOf(run);
-    const parts = output === null ? [] : partsOf(run, output, this.ports.summaryTarget);
+    const parts = await partsDue(run, this.library.skills, this.library.context.config.summary_channel_id);
     const due = parts.find((part) => part.target === target);
     return due === undefined ? null : { skillId, skill, state, text: due.text, endedAt };
   }
 
   async skillOfThread(threadId: string): Promise<{ readonly skillId: string; readonly encrypts: boolean } | null> {
     const id = runOfThread(threadId);
-    const run = id === null ? null : this.ports.heldRun(id); // the name of a thread alone proves nothing: anybody may choose it
-    const found = run === null ? null : await this.ports.skills.byId(run.skillId);
+    const run = id === null ? null : this.runner.held(id); // the name of a thread alone proves nothing: anybody may choose it
+    const found = run === null ? null : await this.library.skills.byId(run.skillId);
     return found === null ? null : { skillId: found.skill.id, encrypts: found.skill.encryption_enabled };
-  }
-
-  /** Where the results of a run go; null: its version is gone. */
-  async targetOf({ skillId, versionId }: Run): Promise<SavedSkill['output_target'] | null> {
-    return (await this.ports.skills.version(skillId, versionId))?.snapshot.output_target ?? null;
   }
 }
 

@@ -4,7 +4,7 @@ import { referenceOf, type SavedSkill } from './domain/saved-skill.ts';
 import type { Library } from './library/library.ts';
 import { toolNameOf } from './library/tool-names.ts';
 import { runOfThread, type Run } from './runs/run.ts';
-import type { Runner } from './runs/runner.ts';
+import type { Runner } from './running/runner.ts';
 import type { RunStore } from './runs/run-store.ts';
 import { createHash } from 'node:crypto';
 

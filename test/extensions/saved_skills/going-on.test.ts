@@ -45,18 +45,19 @@ function deliverOne(
   page: (message: ChannelMessage, target: string) => Promise<string>,
   summaryTarget = '',
 ) {
-  const ports = {
-    runs,
+  const context = {
     logger: { warn: () => undefined },
-    channels: async () => [{ extensionId: 'pager', kinds: ['pager'], deliver: page }],
+    find: () => [{ extensionId: 'pager', kinds: ['pager'], deliver: page }],
     events: { publish: async () => undefined },
-    summaryTarget,
-    targetOf: async () => ({ kind: summaryTarget === '' ? 'channel' : 'channel_with_summary', target: 'pager:ada' }),
+    config: { summary_channel_id: summaryTarget },
   };
-  return deliver(
-    ports as unknown as Parameters<typeof deliver>[0],
-    { ...BY, attempt: 1, payload: { run } } as Parameters<typeof deliver>[1],
-  );
+  const output_target = { kind: summaryTarget === '' ? 'channel' : 'channel_with_summary', target: 'pager:ada' };
+  const skills = { version: async () => ({ snapshot: { output_target } }) };
+  return deliver(context as unknown as Parameters<typeof deliver>[0], skills as unknown as Parameters<typeof deliver>[1], runs, {
+    ...BY,
+    attempt: 1,
+    payload: { run },
+  } as Parameters<typeof deliver>[3]);
 }
 
 describe('runs whose process ends or stalls', () => {

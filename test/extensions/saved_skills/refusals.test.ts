@@ -2,7 +2,7 @@ import { execFileSync } from 'node:child_process';
 import { mkdirSync, symlinkSync } from 'node:fs';
 import path from 'node:path';
 import { describe, expect, it } from 'vitest';
-import { firstMessage } from '../../../sandbox/extensions/saved_skills/runs/execution.ts';
+import { firstMessage } from '../../../sandbox/extensions/saved_skills/running/execution.ts';
 import { editAs, HELPER, saveAs, savedKernel, WITH_BUILTINS, WITH_WEBHOOKS } from './saved-kernel.ts';
 import { rowsIn } from './shared-store.ts';
 

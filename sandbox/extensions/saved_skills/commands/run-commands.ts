@@ -5,7 +5,7 @@ import { referenceOf } from '../domain/saved-skill.ts';
 import type { Library } from '../library/library.ts';
 import { hasEnded, RUN_STATES, type Run, type RunState } from '../runs/run.ts';
 import type { RunStore } from '../runs/run-store.ts';
-import type { Runner } from '../runs/runner.ts';
+import type { Runner } from '../running/runner.ts';
 import { runJson, runText } from './view.ts';
 import { printableLine } from '@pith/plain-text';
 

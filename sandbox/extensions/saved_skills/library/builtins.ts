@@ -8,7 +8,7 @@ import { sha256 } from '@pith/plain-data';
 import { GOVERNANCE_FIELDS, type SavedSkill, type SkillFile } from '../domain/saved-skill.ts';
 import type { StoredSkill } from '../store/skill-store.ts';
 import { parsedSkill, MOST_BYTES, parseSkillFile } from './skill-file.ts';
-import { type LibraryPorts, checked, versionOf } from './saving.ts';
+import { checked, type Saver, versionOf } from './saving.ts';
 
 /** Whoever stores what ships. */
 const PITH = { userId: 'pith', isAdmin: true };
@@ -17,13 +17,13 @@ const PITH = { userId: 'pith', isAdmin: true };
  * Stores the skills of `folders/<id>/skill.yml`: new ones, and those whose version is higher than what is stored. What people decided about
  * one (who sees and runs it, when, how urgently) stays. A file that is wrong costs that one only. Returns what is wrong.
  */
-export async function seedBuiltins(ports: LibraryPorts, folders: readonly string[]): Promise<readonly Diagnostic[]> {
+export async function seedBuiltins(saver: Saver, folders: readonly string[]): Promise<readonly Diagnostic[]> {
   const problems: Diagnostic[] = [];
   for (const folder of folders) {
     for (const name of await namesIn(folder)) {
       const file = path.join(folder, name, 'skill.yml');
       try {
-        const note = await seedBeside(ports, name, await parseSkillFile(await textOf(file), file));
+        const note = await seedBeside(saver, name, await parseSkillFile(await textOf(file), file));
         if (note !== null) problems.push({ severity: 'warning', code: 'version_lower', message: note, file });
       } catch (error) {
         if (codeOf(error, '') === 'ENOENT') continue; // a folder of something else
@@ -32,7 +32,7 @@ export async function seedBuiltins(ports: LibraryPorts, folders: readonly string
     }
   }
   for (const { message, file } of problems)
-    ports.logger.warn('a saved skill that ships was not stored as its file says', { file, message });
+    saver.context.logger.warn('a saved skill that ships was not stored as its file says', { file, message });
   return problems;
 }
 
@@ -70,43 +70,43 @@ async function seedBeside(...asked: Parameters<typeof seed>): Promise<string | n
 }
 
 /** Why the file was not taken; null when it was, or is what is stored. */
-async function seed(ports: LibraryPorts, folder: string, file: SkillFile): Promise<string | null> {
+async function seed(saver: Saver, folder: string, file: SkillFile): Promise<string | null> {
   const id = file.id ?? uuidOf(`saved skill ${folder}`); // the same on every machine
-  const stored = await ports.skills.byId(id);
+  const stored = await saver.skills.byId(id);
   const { version = '1.0.0', name = folder } = file;
   if (stored === null) {
-    await insert(ports, { ...file, id, name, version });
+    await insert(saver, { ...file, id, name, version });
     return null;
   }
   const order = compareVersions(version, stored.skill.version);
   if (order < 0) return `version ${version} is lower than ${stored.skill.version}, which is stored and stays`;
-  if (order > 0) await renew(ports, stored, { ...file, id, name, version });
+  if (order > 0) await renew(saver, stored, { ...file, id, name, version });
   return null;
 }
 
-async function insert(ports: LibraryPorts, file: SkillFile): Promise<void> {
-  const now = ports.clock.now();
+async function insert(saver: Saver, file: SkillFile): Promise<void> {
+  const now = saver.context.clock.now();
   // A file runs nothing by itself: a person says when.
   const kept = { owner_id: null, source: 'builtin', created_at: now, updated_at: now, authored_by: null, schedule: null, time_zone: null };
-  const skill = await checked(ports, {
+  const skill = await checked(saver, {
     before: null,
     after: parsedSkill({ visibility: 'public', ...file, ...kept }),
     by: PITH,
     makesVersion: true,
   });
-  await ports.skills.insert(skill, await versionOf(ports, skill, 1, versionId(skill, 1)));
+  await saver.skills.insert(skill, await versionOf(saver, skill, 1, versionId(skill, 1)));
 }
 
-async function renew(ports: LibraryPorts, stored: StoredSkill, file: SkillFile): Promise<void> {
-  const now = ports.clock.now();
+async function renew(saver: Saver, stored: StoredSkill, file: SkillFile): Promise<void> {
+  const now = saver.context.clock.now();
   const { skill } = stored;
   const governed = Object.fromEntries(GOVERNANCE_FIELDS.map((field) => [field, skill[field]]));
   const { owner_id, source, created_at, authored_by } = skill;
   const kept = { ...governed, owner_id, source, created_at, authored_by, updated_at: now };
-  const after = await checked(ports, { before: skill, after: parsedSkill({ ...file, ...kept }), by: PITH, makesVersion: true });
+  const after = await checked(saver, { before: skill, after: parsedSkill({ ...file, ...kept }), by: PITH, makesVersion: true });
   const { id: _, ...change } = after;
-  const number = await ports.skills.nextNumber(skill.id);
-  await ports.skills.update(stored, change, await versionOf(ports, after, number, versionId(after, number)));
+  const number = await saver.skills.nextNumber(skill.id);
+  await saver.skills.update(stored, change, await versionOf(saver, after, number, versionId(after, number)));
 }
 
 /** The same on every machine. */

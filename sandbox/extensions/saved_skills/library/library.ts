@@ -1,15 +1,31 @@
 import { randomUUID } from 'node:crypto';
-import { codeOf, PithError } from 'pith';
+import { fieldsOf } from '@pith/cron-times';
+import { oncePromised } from '@pith/promises';
+import {
+  type AgentSpec,
+  codeOf,
+  type Diagnostic,
+  type ExtensionContext,
+  type Job,
+  messageOf,
+  Permissions,
+  PithError,
+  Places,
+  SkillProvider,
+} from 'pith';
+import path from 'node:path';
+import type { Config } from '../config.ts';
 import { didYouMean } from '@pith/plain-text';
 import { monotonicFactory } from 'ulid';
 import { boundsOf, type Bounds, isOwner, maySee, runsPinned, verdictOn, type Person, type Verb } from '../domain/permissions.ts';
 import { PINNED_FIELDS, referenceOf, type SavedSkill, type SkillFile } from '../domain/saved-skill.ts';
 import { readInputs, type GivenInputs, type InputField } from '../domain/inputs.ts';
-import { DEFAULT_LANE } from '../runs/lanes.ts';
+import { DEFAULT_LANE, hasLane, rulesOf } from '../runs/lanes.ts';
 import { NO_ORIGIN, type Run, type RunCause, type RunOrigin } from '../runs/run.ts';
-import type { NewRun } from '../runs/run-store.ts';
-import type { FoundSkill, SkillVersion, StoredSkill } from '../store/skill-store.ts';
-import { type LibraryPorts, checked, checkUnattended, pinnedSkills, versionOf } from './saving.ts';
+import type { NewRun, RunStore } from '../runs/run-store.ts';
+import type { FoundSkill, SkillStore, SkillVersion, StoredSkill } from '../store/skill-store.ts';
+import { seedBuiltins } from './builtins.ts';
+import { checked, checkUnattended, pinnedSkills, specOf, versionOf } from './saving.ts';
 import { parsedSkill } from './skill-file.ts';
 import { toolNameOf } from './tool-names.ts';
 
@@ -47,15 +63,33 @@ export class Library {
   /** Also runs of one millisecond are in the order in which they were asked for. */
   readonly #nextId = monotonicFactory();
 
-  constructor(private readonly ports: LibraryPorts) {}
-
+  #isUsed = false;
+  /** What is wrong with skills that ship. */
+  problems: readonly Diagnostic[] = [];
   /** Tables and builtins are there. */
-  ready(): Promise<void> {
-    return this.ports.ready();
+  readonly ready = oncePromised(async () => {
+    await this.skills.exposed(); // rejects where the tables cannot be made, and is tried again
+    const { shippedSandbox, sandbox } = this.context.use(Places);
+    const folders = [...new Set([shippedSandbox, sandbox])].map((folder) => path.join(folder, 'saved_skills'));
+    this.problems = await seedBuiltins(this, folders);
+    this.#isUsed = true;
+  });
+
+  constructor(
+    readonly context: ExtensionContext<Config>,
+    readonly skills: SkillStore,
+    private readonly runs: RunStore,
+  ) {}
+
+  /** Whether anything was ever saved here: before, no query is built and no table made. */
+  async isUsed(): Promise<boolean> {
+    if (this.#isUsed) return true;
+    const found = await this.context.database.get('SELECT count(*) AS runs FROM saved_skills__runs').catch(() => null); // there is no such table
+    return (this.#isUsed = found !== null);
   }
 
   async person(userId: string): Promise<Person> {
-    return { userId, isAdmin: await this.ports.permissions.isAdmin(userId) };
+    return { userId, isAdmin: await this.context.use(Permissions).isAdmin(userId) };
   }
 
   /** The skill that a person means by `owner/name` or a name: their own, one that ships, the only other one that they may see. */
@@ -80,8 +114,8 @@ export class Library {
     person: Person,
     { tag, deprecated = false }: { readonly tag?: string; readonly deprecated?: boolean } = {},
   ): Promise<readonly SavedSkill[]> {
-    await this.ports.ready();
-    const visible = (await this.ports.skills.all()).filter((skill) => maySee(skill, person));
+    await this.ready();
+    const visible = (await this.skills.all()).filter((skill) => maySee(skill, person));
     return visible.filter(
       (skill) =>
         (deprecated ? skill.deprecated_by_agent_id !== null : skill.deprecated_by_agent_id === null) &&
@@ -90,8 +124,8 @@ export class Library {
   }
 
   async create(name: string, file: SkillFile, person: Person): Promise<SavedSkill> {
-    await this.ports.ready();
-    const now = this.ports.clock.now();
+    await this.ready();
+    const now = this.context.clock.now();
     const draft = parsedSkill({
       ...file,
       id: randomUUID(),
@@ -102,9 +136,9 @@ export class Library {
       updated_at: now,
       authored_by: person.userId,
     });
-    const skill = await checked(this.ports, { before: null, after: draft, by: person, makesVersion: true });
-    await this.ports.skills.insert(skill, await versionOf(this.ports, skill, 1));
-    if (skill.schedule !== null) await this.ports.plan(skill);
+    const skill = await checked(this, { before: null, after: draft, by: person, makesVersion: true });
+    await this.skills.insert(skill, await versionOf(this, skill, 1));
+    if (skill.schedule !== null) await this.#plan(skill);
     return skill;
   }
 
@@ -137,7 +171,7 @@ export class Library {
   /** Hides it in favour of an agent or another skill; null: it is listed again. */
   async retire(reference: string, by: string | null, person: Person): Promise<SavedSkill> {
     const { skill } = await this.find(reference, person, 'edit');
-    if (by !== null && !(await this.ports.agents.list()).some(({ id }) => id === by)) {
+    if (by !== null && !(await this.context.agents.list()).some(({ id }) => id === by)) {
       const other = await this.find(by, person).catch((error: unknown) => {
         if (codeOf(error, '') !== 'not_found') throw error;
         throw new PithError('not_found', `there is neither an agent nor a saved skill '${by}'`, {
@@ -153,9 +187,9 @@ export class Library {
   /** The version `id`, else the newest one, is what others run from now on. */
   async pin(reference: string, id: string | null, person: Person): Promise<SavedSkill> {
     const { skill } = await this.find(reference, person, 'pin');
-    const version = id === null ? await this.ports.skills.newest(skill.id) : await this.#versionNamed(skill, id);
+    const version = id === null ? await this.skills.newest(skill.id) : await this.#versionNamed(skill, id);
     if (version !== null) pinnedSkills(referenceOf(skill), version); // throws where it could not be run as it was saved
-    const now = this.ports.clock.now();
+    const now = this.context.clock.now();
     return this.govern(reference, person, 'pin', () => ({
       pinned_version_id: version?.id ?? null,
       pinned_at: now,
@@ -169,7 +203,7 @@ export class Library {
 
   async versions(reference: string, person: Person): Promise<readonly SkillVersion[]> {
     const { skill } = await this.find(reference, person, 'show');
-    return this.ports.skills.versions(skill.id);
+    return this.skills.versions(skill.id);
   }
 
   /** What this person would delete: also a skill whose row cannot be read, of which no more than this is known. */
@@ -178,7 +212,7 @@ export class Library {
       return await this.find(reference, person, 'delete');
     } catch (error) {
       if (codeOf(error, '') !== 'skill_damaged') throw error;
-      const { skills } = this.ports;
+      const { skills } = this;
       const slash = reference.indexOf('/');
       const found =
         slash >= 0
@@ -205,8 +239,8 @@ export class Library {
         cure: `retire it instead: pith saved retire ${referenceOf(skill)} --by AGENT`,
       });
     }
-    await this.ports.skills.remove(found);
-    await this.ports.plan({ ...found.skill, schedule: null, time_zone: null });
+    await this.skills.remove(found);
+    await this.#plan({ ...found.skill, schedule: null, time_zone: null });
   }
 
   /** What a run of this skill by this person executes. Rejects `version_unknown` where that is gone: no other text takes its place. */
@@ -234,8 +268,8 @@ export class Library {
 
   /** How far a run of this version may go. */
   async boundsOf({ extended_bounds, source }: SavedSkill, { authoredBy, snapshot }: SkillVersion): Promise<Bounds> {
-    const byAdmin = authoredBy !== null && (await this.ports.permissions.isAdmin(authoredBy));
-    return boundsOf({ ...snapshot, extended_bounds, source }, byAdmin, this.ports.bounds);
+    const byAdmin = authoredBy !== null && (await this.context.use(Permissions).isAdmin(authoredBy));
+    return boundsOf({ ...snapshot, extended_bounds, source }, byAdmin, this.context.config);
   }
 
   /** Queues a run for a person. */
@@ -254,14 +288,14 @@ export class Library {
     skillId: string,
     { runId: id, inputs, priority }: { readonly runId: string; readonly inputs: GivenInputs; readonly priority?: number | undefined },
   ): Promise<boolean> {
-    await this.ports.ready();
-    const found = await this.ports.skills.byId(skillId);
+    await this.ready();
+    const found = await this.skills.byId(skillId);
     if (found === null) throw new PithError('not_found', 'the saved skill is gone', { cure: 'see: pith saved list' });
-    return this.#arrive(await this.ownersRun(found.skill, { inputs, priority, cause: 'webhook', id }));
+    return this.#arrive(await this.#ownersRun(found.skill, { inputs, priority, cause: 'webhook', id }));
   }
 
   /** A run as the owner, where nobody with a name asks for it. */
-  async ownersRun(skill: SavedSkill, asked: Omit<Asked, 'origin'>): Promise<NewRun> {
+  async #ownersRun(skill: SavedSkill, asked: Omit<Asked, 'origin'>): Promise<NewRun> {
     const owner = ownerOf(skill);
     const as = { origin: NO_ORIGIN, userId: owner, actsAs: owner, by: await this.person(owner) };
     return this.newRun(skill, await this.versionOfOwner(skill), { ...asked, ...as });
@@ -275,14 +309,14 @@ export class Library {
   newRun(skill: SavedSkill, version: RunnableVersion, asked: AskedBy): NewRun {
     const inputs = readInputs(version.snapshot.input_schema, asked.inputs);
     const { execution_lane } = skill;
-    const isGone = execution_lane !== '' && !this.ports.lanes.has(execution_lane);
+    const isGone = execution_lane !== '' && !hasLane(this.context.config, execution_lane);
     if (isGone && asked.cause !== 'composed')
-      this.ports.logger.warn('a run waits in the default lane: the settings have no lane of that name', {
+      this.context.logger.warn('a run waits in the default lane: the settings have no lane of that name', {
         skill: referenceOf(skill),
         lane: execution_lane,
       });
     return {
-      id: asked.id ?? this.#nextId(this.ports.clock.now()),
+      id: asked.id ?? this.#nextId(this.context.clock.now()),
       skill_id: skill.id,
       skill: referenceOf(skill),
       version_id: version.id,
@@ -302,16 +336,57 @@ export class Library {
   }
 
   async mayComposeParallel(skillId: string): Promise<boolean> {
-    return (await this.ports.skills.byId(skillId))?.skill.parallel_composition_allowed === true;
+    return (await this.skills.byId(skillId))?.skill.parallel_composition_allowed === true;
   }
 
-  laneRules(lane: string) {
-    return this.ports.lanes.get(lane) ?? this.ports.defaultLane;
+  /** As what a version of a skill runs. */
+  specOf(skill: SavedSkill, { isPinned, ...version }: RunnableVersion, bounds: Bounds): AgentSpec {
+    const { snapshot } = version;
+    const uses = isPinned ? pinnedSkills(referenceOf(skill), version) : snapshot.uses_skills;
+    const spec = specOf({ ...skill, ...snapshot, tools: [...snapshot.tools, `${this.context.id}/update_status`] }, uses, bounds);
+    return this.context.find(SkillProvider).length > 0 ? spec : { ...spec, keys: {} };
+  }
+
+  /** Plans what timetables say: another version of Pith may have saved them, or a process ended before it had planned them. */
+  async planAll(): Promise<void> {
+    for (const skill of await this.skills.all())
+      if (skill.schedule !== null)
+        await this.#plan(skill).catch((error: unknown) => {
+          if (codeOf(error, '') !== 'parameter_invalid') throw error;
+          this.context.logger.warn('a saved skill no longer runs by itself: its timetable cannot be read', {
+            skill: skill.name,
+            reason: messageOf(error),
+            cure: `pith saved schedule ${skill.name} …`,
+          });
+        });
+  }
+
+  /** Queues the run of a tick, whose id is that of the tick's job: it is queued once. */
+  async tick({ id: runId, payload }: Job<{ readonly skill: string }>): Promise<void> {
+    const { clock, jobs, logger } = this.context;
+    const found = await this.skills.byId(payload.skill);
+    if (found === null || found.skill.schedule === null) return jobs.schedule(payload.skill, null);
+    const { skill } = found;
+    const change = { last_scheduled_run_at: clock.now() };
+    try {
+      const run = await this.#ownersRun(skill, { inputs: {}, cause: 'schedule', id: runId });
+      await this.#arrive(run, (db) => [this.skills.changing(db, found, change)]);
+    } catch (error) {
+      if (['write_conflict', 'database_failed'].includes(codeOf(error, ''))) throw error; // it is tried again
+      logger.warn('a scheduled run could not be queued', { skill: skill.name, reason: messageOf(error) });
+      await this.skills.update(found, change); // the tick is over all the same
+    }
+  }
+
+  /** Has a skill run by its timetable, or no longer. */
+  async #plan({ id, schedule, time_zone: zone }: Pick<SavedSkill, 'id' | 'schedule' | 'time_zone'>): Promise<void> {
+    const timetable = schedule === null ? null : { cron: fieldsOf(schedule), ...(zone === null ? {} : { zone }) };
+    await this.context.jobs.schedule(id, timetable && { ...timetable, name: 'tick', payload: { skill: id } });
   }
 
   async #versionFor(skill: SavedSkill, person: Person, draft: boolean): Promise<RunnableVersion | null> {
     const isPinned = runsPinned(skill, person, draft);
-    const { skills } = this.ports;
+    const { skills } = this;
     const version = await (isPinned ? skills.version(skill.id, skill.pinned_version_id as string) : skills.newest(skill.id));
     return version === null ? null : { ...version, isPinned };
   }
@@ -319,11 +394,11 @@ export class Library {
   /** Skills that run this one, as their text or their pinned text says, of owners who may do so. */
   async #composers(skill: SavedSkill): Promise<readonly SavedSkill[]> {
     const found: SavedSkill[] = [];
-    for (const other of await this.ports.skills.all()) {
+    for (const other of await this.skills.all()) {
       if (other.id === skill.id) continue;
       const { owner_id, pinned_version_id } = other;
       if (owner_id !== null && verdictOn('run', skill, await this.person(owner_id)) !== 'yes') continue;
-      const pinned = pinned_version_id === null ? null : await unlessDamaged(this.ports.skills.version(other.id, pinned_version_id));
+      const pinned = pinned_version_id === null ? null : await unlessDamaged(this.skills.version(other.id, pinned_version_id));
       if ([other, pinned?.snapshot].some((text) => text !== undefined && composes(text, skill))) found.push(other);
     }
     return found;
@@ -332,18 +407,18 @@ export class Library {
   async #queue(skill: SavedSkill, version: RunnableVersion, asked: AskedBy): Promise<Run> {
     const run = this.newRun(skill, version, asked);
     await this.#arrive(run);
-    return this.ports.runs.known(run.id);
+    return this.runs.known(run.id);
   }
 
   /** False: a run of that id is there already. */
-  #arrive(run: NewRun): Promise<boolean> {
-    return this.ports.runs.arrive(run, this.laneRules(run.lane));
+  #arrive(run: NewRun, ...more: readonly [Parameters<RunStore['arrive']>[2]?]): Promise<boolean> {
+    return this.runs.arrive(run, rulesOf(this.context.config, run.lane), ...more);
   }
 
   /** An override beyond what users may have is cut to it. */
   #priority({ default_priority }: SavedSkill, wanted: number | undefined, by: Person): number {
     if (wanted === undefined) return default_priority;
-    const most = this.ports.priorityMax;
+    const most = this.context.config.priority_max_per_user;
     return by.isAdmin ? wanted : Math.max(-most, Math.min(most, wanted));
   }
 
@@ -355,18 +430,18 @@ export class Library {
       ...given,
       ...(isNew && given.version === undefined ? { version: nextPatch(skill.version) } : {}),
       ...(isNew && skill.source === 'manual' ? { authored_by: person.userId } : {}),
-      updated_at: this.ports.clock.now(),
+      updated_at: this.context.clock.now(),
     });
-    const saved = await checked(this.ports, { before: skill, after, by: person, makesVersion: isNew });
-    const version = isNew ? await versionOf(this.ports, saved, await this.ports.skills.nextNumber(skill.id)) : null;
-    const stored = await this.ports.skills.update(found, differences(skill, saved), version);
-    if (saved.schedule !== skill.schedule || saved.time_zone !== skill.time_zone) await this.ports.plan(saved);
+    const saved = await checked(this, { before: skill, after, by: person, makesVersion: isNew });
+    const version = isNew ? await versionOf(this, saved, await this.skills.nextNumber(skill.id)) : null;
+    const stored = await this.skills.update(found, differences(skill, saved), version);
+    if (saved.schedule !== skill.schedule || saved.time_zone !== skill.time_zone) await this.#plan(saved);
     return stored;
   }
 
   /** By its id, its number or its version. Rejects `version_unknown`, also for one of another skill. */
   async #versionNamed(skill: SavedSkill, named: string): Promise<SkillVersion> {
-    const all = await this.ports.skills.versions(skill.id);
+    const all = await this.skills.versions(skill.id);
     const found = all.find(({ id, number, version }) => id === named || String(number) === named || version === named);
     if (found !== undefined) return found;
     throw new PithError('version_unknown', `'${referenceOf(skill)}' has no version '${named}'`, {
@@ -375,8 +450,8 @@ export class Library {
   }
 
   async #meant(reference: string, person: Person): Promise<StoredSkill> {
-    await this.ports.ready();
-    const { skills } = this.ports;
+    await this.ready();
+    const { skills } = this;
     const slash = reference.indexOf('/');
     if (slash >= 0) {
       const found = await skills.byName(reference.slice(0, slash), reference.slice(slash + 1));
@@ -399,9 +474,7 @@ export class Library {
   }
 
   async #notFound(reference: string, person: Person): Promise<PithError> {
-    const visible = (await this.ports.skills.all())
-      .filter((skill) => maySee(skill, person))
-      .flatMap((skill) => [skill.name, referenceOf(skill)]);
+    const visible = (await this.skills.all()).filter((skill) => maySee(skill, person)).flatMap((skill) => [skill.name, referenceOf(skill)]);
     return new PithError('not_found', `there is no saved skill '${reference}'${didYouMean(reference, [...new Set(visible)])}`, {
       cure: 'see: pith saved list',
     });

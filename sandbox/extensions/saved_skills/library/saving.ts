@@ -1,29 +1,27 @@
 import { randomUUID } from 'node:crypto';
-import {
-  PithError,
-  type AgentSpec,
-  type ChannelProvider,
-  type Clock,
-  type ExtensionContext,
-  type Logger,
-  type Permissions,
-  type Remote,
-} from 'pith';
+import { codeOf, PithError, type AgentSpec, type ExtensionContext, Permissions } from 'pith';
+import { SkillWriter } from 'pith/skill_registry';
+import type { Config } from '../config.ts';
 import { checkTemplate } from '@pith/guarded-templates';
 import { cleanTags, referenceOf, type Field, type SavedSkill } from '../domain/saved-skill.ts';
 import { inputSchemaProblems, type InputField } from '../domain/inputs.ts';
-import { limitProblems, type Bounds, maySee, type Person, type BoundsSettings } from '../domain/permissions.ts';
+import { limitProblems, type Bounds, maySee, type Person } from '../domain/permissions.ts';
 import { checkTimetable, nextOf } from '../domain/timetable.ts';
-import { channelFor, kindOf } from '../runs/deliveries.ts';
+import { channelFor, channelsOf, kindOf } from '../runs/deliveries.ts';
+import { hasLane } from '../runs/lanes.ts';
 import { snapshotOf, type SkillVersion, type SkillStore } from '../store/skill-store.ts';
 import { isOwnTool, namedTools, notForAuthor, notForSharing, toolNameOf } from './tool-names.ts';
-import type { LaneRules } from '../runs/lanes.ts';
-import type { RunStore } from '../runs/run-store.ts';
 
 /** Only administrators set these. */
 const OF_ADMINS = ['extended_bounds', 'parallel_composition_allowed', 'execution_lane', 'pending_approval'] as const;
 /** What an exposed skill is called, and where. */
 const EXPOSURE = ['expose_as_chatbot_tool', 'chatbot_tool_name', 'chatbot_channel_filter', 'name'] as const;
+
+/** What saving needs of the extension. */
+export interface Saver {
+  readonly context: ExtensionContext<Config>;
+  readonly skills: SkillStore;
+}
 
 export interface Saving {
   /** As it is; null: it is new. */
@@ -38,27 +36,28 @@ export interface Saving {
  * The skill as it may be saved: names of tools whole, tags clean, the next time of its schedule known. Throws why it may not, and nothing is
  * written. Of what is no part of a version only changes are checked: who stops or hides a skill is not refused for what was there before.
  */
-export async function checked(ports: LibraryPorts, { before, after, by, makesVersion }: Saving): Promise<SavedSkill> {
+export async function checked(saver: Saver, { before, after, by, makesVersion }: Saving): Promise<SavedSkill> {
+  const { config, clock } = saver.context;
   const isBuiltin = after.source === 'builtin';
   const isChanged = (...keys: readonly Field[]) => before === null || keys.some((key) => before[key] !== after[key]);
   if (!by.isAdmin && !isBuiltin) refuseGovernance(before, after);
-  if (makesVersion) checkInputsAndLimits(ports, after, by);
-  if (isChanged('default_priority')) checkPriority(after.default_priority, by, ports.priorityMax);
-  if (isChanged('execution_lane') && after.execution_lane !== '' && !ports.lanes.has(after.execution_lane))
+  if (makesVersion) checkInputsAndLimits(config, after, by);
+  if (isChanged('default_priority')) checkPriority(after.default_priority, by, config.priority_max_per_user);
+  if (isChanged('execution_lane') && after.execution_lane !== '' && !hasLane(config, after.execution_lane))
     throw new PithError('lane_unknown', `there is no lane '${after.execution_lane}'`, {
       cure: 'name one of extensions.saved_skills.lanes',
     });
-  if (after.schedule !== null && isChanged('schedule', 'time_zone')) checkTimetable(after.schedule, after.time_zone, ports.clock.now());
+  if (after.schedule !== null && isChanged('schedule', 'time_zone')) checkTimetable(after.schedule, after.time_zone, clock.now());
   if (after.schedule !== null && after.pinned_version_id === null && isChanged('schedule', 'input_schema'))
     checkUnattended(after, after.input_schema);
   const isShown = after.visibility !== 'private' && isChanged('visibility');
-  const tools = !isBuiltin && (makesVersion || isShown) ? await checkedTools(ports, after, by) : after.tools;
+  const tools = !isBuiltin && (makesVersion || isShown) ? await checkedTools(saver, after, by) : after.tools;
   if (makesVersion) await checkMessage(after);
-  if (isChanged(...EXPOSURE)) await checkExposure(ports, after, by);
-  if (!isBuiltin) await checkTarget(ports, before, after);
+  if (isChanged(...EXPOSURE)) await checkExposure(saver, after, by);
+  if (!isBuiltin) await checkTarget(saver, before, after);
   const saved = { ...after, tools: [...tools], tags: [...cleanTags(after.tags)] };
-  if (makesVersion) await checkAgent(ports, saved);
-  return { ...saved, next_run_at: nextOf(saved, ports.clock.now()) };
+  if (makesVersion) await checkAgent(saver, saved);
+  return { ...saved, next_run_at: nextOf(saved, clock.now()) };
 }
 
 /** Throws `input_missing` where a run that nobody gives inputs to could not begin. */
@@ -70,10 +69,10 @@ export function checkUnattended(skill: SavedSkill, fields: readonly InputField[]
     });
 }
 
-function checkInputsAndLimits({ bounds }: LibraryPorts, after: SavedSkill, by: Person): void {
+function checkInputsAndLimits(config: Config, after: SavedSkill, by: Person): void {
   const problems = inputSchemaProblems(after.input_schema);
   if (problems.length > 0) throw new PithError('input_schema_invalid', problems.join('; '), { cure: 'correct input_schema' });
-  const beyond = limitProblems(after, by.isAdmin, bounds);
+  const beyond = limitProblems(after, by.isAdmin, config);
   if (beyond.length > 0)
     throw new PithError('limit_exceeded', beyond.join('; '), {
       cure: `ask for less, or let an administrator grant more: pith saved grant-extended ${referenceOf(after)}`,
@@ -95,13 +94,9 @@ function checkPriority(priority: number, by: Person, most: number): void {
   });
 }
 
-async function checkedTools(
-  { permissions }: LibraryPorts,
-  { tools: names, visibility }: SavedSkill,
-  by: Person,
-): Promise<readonly string[]> {
+async function checkedTools({ context }: Saver, { tools: names, visibility }: SavedSkill, by: Person): Promise<readonly string[]> {
   if (names.length === 0) return [];
-  const tools = namedTools(names, await permissions.tools());
+  const tools = namedTools(names, await context.use(Permissions).tools());
   const refused = notForAuthor(tools, by.isAdmin);
   if (refused.length > 0)
     throw new PithError('tool_not_allowed', `only administrators save skills with ${refused.join(', ')}`, {
@@ -122,7 +117,7 @@ async function checkMessage({ initial_message: text, input_schema }: SavedSkill)
     throw new PithError(problem.code, `initial_message: ${problem.message}`, { cure: problem.cure ?? 'use the names of inputs' });
 }
 
-async function checkExposure({ skills, channels }: LibraryPorts, skill: SavedSkill, by: Person): Promise<void> {
+async function checkExposure({ skills, context }: Saver, skill: SavedSkill, by: Person): Promise<void> {
   if (!skill.expose_as_chatbot_tool) return;
   const name = toolNameOf(skill);
   const taken = (await skills.exposed()).find((other) => other.id !== skill.id && toolNameOf(other) === name);
@@ -134,19 +129,15 @@ async function checkExposure({ skills, channels }: LibraryPorts, skill: SavedSki
   }
   const filter = skill.chatbot_channel_filter;
   if (filter === '') return;
-  const known = new Set(['cli', ...(await channels()).flatMap(({ kinds }) => kinds)]);
+  const known = new Set(['cli', ...(await channelsOf(context)).flatMap(({ kinds }) => kinds)]);
   if (!known.has(filter))
     throw new PithError('channel_unknown', `there is no channel '${filter}'`, { cure: `use one of ${[...known].join(', ')}` });
 }
 
 /** Only a target that is new: what was saved stays what it is where a channel is gone. */
-async function checkTarget(
-  { channels }: LibraryPorts,
-  before: SavedSkill | null,
-  { output_target: { target } }: SavedSkill,
-): Promise<void> {
+async function checkTarget({ context }: Saver, before: SavedSkill | null, { output_target: { target } }: SavedSkill): Promise<void> {
   if (target === '' || target === before?.output_target.target) return;
-  channelFor(target, await channels());
+  channelFor(target, await channelsOf(context));
   if (kindOf(target) !== 'webhook') return;
   const address = URL.canParse(target) ? new URL(target) : null;
   if (address === null || address.username !== '' || address.password !== '')
@@ -155,20 +146,30 @@ async function checkTarget(
     });
 }
 
-async function checkAgent({ agents, bounds }: LibraryPorts, skill: SavedSkill): Promise<void> {
-  const problem = (await agents.check(specOf(skill, skill.uses_skills, bounds.defaults))).find(({ severity }) => severity === 'error');
+async function checkAgent({ context: { agents, config } }: Saver, skill: SavedSkill): Promise<void> {
+  const problem = (await agents.check(specOf(skill, skill.uses_skills, config.defaults))).find(({ severity }) => severity === 'error');
   if (problem !== undefined) throw new PithError(problem.code, problem.message, problem.cure === undefined ? {} : { cure: problem.cure });
 }
 
 /** The version that a skill makes as it is now. The skills that it uses are kept as they are; one that cannot be kept has no digest. */
-export async function versionOf(ports: LibraryPorts, skill: SavedSkill, number: number, id: string = randomUUID()): Promise<SkillVersion> {
+export async function versionOf({ context }: Saver, skill: SavedSkill, number: number, id: string = randomUUID()): Promise<SkillVersion> {
   const digests: Record<string, string> = {};
   for (const name of skill.uses_skills) {
-    const digest = await ports.keepVersion(name);
+    const digest = await keptVersion(context, name);
     if (digest !== null) digests[name] = digest;
   }
   const { id: skillId, version, authored_by: authoredBy } = skill;
-  return { id, skillId, number, version, snapshot: snapshotOf(skill), digests, authoredBy, createdAt: ports.clock.now() };
+  return { id, skillId, number, version, snapshot: snapshotOf(skill), digests, authoredBy, createdAt: context.clock.now() };
+}
+
+/** Keeps a skill as it is now, and returns how it is found from then on; null where there is none of that name, or nothing keeps any. */
+async function keptVersion(context: Saver['context'], name: string): Promise<string | null> {
+  try {
+    return (await context.find(SkillWriter)[0]?.keepVersion(name)) ?? null;
+  } catch (error) {
+    if (['skill_not_found', 'version_not_kept'].includes(codeOf(error, ''))) return null; // then nobody pins it
+    throw error;
+  }
 }
 
 /** The skills of a version as they were when it was saved. Throws where one was not kept: a pin never reads what happens to be there. */
@@ -209,26 +210,4 @@ export function specOf(
     keys: { skills: { mode: 'none' } },
     origin: null,
   };
-}
-
-/** What saving, sharing and running need of the rest. */
-export interface LibraryPorts {
-  readonly skills: SkillStore;
-  readonly runs: RunStore;
-  readonly clock: Clock;
-  readonly logger: Pick<Logger, 'warn'>;
-  readonly agents: Pick<ExtensionContext['agents'], 'check' | 'list'>;
-  readonly permissions: Pick<Remote<Permissions>, 'isAdmin' | 'tools'>;
-  readonly bounds: BoundsSettings;
-  readonly priorityMax: number;
-  /** Those of the settings, by name. */
-  readonly lanes: ReadonlyMap<string, LaneRules>;
-  readonly defaultLane: LaneRules;
-  readonly channels: () => Promise<readonly Remote<ChannelProvider>[]>;
-  /** Keeps a skill as it is now, and returns how it is found from then on; null where there is none of that name, or nothing keeps any. */
-  readonly keepVersion: (name: string) => Promise<string | null>;
-  /** Tables and builtins are there. */
-  readonly ready: () => Promise<void>;
-  /** Has a skill run by its timetable. */
-  readonly plan: (skill: Pick<SavedSkill, 'id' | 'schedule' | 'time_zone'>) => Promise<void>;
 }

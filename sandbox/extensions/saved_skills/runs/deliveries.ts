@@ -1,18 +1,11 @@
-import { codeOf, messageOf, PithError, type ChannelProvider, type ExtensionContext, type Job, type Logger, type Remote } from 'pith';
+import { ChannelProvider, codeOf, messageOf, PithError, type ExtensionContext, type Job, type Remote } from 'pith';
+import type { Config } from '../config.ts';
 import type { SavedSkill } from '../domain/saved-skill.ts';
+import type { SkillStore } from '../store/skill-store.ts';
 import type { RunStore } from './run-store.ts';
 import type { OfRun, Run } from './run.ts';
 
-export interface DeliveryPorts {
-  readonly runs: RunStore;
-  readonly logger: Pick<Logger, 'warn'>;
-  readonly channels: () => Promise<readonly Remote<ChannelProvider>[]>;
-  readonly events: Pick<ExtensionContext['events'], 'publish'>;
-  /** The target for whole results of `channel_with_summary`; empty: there is none. */
-  readonly summaryTarget: string;
-  /** What a run's version says of its output; null: it is gone. */
-  readonly targetOf: (run: Run) => Promise<SavedSkill['output_target'] | null>;
-}
+type Context = Pick<ExtensionContext<Config>, 'config' | 'events' | 'find' | 'logger'>;
 
 const SUMMARY = 280;
 /** Codes of failures that another attempt would meet again. */
@@ -26,26 +19,24 @@ export function isDelivered({ cause, parentId }: Run, { kind, target }: SavedSki
 }
 
 /** A failed delivery is an error of the delivery, never of the run, and is tried again: then it rejects. */
-export async function deliver(ports: DeliveryPorts, job: Job<OfRun>): Promise<void> {
-  const { runs, logger, targetOf, summaryTarget } = ports;
+export async function deliver(context: Context, skills: Pick<SkillStore, 'version'>, runs: RunStore, job: Job<OfRun>): Promise<void> {
   const run = await runs.delivers(job.payload.run, job);
   if (run === null) return;
   const write = (change: Parameters<RunStore['delivering']>[2]) => runs.delivering(run.id, job, change);
   try {
     if (run.isDamaged) throw new PithError('run_damaged', run.error?.message ?? 'the record of the run cannot be read');
     if (run.sealed !== null) throw new PithError('key_unavailable', run.sealed);
-    const target = await targetOf(run);
-    const parts = target === null ? [] : partsOf(run, target, summaryTarget);
+    const parts = await partsDue(run, skills, context.config.summary_channel_id);
     for (const [at, part] of parts.entries()) {
       if (at < run.partsDelivered) continue;
-      await send(ports, run, { ...part, key: at === 0 ? run.id : `${run.id}/${at}` });
+      await send(context, run, { ...part, key: at === 0 ? run.id : `${run.id}/${at}` });
       await write({ parts_delivered: at + 1 });
     }
     await write({ delivery: 'delivered', delivery_error: null, delivery_attempts: job.attempt });
   } catch (error) {
     const cure = error instanceof PithError ? error.cure : undefined;
     const reason = cure === undefined ? messageOf(error) : `${messageOf(error)}; ${cure}`;
-    logger.warn('the result of a run was not delivered', { run: run.id, reason, attempts: job.attempt });
+    context.logger.warn('the result of a run was not delivered', { run: run.id, reason, attempts: job.attempt });
     await write({ delivery_error: reason.slice(0, 2000), delivery_attempts: job.attempt });
     if (!FINAL.has(codeOf(error, ''))) throw error;
     await runs.undelivered(run.id, reason);
@@ -59,7 +50,13 @@ interface Part {
   readonly threadId: string | null;
 }
 
-/** What goes where, by the kind of the output. */
+/** What goes where; nothing where the version of the run is gone. */
+export async function partsDue(run: Run, skills: Pick<SkillStore, 'version'>, summaryTarget: string): Promise<readonly Part[]> {
+  const version = await skills.version(run.skillId, run.versionId);
+  return version === null ? [] : partsOf(run, version.snapshot.output_target, summaryTarget);
+}
+
+/** By the kind of the output. `summaryTarget`: for whole results of `channel_with_summary`; empty: there is none. */
 export function partsOf(run: Run, { kind, target }: SavedSkill['output_target'], summaryTarget: string): readonly Part[] {
   const { threadId } = run.origin;
   const text = run.output ?? '';
@@ -85,28 +82,24 @@ export function partsOf(run: Run, { kind, target }: SavedSkill['output_target'],
 }
 
 /** `key` is that of one message: a channel that has delivered it delivers it no second time. A notice is said again after a crash before that is written. */
-async function send(
-  { channels, events }: DeliveryPorts,
-  run: Run,
-  { key, text: result, target, threadId }: Part & { readonly key: string },
-): Promise<void> {
+async function send(context: Context, run: Run, { key, text: result, target, threadId }: Part & { readonly key: string }): Promise<void> {
   const text = `${run.skill}: ${result}`;
   if (target === '') {
     // Kept on disk until somebody opens a channel.
     const notice = { v: 1, text, kind: 'run', target: null, threadId, userId: run.actsAs } as const;
-    await events.publish('notify', notice, { key: `saved_skills/${key}` });
+    await context.events.publish('notify', notice, { key: `saved_skills/${key}` });
     return;
   }
-  const channel = channelFor(target, await channels());
+  const channel = channelFor(target, await channelsOf(context));
   await channel.deliver({ key, text, kind: 'run', ...(threadId === null ? {} : { threadId }) }, target);
 }
 
 /** The channels that there are, with their kinds: code of one that was not needed yet is loaded for that. One that cannot run is left out. */
-export async function channelsOf(find: () => readonly Remote<ChannelProvider>[]): Promise<readonly Remote<ChannelProvider>[]> {
+export async function channelsOf(context: Pick<ExtensionContext, 'find'>): Promise<readonly Remote<ChannelProvider>[]> {
   const isKnown = ({ kinds }: Remote<ChannelProvider>): boolean => Array.isArray(kinds);
-  const unknown = find().filter((channel) => !isKnown(channel));
+  const unknown = context.find(ChannelProvider).filter((channel) => !isKnown(channel));
   await Promise.all(unknown.map((channel) => channel.filters?.().catch(() => undefined))); // one without filters rejects, and is loaded
-  return find().filter(isKnown);
+  return context.find(ChannelProvider).filter(isKnown);
 }
 
 /** The kind of channel that a target is for: `pager` of `pager:ada`, `webhook` of an http address. */

@@ -1,9 +1,23 @@
 import type { ExtensionContext } from 'pith';
+import type { Config } from '../config.ts';
 
 /** The lane of a skill that names none. */
 export const DEFAULT_LANE = 'skill-default';
-/** Its rules where the settings have lanes and leave this one out. */
-export const DEFAULT_RULES = { slots: 4, preemptionMs: 30_000 };
+
+/** Whether the settings have a lane of that name. */
+export function hasLane({ lanes }: Config, name: string): boolean {
+  return Object.hasOwn(lanes, name);
+}
+
+/** Where the settings have no lane of that name, the rules of the default one. */
+export function rulesOf({ lanes, most_queued: mostQueued }: Config, name: string): LaneRules {
+  const known = new Map(Object.entries(lanes));
+  const { slots, preemption_min_runtime_seconds: seconds } = known.get(name) ?? known.get(DEFAULT_LANE) ?? DEFAULT_SETTINGS;
+  return { slots, preemptionMs: seconds * 1000, mostQueued };
+}
+
+/** Where the settings have lanes and leave the default one out. */
+const DEFAULT_SETTINGS = { slots: 4, preemption_min_runtime_seconds: 30 };
 
 /** Slots of a lane, and how old a run must be before it gives its slot away. */
 export interface LaneRules {

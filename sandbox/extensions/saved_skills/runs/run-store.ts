@@ -48,7 +48,7 @@ export class RunStore {
     private readonly queries: Queries<Tables>,
     private readonly clock: { now(): number },
     private readonly jobs: Jobs,
-    private readonly seal = new RunSeal(() => null),
+    readonly seal = new RunSeal(() => null),
   ) {}
 
   async byId(id: string): Promise<Run | null> {

@@ -65,18 +65,6 @@ export class SkillStore {
     return this.#readable((rows) => rows.where('expose_as_chatbot_tool', '=', 1).orderBy('owner_id').orderBy('name'));
   }
 
-  /** What is a tool or may be an agent, as one text: another one once any of it was changed. */
-  async offered(): Promise<string> {
-    const rows = await this.queries.all((db) =>
-      db
-        .selectFrom(SKILLS)
-        .select(['id', 'updated_at']) // schedules change the row, too
-        .where((on) => on.or([on('expose_as_chatbot_tool', '=', 1), on('visibility', '=', 'public')]))
-        .orderBy('id'),
-    );
-    return JSON.stringify(rows);
-  }
-
   byWebhook(secret: string): Promise<StoredSkill | null> {
     return this.#one((rows) => rows.where('webhook_secret', '=', secret));
   }

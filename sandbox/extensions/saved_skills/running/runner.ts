@@ -1,11 +1,10 @@
 import { KeyedQueue } from '@pith/promises';
 import { codeOf, type ExtensionContext, type Job } from 'pith';
-import { execute, type ExecutionPorts } from './execution.ts';
-import { hasEnded, type OfRun, type Run } from './run.ts';
-
-export interface RunnerPorts extends ExecutionPorts {
-  readonly jobs: ExtensionContext['jobs'];
-}
+import type { Config } from '../config.ts';
+import type { Library } from '../library/library.ts';
+import { hasEnded, type OfRun, type Run } from '../runs/run.ts';
+import type { RunStore } from '../runs/run-store.ts';
+import { execute } from './execution.ts';
 
 /** While the database takes no changes. */
 const PAUSE_MS = 5_000;
@@ -15,11 +14,15 @@ export class Runner {
   readonly #held = new Map<string, { readonly run: Run; readonly job: Job<unknown>; readonly signal: AbortSignal }>();
   readonly #turns = new KeyedQueue();
 
-  constructor(private readonly ports: RunnerPorts) {}
+  constructor(
+    readonly context: ExtensionContext<Config>,
+    readonly library: Library,
+    readonly runs: RunStore,
+  ) {}
 
   /** One attempt. */
   async work(job: Job<OfRun>, signal: AbortSignal) {
-    const { jobs, clock } = this.ports;
+    const { jobs, clock } = this.context;
     try {
       if ((await this.#execute(job, signal)) === 'waiting') return jobs.wait({ resume: true });
     } catch (error) {
@@ -30,12 +33,12 @@ export class Runner {
   }
 
   async #execute(job: Job<OfRun>, signal: AbortSignal) {
-    const run = await this.ports.runs.begin(job.payload.run, job);
+    const run = await this.runs.begin(job.payload.run, job);
     if (run === null) return null;
     const held = { run, job, signal };
     this.#held.set(run.id, held);
     try {
-      return await execute(this.ports, { run, job }, signal);
+      return await execute(this, { run, job }, signal);
     } finally {
       if (this.#held.get(run.id) === held) this.#held.delete(run.id);
     }
@@ -50,7 +53,7 @@ export class Runner {
   /** Says in one line what a run that this process has does now. */
   async status({ id }: Run, text: string): Promise<void> {
     const held = this.#held.get(id);
-    if (held !== undefined) await this.ports.runs.progress(id, held.job, { status_line: text });
+    if (held !== undefined) await this.runs.progress(id, held.job, { status_line: text });
   }
 
   /** Does `work` after what was asked for with the same `key` before, unless `signal` has aborted by then. */
@@ -66,7 +69,8 @@ export class Runner {
    * meanwhile. An abort ends the run. `show`: called with each change of it.
    */
   async settled(run: Run, signal: AbortSignal, show: (run: Run) => Promise<void> = async () => undefined): Promise<Run> {
-    const { jobs, runs } = this.ports;
+    const { runs } = this;
+    const { jobs } = this.context;
     if (run.job === null) return run;
     const over = new AbortController();
     const isServed = run.parentId === null; // else with the lane of the run above

@@ -1,15 +1,12 @@
-import { isDelivered } from './deliveries.ts';
+import { channelsOf, isDelivered } from '../runs/deliveries.ts';
 import {
   codeOf,
   messageOf,
   type AgentSpec,
-  type ChannelProvider,
-  type Clock,
   type ExtensionContext,
   type Job,
-  type Logger,
+  Permissions,
   PithError,
-  type Remote,
   type TurnEvent,
   type TurnPolicy,
   type TurnSeal,
@@ -17,25 +14,18 @@ import {
 import type { Bounds } from '../domain/permissions.ts';
 import { type SavedSkill, emojiOf, type RunState as EmojiState } from '../domain/saved-skill.ts';
 import type { Inputs } from '../domain/inputs.ts';
-import type { SkillStore, SkillVersion } from '../store/skill-store.ts';
-import { INTERRUPTED, MOST_SAID, PREEMPTED, type RunEnd, type RunStore } from './run-store.ts';
-import { threadOf, type Run, type RunSeal, type RunState } from './run.ts';
+import type { Config } from '../config.ts';
+import type { Library } from '../library/library.ts';
+import type { SkillVersion } from '../store/skill-store.ts';
+import { INTERRUPTED, MOST_SAID, PREEMPTED, type RunEnd, type RunStore } from '../runs/run-store.ts';
+import { threadOf, type Run, type RunState } from '../runs/run.ts';
 import { renderTemplate } from '@pith/guarded-templates';
 
-export interface ExecutionPorts {
+/** What an attempt works with. */
+interface Executor {
+  readonly context: ExtensionContext<Config>;
+  readonly library: Library;
   readonly runs: RunStore;
-  readonly skills: SkillStore;
-  readonly agents: Pick<ExtensionContext['agents'], 'run'>;
-  readonly clock: Clock;
-  readonly logger: Logger;
-  /** How far a run of a version may go. */
-  readonly boundsOf: (skill: SavedSkill, version: SkillVersion) => Promise<Bounds>;
-  readonly channels: () => Promise<readonly Remote<ChannelProvider>[]>;
-  /** As what a version of a skill runs. */
-  readonly specOf: (skill: SavedSkill, version: SkillVersion & { readonly isPinned: boolean }, bounds: Bounds) => AgentSpec;
-  /** Versions of the extensions that these tools are of. */
-  readonly extensionVersions: (tools: readonly string[]) => Promise<Readonly<Record<string, string>>>;
-  readonly seal: RunSeal;
 }
 
 type End = Extract<TurnEvent, { type: 'turn-end' }>;
@@ -50,14 +40,14 @@ interface Taken {
  * One attempt at a run: an ordinary turn in its own thread, under its own key, so that whoever takes over continues it. Rejects where another
  * process is to go on with it.
  */
-export async function execute(ports: ExecutionPorts, taken: Taken, signal: AbortSignal): Promise<RunState> {
+export async function execute(executor: Executor, taken: Taken, signal: AbortSignal): Promise<RunState> {
   const { run, job } = taken;
-  const text = await textOf(ports, run);
+  const text = await textOf(executor, run);
   if ('code' in text) {
-    await ports.runs.finish(run.id, job, { state: 'error', output: null, error: text }, false);
+    await executor.runs.finish(run.id, job, { state: 'error', output: null, error: text }, false);
     return 'error';
   }
-  const attempt = new Attempt(ports, taken, text);
+  const attempt = new Attempt(executor, taken, text);
   const end = endOf(run, await attempt.work(signal), signal);
   await attempt.finish(end);
   if (end.state !== 'queued') return end.state;
@@ -90,7 +80,7 @@ interface RunText {
 }
 
 /** What it runs, or why it cannot: no attempt after this one could either. */
-async function textOf({ skills }: ExecutionPorts, run: Run): Promise<RunText | NonNullable<Run['error']>> {
+async function textOf({ library: { skills } }: Executor, run: Run): Promise<RunText | NonNullable<Run['error']>> {
   if (run.isDamaged && run.error !== null) return run.error;
   try {
     const version = await skills.version(run.skillId, run.versionId);
@@ -116,26 +106,27 @@ class Attempt {
   readonly #run: Run;
 
   constructor(
-    private readonly ports: ExecutionPorts,
+    private readonly executor: Executor,
     private readonly taken: Taken,
     private readonly text: RunText,
   ) {
     this.#run = taken.run;
-    this.#reactions = new Reactions(taken.run, text.version.snapshot, ports);
+    this.#reactions = new Reactions(taken.run, text.version.snapshot, executor.context);
   }
 
   async work(signal: AbortSignal): Promise<RunEnd> {
     const { skill, version } = this.text;
     const { snapshot } = version;
-    const { clock } = this.ports;
+    const { library, runs, context } = this.executor;
+    const { clock } = context;
     try {
       this.#seal = await this.#sealOf(skill);
-      const bounds = await this.ports.boundsOf(skill, version);
+      const bounds = await library.boundsOf(skill, version);
       const ends = clock.now() + bounds.max_runtime_seconds * 1000;
       await this.#readCalls();
-      const extensions = await this.ports.extensionVersions(snapshot.tools);
-      await this.ports.runs.progress(this.#run.id, this.taken.job, { extensions: JSON.stringify(extensions) });
-      const spec = this.ports.specOf(skill, { ...version, isPinned: this.#run.pinned }, bounds);
+      const extensions = await extensionVersions(context, snapshot.tools);
+      await runs.progress(this.#run.id, this.taken.job, { extensions: JSON.stringify(extensions) });
+      const spec = library.specOf(skill, { ...version, isPinned: this.#run.pinned }, bounds);
       const names = snapshot.input_schema.map(({ name }) => name);
       const input = await firstMessage(snapshot.initial_message, this.#run.inputs, names);
       this.#reactions.show({ at: 'start' });
@@ -155,15 +146,15 @@ class Attempt {
 
   /** What an earlier attempt sealed is opened, also where encryption was switched off since. */
   async #sealOf({ id, encryption_enabled }: SavedSkill): Promise<TurnSeal | null> {
-    if (encryption_enabled) return this.ports.seal.of(id);
-    return this.#run.attempt === 1 ? null : this.ports.seal.of(id).catch(() => null); // then nothing was sealed that could be opened
+    if (encryption_enabled) return this.executor.runs.seal.of(id);
+    return this.#run.attempt === 1 ? null : this.executor.runs.seal.of(id).catch(() => null); // then nothing was sealed that could be opened
   }
 
   /** What earlier attempts did is neither counted nor shown again. */
   async #readCalls(): Promise<void> {
     if (this.#run.attempt === 1) return;
     let noted = 0;
-    for (const { call, what } of await this.ports.runs.steps(this.#run)) {
+    for (const { call, what } of await this.executor.runs.steps(this.#run)) {
       if (call === null) continue;
       noted += 1;
       this.#ofStep.add(`${call} ${what}`);
@@ -183,12 +174,13 @@ class Attempt {
   }
 
   async finish(end: RunEnd): Promise<void> {
-    const { ports, text } = this;
+    const { text } = this;
+    const { runs } = this.executor;
     const { run, job } = this.taken;
-    if (end.state === 'waiting' || end.state === 'queued') return ports.runs.pause(run.id, job, end.state);
+    if (end.state === 'waiting' || end.state === 'queued') return runs.pause(run.id, job, end.state);
     const delivers = (end.state === 'ok' || end.state === 'max_iterations') && isDelivered(run, text.version.snapshot.output_target);
-    const output = this.#seal === null ? end.output : await ports.seal.sealed(run.skillId, end.output);
-    await ports.runs.finish(run.id, job, { ...end, output }, delivers);
+    const output = this.#seal === null ? end.output : await runs.seal.sealed(run.skillId, end.output);
+    await runs.finish(run.id, job, { ...end, output }, delivers);
     if (end.state === 'ok' || end.state === 'max_iterations') this.#reactions.show({ at: 'end' });
     else if (end.state === 'error' || end.state === 'timeout') this.#reactions.show({ at: 'error' });
   }
@@ -198,7 +190,7 @@ class Attempt {
     { input, key, policy }: { readonly input: string; readonly key: string; readonly policy?: TurnPolicy },
     signal: AbortSignal,
   ): Promise<End> {
-    const { ports } = this;
+    const { agents, logger } = this.executor.context;
     const { run } = this.taken;
     const { channelId } = run.origin;
     const request = {
@@ -212,7 +204,7 @@ class Attempt {
       ...(this.#seal === null ? {} : { seal: this.#seal }),
     };
     const isSealed = this.#seal !== null;
-    for await (const event of ports.agents.run(request, signal)) {
+    for await (const event of agents.run(request, signal)) {
       if (event.type === 'turn-end') {
         this.#usedBefore = sum(this.#usedBefore, event.usage);
         await this.#progress({}, this.#usedBefore);
@@ -227,7 +219,7 @@ class Attempt {
         await this.#did(what, event.id);
       } else if (event.type === 'tool-result' && !event.ok) {
         const { code = 'failed', message = '' } = event.error ?? {};
-        if (code === 'denied') ports.logger.warn('a tool was denied to a saved skill', { skill: run.skill, run: run.id, tool: event.name });
+        if (code === 'denied') logger.warn('a tool was denied to a saved skill', { skill: run.skill, run: run.id, tool: event.name });
         await this.#did(`${event.name} ${code}${isSealed ? '' : `: ${message}`}`);
       } else if (event.type === 'notice') {
         await this.#did(isSealed ? event.code : event.message);
@@ -246,8 +238,15 @@ class Attempt {
 
   async #progress(progress: { readonly steps?: number }, { inputTokens, outputTokens }: Run['usage']): Promise<void> {
     const used = { input_tokens: inputTokens, output_tokens: outputTokens };
-    await this.ports.runs.progress(this.#run.id, this.taken.job, { ...progress, ...used, tool_calls: this.#calls });
+    await this.executor.runs.progress(this.#run.id, this.taken.job, { ...progress, ...used, tool_calls: this.#calls });
   }
+}
+
+/** Versions of the extensions that these tools are of. */
+async function extensionVersions(context: ExtensionContext, tools: readonly string[]): Promise<Readonly<Record<string, string>>> {
+  const known = await context.use(Permissions).tools();
+  const named = known.filter(({ extensionId, name }) => tools.includes(`${extensionId}/${name}`));
+  return Object.fromEntries(named.map(({ extensionId, version }) => [extensionId, version]));
 }
 
 /** Those of its agent, as its turns name them. */
@@ -296,7 +295,7 @@ class Reactions {
   constructor(
     private readonly run: Pick<Run, 'id' | 'origin'>,
     private readonly skill: Pick<SavedSkill, 'default_emoji' | 'state_react_emoji'>,
-    private readonly ports: { readonly channels: () => Promise<readonly Remote<ChannelProvider>[]>; readonly logger: Pick<Logger, 'warn'> },
+    private readonly context: Pick<ExtensionContext, 'find' | 'logger'>,
   ) {}
 
   /** The same one is shown once, and each after the one before. */
@@ -307,7 +306,7 @@ class Reactions {
     this.#shown.add(emoji);
     this.#last = this.#last
       .then(() => this.#send(channelId, message, emoji))
-      .catch((error: unknown) => this.ports.logger.warn('a reaction was not shown', { run: this.run.id, reason: messageOf(error) }));
+      .catch((error: unknown) => this.context.logger.warn('a reaction was not shown', { run: this.run.id, reason: messageOf(error) }));
   }
 
   /** By an earlier attempt. */
@@ -317,7 +316,7 @@ class Reactions {
   }
 
   async #send(channelId: string, message: string, emoji: string): Promise<void> {
-    const channel = (await this.ports.channels()).find((each) => each.extensionId === channelId || each.kinds.includes(channelId));
+    const channel = (await channelsOf(this.context)).find((each) => each.extensionId === channelId || each.kinds.includes(channelId));
     await channel?.react?.(message, emoji);
   }
 }
