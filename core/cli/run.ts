@@ -145,33 +145,37 @@ async function runDeclared(declared: DeclaredCommand, words: readonly string[], 
 }
 
 /**
- * Runs a command on a started kernel; reports known problems before it, and new ones after it. A single message waits only for what its
- * agent needs, and a person at a terminal for nothing before the prompt.
+ * Runs a command on a started kernel; reports known problems before it, and new ones after it. What is piped waits only for what its agent
+ * needs, and a person at a terminal for nothing before the prompt: services run where somebody stays.
  */
 async function converse(kernel: Kernel, command: Command, input: CommandInput, { io, signal }: Line): Promise<number> {
-  const isShort = (command.skipServicesWith ?? []).some((name) => (input.options[name] ?? input.arguments[name]) !== undefined);
   const { Problems } = await import('./terminal/problems.ts');
   const problems = new Problems(kernel, io);
-  if (io.interactive && !isShort) {
-    const start = async () => {
-      await untilAborted(kernel.start(), signal);
-      return untilAborted(problems.summary(), signal);
-    };
-    if (command.runBeforeStart) return (await command.runBeforeStart(input, io, start, signal)) ?? EXIT.done;
+  let stays = false;
+  const start = async () => {
+    stays = true;
+    await untilAborted(kernel.start(), signal);
+    return untilAborted(problems.summary(), signal);
+  };
+  if (io.interactive && !command.runBeforeStart) {
     const summary = await start();
     if (summary !== null) io.print(summary);
     return (await command.run(input, io, signal)) ?? EXIT.done;
   }
-  await untilAborted(kernel.start(isShort ? 'used' : 'all'), signal);
-  problems.follow();
-  await untilAborted(problems.report(isShort ? String(input.options['agent'] ?? kernel.settings.default_agent) : undefined), signal);
+  await untilAborted(kernel.start('used'), signal);
+  if (!io.interactive) {
+    problems.follow();
+    await untilAborted(problems.report(String(input.options['agent'] ?? kernel.settings.default_agent)), signal);
+  }
   try {
-    return (await command.run(input, problems.quietIO, signal)) ?? EXIT.done;
+    const { quietIO } = problems;
+    const run = io.interactive ? command.runBeforeStart?.(input, quietIO, start, signal) : command.run(input, quietIO, signal);
+    return (await run) ?? EXIT.done;
   } catch (error) {
     if (!problems.hasReported(messageOf(error))) throw error;
     return exitCodeOf(error);
   } finally {
-    if (!signal.aborted) await problems.report();
+    if (!signal.aborted && !stays) await problems.report();
   }
 }
 

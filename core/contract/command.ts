@@ -78,13 +78,11 @@ export interface Command {
   readonly prefixed?: string;
   /** True: help, completion and the pages of commands omit it; it works when it is typed. */
   readonly hidden?: boolean;
-  /** With `needs: started` in the manifest: no services are started when one of these options or arguments is given. */
-  readonly skipServicesWith?: readonly string[];
   /** True: it writes into the sandbox or runs its code, so it is refused in an untrusted sandbox. */
   readonly needsTrust?: boolean;
   /** Returns the exit code; nothing means 0. An error prints `pith: …` and exits 1. */
   run(input: CommandInput, io: CommandIO, signal: AbortSignal): Promise<number | void>;
-  /** With `needs: started`: called on a terminal instead of `run`. `start` starts the services and resolves a notice for the person, or null. */
+  /** With `needs: started`: called on a terminal instead of `run`. `start`, for who stays, starts the services and resolves a notice for the person, or null. */
   runBeforeStart?(input: CommandInput, io: CommandIO, start: () => Promise<string | null>, signal: AbortSignal): Promise<number | void>;
 }
 

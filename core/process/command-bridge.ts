@@ -78,13 +78,12 @@ function commandsIn(list: unknown): readonly CommandData[] {
 }
 
 function isCommand(value: unknown): boolean {
-  const { path, description, arguments: words = [], options = [], skipServicesWith = [] } = fieldsOf(value);
+  const { path, description, arguments: words = [], options = [] } = fieldsOf(value);
   return (
     typeof path === 'string' &&
     path !== '' &&
     typeof description === 'string' &&
-    [words, options].every((list) => Array.isArray(list) && list.every((each) => typeof fieldsOf(each)['name'] === 'string')) &&
-    Array.isArray(skipServicesWith)
+    [words, options].every((list) => Array.isArray(list) && list.every((each) => typeof fieldsOf(each)['name'] === 'string'))
   );
 }
 

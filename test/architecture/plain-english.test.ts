@@ -47,7 +47,6 @@ const PRIVATE_NAMES: ReadonlyMap<string, string> = new Map([
   ['MustLetGo', 'RunStopped'],
   ['openOptions', 'allowUnknownOptions'],
   ['takesLine', 'rawArgument'],
-  ['unservedWith', 'skipServicesWith'],
   ['yields', 'overridable'],
 ]);
 /** A name that is kept in tables. */

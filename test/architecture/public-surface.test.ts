@@ -51,7 +51,7 @@ const CONTEXT_MEMBERS = words(`
   getSecret provide use find own
 `);
 const COMMAND_MEMBERS = words(`
-  path description arguments options allowUnknownOptions slash rawArgument overridable prefixed hidden skipServicesWith needsTrust run runBeforeStart
+  path description arguments options allowUnknownOptions slash rawArgument overridable prefixed hidden needsTrust run runBeforeStart
 `);
 const COMMAND_IO_MEMBERS = words(`
   print error json ask input interactive wantsJson quiet colour columns workingDirectory userId shell session

@@ -71,7 +71,8 @@ export class Problems {
       this.#notices.add(keyOf(text));
       this.io.error(text);
     };
-    return { ...this.io, error };
+    const others = Object.getOwnPropertyDescriptors(this.io); // its width may change
+    return Object.defineProperties({} as CommandIO, { ...others, error: { value: error, enumerable: true } });
   }
 
   #report(problems: readonly Diagnostic[]): void {

@@ -60,7 +60,6 @@ export function chatCommand(context: ChatContext, terminals: Terminals, terminal
     path: 'chat',
     description: 'Talk to an agent: in the terminal, or with one message',
     slash: false,
-    skipServicesWith: ['text', 'prompt', 'recipe'],
     arguments: [
       {
         name: 'text',

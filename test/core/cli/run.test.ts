@@ -24,7 +24,6 @@ const COMMANDS: readonly Command[] = [
     path: 'talk',
     description: 'Talks',
     options: [{ name: 'prompt', type: 'string', description: 'One message' }],
-    skipServicesWith: ['prompt'],
     run: async () => 130,
   },
   {
@@ -72,16 +71,24 @@ describe('running a command line', () => {
     expect(ran.input).toEqual({ arguments: {}, options: { all: true } });
   });
 
-  it('activates and starts for one that needs it, and passes its exit code on', async () => {
-    const log: string[] = [];
-    expect((await cli(['talk'], { openKernel: openKernel(log) })).code).toBe(130);
-    expect(log).toEqual(['kernel', 'declared', 'activate sample', 'start', 'stop']);
+  it('activates one that needs it, starts services only on a terminal, and passes its exit code on', async () => {
+    for (const [terminal, started] of [
+      [true, 'start'],
+      [false, 'start used'],
+    ] as const) {
+      const log: string[] = [];
+      expect((await cli(['talk'], { openKernel: openKernel(log), terminal })).code).toBe(130);
+      expect(log).toEqual(['kernel', 'declared', 'activate sample', started, 'stop']);
+    }
   });
 
-  it('starts only what is used, and no services, with an option that makes it short', async () => {
+  it('starts no services where a command that begins before them does not ask for them, and says the problems after it', async () => {
     const log: string[] = [];
-    expect((await cli(['talk', '--prompt', 'hi'], { openKernel: openKernel(log) })).code).toBe(130);
-    expect(log).toEqual(['kernel', 'declared', 'activate sample', 'start used', 'stop']);
+    const runBeforeStart = async () => void log.push('answer');
+    const openKernel = openTalk({ problems: async () => (log.push('problems'), [problem(1)]) }, { runBeforeStart }, log);
+    const { err } = await cli(['talk'], { openKernel, cwd: folder, terminal: true });
+    expect(log.slice(log.indexOf('start used'))).toEqual(['start used', 'answer', 'problems', 'stop']);
+    expect(err).toContain('problem 1; mend it');
   });
 
   const problem = (number: number, message = `problem ${number}`) =>

@@ -57,7 +57,6 @@ it('chat -p starts what its turn uses and no more; what it publishes durably is 
 
 async function chat({ kernel }: TestKernel, prompt: string): Promise<number | void> {
   const command = (await kernel.host.providers.commands.of('cli_channel')).find(({ path }) => path === 'chat') as Command;
-  expect(command.skipServicesWith).toContain('prompt');
   const io = { print: () => undefined, error: () => undefined, interactive: false, wantsJson: false, quiet: true } as unknown as CommandIO;
   return command.run({ arguments: {}, options: { prompt } }, io, new AbortController().signal);
 }

@@ -37,8 +37,8 @@ export function runCommands(ports: RunCommandPorts): readonly Command[] {
         { name: 'background', type: 'boolean', description: 'Do not wait: print the id of the run' },
       ],
       allowUnknownOptions: true,
-      skipServicesWith: ['skill'], // it works on its own run, and begins nothing that it would cut
       run: (input, io, signal) => run(ports, input, io, signal),
+      runBeforeStart: (input, io, _, signal) => run(ports, input, io, signal), // it works on its own run, and begins nothing that it would cut
     },
     {
       path: 'runs list',
