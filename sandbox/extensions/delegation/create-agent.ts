@@ -2,13 +2,11 @@ import {
   type AgentSpec,
   defineTool,
   type ExtensionContext,
-  isToolResult,
   messageOf,
+  PithError,
   SkillProvider,
   type Tool,
-  toolError,
   toolResult,
-  type ToolResult,
   type TurnInfo,
   z,
 } from 'pith';
@@ -49,22 +47,22 @@ function createAgent(context: ExtensionContext, made: MadeAgents): Tool {
     input,
     effect: 'idempotent', // the call determines its id
     async execute(wanted, { turn, idempotencyKey }) {
-      const tools = grantedTools(wanted.uses_tools, turn);
-      if (isToolResult(tools)) return tools;
-      const skills = await grantedSkills(wanted.uses_skills, turn, context);
-      if (isToolResult(skills)) return skills;
-      const spec = specOf(wanted, turn, { usesTools: tools, usesSkills: skills }, idempotencyKey);
+      const usesTools = grantedTools(wanted.uses_tools, turn);
+      const usesSkills = await grantedSkills(wanted.uses_skills, turn, context);
+      const spec = specOf(wanted, turn, { usesTools, usesSkills }, idempotencyKey);
       const problems = (await context.agents.check(spec)).filter(({ severity }) => severity === 'error');
       if (problems.length > 0)
-        return toolError(
+        throw new PithError(
           'agent_failed',
           `the agent cannot run: ${problems.map(({ message, cure }) => (cure ? `${message}; ${cure}` : message)).join('; ')}`,
         );
       const expiresAt = wanted.keep ? null : context.clock.now() + LIFE_MS;
       const by = { agent: turn.agent.id, user: turn.userId, thread: turn.threadId };
       if (!(await made.add({ spec, by, expiresAt }, turn)))
-        return toolError('limit_reached', `'${turn.agent.id}' has made ${MOST_MADE} agents, which is the most; forget_agent makes room`);
-      const { id, usesTools, usesSkills, model, limits } = spec;
+        throw new PithError('limit_reached', `'${turn.agent.id}' has made ${MOST_MADE} agents, which is the most`, {
+          cure: 'make room by forget_agent',
+        });
+      const { id, model, limits } = spec;
       return toolResult(
         {
           agent_id: id,
@@ -88,7 +86,7 @@ function forgetAgent(made: MadeAgents): Tool {
     effect: 'idempotent',
     async execute({ agent_id: id }, { turn }) {
       const ids = (await made.of(turn)).map(({ spec }) => spec.id);
-      if (!ids.includes(id)) return toolError('agent_unknown', `'${turn.agent.id}' has made no agent '${id}'${didYouMean(id, ids)}`);
+      if (!ids.includes(id)) throw new PithError('agent_unknown', `'${turn.agent.id}' has made no agent '${id}'${didYouMean(id, ids)}`);
       await made.forget(id);
       return { agent_id: id, forgotten: true };
     },
@@ -129,14 +127,17 @@ function shrunk(limits: AgentSpec['limits'], by: Wanted['limits']): AgentSpec['l
   };
 }
 
-/** The tools that `wanted` names, each as `extension/tool`, when the turn has all of them; else the refusal with the nearest names. */
-function grantedTools(wanted: readonly string[], { tools, agent }: TurnInfo): readonly string[] | ToolResult {
+/** The tools that `wanted` names, each as `extension/tool`, when the turn has all of them. Throws `tool_unknown` with the nearest names. */
+function grantedTools(wanted: readonly string[], { tools, agent }: TurnInfo): readonly string[] {
   const granted = new Set<string>();
   for (const name of wanted) {
     const meant = tools.filter((tool) => name === '*' || namesOf(tool).includes(name));
     if (meant.length === 0 && name !== '*') {
       const close = didYouMean(name, new Set(tools.flatMap(namesOf)));
-      return toolError('tool_unknown', `uses_tools '${name}': '${agent.id}' has no such tool to give${close}; it has ${tools.join(', ')}`);
+      throw new PithError(
+        'tool_unknown',
+        `uses_tools '${name}': '${agent.id}' has no such tool to give${close}; it has ${tools.join(', ')}`,
+      );
     }
     for (const tool of meant) granted.add(tool);
   }
@@ -149,12 +150,12 @@ function namesOf(tool: string): readonly string[] {
   return [tool, name, extension, `${extension}__${name}`];
 }
 
-/** `wanted`, when the turn's agent may read all of them; else the refusal with the nearest names. */
+/** `wanted`, when the turn's agent may read all of them. Rejects `skill_not_found` with the nearest names. */
 async function grantedSkills(
   wanted: readonly string[],
   { agent }: TurnInfo,
   context: Pick<ExtensionContext, 'find' | 'logger'>,
-): Promise<readonly string[] | ToolResult> {
+): Promise<readonly string[]> {
   if (wanted.length === 0) return [];
   const readable = new Set(agent.usesSkills);
   for (const provider of context.find(SkillProvider)) {
@@ -170,5 +171,8 @@ async function grantedSkills(
   const asItHas = (id: string): string =>
     agent.usesSkills.includes(id) ? id : (agent.usesSkills.find((each) => each.startsWith(`${id}@`)) ?? id);
   if (missing === undefined) return [...new Set(wanted.map(asItHas))];
-  return toolError('skill_not_found', `uses_skills '${missing}': '${agent.id}' has no such skill to give${didYouMean(missing, readable)}`);
+  throw new PithError(
+    'skill_not_found',
+    `uses_skills '${missing}': '${agent.id}' has no such skill to give${didYouMean(missing, readable)}`,
+  );
 }

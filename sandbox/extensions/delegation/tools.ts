@@ -2,7 +2,7 @@ import {
   type AgentSpec,
   defineTool,
   type ExtensionContext,
-  isToolResult,
+  PithError,
   type Tool,
   type ToolCall,
   toolError,
@@ -35,7 +35,6 @@ export function delegateTask({ agents }: ExtensionContext, made: MadeAgents): To
     async execute({ agent_id: id, task, context }, call) {
       const { turn } = call;
       const callee = findCallee(await calleesOf(turn, agents, made), id, turn.agent.id);
-      if (isToolResult(callee)) return callee;
       const own = typeof callee === 'string' ? null : callee;
       const outcome = await runAgent(agents, own?.spec ?? id, messageOf(task, context, turn.agent.id), call);
       if (own !== null && outcome?.end.reason === 'awaiting_approval') await made.extend(own);
@@ -140,13 +139,14 @@ async function calleesOf(turn: TurnInfo, agents: Pick<ExtensionContext['agents']
   return { declared, made: own, unavailable: delegatesTo.filter((name) => name !== EVERY && !ids.has(name)) };
 }
 
-/** A declared agent's id, an agent that the caller made, or the refusal. */
-function findCallee({ declared, made, unavailable }: Callees, name: string, caller: string): string | MadeAgent | ToolResult {
+/** A declared agent's id, or an agent that the caller made. Throws `agent_unknown` and `agent_failed`. */
+function findCallee({ declared, made, unavailable }: Callees, name: string, caller: string): string | MadeAgent {
   if (declared.some(({ id }) => id === name)) return name;
   const own = made.find(({ spec }) => spec.id === name);
   if (own !== undefined) return own;
-  if (unavailable.includes(name)) return toolError('agent_failed', `the agent '${name}' cannot run now; 'pith doctor' says why`);
+  if (unavailable.includes(name)) throw new PithError('agent_failed', `the agent '${name}' cannot run now`, { cure: 'see: pith doctor' });
   const ids = [...declared.map(({ id }) => id), ...made.map(({ spec }) => spec.id)];
-  const whom = ids.length === 0 ? 'it may call none; make one with create_agent' : `it may call ${ids.join(', ')}`;
-  return toolError('agent_unknown', `there is no agent '${name}' that '${caller}' may call${didYouMean(name, ids)}; ${whom}`);
+  throw new PithError('agent_unknown', `there is no agent '${name}' that '${caller}' may call${didYouMean(name, ids)}`, {
+    cure: ids.length === 0 ? 'it may call none; make one with create_agent' : `it may call ${ids.join(', ')}`,
+  });
 }

@@ -75,7 +75,7 @@ export function skillTools(ports: ToolPorts): readonly Tool[] {
           if (!(await mayCompose(ports, run.id, ids))) return toolError('limit_reached', tooMany(ports));
           const results = await Promise.all(
             calls.map(({ skill, inputs: given, priority }, index) =>
-              invoke(ports, { skill, inputs: given as GivenInputs, priority, sideBySide: true }, about, index),
+              invoke(ports, { skill, inputs: given as GivenInputs, priority, sideBySide: true }, about, index).catch(refusalOf),
             ),
           );
           return {
@@ -133,23 +133,25 @@ async function invoke(
   index = 0,
 ): Promise<ToolResult> {
   const { turn, signal } = about;
-  try {
-    const person = await ports.library.person(turn.userId);
-    const parent = runOfTurn(ports, turn);
-    if (parent === null && runOfThread(turn.threadId) !== null)
-      throw new PithError('no_run', 'this conversation belongs to a run that is not running here', { cure: 'ask in another conversation' });
-    const id = runIdOf(about, index);
-    if (parent !== null) {
-      const work = () => compose(ports, { parent, skill, given, id, sideBySide }, person.userId, signal);
-      return resultOf(await (sideBySide ? work() : ports.runner.inTurn(parent.id, work, signal)));
-    }
-    const origin = { channelId: turn.channelId, threadId: turn.threadId, message: turn.messageId ?? null };
-    const queued = await ports.library.run(skill, person, { inputs: given, cause: 'tool', origin, priority, id });
-    return resultOf(await ports.runner.settled(queued, signal));
-  } catch (error) {
-    if (error instanceof PithError) return toolError(error.code, `${error.message}${error.cure === undefined ? '' : `; ${error.cure}`}`);
-    throw error;
+  const person = await ports.library.person(turn.userId);
+  const parent = runOfTurn(ports, turn);
+  if (parent === null && runOfThread(turn.threadId) !== null)
+    throw new PithError('no_run', 'this conversation belongs to a run that is not running here', { cure: 'ask in another conversation' });
+  const id = runIdOf(about, index);
+  if (parent !== null) {
+    const work = () => compose(ports, { parent, skill, given, id, sideBySide }, person.userId, signal);
+    return resultOf(await (sideBySide ? work() : ports.runner.inTurn(parent.id, work, signal)));
   }
+  const origin = { channelId: turn.channelId, threadId: turn.threadId, message: turn.messageId ?? null };
+  const queued = await ports.library.run(skill, person, { inputs: given, cause: 'tool', origin, priority, id });
+  return resultOf(await ports.runner.settled(queued, signal));
+}
+
+/** What refuses one of several calls costs that one only. */
+function refusalOf(error: unknown): ToolResult {
+  if (error instanceof PithError)
+    return toolError(error.code, error.cure === undefined ? error.message : `${error.message}; ${error.cure}`);
+  throw error;
 }
 
 /** The run that this turn executes here. The name of a thread alone proves nothing: anybody may choose it. */
