@@ -1,6 +1,7 @@
 import { createHash } from 'node:crypto';
 import { chmodSync, existsSync, mkdirSync, readFileSync, readdirSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
 import path from 'node:path';
+import { fakeClock } from 'pith/testing';
 import { describe, expect, it } from 'vitest';
 import { treeDigest } from '@pith/skill-files';
 import { agent, call, skill, skillKernel, type SkillKernel } from './skill-kernel.ts';
@@ -138,11 +139,12 @@ export const list = [defineTool({ name: 'lint', description: 'd', input: z.objec
   };
 
   it('P8 has its body, resources and toolset from that version, while others have the present one', async () => {
-    const kernel = await skillKernel({
-      ...files('1.0.0', 'old'),
+    const agents = {
       ...agent('pinned', 'uses_skills: [review@1.0.0]', 'uses_tools: [skill_registry]'),
       ...agent('present', 'uses_skills: [review]', 'uses_tools: [skill_registry]'),
-    });
+    };
+    // By a clock that stands still, each turn waits until its toolset is open.
+    const kernel = await skillKernel({ ...files('1.0.0', 'old'), ...agents }, { clock: fakeClock() });
     const steps = [call('read_skill_resource', { skill_id: 'review', path: 'data.txt' }), call('lint', {})];
     await kernel.turn('pinned', 'keep it');
     await write(kernel, files('2.0.0', 'new'));
