@@ -53,11 +53,16 @@ export class Jail {
 
   /**
    * Opens a regular file and checks the opened file before and after `use`. The result is returned only when the name, in the verified
-   * folder, still is that file: a hard link that is removed meanwhile can make a file from outside look like one of ours.
+   * folder, still is that file: a hard link that is removed meanwhile can make a file from outside look like one of ours. `linked`: it may
+   * have a second name.
    */
-  async read<T>(names: readonly string[], use: (handle: FileHandle, size: number) => Promise<T>): Promise<T> {
+  async read<T>(
+    names: readonly string[],
+    use: (handle: FileHandle, size: number) => Promise<T>,
+    { linked = false }: { readonly linked?: boolean } = {},
+  ): Promise<T> {
     return this.inFolderOf(names, async (folder, name) => {
-      const isNamed = (opened: BigIntStats) => isSame(opened, statsIn(folder, name));
+      const isNamed = (opened: BigIntStats) => isSame(opened, statsIn(folder, name), linked);
       for (let attempt = 1; attempt <= READ_ATTEMPTS; attempt += 1) {
         const handle = await open(folder.place(name), FILE);
         try {
@@ -65,7 +70,7 @@ export class Jail {
           if (!stats.isFile()) break;
           if (!isNamed(stats)) continue;
           const result = await use(handle, Number(stats.size));
-          if (isNamed(stats) && isSame(stats, await handle.stat({ bigint: true }))) return result;
+          if (isNamed(stats) && isSame(stats, await handle.stat({ bigint: true }), linked)) return result;
         } finally {
           await handle.close();
         }
@@ -263,8 +268,8 @@ function entryOf(name: string, stats: BigIntStats): Entry {
   return { name, type: typeOf(stats), size: Number(stats.size), modified: stats.mtime.toISOString() };
 }
 
-function isSame(opened: BigIntStats, now: BigIntStats): boolean {
-  return typeOf(now) === 'file' && now.ino === opened.ino && now.dev === opened.dev;
+function isSame(opened: BigIntStats, now: BigIntStats, linked = false): boolean {
+  return (linked ? now.isFile() : typeOf(now) === 'file') && now.ino === opened.ino && now.dev === opened.dev;
 }
 
 function kindOf(entry: Dirent): Entry['type'] {

@@ -48,7 +48,8 @@ export function isNothingThere(error: unknown): boolean {
 
 /** Whether the failure may pass: too few descriptors, too little memory, or a failing disk. */
 export function isPassing(error: unknown): boolean {
-  return ['EMFILE', 'ENFILE', 'ENOMEM', 'EAGAIN', 'EIO', 'ESTALE'].includes(codeOf(error));
+  const codes = [codeOf(error), codeOf((error as Error | null)?.cause)];
+  return codes.some((code) => ['EMFILE', 'ENFILE', 'ENOMEM', 'EAGAIN', 'EIO', 'ESTALE'].includes(code));
 }
 
 /** A file system's error as a refusal that names `path`: the system's message would show descriptors and absolute paths. Others unchanged. */
@@ -56,7 +57,8 @@ export function refusalOf(error: unknown, path: string): unknown {
   if (isAbsence(error)) return unavailable(path);
   const code = codeOf(error);
   if (!/^E[A-Z]+$/.test(code)) return error;
-  return new FileRefused('file_failed', `'${path}' could not be used: ${systemReason(code)} (${code})`, systemCure(error, `'${path}'`));
+  const message = `'${path}' could not be used: ${systemReason(code)} (${code})`;
+  return Object.assign(new FileRefused('file_failed', message, systemCure(error, `'${path}'`)), { cause: error });
 }
 
 /** The result of `work`; `otherwise` where a file was refused. */

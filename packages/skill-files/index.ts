@@ -3,7 +3,6 @@ export { FRONTMATTER_LIMIT, splitFrontmatter } from './format/frontmatter.ts';
 export { loadPatternCompiler, type Pattern } from './format/patterns.ts';
 export { COPY_IT, FILE_LIMIT, SEVERAL_LINKS } from './format/rules.ts';
 export { parseSkillFile, type Mode } from './format/skill-file.ts';
-export { type ProveBy } from './reading/inside.ts';
 export { reasonOf } from './reading/reason.ts';
 export { readSkillFile } from './reading/skill-text.ts';
 export { listResources, type ResourceList } from './reading/resource-list.ts';

@@ -1,15 +1,7 @@
 import { type Diagnostic, type Logger, PithError } from 'pith';
 import { printableLine } from '@pith/plain-text';
-import {
-  COPY_IT,
-  type FoundSkill,
-  type ProveBy,
-  readSkillFile,
-  realOf,
-  SEVERAL_LINKS,
-  type SkillBody,
-  splitFrontmatter,
-} from '@pith/skill-files';
+import type { Reach } from '@pith/safe-files';
+import { COPY_IT, type FoundSkill, readSkillFile, realOf, SEVERAL_LINKS, type SkillBody, splitFrontmatter } from '@pith/skill-files';
 import type { Source } from './scan/sources.ts';
 import type { Skill, Snapshot } from './skill.ts';
 
@@ -23,12 +15,12 @@ interface Reading {
   /** Real directories that the file must lie in. */
   readonly roots: readonly string[];
   /** Else what the system can. */
-  readonly proveBy?: ProveBy;
+  readonly reach?: Reach;
 }
 
 /** The live body; the last good one where the file is broken or gone. Rejects `skill_not_found` when there is neither. */
-export async function readSkillBody(skill: Skill, { kept, broken, roots, proveBy }: Reading): Promise<SkillBody> {
-  const live = await readSkillFile(skill.file, roots, proveBy);
+export async function readSkillBody(skill: Skill, { kept, broken, roots, reach }: Reading): Promise<SkillBody> {
+  const live = await readSkillFile(skill.file, roots, reach);
   if (typeof live === 'string') {
     if (kept !== null) return { ...kept, stale: `the file cannot be read (${live}); this is the last good version` };
     throw new PithError('skill_not_found', `skill '${printableLine(skill.id)}' cannot be read: ${live}`, {

@@ -24,7 +24,7 @@ describe('T19 F19: what a skill writes does not speak in the voice of Pith', () 
       Array.from({ length: 3 }, () => ['high', 'has a name with characters that nobody sees']),
     );
     const resources = await listResources(folder);
-    expect(await listResources(folder, 'path')).toEqual(resources);
+    expect(await listResources(folder, 'working_folder')).toEqual(resources);
     const lines = renderEnvelope({ skill: skillOf('alpha'), sha256: SHA, text: 'Body.', part: 1, parts: 1, resources, notes: [] }).split(
       '\n',
     );

@@ -3,7 +3,8 @@ import { link, mkdir, mkdtemp, realpath, rm, symlink } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { afterAll, beforeAll, describe, expect, it, onTestFinished } from 'vitest';
-import { type ProveBy, readResource } from '@pith/skill-files';
+import type { Reach } from '@pith/safe-files';
+import { readResource } from '@pith/skill-files';
 import { SEPARATORS, UP } from '../../fixtures/ways-up.ts';
 import { folderWith, writeFiles } from '../../places.ts';
 import { words } from '../../words.ts';
@@ -66,12 +67,12 @@ const SPECIAL = [
   'ä'.repeat(200),
 ];
 
-describe.each<ProveBy>(['descriptor', 'path'])('paths of resources, proven by its %s', (proveBy) => {
+describe.each<Reach>(['descriptor', 'working_folder'])('paths of resources, reached by its %s', (reach) => {
   it('S44 refuses every payload of the traversal list alike, and reads nothing outside', async () => {
     let count = 0;
     const letThrough: string[] = [];
     for (const payload of payloads()) {
-      if ((await readResource(skill, payload, { proveBy })).kind !== 'refused') letThrough.push(payload);
+      if ((await readResource(skill, payload, { reach })).kind !== 'refused') letThrough.push(payload);
       count += 1;
     }
     expect(letThrough).toEqual([]);
@@ -81,21 +82,21 @@ describe.each<ProveBy>(['descriptor', 'path'])('paths of resources, proven by it
   it.each(SPECIAL.map((payload) => [payload.length > 60 ? `${payload.slice(0, 60)}…` : payload, payload]))(
     'S44 refuses %j in the same words',
     async (_, payload) => {
-      expect(await readResource(skill, payload, { proveBy })).toEqual({ kind: 'refused' });
+      expect(await readResource(skill, payload, { reach })).toEqual({ kind: 'refused' });
     },
   );
 
   it('S44 reads an honest file beside all of that', async () => {
-    expect(await readResource(skill, 'references/guide.md', { proveBy })).toMatchObject({ kind: 'text', text: 'inside' });
-    expect(await readResource(skill, 'guide.md', { proveBy })).toMatchObject({ kind: 'text', text: 'inside' });
+    expect(await readResource(skill, 'references/guide.md', { reach })).toMatchObject({ kind: 'text', text: 'inside' });
+    expect(await readResource(skill, 'guide.md', { reach })).toMatchObject({ kind: 'text', text: 'inside' });
   });
 
   it('S44 refuses a folder that is no longer where it was found', async () => {
     const moved = path.join(root, 'skills/moved');
     await symlink(skill, moved);
     onTestFinished(() => rm(moved));
-    expect(await readResource(moved, 'references/guide.md', { proveBy })).toEqual({ kind: 'refused' });
-    expect(await readResource(path.join(root, 'skills/gone'), 'references/guide.md', { proveBy })).toEqual({ kind: 'refused' });
+    expect(await readResource(moved, 'references/guide.md', { reach })).toEqual({ kind: 'refused' });
+    expect(await readResource(path.join(root, 'skills/gone'), 'references/guide.md', { reach })).toEqual({ kind: 'refused' });
   });
 
   it('S44 leaves no descriptor open', async () => {
@@ -103,7 +104,7 @@ describe.each<ProveBy>(['descriptor', 'path'])('paths of resources, proven by it
     const before = (await readdir('/proc/self/fd')).length;
     for (let round = 0; round < 10; round++)
       for (const payload of words('references/guide.md out.txt folder/secret.txt hard.txt fifo references/deep missing/missing'))
-        await readResource(skill, payload, { proveBy });
+        await readResource(skill, payload, { reach });
     expect((await readdir('/proc/self/fd')).length).toBeLessThanOrEqual(before + 1);
   });
 });

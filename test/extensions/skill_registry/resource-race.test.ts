@@ -4,7 +4,8 @@ import { linkSync, renameSync, unlinkSync, writeFileSync } from 'node:fs';
 import path from 'node:path';
 import { describe, expect, it, onTestFinished } from 'vitest';
 import { readSkillBody } from '../../../sandbox/extensions/skill_registry/bodies.ts';
-import { listResources, readResource, type ProveBy } from '@pith/skill-files';
+import { listResources, readResource } from '@pith/skill-files';
+import type { Reach } from '@pith/safe-files';
 import { skillSandbox, skillText } from './skill-sandbox.ts';
 import { folderWith } from '../../places.ts';
 
@@ -52,15 +53,15 @@ async function racing(): Promise<string> {
 
 /** In the long form ten times as many. */
 const ROUNDS = process.env['PITH_TEST_LONG'] === '1' ? 1000 : 100;
-const WAYS: readonly ProveBy[] = ['descriptor', 'path'];
+const WAYS: readonly Reach[] = ['descriptor', 'working_folder'];
 
-describe.each(WAYS)('what happens to a file between its check and its reading, proven by its %s', (proveBy) => {
+describe.each(WAYS)('what happens to a file between its check and its reading, reached by its %s', (reach) => {
   /** A skill with one file, and what is done to it after it was opened and checked, right before its text is read. */
   async function readWhile(change: (file: string, outside: string) => void) {
     const [skill, outside] = [folderWith({ 'file.txt': 'inside' }), folderWith()];
     let asked = 0;
     const throwIfAborted = () => void (asked++ === 0 && change(path.join(skill, 'file.txt'), path.join(outside, 'file.txt')));
-    const answer = await readResource(skill, 'file.txt', { signal: { throwIfAborted } as AbortSignal, proveBy });
+    const answer = await readResource(skill, 'file.txt', { signal: { throwIfAborted } as AbortSignal, reach });
     expect(asked).toBeGreaterThan(0);
     return answer;
   }
@@ -69,9 +70,13 @@ describe.each(WAYS)('what happens to a file between its check and its reading, p
     ['removed', unlinkSync],
     ['moved outside', renameSync],
     ['linked from outside', linkSync],
-    ['replaced', (file: string) => [unlinkSync(file), writeFileSync(file, 'other')]],
   ])('S44 refuses a file that was %s meanwhile', async (_, change) => {
     expect(await readWhile(change)).toEqual({ kind: 'refused' });
+  });
+
+  it('S44 reads the file that took the place of another meanwhile', async () => {
+    const replace = (file: string) => [unlinkSync(file), writeFileSync(file, 'other')];
+    expect(await readWhile(replace)).toMatchObject({ kind: 'text', text: 'other' });
   });
 
   it('S44 reads one that nobody touched', async () => {
@@ -79,15 +84,15 @@ describe.each(WAYS)('what happens to a file between its check and its reading, p
   });
 });
 
-describe.each(WAYS)('while another process swaps files, links and folders, proven by its %s', (proveBy) => {
+describe.each(WAYS)('while another process swaps files, links and folders, reached by its %s', (reach) => {
   it('S44 never reads a byte from outside, and never hangs', async () => {
     const skill = await racing();
     const seen = new Map<string, number>();
-    // The race must be on: both kinds of answers come. By its path a file that is never left alone is refused.
-    const isOn = () => seen.has('refused') && (proveBy === 'path' || seen.has('inside'));
+    // The race must be on: both kinds of answers come. In the working folder a file that is never left alone is refused.
+    const isOn = () => seen.has('refused') && (reach === 'working_folder' || seen.has('inside'));
     for (let round = 0; round < ROUNDS || !isOn(); round++) {
       const answers = await Promise.all(
-        ['file.txt', 'references/file.txt', 'only.txt', 'references/only.txt'].map((file) => readResource(skill, file, { proveBy })),
+        ['file.txt', 'references/file.txt', 'only.txt', 'references/only.txt'].map((file) => readResource(skill, file, { reach })),
       );
       for (const answer of answers) {
         const text = answer.kind === 'text' ? answer.text : answer.kind;
@@ -100,7 +105,7 @@ describe.each(WAYS)('while another process swaps files, links and folders, prove
   it('S41 S44 never lists a file from outside', async () => {
     const skill = await racing();
     for (let round = 0; round < ROUNDS; round++) {
-      const { entries } = await listResources(skill, proveBy);
+      const { entries } = await listResources(skill, reach);
       expect(entries.filter(({ path: file }) => file.endsWith('only.txt'))).toEqual([]);
     }
   });
@@ -121,8 +126,8 @@ const LINKER = `
 `;
 
 it.each(WAYS)(
-  'S12 proven by its %s: never reads the body of a file outside, while another process puts links to it in the place of a SKILL.md',
-  async (proveBy) => {
+  'S12 reached by its %s: never reads the body of a file outside, while another process puts links to it in the place of a SKILL.md',
+  async (reach) => {
     const honest = skillText({ name: 'own', body: 'inside\n' });
     const box = await skillSandbox({
       'sandbox/skills/own/SKILL.md': honest,
@@ -134,7 +139,7 @@ it.each(WAYS)(
     const seen = new Map<string, number>();
     const isOn = () => seen.has('inside\n') && seen.has('refused'); // both kinds of answers come
     for (let round = 0; round < 4 * ROUNDS || !isOn(); round++) {
-      const text = await readSkillBody(own, { kept: null, broken: null, roots: [`${box.sandbox}/skills`], proveBy }).then(
+      const text = await readSkillBody(own, { kept: null, broken: null, roots: [`${box.sandbox}/skills`], reach }).then(
         ({ body }) => body,
         () => 'refused',
       );

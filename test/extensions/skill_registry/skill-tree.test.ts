@@ -23,7 +23,7 @@ it('S14 S72 S84 trust, the scan and copies for scripts see the same files, hidde
   expect((await inspectSkill(folder)).files.map(({ path: name }) => name)).toEqual(names);
   expect((await inspectSkill(folder)).scripts).toEqual(names.filter((name) => isProgram({ path: name, executable: false })));
   expect([...(await copySkill(folder, path.join(home, 'copy')))!.keys()]).toEqual(names);
-  expect([...(await copySkill(folder, path.join(home, 'copy-by-path'), undefined, 'path'))!.keys()]).toEqual(names);
+  expect([...(await copySkill(folder, path.join(home, 'copy-in-folder'), undefined, 'working_folder'))!.keys()]).toEqual(names);
   const before = await treeDigest(folder);
   await put('.git/impl.ts', 'changed');
   expect(await treeDigest(folder)).not.toBe(before);
