@@ -34,13 +34,13 @@ export default class TaskEngine implements ToolProvider, ContextProvider, Servic
   readonly #service: TaskService;
 
   constructor(context: ExtensionContext<Config>) {
-    const { database, clock, events, agents, jobs, id } = context;
+    const { database, clock, events, jobs } = context;
     const { max_concurrent: mostAtOnce, max_open: maxOpen } = context.config;
     this.#context = context;
     const store = new TaskStore(database, clock, jobs);
-    const worker = new Worker({ store, clock, agents, jobs, id });
+    const worker = new Worker(store, context);
     this.#store = store;
-    this.#service = new TaskService({ store, worker, agents, clock, maxOpen });
+    this.#service = new TaskService(store, worker, context, maxOpen);
     jobs.define<Work>('work', (job, signal) => worker.work(job, signal), {
       ended: (job) => worker.ended(job),
       lanes: {

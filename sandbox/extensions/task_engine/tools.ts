@@ -1,6 +1,6 @@
 import { defineTool, PithError, toolError, toolResult, z, type Tool, type ToolResult, type TurnInfo } from 'pith';
-import type { TaskService } from './task-service.ts';
-import { submitterOf, workedOn } from './submission.ts';
+import { submitterOf, type TaskService, workedOn } from './task-service.ts';
+
 import { TASK_STATES, threadOf, type Task, hasEnded, taskOfThread } from './task.ts';
 import { briefJson, changeJson, cut, taskIdFor, taskJson } from './view.ts';
 

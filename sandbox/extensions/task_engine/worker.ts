@@ -5,12 +5,6 @@ import type { TaskStore } from './task-store.ts';
 import { awaitsApproval, hasJob, type TurnOutcome } from './transitions.ts';
 import { type Tasks, newResults } from './waiting.ts';
 
-export interface WorkerPorts extends Pick<ExtensionContext, 'agents' | 'clock' | 'jobs'> {
-  readonly store: TaskStore;
-  /** Of this extension, to keep workers from answering reviews. */
-  readonly id: string;
-}
-
 /** The payload of jobs that work on tasks. */
 export interface Work {
   readonly task: string;
@@ -23,7 +17,10 @@ const PAUSE_MS = 5_000;
 export class Worker {
   readonly #jobs = new Map<string, Job<Work>>();
 
-  constructor(private readonly ports: WorkerPorts) {}
+  constructor(
+    private readonly store: TaskStore,
+    private readonly context: Pick<ExtensionContext, 'agents' | 'clock' | 'id' | 'jobs'>,
+  ) {}
 
   /** By which this process works on the task; undefined: it does not. */
   jobOf(taskId: string): Job<Work> | undefined {
@@ -35,7 +32,7 @@ export class Worker {
    * takes over continues it, or hears its answer again when only the task's row was not written.
    */
   async work(job: Job<Work>, signal: AbortSignal) {
-    const { clock, jobs } = this.ports;
+    const { clock, jobs } = this.context;
     try {
       const after = await this.#turn(job, signal);
       if (after === null) return; // it has ended, or goes on by another job
@@ -53,7 +50,7 @@ export class Worker {
   async ended({ id, payload, state, error }: JobInfo): Promise<void> {
     const { task: taskId } = payload as unknown as Work;
     const why = error ?? { code: 'internal', message: 'its job ended' };
-    await this.ports.store.write(async (tasks) => {
+    await this.store.write(async (tasks) => {
       const task = await tasks.load(taskId);
       if (task?.job !== id || !hasJob(task)) return;
       await tasks.change(taskId, state === 'cancelled' ? { type: 'cancelled', why: why.message } : { type: 'died', error: why });
@@ -61,7 +58,7 @@ export class Worker {
   }
 
   async #turn(job: Job<Work>, signal: AbortSignal): Promise<Task | null> {
-    const { store } = this.ports;
+    const { store } = this;
     const { task: id } = job.payload;
     const task = await store.write((tasks) => tasks.change(id, { type: 'claimed', job: job.id }), job);
     if (task === null) return null;
@@ -82,7 +79,8 @@ export class Worker {
   }
 
   async #outcome(task: Task, job: Job<Work>, signal: AbortSignal): Promise<TurnOutcome> {
-    const { store, agents } = this.ports;
+    const { store } = this;
+    const { agents } = this.context;
     if (task.maxSteps !== null && task.stepsBefore >= task.maxSteps)
       return {
         reason: 'limit',
@@ -105,7 +103,8 @@ export class Worker {
   }
 
   async #request(task: Task): Promise<TurnRequest> {
-    const { store, id: extensionId } = this.ports;
+    const { store } = this;
+    const { id: extensionId } = this.context;
     const { submitter, maxSteps, stepsBefore } = task;
     return {
       agent: task.agent,

@@ -3,7 +3,7 @@ import { codeOf, type ExtensionContext, type Job } from 'pith';
 import { describe, expect, it } from 'vitest';
 import { createJobs, type JobStore } from '../../../core/durable/index.ts';
 import { createDatabase } from '../../../core/store/index.ts';
-import { submit } from '../../../sandbox/extensions/task_engine/submission.ts';
+import { TaskService } from '../../../sandbox/extensions/task_engine/task-service.ts';
 import type { Task } from '../../../sandbox/extensions/task_engine/task.ts';
 import { TaskStore } from '../../../sandbox/extensions/task_engine/task-store.ts';
 import { type Work, Worker } from '../../../sandbox/extensions/task_engine/worker.ts';
@@ -93,10 +93,12 @@ describe('tasks over two connections', () => {
     await insert(mine, newTask({ id: idOf(0) }));
     const parent = await mine.load(idOf(0));
     const by = { userId: 'local', channelId: 'cli', threadId: null, agent: null, parent, tools: null, denied: [], startedBy: [] };
+    const context = { clock, agents: { list: async () => [{ id: 'worker' }] } } as never;
     const ask = (at: number, store: TaskStore, maxOpen: number) =>
-      submit({ store, clock, maxOpen }, [{ id: idOf(at), goal: 'g', agentId: 'worker' }], { ...by, correlationId: null }, [
-        { id: 'worker' } as never,
-      ]);
+      new TaskService(store, {} as never, context, maxOpen).submit([{ id: idOf(at), goal: 'g', agentId: 'worker' }], {
+        ...by,
+        correlationId: null,
+      });
     const both = await many(6, (at) => ask(1, at % 2 ? mine : other, 100));
     expect(new Set(both.map(([task]) => task?.id))).toEqual(new Set([idOf(1)]));
     expect(await mine.unfinished()).toBe(2);
@@ -125,13 +127,7 @@ describe('tasks over two connections', () => {
         yield { type: 'turn-end', reason: 'done', text: 'done' };
       },
     };
-    const worker = new Worker({
-      store: mine,
-      clock,
-      jobs: own,
-      id: 'task_engine',
-      agents: agents as unknown as ExtensionContext['agents'],
-    });
+    const worker = new Worker(mine, { clock, jobs: own, id: 'task_engine', agents: agents as unknown as ExtensionContext['agents'] });
     await expect(worker.work(stalled, new AbortController().signal)).rejects.toMatchObject({ code: 'lease_lost' });
     expect(await other.load(idOf(0))).toMatchObject({ state: 'running', completed: null });
     expect((await jobs.get(stalled.id))?.holder).toBe('two');
