@@ -117,6 +117,16 @@ describe('S14 skills that are trusted with the project', () => {
     expect((await (await open()).states())['letters']).toMatch(said);
   });
 
+  it('S14 changed text that is too long for the scan waits: a person looks at it', async () => {
+    const { project, open } = await trustedProject([SOURCE]);
+    const { states, prompt } = await open();
+    expect(await prompt()).toContain('Knows all about letters.');
+    await appendFile(path.join(project, SOURCE, 'letters/notes.txt'), 'word '.repeat(250_000));
+    await expect.poll(prompt).not.toContain('Knows all about letters.');
+    const said = /the scan did not look at all of it: notes\.txt only its first 1048576 bytes/;
+    await expect.poll(async () => (await states())['letters']).toMatch(said); // written in the background
+  });
+
   it('S14 what the scan warns of is not offered by the yes to the project: a person looks at it first', async () => {
     const { project, open } = await trustedProject([SOURCE]);
     await appendFile(path.join(project, SOURCE, 'letters/SKILL.md'), HARM);

@@ -1,4 +1,4 @@
-import { batches, excerpt, type Scanner, type ScannedLine } from './scan-finding.ts';
+import { batches, excerpt, type Scanner, type ScannedLine, type ScannedText } from './scan-finding.ts';
 import { type ScanRule, ruleTable } from './rules.ts';
 import { CATCHERS, isWellKnown, PASTE_SITES, SHORTENERS } from './hosts.ts';
 
@@ -90,20 +90,15 @@ export const downloadAndRun: Scanner = function* ({ kind, lines }) {
         yield { severity: 'medium', code: 'download_and_run', line, message: `${DOWNLOADED_FILE}: ${excerpt(name, 40)} in line ${number}` };
       }
       if (!WORTH_A_LOOK.test(text)) continue;
-      const broken = brokenRule(text);
+      const broken = brokenRule(text, kind);
       if (broken !== null) {
+        const { message, found } = broken;
         const about = { code: 'download_and_run', line: number } as const;
-        if (broken.message === DOWNLOADED && kind === 'prose' && isMention(text, broken.found)) {
-          yield { ...about, severity: 'medium', message: `speaks of a download that is run at once: ${excerpt(broken.found)}` };
-        } else if (
-          broken.message === DOWNLOADED &&
-          kind === 'prose' &&
-          vendors < MOST_VENDORS &&
-          ++vendors > 0 &&
-          installsFromVendor(one, lines)
-        ) {
-          yield { ...about, severity: 'medium', message: `the installer of a vendor is run at once, unseen: ${excerpt(broken.found)}` };
-        } else yield { ...about, severity: broken.severity, message: `${broken.message}: ${excerpt(broken.found)}` };
+        if (broken.isMention)
+          yield { ...about, severity: 'medium', message: `speaks of a download that is run at once: ${excerpt(found)}` };
+        else if (message === DOWNLOADED && kind === 'prose' && ++vendors <= MOST_VENDORS && installsFromVendor(one, lines))
+          yield { ...about, severity: 'medium', message: `the installer of a vendor is run at once, unseen: ${excerpt(found)}` };
+        else yield { ...about, severity: broken.severity, message: `${message}: ${excerpt(found)}` };
         continue;
       }
       for (const [download] of text.matchAll(SAVES))
@@ -135,17 +130,23 @@ function* namesIn(text: string, pattern: RegExp): Iterable<string> {
 const WORTH_A_LOOK =
   /curl|wget|aria2c|lwp-request|iwr|irm|invoke-|download|urlopen|requests\.get|httpx\.get|urllib|fetch|base64|base32|b64decode|a85decode|atob|xxd|openssl|gunzip|zcat|uudecode|unhexlify|fromhex|codecs|marshal|zlib|getattr|printf|URI|Net::HTTP|file_get_contents|LWP|https?:|Buffer\.from|powershell|pwsh/i;
 
-/** The first rule that a line breaks, and where. */
-function brokenRule(text: string): (ScanRule & { readonly found: string }) | null {
-  for (const one of RULES) {
-    const found = one.pattern.find(text);
-    if (found !== null) return { ...one, found: found.text };
-  }
-  return null;
+type Broken = ScanRule & { readonly found: string; readonly isMention: boolean };
+
+/** The first rule that a line breaks, and where. One that it only speaks of counts where there is no other. */
+function brokenRule(text: string, kind: ScannedText['kind']): Broken | null {
+  let mention: Broken | null = null;
+  for (const one of RULES)
+    for (const { text: found } of one.pattern.all(text)) {
+      const broken = { ...one, found, isMention: one.message === DOWNLOADED && kind === 'prose' && isMention(text, found) };
+      if (!broken.isMention) return broken;
+      mention ??= broken;
+    }
+  return mention;
 }
 
 /** What a page about installing runs: one address over https, nothing dropped, kept or decoded on the way. */
-const ADDRESS = /https:\/\/([a-z0-9][a-z0-9-]{0,62}(?:\.[a-z0-9][a-z0-9-]{0,62}){1,5})((?:\/[\w.@%+-]{0,80}){0,8})/i;
+const FETCHES = new RegExp(FETCH, 'gi');
+const ADDRESS = /https:\/\/([a-z0-9][a-z0-9-]{0,62}(?:\.[a-z0-9][a-z0-9-]{0,62}){1,5})((?:\/[\w.@%+-]{0,80}){0,8})/gi;
 const UNUSUAL =
   />>|\/dev\/null|\bcrontab\b|\bnohup\b|\bhttp:\/\/|\bbase64\b|--insecure\b|\s-\w*k\w*\s|\$\(\s*echo\b|&\s*$|\bsilently\b|\bwithout (?:asking|telling)|\/dev\/tcp/i;
 const INSTALLS = /\binstall(?:s|ed|er|ers|ing|ation)?\b|\bset-?up\b|安装|安裝|インストール|설치|установ|instal[ae]/i;
@@ -159,8 +160,8 @@ const ANYBODY =
  */
 function installsFromVendor(line: ScannedLine, lines: readonly ScannedLine[]): boolean {
   const text = line.plain;
-  const address = ADDRESS.exec(text);
-  if (address === null || UNUSUAL.test(text)) return false;
+  const [address, ...more] = text.matchAll(ADDRESS);
+  if (address === undefined || more.length > 0 || (text.match(FETCHES)?.length ?? 0) > 1 || UNUSUAL.test(text)) return false;
   const [, host, route] = address as unknown as readonly [string, string, string];
   if (ANYBODY.test(host) || [...PASTE_SITES, ...CATCHERS, ...SHORTENERS].some((bad) => host === bad || host.endsWith(`.${bad}`)))
     return false;

@@ -1,11 +1,15 @@
 import { excerpt, type Hit, lineCounter, type Scanner } from './scan-finding.ts';
 
-/** Shorter ones are digests, keys and names. */
-const RUN = /[A-Za-z0-9+/_-]{40,}={0,2}/g;
+/** Shorter ones are words; what is cut into pieces of this length is one text. */
+const RUN = /[A-Za-z0-9+/_-]{16,}={0,2}/g;
+/** By themselves shorter ones are digests, keys and names. */
+const ALONE = 40;
 /** Of a blob that nobody can read, it is reported from this length on. */
 const LONG = 1024;
-/** No more of a blob is decoded. */
+/** Characters of a blob that are decoded at once. */
 const DECODED = 64 * 1024;
+/** So often is a text looked at that was encoded again. */
+const DEEPEST = 3;
 /** Characters of blobs between two pauses. */
 const AT_ONCE = 64 * 1024;
 const ESCAPES = /(?:\\x[0-9a-fA-F]{2}){24,}|(?:\\u00[0-9a-fA-F]{2}){24,}|(?:%[0-9a-fA-F]{2}){40,}/g;
@@ -20,11 +24,11 @@ export const encodedText: Scanner = function* ({ text }) {
   const line = lineCounter(text);
   let length = 0;
   for (const blob of blobs(text)) {
-    if ((length += blob.text.length) > AT_ONCE) {
+    if ((length += blob.parts.reduce((sum, { length: each }) => sum + each, 0)) > AT_ONCE) {
       length = 0;
       yield null;
     }
-    const verdict = hitFor(blob.text, MEDIA.test(text.slice(Math.max(0, blob.at - 100), blob.at)));
+    const verdict = hitFor(blob, MEDIA.test(text.slice(Math.max(0, blob.at - 100), blob.at)));
     if (verdict !== null) yield { ...verdict, line: line(blob.at) };
   }
   const escapeLine = lineCounter(text);
@@ -34,7 +38,7 @@ export const encodedText: Scanner = function* ({ text }) {
       yield null;
     }
     const decoded = match[0].replace(/\\x|\\u00|%/g, '');
-    const hit = program(Buffer.from(decoded.slice(0, DECODED), 'hex'));
+    const hit = programIn(decoded, 'hex');
     const severity = hit === null ? 'medium' : 'high';
     const code = hit === null ? 'encoded_blob' : 'encoded_program';
     yield { severity, code, line: escapeLine(match.index), message: hit ?? `spells ${match[0].length} characters as escapes` };
@@ -43,34 +47,48 @@ export const encodedText: Scanner = function* ({ text }) {
 
 interface Blob {
   readonly at: number;
-  readonly text: string;
+  readonly parts: readonly string[];
 }
 
-/** Runs of the alphabet of base64; whole lines of it that follow each other are one. */
+/** Runs of the alphabet of base64; those that follow each other, in lines or in a list, are one. */
 function* blobs(text: string): Iterable<Blob> {
   let open: { at: number; parts: string[]; end: number } | null = null;
   for (const match of text.matchAll(RUN)) {
     const at = match.index;
-    const follows = open !== null && at - open.end <= 12 && /^["'+,\\\s#]*\n["'+,\\\s#]*$/.test(text.slice(open.end, at));
+    const follows = open !== null && at - open.end <= 12 && /^["'+,\\\s#]*$/.test(text.slice(open.end, at));
     if (open !== null && follows) open.parts.push(match[0]);
     else {
-      if (open !== null) yield { at: open.at, text: open.parts.join('') };
+      if (open !== null) yield open;
       open = { at, parts: [match[0]], end: 0 };
     }
     open.end = at + match[0].length;
   }
-  if (open !== null) yield { at: open.at, text: open.parts.join('') };
+  if (open !== null) yield open;
 }
 
-function hitFor(blob: string, media: boolean): Omit<Hit, 'line'> | null {
-  const what = program(Buffer.from(blob.slice(0, DECODED), 'base64'));
-  if (what !== null) return { severity: 'high', code: 'encoded_program', message: what };
-  if (/^[0-9a-fA-F]+$/.test(blob)) {
-    const hex = program(Buffer.from(blob.slice(0, DECODED), 'hex'));
-    if (hex !== null) return { severity: 'high', code: 'encoded_program', message: hex };
+function hitFor({ parts }: Blob, media: boolean): Omit<Hit, 'line'> | null {
+  const whole = parts.join('');
+  for (const one of parts.length === 1 ? parts : [whole, ...parts]) {
+    if (one.length < ALONE) continue;
+    const found = programIn(one, 'base64') ?? (/^[0-9a-fA-F]+$/.test(one) ? programIn(one, 'hex') : null);
+    if (found !== null) return { severity: 'high', code: 'encoded_program', message: found };
   }
-  if (media || blob.length < LONG || !looksEncoded(blob)) return null;
-  return { severity: 'medium', code: 'encoded_blob', message: `has ${blob.length} characters of encoded data that nobody can read` };
+  const long = parts.filter((part) => part.length >= ALONE).join('');
+  if (media || long.length < LONG || !looksEncoded(long)) return null;
+  return { severity: 'medium', code: 'encoded_blob', message: `has ${long.length} characters of encoded data that nobody can read` };
+}
+
+/** What an encoded text is when it is a program, or null. */
+function programIn(encoded: string, how: 'base64' | 'hex', depth = 1): string | null {
+  for (let from = 0; from < encoded.length; from += DECODED) {
+    const bytes = Buffer.from(encoded.slice(from, from + DECODED), how);
+    const found = program(bytes);
+    if (found !== null) return found;
+    const inner = depth < DEEPEST && /^[A-Za-z0-9+/_=\s-]{40,}$/.test(bytes.toString('latin1'));
+    const again = inner ? programIn(bytes.toString('latin1').replace(/\s+/g, ''), 'base64', depth + 1) : null;
+    if (again !== null) return again;
+  }
+  return null;
 }
 
 /** What the bytes are when they are a program, or null. UTF-16 is what PowerShell encodes. */

@@ -108,8 +108,7 @@ function* scanning(file: string, text: string): Generator<void, readonly ScanFin
       const key = `${hit.code} ${hit.severity}`;
       const count = (seen.get(key) ?? 0) + 1;
       seen.set(key, count);
-      if (count > SAME) break;
-      findings.push({ ...hit, file });
+      if (count <= SAME) findings.push({ ...hit, file }); // what is worse may follow
     }
     yield;
   }
@@ -201,10 +200,18 @@ const PIECE = 4096;
 const PIECES_AT_ONCE = 8;
 /** What a pattern may span over the border of two pieces. */
 const OVERLAP = 512;
-/** So many lines that go on are joined at most. */
-const JOINED = 12;
 const PROSE =
   /\.(?:md|mdx|markdown|txt|rst|adoc|html?|csv|tsv|json|jsonl|ya?ml|toml|xml|svg)$|(?:^|\/)(?:licen[cs]e|notice|readme|changelog)[^/]*$/i;
+
+/** Of a program, whatever its file is called. */
+const CODE_LINE =
+  /^\s*(?:import\s+(?:[\w$.]{1,60}\s*(?:$|;|,|from\b|as\b)|[{*'"])|from\s+[\w.]{1,60}\s+import\s|(?:const|let|var)\s+[\w${[][^=]{0,80}=|(?:async\s+)?function\s+\w+\s*\(|(?:async\s+)?def\s+\w+\s*\(|set\s+-[eux]|export\s+\w+=)/;
+
+/** By its first line that is neither empty nor a comment. */
+function beginsAsCode(text: string): boolean {
+  const head = text.slice(0, HEAD_LIMIT);
+  return head.startsWith('#!') || CODE_LINE.test(head.split('\n').find((line) => !/^\s*(?:$|#|\/\/|["']use strict["'])/.test(line)) ?? '');
+}
 
 /** Whether a file with that name is for reading. */
 function isProse(path: string): boolean {
@@ -216,7 +223,7 @@ function* scannedText(path: string, text: string): Generator<void, ScannedText> 
   for (const line of linesOf(text))
     if (line === null) yield;
     else lines.push(line);
-  return { path, kind: isProse(path) && !text.startsWith('#!') ? 'prose' : 'code', text, lines };
+  return { path, kind: isProse(path) && !beginsAsCode(text) ? 'prose' : 'code', text, lines };
 }
 
 /** Lines as they are written, between two pauses. */
@@ -237,14 +244,14 @@ function* linesOf(text: string): Iterable<ScannedLine | null> {
       length = 0;
       yield null;
     }
-    let line = next.value;
-    next = raw.next();
-    number += 1;
-    for (let joined = 1; joined < JOINED && !next.done && continues(line); joined++) {
-      line = `${line.replace(/[\\`^]\s*$/, '')} ${next.value}`;
+    const parts: string[] = [];
+    for (let size = 0, goesOn = true; goesOn && !next.done; number += 1) {
+      const part = next.value;
       next = raw.next();
-      number += 1;
+      goesOn = (size += part.length + 1) <= PIECE && continues(part);
+      parts.push(goesOn ? part.trimEnd().replace(/[\\`^]$/, '') : part);
     }
+    const line = parts.join(' ');
     length += line.length;
     if (line.length <= PIECE) {
       if (line !== '') yield asRead(first, line);
@@ -273,11 +280,10 @@ function* rawLines(text: string): Generator<string, void> {
   yield text.slice(from);
 }
 
-/** A shell reads on after a backslash or a pipe; a row of a Markdown table ends with one too. */
+/** A shell reads on after a backslash or a pipe, those of Windows after ` or ^; a row of a Markdown table ends with a pipe too. */
 function continues(line: string): boolean {
-  if (line.length > PIECE) return false;
   const end = line.trimEnd();
-  return end.endsWith('\\') || (end.endsWith('|') && !end.trimStart().startsWith('|'));
+  return end.endsWith('\\') || /\s[`^]$/.test(end.slice(-2)) || (end.endsWith('|') && !end.trimStart().startsWith('|'));
 }
 
 const SCANNERS: readonly Scanner[] = [

@@ -1,4 +1,4 @@
-import { batches, excerpt, type Scanner } from './scan-finding.ts';
+import { batches, excerpt, type Hit, type ScannedLine, type Scanner } from './scan-finding.ts';
 import { ruleTable } from './rules.ts';
 
 /** The same in other languages: German, French, Spanish, Portuguese, Italian, Russian, Chinese, Japanese, Korean. */
@@ -73,36 +73,61 @@ const NEGATED =
 /** A row or an entry that says what an option of a program does. */
 const OPTION = /^\s*(?:[|*+-]\s{0,4})?(?:\*\*)?\u0060?(?:\w[\w-]{0,30}\s){0,3}-{1,2}[a-z][\w-]*/i;
 
+/** Marks of Markdown and HTML in a sentence, which a model does not read. */
+const MARKS = /[*_~`]+|<\/?\w{1,12}>/g;
+
 /** Sentences that turn a model against its rules or its user. What is quoted in a warning counts less. */
 export const instructions: Scanner = function* ({ lines }) {
   let at = 0;
   for (const batch of batches(lines)) {
-    for (const { number, plain: own } of batch) {
-      const next = lines[++at];
-      if (!WORTH_A_LOOK.test(own)) continue;
-      // A sentence may go on in the next line; one that begins there is found there.
-      const text = next?.number === number + 1 ? `${own} ${next.plain.slice(0, NEXT).trimStart()}` : own;
-      for (const { code, severity, pattern, message } of RULES) {
-        const match = pattern.find(text);
-        if (match === null || match.index >= own.length) continue;
-        const before = text.slice(Math.max(0, match.index - 120), match.index);
-        if (code !== 'exfiltrates' && NEGATED.test(before)) continue;
-        if (code === 'ignores_rules' && OPTION.test(own)) continue;
-        const quoted =
-          /["\u201c\u0060'*][^"\u201c\u201d\u0060]{0,40}$/.test(before) &&
-          (WARNS.test(before) || (code !== 'exfiltrates' && QUOTED.test(before)));
-        yield {
-          severity: quoted && severity === 'high' ? 'medium' : severity,
-          code,
-          line: number,
-          message: `${message}: ${excerpt(match.text)}`,
-        };
-        break;
-      }
+    for (const { number, plain } of batch) {
+      const rest = restOf(lines, at++);
+      if (!WORTH_A_LOOK.test(plain)) continue;
+      // A sentence may go on in the next lines; one that begins there is found there.
+      const hit = worstIn(plain, rest) ?? worstIn(plain.replace(MARKS, ''), rest.replace(MARKS, ''));
+      if (hit !== null) yield { ...hit, line: number };
     }
     yield null;
   }
 };
 
-/** So much of the next line is read with a line. */
+/** So much of the next lines is read with a line, and so many of them. */
 const NEXT = 160;
+const NEXT_LINES = 8;
+
+function restOf(lines: readonly ScannedLine[], at: number): string {
+  let rest = '';
+  let { number } = lines[at]!;
+  for (const next of lines.slice(at + 1, at + 1 + NEXT_LINES)) {
+    if (next.number === number || next.number > number + 2 || rest.length >= NEXT) break; // another piece of the same line, or far below
+    rest += ` ${next.plain.trim()}`;
+    ({ number } = next);
+  }
+  return rest.slice(0, NEXT);
+}
+
+/** The first sentence that begins in `own` and is no example; else the first of any. */
+function worstIn(own: string, rest: string): Omit<Hit, 'line'> | null {
+  const text = own + rest;
+  let example: Omit<Hit, 'line'> | null = null;
+  for (const { code, severity, pattern, message } of RULES) {
+    for (const found of pattern.all(text)) {
+      if (found.index >= own.length) break;
+      const before = text.slice(Math.max(0, found.index - 120), found.index);
+      if (code !== 'exfiltrates' && NEGATED.test(before)) continue;
+      if (code === 'ignores_rules' && OPTION.test(own)) continue;
+      const hit = { severity, code, message: `${message}: ${excerpt(found.text)}` };
+      const isQuoted = isInQuotes(text, found.index) && (WARNS.test(before) || (code !== 'exfiltrates' && QUOTED.test(before)));
+      if (!isQuoted && severity === 'high') return hit;
+      example ??= isQuoted && severity === 'high' ? { ...hit, severity: 'medium' } : hit;
+    }
+  }
+  return example;
+}
+
+/** Behind a mark that opens a quotation a little before; one that closes it is the second of its kind. */
+function isInQuotes(text: string, at: number): boolean {
+  const [, mark] = /(["\u201c\u0060'*])[^"\u201c\u201d\u0060]{0,40}$/.exec(text.slice(Math.max(0, at - 120), at)) ?? [];
+  if (mark === undefined) return false;
+  return !['"', '`'].includes(mark) || text.slice(0, at).split(mark).length % 2 === 0;
+}

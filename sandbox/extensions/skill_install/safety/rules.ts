@@ -106,13 +106,21 @@ export class Sequence {
 
   /** The first place where all are, each as near to the one before as may be. */
   find(text: string): Occurrence | null {
+    return this.#places(text, true)[0] ?? null;
+  }
+
+  /** Every such place. */
+  all(text: string): readonly Occurrence[] {
+    return this.#places(text, false);
+  }
+
+  #places(text: string, first: boolean): readonly Occurrence[] {
     let later: readonly Span[] | null = null;
     for (let at = this.#parts.length - 1; at >= 0; at--) {
-      later = spans(text, this.#parts[at]!, at === 0, later === null ? null : { spans: later, gap: this.#gaps[at]! });
-      if (later.length === 0) return null;
+      later = spans(text, this.#parts[at]!, first && at === 0, later === null ? null : { spans: later, gap: this.#gaps[at]! });
+      if (later.length === 0) return [];
     }
-    const [from, to] = later![0]!;
-    return { index: from, text: text.slice(from, to) };
+    return later!.map(([from, to]) => ({ index: from, text: text.slice(from, to) }));
   }
 }
 

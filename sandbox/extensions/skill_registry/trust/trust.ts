@@ -56,6 +56,8 @@ export interface TrustOptions {
 /** What to do about a skill that is not trusted. */
 export const TRUST_CURE = "look at it and trust it: pith skills trust <source>, with the source that 'pith skills list --all' shows";
 const CHANGED = 'changed since it was trusted';
+/** What an inspector says of a file that it has not looked at, or not wholly. */
+const NOT_SCANNED = 'not_scanned';
 
 /** Decides what of the sources that nobody has named may be offered: what a person has looked at, as long as it stays as it was. */
 export class Trust {
@@ -152,7 +154,9 @@ export class Trust {
       const text = known === undefined ? `${isNew}, and ` : isSame ? '' : `its text ${CHANGED}, and `;
       // What runs is a person's to look at in any case.
       const isText = (file: string) => !looked.tree.tree.entries.some((entry) => entry.path === file && isRisky(entry, now.risk !== ''));
-      const why = await this.#scanned(source, skill, looked, isText);
+      // A changed text that is too long for the scan is a person's to look at, too.
+      const counts = ({ severity, code, file }: SkillFinding) => (severity === 'high' || code === NOT_SCANNED) && isText(file);
+      const why = await this.#scanned(source, skill, looked, counts);
       if (why === 'unscanned') return undecided;
       const reason = why === null ? null : `${text}${why}`;
       const seen = reason === null ? now : { ...(known ?? NO_TREE), flagged: { tree: now.tree, why: reason } };
@@ -163,20 +167,24 @@ export class Trust {
     }
   }
 
-  /** What a person should look at first in the files that count; null: nothing. Rejects when the skill changes meanwhile. */
+  /** What a person should look at first of the findings that count, worst first; null: nothing. Rejects when the skill changes meanwhile. */
   async #scanned(
     source: Source,
     skill: TrustSubject,
     before: Looked,
-    counts: (file: string) => boolean,
+    counts: (finding: SkillFinding) => boolean,
   ): Promise<string | 'unscanned' | null> {
     const findings = (await this.#options.inspect?.(skill.realDirectory)) ?? null;
     if (findings === null) return 'unscanned'; // for this time: who scans later has not seen it
     const { tree, trusted } = await this.look(source, skill);
     // The stamps too: it may have been another while it was scanned, and be the old one again.
     if (trusted.tree !== before.trusted.tree || tree.stats !== before.tree.stats) throw new Error('it changed while it was scanned');
-    const worst = findings.find(({ severity, file }) => severity === 'high' && counts(file));
-    return worst === undefined ? null : `the scan found something of severity high: ${worst.file}:${worst.line} ${worst.message}`;
+    const worst = findings.find(counts);
+    if (worst === undefined) return null;
+    const { severity, file, line, message } = worst;
+    return severity === 'high'
+      ? `the scan found something of severity high: ${file}:${line} ${message}`
+      : `the scan did not look at all of it: ${file} ${message}`;
   }
 
   /** What was trusted with the project is scanned and recorded as it is when it is looked at first; null: nothing was. */
@@ -193,7 +201,7 @@ export class Trust {
           continue;
         }
         const looked = await this.look(source, skill, yielder);
-        const warning = await this.#scanned(source, skill, looked, () => true);
+        const warning = await this.#scanned(source, skill, looked, ({ severity }) => severity === 'high');
         const isFine = warning === null || warning === 'unscanned';
         trees.set(
           folderOf(source, found.directory),
