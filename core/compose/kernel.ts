@@ -25,7 +25,7 @@ export interface Kernel {
   /** What people are asked, and their answers. Only a person's command may answer. */
   readonly approvals: PersonApprovals;
   /** Durable work, which a person sees and changes. */
-  readonly jobs: Pick<JobService, 'store' | 'wake'>;
+  readonly jobs: Pick<JobService, 'store' | 'info' | 'wake'>;
   readonly host: Host;
   readonly agents: Agents;
   readonly router: ModelRouter;

@@ -7,7 +7,7 @@ import type { JsonValue } from './errors.ts';
 type JobState = 'waiting' | 'scheduled' | 'running' | 'suspended' | 'failed' | 'done' | 'cancelled' | 'dead';
 
 /** A job as others see it. */
-export interface JobInfo {
+export type JobInfo = {
   readonly id: string;
   /** `<extension id>.<name>`. */
   readonly name: string;
@@ -22,11 +22,13 @@ export interface JobInfo {
   readonly result: JsonValue;
   /** The last failure, or why it was cancelled or is dead. */
   readonly error: { readonly code: string; readonly message: string } | null;
-  /** `at`: when it is due. */
-  readonly times: { readonly made: number; readonly at: number; readonly begun: number | null; readonly ended: number | null };
+  /** Why one that is `waiting` does not begin, such as a pause; null where nothing keeps it, and in lists. */
+  readonly whyWaiting: string | null;
+  /** `at`: when it is due. `begun`: its first attempt; `attemptBegun`: its last. */
+  readonly times: Readonly<Record<'made' | 'at', number> & Record<'begun' | 'attemptBegun' | 'ended', number | null>>;
   /** The last 200 that its handler kept, oldest first; empty in lists. */
   readonly notes: readonly { readonly at: number; readonly data: JsonValue }[];
-}
+};
 
 /** Ends an attempt without a failure: made by `jobs.again` and `jobs.wait`, returned by a handler. */
 interface Pause {
@@ -149,7 +151,7 @@ interface Timetable {
   readonly within?: number;
 }
 
-type Held = { readonly name: string } | { readonly lane: string } | { readonly owner: string };
+type Paused = { readonly name: string } | { readonly lane: string } | { readonly owner: string };
 
 /** Durable work of one extension: done later, once, and over crashes. Names are those of the manifest's `jobs`, without the extension's id. */
 export interface Jobs {
@@ -187,6 +189,6 @@ export interface Jobs {
   finished(id: string, signal?: AbortSignal): Promise<JobInfo>;
   /** Replaces the timetable of that id; null removes it. Each tick is one job, over any number of processes. */
   schedule(id: string, timetable: Timetable | null): Promise<void>;
-  /** Nothing of it starts until then, or until it is held with null; running jobs go on. */
-  hold(what: Held, hold: { readonly until?: number; readonly reason: string } | null): Promise<void>;
+  /** Nothing of it starts until then, or until null resumes it; running jobs go on. */
+  pause(what: Paused, pause: { readonly until?: number; readonly reason: string } | null): Promise<void>;
 }

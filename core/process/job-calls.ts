@@ -24,6 +24,6 @@ export const JOB_METHODS = [
   'get',
   'list',
   'schedule',
-  'hold',
+  'pause',
   'note',
 ] as const satisfies readonly (keyof HostJobs)[];

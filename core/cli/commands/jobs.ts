@@ -30,11 +30,11 @@ export async function listJobs(kernel: Kernel, input: CommandInput, io: CommandI
 export async function showJob(kernel: Kernel, input: CommandInput, io: CommandIO): Promise<void> {
   const { store } = kernel.jobs;
   const row = await jobOf(kernel, String(input.arguments['id']));
-  const notes = await store.notes(row.id);
+  const info = await kernel.jobs.info(row);
   const children = await store.list({ parent: row.id, limit: MOST_CHILDREN });
   if (!io.wantsJson) await sawDead(kernel, [row]);
-  io.json({ ...jobJson(row), notes: notes.map((note) => ({ ...note })), children: children.map(({ id }) => id) });
-  const { id, state, lane, begun, ended, attempts, mostAttempts, lost, error } = row;
+  io.json({ ...jobJson(row), ...info, children: children.map(({ id }) => id) });
+  const { id, state, lane, begun, attemptBegun, ended, attempts, mostAttempts, lost, error } = row;
   printFields(io, [
     ['Job', id],
     ['State', `${state}, ${whenOf(row)}`, (text) => paintState(io, state, text)],
@@ -45,7 +45,9 @@ export async function showJob(kernel: Kernel, input: CommandInput, io: CommandIO
     ['Unique', row.unique ?? undefined],
     ['Parent', row.parent ?? undefined],
     ['Made', timeOf(row.made)],
-    ['Begun', begun === null ? undefined : `${timeOf(begun)}${state === 'running' && attempts > 0 ? `, attempt ${attempts + 1}` : ''}`],
+    ['Waits', info.whyWaiting ?? undefined],
+    ['Begun', begun === null ? (ended === null ? undefined : 'never') : timeOf(begun)],
+    ['Attempt', state === 'running' && attempts > 0 ? `${attempts + 1}, since ${timeOf(attemptBegun ?? row.at)}` : undefined],
     ['Ended', ended === null ? undefined : timeOf(ended)],
     ['Failures', attempts === 0 ? undefined : `${attempts} of at most ${mostAttempts}`],
     ['Losses', lost === 0 ? undefined : `its process died ${lost === 1 ? 'once' : `${lost} times`}`],
@@ -53,7 +55,7 @@ export async function showJob(kernel: Kernel, input: CommandInput, io: CommandIO
     ['Payload', row.payload],
     ['Result', row.result ?? undefined],
     ['Jobs', children.map((child) => `${child.id} ${child.name} (${child.state})`).join('\n')],
-    ['Notes', notes.map(({ at, data }) => `${timeOf(at)} ${printableLine(JSON.stringify(data))}`).join('\n')],
+    ['Notes', info.notes.map(({ at, data }) => `${timeOf(at)} ${printableLine(JSON.stringify(data))}`).join('\n')],
   ]);
   if (state === 'dead' || state === 'failed')
     io.print(colours(io).dim(`Try it again now: pith ${retryWith(kernel, row.name) ?? `jobs retry ${id}`}`));
@@ -65,17 +67,17 @@ async function sawDead({ jobs: { store } }: Kernel, rows: readonly JobRow[]): Pr
   if (dead.length > 0) await store.markSeen(dead.map(({ id }) => id));
 }
 
-function whenOf({ state, at, begun, ended, wait }: JobRow): string {
+function whenOf({ state, at, attemptBegun, ended, wait }: JobRow): string {
   if (ended !== null) return timeOf(ended);
   if (state === 'scheduled' || state === 'failed') return `at ${timeOf(at)}`;
   if (state === 'suspended' && at === NEVER) return wait?.jobs ? `until ${wait.jobs.join(', ')} ended` : 'until it is resumed';
   if (state === 'suspended') return `until ${timeOf(at)}`;
-  return `since ${timeOf(state === 'running' ? (begun ?? at) : at)}`;
+  return `since ${timeOf(state === 'running' ? (attemptBegun ?? at) : at)}`;
 }
 
 function jobJson(row: JobRow): { readonly [key: string]: JsonValue } {
-  const { notes: _, times, error, ...info } = infoOf(row);
+  const { notes: _, ...info } = infoOf(row);
   const { unique, sequence, priority, fence, mostAttempts, lost, wait } = row;
   const more = { unique, sequence, priority, fence, mostAttempts, lost, open: !hasEnded(row) };
-  return { ...info, error: error && { ...error }, times: { ...times }, ...more, wait: wait && { ...wait } };
+  return { ...info, ...more, wait: wait && { ...wait } };
 }

@@ -22,8 +22,8 @@ export function callOf(row: JobRow): JobCall {
 }
 
 /** As others see a job. */
-export function infoOf(row: JobRow, notes: JobInfo['notes'] = []): JobInfo {
-  const { id, name, state, lane, owner, parent, attempts, error, made, at, begun, ended } = row;
+export function infoOf(row: JobRow, notes: JobInfo['notes'] = [], whyWaiting: string | null = null): JobInfo {
+  const { id, name, state, lane, owner, parent, attempts, error, made, at, begun, attemptBegun, ended } = row;
   return {
     id,
     name,
@@ -35,7 +35,8 @@ export function infoOf(row: JobRow, notes: JobInfo['notes'] = []): JobInfo {
     attempts,
     result: row.result === null ? null : JSON.parse(row.result),
     error,
-    times: { made, at, begun, ended },
+    whyWaiting,
+    times: { made, at, begun, attemptBegun, ended },
     notes,
   };
 }

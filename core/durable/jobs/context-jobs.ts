@@ -16,7 +16,7 @@ type Options = NonNullable<Parameters<HostJobs['add']>[2]>;
 type Timetable = NonNullable<Parameters<HostJobs['schedule']>[1]>;
 
 export interface ContextJobsOptions {
-  readonly service: Pick<JobService, 'wake' | 'watch' | 'finished'>;
+  readonly service: Pick<JobService, 'wake' | 'info' | 'watch' | 'finished'>;
   readonly store: SqliteJobStore;
   readonly handlers: Pick<JobHandlers, 'policies'>;
   readonly clock: Clock;
@@ -61,9 +61,9 @@ export function createContextJobs(declaration: Declaration, options: ContextJobs
     return { id: ulid(clock.now()), name: fullName, version, payload: text, mostAttempts, tells: true, ...rest };
   };
   const policyOf = (name: string) => handlers.policies().get(name) ?? null;
-  /** A parent may be gone; another extension's it cannot be. */
-  const refuseForeign = (parent: JobRow | null): void => {
-    if (parent !== null && !isOwn(parent)) throw unknownJob(extensionId, parent.id);
+  /** A parent may be gone, unless a job is inside it; another extension's it cannot be. */
+  const checkParent = ({ parent, inside }: NewJob, found: JobRow | null): void => {
+    if (found === null ? inside : !isOwn(found)) throw unknownJob(extensionId, String(parent));
   };
   const woken = <T>(result: T): T => {
     service.wake();
@@ -73,14 +73,14 @@ export function createContextJobs(declaration: Declaration, options: ContextJobs
   return {
     async add(name, payload, given = {}) {
       const job = added(name, payload, given);
-      if (job.parent !== null) refuseForeign(await store.get(job.parent));
+      if (job.parent !== null) checkParent(job, await store.get(job.parent));
       return woken(await store.insert(job, policyOf(job.name)));
     },
     statement(name, payload, given = {}) {
       const job = added(name, payload, given);
       return transactionPart({ job: job.id }, (statement) => {
         const work = store.within(statement);
-        if (job.parent !== null) refuseForeign(work.rows.get(job.parent));
+        if (job.parent !== null) checkParent(job, work.rows.get(job.parent));
         statement.onCommit(() => service.wake());
         return work.insert(job, policyOf(job.name)).added ? 1 : 0;
       });
@@ -99,7 +99,7 @@ export function createContextJobs(declaration: Declaration, options: ContextJobs
     },
     async get(id) {
       const row = await owned(id);
-      return row && infoOf(row, await store.notes(id));
+      return row && service.info(row);
     },
     async list(filter = {}) {
       const { name, state, lane, owner, parent, limit = 100 } = givenFields(filter, 'the filter of jobs');
@@ -129,11 +129,11 @@ export function createContextJobs(declaration: Declaration, options: ContextJobs
       await store.putSchedule(scheduleOf(scheduleId, timetable, job, clock.now()));
       service.wake();
     },
-    async hold(what, hold) {
+    async pause(what, pause) {
       const { kind, value } = heldOf(declaration, givenFields(what, 'what is paused'));
-      if (hold === null) await store.release(kind, value);
+      if (pause === null) await store.release(kind, value);
       else {
-        const { until, reason } = givenFields(hold, 'a pause');
+        const { until, reason } = givenFields(pause, 'a pause');
         const end = until === undefined ? null : givenTime(until, 'the end of a pause');
         await store.hold({ kind, value, until: end, reason: givenText(reason, 'the reason') });
       }
@@ -243,7 +243,7 @@ function scheduleOf(id: string, timetable: Timetable, { name, version, payload, 
 const MISSED: readonly ScheduleRow['missed'][] = ['once', 'skip'];
 
 /** Lanes and owners are an extension's own, as its names are. */
-function heldOf(declaration: Declaration, what: Parameters<HostJobs['hold']>[0]): { readonly kind: HoldKind; readonly value: string } {
+function heldOf(declaration: Declaration, what: Parameters<HostJobs['pause']>[0]): { readonly kind: HoldKind; readonly value: string } {
   const kind = KINDS.find((each) => each in what);
   if (kind === undefined || Object.keys(what).length > 1) throw invalid('a pause of jobs is of one thing', KINDS);
   const value = (what as Readonly<Record<string, string>>)[kind] as string;

@@ -3,7 +3,7 @@ import { printableLine } from '@pith/plain-text';
 import type { Diagnostic } from '../../contract/index.ts';
 import type { Hold, JobFilter, JobStore } from './port.ts';
 import { isOfKernel, type JobRow } from './row.ts';
-import { heldValue } from './store.ts';
+import { holdOf } from './why-waiting.ts';
 
 /** A process that serves begins what is due sooner. */
 const OVERDUE_MS = 60_000;
@@ -37,7 +37,7 @@ export async function jobFindings({ store, now, whyNot, retryWith }: FindingsOpt
     await find({ overdue: now - OVERDUE_MS }),
   ];
   const notBegun: Diagnostic[] = [];
-  for (const rows of byName(overdue.filter((row) => !isHeld(row, holds)))) {
+  for (const rows of byName(overdue.filter((row) => holdOf(row, holds) === undefined))) {
     const [{ name }, oldest] = ends(rows);
     const running = await find({ names: [name], states: ['running'] });
     const isServed = running.some(({ until }) => until !== null && until > now);
@@ -93,11 +93,4 @@ function ends(rows: readonly JobRow[]): readonly [JobRow, JobRow] {
 function byName(rows: readonly JobRow[]): readonly (readonly JobRow[])[] {
   const names = [...new Set(rows.map(({ name }) => name))].slice(0, MOST);
   return names.map((name) => rows.filter((row) => row.name === name));
-}
-
-function isHeld({ name, lane, owner }: JobRow, holds: readonly Hold[]): boolean {
-  return holds.some(({ kind, value }) => {
-    const held = { name, lane, owner }[kind];
-    return held !== null && (held === value || (kind !== 'name' && heldValue(name, held) === value));
-  });
 }

@@ -63,6 +63,7 @@ export function createJobs({ store: database, clock, logger, handlers, kernel }:
     stop: async () => void (await Promise.all([service.stop(), kept])),
     refresh,
     wake: () => service.wake(),
+    info: (row) => service.info(row),
     watch: (id, signal) => service.watch(id, signal),
     finished: (id, signal) => service.finished(id, signal),
     of: (declaration) => createContextJobs(declaration, { service, store, handlers, clock }),

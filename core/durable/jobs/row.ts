@@ -66,6 +66,8 @@ export interface JobRow {
   readonly made: number;
   /** When its first attempt began. */
   readonly begun: number | null;
+  /** When its last one did. */
+  readonly attemptBegun: number | null;
   readonly ended: number | null;
   /** A person was shown that it is dead. */
   readonly seen: boolean;

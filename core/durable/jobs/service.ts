@@ -2,14 +2,16 @@ import { ulid } from 'ulid';
 import { type Clock, type JobInfo, type Logger, messageOf, PithError } from '../../contract/index.ts';
 import { type JobHandlers, runOutside } from '../../kernel/index.ts';
 import { createOwner } from '../../store/index.ts';
-import { Attempts } from './attempts.ts';
+import { Attempts, isWithin } from './attempts.ts';
+import { infoOf } from './calls.ts';
 import type { Claim, JobDeclaration, JobStore } from './port.ts';
 import type { KernelJobs } from './kernel-jobs.ts';
-import { isOfKernel } from './row.ts';
+import { isOfKernel, type JobRow } from './row.ts';
 import { ENDED_SUFFIX } from './store.ts';
 import { ticksDue } from './timetables.ts';
 import { DEFAULT_BACKOFF, LONGEST_LIMIT_MS } from './transitions.ts';
 import { Watching } from './watching.ts';
+import { whyWaiting } from './why-waiting.ts';
 
 export interface JobServiceOptions extends Pick<JobHandlers, 'callable' | 'policies' | 'load' | 'call' | 'notify'> {
   readonly store: JobStore;
@@ -29,6 +31,8 @@ export interface JobService {
   stop(): Promise<void>;
   /** Jobs or timetables were added, resumed, cancelled or released in this process, or handlers came or went. */
   wake(): void;
+  /** The job as others see it, with its notes and why it waits. */
+  info(row: JobRow): Promise<JobInfo>;
   /** The job's states and notes as they change in any process, until it has ended. */
   watch(id: string, signal?: AbortSignal): AsyncIterable<JobInfo>;
   /** The job once it has ended. While nothing is served here, its lane or name is until it begins, and what is inside it. Rejects `job_unknown`. */
@@ -49,6 +53,9 @@ const MOST_AT_ONCE = 64;
 /** How many are told of ended jobs at once. */
 const TELLING = { concurrency: 16, lanes: false, keep: false, attempts: 8, backoff: DEFAULT_BACKOFF, timeoutMs: null };
 
+/** A job that somebody waits for, and what is served until it begins. */
+type Served = Readonly<Record<keyof NonNullable<Claim['only']>, Set<string>>>;
+
 export function createJobService(options: JobServiceOptions): JobService {
   return new Service(options);
 }
@@ -60,7 +67,7 @@ class Service implements JobService {
   readonly #attempts: Attempts;
   readonly #watching: Watching;
   /** What is served for those who wait, while not everything is. */
-  readonly #served = new Set<NonNullable<Claim['only']>>();
+  readonly #served = new Set<Served>();
   readonly #loading = new Set<string>();
   #state: 'new' | 'started' | 'stopping' | 'stopped' = 'new';
   /** Something has changed in this process. */
@@ -86,7 +93,11 @@ class Service implements JobService {
       this.#look();
     };
     this.#attempts = new Attempts({ store, clock, logger, handlers: options, ended });
-    this.#watching = new Watching(store, () => this.#look());
+    this.#watching = new Watching(
+      store,
+      (row) => this.info(row),
+      () => this.#look(),
+    );
   }
 
   start(): void {
@@ -113,6 +124,10 @@ class Service implements JobService {
     this.#look();
   }
 
+  async info(row: JobRow): Promise<JobInfo> {
+    return infoOf(row, await this.store.notes(row.id), await whyWaiting(this.store, row, this.options.declared().get(row.name)));
+  }
+
   watch(id: string, signal?: AbortSignal): AsyncIterable<JobInfo> {
     return this.#watching.watch(id, signal);
   }
@@ -120,6 +135,8 @@ class Service implements JobService {
   async finished(id: string, signal?: AbortSignal): Promise<JobInfo> {
     const job = await this.store.get(id);
     if (job === null) throw unknown(id);
+    if (isWithin(id))
+      throw new PithError('not_allowed', `job ${id}: its handler would wait for its own end`, { cure: 'return from the handler' });
     const { name, lane } = job;
     const only = { names: new Set([`${name}${ENDED_SUFFIX}`]), lanes: new Set<string>(), jobs: new Set([id]) };
     const [way, value] = lane === null || !this.options.declared().get(name)?.lanes ? [only.names, name] : [only.lanes, lane];
@@ -128,7 +145,7 @@ class Service implements JobService {
     try {
       for await (const info of this.watch(id, signal)) {
         if (info.times.ended !== null) return info;
-        if (info.state === 'running') way.delete(value); // what began beside it would be cut at its end
+        if (info.state === 'running') noMore(only, job);
         else way.add(value);
         this.wake();
         if (info.state === 'suspended') await this.#serveAwaited(id, over.signal);
@@ -244,7 +261,10 @@ class Service implements JobService {
     if (!due) return;
     const claimed = await store.claim(claim);
     this.#claimAt = claimed.next ?? Infinity;
-    for (const row of claimed.taken) this.#attempts.start(row, jobs.get(row.name) as JobDeclaration);
+    for (const row of claimed.taken) {
+      for (const served of this.#served) if (served.jobs.has(row.id)) noMore(served, row);
+      this.#attempts.start(row, jobs.get(row.name) as JobDeclaration);
+    }
     if (claimed.taken.length > 0) this.#attempts.storageWorked();
     if (claimed.taken.length >= MOST_AT_ONCE) this.#isFree = this.#again = true;
     for (const name of claimed.unloaded) void this.#load(name);
@@ -279,7 +299,13 @@ class Service implements JobService {
   }
 }
 
-function unionOf(served: ReadonlySet<NonNullable<Claim['only']>>): NonNullable<Claim['only']> {
+/** What begins beside a job that somebody waits for would be cut at its end. */
+function noMore({ names, lanes }: Served, { name, lane }: JobRow): void {
+  names.delete(name);
+  if (lane !== null) lanes.delete(lane);
+}
+
+function unionOf(served: ReadonlySet<Served>): NonNullable<Claim['only']> {
   return {
     names: new Set([...served].flatMap(({ names }) => [...names])),
     lanes: new Set([...served].flatMap(({ lanes }) => [...lanes])),

@@ -349,6 +349,7 @@ const KINDS = {
   error: 'json',
   made: 'plain',
   begun: 'plain',
+  attemptBegun: 'plain',
   ended: 'plain',
   seen: 'flag',
   tells: 'flag',

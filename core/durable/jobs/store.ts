@@ -33,8 +33,8 @@ const DAY_MS = 86_400_000;
 export const KEEP_MS = 30 * DAY_MS;
 export const KEEP_DEAD_MS = 90 * DAY_MS;
 
-/** The job that tells an extension that another of its jobs has ended otherwise than by its handler; its payload is the id. */
-export const ENDED_SUFFIX = '.ended';
+/** The kernel's job that tells an extension that another of its jobs has ended otherwise than by its handler; its payload is the id. */
+export const ENDED_SUFFIX = ' ended';
 
 /** Jobs in `pith.db`. */
 export interface SqliteJobStore extends JobStore {

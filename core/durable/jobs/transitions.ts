@@ -51,6 +51,7 @@ export function created({ at, ...job }: Omit<NewJob, 'onOpen'>, number: number, 
     error: null,
     made: now,
     begun: null,
+    attemptBegun: null,
     ended: null,
     seen: false,
     ready: false,
@@ -67,6 +68,7 @@ export function claimed(row: JobRow, holder: string, now: number): JobRow {
     leaving: false,
     promise: null,
     begun: row.begun ?? now,
+    attemptBegun: now,
   };
 }
 

@@ -1,12 +1,11 @@
 import { untilAborted } from '@pith/promises';
 import { type JobInfo, PithError } from '../../contract/index.ts';
-import { infoOf } from './calls.ts';
 import type { JobStore } from './port.ts';
-import { hasEnded } from './row.ts';
+import { hasEnded, type JobRow } from './row.ts';
 
 /** Shows jobs as they change, in whichever process. */
 export class Watching {
-  readonly #rings = new Map<object, { readonly id: string; ring(): void }>();
+  readonly #rings = new Map<object, { readonly id: string; readonly isWaiting: boolean; ring(): void }>();
   readonly #closed = new AbortController();
   /** Changes up to this commit were seen; null: nobody watches. */
   #number: number | null = null;
@@ -14,6 +13,7 @@ export class Watching {
   /** `began`: `look` must be called now and then. */
   constructor(
     private readonly store: JobStore,
+    private readonly info: (row: JobRow) => Promise<JobInfo>,
     private readonly began: () => void,
   ) {}
 
@@ -26,15 +26,19 @@ export class Watching {
     const end = signal === undefined ? this.#closed.signal : AbortSignal.any([signal, this.#closed.signal]);
     const watcher = {};
     try {
-      for (let seen = -1; ;) {
-        const changed = new Promise<void>((ring) => void this.#rings.set(watcher, { id, ring }));
-        if (seen < 0) this.began();
+      let seen: string | undefined;
+      for (let isWaiting = false; ;) {
+        const changed = new Promise<void>((ring) => void this.#rings.set(watcher, { id, isWaiting, ring }));
+        if (seen === undefined) this.began();
         end.throwIfAborted();
         const row = await store.get(id);
         if (row === null) return;
-        if (row.changed !== seen) yield infoOf(row, await store.notes(id));
+        const info = await this.info(row);
+        const now = `${row.changed} ${info.whyWaiting}`;
+        if (now !== seen) yield info;
         if (hasEnded(row)) return;
-        seen = row.changed;
+        seen = now;
+        isWaiting = row.state === 'waiting';
         await untilAborted(changed, end);
       }
     } finally {
@@ -50,6 +54,7 @@ export class Watching {
       this.#number = (await this.store.get(first.id))?.changed ?? null;
       for (const { ring } of this.#rings.values()) ring();
     }
+    for (const { isWaiting, ring } of this.#rings.values()) if (isWaiting) ring(); // why it waits may have changed
     while (this.#number !== null) {
       const { number, ids } = await this.store.changesSince(this.#number);
       if (ids.length === 0) return;

@@ -128,7 +128,7 @@ function jobsOf(runtime: Runtime, declaration: Declaration, provided: Provided):
     watch: (...given) => open().watch(...given),
     finished: async (...given) => open().finished(...given),
     schedule: async (...given) => open().schedule(...given),
-    hold: async (...given) => open().hold(...given),
+    pause: async (...given) => open().pause(...given),
   };
 }
 

@@ -53,7 +53,7 @@ describe('jobs in the commits of an extension', () => {
     await loaded({ files: extension('worker', '  - name: work', WORK) });
     const { database, jobs } = contextOf('worker');
     await database.write([{ sql: 'CREATE TABLE worker__rows (job TEXT NOT NULL)' }]);
-    await jobs.hold({ name: 'work' }, { reason: 'so that they stay' });
+    await jobs.pause({ name: 'work' }, { reason: 'so that they stay' });
     const insert = (job: string | null) => ({ sql: 'INSERT INTO worker__rows VALUES (?)', values: [job] });
 
     const failing = jobs.statement('work', 1, { unique: 'a' });
@@ -67,7 +67,7 @@ describe('jobs in the commits of an extension', () => {
     expect(await jobs.list()).toMatchObject([{ id: made.job }]);
     expect(await database.all('SELECT * FROM worker__rows')).toEqual([{ job: made.job }]);
 
-    await jobs.hold({ name: 'work' }, null);
+    await jobs.pause({ name: 'work' }, null);
     expect(await jobs.finished(made.job)).toMatchObject({ state: 'done', result: 2 });
     await expect(database.write([{ ...made }])).rejects.toMatchObject({ code: 'parameter_invalid' }); // only the kernel makes one
   });
@@ -113,13 +113,23 @@ describe('jobs in the commits of an extension', () => {
     expect(await database.all('SELECT * FROM worker__rows')).toEqual([{ text: 'held' }]);
   });
 
+  it('J7: a job whose handler waits for its own end fails at once, and says why', async () => {
+    await loaded({
+      files: extension('worker', '  - { name: work, attempts: 1 }', `jobs.define('work', async ({ id }) => (await jobs.finished(id)).id);`),
+    });
+    const { jobs } = contextOf('worker');
+    const { id } = await jobs.add('work', null);
+    const message = `job ${id}: its handler would wait for its own end`;
+    expect(await jobs.finished(id)).toMatchObject({ state: 'dead', error: { code: 'not_allowed', message } });
+  });
+
   it('J1: an extension sees and changes no jobs of another', async () => {
     const files = { ...extension('worker', '  - name: work', WORK), ...extension('other', '  - name: work', WORK) };
     const pith = await loaded({ files });
     await pith.kernel.host.extensions.activate('other');
     const [mine, other] = [contextOf('worker').jobs, contextOf('other').jobs];
-    await mine.hold({ name: 'work' }, { reason: 'so that it stays' });
-    await other.hold({ lane: 'night' }, { reason: 'its own lane' });
+    await mine.pause({ name: 'work' }, { reason: 'so that it stays' });
+    await other.pause({ lane: 'night' }, { reason: 'its own lane' });
     const { id } = await mine.add('work', 1, { unique: 'a' });
     const { id: theirs, added } = await other.add('work', 2, { unique: 'a' });
     expect(added).toBe(true);
@@ -130,7 +140,7 @@ describe('jobs in the commits of an extension', () => {
     expect(await other.list()).toMatchObject([{ id: theirs }]);
     await expect(other.finished(id)).rejects.toMatchObject({ code: 'job_unknown' });
     await expect(other.add('work', 3, { inside: id })).rejects.toMatchObject({ code: 'job_unknown' });
-    await mine.hold({ name: 'work' }, null);
+    await mine.pause({ name: 'work' }, null);
     expect(await mine.finished((await mine.add('work', 4, { lane: 'night' })).id)).toMatchObject({ result: 4 });
     const held = await other.add('work', 5, { lane: 'night' });
     expect(await other.finished((await other.add('work', 6)).id)).toMatchObject({ result: 6 });
@@ -165,7 +175,7 @@ describe('jobs through the life of an extension', () => {
     const files = extension('worker', '  - name: work\n  - name: other', `${WORK} jobs.define('other', async () => 1);`);
     const pith = await loaded({ files });
     const { jobs } = contextOf('worker');
-    for (const name of ['work', 'other']) await jobs.hold({ name }, { reason: 'until the update' });
+    for (const name of ['work', 'other']) await jobs.pause({ name }, { reason: 'until the update' });
     const { id } = await jobs.add('work', 'Ada');
     const { id: unread } = await jobs.add('other', 'Ada');
     const next = extension(
@@ -179,7 +189,7 @@ describe('jobs through the life of an extension', () => {
     await pith.kernel.host.extensions.refresh();
     await pith.kernel.host.extensions.activate('worker');
     const now = contextOf('worker').jobs;
-    for (const name of ['work', 'other']) await now.hold({ name }, null);
+    for (const name of ['work', 'other']) await now.pause({ name }, null);
     expect(await now.finished(id)).toMatchObject({ state: 'done', result: { name: 'Ada', version: 1 } });
     expect(await now.finished(unread)).toMatchObject({ state: 'dead', attempts: 1, error: { code: 'job_outdated' } });
     await until(async () => expect(await contextOf('worker').kv.get('ended')).toBe('dead'));
@@ -187,7 +197,7 @@ describe('jobs through the life of an extension', () => {
 
   it('J4: jobs of an extension that is switched off, or gone, wait for it', async () => {
     const pith = await loaded({ files: { ...extension('worker', '  - name: work', WORK), ...extension('other', '  - name: work', WORK) } });
-    await contextOf('worker').jobs.hold({ name: 'work' }, { reason: 'so that it stays' });
+    await contextOf('worker').jobs.pause({ name: 'work' }, { reason: 'so that it stays' });
     const { id } = await contextOf('worker').jobs.add('work', 'late');
     await pith.write('pith.yaml', 'extensions: { worker: { enabled: false } }\n');
     await pith.restart();

@@ -179,11 +179,12 @@ describe.each([
     expect(await jobs(pith, 'cancel', slow)).toBe(false);
 
     // Held names wait.
-    await jobs(pith, 'hold', { name: 'told' }, { reason: 'a pause' });
+    await jobs(pith, 'pause', { name: 'told' }, { reason: 'a pause' });
     const told = await add(pith, 'told', 1, { unique: 'one', sequence: 'only' });
     expect(await jobs(pith, 'add', 'told', 2, { unique: 'one' })).toEqual({ id: told, added: false });
     expect(await jobs(pith, 'list', { name: 'told', state: 'waiting' })).toMatchObject([{ id: told, state: 'waiting', payload: 1 }]);
-    await jobs(pith, 'hold', { name: 'told' }, null);
+    expect(await jobs(pith, 'get', told)).toMatchObject({ whyWaiting: `'worker.told' is paused: a pause`, times: { attemptBegun: null } });
+    await jobs(pith, 'pause', { name: 'told' }, null);
     expect(await finished(pith, told)).toMatchObject({ state: 'done', result: null });
   });
 
@@ -202,7 +203,7 @@ describe.each([
 
   it('J2: refuses what no job can be, in words for its author', async () => {
     const pith = await started({ ...options, files: WORKER });
-    await jobs(pith, 'hold', { name: 'told' }, { reason: 'a pause' });
+    await jobs(pith, 'pause', { name: 'told' }, { reason: 'a pause' });
     await add(pith, 'told', 1, { unique: 'one' });
     const cases: readonly [string, JsonValue[], string, RegExp][] = [
       ['add', ['gret', 1], 'not_declared', /^'worker' has no job 'gret' \(did you mean 'greet'\?\)$/],
@@ -210,11 +211,12 @@ describe.each([
       ['add', ['greet', 1, { at: 'soon' }], 'parameter_invalid', /^the at of a job must be milliseconds since the epoch$/],
       ['add', ['greet', 'x'.repeat(1024 * 1024)], 'not_serialisable', /^the payload of 'worker.greet' is longer than 1 MiB$/],
       ['add', ['told', 2, { unique: 'one', onOpen: 'fail' }], 'job_exists', /^a job 'worker.told' for 'one' is open already$/],
+      ['add', ['greet', 1, { inside: 'nope' }], 'job_unknown', /^'worker' has no job nope$/],
       ['finished', ['01JZZZZZZZZZZZZZZZZZZZZZZZ'], 'job_unknown', /^'worker' has no job 01JZ/],
       ['schedule', ['nightly', { cron: '0 3 * *', name: 'told' }], 'parameter_invalid', /must have five fields$/],
-      ['hold', [{ name: 'told', lane: 'a' }, null], 'parameter_invalid', /^a pause of jobs is of one thing$/],
-      ['hold', [{}, null], 'parameter_invalid', /^a pause of jobs is of one thing$/],
-      ['hold', [{ name: 'told' }, 'no'], 'parameter_invalid', /^a pause must be an object$/],
+      ['pause', [{ name: 'told', lane: 'a' }, null], 'parameter_invalid', /^a pause of jobs is of one thing$/],
+      ['pause', [{}, null], 'parameter_invalid', /^a pause of jobs is of one thing$/],
+      ['pause', [{ name: 'told' }, 'no'], 'parameter_invalid', /^a pause must be an object$/],
       ['add', ['greet', 1, 'none'], 'parameter_invalid', /^the options of a job must be an object$/],
       ['get', [7], 'parameter_invalid', /^the id of a job must be a text of 1 to 512 characters$/],
       ['list', [null], 'parameter_invalid', /^the filter of jobs must be an object$/],
@@ -232,7 +234,7 @@ it('J2: a separate process is refused more than 100,000 open jobs, until there i
   const pith = await started({ isolation: 'process', files: WORKER });
   const id = await add(pith, 'pausing', { resume: true });
   await until(async () => expect(await jobs(pith, 'get', id)).toMatchObject({ state: 'suspended' }));
-  await jobs(pith, 'hold', { name: 'told' }, { reason: 'a pause' });
+  await jobs(pith, 'pause', { name: 'told' }, { reason: 'a pause' });
   await fill(pith, id, 99_998);
   await pith.restart(); // it counts again
   await pith.kernel.start();

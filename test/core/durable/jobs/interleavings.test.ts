@@ -111,7 +111,7 @@ class World {
   }
 
   claim(holder: number, changes: Partial<Claim> = {}): Promise<readonly JobRow[]> {
-    const told = JOBS.map(({ name, version }) => declared(`${name}.ended`, { version, keep: false }));
+    const told = JOBS.map(({ name, version }) => declared(`${name} ended`, { version, keep: false }));
     const jobs = new Map([...JOBS, ...told].map((job) => [job.name, job]));
     const name = `${holder} of ${this.#generation[holder]}`;
     const claim = { holder: name, jobs, policies: new Map([['x.lanes', POLICY]]), only: null, most: 4, ...changes };
@@ -264,7 +264,7 @@ function compare(before: readonly JobRow[], rows: readonly JobRow[], { what }: S
   for (const was of before) {
     const row = after.get(was.id);
     if (row === undefined) {
-      must(was.name === 'x.b' || was.name.endsWith('.ended') || what === 'tidy', `${was.id} is kept`);
+      must(was.name === 'x.b' || was.name.endsWith(' ended') || what === 'tidy', `${was.id} is kept`);
       continue;
     }
     must(row.fence >= was.fence, `the fence of ${was.id} never goes back`);

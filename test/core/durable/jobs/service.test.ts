@@ -566,7 +566,7 @@ describe('J9: an extension is told of a job that ended otherwise than by its han
       ['a.x', id, 'cancelled', 'by ann'],
       ['a.x', id, 'cancelled', 'by ann'],
     ]);
-    expect(await world.store.list({ prefix: 'a.x.ended', limit: 9 })).toEqual([]);
+    expect(await world.store.list({ prefix: 'a.x ended', limit: 9 })).toEqual([]);
   });
 });
 
@@ -581,10 +581,36 @@ it('J9, J14: an extension is not told of an end that a retry has taken back', as
   await world.pass(1_000);
   expect(told).toEqual([ended]);
   expect(await world.store.get(back)).toMatchObject({ state: 'running' });
-  expect(await world.store.list({ prefix: 'a.x.ended', limit: 9 })).toEqual([]);
+  expect(await world.store.list({ prefix: 'a.x ended', limit: 9 })).toEqual([]);
 });
 
 describe('J7: who waits for a job', () => {
+  it('J7 J11: is told why it does not begin, and when that changes', async () => {
+    const world = worldOf();
+    const jobs = [declared('a.x', { concurrency: 1, version: 2 })];
+    const one = world.process({ 'a.x': never }, { jobs });
+    one.service.start();
+    const first = await one.add('a.x', { sequence: 's' });
+    await world.pass(300);
+    const whys = async (id: string) => (await one.service.info((await world.store.get(id))!)).whyWaiting;
+    expect(await whys(first)).toBe(null);
+    expect(await whys(await one.add('a.x', { sequence: 's' }))).toBe('another job of its sequence is before it');
+    expect(await whys(await one.add('a.x', { version: 3 }))).toBe('a newer version of its extension has added it');
+    expect(await whys(await one.add('a.gone'))).toBe(`no extension that is on has jobs 'a.gone'`);
+    const last = await one.add('a.x', { owner: 'ada' });
+    const seen: (string | null)[] = [];
+    void (async () => {
+      for await (const { whyWaiting } of one.service.watch(last)) seen.push(whyWaiting);
+    })().catch(() => undefined); // it ends with the process
+    await world.pass(300);
+    await world.store.hold({ kind: 'owner', value: 'ada', until: null, reason: 'on holiday' });
+    await world.pass(300);
+    await world.store.release('owner', 'ada');
+    await world.pass(300);
+    const full = `1 jobs 'a.x' run, and no more may at once`;
+    expect(seen).toEqual([full, `owner 'ada' is paused: on holiday`, full]);
+  });
+
   it('J7: sees its states and notes as they change in another process, until its end', async () => {
     const world = worldOf();
     const step = gate();

@@ -668,7 +668,7 @@ describe.each(STORES)('J15: jobs %s', (_, open) => {
       const world = worldOf();
       await world.add('a', { tells: true, lane: 'l', owner: 'o' });
       await happen(world);
-      const told = await world.store.list({ names: ['x.a.ended'], limit: 10 });
+      const told = await world.store.list({ names: ['x.a ended'], limit: 10 });
       expect(told.map(({ payload, state }) => [payload, state])).toEqual(isTold ? [['"a"', 'waiting']] : []);
     });
   });
