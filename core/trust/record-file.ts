@@ -12,7 +12,7 @@ export interface RecordFile<T> {
   read(): T;
   /** Why the file cannot be read; null when it can, or is absent. */
   problem(): string | null;
-  /** Changes the record under a lock; durable when it returns. Throws `trust_failed` where the file is unreadable, and leaves it alone. */
+  /** Changes the record under a lock; durable when it returns. Throws where the file is unreadable, and leaves it alone. */
   change(change: (record: T) => T): void;
 }
 
@@ -24,10 +24,17 @@ interface RecordFileOptions<T> {
   readonly nothing: T;
   /** Throws where the file is damaged. */
   parse(value: unknown): T;
+  /** What a change that fails throws; default `trust_failed`. */
+  readonly failure?: { readonly code: string; readonly message: string };
 }
 
+const FAILURE = { code: 'trust_failed', message: 'nothing was recorded' };
+
 /** `folder` null: nothing can be recorded. */
-export function openRecordFile<T>(folder: StateFolder | null, { name, nothing, parse }: RecordFileOptions<T>): RecordFile<T> {
+export function openRecordFile<T>(
+  folder: StateFolder | null,
+  { name, nothing, parse, failure = FAILURE }: RecordFileOptions<T>,
+): RecordFile<T> {
   if (folder === null) return { file: null, read: () => nothing, problem: () => null, change: refuse };
   const file = path.join(folder.path, name);
   let known: { readonly stamp: string; readonly record: T; readonly problem: string | null } | null = null;
@@ -36,7 +43,7 @@ export function openRecordFile<T>(folder: StateFolder | null, { name, nothing, p
       const stamp = folder.stamp(name);
       if (known?.stamp !== stamp) {
         const bytes = folder.read(name, MOST_BYTES);
-        known = { stamp, record: bytes === null ? nothing : parse(JSON.parse(bytes.toString('utf8'))), problem: null };
+        known = { stamp, record: bytes === null ? nothing : parse(jsonIn(bytes)), problem: null };
       }
       return known;
     } catch (error) {
@@ -61,11 +68,20 @@ export function openRecordFile<T>(folder: StateFolder | null, { name, nothing, p
           (look().problem === null
             ? (systemCure(error, folder.path) ?? `make ${folder.path} writable`)
             : 'make the file readable or correct it, or move it away');
-        throw new PithError('trust_failed', `nothing was recorded: ${messageOf(error)}`, { where, cure, cause: error });
+        throw new PithError(failure.code, `${failure.message}: ${messageOf(error)}`, { where, cure, cause: error });
       }
       known = null;
     },
   };
+}
+
+/** The reason never quotes the text, which may be secret. */
+function jsonIn(bytes: Buffer): unknown {
+  try {
+    return JSON.parse(bytes.toString('utf8'));
+  } catch (error) {
+    throw new Error('it is not JSON', { cause: error });
+  }
 }
 
 function refuse(): never {
@@ -74,11 +90,8 @@ function refuse(): never {
   });
 }
 
-/**
- * Runs `run` while no other process changes the file `name` of the folder, so that no decision is lost. Throws `trust_failed` when another
- * process does not release the lock.
- */
-export function withFileLock(folder: StateFolder, name: string, run: () => void): void {
+/** Runs `run` while no other process changes the file `name` of the folder, so that no decision is lost. */
+function withFileLock(folder: StateFolder, name: string, run: () => void): void {
   const busy = (where: string) =>
     new PithError('trust_failed', 'another Pith has the lock', { where, cure: 'try again; if no Pith runs, remove that folder' });
   exclusivelyNow({ folder, name: `${name}.lock`, busy }, systemClock, run);

@@ -1,11 +1,9 @@
 import path from 'node:path';
 import { inspect } from 'node:util';
 import { codeOf, messageOf, PithError, type ExtensionContext } from '../contract/index.ts';
-import { existsSync } from 'node:fs';
-import { type StateFolder, systemCure } from '@pith/safe-files';
 import { isPlainMap } from '@pith/plain-data';
 import type { Manifest } from './manifest.ts';
-import { withFileLock } from './record-file.ts';
+import { openRecordFile } from './record-file.ts';
 import { pithFolder } from './trust-file.ts';
 import type { EnvironmentFile } from './environment-file.ts';
 import { printableLine } from '@pith/plain-text';
@@ -259,54 +257,23 @@ export interface SecretsFile {
 
 export function openSecretsFile(home: string): SecretsFile {
   const folder = pithFolder(home);
-  const file = path.join(folder.path, FILE);
-  let known: { readonly stamp: string; readonly values: Readonly<Record<string, StoredSecret>> } = { stamp: '', values: {} };
-  /** Read again after a change, since another process may have written it. */
-  const read = (): Readonly<Record<string, StoredSecret>> => {
-    const stamp = folder.stamp(FILE);
-    if (stamp !== known.stamp) known = { stamp, values: parse(folder) };
-    return known.values;
-  };
-  const readable = (): Readonly<Record<string, StoredSecret>> => {
-    try {
-      return read();
-    } catch {
-      return {}; // `set` reports why
-    }
-  };
+  const record = openRecordFile<Readonly<Record<string, StoredSecret>>>(folder, {
+    name: FILE,
+    nothing: {},
+    parse,
+    failure: { code: 'settings_invalid', message: 'the secrets cannot be kept' },
+  });
   return {
-    file,
-    get: (name) => Object.entries(readable()).find(([known]) => known === name)?.[1] ?? null,
-    all: readable,
-    set(name, secret) {
-      try {
-        withFileLock(folder, FILE, () => {
-          const { [name]: _, ...rest } = read();
-          folder.writeNow(FILE, `${JSON.stringify(secret === null ? rest : { ...rest, [name]: secret }, null, 2)}\n`);
-        });
-      } catch (error) {
-        if (error instanceof PithError && error.code === 'trust_failed') throw error; // another process has the lock
-        throw new PithError('settings_invalid', `the secrets cannot be kept: ${messageOf(error)}`, {
-          where: file,
-          cure: systemCure(error, folder.path) ?? (existsSync(file) ? 'repair the file, or move it away' : `make ${folder.path} writable`),
-        });
-      }
-    },
+    file: path.join(folder.path, FILE),
+    get: (name) => (Object.hasOwn(record.read(), name) ? (record.read()[name] ?? null) : null),
+    all: () => record.read(),
+    set: (name, secret) => record.change(({ [name]: _, ...rest }) => (secret === null ? rest : { ...rest, [name]: secret })),
   };
 }
 
 const FILE = 'secrets.json';
 
-/** The reason never quotes the text. */
-function parse(folder: StateFolder): Readonly<Record<string, StoredSecret>> {
-  const text = folder.read(FILE);
-  if (text === null) return {};
-  let read: unknown;
-  try {
-    read = JSON.parse(String(text));
-  } catch (error) {
-    throw new Error('it is not JSON', { cause: error });
-  }
+function parse(read: unknown): Readonly<Record<string, StoredSecret>> {
   if (!isPlainMap(read)) throw new Error('it is not a map of names');
   return Object.fromEntries(
     Object.entries(read).flatMap(([name, given]) => {

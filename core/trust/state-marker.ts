@@ -1,8 +1,8 @@
-import path from 'node:path';
 import { randomUUID } from 'node:crypto';
 import { PithError } from '../contract/index.ts';
 import { stateFolder, type StateFolder } from '@pith/safe-files';
-import { withFileLock } from './record-file.ts';
+import { isPlainMap } from '@pith/plain-data';
+import { openRecordFile, type RecordFile } from './record-file.ts';
 import { pithFolder } from './trust-file.ts';
 
 /** `new`: the folder is missing or empty. `known`: this user's Pith wrote it. `unknown`: it came from elsewhere, or nobody can tell. */
@@ -17,7 +17,7 @@ export function stateOwnership(dataDirectory: string, home: string | null): { re
     const folder = stateFolder(dataDirectory);
     if (folder.list().length === 0) return { owner: 'new', wrong: null };
     const id = idIn(folder);
-    const isKnown = id !== null && home !== null && knownIds(pithFolder(home)).includes(id);
+    const isKnown = id !== null && home !== null && knownStates(home).read().ids.includes(id);
     return { owner: isKnown ? 'known' : 'unknown', wrong: null };
   } catch (error) {
     return { owner: 'unknown', wrong: error };
@@ -33,9 +33,8 @@ export function adoptState(dataDirectory: string, home: string | null): void {
   const folder = stateFolder(dataDirectory);
   if (stateOwnership(dataDirectory, home).owner === 'known') return;
   folder.make();
-  const user = pithFolder(home);
   const id = randomUUID();
-  withFileLock(user, KNOWN, () => user.writeNow(KNOWN, `${JSON.stringify({ ids: [...knownIds(user), id].slice(-MOST) }, null, 2)}\n`));
+  knownStates(home).change(({ ids }) => ({ ids: [...ids, id].slice(-MOST) }));
   folder.writeNow(MARKER, `${id}\n`);
 }
 
@@ -43,7 +42,6 @@ const MARKER = 'state-id';
 const KNOWN = 'states.json';
 const ID = /^[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}$/;
 const MARKER_BYTES = 100;
-const KNOWN_BYTES = 1024 * 1024;
 /** The most folders on record, more than anybody has; the latest are kept. */
 const MOST = 10_000;
 
@@ -53,19 +51,19 @@ function idIn(folder: StateFolder): string | null {
   return ID.test(text) ? text : null;
 }
 
-/** Throws where the file is damaged, since overwriting it would lose what it recorded. */
-function knownIds(user: StateFolder): readonly string[] {
-  const text = user.read(KNOWN, KNOWN_BYTES);
-  if (text === null) return [];
-  try {
-    const { ids } = JSON.parse(String(text)) as { readonly ids: unknown };
-    if (Array.isArray(ids)) return ids.filter((id): id is string => typeof id === 'string' && ID.test(id));
-  } catch {
-    // reported below
-  }
-  const where = path.join(user.path, KNOWN);
-  throw new PithError('state_refused', `${where} is damaged, so Pith cannot tell which state is yours`, {
-    where,
+/** The ids of this user's data folders. Throws where the file is damaged, so that nobody can tell which state is theirs. */
+function knownStates(home: string): RecordFile<{ readonly ids: readonly string[] }> {
+  const record = openRecordFile(pithFolder(home), { name: KNOWN, nothing: { ids: [] }, parse });
+  const problem = record.problem();
+  if (problem === null) return record;
+  throw new PithError('state_refused', `${problem}, so Pith cannot tell which state is yours`, {
+    where: record.file ?? KNOWN,
     cure: 'move it away, then run: pith trust --yes --state',
   });
+}
+
+function parse(read: unknown): { readonly ids: readonly string[] } {
+  const ids = isPlainMap(read) ? read['ids'] : undefined;
+  if (!Array.isArray(ids)) throw new Error("'ids' is not a list");
+  return { ids: ids.filter((id): id is string => typeof id === 'string' && ID.test(id)) };
 }
