@@ -1,5 +1,5 @@
 import { stateFolder, type StateFolder } from '@pith/safe-files';
-import { isPlainMap } from '@pith/plain-data';
+import { fieldsOf, isPlainMap } from '@pith/plain-data';
 import { statSync } from 'node:fs';
 import path from 'node:path';
 import type { Declaration } from './declaration.ts';
@@ -46,13 +46,17 @@ export function quarantineIn(dataDirectory: string): Quarantine {
 
 const FILE = 'quarantine.json';
 
+/** Damaged by hand, or no file of ours: then nothing is left out. */
 function readEntries(folder: StateFolder): readonly Quarantined[] {
+  const list = readPart(folder, FILE, 'entries');
+  return Array.isArray(list) ? list.filter(isEntry) : [];
+}
+
+function readPart(folder: StateFolder, file: string, name: string): unknown {
   try {
-    const read: unknown = JSON.parse(String(folder.read(FILE) ?? '{}'));
-    const list: unknown = isPlainMap(read) ? read['entries'] : [];
-    return Array.isArray(list) ? list.filter(isEntry) : [];
+    return fieldsOf(JSON.parse(String(folder.read(file) ?? '{}')))[name];
   } catch {
-    return []; // damaged by hand, or no file of ours: then nothing is left out
+    return undefined; // damaged
   }
 }
 
@@ -107,14 +111,9 @@ export function lastGoodIn(dataDirectory: string, declarations: () => readonly D
 
 const LAST_GOOD = 'last-good.json';
 
+/** Damaged by hand, or no file of ours: then everything counts as changed. */
 function readDigests(folder: StateFolder): Digests {
-  try {
-    const read: unknown = JSON.parse(String(folder.read(LAST_GOOD) ?? '{}'));
-    const found = isPlainMap(read) ? read['extensions'] : {};
-    return isPlainMap(found) ? (found as Digests) : {};
-  } catch {
-    return {}; // damaged by hand, or no file of ours: then everything counts as changed
-  }
+  return fieldsOf(readPart(folder, LAST_GOOD, 'extensions')) as Digests;
 }
 
 function newestIn(directory: string): number {

@@ -12,7 +12,7 @@ export {
   type SurfaceDescriptor,
   TURN_TOOLS,
 } from './calls/surface.ts';
-export { type ToolDescriptor } from './calls/tools.ts';
+export { DEFAULT_TOOL_MS, type DescribedTools, TOOL_NAME, type ToolDescriptor } from './calls/tools.ts';
 export { type Bus, createEvents, topicOf } from './events/bus.ts';
 export type { ExtensionFacts } from './extensions.ts';
 export { createHost, type Host, type HostOptions } from './host.ts';
@@ -56,7 +56,7 @@ export type { Providers, DeclaredModel, RoutedProvider } from './providers/provi
 export type { GuardedCall, Guards, GuardVerdict } from './providers/guards.ts';
 export type { ExtensionStatus } from './providers/status.ts';
 export { CLOSED_VARIABLES, renderPrompt, type PromptTemplate } from './calls/render-prompt.ts';
-export { type DescribedTools, type Tools } from './providers/tools.ts';
+export { type Tools } from './providers/tools.ts';
 export { extensionData, makeExtensionData } from './records/extension-data.ts';
 export { type ErrorCode, type Phase, PHASES } from './records/error-codes.ts';
 export { type Failures, Problem, problemOf, readable } from './records/failures.ts';

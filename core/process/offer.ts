@@ -5,6 +5,8 @@ import {
   type ToolDescriptor,
   toJsonValue,
   DEFAULT_TIMEOUT_MS as PROVIDER_TIMEOUT_MS,
+  DEFAULT_TOOL_MS,
+  TOOL_NAME,
   KERNEL_OPERATIONS,
   TURN_TOOLS,
   type OperationFacts,
@@ -20,11 +22,9 @@ const MOST_WARNINGS = 50;
 const MOST_WARNING = 2000;
 const MOST_CONSTANTS = 64 * 1024;
 const MOST_TIMEOUT_MS = 2 ** 31 - 1;
-const DEFAULT_TIMEOUT_MS = 20_000;
 const MOST_SKILLS = 1000;
 /** As long as any rendered prompt may be. */
 const MOST_PROMPT = 1024 * 1024;
-const NAME = /^[a-zA-Z0-9_-]{1,64}$/;
 
 /** What a process says that it offers, in the shape that the kernel relies on. Throws a `Problem` for any other. */
 export function checkedOffer(value: unknown, provides: readonly string[]): Offer {
@@ -94,7 +94,7 @@ function checkedTool(tool: JsonValue): ToolDescriptor {
   const { name, description, inputSchema, effect, needsApproval, timeoutMs, optIn, runsAgent, agentTools, overridable, permission } =
     fieldsOf(tool);
   const { authoring, safeToShare, onlyForSkills } = fieldsOf(permission);
-  if (typeof name !== 'string' || !NAME.test(name)) throw mismatch(': a tool has no name that can be used');
+  if (typeof name !== 'string' || !TOOL_NAME.test(name)) throw mismatch(': a tool has no name that can be used');
   if (typeof description !== 'string' || typeof inputSchema !== 'object' || inputSchema === null) throw mismatch(`: '${name}' is no tool`);
   return {
     name,
@@ -102,7 +102,7 @@ function checkedTool(tool: JsonValue): ToolDescriptor {
     inputSchema: inputSchema as ToolDescriptor['inputSchema'],
     effect: effect === 'read' || effect === 'idempotent' ? effect : 'write',
     needsApproval: needsApproval === 'never' || needsApproval === 'maybe' ? needsApproval : 'always',
-    timeoutMs: typeof timeoutMs === 'number' ? Math.min(Math.max(timeoutMs, 1), MOST_TIMEOUT_MS) : DEFAULT_TIMEOUT_MS,
+    timeoutMs: typeof timeoutMs === 'number' ? Math.min(Math.max(timeoutMs, 1), MOST_TIMEOUT_MS) : DEFAULT_TOOL_MS,
     optIn: optIn === true,
     ...(runsAgent === true ? { runsAgent } : {}),
     ...(agentTools === true ? { agentTools } : {}),

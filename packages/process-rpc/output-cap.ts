@@ -1,4 +1,5 @@
 import type { Readable } from 'node:stream';
+import { countIn } from './rate-limits.ts';
 
 const FLOOD_BYTES = 16 * 1024 * 1024;
 const FLOOD_WINDOW_MS = 10_000;
@@ -16,8 +17,7 @@ export interface OutputCap {
 
 /** Reads what a process prints: passes on a limited number of lines a second, counts and drops the rest, and reports a flood. */
 export function capOutput(stream: Readable, { line, flood, now }: OutputCap): void {
-  let windowFrom = now();
-  let inWindow = 0;
+  const count = countIn(FLOOD_WINDOW_MS, now);
   let second = now();
   let passed = 0;
   let dropped = 0;
@@ -43,19 +43,13 @@ export function capOutput(stream: Readable, { line, flood, now }: OutputCap): vo
   let rest = '';
   const decoder = new TextDecoder();
   stream.on('data', (chunk: Buffer) => {
-    const at = now();
-    if (at - windowFrom >= FLOOD_WINDOW_MS) {
-      windowFrom = at;
-      inWindow = 0;
-    }
-    inWindow += chunk.length;
-    if (inWindow > FLOOD_BYTES && !isFlood) {
+    if (count(chunk.length).sum > FLOOD_BYTES && !isFlood) {
       isFlood = true;
       flood(`it printed more than ${FLOOD_BYTES / 1024 / 1024} MB within ${FLOOD_WINDOW_MS / 1000} s`);
     }
     // Dropped output is not decoded, since decoding is what makes a flood expensive.
     if (isFlood || passed > KEPT_A_SECOND * 4) {
-      if (at - second >= 1000) passed = 0;
+      if (now() - second >= 1000) passed = 0;
       dropped += chunk.length + rest.length;
       rest = '';
       return;

@@ -1,11 +1,11 @@
-const WINDOW_MS = 1000;
+const SECOND_MS = 1000;
 const MOST_BYTES = 32 * 1024 * 1024;
 const MOST_MESSAGES = 20_000;
 const MOST_CHARACTERS = 256 * 1024;
 
 /** Counts messages that a process sends on its own. More than fits in a second is a flood, reported once. `now` is monotonic. */
 export function floodLimit(flooded: (why: string) => void, now: () => number): (bytes: number) => void {
-  const count = countPerSecond(now);
+  const count = countIn(SECOND_MS, now);
   let isReported = false;
   return (size) => {
     const { sum, times } = count(size);
@@ -24,7 +24,7 @@ export function logAllowance(
   report: (message: string) => void,
   now: () => number = () => performance.now(),
 ): (characters: number) => boolean {
-  const count = countPerSecond(now);
+  const count = countIn(SECOND_MS, now);
   return (characters) => {
     const { sum } = count(characters);
     if (sum <= MOST_CHARACTERS) return true;
@@ -34,13 +34,14 @@ export function logAllowance(
   };
 }
 
-function countPerSecond(now: () => number): (amount: number) => { readonly sum: number; readonly times: number } {
+/** Counts, beginning again once `windowMs` have gone by. */
+export function countIn(windowMs: number, now: () => number): (amount: number) => { readonly sum: number; readonly times: number } {
   let began = -Infinity;
   let sum = 0;
   let times = 0;
   return (amount) => {
     const at = now();
-    if (at - began >= WINDOW_MS) {
+    if (at - began >= windowMs) {
       began = at;
       sum = 0;
       times = 0;

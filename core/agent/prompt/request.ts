@@ -1,7 +1,7 @@
 import { createHash } from 'node:crypto';
 import { isPlainMap } from '@pith/plain-data';
 import type { Message } from '../../contract/index.ts';
-import { checkedImage, lineOfImage, MOST_IMAGE_DATA } from '../../kernel/index.ts';
+import { checkedImage, lineOfImage, MOST_IMAGE_DATA, TOOL_NAME } from '../../kernel/index.ts';
 import { CallPairing } from './history.ts';
 import { digestOfImage, isRefusedBy, mapImages, type SentImage } from './images.ts';
 
@@ -214,11 +214,9 @@ export function strictId(id: string, times = 0): string {
   return Array.from(digest.subarray(0, 9), (byte) => LETTERS[byte % LETTERS.length]).join('');
 }
 
-const NAME = /^[a-zA-Z0-9_-]{1,64}$/;
-
 /** A model may have called what was never offered. */
 function nameFor(name: string): string {
-  return NAME.test(name)
+  return TOOL_NAME.test(name)
     ? name
     : String(name)
         .replaceAll(/[^a-zA-Z0-9_-]+/gu, '_')

@@ -86,9 +86,9 @@ export async function surfaceOf(
     return { descriptor: { ...offered, ...redact({ tools: [], constants, warnings: [] }) }, operations };
   let tools: Tools = new Map();
   const describe = async () => {
-    const { tools: now, descriptors, warnings } = await describeTools(await make());
-    tools = now;
-    return { tools: descriptors, warnings };
+    const made = await describeTools(await make());
+    tools = made.byName;
+    return made.described;
   };
   for (const [name, operation] of toolOperations(() => tools)) operations.set(name, operation);
   operations.set('tool.describe', describe);

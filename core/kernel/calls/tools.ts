@@ -38,37 +38,37 @@ export interface ToolDescriptor {
   readonly permission: NonNullable<Tool['permission']>;
 }
 
-const NAME = /^[a-zA-Z0-9_-]{1,64}$/;
-const DEFAULT_TIMEOUT_MS = 20_000;
+export const TOOL_NAME = /^[a-zA-Z0-9_-]{1,64}$/;
+export const DEFAULT_TOOL_MS = 20_000;
 
+/** What `tool.describe` answers. */
 export interface DescribedTools {
-  readonly tools: ReadonlyMap<string, Tool>;
-  readonly descriptors: readonly ToolDescriptor[];
+  readonly tools: readonly ToolDescriptor[];
   /** Properties whose type a JSON Schema cannot say. */
   readonly warnings: readonly string[];
 }
 
 /** What the kernel keeps of an extension's tools. Throws `tool_name_invalid` for bad and doubled names. Needs zod. */
-export async function describeTools(list: readonly Tool[]): Promise<DescribedTools> {
+export async function describeTools(list: readonly Tool[]): Promise<{ byName: Map<string, Tool>; described: DescribedTools }> {
   const { z: zod } = await import('zod');
-  const tools = new Map<string, Tool>();
-  const descriptors: ToolDescriptor[] = [];
+  const byName = new Map<string, Tool>();
+  const tools: ToolDescriptor[] = [];
   const warnings: string[] = [];
   if (!Array.isArray(list)) throw new Problem('initialize', 'provides_mismatch', 'getTools() did not return a list of tools');
   for (const tool of list as readonly Tool[]) {
-    check(tool, tools);
-    tools.set(tool.name, tool);
+    check(tool, byName);
+    byName.set(tool.name, tool);
     const inputSchema = tool.inputSchema ?? zod.toJSONSchema(tool.input, { io: 'input', unrepresentable: 'any' });
     for (const path of tool.inputSchema ? [] : shapeless(inputSchema))
       warnings.push(`tool '${tool.name}': the model does not learn what '${path}' must be, because JSON Schema cannot say it`);
-    descriptors.push(describe(tool, inputSchema));
+    tools.push(describe(tool, inputSchema));
   }
-  return { tools, descriptors, warnings };
+  return { byName, described: { tools, warnings } };
 }
 
 function check(tool: Tool | undefined, known: ReadonlyMap<string, Tool>): void {
   const name = String(tool?.name);
-  if (!NAME.test(name)) {
+  if (!TOOL_NAME.test(name)) {
     throw new Problem('initialize', 'tool_name_invalid', `'${name}' cannot be the name of a tool`, {
       cure: 'use 1 to 64 letters, digits, _ and -',
     });
@@ -89,7 +89,7 @@ function describe(tool: Tool, inputSchema: Readonly<Record<string, unknown>>): T
     inputSchema: schema,
     effect: tool.effect ?? 'write',
     needsApproval: typeof tool.needsApproval === 'function' ? 'maybe' : tool.needsApproval ? 'always' : 'never',
-    timeoutMs: tool.timeoutMs ?? DEFAULT_TIMEOUT_MS,
+    timeoutMs: tool.timeoutMs ?? DEFAULT_TOOL_MS,
     optIn: tool.optIn ?? false,
     ...(tool.runsAgent === true || tool.agentTools === true ? { runsAgent: true } : {}),
     ...(tool.agentTools === true ? { agentTools: true } : {}),

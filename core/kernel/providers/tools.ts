@@ -12,7 +12,7 @@ import {
   type TurnInfo,
   type Permissions,
 } from '../../contract/index.ts';
-import { type ToolDescriptor, questionOf, resultOfError } from '../calls/tools.ts';
+import { type DescribedTools, type ToolDescriptor, questionOf, resultOfError } from '../calls/tools.ts';
 import { isDynamic, keepsNames } from '../../declarations/index.ts';
 import type { Manifest } from '../../trust/index.ts';
 import { Problem, problemOf } from '../records/failures.ts';
@@ -245,12 +245,6 @@ function isTurnTool(value: unknown): boolean {
   return (
     typeof tool === 'string' && (description === undefined || typeof description === 'string') && (inputSchema === undefined || isObject)
   );
-}
-
-/** What `tool.describe` answers. */
-export interface DescribedTools {
-  readonly tools: readonly ToolDescriptor[];
-  readonly warnings: readonly string[];
 }
 
 /**
