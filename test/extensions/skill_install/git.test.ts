@@ -119,6 +119,8 @@ describe.skipIf(!hasGit)('skills install from git (S83)', () => {
     const open = (clock: typeof systemClock, name: string) =>
       openGitOrigin({ kind: 'git', location: url }, { staging: path.join(box.project, name), clock, allow: [] });
     await expect(open(quick, 'late')).rejects.toMatchObject({ code: 'origin_timeout' });
+    const place = { staging: path.join(box.project, 'large'), clock: systemClock, allow: [], mostBytes: 64 * 1024 };
+    await expect(openGitOrigin({ kind: 'git', location: url }, place)).rejects.toMatchObject({ code: 'origin_too_large' });
     const listing = await open(systemClock, 'fine');
     expect(listing.entries.map(({ path: name }) => name)).toContain('skills/notes/SKILL.md');
     const wanted = listing.entries.filter(({ path: name }) => name.endsWith('.txt')); // more than is read at once

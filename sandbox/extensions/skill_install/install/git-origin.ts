@@ -20,19 +20,21 @@ interface GitPlace {
   readonly clock: Clock;
   /** Addresses that a person named; others must be public. */
   readonly allow: readonly string[];
+  /** Of the repository, which is fetched as one file. */
+  readonly mostBytes?: number;
 }
 
 /** One commit of a repository, without its history, in `staging`. No file of it is checked out: contents come from the objects. */
 export async function openGitOrigin(
   { location, ref }: Origin,
-  { staging, clock, allow }: GitPlace,
+  { staging, clock, allow, mostBytes = MOST_BYTES }: GitPlace,
   signal?: AbortSignal,
 ): Promise<Listing> {
   const address = await pinnedGitAddress(location, allow, signal);
   const [directory, home] = [path.join(staging, 'repository'), path.join(staging, 'home')];
   await mkdir(directory, { recursive: true });
   await mkdir(home, { recursive: true });
-  const git = new Git(directory, home, { clock, signal });
+  const git = new Git(directory, home, { clock, signal, mostBytes });
   await git.run(['init', '-q', '--bare', '--template=']);
   const kept = address.options.flatMap((option) => ['-c', option]);
   await git.run([...kept, 'fetch', '-q', '--depth=1', '--no-tags', '--no-recurse-submodules', '--', address.location, ref ?? 'HEAD']);
@@ -168,8 +170,9 @@ export function originOf(location: string): string | null {
 /** Of what git prints about a whole repository: a commit, an error. */
 const SHORT = 64 * 1024;
 
-/** Of the repository while it is fetched. */
 const MOST_BYTES = 200 * 1024 * 1024;
+/** In which a shell counts the size of a file. */
+const BLOCK = 512;
 const MOST_MS = 120_000;
 
 /** What a person's machine needs to reach others; nothing else of the environment comes through. */
@@ -189,7 +192,7 @@ const KEPT = [
 /** The shell only builds the environment: it is the one place that sees the inherited one. Arguments reach git as they are. */
 const SHELL = [
   // Objects of a few bytes unpack to any size, and a server may list references without end. Not every system has this limit.
-  'ulimit -v 2097152 2>/dev/null; home=$1; shift; exec env -i PATH="$PATH"',
+  'ulimit -v 2097152 2>/dev/null; ulimit -f $1; home=$2; shift 2; exec env -i PATH="$PATH"',
   ...KEPT.map((name) => `\${${name}:+${name}="$${name}"}`),
   'HOME="$home" XDG_CONFIG_HOME="$home" LC_ALL=C GIT_CONFIG_NOSYSTEM=1 GIT_CONFIG_GLOBAL=/dev/null GIT_ATTR_NOSYSTEM=1',
   'GIT_TERMINAL_PROMPT=0 GIT_ASKPASS= SSH_ASKPASS= GIT_ALLOW_PROTOCOL=http:https:ssh:git:file GIT_NO_REPLACE_OBJECTS=1',
@@ -203,6 +206,7 @@ const OPTIONS = [
   'http.followRedirects=false', // they were followed before
   'submodule.recurse=false',
   'fetch.recurseSubmodules=false',
+  'fetch.unpackLimit=1', // one file, however few objects there are
   'transfer.fsckObjects=true',
   // Old commits with odd dates and times zones are harmless here: only names and contents of files are used.
   'fetch.fsck.zeroPaddedFilemode=ignore',
@@ -217,7 +221,7 @@ class Git {
   constructor(
     private readonly directory: string,
     private readonly home: string,
-    private readonly bounds: { readonly clock: Clock; readonly signal: AbortSignal | undefined },
+    private readonly bounds: { readonly clock: Clock; readonly signal: AbortSignal | undefined; readonly mostBytes: number },
   ) {}
 
   /** Runs git in the repository; resolves with what it printed. Rejects `git_missing`, `git_failed`, `origin_too_large`, `origin_timeout`. */
@@ -225,44 +229,28 @@ class Git {
     args: readonly string[],
     { input = '', mostBytes = SHORT }: { readonly input?: string; readonly mostBytes?: number } = {},
   ): Promise<Buffer> {
-    const large = new AbortController();
-    const cancel = this.#watchSize(() => large.abort(tooLarge()));
-    const argv = ['/bin/sh', '-c', SHELL, 'git', this.home, ...OPTIONS, '-C', this.directory, ...args];
-    const signal = this.bounds.signal === undefined ? large.signal : AbortSignal.any([large.signal, this.bounds.signal]);
-    try {
-      const program = { argv, input, mostBytes, mostMs: MOST_MS, clock: this.bounds.clock };
-      const { code, errors, passed, output } = await runProgram(program, signal);
-      if (passed === 'bytes') throw tooManyFiles();
-      if (passed === 'time')
-        throw new PithError('origin_timeout', `the repository took longer than ${MOST_MS / 1000} s`, {
-          cure: 'try again, or install from a folder',
-        });
-      if (code !== 0) throw failure(code, errors, args);
-      return output;
-    } finally {
-      cancel();
-    }
+    const { clock, signal, mostBytes: largest } = this.bounds;
+    const argv = ['/bin/sh', '-c', SHELL, 'git', `${largest / BLOCK}`, this.home, ...OPTIONS, '-C', this.directory, ...args];
+    const { code, errors, passed, output } = await runProgram({ argv, input, mostBytes, mostMs: MOST_MS, clock }, signal);
+    if (passed === 'bytes') throw tooManyFiles();
+    if (passed === 'time')
+      throw new PithError('origin_timeout', `the repository took longer than ${MOST_MS / 1000} s`, {
+        cure: 'try again, or install from a folder',
+      });
+    if (code === 0) return output;
+    throw (await this.#largestPack()) >= largest ? tooLarge(largest) : failure(code, errors, args);
   }
 
-  #watchSize(exceeded: () => void): () => void {
-    let cancel = () => {};
-    let done = false;
-    const look = async () => {
-      const bytes = await sizeOf(this.directory);
-      if (done) return;
-      if (bytes > MOST_BYTES) exceeded();
-      else cancel = this.bounds.clock.after(200, () => void look());
-    };
-    cancel = this.bounds.clock.after(200, () => void look());
-    return () => {
-      done = true;
-      cancel();
-    };
+  /** The system ends what writes a larger file, and git does not say so. */
+  async #largestPack(): Promise<number> {
+    const folder = path.join(this.directory, 'objects/pack');
+    const names = await readdir(folder).catch(() => []); // git did not come so far
+    return Math.max(0, ...(await Promise.all(names.map(async (name) => (await stat(path.join(folder, name))).size))));
   }
 }
 
-function tooLarge(): PithError {
-  return new PithError('origin_too_large', `the repository is larger than ${MOST_BYTES / 1024 / 1024} MB`, { cure: CLONE });
+function tooLarge(bytes: number): PithError {
+  return new PithError('origin_too_large', `the repository is larger than ${bytes / 1024 / 1024} MB`, { cure: CLONE });
 }
 
 function tooManyFiles(): PithError {
@@ -270,17 +258,6 @@ function tooManyFiles(): PithError {
 }
 
 const CLONE = 'clone it by hand, and install from the folder of the skill';
-
-/** What changes meanwhile is counted at the next look. */
-async function sizeOf(folder: string): Promise<number> {
-  let bytes = 0;
-  for (const entry of await readdir(folder, { withFileTypes: true, recursive: true }).catch(() => [])) {
-    if (!entry.isFile()) continue;
-    const stats = await stat(path.join(entry.parentPath, entry.name)).catch(() => null);
-    bytes += stats?.size ?? 0;
-  }
-  return bytes;
-}
 
 function failure(code: number | null, errors: string, args: readonly string[]): PithError {
   if (code === 127 && /git/.test(errors))

@@ -245,11 +245,11 @@ function* linesOf(text: string): Iterable<ScannedLine | null> {
       yield null;
     }
     const parts: string[] = [];
-    for (let size = 0, goesOn = true; goesOn && !next.done; number += 1) {
+    for (let size = 0, isContinued = true; isContinued && !next.done; number += 1) {
       const part = next.value;
       next = raw.next();
-      goesOn = (size += part.length + 1) <= PIECE && continues(part);
-      parts.push(goesOn ? part.trimEnd().replace(/[\\`^]$/, '') : part);
+      isContinued = (size += part.length + 1) <= PIECE && continues(part);
+      parts.push(isContinued ? part.trimEnd().replace(/[\\`^]$/, '') : part);
     }
     const line = parts.join(' ');
     length += line.length;
