@@ -10,19 +10,69 @@ export interface CronProblem {
 }
 
 /**
- * The first time after `after` at which five fields of cron are due in a time zone. Hours that daylight saving skips count as their end, and
- * those that it repeats count once.
+ * The first time after `after` at which five fields of cron are due in a time zone. Times of the day that daylight saving skips count as the
+ * end of the gap, and those that it repeats count once; where the hour is `*`, all hours that there are count.
  */
 export function nextCronTime(cron: string, zone: string, after: number): number | CronProblem {
   const refuse = (why: string, cure: string, isNever = false) => ({ problem: `'${cron.slice(0, 80)}' ${why}`, cure, isNever });
-  if (cron.trim().split(/\s+/).length !== 5) return refuse('must have five fields', FIELDS);
-  if (!isTimeZone(zone)) return refuse(`is for the unknown time zone '${zone.slice(0, 80)}'`, 'name one such as Europe/Rome');
+  const fields = cron.trim().split(/\s+/);
+  if (fields.length !== 5) return refuse('must have five fields', FIELDS);
+  const shown = clockOf(zone);
+  if (shown === null) return refuse(`is for the unknown time zone '${zone.slice(0, 80)}'`, 'name one such as Europe/Rome');
   try {
-    const next = new Cron(cron, { mode: '5-part', paused: true, timezone: zone }).nextRun(new Date(after));
-    return next?.getTime() ?? refuse('never comes due', 'name a day that its month has', true);
+    const next = fields[1] === '*' ? timesIn(cron, zone)(after) : nextOfDay(timesIn(cron, 'UTC'), shown, after);
+    return next ?? refuse('never comes due', 'name a day that its month has', true);
   } catch (error) {
     const why = error instanceof Error ? error.message.replace(/^\w+: /, '') : 'no pattern';
     return refuse(`cannot be read: ${why}`, FIELDS);
+  }
+}
+
+type Times = (after: number) => number | null;
+
+function timesIn(cron: string, timezone: string): Times {
+  const times = new Cron(cron, { mode: '5-part', paused: true, timezone });
+  return (after) => times.nextRun(new Date(after))?.getTime() ?? null;
+}
+
+/** By what clocks show. The library does so for one time of a day alone: of several it repeats those of the doubled hour, and skips those of the gap. */
+function nextOfDay(times: Times, shown: (at: number) => number, after: number): number | null {
+  for (let next = times(shown(after)); next !== null; next = times(next)) {
+    const at = firstShowing(next, shown);
+    if (at > after) return at;
+  }
+  return null;
+}
+
+/** The first moment at which clocks show `time`; where they skip it, the end of the gap. */
+function firstShowing(time: number, shown: (at: number) => number): number {
+  const offsets = [time - DAY_MS, time + DAY_MS].map((at) => shown(at) - at);
+  let early = time - Math.max(...offsets);
+  let late = time - Math.min(...offsets);
+  for (const at of [early, late]) if (shown(at) === time) return at;
+  while (late - early > 1) {
+    const middle = Math.floor((early + late) / 2);
+    if (shown(middle) < time) early = middle;
+    else late = middle;
+  }
+  return late;
+}
+
+const DAY_MS = 86_400_000;
+
+/** What clocks of a time zone show, as the milliseconds at which those of UTC show it. null: there is no such zone. */
+function clockOf(timeZone: string): ((at: number) => number) | null {
+  try {
+    const number = 'numeric';
+    const parts = { year: number, month: number, day: number, hour: number, minute: number, second: number } as const;
+    const format = new Intl.DateTimeFormat('en', { timeZone, calendar: 'iso8601', hourCycle: 'h23', ...parts });
+    return (at) => {
+      const of = Object.fromEntries(format.formatToParts(at).map(({ type, value }) => [type, Number(value)]));
+      const { year = 0, month = 0, day = 0, hour = 0, minute = 0, second = 0 } = of;
+      return Date.UTC(year, month - 1, day, hour, minute, second) + (at - Math.floor(at / 1000) * 1000);
+    };
+  } catch {
+    return null; // it throws for unknown names
   }
 }
 
@@ -46,12 +96,4 @@ const NICKNAMES: Readonly<Record<string, string>> = {
 
 export function localZone(): string {
   return new Intl.DateTimeFormat().resolvedOptions().timeZone;
-}
-
-function isTimeZone(name: string): boolean {
-  try {
-    return new Intl.DateTimeFormat('en', { timeZone: name }).resolvedOptions().timeZone !== '';
-  } catch {
-    return false; // it throws for unknown names
-  }
 }

@@ -2,6 +2,8 @@ import { fieldsOf, nextCronTime } from '@pith/cron-times';
 import { describe, expect, it } from 'vitest';
 
 const HOUR = 3_600_000;
+const DAY = 24 * HOUR;
+const two = (number: number) => String(number).padStart(2, '0');
 
 function timesBetween(cron: string, zone: string, from: number, to: number): readonly string[] {
   const found: string[] = [];
@@ -33,6 +35,42 @@ describe('J10 K31 M51 a time of the day that daylight saving skips comes when th
     for (const at of changes.map((change) => Date.parse(change)))
       expect(timesBetween('* * * * *', zone, at - 2 * HOUR, at + 2 * HOUR)).toHaveLength(4 * 60);
   });
+});
+
+/** Each changes its clocks on another day, at another hour, or by another span. */
+const ZONES = ['Europe/Rome', 'America/New_York', 'Australia/Lord_Howe', 'America/Santiago', 'Atlantic/Azores', 'Asia/Kolkata'];
+
+/** Minutes of the day, as fields of cron and one by one. */
+const TIMES: readonly (readonly [fields: string, hours: readonly number[], minutes: readonly number[]])[] = [
+  ['30 2,14', [2, 14], [30]],
+  ['*/20 1-3', [1, 2, 3], [0, 20, 40]],
+  ['15 */2', [0, 2, 4, 6, 8, 10, 12, 14, 16, 18, 20, 22], [15]],
+  ['0,45 0,23', [0, 23], [0, 45]],
+];
+
+it('J10 K31 M51 each time of several in a day is there once, on each day of a year, by what clocks show minute by minute', () => {
+  for (const zone of ZONES) {
+    const shown = new Intl.DateTimeFormat('sv', { timeZone: zone, dateStyle: 'short', timeStyle: 'short' });
+    const from = Date.parse('2026-01-10T00:00Z');
+    const offsetOf = (at: number) => Date.parse(`${shown.format(at).replace(' ', 'T')}Z`) - at;
+    const days = Array.from({ length: 365 }, (_, day) => from + day * DAY);
+    const changes = days.filter((day) => offsetOf(day) !== offsetOf(day + DAY));
+    for (const day of [from, ...changes]) {
+      const minutes = Array.from({ length: 3 * 1440 }, (_, minute) => day - DAY + minute * 60_000);
+      const texts = minutes.map((at) => shown.format(at));
+      for (const [fields, hours, of] of TIMES) {
+        const dates = [...new Set(texts.map((text) => text.slice(0, 10)))];
+        const wanted = dates.flatMap((date) => hours.flatMap((hour) => of.map((minute) => `${date} ${two(hour)}:${two(minute)}`)));
+        const inside = wanted.filter((text) => text > texts[0]! && text < texts.at(-1)!);
+        const first = inside.map((text) => minutes[texts.includes(text) ? texts.indexOf(text) : texts.findIndex((each) => each > text)]!);
+        const due = [...new Set(first)].sort();
+        const found: number[] = [];
+        for (let at: unknown = due[0]! - 1; found.length < due.length;)
+          found.push((at = nextCronTime(`${fields} * * *`, zone, at as number)) as number);
+        expect([zone, fields, found]).toEqual([zone, fields, due]);
+      }
+    }
+  }
 });
 
 it.each([
