@@ -267,7 +267,11 @@ export function openSecretsFile(home: string): SecretsFile {
     file: path.join(folder.path, FILE),
     get: (name) => (Object.hasOwn(record.read(), name) ? (record.read()[name] ?? null) : null),
     all: () => record.read(),
-    set: (name, secret) => record.change(({ [name]: _, ...rest }) => (secret === null ? rest : { ...rest, [name]: secret })),
+    set: (name, secret) =>
+      record.change((secrets) => {
+        const { [name]: _, ...rest } = secrets;
+        return secret === null ? rest : { ...rest, [name]: secret };
+      }),
   };
 }
 
