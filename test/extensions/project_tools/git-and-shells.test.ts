@@ -146,6 +146,12 @@ const ATTACKS: readonly Attack[] = [
     person: 'git -C d/e status',
   },
   {
+    name: 'a folder of hooks that is a link, behind many',
+    before: 'mkdir -p d/e/h; mv .git d/e; rm -rf d/e/.git/hooks; ln -s ../h d/e/.git/hooks',
+    attack: 'printf "#!/bin/sh\\n$RUN\\n" > d/e/h/pre-commit; chmod +x d/e/h/pre-commit',
+    person: 'git -C d/e commit -q --allow-empty -m x',
+  },
+  {
     name: 'a bare repository with a linked working tree',
     before: 'git clone -q --bare . .bare; git -C .bare worktree add -q ../tree; rm -r .git; mv tree/.git .',
     attack: 'mkdir -p .bare/hooks; printf "#!/bin/sh\\n$RUN\\n" > .bare/hooks/post-checkout; chmod +x .bare/hooks/post-checkout',

@@ -22,8 +22,8 @@ export async function guardedPlaces({ root, home, dotGits }: GuardedProject, sig
   for (const dotGit of byDepth(dotGits)) {
     const isMany = held.size > MOST_PLACES;
     const isNew = (folder: string): boolean => !held.has(path.join(folder, 'config'));
-    const places = isMany ? [dotGit, ...foldersNamedBy(dotGit, root).filter(isNew)] : await placesIn(dotGit, root, signal);
-    for (const place of places) held.add(place);
+    const whole = (): readonly string[] => [dotGit, ...foldersNamedBy(dotGit, root).filter(isNew)].flatMap((each) => wholeOf(each, root));
+    for (const place of isMany ? whole() : await placesIn(dotGit, root, signal)) held.add(place);
     if (!isMany) folders.add(path.dirname(dotGit));
   }
   for (const folder of [...folders].filter((each) => isAnswered(each, root))) {
@@ -53,16 +53,17 @@ const OF_OTHERS: ReadonlyMap<string, { readonly made: readonly string[]; readonl
 
 /** The guarded places of a repository, or all of it where its parts cannot be guarded. */
 async function placesIn(dotGit: string, root: string, signal: AbortSignal): Promise<readonly string[]> {
-  const other = OF_OTHERS.get(path.basename(dotGit));
-  if (other !== undefined) return placesOfOther(dotGit, other);
-  if (!isFolder(dotGit)) {
+  const isGit = !OF_OTHERS.has(path.basename(dotGit));
+  if (isGit && !isFolder(dotGit)) {
     const named = await Promise.all(foldersNamedBy(dotGit, root).map((folder) => placesIn(folder, root, signal)));
     return [dotGit, ...named.flat()];
   }
-  const places = [...FILES.keys(), ...FOLDERS].map((name) => path.join(dotGit, name));
-  // A link can be replaced by another, and its target can be written.
-  const links = [...places, path.join(dotGit, 'info')].filter(isLink);
-  if (links.length > 0) return [dotGit, ...links.map(realPathOf).filter((place) => isInside(place, root))];
+  const places = namedPlaces(dotGit);
+  if (!isFolder(dotGit) || places.some(isLink)) return wholeOf(dotGit, root);
+  if (!isGit) {
+    for (const name of OF_OTHERS.get(path.basename(dotGit))?.made ?? []) tryTo(() => makeFile(path.join(dotGit, name), ''));
+    return places;
+  }
   // `commondir` would make git ignore these two.
   const own = await listedSettings(path.join(dotGit, 'config'), signal);
   if (own.some(({ key, value }) => key === 'core.worktree' || (key === 'core.bare' && value !== 'false'))) return [dotGit];
@@ -72,7 +73,7 @@ async function placesIn(dotGit: string, root: string, signal: AbortSignal): Prom
   } catch {
     return [dotGit]; // a full or read-only disk: then a command may not use the repository either
   }
-  return places;
+  return namedPlaces(dotGit);
 }
 
 /**
@@ -87,15 +88,16 @@ function foldersNamedBy(dotGit: string, root: string): readonly string[] {
   return folders.filter((folder) => isBelow(folder, root) && isFolder(folder) && kindOf(path.join(folder, 'HEAD')) === 'file');
 }
 
-function placesOfOther(
-  folder: string,
-  { made, held }: { readonly made: readonly string[]; readonly held: readonly string[] },
-): readonly string[] {
-  if (!isFolder(folder)) return [folder];
-  const places = [...made, ...held].map((name) => heldAt(folder, name));
-  if (places.some(isLink)) return [folder, ...places.map(realPathOf)];
-  for (const name of made) tryTo(() => makeFile(path.join(folder, name), ''));
-  return places;
+/** The places in a repository that decide what is started. */
+function namedPlaces(folder: string): readonly string[] {
+  const { made, held } = OF_OTHERS.get(path.basename(folder)) ?? { made: [...FILES.keys()], held: FOLDERS };
+  return [...made, ...held].map((name) => heldAt(folder, name));
+}
+
+/** All of a repository. A link in it cannot be replaced then, but what it leads to can be written. */
+function wholeOf(folder: string, root: string): readonly string[] {
+  const targets = namedPlaces(folder).filter(isLink).map(realPathOf);
+  return [folder, ...targets.filter((place) => isInside(place, root))];
 }
 
 /** The place itself, or a link or file in place of a folder on its path. */
