@@ -8,7 +8,7 @@ import { openDatabase, openStore, sqliteLeaseRows } from '../../core/store/index
 import { type Agents, type CallRecord, createAgents, createSqliteThreads, type TurnRecord } from '../../core/agent/index.ts';
 import { interleaved, scaled, timed, type Bench, type Row } from './measure.ts';
 import { inFolder, put } from './places.ts';
-import { memoryThreads, noApprovals } from '../core/agent/threads/in-memory.ts';
+import { storesInMemory } from '../core/agent/threads/in-memory.ts';
 
 /** What a step costs beyond the model and the tool. */
 export const loop: Bench = async ({ runs, quick }) =>
@@ -64,13 +64,7 @@ async function loopOverhead(runs: number, quick: boolean, folder: string): Promi
 }
 
 function agentsInMemory(kernel: Kernel, sandboxDir: string, model: LanguageModel): Agents {
-  const fence = { name: 'bench', holder: 'bench' };
-  const hold = { lost: new AbortController().signal, fence, release: async () => undefined };
-  const queue: ReturnType<Parameters<typeof createAgents>[0]['stores']>['queue'] = {
-    acquire: async () => hold,
-    run: (_thread, task) => task(hold),
-  };
-  const threads = memoryThreads(systemClock, () => true);
+  const stores = storesInMemory();
   return createAgents({
     host: kernel.host,
     models: {
@@ -79,7 +73,7 @@ function agentsInMemory(kernel: Kernel, sandboxDir: string, model: LanguageModel
       providerOf: () => null,
       check: () => undefined,
     },
-    stores: () => ({ threads, approvals: noApprovals, queue }),
+    stores: () => stores,
     events: kernel.events,
     clock: systemClock,
     sandboxDir,

@@ -1,13 +1,12 @@
-import { createAgents, createThreadQueue } from '../../../core/agent/index.ts';
+import { createAgents } from '../../../core/agent/index.ts';
 import type { TurnEvent } from '../../../core/contract/index.ts';
 import { systemClock } from '@pith/promises';
-import { createLeases } from '../../../core/store/index.ts';
 import { scriptedModel } from 'pith/testing';
 import { expect, it } from 'vitest';
 import { bareHost } from '../kernel/bare-host.ts';
 import { toolClass } from '../kernel/extensions.ts';
 import { extension } from '../declarations/sandbox-folder.ts';
-import { memoryLeaseRows, memoryThreads, noApprovals } from './threads/in-memory.ts';
+import { storesInMemory } from './threads/in-memory.ts';
 import { words } from '../../words.ts';
 
 it('a bare agent turn: the kernel, agents and a scripted model, without a database, processes, a command line or what ships', async () => {
@@ -17,14 +16,12 @@ it('a bare agent turn: the kernel, agents and a scripted model, without a databa
     'agents/main/manifest.yaml': 'id: main\nversion: 1.0.0\nagent: { uses_tools: [it], instructions: Be brief. }\n',
   });
   const script = scriptedModel([{ calls: [{ name: 'work', input: {} }] }, { text: 'done' }, { text: 'again' }]);
-  const rows = memoryLeaseRows(systemClock);
-  const threads = memoryThreads(systemClock, rows.holds);
-  const queue = createThreadQueue(createLeases(rows, systemClock), systemClock);
+  const stores = storesInMemory();
   const model = { ref: 'scripted/scripted', why: 'test', model: script.model, contextWindow: null };
   const agents = createAgents({
     host,
     models: { resolve: async () => model, isAlias: () => true, providerOf: () => null, check: () => undefined },
-    stores: () => ({ threads, approvals: noApprovals, queue }),
+    stores: () => stores,
     events,
     clock: systemClock,
     sandboxDir: directory,

@@ -1,22 +1,17 @@
 import { join } from 'node:path';
-import type { Clock } from 'pith';
 import { describe, expect, it, vi } from 'vitest';
 import { createLeases, createOwner, sqliteLeaseRows } from '../../../core/store/index.ts';
 import { bundleProgram, exitOf, startProgram } from './child-process.ts';
-import { memoryLeaseRows } from '../agent/threads/in-memory.ts';
 import { manualClock } from './manual-clock.ts';
 import { temporaryStore } from './temporary-store.ts';
 import { folderWith } from '../../places.ts';
 
 const DAY_MS = 86_400_000;
 
-describe.each<[string, (clock: Pick<Clock, 'now'>) => Parameters<typeof createLeases>[0]]>([
-  ['in SQLite', (clock) => sqliteLeaseRows(temporaryStore(), clock)],
-  ['in memory', memoryLeaseRows],
-])('leases %s', (_, rowsOf) => {
+describe('leases', () => {
   it('K45 gives a name to one holder at a time', async () => {
     const clock = manualClock();
-    const rows = rowsOf(clock);
+    const rows = sqliteLeaseRows(temporaryStore(), clock);
     const [mine, other] = [createLeases(rows, clock, 'a'), createLeases(rows, clock, 'b')];
     const results = await Promise.all([
       mine.acquire('x', 1_000),
@@ -36,7 +31,7 @@ describe.each<[string, (clock: Pick<Clock, 'now'>) => Parameters<typeof createLe
     let ahead = DAY_MS;
     const time = manualClock();
     const clock = { ...time, now: () => time.now() + ahead };
-    const rows = rowsOf(clock);
+    const rows = sqliteLeaseRows(temporaryStore(), clock);
     const dead = await createLeases(rows, clock, 'dead').acquire('x', 3_000);
     dead?.expire();
     ahead = 0;
@@ -48,9 +43,7 @@ describe.each<[string, (clock: Pick<Clock, 'now'>) => Parameters<typeof createLe
     expect(await other.isHeld('x', 3_000)).toBe(false);
     expect(await other.acquire('x', 3_000)).not.toBeNull();
   });
-});
 
-describe('leases', () => {
   it('K45 renews itself while held and leaves no timer behind', async () => {
     const clock = manualClock();
     const store = temporaryStore(undefined, clock);

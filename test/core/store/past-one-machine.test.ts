@@ -1,10 +1,8 @@
 /** What must hold before rows can stand in another store and turns on another machine. */
 import { join } from 'node:path';
 import { setImmediate as nextTick } from 'node:timers/promises';
-import { describe, expect, it } from 'vitest';
-import type { Clock } from 'pith';
+import { expect, it } from 'vitest';
 import { createLeases, createDatabase, openStore, sqliteLeaseRows } from '../../../core/store/index.ts';
-import { memoryLeaseRows } from '../agent/threads/in-memory.ts';
 import { createWorld } from '../agent/world.ts';
 import { until } from '../../waiting.ts';
 import { bundleProgram, exitOf, startProgram } from './child-process.ts';
@@ -41,22 +39,17 @@ it('C3 ids of events are in the order of their commits: whoever reads while two 
   expect(new Set(all).size).toBe(all.length);
 });
 
-describe.each<[string, (clock: Pick<Clock, 'now'>) => Parameters<typeof createLeases>[0]]>([
-  ['in SQLite', (clock) => sqliteLeaseRows(temporaryStore(), clock)],
-  ['in memory', memoryLeaseRows],
-])('leases %s', (_, rowsOf) => {
-  it('C4 go by the clock of their rows: a process whose own clock is a day off takes none early and none late', async () => {
-    const time = manualClock();
-    const rows = rowsOf(time);
-    const [behind, ahead] = [-DAY_MS, DAY_MS].map((off) => createLeases(rows, { ...time, now: () => time.now() + off }));
-    (await createLeases(rows, time).acquire('x', 3_000))?.expire();
-    expect([await behind?.acquire('x', 3_000), await ahead?.acquire('x', 3_000)]).toEqual([null, null]);
-    await time.advance(3_000);
-    const taken = await behind?.acquire('x', 3_000);
-    expect(taken).toMatchObject({ inherited: true });
-    expect(await ahead?.acquire('x', 3_000)).toBeNull();
-    taken?.expire();
-  });
+it('C4 leases go by the clock of their rows: a process whose own clock is a day off takes none early and none late', async () => {
+  const time = manualClock();
+  const rows = sqliteLeaseRows(temporaryStore(), time);
+  const [behind, ahead] = [-DAY_MS, DAY_MS].map((off) => createLeases(rows, { ...time, now: () => time.now() + off }));
+  (await createLeases(rows, time).acquire('x', 3_000))?.expire();
+  expect([await behind?.acquire('x', 3_000), await ahead?.acquire('x', 3_000)]).toEqual([null, null]);
+  await time.advance(3_000);
+  const taken = await behind?.acquire('x', 3_000);
+  expect(taken).toMatchObject({ inherited: true });
+  expect(await ahead?.acquire('x', 3_000)).toBeNull();
+  taken?.expire();
 });
 
 const asking = { extensions: { ext: { tools: { risky: { needsApproval: 'always' as const, run: () => 'did it' } } } } };

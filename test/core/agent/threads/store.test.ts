@@ -1,45 +1,23 @@
 import type { Message } from 'pith';
 import { describe, expect, it } from 'vitest';
-import type { Fence } from '../../../../core/store/index.ts';
-import { type CallRecord, createSqliteThreads, type Threads } from '../../../../core/agent/index.ts';
+import { type CallRecord, createSqliteThreads } from '../../../../core/agent/index.ts';
 import { manualClock } from '../../store/manual-clock.ts';
 import { lastingFence, temporaryStore } from '../../store/temporary-store.ts';
 import { assistant, callOf, stepOf as stepWith, turnOf, user } from '../records.ts';
-import { memoryLeaseRows, memoryThreads } from './in-memory.ts';
 
 const usage = { inputTokens: 10, outputTokens: 2 };
 const stepOf = (step: number, text: string, calls: readonly CallRecord[] = []) =>
   stepWith(assistant(text), { step, calls, usage, own: usage });
 
-interface Kind {
-  readonly threads: Threads;
-  readonly fence: Fence;
-}
-
-const KINDS: readonly (readonly [string, (clock: ReturnType<typeof manualClock>) => Promise<Kind>])[] = [
-  [
-    'in SQLite',
-    async (clock) => {
-      const store = temporaryStore(undefined, clock);
-      return { threads: createSqliteThreads(store, clock), fence: await lastingFence(store, clock) };
-    },
-  ],
-  [
-    'in memory',
-    async (clock) => {
-      const rows = memoryLeaseRows(clock);
-      const fence = { name: 'test', holder: 'test' };
-      await rows.take(fence, 1e12);
-      return { threads: memoryThreads(clock, rows.holds), fence };
-    },
-  ],
-];
-
-async function setup(kind: (typeof KINDS)[number][1], clock = manualClock()) {
-  const { threads, fence } = await kind(clock);
+async function setup() {
+  const clock = manualClock();
+  const store = temporaryStore(undefined, clock);
+  const threads = createSqliteThreads(store, clock);
+  const fence = await lastingFence(store, clock);
   const writer = threads.writer(fence);
   return {
     clock,
+    store,
     threads,
     fence,
     writer,
@@ -52,9 +30,9 @@ async function setup(kind: (typeof KINDS)[number][1], clock = manualClock()) {
   };
 }
 
-describe.each(KINDS)('Threads %s', (_, kind) => {
+describe('Threads', () => {
   it('M87 keeps what the channel calls the message of a turn, for whoever goes on with it', async () => {
-    const { threads, writer } = await setup(kind);
+    const { threads, writer } = await setup();
     const thread = { id: 't', agentId: 'helper', date: '2025-01-02', title: 'hello' };
     await writer.beginTurn({ thread, turn: turnOf('turn-1', 't', { messageId: 'm1' }), messages: [user('hello')] });
     expect((await threads.unfinished('t'))?.turn).toEqual(turnOf('turn-1', 't', { messageId: 'm1' }));
@@ -64,7 +42,7 @@ describe.each(KINDS)('Threads %s', (_, kind) => {
   });
 
   it('U22 says what a thread has used with all that it called, each by the model that answered, and nothing twice', async () => {
-    const { threads, writer, begin } = await setup(kind);
+    const { threads, writer, begin } = await setup();
     expect(await threads.usage('t')).toEqual([]);
     await begin('t', 'turn-1', 'hello');
     const own = { inputTokens: 7, outputTokens: 3 };
@@ -82,7 +60,7 @@ describe.each(KINDS)('Threads %s', (_, kind) => {
   });
 
   it('K45 persists each step with its calls, and the turn continues from there', async () => {
-    const { threads, writer, begin } = await setup(kind);
+    const { threads, writer, begin } = await setup();
     await begin('t', 'turn-1', 'hello');
     await writer.recordStep('turn-1', stepOf(0, 'looking', [callOf('turn-1', 0, 0), callOf('turn-1', 0, 1), callOf('turn-1', 0, 2)]));
     await writer.setCall({ turnId: 'turn-1', step: 0, index: 0 }, 'started');
@@ -110,7 +88,7 @@ describe.each(KINDS)('Threads %s', (_, kind) => {
   });
 
   it('K45 a turn that has ended is no longer unfinished; one that waits for approval is', async () => {
-    const { threads, writer, begin } = await setup(kind);
+    const { threads, writer, begin } = await setup();
     await begin('t', 'turn-1', 'hello');
     await writer.setState('turn-1', 'awaiting_approval', usage);
     expect((await threads.unfinished('t'))?.turn).toMatchObject({ state: 'awaiting_approval', usage });
@@ -123,7 +101,7 @@ describe.each(KINDS)('Threads %s', (_, kind) => {
   });
 
   it('K45 keeps a thread over turns: its beginning stays, the newest comes first', async () => {
-    const { threads, writer, begin, clock } = await setup(kind);
+    const { threads, writer, begin, clock } = await setup();
     const start = clock.now();
     await begin('a', 'turn-1', 'first words\0');
     await writer.setState('turn-1', 'done', usage);
@@ -146,7 +124,7 @@ describe.each(KINDS)('Threads %s', (_, kind) => {
   });
 
   it('replaces the oldest messages by a summary, in one commit, and later ones keep their numbers', async () => {
-    const { threads, writer, begin } = await setup(kind);
+    const { threads, writer, begin } = await setup();
     await begin('t', 'turn-1', 'one');
     for (const step of [0, 1, 2]) await writer.recordStep('turn-1', stepOf(step, `step ${step}`));
     await writer.compact('t', 3, [
@@ -165,7 +143,7 @@ describe.each(KINDS)('Threads %s', (_, kind) => {
   });
 
   it('refuses to write to what is not there, and leaves no half of it', async () => {
-    const { threads, writer, begin } = await setup(kind);
+    const { threads, writer, begin } = await setup();
     await begin('t', 'turn-1', 'one');
     const unknown = { code: 'thread_unknown' };
     await expect(writer.recordStep('nope', stepOf(0, 'x', [callOf('nope', 0, 0)]))).rejects.toMatchObject(unknown);
@@ -180,7 +158,7 @@ describe.each(KINDS)('Threads %s', (_, kind) => {
   });
 
   it('U30 renames a thread, and deletes it with the threads that it called, and no other', async () => {
-    const { threads, writer, begin } = await setup(kind);
+    const { threads, writer, begin } = await setup();
     for (const [thread, turn] of [
       ['t', 'turn-1'],
       ['t/turn-1-0', 'turn-2'],
@@ -202,7 +180,7 @@ describe.each(KINDS)('Threads %s', (_, kind) => {
   });
 
   it('ends a turn with its last step, and charges those that called it, in one commit', async () => {
-    const { threads, writer, begin, fence } = await setup(kind);
+    const { threads, writer, begin, fence } = await setup();
     await begin('parent', 'turn-1', 'one');
     await begin('child', 'turn-2', 'two');
     const delegated = { turns: 1, steps: 1, calls: 0 };
@@ -221,7 +199,7 @@ describe.each(KINDS)('Threads %s', (_, kind) => {
   });
 
   it('keeps 100 turns that write at once apart', async () => {
-    const { threads, writer, begin } = await setup(kind);
+    const { threads, writer, begin } = await setup();
     await Promise.all(
       Array.from({ length: 100 }, async (_, number) => {
         await begin(`t${number}`, `turn-${number}`, `hello ${number}`);
@@ -236,12 +214,7 @@ describe.each(KINDS)('Threads %s', (_, kind) => {
 });
 
 it('names a damaged row and still serves the other threads', async () => {
-  const clock = manualClock();
-  const store = temporaryStore(undefined, clock);
-  const { threads, begin } = await setup(
-    async () => ({ threads: createSqliteThreads(store, clock), fence: await lastingFence(store, clock) }),
-    clock,
-  );
+  const { threads, begin, store } = await setup();
   await begin('good', 'turn-1', 'fine');
   await begin('bad', 'turn-2', 'broken');
   await store.write((statement) => void statement(`UPDATE messages SET message = '{"role":"user"' WHERE thread = 'bad'`));
