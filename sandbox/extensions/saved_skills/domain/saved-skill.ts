@@ -113,37 +113,8 @@ export const PINNED_FIELDS = [
   'state_react_emoji',
 ] as const satisfies readonly Field[];
 
-/** What people decide about a skill that ships; its file sets some of it once, when the skill is first stored. */
-export const GOVERNANCE_FIELDS = [
-  'visibility',
-  'shared_with',
-  'schedule',
-  'time_zone',
-  'pending_approval',
-  'pinned_version_id',
-  'pinned_at',
-  'pinned_by',
-  'last_scheduled_run_at',
-  'next_run_at',
-  'extended_bounds',
-  'parallel_composition_allowed',
-  'execution_lane',
-  'webhook_secret',
-  'webhook_signing_key',
-  'webhook_signature_required',
-  'webhook_signature_forced',
-  'webhook_ip_allowlist',
-  'webhook_legacy_signature',
-  'encryption_enabled',
-  'preemptible',
-  'default_priority',
-  'expose_as_chatbot_tool',
-  'chatbot_tool_name',
-  'chatbot_tool_description',
-  'chatbot_channel_filter',
-  'tags',
-  'deprecated_by_agent_id',
-] as const satisfies readonly Field[];
+/** Fields whose change makes a version. Of a skill that ships they are its file's; people decide about all others. */
+export const VERSIONED_FIELDS = [...PINNED_FIELDS, 'name', 'description', 'version'] as const satisfies readonly Field[];
 
 /** What nobody writes in a file: what Pith keeps, and what a command checks or asks about. */
 const KEPT_FIELDS = [
@@ -181,7 +152,7 @@ export const skillFileSchema = once(() => {
 });
 
 /** A key that is missing says nothing; a default would say that it is to be reset. */
-function withoutDefault(field: z.ZodType): z.ZodType {
+export function withoutDefault(field: z.ZodType): z.ZodType {
   return field instanceof z.ZodDefault ? (field.unwrap() as z.ZodType) : field;
 }
 

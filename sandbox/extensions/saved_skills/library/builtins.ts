@@ -5,7 +5,7 @@ import { isNothingThere, NO_REGULAR_FILE, readRegularFile } from '@pith/safe-fil
 import { reasonOf } from '@pith/skill-files';
 import compareVersions from 'semver/functions/compare.js';
 import { sha256 } from '@pith/plain-data';
-import { GOVERNANCE_FIELDS, type SavedSkill, type SkillFile } from '../domain/saved-skill.ts';
+import { type SavedSkill, type SkillFile, VERSIONED_FIELDS } from '../domain/saved-skill.ts';
 import type { StoredSkill } from '../store/skill-store.ts';
 import { parsedSkill, MOST_BYTES, parseSkillFile } from './skill-file.ts';
 import { checked, type Saver, versionOf } from './saving.ts';
@@ -98,12 +98,10 @@ async function insert(saver: Saver, file: SkillFile): Promise<void> {
 }
 
 async function renew(saver: Saver, stored: StoredSkill, file: SkillFile): Promise<void> {
-  const now = saver.context.clock.now();
   const { skill } = stored;
-  const governed = Object.fromEntries(GOVERNANCE_FIELDS.map((field) => [field, skill[field]]));
-  const { owner_id, source, created_at, authored_by } = skill;
-  const kept = { ...governed, owner_id, source, created_at, authored_by, updated_at: now };
-  const after = await checked(saver, { before: skill, after: parsedSkill({ ...file, ...kept }), by: PITH, makesVersion: true });
+  const content = Object.fromEntries(VERSIONED_FIELDS.map((field) => [field, file[field]])); // what the file leaves out is the default again
+  const renewed = parsedSkill({ ...skill, ...content, updated_at: saver.context.clock.now() });
+  const after = await checked(saver, { before: skill, after: renewed, by: PITH, makesVersion: true });
   const { id: _, ...change } = after;
   const number = await saver.skills.nextNumber(skill.id);
   await saver.skills.update(stored, change, await versionOf(saver, after, number, versionId(after, number)));

@@ -18,7 +18,7 @@ import type { Config } from '../config.ts';
 import { didYouMean } from '@pith/plain-text';
 import { monotonicFactory } from 'ulid';
 import { boundsOf, type Bounds, isOwner, maySee, runsPinned, verdictOn, type Person, type Verb } from '../domain/permissions.ts';
-import { PINNED_FIELDS, referenceOf, type SavedSkill, type SkillFile } from '../domain/saved-skill.ts';
+import { referenceOf, type SavedSkill, type SkillFile, VERSIONED_FIELDS } from '../domain/saved-skill.ts';
 import { readInputs, type GivenInputs, type InputField } from '../domain/inputs.ts';
 import { DEFAULT_LANE, hasLane, rulesOf } from '../runs/lanes.ts';
 import { NO_ORIGIN, type Run, type RunCause, type RunOrigin } from '../runs/run.ts';
@@ -55,8 +55,7 @@ export type RunnableVersion = SkillVersion & {
   readonly isPinned: boolean;
 };
 
-/** Fields whose change makes a version. */
-const VERSIONED: readonly string[] = [...PINNED_FIELDS, 'name', 'description', 'version'];
+const VERSIONED: readonly string[] = VERSIONED_FIELDS;
 
 /** Where saved skills are made, changed, shared and asked to run. Expected refusals are `PithError`s, and change nothing. */
 export class Library {

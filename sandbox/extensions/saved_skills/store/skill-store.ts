@@ -1,6 +1,7 @@
-import { codeOf, PithError } from 'pith';
+import { once } from '@pith/promises';
+import { codeOf, PithError, z } from 'pith';
 import { exactly, type Queries, type Write } from '@pith/database-queries';
-import { PINNED_FIELDS, type SavedSkill, referenceOf, savedSkillSchema, type Field } from '../domain/saved-skill.ts';
+import { PINNED_FIELDS, type SavedSkill, referenceOf, savedSkillSchema, withoutDefault } from '../domain/saved-skill.ts';
 import { nextOf } from '../domain/timetable.ts';
 import type { SkillRow, Tables, VersionRow } from './tables.ts';
 
@@ -274,36 +275,21 @@ export function snapshotOf(skill: SavedSkill): Snapshot {
   return Object.fromEntries(PINNED_FIELDS.map((field) => [field, skill[field]])) as unknown as Snapshot;
 }
 
-/** Fields that are kept as JSON. */
-const JSON_FIELDS: ReadonlySet<Field> = new Set<Field>([
-  'tools',
-  'uses_skills',
-  'input_schema',
-  'output_target',
-  'shared_with',
-  'tags',
-  'state_react_emoji',
-]);
-
-/** Fields that are kept as 0 or 1. */
-const FLAGS: ReadonlySet<Field> = new Set<Field>([
-  'expose_as_chatbot_tool',
-  'pending_approval',
-  'extended_bounds',
-  'parallel_composition_allowed',
-  'webhook_signature_required',
-  'webhook_signature_forced',
-  'webhook_legacy_signature',
-  'encryption_enabled',
-  'preemptible',
-]);
+/** Fields that are kept as JSON, and those that are kept as 0 or 1. */
+const kinds = once(() => {
+  const open = Object.entries(savedSkillSchema().shape).map(([field, type]) => [field, withoutDefault(type)] as const);
+  const of = (...types: readonly (abstract new (...args: never) => unknown)[]) =>
+    new Set(open.filter(([, type]) => types.some((each) => type instanceof each)).map(([field]) => field));
+  return { json: of(z.ZodArray, z.ZodObject, z.ZodRecord), flags: of(z.ZodBoolean) };
+});
 
 /** The columns of a skill, all or some. */
 export function columnsOf(skill: Partial<SavedSkill>): Partial<Omit<SkillRow, 'revision'>> {
-  const columns = Object.entries(skill).map(([key, value]) => {
-    const field = key as Field;
-    return [field, JSON_FIELDS.has(field) ? JSON.stringify(value) : FLAGS.has(field) ? Number(value) : value];
-  });
+  const { json, flags } = kinds();
+  const columns = Object.entries(skill).map(([field, value]) => [
+    field,
+    json.has(field) ? JSON.stringify(value) : flags.has(field) ? Number(value) : value,
+  ]);
   return Object.fromEntries(columns);
 }
 
@@ -311,10 +297,11 @@ export function columnsOf(skill: Partial<SavedSkill>): Partial<Omit<SkillRow, 'r
 export function skillOf(row: SkillRow): SavedSkill {
   try {
     const own = Object.entries(row).filter(([key]) => key !== 'revision');
-    const fields = own.map(([key, value]) => {
-      const field = key as Field;
-      return [field, JSON_FIELDS.has(field) ? JSON.parse(String(value)) : FLAGS.has(field) ? value === 1 : value];
-    });
+    const { json, flags } = kinds();
+    const fields = own.map(([field, value]) => [
+      field,
+      json.has(field) ? JSON.parse(String(value)) : flags.has(field) ? value === 1 : value,
+    ]);
     return savedSkillSchema().parse(Object.fromEntries(fields));
   } catch (error) {
     throw new PithError('skill_damaged', `the row of the saved skill '${String(row.name)}' is damaged`, {
