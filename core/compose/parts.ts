@@ -6,11 +6,10 @@ import { createAgents, createThreadStores, noticeOfQuestion, type Agents, type T
 import { askedAlways, isAdmin, packageRoot } from '../declarations/index.ts';
 import {
   createEventServices,
-  createJobs,
   createJournal,
   createStoppedExtensions,
   type EventServices,
-  type Jobs,
+  Jobs,
   type StoppedExtensions,
 } from '../durable/index.ts';
 import { createEvents, createHost, createScope, DIRECT, grantedTier, type Host, type ProcessTier } from '../kernel/index.ts';
@@ -124,7 +123,7 @@ const STOP_MS = 6000;
 
 function jobs(get: Get): Jobs {
   const host = get(HOST);
-  const made = createJobs({
+  const made = new Jobs({
     store: get(STORE),
     clock: get(CLOCK),
     logger: host.logger('jobs'),

@@ -15,7 +15,7 @@ interface EventServicesOptions extends Pick<NoticesOptions, 'question'> {
   wake(): void;
   readonly clock: Clock;
   readonly events: Pick<Bus, 'handle'>;
-  readonly host: Pick<Host, 'handlers' | 'providers' | 'extensions' | 'logger'>;
+  readonly host: Pick<Host, 'handlers' | 'jobs' | 'providers' | 'extensions' | 'logger'>;
 }
 
 /** What a serving kernel does with the journal: deliveries, schedules, and notices to people. */
@@ -44,7 +44,7 @@ export function createEventServices(options: EventServicesOptions): EventService
     channels: () => host.providers.running(ChannelProvider),
     question,
   });
-  const schedules = createSchedules({ journal, logger, declared: () => host.handlers.schedules() });
+  const schedules = createSchedules({ journal, logger, declared: () => host.jobs.schedules() });
   const deliveries = createDeliveries({
     rows: journal.deliveries,
     leases,
@@ -76,7 +76,6 @@ export function createEventServices(options: EventServicesOptions): EventService
   return {
     jobs: {
       jobs: () => new Map([schedules.job, ...deliveries.jobs()]),
-      schedules: schedules.schedules,
       changed: () => deliveries.wake(),
       repair: deliveries.repair,
       tidy: () => deliveries.tidy(),

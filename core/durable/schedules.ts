@@ -1,25 +1,24 @@
 import { localZone } from '@pith/cron-times';
 import { type Logger, messageOf } from '../contract/index.ts';
-import type { EventHandlers, JobCall } from '../kernel/index.ts';
-import { DONE, kernelJob, type KernelJobs, NEVER } from './jobs/index.ts';
+import type { JobCall, JobHandlers } from '../kernel/index.ts';
+import { DONE, kernelJob, PUBLISH_TICK } from './jobs/index.ts';
 import type { Journal } from './sqlite-journal.ts';
-
-type DeclaredSchedule = ReturnType<EventHandlers['schedules']>[number];
 
 export interface SchedulesOptions {
   readonly journal: Pick<Journal, 'publishTick' | 'endFormer'>;
   readonly logger: Logger;
-  /** The schedules of all enabled extensions that name a handler. */
-  declared(): readonly DeclaredSchedule[];
+  /** The schedules of all enabled extensions. */
+  declared: JobHandlers['schedules'];
 }
 
-const NAME = 'publish schedule.due';
+type Tick = Record<'extensionId' | 'name' | 'handler', string> & { readonly at: number };
+
 const SIDE_BY_SIDE = 16;
 
 /** Publishes `schedule.due` at each tick of a schedule that names a handler. */
 export function createSchedules({ journal, logger, declared }: SchedulesOptions) {
   async function publish({ id, fence, payload }: JobCall) {
-    const { at, handler, ...schedule } = payload as unknown as Omit<DeclaredSchedule, 'cron'> & { readonly at: number };
+    const { at, handler, ...schedule } = payload as Tick;
     const name = nameOf(schedule);
     const tick = { job: { id, fence }, name, handler: `${schedule.extensionId}/${handler}`, at };
     await journal.publishTick(tick, { v: 1, ...schedule, at });
@@ -27,12 +26,7 @@ export function createSchedules({ journal, logger, declared }: SchedulesOptions)
   }
 
   return {
-    job: kernelJob(NAME, SIDE_BY_SIDE, publish),
-    schedules: (): ReturnType<KernelJobs['schedules']> =>
-      declared().map(({ extensionId, name, cron, handler }) => {
-        const payload = JSON.stringify({ extensionId, name, handler });
-        return { extensionId, name, cron, job: { name: NAME, version: 1, payload, mostAttempts: NEVER, tells: false } };
-      }),
+    job: kernelJob(PUBLISH_TICK, SIDE_BY_SIDE, publish),
     /** Forgets what an older Pith has planned of schedules that were changed or removed since. Never rejects. */
     async endFormer(): Promise<void> {
       const zone = localZone();
@@ -44,6 +38,6 @@ export function createSchedules({ journal, logger, declared }: SchedulesOptions)
   };
 }
 
-function nameOf({ extensionId, name }: Pick<DeclaredSchedule, 'extensionId' | 'name'>): string {
+function nameOf({ extensionId, name }: Pick<Tick, 'extensionId' | 'name'>): string {
   return `${extensionId}/${name}`;
 }

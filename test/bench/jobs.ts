@@ -4,7 +4,7 @@ import path from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { systemClock } from '@pith/promises';
 import { ulid } from 'ulid';
-import { createJobService, createJobStore, type JobDeclaration, PLAIN_JOB } from '../../core/durable/index.ts';
+import { createJobStore, type JobDeclaration, JobService, PLAIN_JOB } from '../../core/durable/index.ts';
 import { openDatabase, openStore } from '../../core/store/index.ts';
 import { packedPith } from './child.ts';
 import { cpuTimed, interleaved, scaled, spreadOf, timed, type Bench, type Row } from './measure.ts';
@@ -45,7 +45,7 @@ function processOver(file: string, run: (id: string) => void = () => undefined) 
   const database = openStore(file, systemClock);
   const store = createJobStore(database, systemClock);
   const quiet = () => undefined;
-  const service = createJobService({
+  const service = new JobService({
     store,
     clock: systemClock,
     logger: { debug: quiet, info: quiet, warn: quiet, error: quiet },

@@ -1,12 +1,12 @@
 export type { HandlerEnd, JobCall, LanePolicy } from '../../kernel/index.ts';
 export { infoOf } from './calls.ts';
 export { jobFindings } from './findings.ts';
-export { createJobs, type Jobs } from './jobs.ts';
-export { type KernelJob, kernelJob, type KernelJobs } from './kernel-jobs.ts';
+export { Jobs } from './jobs.ts';
+export { type KernelJob, kernelJob, type KernelJobs, PUBLISH_TICK } from './kernel-jobs.ts';
 export type { Attempt, Claim, Hold, HoldKind, JobDeclaration, JobFilter, JobStore, Outcome, ScheduleRow } from './port.ts';
 export { hasEnded, isOfKernel, type JobRow, NEVER, type NewJob, PLAIN_JOB, type State, STATES } from './row.ts';
 export type { JobRows } from './sqlite-rows.ts';
-export { createJobService, type JobService, type JobServiceOptions } from './service.ts';
+export { JobService } from './service.ts';
 export { createJobStore, DONE, type SqliteJobStore } from './store.ts';
 export { ticksDue } from './timetables.ts';
 export { LONGEST_RETRY_MS, retryDelay } from './transitions.ts';

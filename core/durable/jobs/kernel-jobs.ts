@@ -1,5 +1,5 @@
 import type { HandlerEnd, JobCall } from '../../kernel/index.ts';
-import type { JobDeclaration, ScheduleRow } from './port.ts';
+import type { JobDeclaration } from './port.ts';
 import { NEVER } from './row.ts';
 import { DEFAULT_BACKOFF } from './transitions.ts';
 
@@ -7,20 +7,13 @@ export interface KernelJob extends JobDeclaration {
   run(job: JobCall, signal: AbortSignal): Promise<HandlerEnd>;
 }
 
-export interface ManifestSchedule {
-  readonly extensionId: string;
-  readonly name: string;
-  readonly cron: string;
-  /** Of each tick. */
-  readonly job: ScheduleRow['job'];
-}
+/** The job of each tick of a schedule that names a handler. */
+export const PUBLISH_TICK = 'publish schedule.due';
 
 /** The kernel's own jobs, and what their modules keep beside the rows. */
 export interface KernelJobs {
   /** Those that this process can work on now, by name. */
   jobs(): ReadonlyMap<string, KernelJob>;
-  /** Those of manifests that are for the kernel's jobs. */
-  schedules(): readonly ManifestSchedule[];
   /** Another process has written. */
   changed(): void;
   /** Called before anything is worked on, and after the clock was set back. */

@@ -22,23 +22,6 @@ export interface JobServiceOptions extends Pick<JobHandlers, 'callable' | 'polic
   readonly kernel?: Pick<KernelJobs, 'changed' | 'repair' | 'tidy'>;
 }
 
-/** Works on jobs in this process. */
-export interface JobService {
-  readonly store: JobStore;
-  /** Serves every job that can be called here, and the timetables. */
-  start(): void;
-  /** Aborts what runs, gives back what settles within the grace, and leaves the rest to expire. It does not start again. */
-  stop(): Promise<void>;
-  /** Jobs or timetables were added, resumed, cancelled or released in this process, or handlers came or went. */
-  wake(): void;
-  /** The job as others see it, with its notes and why it waits. */
-  info(row: JobRow): Promise<JobInfo>;
-  /** The job's states and notes as they change in any process, until it has ended. */
-  watch(id: string, signal?: AbortSignal): AsyncIterable<JobInfo>;
-  /** The job once it has ended. While nothing is served here, its lane or name is until it begins, and what is inside it. Rejects `job_unknown`. */
-  finished(id: string, signal?: AbortSignal): Promise<JobInfo>;
-}
-
 /** How soon changes of other processes are seen. */
 const LOOK_MS = 250;
 /** The wait after a look that failed. */
@@ -56,12 +39,8 @@ const TELLING = { concurrency: 16, lanes: false, keep: false, attempts: 8, backo
 /** A job that somebody waits for, and what is served until it begins. */
 type Served = Readonly<Record<keyof NonNullable<Claim['only']>, Set<string>>>;
 
-export function createJobService(options: JobServiceOptions): JobService {
-  return new Service(options);
-}
-
-/** One loop for all jobs of a process. Idle it asks for the store's revision, and nothing else. */
-class Service implements JobService {
+/** Works on jobs in this process: one loop for all. Idle it asks for the store's revision, and nothing else. */
+export class JobService {
   readonly store: JobStore;
   readonly #holder = createOwner();
   readonly #attempts: Attempts;
@@ -100,6 +79,7 @@ class Service implements JobService {
     );
   }
 
+  /** Serves every job that can be called here, and the timetables. */
   start(): void {
     if (this.#state !== 'new') return;
     this.#state = 'started';
@@ -107,6 +87,7 @@ class Service implements JobService {
     this.wake();
   }
 
+  /** Aborts what runs, gives back what settles within the grace, and leaves the rest to expire. It does not start again. */
   async stop(): Promise<void> {
     if (this.#state === 'stopping' || this.#state === 'stopped') return;
     this.#state = 'stopping';
@@ -119,19 +100,23 @@ class Service implements JobService {
     await this.#looking;
   }
 
+  /** Jobs or timetables were added, resumed, cancelled or released in this process, or handlers came or went. */
   wake(): void {
     this.#isWoken = true;
     this.#look();
   }
 
+  /** The job as others see it, with its notes and why it waits. */
   async info(row: JobRow): Promise<JobInfo> {
     return infoOf(row, await this.store.notes(row.id), await whyWaiting(this.store, row, this.options.declared().get(row.name)));
   }
 
+  /** The job's states and notes as they change in any process, until it has ended. */
   watch(id: string, signal?: AbortSignal): AsyncIterable<JobInfo> {
     return this.#watching.watch(id, signal);
   }
 
+  /** The job once it has ended. While nothing is served here, its lane or name is until it begins, and what is inside it. Rejects `job_unknown`. */
   async finished(id: string, signal?: AbortSignal): Promise<JobInfo> {
     const job = await this.store.get(id);
     if (job === null) throw unknown(id);

@@ -1,6 +1,7 @@
 import type { SqlRow, SqlValue, Store } from '../../store/index.ts';
 import type { Hold, JobFilter, ScheduleRow } from './port.ts';
-import type { JobRow, State } from './row.ts';
+import { type JobRow, PLAIN_JOB, type State } from './row.ts';
+import { created } from './transitions.ts';
 
 /** What a query for jobs that may start leaves out. */
 export interface Except {
@@ -315,50 +316,13 @@ export class JobRows {
   }
 }
 
-const KINDS = {
-  number: 'plain',
-  id: 'plain',
-  changed: 'plain',
-  name: 'plain',
-  version: 'plain',
-  payload: 'plain',
-  state: 'plain',
-  at: 'plain',
-  lane: 'plain',
-  owner: 'plain',
-  priority: 'plain',
-  unique: 'plain',
-  sequence: 'plain',
-  parent: 'plain',
-  inside: 'flag',
-  preemptible: 'flag',
-  late: 'flag',
-  attempts: 'plain',
-  mostAttempts: 'plain',
-  lost: 'plain',
-  fence: 'plain',
-  holder: 'plain',
-  until: 'plain',
-  leaving: 'flag',
-  stop: 'json',
-  promise: 'plain',
-  wait: 'json',
-  resumed: 'json',
-  early: 'plain',
-  result: 'plain',
-  error: 'json',
-  made: 'plain',
-  begun: 'plain',
-  attemptBegun: 'plain',
-  ended: 'plain',
-  seen: 'flag',
-  tells: 'flag',
-  ready: 'flag',
-} as const satisfies Record<keyof JobRow, 'plain' | 'flag' | 'json'>;
+type Column = keyof JobRow;
 
-type Column = keyof typeof KINDS;
-
-const COLUMNS = Object.keys(KINDS) as Column[];
+/** Of the fields of a row. */
+const { onOpen: _, ...FIELDS } = PLAIN_JOB;
+const COLUMNS = Object.keys(created({ ...FIELDS, id: '', name: '', payload: '', mostAttempts: 1 }, 0, 0)) as Column[];
+const FLAGS: ReadonlySet<Column> = new Set<Column>(['inside', 'preemptible', 'late', 'leaving', 'seen', 'tells', 'ready']);
+const JSON_TEXTS: ReadonlySet<Column> = new Set<Column>(['stop', 'wait', 'resumed', 'error']);
 const RUNNING_COLUMNS: readonly Column[] = ['id', 'lane', 'owner', 'priority', 'preemptible', 'begun', 'stop', 'lost', 'late', 'number'];
 
 const PUT = `INSERT INTO jobs (${COLUMNS.map(quoted).join(', ')}) VALUES (${COLUMNS.map(() => '?').join(', ')})
@@ -373,16 +337,16 @@ function quoted(column: string): string {
 
 function toSql(column: Column, row: JobRow): SqlValue {
   const value = row[column];
-  if (KINDS[column] === 'flag') return Number(value);
-  return KINDS[column] === 'json' && value !== null ? JSON.stringify(value) : (value as SqlValue);
+  if (FLAGS.has(column)) return Number(value);
+  return JSON_TEXTS.has(column) && value !== null ? JSON.stringify(value) : (value as SqlValue);
 }
 
 function fromSql(row: SqlRow, columns: readonly Column[]): Partial<Record<Column, unknown>> {
   const values: Partial<Record<Column, unknown>> = {};
   for (const column of columns) {
     const value = row[column] as SqlValue;
-    if (KINDS[column] === 'flag') values[column] = value === 1;
-    else values[column] = KINDS[column] === 'json' && value !== null ? JSON.parse(String(value)) : value;
+    if (FLAGS.has(column)) values[column] = value === 1;
+    else values[column] = JSON_TEXTS.has(column) && value !== null ? JSON.parse(String(value)) : value;
   }
   return values;
 }

@@ -11,7 +11,6 @@ export interface EventHandlers {
   declared(): ReadonlySet<string>;
   /** Of extensions that can run now. */
   callable(): ReadonlySet<string>;
-  schedules(): readonly Readonly<Record<'extensionId' | 'name' | 'cron' | 'handler', string>>[];
   /** Loads the extension when needed. Rejects with what the handler threw, `Postponed` while it is not there or when it was replaced meanwhile. Lasts until the handler has ended. */
   call(handler: string, payload: JsonValue, delivery: Omit<Delivery, 'signal'>, signal: AbortSignal): Promise<void>;
 }
@@ -27,12 +26,6 @@ export function createEventHandlers(lifecycle: Lifecycle): EventHandlers {
     },
     declared: () => new Set([CHANNELS_HANDLER, ...named(enabled())]),
     callable: () => new Set(named(enabled().filter((slot) => slot.pending !== null || canRun(lifecycle.stateOf(slot))))),
-    schedules: () =>
-      enabled().flatMap(({ id, declaration }) =>
-        (declaration.manifest?.schedules ?? []).flatMap(({ name, cron, handler }) =>
-          handler === undefined ? [] : [{ extensionId: id, name, cron, handler }],
-        ),
-      ),
     async call(handler, payload, delivery, signal) {
       const [extensionId = '', method = ''] = handler.split('/');
       const { correlationId } = delivery;

@@ -14,8 +14,8 @@ import { running } from './handle.ts';
 export interface JobHandlers {
   /** Those of enabled extensions. */
   declared(): ReadonlyMap<string, Manifest['jobs'][number]>;
-  /** Of manifests, those that name a job. */
-  schedules(): readonly Readonly<Record<'extensionId' | 'name' | 'cron' | 'job', string>>[];
+  /** Of manifests; each names a job, or a handler of events. */
+  schedules(): readonly (Pick<Manifest['schedules'][number], 'name' | 'cron' | 'job' | 'handler'> & { readonly extensionId: string })[];
   /** Extensions whose manifest cannot be read now: what it said before counts. */
   unread(): ReadonlySet<string>;
   /** Those whose extension can run now, loaded or not. */
@@ -38,9 +38,7 @@ export function createJobHandlers(lifecycle: Lifecycle): JobHandlers {
     declared: () => new Map(jobsOf(enabled())),
     schedules: () =>
       enabled().flatMap(({ id, declaration }) =>
-        (declaration.manifest?.schedules ?? []).flatMap(({ name, cron, job }) =>
-          job === undefined ? [] : [{ extensionId: id, name, cron, job }],
-        ),
+        (declaration.manifest?.schedules ?? []).map((schedule) => ({ ...schedule, extensionId: id })),
       ),
     unread: () => new Set(enabled().flatMap(({ id, declaration }) => (declaration.manifest === null ? [id] : []))),
     callable: () => {

@@ -1,14 +1,7 @@
 /** Journal and deliveries alone: several kernels over one sandbox would share them as here, but none of them could be killed or held up at a statement. */
 import path from 'node:path';
 import type { Clock, Delivery, JsonValue, Logger } from 'pith';
-import {
-  createDeliveries,
-  createSchedules,
-  createJournal,
-  type Journal,
-  createJobs,
-  type KernelJobs,
-} from '../../../core/durable/index.ts';
+import { createDeliveries, createSchedules, createJournal, type Journal, Jobs, type KernelJobs } from '../../../core/durable/index.ts';
 import type { JobHandlers } from '../../../core/kernel/index.ts';
 import { createLeases, createOwner, openStore, sqliteLeaseRows } from '../../../core/store/index.ts';
 
@@ -67,12 +60,11 @@ export function openProcess(
   const schedules = createSchedules({ journal, logger, declared });
   const kernel: KernelJobs = {
     jobs: () => new Map([schedules.job, ...deliveries.jobs()]),
-    schedules: schedules.schedules,
     changed: () => deliveries.wake(),
     repair: deliveries.repair,
     tidy: () => deliveries.tidy(),
   };
-  const service = createJobs({ store, clock, logger, handlers: NONE, kernel });
+  const service = new Jobs({ store, clock, logger, handlers: { ...NONE, schedules: declared }, kernel });
   const start = () => {
     service.start();
     void schedules.endFormer();
@@ -88,5 +80,5 @@ export function openProcess(
     killed = true;
     store.write = () => new Promise(() => undefined);
   };
-  return { store, journal, logger, lines, start, refresh: service.refresh, stop, kill, close };
+  return { store, journal, logger, lines, start, refresh: () => service.refresh(), stop, kill, close };
 }

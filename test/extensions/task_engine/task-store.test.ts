@@ -1,7 +1,7 @@
 import path from 'node:path';
 import { codeOf, type ExtensionContext, type Job } from 'pith';
 import { describe, expect, it } from 'vitest';
-import { createJobs, type JobStore } from '../../../core/durable/index.ts';
+import { Jobs, type JobStore } from '../../../core/durable/index.ts';
 import { createDatabase } from '../../../core/store/index.ts';
 import { TaskService } from '../../../sandbox/extensions/task_engine/task-service.ts';
 import type { Task } from '../../../sandbox/extensions/task_engine/task.ts';
@@ -31,7 +31,7 @@ function two() {
   const clock = manualClock();
   const opened = () => {
     const store = temporaryStore(file, clock);
-    const jobs = createJobs({ store, clock, logger, handlers: handlers as never, kernel: { jobs: () => new Map() } as never });
+    const jobs = new Jobs({ store, clock, logger, handlers: handlers as never, kernel: { jobs: () => new Map() } as never });
     const own = jobs.of({ id: 'task_engine', manifest } as never) as unknown as ExtensionContext['jobs'];
     const database = createDatabase(store, 'task_engine');
     return { database, jobs: jobs.store, own, store: new TaskStore(database, clock, own) };

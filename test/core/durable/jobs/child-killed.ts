@@ -4,7 +4,7 @@
  */
 import { systemClock as clock } from '@pith/promises';
 import { codeOf } from '../../../../core/contract/index.ts';
-import { createJobService, createJobStore, type JobCall } from '../../../../core/durable/index.ts';
+import { createJobStore, type JobCall, JobService } from '../../../../core/durable/index.ts';
 import { openStore } from '../../../../core/store/index.ts';
 import { declared, newJob } from './new-job.ts';
 
@@ -47,7 +47,7 @@ async function work({ id, fence }: JobCall): Promise<object> {
 }
 
 void clock.sleep(3_600_000); // the loop alone keeps no process alive
-createJobService({
+new JobService({
   store,
   clock,
   logger: { debug: quiet, info: quiet, warn: quiet, error: quiet },

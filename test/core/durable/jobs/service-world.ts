@@ -3,11 +3,10 @@ import { onTestFinished } from 'vitest';
 import type { JobInfo, JsonValue, Logger } from 'pith';
 import { type FakeClock, fakeClock } from 'pith/testing';
 import {
-  createJobService,
   createJobStore,
   type HandlerEnd,
   type JobCall,
-  type JobService,
+  JobService,
   type JobDeclaration,
   type JobStore,
   type LanePolicy,
@@ -69,7 +68,7 @@ function startProcess(clock: FakeClock, store: JobStore, handlers: Readonly<Reco
   const log = (message: string, fields?: object) => void lines.push(fields ? `${message} ${JSON.stringify(fields)}` : message);
   const logger: Logger = { debug: log, info: log, warn: log, error: log };
   const jobs = new Map((options.jobs ?? Object.keys(handlers).map((name) => declared(name))).map((job) => [job.name, job]));
-  const service = createJobService({
+  const service = new JobService({
     store,
     clock: options.clock ?? clock,
     logger,
