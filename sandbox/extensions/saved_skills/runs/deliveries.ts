@@ -32,12 +32,12 @@ export async function deliver(context: Context, skills: Pick<SkillStore, 'versio
       await send(context, run, { ...part, key: at === 0 ? run.id : `${run.id}/${at}` });
       await write({ parts_delivered: at + 1 });
     }
-    await write({ delivery: 'delivered', delivery_error: null, delivery_attempts: job.attempt });
+    await write({ delivery: 'delivered', delivery_error: null });
   } catch (error) {
     const cure = error instanceof PithError ? error.cure : undefined;
     const reason = cure === undefined ? messageOf(error) : `${messageOf(error)}; ${cure}`;
     context.logger.warn('the result of a run was not delivered', { run: run.id, reason, attempts: job.attempt });
-    await write({ delivery_error: reason.slice(0, 2000), delivery_attempts: job.attempt });
+    await write({ delivery_error: reason.slice(0, 2000) });
     if (!FINAL.has(codeOf(error, ''))) throw error;
     await runs.undelivered(run.id, reason);
   }

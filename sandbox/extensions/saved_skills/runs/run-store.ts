@@ -214,11 +214,7 @@ export class RunStore {
   }
 
   /** What came of an attempt at a delivery. */
-  async delivering(
-    id: string,
-    by: Held,
-    set: Partial<Pick<RunRow, 'delivery' | 'delivery_attempts' | 'delivery_error' | 'parts_delivered'>>,
-  ): Promise<void> {
+  async delivering(id: string, by: Held, set: Partial<Pick<RunRow, 'delivery' | 'delivery_error' | 'parts_delivered'>>): Promise<void> {
     await this.queries.write((db) => [
       this.jobs.guard(by),
       db.updateTable(RUNS).set(set).where('id', '=', id).where('delivery', '=', 'waiting'),
