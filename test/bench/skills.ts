@@ -17,7 +17,7 @@ import { agentSpec, TURN } from '../fixtures/agent-spec.ts';
 const SILENT = { debug: () => undefined, info: () => undefined, warn: () => undefined, error: () => undefined };
 
 export function registryOf(sandbox: string, dataDirectory: string, config: RegistryConfig = {}): SkillRegistry {
-  const registry = new SkillRegistry({
+  return new SkillRegistry({
     sandbox,
     project: path.dirname(sandbox),
     dataDirectory,
@@ -25,8 +25,6 @@ export function registryOf(sandbox: string, dataDirectory: string, config: Regis
     clock: systemClock,
     logger: SILENT,
   });
-  void registry.keepBodies();
-  return registry;
 }
 
 /** The registry and the catalog, in this process. */

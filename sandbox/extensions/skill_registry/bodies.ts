@@ -1,9 +1,9 @@
 import { type Diagnostic, type Logger, PithError } from 'pith';
 import { printableLine } from '@pith/plain-text';
 import type { Reach } from '@pith/safe-files';
-import { COPY_IT, type FoundSkill, readSkillFile, realOf, SEVERAL_LINKS, type SkillBody, splitFrontmatter } from '@pith/skill-files';
+import { COPY_IT, readSkillFile, realOf, SEVERAL_LINKS, type SkillBody, splitFrontmatter } from '@pith/skill-files';
 import type { Source } from './scan/sources.ts';
-import type { Skill, Snapshot } from './skill.ts';
+import type { Skill } from './skill.ts';
 
 export type { SkillBody };
 
@@ -45,15 +45,11 @@ export interface BodiesOptions {
   readonly logger: Logger;
 }
 
-const FEW = 64;
-
 /** Reads bodies as they are on disk, and keeps the last good ones for the time when a file breaks or goes. */
 export class Bodies {
   private readonly store = new BodyStore();
   /** Real directories of each source, links followed. */
   private readonly roots = new Map<string, readonly string[]>();
-  /** Whether bodies that nobody asked for are kept too: not in a process that is soon over. */
-  private keepsUnasked = false;
 
   constructor(private readonly options: BodiesOptions) {}
 
@@ -75,27 +71,12 @@ export class Bodies {
   async readAhead(skill: Skill): Promise<SkillBody | null> {
     try {
       const body = await this.read(skill);
-      if (body.stale === undefined && this.keepsUnasked) this.store.keepIfRoom(skill.file, body);
+      if (body.stale === undefined) this.store.keepIfRoom(skill.file, body);
       return body;
     } catch (error) {
       this.options.logger.debug('body not read', { file: skill.file, error: String(error) });
       return null;
     }
-  }
-
-  /** Reads ahead what is not kept yet or has changed, where there are few; of many each is kept as it is read. */
-  async readAllAhead(snapshot: Snapshot, changed: readonly FoundSkill[]): Promise<void> {
-    const { all } = snapshot;
-    if (!this.keepsUnasked || all.length > FEW) return;
-    const files = new Set(changed.map(({ file }) => file));
-    const wanted = all.filter(({ file, state }) => state === 'offered' && (files.has(file) || this.store.get(file) === null));
-    await Promise.all(wanted.map((skill) => brokenBy(skill) ?? this.readAhead(skill)));
-  }
-
-  /** From now on they are kept, those of this snapshot too. */
-  async keepUnasked(snapshot: Snapshot): Promise<void> {
-    this.keepsUnasked = true;
-    await this.readAllAhead(snapshot, []);
   }
 
   /** Where the sources really are is looked up again. */

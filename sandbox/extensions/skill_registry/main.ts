@@ -123,7 +123,6 @@ export default class SkillRegistryExtension
 
   async runBackground(signal: AbortSignal): Promise<void> {
     this.#isServing = true;
-    await this.#registry.keepBodies();
     this.#search.follow(await this.#registry.fresh());
     await this.#registry.watch(signal);
   }

@@ -6,7 +6,7 @@ import { Bodies, type SkillBody } from './bodies.ts';
 import type { CopiedFile, SkillsChange } from './contract.ts';
 import { buildSnapshot, changeBetween } from './scan/snapshot.ts';
 import { findSkill } from './scan/names.ts';
-import { type Look, SourceScans } from './scan/source-scans.ts';
+import { SourceScans } from './scan/source-scans.ts';
 import { locate, type Places, type RegistryConfig, resolveSources, type Source } from './scan/sources.ts';
 import { FolderWatch } from '@pith/folder-watch';
 import { stateFolder } from '@pith/safe-files';
@@ -182,11 +182,6 @@ export class SkillRegistry {
     await this.trust.store.close();
   }
 
-  /** This process goes on for long: from now on bodies are kept as soon as they are found. */
-  async keepBodies(): Promise<void> {
-    await this.bodies.keepUnasked(this.snapshot);
-  }
-
   private followUp(): Promise<Snapshot> {
     this.following = null;
     return this.refresh();
@@ -203,7 +198,7 @@ export class SkillRegistry {
     this.scanMs = clock.now() - began;
     if (!changed && !first && !this.hasCounted) return before;
     this.bodies.forgetRoots();
-    const next = await this.swap(read);
+    const next = await this.swap();
     const change = await inPieces(changeBetween(before, next));
     const offered = [...next.skills.values()].filter(({ state }) => state === 'offered').length;
     const counts = { skills: next.all.length, offered, read: read.length, ms: clock.now() - began };
@@ -221,11 +216,10 @@ export class SkillRegistry {
   }
 
   /** A new snapshot of what the last look found. */
-  private async swap(read: Look['read'] = []): Promise<Snapshot> {
+  private async swap(): Promise<Snapshot> {
     const sourced = this.scans.sourced();
     this.hasCounted = false; // what is counted from here on is for the next
     const next = await inPieces(buildSnapshot(sourced, this.options.config, this.snapshot, [...this.leftovers, ...this.scans.findings()]));
-    await this.bodies.readAllAhead(next, read);
     this.snapshot = next;
     return next;
   }

@@ -28,7 +28,6 @@ async function box() {
     const info = (message: string, data?: { readonly read?: number }) => void (message === 'skills discovered' && (read = data!.read!));
     const registry = made.registry({
       clock,
-      keepsBodies: false,
       logger: { debug: () => {}, info: info as never, warn: () => {}, error: () => {} },
     });
     const { all, diagnostics } = await registry.refresh();

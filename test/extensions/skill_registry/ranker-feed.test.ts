@@ -222,7 +222,7 @@ it('R1 R3 without an answer words of ids, names and tags decide, for who may see
 it('S21 the tokens of a body are counted when it is first read', async () => {
   const body = `${'internationalisation '.repeat(50)}\n`;
   const box = await skillSandbox({ 'sandbox/skills/alpha/SKILL.md': skillText({ name: 'alpha', body }) });
-  const registry = box.registry({ keepsBodies: false });
+  const registry = box.registry();
   const estimated = (await registry.refresh()).skills.get('alpha')!;
   expect(estimated.tokensEstimated).toBe(true);
   expect(await registry.studyBody(estimated)).toBe(body);

@@ -64,19 +64,10 @@ describe('the registry', () => {
     });
   });
 
-  it('S6 a process that is soon over keeps no body that nobody asked for', async () => {
-    const box = await skillSandbox({ 'sandbox/skills/demo/SKILL.md': skill('demo') });
-    const registry = box.registry({ keepsBodies: false });
-    await registry.refresh();
-    expect(registry.lastGood('demo')).toBeNull();
-    await registry.keepBodies();
-    expect(registry.lastGood('demo')).toMatchObject({ body: { body: 'Body of demo.\n' } });
-  });
-
   it('S6 the last good version of a skill that becomes invalid stays in use, its old text too', async () => {
     const box = await skillSandbox({ 'sandbox/skills/demo/SKILL.md': skillText({ description: 'Good one.', body: 'Good body.\n' }) });
     const { registry, changes } = recorded(box);
-    await registry.refresh();
+    await registry.studyBody((await registry.refresh()).skills.get('demo')!); // as it is sent to the ranker
     await box.write('sandbox/skills/demo/SKILL.md', '---\nname: demo\n---\n');
     const broken = (await registry.refresh()).skills.get('demo')!;
     expect(broken).toMatchObject({
@@ -132,6 +123,7 @@ describe('the registry', () => {
     const box = await skillSandbox({ ...ownSkill('demo'), 'outside/demo/SKILL.md': skill('demo', '', 'Outside.\n') });
     const registry = box.registry();
     const demo = (await registry.refresh()).skills.get('demo')!;
+    await registry.studyBody(demo);
     await box.remove('sandbox/skills/demo');
     await symlink('../../outside/demo', `${box.sandbox}/skills/demo`);
     expect(await registry.readBody(demo)).toMatchObject({ body: 'Body.\n', stale: expect.stringContaining('leads out') });

@@ -129,6 +129,7 @@ describe('the scan', () => {
     });
     await expect(registry.readBody(snapshot.skills.get('taken')!)).rejects.toMatchObject({ code: 'skill_not_found' });
     const own = snapshot.skills.get('own')!;
+    await registry.studyBody(own);
     await box.remove('sandbox/skills/own/SKILL.md');
     await link(`${box.project}/outside.md`, `${box.sandbox}/skills/own/SKILL.md`);
     expect(await registry.readBody(own)).toMatchObject({ stale: expect.stringContaining('several hard links') }); // the last good one

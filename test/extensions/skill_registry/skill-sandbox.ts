@@ -14,7 +14,7 @@ export interface SkillSandbox {
   readonly sandbox: string;
   write(file: string, content: string | Uint8Array): Promise<string>;
   remove(file: string): Promise<void>;
-  registry(options?: Partial<RegistryOptions> & { readonly keepsBodies?: boolean }): SkillRegistry;
+  registry(options?: Partial<RegistryOptions>): SkillRegistry;
   readonly log: string[];
   run(command: string, given?: Asked): Promise<Answered>;
   /** As `run`, with what it throws as `error`. */
@@ -75,7 +75,7 @@ export async function skillSandbox(files: Readonly<Record<string, string>> = {})
       return answered;
     },
     remove: (file) => rm(path.join(project, file), { recursive: true, force: true }),
-    registry({ keepsBodies = true, ...options } = {}) {
+    registry(options = {}) {
       const registry = new SkillRegistry({
         sandbox,
         project,
@@ -86,7 +86,6 @@ export async function skillSandbox(files: Readonly<Record<string, string>> = {})
         logger: logTo(log),
         ...options,
       });
-      if (keepsBodies) void registry.keepBodies();
       onTestFinished(() => registry.close());
       return registry;
     },

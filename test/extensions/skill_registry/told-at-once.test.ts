@@ -8,6 +8,7 @@ it('S10 a skill that breaks or grows too long is said while the conversation goe
   const { pith, chat } = await skillKernel({ ...skill('letters'), ...skill('other') });
   await pith.kernel.start();
   await pith.kernel.problems(); // what there is already
+  await pith.command('skills search anything'); // all bodies have been read
   const found: Diagnostic[] = [];
   pith.kernel.events.handle('problem.found', (problem) => void found.push(problem));
   const file = path.join(pith.sandbox, 'skills/letters/SKILL.md');

@@ -174,7 +174,8 @@ describe('S14 skills that are trusted with the project', () => {
     await writeFile(path.join(sandbox, 'pith.yaml'), 'default_agent: reader\nskills: { poll_seconds: 0 }\n');
     const next = await open();
     expect(await next.prompt()).not.toContain('Knows all about letters.');
-    expect(await next.states()).toMatchObject({ tables: 'offered', letters: expect.stringContaining('the scan found something') });
+    const held = { tables: 'offered', letters: expect.stringContaining('the scan found something') };
+    await expect.poll(next.states).toMatchObject(held); // written in the background
   });
 
   it('S14 where nothing scans, changed text is used', async () => {
