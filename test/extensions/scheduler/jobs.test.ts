@@ -14,16 +14,6 @@ import { approved, idOf, listed, MINUTE, world } from './schedule-world.ts';
 
 const DAY = 1440 * MINUTE;
 
-it('J10 J13 what is to run once is a job of its user, and goes with its schedule', async () => {
-  const { store, jobs, call } = await world();
-  const id = idOf(await call('schedule_once', { message: 'x', in: '1m' }));
-  await call('schedule_once', { message: 'y', in: '2m' });
-  expect(await jobs()).toEqual(['scheduler.run scheduled', 'scheduler.run scheduled']);
-  expect((await store.list({ limit: 9 })).map(({ owner }) => owner)).toEqual(['local', 'local']);
-  await call('cancel_schedule', { schedule_id: id });
-  expect(await jobs()).toEqual(['scheduler.run scheduled', 'scheduler.run cancelled']);
-});
-
 it('J10 J13 what runs again and again is a timetable, which goes with its schedule', async () => {
   const { pith, model, store, jobs } = await world();
   await approved(pith, model, '* * * * *');

@@ -45,15 +45,17 @@ describe('schedules', () => {
     expect(notices.map(({ text }) => text.split(': ')[1])).toEqual(['one', 'two']);
   });
 
-  it("K95 a cancelled one does not run; nobody cancels what is another person's", async () => {
-    const { pith, model, clock, call } = await world();
+  it("J10 J13 K95 what is to run once is a job of its user; cancelled, it does not run; nobody cancels what is another person's", async () => {
+    const { pith, model, clock, store, jobs, call } = await world();
     const id = idOf(await call('schedule_once', { message: 'x', in: '1m' }));
+    expect(await store.list({ limit: 9 })).toMatchObject([{ name: 'scheduler.run', state: 'scheduled', owner: 'local' }]);
     const cancel = { name: 'cancel_schedule', input: { schedule_id: id } };
     model.add({ calls: [cancel, { name: 'list_schedules', input: {} }] }, { text: 'ok' });
     const { results } = await pith.run('cancel it', { userId: 'eve' });
     const named = Object.fromEntries(results.map(({ name, output, error }) => [name, output ?? error]));
     expect(named).toMatchObject({ cancel_schedule: { code: 'not_found' }, list_schedules: { schedules: [] } });
     expect(await call('cancel_schedule', { schedule_id: id })).toMatchObject({ ok: true });
+    expect(await jobs()).toEqual(['scheduler.run cancelled']);
     await pith.kernel.start();
     await clock.advance(2 * MINUTE);
     expect(model.requests).toHaveLength(2);
@@ -80,22 +82,6 @@ describe('schedules', () => {
     expect(model.requests[2]?.tools.map(({ name }) => name)).toEqual([]);
   });
 
-  it('K50 K95 a run that waits for a person says so, and goes on when the answer is there', async () => {
-    const { pith, model, notices, call, told } = await world();
-    await call('schedule_once', { message: 'x', in: '1m', agent_id: 'clerk' });
-    await pith.kernel.start();
-    model.add({ calls: [{ name: 'kv_delete', input: { key: 'k' } }] });
-    await told(1);
-    expect(notices).toMatchObject([{ text: expect.stringContaining('waits for an answer') }]);
-    const [question] = await pith.kernel.approvals.list();
-    expect(question).toMatchObject({ tool: 'kv/kv_delete', path: [{ agentId: 'clerk' }] });
-    model.add({ text: 'Gone.' });
-    await answerFirst(pith, 'once');
-    await told(2);
-    expect(notices[1]).toMatchObject({ text: expect.stringMatching(/^clerk .*: Gone\.$/) });
-    await until(async () => (await listed(pith)).length === 0);
-  });
-
   it('K95 a run that fails says so, and is over', async () => {
     const { pith, model, notices, call, told } = await world();
     await call('schedule_once', { message: 'x', in: '1m', agent_id: 'clerk' });
@@ -106,13 +92,14 @@ describe('schedules', () => {
     await until(async () => (await listed(pith)).length === 0);
   });
 
-  it('K50 K95 a run that another process goes on with has not failed: what came of it is told when it is known', async () => {
+  it('K50 K95 a run that waits for a person says so; one that another process goes on with has not failed: what came of it is told when it is known', async () => {
     const { pith, model, clock, notices, call } = await world();
     await call('schedule_once', { message: 'x', in: '1m', agent_id: 'clerk' });
     model.add({ calls: [{ name: 'kv_delete', input: { key: 'a' } }] });
     await pith.kernel.start();
     await passing(clock, async () => (await pith.kernel.approvals.list()).length > 0 && notices.length > 0, MINUTE / 6);
-    const question = (await pith.kernel.approvals.list())[0];
+    const [question] = await pith.kernel.approvals.list();
+    expect(question).toMatchObject({ tool: 'kv/kv_delete', path: [{ agentId: 'clerk' }] });
     const other = openStore(path.join(pith.kernel.settings.data_dir, 'pith.db'), clock);
     onTestFinished(() => other.close());
     const held = `INSERT INTO leases VALUES (?, 'other', ?) ON CONFLICT (name) DO UPDATE SET until = excluded.until`;
