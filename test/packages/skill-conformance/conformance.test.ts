@@ -103,7 +103,7 @@ describe('the table of odd skills', () => {
     expect(await checkLoader({ run, cases: cases.slice(0, 1), jobs: 1e9 })).toHaveLength(1);
   });
 
-  it('S4 our own validator differs from the specification in what the page says, and in nothing else', async () => {
+  it('S4 S81 our own validator differs from the specification in what the page says, and in nothing else', async () => {
     const checked = cases.filter((one) => one.expect.specification !== 'open');
     const results = await ours('skills validate', {}, checked);
     expect(results.filter(({ specification }) => specification === 'wrong').map(({ case: { id } }) => id)).toEqual([

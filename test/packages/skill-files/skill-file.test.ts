@@ -140,29 +140,10 @@ describe('the format', () => {
     expect([valid, diagnostics.at(-1)?.code]).toEqual([false, 'frontmatter_and_text_missing']);
   });
 
-  const repairs: readonly [title: string, text: string, code: string, at: [number, number], fields: object][] = [
-    [
-      'a colon in a continued value',
-      raw('name: demo\ndescription: Does a\n  thing: well'),
-      'repaired_quote',
-      [3, 14],
-      { description: 'Does a thing: well' },
-    ],
-    ['a version that YAML takes for a number', skillText({ more: 'version: 1.0\n' }), 'text_expected', [4, 1], { version: '1.0' }],
-    ['a truth value as description', skillText({ description: 'true' }), 'text_expected', [3, 1], { description: 'true' }],
-    [
-      'brackets as description',
-      skillText({ description: '[TODO: write it]' }),
-      'text_expected',
-      [3, 1],
-      { description: '[TODO: write it]' },
-    ],
-  ];
-  it.each(repairs)('S4 repairs %s and says where', async (_, text, code, [line, column], fields) => {
-    const parsed = await parse(text);
-    expect(parsed.valid).toBe(true);
-    expect(parsed.fields).toMatchObject(fields);
-    expect(parsed.diagnostics).toContainEqual(expect.objectContaining({ severity: 'warning', code, line, column }));
+  it('S4 repairs a colon in a continued value, and says where', async () => {
+    const { valid, fields, diagnostics } = await parse(raw('name: demo\ndescription: Does a\n  thing: well'));
+    expect([valid, fields.description]).toEqual([true, 'Does a thing: well']);
+    expect(diagnostics).toContainEqual(expect.objectContaining({ severity: 'warning', code: 'repaired_quote', line: 3, column: 14 }));
   });
 
   it('S4 takes allowed-tools as comma string, space string and list, three forms of one value', async () => {
@@ -235,11 +216,5 @@ describe('the format', () => {
     expect((await parse(skillText({ body: 'x'.repeat(exact + 1) }))).diagnostics).toContainEqual(
       expect.objectContaining({ severity: 'error', code: 'file_too_large' }),
     );
-  });
-
-  it('S9 lint calls a description above 500 characters over-long, because others cut it there', async () => {
-    expect(await codes(skillText({ description: 'd'.repeat(501) }), 'lint')).toEqual(['warning description_long']);
-    expect(await codes(skillText({ description: 'd'.repeat(500) }), 'lint')).toEqual([]);
-    expect(await codes(skillText({ description: 'd'.repeat(501) }), 'load')).toEqual([]);
   });
 });

@@ -27,7 +27,7 @@ describe('a folder for each defect', () => {
     expect([...found.keys()].sort()).toEqual(folders.filter((folder) => folder !== 'file-is-a-folder'));
   });
 
-  it.each(DEFECTS.map((row) => ({ folder: row[0], state: row[1], row })))('S3 S4 S5 S6 $folder is $state', async ({ row }) => {
+  it.each(DEFECTS.map((row) => ({ folder: row[0], state: row[1], row })))('S3 S4 S5 S6 S9 $folder is $state', async ({ row }) => {
     const [folder, state, lint, cure, load] = row;
     const linted = await lintSkill(folder, ROOT);
     expect(linted.diagnostics.map(({ severity, code, line, column }) => `${severity} ${code} ${line}:${column}`)).toEqual(lint);
@@ -45,8 +45,12 @@ describe('a folder for each defect', () => {
     }
   });
 
-  it('S1 a folder named SKILL.md is no skill file', async () => {
+  it('S1 S81 a folder named SKILL.md is no skill file, and a file no folder of a skill', async () => {
     expect(await lintSkill('file-is-a-folder', ROOT)).toMatchObject({ valid: false, diagnostics: [{ code: 'skill_file_missing' }] });
+    expect(await lintSkill('defects.ts', import.meta.dirname)).toMatchObject({
+      valid: false,
+      diagnostics: [{ code: 'path_no_directory' }],
+    });
   });
 
   it('S4 what is repaired is what was meant', () => {
