@@ -1,6 +1,6 @@
 import { realpathSync } from 'node:fs';
 import path from 'node:path';
-import { isInside, linkTarget, runsLater } from '@pith/safe-files';
+import { isInside, linkTarget, runsLater, secretPlaces } from '@pith/safe-files';
 import type { Manifest } from './manifest.ts';
 
 /** The places that decide what no manifest can be granted. Absolute paths. */
@@ -192,7 +192,7 @@ export function credentialPlaces({ sandbox, home }: Pick<Places, 'sandbox' | 'ho
   return [
     ...PASSWORDS,
     ...ENVIRONMENT_FILES.map((name) => path.join(path.dirname(sandbox), name)),
-    ...(home === null ? [] : CREDENTIALS.map((name) => path.join(home, name))),
+    ...(home === null ? [] : secretPlaces(home)),
   ];
 }
 
@@ -219,29 +219,6 @@ const KEPT_ANYWHERE = [
   '.pgpass',
   '.git-credentials',
   '.password-store',
-];
-
-/** In the home folder: keys, tokens and files that programs execute automatically. */
-const CREDENTIALS = [
-  ...KEPT_ANYWHERE,
-  '.claude',
-  '.claude.json',
-  '.codex',
-  '.m2/settings.xml',
-  '.gradle/gradle.properties',
-  '.bash_history',
-  '.zsh_history',
-  '.config/gcloud',
-  '.config/gh',
-  '.config/op',
-  '.local/share/keyrings',
-  '.mozilla',
-  '.config/google-chrome',
-  '.config/chromium',
-  'Library/Keychains',
-  '.config/git/credentials',
-  '.cargo/credentials.toml',
-  '.terraform.d/credentials.tfrc.json',
 ];
 
 function locate(given: string, { sandbox, home }: Pick<Places, 'sandbox' | 'home'>): string {

@@ -1,5 +1,6 @@
+import { lstatSync } from 'node:fs';
 import { lstat } from 'node:fs/promises';
-import { codeOf, readRegularFile } from '@pith/safe-files';
+import { codeOf, readRegularFile, replaceFile } from '@pith/safe-files';
 import { ChangeRefused, type Refusals } from './refused.ts';
 
 /** A JSON file with an entry for each folder: `{ "version": 1, "<name>": { "<id>": … } }`. A damaged file is never overwritten. */
@@ -33,10 +34,10 @@ export async function readEntries<Entry>(
 }
 
 /** Replaces the whole file. */
-export async function writeEntries<Entry>({ file, name }: EntriesFile<Entry>, entries: ReadonlyMap<string, Entry>): Promise<void> {
-  const { default: writeFileAtomic } = await import('write-file-atomic');
+export function writeEntries<Entry>({ file, name }: EntriesFile<Entry>, entries: ReadonlyMap<string, Entry>): void {
   const sorted = Object.fromEntries([...entries].sort(([a], [b]) => (a < b ? -1 : 1)));
-  await writeFileAtomic(file, `${JSON.stringify({ version: VERSION, [name]: sorted }, null, 2)}\n`);
+  const mode = lstatSync(file, { throwIfNoEntry: false })?.mode ?? 0o644;
+  replaceFile(file, `${JSON.stringify({ version: VERSION, [name]: sorted }, null, 2)}\n`, mode & 0o777);
 }
 
 /** The file may have come with the folder, so links and pipes are refused: a link could expose or overwrite a file, a pipe would block. */

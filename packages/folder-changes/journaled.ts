@@ -148,7 +148,7 @@ async function apply<Entry>(operation: Operation<Entry>, changes: readonly Recor
   const now = await readEntries(entries, refusals);
   for (const { id, entry } of changes) setEntry(now, id, entry);
   requireOwn(operation);
-  if (now.size > 0 || (await exists(entries.file, refusals.failed))) await writeEntries(entries, now);
+  if (now.size > 0 || (await exists(entries.file, refusals.failed))) writeEntries(entries, now);
 }
 
 /**
@@ -179,7 +179,7 @@ async function undo<Entry>(operation: Operation<Entry>, changes: readonly Record
   const now = await readEntries(entries, refusals);
   const changed = changes.filter(({ id, entry }) => isDeepStrictEqual(now.get(id) ?? null, entry));
   for (const { id, before } of changed) setEntry(now, id, before);
-  if (changed.some(({ entry, before }) => !isDeepStrictEqual(entry, before))) await writeEntries(entries, now);
+  if (changed.some(({ entry, before }) => !isDeepStrictEqual(entry, before))) writeEntries(entries, now);
   journals.remove(journalOf(directory));
 }
 

@@ -11,4 +11,4 @@ export { isSecretFile, secretPlaces } from './secret-names.ts';
 export type { StagedFile } from './staged-file.ts';
 export { StagingNotes } from './staging-notes.ts';
 export { binaryType, decodeText, digestOf, PART_BYTES, readPart, readRange } from './text-files.ts';
-export { kindOf, makeFolders, replaceFile, stateFolder, type StateFolder } from './state-files.ts';
+export { kindOf, makeFolders, replaceFile, stateFolder, syncFolder, type StateFolder } from './state-files.ts';

@@ -47,7 +47,7 @@ const PLACES_OF_HOME: readonly string[] = [
     '.cargo/credentials .cargo/credentials.toml .m2/settings.xml .m2/settings-security.xml .gradle/gradle.properties .gem/credentials .bundle/config .sbt/.credentials ' +
     '.ivy2/.credentials .nuget/NuGet .cache/huggingface/token .cache/gcloud .cache/gh .cache/copilot .cache/mozilla .cache/google-chrome .cache/chromium ' +
     '.local/share/keyrings .local/share/kwalletd .local/share/opencode .local/share/fish/fish_history .local/share/python_keyring .local/share/TelegramDesktop ' +
-    '.local/share/gnupg .local/state/gh .var/app snap'
+    '.local/share/gnupg .local/state/gh .var/app snap Library/Keychains'
   ).split(' '),
   ...(
     'BraveSoftware Bitwarden Code/User Cursor Keybase Signal Slack composer chromium containers discord doctl filezilla gcloud gh git/credentials github-copilot ' +

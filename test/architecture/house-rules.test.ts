@@ -278,10 +278,7 @@ const WRITERS = /\b(?:mkdir|mkdtemp|writeFile|appendFile|rename|copyFile|symlink
 
 function writesFiles(text: string): boolean {
   const code = codeOnly(text);
-  const named = [...text.matchAll(/import (\{[^}]*\}|\w+)(?: as \w+)? from '(?:node:fs(?:\/promises)?|write-file-atomic)'/g)].map(
-    ([, names = '']) => names,
-  );
-  if (/'write-file-atomic'/.test(text)) return true;
+  const named = [...text.matchAll(/import (\{[^}]*\}|\w+)(?: as \w+)? from 'node:fs(?:\/promises)?'/g)].map(([, names = '']) => names);
   return named.some((names) =>
     names.startsWith('{') ? WRITERS.test(names) : new RegExp(`\\b${names}\\.(?:${WRITERS.source})`).test(code),
   );

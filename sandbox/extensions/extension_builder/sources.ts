@@ -3,6 +3,7 @@ import { constants } from 'node:fs';
 import { mkdir, open, readdir } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
 import { PithError } from 'pith';
+import { syncFolder } from '@pith/safe-files';
 import { notTextAt, printableLine } from '@pith/plain-text';
 
 /** One file of an extension or a skill. */
@@ -69,17 +70,7 @@ export async function writeSources(directory: string, sources: readonly Source[]
       await handle.close();
     }
   }
-  for (const folder of folders) await syncFolder(folder);
-}
-
-/** Makes renames in a folder durable. */
-export async function syncFolder(folder: string): Promise<void> {
-  const handle = await open(folder, constants.O_RDONLY);
-  try {
-    await handle.sync();
-  } finally {
-    await handle.close();
-  }
+  for (const folder of folders) syncFolder(folder);
 }
 
 /** null: it has more bytes than there is room for. */

@@ -2,7 +2,8 @@ import { existsSync, renameSync } from 'node:fs';
 import { mkdir, rm } from 'node:fs/promises';
 import { basename, dirname, join } from 'node:path';
 import { codeOf } from 'pith';
-import { digestOf, readSources, syncFolder, writeSources, type Source } from '../sources.ts';
+import { syncFolder } from '@pith/safe-files';
+import { digestOf, readSources, writeSources, type Source } from '../sources.ts';
 
 /** The folder that an extension is loaded from, exchanged as a whole. Names with a point are loaded by nobody. */
 export class Place {
@@ -30,14 +31,14 @@ export class Place {
     await writeSources(this.#beside('next'), sources);
     if (existsSync(this.folder)) renameSync(this.folder, this.#beside('previous'));
     renameSync(this.#beside('next'), this.folder);
-    await syncFolder(dirname(this.folder));
+    syncFolder(dirname(this.folder));
     await this.tidy();
   }
 
   async remove(): Promise<void> {
     await this.tidy();
     if (existsSync(this.folder)) renameSync(this.folder, this.#beside('previous'));
-    if (existsSync(dirname(this.folder))) await syncFolder(dirname(this.folder));
+    if (existsSync(dirname(this.folder))) syncFolder(dirname(this.folder));
     await this.tidy();
   }
 

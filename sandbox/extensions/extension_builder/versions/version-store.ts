@@ -1,8 +1,8 @@
 import { join } from 'node:path';
 import { PithError, z, type Clock } from 'pith';
-import type { StateFolder } from '@pith/safe-files';
+import { syncFolder, type StateFolder } from '@pith/safe-files';
 import { readJson, writeJson } from '../json-file.ts';
-import { digestOf, readSources, syncFolder, writeSources, type Source } from '../sources.ts';
+import { digestOf, readSources, writeSources, type Source } from '../sources.ts';
 
 const versionSchema = z.object({
   number: z.int().min(1),
@@ -39,7 +39,7 @@ export class VersionStore {
     const folder = this.#of(id);
     folder.remove(String(version.number)); // of an attempt that was cut off before it was listed
     await writeSources(folder.folder(String(version.number)).make(), sources);
-    await syncFolder(folder.path);
+    syncFolder(folder.path);
     const all = [...known, version];
     const kept = all.filter(({ number }, index) => index >= all.length - KEPT || keep.includes(number));
     await writeJson(folder, INDEX, kept);
