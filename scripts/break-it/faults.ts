@@ -115,13 +115,12 @@ export const FAULTS: readonly Fault[] = [
   },
   {
     name: 'reload',
-    kind: 'an edit of an extension is not seen by the next turn',
+    kind: 'an edit of an extension is not seen by the next look',
     file: 'core/kernel/reload/refresh.ts',
     find: 'return canonicalJson([digest, directory,',
     replace: 'return canonicalJson([digest === null, directory,',
-    tests: ['test/journeys/live.test.ts'],
-    notices: "K20 an edit of an extension's helper file is used by the next turn",
-    built: true,
+    tests: ['test/core/kernel/reload.test.ts'],
+    notices: 'K20 takes an edit of a helper file, fresh',
   },
   {
     name: 'process end',

@@ -65,17 +65,6 @@ describe('approvals from any terminal', () => {
     expect(again.err).toMatch(/no longer open: answered by local: once/u);
   });
 
-  it('K50 of two processes that answer at once exactly one wins, and what it approved runs once', async () => {
-    server.script(set('red'), { text: 'done' });
-    await say('make it red');
-    const [open] = await json('approvals');
-    const both = await Promise.all(['approve', 'approve'].map((verb) => runPith(['approvals', verb, String(open!['id'])], options())));
-    const [won, lost] = both.sort((a, b) => Number(a.code) - Number(b.code));
-    expect([won!.code, lost!.code], won!.err).toEqual([0, 1]);
-    expect(lost!.err).toContain('no longer open');
-    expect(bodies()).toHaveLength(2);
-  });
-
   it('K50 kill -9 while a turn waits loses nothing: it is answered and goes on afterwards', async () => {
     server.script(set('green'), { text: 'never heard', stallAfter: 1 });
     const chat = startPith(['chat', '--lines', '--json', '--thread', 'talk'], { ...options(), input: null });

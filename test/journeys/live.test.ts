@@ -1,7 +1,7 @@
 import { fakeClock, scriptedModel, type FakeClock, type ScriptedModel, type TestKernel, type TurnOutcome } from 'pith/testing';
 import { describe, expect, it } from 'vitest';
 import { kernelOf } from '../places.ts';
-import { agentFile, extensionFiles, toolExtension } from './sandbox-files.ts';
+import { agentFile, toolExtension } from './sandbox-files.ts';
 
 /** K20: a look at the declarations holds for 1 s. */
 const NEXT_LOOK_MS = 1000;
@@ -53,35 +53,11 @@ describe('agents and extensions while a conversation runs', () => {
     expect((await turn(NEXT_LOOK_MS, 'writer')).system).toContain('WRITER-TWO');
   });
 
-  const GREETER = {
-    ...extensionFiles('greeter', {
-      provides: ['tool'],
-      main: [
-        "import { SkillProvider, defineTool, z } from 'pith';",
-        "import { greeting } from './greeting.ts';",
-        'export default class {',
-        "  getTools() { return [defineTool({ name: 'greet', description: 'Greets.', input: z.object({}), effect: 'read', execute: async () => greeting })]; }",
-        '}',
-      ].join('\n'),
-    }),
-    'extensions/greeter/greeting.ts': "export const greeting = 'GREETING-ONE';\n",
-  };
-  const greet = async () => {
-    const { results } = await called('greet');
-    return results[0];
-  };
   async function called(name: string): Promise<TurnOutcome> {
     await clock.advance(NEXT_LOOK_MS);
     model.add({ calls: [{ name, input: {} }] }, { text: 'ok' });
     return pith.run('call it');
   }
-
-  it("K20 an edit of an extension's helper file is used by the next turn", async () => {
-    await start(GREETER);
-    expect(await greet()).toMatchObject({ ok: true, output: 'GREETING-ONE' });
-    await pith.write('extensions/greeter/greeting.ts', "export const greeting = 'GREETING-TWO';\n");
-    expect(await greet()).toMatchObject({ ok: true, output: 'GREETING-TWO' });
-  });
 
   it('K20 an extension that is added brings its tools to the next turn; one that is removed takes them along', async () => {
     await start({});

@@ -29,8 +29,9 @@ const recipient = ({ url }: { readonly url: string }) => `provider:openai ${new 
 const setUp = (...values: string[]) => here(['setup', 'openai_compatible', ...values.flatMap((value) => ['--set', value])]);
 
 describe('pith setup', () => {
-  it('K62 lists what can be set up, and what one asks', async () => {
+  it('K62 U34 without a terminal it lists what can be set up, and what one asks', async () => {
     const all = await here(['setup']);
+    expect(all.code).toBe(0);
     expect(all.out).toMatch(/^anthropic /mu);
     expect(all.out).toMatch(/^openai_compatible /mu);
     const one = await here(['setup', 'openai_compatible']);

@@ -68,17 +68,7 @@ describe('a process that cannot be started', () => {
     await expect.poll(() => host.extensions.show('works')?.state).toBe('active');
   });
 
-  it('T12 F16: what was loaded before goes on where the new version finds no room', async () => {
-    appear();
-    await sandbox.extension('mine', 'tool', TOOL('calm'));
-    const host = await sandbox.host({ isolation: 'process', flags: {} });
-    expect(await callTool(host, 'mine', 'calm')).toMatchObject({ ok: true });
-    vanish();
-    await host.extensions.reload('mine');
-    expect(await callTool(host, 'mine', 'calm')).toMatchObject({ ok: true, output: 'well' });
-  });
-
-  it('K21 an edit for which there was no room is loaded when there is room, although the former version stands in meanwhile', async () => {
+  it('T12 F16 K21 what was loaded before goes on where an edit finds no room; the edit is loaded when there is room', async () => {
     const clock = fakeClock();
     appear();
     await sandbox.extension('mine', 'tool', TOOL('calm'));

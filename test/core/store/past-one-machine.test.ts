@@ -69,7 +69,7 @@ it('C5 an approval holds no process: the turn ends as suspended and lets the thr
   expect(third.calls).toHaveLength(1);
 });
 
-it('C6 an answer to an approval counts exactly once: of two processes that answer together one wins, and one event says so', async () => {
+it('C6 K50 an answer to an approval counts exactly once: of two processes that answer together one wins, and one event says so', async () => {
   const first = await createWorld({ ...asking, script: [question] });
   await first.run('go');
   const second = await createWorld({ ...asking, sandbox: first.sandbox });

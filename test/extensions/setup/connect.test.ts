@@ -266,10 +266,3 @@ it('U34 says where the server has no such model', async () => {
     text: expect.stringContaining("its server has no model 'tow' (did you mean 'two'?); it has one, two"),
   });
 });
-
-it('U34 without a terminal it lists what can be set up', async () => {
-  const { kernel } = await world();
-  const { text, code } = await kernel.command('setup');
-  expect(code).toBe(0);
-  expect(text).toMatch(/^anthropic /mu);
-});
