@@ -1,3 +1,4 @@
+import { printableLine } from '@pith/plain-text';
 import { type Clock, codeOf, type Delivery, type JsonValue, type Logger, messageOf } from '../contract/index.ts';
 import { Postponed } from '../kernel/index.ts';
 import { type Attempt, retryDelay } from './jobs/index.ts';
@@ -26,6 +27,8 @@ export interface HandlerAttempt extends Attempt {
 const MOST_ATTEMPTS = 8;
 /** The most postponements of a delivery; further attempts count as failures. */
 const MOST_POSTPONEMENTS = 60;
+/** Characters of a failure, as it is logged. */
+const MOST_LOGGED = 500;
 /** Rows that are read at once; others are read when these have begun. */
 const READ_AT_ONCE = 500;
 /** The wait before an attempt that failed through no fault of its own: a reload, a missing provider, nobody to reach. */
@@ -204,7 +207,7 @@ export class Delivering {
     const attempts = row.attempts + (counted ? 1 : 0);
     const dead = attempts >= MOST_ATTEMPTS;
     const due = dead ? -1 : clock.now() + (counted ? retryDelay(attempts, Math.random()) : PAUSE_MS);
-    const fields = { handler, event: row.event, attempts, correlationId, error: messageOf(error) };
+    const fields = { handler, event: row.event, attempts, correlationId, error: printableLine(messageOf(error), MOST_LOGGED) };
     if (!counted) logger.debug('a delivery waits', fields);
     else logger.warn(dead ? 'a delivery failed for the last time' : 'a delivery failed and is tried again', fields);
     const write = () => rows.change(handler, { event: row.event, attempts, due, error: messageOf(error) }, this.attempt);

@@ -3,6 +3,7 @@ import path from 'node:path';
 import { someOf } from '@pith/plain-text';
 import { type Diagnostic, messageOf, PithError } from '../contract/index.ts';
 import { stateFolder } from '@pith/safe-files';
+import { isBusy } from './failure.ts';
 import { openDatabase, type SqliteDatabase } from './open-database.ts';
 
 const MOST_FINDINGS = 20;
@@ -11,7 +12,7 @@ const MOST_TABLES_NAMED = 12;
 const LARGE_BYTES = 512 * 1024 * 1024;
 const LONGEST_MS = 10_000;
 
-/** Damaged pages of a database, with the cure; empty where it is missing or whole. Never throws. */
+/** Damaged pages of a database, or that it cannot be written, with the cure; empty where it is missing or whole. Never throws. */
 export function checkDatabase(file: string, now: () => number): readonly Diagnostic[] {
   const size = statSync(file, { throwIfNoEntry: false })?.size;
   if (size === undefined) return [];
@@ -20,10 +21,10 @@ export function checkDatabase(file: string, now: () => number): readonly Diagnos
     stateFolder(path.dirname(file)).database(path.basename(file));
     database = openDatabase(file);
     const whole = size > LARGE_BYTES ? null : damageIn(database, '');
-    if (whole === 'none') return [];
+    if (whole === 'none') return unwritable(database);
     const { damaged, unseen } = damagedTables(database, now);
     if (damaged.length > 0 || whole !== null) return [damagedFinding(file, damaged, whole?.[0])];
-    return unseen === 0 ? [] : [unseenFinding(file, unseen)];
+    return unseen === 0 ? unwritable(database) : [unseenFinding(file, unseen)];
   } catch (error) {
     return [failedFinding(file, error)];
   } finally {
@@ -51,6 +52,26 @@ function damagedTables(database: SqliteDatabase, now: () => number): { readonly 
     }
   }
   return { damaged, unseen: 0 };
+}
+
+/** Writes what is rolled back: to begin alone is allowed where only reading is. */
+function unwritable(database: SqliteDatabase): readonly Diagnostic[] {
+  try {
+    database.withLongWait(() => database.exec('BEGIN IMMEDIATE; CREATE TABLE probe (x); ROLLBACK'));
+    return [];
+  } catch (error) {
+    if (isBusy(error)) return []; // another process writes it, so it can be written
+    const { code, message, cure } = error as PithError;
+    return [
+      {
+        severity: 'error',
+        code,
+        message: `nothing can be saved: ${message}`,
+        file: database.file,
+        ...(cure === undefined ? {} : { cure }),
+      },
+    ];
+  }
 }
 
 function damagedFinding(file: string, tables: readonly string[], said: string | undefined): Diagnostic {

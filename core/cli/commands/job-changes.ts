@@ -1,5 +1,5 @@
 import { spanOf } from '@pith/command-line';
-import { didYouMean, printableLine } from '@pith/plain-text';
+import { didYouMean, printableLine, someOf } from '@pith/plain-text';
 import { type CommandInput, type CommandIO, PithError } from '../../contract/index.ts';
 import type { Kernel } from '../../compose/index.ts';
 import { hasEnded, type Hold, type JobRow, STATES, type State } from '../../durable/index.ts';
@@ -23,70 +23,78 @@ interface Change {
   readonly states: readonly State[];
   /** The states in which it can be done. */
   readonly may: readonly State[];
-  /** Why it may not be done with a job, and what to do in its place; null: it may. */
-  refuse?(row: JobRow): { readonly why: string; readonly cure: string } | null;
+  /** Why it may not be done with a job; null: it may. */
+  whyNot?(row: JobRow): string | null;
   /** False: it was not in such a state any more, or another open job is for the same. */
   change(id: string): Promise<boolean>;
+  readonly changed: string;
 }
 
+const MOST_NAMED = 5;
+
 export function retryJobs(kernel: Kernel, input: CommandInput, io: CommandIO): Promise<number> {
-  const change = (id: string) => kernel.jobs.store.retry(id);
-  const refuse = ({ id, name }: JobRow) => {
+  const whyNot = ({ name }: JobRow) => {
     const command = retryWith(kernel, name);
-    if (command === undefined) return null;
-    return {
-      why: `job ${id}: its extension tries again by 'pith ${command}'`,
-      cure: `use that, and name other jobs by their ids or --name`,
-    };
+    return command === undefined ? null : `its extension tries again with 'pith ${command}'`;
   };
   return changeJobs(
     { kernel, input, io },
-    { verb: 'retry', done: 'retried', states: ['dead'], may: ['dead', 'cancelled', 'failed'], refuse, change },
+    {
+      verb: 'retry',
+      done: 'retried',
+      states: ['dead'],
+      may: ['dead', 'cancelled', 'failed'],
+      whyNot,
+      change: (id) => kernel.jobs.store.retry(id),
+      changed: 'an open job is for the same, or it has changed meanwhile',
+    },
   );
 }
 
 export function cancelJobs(kernel: Kernel, input: CommandInput, io: CommandIO): Promise<number> {
   const change = (id: string) => kernel.jobs.store.cancel(id, 'cancelled by a person');
-  return changeJobs({ kernel, input, io }, { verb: 'cancel', done: 'cancelled', states: OPEN, may: OPEN, change });
+  return changeJobs(
+    { kernel, input, io },
+    { verb: 'cancel', done: 'cancelled', states: OPEN, may: OPEN, change, changed: 'it has ended meanwhile' },
+  );
 }
 
-/** Those of filters only once the person agrees. Exit code 1 where a job was not changed. */
-async function changeJobs(place: Place, { verb, done, states, may, refuse, change }: Change): Promise<number> {
-  const { kernel, input, io } = place;
+/** Those of filters only once the person agrees. Exit code 1 where a job was not changed; the others are. */
+async function changeJobs({ kernel, input, io }: Place, { verb, done, states, may, whyNot, change, changed }: Change): Promise<number> {
   const names = [input.arguments['id'] ?? []].flat();
   const filter = await filterOf(kernel, input);
   if (names.length > 0 === Object.keys(filter).length > 0)
     throw new PithError('usage', `jobs ${verb} needs either ids or what the jobs have in common`, {
       cure: `write: pith jobs ${verb} <id>, or: pith jobs ${verb} --name <name>`,
     });
-  const rows =
-    names.length > 0 ? await rowsOf(place, verb, may) : await matching(kernel, { ...filter, states: filter.states ?? states }, may);
+  const rows = names.length > 0 ? await rowsOf(kernel, names) : await matching(kernel, { ...filter, states: filter.states ?? states }, may);
+  const refused = new Map<string, string[]>();
+  const refuse = (id: string, why: string): void => void refused.set(why, [...(refused.get(why) ?? []), id]);
+  const able: string[] = [];
   for (const row of rows) {
-    const refused = refuse?.(row);
-    if (refused) throw new PithError('usage', refused.why, { where: row.id, cure: refused.cure });
+    const why = may.includes(row.state) ? (whyNot?.(row) ?? null) : `it is ${row.state}`;
+    if (why === null) able.push(row.id);
+    else refuse(row.id, why);
   }
-  const ids = rows.map(({ id }) => id);
-  const what = `${verb} ${jobs(ids.length)}`;
-  if (names.length === 0 && ids.length > 0 && !(await agreed(`${capital(what)}?`, `add --yes to ${what}`, input, io))) {
+  const what = `${verb} ${jobs(able.length)}`;
+  if (names.length === 0 && able.length > 0 && !(await agreed(`${capital(what)}?`, `add --yes to ${what}`, input, io))) {
     io.print('Nothing was changed');
     return 1;
   }
-  const changed: string[] = [];
-  for (const id of ids) if (await change(id)) changed.push(id);
+  const ids: string[] = [];
+  for (const id of able) {
+    if (await change(id)) ids.push(id);
+    else refuse(id, changed);
+  }
   kernel.jobs.wake();
-  io.json({ [done]: changed });
-  const left = ids.length - changed.length;
-  const why = verb === 'retry' ? 'an open job is for the same, or it has changed meanwhile' : 'it has ended meanwhile';
-  io.print(`${capital(done)} ${jobs(changed.length)}${left === 0 ? '' : `; not ${jobs(left)}: ${why}`}`);
-  return left === 0 ? 0 : 1;
+  io.json({ [done]: ids, refused: Object.fromEntries(refused) });
+  io.print(`${capital(done)} ${jobs(ids.length)}`);
+  for (const [why, left] of refused) io.print(`Not ${done}, because ${why}: ${someOf(left, MOST_NAMED)}`);
+  return refused.size === 0 ? 0 : 1;
 }
 
-async function rowsOf({ kernel, input }: Place, verb: string, may: readonly State[]): Promise<readonly JobRow[]> {
-  const ids = new Set([input.arguments['id'] ?? []].flat());
-  const rows = await Promise.all([...ids].map((id) => jobOf(kernel, id)));
-  for (const { id, state } of rows)
-    if (!may.includes(state))
-      throw new PithError('usage', `job ${id} is ${state}: there is nothing to ${verb}`, { cure: `see: pith jobs show ${id}` });
+async function rowsOf(kernel: Kernel, ids: readonly string[]): Promise<readonly JobRow[]> {
+  const rows = await Promise.all([...new Set(ids)].map((id) => jobOf(kernel, id)));
   return rows.toSorted((a, b) => a.number - b.number); // so that those of one sequence are begun in their old order
 }
 

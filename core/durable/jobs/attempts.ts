@@ -1,4 +1,5 @@
 import { AsyncLocalStorage } from 'node:async_hooks';
+import { printableLine } from '@pith/plain-text';
 import { within } from '@pith/promises';
 import { type Clock, codeOf, type Logger, messageOf, PithError } from '../../contract/index.ts';
 import { type HandlerEnd, type JobHandlers, Postponed, readable } from '../../kernel/index.ts';
@@ -23,6 +24,8 @@ export const RENEW_MS = LEASE_MS / 3;
 const PAUSE_MS = 1_000;
 /** Of a failure, as it is kept. */
 const MOST_TEXT = 4_000;
+/** Of a failure, as it is logged. */
+const MOST_LOGGED = 500;
 
 interface Running extends Attempt {
   readonly row: JobRow;
@@ -210,7 +213,7 @@ export class Attempts {
       job: row.id,
       name: row.name,
       attempts,
-      error: messageOf(error),
+      error: printableLine(messageOf(error), MOST_LOGGED),
     });
     const failed = { kind: 'failed', error: { code, message: messageOf(error).slice(0, MOST_TEXT) } } as const;
     const retryAt = clock.now() + retryDelay(attempts, Math.random(), job.backoff);

@@ -23,6 +23,8 @@ export interface ContextJobsOptions {
 }
 
 const MANY = 16;
+/** Among so many of the newest jobs a near id is looked for. */
+const MANY_NAMES = 100;
 
 /** What its manifest says of a job, for those who claim it. */
 export function declarationOf(name: string, declared: DeclaredJob): JobDeclaration {
@@ -41,7 +43,16 @@ export function createContextJobs(declaration: Declaration, options: ContextJobs
     return isOwn(row) ? row : null;
   };
   const known = async (id: string): Promise<void> => {
-    if (!(await owned(id))) throw unknownJob(extensionId, id);
+    if (await owned(id)) return;
+    const recent = await store.list({ prefix: `${extensionId}.`, limit: MANY_NAMES });
+    throw unknownJob(
+      extensionId,
+      id,
+      didYouMean(
+        id,
+        recent.map((row) => row.id),
+      ),
+    );
   };
   const hasRoom = roomFor(() => store.countNow({ prefix: `${extensionId}.`, states: OPEN }), clock);
   const added = (name: string, payload: JsonValue, given: Options): NewJob => {
@@ -284,6 +295,6 @@ function invalid(why: string, known: readonly string[] = []): PithError {
   });
 }
 
-function unknownJob(extensionId: string, id: string): PithError {
-  return new PithError('job_unknown', `'${extensionId}' has no job ${id}`, { cure: 'ended jobs are kept for 30 days' });
+function unknownJob(extensionId: string, id: string, hint = ''): PithError {
+  return new PithError('job_unknown', `'${extensionId}' has no job ${id}${hint}`, { cure: 'ended jobs are kept for 30 days' });
 }

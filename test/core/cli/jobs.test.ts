@@ -78,7 +78,6 @@ describe('pith jobs', () => {
     [['list', '--state', 'deed'], 2, "--state 'deed': there is no such state (did you mean 'dead'?); use one of waiting, "],
     [['list', '--limit', '0'], 2, '--limit must be a whole number from 1, not 0; write: --limit 20'],
     [['show', 'AAAB'], 1, "no job 'AAAB' (did you mean 'AAAA'?); see: pith jobs list"],
-    [['retry', 'AAAA'], 2, 'job AAAA is waiting: there is nothing to retry; see: pith jobs show AAAA'],
     [['cancel'], 2, 'jobs cancel needs either ids or what the jobs have in common; write: pith jobs cancel <id>, or: '],
     [['cancel', 'AAAA', '--lane', 'x'], 2, 'jobs cancel needs either ids or what the jobs have in common'],
     [['cancel', '--name', 'post'], 2, 'Pith cannot ask here, because this is not a terminal; add --yes to cancel 1 job'],
@@ -168,6 +167,7 @@ describe('pith jobs', () => {
     expect(asked.out + asked.err).toContain('Retry 11 jobs?');
     expect(await json('jobs', 'retry', '--name', 'post', '--yes')).toEqual({
       retried: [0, 1, 2, 4, 5, 6, 7, 8, 9, 10, 11].map((n) => `A${n}`),
+      refused: {},
     });
     expect(await store.list({ states: ['waiting'], limit: 99 })).toHaveLength(12);
     expect(await run('jobs', 'cancel', 'A3', 'A4')).toEqual({ code: 0, out: 'Cancelled 2 jobs\n', err: '' });
@@ -184,20 +184,23 @@ describe('pith jobs', () => {
     expect((await run('doctor')).out).toContain("a job 'post.wipe' is dead: no");
     expect((await run('doctor')).out).toContain('--name post.wipe --state dead; try again with: pith post again');
     expect((await run('jobs', 'show', 'A')).out).toMatch(/^Try it again now: pith post again$/mu);
-    for (const argv of [['A'], ['--name', 'post.wipe', '--yes']]) {
-      const refused = await run('jobs', 'retry', ...argv);
-      expect(refused).toMatchObject({ code: 2, err: expect.stringContaining("job A: its extension tries again by 'pith post again'") });
-    }
+    const why = "Not retried, because its extension tries again with 'pith post again': A\n";
+    expect(await run('jobs', 'retry', '--name', 'post.wipe', '--yes')).toEqual({ code: 1, out: `Retried 0 jobs\n${why}`, err: '' });
+    expect(await run('jobs', 'retry', 'A', 'E')).toEqual({ code: 1, out: `Retried 1 job\n${why}`, err: '' });
     expect(await store.get('A')).toMatchObject({ state: 'dead' });
-    expect((await run('jobs', 'retry', 'E')).out).toBe('Retried 1 job\n');
+    expect(await store.get('E')).toMatchObject({ state: 'waiting' });
   });
 
-  it('J14 says which could not be retried, because another open job is for the same', async () => {
+  it('J14 says which could not be changed and why, with one exit code', async () => {
     await add('A', { unique: 'u' });
     await fail();
     await add('B', { unique: 'u' });
-    const said = 'Retried 0 jobs; not 1 job: an open job is for the same, or it has changed meanwhile\n';
-    expect(await run('jobs', 'retry', 'A')).toEqual({ code: 1, out: said, err: '' });
+    const same = 'Not retried, because an open job is for the same, or it has changed meanwhile: A\n';
+    const said = `Retried 0 jobs\nNot retried, because it is waiting: B\n${same}`;
+    expect(await run('jobs', 'retry', 'A', 'B')).toEqual({ code: 1, out: said, err: '' });
+    const ended = 'Cancelled 1 job\nNot cancelled, because it is dead: A\n';
+    expect(await run('jobs', 'cancel', 'A', 'B')).toEqual({ code: 1, out: ended, err: '' });
+    expect((await run('jobs', 'show', 'B')).out).toMatch(/^Begun +never$/mu);
   });
 
   it('J11 pauses a name, an extension, a lane or an owner, lists what is paused, and resumes it', async () => {

@@ -57,6 +57,16 @@ describe('the check of a database', () => {
     expect(finding?.message).toMatch(/^the database is damaged: tables (?:kv(?:, messages)?|messages)$/);
   });
 
+  it('T8: says that a whole one cannot be written', () => {
+    const file = made();
+    const bytes = fs.readFileSync(file);
+    bytes[18] = 3; // SQLite may only read what a newer format has written
+    fs.writeFileSync(file, bytes);
+    const cure = 'make the file and its folder writable';
+    expect(checkDatabase(file, now)).toEqual([expect.objectContaining({ severity: 'error', code: 'database_failed', file, cure })]);
+    expect(checkDatabase(file, now)[0]?.message).toMatch(/^nothing can be saved: database .*: it is read-only/);
+  });
+
   it('T8: names only the tables that are damaged', () => {
     const file = made();
     const database = openDatabase(file);
