@@ -51,6 +51,20 @@ describe('DESIGN 3.3 getTurnTools of an extension', () => {
     expect(results).toMatchObject([{ name: 'hidden', ok: true, output: 'mine/open mine/hidden' }]);
   });
 
+  it('brings a tool that the extension finds when it is asked, and says so', async () => {
+    const method = `
+      getTools() { return this.isFound ? [tool('open', false), tool('found', true)] : [tool('open', false)]; }
+      constructor(context) { this.context = context; }
+      async getTurnTools() {
+        this.isFound = true;
+        await this.context.events.publish('provider.changed', { extensionId: 'mine', protocol: 'tool' });
+        return [{ tool: 'found' }];
+      }`;
+    const { test: kernel, names } = await open(method, '  uses_tools: [mine/open]\n', [{ text: 'ok' }]);
+    await kernel.run('hi');
+    expect(names()).toEqual([['open', 'found']]);
+  });
+
   it('is asked for agents with a key that the extension owns', async () => {
     const { test: kernel, names } = await open(HIDDEN, '  mine: {}\n', [{ text: 'ok' }]);
     await kernel.run('hi');
