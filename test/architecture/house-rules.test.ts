@@ -245,7 +245,6 @@ const WRITES_NO_STATE: ReadonlyMap<string, string> = new Map([
   ['packages/safe-files/staged-file.ts', 'the same'],
   ['packages/folder-changes/exclusive.ts', 'a folder, the lock, in one that the state module has made'],
   ['packages/folder-changes/journaled.ts', 'folders that are replaced, such as skills'],
-  ['packages/folder-changes/entries.ts', 'the file of their entries, such as skills.lock.json'],
   ['packages/folder-changes/folder-changes.ts', 'the folder that holds them'],
   ['core/cli/commands/init.ts', 'a new project'],
   ['core/cli/commands/thread-export.ts', 'the file that a person names'],

@@ -1,11 +1,10 @@
 import { execFileSync, spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { link, mkdir, readdir, readFile, rename, symlink, writeFile } from 'node:fs/promises';
+import { link, mkdir, readdir, readFile, symlink, writeFile } from 'node:fs/promises';
 import { createServer } from 'node:net';
 import { join } from 'node:path';
 import type { ToolResult } from 'pith';
 import { beforeEach, describe, expect, it } from 'vitest';
-import { Jail } from '@pith/safe-files';
 import { SECRET, workbench, type Workbench } from './workbench.ts';
 import { SYSTEMS, systemIs, wentWithoutProc } from '../../without-proc.ts';
 import { words } from '../../words.ts';
@@ -136,30 +135,6 @@ describe.each(SYSTEMS)('the jail of the file tools on a system %s', (system) => 
       await closed;
     }
     await expectUntouched();
-  });
-
-  it('K60 gives out what it read only when the name still stands for the file that was opened', async () => {
-    await bench.put('x', 'first');
-    const jail = new Jail(bench.sandbox);
-    const replace = (content: string) =>
-      writeFile(join(bench.sandbox, 'next'), content).then(() => rename(join(bench.sandbox, 'next'), join(bench.sandbox, 'x')));
-    let reads = 0;
-    const once = jail.read(['x'], async (handle) => {
-      if ((reads += 1) === 1) await replace('second');
-      return (await handle.readFile()).toString();
-    });
-    expect(await once).toBe('second');
-    expect(reads).toBe(2);
-    const always = jail.read(['x'], async (handle) => {
-      await replace('again');
-      return (await handle.readFile()).toString();
-    });
-    await expect(always).rejects.toMatchObject({ code: 'file_unavailable' });
-    const linked = jail.read(['x'], async (handle) => {
-      await link(join(bench.sandbox, 'x'), join(bench.sandbox, `twin-${Math.random()}`));
-      return (await handle.readFile()).toString();
-    });
-    await expect(linked).rejects.toMatchObject({ code: 'file_unavailable' });
   });
 
   it('K60 names neither system paths nor content in what it says of a failed write', async () => {

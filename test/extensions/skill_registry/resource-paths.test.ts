@@ -1,4 +1,5 @@
 import { execFileSync } from 'node:child_process';
+import { linkSync, renameSync, unlinkSync, writeFileSync } from 'node:fs';
 import { link, mkdir, mkdtemp, realpath, rm, symlink } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
@@ -108,6 +109,38 @@ describe.each<Reach>(['descriptor', 'working_folder'])('paths of resources, reac
     expect((await readdir('/proc/self/fd')).length).toBeLessThanOrEqual(before + 1);
   });
 });
+
+describe.each<Reach>(['descriptor', 'working_folder'])(
+  'what happens to a file between its check and its reading, reached by its %s',
+  (reach) => {
+    /** A skill with one file, and what is done to it after it was opened and checked, right before its text is read. */
+    async function readWhile(change: (file: string, outside: string) => void) {
+      const [skill, outside] = [folderWith({ 'file.txt': 'inside' }), folderWith()];
+      let asked = 0;
+      const throwIfAborted = () => void (asked++ === 0 && change(path.join(skill, 'file.txt'), path.join(outside, 'file.txt')));
+      const answer = await readResource(skill, 'file.txt', { signal: { throwIfAborted } as AbortSignal, reach });
+      expect(asked).toBeGreaterThan(0);
+      return answer;
+    }
+
+    it.each([
+      ['removed', unlinkSync],
+      ['moved outside', renameSync],
+      ['linked from outside', linkSync],
+    ])('S44 refuses a file that was %s meanwhile', async (_, change) => {
+      expect(await readWhile(change)).toEqual({ kind: 'refused' });
+    });
+
+    it('S44 reads the file that took the place of another meanwhile', async () => {
+      const replace = (file: string) => [unlinkSync(file), writeFileSync(file, 'other')];
+      expect(await readWhile(replace)).toMatchObject({ kind: 'text', text: 'other' });
+    });
+
+    it('S44 reads one that nobody touched', async () => {
+      expect(await readWhile(() => {})).toMatchObject({ kind: 'text', text: 'inside' });
+    });
+  },
+);
 
 describe('S45 what is read', () => {
   const textAt = async (folder: string, file: string, part = 1) =>

@@ -243,6 +243,17 @@ describe.each(WAYS)('a jail that reaches files by %s', (reach) => {
     expect(await OPERATIONS['read']!(new Jail(jailed, reach))).toBe('version 5');
   });
 
+  it('K60 gives out nothing of a file that is replaced at every reading', async () => {
+    const { jailed } = place();
+    const file = path.join(jailed, 'a/b/file.txt');
+    const read = new Jail(jailed, reach).read(['a', 'b', 'file.txt'], async (handle) => {
+      fs.writeFileSync(`${file}.new`, 'again');
+      fs.renameSync(`${file}.new`, file);
+      return (await handle.readFile()).toString();
+    });
+    await expect(read).rejects.toMatchObject({ code: 'file_unavailable' });
+  });
+
   it('E1 commits only in the place of what was there before, and leaves nothing else behind', async () => {
     const { jailed } = place();
     const jail = new Jail(jailed, reach);
