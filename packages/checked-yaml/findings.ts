@@ -116,7 +116,7 @@ export function pathText(path: readonly PropertyKey[]): string {
 export function describe(issue: z.core.$ZodIssue, value: unknown, root = ''): string {
   const path = pathText([root, ...issue.path]);
   const found = valueAt(value, issue.path);
-  if (issue.code === 'invalid_type' && found === undefined) return `'${path}' is missing`;
+  if (found === undefined && (issue.code === 'invalid_type' || issue.code === 'invalid_value')) return `'${path}' is missing`;
   const subject = path === '' ? 'the file' : `'${path}'`;
   if (issue.code === 'invalid_value') {
     const allowed = issue.values.map(String);

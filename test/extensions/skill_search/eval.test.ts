@@ -113,7 +113,10 @@ describe('pith skills eval', () => {
     expect(code).toBe(1);
     await pith.write(file, 'triggers:\n  - text: polish amber\n    shuold: load\n');
     const wrong = await run('skills eval amber-skill');
-    expect(wrong).toMatchObject({ code: 1, text: expect.stringMatching(/evals\.yaml:3:5: unknown key 'shuold' \(did you mean 'should'/) });
+    expect(wrong).toMatchObject({
+      code: 1,
+      text: expect.stringMatching(/evals\.yaml:3:5: unknown key 'shuold' in 'triggers\[0\]' \(did you mean 'should'/),
+    });
     await pith.write(file, `# ${'x'.repeat(300_000)}\n`);
     expect((await run('skills eval amber-skill')).text).toMatch(/evals\.yaml: it is not a file of at most 262144 bytes/);
     await pith.remove('skills/amber-skill/evals');
