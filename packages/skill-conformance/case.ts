@@ -21,18 +21,21 @@ export const defaultsFile = z.strictObject({ folder: z.string(), neighbours: par
 /** The odd skills of each area with the right verdicts; README.md explains the words. */
 export function caseFile(defaults: z.infer<typeof defaultsFile>) {
   const skillFile = (lines: string) => `---\n${lines}---\n${defaults.text}`;
-  const goodSkill = (name: string) => skillFile(`name: ${name}\ndescription: ${defaults.descriptions[0]}\n`);
+  const goodSkill = (name: string, more = '') => skillFile(`name: ${name}\ndescription: ${defaults.descriptions[0]}\n${more}`);
   /** `{root}` in a text becomes the path of the root. */
   const entry = z.union(
     [
       text,
       z.strictObject({ frontmatter: text }).transform(({ frontmatter }) => skillFile(frontmatter)),
+      z
+        .strictObject({ name: z.string().default(defaults.folder), more: text.default('') })
+        .transform(({ name, more }) => goodSkill(name, more)),
       z.strictObject({ hex: z.hex() }).transform(({ hex }) => Buffer.from(hex, 'hex')),
       z.strictObject({ link: z.string() }),
       z.strictObject({ unreadable: text }),
       z.strictObject({ fifo: z.literal(true) }),
     ],
-    { error: 'must be a text, or have one of frontmatter, hex, link, unreadable, fifo' },
+    { error: 'must be a text, or have one of frontmatter, name or more, hex, link, unreadable, fifo' },
   );
   const oneCase = z.strictObject({
     id: z.string().regex(/^[a-z0-9-]+$/, 'must be words with hyphens'),
