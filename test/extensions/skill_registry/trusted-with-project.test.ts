@@ -37,7 +37,15 @@ async function trustedProject(shown: readonly string[], settings = '') {
   trustSandbox(openTrustFile(home), sandbox, { grants: {}, files: shown });
   const open = async (): Promise<Opened> => {
     const model = scriptedModel();
+    let chats = 0;
     const pith = await kernelOf({ only: ['skill_install'], sandbox, home, accepts: false, model });
+    const prompt = async (): Promise<string> => {
+      model.add({ text: 'done' });
+      const { requests, events } = await pith.run('hello', { threadId: `chat ${(chats += 1)}` });
+      // A turn waits a second for the catalogue, and a busy machine may need longer.
+      const isLate = events.some((event) => event.type === 'notice' && event.message.includes('adds nothing to this turn'));
+      return isLate ? prompt() : JSON.stringify(requests[0]);
+    };
     return {
       pith,
       states: async () => {
@@ -45,10 +53,7 @@ async function trustedProject(shown: readonly string[], settings = '') {
         const here = rows.filter(({ source }) => !source!.startsWith('bundled'));
         return Object.fromEntries(here.map(({ id, state, reason }) => [id, reason === undefined ? state : `${state}: ${reason}`]));
       },
-      prompt: async () => {
-        model.add({ text: 'done' });
-        return JSON.stringify((await pith.run('hello')).requests[0]);
-      },
+      prompt,
     };
   };
   return { project, sandbox, home, open };
