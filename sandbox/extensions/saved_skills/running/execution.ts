@@ -177,6 +177,7 @@ class Attempt {
     const { text } = this;
     const { runs } = this.executor;
     const { run, job } = this.taken;
+    if (end.error !== null && end.state === 'queued') await this.#did(this.#seal === null ? end.error.message : end.error.code); // it may wait for long
     if (end.state === 'waiting' || end.state === 'queued') return runs.pause(run.id, job, end.state);
     const delivers = (end.state === 'ok' || end.state === 'max_iterations') && isDelivered(run, text.version.snapshot.output_target);
     const output = this.#seal === null ? end.output : await runs.seal.sealed(run.skillId, end.output);
