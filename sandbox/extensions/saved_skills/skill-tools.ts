@@ -68,7 +68,8 @@ export function skillTools(ports: ToolPorts): readonly Tool[] {
       async execute({ calls }, about) {
         const run = runOfTurn(ports, about.turn);
         // Looked at with each call: an administrator may have taken it back.
-        if (run === null || !(await ports.library.mayComposeParallel(run.skillId)))
+        const found = run === null ? null : await ports.library.skills.byId(run.skillId);
+        if (run === null || found?.skill.parallel_composition_allowed !== true)
           return toolError('not_allowed', 'only saved skills to which an administrator granted it run others side by side');
         const ids = calls.map((_each, index) => runIdOf(about, index));
         const all = async () => {

@@ -43,6 +43,11 @@ export function savedCommands({ library, clock, changed: publish }: SavedCommand
     },
   });
 
+  const shown = async (input: CommandInput, io: CommandIO) => {
+    const { skill } = await library.find(String(input.arguments['skill']), await library.person(io.userId), 'show');
+    return { skill, versions: await library.skills.versions(skill.id) };
+  };
+
   /** One of the flags that only administrators set. */
   const grant = (path: string, description: string, set: Partial<SavedSkill>, said: string): Command =>
     change(path, description, {}, async (skill, _input, { person }) => {
@@ -82,10 +87,7 @@ export function savedCommands({ library, clock, changed: publish }: SavedCommand
       description: 'Show a saved skill: inputs, limits, who may use it, its text',
       arguments: [SKILL],
       async run(input, io) {
-        const person = await library.person(io.userId);
-        const reference = String(input.arguments['skill']);
-        const { skill } = await library.find(reference, person, 'show');
-        const versions = await library.versions(reference, person);
+        const { skill, versions } = await shown(input, io);
         io.json({ ...skillJson(skill), versions: versions.map(versionJson) });
         io.print(skillText(skill, versions));
       },
@@ -95,10 +97,7 @@ export function savedCommands({ library, clock, changed: publish }: SavedCommand
       description: 'List the versions of a saved skill, newest first',
       arguments: [SKILL],
       async run(input, io) {
-        const person = await library.person(io.userId);
-        const reference = String(input.arguments['skill']);
-        const { skill } = await library.find(reference, person, 'show');
-        const versions = await library.versions(reference, person);
+        const { skill, versions } = await shown(input, io);
         io.json(versions.map(versionJson));
         const rows = versions.map(({ id, number, version, createdAt, authoredBy }) => [
           String(number),
@@ -165,7 +164,7 @@ export function savedCommands({ library, clock, changed: publish }: SavedCommand
       async (reference, input, { person }) => {
         const version = input.arguments['version'];
         const pinned = await library.pin(reference, typeof version === 'string' ? version : null, person);
-        const pinnedVersion = (await library.versions(reference, person)).find(({ id }) => id === pinned.pinned_version_id);
+        const pinnedVersion = (await library.skills.versions(pinned.id)).find(({ id }) => id === pinned.pinned_version_id);
         return [pinned, `Others now run version ${pinnedVersion?.version ?? ''} of ${referenceOf(pinned)}`];
       },
     ),

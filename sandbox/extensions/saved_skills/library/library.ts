@@ -200,11 +200,6 @@ export class Library {
     return this.govern(reference, person, 'pin', () => ({ pinned_version_id: null, pinned_at: null, pinned_by: null }));
   }
 
-  async versions(reference: string, person: Person): Promise<readonly SkillVersion[]> {
-    const { skill } = await this.find(reference, person, 'show');
-    return this.skills.versions(skill.id);
-  }
-
   /** What this person would delete: also a skill whose row cannot be read, of which no more than this is known. */
   async deletable(reference: string, person: Person): Promise<StoredSkill | FoundSkill> {
     try {
@@ -332,10 +327,6 @@ export class Library {
       priority: this.#priority(skill, asked.priority, asked.by),
       preemptible: Number(skill.preemptible),
     };
-  }
-
-  async mayComposeParallel(skillId: string): Promise<boolean> {
-    return (await this.skills.byId(skillId))?.skill.parallel_composition_allowed === true;
   }
 
   /** As what a version of a skill runs. */
