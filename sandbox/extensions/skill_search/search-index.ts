@@ -20,16 +20,8 @@ export interface SearchIndexPorts {
   readonly kept: Pick<KeptIndex, 'read' | 'write'> | null;
 }
 
-/** The other texts of one skill in the index. */
+/** What is noted of each document, in the stored index too. */
 interface Indexed {
-  readonly version: string;
-  readonly digest: string;
-  readonly learned: readonly string[];
-  readonly written: readonly string[];
-}
-
-/** The stored index's notes on each document. */
-interface Noted {
   readonly id: string;
   readonly version: string;
   /** The digest of its own text. */
@@ -69,18 +61,16 @@ export class SearchIndex {
     const taken = await this.look();
     const vectors = await this.ports.vectors();
     const ranker = new TextRanker(vectors);
-    const decode = (bytes: Uint8Array) => JSON.parse(Buffer.from(ranker.restore(bytes)).toString()) as readonly Noted[];
+    const decode = (bytes: Uint8Array) => JSON.parse(Buffer.from(ranker.restore(bytes)).toString()) as readonly Indexed[];
     const documents = this.ports.kept.read(vectors, decode);
     await yieldToOthers(); // parsing thousands of skills took as long as other work may wait
     if (documents === null || this.indexed.size > 0) return NOTHING; // some were counted meanwhile
     this.taken = taken;
     this.ranker = once(async () => ranker);
     const wanted = new Map(versions.map(({ id, version }) => [id, version]));
-    for (const { id, version, digest, extras } of documents) {
-      const { learned, written } = this.extrasOf(id, digest);
-      if (wanted.get(id) === version && extras === extrasDigest(learned, written))
-        this.indexed.set(id, { version, digest, learned, written });
-      else ranker.remove(id);
+    for (const one of documents) {
+      if (wanted.get(one.id) === one.version && one.extras === extrasDigest(this.extrasOf(one))) this.indexed.set(one.id, one);
+      else ranker.remove(one.id);
     }
     this.revision++;
     if (this.indexed.size === documents.length) this.kept = this.revision;
@@ -131,10 +121,7 @@ export class SearchIndex {
     const { revision } = this;
     const vectors = await this.ports.vectors();
     const ranker = await this.ranker();
-    const documents = [...this.indexed].map(([id, { version, digest, learned, written }]): Noted => {
-      return { id, version, digest, extras: extrasDigest(learned, written) };
-    });
-    const bytes = await inPieces(ranker.encoded(Buffer.from(JSON.stringify(documents))));
+    const bytes = await inPieces(ranker.encoded(Buffer.from(JSON.stringify([...this.indexed.values()]))));
     if (bytes === null || revision !== this.revision) return; // the index is changing: the next time
     await this.ports.kept.write(bytes, vectors);
     this.kept = revision;
@@ -158,34 +145,35 @@ export class SearchIndex {
   }
 
   private add(ranker: TextRanker, document: RankerDocument): void {
-    const indexed = { version: document.version, ...this.extrasOf(document.id, digestOf(document)) };
-    ranker.upsert(searchedOf(document, indexed.learned, indexed.written));
-    this.indexed.set(document.id, indexed);
+    const { id, version } = document;
+    const digest = digestOf(document);
+    const extras = this.extrasOf({ id, digest });
+    ranker.upsert(searchedOf(document, extras));
+    this.indexed.set(id, { id, version, digest, extras: extrasDigest(extras) });
     this.revision++;
   }
 
-  private extrasOf(id: string, digest: string): Omit<Indexed, 'version'> {
-    return { digest, learned: this.ports.learned?.of(id) ?? NOTHING, written: this.ports.written.of(digest) };
+  /** People's texts, and what a model wrote. */
+  private extrasOf({ id, digest }: Pick<Indexed, 'id' | 'digest'>): readonly string[] {
+    return [...(this.ports.learned?.of(id) ?? NOTHING), ...this.ports.written.of(digest)];
   }
 
   /** Indexes again the skills with changed learned or written texts, also those of other processes. */
   private async takeOver(ranker: TextRanker): Promise<void> {
-    for (const [id, before] of this.indexed) {
-      const { learned, written } = this.extrasOf(id, before.digest);
-      if (learned === before.learned && written === before.written) continue;
-      const now = await this.ports.document(id);
-      if (now !== null && this.indexed.has(id)) this.add(ranker, now);
+    for (const one of this.indexed.values()) {
+      if (one.extras === extrasDigest(this.extrasOf(one))) continue;
+      const now = await this.ports.document(one.id);
+      if (now !== null && this.indexed.has(one.id)) this.add(ranker, now);
     }
   }
 }
 
 /** Empty where there are none, as mostly. */
-function extrasDigest(learned: readonly string[], written: readonly string[]): string {
-  if (learned.length + written.length === 0) return '';
-  return sha256(JSON.stringify([learned, written]));
+function extrasDigest(texts: readonly string[]): string {
+  return texts.length === 0 ? '' : sha256(JSON.stringify(texts));
 }
 
 /** The searched texts of a document. */
-export function searchedOf(document: RankerDocument, ...more: readonly (readonly string[])[]) {
-  return { ...document, examples: [...document.examples, ...document.whenToUse, ...more.flat()] };
+export function searchedOf(document: RankerDocument, extras: readonly string[]) {
+  return { ...document, examples: [...document.examples, ...document.whenToUse, ...extras] };
 }

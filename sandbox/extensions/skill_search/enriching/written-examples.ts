@@ -33,7 +33,7 @@ export class WrittenExamples {
     this.clock = clock;
   }
 
-  /** The requests for a skill with this digest; the same array until something changes. */
+  /** The requests for a skill with this digest. */
   of(digest: string): readonly string[] {
     return this.texts.get(digest) ?? NONE;
   }
@@ -44,14 +44,8 @@ export class WrittenExamples {
     const now = await this.database.get('SELECT max(at) AS last FROM skill_search__written');
     const version = String(now?.['last']);
     if (version === this.version) return version;
-    const before = this.texts;
     const rows = await this.database.all('SELECT digest, texts FROM skill_search__written');
-    this.texts = new Map(
-      rows.map(({ digest, texts }) => {
-        const known = before.get(String(digest));
-        return [String(digest), known !== undefined && JSON.stringify(known) === texts ? known : (JSON.parse(String(texts)) as string[])];
-      }),
-    );
+    this.texts = new Map(rows.map(({ digest, texts }) => [String(digest), JSON.parse(String(texts)) as string[]]));
     this.version = version;
     return version;
   }

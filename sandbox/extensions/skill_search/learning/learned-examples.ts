@@ -34,7 +34,7 @@ export class LearnedExamples {
     this.clock = clock;
   }
 
-  /** People's texts for which the skill was loaded, oldest first; the same array until something changes. */
+  /** People's texts for which the skill was loaded, oldest first. */
   of(skillId: string): readonly string[] {
     return this.sets.get(skillId)?.texts ?? NONE;
   }
@@ -58,10 +58,8 @@ export class LearnedExamples {
     if (version === this.version) return version;
     const since = this.clock.now() - KEPT_MS;
     const rows = await this.database.all('SELECT skill, text, at FROM skill_search__examples WHERE at > ? ORDER BY id', since);
-    const before = this.sets;
     this.sets = new Map();
     for (const { skill, text } of rows) this.setOf(String(skill)).add(String(text));
-    for (const [id, set] of before) if (this.sets.get(id)?.isLike(set) === true) this.sets.set(id, set);
     this.version = version;
     return version;
   }
@@ -112,7 +110,7 @@ const SAME = 0.8;
 /** The learned examples of one skill: few, and different from each other. */
 class ExampleSet {
   private known: readonly { readonly text: string; readonly terms: ReadonlySet<string> }[] = [];
-  /** Oldest first. The same array until something changes. */
+  /** Oldest first. */
   texts: readonly string[] = [];
 
   /** Whether a text differs from all of them. */
@@ -128,10 +126,6 @@ class ExampleSet {
     this.known = all;
     this.texts = all.map((one) => one.text);
     return gone?.text ?? null;
-  }
-
-  isLike({ texts }: ExampleSet): boolean {
-    return texts.length === this.texts.length && texts.every((text, at) => text === this.texts[at]);
   }
 }
 
