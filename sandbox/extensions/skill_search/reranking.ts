@@ -26,8 +26,6 @@ export class Reranking {
   private readonly probed = new Map<string, Promise<unknown>>();
   private readonly end = new AbortController();
   private late = 0;
-  /** The last measure by model; null where there is none. */
-  private readonly measures = new Map<string, Measure | null>();
   private measuring: Promise<void> = Promise.resolve();
   private measured = '';
 
@@ -121,8 +119,7 @@ export class Reranking {
   }
 
   private async measureOf(model: string): Promise<Measure | null> {
-    if (!this.measures.has(model)) this.measures.set(model, (await this.ports.kv.get(KEPT + model)) as Measure | null);
-    return this.measures.get(model) ?? null;
+    return (await this.ports.kv.get(KEPT + model)) as Measure | null;
   }
 
   /** In the background, once for each state of the index. */
@@ -145,7 +142,6 @@ export class Reranking {
     const was = await this.measureOf(model);
     if (all.cases.length < ENOUGH_CASES || this.end.signal.aborted || was?.digest === all.digest) return;
     const found = await measure(reranker, { library, vectors: await this.index.vectors() }, all, this.end.signal);
-    this.measures.set(model, found);
     await this.ports.kv.set(KEPT + model, { ...found });
     if (isWorse(found) && !reranker.evenIfWorse && (was === null || !isWorse(was)))
       this.ports.logger.warn(`${figuresText(model, found)}: it is not used; skills.embedding: always takes it nevertheless`);

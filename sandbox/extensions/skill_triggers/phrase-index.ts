@@ -12,10 +12,8 @@ const SPACELESS = 5;
 
 /** The form in which texts are compared: NFKC, without case, single spaces, straight apostrophes. */
 export function fold(text: string): string {
-  const plain = BEYOND_ASCII.test(text)
-    ? text.normalize('NFKC').toUpperCase().toLowerCase().normalize('NFKC').replaceAll('ς', 'σ').replaceAll('’', "'")
-    : text.toLowerCase();
-  return UNEVEN.test(plain) ? plain.replace(/\s+/g, ' ').trim() : plain;
+  const plain = text.normalize('NFKC').toUpperCase().toLowerCase().normalize('NFKC').replaceAll('ς', 'σ').replaceAll('’', "'");
+  return plain.replace(/\s+/g, ' ').trim();
 }
 
 /** The class of the character at `at`; a space beyond both ends of the text. */
@@ -24,7 +22,7 @@ export function kindAt(text: string, at: number): Kind {
   if (Number.isNaN(unit)) return SPACE;
   const isHalf = unit >= 0xd800 && unit <= 0xdfff;
   if (isHalf) return kindOf(String.fromCodePoint(text.codePointAt(unit >= 0xdc00 && at > 0 ? at - 1 : at)!));
-  return (kinds[unit] ||= kindOf(text[at]!)) as Kind;
+  return kindOf(text[at]!);
 }
 
 /** How many UTF-16 units the character at `at` has. */
@@ -32,11 +30,8 @@ function widthAt(text: string, at: number): number {
   return text.codePointAt(at)! > 0xffff ? 2 : 1;
 }
 
-const UNEVEN = /^\s|\s\s|[^\S ]|\s$/;
-const BEYOND_ASCII = /[\u0080-\uffff]/;
 const SPACELESS_SCRIPT =
   /[\p{Script=Han}\p{Script=Hiragana}\p{Script=Katakana}\p{Script=Thai}\p{Script=Lao}\p{Script=Khmer}\p{Script=Myanmar}ー]/u;
-const kinds = new Uint8Array(65_536);
 
 function kindOf(character: string): Kind {
   if (SPACELESS_SCRIPT.test(character)) return SPACELESS;
