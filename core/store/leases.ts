@@ -18,8 +18,6 @@ export interface Lease {
   /** The previous holder did not release it: it was killed, or stalled. */
   readonly inherited: boolean;
   release(): Promise<void>;
-  /** Stops renewing it: nobody can have the name before its time is over. */
-  expire(): void;
 }
 
 export interface Leases {
@@ -101,10 +99,6 @@ function hold(rows: LeaseRows, clock: Clock, { fence, ttlMs, inherited, ...taken
         released = rows.release(fence);
       }
       return released;
-    },
-    expire() {
-      cancel();
-      released ??= Promise.resolve();
     },
   };
 }

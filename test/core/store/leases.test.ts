@@ -32,8 +32,7 @@ describe('leases', () => {
     const time = manualClock();
     const clock = { ...time, now: () => time.now() + ahead };
     const rows = sqliteLeaseRows(temporaryStore(), clock);
-    const dead = await createLeases(rows, clock, 'dead').acquire('x', 3_000);
-    dead?.expire();
+    await rows.take({ name: 'x', holder: 'dead' }, 3_000);
     ahead = 0;
     const other = createLeases(rows, clock, 'other');
     expect([await other.acquire('x', 3_000), await other.isHeld('x', 3_000)]).toEqual([null, true]);
