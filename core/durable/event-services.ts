@@ -18,22 +18,14 @@ interface EventServicesOptions extends Pick<NoticesOptions, 'question'> {
   readonly host: Pick<Host, 'handlers' | 'jobs' | 'providers' | 'extensions' | 'logger'>;
 }
 
-/** What a serving kernel does with the journal: deliveries, schedules, and notices to people. */
-export interface EventServices {
-  readonly jobs: KernelJobs;
-  start(): void;
-  stop(): void;
-  /** Call for each event that this process wrote. */
-  written(event: WrittenEvent): void;
-  /** Dead letters, and deliveries that wait for missing handlers. */
-  notes(): Promise<readonly Diagnostic[]>;
-}
+export type EventServices = ReturnType<typeof createEventServices>;
 
 /** How often channels are tried that do not report when they open. */
 const TRY_CHANNELS_MS = 30_000;
 const MOST_NOTES = 20;
 
-export function createEventServices(options: EventServicesOptions): EventServices {
+/** What a serving kernel does with the journal: deliveries, schedules, and notices to people. */
+export function createEventServices(options: EventServicesOptions) {
   const { journal, leases, clock, events, host, question, wake } = options;
   const logger = host.logger('events');
   const notices = createNotices({
@@ -73,14 +65,16 @@ export function createEventServices(options: EventServicesOptions): EventService
     cancel = clock.after(TRY_CHANNELS_MS, tryChannels);
   }
 
+  const jobs: KernelJobs = {
+    jobs: () => new Map([schedules.job, ...deliveries.jobs()]),
+    changed: () => deliveries.wake(),
+    repair: deliveries.repair,
+    tidy: () => deliveries.tidy(),
+  };
+
   return {
-    jobs: {
-      jobs: () => new Map([schedules.job, ...deliveries.jobs()]),
-      changed: () => deliveries.wake(),
-      repair: deliveries.repair,
-      tidy: () => deliveries.tidy(),
-    },
-    start() {
+    jobs,
+    start(): void {
       offs = [
         events.handle('channel.opened', () => opened(true)),
         host.extensions.onChange(() => {
@@ -91,17 +85,19 @@ export function createEventServices(options: EventServicesOptions): EventService
       cancel = clock.after(TRY_CHANNELS_MS, tryChannels); // a channel that opens now is greeted first
       void schedules.endFormer();
     },
-    stop() {
+    stop(): void {
       for (const off of offs ?? []) off();
       cancel?.();
       offs = null;
     },
-    written({ handlers }) {
+    /** Call for each event that this process wrote. */
+    written({ handlers }: WrittenEvent): void {
       if (offs === null || handlers.length === 0) return; // without services another process delivers
       deliveries.wake(handlers);
       wake();
     },
-    async notes() {
+    /** Dead letters, and deliveries that wait for missing handlers. */
+    async notes(): Promise<readonly Diagnostic[]> {
       const dead = journal.deliveries.deadLetters(MOST_NOTES).map(({ handler, event, topic, error }): Diagnostic => ({
         severity: 'warning',
         code: 'handler_failed',

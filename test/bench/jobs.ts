@@ -17,8 +17,7 @@ const SMALL: JobDeclaration = {
   lanes: false,
   keep: true,
   attempts: 8,
-  backoff: { firstMs: 1_000, mostMs: 300_000 },
-  timeoutMs: null,
+  backoff: { first_ms: 1_000, most_ms: 300_000 },
 };
 const PAYLOAD = JSON.stringify({ report: 'of the week', for: 'ada' });
 const WRITERS = 64;

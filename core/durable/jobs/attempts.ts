@@ -169,9 +169,9 @@ export class Attempts {
   #limited(running: Running): Promise<HandlerEnd> {
     const { row, job, abort } = running;
     const { clock } = this.options;
-    const { timeoutMs } = job;
+    const { timeout_ms: timeoutMs } = job;
     const call = this.#call(row, abort.signal);
-    if (timeoutMs === null) return call;
+    if (timeoutMs === undefined) return call;
     let cancel: (() => void) | undefined;
     const late = new Promise<never>((_, reject) => {
       cancel = clock.after(timeoutMs, () => {

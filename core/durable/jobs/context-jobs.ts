@@ -1,19 +1,18 @@
 import { localZone, nextCronTime } from '@pith/cron-times';
 import { ulid } from 'ulid';
+import { z } from 'zod';
 import { type Clock, type Job, type JsonValue, PithError } from '../../contract/index.ts';
 import type { Declaration } from '../../declarations/index.ts';
 import { givenTime, type HostJobs, type JobHandlers, jobText } from '../../kernel/index.ts';
 import { transactionPart } from '../../store/index.ts';
 import { didYouMean } from '@pith/plain-text';
-import type { HoldKind, JobDeclaration, ScheduleRow } from './port.ts';
+import type { DeclaredJob, HoldKind, JobDeclaration } from './port.ts';
 import { hasEnded, type JobRow, type NewJob, STATES } from './row.ts';
 import { infoOf } from './calls.ts';
 import type { JobService } from './service.ts';
 import { heldValue, type SqliteJobStore } from './store.ts';
 
-type DeclaredJob = ReturnType<JobHandlers['declared']> extends ReadonlyMap<string, infer Declared> ? Declared : never;
 type Options = NonNullable<Parameters<HostJobs['add']>[2]>;
-type Timetable = NonNullable<Parameters<HostJobs['schedule']>[1]>;
 
 export interface ContextJobsOptions {
   readonly service: Pick<JobService, 'wake' | 'info' | 'watch' | 'finished'>;
@@ -28,9 +27,8 @@ const MANY_NAMES = 100;
 
 /** What its manifest says of a job, for those who claim it. */
 export function declarationOf(name: string, declared: DeclaredJob): JobDeclaration {
-  const { attempts, backoff, version, lanes, concurrency = lanes ? Number.MAX_SAFE_INTEGER : MANY } = declared;
-  const { first_ms: firstMs, most_ms: mostMs } = backoff;
-  return { name, concurrency, version, lanes, keep: true, attempts, backoff: { firstMs, mostMs }, timeoutMs: declared.timeout_ms ?? null };
+  const { lanes, concurrency = lanes ? Number.MAX_SAFE_INTEGER : MANY } = declared;
+  return { ...declared, name, concurrency, keep: true };
 }
 
 /** The jobs of one extension, which sees and changes no others. */
@@ -39,20 +37,13 @@ export function createContextJobs(declaration: Declaration, options: ContextJobs
   const { id: extensionId } = declaration;
   const isOwn = (row: Pick<JobRow, 'name'> | null): boolean => row?.name.startsWith(`${extensionId}.`) ?? false;
   const owned = async (id: string): Promise<JobRow | null> => {
-    const row = await store.get(givenText(id, 'the id of a job'));
+    const row = await store.get(checked(TEXT, id, 'the id of a job'));
     return isOwn(row) ? row : null;
   };
   const known = async (id: string): Promise<void> => {
     if (await owned(id)) return;
-    const recent = await store.list({ prefix: `${extensionId}.`, limit: MANY_NAMES });
-    throw unknownJob(
-      extensionId,
-      id,
-      didYouMean(
-        id,
-        recent.map((row) => row.id),
-      ),
-    );
+    const ids = (await store.list({ prefix: `${extensionId}.`, limit: MANY_NAMES })).map((row) => row.id);
+    throw unknownJob(extensionId, id, didYouMean(id, ids));
   };
   const hasRoom = roomFor(() => store.countNow({ prefix: `${extensionId}.`, states: OPEN }), clock);
   const added = (name: string, payload: JsonValue, given: Options): NewJob => {
@@ -64,12 +55,22 @@ export function createContextJobs(declaration: Declaration, options: ContextJobs
     });
   };
   const newJob = (name: string, payload: JsonValue, given: Options): NewJob => {
-    const { attempts, version } = declaredJob(declaration, name);
+    const declared = declaredJob(declaration, name);
     const fullName = `${extensionId}.${name}`;
-    const checked = checkedOptions(givenFields(given, 'the options of a job'));
-    const text = jobText(payload, `the payload of '${fullName}'`);
-    const { attempts: mostAttempts = attempts, ...rest } = checked;
-    return { id: ulid(clock.now()), name: fullName, version, payload: text, mostAttempts, tells: true, ...rest };
+    const { at, parent, inside, attempts, ...options } = checked(OPTIONS, given, 'the options of a job');
+    if (parent !== null && inside !== null) throw invalid('a job has a parent or is inside another, not both');
+    return {
+      ...options,
+      id: ulid(clock.now()),
+      name: fullName,
+      version: declared.version,
+      payload: jobText(payload, `the payload of '${fullName}'`),
+      mostAttempts: attempts ?? declared.attempts,
+      tells: true,
+      at: at === undefined ? null : givenTime(at, 'the at of a job'),
+      parent: parent ?? inside,
+      inside: inside !== null,
+    };
   };
   const policyOf = (name: string) => handlers.policies().get(name) ?? null;
   /** A parent may be gone, unless a job is inside it; another extension's it cannot be. */
@@ -106,21 +107,20 @@ export function createContextJobs(declaration: Declaration, options: ContextJobs
       return (await owned(id)) !== null && woken(await store.resume(id, text));
     },
     async cancel(id, reason = 'it was cancelled') {
-      return (await owned(id)) !== null && woken(await store.cancel(id, givenText(reason, 'the reason')));
+      return (await owned(id)) !== null && woken(await store.cancel(id, checked(TEXT, reason, 'the reason')));
     },
     async get(id) {
       const row = await owned(id);
       return row && service.info(row);
     },
     async list(filter = {}) {
-      const { name, state, lane, owner, parent, limit = 100 } = givenFields(filter, 'the filter of jobs');
-      if (state !== undefined && !STATES.includes(state)) throw invalid(`there is no state '${String(state)}'`, STATES);
+      const { name, state, limit, ...rest } = checked(FILTER, filter, 'the filter of jobs');
       const names = name === undefined ? (declaration.manifest?.jobs ?? []) : [declaredJob(declaration, name)];
       const rows = await store.list({
+        ...rest,
         names: names.map((each) => `${extensionId}.${each.name}`),
         ...(state === undefined ? {} : { states: [state] }),
-        ...textsOf({ lane, owner, parent }),
-        limit: Math.min(givenCount(limit, 'the limit'), MOST_LISTED),
+        limit: Math.min(limit, MOST_LISTED),
       });
       return rows.map((row) => infoOf(row));
     },
@@ -133,27 +133,27 @@ export function createContextJobs(declaration: Declaration, options: ContextJobs
       return service.finished(id, signal);
     },
     async schedule(id, timetable) {
-      const scheduleId = `${extensionId}.${givenText(id, 'the id of a timetable')}`;
+      const scheduleId = `${extensionId}.${checked(TEXT, id, 'the id of a timetable')}`;
       if (timetable === null) return store.removeSchedule(scheduleId);
-      const { name, payload = null } = givenFields(timetable, 'a timetable');
-      const job = newJob(name, payload, {});
-      await store.putSchedule(scheduleOf(scheduleId, timetable, job, clock.now()));
+      const { cron, zone, name, payload, missed, within = null } = checked(TIMETABLE, timetable, 'a timetable');
+      const { name: fullName, version, payload: text, mostAttempts, tells } = newJob(name, payload, {});
+      const job = { name: fullName, version, payload: text, mostAttempts, tells };
+      await store.putSchedule({ id: scheduleId, cron, zone, job, missed, within, next: firstTick(cron, zone, clock.now()) });
       service.wake();
     },
     async pause(what, pause) {
-      const { kind, value } = heldOf(declaration, givenFields(what, 'what is paused'));
-      if (pause === null) await store.release(kind, value);
+      const held = heldOf(declaration, what);
+      if (pause === null) await store.release(held.kind, held.value);
       else {
-        const { until, reason } = givenFields(pause, 'a pause');
-        const end = until === undefined ? null : givenTime(until, 'the end of a pause');
-        await store.hold({ kind, value, until: end, reason: givenText(reason, 'the reason') });
+        const { until, reason } = checked(PAUSE, pause, 'a pause');
+        await store.hold({ ...held, until: until === undefined ? null : givenTime(until, 'the end of a pause'), reason });
       }
       service.wake();
     },
     async note(job: Pick<Job, 'id' | 'fence'>, data: JsonValue) {
       const text = jobText(data, 'the note of a job');
-      const { id, fence } = givenFields(job, 'the job');
-      const isKept = (await owned(id)) !== null && (await store.note({ id, fence: Number(fence) }, text));
+      const { id, fence } = checked(ATTEMPT, job, 'the job');
+      const isKept = (await owned(id)) !== null && (await store.note({ id, fence }, text));
       if (!isKept) throw new PithError('lease_lost', `job ${id}: another process has it`, { where: id, cure: 'end this attempt' });
     },
   };
@@ -194,105 +194,82 @@ function declaredJob({ id, manifest, file }: Declaration, name: string): Declare
   });
 }
 
-type Checked = Omit<NewJob, 'id' | 'name' | 'version' | 'payload' | 'mostAttempts' | 'tells'> & { readonly attempts?: number };
-
-function checkedOptions(options: Options): Checked {
-  const { unique, onOpen = 'keep', sequence, at, lane, owner, priority = 0, parent, inside, preemptible = false, attempts } = options;
-  const unknown = Object.keys(options).find((key) => !OPTIONS.includes(key));
-  if (unknown !== undefined) throw invalid(`a job has no option '${unknown}'${didYouMean(unknown, OPTIONS)}`, OPTIONS);
-  if (!ON_OPEN.includes(onOpen)) throw invalid(`there is no onOpen '${String(onOpen)}'`, ON_OPEN);
-  if (!Number.isSafeInteger(priority)) throw invalid('the priority of a job must be a whole number');
-  if (parent !== undefined && inside !== undefined) throw invalid('a job has a parent or is inside another, not both');
-  const texts = textsOf({ unique, sequence, lane, owner, parent: parent ?? inside });
-  return {
-    unique: null,
-    sequence: null,
-    lane: null,
-    owner: null,
-    parent: null,
-    ...texts,
-    onOpen,
-    at: at === undefined ? null : givenTime(at, 'the at of a job'),
-    priority,
-    inside: inside !== undefined,
-    preemptible: preemptible === true,
-    ...(attempts === undefined ? {} : { attempts: givenCount(attempts, 'the attempts of a job', MOST_ATTEMPTS) }),
-  };
-}
-
-const OPTIONS: readonly string[] = [
-  'unique',
-  'onOpen',
-  'sequence',
-  'at',
-  'lane',
-  'owner',
-  'priority',
-  'parent',
-  'inside',
-  'preemptible',
-  'attempts',
-] satisfies (keyof Options)[];
-const ON_OPEN: readonly NewJob['onOpen'][] = ['keep', 'replace', 'fail'];
-
-function scheduleOf(id: string, timetable: Timetable, { name, version, payload, mostAttempts, tells }: NewJob, now: number): ScheduleRow {
-  const { cron, zone = localZone(), missed = 'once', within } = timetable;
-  if (!MISSED.includes(missed)) throw invalid(`there is no missed '${String(missed)}'`, MISSED);
-  const next = nextCronTime(givenText(cron, 'the cron of a timetable'), givenText(zone, 'the zone of a timetable'), now);
-  if (typeof next !== 'number') throw new PithError('parameter_invalid', `timetable ${next.problem}`, { cure: next.cure });
-  return {
-    id,
-    cron,
-    zone,
-    job: { name, version, payload, mostAttempts, tells },
-    missed,
-    within: within === undefined ? null : givenCount(within, 'the within of a timetable'),
-    next,
-  };
-}
-
-const MISSED: readonly ScheduleRow['missed'][] = ['once', 'skip'];
-
-/** Lanes and owners are an extension's own, as its names are. */
-function heldOf(declaration: Declaration, what: Parameters<HostJobs['pause']>[0]): { readonly kind: HoldKind; readonly value: string } {
-  const kind = KINDS.find((each) => each in what);
-  if (kind === undefined || Object.keys(what).length > 1) throw invalid('a pause of jobs is of one thing', KINDS);
-  const value = (what as Readonly<Record<string, string>>)[kind] as string;
-  if (kind === 'name') declaredJob(declaration, value);
-  return { kind, value: heldValue(`${declaration.id}.`, givenText(value, `the ${kind} of a pause`)) };
-}
-
-const KINDS: readonly HoldKind[] = ['name', 'lane', 'owner'];
-
 const MOST_TEXT = 512;
 
-/** A name that people and rows may have. Throws `parameter_invalid`. */
-function givenText(value: unknown, what: string): string {
-  if (typeof value === 'string' && value !== '' && value.length <= MOST_TEXT && !value.includes('\0') && value.isWellFormed()) return value;
-  throw invalid(`${what} must be a text of 1 to ${MOST_TEXT} characters`);
+/** A name that people and rows may have. */
+const TEXT = z.custom<string>(
+  (text) => typeof text === 'string' && text !== '' && text.length <= MOST_TEXT && !text.includes('\0') && text.isWellFormed(),
+  `must be a text of 1 to ${MOST_TEXT} characters`,
+);
+const FROM_ONE = 'must be a whole number from 1';
+const COUNT = z.int(FROM_ONE).min(1, FROM_ONE);
+const MOST = `${FROM_ONE} to ${MOST_ATTEMPTS}`;
+const OR_NONE = TEXT.nullable().default(null);
+const OF_JOBS = { lane: TEXT.optional(), owner: TEXT.optional(), parent: TEXT.optional() };
+
+const OPTIONS = objectOf({
+  unique: OR_NONE,
+  onOpen: oneOf(['keep', 'replace', 'fail']).default('keep'),
+  sequence: OR_NONE,
+  at: z.custom<number>().optional(),
+  lane: OR_NONE,
+  owner: OR_NONE,
+  priority: z.int('must be a whole number').default(0),
+  parent: OR_NONE,
+  inside: OR_NONE,
+  preemptible: z.boolean('must be true or false').default(false),
+  attempts: z.int(MOST).min(1, MOST).max(MOST_ATTEMPTS, MOST).optional(),
+});
+const FILTER = objectOf({ ...OF_JOBS, name: z.string().optional(), state: oneOf(STATES).optional(), limit: COUNT.default(100) });
+const TIMETABLE = objectOf({
+  cron: TEXT,
+  zone: TEXT.default(localZone),
+  name: z.string(),
+  payload: z.custom<JsonValue>().default(null),
+  missed: oneOf(['once', 'skip']).default('once'),
+  within: COUNT.optional(),
+});
+const PAUSED = objectOf({ name: TEXT.optional(), lane: TEXT.optional(), owner: TEXT.optional() });
+const PAUSE = objectOf({ until: z.custom<number>().optional(), reason: TEXT });
+const ATTEMPT = z.object({ id: TEXT, fence: z.int() }, 'must be an object');
+
+function objectOf<Shape extends z.ZodRawShape>(shape: Shape): z.ZodObject<Shape, z.core.$strict> {
+  return z.strictObject(shape, 'must be an object');
 }
 
-function givenFields<T extends object>(value: T, what: string): T {
-  if (typeof value === 'object' && value !== null && !Array.isArray(value)) return value;
-  throw invalid(`${what} must be an object`);
+function oneOf<const Values extends readonly string[]>(values: Values) {
+  return z.enum(values, `must be one of ${values.join(', ')}`);
 }
 
-function textsOf<Name extends string>(given: Readonly<Record<Name, string | undefined>>): Partial<Record<Name, string>> {
-  const there = Object.entries(given).filter(([, value]) => value !== undefined);
-  return Object.fromEntries(there.map(([name, value]) => [name, givenText(value, `the ${name} of a job`)])) as Partial<
-    Record<Name, string>
-  >;
+/** Throws `parameter_invalid` for the first thing that is wrong. */
+function checked<Schema extends z.ZodType>(schema: Schema, given: unknown, what: string): z.infer<Schema> {
+  const { data, error } = schema.safeParse(given);
+  const [issue] = error?.issues ?? [];
+  if (issue === undefined) return data as z.infer<Schema>;
+  const key = issue.path.length === 0 ? '' : `: '${issue.path.join('.')}'`;
+  if (issue.code !== 'unrecognized_keys' || !(schema instanceof z.ZodObject)) throw invalid(`${what}${key} ${issue.message}`);
+  const known = Object.keys(schema.shape);
+  throw invalid(`${what}: there is no '${issue.keys[0]}'${didYouMean(String(issue.keys[0]), known)}`, `use: ${known.join(', ')}`);
 }
 
-function givenCount(value: unknown, what: string, most = Number.MAX_SAFE_INTEGER): number {
-  if (typeof value === 'number' && Number.isSafeInteger(value) && value >= 1 && value <= most) return value;
-  throw invalid(`${what} must be a whole number from 1${most < Number.MAX_SAFE_INTEGER ? ` to ${most}` : ''}`);
+/** Lanes and owners are an extension's own, as its names are. */
+function heldOf(declaration: Declaration, what: unknown): { readonly kind: HoldKind; readonly value: string } {
+  const [held, ...more] = Object.entries(checked(PAUSED, what, 'what is paused')) as [HoldKind, string][];
+  if (held === undefined || more.length > 0) throw invalid('what is paused is one thing', 'use one of: name, lane, owner');
+  const [kind, value] = held;
+  if (kind === 'name') declaredJob(declaration, value);
+  return { kind, value: heldValue(`${declaration.id}.`, value) };
 }
 
-function invalid(why: string, known: readonly string[] = []): PithError {
-  return new PithError('parameter_invalid', why, {
-    cure: known.length > 0 ? `use one of: ${known.join(', ')}` : 'see: docs/durable-work.md',
-  });
+/** The first tick from now on. Throws `parameter_invalid`. */
+function firstTick(cron: string, zone: string, now: number): number {
+  const next = nextCronTime(cron, zone, now);
+  if (typeof next === 'number') return next;
+  throw invalid(`timetable ${next.problem}`, next.cure);
+}
+
+function invalid(why: string, cure = 'see: docs/durable-work.md'): PithError {
+  return new PithError('parameter_invalid', why, { cure });
 }
 
 function unknownJob(extensionId: string, id: string, hint = ''): PithError {

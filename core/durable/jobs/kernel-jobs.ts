@@ -24,6 +24,6 @@ export interface KernelJobs {
 
 /** `name`: with a space. It is never dead, and forgotten when it is done. */
 export function kernelJob(name: string, concurrency: number, run: KernelJob['run']): readonly [string, KernelJob] {
-  const rest = { version: 1, lanes: false, keep: false, attempts: NEVER, backoff: DEFAULT_BACKOFF, timeoutMs: null };
+  const rest = { version: 1, lanes: false, keep: false, attempts: NEVER, backoff: DEFAULT_BACKOFF };
   return [name, { name, concurrency, ...rest, run }];
 }

@@ -1,29 +1,18 @@
 import type { JobInfo } from '../../contract/index.ts';
-import type { HandlerEnd, LanePolicy } from '../../kernel/index.ts';
+import type { HandlerEnd, JobHandlers, LanePolicy } from '../../kernel/index.ts';
 import type { JobRow, NewJob, State } from './row.ts';
 
-/** Waits between attempts: the first, doubled each time up to the longest. */
-export interface Backoff {
-  readonly firstMs: number;
-  readonly mostMs: number;
-}
+/** A job as a manifest declares it. */
+export type DeclaredJob = ReturnType<JobHandlers['declared']> extends ReadonlyMap<string, infer Declared> ? Declared : never;
 
-/** What a manifest says of a job, known without code. */
-export interface JobDeclaration {
+/** What is known of a job without code: as a manifest says it, or the kernel. */
+export interface JobDeclaration extends Pick<DeclaredJob, 'version' | 'lanes' | 'attempts' | 'backoff' | 'timeout_ms'> {
+  /** The full name. */
   readonly name: string;
   /** How many run at once in the whole sandbox. */
   readonly concurrency: number;
-  /** Of the payload. A row of a newer one is left to whoever knows that. */
-  readonly version: number;
-  /** Its extension brings a policy for lanes. */
-  readonly lanes: boolean;
   /** False: a row is deleted when it is done. */
   readonly keep: boolean;
-  /** Failures of its handler before it is dead, unless the job says otherwise. */
-  readonly attempts: number;
-  readonly backoff: Backoff;
-  /** How long one attempt may last; null: as long as it wants. */
-  readonly timeoutMs: number | null;
 }
 
 /** One attempt: what its process may write carries this. */

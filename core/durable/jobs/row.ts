@@ -89,29 +89,6 @@ export interface Resumed extends Pick<NonNullable<Job['resumed']>, 'by'> {
   readonly value: string;
 }
 
-/** A job before its store has it. */
-export interface NewJob extends Pick<
-  JobRow,
-  | 'id'
-  | 'name'
-  | 'version'
-  | 'payload'
-  | 'lane'
-  | 'owner'
-  | 'priority'
-  | 'unique'
-  | 'sequence'
-  | 'parent'
-  | 'inside'
-  | 'preemptible'
-  | 'mostAttempts'
-  | 'tells'
-> {
-  /** null: now. */
-  readonly at: number | null;
-  readonly onOpen: 'keep' | 'replace' | 'fail';
-}
-
 /** What a job is unless somebody says otherwise. */
 export const PLAIN_JOB = {
   version: 1,
@@ -126,4 +103,14 @@ export const PLAIN_JOB = {
   preemptible: false,
   tells: false,
   at: null,
-} as const satisfies Omit<NewJob, 'id' | 'name' | 'payload' | 'mostAttempts'>;
+} as const;
+
+/** A job before its store has it. */
+export interface NewJob extends Pick<
+  JobRow,
+  'id' | 'name' | 'payload' | 'mostAttempts' | Exclude<keyof typeof PLAIN_JOB, 'onOpen' | 'at'>
+> {
+  /** null: now. */
+  readonly at: number | null;
+  readonly onOpen: 'keep' | 'replace' | 'fail';
+}

@@ -34,7 +34,7 @@ const TIDY_MS = 3_600_000;
 const FIRST_TIDY_MS = 60_000;
 const MOST_AT_ONCE = 64;
 /** How many are told of ended jobs at once. */
-const TELLING = { concurrency: 16, lanes: false, keep: false, attempts: 8, backoff: DEFAULT_BACKOFF, timeoutMs: null };
+const TELLING = { concurrency: 16, lanes: false, keep: false, attempts: 8, backoff: DEFAULT_BACKOFF };
 
 /** A job that somebody waits for, and what is served until it begins. */
 type Served = Readonly<Record<keyof NonNullable<Claim['only']>, Set<string>>>;
@@ -219,8 +219,8 @@ export class JobService {
 
   /** At the first look nobody knows whether the clock was set back: what a provider asked for is kept. */
   async #repairClock(isFirst: boolean): Promise<void> {
-    const longest = [...this.options.declared().values()].map(({ backoff }) => backoff.mostMs);
-    await this.store.repairClock(Math.max(isFirst ? LONGEST_LIMIT_MS : DEFAULT_BACKOFF.mostMs, ...longest));
+    const longest = [...this.options.declared().values()].map(({ backoff }) => backoff.most_ms);
+    await this.store.repairClock(Math.max(isFirst ? LONGEST_LIMIT_MS : DEFAULT_BACKOFF.most_ms, ...longest));
     await this.options.kernel?.repair();
   }
 

@@ -1,5 +1,5 @@
 import type { Wait } from '../../kernel/index.ts';
-import type { Backoff, Outcome } from './port.ts';
+import type { JobDeclaration, Outcome } from './port.ts';
 import { hasEnded, type JobRow, NEVER, type NewJob, type Resumed } from './row.ts';
 
 /** Short, so that after `kill -9` a job goes on soon. */
@@ -19,12 +19,12 @@ export const LONGEST_RETRY_MS = 300_000;
 /** A provider that asks for a longer wait is asked again all the same. */
 export const LONGEST_LIMIT_MS = 86_400_000;
 
-export const DEFAULT_BACKOFF: Backoff = { firstMs: FIRST_MS, mostMs: LONGEST_RETRY_MS };
+export const DEFAULT_BACKOFF: JobDeclaration['backoff'] = { first_ms: FIRST_MS, most_ms: LONGEST_RETRY_MS };
 
 /** The wait after the `failures`-th failure: doubled each time, ± a tenth. `random` is from 0 to 1. */
-export function retryDelay(failures: number, random: number, { firstMs, mostMs }: Backoff = DEFAULT_BACKOFF): number {
-  const wait = Math.min(mostMs, firstMs * 2 ** (failures - 1));
-  return Math.min(mostMs, Math.round(wait * (0.9 + 0.2 * random)));
+export function retryDelay(failures: number, random: number, { first_ms, most_ms } = DEFAULT_BACKOFF): number {
+  const wait = Math.min(most_ms, first_ms * 2 ** (failures - 1));
+  return Math.min(most_ms, Math.round(wait * (0.9 + 0.2 * random)));
 }
 
 export function created({ at, ...job }: Omit<NewJob, 'onOpen'>, number: number, now: number): JobRow {

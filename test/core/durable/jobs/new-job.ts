@@ -2,8 +2,8 @@ import { ulid } from 'ulid';
 import { type JobDeclaration, type JobRow, type JobStore, type NewJob, PLAIN_JOB } from '../../../../core/durable/index.ts';
 
 export function declared(name: string, changes: Partial<JobDeclaration> = {}): JobDeclaration {
-  const backoff = { firstMs: 1_000, mostMs: 300_000 };
-  return { name, concurrency: 16, version: 1, lanes: false, keep: true, attempts: 8, backoff, timeoutMs: null, ...changes };
+  const backoff = { first_ms: 1_000, most_ms: 300_000 };
+  return { name, concurrency: 16, version: 1, lanes: false, keep: true, attempts: 8, backoff, ...changes };
 }
 
 export function newJob(name: string, changes: Partial<NewJob> = {}): NewJob {

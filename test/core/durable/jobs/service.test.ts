@@ -377,7 +377,7 @@ describe('J9: attempts', () => {
   it('J9: that take longer than their time are aborted, and have failed after the grace', async () => {
     const world = worldOf();
     const reasons: unknown[] = [];
-    const jobs = ['a.x', 'a.deaf'].map((name) => declared(name, { timeoutMs: 2_000 }));
+    const jobs = ['a.x', 'a.deaf'].map((name) => declared(name, { timeout_ms: 2_000 }));
     const one = world.process({ 'a.x': untilStopped(reasons), 'a.deaf': never }, { jobs });
     one.service.start();
     const [heard, deaf] = [await one.add('a.x', { mostAttempts: 1 }), await one.add('a.deaf', { mostAttempts: 1 })];
