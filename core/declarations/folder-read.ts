@@ -1,7 +1,7 @@
 import fs from 'node:fs';
 import path from 'node:path';
-import { codeOf, messageOf, type Diagnostic } from '../contract/index.ts';
-import { isPassing, kindOf } from '@pith/safe-files';
+import { messageOf, type Diagnostic } from '../contract/index.ts';
+import { isForbidden, isPassing, kindOf } from '@pith/safe-files';
 import { CONTRACT_FILE, MANIFEST_FILE, PROMPT_FILES, type Declaration, type FolderReading, type FolderRecord } from './declaration.ts';
 import type { IndexFile } from './index-file.ts';
 import { digestOf, MAX_FILES, stampFolder, readTextFile, type FolderStamp } from './source-files.ts';
@@ -49,7 +49,7 @@ function isMoved({ declaration }: FolderRecord, { odd, truncated, strayLinks }: 
 
 /** Whether the system did not let something be read: what is there may be as it was. */
 function isUnread(error: unknown): boolean {
-  return isPassing(error) || ['EACCES', 'EPERM'].includes(codeOf(error, ''));
+  return isPassing(error) || isForbidden(error);
 }
 
 /** Said of a folder that cannot be read, while what it declared before holds. */

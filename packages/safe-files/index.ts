@@ -3,7 +3,18 @@ export { GuardedPlaces, type Guard } from './guarded-places.ts';
 export { Jail, type Entry } from './jail.ts';
 export { entriesOf, isBelow, isInside, isThere, linkTarget, namesIn, realPathOf } from './paths.ts';
 export { reachOf, type Reach } from './proven-folder.ts';
-export { codeOf, fileBusy, FileRefused, isNothingThere, isPassing, refusalOf, unavailable, unlessRefused } from './refused.ts';
+export {
+  codeOf,
+  fileBusy,
+  FileRefused,
+  isForbidden,
+  isNothingThere,
+  isPassing,
+  isRefusal,
+  refusalOf,
+  unavailable,
+  unlessRefused,
+} from './refused.ts';
 export { NO_REGULAR_FILE, readRegularFile, withRegularFile } from './regular-file.ts';
 export { systemCure, systemReason } from './system-errors.ts';
 export { runsLater, runsLaterIn } from './runs-later.ts';

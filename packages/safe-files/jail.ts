@@ -3,7 +3,7 @@ import { open, type FileHandle } from 'node:fs/promises';
 import { relative, sep } from 'node:path';
 import { isBelow } from './paths.ts';
 import { openFolder, reachOf, type ProvenFolder, type Reach } from './proven-folder.ts';
-import { codeOf, FileRefused, isAbsence, refusalOf, unavailable } from './refused.ts';
+import { codeOf, FileRefused, isAbsence, isRefusal, refusalOf, unavailable } from './refused.ts';
 import { requireContent, StagedFile } from './staged-file.ts';
 import type { StagingNotes } from './staging-notes.ts';
 import { syncFolder } from './state-files.ts';
@@ -139,7 +139,7 @@ export class Jail {
           folder.close();
         }
       } catch (error) {
-        if (!(error instanceof FileRefused) && !isAbsence(error)) throw error; // it is gone, or its folder is
+        if (!isRefusal(error) && !isAbsence(error)) throw error; // it is gone, or its folder is
       }
     });
   }

@@ -48,8 +48,17 @@ export function isNothingThere(error: unknown): boolean {
 
 /** Whether the failure may pass: too few descriptors, too little memory, or a failing disk. */
 export function isPassing(error: unknown): boolean {
-  const codes = [codeOf(error), codeOf((error as Error | null)?.cause)];
-  return codes.some((code) => ['EMFILE', 'ENFILE', 'ENOMEM', 'EAGAIN', 'EIO', 'ESTALE'].includes(code));
+  return isOfSystem(error, ['EMFILE', 'ENFILE', 'ENOMEM', 'EAGAIN', 'EIO', 'ESTALE']);
+}
+
+/** Whether this user may not do it. */
+export function isForbidden(error: unknown): boolean {
+  return isOfSystem(error, ['EACCES', 'EPERM']);
+}
+
+/** Whether it is the system's error, or a refusal of ours because of it. */
+function isOfSystem(error: unknown, codes: readonly string[]): boolean {
+  return codes.includes(codeOf(error)) || codes.includes(codeOf((error as Error | null)?.cause));
 }
 
 /** A file system's error as a refusal that names `path`: the system's message would show descriptors and absolute paths. Others unchanged. */
@@ -61,12 +70,17 @@ export function refusalOf(error: unknown, path: string): unknown {
   return Object.assign(new FileRefused('file_failed', message, systemCure(error, `'${path}'`)), { cause: error });
 }
 
-/** The result of `work`; `otherwise` where a file was refused. */
+/** Whether we refuse the file. The system's own failures are none of ours: what was to be found out there is not known. */
+export function isRefusal(error: unknown): error is FileRefused {
+  return error instanceof FileRefused && error.cause === undefined;
+}
+
+/** The result of `work`; `otherwise` where a file is refused for good. */
 export async function unlessRefused<T, R>(work: () => T | Promise<T>, otherwise: R): Promise<T | R> {
   try {
     return await work();
   } catch (error) {
-    if (error instanceof FileRefused) return otherwise;
+    if (isRefusal(error)) return otherwise;
     throw error;
   }
 }

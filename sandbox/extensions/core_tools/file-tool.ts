@@ -4,6 +4,7 @@ import {
   binaryType,
   digestOf,
   FileRefused,
+  isRefusal,
   PART_BYTES,
   readPart,
   unavailable,
@@ -104,7 +105,7 @@ async function prepare(jail: Jail, policy: Policy, call: Input): Promise<Prepare
 async function textAt(jail: Jail, names: readonly string[]): Promise<Buffer | null> {
   if ((await jail.stat(names))?.type !== 'file') return null;
   const bytes = await contentOf(jail, names).catch((error: unknown) => {
-    if (error instanceof FileRefused) return null;
+    if (isRefusal(error)) return null;
     throw error;
   });
   return bytes !== null && isShowable(bytes) ? bytes : null;

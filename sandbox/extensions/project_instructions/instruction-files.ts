@@ -85,7 +85,7 @@ async function readInstructions(file: string, root: string): Promise<Omit<Instru
     return text.trim() === '' ? null : { text, why: null, isPart: size > bytes.length, missing: [] };
   } catch (error) {
     if (['ENOENT', 'ENOTDIR'].includes(codeOf(error, ''))) return null;
-    if (error instanceof FileRefused) return unusable('it is not an ordinary file');
+    if (error instanceof FileRefused && error.code === 'file_unavailable') return unusable('it is not an ordinary file');
     return unusable(messageOf(error));
   }
 }

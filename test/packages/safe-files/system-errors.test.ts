@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { refusalOf, systemCure, systemReason } from '@pith/safe-files';
+import { FileRefused, isForbidden, isPassing, refusalOf, systemCure, systemReason, unavailable, unlessRefused } from '@pith/safe-files';
 import { words } from '../../words.ts';
 
 const error = (code: string, more = {}) => Object.assign(new Error(`${code}: /secret/place`), { code, ...more });
@@ -29,5 +29,14 @@ describe('S13 errors of the system', () => {
       message: "'a.txt' could not be used: no space is left on the disk (ENOSPC)",
       cure: "the disk is full: free space on the disk of 'a.txt'",
     });
+  });
+
+  it('S7 S13 what the system could not do is not taken for a refusal of ours: whether a person must be asked is not known then', async () => {
+    const failing = (failure: unknown) => unlessRefused(() => Promise.reject(failure), 'nobody is asked');
+    await expect(failing(unavailable('a.txt'))).resolves.toBe('nobody is asked');
+    for (const code of ['EACCES', 'EIO', 'EMFILE'])
+      await expect(failing(refusalOf(error(code), 'a.txt'))).rejects.toBeInstanceOf(FileRefused);
+    expect([isForbidden(refusalOf(error('EACCES'), 'a')), isPassing(refusalOf(error('EIO'), 'a'))]).toEqual([true, true]);
+    expect([isForbidden(unavailable('a')), isPassing(unavailable('a'))]).toEqual([false, false]);
   });
 });

@@ -1,7 +1,7 @@
 import { lstatSync, readdirSync } from 'node:fs';
 import path from 'node:path';
 import { setImmediate as yieldToOthers } from 'node:timers/promises';
-import { FileRefused, type Entry } from '@pith/safe-files';
+import { isForbidden, isRefusal, type Entry } from '@pith/safe-files';
 import type { Project } from '../files/project.ts';
 
 /** A search through the folders of a project. Names lead from the project down. */
@@ -54,8 +54,8 @@ export async function walk(
  * secrets.
  */
 function noneIfUnreadable(error: unknown): readonly [] | null {
-  if (error instanceof FileRefused) return [];
   if (isForbidden(error)) return null;
+  if (isRefusal(error)) return [];
   throw error;
 }
 
@@ -81,10 +81,6 @@ function namedEntriesOf(folder: string): readonly Seen[] {
       return []; // the folder may not be entered either
     }
   });
-}
-
-export function isForbidden(error: unknown): boolean {
-  return ['EACCES', 'EPERM'].includes((error as NodeJS.ErrnoException).code ?? '');
 }
 
 /** A folder that git takes for a bare repository. */

@@ -1,11 +1,10 @@
 import { lstat, readdir, realpath } from 'node:fs/promises';
 import path from 'node:path';
 import { printableLine, someOf } from '@pith/plain-text';
-import { isInside } from '@pith/safe-files';
+import { isForbidden, isInside } from '@pith/safe-files';
 import { fileDigest, hashed } from './autorun-digests.ts';
 import { kindOf, namedBy } from './git-guard.ts';
 import { isHarmless, isTooLarge, listedSettings, plainText } from './git-settings.ts';
-import { isForbidden } from './project-walk.ts';
 
 /** A digest of settings and hooks: of whatever git, Mercurial or Jujutsu would start from there. */
 export async function repositoryDigest(place: string): Promise<string> {
