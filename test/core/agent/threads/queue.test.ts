@@ -111,7 +111,6 @@ describe('thread queue', () => {
         fence: { name: 'x', holder: 'x' },
         lost: new AbortController().signal,
         inherited: false,
-        expire: () => undefined,
         release,
       });
     const queue = createThreadQueue({ acquire }, clock);
