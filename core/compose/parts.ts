@@ -1,6 +1,6 @@
 import 'reflect-metadata';
 import { container, instancePerContainerCachingFactory, type DependencyContainer, type InjectionToken } from 'tsyringe';
-import { endOrphans, probeSandboxing } from '@pith/supervised-process';
+import { probeSandboxing } from '@pith/supervised-process';
 import { oncePromised, systemClock } from '@pith/promises';
 import { createAgents, createThreadStores, noticeOfQuestion, type Agents, type ThreadStores } from '../agent/index.ts';
 import { askedAlways, isAdmin, packageRoot } from '../declarations/index.ts';
@@ -89,7 +89,6 @@ function processTier(get: Get): (kernel: TierKernel) => ProcessTier {
       checkSettings: async (version, number) => (await tier()).checkSettings(version, number),
       openEntry: async (version, entry) => (await tier()).openEntry(version, entry),
       confinement: sandboxing,
-      endOrphans: () => endOrphans(kernel.runtime.places.dataDirectory),
     };
   };
 }

@@ -6,7 +6,6 @@ import {
   type Diagnostic,
   ExtensionSettings,
   type Logger,
-  messageOf,
   Permissions,
 } from '../contract/index.ts';
 import type { Discovery } from '../declarations/index.ts';
@@ -120,10 +119,6 @@ export function createHost(options: HostOptions, discovered: Discovery): Host {
     onProviders: changes.on,
     callFromProcess: (...call) => callFromProcess(lifecycle, ...call),
   });
-  const orphansEnded = processes?.endOrphans().then(
-    (count) => count > 0 && log.logger('host').warn('ended processes of extensions that a killed kernel left', { count }),
-    (error: unknown) => log.logger('host').warn('processes that a killed kernel left were not ended', { error: messageOf(error) }),
-  );
   const lifecycle: Lifecycle = new Lifecycle(runtime, createTiers(runtime, processes), options.wire ?? DIRECT, {
     index: options.index,
     cut,
@@ -166,7 +161,6 @@ export function createHost(options: HostOptions, discovered: Discovery): Host {
         await lifecycle.stopAll();
         renewals.close();
         unguard();
-        await orphansEnded;
         log.close();
       })),
   };

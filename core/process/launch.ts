@@ -5,7 +5,6 @@ import {
   killHost,
   sweepRemains,
   Guardian,
-  recordHost,
   watchMemory,
   type Sandboxing,
   raiseOomScore,
@@ -117,7 +116,7 @@ export async function launchHost(spec: LaunchSpec): Promise<HostProcess> {
     });
   }
 
-  const forget = recordHost(stateDirectory, pid, marker);
+  const forget = guardian.watch(pid);
   raiseOomScore(pid);
   const watch = watchMemory(pid, memoryMb, (message) => overLimit(message, `use less, or set extensions.${spec.extensionId}.memory_mb`));
   const ended = endOf(child).then(async (how) => {

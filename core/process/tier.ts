@@ -19,7 +19,7 @@ import { placesOf, type Setup } from './setup.ts';
 export type { ProcessOptions } from './remote-host.ts';
 
 /** Runs each extension in its own process, whose entry is made by the build. */
-export function createProcessTier(kernel: TierKernel, options: ProcessOptions): Omit<ProcessTier, 'confinement' | 'endOrphans'> {
+export function createProcessTier(kernel: TierKernel, options: ProcessOptions): Omit<ProcessTier, 'confinement'> {
   const { runtime } = kernel;
   const { clock, loader, secrets, places } = runtime;
   const entryFile = path.join(buildOf(options.packageRoot), 'process.mjs');

@@ -5,7 +5,6 @@ import type { Readable, Writable } from 'node:stream';
 import { isBelow } from '@pith/safe-files';
 import { Guardian } from './guardian.ts';
 import { oncePromised, systemClock } from '@pith/promises';
-import { endOrphans, recordHost } from './host-records.ts';
 import { watchMemory } from './memory-watch.ts';
 import { HOST_VARIABLE, killHost, sweepRemains } from './process-end.ts';
 import { names, processEntry, read } from './process-table.ts';
@@ -102,8 +101,6 @@ export interface ConfinedPrograms {
 }
 
 export interface ConfinedHost {
-  /** The owner's folder, absolute. Notes in it say what to end if this process is killed. */
-  readonly dataDirectory: string;
   /** Only its language reaches a program; default: this process's environment. */
   readonly env?: Readonly<Record<string, string | undefined>>;
 }
@@ -177,7 +174,7 @@ async function untilGone(
   const abort = (): void => stop('it was aborted');
   signal?.addEventListener('abort', abort, { once: true });
   if (signal?.aborted) abort(); // aborted during the start
-  const forget = recordHost(host.dataDirectory, pid, marker);
+  const forget = guardian.watch(pid);
   raiseOomScore(pid);
   yieldProcessor(pid);
   const { memoryMb = MEMORY_MB, maxProcesses = MOST_PROCESSES } = program;
@@ -301,14 +298,13 @@ function isInherited(descriptor: number): boolean {
   return flags !== undefined && (Number.parseInt(flags, 8) & CLOSE_ON_EXEC) === 0;
 }
 
-/** Also starts to end what a killed process left. `probe`: whether bubblewrap works here, asked once. */
+/** `probe`: whether bubblewrap works here, asked once. */
 export function createConfinedPrograms(
-  host: ConfinedHost,
+  host: ConfinedHost = {},
   probe: () => Promise<Sandboxing> = oncePromised(probeSandboxing),
 ): ConfinedPrograms {
   const closing = new AbortController();
   const running = new Set<Promise<unknown>>();
-  void endOrphans(host.dataDirectory).catch(() => undefined); // otherwise bubblewrap or the guardian ends them
   const start = (program: ConfinedProgram, bubblewrap: string | null, signal?: AbortSignal): Promise<ConfinedOutcome> => {
     const stop = signal === undefined ? closing.signal : AbortSignal.any([closing.signal, signal]);
     if (stop.aborted) throw new ProcessFailed('aborted', 'the program was not started: it was aborted', { cause: stop.reason });

@@ -5,11 +5,18 @@ import { findProgram, SYSTEM_PATH } from './programs.ts';
 import { startProcess } from './start-process.ts';
 
 /**
- * Waits for the end of its input, which comes however the kernel ends, and then kills all processes with the mark. It looks twice, because
- * a process shows no mark while it executes another program.
+ * Reads the groups to watch until the end of its input, which comes however the kernel ends. Then it kills them, and all processes with the
+ * mark. It looks twice, because a process shows no mark while it executes another program.
  */
 const SCRIPT = `
-cat >/dev/null
+groups=
+while read -r sign group; do
+  if [ "$sign" = + ]; then groups="$groups $group"; continue; fi
+  kept=
+  for each in $groups; do [ "$each" = "$group" ] || kept="$kept $each"; done
+  groups=$kept
+done
+for group in $groups; do kill -s KILL -- "-$group" 2>/dev/null; done
 quiet=0
 for round in 1 2 3 4 5 6; do
   found=$(grep -lsF "$1=$2" /proc/[0-9]*/environ)
@@ -20,7 +27,7 @@ for round in 1 2 3 4 5 6; do
 done`;
 
 /**
- * A small process that, when this one is killed, ends all processes with its marks and then itself. A sandbox does the same, but not in its
+ * A small process that, when this one is killed, ends all processes with its marks or in its groups, and then itself. A sandbox does the same, but not in its
  * first milliseconds.
  */
 export class Guardian {
@@ -43,7 +50,14 @@ export class Guardian {
     await this.#running;
   }
 
-  /** Ends all processes with its marks. */
+  /** The process group ends with this process too, also what cleared its environment. Returns a function that forgets it. */
+  watch(group: number): () => void {
+    const say = (sign: '+' | '-') => void this.#running?.then((input) => input.write(`${sign} ${group}\n`));
+    say('+');
+    return () => say('-');
+  }
+
+  /** Ends all processes with its marks, and the groups. */
   end(): void {
     void this.#running?.then((input) => input.end());
   }

@@ -18,7 +18,6 @@ export {
 } from './confined.ts';
 export { Guardian } from './guardian.ts';
 export { heldMemory } from './held-memory.ts';
-export { endOrphans, recordHost } from './host-records.ts';
 export { watchMemory } from './memory-watch.ts';
 export { HOST_VARIABLE, killHost, sweepRemains, type ExitOf } from './process-end.ts';
 export { familyOf, processEntry } from './process-table.ts';

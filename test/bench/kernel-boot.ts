@@ -97,7 +97,6 @@ async function boot(declarations: ReadonlyMap<string, Declaration>, folder: stri
     tierOf: () => 'process',
     processes: ({ runtime }: TierKernel) => ({
       construct: (version: Version, number: number) => constructClass(runtime, version, number, { Class: Trivial as never, shipped: true }),
-      endOrphans: async () => 0,
     }),
     configOf: () => ({ enabled: true, config: {}, secrets: [], where: () => '' }),
     index: { surface: () => undefined, putSurface: () => undefined },

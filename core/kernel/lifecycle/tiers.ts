@@ -43,8 +43,6 @@ export interface ProcessTier {
   openEntry(version: Version, entry: string): Promise<{ readonly commands: readonly Command[]; end(): Promise<void> }>;
   /** Whether something holds the code of its processes; null: the settings want nothing to. */
   confinement(): Promise<Confinement | null>;
-  /** Ends what a killed kernel left running. Resolves to how many there were. */
-  endOrphans(): Promise<number>;
 }
 
 export type Confinement = { readonly available: true } | { readonly available: false; readonly why: string; readonly cure: string };

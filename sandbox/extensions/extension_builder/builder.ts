@@ -23,7 +23,7 @@ export class Builder {
   readonly places: Places;
   /** Runs programs that end with this extension. */
   readonly programs = once(() => {
-    const programs = createConfinedPrograms({ dataDirectory: this.context.dataDirectory });
+    const programs = createConfinedPrograms();
     this.context.own(() => programs.close());
     return programs;
   });

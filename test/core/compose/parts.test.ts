@@ -87,7 +87,6 @@ it('A9 another process tier is registered over its token, and extensions outside
       checkSettings: refuse,
       openEntry: refuse,
       confinement: async () => null,
-      endOrphans: async () => 0,
     }),
   });
   const { kernel } = await kernelWith(parts, {

@@ -1,6 +1,4 @@
 import { createConfinedPrograms, probeSandboxing } from '@pith/supervised-process';
-import os from 'node:os';
-import path from 'node:path';
 import { expect, it } from 'vitest';
 import { firstWord, hostFolder, stopped } from './hosts.ts';
 import { onDisk } from '../../places.ts';
@@ -28,8 +26,7 @@ it.skipIf(!sandboxing.available)(
   'S73 K10: no program in the sandbox opens settings of the system for writing, nor is it root there',
   async () => {
     const argv = [process.execPath, '-e', `const fs = require('node:fs'); ${PROGRAM}; console.log(JSON.stringify(seen))`];
-    const dataDirectory = path.join(os.tmpdir(), 'pith-none');
-    const { stdout, stderr } = await createConfinedPrograms({ dataDirectory, env: {} }).run({
+    const { stdout, stderr } = await createConfinedPrograms({ env: {} }).run({
       argv,
       cwd: '/tmp',
       readOnly: [],

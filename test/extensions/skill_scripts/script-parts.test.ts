@@ -106,7 +106,7 @@ async function withUv(code: string | null): Promise<{ run(): ReturnType<typeof r
     chmodSync(path.join(home, '.local/bin/uv'), 0o755);
   }
   const directory = path.join(sandbox.sandbox, 'data/scripts');
-  const confined = createConfinedPrograms({ dataDirectory: directory, env: {} });
+  const confined = createConfinedPrograms({ env: {} });
   const ports: ScriptPorts = {
     settings: configSchema().parse({ scripts: { approval: 'never' } }).scripts,
     confined,

@@ -17,7 +17,7 @@ const { available } = await probeSandboxing();
 let folder: string;
 beforeEach(() => void (folder = folderWith({ 'open/file.txt': 'seen', 'closed.txt': 'never seen' })));
 
-const confined = () => createConfinedPrograms({ dataDirectory: path.join(folder, 'data'), env: { LANG: 'C.UTF-8', SECRET_KEY: 'canary' } });
+const confined = () => createConfinedPrograms({ env: { LANG: 'C.UTF-8', SECRET_KEY: 'canary' } });
 
 /** A shell script under `sandbox`, at work in the folder `open`. */
 function sh(script: string, options: Partial<ConfinedProgram> = {}, signal?: AbortSignal) {
@@ -49,7 +49,7 @@ describe.skipIf(!available)('U3 a command of the person', () => {
     });
     await chmod(path.join(home, '.nvm/node/bin/tool'), 0o755);
     const env = { PATH: `relative:${home}/.nvm/node/bin:/usr/bin`, TZ: 'Europe/Rome', AWS_SECRET: 'canary' };
-    const programs = createConfinedPrograms({ dataDirectory: path.join(folder, 'data'), env });
+    const programs = createConfinedPrograms({ env });
     const open = path.join(folder, 'open');
     const script =
       'tool; cat ~/.cargo/credentials.toml ~/diary.txt; echo x > ~/new && cat ~/new; echo $TZ $AWS_SECRET ${PATH%%:*}; echo y > ~/.nvm/z';
@@ -241,7 +241,7 @@ describe.skipIf(!isLinux)('what is left of a program', () => {
 
 it('S73 without bubblewrap it is refused with the reason and the cure, and still runs where a person wants none', async () => {
   const missing = { available: false, why: 'bubblewrap is not installed', cure: 'install it' } as const;
-  const programs = createConfinedPrograms({ dataDirectory: path.join(folder, 'data'), env: {} }, async () => missing);
+  const programs = createConfinedPrograms({ env: {} }, async () => missing);
   expect(await programs.unavailable()).toEqual({ why: missing.why, cure: missing.cure });
   const program = {
     argv: ['/bin/sh', '-c', 'echo $HOME; pwd; touch $TMPDIR/x; test -w $HOME'],

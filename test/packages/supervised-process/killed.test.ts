@@ -30,7 +30,7 @@ it
   const argv = ['/bin/sh', '-c', `(setsid sleep ${nap}&)& sleep ${nap};:`];
   const program = { argv, cwd: '/tmp', readOnly: [], timeoutMs: 60_000, maxOutputBytes: 100, sandbox };
   const sandboxing = isEarly ? { available: true, program: path.join(folder, 'begun') } : undefined;
-  const kernel = spawn(process.execPath, [outfile, JSON.stringify({ dataDirectory: folder, program, sandboxing })], { stdio: 'inherit' });
+  const kernel = spawn(process.execPath, [outfile, JSON.stringify({ program, sandboxing })], { stdio: 'inherit' });
   await until(() => runs(nap), 20_000);
   kernel.kill('SIGKILL');
   await until(() => !runs(nap), 20_000);

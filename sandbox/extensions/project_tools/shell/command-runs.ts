@@ -59,7 +59,7 @@ export class CommandRuns {
     private readonly context: Pick<ExtensionContext<Config>, 'id' | 'config' | 'clock' | 'dataDirectory' | 'own' | 'events' | 'logger'>,
     readonly project: Project,
   ) {
-    this.#programs = createConfinedPrograms({ dataDirectory: context.dataDirectory });
+    this.#programs = createConfinedPrograms();
     context.own(() => this.#programs.close());
     this.#watch = new CommandWatch(
       { root: project.root, jail: project.jail, state: project.data() },

@@ -33,7 +33,7 @@ export function scriptTool(context: ExtensionContext<ScriptsConfig>, library: Pi
   const settings = context.config.scripts;
   const warn = unconfinedWarning(context);
   const confined = once(() => {
-    const made = createConfinedPrograms({ dataDirectory: context.dataDirectory });
+    const made = createConfinedPrograms();
     context.own(() => made.close());
     return made;
   });

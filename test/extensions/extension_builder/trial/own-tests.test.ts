@@ -16,7 +16,7 @@ async function errorsOf(tests: string) {
   const folder = folderWith();
   const directory = path.join(folder, 'extensions/double');
   writeFiles(directory, { ...FILES, 'double.test.ts': tests });
-  const programs = createConfinedPrograms({ dataDirectory: path.join(folder, 'data') });
+  const programs = createConfinedPrograms();
   const ran = { programs, directory, place: path.join(folder, 'place'), pith: path.resolve('.'), bare: !available };
   const { findings, tried } = await runOwnTests(ran, AbortSignal.timeout(120_000));
   expect(tried).toEqual(['double.test.ts']);
