@@ -34,6 +34,8 @@ export interface World {
   readonly store: JobStore;
   /** A process over the same store, started; it stops with the test. */
   process(handlers: Readonly<Record<string, Handler>>, options?: ProcessOptions): Process;
+  /** One that was not started. */
+  idle: World['process'];
   /** Lets `ms` pass, and what that starts go on. */
   pass(ms: number): Promise<void>;
 }
@@ -56,14 +58,19 @@ export function worldOf(clock: FakeClock = fakeClock()): World {
   return {
     clock,
     store: open(),
-    process: (handlers, options = {}) => startProcess(clock, options.over?.(open()) ?? open(), handlers, options),
+    process(handlers, options) {
+      const process = this.idle(handlers, options);
+      process.service.start();
+      return process;
+    },
+    idle: (handlers, options = {}) => newProcess(clock, options.over?.(open()) ?? open(), handlers, options),
     async pass(ms) {
       for (let left = ms; left > 0; left -= 50) await clock.advance(Math.min(50, left));
     },
   };
 }
 
-function startProcess(clock: FakeClock, store: JobStore, handlers: Readonly<Record<string, Handler>>, options: ProcessOptions): Process {
+function newProcess(clock: FakeClock, store: JobStore, handlers: Readonly<Record<string, Handler>>, options: ProcessOptions): Process {
   const lines: string[] = [];
   const log = (message: string, fields?: object) => void lines.push(fields ? `${message} ${JSON.stringify(fields)}` : message);
   const logger: Logger = { debug: log, info: log, warn: log, error: log };

@@ -46,8 +46,8 @@ describe('J7: the loop', () => {
       (who: string): Handler =>
       async ({ payload }) =>
         void began.push(`${who} ${String(payload)}`);
-    const one = world.process({ 'a.x': work('one') });
-    const two = world.process({ 'b.x': work('two') });
+    const one = world.idle({ 'a.x': work('one') });
+    const two = world.idle({ 'b.x': work('two') });
     one.service.start();
     two.service.start();
     await world.pass(1_000);
@@ -64,7 +64,7 @@ describe('J7: the loop', () => {
     const began: number[] = [];
     const due = world.clock.now() + 7_777;
     await world.store.insert(newJob('a.x', { at: due }), null);
-    world.process({ 'a.x': async () => void began.push(world.clock.now() - due) }).service.start();
+    world.process({ 'a.x': async () => void began.push(world.clock.now() - due) });
     await world.pass(8_000);
     expect(began).toEqual([0]);
   });
@@ -79,8 +79,7 @@ describe('J7: the loop', () => {
           return target[name];
         },
       });
-    const { service, add } = world.process({ 'a.x': async () => undefined }, { over: counted });
-    service.start();
+    const { add } = world.process({ 'a.x': async () => undefined }, { over: counted });
     await add('a.x');
     await add('a.x', { at: world.clock.now() + 3_600_000 });
     await world.store.putSchedule({
@@ -108,7 +107,7 @@ describe('J7: the loop', () => {
       done += 1;
     };
     const jobs = [declared('a.x', { concurrency: 5 })];
-    const processes = [1, 2].map(() => world.process({ 'a.x': work }, { jobs }));
+    const processes = [1, 2].map(() => world.idle({ 'a.x': work }, { jobs }));
     for (let count = 0; count < 60; count += 1) await world.store.insert(newJob('a.x'), null);
     for (const { service } of processes) service.start();
     await world.pass(2_000);
@@ -118,7 +117,7 @@ describe('J7: the loop', () => {
   it('J4: takes many at once where many may run', async () => {
     const world = worldOf();
     let running = 0;
-    const { service } = world.process(
+    const { service } = world.idle(
       { 'a.x': () => ((running += 1), never(null as never, null as never)) },
       { jobs: [declared('a.x', { concurrency: 150 })] },
     );
@@ -133,7 +132,7 @@ describe('J6: leases', () => {
   it('J6: are renewed while a handler works, however long', async () => {
     const world = worldOf();
     const began: string[] = [];
-    const [one, two] = ['one', 'two'].map((who) => world.process({ 'a.x': async () => (began.push(who), world.clock.sleep(20_000)) }));
+    const [one, two] = ['one', 'two'].map((who) => world.idle({ 'a.x': async () => (began.push(who), world.clock.sleep(20_000)) }));
     one?.service.start();
     await world.pass(500);
     const id = (await one?.add('a.x')) as string;
@@ -154,12 +153,10 @@ describe('J6: leases', () => {
       return 'of the first';
     };
     const one = world.process({ 'a.x': slow }, { clock });
-    one.service.start();
     const id = await one.add('a.x');
     await world.pass(500);
     const attempts: number[] = [];
-    const two = world.process({ 'a.x': async ({ attempt }) => (attempts.push(attempt), 'of the second') });
-    two.service.start();
+    world.process({ 'a.x': async ({ attempt }) => (attempts.push(attempt), 'of the second') });
     stall();
     await world.pass(10_000);
     wake();
@@ -177,7 +174,6 @@ describe('J6: leases', () => {
     const { clock, stall, wake } = stallable(world.clock);
     const end = gate();
     const one = world.process({ 'a.x': async () => (await end.opened, 'late') }, { clock });
-    one.service.start();
     const id = await one.add('a.x');
     await world.pass(500);
     stall();
@@ -194,7 +190,6 @@ describe('J6: leases', () => {
     const reasons: unknown[] = [];
     const { over, full } = fullDisk();
     const one = world.process({ 'a.x': untilStopped(reasons) }, { over });
-    one.service.start();
     const id = await one.add('a.x');
     await world.pass(500);
     full(true);
@@ -218,13 +213,12 @@ describe('J6: leases', () => {
     };
     const began: string[] = [];
     const one = world.process({ 'a.x': flaky, 'a.long': async () => (began.push('one'), world.clock.sleep(30_000)) });
-    one.service.start();
     const id = await one.add('a.x');
     const long = await one.add('a.long');
     await world.pass(500);
     shift = -86_400_000;
     await world.pass(500);
-    world.process({ 'a.long': async () => void began.push('two') }).service.start();
+    world.process({ 'a.long': async () => void began.push('two') });
     await world.pass(10_000);
     expect((await world.store.get(id))?.state).toBe('done');
     expect(began).toEqual(['one']);
@@ -237,8 +231,8 @@ describe('J8: a stop', () => {
     const world = worldOf();
     const reasons: unknown[] = [];
     const jobs = [declared('a.x', { concurrency: 1 })];
-    const one = world.process({ 'a.x': untilStopped(reasons) }, { jobs });
-    const two = world.process({}, { jobs });
+    const one = world.idle({ 'a.x': untilStopped(reasons) }, { jobs });
+    const two = world.idle({}, { jobs });
     one.service.start();
     const [first, second] = [await one.add('a.x'), await one.add('a.x')];
     await world.pass(500);
@@ -252,7 +246,6 @@ describe('J8: a stop', () => {
   it('J8: waits five seconds for a handler that does not listen; only then is the slot free', async () => {
     const world = worldOf();
     const one = world.process({ 'a.x': never }, { jobs: [declared('a.x', { concurrency: 1 })] });
-    one.service.start();
     const [first, second] = [await one.add('a.x'), await one.add('a.x')];
     await world.pass(500);
     await one.store.cancel(first, '');
@@ -267,7 +260,6 @@ describe('J8: a stop', () => {
   it('J8: of a process gives back at once what has settled, at no cost; the rest runs out, at no cost either', async () => {
     const world = worldOf();
     const one = world.process({ 'a.good': untilStopped([]), 'a.deaf': never });
-    one.service.start();
     const [good, deaf] = [await one.add('a.good'), await one.add('a.deaf')];
     await world.pass(500);
     const began: string[] = [];
@@ -275,7 +267,7 @@ describe('J8: a stop', () => {
       (name: string): Handler =>
       async () =>
         void began.push(name);
-    world.process({ 'a.good': note('good'), 'a.deaf': note('deaf') }).service.start();
+    world.process({ 'a.good': note('good'), 'a.deaf': note('deaf') });
     let stopped = false;
     void one.service.stop().then(() => (stopped = true));
     await world.pass(400);
@@ -294,10 +286,9 @@ describe('J8: a stop', () => {
   it('J9: of a process during a job of one attempt repeats nothing', async () => {
     const world = worldOf();
     const one = world.process({ 'a.x': untilStopped([]) });
-    one.service.start();
     const id = await one.add('a.x', { mostAttempts: 1 });
     await world.pass(500);
-    world.process({ 'a.x': async () => null }).service.start();
+    world.process({ 'a.x': async () => null });
     void one.service.stop();
     await world.pass(500);
     expect(await world.store.get(id)).toMatchObject({ state: 'dead', fence: 1, error: { code: 'lost' } });
@@ -307,7 +298,6 @@ describe('J8: a stop', () => {
     const world = worldOf();
     const began: string[] = [];
     const one = world.process({ 'a.x': async () => void began.push('x') });
-    one.service.start();
     await world.pass(500);
     await one.service.stop();
     await one.add('a.x');
@@ -342,7 +332,6 @@ describe('J9: attempts', () => {
         throw new PithError('broken', `attempt ${attempt}`);
       },
     });
-    one.service.start();
     const id = await one.add('a.x', { mostAttempts: 3 });
     await world.pass(10_000);
     expect(await world.store.get(id)).toMatchObject({ state: 'dead', attempts: 3, error: { code: 'broken', message: 'attempt 3' } });
@@ -366,7 +355,6 @@ describe('J9: attempts', () => {
         if ((calls += 1) === 1) throw error();
       },
     });
-    one.service.start();
     const id = await one.add('a.x');
     await world.pass(500);
     expect(calls).toBe(1);
@@ -379,7 +367,6 @@ describe('J9: attempts', () => {
     const reasons: unknown[] = [];
     const jobs = ['a.x', 'a.deaf'].map((name) => declared(name, { timeout_ms: 2_000 }));
     const one = world.process({ 'a.x': untilStopped(reasons), 'a.deaf': never }, { jobs });
-    one.service.start();
     const [heard, deaf] = [await one.add('a.x', { mostAttempts: 1 }), await one.add('a.deaf', { mostAttempts: 1 })];
     await world.pass(2_100);
     expect(reasons).toEqual(['job_timeout']);
@@ -395,7 +382,6 @@ describe('J9: attempts', () => {
     const { over, full } = fullDisk();
     const end = gate();
     const one = world.process({ 'a.x': async () => ((calls += 1), await end.opened, 'result') }, { over });
-    one.service.start();
     const id = await one.add('a.x');
     await world.pass(500);
     full(true);
@@ -423,7 +409,7 @@ describe('J9: attempts', () => {
       { kind: 'wait' as const, wait: { until: world.clock.now() + 60_000, resume: true as const } },
       { kind: 'done' as const, result: '1' },
     ];
-    const one = world.process({
+    const one = world.idle({
       'a.x': async ({ resumed, attempt }) => (seen.push([resumed?.by, resumed?.value, attempt, world.clock.now()]), ends[seen.length - 1]),
     });
     const start = world.clock.now();
@@ -463,7 +449,6 @@ describe('J11: a provider that limits requests', () => {
     const calls: string[] = [];
     const jobs = [declared('a.x', { lanes: true, concurrency: 9 })];
     const one = world.process({ 'a.x': limited(calls) }, { jobs, policies: new Map([['a.x', policy]]) });
-    one.service.start();
     await one.add('a.x', { lane: 'l', payload: '1' });
     await one.add('a.x', { lane: 'l', payload: '2' });
     await world.pass(500);
@@ -488,7 +473,6 @@ describe('J11: a provider that limits requests', () => {
       { 'a.x': () => Promise.reject(new PithError('model_rate_limited', '429', { retryAfterMs })) },
       { jobs: [declared('a.x', { lanes: true })], policies: new Map([['a.x', policy]]) },
     );
-    one.service.start();
     const began = world.clock.now();
     const id = await one.add('a.x', { lane: 'l' });
     await world.pass(100);
@@ -505,7 +489,7 @@ describe('J11: a provider that limits requests', () => {
     await world.store.insert(newJob('a.x', { id }), null);
     await takenFrom(world.store, 'a.x');
     await world.store.settle({ id, fence: 1 }, { kind: 'returned', at: until }, true);
-    world.process({ 'a.x': async () => undefined }).service.start();
+    world.process({ 'a.x': async () => undefined });
     await world.pass(2_000);
     expect(await world.store.get(id)).toMatchObject({ state: 'failed', at: until });
   });
@@ -517,7 +501,6 @@ describe('J11: a provider that limits requests', () => {
       { 'a.x': async () => (await release.opened, Promise.reject(new PithError('model_rate_limited', '429'))) },
       { jobs: [declared('a.x', { lanes: true })], policies: new Map([['a.x', policy]]) },
     );
-    one.service.start();
     await one.add('a.x', { lane: 'l' });
     await world.pass(100);
     await world.store.hold({ kind: 'lane', value: 'l', until: null, reason: 'by ann' });
@@ -534,7 +517,6 @@ it('J5: code with the policy of a lane is loaded when work waits in it, and not 
     { 'a.x': never },
     { jobs: [declared('a.x', { lanes: true })], load: async () => void loads.push(world.clock.now()) },
   );
-  one.service.start();
   await world.pass(500);
   expect(loads).toEqual([]);
   await one.add('a.x', { lane: 'l' });
@@ -557,7 +539,6 @@ describe('J9: an extension is told of a job that ended otherwise than by its han
         },
       },
     );
-    one.service.start();
     const id = await one.add('a.x', { tells: true, at: world.clock.now() + 60_000 });
     await one.store.cancel(id, 'by ann');
     one.service.wake();
@@ -573,7 +554,7 @@ describe('J9: an extension is told of a job that ended otherwise than by its han
 it('J9, J14: an extension is not told of an end that a retry has taken back', async () => {
   const world = worldOf();
   const told: string[] = [];
-  const one = world.process({ 'a.x': never, 'a.y': never }, { notify: async (_, { id }) => void told.push(id) });
+  const one = world.idle({ 'a.x': never, 'a.y': never }, { notify: async (_, { id }) => void told.push(id) });
   const [back, ended] = [await one.add('a.x', { tells: true }), await one.add('a.y', { tells: true })];
   for (const id of [back, ended]) await one.store.cancel(id, 'by ann');
   await one.store.retry(back);
@@ -589,7 +570,6 @@ describe('J7: who waits for a job', () => {
     const world = worldOf();
     const jobs = [declared('a.x', { concurrency: 1, version: 2 })];
     const one = world.process({ 'a.x': never }, { jobs });
-    one.service.start();
     const first = await one.add('a.x', { sequence: 's' });
     await world.pass(300);
     const whys = async (id: string) => (await one.service.info((await world.store.get(id))!)).whyWaiting;
@@ -615,7 +595,7 @@ describe('J7: who waits for a job', () => {
     const world = worldOf();
     const step = gate();
     const end = gate();
-    const one = world.process({
+    const one = world.idle({
       'a.x': async ({ id, fence }) => {
         await step.opened;
         await world.store.note({ id, fence }, '"half"');
@@ -623,7 +603,7 @@ describe('J7: who waits for a job', () => {
         return 'all';
       },
     });
-    const two = world.process({});
+    const two = world.idle({});
     const id = await two.add('a.x', { at: world.clock.now() + 1_000 });
     const seen: unknown[] = [];
     const watching = (async () => {
@@ -650,7 +630,7 @@ describe('J7: who waits for a job', () => {
 
   it('J7: stops when its signal aborts, or its process stops', async () => {
     const world = worldOf();
-    const one = world.process({});
+    const one = world.idle({});
     const id = await one.add('a.x');
     const abort = new AbortController();
     const waits = [one.service.finished(id, abort.signal), one.service.finished(id)].map((wait) => wait.catch((error: unknown) => error));
@@ -673,7 +653,7 @@ describe('J7: who waits for a job', () => {
       pick: ({ heads }: { heads: readonly { id: string }[] }) => ({ start: heads.map(({ id }) => id), preempt: [], promised: new Map() }),
     };
     const work: Handler = async ({ name, payload }) => void began.push(`${name} ${String(payload)}`);
-    const one = world.process(
+    const one = world.idle(
       {
         'a.x': async (job, signal) => {
           await work(job, signal);
@@ -704,7 +684,7 @@ describe('J7: who waits for a job', () => {
 
   it('J7: serves those that the job waits for, where the process serves nothing else', async () => {
     const world = worldOf();
-    const one = world.process(
+    const one = world.idle(
       {
         'a.x': async (job) => (job.resumed ? { kind: 'done', result: '2' } : { kind: 'wait', wait: { jobs: [await one.add('b.y')] } }),
         'b.y': async () => undefined,
@@ -738,7 +718,7 @@ describe('J10: timetables', () => {
     const start = Date.UTC(2026, 0, 1);
     const ticks: unknown[] = [];
     const work: Handler = async ({ payload, sequence }) => void ticks.push([payload, sequence, world.clock.now() - start]);
-    const processes = [1, 2].map(() => world.process({ 'a.x': work }));
+    const processes = [1, 2].map(() => world.idle({ 'a.x': work }));
     for (const { service } of processes) service.start();
     await world.store.putSchedule({ ...timetable(), next: start + HOUR });
     await world.pass(10_000);
@@ -762,8 +742,7 @@ describe('J10: timetables', () => {
     }
     await world.store.putSchedule({ ...timetable({ id: 'a.skips', missed: 'skip' }), next: start });
     await world.store.putSchedule({ ...timetable({ id: 'b.off', job: { ...timetable().job, name: 'b.x' } }), next: start });
-    const one = world.process({ 'a.x': work });
-    one.service.start();
+    world.process({ 'a.x': work });
     await world.pass(3_000);
     expect({ most, done }).toEqual({ most: 2, done: 5 });
     const [skipped, ...more] = await world.store.list({ names: ['a.x'], states: ['cancelled'], limit: 9 });
@@ -777,7 +756,7 @@ describe('J10: timetables', () => {
   it('J10: a clock that was ahead for a month before this process began stops none', async () => {
     const world = worldOf(fakeClock(Date.UTC(2026, 0, 1, 0, 30)));
     await world.store.putSchedule({ ...timetable(), next: Date.UTC(2026, 1, 1) });
-    world.process({ 'a.x': async () => undefined }).service.start();
+    world.process({ 'a.x': async () => undefined });
     await world.pass(500);
     expect((await world.store.schedules())[0]?.next).toBe(Date.UTC(2026, 0, 1, 1));
     expect(await world.store.count({})).toBe(0);
@@ -787,7 +766,6 @@ describe('J10: timetables', () => {
     const world = worldOf();
     await world.store.putSchedule({ ...timetable({ zone: 'Mars/Olympus' }), next: world.clock.now() });
     const one = world.process({ 'a.x': async () => undefined });
-    one.service.start();
     await world.pass(500);
     expect(one.lines).toEqual([expect.stringMatching(/^timetable a\.t: it has ended; .*Mars\/Olympus/)]);
     expect((await world.store.schedules())[0]?.next).toBe(null);
@@ -805,7 +783,7 @@ it('J3: what is kept no longer is deleted in steps, once an hour, and not in the
       return calls.length === 1;
     },
   });
-  world.process({}, { over }).service.start();
+  world.process({}, { over });
   await world.clock.advance(3_700_000);
   expect(calls).toEqual([60, 60, 3_660]);
 });

@@ -17,6 +17,19 @@ describe.each(STORES)('J15: jobs %s', (_, open) => {
   const worldOf = (...changes: Parameters<typeof declared>[1][]): StoreWorld =>
     storeWorld(open(), changes.length === 0 ? undefined : changes.map((change) => declared(change?.name ?? 'x.a', change)));
 
+  /** With these jobs. */
+  const waiting = async (...ids: readonly string[]): Promise<StoreWorld> => {
+    const world = worldOf();
+    for (const id of ids) await world.add(id);
+    return world;
+  };
+  /** Also begun by a process. */
+  const running = async (...ids: readonly string[]): Promise<StoreWorld> => {
+    const world = await waiting(...ids);
+    await world.claim();
+    return world;
+  };
+
   describe('J1: how an attempt ends', () => {
     it('a failed one is tried again when its back-off is over, and dead after its attempts', async () => {
       const world = worldOf();
@@ -33,17 +46,13 @@ describe.each(STORES)('J15: jobs %s', (_, open) => {
     });
 
     it('a failure that is final makes it dead at once', async () => {
-      const world = worldOf();
-      await world.add('a');
-      await world.claim();
+      const world = await running('a');
       await world.end('a', { ...world.failed(), kind: 'failed', isFinal: true } as Outcome);
       expect(await world.state('a')).toBe('dead');
     });
 
     it('again starts it at that time and is no failure', async () => {
-      const world = worldOf();
-      await world.add('a');
-      await world.claim();
+      const world = await running('a');
       await world.end('a', { kind: 'again', at: world.clock.at + 10 });
       expect([await world.state('a'), await world.claim()]).toEqual(['scheduled', []]);
       world.pass(10);
@@ -68,9 +77,7 @@ describe.each(STORES)('J15: jobs %s', (_, open) => {
     });
 
     it('again at a time that is over starts it in a second, so that it cannot spin', async () => {
-      const world = worldOf();
-      await world.add('a');
-      await world.claim();
+      const world = await running('a');
       await world.end('a', { kind: 'again', at: -1 });
       world.pass(999);
       expect(await world.claim()).toEqual([]);
@@ -114,9 +121,7 @@ describe.each(STORES)('J15: jobs %s', (_, open) => {
     });
 
     it('a wait whose deadline passes first says so', async () => {
-      const world = worldOf();
-      await world.add('a');
-      await world.claim();
+      const world = await running('a');
       await world.end('a', { kind: 'wait', wait: { until: world.clock.at + 500, deadline: world.clock.at + 20, resume: true } });
       world.pass(20);
       expect(await world.claim()).toEqual(['a']);
@@ -124,9 +129,7 @@ describe.each(STORES)('J15: jobs %s', (_, open) => {
     });
 
     it('what has happened before the wait counts: jobs that have ended or are gone, times that are over, a resume', async () => {
-      const world = worldOf();
-      for (const id of ['ended', 'gone', 'a', 'b', 'c', 'd']) await world.add(id);
-      await world.claim();
+      const world = await running('ended', 'gone', 'a', 'b', 'c', 'd');
       await world.end('ended', { ...world.failed(), kind: 'failed', isFinal: true } as Outcome);
       await world.end('gone', DONE, false);
       expect(await world.store.resume('c', '"early"')).toBe(true);
@@ -144,17 +147,13 @@ describe.each(STORES)('J15: jobs %s', (_, open) => {
     });
 
     it('resume says whether it has ended', async () => {
-      const world = worldOf();
-      await world.add('a');
-      await world.claim();
+      const world = await running('a');
       await world.end('a');
       expect([await world.store.resume('a', '1'), await world.store.resume('unknown', '1')]).toEqual([false, false]);
     });
 
     it('a wait that ended by time is not ended once more by its jobs', async () => {
-      const world = worldOf();
-      for (const id of ['a', 'b']) await world.add(id);
-      await world.claim();
+      const world = await running('a', 'b');
       await world.end('a', { kind: 'wait', wait: { jobs: ['b'], until: world.clock.at + 1 } });
       world.pass(1);
       expect(await world.claim()).toEqual(['a']);
@@ -292,10 +291,7 @@ describe.each(STORES)('J15: jobs %s', (_, open) => {
     });
 
     it('one that is added too late ends with its parent', async () => {
-      const world = worldOf();
-      await world.add('done');
-      await world.add('cancelled');
-      await world.claim();
+      const world = await running('done', 'cancelled');
       await world.end('done');
       await world.store.cancel('cancelled', '');
       await world.end('cancelled', DONE); // it was faster: that counts
@@ -323,9 +319,7 @@ describe.each(STORES)('J15: jobs %s', (_, open) => {
     });
 
     it('one inside another that is tried again waits for it', async () => {
-      const world = worldOf();
-      await world.add('parent');
-      await world.claim();
+      const world = await running('parent');
       await world.add('inside', { parent: 'parent', inside: true });
       await world.end('parent', world.failed());
       expect(await world.claim()).toEqual([]);
@@ -387,8 +381,7 @@ describe.each(STORES)('J15: jobs %s', (_, open) => {
     });
 
     it('one that is not kept is gone when it is done, not when it is dead', async () => {
-      const world = worldOf();
-      await world.add('done');
+      const world = await waiting('done');
       await world.add('dead', { mostAttempts: 1 });
       await world.claim();
       await world.end('done', DONE, false);
@@ -397,9 +390,7 @@ describe.each(STORES)('J15: jobs %s', (_, open) => {
     });
 
     it('the last 200 notes are kept, oldest first', async () => {
-      const world = worldOf();
-      await world.add('a');
-      await world.claim();
+      const world = await running('a');
       await Promise.all(Array.from({ length: 205 }, (_each, n) => world.store.note({ id: 'a', fence: 1 }, `${n}`)));
       const notes = await world.store.notes('a');
       expect([notes.length, notes[0]?.data, notes.at(-1)]).toEqual([200, 5, { at: world.clock.at, data: 204 }]);
@@ -408,8 +399,7 @@ describe.each(STORES)('J15: jobs %s', (_, open) => {
 
   describe('J4: claims', () => {
     it('the most urgent first, then the oldest; each is taken once, and the time of what is due later is told', async () => {
-      const world = worldOf();
-      await world.add('a');
+      const world = await waiting('a');
       await world.add('b', { priority: 1 });
       await world.add('c', { priority: 1 });
       await world.add('later', { at: world.clock.at + 70 });
@@ -491,8 +481,7 @@ describe.each(STORES)('J15: jobs %s', (_, open) => {
 
   describe('J6: the fence', () => {
     it('an attempt whose job another has changes nothing any more', async () => {
-      const world = worldOf();
-      await world.add('a');
+      const world = await waiting('a');
       await world.claim('one');
       expect(await lose(world, 'two')).toEqual(['a']);
       const former = { id: 'a', fence: 1 };
@@ -507,8 +496,7 @@ describe.each(STORES)('J15: jobs %s', (_, open) => {
     });
 
     it('a lease that is renewed lasts; one that ran out is renewed as long as nobody took the job', async () => {
-      const world = worldOf();
-      await world.add('a');
+      const world = await waiting('a');
       await world.claim('one');
       for (let n = 0; n < 5; n += 1) {
         world.pass(LEASE_MS - 1);
@@ -520,8 +508,7 @@ describe.each(STORES)('J15: jobs %s', (_, open) => {
     });
 
     it('a renewal is no news for those who watch', async () => {
-      const world = worldOf();
-      await world.add('a');
+      const world = await waiting('a');
       await world.claim('one');
       const { changed } = await world.row('a');
       world.pass(1_000);
@@ -547,9 +534,7 @@ describe.each(STORES)('J15: jobs %s', (_, open) => {
 
   describe('J8: ends that are asked for', () => {
     it('one that waits is cancelled at once, one that runs when its attempt ends', async () => {
-      const world = worldOf();
-      await world.add('runs');
-      await world.claim();
+      const world = await running('runs');
       await world.add('waits');
       expect([await world.store.cancel('runs', 'why'), await world.store.cancel('waits', 'why')]).toEqual([true, true]);
       expect(await world.states('runs', 'waits')).toBe('running cancelled');
@@ -592,8 +577,7 @@ describe.each(STORES)('J15: jobs %s', (_, open) => {
 
   describe('J9: losses', () => {
     it('three in a row make it dead; a note, a wait or a failure between begins anew', async () => {
-      const world = worldOf();
-      await world.add('a');
+      const world = await waiting('a');
       await world.claim('0');
       await lose(world, '1');
       await lose(world, '2');
@@ -756,8 +740,7 @@ describe.each(STORES)('J15: jobs %s', (_, open) => {
     });
 
     it('after a clock was set back nothing lasts longer than it would now', async () => {
-      const world = worldOf();
-      for (const id of ['held', 'asked', 'failed', 'later']) await world.add(id);
+      const world = await waiting('held', 'asked', 'failed', 'later');
       world.pass(DAY_MS);
       await world.claim('dead');
       await world.store.cancel('asked', '');
