@@ -85,9 +85,9 @@ async function tryTool(kernel: KernelPort, tool: ShownTool, wantsNetwork: boolea
   const finding: TrialFinding = {
     check: 'smoke',
     severity: isFault && !wantsNetwork ? 'error' : 'warning',
-    code: FOR_THE_KERNEL.test(error.message) ? 'not_supported_yet' : error.code,
+    code: error.code,
     message: `tool '${name}' answered its example with ${error.code}: ${error.message}${withoutNetwork}`,
-    cure: isFault ? 'return toolError(code, message) for what can go wrong; correct the source' : 'give an example that works',
+    cure: isFault ? 'refuse by toolError or PithError what can go wrong; correct the source' : 'give an example that works',
   };
   return { findings: [finding], tried: [name] };
 }
@@ -97,12 +97,14 @@ function skipped(tool: string, why: string, cure?: string): Tried {
   return { findings: [{ check: 'smoke', severity: 'info', code: 'not_tried', message, cure }], tried: [] };
 }
 
-/** All that a thrown error leaves of its code is `tool_failed`. */
-const FOR_THE_KERNEL = /^context\.\w+ is for extensions that run inside the kernel/;
-
 /** Codes that mean that the tool failed, and not that it answered with an error. */
 const FAULTS: readonly string[] = [
   'tool_failed',
+  'not_supported_yet',
+  'not_declared',
+  'provider_unavailable',
+  'provider_failed',
+  'provider_timeout',
   'tool_timeout',
   'tool_gone',
   'not_serialisable',
