@@ -136,7 +136,7 @@ async function tryContext(id: string, { agents, find }: InsidePorts['context'], 
     return { findings: [], tried: ['getContext'] };
   } catch (error) {
     const message = `getContext failed: ${messageOf(error)}`;
-    const cure = 'correct the source; a guard must answer within one second';
+    const cure = 'correct the source';
     return {
       findings: [{ check: 'smoke', severity: 'error', code: codeOf(error, 'provider_failed'), message, cure }],
       tried: ['getContext'],
