@@ -1,10 +1,9 @@
-import { ChannelProvider, type Clock, type Delivery, type Diagnostic } from '../contract/index.ts';
+import { ChannelProvider, type Clock, type Delivery, type Diagnostic, messageOf } from '../contract/index.ts';
 import { type Bus, CHANNELS_HANDLER, type Host } from '../kernel/index.ts';
 import type { Leases } from '../store/index.ts';
 import { createDeliveries } from './deliveries.ts';
 import type { KernelJobs } from './jobs/index.ts';
 import { createNotices, type NoticesOptions } from './notices.ts';
-import { createSchedules } from './schedules.ts';
 import type { Journal, WrittenEvent } from './sqlite-journal.ts';
 import { startSpan, within, type Span } from './spans.ts';
 
@@ -36,7 +35,10 @@ export function createEventServices(options: EventServicesOptions) {
     channels: () => host.providers.running(ChannelProvider),
     question,
   });
-  const schedules = createSchedules({ journal, logger, declared: () => host.jobs.schedules() });
+  const endFormer = (): void =>
+    void journal
+      .endFormer(host.jobs.schedules())
+      .catch((error: unknown) => logger.warn('schedules that are gone may run once more', { error: messageOf(error) }));
   const deliveries = createDeliveries({
     rows: journal.deliveries,
     leases,
@@ -66,7 +68,7 @@ export function createEventServices(options: EventServicesOptions) {
   }
 
   const jobs: KernelJobs = {
-    jobs: () => new Map([schedules.job, ...deliveries.jobs()]),
+    jobs: () => new Map([journal.tickJob, ...deliveries.jobs()]),
     changed: () => deliveries.wake(),
     repair: deliveries.repair,
     tidy: () => deliveries.tidy(),
@@ -79,11 +81,11 @@ export function createEventServices(options: EventServicesOptions) {
         events.handle('channel.opened', () => opened(true)),
         host.extensions.onChange(() => {
           deliveries.wake();
-          void schedules.endFormer();
+          endFormer();
         }),
       ];
       cancel = clock.after(TRY_CHANNELS_MS, tryChannels); // a channel that opens now is greeted first
-      void schedules.endFormer();
+      endFormer();
     },
     stop(): void {
       for (const off of offs ?? []) off();

@@ -4,5 +4,4 @@ export { NO_SPAN, type Span, startSpan } from './spans.ts';
 export { createJournal, type Journal } from './sqlite-journal.ts';
 export { createDeliveries } from './deliveries.ts';
 export { Delivering } from './delivering.ts';
-export { createSchedules } from './schedules.ts';
 export * from './jobs/index.ts';

@@ -1,6 +1,8 @@
+import { localZone } from '@pith/cron-times';
 import type { PublishOptions } from '../contract/index.ts';
+import type { JobCall, JobHandlers } from '../kernel/index.ts';
 import type { Statement, Store } from '../store/index.ts';
-import { type Attempt, createJobStore, DONE } from './jobs/index.ts';
+import { createJobStore, DONE, kernelJob, PUBLISH_TICK } from './jobs/index.ts';
 import { type NewEvent, preparesEvents, type PreparationOptions } from './new-event.ts';
 import { Deliveries } from './sqlite-deliveries.ts';
 
@@ -35,6 +37,12 @@ const SCHEMA = [
    ) WITHOUT ROWID;`,
 ];
 
+/** The payload of the job of a tick. */
+type Tick = Record<'extensionId' | 'name' | 'handler', string> & { readonly at: number };
+
+/** How many ticks are published at once. */
+const SIDE_BY_SIDE = 16;
+
 /** The journal in `pith.db`. Ids of events are in the order of commits. */
 export function createJournal({ store, clock, handlers, written }: JournalOptions) {
   store.migrate('journal', SCHEMA);
@@ -50,6 +58,26 @@ export function createJournal({ store, clock, handlers, written }: JournalOption
     statement.onCommit(() => written({ id: String(id), ...event }));
     return id;
   };
+  /**
+   * Publishes a tick, and ends its job in the same commit; earlier ticks of the schedule that have not begun are dropped. Does nothing
+   * where another process has the job, or an older Pith has published the tick.
+   */
+  async function publishTick({ id, fence, payload }: JobCall): Promise<typeof DONE> {
+    const { at, handler, ...schedule } = payload as Tick;
+    const name = nameOf(schedule);
+    const event = prepare('schedule.due', { v: 1, ...schedule, at }, { key: `schedule ${name}` });
+    await store.write((statement) => {
+      const isOurs = jobs.within(statement).settle({ id, fence }, DONE, false);
+      const former = store.get('SELECT next FROM schedules WHERE name = ?', name)?.next;
+      if (!isOurs || Number(former ?? -Infinity) >= at) return;
+      statement('DELETE FROM schedules WHERE name = ?', name);
+      const earlier = 'handler = ? AND key = ? AND event < ? AND attempts = 0 AND due <= ?';
+      const values = [`${schedule.extensionId}/${handler}`, event.key, write(statement, event), clock.now()];
+      statement(`DELETE FROM deliveries WHERE ${earlier}`, ...values);
+    });
+    return DONE;
+  }
+
   return {
     deliveries,
     /** Resolves the event's id when it is durable; the events of one tick share a commit. Rejects `parameter_invalid` or `not_serialisable`. */
@@ -62,23 +90,12 @@ export function createJournal({ store, clock, handlers, written }: JournalOption
     /** Writes an event in the transaction of `statement`, for modules with rows in the same file. Returns its id; throws as `publish`. */
     append: (statement: Statement, topic: string, payload: object, options?: PublishOptions): number =>
       write(statement, prepare(topic, payload, options)),
-    /**
-     * Publishes a tick, and ends its job in the same commit; earlier ticks of the schedule that have not begun are dropped. Does nothing
-     * where another process has the job, or an older Pith has published the tick.
-     */
-    async publishTick({ job, name, handler, at }: ScheduleTick, payload: object): Promise<void> {
-      const event = prepare('schedule.due', payload, { key: `schedule ${name}` });
-      await store.write((statement) => {
-        const isOurs = jobs.within(statement).settle(job, DONE, false);
-        const former = store.get('SELECT next FROM schedules WHERE name = ?', name)?.next;
-        if (!isOurs || Number(former ?? -Infinity) >= at) return;
-        statement('DELETE FROM schedules WHERE name = ?', name);
-        const earlier = 'handler = ? AND key = ? AND event < ? AND attempts = 0 AND due <= ?';
-        statement(`DELETE FROM deliveries WHERE ${earlier}`, handler, event.key, write(statement, event), clock.now());
-      });
-    },
+    /** Publishes `schedule.due` at each tick of a schedule that names a handler. */
+    tickJob: kernelJob(PUBLISH_TICK, SIDE_BY_SIDE, publishTick),
     /** Forgets what an older Pith has planned for other schedules than these. */
-    async endFormer(specs: ReadonlyMap<string, string>): Promise<void> {
+    async endFormer(schedules: ReturnType<JobHandlers['schedules']>): Promise<void> {
+      const zone = localZone();
+      const specs = new Map(schedules.map((schedule) => [nameOf(schedule), JSON.stringify([schedule.cron, schedule.handler, zone])]));
       const ended = store.all('SELECT name, spec, event FROM schedules').filter(({ name, spec }) => specs.get(String(name)) !== spec);
       if (ended.length === 0) return;
       await store.write((statement) => {
@@ -91,8 +108,6 @@ export function createJournal({ store, clock, handlers, written }: JournalOption
   };
 }
 
-/** The tick of a schedule `extension/name`, whose handler is `extension/method`. */
-export interface ScheduleTick extends Readonly<Record<'name' | 'handler', string>> {
-  readonly job: Attempt;
-  readonly at: number;
+function nameOf({ extensionId, name }: Pick<Tick, 'extensionId' | 'name'>): string {
+  return `${extensionId}/${name}`;
 }

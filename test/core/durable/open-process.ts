@@ -1,12 +1,12 @@
 /** Journal and deliveries alone: several kernels over one sandbox would share them as here, but none of them could be killed or held up at a statement. */
 import path from 'node:path';
 import type { Clock, Delivery, JsonValue, Logger } from 'pith';
-import { createDeliveries, createSchedules, createJournal, type Journal, Jobs, type KernelJobs } from '../../../core/durable/index.ts';
+import { createDeliveries, createJournal, type Journal, Jobs, type KernelJobs } from '../../../core/durable/index.ts';
 import type { JobHandlers } from '../../../core/kernel/index.ts';
 import { createLeases, createOwner, openStore, sqliteLeaseRows } from '../../../core/store/index.ts';
 
 export type Handle = (payload: JsonValue, delivery: Omit<Delivery, 'signal'>, signal: AbortSignal) => Promise<void> | void;
-export type DeclaredSchedule = ReturnType<Parameters<typeof createSchedules>[0]['declared']>[number];
+export type DeclaredSchedule = ReturnType<JobHandlers['schedules']>[number];
 
 /** No extension has jobs. */
 const NONE: JobHandlers = {
@@ -57,9 +57,8 @@ export function openProcess(
     sideBySide: () => 16,
     call: async (handler, payload, delivery, signal) => handlers[handler]?.(payload, delivery, signal),
   });
-  const schedules = createSchedules({ journal, logger, declared });
   const kernel: KernelJobs = {
-    jobs: () => new Map([schedules.job, ...deliveries.jobs()]),
+    jobs: () => new Map([journal.tickJob, ...deliveries.jobs()]),
     changed: () => deliveries.wake(),
     repair: deliveries.repair,
     tidy: () => deliveries.tidy(),
@@ -67,7 +66,7 @@ export function openProcess(
   const service = new Jobs({ store, clock, logger, handlers: { ...NONE, schedules: declared }, kernel });
   const start = () => {
     service.start();
-    void schedules.endFormer();
+    void journal.endFormer(declared());
   };
   let killed = false;
   const stop = () => service.stop();
