@@ -51,6 +51,7 @@ describe('runs that ask a person', () => {
     const open = await approvals.list();
     const [job] = await jobs.store.list({ names: ['saved_skills.run'], limit: 1 });
     await jobs.store.resume(job!.id, 'null');
+    jobs.wake();
     await expect.poll(shown).toMatchObject({ state: 'waiting', attempt: 2 });
     expect([await approvals.list(), paid.paid]).toEqual([open, 0]);
     await answerFirst(kernel.pith, 'once');
