@@ -146,7 +146,7 @@ async function runDeclared(declared: DeclaredCommand, words: readonly string[], 
 
 /**
  * Runs a command on a started kernel; reports known problems before it, and new ones after it. What is piped waits only for what its agent
- * needs, and a person at a terminal for nothing before the prompt: services run where somebody stays.
+ * needs, and a person at a terminal for nothing before the prompt: services run where somebody stays, or a program that says line by line.
  */
 async function converse(kernel: Kernel, command: Command, input: CommandInput, { io, signal }: Line): Promise<number> {
   const { Problems } = await import('./terminal/problems.ts');
@@ -155,7 +155,7 @@ async function converse(kernel: Kernel, command: Command, input: CommandInput, {
   const start = async () => {
     stays = true;
     await untilAborted(kernel.start(), signal);
-    return untilAborted(problems.summary(), signal);
+    return io.interactive ? untilAborted(problems.summary(), signal) : null;
   };
   if (io.interactive && !command.runBeforeStart) {
     const summary = await start();
@@ -169,13 +169,13 @@ async function converse(kernel: Kernel, command: Command, input: CommandInput, {
   }
   try {
     const { quietIO } = problems;
-    const run = io.interactive ? command.runBeforeStart?.(input, quietIO, start, signal) : command.run(input, quietIO, signal);
+    const run = command.runBeforeStart?.(input, quietIO, start, signal) ?? command.run(input, quietIO, signal);
     return (await run) ?? EXIT.done;
   } catch (error) {
     if (!problems.hasReported(messageOf(error))) throw error;
     return exitCodeOf(error);
   } finally {
-    if (!signal.aborted && !stays) await problems.report();
+    if (!signal.aborted && !(stays && io.interactive)) await problems.report();
   }
 }
 

@@ -82,7 +82,7 @@ export interface Command {
   readonly needsTrust?: boolean;
   /** Returns the exit code; nothing means 0. An error prints `pith: …` and exits 1. */
   run(input: CommandInput, io: CommandIO, signal: AbortSignal): Promise<number | void>;
-  /** With `needs: started`: called on a terminal instead of `run`. `start`, for who stays, starts the services and resolves a notice for the person, or null. */
+  /** With `needs: started`: called instead of `run`. `start`, for who stays, starts the services and resolves a notice for the person, or null. */
   runBeforeStart?(input: CommandInput, io: CommandIO, start: () => Promise<string | null>, signal: AbortSignal): Promise<number | void>;
 }
 

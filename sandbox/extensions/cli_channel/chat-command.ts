@@ -38,6 +38,7 @@ export function chatCommand(context: ChatContext, terminals: Terminals, terminal
     const { piped = null, plain: isPlain = false } = io.shell ?? {};
     const plain = isPlain || input.options['plain'] === true;
     if (isChat) return chatInteractively({ context, start, open, resume: isResumed, terminal: terminal(), terminals, io, plain }, signal);
+    if (input.options['lines'] === true) await start(); // whoever says line by line stays
     const opening = await open();
     const note = (line: string) => (io.quiet ? undefined : io.error(line));
     opening.notes.forEach(note);

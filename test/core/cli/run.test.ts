@@ -91,6 +91,16 @@ describe('running a command line', () => {
     expect(err).toContain('problem 1; mend it');
   });
 
+  it('starts services for what is piped where the command stays, and says the problems as for a script', async () => {
+    const log: string[] = [];
+    const runBeforeStart = async (_: CommandInput, _io: CommandIO, start: () => Promise<string | null>) =>
+      void log.push(`told ${await start()}`);
+    const openKernel = openTalk({ problems: async () => [problem(1)] }, { runBeforeStart }, log);
+    const { err } = await cli(['talk'], { openKernel, cwd: folder });
+    expect(log.slice(log.indexOf('start used'))).toEqual(['start used', 'start', 'told null', 'stop']);
+    expect(err).toContain('problem 1; mend it');
+  });
+
   const problem = (number: number, message = `problem ${number}`) =>
     ({ severity: 'error', code: 'unknown_key', message, file: path.join(folder, 'pith.yaml'), line: number, cure: 'mend it' }) as const;
   /** The kernel of these parts, whose command `talk` does this. */
