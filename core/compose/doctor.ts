@@ -1,6 +1,6 @@
 import { existsSync } from 'node:fs';
 import { type Clock, codeOf, type Command, type Diagnostic, messageOf, PithError, SkillProvider } from '../contract/index.ts';
-import { canRun, extensionData, type ExtensionStatus, type Host } from '../kernel/index.ts';
+import { canRun, extensionData, type ExtensionStatus, firstWord, type Host } from '../kernel/index.ts';
 import { checkDatabase } from '../store/index.ts';
 import { jobFindings, type JobRow, type JobStore, type StoppedExtension } from '../durable/index.ts';
 import type { ModelRouter } from '../models/index.ts';
@@ -208,10 +208,6 @@ async function hiddenCommands(
   );
   const words = new Set([...taken, ...others].map(firstWord));
   return commands.filter((command) => command.overridable === true && words.has(firstWord(command))).map(hidden);
-}
-
-function firstWord({ path }: { readonly path: string }): string {
-  return path.split(' ', 1)[0] ?? path;
 }
 
 function hidden({ path, description }: Command): Diagnostic {

@@ -47,7 +47,7 @@ export { canRun } from './lifecycle/actor.ts';
 export { usesFallback, reduce } from './lifecycle/reduce.ts';
 export { initialState, type Effect, type LifeEvent, type State, type Wanted } from './lifecycle/state.ts';
 export type { DeclaredAgents, AgentDeclaration } from './providers/agents.ts';
-export type { DeclaredCommand } from './providers/commands.ts';
+export { type DeclaredCommand, firstWord } from './providers/commands.ts';
 export { Postponed } from './providers/background-calls.ts';
 export { CHANNELS_HANDLER, type EventHandlers } from './providers/event-handlers.ts';
 export type { JobHandlers } from './providers/job-handlers.ts';

@@ -13,12 +13,14 @@ export interface RouterDependencies {
   provider(extensionId: string): Promise<RoutedProvider>;
 }
 
-export interface ResolvedModel extends ModelParts {
+interface Choice {
   /** `provider/model`. */
   readonly ref: string;
   /** Why this model, for people. */
   readonly why: string;
 }
+
+export interface ResolvedModel extends ModelParts, Choice {}
 
 export interface ModelRouter {
   /** The model of `default`. Loaded only where a stored key may belong to another address. Rejects `model_unknown` when there is none. */
@@ -192,12 +194,6 @@ export function createRouter(dependencies: RouterDependencies): ModelRouter {
       resolved.clear();
     },
   };
-}
-
-interface Choice {
-  /** `provider/model`. */
-  readonly ref: string;
-  readonly why: string;
 }
 
 /** Highest first. */

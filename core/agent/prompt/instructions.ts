@@ -8,7 +8,10 @@ import type { Cleaning } from '../../trust/index.ts';
 /** The most that a prompt may be with all bodies in it: a template may print one as often as it likes. */
 const MOST_PLACED = 4 * 1024 * 1024;
 
-type InstructionPart = { readonly name: string; readonly text: string };
+export interface NamedText {
+  readonly name: string;
+  readonly text: string;
+}
 
 /**
  * Bodies of `uses_skills`, then the prompt template, then inline instructions. A template that prints `skills['id']`
@@ -20,7 +23,7 @@ export async function instructionsOf(
   skills: readonly BoundSkill[],
   variables: Omit<PromptVariables, 'skills' | 'agent'>,
   render: (extensionId: string, prompt: PromptTemplate) => Promise<string>,
-): Promise<readonly InstructionPart[]> {
+): Promise<readonly NamedText[]> {
   const placed = skills.map((skill) => ({ ...skill, token: skill.content === null ? '' : tokenOf(skill.name), text: wrapped(skill) }));
   const prompt = promptOf(spec, placed, variables);
   const rendered = await (spec.promptBy === undefined || !isTemplate(prompt.text) ? renderPrompt(prompt) : render(spec.promptBy, prompt));

@@ -1,10 +1,10 @@
-import type { FunctionTool, NamedText, TurnDependencies, TurnPlan } from './running-turn.ts';
+import type { FunctionTool, TurnDependencies, TurnPlan } from './running-turn.ts';
 import { type AgentSpec, type Diagnostic, type Message, PithError, type TurnInfo } from '../../contract/index.ts';
 import { LOCAL_USER } from '../../declarations/index.ts';
 import type { ResolvedModel } from '../../models/index.ts';
 import { untilAborted } from '@pith/promises';
 import type { StoredMessage, TurnRecord } from '../threads/thread.ts';
-import { type BoundSkill, instructionsOf } from '../prompt/instructions.ts';
+import { type BoundSkill, instructionsOf, type NamedText } from '../prompt/instructions.ts';
 import { contextSources, type Notice, fittingDocuments, gatherContext } from '../prompt/context.ts';
 import { mayServe, narrowed, PLAN_MODE_TEXT } from '../tools/gate.ts';
 import { providerSchema } from '../tools/sent-tools.ts';

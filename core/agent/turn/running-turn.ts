@@ -17,7 +17,7 @@ import type { ModelRouter, ResolvedModel } from '../../models/index.ts';
 import type { ApprovalStore } from '../threads/approval.ts';
 import type { ThreadQueue } from '../threads/queue.ts';
 import type { Fence } from '../../store/index.ts';
-import type { BoundSkills } from '../prompt/instructions.ts';
+import type { BoundSkills, NamedText } from '../prompt/instructions.ts';
 import type { Notice } from '../prompt/context.ts';
 import type { OfferedDocument } from '../prompt/messages.ts';
 import type { ModelPrompt } from '../prompt/request.ts';
@@ -90,11 +90,6 @@ interface PlannedTools {
   readonly late: readonly string[];
   /** How often extensions had told other tools before these were resolved. */
   readonly renewals: number;
-}
-
-export interface NamedText {
-  readonly name: string;
-  readonly text: string;
 }
 
 /** A turn under way: what was fixed before it began, and what has happened so far. */

@@ -161,7 +161,7 @@ function prefixed(extensionId: string, path: string): string {
   return `${extensionId}:${path}`;
 }
 
-function firstWord({ path }: { readonly path: string }): string {
+export function firstWord({ path }: { readonly path: string }): string {
   return path.split(' ', 1)[0] ?? path;
 }
 
