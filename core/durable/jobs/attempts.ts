@@ -166,20 +166,17 @@ export class Attempts {
   }
 
   /** The call, with the time that its declaration gives it. */
-  #limited(running: Running): Promise<HandlerEnd> {
+  async #limited(running: Running): Promise<HandlerEnd> {
     const { row, job, abort } = running;
     const { clock } = this.options;
     const { timeout_ms: timeoutMs } = job;
     const call = this.#call(row, abort.signal);
     if (timeoutMs === undefined) return call;
-    let cancel: (() => void) | undefined;
-    const late = new Promise<never>((_, reject) => {
-      cancel = clock.after(timeoutMs, () => {
-        abort.abort(new PithError('job_timeout', `job ${row.id} (${row.name}): it took longer than ${timeoutMs} ms`));
-        cancel = clock.after(GRACE_MS, () => reject(abort.signal.reason));
-      });
+    return within(clock, timeoutMs, call, () => {
+      const late = new PithError('job_timeout', `job ${row.id} (${row.name}): it took longer than ${timeoutMs} ms`);
+      abort.abort(late);
+      return within(clock, GRACE_MS, call, () => Promise.reject(late));
     });
-    return Promise.race([call, late]).finally(() => cancel?.());
   }
 
   async #call(row: JobRow, signal: AbortSignal): Promise<HandlerEnd> {
