@@ -8,6 +8,7 @@ import { openKernel } from '../../../core/cli/index.ts';
 import { distrustSandbox, openTrustFile, trustSandbox } from '../../../core/trust/index.ts';
 import { cli } from '../../core/cli/fakes.ts';
 import { folderWith, kernelOf } from '../../places.ts';
+import { stampsHold } from '../../waiting.ts';
 import { skillsIn, skillText } from './skill-sandbox.ts';
 
 const SOURCE = '.claude/skills';
@@ -172,7 +173,9 @@ describe('S14 skills that are trusted with the project', () => {
 
   it('S14 what was trusted while nothing scanned is scanned as soon as something does', async () => {
     const { project, sandbox, open } = await trustedProject([SOURCE], 'extensions: { skill_install: { enabled: false } }\n');
-    await appendFile(path.join(project, SOURCE, 'letters/SKILL.md'), HARM);
+    const letters = path.join(project, SOURCE, 'letters/SKILL.md');
+    await appendFile(letters, HARM);
+    await stampsHold(path.dirname(letters));
     const first = await open();
     expect(await first.prompt()).toContain('Knows all about letters.');
     await first.pith.stop();

@@ -141,8 +141,8 @@ export class Trust {
       const tree = await this.#treeOf(source, skill, yielder);
       const isScanned = known?.unscanned !== true;
       const undecided = this.#options.inspect === undefined ? UNDECIDED : null; // nothing is on that scans: then nothing holds it back
-      if (known !== undefined && tree.settled && tree.stats === known.stats && (isScanned || undecided !== null))
-        return isScanned ? null : undecided;
+      const isAsKnown = tree.settled && tree.stats === known?.stats && known.flagged === undefined;
+      if (isAsKnown && (isScanned || undecided !== null)) return isScanned ? null : undecided;
       const looked = await this.look(source, skill, yielder);
       const { trusted: now } = looked;
       const isSame = known?.tree === now.tree;
