@@ -8,6 +8,7 @@ import { namedAddresses, readAllowList } from '../../../sandbox/extensions/skill
 import { clientAddress } from '../../../sandbox/extensions/http/listener.ts';
 import { fakeClock } from 'pith/testing';
 import { passing, until } from '../../waiting.ts';
+import { words } from '../../words.ts';
 import { saveAs, savedKernel, type SavedKernel, WITH_WEBHOOKS } from '../saved_skills/saved-kernel.ts';
 
 const SKILL = { system_prompt: 'You greet.', initial_message: 'Greet {{ who }}', input_schema: [{ name: 'who', required: true }] };
@@ -219,29 +220,10 @@ describe('webhooks', () => {
       ' 192.0.2.7 ': '192.0.2.7',
     };
     expect(namedAddresses(Object.keys(kept))).toEqual({ ranges: [...new Set(Object.values(kept))], wrong: [] });
-    const wrong = [
-      '0/0',
-      '0',
-      '192.0.2.0/024',
-      '192.0.2.0/33',
-      '192.0.2/24',
-      '192.0.02.0/24',
-      '0300.0.2.1',
-      '0xc0000207',
-      '192.0.2.0/ 24',
-      '192.0.2.0/+4',
-    ].concat([
-      '192.0.2.7 # mine',
-      '# all',
-      '192.0.2.7,192.0.2.8',
-      '192.0.2.7\n192.0.2.8',
-      '::/129',
-      '::ffff:0:0/95',
-      '192.0.2.0/',
-      '/24',
-      '192.0.2.0/255.255.255.0',
-      '*',
-    ]);
+    const wrong = ['192.0.2.0/ 24', '192.0.2.7 # mine', '# all', '192.0.2.7\n192.0.2.8'].concat(
+      words('0/0 0 192.0.2.0/024 192.0.2.0/33 192.0.2/24 192.0.02.0/24 0300.0.2.1 0xc0000207 192.0.2.0/+4'),
+      words('192.0.2.7,192.0.2.8 ::/129 ::ffff:0:0/95 192.0.2.0/ /24 192.0.2.0/255.255.255.0 *'),
+    );
     expect(namedAddresses(wrong)).toEqual({ ranges: [], wrong });
     for (const text of ['0/0', '192.0.2.0/024']) expect(readAllowList(text).admits('192.0.2.7')).toBe(false); // as lists were kept before
   });
