@@ -159,9 +159,7 @@ export class Trust {
       const why = await this.#scanned(source, skill, looked, counts);
       if (why === 'unscanned') return undecided;
       const reason = why === null ? null : `${text}${why}`;
-      // What nobody had scanned is nothing to go back to.
-      const before = known === undefined || isScanned ? known : { ...NO_TREE, risk: known.risk };
-      const seen = reason === null ? now : { ...(before ?? NO_TREE), flagged: { tree: now.tree, why: reason } };
+      const seen = reason === null ? now : { ...(known ?? NO_TREE), flagged: { tree: now.tree, why: reason } };
       this.store.note(realOf(source.directory) ?? source.directory, folderOf(source, skill.directory), seen);
       return reason === null ? null : changed(reason);
     } catch (error) {
