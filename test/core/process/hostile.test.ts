@@ -156,8 +156,11 @@ describe('what the process of an extension sends', () => {
     await test.restart(); // what was buffered is written
     const log = await readFile(path.join(test.sandbox, 'data/logs/pith.log'), 'utf8');
     const lines = log.split('\n').filter((line) => line.includes(mine.id));
-    expect(lines.filter((line) => line.includes('line xxx'))).toHaveLength(32);
-    expect(lines.filter((line) => line.includes('left out'))).toHaveLength(1);
+    const times = lines.filter((line) => line.includes('line xxx')).map((line) => Number(/"time":(\d+)/.exec(line)![1]));
+    const seconds = 1 + Math.floor((times.at(-1)! - times[0]!) / 1000); // on a slow machine the lines come in more than one
+    expect(times.length).toBeGreaterThanOrEqual(32);
+    expect(times.length).toBeLessThanOrEqual(32 * seconds);
+    expect([1, seconds]).toContain(lines.filter((line) => line.includes('left out')).length);
   });
 
   it('K5: an offer that doubles is refused in words, and its process ended', async () => {
