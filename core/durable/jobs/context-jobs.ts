@@ -7,7 +7,7 @@ import { givenTime, type HostJobs, type JobHandlers, jobText } from '../../kerne
 import { transactionPart } from '../../store/index.ts';
 import { didYouMean } from '@pith/plain-text';
 import type { DeclaredJob, HoldKind, JobDeclaration } from './port.ts';
-import { hasEnded, type JobRow, type NewJob, STATES } from './row.ts';
+import { hasEnded, isOfKernel, type JobRow, type NewJob, STATES } from './row.ts';
 import { infoOf } from './calls.ts';
 import type { JobService } from './service.ts';
 import { heldValue, type SqliteJobStore } from './store.ts';
@@ -115,14 +115,15 @@ export function createContextJobs(declaration: Declaration, options: ContextJobs
     },
     async list(filter = {}) {
       const { name, state, limit, ...rest } = checked(FILTER, filter, 'the filter of jobs');
-      const names = name === undefined ? (declaration.manifest?.jobs ?? []) : [declaredJob(declaration, name)];
+      if (name !== undefined) declaredJob(declaration, name);
       const rows = await store.list({
         ...rest,
-        names: names.map((each) => `${extensionId}.${each.name}`),
+        // also under names of an earlier version: it may cancel them, or add others in their place
+        ...(name === undefined ? { prefix: `${extensionId}.` } : { names: [`${extensionId}.${name}`] }),
         ...(state === undefined ? {} : { states: [state] }),
         limit: Math.min(limit, MOST_LISTED),
       });
-      return rows.map((row) => infoOf(row));
+      return rows.filter((row) => !isOfKernel(row.name)).map((row) => infoOf(row));
     },
     async *watch(id, signal) {
       await known(id);

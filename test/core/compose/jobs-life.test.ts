@@ -123,6 +123,18 @@ describe('jobs in the commits of an extension', () => {
     expect(await jobs.finished(id)).toMatchObject({ state: 'dead', error: { code: 'not_allowed', message } });
   });
 
+  it('J16: an extension finds what an earlier version has left under another name, and takes it over', async () => {
+    const pith = await loaded({ files: extension('worker', '  - name: work', WORK) });
+    const { jobs } = contextOf('worker');
+    const { id } = await pith.kernel.jobs.store.insert(newJob('worker.former', { payload: '7', tells: true }), null);
+    const [left] = await jobs.list({ state: 'waiting' });
+    expect(left).toMatchObject({ id, name: 'worker.former', payload: 7 });
+    expect((await jobs.get(id))?.whyWaiting).toBe(`no extension that is on has jobs 'worker.former'`);
+    expect(await jobs.cancel(id)).toBe(true);
+    expect(await jobs.finished((await jobs.add('work', left!.payload)).id)).toMatchObject({ result: 7 });
+    expect((await jobs.list()).map(({ name }) => name)).toEqual(['worker.work', 'worker.former']); // not what tells of its end
+  });
+
   it('J1: an extension sees and changes no jobs of another', async () => {
     const files = { ...extension('worker', '  - name: work', WORK), ...extension('other', '  - name: work', WORK) };
     const pith = await loaded({ files });
