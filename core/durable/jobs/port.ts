@@ -25,7 +25,7 @@ export interface Attempt {
 export interface Claim {
   readonly holder: string;
   /** Those whose handlers this process can call, by name. */
-  readonly jobs: ReadonlyMap<string, JobDeclaration>;
+  readonly jobs: Pick<ReadonlyMap<string, JobDeclaration>, 'get' | 'has'>;
   /** The policies of names with `lanes` that this process has; they never throw. Jobs in lanes of other such names wait. */
   readonly policies: ReadonlyMap<string, LanePolicy>;
   /** Only jobs of these names or lanes, and those inside these jobs; null: all. */

@@ -6,7 +6,7 @@ import { Attempts, isWithin } from './attempts.ts';
 import { infoOf } from './calls.ts';
 import type { Claim, JobDeclaration, JobStore } from './port.ts';
 import type { KernelJobs } from './kernel-jobs.ts';
-import { isOfKernel, type JobRow } from './row.ts';
+import { type JobRow, NEVER } from './row.ts';
 import { ENDED_SUFFIX } from './store.ts';
 import { ticksDue } from './timetables.ts';
 import { DEFAULT_BACKOFF, LONGEST_LIMIT_MS } from './transitions.ts';
@@ -255,14 +255,18 @@ export class JobService {
     for (const name of claimed.unloaded) void this.#load(name);
   }
 
-  /** What can be called here, and who is told of its ends. */
-  #jobs(): ReadonlyMap<string, JobDeclaration> {
-    const callable = this.options.callable();
-    const own = [...this.options.declared().values()].filter(({ name }) => callable.has(name));
-    const telling = own
-      .filter(({ name }) => !isOfKernel(name))
-      .map(({ name, version }) => ({ ...TELLING, name: `${name}${ENDED_SUFFIX}`, version }));
-    return new Map([...own, ...telling].map((job) => [job.name, job]));
+  /** What can be called here, and who is told of ends, also of jobs that an extension declares no more. */
+  #jobs(): Claim['jobs'] {
+    const [declared, callable] = [this.options.declared(), this.options.callable()];
+    const extensions = new Set([...callable].map(extensionOf));
+    const get = (name: string): JobDeclaration | undefined => {
+      if (!name.endsWith(ENDED_SUFFIX)) return callable.has(name) ? declared.get(name) : undefined;
+      const ended = name.slice(0, -ENDED_SUFFIX.length);
+      const job = declared.get(ended);
+      const isTold = job === undefined ? extensions.has(extensionOf(ended)) : callable.has(ended);
+      return isTold ? { ...TELLING, name, version: job?.version ?? NEVER } : undefined;
+    };
+    return { get, has: (name) => get(name) !== undefined };
   }
 
   /** Code that cannot be loaded, or brings no policy, is not asked for at each claim. */
@@ -282,6 +286,10 @@ export class JobService {
     if (policies().has(name)) over();
     else clock.after(LOAD_AGAIN_MS, over);
   }
+}
+
+function extensionOf(name: string): string {
+  return name.slice(0, Math.max(0, name.indexOf('.')));
 }
 
 /** What begins beside a job that somebody waits for would be cut at its end. */

@@ -551,6 +551,17 @@ describe('J9: an extension is told of a job that ended otherwise than by its han
   });
 });
 
+it('J9 J16: the end of a job that its extension declares no more is told and forgotten, that of a missing extension waits', async () => {
+  const world = worldOf();
+  const told: string[] = [];
+  const one = world.process({ 'a.x': never }, { notify: async (name) => void told.push(name) });
+  for (const name of ['a.former', 'b.gone']) await one.store.cancel(await one.add(name, { tells: true, version: 4 }), 'by ann');
+  one.service.wake();
+  await world.pass(1_000);
+  expect(told).toEqual(['a.former']);
+  expect((await world.store.list({ states: ['waiting'], limit: 9 })).map(({ name }) => name)).toEqual(['b.gone ended']);
+});
+
 it('J9, J14: an extension is not told of an end that a retry has taken back', async () => {
   const world = worldOf();
   const told: string[] = [];
