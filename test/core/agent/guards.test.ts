@@ -270,6 +270,7 @@ describe('a guard', () => {
       [call('fix_echo', { text: 'a' }), call('read_skill', { skill_id: 'weather' }), call('forecast'), { text: 'ok' }],
       {
         only: ['mcp', 'skill_scripts', 'skill_registry'],
+        clock: fakeClock(), // a turn waits until the server and the toolset are there, however long that takes
         files: {
           ...extension('warden', 'guard', no),
           'pith.yaml': JSON.stringify(settings),
