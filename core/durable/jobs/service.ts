@@ -263,8 +263,8 @@ export class JobService {
       if (!name.endsWith(ENDED_SUFFIX)) return callable.has(name) ? declared.get(name) : undefined;
       const ended = name.slice(0, -ENDED_SUFFIX.length);
       const job = declared.get(ended);
-      const isTold = job === undefined ? extensions.has(extensionOf(ended)) : callable.has(ended);
-      return isTold ? { ...TELLING, name, version: job?.version ?? NEVER } : undefined;
+      const hasListener = job === undefined ? extensions.has(extensionOf(ended)) : callable.has(ended);
+      return hasListener ? { ...TELLING, name, version: job?.version ?? NEVER } : undefined;
     };
     return { get, has: (name) => get(name) !== undefined };
   }
