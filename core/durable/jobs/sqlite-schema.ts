@@ -7,7 +7,7 @@ export const JOBS_SCHEMA = [
      inside INTEGER NOT NULL, preemptible INTEGER NOT NULL, late INTEGER NOT NULL,
      attempts INTEGER NOT NULL, mostAttempts INTEGER NOT NULL, lost INTEGER NOT NULL, fence INTEGER NOT NULL,
      holder TEXT, until INTEGER, leaving INTEGER NOT NULL, stop TEXT, promise TEXT, wait TEXT, resumed TEXT, early TEXT,
-     result TEXT, error TEXT, made INTEGER NOT NULL, begun INTEGER, ended INTEGER,
+     result TEXT, error TEXT, made INTEGER NOT NULL, begun INTEGER, attemptBegun INTEGER, ended INTEGER,
      seen INTEGER NOT NULL, tells INTEGER NOT NULL, ready INTEGER NOT NULL
    );
    CREATE UNIQUE INDEX jobs_open_unique ON jobs (name, "unique") WHERE "unique" IS NOT NULL AND state NOT IN ('done', 'cancelled', 'dead');
@@ -40,6 +40,4 @@ export const JOBS_SCHEMA = [
    CREATE TABLE job_schedules (
      id TEXT PRIMARY KEY, cron TEXT NOT NULL, zone TEXT NOT NULL, job TEXT NOT NULL, missed TEXT NOT NULL, within INTEGER, next INTEGER
    ) WITHOUT ROWID`,
-  `ALTER TABLE jobs ADD COLUMN attemptBegun INTEGER;
-   UPDATE jobs SET name = substr(name, 1, length(name) - 6) || ' ended' WHERE name LIKE '%.%.ended'`,
 ];
