@@ -45,10 +45,10 @@ it.skipIf(process.platform === 'win32')(
       expect(out + err).not.toMatch(/^\s+at |node:internal|Unhandled/m);
       told.push(out + err);
     }
-    expect(
-      told.filter((text) => /^hi +failed .*process_not_started .*a process could not be started: .*\(EMFILE\); end what/m.test(text))
-        .length,
-    ).toBeGreaterThan(2);
+    // On a busy machine it is the process that tries bubblewrap, or a file that another thread reads just then.
+    for (const text of told) expect(text).toMatch(/EMFILE.*; end what is not needed, or raise the limit/);
+    const notStarted = /^hi +failed .*process_not_started .*a process could not be started: .*\(EMFILE\); end what/m;
+    expect(told.filter((text) => notStarted.test(text))).not.toEqual([]);
     for (const text of told) expect(text).toMatch(/^recipes +active/m);
     const unread = await doctor(200, 'hi/main.ts');
     expect(unread).toMatchObject({ code: 1, err: '' });
