@@ -32,6 +32,8 @@ done`;
  */
 export class Guardian {
   readonly #mark = randomBytes(12).toString('hex');
+  /** What is watched, for the next one too: the process may be killed alone. */
+  readonly #groups = new Set<number>();
   #running: Promise<Writable> | null = null;
 
   /** A value of `HOST_VARIABLE` that identifies one process and all that it starts. */
@@ -53,8 +55,12 @@ export class Guardian {
   /** The process group ends with this process too, also what cleared its environment. Returns a function that forgets it. */
   watch(group: number): () => void {
     const say = (sign: '+' | '-') => void this.#running?.then((input) => input.write(`${sign} ${group}\n`));
+    this.#groups.add(group);
     say('+');
-    return () => say('-');
+    return () => {
+      this.#groups.delete(group);
+      say('-');
+    };
   }
 
   /** Ends all processes with its marks, and the groups. */
@@ -74,6 +80,7 @@ export class Guardian {
     input.on('error', gone);
     child.unref();
     input.unref();
+    for (const group of this.#groups) input.write(`+ ${group}\n`);
     return input;
   }
 }

@@ -1,10 +1,10 @@
-import { spawn } from 'node:child_process';
+import { spawn, spawnSync } from 'node:child_process';
 import { chmodSync } from 'node:fs';
 import { build } from 'esbuild';
 import path from 'node:path';
 import { expect, it } from 'vitest';
-import { probeSandboxing } from '@pith/supervised-process';
-import { runs } from '../../core/process/hosts.ts';
+import { Guardian, probeSandboxing } from '@pith/supervised-process';
+import { isAlive, runs } from '../../core/process/hosts.ts';
 import { until } from '../../waiting.ts';
 import { folderWith, onDisk } from '../../places.ts';
 
@@ -35,4 +35,22 @@ it
   kernel.kill('SIGKILL');
   await until(() => !runs(nap), 20_000);
   expect(runs(nap)).toBe(false);
+});
+
+it.skipIf(process.platform !== 'linux')('S73 a guardian that follows one that was killed knows what that had to end', async () => {
+  const guardian = new Guardian();
+  const mark = guardian.newMark().split('-')[0]!;
+  const itsPid = () => Number(spawnSync('pgrep', ['-f', `pith-guardian .* ${mark}`], { encoding: 'utf8' }).stdout.trim());
+  await guardian.keep();
+  const former = itsPid();
+  const sleeper = spawn('/bin/sleep', ['84'], { detached: true, env: {}, stdio: 'ignore' }); // shows no mark
+  guardian.watch(sleeper.pid!);
+  process.kill(former, 'SIGKILL');
+  await until(async () => {
+    await guardian.keep();
+    return ![0, former].includes(itsPid());
+  }, 20_000);
+  guardian.end(); // as when Pith is killed: its input ends
+  await until(() => !isAlive(sleeper.pid!), 20_000);
+  expect(isAlive(sleeper.pid!)).toBe(false);
 });
