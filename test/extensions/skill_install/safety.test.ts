@@ -2,7 +2,8 @@ import { existsSync, readFileSync } from 'node:fs';
 import { chmod, link, mkdir, symlink, writeFile } from 'node:fs/promises';
 import path from 'node:path';
 import fc from 'fast-check';
-import { describe, expect, it } from 'vitest';
+import { describe, expect, it, vi } from 'vitest';
+import { encodedText } from '../../../sandbox/extensions/skill_install/safety/encoded-text.ts';
 import { inspectSkill, scanText } from '../../../sandbox/extensions/skill_install/safety/inspection.ts';
 import { Sequence } from '../../../sandbox/extensions/skill_install/safety/rules.ts';
 import { skillSandbox, skillText } from '../skill_registry/skill-sandbox.ts';
@@ -239,6 +240,28 @@ describe('the scan of a skill (S84)', () => {
     const { heldMs, allMs } = await leastCost(() => inspectSkill(folder), { heldMs: 50, allMs: 1000 });
     expect(heldMs).toBeLessThan(50);
     expect(allMs).toBeLessThan(1000);
+  });
+
+  const noise = Buffer.from(Array.from({ length: 600_000 }, (_, at) => (at * at * 31 + at * 7) % 251));
+  it.each([
+    ['lines', noise.toString('base64').replace(/.{76}/g, '$&\n')],
+    ['one line', noise.toString('base64')],
+    ['quoted pieces', noise.toString('base64').replace(/.{40}/g, '"$&", ')],
+    ['lines of hex', noise.toString('hex').replace(/.{64}/g, '$&\n')],
+    ['what is encoded twice', encoded(noise.toString('base64'))],
+    ['escapes', noise.toString('hex').replace(/../g, '\\x$&')],
+  ])('S21 S84 others work after every 64 KiB that are decoded: %s', (_name, text) => {
+    const decode = vi.spyOn(Buffer, 'from');
+    const pause = () => {
+      expect(decode.mock.calls.reduce((sum, [piece]) => sum + String(piece).length, 0)).toBeLessThanOrEqual(64 * 1024);
+      decode.mockClear();
+    };
+    try {
+      for (const hit of encodedText({ path: 'a.md', kind: 'prose', text, lines: [] })) if (hit === null) pause();
+      pause();
+    } finally {
+      decode.mockRestore();
+    }
   });
 
   it('S84 a sequence finds what one expression finds', () => {

@@ -10,7 +10,7 @@ const LONG = 1024;
 const DECODED = 64 * 1024;
 /** So often is a text looked at that was encoded again. */
 const DEEPEST = 3;
-/** Characters of blobs between two pauses. */
+/** Characters that are found, and decoded, between two pauses. */
 const AT_ONCE = 64 * 1024;
 const ESCAPES = /(?:\\x[0-9a-fA-F]{2}){24,}|(?:\\u00[0-9a-fA-F]{2}){24,}|(?:%[0-9a-fA-F]{2}){40,}/g;
 const CODE =
@@ -22,23 +22,16 @@ const MEDIA = /data:(?:image|font|audio|video|application\/(?:font|x-font|vnd\.m
 /** Encoded texts: `high` where they decode to a program, `medium` where they are long and cannot be read. One finding a blob. */
 export const encodedText: Scanner = function* ({ text }) {
   const line = lineCounter(text);
-  let length = 0;
+  const isMuch = muchCounter();
   for (const blob of blobs(text)) {
-    if ((length += blob.parts.reduce((sum, { length: each }) => sum + each, 0)) > AT_ONCE) {
-      length = 0;
-      yield null;
-    }
-    const verdict = hitFor(blob, MEDIA.test(text.slice(Math.max(0, blob.at - 100), blob.at)));
+    if (isMuch(blob.whole.length)) yield null;
+    const verdict = yield* hitFor(blob, MEDIA.test(text.slice(Math.max(0, blob.at - 100), blob.at)), isMuch);
     if (verdict !== null) yield { ...verdict, line: line(blob.at) };
   }
   const escapeLine = lineCounter(text);
   for (const match of text.matchAll(ESCAPES)) {
-    if ((length += match[0].length) > AT_ONCE) {
-      length = 0;
-      yield null;
-    }
     const decoded = match[0].replace(/\\x|\\u00|%/g, '');
-    const hit = programIn(decoded, 'hex');
+    const hit = yield* programIn(decoded, 'hex', isMuch);
     const severity = hit === null ? 'medium' : 'high';
     const code = hit === null ? 'encoded_blob' : 'encoded_program';
     yield { severity, code, line: escapeLine(match.index), message: hit ?? `spells ${match[0].length} characters as escapes` };
@@ -48,6 +41,20 @@ export const encodedText: Scanner = function* ({ text }) {
 interface Blob {
   readonly at: number;
   readonly parts: readonly string[];
+  readonly whole: string;
+}
+
+/** Whether a pause is due, after so many characters more. */
+type IsMuch = (more: number) => boolean;
+
+function muchCounter(): IsMuch {
+  let length = 0;
+  return (more) => {
+    length += more;
+    if (length <= AT_ONCE) return false;
+    length = more;
+    return true;
+  };
 }
 
 /** Runs of the alphabet of base64; those that follow each other, in lines or in a list, are one. */
@@ -58,19 +65,19 @@ function* blobs(text: string): Iterable<Blob> {
     const follows = open !== null && at - open.end <= 12 && /^["'+,\\\s#]*$/.test(text.slice(open.end, at));
     if (open !== null && follows) open.parts.push(match[0]);
     else {
-      if (open !== null) yield open;
+      if (open !== null) yield { ...open, whole: open.parts.join('') };
       open = { at, parts: [match[0]], end: 0 };
     }
     open.end = at + match[0].length;
   }
-  if (open !== null) yield open;
+  if (open !== null) yield { ...open, whole: open.parts.join('') };
 }
 
-function hitFor({ parts }: Blob, media: boolean): Omit<Hit, 'line'> | null {
-  const whole = parts.join('');
+function* hitFor({ parts, whole }: Blob, media: boolean, isMuch: IsMuch): Generator<null, Omit<Hit, 'line'> | null> {
   for (const one of parts.length === 1 ? parts : [whole, ...parts]) {
     if (one.length < ALONE) continue;
-    const found = programIn(one, 'base64') ?? (/^[0-9a-fA-F]+$/.test(one) ? programIn(one, 'hex') : null);
+    const isHex = /^[0-9a-fA-F]+$/.test(one);
+    const found = (yield* programIn(one, 'base64', isMuch)) ?? (isHex ? yield* programIn(one, 'hex', isMuch) : null);
     if (found !== null) return { severity: 'high', code: 'encoded_program', message: found };
   }
   const long = parts.filter((part) => part.length >= ALONE).join('');
@@ -79,13 +86,15 @@ function hitFor({ parts }: Blob, media: boolean): Omit<Hit, 'line'> | null {
 }
 
 /** What an encoded text is when it is a program, or null. */
-function programIn(encoded: string, how: 'base64' | 'hex', depth = 1): string | null {
+function* programIn(encoded: string, how: 'base64' | 'hex', isMuch: IsMuch, depth = 1): Generator<null, string | null> {
   for (let from = 0; from < encoded.length; from += DECODED) {
-    const bytes = Buffer.from(encoded.slice(from, from + DECODED), how);
+    const piece = encoded.slice(from, from + DECODED);
+    if (isMuch(piece.length)) yield null;
+    const bytes = Buffer.from(piece, how);
     const found = program(bytes);
     if (found !== null) return found;
     const inner = depth < DEEPEST && /^[A-Za-z0-9+/_=\s-]{40,}$/.test(bytes.toString('latin1'));
-    const again = inner ? programIn(bytes.toString('latin1').replace(/\s+/g, ''), 'base64', depth + 1) : null;
+    const again = inner ? yield* programIn(bytes.toString('latin1').replace(/\s+/g, ''), 'base64', isMuch, depth + 1) : null;
     if (again !== null) return again;
   }
   return null;
