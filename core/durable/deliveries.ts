@@ -20,8 +20,8 @@ export function createDeliveries(options: DeliveriesOptions) {
   const working = new Map<string, Delivering>();
 
   async function deliver(handler: string, attempt: Attempt, signal: AbortSignal): Promise<HandlerEnd> {
-    const { isDue, next: later } = rows.waiting(handler, clock.now());
-    const next = isDue ? await deliverDue(handler, attempt, signal) : later;
+    const now = clock.now();
+    const next = rows.isDue(handler, now) ? await deliverDue(handler, attempt, signal) : rows.next(handler, now);
     if (next === null && (await rows.end(handler, attempt))) return DONE;
     return { kind: 'wait', wait: { resume: true, until: next ?? clock.now() } };
   }

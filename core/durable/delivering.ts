@@ -98,7 +98,7 @@ export class Delivering {
       const rung = new Promise<void>((ring) => (this.#ring = ring));
       this.#check();
       for (let row = this.#next(); row !== null; row = this.#next()) this.#start(row);
-      const { next } = rows.waiting(this.attempt.handler, clock.now());
+      const next = rows.next(this.attempt.handler, clock.now());
       const wait = next === null ? Infinity : next - clock.now();
       if (this.#running.size === 0 && wait > SOON_MS) return next;
       const cancel = wait === Infinity ? undefined : clock.after(Math.max(1, Math.min(wait, SOON_MS)), () => this.wake());

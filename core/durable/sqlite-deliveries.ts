@@ -27,6 +27,8 @@ const KEEP_EVENTS_MS = 30 * DAY_MS;
 const KEEP_GONE_MS = 7 * DAY_MS;
 /** Rows that are deleted in one commit. */
 const TIDY_AT_ONCE = 1_000;
+/** Of a `DeliveryRow`. */
+const FIELDS = 'event, key, attempts';
 
 /**
  * Deliveries by handler: an event, its deliveries and the jobs that work on them are one commit. A successful delivery is deleted; `due` is
@@ -82,9 +84,16 @@ export class Deliveries {
     return this.#rows('AND event > ? AND due = 0 ORDER BY event LIMIT ?', handler, after, limit);
   }
 
-  /** The first of a key that may run now. */
+  /** The first of a key that may run now. SQLite would read all rows of the handler in their order for it. */
   firstOfKey(handler: string, key: string, now: number): DeliveryRow | undefined {
-    return this.#rows('AND key = ? AND due >= 0 AND due <= ? ORDER BY event LIMIT 1', handler, key, now)[0];
+    const ofKey = 'INDEXED BY deliverieskeyed WHERE handler = ? AND key = ?';
+    const row = this.store.get(
+      `SELECT ${FIELDS} FROM deliveries ${ofKey} AND due >= 0 AND due <= ? ORDER BY event LIMIT 1`,
+      handler,
+      key,
+      now,
+    );
+    return row === null ? undefined : deliveryOf(row);
   }
 
   /** Those of a key that wait for another attempt. */
@@ -92,13 +101,16 @@ export class Deliveries {
     return this.#rows('AND due > 0 AND attempts > 0 AND key IS NOT NULL ORDER BY event', handler);
   }
 
-  /** `next`: the first due time after `now`. `isDue`: some may run now. */
-  waiting(handler: string, now: number): { readonly next: number | null; readonly isDue: boolean } {
-    const next = this.store.get('SELECT min(due) AS next FROM deliveries WHERE handler = ? AND due > ?', handler, Math.max(0, now))?.next;
-    return {
-      next: typeof next === 'number' ? next : null,
-      isDue: this.#has('due = 0', handler) || this.#has('due > 0 AND due <= ?', handler, now),
-    };
+  /** The first due time after `now`. */
+  next(handler: string, now: number): number | null {
+    // `due > 0` is what the index of those that wait asks for
+    const next = this.store.get('SELECT min(due) AS next FROM deliveries WHERE handler = ? AND due > 0 AND due > ?', handler, now)?.next;
+    return typeof next === 'number' ? next : null;
+  }
+
+  /** Whether some may run now. */
+  isDue(handler: string, now: number): boolean {
+    return this.#has('due = 0', handler) || this.#has('due > 0 AND due <= ?', handler, now);
   }
 
   /** How many notices before `until` wait: those later than `recent`, and older ones. */
@@ -201,7 +213,7 @@ export class Deliveries {
   }
 
   #rows(sql: string, handler: string, ...values: (string | number)[]): readonly DeliveryRow[] {
-    return this.store.all(`SELECT event, key, attempts FROM deliveries WHERE handler = ? ${sql}`, handler, ...values).map(deliveryOf);
+    return this.store.all(`SELECT ${FIELDS} FROM deliveries WHERE handler = ? ${sql}`, handler, ...values).map(deliveryOf);
   }
 
   #has(sql: string, ...values: (string | number)[]): boolean {

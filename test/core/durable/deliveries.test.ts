@@ -1,6 +1,9 @@
 import { beforeEach, expect, it } from 'vitest';
 import { fakeClock } from 'pith/testing';
 import { systemClock } from '@pith/promises';
+import { createJournal, type Journal } from '../../../core/durable/index.ts';
+import { temporaryStore } from '../store/temporary-store.ts';
+import { plansOf, watched } from '../store/watched-store.ts';
 import { openNode, task, type Handle, type Node } from './world.ts';
 import { folderWith } from '../../places.ts';
 import { gate, until } from '../../waiting.ts';
@@ -249,4 +252,20 @@ it('J9: a delivery whose end cannot be written is not made again', async () => {
   await clock.advance(1000);
   await until(() => expect(node.store.all('SELECT 1 FROM deliveries')).toEqual([]));
   expect(runs).toBe(1);
+});
+
+it.each<readonly [string, (rows: Journal['deliveries']) => unknown]>([
+  ['due', (rows) => rows.due('a/one', 1, new Map([['k', 1]]), 5)],
+  ['ready', (rows) => rows.ready('a/one', 1, 5)],
+  ['firstOfKey', (rows) => rows.firstOfKey('a/one', 'k', 1)],
+  ['held', (rows) => rows.held('a/one')],
+  ['next', (rows) => rows.next('a/one', 1)],
+  ['event', (rows) => rows.event('a/one', 1)],
+])('J4 J12: the query %s, which is asked as deliveries begin and end, does not read all of its handler', (_, ask) => {
+  const { store, queries } = watched(temporaryStore());
+  const { deliveries } = createJournal({ store, clock: fakeClock(), handlers: () => ['a/one'], written: () => undefined });
+  queries.length = 0;
+  ask(deliveries);
+  const plans = plansOf(store, queries).filter((detail) => detail.includes('deliveries'));
+  expect(plans).toEqual([expect.stringMatching(/^SEARCH deliveries USING .*\(handler=\? AND /)]);
 });

@@ -2,38 +2,15 @@ import { mkdirSync, readdirSync } from 'node:fs';
 import path from 'node:path';
 import { expect, it } from 'vitest';
 import { createJobStore, type JobRows, type LanePolicy, type NewJob } from '../../../../core/durable/index.ts';
-import type { SqlValue, Statement, Store } from '../../../../core/store/index.ts';
+import type { Store } from '../../../../core/store/index.ts';
 import { folderWith } from '../../../places.ts';
 import { bundleProgram, exitOf, startProgram } from '../../store/child-process.ts';
 import { temporaryStore } from '../../store/temporary-store.ts';
+import { plansOf, watched } from '../../store/watched-store.ts';
 import { declared, newJob } from './new-job.ts';
 import { DONE, START, storeWorld } from './store-world.ts';
 
 const isLong = process.env['PITH_TEST_LONG'] === '1';
-
-interface Query {
-  readonly sql: string;
-  readonly values: readonly SqlValue[];
-  /** How many rows it gave or wrote. */
-  readonly rows: number;
-}
-
-/** The store, and what it is asked. */
-function watched(store: Store): { readonly store: Store; readonly queries: Query[] } {
-  const queries: Query[] = [];
-  const keep = <T>(result: T, rows: number, [sql, ...values]: [string, ...SqlValue[]]): T => {
-    queries.push({ sql, values, rows });
-    return result;
-  };
-  const statementOf = (statement: Statement): Statement =>
-    Object.assign((...given: [string, ...SqlValue[]]) => keep(statement(...given), 1, given), { onCommit: statement.onCommit });
-  const all: Store['all'] = (...given) => {
-    const rows = store.all(...given);
-    return keep(rows, rows.length, given);
-  };
-  const get: Store['get'] = (...given) => keep(store.get(...given), 1, given);
-  return { queries, store: { ...store, all, get, write: (run) => store.write((statement) => run(statementOf(statement))) } };
-}
 
 const EXCEPT = { lanes: ['held'], owners: ['held'], newerThan: 1, late: true };
 const ROW = { lane: 'l', owner: 'o', name: 'x.a' };
@@ -75,9 +52,10 @@ it.each(QUERIES)('J4: the query %s searches, or walks an index in its order', as
   const { store, queries } = watched(temporaryStore());
   const jobs = createJobStore(store, { now: () => START });
   await store.write((statement) => void ask(jobs.within(statement).rows));
-  const plans = queries
-    .filter(({ sql }) => !sql.includes('job_counter')) // one row
-    .flatMap(({ sql, values }) => store.all(`EXPLAIN QUERY PLAN ${sql}`, ...values).map(({ detail }) => String(detail)));
+  const plans = plansOf(
+    store,
+    queries.filter(({ sql }) => !sql.includes('job_counter')), // one row
+  );
   const walks = /^SCAN (?!jobs USING (?:COVERING )?INDEX |CONSTANT ROW|json_each)/;
   expect(plans.filter((detail) => walks.test(detail) || (!MAY_SORT.has(name) && detail.includes('TEMP B-TREE')))).toEqual([]);
 });
