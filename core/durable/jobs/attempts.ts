@@ -1,4 +1,3 @@
-import { AsyncLocalStorage } from 'node:async_hooks';
 import { printableLine } from '@pith/plain-text';
 import { within } from '@pith/promises';
 import { type Clock, codeOf, type Logger, messageOf, PithError } from '../../contract/index.ts';
@@ -34,13 +33,6 @@ interface Running extends Attempt {
   /** When its lease ends. */
   until: number;
   ended: Promise<void>;
-}
-
-const CALLED = new AsyncLocalStorage<string>();
-
-/** Whether the handler of this job asks. */
-export function isWithin(id: string): boolean {
-  return CALLED.getStore() === id;
 }
 
 /** The attempts of this process, from a claim until their end is written. */
@@ -181,7 +173,7 @@ export class Attempts {
 
   async #call(row: JobRow, signal: AbortSignal): Promise<HandlerEnd> {
     const { handlers, store } = this.options;
-    if (!row.name.endsWith(ENDED_SUFFIX)) return CALLED.run(row.id, () => handlers.call(row.name, callOf(row), signal));
+    if (!row.name.endsWith(ENDED_SUFFIX)) return handlers.call(row.name, callOf(row), signal);
     const ended = await store.get(JSON.parse(row.payload));
     const isStill = ended !== null && hasEnded(ended) && ended.state !== 'done'; // a person may have had it tried again
     if (isStill) await handlers.notify(ended.name, infoOf(ended, await store.notes(ended.id)), signal);

@@ -130,6 +130,8 @@ export interface JobStore {
   /** Newest first. */
   list(filter: JobFilter): Promise<readonly JobRow[]>;
   count(filter: Omit<JobFilter, 'limit'>): Promise<number>;
+  /** How many of a name run, without those in a slot of their parent. */
+  running(name: string): Promise<number>;
   /** Jobs that were changed by commits after this one, and the last commit. */
   changesSince(number: number): Promise<{ readonly number: number; readonly ids: readonly string[] }>;
   /** A number that changes with each write of another process. */

@@ -2,8 +2,7 @@ import { ulid } from 'ulid';
 import { type Clock, type JobInfo, type Logger, messageOf, PithError } from '../../contract/index.ts';
 import { type JobHandlers, runOutside } from '../../kernel/index.ts';
 import { createOwner } from '../../store/index.ts';
-import { Attempts, isWithin } from './attempts.ts';
-import { infoOf } from './calls.ts';
+import { Attempts } from './attempts.ts';
 import type { Claim, JobDeclaration, JobStore } from './port.ts';
 import type { KernelJobs } from './kernel-jobs.ts';
 import { type JobRow, NEVER } from './row.ts';
@@ -11,7 +10,6 @@ import { ENDED_SUFFIX } from './store.ts';
 import { ticksDue } from './timetables.ts';
 import { DEFAULT_BACKOFF, LONGEST_LIMIT_MS } from './transitions.ts';
 import { Watching } from './watching.ts';
-import { whyWaiting } from './why-waiting.ts';
 
 export interface JobServiceOptions extends Pick<JobHandlers, 'callable' | 'policies' | 'load' | 'call' | 'notify'> {
   readonly store: JobStore;
@@ -74,7 +72,7 @@ export class JobService {
     this.#attempts = new Attempts({ store, clock, logger, handlers: options, ended });
     this.#watching = new Watching(
       store,
-      (row) => this.info(row),
+      () => options.declared(),
       () => this.#look(),
     );
   }
@@ -107,8 +105,8 @@ export class JobService {
   }
 
   /** The job as others see it, with its notes and why it waits. */
-  async info(row: JobRow): Promise<JobInfo> {
-    return infoOf(row, await this.store.notes(row.id), await whyWaiting(this.store, row, this.options.declared().get(row.name)));
+  info(row: JobRow): Promise<JobInfo> {
+    return this.#watching.info(row);
   }
 
   /** The job's states and notes as they change in any process, until it has ended. */
@@ -120,8 +118,6 @@ export class JobService {
   async finished(id: string, signal?: AbortSignal): Promise<JobInfo> {
     const job = await this.store.get(id);
     if (job === null) throw unknown(id);
-    if (isWithin(id))
-      throw new PithError('not_allowed', `job ${id}: its handler would wait for its own end`, { cure: 'return from the handler' });
     const { name, lane } = job;
     const only = { names: new Set([`${name}${ENDED_SUFFIX}`]), lanes: new Set<string>(), jobs: new Set([id]) };
     const [way, value] = lane === null || !this.options.declared().get(name)?.lanes ? [only.names, name] : [only.lanes, lane];

@@ -77,6 +77,7 @@ export function createJobStore(store: Store, clock: Pick<Clock, 'now'>, newId = 
     get: async (id) => rows.get(id),
     list: async (filter) => rows.list(filter),
     count: async (filter) => rows.count(filter),
+    running: async (name) => rows.running(name).length,
     changesSince: async (number) => rows.changesSince(number, MOST_CHANGES),
     revision: async () => Number(store.get('PRAGMA data_version')?.['data_version']),
     markSeen: (ids) =>

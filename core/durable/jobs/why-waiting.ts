@@ -1,20 +1,34 @@
+import { once } from '@pith/promises';
 import type { Hold, JobDeclaration, JobStore } from './port.ts';
 import type { JobRow } from './row.ts';
 import { heldValue } from './store.ts';
 
-/** Why a job that waits to be started does not begin; null: it is in another state, or nothing keeps it. `job`: as an enabled extension declares it. */
-export async function whyWaiting(store: JobStore, row: JobRow, job: JobDeclaration | undefined): Promise<string | null> {
-  const { name, version, lane, state, ready } = row;
-  if (state !== 'waiting') return null;
-  const hold = holdOf(row, await store.holds());
-  if (hold) return `${hold.kind === 'name' ? '' : `${hold.kind} `}'${hold.value}' is paused: ${hold.reason}`;
-  if (job === undefined) return `no extension that is on has jobs '${name}'`;
-  if (version > job.version) return 'a newer version of its extension has added it';
-  if (!ready) return 'another job of its sequence is before it';
-  if (row.inside) return null;
-  const running = (await store.list({ names: [name], states: ['running'], limit: 1_000 })).filter(({ inside }) => !inside);
-  if (running.length >= job.concurrency) return `${running.length} jobs '${name}' run, and no more may at once`;
-  return job.lanes && lane !== null ? `lane '${lane}' has no free slot for it` : null;
+/**
+ * Says of jobs that wait to be started why they do not begin; null: one is in another state, or nothing keeps it. For all of them the store
+ * is asked once. `declared`: the jobs of enabled extensions.
+ */
+export function reasonsToWait(
+  store: Pick<JobStore, 'holds' | 'running'>,
+  declared: () => ReadonlyMap<string, JobDeclaration>,
+): (row: JobRow) => Promise<string | null> {
+  const holds = once(() => store.holds());
+  const jobs = once(declared);
+  const running = new Map<string, Promise<number>>();
+  return async (row) => {
+    const { name, version, lane, state, ready } = row;
+    if (state !== 'waiting') return null;
+    const hold = holdOf(row, await holds());
+    if (hold) return `${hold.kind === 'name' ? '' : `${hold.kind} `}'${hold.value}' is paused: ${hold.reason}`;
+    const job = jobs().get(name);
+    if (job === undefined) return `no extension that is on has jobs '${name}'`;
+    if (version > job.version) return 'a newer version of its extension has added it';
+    if (!ready) return 'another job of its sequence is before it';
+    if (row.inside) return null;
+    const count = running.get(name) ?? store.running(name);
+    running.set(name, count);
+    if ((await count) >= job.concurrency) return `${await count} jobs '${name}' run, and no more may at once`;
+    return job.lanes && lane !== null ? `lane '${lane}' has no free slot for it` : null;
+  };
 }
 
 /** What keeps a job from being started. */

@@ -1,3 +1,4 @@
+import { AsyncLocalStorage } from 'node:async_hooks';
 import { fieldsOf } from '@pith/plain-data';
 import { type ExtensionContext, type Job, type JobInfo, type JsonValue, PithError } from '../../contract/index.ts';
 import { isLonger, jsonText } from './json-value.ts';
@@ -67,6 +68,15 @@ export function jobText(value: unknown, what: string): string {
   throw new PithError('not_serialisable', `${what} is longer than 1 MiB`, { cure: 'keep it in a table or a file and give where it is' });
 }
 
+/** The job whose handler runs, where its code does. */
+const handled = new AsyncLocalStorage<string>();
+
+/** Throws `not_allowed` where the handler of a job would wait for its own end. */
+export function refuseOwn(id: string): void {
+  if (handled.getStore() !== id) return;
+  throw new PithError('not_allowed', `job ${id}: its handler would wait for its own end`, { cure: 'return from the handler' });
+}
+
 type Operation = (values: readonly unknown[], signal: AbortSignal) => Promise<unknown>;
 
 /** The operations `job.<name>` and, where the constructor gave `ended`, `job.<name>.ended`. */
@@ -84,7 +94,7 @@ export function jobOperations(
         payload: payloadOf(defined, call.payload, version),
         note: (data: JsonValue) => note({ id: call.id, fence: call.fence }, data),
       });
-      const result = await handler(job, signal);
+      const result = await handled.run(call.id, () => handler(job, signal));
       return result instanceof Pause ? result.end : { kind: 'done', result: jobText(result, `the result of the job '${name}'`) };
     };
     const notify: Operation = async ([job], signal) => void (await ended?.call(handling, job as JobInfo, signal));

@@ -23,7 +23,7 @@ import { askerOf } from '../../trust/index.ts';
 import { topicOf, eventPublisher, refusedListening } from '../events/bus.ts';
 import type { Scope } from './scope.ts';
 import { correlationOf } from '../calls/invoke.ts';
-import { type DefinedJob, pauseAgain, pauseWait } from '../calls/job-calls.ts';
+import { type DefinedJob, pauseAgain, pauseWait, refuseOwn } from '../calls/job-calls.ts';
 
 /** What an extension is given at construction. All that it takes through this is owned by `scope`. */
 export function createExtensionContext(
@@ -126,7 +126,10 @@ function jobsOf(runtime: Runtime, declaration: Declaration, provided: Provided):
     get: async (id) => open().get(id),
     list: async (filter) => open().list(filter),
     watch: (...given) => open().watch(...given),
-    finished: async (...given) => open().finished(...given),
+    async finished(id, signal) {
+      refuseOwn(id);
+      return open().finished(id, signal);
+    },
     schedule: async (...given) => open().schedule(...given),
     pause: async (...given) => open().pause(...given),
   };

@@ -113,15 +113,18 @@ describe('jobs in the commits of an extension', () => {
     expect(await database.all('SELECT * FROM worker__rows')).toEqual([{ text: 'held' }]);
   });
 
-  it('J7: a job whose handler waits for its own end fails at once, and says why', async () => {
-    await loaded({
-      files: extension('worker', '  - { name: work, attempts: 1 }', `jobs.define('work', async ({ id }) => (await jobs.finished(id)).id);`),
-    });
-    const { jobs } = contextOf('worker');
-    const { id } = await jobs.add('work', null);
-    const message = `job ${id}: its handler would wait for its own end`;
-    expect(await jobs.finished(id)).toMatchObject({ state: 'dead', error: { code: 'not_allowed', message } });
-  });
+  it.each(['in_process', 'process'] as const)(
+    'J7 J17: a job whose handler waits for its own end fails at once, and says why (%s)',
+    async (isolation) => {
+      const code = `jobs.define('work', async ({ id }) => (await jobs.finished(id)).id);`;
+      const pith = await loaded({ files: extension('worker', '  - { name: work, attempts: 1 }', code), isolation });
+      const { store } = pith.kernel.jobs;
+      const { id } = await store.insert(newJob('worker.work', { mostAttempts: 1 }), null);
+      pith.kernel.jobs.wake();
+      const message = `job ${id}: its handler would wait for its own end`;
+      await until(async () => expect(await store.get(id)).toMatchObject({ state: 'dead', error: { code: 'not_allowed', message } }));
+    },
+  );
 
   it('J16: an extension finds what an earlier version has left under another name, and takes it over', async () => {
     const pith = await loaded({ files: extension('worker', '  - name: work', WORK) });

@@ -602,6 +602,38 @@ describe('J7: who waits for a job', () => {
     expect(seen).toEqual([full, `owner 'ada' is paused: on holiday`, full]);
   });
 
+  it('J7 J11: asks of itself alone only when that has changed, whoever else waits, and learns of a pause in another process', async () => {
+    const world = worldOf();
+    const asked: string[] = [];
+    const over = (store: JobStore): JobStore =>
+      new Proxy(store, { get: (target, name: keyof JobStore) => (asked.push(name), target[name]) });
+    const one = world.process({ 'a.x': never }, { jobs: [declared('a.x', { concurrency: 1 })], over });
+    await one.add('a.x');
+    await world.pass(300);
+    const seen: unknown[] = [];
+    for (const owner of ['ada', 'ben', 'cem']) {
+      const id = await one.add('a.x', { owner });
+      void (async () => {
+        for await (const { whyWaiting } of one.service.watch(id)) seen.push([owner, whyWaiting]);
+      })().catch(() => undefined); // it ends with the process
+      await world.pass(600);
+    }
+    const full = `1 jobs 'a.x' run, and no more may at once`;
+    expect(seen.splice(0)).toEqual([
+      ['ada', full],
+      ['ben', full],
+      ['cem', full],
+    ]);
+    asked.length = 0;
+    await world.pass(2_000);
+    const times = (name: string) => asked.filter((each) => each === name).length;
+    expect(['get', 'notes', 'list'].map(times)).toEqual([0, 0, 0]);
+    expect(['holds', 'running'].map(times)).toEqual([times('changesSince'), times('changesSince')]);
+    await world.store.hold({ kind: 'owner', value: 'cem', until: null, reason: 'on holiday' });
+    await world.pass(300);
+    expect(seen).toEqual([['cem', `owner 'cem' is paused: on holiday`]]);
+  });
+
   it('J7: sees its states and notes as they change in another process, until its end', async () => {
     const world = worldOf();
     const step = gate();
