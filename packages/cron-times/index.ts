@@ -36,7 +36,7 @@ function timesIn(cron: string, timezone: string): Times {
 }
 
 /** By what clocks show. The library does so for one time of a day alone: of several it repeats those of the doubled hour, and skips those of the gap. */
-function nextOfDay(times: Times, shown: (at: number) => number, after: number): number | null {
+function nextOfDay(times: Times, shown: Shown, after: number): number | null {
   for (let next = times(shown(after)); next !== null; next = times(next)) {
     const at = firstShowing(next, shown);
     if (at > after) return at;
@@ -45,7 +45,7 @@ function nextOfDay(times: Times, shown: (at: number) => number, after: number): 
 }
 
 /** The first moment at which clocks show `time`; where they skip it, the end of the gap. */
-function firstShowing(time: number, shown: (at: number) => number): number {
+function firstShowing(time: number, shown: Shown): number {
   const offsets = [time - DAY_MS, time + DAY_MS].map((at) => shown(at) - at);
   let early = time - Math.max(...offsets);
   let late = time - Math.min(...offsets);
@@ -60,8 +60,23 @@ function firstShowing(time: number, shown: (at: number) => number): number {
 
 const DAY_MS = 86_400_000;
 
-/** What clocks of a time zone show, as the milliseconds at which those of UTC show it. null: there is no such zone. */
-function clockOf(timeZone: string): ((at: number) => number) | null {
+/** What clocks show, as the milliseconds at which those of UTC show it. */
+type Shown = (at: number) => number;
+
+/** By zone: to make one takes longer than all else here. Names come from people, and one zone has many. */
+const clocks = new Map<string, Shown>();
+const MOST_CLOCKS = 100;
+
+/** null: there is no such zone. */
+function clockOf(timeZone: string): Shown | null {
+  const shown = clocks.get(timeZone) ?? newClock(timeZone);
+  if (shown === null || clocks.has(timeZone)) return shown;
+  if (clocks.size >= MOST_CLOCKS) clocks.clear();
+  clocks.set(timeZone, shown);
+  return shown;
+}
+
+function newClock(timeZone: string): Shown | null {
   try {
     const number = 'numeric';
     const parts = { year: number, month: number, day: number, hour: number, minute: number, second: number } as const;

@@ -1,5 +1,5 @@
 import { fieldsOf, nextCronTime } from '@pith/cron-times';
-import { expect, it } from 'vitest';
+import { expect, it, vi } from 'vitest';
 
 const HOUR = 3_600_000;
 const DAY = 24 * HOUR;
@@ -62,6 +62,22 @@ it.each([
 ])('J10 K31 M47 refuses %s in %s', (cron, zone, why) => {
   const problem = expect.stringMatching(`^'${cron.replaceAll('*', '\\*')}' ${why}`);
   expect(nextCronTime(cron, zone, 0)).toEqual({ problem, cure: expect.any(String), isNever: why.startsWith('never') });
+});
+
+it('J10 keeps the clock of a zone for the next time, not of names that are none, and no more than some', () => {
+  const made = vi.spyOn(Intl, 'DateTimeFormat');
+  const times = (zone: string) => {
+    made.mockClear();
+    for (let at = 0; at < 9 * DAY; at += DAY) nextCronTime('0 9 * * *', zone, at);
+    return made.mock.calls.filter(([, options]) => options?.timeZone === zone).length;
+  };
+  const name = 'Pacific/Auckland';
+  const names = Array.from({ length: 100 }, (_, number) =>
+    [...name].map((letter, index) => ((number >> index) & 1 ? letter.toUpperCase() : letter.toLowerCase())).join(''),
+  );
+  expect([times(name), times(name), times('Nowhere/Land')]).toEqual([1, 0, 9]);
+  expect(new Set(names.map(times))).toEqual(new Set([1])); // each is a name of it
+  expect(times(name)).toBe(1); // it was forgotten for them
 });
 
 it('M47 nicknames stand for five fields', () => {
