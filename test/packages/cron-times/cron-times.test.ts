@@ -1,5 +1,5 @@
 import { fieldsOf, nextCronTime } from '@pith/cron-times';
-import { expect, it, vi } from 'vitest';
+import { expect, it, onTestFinished, vi } from 'vitest';
 
 const HOUR = 3_600_000;
 const DAY = 24 * HOUR;
@@ -66,6 +66,7 @@ it.each([
 
 it('J10 keeps the clock of a zone for the next time, not of names that are none, and no more than some', () => {
   const made = vi.spyOn(Intl, 'DateTimeFormat');
+  onTestFinished(() => made.mockRestore());
   const times = (zone: string) => {
     made.mockClear();
     for (let at = 0; at < 9 * DAY; at += DAY) nextCronTime('0 9 * * *', zone, at);
