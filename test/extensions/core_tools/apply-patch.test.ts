@@ -75,6 +75,13 @@ describe.each(SYSTEMS)('apply_patch on a system %s', (system) => {
     expect([await bench.get('a.txt'), await bench.names()]).toEqual([THREE, ['a.txt', 'b.txt']]);
   });
 
+  it('K60 names the hunk that does not fit where several name one line', async () => {
+    await bench.put('a.txt', THREE);
+    const hunks = ['-one\n+1\n', '-four\n+4\n'].map((lines) => `@@ -1 +1 @@\n${lines}`).join('');
+    const message = expect.stringMatching(/Hunk 2 of 2 does not fit 'a\.txt' at line 2: expected `four`, line 2 is `two`/);
+    expect(await bench.patch(`--- a/a.txt\n+++ b/a.txt\n${hunks}`)).toMatchObject({ error: { code: 'patch_failed', message } });
+  });
+
   it('K60 puts everything back when a later file cannot be written', async () => {
     await bench.put('a.txt', THREE);
     await bench.put('b.txt', THREE);

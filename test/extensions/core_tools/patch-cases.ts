@@ -356,7 +356,46 @@ export const PATCH_CASES: readonly PatchCase[] = [
   {
     what: 'hunks that overlap',
     files: { 'a.txt': TEN },
-    patch: `${head('a.txt')}@@ -1,3 +1,3 @@\n a\n-b\n+B\n c\n@@ -3,3 +3,3 @@\n c\n-d\n+D\n e\n`,
+    patch: `${head('a.txt')}@@ -1,3 +1,3 @@\n a\n-b\n+B\n c\n@@ -2,3 +2,3 @@\n b\n-c\n+C\n d\n`,
+    after: 'patch_failed',
+  },
+  {
+    what: 'hunks that share a line of context, of which there is another after them',
+    files: { 'a.txt': 'a\nb\nc\nd\nc\nd\nc\n' },
+    patch: `${head('a.txt')}@@ -1,3 +1,3 @@\n a\n-b\n+B\n c\n@@ -3,3 +3,3 @@\n c\n-d\n+D\n c\n`,
+    after: { 'a.txt': 'a\nB\nc\nD\nc\nd\nc\n' },
+    notAsGit: 'it is clear which lines are meant',
+  },
+  {
+    what: 'hunks that name the same line, each with lines of its own',
+    files: { 'a.txt': 'a\nb\nc\nd\ne\nf\ng\n' },
+    patch: `${head('a.txt')}@@ -1,2 +1,2 @@\n a\n-b\n+B\n@@ -1,2 +1,2 @@\n f\n-g\n+G\n`,
+    after: { 'a.txt': 'a\nB\nc\nd\ne\nf\nG\n' },
+    notAsGit: 'a model often counts lines wrongly',
+  },
+  {
+    what: 'hunks of which the second names a line of the first, one too early',
+    files: { 'a.txt': TEN },
+    patch: `${head('a.txt')}@@ -1,3 +1,3 @@\n a\n-b\n+B\n c\n@@ -3,3 +3,3 @@\n d\n-e\n+E\n f\n`,
+    after: { 'a.txt': TEN.replace('b', 'B').replace('e', 'E') },
+    notAsGit: 'a model often counts lines wrongly',
+  },
+  {
+    what: 'lines without context beyond the end',
+    files: { 'a.txt': THREE },
+    patch: `${head('a.txt')}@@ -9,0 +10 @@\n+ten\n`,
+    after: { 'a.txt': `${THREE}ten\n` },
+  },
+  {
+    what: 'lines without context that lie beyond the end after the hunk before them is found',
+    files: { 'a.txt': THREE },
+    patch: `${head('a.txt')}@@ -1 +1 @@\n-three\n+3\n@@ -2,0 +3 @@\n+four\n`,
+    after: 'patch_failed',
+  },
+  {
+    what: 'hunks that take the same lines twice',
+    files: { 'a.txt': TEN },
+    patch: `${head('a.txt')}@@ -1,2 +1,2 @@\n a\n-b\n+B\n@@ -1,2 +1,2 @@\n a\n-b\n+C\n`,
     after: 'patch_failed',
   },
   {
