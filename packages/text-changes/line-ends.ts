@@ -21,8 +21,12 @@ export function withoutReturns(text: string): string {
   return text.replaceAll('\r\n', '\n');
 }
 
-/** `text` with the line ends of `former`: a line that stays or is replaced keeps its end, and a new one ends like the line before it. */
+/**
+ * `text` with the line ends of `former`: a line that stays or is replaced keeps its end, and a new one ends like the line before it. As
+ * given where `former` has no CR LF.
+ */
 export function withLineEndsOf(former: string, text: string): string {
+  if (!former.includes('\r\n')) return text;
   const plain = withoutReturns(text);
   const own = former.match(/\r?\n/gu) ?? [];
   const [first = '\n'] = own;

@@ -96,6 +96,12 @@ describe('U2 edit_file', () => {
     expect(project.read('w.txt')).toBe('\uFEFFnew\r\ntext\r\n');
   });
 
+  it.each(['', 'a\nb\n'])('U2 write_file writes CRLF into a file that has none: %j', async (former) => {
+    const project = await projectWith({ 'run.bat': former });
+    expect(await project.call('write_file', { path: 'run.bat', content: 'a\r\nb\r\n' })).toMatchObject({ ok: true });
+    expect(project.read('run.bat')).toBe('a\r\nb\r\n');
+  });
+
   it('U2 what was agreed to is bound to the bytes: a file that changed meanwhile is asked about again', async () => {
     const project = await projectWith({ 'a.txt': 'one\n' });
     const input = edit('a.txt', 'one', 'two');

@@ -1,6 +1,6 @@
 import { expect, it } from 'vitest';
 import { applyEdits } from '../../../sandbox/extensions/project_tools/changes/edits.ts';
-import { inStyleOf } from '../../../sandbox/extensions/project_tools/changes/text-change.ts';
+import { editedBytes } from '../../../sandbox/extensions/project_tools/changes/text-change.ts';
 
 type Case = readonly [what: string, before: string, edits: readonly (readonly [old: string, next: string, all?: 'all'])[], after: string];
 
@@ -64,6 +64,11 @@ const CASES: readonly Case[] = [
     ],
     'b\nB\nc\r\n',
   ],
+  ['mixed ends: the same line before and after, the first goes', 'x\r\nkeep\r\nx\nend\n', [['x\r\nkeep\r\n', '']], 'x\nend\n'],
+  ['mixed ends: the same last line twice, the first goes', '}\r\nfoo\n}\n', [['}\nfoo\n', '']], '}\n'],
+  ['mixed ends: a new last line ends like the one before', 'a\nb\r\nc', [['c', 'c\nd']], 'a\nb\r\nc\r\nd'],
+  ['a CR alone before a line end', 'a\r\r\nb\r\n', [['a\r\r\nb', 'c\nd']], 'c\r\nd\r\n'],
+  ['a CR of a line end is no CR alone', 'a\r\na\rb\n', [['a\r', 'c']], 'a\r\ncb\n'],
   ['a CR alone is no line end', 'a\rb\n', [['a\rb', 'a\rc']], 'a\rc\n'],
   ['a byte order mark stays', '\uFEFFa\nb\n', [['a\nb', 'A\nB']], '\uFEFFA\nB\n'],
   ['separators that end a line elsewhere', 'a\u2028b\u0085c\n', [['b\u0085', 'B']], 'a\u2028Bc\n'],
@@ -94,7 +99,7 @@ const CASES: readonly Case[] = [
 function outcomeOf(before: string, edits: Case[2]): string {
   try {
     const asked = edits.map(([old_text, new_text, all]) => ({ old_text, new_text, all: all === 'all' }));
-    return inStyleOf(before, applyEdits('a.txt', before, asked)).toString();
+    return editedBytes(before, applyEdits('a.txt', before, asked)).toString();
   } catch (error) {
     const { code, message } = error as { code: string; message: string };
     return `${code}: ${message}`;

@@ -2,9 +2,9 @@ import { expect, it } from 'vitest';
 import { withLineEndsOf } from '@pith/text-changes';
 
 it.each([
-  ['all with LF', 'a\nb\n', 'a\r\nc\n', 'a\nc\n'],
+  ['all with LF: as given', 'a\nb\n', 'a\r\nb\r\n', 'a\r\nb\r\n'],
   ['all with CR LF', 'a\r\nb\r\n', 'x\ny\nz', 'x\r\ny\r\nz'],
-  ['none yet', '', 'a\r\nb\n', 'a\nb\n'],
+  ['none yet: as given', '', 'x\r\ny\r\n', 'x\r\ny\r\n'],
   ['mixed: a line that stays keeps its end', 'a\r\nb\nc\r\n', 'b\nc\n', 'b\nc\r\n'],
   ['mixed: a line that is replaced passes its end on', 'a\r\nb\nc\r\n', 'a\nB\nC\n', 'a\r\nB\nC\r\n'],
   ['mixed: a new line ends like the line before it', 'a\r\nb\n', 'a\nnew\nb\n', 'a\r\nnew\r\nb\n'],

@@ -4,7 +4,7 @@ import { FileRefused, unlessRefused } from '@pith/safe-files';
 import { noFile } from '../files/read-file.ts';
 import type { Project } from '../files/project.ts';
 import { applyEdits } from './edits.ts';
-import { changeQuestion, countOf, inStyleOf, requireApproved, textBefore, type TextChange } from './text-change.ts';
+import { changeQuestion, countOf, editedBytes, inStyleOf, requireApproved, textBefore, type TextChange } from './text-change.ts';
 import type { UndoLog } from './undo-log.ts';
 
 const path = z.string().min(1).describe('Relative to the project, such as "src/main.ts".');
@@ -44,7 +44,7 @@ export function changeTools(project: Project, changes: Changes): readonly Tool[]
       async plan(call, names) {
         const former = await textBefore(project, names);
         if (former === null) throw new FileRefused('file_unavailable', `${await noFile(project, names)}; to make it, use write_file`);
-        return { names, before: former.bytes, after: inStyleOf(former.text, applyEdits(call.path, former.text, call.edits)) };
+        return { names, before: former.bytes, after: editedBytes(former.text, applyEdits(call.path, former.text, call.edits)) };
       },
     }),
     changeTool(project, changes, {

@@ -9,11 +9,12 @@ export interface Edit {
 }
 
 /**
- * The text after all edits, each applied to the result of those before it. Line ends do not count, and are `\n` in the result. Throws for
- * the first edit that does not match exactly once; then none counts.
+ * The text after all edits, each applied to the result of those before it. Line ends do not count; lines keep theirs, and a new line gets
+ * the end of its place. Throws for the first edit that does not match exactly once; then none counts.
  */
 export function applyEdits(path: string, text: string, edits: readonly Edit[]): string {
-  return edits.reduce((before, edit, index) => {
+  return edits.reduce((given, edit, index) => {
+    const before = withoutReturns(given);
     const [wanted, replacement] = [withoutReturns(edit.old_text), withoutReturns(edit.new_text)];
     const which = edits.length === 1 ? 'old_text' : `old_text of edit ${index + 1}`;
     if (wanted === replacement) throw refused('edit_empty', `${which} and new_text are the same`);
@@ -24,8 +25,27 @@ export function applyEdits(path: string, text: string, edits: readonly Edit[]): 
         'edit_many_matches',
         `${which} occurs ${places.length}${places.length === MOST_PLACES ? ' or more' : ''} times in '${path}', ${whereOf(before, places)}, or set all`,
       );
-    return before.replaceAll(wanted, () => replacement);
-  }, withoutReturns(text));
+    return replaced(given, wanted, replacement);
+  }, text);
+}
+
+/** Lines of the replacement take the ends of the lines that they replace, and then the last of those, or the next one in the text. */
+function replaced(text: string, wanted: string, replacement: string): string {
+  const place = wanted
+    .replaceAll(/[$()*+.?[\\\]^{|}]/gu, String.raw`\$&`)
+    .replaceAll('\r', String.raw`\r(?!\n)`) // else it would be half of a line end
+    .replaceAll('\n', String.raw`\r?\n`);
+  const last = text.lastIndexOf('\n');
+  let next = 0;
+  // Without `u`, as texts are compared elsewhere: by units, not characters.
+  return text.replaceAll(new RegExp(place, 'g'), (match: string, at: number) => {
+    const ends = match.match(/\r?\n/gu) ?? [];
+    const after = at + match.length;
+    if (next < after) next = after > last ? last : text.indexOf('\n', after);
+    const further = ends.at(-1) ?? (text[next - 1] === '\r' ? '\r\n' : '\n');
+    let line = 0;
+    return replacement.replaceAll('\n', () => ends[line++] ?? further);
+  });
 }
 
 function newlinesIn(text: string): number {

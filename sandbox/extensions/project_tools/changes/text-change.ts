@@ -35,14 +35,22 @@ export async function textBefore(
   });
 }
 
-/** `text` with the byte order mark and the line ends of the former text. */
+/** A whole text with the byte order mark and the line ends of the former one. */
 export function inStyleOf(former: string | null, text: string): Buffer {
-  if (former === null) return bounded(Buffer.from(text));
-  const mark = former.startsWith(BYTE_ORDER_MARK) && !text.startsWith(BYTE_ORDER_MARK) ? BYTE_ORDER_MARK : '';
-  return bounded(Buffer.from(withLineEndsOf(former, mark + text)));
+  return former === null ? bounded(text) : bounded(withLineEndsOf(former, withMarkOf(former, text)));
 }
 
-function bounded(bytes: Buffer): Buffer {
+/** An edited text, whose line ends are as they shall be, with the byte order mark of the former one. */
+export function editedBytes(former: string, text: string): Buffer {
+  return bounded(withMarkOf(former, text));
+}
+
+function withMarkOf(former: string, text: string): string {
+  return former.startsWith(BYTE_ORDER_MARK) && !text.startsWith(BYTE_ORDER_MARK) ? BYTE_ORDER_MARK + text : text;
+}
+
+function bounded(text: string): Buffer {
+  const bytes = Buffer.from(text);
   if (bytes.length <= MOST_BYTES) return bytes;
   throw new FileRefused('file_too_large', `the file would have ${bytes.length} bytes; at most ${MOST_BYTES} are written`);
 }
