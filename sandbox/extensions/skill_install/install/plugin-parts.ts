@@ -10,7 +10,7 @@ import type { FoundSkill } from './found-skills.ts';
 import { filesIn, type Plugin } from './plugins.ts';
 import type { StagedItem } from './staged-skill.ts';
 import type { SkillPlace } from 'pith/skill_registry';
-import { FileRefused, Jail, systemCure } from '@pith/safe-files';
+import { FileRefused, isRefusal, Jail, systemCure } from '@pith/safe-files';
 import type { InstallContext } from '../install-context.ts';
 
 /** A command or an agent of a plugin, which becomes a recipe or an agent of Pith. */
@@ -235,7 +235,8 @@ async function isThere(folder: string, names: readonly string[]): Promise<boolea
 
 /** A folder that is a link or a file, or that nobody may write. Throws what is no fault of the place. */
 function unusable(error: unknown): PithError {
-  if (!(error instanceof FileRefused) && !OF_THE_PLACE.includes(codeOf(error, ''))) throw error;
+  const system = error instanceof FileRefused ? error.cause : error;
+  if (!isRefusal(error) && !OF_THE_PLACE.includes(codeOf(system, ''))) throw error;
   return new PithError('place_unusable', `it cannot be written: ${messageOf(error)}`, {
     cause: error,
     cure: systemCure(error, 'the folder') ?? 'make the folder one that you may write, and no link',
