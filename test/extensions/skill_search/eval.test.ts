@@ -117,6 +117,10 @@ describe('pith skills eval', () => {
       code: 1,
       text: expect.stringMatching(/evals\.yaml:3:5: unknown key 'shuold' in 'triggers\[0\]' \(did you mean 'should'/),
     });
+    for (const unplaced of ['[]\n', '# nothing before it\n5\n', '&a [*a]\n', 'triggers: *none\n']) {
+      await pith.write(file, unplaced);
+      expect((await run('skills eval amber-skill')).text, unplaced).toMatch(/evals\.yaml:\d+:\d+: /);
+    }
     await pith.write(file, `# ${'x'.repeat(300_000)}\n`);
     expect((await run('skills eval amber-skill')).text).toMatch(/evals\.yaml: it is not a file of at most 262144 bytes/);
     await pith.remove('skills/amber-skill/evals');

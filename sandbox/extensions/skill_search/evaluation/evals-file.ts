@@ -34,10 +34,10 @@ export async function readEvals({ id, realDirectory }: SkillRecord, library: Rem
   const read = evalsSchema().safeParse(value ?? {});
   const found = [...diagnostics, ...issuesToDiagnostics(read.error?.issues ?? [], evalsSchema(), { ...source, positions, value })];
   const wrong = found.find(({ code }) => code === 'unknown_key') ?? found[0]; // a slip in a key is why another is missing
-  if (wrong === undefined && read.success) {
-    const { triggers, tasks } = read.data;
-    return { cases: (triggers ?? []).map((one) => ({ ...one, skillId: id, from: 'evals' })), tasks: tasks?.length ?? 0 };
+  if (wrong !== undefined) {
+    const { message, line, column, cure = 'see docs/search.md' } = wrong;
+    throw new PithError('evals_invalid', message, { where: `${file}:${line}:${column}`, cure });
   }
-  const { message = 'it cannot be read', line, column, cure = 'see docs/search.md' } = wrong ?? {};
-  throw new PithError('evals_invalid', message, { where: `${file}:${line}:${column}`, cure });
+  const { triggers, tasks } = read.data!;
+  return { cases: (triggers ?? []).map((one) => ({ ...one, skillId: id, from: 'evals' })), tasks: tasks?.length ?? 0 };
 }
