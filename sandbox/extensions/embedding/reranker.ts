@@ -14,6 +14,8 @@ const LONGEST = 4000;
 const MOST = 20_000;
 const BATCH = 64;
 const QUERIES_KEPT = 256;
+/** The most concurrent requests for queries: while a server is slow, further messages do without vectors. */
+const MOST_ASKED = 4;
 
 /**
  * A skill's text for its vector: name, description, when to use it, and the start of its body. The frontmatter's examples are left to the
@@ -51,6 +53,8 @@ export class SkillReranker {
   private readonly queries = new Map<string, Promise<Float32Array | null>>();
   private readonly end = new AbortController();
   private count = 0;
+  /** Requests for queries that are not answered yet. */
+  private asking = 0;
   private working: Promise<void> | null = null;
   private isBehind = false;
   private cancelRetry: (() => void) | null = null;
@@ -64,7 +68,7 @@ export class SkillReranker {
     this.follow();
     if (complete) await this.settled();
     const texts = requests.map(({ query }) => query.trim().slice(0, LONGEST));
-    const found = await this.vectorsOf(texts);
+    const found = await this.vectorsOf(texts, complete ? Infinity : MOST_ASKED);
     if (complete && this.count > 0 && (this.known.size === 0 || found.includes(null))) throw this.unreachable();
     if (this.known.size === 0) return requests.map(() => null);
     const vectors = new Map([...this.known].map(([id, { vector }]) => [id, vector] as const));
@@ -170,10 +174,10 @@ export class SkillReranker {
     if (!this.end.signal.aborted) this.cancelRetry ??= clock.after(Math.max(1000, embedder.restMs), () => this.follow());
   }
 
-  /** The vectors of queries, requested once; null where the request fails. */
-  private async vectorsOf(texts: readonly string[]): Promise<readonly (Float32Array | null)[]> {
-    const missing = [...new Set(texts)].filter((text) => text !== '' && !this.queries.has(text));
-    const asked = missing.length === 0 ? null : this.ports.embedder.embed(missing, 'query', this.end.signal);
+  /** The vectors of queries, requested once; null where the request fails, or so many others are not answered yet. */
+  private async vectorsOf(texts: readonly string[], most: number): Promise<readonly (Float32Array | null)[]> {
+    const missing = this.asking < most ? [...new Set(texts)].filter((text) => text !== '' && !this.queries.has(text)) : [];
+    const asked = missing.length === 0 ? null : this.ask(missing);
     const now = new Map(
       missing.map(
         (text, at) =>
@@ -187,6 +191,15 @@ export class SkillReranker {
       ),
     );
     return Promise.all(texts.map((text) => now.get(text) ?? this.queries.get(text) ?? null));
+  }
+
+  private async ask(texts: readonly string[]) {
+    this.asking += 1;
+    try {
+      return await this.ports.embedder.embed(texts, 'query', this.end.signal);
+    } finally {
+      this.asking -= 1;
+    }
   }
 
   /** Also while it is asked for; a late one serves the next message. */

@@ -1,7 +1,9 @@
 import { readdirSync, readFileSync } from 'node:fs';
 import path from 'node:path';
-import type { TestKernel } from 'pith/testing';
+import { fakeClock, type TestKernel } from 'pith/testing';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { PatientEmbedder } from '../../../sandbox/extensions/embedding/patient-embedder.ts';
+import { SkillReranker } from '../../../sandbox/extensions/embedding/reranker.ts';
 import { startEmbeddingsServer, type EmbeddingsServer } from '../../fixtures/embeddings-server.ts';
 import { skillKernel, type SkillKernel } from '../skill_registry/skill-kernel.ts';
 import { skillText } from '../skill_registry/skill-sandbox.ts';
@@ -177,6 +179,24 @@ describe('R4 skills are found by their meaning', () => {
     await pith.kernel.host.extensions.reload('embedding');
     expect(await search(SYNONYMS)).toContain('No skill matches');
   });
+});
+
+it('R4 a slow server has at most four open requests for messages', async () => {
+  const open: (() => void)[] = [];
+  const logger = { debug: () => {}, info: () => {}, warn: () => {}, error: () => {} };
+  const ports = { model: 'concepts', clock: fakeClock(), logger };
+  const embed = (texts: readonly string[]) => new Promise<number[][]>((resolve) => open.push(() => resolve(texts.map(() => [1]))));
+  const database = null as never; // there are no skills
+  const reranker = new SkillReranker({ ...ports, embedder: new PatientEmbedder({ ...ports, embed }), library: () => null, database });
+  const ask = (query: string) => reranker.rerank([{ query, found: [] }], { k: 1 });
+  const asked = ['a', 'b', 'c', 'd', 'd', 'e', 'f'].map(ask);
+  expect(open).toHaveLength(4);
+  for (const answer of open) answer();
+  await Promise.all(asked);
+  const later = ask('e');
+  expect(open).toHaveLength(5);
+  open[4]!();
+  await later;
 });
 
 /** All that was logged; the kernel is stopped for it. */
