@@ -35,7 +35,7 @@ export function createReloadWatch({ runtime }: Lifecycle, refresh: Refresh, watc
     async look(why) {
       if (why === 'start') return; // the boot has looked
       const { settled } = await refresh.look(why === 'poll');
-      void settled.then(takeRequests).catch(failed);
+      void settled.then(() => (end.signal.aborted ? undefined : takeRequests())).catch(failed); // what hangs is not waited for
     },
     isRead: () => true,
     pollSeconds: POLL_SECONDS,

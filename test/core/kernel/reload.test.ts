@@ -4,7 +4,11 @@ import { SkillProvider } from '../../../core/contract/index.ts';
 import { fakeClock } from 'pith/testing';
 import type { Host } from '../../../core/kernel/index.ts';
 import { callTool, testSandbox, type TestSandbox, toolClass } from './extensions.ts';
-import { passed, until } from '../../waiting.ts';
+import { folderWith } from '../../places.ts';
+import { gate, passed, until } from '../../waiting.ts';
+import type { Lifecycle } from '../../../core/kernel/lifecycle/lifecycle.ts';
+import { createReloadWatch, openReloadRequests } from '../../../core/kernel/reload/reload-watch.ts';
+import type { Refresh } from '../../../core/kernel/reload/refresh.ts';
 
 let sandbox: TestSandbox;
 beforeEach(() => void (sandbox = testSandbox()));
@@ -180,6 +184,34 @@ describe('reload', () => {
     await until(() => running.extensions.show('it')?.generation !== 1);
     expect(running.extensions.show('it')).toMatchObject({ state: 'active', generation: 2 });
     expect(terminal.extensions.show('it')).toMatchObject({ generation: 1 });
+  });
+
+  it('K20 takes no request of another process once it closes, also where a look ends later', async () => {
+    const clock = fakeClock();
+    const places = { dataDirectory: folderWith() };
+    const reloaded: string[] = [];
+    const looks: ReturnType<typeof gate>[] = [];
+    const refresh = {
+      async look() {
+        looks.push(gate());
+        return { ids: new Set<string>(), settled: looks.at(-1)!.opened };
+      },
+      reloadByHand: async (id: string) => void reloaded.push(id),
+    } as unknown as Refresh;
+    const logger = { debug: () => {}, info: () => {}, warn: () => {}, error: () => {} };
+    const lifecycle = { runtime: { clock, places, logger: () => logger } } as unknown as Lifecycle;
+    const watch = createReloadWatch(lifecycle, refresh, []);
+    const terminal = openReloadRequests(places.dataDirectory);
+    await watch.begin();
+    for (const id of ['before', 'after']) {
+      await terminal.ask(id);
+      const former = looks.length;
+      await until(async () => (await clock.advance(5000), looks.length > former));
+      if (id === 'after') await watch.close();
+      for (const { open } of looks) open();
+      await clock.advance(0);
+    }
+    expect(reloaded).toEqual(['before']);
   });
 
   it('K20 looks at once when a folder changes', async () => {
