@@ -44,7 +44,7 @@ export default class SavedSkillsExtension implements ToolProvider, ServiceProvid
   readonly #runs: RunStore;
   readonly #library: Library;
   readonly #runner: Runner;
-  /** The exposed skills that were described as tools last; null: none were yet. */
+  /** The skills that were tools or agents when tools were described last; null: none were yet. */
   #published: string | null = null;
 
   constructor(context: ExtensionContext<Config>) {
@@ -76,9 +76,9 @@ export default class SavedSkillsExtension implements ToolProvider, ServiceProvid
 
   /** Exposed skills, for those who may run them, with the inputs of the version that they run. */
   async getTurnTools({ userId, channelId }: TurnInfo) {
-    const all = await this.#exposed();
-    if (this.#published !== null && this.#published !== revisionOf(all)) this.#publishTools(); // another process has changed some
-    const exposed = exposedTools(all).tools.filter(
+    const offered = await this.#offered();
+    if (this.#published !== null && this.#published !== revisionOf(offered)) this.#publishTools(); // another process has changed some
+    const exposed = exposedTools(offered.filter(isExposed)).tools.filter(
       ({ chatbot_channel_filter: filter, deprecated_by_agent_id }) =>
         deprecated_by_agent_id === null && (filter === '' || filter === channelId),
     );
@@ -131,7 +131,7 @@ export default class SavedSkillsExtension implements ToolProvider, ServiceProvid
       cure,
     });
     const damaged = (await this.#skills.damaged()).map((reference) => damage(`the saved skill '${reference}'`, cureOf(reference)));
-    const unnamed = exposedTools(await this.#exposed()).unnamed.map((skill): Diagnostic => ({
+    const unnamed = exposedTools((await this.#offered()).filter(isExposed)).unnamed.map((skill): Diagnostic => ({
       severity: 'warning',
       code: 'name_taken',
       message: `the saved skill '${referenceOf(skill)}' is no tool: the name '${toolNameOf(skill)}' is that of another`,
@@ -169,13 +169,13 @@ export default class SavedSkillsExtension implements ToolProvider, ServiceProvid
       maxComposed: config.max_composed,
       maxDepth: config.max_depth,
     };
-    const exposed = await this.#exposed();
-    this.#published = revisionOf(exposed);
-    return [...skillTools(ports), ...exposedTools(exposed).tools.map((skill) => exposedTool(ports, skill))];
+    const offered = await this.#offered();
+    this.#published = revisionOf(offered);
+    return [...skillTools(ports), ...exposedTools(offered.filter(isExposed)).tools.map((skill) => exposedTool(ports, skill))];
   }
 
-  async #exposed(): Promise<readonly SavedSkill[]> {
-    return (await this.#library.isUsed()) ? this.#skills.exposed() : [];
+  async #offered(): Promise<readonly SavedSkill[]> {
+    return (await this.#library.isUsed()) ? this.#skills.offered() : [];
   }
 
   #publishTools(): void {
@@ -184,9 +184,13 @@ export default class SavedSkillsExtension implements ToolProvider, ServiceProvid
   }
 }
 
+function isExposed(skill: SavedSkill): boolean {
+  return skill.expose_as_chatbot_tool;
+}
+
 /** Another text once any of them was changed; what their schedules do changes none. */
-function revisionOf(exposed: readonly SavedSkill[]): string {
-  return JSON.stringify(exposed.map(({ id, updated_at }) => [id, updated_at]));
+function revisionOf(offered: readonly SavedSkill[]): string {
+  return JSON.stringify(offered.map(({ id, updated_at }) => [id, updated_at]));
 }
 
 function runIn({ payload }: JobInfo): string {

@@ -3,6 +3,7 @@ import { describe, expect, it } from 'vitest';
 import { scriptedModel, testKernel } from 'pith/testing';
 import { editAs, HELPER, saveAs, savedKernel, type SavedKernel } from './saved-kernel.ts';
 import { rowsIn } from './shared-store.ts';
+import { until } from '../../waiting.ts';
 
 const PLAIN = { system_prompt: 'You help.' };
 
@@ -14,6 +15,12 @@ async function offered(kernel: SavedKernel, userId: string) {
   return kernel.model.requests.at(-1)?.tools ?? [];
 }
 const namesFor = async (kernel: SavedKernel, userId: string) => (await offered(kernel, userId)).map(({ name }) => name);
+/** A command in another process. */
+async function elsewhere(kernel: SavedKernel, userId: string, argv: readonly string[]): Promise<void> {
+  const other = await testKernel({ sandbox: kernel.pith.sandbox, model: scriptedModel([]) });
+  await other.command(argv, { userId });
+  await other.stop();
+}
 const fileOf = (kernel: SavedKernel) => path.join(kernel.pith.sandbox, 'data/pith.db');
 
 describe('names of exposed skills', () => {
@@ -114,21 +121,30 @@ describe('what agents are offered', () => {
 
   it('M52 a turn has what another process exposed before it, and not what that took back', async () => {
     const kernel = await savedKernel([], { files: HELPER });
-    const elsewhere = async (state: string) => {
-      const other = await testKernel({ sandbox: kernel.pith.sandbox, model: scriptedModel([]) });
-      await other.command(['saved', 'expose', 'weather', state], { userId: 'ada' });
-      await other.stop();
-    };
     await saveAs(kernel, 'ada', 'weather', PLAIN);
     expect(await namesFor(kernel, 'ada')).not.toContain('weather');
-    await elsewhere('on');
+    await elsewhere(kernel, 'ada', ['saved', 'expose', 'weather', 'on']);
     expect(await namesFor(kernel, 'ada')).toContain('weather');
-    await elsewhere('off');
+    await elsewhere(kernel, 'ada', ['saved', 'expose', 'weather', 'off']);
     expect(await namesFor(kernel, 'ada')).not.toContain('weather');
   });
 });
 
 describe('skills that are agents', () => {
+  it('M52 are known after a turn when another process pinned them, and unknown when it hid them', async () => {
+    const kernel = await savedKernel([], { files: HELPER });
+    const isAgent = async () => (await kernel.pith.kernel.agents.list()).some(({ id }) => id === 'saved_ada_weather');
+    await saveAs(kernel, 'ada', 'weather', { ...PLAIN, visibility: 'public' });
+    await offered(kernel, 'ada');
+    expect(await isAgent()).toBe(false);
+    await elsewhere(kernel, 'admin', ['saved', 'pin', 'ada/weather']);
+    await offered(kernel, 'ada');
+    await until(isAgent, 20_000);
+    await elsewhere(kernel, 'ada', ['saved', 'retire', 'weather', '--by', 'helper']);
+    await offered(kernel, 'ada');
+    await until(async () => !(await isAgent()), 20_000);
+  });
+
   it('M24 M27 M30 have the limits of their runs', async () => {
     const list = { calls: [{ name: 'list_saved_skills', input: {} }] };
     const kernel = await savedKernel([list, list, { text: 'in time' }]);

@@ -66,6 +66,16 @@ export class SkillStore {
     return this.#readable((rows) => rows.where('expose_as_chatbot_tool', '=', 1).orderBy('owner_id').orderBy('name'));
   }
 
+  /** Those that may be tools or agents: the exposed ones, and the public ones. */
+  offered(): Promise<readonly SavedSkill[]> {
+    return this.#readable((rows) =>
+      rows
+        .where((row) => row.or([row('expose_as_chatbot_tool', '=', 1), row('visibility', '=', 'public')]))
+        .orderBy('owner_id')
+        .orderBy('name'),
+    );
+  }
+
   byWebhook(secret: string): Promise<StoredSkill | null> {
     return this.#one((rows) => rows.where('webhook_secret', '=', secret));
   }
