@@ -1,5 +1,5 @@
 import { setImmediate as yieldToOthers } from 'node:timers/promises';
-import { isPassing, type Jail } from '@pith/safe-files';
+import { codeOf, isPassing, type Jail } from '@pith/safe-files';
 import { runGit } from './git.ts';
 import { ignoreRules, type IgnoreRules } from './ignore-rules.ts';
 
@@ -8,6 +8,8 @@ export interface FileList {
   readonly paths: readonly string[];
   /** There are more files than were requested. */
   readonly isCut: boolean;
+  /** Folders and `.gitignore` files that a walk could not read: files in the one are absent, and files that the other ignores are not. */
+  readonly unread: readonly string[];
 }
 
 interface Wanted {
@@ -27,9 +29,10 @@ export async function listFiles(
   signal: AbortSignal,
 ): Promise<FileList> {
   const listed = useGit ? await listedByGit(jail, below, signal) : null;
-  const found = listed ?? (await walked(jail, { below, most: mostWalked }, signal));
+  const unread: string[] = [];
+  const found = listed ?? (await walked(jail, { below, most: mostWalked, unread }, signal));
   const bound = listed === null ? mostWalked : most;
-  return { paths: [...found].sort().slice(0, bound), isCut: found.length > bound };
+  return { paths: [...found].sort().slice(0, bound), isCut: found.length > bound, unread: unread.sort() };
 }
 
 async function listedByGit(jail: Jail, below: readonly string[], signal: AbortSignal): Promise<readonly string[] | null> {
@@ -50,7 +53,7 @@ const NEVER: ReadonlySet<string> = new Set(['.git', 'node_modules', '.hg', '.svn
 
 async function walked(
   jail: Jail,
-  { below, most }: { readonly below: readonly string[]; readonly most: number },
+  { below, most, unread }: { readonly below: readonly string[]; readonly most: number; readonly unread: string[] },
   signal: AbortSignal,
 ): Promise<readonly string[]> {
   const found: string[] = [];
@@ -58,11 +61,10 @@ async function walked(
   const walk = async (names: readonly string[], above: readonly FolderRules[]): Promise<void> => {
     signal.throwIfAborted();
     if (found.length > most) return;
-    const rules = [...above, { depth: names.length, rules: await rulesIn(jail, names) }];
-    const { entries } = await jail.list(names, MOST_IN_FOLDER).catch((error: unknown) => {
-      if (isPassing(error)) throw error;
-      return { entries: [] }; // a folder that may not be read
-    });
+    const listed = await readable(jail.list(names, MOST_IN_FOLDER), names, unread);
+    if (listed === null) return;
+    const { entries } = listed;
+    const rules = [...above, { depth: names.length, rules: await rulesIn(jail, names, unread) }];
     if ((looked += entries.length) > AT_ONCE) {
       looked = 0;
       await yieldToOthers();
@@ -75,7 +77,8 @@ async function walked(
     }
   };
   const start = await jail.stat(below);
-  const above = await rulesAbove(jail, below);
+  const rulesAt = async (depth: number) => ({ depth, rules: await rulesIn(jail, below.slice(0, depth), unread) });
+  const above = await Promise.all(below.map((_, depth) => rulesAt(depth))); // outermost first
   const isFolder = (depth: number) => depth < below.length || start?.type === 'directory';
   for (let depth = 1; depth <= below.length; depth += 1)
     if (isIgnored(above.slice(0, depth), below.slice(0, depth), isFolder(depth))) return []; // as git does: nothing below an ignored folder is listed
@@ -90,17 +93,22 @@ interface FolderRules {
   readonly rules: IgnoreRules | null;
 }
 
-/** The rules of each folder above the place, outermost first. */
-async function rulesAbove(jail: Jail, names: readonly string[]): Promise<readonly FolderRules[]> {
-  return Promise.all(names.map(async (_, depth) => ({ depth, rules: await rulesIn(jail, names.slice(0, depth)) })));
-}
-
 const MOST_RULES = 256 * 1024;
 
-async function rulesIn(jail: Jail, names: readonly string[]): Promise<IgnoreRules | null> {
+async function rulesIn(jail: Jail, names: readonly string[], unread: string[]): Promise<IgnoreRules | null> {
   const file = [...names, '.gitignore'];
-  if ((await jail.stat(file))?.type !== 'file') return null;
-  return jail.read(file, async (handle, size) => (size > MOST_RULES ? null : ignoreRules(await handle.readFile())));
+  const read = jail.read(file, async (handle, size) => (size > MOST_RULES ? null : ignoreRules(await handle.readFile())));
+  return readable(read, file, unread);
+}
+
+/** null for what is not there, and for what may not be read, which is noted. */
+async function readable<T>(reading: Promise<T>, names: readonly string[], unread: string[]): Promise<T | null> {
+  return reading.catch((error: unknown) => {
+    const code = codeOf(error);
+    if (isPassing(error) || !['file_unavailable', 'file_failed'].includes(code)) throw error;
+    if (code === 'file_failed') unread.push(names.join('/') || '.');
+    return null;
+  });
 }
 
 /** The nearest folder with a matching rule decides. */

@@ -3,6 +3,7 @@ import { mkdirSync, symlinkSync, writeFileSync } from 'node:fs';
 import { describe, expect, it } from 'vitest';
 import { literalOf } from '../../../sandbox/extensions/project_tools/files/search-files.ts';
 import { gif, jpeg, png } from '../../fixtures/images.ts';
+import { unreadable } from '../../unreadable.ts';
 import { projectWith } from './project.ts';
 
 const FILES = {
@@ -102,6 +103,29 @@ describe.each([{ git: true }, { git: false }])('reading the project (git: $git)'
     );
     expect(out(await project.call('search_files', { pattern: 'nowhere' }))).toMatch(/^nothing matches 'nowhere'/u);
     expect(await project.call('search_files', { pattern: '(a)\\1' })).toMatchObject({ error: { code: 'pattern_invalid' } });
+  });
+
+  it.runIf(!git)('U1 lists and searches the rest where a folder and rules may not be read, and says so', async () => {
+    const project = await projectWith({ ...FILES, 'conf/a.ts': 'beta' });
+    const without = (name: string, input: Record<string, string>) =>
+      unreadable(
+        'EACCES',
+        (place) => /\/(?:conf|deep)$/u.test(place),
+        () => project.call(name, input),
+      );
+    const said = 'left out, since the system does not let them be read: conf, src/deep';
+    expect(out(await without('list_files', { glob: '*.ts' }))).toBe(`src/a.ts
+${said}
+1 left out that may contain secrets`);
+    expect(out(await without('search_files', { pattern: 'beta' }))).toContain(`src/a.ts:2: export const beta = 2;
+${said}
+`);
+    const files = unreadable(
+      'EACCES',
+      (place) => place.endsWith('/a.ts'),
+      () => project.call('search_files', { pattern: 'beta' }),
+    );
+    expect(out(await files)).toContain('2 files left out that are binary, very large or cannot be read');
   });
 
   it('U1 a pattern that makes other engines run for years takes linear time', async () => {

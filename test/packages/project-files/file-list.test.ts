@@ -5,6 +5,7 @@ import { describe, expect, it } from 'vitest';
 import { listFiles } from '@pith/project-files';
 import { Jail } from '@pith/safe-files';
 import { folderWith } from '../../places.ts';
+import { unreadable } from '../../unreadable.ts';
 
 const { signal } = new AbortController();
 const FILES = {
@@ -26,11 +27,46 @@ describe.each([{ git: true }, { git: false }])('the files of a project (git: $gi
   it('U1 are those that no .gitignore names, sorted, up to a number', async () => {
     const jail = new Jail(made());
     const all = ['.gitignore', 'src/.gitignore', 'src/a.ts', 'src/keep.log'];
-    expect(await listFiles(jail, { most: 10 }, signal)).toEqual({ paths: all, isCut: false });
+    expect(await listFiles(jail, { most: 10 }, signal)).toEqual({ paths: all, isCut: false, unread: [] });
     expect(await listFiles(jail, { most: 2 }, signal)).toMatchObject({ isCut: true, paths: { length: 2 } });
     expect((await listFiles(jail, { most: 10, mostWalked: 2 }, signal)).isCut).toBe(!git);
     expect((await listFiles(jail, { most: 10, below: ['src', 'a.ts'] }, signal)).paths).toEqual(['src/a.ts']);
   });
+});
+
+it('U1 lists the rest where a folder or its rules may not be read, and says which', async () => {
+  const jail = new Jail(realpathSync(folderWith({ ...FILES, 'out/.gitignore': '', 'conf/.gitignore': '', 'conf/a.ts': '' })));
+  const listed = (below: readonly string[]) =>
+    unreadable(
+      'EACCES',
+      (place) => /\/(?:conf|\.gitignore)$/u.test(place),
+      () => listFiles(jail, { most: 10, useGit: false, below }, signal),
+    );
+  const src = ['src/.gitignore', 'src/a.ts', 'src/b.log', 'src/keep.log'];
+  const rules = ['.gitignore', 'src/.gitignore'];
+  expect(await listed([])).toEqual({
+    paths: ['.gitignore', 'out/.gitignore', 'out/c.ts', ...src],
+    isCut: false,
+    unread: ['.gitignore', 'conf', 'out/.gitignore', 'src/.gitignore'],
+  });
+  expect(await listed(['src'])).toEqual({ paths: src, isCut: false, unread: rules }); // those above it, too
+  const closed = unreadable(
+    'EACCES',
+    (place) => place.endsWith('/.'),
+    () => listFiles(jail, { most: 10, useGit: false }, signal),
+  );
+  expect(await closed).toEqual({ paths: [], isCut: false, unread: ['.'] });
+  expect(await listed(['src', 'b.log'])).toEqual({ paths: ['src/b.log'], isCut: false, unread: rules });
+});
+
+it.each(['/.', '/.gitignore'])('U1 is refused where the system cannot read for now: %s', async (failing) => {
+  const jail = new Jail(realpathSync(folderWith(FILES)));
+  const listed = unreadable(
+    'EMFILE',
+    (place) => place.endsWith(failing),
+    () => listFiles(jail, { most: 10, useGit: false }, signal),
+  );
+  await expect(listed).rejects.toMatchObject({ message: expect.stringContaining('EMFILE') });
 });
 
 /** A repository whose own settings start a program that leaves a mark, whatever git does with it. */

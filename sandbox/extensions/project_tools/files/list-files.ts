@@ -43,6 +43,7 @@ async function list(project: Project, { glob, path }: z.infer<typeof input>, sig
   const notes = [
     paths.length > MOST_SHOWN ? `… ${paths.length - MOST_SHOWN} more: use a narrower glob` : null,
     found.cut,
+    found.unread,
     found.secret > 0 ? `${found.secret} left out that may contain secrets` : null,
   ].filter((note) => note !== null);
   const text = [...paths.slice(0, MOST_SHOWN), ...(paths.length === 0 ? [`no file matches '${glob}'`] : []), ...notes].join('\n');
@@ -66,16 +67,20 @@ interface ProjectFiles {
   readonly secret: number;
   /** The notice where the limit was reached: a file that is not found may exist; null: it was not. */
   readonly cut: string | null;
+  /** The notice of folders and rules that could not be read; null: there are none. */
+  readonly unread: string | null;
 }
 
 const MOST_FILES = 300_000;
 const MOST_WALKED = 100_000;
+/** How many unreadable places are named. */
+const MOST_NAMED = 5;
 /** How many files are examined before the walk yields. */
 const AT_ONCE = 5000;
 
 /** Files at and below a place in the project, without state, settings and secrets. */
 export async function filesOf(project: Project, below: readonly string[], signal: AbortSignal): Promise<ProjectFiles> {
-  const { paths, isCut } = await listFiles(project.jail, { below, most: MOST_FILES, mostWalked: MOST_WALKED }, signal);
+  const { paths, isCut, unread } = await listFiles(project.jail, { below, most: MOST_FILES, mostWalked: MOST_WALKED }, signal);
   const isVisible = project.visible();
   const open: string[] = [];
   let secret = 0;
@@ -87,5 +92,11 @@ export async function filesOf(project: Project, below: readonly string[], signal
     if (index % AT_ONCE === AT_ONCE - 1) await yieldToOthers();
   }
   const cut = isCut ? `only the first ${paths.length} files were searched: name a folder in path to search others` : null;
-  return { paths: open, secret, cut };
+  return { paths: open, secret, cut, unread: unreadNotice(unread.filter((place) => isVisible(place.split('/')))) };
+}
+
+function unreadNotice(unread: readonly string[]): string | null {
+  if (unread.length === 0) return null;
+  const more = unread.length > MOST_NAMED ? ` and ${unread.length - MOST_NAMED} more` : '';
+  return `left out, since the system does not let them be read: ${unread.slice(0, MOST_NAMED).join(', ')}${more}`;
 }

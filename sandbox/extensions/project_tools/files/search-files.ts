@@ -99,7 +99,8 @@ async function search(
       : null,
     left === 0 && isLate() ? '… the last file was not searched to its end: it took too long; narrow it by glob or path' : null,
     found.cut,
-    skipped > 0 ? `${skipped} binary or very large files left out` : null,
+    found.unread,
+    skipped > 0 ? `${skipped} files left out that are binary, very large or cannot be read` : null,
     longLines > 0 ? `${longLines} very long lines left out: search for less in them` : null,
     found.secret > 0 ? `${found.secret} files left out that may contain secrets` : null,
   ].filter((note) => note !== null);
