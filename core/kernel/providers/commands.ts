@@ -191,9 +191,15 @@ export async function named<T>(id: string, what: string, run: () => Promise<T>, 
     const place = file === undefined ? '' : ` in ${file}${line === undefined ? '' : `:${line}`}`;
     throw new PithError('provider_failed', `${what} of the extension '${id}' failed${place}: ${messageOf(error)}`, {
       cause: error,
-      cure: (OF_THE_DISK.has(codeOf(error, '')) ? systemCure(error) : undefined) ?? `correct the source of ${id}`,
+      cure: cureOf(error, id),
     });
   }
+}
+
+/** What a person can do about an error of an extension: its own cure, the system's, or else a change of the source. */
+export function cureOf(error: unknown, id: string): string {
+  const own = error instanceof PithError ? error.cure : undefined;
+  return own ?? (OF_THE_DISK.has(codeOf(error, '')) ? systemCure(error) : undefined) ?? `correct the source of ${id}`;
 }
 
 /** What no change of the source can repair: the disk is full, read-only or another's. */

@@ -20,7 +20,7 @@ import type { Generation, ModelParts } from '../calls/generation.ts';
 import { openStream } from '../calls/invoke.ts';
 import type { OtherExtensions } from '../lifecycle/runtime.ts';
 import type { Scope } from '../lifecycle/scope.ts';
-import type { Commands } from './commands.ts';
+import { type Commands, cureOf } from './commands.ts';
 import { createGuards, type Guards } from './guards.ts';
 import type { Tools } from './tools.ts';
 
@@ -189,6 +189,6 @@ async function findingsOf(lifecycle: Lifecycle, id: string): Promise<readonly Di
     const code = codeOf(error, 'provider_failed');
     if (code === 'interrupted' || code === 'stopped') return []; // it ended or was replaced meanwhile
     const message = `the extension '${id}' cannot say what it finds: ${messageOf(error)}`;
-    return [{ severity: 'error', code, message, cure: `correct the source of ${id}` }];
+    return [{ severity: 'error', code, message, cure: cureOf(error, id) }];
   }
 }

@@ -166,6 +166,28 @@ it.each(['in_process', 'process'] as const)(
   },
 );
 
+it.each(['in_process', 'process'] as const)('S6 names the cure of what stops it, not its source: %s', async (isolation) => {
+  const main = (thrown: string) =>
+    `import { PithError } from 'pith';\nexport default class { async runBackground() {} findings() { throw ${thrown}; } }\n`;
+  const files = {
+    ...extensionFiles('full', { provides: ['service'], main: main("Object.assign(new Error('no'), { code: 'ENOSPC' })") }),
+    ...extensionFiles('kept', {
+      provides: ['service'],
+      main: main("new PithError('database_failed', 'full', { cure: 'free some space' })"),
+    }),
+    ...extensionFiles('other', { provides: ['service'], main: main("new Error('no')") }),
+  };
+  const pith = await kernelOf({ isolation, files });
+  await pith.kernel.start();
+  const found = await pith.kernel.problems();
+  const cureOf = (id: string) => found.find(({ message }) => message.includes(`'${id}' cannot say`))?.cure;
+  expect([cureOf('full'), cureOf('kept'), cureOf('other')]).toEqual([
+    expect.stringMatching(/^the disk is full: free space/u),
+    'free some space',
+    'correct the source of other',
+  ]);
+});
+
 it.each([
   ['skills:\n  max_skills: many\n', 'skill_triggers', /^sandbox\/pith\.yaml:2: 'skills\.max_skills' must be a number/u],
   [
