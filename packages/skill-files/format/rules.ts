@@ -82,7 +82,11 @@ export const RULES: readonly Rule[] = [
     'file_unreadable',
     FATAL,
     (why) => `cannot be read: ${why}`,
-    ({ detail }) => (detail === SEVERAL_LINKS ? COPY_IT : 'give yourself the right to read it: `chmod u+r SKILL.md`'),
+    ({ detail }) => {
+      if (detail === SEVERAL_LINKS) return COPY_IT;
+      if (detail.startsWith('it is a link ')) return 'remove the link and put the file itself in its place'; // chmod would change its target
+      return 'give yourself the right to read it: `chmod u+r SKILL.md`';
+    },
   ),
   rule('file_not_regular', FATAL, (why) => `cannot be read: ${why}`, 'put a text file in its place, named `SKILL.md`'),
   rule('file_too_large', FATAL, (bytes) => `is ${bytes} bytes; at most ${FILE_LIMIT} are allowed`, MOVE, largerThan(FILE_LIMIT)),

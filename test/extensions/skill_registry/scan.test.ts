@@ -4,7 +4,7 @@ import path from 'node:path';
 import fs from 'node:fs';
 import { syncBuiltinESMExports } from 'node:module';
 import { describe, expect, it, onTestFinished, vi } from 'vitest';
-import { scanSource } from '@pith/skill-files';
+import { lintSkill, scanSource } from '@pith/skill-files';
 import { buildSnapshot } from '../../../sandbox/extensions/skill_registry/scan/snapshot.ts';
 import { ownSkill, skillSandbox, skillsIn, skillText } from './skill-sandbox.ts';
 import { folderWith } from '../../places.ts';
@@ -144,6 +144,21 @@ describe('the scan', () => {
     expect(snapshot.diagnostics).toContainEqual(
       expect.objectContaining({ severity: 'warning', code: 'file_unreadable', file: `${box.sandbox}/skills/bad/SKILL.md` }),
     );
+  });
+
+  it('S16 a link that cannot be followed is put right by the file itself: chmod would change its target', async () => {
+    const box = await skillSandbox();
+    for (const [name, target] of [
+      ['out', '/etc/passwd'],
+      ['loop', 'SKILL.md'],
+    ] as const) {
+      await mkdir(`${box.sandbox}/skills/${name}`, { recursive: true });
+      await symlink(target, `${box.sandbox}/skills/${name}/SKILL.md`);
+    }
+    const cure = 'remove the link and put the file itself in its place';
+    const { skills } = await box.registry().refresh();
+    expect(skills.get('out')?.diagnostics).toMatchObject([{ code: 'file_unreadable', cure }]);
+    expect((await lintSkill('skills/loop', box.sandbox)).diagnostics).toMatchObject([{ code: 'file_unreadable', cure }]);
   });
 
   it.each([
