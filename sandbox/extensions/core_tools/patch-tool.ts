@@ -49,8 +49,14 @@ async function prepare(jail: Jail, policy: Policy, text: string): Promise<Prepar
     const why = await policy.reasonToAsk(segments);
     if (why !== null) asked.push({ path: segments.join('/'), why });
   }
-  const changes: Change[] = [];
-  for (const file of plan) changes.push(...(await changesOf(jail, file)));
+  const all: Change[] = [];
+  for (const file of plan) all.push(...(await changesOf(jail, file)));
+  const changes = all.filter((change) => !isNone(change));
+  if (changes.length === 0)
+    throw new FileRefused(
+      'patch_failed',
+      'The patch changes nothing: its files have this text and this mode already. Read them, and leave the patch out if they are as they should be',
+    );
   if (asked.length === 0) return { changes, question: null };
   const shown = changes.flatMap(({ segments, before, after }) => {
     const path = segments.join('/');
@@ -84,7 +90,8 @@ async function changesOf(jail: Jail, file: FilePatch): Promise<readonly Change[]
   const old = from === null ? null : await readWhole(jail, from);
   const { bytes: before, mode: oldMode } = old ?? { bytes: null, mode: null };
   const text = before === null ? '' : decodeText(before);
-  if (text === null) throw new FileRefused('file_binary', `'${file.from}' is a binary file; nothing was changed`);
+  if (text === null)
+    throw new FileRefused('file_binary', `'${file.from}' is not text in UTF-8, so it cannot be patched; nothing was changed`);
   const after = Buffer.from(applyTo(text, file));
   if (after.length > MAX_BYTES)
     throw new FileRefused('file_too_large', `'${file.to}' would have more than ${MAX_BYTES} bytes; nothing was changed`);
@@ -100,6 +107,10 @@ async function changesOf(jail: Jail, file: FilePatch): Promise<readonly Change[]
   if (moved && (await jail.stat(to)) !== null) throw new FileRefused('target_exists', `'${file.to}' exists already; nothing was changed`);
   const written = { segments: to, before: moved ? null : before, after, oldMode, mode: modeOf(file, oldMode) };
   return moved && from !== null && !file.isCopy ? [written, { segments: from, before, after: null, oldMode, mode: null }] : [written];
+}
+
+function isNone({ before, after, oldMode, mode }: Change): boolean {
+  return before !== null && after !== null && before.equals(after) && mode === oldMode;
 }
 
 function modeOf({ executable }: FilePatch, before: number | null): number | null {

@@ -151,6 +151,26 @@ describe.each(SYSTEMS)('apply_patch on a system %s', (system) => {
     expect(await bench.get('new.sh')).toBe('one\n2\nthree\n');
   });
 
+  it('E3 names as changed only what is changed, and says what to do where nothing is', async () => {
+    await bench.put('a.txt', THREE);
+    await bench.put('run.sh', 'x\n');
+    await chmod(join(bench.sandbox, 'run.sh'), 0o755);
+    const given = 'diff --git a/run.sh b/run.sh\nold mode 100644\nnew mode 100755\n';
+    const result = await bench.patch(given + change('a.txt', 'two', '2'));
+    expect(result).toMatchObject({ ok: true, title: 'Patched a.txt', output: { changed: [{ path: 'a.txt', how: 'changed' }] } });
+    const message = expect.stringMatching(/^The patch changes nothing: .* Read them, and leave the patch out/u);
+    expect(await bench.patch(given)).toMatchObject({ ok: false, error: { code: 'patch_failed', message } });
+  });
+
+  it.each([
+    ['Latin-1', Buffer.from('caf\u00e9\n', 'latin1')],
+    ['UTF-16', Buffer.from('\ufeffcaf\u00e9\n', 'utf16le')],
+  ])('K60 says of %s that it is not text in UTF-8', async (_what, bytes) => {
+    await bench.put('a.txt', bytes);
+    const message = "'a.txt' is not text in UTF-8, so it cannot be patched; nothing was changed";
+    expect(await bench.patch(change('a.txt', 'two', '2'))).toMatchObject({ error: { code: 'file_binary', message } });
+  });
+
   it('E1 loses none of three patches of one file that come at once', async () => {
     await bench.put('a.txt', THREE);
     const line = (at: number, before: string) => `--- a/a.txt\n+++ b/a.txt\n@@ -${at} +${at} @@\n-${before}\n+${before.toUpperCase()}\n`;

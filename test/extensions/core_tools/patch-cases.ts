@@ -178,6 +178,20 @@ export const PATCH_CASES: readonly PatchCase[] = [
     after: { 'run*': 'x\n' },
   },
   {
+    what: 'the right to run that the file has already',
+    files: { 'run*': 'x\n' },
+    patch: 'diff --git a/run b/run\nold mode 100644\nnew mode 100755\n',
+    after: 'patch_failed',
+    notAsGit: 'a model would read that it was changed',
+  },
+  {
+    what: 'a hunk that changes nothing',
+    files: { 'a.txt': THREE },
+    patch: `${head('a.txt')}@@ -1,2 +1,2 @@\n one\n-two\n+two\n`,
+    after: 'patch_failed',
+    notAsGit: 'a model would read that it was changed',
+  },
+  {
     what: 'the right to run, taken beside an edit',
     files: { 'run*': THREE },
     patch: `diff --git a/run b/run\nold mode 100755\nnew mode 100644\nindex 1..2\n${head('run')}${TWO}`,
