@@ -1,5 +1,5 @@
 import { PithError, type Command, type CommandIO } from 'pith';
-import { isRefusal } from '@pith/safe-files';
+import { FileRefused } from '@pith/safe-files';
 import { printableLine } from '@pith/plain-text';
 import { sha256 } from '@pith/plain-data';
 import type { Project } from '../files/project.ts';
@@ -76,7 +76,7 @@ async function takeBack(project: Project, changes: Changes, { turn, thread, io, 
   let isWhole = true;
   for (const change of files.values()) {
     const done = await takeBackFile(project, changes, change, io).catch((error: unknown) => {
-      if (!isRefusal(error)) throw error;
+      if (!(error instanceof FileRefused)) throw error;
       return said(io, `${printableLine(change.path)} stays as it is: ${error.message}`, false);
     });
     (done ? outcome.undone : outcome.kept).push(change.path);
