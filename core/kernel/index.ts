@@ -62,3 +62,4 @@ export { type ErrorCode, type Phase, PHASES } from './records/error-codes.ts';
 export { type Failures, Problem, problemOf, readable } from './records/failures.ts';
 export { logLevelOf, plainFields } from './records/logger.ts';
 export { type Owner, guardProcess, runAs, runOutside } from './records/stray-errors.ts';
+export { createReloadWatch, openReloadRequests } from './reload/reload-watch.ts';

@@ -2,13 +2,10 @@ import { contextSources } from '../../../core/agent/index.ts';
 import { beforeEach, describe, expect, it } from 'vitest';
 import { SkillProvider } from '../../../core/contract/index.ts';
 import { fakeClock } from 'pith/testing';
-import type { Host } from '../../../core/kernel/index.ts';
+import { createReloadWatch, type Host, openReloadRequests } from '../../../core/kernel/index.ts';
 import { callTool, testSandbox, type TestSandbox, toolClass } from './extensions.ts';
 import { folderWith } from '../../places.ts';
 import { gate, passed, until } from '../../waiting.ts';
-import type { Lifecycle } from '../../../core/kernel/lifecycle/lifecycle.ts';
-import { createReloadWatch, openReloadRequests } from '../../../core/kernel/reload/reload-watch.ts';
-import type { Refresh } from '../../../core/kernel/reload/refresh.ts';
 
 let sandbox: TestSandbox;
 beforeEach(() => void (sandbox = testSandbox()));
@@ -197,9 +194,9 @@ describe('reload', () => {
         return { ids: new Set<string>(), settled: looks.at(-1)!.opened };
       },
       reloadByHand: async (id: string) => void reloaded.push(id),
-    } as unknown as Refresh;
+    } as unknown as Parameters<typeof createReloadWatch>[1];
     const logger = { debug: () => {}, info: () => {}, warn: () => {}, error: () => {} };
-    const lifecycle = { runtime: { clock, places, logger: () => logger } } as unknown as Lifecycle;
+    const lifecycle = { runtime: { clock, places, logger: () => logger } } as unknown as Parameters<typeof createReloadWatch>[0];
     const watch = createReloadWatch(lifecycle, refresh, []);
     const terminal = openReloadRequests(places.dataDirectory);
     await watch.begin();
