@@ -26,11 +26,11 @@ function kernelOf(get: Get): Kernel {
   const [findings, problems, scope, working] = [get(FINDINGS), get(PROBLEMS), get(SCOPE), get(WORKING)];
 
   async function start(which: 'all' | 'used' = 'all'): Promise<void> {
+    if (which === 'used') return host.startServices(which);
+    const [deliveries, jobs, stopped] = [get(EVENT_SERVICES), get(JOBS), get(STOPPED)]; // where the database cannot be opened, nothing has begun
     await host.startServices(which);
-    if (which === 'used') return;
     await host.watch();
     if (working.closed) return; // it was stopped meanwhile
-    const [deliveries, jobs, stopped] = [get(EVENT_SERVICES), get(JOBS), get(STOPPED)];
     working.own(problems.watch());
     working.own(events.handle('provider.changed', () => problems.publish())); // what it answers now may be wrong, or right again
     working.own(

@@ -4,7 +4,11 @@ import { messageOf, PithError } from '../contract/index.ts';
 const BUSY = 5;
 const LOCKED = 6;
 const DAMAGED = 11;
+const FULL = 13;
 const NOT_A_DATABASE = 26;
+
+/** SQLITE_IOERR_SHMSIZE: no room for the file that the processes of a database share. */
+const NO_ROOM_TO_SHARE = 4874;
 
 /**
  * A driver's error as `database_failed` with the file and the cure. A PithError stays as it is. SQLite's message about a statement, which
@@ -27,8 +31,14 @@ export function isBusy(error: unknown): boolean {
   return code === BUSY || code === LOCKED;
 }
 
+/** Works again once there is space. */
+export function isDiskFull(error: unknown): boolean {
+  return primaryCode(error instanceof PithError ? error.cause : error) === FULL;
+}
+
 function primaryCode(error: unknown): number | null {
   if (typeof error !== 'object' || error === null) return null;
+  if ('errcode' in error && error.errcode === NO_ROOM_TO_SHARE) return FULL;
   if ('errcode' in error && typeof error.errcode === 'number') return error.errcode & 0xff; // the higher bits give the kind of busy, of I/O error, …
   return CODES.get(messageOf(error)) ?? null;
 }
@@ -54,7 +64,7 @@ function explain(code: number | null, message: string): { readonly why: string; 
     case DAMAGED:
     case NOT_A_DATABASE:
       return { why: `it is damaged (${message}); it was left as it is`, cure: 'restore it from a backup, or move it away to start empty' };
-    case 13:
+    case FULL:
       return { why: 'the disk is full', cure: 'free some space and try again; nothing that was saved is lost' };
     case 14:
       return { why: 'it cannot be opened', cure: 'check that its folder exists and is writable' };

@@ -5,6 +5,6 @@ export { createLeases, createOwner, type Fence, isHeldInWrite, type Lease, type 
 export { openStore, type Store } from './store.ts';
 export { transactionPart } from './transaction-part.ts';
 export type { Statement } from './writer.ts';
-export { databaseFailure, isBusy } from './failure.ts';
+export { databaseFailure, isBusy, isDiskFull } from './failure.ts';
 export { openDatabase } from './open-database.ts';
 export { type SqlRow, type SqlValue } from './parameters.ts';

@@ -1,13 +1,18 @@
 import { printableLine } from '@pith/plain-text';
 import { systemClock, untilAborted, within } from '@pith/promises';
-import type { CommandIO } from '../../contract/index.ts';
+import { type CommandIO, messageOf } from '../../contract/index.ts';
 import type { Kernel } from '../../compose/index.ts';
+import { isDiskFull } from '../../store/index.ts';
 import { Problems } from '../terminal/problems.ts';
 import { lastGoodIn } from '../../declarations/index.ts';
 import { ALIVE_MS, numberIn, RESTART_EXIT, type Message } from './kernel-process.ts';
 
 /** A start must run well for this long before its extensions are recorded as good. */
 const HEALTHY_MS = 60_000;
+/** How often a start tries again while the disk is full. */
+const FULL_MS = 1000;
+/** How many times; a service manager starts Pith again afterwards. */
+const MOST_TRIES = 3600;
 /** How long a restart waits for running turns. */
 const TURNS_MS = 10_000;
 
@@ -39,7 +44,7 @@ export async function serveKernel(
   );
   try {
     const asked = restartAsked(kernel, signal);
-    const opened = kernel.start().catch(async (error: unknown) => {
+    const opened = startWithRoom(kernel, io, signal).catch(async (error: unknown) => {
       await sendToSupervisor({ type: 'not started' });
       throw error;
     });
@@ -53,6 +58,19 @@ export async function serveKernel(
     clearInterval(alive);
     clearInterval(healthy);
     process.off('disconnect', orphaned);
+  }
+}
+
+/** While the disk is full nothing has begun, so it can be tried again: a kernel that runs waits for space too. */
+async function startWithRoom(kernel: Kernel, io: CommandIO, signal: AbortSignal): Promise<void> {
+  for (let tries = 1; !signal.aborted; tries += 1) {
+    try {
+      return await kernel.start();
+    } catch (error) {
+      if (!isDiskFull(error) || tries === MOST_TRIES) throw error;
+      if (tries === 1) io.error(`pith: ${messageOf(error)}; free some space: pith serve waits for it, and starts then`);
+    }
+    await systemClock.sleep(FULL_MS, signal).catch(() => undefined); // ended meanwhile
   }
 }
 
