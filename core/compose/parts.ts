@@ -127,6 +127,13 @@ function jobs(get: Get): Jobs {
     clock: get(CLOCK),
     logger: host.logger('jobs'),
     handlers: host.jobs,
+    async failed(extensionId) {
+      const here = host.extensions.state(extensionId) === 'failed' ? host.extensions.show(extensionId) : null;
+      const failure = here ?? (await get(STOPPED).known()).find((each) => each.extensionId === extensionId);
+      if (failure === undefined) return null;
+      const { message = '', cure } = failure;
+      return `the extension '${extensionId}' failed: ${message}${cure === undefined ? '' : `; ${cure}`}`;
+    },
     kernel: get(EVENT_SERVICES).jobs,
   });
   get(WORKING).own(() => made.stop());

@@ -4,8 +4,9 @@ import { type HostJobs, type JobHandlers, Postponed } from '../../kernel/index.t
 import type { Store } from '../../store/index.ts';
 import { createContextJobs, declarationOf } from './context-jobs.ts';
 import type { KernelJobs } from './kernel-jobs.ts';
+import type { JobDeclaration } from './port.ts';
 import { keepSchedules } from './manifest-schedules.ts';
-import { isOfKernel } from './row.ts';
+import { extensionOf, isOfKernel } from './row.ts';
 import { JobService } from './service.ts';
 import { createJobStore, type SqliteJobStore } from './store.ts';
 
@@ -15,6 +16,8 @@ export interface JobsOptions {
   readonly logger: Logger;
   readonly handlers: JobHandlers;
   readonly kernel: KernelJobs;
+  /** Why an extension cannot run, with its cure; null: nothing is known against it. */
+  failed?(extensionId: string): Promise<string | null>;
 }
 
 /** The jobs of a sandbox in this process. */
@@ -25,14 +28,17 @@ export class Jobs extends JobService {
   constructor(private readonly given: JobsOptions) {
     const { clock, logger, handlers, kernel } = given;
     const store = createJobStore(given.store, clock);
+    const failureOf = (name: string) => async () => (await given.failed?.(extensionOf(name))) ?? null;
     super({
       store,
       clock,
       logger,
       kernel,
       declared: () => {
-        const own = [...handlers.declared()].map(([name, declared]) => [name, declarationOf(name, declared)] as const);
-        return new Map([...own, ...kernel.jobs()]);
+        const own = [...handlers.declared()].map(
+          ([name, declared]) => [name, { ...declarationOf(name, declared), failure: failureOf(name) }] as const,
+        );
+        return new Map<string, JobDeclaration>([...own, ...kernel.jobs()]);
       },
       callable: () => new Set([...handlers.callable(), ...kernel.jobs().keys()]),
       policies: () => handlers.policies(),

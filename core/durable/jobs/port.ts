@@ -13,6 +13,8 @@ export interface JobDeclaration extends Pick<DeclaredJob, 'version' | 'lanes' | 
   readonly concurrency: number;
   /** False: a row is deleted when it is done. */
   readonly keep: boolean;
+  /** Why its extension cannot run, with the cure; null: nothing is known against it. */
+  failure?(): Promise<string | null>;
 }
 
 /** One attempt: what its process may write carries this. */

@@ -114,3 +114,8 @@ export interface NewJob extends Pick<
   readonly at: number | null;
   readonly onOpen: 'keep' | 'replace' | 'fail';
 }
+
+/** The extension that declares jobs of this name; '' for the kernel's own. */
+export function extensionOf(name: string): string {
+  return name.slice(0, Math.max(0, name.indexOf('.')));
+}

@@ -5,7 +5,7 @@ import { createOwner } from '../../store/index.ts';
 import { Attempts } from './attempts.ts';
 import type { Claim, JobDeclaration, JobStore } from './port.ts';
 import type { KernelJobs } from './kernel-jobs.ts';
-import { type JobRow, NEVER } from './row.ts';
+import { extensionOf, type JobRow, NEVER } from './row.ts';
 import { ENDED_SUFFIX } from './store.ts';
 import { ticksDue } from './timetables.ts';
 import { DEFAULT_BACKOFF, LONGEST_LIMIT_MS } from './transitions.ts';
@@ -282,10 +282,6 @@ export class JobService {
     if (policies().has(name)) over();
     else clock.after(LOAD_AGAIN_MS, over);
   }
-}
-
-function extensionOf(name: string): string {
-  return name.slice(0, Math.max(0, name.indexOf('.')));
 }
 
 /** What begins beside a job that somebody waits for would be cut at its end. */

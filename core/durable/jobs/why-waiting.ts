@@ -14,6 +14,7 @@ export function reasonsToWait(
   const holds = once(() => store.holds());
   const jobs = once(declared);
   const running = new Map<string, Promise<number>>();
+  const failures = new Map<string, Promise<string | null> | undefined>();
   return async (row) => {
     const { name, version, lane, state, ready } = row;
     if (state !== 'waiting') return null;
@@ -21,6 +22,9 @@ export function reasonsToWait(
     if (hold) return `${hold.kind === 'name' ? '' : `${hold.kind} `}'${hold.value}' is paused: ${hold.reason}`;
     const job = jobs().get(name);
     if (job === undefined) return `no extension that is on has jobs '${name}'`;
+    if (!failures.has(name)) failures.set(name, job.failure?.());
+    const failure = (await failures.get(name)) ?? null;
+    if (failure !== null) return failure;
     if (version > job.version) return 'a newer version of its extension has added it';
     if (!ready) return 'another job of its sequence is before it';
     if (row.inside) return null;

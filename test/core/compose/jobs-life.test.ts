@@ -138,6 +138,26 @@ describe('jobs in the commits of an extension', () => {
     expect((await jobs.list()).map(({ name }) => name)).toEqual(['worker.work', 'worker.former']); // not what tells of its end
   });
 
+  it('J7: who waits is told that crashes have stopped the extension, here and in another process, with the cure', async () => {
+    const clock = fakeClock();
+    const broken = extension(
+      'worker',
+      '  - name: work',
+      `${WORK} this.runBackground = async () => { throw new Error('astray'); };`,
+      'provides: [service]\n',
+    );
+    const serving = await kernelOf({ clock, only: [], files: broken });
+    const other = await kernelOf({ clock, only: [], sandbox: serving.sandbox });
+    await serving.kernel.start();
+    for (let round = 0; round < 6 && serving.kernel.host.extensions.state('worker') !== 'failed'; round += 1) await clock.advance(5000);
+    const { id } = await serving.kernel.jobs.store.insert(newJob('worker.work'), null);
+    const why = async ({ kernel: { jobs } }: TestKernel) => (await jobs.info((await jobs.store.get(id))!)).whyWaiting;
+    const stopped =
+      /^the extension 'worker' failed: stopped after 3 crashes in five minutes, the last: .*astray.*; .*pith extensions reload worker$/u;
+    expect(await why(serving)).toMatch(stopped);
+    await expect.poll(() => why(other)).toMatch(stopped);
+  });
+
   it('J1: an extension sees and changes no jobs of another', async () => {
     const files = { ...extension('worker', '  - name: work', WORK), ...extension('other', '  - name: work', WORK) };
     const pith = await loaded({ files });
