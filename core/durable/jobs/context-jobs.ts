@@ -73,9 +73,8 @@ export function createContextJobs(declaration: Declaration, options: ContextJobs
     };
   };
   const policyOf = (name: string) => handlers.policies().get(name) ?? null;
-  /** A parent may be gone, unless a job is inside it; another extension's it cannot be. */
-  const checkParent = ({ parent, inside }: NewJob, found: JobRow | null): void => {
-    if (found === null ? inside : !isOwn(found)) throw unknownJob(extensionId, String(parent));
+  const checkParent = ({ parent }: NewJob, found: JobRow | null): void => {
+    if (!isOwn(found)) throw unknownJob(extensionId, String(parent));
   };
   const woken = <T>(result: T): T => {
     service.wake();

@@ -133,7 +133,8 @@ function checkedWait(event: Wait): Wait {
     ...(jobs === undefined ? {} : { jobs }),
     ...(resume === undefined ? {} : { resume }),
   };
-  if (Object.keys(wait).length === 0) throw invalid('jobs.wait is given nothing to wait for');
+  if (Object.values(wait).every((what) => Array.isArray(what) && what.length === 0))
+    throw invalid('jobs.wait is given nothing to wait for');
   return wait;
 }
 

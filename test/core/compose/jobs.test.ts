@@ -212,6 +212,7 @@ describe.each([
       ['add', ['greet', 'x'.repeat(1024 * 1024)], 'not_serialisable', /^the payload of 'worker.greet' is longer than 1 MiB$/],
       ['add', ['told', 2, { unique: 'one', onOpen: 'fail' }], 'job_exists', /^a job 'worker.told' for 'one' is open already$/],
       ['add', ['greet', 1, { inside: 'nope' }], 'job_unknown', /^'worker' has no job nope$/],
+      ['add', ['greet', 1, { parent: 'nope' }], 'job_unknown', /^'worker' has no job nope$/],
       ['finished', ['01JZZZZZZZZZZZZZZZZZZZZZZZ'], 'job_unknown', /^'worker' has no job 01JZ/],
       ['schedule', ['nightly', { cron: '0 3 * *', name: 'told' }], 'parameter_invalid', /must have five fields$/],
       ['pause', [{ name: 'told', lane: 'a' }, null], 'parameter_invalid', /^what is paused is one thing$/],
