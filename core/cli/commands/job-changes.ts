@@ -4,7 +4,7 @@ import { type CommandInput, type CommandIO, PithError } from '../../contract/ind
 import type { Kernel } from '../../compose/index.ts';
 import { hasEnded, type Hold, type JobRow, STATES, type State } from '../../durable/index.ts';
 import { quoted } from '../terminal/opened-target.ts';
-import { filterOf, jobOf, namesOf, retryWith, type Filter } from './job-names.ts';
+import { filterOf, jobOf, laneAndOwner, namesOf, retryWith, type Filter } from './job-names.ts';
 import { agreed, printTable, timeOf } from './text.ts';
 
 const OPEN = STATES.filter((state) => !hasEnded({ state }));
@@ -117,7 +117,7 @@ export async function pauseJobs(kernel: Kernel, input: CommandInput, io: Command
   if (meant === null && (reason ?? span) !== undefined)
     throw new PithError('usage', 'jobs pause needs a name, --lane or --owner', { cure: 'write: pith jobs pause --owner ada --for 10m' });
   if (meant === null) return listHolds(kernel, io);
-  const until = span === undefined ? null : Date.now() + millisecondsOf(String(span));
+  const until = span === undefined ? null : endOf(String(span));
   const why = typeof reason === 'string' && reason.trim() !== '' ? reason.trim() : 'paused by a person';
   for (const hold of meant) await store.hold({ ...hold, until, reason: why });
   io.json(meant.map((hold) => ({ ...hold, until, reason: why })));
@@ -169,7 +169,7 @@ type Named = Pick<Hold, 'kind' | 'value'>;
 
 /** null: nothing is named. */
 async function meantBy(kernel: Kernel, { arguments: { name }, options }: CommandInput): Promise<readonly Named[] | null> {
-  const { lane, owner } = options;
+  const { lane, owner } = laneAndOwner(options);
   const given = [name, lane, owner].filter((each) => each !== undefined);
   if (given.length > 1)
     throw new PithError('usage', 'only one of a name, --lane and --owner can be given', { cure: 'give one after the other' });
@@ -178,8 +178,8 @@ async function meantBy(kernel: Kernel, { arguments: { name }, options }: Command
       cure: `see: pith jobs show ${name}`,
     });
   if (typeof name === 'string') return (await namesOf(kernel, name)).map((value) => ({ kind: 'name', value }));
-  if (typeof lane === 'string') return [{ kind: 'lane', value: lane }];
-  return typeof owner === 'string' ? [{ kind: 'owner', value: owner }] : null;
+  if (lane !== undefined) return [{ kind: 'lane', value: lane }];
+  return owner === undefined ? null : [{ kind: 'owner', value: owner }];
 }
 
 /** What was typed, where it stands for several names. */
@@ -197,10 +197,17 @@ function cureOf(meant: readonly Named[]): string {
     .join(' and ');
 }
 
-function millisecondsOf(text: string): number {
+const DAY_MS = 86_400_000;
+const LONGEST_DAYS = 36_500;
+
+/** The end of a span from now. */
+function endOf(text: string): number {
   const span = spanOf(text);
-  if (span !== null && span > 0) return span;
-  throw new PithError('usage', `--for '${printableLine(text)}' is not a span of time`, { cure: 'write one such as 90s, 10m, 2h or 3d' });
+  const given = `--for '${printableLine(text)}'`;
+  if (span === null || span === 0)
+    throw new PithError('usage', `${given} is not a span of time`, { cure: 'write one such as 90s, 10m, 2h or 3d' });
+  if (span <= LONGEST_DAYS * DAY_MS) return Math.ceil(Date.now() + span);
+  throw new PithError('usage', `${given} is longer than ${LONGEST_DAYS}d`, { cure: 'leave it out to pause until it is resumed' });
 }
 
 function jobs(count: number): string {

@@ -7,14 +7,21 @@ export type Filter = Omit<JobFilter, 'limit'>;
 
 /** What the options of a command narrow the jobs to; without keys: nothing. */
 export async function filterOf(kernel: Kernel, { options }: CommandInput): Promise<Filter> {
-  const { name, lane, owner } = options;
+  const { name } = options;
   const states = [options['state'] ?? []].flat().map(stateOf);
   return {
     ...(typeof name === 'string' ? await named(kernel, name) : {}),
-    ...(typeof lane === 'string' ? { lane } : {}),
-    ...(typeof owner === 'string' ? { owner } : {}),
+    ...laneAndOwner(options),
     ...(states.length > 0 ? { states } : {}),
   };
+}
+
+/** Those that are given. Throws `usage` for an empty one: a script's variable was not set. */
+export function laneAndOwner(options: CommandInput['options']): { readonly lane?: string; readonly owner?: string } {
+  const given = (['lane', 'owner'] as const).filter((option) => options[option] !== undefined);
+  const empty = given.find((option) => options[option] === '');
+  if (empty === undefined) return Object.fromEntries(given.map((option) => [option, String(options[option])]));
+  throw new PithError('usage', `--${empty} is empty`, { cure: `give ${empty === 'lane' ? 'a lane' : 'an owner'}, or leave it out` });
 }
 
 /** Rejects `job_unknown` with the nearest ids. */

@@ -48,7 +48,7 @@ export function taskCommands(ports: Ports, service: TaskService): readonly Comma
         { name: 'limit', short: 'k', type: 'number', description: 'At most so many', default: DEFAULT_LISTED },
       ],
       async run({ options }, io) {
-        const tasks = await service.list(Math.max(1, Number(options['limit'])), stateOf(options['state']), null);
+        const tasks = await service.list(whole('limit', options['limit'] ?? DEFAULT_LISTED, 1, Infinity), stateOf(options['state']), null);
         const running = options['state'] === undefined ? await works() : [];
         io.json([...tasks.map(taskJson), ...running.map(workJson)]);
         io.print(listText(tasks, running, ports.clock.now(), io));
@@ -150,10 +150,11 @@ function stateOf(value: unknown): TaskState | null {
   });
 }
 
-function whole(name: string, value: unknown, least = -100): number {
+function whole(name: string, value: unknown, least = -100, most = 1000): number {
   const number = Number(value);
-  if (Number.isInteger(number) && number >= least && number <= 1000) return number;
-  throw new PithError('usage', `wrong use of --${name}: it must be a whole number from ${least} to 1000`);
+  if (Number.isSafeInteger(number) && number >= least && number <= most) return number;
+  const range = most === Infinity ? `from ${least}` : `from ${least} to ${most}`;
+  throw new PithError('usage', `wrong use of --${name}: it must be a whole number ${range}`);
 }
 
 async function defaultAgent(ports: Ports, signal: AbortSignal): Promise<string> {

@@ -98,6 +98,8 @@ describe('a saved skill', () => {
       ((await kernel.as(user, 'runs list --limit 2')).json as readonly { skill: string }[]).map(({ skill }) => skill);
     expect(await skills('bob')).toEqual(['bob/b']);
     expect(await skills('ada')).toEqual(['ada/a', 'ada/a']);
+    const none = { error: 'usage', message: '--limit must be a whole number from 1, not 0' };
+    expect(await kernel.as('ada', 'runs list --limit 0')).toMatchObject(none);
     expect(await skills('admin')).toEqual(['ada/a', 'ada/a']);
   });
 
