@@ -225,7 +225,7 @@ export const CORE_COMMANDS: readonly CoreCommand[] = [
   },
   {
     path: 'jobs retry',
-    description: 'Give jobs that are dead new attempts; those of filters after asking',
+    description: 'Try dead, failed or cancelled jobs again; those of filters, by default the dead ones, after asking',
     arguments: [JOB_IDS],
     options: [...JOBS, YES],
     load: async () => (await import('./commands/job-changes.ts')).retryJobs,

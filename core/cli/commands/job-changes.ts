@@ -35,7 +35,7 @@ const MOST_NAMED = 5;
 export function retryJobs(kernel: Kernel, input: CommandInput, io: CommandIO): Promise<number> {
   const whyNot = ({ name }: JobRow) => {
     const command = retryWith(kernel, name);
-    return command === undefined ? null : `its extension tries again with 'pith ${command}'`;
+    return command === undefined ? null : `its extension tries it again with 'pith ${command}'`;
   };
   return changeJobs(
     { kernel, input, io },
@@ -46,7 +46,7 @@ export function retryJobs(kernel: Kernel, input: CommandInput, io: CommandIO): P
       may: ['dead', 'cancelled', 'failed'],
       whyNot,
       change: (id) => kernel.jobs.store.retry(id),
-      changed: 'an open job is for the same, or it has changed meanwhile',
+      changed: 'an open job has the same `unique`, or it has changed meanwhile',
     },
   );
 }

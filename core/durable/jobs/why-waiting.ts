@@ -1,6 +1,6 @@
 import { once } from '@pith/promises';
 import type { Hold, JobDeclaration, JobStore } from './port.ts';
-import type { JobRow } from './row.ts';
+import { isOfKernel, type JobRow } from './row.ts';
 import { heldValue } from './store.ts';
 
 /**
@@ -20,6 +20,7 @@ export function reasonsToWait(
     if (state !== 'waiting') return null;
     const hold = holdOf(row, await holds());
     if (hold) return `${hold.kind === 'name' ? '' : `${hold.kind} `}'${hold.value}' is paused: ${hold.reason}`;
+    if (isOfKernel(name)) return null; // such as a delivery, which waits for whoever hears it
     const job = jobs().get(name);
     if (job === undefined) return `no extension that is on has jobs '${name}'`;
     if (!failures.has(name)) failures.set(name, job.failure?.());
@@ -30,8 +31,8 @@ export function reasonsToWait(
     if (row.inside) return null;
     const count = running.get(name) ?? store.running(name);
     running.set(name, count);
-    if ((await count) >= job.concurrency) return `${await count} jobs '${name}' run, and no more may at once`;
-    return job.lanes && lane !== null ? `lane '${lane}' has no free slot for it` : null;
+    if ((await count) >= job.concurrency) return `'${name}' has ${await count} running, the most at once`;
+    return job.lanes && lane !== null && (await count) > 0 ? `lane '${lane}' has no free slot for it` : null;
   };
 }
 

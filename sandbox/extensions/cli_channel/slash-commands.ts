@@ -134,15 +134,15 @@ function asJson(io: CommandIO, raw = io.print): CommandIO {
   };
 }
 
-/** A group alone (`/skills`) means its list. Throws `command_unknown` with the nearest names. */
+/** A group alone (`/skills`, `/tasks schedules`) means its list. Throws `command_unknown` with the nearest names. */
 function find(commands: readonly Command[], words: readonly string[]): { readonly command: Command; readonly rest: readonly string[] } {
   const [first = '', second] = words;
   const exact = matchCommand(commands, words);
   if (exact) return exact;
-  if (second === undefined || second.startsWith('-')) {
-    const listing = matchCommand(commands, [first, 'list', ...words.slice(1)]);
-    if (listing) return listing;
-  }
+  const groupEnd = words.findIndex((word, index) => index > 0 && word.startsWith('-'));
+  const groupWords = groupEnd < 0 ? words : words.slice(0, groupEnd);
+  const listing = matchCommand(commands, [...groupWords, 'list', ...words.slice(groupWords.length)]);
+  if (listing) return listing;
   const below = commands.filter(({ path }) => path.startsWith(`${first} `));
   const group = below.length > 0 && second !== undefined ? [first] : [];
   const word = words[group.length] ?? first;

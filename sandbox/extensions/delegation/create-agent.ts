@@ -60,7 +60,7 @@ function createAgent(context: ExtensionContext, made: MadeAgents): Tool {
       const by = { agent: turn.agent.id, user: turn.userId, thread: turn.threadId };
       if (!(await made.add({ spec, by, expiresAt }, turn)))
         throw new PithError('limit_reached', `'${turn.agent.id}' has made ${MOST_MADE} agents, which is the most`, {
-          cure: 'make room by forget_agent',
+          cure: 'remove one with forget_agent',
         });
       const { id, model, limits } = spec;
       return toolResult(

@@ -78,7 +78,9 @@ export class ScheduleStore {
     const kept = await this.get(id);
     if (cron !== null) await (kept === null ? this.jobs.schedule(id, null) : this.#plan(kept)); // again, as a tick may have come between
     if (kept !== null) return kept;
-    throw new PithError('limit_reached', `${MOST} schedules are the most for one person`, { cure: 'cancel some of list_schedules' });
+    throw new PithError('limit_reached', `${MOST} schedules are the most for one person`, {
+      cure: 'cancel some with cancel_schedule; list_schedules shows them',
+    });
   }
 
   /** Its runs that have begun go on. `user`: null for a person at the terminal, who may cancel everybody's. Rejects `not_found`. */

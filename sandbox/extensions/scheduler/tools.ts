@@ -148,7 +148,7 @@ async function checkAgent(id: string, { agent: maker }: TurnInfo, { agents }: Po
   const callable = known.filter((name) => maker.delegatesTo.includes(name) || maker.delegatesTo.includes('*'));
   if (callable.includes(id)) return;
   throw new PithError('agent_unknown', `there is no agent '${id}' that '${maker.id}' may call${didYouMean(id, callable)}`, {
-    cure: `leave agent_id out, or use one of ${callable.join(', ')}`,
+    cure: `leave agent_id out${callable.length === 0 ? '' : `, or use one of ${callable.join(', ')}`}`,
   });
 }
 

@@ -156,6 +156,7 @@ function refuseAgent(agentId: string, by: AgentSpec | null, agents: readonly Age
         agentId,
         agents.map(({ id }) => id),
       )}`,
+      { cure: 'see: pith agents list' },
     );
   if (by === null || agentId === by.id || by.delegatesTo.includes('*') || by.delegatesTo.includes(agentId)) return;
   const may = [by.id, ...by.delegatesTo].join(', ');
@@ -177,7 +178,9 @@ async function refuseTooMany(store: TaskStore, more: number, maxOpen: number, pa
 async function awaited(store: TaskStore, tasks: Tasks, id: string, by: Submitter): Promise<Task> {
   const task = await tasks.load(id);
   if (task === null || task.submitter.userId !== by.userId)
-    throw new PithError('task_unknown', `there is no task '${id}' to wait for${didYouMean(id, await store.ids())}`);
+    throw new PithError('task_unknown', `there is no task '${id}' to wait for${didYouMean(id, await store.ids())}`, {
+      cure: 'see: pith tasks list',
+    });
   if (hasEnded(task) && task.state !== 'done')
     throw new PithError('dependency_failed', `task '${id}' is ${task.state}, so nothing can wait for it`, { cure: `retry it first` });
   if (by.parent !== null && (await isAbove(store, id, by.parent)))

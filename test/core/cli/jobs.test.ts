@@ -194,7 +194,7 @@ describe('pith jobs', () => {
     expect((await run('doctor')).out).toContain("a job 'post.wipe' is dead: no");
     expect((await run('doctor')).out).toContain('--name post.wipe --state dead; try again with: pith post again');
     expect((await run('jobs', 'show', 'A')).out).toMatch(/^Try it again now: pith post again$/mu);
-    const why = "Not retried, because its extension tries again with 'pith post again': A\n";
+    const why = "Not retried, because its extension tries it again with 'pith post again': A\n";
     expect(await run('jobs', 'retry', '--name', 'post.wipe', '--yes')).toEqual({ code: 1, out: `Retried 0 jobs\n${why}`, err: '' });
     expect(await run('jobs', 'retry', 'A', 'E')).toEqual({ code: 1, out: `Retried 1 job\n${why}`, err: '' });
     expect(await store.get('A')).toMatchObject({ state: 'dead' });
@@ -205,7 +205,7 @@ describe('pith jobs', () => {
     await add('A', { unique: 'u' });
     await fail();
     await add('B', { unique: 'u' });
-    const same = 'Not retried, because an open job is for the same, or it has changed meanwhile: A\n';
+    const same = 'Not retried, because an open job has the same `unique`, or it has changed meanwhile: A\n';
     const said = `Retried 0 jobs\nNot retried, because it is waiting: B\n${same}`;
     expect(await run('jobs', 'retry', 'A', 'B')).toEqual({ code: 1, out: said, err: '' });
     const ended = 'Cancelled 1 job\nNot cancelled, because it is dead: A\n';

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import type { Command, TurnEvent } from 'pith';
+import type { Command, CommandIO, TurnEvent } from 'pith';
 import { describeChannel } from '../../../sandbox/extensions/cli_channel/conversation.ts';
 import { typedHints } from '../../../sandbox/extensions/cli_channel/commands.ts';
 import { fakeClock, scriptedModel } from 'pith/testing';
@@ -233,6 +233,15 @@ describe('a pipe', () => {
     const { err, code } = await pipe(chat, [], { lines: ['/skills remove-everything'] });
     expect(err).toBe('pith: unknown command /skills remove-everything; see /help skills\n');
     expect(code).toBe(1);
+  });
+
+  it('K47 T33 takes a group for its list, also one within a group', async () => {
+    const list = { path: 'tasks schedules list', description: 'Lists.', run: async (_: unknown, io: CommandIO) => io.print('the list') };
+    const chat = await scriptedChat([], [list as unknown as Command]);
+    expect(await pipe(chat, [], { lines: ['/tasks schedules', '/tasks schedules list', '/tasks schedules nope'] })).toMatchObject({
+      out: 'the list\nthe list\n',
+      err: expect.stringContaining('unknown command /tasks'),
+    });
   });
 
   it('K47 takes slash commands, and paths as messages', async () => {

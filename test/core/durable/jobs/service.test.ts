@@ -579,7 +579,7 @@ it('J9, J14: an extension is not told of an end that a retry has taken back', as
 describe('J7: who waits for a job', () => {
   it('J7 J11: is told why it does not begin, and when that changes', async () => {
     const world = worldOf();
-    const jobs = [declared('a.x', { concurrency: 1, version: 2 })];
+    const jobs = [declared('a.x', { concurrency: 1, version: 2 }), declared('a.y', { lanes: true })];
     const one = world.process({ 'a.x': never }, { jobs });
     const first = await one.add('a.x', { sequence: 's' });
     await world.pass(300);
@@ -588,6 +588,8 @@ describe('J7: who waits for a job', () => {
     expect(await whys(await one.add('a.x', { sequence: 's' }))).toBe('another job of its sequence is before it');
     expect(await whys(await one.add('a.x', { version: 3 }))).toBe('a newer version of its extension has added it');
     expect(await whys(await one.add('a.gone'))).toBe(`no extension that is on has jobs 'a.gone'`);
+    expect(await whys(await one.add('a.gone ended'))).toBe(null); // the kernel's own
+    expect(await whys(await one.add('a.y', { lane: 'empty' }))).toBe(null); // nobody works on it
     const last = await one.add('a.x', { owner: 'ada' });
     const seen: (string | null)[] = [];
     void (async () => {
@@ -598,7 +600,7 @@ describe('J7: who waits for a job', () => {
     await world.pass(300);
     await world.store.release('owner', 'ada');
     await world.pass(300);
-    const full = `1 jobs 'a.x' run, and no more may at once`;
+    const full = `'a.x' has 1 running, the most at once`;
     expect(seen).toEqual([full, `owner 'ada' is paused: on holiday`, full]);
   });
 
@@ -618,7 +620,7 @@ describe('J7: who waits for a job', () => {
       })().catch(() => undefined); // it ends with the process
       await world.pass(600);
     }
-    const full = `1 jobs 'a.x' run, and no more may at once`;
+    const full = `'a.x' has 1 running, the most at once`;
     expect(seen.splice(0)).toEqual([
       ['ada', full],
       ['ben', full],
