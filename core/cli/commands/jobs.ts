@@ -21,7 +21,7 @@ export async function listJobs(kernel: Kernel, input: CommandInput, io: CommandI
       { title: 'JOB', value: ({ name }) => name },
       { title: 'FOR', value: ({ owner }) => printableLine(owner ?? '') },
       { title: 'WHEN', value: whenOf },
-      { title: 'ABOUT', value: ({ error, payload }) => printableLine(error?.message ?? payload, 200) },
+      { title: 'ABOUT', value: ({ error, payload }) => printableLine(error?.message ?? (payload === 'null' ? '' : payload), 200) },
     ],
     Object.keys(filter).length === 0 ? 'There are no jobs' : 'There are no such jobs',
   );

@@ -136,17 +136,20 @@ function asJson(io: CommandIO, raw = io.print): CommandIO {
 
 /** A group alone (`/skills`, `/tasks schedules`) means its list. Throws `command_unknown` with the nearest names. */
 function find(commands: readonly Command[], words: readonly string[]): { readonly command: Command; readonly rest: readonly string[] } {
-  const [first = '', second] = words;
   const exact = matchCommand(commands, words);
   if (exact) return exact;
-  const groupEnd = words.findIndex((word, index) => index > 0 && word.startsWith('-'));
-  const groupWords = groupEnd < 0 ? words : words.slice(0, groupEnd);
-  const listing = matchCommand(commands, [...groupWords, 'list', ...words.slice(groupWords.length)]);
+  const below = (depth: number) => {
+    const group = words.slice(0, depth).map((word) => `${word} `);
+    return commands.filter(({ path }) => path.startsWith(group.join('')));
+  };
+  let depth = 0;
+  while (depth < words.length && below(depth + 1).length > 0) depth += 1;
+  const rest = words.slice(depth);
+  const listing = rest[0]?.startsWith('-') === false ? null : matchCommand(commands, [...words.slice(0, depth), 'list', ...rest]);
   if (listing) return listing;
-  const below = commands.filter(({ path }) => path.startsWith(`${first} `));
-  const group = below.length > 0 && second !== undefined ? [first] : [];
-  const word = words[group.length] ?? first;
-  const siblings = new Set((group.length > 0 ? below : commands).map(({ path }) => path.split(' ')[group.length] ?? path));
+  const group = words.slice(0, Math.min(depth, words.length - 1));
+  const word = words[group.length] ?? '';
+  const siblings = new Set(below(group.length).map(({ path }) => path.split(' ')[group.length] ?? path));
   const guess = didYouMean(word, siblings).replaceAll(/'(\S+)'/gu, `'/${[...group, '$1'].join(' ')}'`);
   throw new PithError('command_unknown', `unknown command /${[...group, word].join(' ')}${guess}`, {
     cure: guess === '' ? `see ${['/help', ...group].join(' ')}` : undefined,

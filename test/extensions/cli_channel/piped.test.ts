@@ -240,7 +240,7 @@ describe('a pipe', () => {
     const chat = await scriptedChat([], [list as unknown as Command]);
     expect(await pipe(chat, [], { lines: ['/tasks schedules', '/tasks schedules list', '/tasks schedules nope'] })).toMatchObject({
       out: 'the list\nthe list\n',
-      err: expect.stringContaining('unknown command /tasks'),
+      err: 'pith: unknown command /tasks schedules nope; see /help tasks schedules\n',
     });
   });
 
