@@ -71,9 +71,9 @@ export function toldTo({ messages }: ChatBody): string {
   return JSON.stringify(messages.findLast(({ role }) => role === 'user')?.content);
 }
 
-/** Calls one tool and ends. */
-export function callOnce(body: ChatBody, call: Call): ScriptedReply {
-  return callsSince(body).length > 0 ? { text: 'done' } : { calls: [named(call)] };
+/** Calls one tool until its result is `ended`, and ends: a full disk may refuse it. */
+export function callUntil(body: ChatBody, ended: RegExp, call: Call): ScriptedReply {
+  return callsSince(body).some(({ result }) => ended.test(result)) ? { text: 'done' } : { calls: [named(call)] };
 }
 
 /** What results of calls say whose outcome is not known. */

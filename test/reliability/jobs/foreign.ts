@@ -2,7 +2,7 @@
 import { readdirSync } from 'node:fs';
 import path from 'node:path';
 import { extensionFiles } from '../../journeys/sandbox-files.ts';
-import { callOnce, toldTo } from './careful-model.ts';
+import { callUntil, toldTo } from './careful-model.ts';
 import type { User } from './harness.ts';
 
 /** Rows and jobs are one commit; every tenth one tells others by an event, too. */
@@ -109,7 +109,7 @@ export function foreign(each: number): User<Seen> {
     allow: ['counter'],
     reply(body) {
       const [, what = '', from = '', to = ''] = /please (count|stamp) (\d+) to (\d+)/.exec(toldTo(body)) ?? [];
-      return what === '' ? undefined : callOnce(body, { name: `${what}_later`, input: { from, to } });
+      return what === '' ? undefined : callUntil(body, /queued/, { name: `${what}_later`, input: { from, to } });
     },
     async begin(world) {
       const from = asked;

@@ -35,7 +35,7 @@ function reply({ messages }: ChatBody): ScriptedReply | undefined {
   return { text: `heard ${JSON.stringify(results[0]?.content)}` };
 }
 
-/** Runs of saved skills in a lane of six slots. `excuse`: an error by which they may end, too. */
+/** Runs of saved skills in a lane of six slots. `excuse`: an error by which they may end, too, or of which the model of one may hear. */
 export async function savedRuns(each: number, excuse?: RegExp): Promise<User<Seen>> {
   const taken = new Set<string>();
   const origin = await serverOf((request, response) => {
@@ -72,7 +72,7 @@ export async function savedRuns(each: number, excuse?: RegExp): Promise<User<See
     isOver: ({ asked: all, runs }) =>
       runs.length >= all.length && runs.every(({ state, delivery }) => state !== 'queued' && state !== 'running' && delivery !== 'waiting'),
     wrong({ asked: all, runs: every, taken: reports }) {
-      const failed = every.filter(({ error }) => excuse?.test(error?.message ?? ''));
+      const failed = every.filter(({ error, output }) => excuse?.test(error?.message ?? output ?? ''));
       const excused = new Set(failed.flatMap(({ id, parent }) => [id, parent]));
       const runs = every.filter(({ id, parent }) => !excused.has(id) && !excused.has(parent ?? id));
       const parents = runs.flatMap(({ parent }) => parent ?? []);
