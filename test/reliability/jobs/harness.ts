@@ -253,7 +253,7 @@ export async function worldOf(users: readonly User[], { processes: count = 2, di
     const ended = until(
       async () => {
         const seen = await Promise.all(users.map((user) => user.see(world)));
-        const waiting = users.flatMap((user, index) => (user.isOver(seen[index]) ? [] : seen[index]));
+        const waiting = users.flatMap((user, index) => (user.isOver(seen[index]) ? [] : [seen[index]]));
         if (waiting.length === 0) return seen;
         throw new Error(
           `this has not ended within ${LIMIT_MS} ms: ${JSON.stringify(waiting)}; its jobs: ${JSON.stringify(world.rows("SELECT * FROM jobs WHERE state NOT IN ('done')"))}`,
