@@ -15,7 +15,7 @@ const STALL_MS = isLong ? 10_000 : 3_000;
 const HOUR_MS = 3_600_000;
 /** How many KiB are left. */
 const LEFT = isLong ? Array.from({ length: 40 }, (_, page) => page * 4) : [0, 24];
-const ROUND_MS = 60_000;
+const ROUND_MS = 200_000;
 
 /** Everybody who has work done later, with a little of each. */
 const everybody = async (items = 40): Promise<readonly User[]> => [foreign(items), tasks(1), schedules(1), await savedRuns(6)];
