@@ -68,20 +68,24 @@ interface GuardedCall extends Pick<ToolCall, 'turn' | 'idempotencyKey'> {
 
 /** Checks every tool call before it runs: may refuse it, or have a person asked. While an enabled guard cannot answer, only tools that read run. */
 export interface ToolGuard {
-  /** null: no objection, and nothing else is. The model and the person get the reason. Asked again when a call continues after a person's answer. Cut after one second. */
+  /** The limit of each of its calls in milliseconds; default 1,000, at most 600,000. */
+  readonly timeoutMs?: number;
+  /** null: no objection, and nothing else is. The model and the person get the reason. Asked again when a call continues after a person's answer. */
   beforeToolCall(call: GuardedCall, signal?: AbortSignal): Verdict | Promise<Verdict>;
-  /** The result of a checked call. Cut after one second; an error is ignored. */
-  afterToolCall?(call: GuardedCall, result: ToolResult): void | Promise<void>;
-  /** Called at the end of every turn while it runs; `awaiting_approval`: it may continue. Cut after one second; an error is ignored. */
-  turnEnded?(turn: TurnInfo, reason: TurnEndReason): void | Promise<void>;
+  /** The result of a checked call; the model reads `note` after it. An error is ignored. */
+  afterToolCall?(call: GuardedCall, result: ToolResult, signal?: AbortSignal): Note | Promise<Note>;
+  /** Called at the end of every turn while it runs; `awaiting_approval`: it may continue. An error is ignored. */
+  turnEnded?(turn: TurnInfo, reason: TurnEndReason, signal?: AbortSignal): void | Promise<void>;
 }
 
 type Verdict = null | { readonly deny: string } | { readonly ask: string };
+type Note = void | null | { readonly note: string };
 
 export const ToolGuard = defineInProcess<ToolGuard>('guard', {
+  timeoutMs: constant({ optional: true }),
   beforeToolCall: method({ timeoutMs: 1000, signalAt: 1 }),
-  afterToolCall: method({ optional: true, timeoutMs: 1000 }),
-  turnEnded: method({ optional: true, timeoutMs: 1000 }),
+  afterToolCall: method({ optional: true, timeoutMs: 1000, signalAt: 2 }),
+  turnEnded: method({ optional: true, timeoutMs: 1000, signalAt: 2 }),
 });
 
 interface CompactedMessage {

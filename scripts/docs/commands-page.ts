@@ -16,6 +16,7 @@ import { Terminals } from '../../sandbox/extensions/cli_channel/terminal.ts';
 import type { Builder } from '../../sandbox/extensions/extension_builder/builder.ts';
 import builderCommands from '../../sandbox/extensions/extension_builder/commands.ts';
 import { probeCommand, rollbackCommand, validateCommand } from '../../sandbox/extensions/extension_builder/commands/extension-commands.ts';
+import { listHooks } from '../../sandbox/extensions/hooks/list-hooks.ts';
 import { mcpCommands } from '../../sandbox/extensions/mcp/commands.ts';
 import { listRecipes, showRecipe } from '../../sandbox/extensions/recipes/commands.ts';
 import { initializedCommands } from '../../sandbox/extensions/skill_registry/commands/initialized.ts';
@@ -59,6 +60,7 @@ export async function commandsPage(root: string): Promise<string> {
     ...runCommands({} as never),
     ...vaultCommands({} as never, () => ({}) as never),
     ...webhookCommands({ skills: () => ({}) as never, keys: {} as never, url: '' }),
+    listHooks([]),
     ...mcpCommands({ refused: [] } as never),
     listRecipes({} as never, {} as never),
     showRecipe({} as never),

@@ -1,4 +1,4 @@
-import { canonicalJson, sha256 } from '@pith/plain-data';
+import { canonicalJson, isPlainMap, sha256 } from '@pith/plain-data';
 import type { GuardedCall, Guards, GuardVerdict, ToolDescriptor, Tools } from '../../kernel/index.ts';
 import {
   type AgentSpec,
@@ -29,8 +29,8 @@ export interface GateCall extends Omit<GuardedCall, 'tool' | 'effect'> {
 export interface Judgement {
   readonly result: ToolResult | null;
   readonly ask: Ask | null;
-  /** Tells the guards that were asked about it what came of the call. */
-  notifyGuards(result: ToolResult): Promise<void>;
+  /** Tells the guards that were asked about it what came of the call; returns that with what they add for the model. */
+  notifyGuards(result: ToolResult): Promise<ToolResult>;
 }
 
 interface GateRules {
@@ -46,16 +46,12 @@ export async function judge(rules: GateRules, call: GateCall, signal: AbortSigna
   const { extensionId, descriptor } = offered;
   const tool = `${extensionId}/${descriptor.name}`;
   const limited = signal.aborted ? ABORTED : forbidden(call);
-  if (limited !== null) return { result: limited, ask: null, notifyGuards: async () => undefined };
+  if (limited !== null) return { result: limited, ask: null, notifyGuards: async (result) => result };
   const guarded = guards.areThere() ? { tool, input, effect: descriptor.effect, agents, turn, idempotencyKey } : null;
   const verdict = guarded && (await guards.beforeToolCall(guarded, signal)); // without guards nothing waits
-  const notifyGuards = async (result: ToolResult): Promise<void> => {
-    if (guarded !== null) await guards.afterToolCall(guarded, result);
-  };
-  const refused = async (result: ToolResult): Promise<Judgement> => {
-    await notifyGuards(result);
-    return { result, ask: null, notifyGuards };
-  };
+  const notifyGuards = async (result: ToolResult): Promise<ToolResult> =>
+    guarded === null ? result : withNotes(result, await guards.afterToolCall(guarded, result, signal));
+  const refused = async (result: ToolResult): Promise<Judgement> => ({ result: await notifyGuards(result), ask: null, notifyGuards });
   if (signal.aborted) return refused(ABORTED);
   if (verdict?.kind === 'deny') return refused(toolError('denied', `not run: ${verdict.why}`));
   const ask = await needsApproval(rules, call, verdict);
@@ -66,6 +62,16 @@ export async function judge(rules: GateRules, call: GateCall, signal: AbortSigna
     return refused(toolError('tool_gone', `not run: '${extensionId}' has no tool '${descriptor.name}' any more`));
   const invalid = await tools.refusal(extensionId, descriptor.name, input);
   return invalid === null ? { result: null, ask, notifyGuards } : refused(toolError('tool_input_invalid', invalid));
+}
+
+/** The result as it was, with the notes after it. */
+function withNotes(result: ToolResult, notes: readonly string[]): ToolResult {
+  if (notes.length === 0) return result;
+  const after = (text: string): string => [text, ...notes].join('\n\n');
+  if (!result.ok) return { ...result, error: { ...result.error, message: after(result.error.message) } };
+  const { output } = result;
+  if (typeof output === 'string') return { ...result, output: after(output) };
+  return { ...result, output: { ...(isPlainMap(output) ? (output as Record<string, JsonValue>) : { output }), guard_notes: notes } };
 }
 
 const ABORTED = toolError('aborted', 'not run: the turn was ended');

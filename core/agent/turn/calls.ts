@@ -106,8 +106,7 @@ export async function decideCall(turn: RunningTurn, record: CallRecord, callsBef
   const { result, ask, notifyGuards } = await judge(deps, { ...call, callsBefore, mostCalls, policy: plan.policy }, turn.signal);
   if (result !== null) return { result, question: null };
   const decision = ask === null ? RUNS : await decisionOf(turn, record, ask);
-  if (decision.result !== null) await notifyGuards(decision.result);
-  return { ...decision, notifyGuards };
+  return { ...decision, result: decision.result && (await notifyGuards(decision.result)), notifyGuards };
 }
 
 function recordOf(turnId: string, step: number, index: number, { callId, name, tool, input }: AskedCall): CallRecord {
@@ -181,7 +180,7 @@ export interface CallDecision {
   readonly question: AskedQuestion | null;
   /** What a person agreed to beside the input. */
   readonly approved?: string;
-  /** Tells guards what came of it, once it has run. Absent: nobody waits to hear. */
+  /** Tells guards what came of it once it has run, and adds their notes. Absent: nobody waits to hear. */
   readonly notifyGuards?: Judgement['notifyGuards'];
 }
 
@@ -292,8 +291,7 @@ export async function* runCalls(
 async function runOne(turn: RunningTurn, call: DecidedCall, stored: Promise<void>[]): Promise<ToolResult | null> {
   const { record, question } = call;
   if (question) return null;
-  const result = call.result ?? boundedResult(await callTool(turn, call));
-  if (call.result === null) await call.notifyGuards?.(result);
+  const result = call.result ?? (await afterGuards(call, boundedResult(await callTool(turn, call))));
   const store = (write: Promise<void>) => {
     write.catch(() => undefined); // reported when all are awaited; sibling calls may still run
     stored.push(write);
@@ -309,6 +307,10 @@ async function runOne(turn: RunningTurn, call: DecidedCall, stored: Promise<void
     turn.events.push(resultEvent(turn, record, result, line));
   }
   return result;
+}
+
+async function afterGuards({ notifyGuards }: DecidedCall, result: ToolResult): Promise<ToolResult> {
+  return notifyGuards === undefined ? result : notifyGuards(result);
 }
 
 /** A call that ended before its turn was suspended: its result has been shown. */

@@ -253,9 +253,9 @@ export class TurnHooks {
   }
 
   /** For each that has begun and still runs, side by side. `last`: the turn as it was known last. */
-  async end(last: TurnInfo | null, reason: TurnEndReason): Promise<void> {
+  async end(last: TurnInfo | null, reason: TurnEndReason, signal: AbortSignal): Promise<void> {
     this.#hasEnded = true;
-    if (last) await this.providers.guards.turnEnded(last, reason);
+    if (last) await this.providers.guards.turnEnded(last, reason, signal);
     await Promise.all(
       this.#begun.map(({ extensionId, turn, ready }) =>
         ready.then(() => quietly(this.#running(extensionId)?.endTurn?.(last ?? turn, reason))),

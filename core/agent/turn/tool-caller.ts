@@ -45,8 +45,9 @@ export function createToolCaller(dependencies: Dependencies): ToolCaller {
       if (!guards.areThere()) return;
       const turn = turnOf(agent, ulid(clock.now()), []);
       const call = { ...NOBODYS, agents: [agent.id], turn, idempotencyKey: `${turn.id}/0/0` };
-      await guards.beforeToolCall(call, new AbortController().signal);
-      await guards.afterToolCall(call, toolError('aborted', 'not run: nobody makes this call'));
+      const { signal } = new AbortController();
+      await guards.beforeToolCall(call, signal);
+      await guards.afterToolCall(call, toolError('aborted', 'not run: nobody makes this call'), signal);
     },
     async callTool(user, name, input, signal = new AbortController().signal) {
       const { agentId, userId, approve } = typeof user === 'string' ? { agentId: user, userId: undefined, approve: null } : user;
@@ -73,25 +74,21 @@ export function createToolCaller(dependencies: Dependencies): ToolCaller {
       const limits = { callsBefore: 0, mostCalls: spec.limits.max_tool_calls, policy: {} };
       const { result, ask: asking, notifyGuards } = await judge(dependencies, { ...call, ...limits }, signal);
       if (result !== null) return result;
-      const ended = async (came: ToolResult): Promise<ToolResult> => {
-        await notifyGuards(came);
-        return came;
-      };
       if (asking !== null) {
         const { guard } = asking;
         const question = { ...asking, tool: `${extensionId}/${descriptor.name}`, input: whole };
         if (approve === null)
-          return ended(
+          return notifyGuards(
             toolError(
               'approval_needed',
               `not run: '${question.tool}' needs a person's approval, and nobody can be asked here${guard === null ? '' : `: ${guard}`}`,
             ),
           );
-        if (!(await approve(question))) return ended(toolError('approval_denied', `not run: '${question.tool}' was not approved`));
+        if (!(await approve(question))) return notifyGuards(toolError('approval_denied', `not run: '${question.tool}' was not approved`));
       }
       const approved = asking?.subject ?? undefined;
       const about = { turn, idempotencyKey, signal, ...(approved === undefined ? {} : { approved }) };
-      return ended(await host.providers.tools.call(extensionId, descriptor.name, whole, about));
+      return notifyGuards(await host.providers.tools.call(extensionId, descriptor.name, whole, about));
     },
   };
 }

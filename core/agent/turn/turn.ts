@@ -181,7 +181,7 @@ async function* turn(opening: HeldThread, tree: CallTree, stop: AbortController)
   if (lost.aborted) end = { reason: 'error', error: plainFailure(lost.reason, 'thread_busy'), stored: true };
   const event = await close(deps, running, before, end);
   if (running) await settleQuestions(running, event.reason);
-  await deps.hooks?.end(running?.offer.info ?? null, event.reason);
+  await deps.hooks?.end(running?.offer.info ?? null, event.reason, stop.signal);
   endSpan(running, event);
   return event;
 }

@@ -1,5 +1,5 @@
 import { fieldsOf } from '@pith/plain-data';
-import { printableLine } from '@pith/plain-text';
+import { headAndTail, printable, printableLine } from '@pith/plain-text';
 import { untilAborted } from '@pith/promises';
 import { messageOf, PithError, ToolGuard, type ToolResult } from '../../contract/index.ts';
 import { isGuard, isWithheld } from '../../declarations/index.ts';
@@ -20,9 +20,9 @@ export interface Guards {
   areThere(): boolean;
   /** Asks all side by side. Of one that cannot answer, whatever the reason, the answer is no, unless the tool only reads. Never rejects. */
   beforeToolCall(call: GuardedCall, signal: AbortSignal): Promise<GuardVerdict>;
-  /** Tells those that run. Never rejects. */
-  afterToolCall(call: GuardedCall, result: ToolResult): Promise<void>;
-  turnEnded(...ended: Parameters<NonNullable<ToolGuard['turnEnded']>>): Promise<void>;
+  /** Tells those that run. Returns what the model is told after the result. Never rejects; an abort cuts those that have not answered. */
+  afterToolCall(call: GuardedCall, result: ToolResult, signal: AbortSignal): Promise<readonly string[]>;
+  turnEnded(...ended: Required<Parameters<NonNullable<ToolGuard['turnEnded']>>>): Promise<void>;
 }
 
 interface Said {
@@ -32,6 +32,10 @@ interface Said {
 
 /** Characters of a reason. */
 const MOST_OF_REASON = 500;
+/** Characters of a note. */
+const MOST_OF_NOTE = 10_000;
+const DEFAULT_MS = 1000;
+const MOST_MS = 600_000;
 
 export function createGuards(lifecycle: Lifecycle): Guards {
   const { runtime, slots } = lifecycle;
@@ -43,7 +47,8 @@ export function createGuards(lifecycle: Lifecycle): Guards {
   const call = async ({ id }: Slot, name: keyof ToolGuard & string, values: readonly unknown[], signal?: AbortSignal): Promise<unknown> => {
     const ready = lifecycle.ready({ id });
     const generation = await (signal ? untilAborted(ready, signal) : ready);
-    const { timeoutMs = null } = ToolGuard.members[name] ?? {};
+    const wanted = Number(generation.surface.descriptor.constants[`${ToolGuard.id}.timeoutMs`]);
+    const timeoutMs = wanted > 0 ? Math.min(wanted, MOST_MS) : DEFAULT_MS;
     return invoke(lifecycle, generation, { operation: `guard.${name}`, values: structuredClone(values), timeoutMs, signal, phase: 'call' });
   };
 
@@ -73,11 +78,20 @@ export function createGuards(lifecycle: Lifecycle): Guards {
     }
   }
 
-  async function notify(name: 'afterToolCall' | 'turnEnded', values: readonly unknown[]): Promise<void> {
+  async function notify(name: 'afterToolCall' | 'turnEnded', values: readonly unknown[], given: AbortSignal) {
+    const signal = given.aborted ? undefined : given; // what was stopped is told to them as well
     const notified = guardsOf(slots.values()).filter((slot) => !isUnagreed(slot) && slot.current?.surface.operations.has(`guard.${name}`));
-    const one = (slot: Slot) =>
-      call(slot, name, values).catch((error: unknown) => recordCall(runtime, { extensionId: slot.id, phase: 'background' }, error));
-    if (notified.length > 0) await Promise.all(notified.map(one));
+    const one = async (slot: Slot): Promise<readonly string[]> => {
+      try {
+        const { note } = fieldsOf(await call(slot, name, values, signal));
+        if (typeof note !== 'string' || note.trim() === '') return [];
+        return [`[Note of the guard '${slot.id}': ${headAndTail(printable(runtime.secrets.redact(note.trim())), MOST_OF_NOTE, 1000)}]`];
+      } catch (error) {
+        if (!given.aborted) recordCall(runtime, { extensionId: slot.id, phase: 'background' }, error);
+        return [];
+      }
+    };
+    return (await Promise.all(notified.map(one))).flat();
   }
 
   return {
@@ -90,8 +104,10 @@ export function createGuards(lifecycle: Lifecycle): Guards {
       const questions = of('ask');
       return questions.length > 0 ? { kind: 'ask', why: questions.join('\n') } : null;
     },
-    afterToolCall: (given, result) => notify('afterToolCall', [given, result]),
-    turnEnded: (...ended) => notify('turnEnded', ended),
+    afterToolCall: (given, result, signal) => notify('afterToolCall', [given, result], signal),
+    async turnEnded(turn, reason, signal) {
+      await notify('turnEnded', [turn, reason], signal);
+    },
   };
 }
 

@@ -8,7 +8,7 @@ import {
   PithError,
   type SettingsChange,
 } from '../../contract/index.ts';
-import { loadSettingsEdit, readSettingsFile } from '../../declarations/index.ts';
+import { isGuard, loadSettingsEdit, readSettingsFile } from '../../declarations/index.ts';
 import { didYouMean, slipsOf } from '@pith/plain-text';
 import { callProvider, running } from './handle.ts';
 import { SECRET_USES } from '../calls/surface.ts';
@@ -244,6 +244,7 @@ function checkPath({ id, declaration }: Slot, dotted: string, value: JsonValue, 
   const isSlip = !(key in (declaration.manifest?.config ?? {})) && slipsOf(key, RIGHTS, 2).length > 0; // it would count as one
   const isRight =
     isGranted ||
+    (by === 'agent' && isGuard(declaration)) || // it may keep that agent from something
     isSlip ||
     rights.some((right) => dotted === right || dotted.startsWith(`${right}.`)) ||
     /(?:^|\.)env\.\d+$/u.test(dotted) ||

@@ -1,0 +1,60 @@
+import { messageOf, type Clock, type JsonValue } from 'pith';
+import { fieldsOf } from '@pith/plain-data';
+import { printable } from '@pith/plain-text';
+import { runProgram } from '@pith/supervised-process';
+import type { Hook } from './config.ts';
+
+/** How a hook ended. `failed`: nobody knows what it would have said. */
+export type Outcome =
+  | { readonly kind: 'passed'; readonly answer: Readonly<Record<string, unknown>> }
+  | { readonly kind: 'refused'; readonly reason: string }
+  | { readonly kind: 'warned' | 'failed'; readonly why: string };
+
+interface HookRun {
+  readonly folder: string;
+  /** What it is told on its standard input. */
+  readonly about: JsonValue;
+  readonly variables: Readonly<Record<string, string>>;
+  readonly clock: Clock;
+}
+
+const MOST_BYTES = 1024 * 1024;
+const REFUSED = 2;
+/** The shell's codes for a program that it cannot start. */
+const NOT_STARTED: ReadonlySet<number | null> = new Set([126, 127]);
+
+/** Runs the command in the person's own environment, and ends all that it started. Rejects only with the reason of `signal`. */
+export async function runHook(hook: Hook, { folder, about, variables, clock }: HookRun, signal?: AbortSignal): Promise<Outcome> {
+  const { name, command, timeout_ms: mostMs } = hook;
+  const set = Object.entries(variables).map(([key, value]) => `${key}=${value.replaceAll('\0', '')}`);
+  const argv = ['env', ...set, 'sh', '-c', command];
+  const input = JSON.stringify(about);
+  try {
+    const {
+      code,
+      signal: by,
+      errors,
+      output,
+      passed,
+    } = await runProgram({ argv, cwd: folder, input, mostBytes: MOST_BYTES, mostMs, clock }, signal);
+    const failed = (why: string): Outcome => ({ kind: 'failed', why: `the hook '${name}' ${why}` });
+    const said = printable(errors.trim() === '' ? String(output).trim() : errors.trim());
+    if (passed !== null) return failed(passed === 'time' ? `did not end within ${mostMs} ms` : `wrote more than ${MOST_BYTES} bytes`);
+    if (code === 0) return { kind: 'passed', answer: answerOf(String(output)) };
+    if (code === REFUSED) return { kind: 'refused', reason: said === '' ? `the hook '${name}' gave no reason` : said };
+    const why = `ended ${code === null ? `by ${by}` : `with code ${code}`}${said === '' ? '' : `: ${said}`}`;
+    return code === null || NOT_STARTED.has(code) ? failed(why) : { kind: 'warned', why: `the hook '${name}' ${why}` };
+  } catch (error) {
+    signal?.throwIfAborted();
+    return { kind: 'failed', why: `the hook '${name}' could not run: ${messageOf(error)}` };
+  }
+}
+
+/** The JSON object that it printed; other output says nothing. */
+function answerOf(output: string): Readonly<Record<string, unknown>> {
+  try {
+    return fieldsOf(JSON.parse(output));
+  } catch {
+    return {}; // a hook may print what it likes
+  }
+}
