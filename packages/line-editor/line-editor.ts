@@ -55,8 +55,8 @@ export interface LineSource {
   write(text: string): void;
   /** Draws the prompt again, because the rows above or below it have changed. */
   redraw(): void;
-  /** Puts the queued messages back into the editor. */
-  takeBack(): void;
+  /** Puts text into the editor, before the queued messages and what is typed there. */
+  takeBack(text?: string): void;
   clearScreen(): void;
   close(): void;
 }
@@ -145,9 +145,8 @@ export class LineEditor implements LineSource {
     this.#area.refresh();
   }
 
-  takeBack(): void {
-    const { text } = this.#edited;
-    const all = [...this.#queue.splice(0), ...(text === '' ? [] : [text])];
+  takeBack(text = ''): void {
+    const all = [text, ...this.#queue.splice(0), this.#edited.text].filter((each) => each !== '');
     if (all.length > 0) this.#set(atEnd(all.join('\n')));
   }
 

@@ -81,8 +81,8 @@ export class PlainLines implements LineSource {
     // nothing is redrawn
   }
 
-  takeBack(): void {
-    for (const text of this.#queue.splice(0)) this.write(`not sent: ${text}\n`);
+  takeBack(text = ''): void {
+    for (const each of [text, ...this.#queue.splice(0)]) if (each !== '') this.write(`not sent: ${each}\n`);
   }
 
   clearScreen(): void {

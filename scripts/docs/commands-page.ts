@@ -75,6 +75,7 @@ export async function commandsPage(root: string): Promise<string> {
     found: [],
     all: async () => [],
     leave: () => undefined,
+    resume: () => undefined,
   });
   const names = new Set([...line, ...local].map(({ path: name }) => name));
   const chatOnly = [...local, ...CORE_COMMANDS.filter(({ path: name }) => !names.has(name))].filter(isShown).sort(byPath);

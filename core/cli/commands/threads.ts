@@ -1,6 +1,6 @@
 import { type CommandInput, type CommandIO, type JsonValue, type Message, PithError } from '../../contract/index.ts';
 import { didYouMean, printable } from '@pith/plain-text';
-import { ownText, textOfAnswer } from '../../agent/index.ts';
+import { ownText, sentHistory, textOfAnswer } from '../../agent/index.ts';
 import type { Kernel } from '../../compose/index.ts';
 import { colours, countOption, printTable, timeOf } from './text.ts';
 
@@ -25,8 +25,9 @@ export async function showThread(kernel: Kernel, input: CommandInput, io: Comman
   const id = String(input.arguments['id']);
   const { thread, messages } = await loadThread(kernel, id);
   const last = countOption(input, 'last');
+  const known = new Set(sentHistory(messages).map(({ seq }) => seq));
   const shown = messages
-    .map(({ message }) => ({ role: message.role, text: textOf(message) }))
+    .map(({ seq, message }) => ({ role: message.role, text: textOf(message), ...(known.has(seq) ? {} : { unanswered: true }) }))
     .filter(({ text }) => text !== '')
     .slice(-last);
   const isCutOff = (await kernel.threads.inspect(id))?.isRunning === true;
@@ -37,7 +38,10 @@ export async function showThread(kernel: Kernel, input: CommandInput, io: Comman
     usage: (await kernel.threads.usage(id)) as unknown as JsonValue,
   });
   const colour = colours(io);
-  for (const { role, text } of shown) io.print(`${colour.dim(`${role}:`)} ${printable(text)}`);
+  for (const { role, text, unanswered } of shown) {
+    io.print(`${colour.dim(`${role}:`)} ${printable(text)}`);
+    if (unanswered === true) io.print(colour.dim('(no answer: the model does not have this message)'));
+  }
   if (isCutOff) io.print(colour.dim(cutOff(id)));
 }
 

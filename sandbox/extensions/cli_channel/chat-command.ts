@@ -41,7 +41,7 @@ export function chatCommand(context: ChatContext, terminals: Terminals, terminal
     if (input.options['lines'] === true) await start(); // whoever says line by line stays
     const opening = await open();
     const note = (line: string) => (io.quiet ? undefined : io.error(line));
-    opening.notes.forEach(note);
+    [...opening.notes, ...(opening.unfinished === null ? [] : [opening.unfinished])].forEach(note);
     (await unknownTools(allow, opening.conversation.agentId, commands, signal)).forEach(note);
     const asLines = sent === null && (input.options['lines'] === true || piped === null);
     const wanted = { piped, clock: context.clock, note, folder: recipe === null ? io.workingDirectory : null };
@@ -127,6 +127,11 @@ async function pipedMessages(
   if (sent !== null) {
     const named = folder === null ? { attachments: [], lines: [] } : await mentionedFiles(sent, folder);
     for (const { text: line } of named.lines) note(printable(line));
+    const refused = named.lines.find(({ outcome }) => outcome === 'refused');
+    if (refused !== undefined)
+      throw new PithError('usage', `the message is not sent: ${printable(refused.text)}`, {
+        cure: 'name another file, or leave its @ out',
+      });
     return { messages: [sent], attachments: [...named.attachments, ...(whole === '' ? [] : [{ name: 'stdin', text: whole }])] };
   }
   if (whole !== '') return { messages: [whole.trimEnd()], commands: false };

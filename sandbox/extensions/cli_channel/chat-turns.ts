@@ -25,6 +25,8 @@ export class ChatTurns {
   readonly #view: TurnView;
   readonly #questions: Questions;
   #leftOpen: string | null = null;
+  /** The message that was not sent because a file could not go along; the same once more is sent. */
+  #notSent = '';
   /** A command runs: it reports itself what it breaks. */
   isCommanding = false;
 
@@ -96,11 +98,19 @@ export class ChatTurns {
     return this.options.screen.commandIO(this.signal(), this.options.slash.session());
   }
 
-  /** With the files that `typed` names. */
+  /** With the files that `typed` names. Where one cannot go along, the message comes back into the editor. */
   async #send({ input, skills }: Pick<Sent, 'input' | 'skills'>, typed: string, signal: AbortSignal): Promise<void> {
     const { io, screen } = this.options;
     const { attachments, lines } = await mentionedFiles(typed, io.workingDirectory);
-    for (const { ok, text } of lines) screen.write(`${ok ? screen.colour.green('✓') : screen.colour.yellow('!')} ${printable(text)}`);
+    const { green, yellow } = screen.colour;
+    for (const { outcome, text } of lines) screen.write(`${outcome === 'attached' ? green('✓') : yellow('!')} ${printable(text)}`);
+    const fails = lines.some(({ outcome }) => outcome === 'missing' || outcome === 'refused');
+    if (fails && typed !== this.#notSent) {
+      this.#notSent = typed;
+      screen.writeDim('Not sent: change the message, or send it once more as it is');
+      return screen.editor.takeBack(typed);
+    }
+    this.#notSent = '';
     return this.#runTurns(withSkills({ input, attachments }, skills), signal);
   }
 
@@ -112,6 +122,7 @@ export class ChatTurns {
     await run.finally(() => (this.isCommanding = false));
     const sent = slash.takeMessage();
     if (slash.left || signal.aborted) return;
+    if (sent === 'resume') return this.resume(signal);
     if (sent === null) {
       screen.status?.refresh();
       return this.catchUp(signal);

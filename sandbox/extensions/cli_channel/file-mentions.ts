@@ -1,24 +1,27 @@
 import path from 'node:path';
 import { messageOf, type TurnRequest } from 'pith';
 import { imageIn, imageTypeOf, MOST_IMAGE_BYTES } from '@pith/image-header';
-import { decodeText, isSecretFile, Jail, readRange } from '@pith/safe-files';
+import { decodeText, isInside, isSecretFile, isThere, Jail, readRange, realPathOf } from '@pith/safe-files';
 import { listFiles } from '@pith/project-files';
+import { fileWords, type FileWord } from './file-words.ts';
 
 type Attachments = NonNullable<TurnRequest['attachments']>;
+
+/** What came of a word: it goes along; it names no file; it cannot go along; it stays a word of the message. */
+type Outcome = 'attached' | 'missing' | 'refused' | 'word';
 
 export interface MentionedFiles {
   readonly attachments: Attachments;
   /** One line for each that is attached or could not be. */
-  readonly lines: readonly { readonly ok: boolean; readonly text: string }[];
+  readonly lines: readonly { readonly outcome: Outcome; readonly text: string }[];
 }
 
 const MOST_TEXT = 256 * 1024;
+/** Of a text that was named without `@`. */
+const MOST_UNASKED = 64 * 1024;
 const MOST_FILES = 20;
 /** Where a person means an image, nothing else is sent instead. */
 const IMAGE_NAME = /\.(?:png|jpe?g|gif|webp|hei[cf]|avif|bmp|tiff?)$/iu;
-/** `@path` or `@"path with spaces"`, where a word begins. */
-const MENTION = /(?<=^|[\s([{'"])@(?:"([^"\n]+)"|([^\s"]+))/gu;
-
 /** The part of a mention right before the cursor; null where there is none. */
 export function mentionBefore(text: string, cursor: number): { readonly from: number; readonly part: string } | null {
   const found = /(?:^|[\s([{'"])@("?)([^\s"]*|(?<=@")[^"\n]*)$/u.exec(text.slice(0, cursor));
@@ -32,38 +35,60 @@ export function mention(file: string): string {
   return /\s/u.test(file) ? `@"${file}"` : `@${file}`;
 }
 
-/** Reads each file of `folder` that a message names with `@`. Words that name no path stay words. */
+/**
+ * Reads each file that a message names: with `@`, or by a whole path, as a terminal writes a file that is dropped on it. The person has
+ * agreed by naming it. Words that name no path stay words.
+ */
 export async function mentionedFiles(text: string, folder: string): Promise<MentionedFiles> {
-  const names = [...new Set([...text.matchAll(MENTION)].map(([, quoted, plain]) => quoted ?? plain ?? ''))];
-  if (names.length === 0) return { attachments: [], lines: [] };
-  const jail = new Jail(folder);
-  const found: { attachment: Attachments[number] | null; line: { ok: boolean; text: string } }[] = [];
-  for (const name of names) {
-    const each = await attach(jail, name);
-    if (each !== null) found.push(found.length < MOST_FILES ? each : refused(name, `at most ${MOST_FILES} files go with a message`));
+  const found: Found[] = [];
+  for (const word of fileWords(text)) {
+    const each = await attach(word, folder);
+    if (each !== null) found.push(found.length < MOST_FILES ? each : refused(word.name, `at most ${MOST_FILES} files go with a message`));
   }
   return { attachments: found.flatMap(({ attachment }) => attachment ?? []), lines: found.map(({ line }) => line) };
 }
 
-/** null: it is a word and names no file. A sign at the end of a sentence is not part of the name. */
-async function attach(jail: Jail, written: string) {
-  const bare = written.replace(/[.,;:!?)\]}'"]+$/u, '');
-  for (const name of new Set([written, bare])) {
-    try {
-      const names = jail.namesOf(path.normalize(name));
-      const found = (await jail.stat(names))?.type;
-      if (found === 'directory') return refused(name, 'it is a folder; name a file in it');
-      if (found !== 'file') continue;
-      return isSecretFile(names) ? refused(name, 'it may contain secrets') : await read(jail, names);
-    } catch (error) {
-      return refused(name, path.isAbsolute(name) || path.normalize(name).startsWith('..') ? 'it is outside this folder' : messageOf(error));
-    }
-  }
-  return /\/|.\.[A-Za-z0-9]{1,8}$/u.test(bare) ? refused(bare, 'there is no such file') : null;
+interface Found {
+  readonly attachment: Attachments[number] | null;
+  readonly line: MentionedFiles['lines'][number];
 }
 
-async function read(jail: Jail, names: readonly string[]) {
-  const name = names.join('/');
+/** null: it is a word and names no file. A sign at the end of a sentence is not part of the name. */
+async function attach({ name: written, path: place, isMention }: FileWord, folder: string): Promise<Found | null> {
+  const sign = /[.,;:!?)\]}'"]+$/u.exec(written)?.[0].length ?? 0;
+  for (const end of new Set([0, sign])) {
+    const [name, where] = [written, place].map((each) => each.slice(0, each.length - end)) as [string, string];
+    const found = await readAt(name, where, folder).catch((error: unknown) => refused(name, messageOf(error)));
+    if (found === null) continue;
+    return isMention || found.attachment !== null || IMAGE_NAME.test(name) ? kept(found, isMention) : null;
+  }
+  const bare = written.slice(0, written.length - sign);
+  return isMention && /\/|.\.[A-Za-z0-9]{1,8}$/u.test(bare) ? refused(bare, 'there is no such file', 'missing') : null;
+}
+
+/** A long text that was named without `@` may be only what the message is about. */
+function kept(found: Found, isMention: boolean): Found {
+  const { attachment } = found;
+  if (isMention || attachment === null || !('text' in attachment) || attachment.text.length <= MOST_UNASKED) return found;
+  return refused(attachment.name, `it has more than ${kilobytes(MOST_UNASKED)}; write @ before it to send it`, 'word');
+}
+
+/** null: there is nothing. */
+async function readAt(name: string, where: string, folder: string): Promise<Found | null> {
+  const real = realPathOf(path.resolve(folder, where));
+  if (!isThere(real)) return null;
+  const root = realPathOf(folder);
+  const isOurs = isInside(real, root);
+  const jail = new Jail(isOurs ? root : path.dirname(real));
+  const names = jail.namesOf(path.relative(jail.root, real));
+  const type = (await jail.stat(names))?.type;
+  if (type === 'directory') return refused(name, 'it is a folder; name a file in it');
+  if (type !== 'file') return refused(name, 'it is no ordinary file, or one with a second name');
+  if (isSecretFile(isOurs ? names : real.split(path.sep).filter((part) => part !== ''))) return refused(name, 'it may contain secrets');
+  return read(jail, names, isOurs ? names.join('/') : name);
+}
+
+async function read(jail: Jail, names: readonly string[], name: string): Promise<Found> {
   return jail.read(names, async (handle, size) => {
     const head = await readRange(handle, 0, Math.min(size, MOST_TEXT));
     if (imageTypeOf(head) !== null) {
@@ -87,12 +112,12 @@ async function read(jail: Jail, names: readonly string[]) {
   });
 }
 
-function given(attachment: Attachments[number], size: number, more = '') {
-  return { attachment, line: { ok: true, text: `${attachment.name} attached (${kilobytes(size)})${more}` } };
+function given(attachment: Attachments[number], size: number, more = ''): Found {
+  return { attachment, line: { outcome: 'attached', text: `${attachment.name} attached (${kilobytes(size)})${more}` } };
 }
 
-function refused(name: string, why: string) {
-  return { attachment: null, line: { ok: false, text: `${name} is not attached: ${why}` } };
+function refused(name: string, why: string, outcome: Outcome = 'refused'): Found {
+  return { attachment: null, line: { outcome, text: `${name} is not attached: ${why}` } };
 }
 
 function kilobytes(bytes: number): string {

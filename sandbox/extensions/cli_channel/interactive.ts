@@ -6,7 +6,7 @@ import { ChatStatus } from './chat-status.ts';
 import { ChatTurns } from './chat-turns.ts';
 import { complete } from './completion.ts';
 import { type ChatContext, skillNames } from './conversation.ts';
-import { firstScreen, pastLines, problemLine, type Opening } from './opening.ts';
+import { CUT_OFF, firstScreen, pastLines, problemLine, type Opening } from './opening.ts';
 import { ProjectPaths } from './file-mentions.ts';
 import { fields, list, query, text } from './commands.ts';
 import { SlashCommands } from './slash-commands.ts';
@@ -189,6 +189,7 @@ class InteractiveChat {
     screen.status?.refresh();
     if (!io.quiet && opening.notes.length > 0) screen.writeDim(`${opening.notes.join('\n')}\n`);
     for (const line of pastLines(opening.past, screen.colour, screen.columns)) screen.write(line);
+    if (opening.unfinished !== null) screen.writeDim(CUT_OFF);
     context.events.publish('channel.opened', { extensionId: context.id });
     if (resume) await this.#run((abort) => turns.resume(abort));
     else if (conversation.begun) await this.#run((abort) => turns.catchUp(abort));

@@ -3,7 +3,7 @@ import { PithError, type Command, type CommandIO, type ExtensionContext } from '
 import { describedRows } from '@pith/command-line';
 import { didYouMean, printable, printableLine, wrapLines } from '@pith/plain-text';
 import type { Conversation } from './conversation.ts';
-import { pastLines, readThread } from './opening.ts';
+import { CUT_OFF, pastLines, readThread } from './opening.ts';
 import { fields, query, text } from './commands.ts';
 import type { Step } from './step-line.ts';
 
@@ -23,10 +23,12 @@ export interface LocalScope {
   readonly found: readonly Command[];
   readonly all: () => Promise<readonly Command[]>;
   readonly leave: () => void;
+  /** Goes on with the turn that was cut off. */
+  readonly resume: () => void;
 }
 
 /** What only a conversation can do. */
-export function localCommands({ conversation, agents, screen, found, all, leave }: LocalScope): readonly Command[] {
+export function localCommands({ conversation, agents, screen, found, all, leave, resume }: LocalScope): readonly Command[] {
   const leaving = (path: string): Command => ({
     path,
     description: 'Leave (also Ctrl-D)',
@@ -104,7 +106,13 @@ export function localCommands({ conversation, agents, screen, found, all, leave 
         printConversation(io, conversation);
         if (io.interactive) for (const line of pastLines(thread.past, pc.createColors(io.colour), io.columns)) io.print(line);
         else for (const { role, text: whole } of thread.past) io.print(`${role === 'user' ? '› ' : ''}${whole}`);
+        if (thread.unfinished !== undefined) io.print(CUT_OFF);
       },
+    },
+    {
+      path: 'resume',
+      description: 'Finish the answer that was cut off',
+      run: async () => resume(),
     },
     {
       path: 'model',
@@ -195,7 +203,7 @@ function printConversation(io: CommandIO, conversation: Conversation): void {
 
 /** What people do, and the first words of the commands for it. */
 const GROUPS: readonly (readonly [title: string, words: readonly string[]])[] = [
-  ['Conversation', ['new', 'clear', 'threads', 'thread', 'compact', 'context', 'expand', 'exit']],
+  ['Conversation', ['new', 'clear', 'threads', 'thread', 'resume', 'compact', 'context', 'expand', 'exit']],
   ['Changes', ['undo', 'plan', 'permissions', 'approvals']],
   ['Who answers', ['agent', 'agents', 'model']],
   ['Skills', ['skills', 'recipes']],

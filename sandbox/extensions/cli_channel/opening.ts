@@ -19,6 +19,8 @@ import { renderMarkdown } from './markdown-stream.ts';
 export interface PastMessage {
   readonly role: string;
   readonly text: string;
+  /** No answer came, so the model does not have it. */
+  readonly unanswered: boolean;
 }
 
 export interface Opening {
@@ -27,6 +29,8 @@ export interface Opening {
   readonly past: readonly PastMessage[];
   /** What was decided for the person: another conversation than they may think. */
   readonly notes: readonly string[];
+  /** How the command line finishes a turn that was cut off; null: none was, or it is finished now. */
+  readonly unfinished: string | null;
 }
 
 const SHOWN = 6;
@@ -60,9 +64,13 @@ export async function openConversation(
     named === undefined && threadId !== undefined && `continuing conversation ${threadId}`,
     named !== undefined && thread === null && `new conversation ${named}`,
     ...(await openingLines(context, signal)),
-    !resume && thread?.unfinished,
   ];
-  return { conversation, past: thread?.past ?? [], notes: notes.filter((note) => typeof note === 'string') };
+  return {
+    conversation,
+    past: thread?.past ?? [],
+    notes: notes.filter((note) => typeof note === 'string'),
+    unfinished: (!resume && thread?.unfinished) || null,
+  };
 }
 
 /** What providers of context show to people; one that fails is left out. */
@@ -90,6 +98,7 @@ export async function readThread(commands: readonly Command[], threadId: string,
     const past = list(fields(thread)['messages']).map((message) => ({
       role: text(fields(message)['role']) ?? '',
       text: text(fields(message)['text']) ?? '',
+      unanswered: fields(message)['unanswered'] === true,
     }));
     return { agentId: text(fields(thread)['agentId']), past, unfinished: text(fields(thread)['unfinished']) };
   } catch (error) {
@@ -187,11 +196,15 @@ export function problemLine({ message, file, line, cure }: Omit<Diagnostic, 'sev
 
 /** The conversation so far, shortened: what the person wrote as it is, answers as they were shown. */
 export function pastLines(past: readonly PastMessage[], colour: Colours, columns: number): readonly string[] {
-  return past.map(({ role, text: whole }) => {
+  return past.map(({ role, text: whole, unanswered }) => {
     const short = whole.length > LONGEST ? `${whole.slice(0, LONGEST)}…` : whole;
+    if (unanswered) return `${sentLine(short, colour)}\n${colour.yellow(UNANSWERED)}\n`;
     return role === 'user' ? sentLine(short, colour) : `${renderMarkdown(short, { colour: colour.isColorSupported, columns })}\n`;
   });
 }
+
+const UNANSWERED = '  No answer came, so the model does not have this message.';
+export const CUT_OFF = 'The last answer was cut off: /resume finishes it, a new message goes on without it';
 
 /** A message as it is left behind once it was sent: its lines are below each other. */
 export function sentLine(text: string, colour: Colours): string {

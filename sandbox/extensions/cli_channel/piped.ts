@@ -43,8 +43,8 @@ export async function chatThroughPipe(chat: PipedChat, signal: AbortSignal): Pro
     let done = isCommand ? await slash.run(line, { ...io, colour: false }, signal) : 0;
     const message = isCommand ? slash.takeMessage() : { input: line, skills: [] };
     if (message !== null && !slash.left && !signal.aborted) {
-      const sent = withSkills({ input: message.input, attachments }, message.skills);
-      attachments = [];
+      const sent = message === 'resume' ? null : withSkills({ input: message.input, attachments }, message.skills);
+      if (sent !== null) attachments = [];
       done = Math.max(done, await turn(sent));
     }
     code = Math.max(code, done);

@@ -9,6 +9,7 @@ import { firstWord, localCommands, type ChatScreen } from './local-commands.ts';
 export class SlashCommands {
   /** `/quit` was given. */
   left = false;
+  #resumes = false;
   #sent = '';
   #skills: readonly LoadedSkill[] = [];
 
@@ -26,10 +27,11 @@ export class SlashCommands {
     return { threadId, agentId, ...(model === null ? {} : { model }), send: (text) => void (this.#sent = text) };
   }
 
-  /** What the last command sent, with the skills that it loaded; null: nothing, or an empty text. */
-  takeMessage(): { readonly input: string; readonly skills: readonly LoadedSkill[] } | null {
-    const [input, skills] = [this.#sent, this.#skills];
-    [this.#sent, this.#skills] = ['', []];
+  /** What the last command sent, with the skills that it loaded; `resume`: the turn that was cut off goes on; null: nothing, or an empty text. */
+  takeMessage(): { readonly input: string; readonly skills: readonly LoadedSkill[] } | 'resume' | null {
+    const [input, skills, resumes] = [this.#sent, this.#skills, this.#resumes];
+    [this.#sent, this.#skills, this.#resumes] = ['', [], false];
+    if (resumes) return 'resume';
     return input.trim() === '' ? null : { input, skills };
   }
 
@@ -92,6 +94,7 @@ export class SlashCommands {
       found,
       all: () => this.all(),
       leave: () => (this.left = true),
+      resume: () => (this.#resumes = true),
     });
     const ours = new Set([...local, ...found.filter(({ prefixed }) => prefixed === undefined)].map(firstWord));
     const names = new Set(local.map(({ path }) => path));

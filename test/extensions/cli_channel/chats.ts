@@ -173,6 +173,8 @@ export interface PersonOptions {
   readonly signal?: AbortSignal;
   readonly columns?: number;
   readonly workingDirectory?: string;
+  /** What is answered before the terminal is the chat's. */
+  readonly chosen?: string;
   /** No redraws. */
   readonly plain?: boolean;
   /** Starts the services; default: they are there. */
@@ -182,6 +184,7 @@ export interface PersonOptions {
 /** A person at a terminal that talks with `pith chat`. */
 export function person(chat: Chat, words: readonly string[] = [], options: PersonOptions = {}): Person {
   const { signal = new AbortController().signal, columns = 80, workingDirectory = '/', plain = false, start = async () => null } = options;
+  const { chosen = null } = options;
   const screen = new TerminalScreen(columns || 80);
   let written = '';
   let raw = '';
@@ -204,7 +207,7 @@ export function person(chat: Chat, words: readonly string[] = [], options: Perso
     print: () => undefined,
     error: () => undefined,
     json: () => undefined,
-    ask: async () => null,
+    ask: async () => chosen,
     input: { async *[Symbol.asyncIterator]() {} },
     interactive: true,
     wantsJson: false,

@@ -1,6 +1,7 @@
 import { execFileSync } from 'node:child_process';
 import { writeFileSync } from 'node:fs';
 import path from 'node:path';
+import { pathToFileURL } from 'node:url';
 import { skillUsed } from 'pith/skill_registry';
 import { scriptedModel } from 'pith/testing';
 import { describe, expect, it } from 'vitest';
@@ -49,10 +50,9 @@ describe('U21 files of the project', () => {
     expect(await at('me@src')).toEqual({ from: 0, items: [] });
   });
 
-  it('U21 are attached when a message names them: texts, images, the beginning of long ones; nothing secret and nothing outside', async () => {
+  it('U21 are attached when a message names them: texts, images, the beginning of long ones; nothing secret', async () => {
     const folder = project();
-    const message =
-      'Compare @src/parser.ts, @"src/my notes.md" and (@pixel.png). @.env @blob.bin @long.txt @../x @/etc/passwd @nobody me@src/parser.ts';
+    const message = 'Compare @src/parser.ts, @"src/my notes.md" and (@pixel.png). @.env @blob.bin @long.txt @../x @nobody me@src/parser.ts';
     const { attachments, lines } = await mentionedFiles(message, folder);
     expect(attachments.slice(0, 3)).toEqual([
       { name: 'src/parser.ts', text: 'export const parse = 1;\n' },
@@ -62,11 +62,10 @@ describe('U21 files of the project', () => {
     expect(attachments).toHaveLength(4);
     const long = attachments[3] as { text: string };
     expect(long.text).toMatch(/^ä{131072}\n\[The rest is left out/u);
-    expect(lines.filter(({ ok }) => !ok).map(({ text }) => text)).toEqual([
+    expect(lines.filter(({ outcome }) => outcome !== 'attached').map(({ text }) => text)).toEqual([
       '.env is not attached: it may contain secrets',
       'blob.bin is not attached: it is neither text nor an image',
-      '../x is not attached: it is outside this folder',
-      '/etc/passwd is not attached: it is outside this folder',
+      '../x is not attached: there is no such file',
     ]);
   });
 
@@ -88,7 +87,7 @@ describe('U21 files of the project', () => {
       { name: 'c', image: { mediaType: 'image/png', data: long.toString('base64') } },
       { name: 'e.svg', text: '<svg/>' },
     ]);
-    expect(lines.filter(({ ok }) => !ok).map(({ text }) => text)).toEqual([
+    expect(lines.filter(({ outcome }) => outcome !== 'attached').map(({ text }) => text)).toEqual([
       expect.stringMatching(/^a\.png is not attached: it is a Git LFS pointer/u),
       expect.stringMatching(/^d\.heic is not attached: it is a HEIC image/u),
       'f.png is not attached: it is cut off, or damaged',
@@ -106,6 +105,41 @@ describe('U21 files of the project', () => {
       'src/ is not attached: it is a folder; name a file in it',
       'notes.txt is not attached: there is no such file',
     ]);
+  });
+
+  it('U-7 are attached where a whole path is typed, dropped or pasted, wherever it is; words that only look like one stay words', async () => {
+    const folder = project();
+    const other = folderWith({ 'notes.txt': 'far\n', '.ssh/id_rsa': 'key', 'log.txt': 'x'.repeat(70_000), 'big.png': 'no picture' });
+    for (const name of ["my picture's.png", 'plain.png']) writeFileSync(path.join(other, name), PNG);
+    const picture = `${other}/my picture's.png`;
+    const image = { mediaType: 'image/png', data: PNG.toString('base64') };
+    for (const written of [
+      picture.replaceAll(/[ ']/gu, String.raw`\$&`),
+      `'${picture.replaceAll("'", String.raw`'\''`)}'`,
+      `"${picture}"`,
+      `@"${picture}"`,
+      pathToFileURL(picture).href,
+    ])
+      expect((await mentionedFiles(`see ${written} `, folder)).attachments, written).toEqual([{ name: expect.any(String), image }]);
+    const said = `Is ${other}/notes.txt like (${other}/plain.png)? ${other}/.ssh/id_rsa, ${other}, ${other}/none.png, ${other}/log.txt, ${other}/big.png, a/b`;
+    const { attachments, lines } = await mentionedFiles(said, folder);
+    expect(attachments.map(({ name }) => path.basename(name))).toEqual(['notes.txt', 'plain.png']);
+    expect(lines.slice(2)).toEqual([
+      { outcome: 'word', text: `${other}/log.txt is not attached: it has more than 64 KB; write @ before it to send it` },
+      { outcome: 'refused', text: expect.stringContaining('big.png is not attached') },
+    ]);
+  });
+
+  it('U-7 a message whose file cannot go along is not sent: it comes back with the reason, and the same once more goes', async () => {
+    const { ada, chat } = await talking([says('ok')], [], { workingDirectory: project() });
+    ada.type('see @blob.bin\r');
+    await ada.sees('! blob.bin is not attached', 'Not sent', '› see @blob.bin');
+    expect(chat.requests).toEqual([]);
+    await ada.type('\r', 'ok');
+    await ada.end();
+    const refused = pipe(chat, ['-p', `see @${process.execPath}`]);
+    await expect(refused).rejects.toMatchObject({ code: 'usage', message: expect.stringContaining('is not sent') });
+    expect(chat.requests.map(({ input }) => input)).toEqual(['see @blob.bin']);
   });
 
   it('U21 go with the message, and the terminal says so', async () => {

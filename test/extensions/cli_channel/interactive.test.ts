@@ -8,6 +8,7 @@ import { findCommands } from '../../../sandbox/extensions/cli_channel/commands.t
 import { complete } from '../../../sandbox/extensions/cli_channel/completion.ts';
 import { newThreadId } from '../../../sandbox/extensions/cli_channel/conversation.ts';
 import { answering, atPrompt, scriptedChat, fails, hangs, person, says, talking, turn, untilAborted, USAGE, type Answer } from './chats.ts';
+import { openDatabase } from '../../../core/store/index.ts';
 import { gate } from '../../waiting.ts';
 
 describe('a conversation on a terminal', () => {
@@ -257,6 +258,40 @@ describe('a conversation on a terminal', () => {
     const ada = person(chat, ['--thread', 'old-1']);
     await ada.sees('other · scripted/scripted', '› What was it?', 'It was this.');
     expect(await ada.end()).toBe(0);
+  });
+
+  describe('U-3 after a kill in mid-answer', () => {
+    const cut = async () => {
+      const { opened, open: go } = gate();
+      const chat = await scriptedChat([turn('It was ', () => opened, 'this.'), says('and more')]);
+      const database = openDatabase(path.join(chat.pith.sandbox, 'data/pith.db'));
+      for (const sql of ['DELETE FROM messages WHERE seq > 1', "UPDATE turns SET state = 'running'"]) database.run(sql);
+      database.close();
+      return { chat, go };
+    };
+
+    it.each([
+      { words: ['--resume', '--thread', 'old-1'], keys: '', continues: true },
+      { words: ['--thread', 'old-1'], keys: '/resume\r', continues: false },
+      { words: ['--continue'], keys: '/resume\r', continues: false },
+      { words: ['--resume'], keys: '/resume\r', continues: false, chosen: '1' },
+    ])('U-3 $words goes on below the transcript, with one prompt and the question marked as cut', async (way) => {
+      const { words, keys, continues, ...given } = way;
+      const { chat, go } = await cut();
+      const ada = await atPrompt(chat, words, given);
+      await ada.sees('› What was it?', 'No answer came');
+      if (!continues) await ada.sees('The last answer was cut off: /resume finishes it');
+      await ada.type(keys, 'It was');
+      ada.type('then');
+      await expect.poll(() => ada.screen()).toContain('It was\n› then');
+      go();
+      await expect.poll(() => ada.screen()).toContain('It was this.\n\n› then');
+      expect(ada.screen().match(/^›/gmu)).toHaveLength(continues ? 2 : 3); // the question, /resume, and one prompt
+      expect(ada.screen()).toContain('other · scripted/scripted');
+      expect(chat.requests).toMatchObject([{ threadId: 'old-1', resume: true }]);
+      ada.type('\u0015\u0004');
+      expect(await ada.done).toBe(0);
+    });
   });
 
   it('K61 a command asks for a secret without showing or remembering it; Ctrl-C leaves the question', async () => {
