@@ -34,15 +34,24 @@ export class KeyStream {
   ) {
     emitKeypressEvents(this.#decoder as unknown as NodeJS.ReadableStream, { escapeCodeTimeout: ESCAPE_MS } as unknown as Interface);
     this.#decoder.on('keypress', (text: string | undefined, key: NodeKey) => this.#keypress(text ?? '', key));
-    input.on('data', this.#data);
-    input.on('end', this.#end);
-    input.resume();
+    this.listen();
   }
 
-  close(): void {
+  listen(): void {
+    this.input.on('data', this.#data);
+    this.input.on('end', this.#end);
+    this.input.resume();
+  }
+
+  /** Leaves the input to others, until `listen`. */
+  pause(): void {
     this.input.off('data', this.#data);
     this.input.off('end', this.#end);
     this.input.pause();
+  }
+
+  close(): void {
+    this.pause();
     this.#decoder.removeAllListeners();
   }
 
@@ -109,6 +118,8 @@ const STRING_ENDS = /[\u0003\u0007]|\u001b\\/u;
 /** Keys with a modifier that Node does not know, as `CSI code;modifier u` and `CSI 27;modifier;code ~`. A name of one character is text. */
 function named(sequence: string): string | null {
   if (sequence === '\u001bOM') return 'enter'; // the keypad's Enter
+  if (sequence === '\u001b[I') return 'focus-in';
+  if (sequence === '\u001b[O') return 'focus-out';
   // oxlint-disable-next-line no-control-regex
   const [, code, modifier] = /^\u001b\[(\d+)(?::\d*)*(?:;(\d+)(?::\d+)?)?(?:;[\d:]*)?u$/u.exec(sequence) ?? [];
   if (code !== undefined) return withModifier(Number(code), Number(modifier ?? 1));

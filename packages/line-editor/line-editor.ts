@@ -1,10 +1,11 @@
 import { displayWidth, printableLine, wrapLines } from '@pith/plain-text';
 import { commonBeginning, listRows, NOTHING, type Completion } from './completion-list.ts';
 import { atEnd, EMPTY, ERASURES, insert, KILLS, moveLine, MOVES, removed, replaceBefore, type EditedText } from './edited-text.ts';
+import { FoldedText } from './folded-text.ts';
 import { InputHistory } from './input-history.ts';
 import { KeyStream, type Key } from './key-stream.ts';
 import { LiveArea, type AreaFrame } from './live-area.ts';
-import { layOut, sentLines } from './rows.ts';
+import { DraftRows, sentLines } from './rows.ts';
 import { TerminalMode, type TerminalStreams } from './terminal-mode.ts';
 
 export type { Completion } from './completion-list.ts';
@@ -24,6 +25,12 @@ export interface LineEditorOptions {
   escaped(): void;
   /** Called when the input has ended: by Ctrl-D, or with the terminal. */
   ended?(): void;
+  /** Ctrl-G: edits the text in another program, which has the terminal until this resolves. null: the text stays. */
+  editElsewhere?(text: string): Promise<string | null>;
+  /** Ctrl-V: what to insert for what the clipboard holds; null: nothing. */
+  clipboard?(): Promise<string | null>;
+  /** The terminal tells whether a person looks at it. */
+  focused?(isFocused: boolean): void;
   /** Temporary rows above the prompt. */
   above?(columns: number): readonly string[];
   /** Rows below the prompt. */
@@ -94,6 +101,10 @@ export class LineEditor implements LineSource {
   #answered = '';
   #search: Search | null = null;
   #completion = NOTHING;
+  readonly #folded = new FoldedText();
+  readonly #rows = new DraftRows();
+  /** Another program has the terminal. */
+  #isLent = false;
   /** Counts changes, so that a late completion is dropped. */
   #changes = 0;
   #ended = false;
@@ -148,6 +159,7 @@ export class LineEditor implements LineSource {
   takeBack(text = ''): void {
     const all = [text, ...this.#queue.splice(0), this.#edited.text].filter((each) => each !== '');
     if (all.length > 0) this.#set(atEnd(all.join('\n')));
+    this.#area.refresh();
   }
 
   clearScreen(): void {
@@ -197,11 +209,15 @@ export class LineEditor implements LineSource {
   #key(key: Key): void {
     if (this.#ended) return;
     if (this.#search !== null && this.#searchKey(key, this.#search)) return this.#area.refresh();
-    if (key.kind === 'paste') this.#insert(stripControls(key.text));
+    if (key.kind === 'paste') this.#paste(stripControls(key.text));
     else if (key.kind === 'text') this.#typed(key.text);
     else this.#named(key.name);
     if (this.#question !== null && this.#edited.text === '') this.#question.open = true;
     this.#area.refresh();
+  }
+
+  #paste(text: string): void {
+    this.#insert(this.#asked === null ? this.#folded.fold(text, this.#edited.text) : text);
   }
 
   #typed(text: string): void {
@@ -223,7 +239,9 @@ export class LineEditor implements LineSource {
   #named(name: string): void {
     const edit = MOVES.get(name) ?? ERASURES.get(name);
     const kill = KILLS.get(name);
-    if (edit !== undefined) this.#set(edit(this.#edited));
+    const unmarked = name === 'backspace' ? this.#folded.withoutMark(this.#edited) : null;
+    if (unmarked !== null) this.#set(unmarked);
+    else if (edit !== undefined) this.#set(edit(this.#edited));
     else if (kill !== undefined) {
       const after = kill(this.#edited);
       if (this.#asked?.hidden !== true) this.#killed = removed(this.#edited, after) || this.#killed; // hidden answers are never kept
@@ -253,6 +271,13 @@ export class LineEditor implements LineSource {
       case 'ctrl-r':
         if (this.#asked === null) this.#search = { query: '', at: -1, found: '', before: this.#edited };
         return;
+      case 'ctrl-g':
+        return this.#asked === null ? void this.#editElsewhere() : undefined;
+      case 'ctrl-v':
+        return this.#asked === null ? void this.#insertClipboard() : undefined;
+      case 'focus-in':
+      case 'focus-out':
+        return this.options.focused?.(name === 'focus-in');
       case 'ctrl-l':
         return this.#area.clearScreen();
       case 'ctrl-c':
@@ -263,11 +288,38 @@ export class LineEditor implements LineSource {
         return this.#set(ERASURES.get('delete')!(this.#edited));
       case 'ctrl-z':
         this.#area.hide();
-        return this.#mode.suspend(() => this.#area.refresh());
+        return this.#mode.suspend(() => this.#area.show());
       case 'escape':
         if (this.#completion.items.length > 0) return this.#forgetCompletion();
         return this.options.escaped();
     }
+  }
+
+  async #editElsewhere(): Promise<void> {
+    const { editElsewhere } = this.options;
+    if (editElsewhere === undefined || this.#isLent) return;
+    this.#isLent = true;
+    this.#area.hide();
+    this.#mode.leave();
+    this.#keys.pause();
+    try {
+      const text = await editElsewhere(this.#folded.unfold(this.#edited.text));
+      if (text !== null) this.#set(atEnd(stripControls(text).replace(/\n$/u, '')));
+    } finally {
+      this.#isLent = false;
+      if (!this.#ended) {
+        this.#mode.enter();
+        this.#keys.listen();
+        this.#area.show();
+      }
+    }
+  }
+
+  async #insertClipboard(): Promise<void> {
+    const text = (await this.options.clipboard?.()) ?? null;
+    if (text === null || this.#ended || this.#asked !== null) return;
+    this.#paste(stripControls(text));
+    this.#area.refresh();
   }
 
   #enter(): void {
@@ -281,13 +333,15 @@ export class LineEditor implements LineSource {
     }
     if (text.endsWith('\\') && !text.endsWith('\\\\')) return this.#set(atEnd(`${text.slice(0, -1)}\n`));
     if (text.trim() === '') return this.#set(EMPTY);
+    const whole = this.#folded.unfold(text);
+    this.#folded.clear();
     this.#set(EMPTY);
-    this.#history.add(text);
+    this.#history.add(whole);
     const waiting = this.#waiting;
     this.#waiting = null;
-    if (waiting === null) return void this.#queue.push(text);
+    if (waiting === null) return void this.#queue.push(whole);
     this.#leaveBehind(this.#prompt ?? '', text);
-    waiting(text);
+    waiting(whole);
   }
 
   /**
@@ -403,6 +457,8 @@ export class LineEditor implements LineSource {
     for (const text of this.#queue) upper.push(dim(`queued: ${printableLine(text.replaceAll(/\s+/gu, ' '), 200)}`));
     const question = this.#question;
     if (question !== null && !question.open) upper.push(dim('A question waits: send or clear this message first'));
+    const isLine = this.#asked !== null && this.#asked.keys !== null && this.#edited.text !== '';
+    if (isLine) upper.push(dim('No single key now: Enter answers with this line, Ctrl-U brings the keys back'));
     const prompt = this.#asked?.prompt ?? this.#prompt;
     if (prompt === null || this.#ended) return { rows: upper, cursor: { row: Math.max(0, upper.length - 1), column: 0 } };
     const lower = [
@@ -424,9 +480,9 @@ export class LineEditor implements LineSource {
     const search = this.#search;
     if (search !== null) {
       const missed = search.query !== '' && !search.found.toLowerCase().includes(search.query.toLowerCase());
-      return layOut(`${missed ? 'not found' : 'search'} '${printableLine(search.query)}': `, atEnd(search.found), columns);
+      return this.#rows.layOut(`${missed ? 'not found' : 'search'} '${printableLine(search.query)}': `, atEnd(search.found), columns);
     }
-    return layOut(prompt, this.#asked?.hidden === true ? EMPTY : this.#edited, columns);
+    return this.#rows.layOut(prompt, this.#asked?.hidden === true ? EMPTY : this.#edited, columns);
   }
 }
 

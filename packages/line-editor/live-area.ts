@@ -27,6 +27,8 @@ export class LiveArea {
   #last = '';
   #scheduled = false;
   #closed = false;
+  /** Another program has the terminal: what is printed waits. */
+  #isHeld = false;
 
   constructor(
     private readonly output: AreaOutput,
@@ -52,7 +54,7 @@ export class LiveArea {
 
   /** Schedules one redraw for all changes of this moment. */
   refresh(): void {
-    if (this.#scheduled || this.#closed) return;
+    if (this.#scheduled || this.#closed || this.#isHeld) return;
     this.#scheduled = true;
     queueMicrotask(() => this.#draw());
   }
@@ -71,16 +73,27 @@ export class LiveArea {
     this.refresh();
   }
 
-  /** Removes the area, so that another program can use the terminal. */
+  /** Removes the area, so that another program can use the terminal. What is printed waits for `show`. */
   hide(): void {
-    this.#flush('');
+    this.#flush(this.#hasOpenLine ? '\n' : '');
+    this.#isHeld = true;
+  }
+
+  show(): void {
+    this.#isHeld = false;
+    this.refresh();
   }
 
   /** Removes the area; printed text stays. */
   close(): void {
     if (this.#closed) return;
-    this.#flush(this.#unfinished + this.#pending === '' || (this.#unfinished + this.#pending).endsWith('\n') ? '' : '\n');
+    this.#flush(this.#hasOpenLine ? '\n' : '');
     this.#closed = true;
+  }
+
+  /** What is printed has no end of line yet. */
+  get #hasOpenLine(): boolean {
+    return !/(?:^|\n)$/u.test(this.#unfinished + this.#pending);
   }
 
   #flush(end: string): void {
@@ -95,7 +108,7 @@ export class LiveArea {
 
   #draw(): void {
     this.#scheduled = false;
-    if (this.#closed) return;
+    if (this.#closed || this.#isHeld) return;
     const printed = this.#unfinished + this.#pending;
     const end = printed.lastIndexOf('\n') + 1;
     this.#unfinished = printed.slice(end);

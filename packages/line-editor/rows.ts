@@ -46,40 +46,75 @@ export interface LaidOut {
   readonly column: number;
 }
 
-/** The rows of a prompt with typed text, and the cursor's place. Further lines are indented like the first line's text. */
-export function layOut(prompt: string, { text, cursor }: EditedText, columns: number): LaidOut {
-  const rows = wrapLines(prompt.trimEnd(), columns)
-    .split('\n')
-    .flatMap((line) => breakPainted(line, columns));
-  let row = `${rows.pop() ?? ''}${/ *$/u.exec(prompt)?.[0] ?? ''}`;
-  let width = widthOf(row);
-  const indent = rows.length === 0 && width * 2 <= columns ? width : 0;
-  let at = { row: rows.length, column: width };
-  const next = () => {
+/** Lays a prompt with typed text out in rows. Lines that are as they were when it was drawn last are not measured again. */
+export class DraftRows {
+  #lines: ReadonlyMap<string, readonly Row[]> = new Map();
+
+  /** The rows, and the cursor's place. Further lines are indented like the first line's text. */
+  layOut(prompt: string, { text, cursor }: EditedText, columns: number): LaidOut {
+    const rows = wrapLines(prompt.trimEnd(), columns)
+      .split('\n')
+      .flatMap((line) => breakPainted(line, columns));
+    const lead = `${rows.pop() ?? ''}${/ *$/u.exec(prompt)?.[0] ?? ''}`;
+    const width = widthOf(lead);
+    const indent = rows.length === 0 && width * 2 <= columns ? width : 0;
+    const lines = new Map<string, readonly Row[]>();
+    let at = { row: rows.length, column: width };
+    let from = 0;
+    for (const line of text.split('\n')) {
+      const start = from === 0 ? width : indent;
+      const key = `${columns} ${start} ${indent} ${line}`;
+      const laid = this.#lines.get(key) ?? layOutLine(line, { columns, start, indent });
+      lines.set(key, laid);
+      if (cursor >= from && cursor <= from + line.length) {
+        const row = laid.findLastIndex((each) => each.from <= cursor - from);
+        const before = line.slice(laid[row]?.from ?? 0, cursor - from);
+        at = { row: rows.length + row, column: (row === 0 ? start : indent) + displayWidth(shownAs(before)) };
+      }
+      for (const [index, row] of laid.entries()) rows.push(`${index > 0 || from > 0 ? ' '.repeat(indent) : lead}${row.text}`);
+      from += line.length + 1;
+    }
+    this.#lines = lines;
+    if (cursor < text.length || at.column < columns) return { rows, ...at };
+    rows.push(' '.repeat(indent)); // the next character begins a row
+    return { rows, row: rows.length - 1, column: indent };
+  }
+}
+
+/** One row of a line; `from`: where it begins in the line. */
+interface Row {
+  readonly from: number;
+  readonly text: string;
+}
+
+/** `start`: the column of the first row, `indent`: of those after it. */
+function layOutLine(
+  line: string,
+  { columns, start, indent }: { readonly columns: number; readonly start: number; readonly indent: number },
+): readonly Row[] {
+  const rows: Row[] = [];
+  let row = { from: 0, text: '' };
+  let width = start;
+  const next = (from: number) => {
     rows.push(row);
-    row = ' '.repeat(indent);
+    row = { from, text: '' };
     width = indent;
   };
-  for (const { segment, index } of graphemes(text)) {
-    if (index === cursor) at = { row: rows.length, column: width };
-    if (segment === '\n') {
-      next();
-      continue;
-    }
-    const shown = segment === '\t' ? TAB : printable(segment);
+  for (const { segment, index } of graphemes(line)) {
+    const shown = shownAs(segment);
     const cells = displayWidth(shown);
-    if (width + cells > columns && width > indent) {
-      next();
-      if (index === cursor) at = { row: rows.length, column: width };
-    }
-    row += shown;
+    if (width + cells > columns && width > indent) next(index);
+    row.text += shown;
     width += cells;
   }
-  if (cursor >= text.length) {
-    if (width >= columns) next();
-    at = { row: rows.length, column: width };
-  }
-  return { rows: [...rows, row], ...at };
+  return [...rows, row];
+}
+
+function shownAs(text: string): string {
+  return text
+    .split('\t')
+    .map((part) => printable(part))
+    .join(TAB);
 }
 
 /** The cells of a line; colours have none. */

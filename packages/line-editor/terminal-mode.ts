@@ -4,9 +4,9 @@ export interface TerminalStreams {
   readonly output: NodeJS.WritableStream & { readonly columns?: number; readonly rows?: number; readonly isTTY?: boolean };
 }
 
-/** Asks the terminal to mark pasted text, and to report Shift, Alt and Ctrl where it can. */
-const ON = '\u001b[?2004h\u001b[>1u';
-const OFF = '\u001b[<u\u001b[?2004l';
+/** Asks the terminal to mark pasted text, and to report its focus, and Shift, Alt and Ctrl, where it can. */
+const ON = '\u001b[?2004h\u001b[?1004h\u001b[>1u';
+const OFF = '\u001b[?1004l\u001b[<u\u001b[?2004l';
 
 /** Puts the terminal into raw mode. Restores it however the process ends. */
 export class TerminalMode {

@@ -8,7 +8,7 @@ export interface FileWord {
   readonly name: string;
   /** Where it is, from the folder or the root. */
   readonly path: string;
-  /** `@` stands before it. Without, it is a whole path that was dropped, pasted or typed, and may be just a word. */
+  /** `@` comes before it. Without, it is a whole path that was dropped, pasted or typed, and may be just a word. */
   readonly isMention: boolean;
 }
 

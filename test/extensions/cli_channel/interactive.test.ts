@@ -39,7 +39,7 @@ describe('a conversation on a terminal', () => {
     const { ada, chat } = await talking([says('never')], [], { start: () => new Promise(() => undefined) });
     ada.type(keys);
     expect(await ada.done).toBe(code);
-    expect(ada.raw().endsWith('\u001b[<u\u001b[?2004l')).toBe(true);
+    expect(ada.raw().endsWith('\u001b[?1004l\u001b[<u\u001b[?2004l')).toBe(true);
     expect(chat.requests).toEqual([]);
   });
 

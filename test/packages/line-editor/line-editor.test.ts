@@ -1,4 +1,4 @@
-import { describe, expect, it } from 'vitest';
+import { describe, expect, it, vi } from 'vitest';
 import { DOWN, ESC, LEFT, paste, typist, UP } from './typist.ts';
 
 const signal = new AbortController().signal;
@@ -143,7 +143,7 @@ describe('the area below what is printed', () => {
   it('U20 a text longer than the window is shown around its cursor', async () => {
     const { editor, type, screen } = typist({}, 40, 10);
     const said = editor.next('› ');
-    await type(paste(Array.from({ length: 30 }, (_, line) => `line ${line}`).join('\n')));
+    await type(Array.from({ length: 30 }, (_, line) => `line ${line}`).join(`${ESC}\r`));
     expect(screen.window().length).toBeLessThanOrEqual(10);
     expect(screen.text()).toContain('line 29');
     expect(screen.text()).not.toContain('line 3\n');
@@ -151,6 +151,61 @@ describe('the area below what is printed', () => {
     await said;
     await type('');
     expect(screen.text()).toContain('› line 0\n  line 1\n');
+  });
+
+  it('U20 a key in a draft of 500 lines measures the line that it changes, and no other', async () => {
+    const { editor, type, screen } = typist({ history: [Array.from({ length: 500 }, (_, line) => `line ${line} of many`).join('\n')] });
+    void editor.next('› ');
+    await type(UP);
+    const measured = vi.spyOn(Intl.Segmenter.prototype, 'segment');
+    await type('!');
+    expect(screen.text()).toContain('line 499 of many!');
+    expect(measured.mock.calls.length).toBeLessThan(1000); // the screen of this test measures too
+    measured.mockRestore();
+  });
+
+  it('U20 many pasted lines are one mark in the draft, which Backspace takes whole; they are sent, kept and edited whole', async () => {
+    const lines = Array.from({ length: 60 }, (_, line) => `line ${line}`).join('\n');
+    const edits: string[] = [];
+    const { editor, type, screen } = typist({ editElsewhere: async (text) => (edits.push(text), null) });
+    const said = editor.next('› ');
+    await type(`see ${paste(lines)} and ${paste(`${lines}!`)}${paste(lines)}\u007f`);
+    expect(screen.text()).toBe('› see [60 lines] and [60 lines, 2]');
+    await type('\u0007');
+    expect(edits).toEqual([`see ${lines} and ${lines}!`]);
+    await type('\r');
+    expect(await said).toBe(`see ${lines} and ${lines}!`);
+    await type('');
+    expect(screen.text()).toContain('› see [60 lines] and [60 lines, 2]\n');
+    const again = editor.next('› ');
+    await type(`${UP}\r`);
+    expect(await again).toBe(`see ${lines} and ${lines}!`);
+  });
+
+  it('U20 Ctrl-G gives the terminal and the text to another program; what is printed meanwhile waits, and its text comes back', async () => {
+    let end: (text: string) => void = () => undefined;
+    const { editor, type, screen, raw } = typist({ editElsewhere: () => new Promise((resolve) => (end = resolve)) });
+    const said = editor.next('› ');
+    await type('draft\u0007');
+    expect(raw().endsWith(`${ESC}[?2004l`)).toBe(true);
+    editor.write('printed\n');
+    await type('');
+    expect(screen.text()).not.toContain('printed');
+    end('better\ntext\n');
+    await type('');
+    await type(' now\r');
+    expect(await said).toBe('better\ntext now');
+    expect(screen.text()).toContain('printed\n› better\n  text now');
+  });
+
+  it('U21 Ctrl-V inserts what stands for the clipboard; the terminal’s focus is reported', async () => {
+    const focus: boolean[] = [];
+    const { editor, type } = typist({ clipboard: async () => '[image 1]', focused: (has) => focus.push(has) });
+    const said = editor.next('› ');
+    await type('see \u0016');
+    await type(`${ESC}[O${ESC}[I!\r`);
+    expect(await said).toBe('see [image 1]!');
+    expect(focus).toEqual([false, true]);
   });
 
   it('U21 Tab completes what is certain and lists what is not; a list goes with the next key', async () => {
@@ -176,7 +231,9 @@ describe('questions', () => {
     await type('y');
     expect(await first).toBe('y');
     const second = editor.choose('Allow? ', 'yn', signal);
-    await type('\r\rone\u007f\u007f\u007fok\r');
+    await type('\r\rone\u007f\u007f');
+    expect(screen.text()).toContain('No single key now: Enter answers with this line, Ctrl-U brings the keys back\nAllow? o');
+    await type('\u0015ok\r');
     expect(await second).toBe('ok');
     await type('');
     expect(screen.text()).toContain('Allow? y\nAllow? ok');
