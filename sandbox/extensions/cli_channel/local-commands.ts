@@ -204,11 +204,11 @@ function printConversation(io: CommandIO, conversation: Conversation): void {
 /** What people do, and the first words of the commands for it. */
 const GROUPS: readonly (readonly [title: string, words: readonly string[]])[] = [
   ['Conversation', ['new', 'clear', 'threads', 'thread', 'resume', 'compact', 'context', 'expand', 'exit']],
-  ['Changes', ['undo', 'plan', 'permissions', 'approvals']],
+  ['Changes', ['init', 'undo', 'plan', 'permissions', 'approvals']],
   ['Who answers', ['agent', 'agents', 'model']],
   ['Skills', ['skills', 'recipes']],
   ['Later', ['tasks', 'schedules']],
-  ['Setup', ['setup', 'secrets', 'mcp', 'tools', 'extensions', 'trust', 'untrust', 'doctor', 'init']],
+  ['Setup', ['setup', 'secrets', 'mcp', 'tools', 'extensions', 'trust', 'untrust', 'doctor']],
 ];
 const KEYS = [
   'Enter sends · Shift-Enter or \\ at the end begins a line',

@@ -1,12 +1,13 @@
-import { messageOf, Places, type ContextProvider, type ExtensionContext } from 'pith';
+import { messageOf, Places, type Command, type CommandProvider, type ContextProvider, type ExtensionContext } from 'pith';
 import { changedLines, laterFiles } from './changed-files.ts';
 import { FolderInstructions } from './contract.ts';
 import { JoinedInstructions } from './folder-instructions.ts';
 import { findInstructions, notShown } from './instruction-files.ts';
+import { initCommand } from './init-command.ts';
 import { instructionsText, openingLine } from './instructions-text.ts';
 
 /** Gives the model AGENTS.md, else CLAUDE.md, of a project that a person trusts, and says which of the used files are new or changed. */
-export default class ProjectInstructions implements ContextProvider {
+export default class ProjectInstructions implements ContextProvider, CommandProvider {
   readonly contextPriority = 20;
 
   constructor(private readonly context: ExtensionContext) {
@@ -22,6 +23,10 @@ export default class ProjectInstructions implements ContextProvider {
     const line = openingLine(await findInstructions(places), [...notShown(places), ...laterFiles(places)]);
     const lines = [...(line === null ? [] : [line]), ...(await this.#changed(places))];
     return lines.length === 0 ? null : lines.join('\n');
+  }
+
+  getCommands(): readonly Command[] {
+    return [initCommand(this.context)];
   }
 
   async #changed(places: Places): Promise<readonly string[]> {

@@ -1,0 +1,68 @@
+import { lstatSync } from 'node:fs';
+import { writeFile } from 'node:fs/promises';
+import path from 'node:path';
+import { codeOf, type Command, CommandProvider, type CommandIO, type ExtensionContext, messageOf, Places, PithError } from 'pith';
+import { captureCommand } from '@pith/command-line';
+import { fieldsOf } from '@pith/plain-data';
+import { NAMES } from './instruction-files.ts';
+import { outlineOf } from './project-outline.ts';
+
+/** `/init`: the agent writes the instructions of the project, or improves those that are there. Without a model a file is made from what is found. */
+export function initCommand(context: Pick<ExtensionContext, 'use' | 'find'>): Command {
+  return {
+    path: 'init',
+    description: 'Have AGENTS.md written or improved: what agents must know of this project (pith init makes a sandbox)',
+    arguments: [{ name: 'wish', description: 'What it should pay attention to' }],
+    rawArgument: true,
+    needsTrust: true,
+    async run(input, io, signal) {
+      const { project } = context.use(Places);
+      if (io.session === undefined || project === null)
+        throw new PithError('usage', project === null ? 'there is no project here' : 'init needs a conversation', {
+          cure: 'start pith in the folder of the project, and write /init',
+        });
+      const there = NAMES.find((name) => lstatSync(path.join(project, name), { throwIfNoEntry: false }) !== undefined) ?? null;
+      if (!(await isOffline(context, io, signal))) return io.session.send(request(there, String(input.arguments['wish'] ?? '')));
+      if (there !== null) return io.print(`${there} is there, and only a model can improve it: /setup connects one`);
+      await writeOutline(project, io, signal);
+    },
+  };
+}
+
+function request(there: string | null, wish: string): string {
+  const task =
+    there === null
+      ? 'Write AGENTS.md for this project: look at it first, then make the file in its root with write_file.'
+      : `Improve ${there} of this project: read it, look at the project, and correct what is wrong or missing with edit_file. Keep what is right in the words of its authors.`;
+  return [
+    task,
+    'It is for agents that work here, so it has what they cannot guess: how to install, build, run one test and all, check types and format; which folder holds what; the conventions of the code; what must not be changed by hand.',
+    'Take it from the files: package and build files, CI, README, a few sources. Leave out what you have not seen, and advice that is true everywhere. At most 60 lines.',
+    ...(wish.trim() === '' ? [] : [`Pay attention to this: ${wish.trim()}`]),
+  ].join('\n');
+}
+
+/** Whether nothing but Pith's own offline model answers. */
+async function isOffline({ find }: Pick<ExtensionContext, 'find'>, { session }: CommandIO, signal: AbortSignal): Promise<boolean> {
+  const kernel = find(CommandProvider).find(({ extensionId }) => extensionId === 'kernel');
+  if (kernel === undefined) return false;
+  try {
+    const asked = session?.model === undefined ? {} : { arguments: { ref: session.model } };
+    return String(fieldsOf((await captureCommand(kernel, 'model', asked, signal)).values.at(-1))['ref']).startsWith('offline/');
+  } catch {
+    return false; // the message that is sent says what is wrong with the model
+  }
+}
+
+async function writeOutline(project: string, io: CommandIO, signal: AbortSignal): Promise<void> {
+  const text = await outlineOf(project, signal);
+  io.print(`No model is connected, so this is only what the files of the project say:\n\n${text}`);
+  if ((await io.ask('Write it as AGENTS.md?', { choices: ['yes', 'no'] })) !== 'yes') return io.print('Nothing was written');
+  try {
+    await writeFile(path.join(project, 'AGENTS.md'), text, { flag: 'wx' });
+  } catch (error) {
+    const why = codeOf(error, '') === 'EEXIST' ? 'it has appeared meanwhile' : messageOf(error);
+    throw new PithError('file_unavailable', `AGENTS.md cannot be written: ${why}`, { where: project, cause: error });
+  }
+  io.print('AGENTS.md is written. Agents are given it once you have agreed to it: /trust');
+}
