@@ -326,7 +326,7 @@ export interface Bundler {
 
 export const Bundler = defineInProcess<Bundler>('bundler', { inspect: method() });
 
-/** A tool, its extension's version, and its requirements for saved skills. */
+/** A tool, its extension's version, and its requirements for saved skills, defaults included. */
 interface RegisteredTool {
   readonly extensionId: string;
   readonly version: string;

@@ -48,9 +48,9 @@ export interface ApprovalQuestion {
 
 /** A tool's requirements for saved skills that name it, besides the approval of single calls. */
 export interface ToolPermission {
-  /** Who may save a skill that names it; default anyone. */
+  /** Who may save a skill that names it; default `admin`, and `anyone` for a tool that only reads. */
   readonly authoring?: 'anyone' | 'admin';
-  /** False: a skill that names it stays private. Default true. */
+  /** False (default): a skill that names it stays private. */
   readonly safeToShare?: boolean;
   /** It runs only for these saved skills, by `owner/name` or a shipped name; never in a conversation. Absent: wherever it is offered. */
   readonly onlyForSkills?: readonly string[];

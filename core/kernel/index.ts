@@ -12,7 +12,7 @@ export {
   type SurfaceDescriptor,
   TURN_TOOLS,
 } from './calls/surface.ts';
-export { DEFAULT_TOOL_MS, type DescribedTools, TOOL_NAME, type ToolDescriptor } from './calls/tools.ts';
+export { DEFAULT_TOOL_MS, type DescribedTools, requirementsOf, TOOL_NAME, type ToolDescriptor } from './calls/tools.ts';
 export { type Bus, createEvents, topicOf } from './events/bus.ts';
 export type { ExtensionFacts } from './extensions.ts';
 export { createHost, type Host, type HostOptions } from './host.ts';

@@ -4,6 +4,7 @@ import { configurationPage } from './configuration-page.ts';
 import { extensionPage } from './extension-page.ts';
 import { glossaryPage } from './glossary-page.ts';
 import { sampleSettings } from './sample-settings.ts';
+import { toolsPage } from './tools-page.ts';
 
 /** The pages and the drawing that are made from the code, by path. */
 export async function generatedPages(root: string): Promise<ReadonlyMap<string, string>> {
@@ -12,6 +13,7 @@ export async function generatedPages(root: string): Promise<ReadonlyMap<string, 
     ['docs/configuration.md', await configurationPage(root)],
     ['docs/commands.md', await commandsPage(root)],
     ['docs/glossary.md', await glossaryPage(root)],
+    ['docs/tools.md', toolsPage()],
     ...architecturePage(root),
     ['sandbox/pith.sample.yaml', sampleSettings()],
   ]);

@@ -47,13 +47,25 @@ describe('what ships', () => {
     }
   });
 
-  it('K70 K71 K80 everything is well, and the agents are made as the guide says', async () => {
+  it('K70 K71 K80 M15 M18 everything is well, every tool says which saved skills may name it, and the agents are made as the guide says', async () => {
     // Time stands still: no import is cut on a busy machine.
     const options = { sandbox: SANDBOX, flags: { data_dir: data }, env: { PITH_MODEL: 'offline/librarian' }, clock: fakeClock() };
     await using test = await testKernel(options);
     const report = await test.kernel.doctor();
     expect([...report.extensions, ...report.agents].filter(({ state }) => state !== 'active')).toEqual([]);
     expect(report.ok).toBe(true);
+
+    const { extensions, providers } = test.kernel.host;
+    const owners = extensions.list().filter(({ provides }) => provides.includes('tool'));
+    const lists = await Promise.all(
+      owners.map(async ({ id }) => (await providers.tools.of(id)).map((tool) => ({ ...tool, extension: id }))),
+    );
+    const table = read('docs/tools.md');
+    for (const { name, extension, permission } of lists.flat()) {
+      expect(permission, `${extension}/${name}`).toMatchObject({ authoring: expect.any(String), safeToShare: expect.any(Boolean) });
+      expect(table).toContain(`| \`${name}\` | \`${extension}\` |`);
+    }
+
     const agents = new Map((await test.kernel.agents.list()).map(({ id, spec }) => [id, spec]));
     expect(agents.get('builder_agent')).toMatchObject({ usesSkills: ['extension-development'] });
     expect(agents.get('builder_agent')?.usesTools).toEqual(expect.arrayContaining(['core_tools', 'skill_registry']));

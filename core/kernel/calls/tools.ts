@@ -98,6 +98,13 @@ function describe(tool: Tool, inputSchema: Readonly<Record<string, unknown>>): T
   };
 }
 
+/** What saved skills must observe that name a tool: as it says, else what is safe. */
+export function requirementsOf(effect: ToolDescriptor['effect'], permission: ToolDescriptor['permission']): Requirements {
+  return { authoring: effect === 'read' ? 'anyone' : 'admin', safeToShare: false, ...permission };
+}
+
+type Requirements = ToolDescriptor['permission'] & Required<Pick<ToolDescriptor['permission'], 'authoring' | 'safeToShare'>>;
+
 /** Paths of properties whose schema is `{}`, by accident or by z.unknown(). */
 function shapeless(schema: unknown, path: readonly string[] = []): readonly string[] {
   const properties = (schema as { properties?: Readonly<Record<string, object>> } | null)?.properties ?? {};

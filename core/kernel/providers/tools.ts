@@ -12,7 +12,7 @@ import {
   type TurnInfo,
   type Permissions,
 } from '../../contract/index.ts';
-import { type DescribedTools, type ToolDescriptor, questionOf, resultOfError } from '../calls/tools.ts';
+import { type DescribedTools, type ToolDescriptor, questionOf, requirementsOf, resultOfError } from '../calls/tools.ts';
 import { isDynamic, keepsNames } from '../../declarations/index.ts';
 import type { Manifest } from '../../trust/index.ts';
 import { Problem, problemOf } from '../records/failures.ts';
@@ -326,12 +326,12 @@ export function permissionsOf(
       const described = await Promise.all(
         providers.map(async ({ id: extensionId, manifest }) => {
           const found = await tools.of(extensionId).catch(() => []); // it failed, which `pith doctor` says
-          return found.map(({ name, description, permission }) => ({
+          return found.map(({ name, description, effect, permission }) => ({
             extensionId,
             version: manifest?.version ?? '0.0.0',
             name,
             description,
-            permission,
+            permission: requirementsOf(effect, permission),
           }));
         }),
       );

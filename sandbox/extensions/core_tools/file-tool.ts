@@ -49,6 +49,7 @@ export function fileTool(jail: Jail, policy: Policy, shipped: ReadableRoot, chan
       'an existing skill is changed by a person alone: propose the change to that person.',
     input,
     effect: 'write',
+    permission: { authoring: 'admin', safeToShare: false },
     needsApproval: (call) =>
       // Shipped files are only read, or refused.
       unlessRefused(async () => (isShipped(call) ? null : (await prepare(jail, policy, call)).question) ?? false, false),

@@ -27,6 +27,7 @@ export function patchTool(jail: Jail, policy: Policy, changes: OneAtATime): Tool
       'All files change or none does. Approval is needed as for `file`.',
     input: z.object({ patch: z.string().min(1).describe('The unified diff; paths are relative to the sandbox.') }),
     effect: 'write',
+    permission: { authoring: 'admin', safeToShare: false },
     needsApproval: ({ patch }) => unlessRefused(async () => (await prepare(jail, policy, patch)).question ?? false, false),
     execute: ({ patch }, about) => changes.run(jail.root, () => run(jail, policy, patch, about), about.signal),
     present: (result) => (result.ok ? (result.title ?? 'Done') : `Error: ${result.error.message}`),

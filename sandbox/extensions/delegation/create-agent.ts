@@ -46,6 +46,7 @@ function createAgent(context: ExtensionContext, made: MadeAgents): Tool {
       'Makes an agent of your own for delegate_task, where none of list_agents fits. It has at most your tools, skills and limits.',
     input,
     effect: 'idempotent', // the call determines its id
+    permission: { authoring: 'admin', safeToShare: false },
     async execute(wanted, { turn, idempotencyKey }) {
       const usesTools = grantedTools(wanted.uses_tools, turn);
       const usesSkills = await grantedSkills(wanted.uses_skills, turn, context);
@@ -84,6 +85,7 @@ function forgetAgent(made: MadeAgents): Tool {
     description: 'Removes an agent that you made with create_agent.',
     input: z.object({ agent_id: z.string().min(1) }),
     effect: 'idempotent',
+    permission: { authoring: 'admin', safeToShare: false },
     async execute({ agent_id: id }, { turn }) {
       const ids = (await made.of(turn)).map(({ spec }) => spec.id);
       if (!ids.includes(id)) throw new PithError('agent_unknown', `'${turn.agent.id}' has made no agent '${id}'${didYouMean(id, ids)}`);

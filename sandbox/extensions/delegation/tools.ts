@@ -29,6 +29,7 @@ export function delegateTask({ agents }: ExtensionContext, made: MadeAgents): To
       context: z.string().default('').describe('What the agent must know: facts, files, what was decided.'),
     }),
     effect: 'idempotent', // a repeated call continues the same turn of the other agent, or repeats its answer
+    permission: { authoring: 'admin', safeToShare: false },
     timeoutMs: LONGEST_MS,
     agentTools: true,
     present: (result) => lineOf(result.metadata) ?? (result.ok ? 'done' : result.error.message),
@@ -100,6 +101,7 @@ export function listAgents({ agents }: ExtensionContext, made: MadeAgents): Tool
     description: 'Lists the agents that you can hand work to with delegate_task, and what each is for.',
     input: z.object({}),
     effect: 'read',
+    permission: { authoring: 'anyone', safeToShare: true },
     async execute(_input, { turn }) {
       const callees = await calleesOf(turn, agents, made);
       const declared = callees.declared.map(({ id, name, description }) => ({ agent_id: id, name, description }));

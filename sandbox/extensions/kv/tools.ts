@@ -19,6 +19,7 @@ export function kvTools(store: ExtensionContext['kv']): readonly Tool[] {
       description: 'Keep a JSON value under a key, replacing what was there. It is still there in later chats.',
       input: z.object({ key, value: z.json().describe('Any JSON value.') }),
       effect: 'idempotent', // the same call twice leaves the same value
+      permission: { authoring: 'admin', safeToShare: false },
       async execute({ key, value }) {
         const bytes = Buffer.byteLength(JSON.stringify(value));
         if (bytes > MAX_VALUE_BYTES)
@@ -32,6 +33,7 @@ export function kvTools(store: ExtensionContext['kv']): readonly Tool[] {
       description: 'Read the value stored under a key.',
       input: z.object({ key }),
       effect: 'read',
+      permission: { authoring: 'anyone', safeToShare: false },
       async execute({ key }) {
         // A stored null reads like an absent key, so the list of keys decides.
         const value = await store.get(key);
@@ -44,6 +46,7 @@ export function kvTools(store: ExtensionContext['kv']): readonly Tool[] {
       description: 'List the keys of stored values, sorted.',
       input: z.object({ prefix: z.string().default('').describe('Only keys that begin with this.') }),
       effect: 'read',
+      permission: { authoring: 'anyone', safeToShare: false },
       async execute({ prefix }) {
         const keys = await store.keys(prefix);
         return { keys: keys.slice(0, MAX_LISTED), total: keys.length };
@@ -54,6 +57,7 @@ export function kvTools(store: ExtensionContext['kv']): readonly Tool[] {
       description: 'Forget a key and its value.',
       input: z.object({ key }),
       effect: 'idempotent',
+      permission: { authoring: 'admin', safeToShare: false },
       async execute({ key }) {
         if (!(await store.delete(key))) return toolError('key_not_found', await absent(store, key));
         return { key, deleted: true };

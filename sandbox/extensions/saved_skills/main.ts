@@ -1,12 +1,9 @@
 import {
-  type AgentProvider,
-  codeOf,
   type Command,
   type CommandProvider,
   type Diagnostic,
   type ExtensionContext,
   type JobInfo,
-  messageOf,
   type ServiceProvider,
   type Tool,
   type ToolProvider,
@@ -20,7 +17,7 @@ import { configSchema, type Config } from './config.ts';
 import { RunSealing, SavedSkills } from './contract.ts';
 import { inputJsonSchema } from './domain/inputs.ts';
 import { referenceOf, type SavedSkill } from './domain/saved-skill.ts';
-import { exposedTools, toolNameOf } from './library/tool-names.ts';
+import { exposedTools, isListedIn, toolNameOf } from './library/tool-names.ts';
 import { Library } from './library/library.ts';
 import { adopt } from './runs/adoption.ts';
 import { deliver } from './runs/deliveries.ts';
@@ -34,7 +31,7 @@ import { SavedForOthers } from './saved-for-others.ts';
 import { exposedTool, skillTools, type ToolPorts } from './skill-tools.ts';
 
 /** Saved skills: stored agent definitions that people and programs run, within limits. */
-export default class SavedSkillsExtension implements ToolProvider, ServiceProvider, CommandProvider, AgentProvider {
+export default class SavedSkillsExtension implements ToolProvider, ServiceProvider, CommandProvider {
   static get config() {
     return configSchema();
   }
@@ -44,7 +41,7 @@ export default class SavedSkillsExtension implements ToolProvider, ServiceProvid
   readonly #runs: RunStore;
   readonly #library: Library;
   readonly #runner: Runner;
-  /** The skills that were tools or agents when tools were described last; null: none were yet. */
+  /** The skills that were tools when tools were described last; null: none were yet. */
   #published: string | null = null;
 
   constructor(context: ExtensionContext<Config>) {
@@ -74,17 +71,18 @@ export default class SavedSkillsExtension implements ToolProvider, ServiceProvid
     return this.#tools();
   }
 
-  /** Exposed skills, for those who may run them, with the inputs of the version that they run. */
-  async getTurnTools({ userId, channelId }: TurnInfo) {
+  /** The first exposed skills by name, for those who may run them, with the inputs of the version that they run; to a run those that it names. */
+  async getTurnTools({ userId, channelId, threadId, tools }: TurnInfo) {
     const offered = await this.#offered();
     if (this.#published !== null && this.#published !== revisionOf(offered)) this.#publishTools(); // another process has changed some
-    const exposed = exposedTools(offered.filter(isExposed)).tools.filter(
-      ({ chatbot_channel_filter: filter, deprecated_by_agent_id }) =>
-        deprecated_by_agent_id === null && (filter === '' || filter === channelId),
+    const isRun = runOfThread(threadId) !== null;
+    const exposed = exposedTools(offered.filter(isExposed)).tools.filter((skill) =>
+      isRun ? tools.includes(`${this.#context.id}/${toolNameOf(skill)}`) : isListedIn(skill, channelId),
     );
     if (exposed.length === 0) return [];
     const runnable = await this.#library.runnable(exposed, await this.#library.person(userId));
-    return runnable.map(({ skill, inputs }) => ({ tool: toolNameOf(skill), inputSchema: inputJsonSchema(inputs) }));
+    const turnTools = runnable.map(({ skill, inputs }) => ({ tool: toolNameOf(skill), inputSchema: inputJsonSchema(inputs) }));
+    return isRun ? turnTools : turnTools.toSorted((one, other) => (one.tool < other.tool ? -1 : 1)).slice(0, MOST_BY_NAME);
   }
 
   getCommands(): readonly Command[] {
@@ -93,32 +91,6 @@ export default class SavedSkillsExtension implements ToolProvider, ServiceProvid
       ...savedCommands({ library: this.#library, clock, changed: () => this.#publishTools() }),
       ...runCommands({ library: this.#library, runs: this.#runs, runner: this.#runner, clock }),
     ];
-  }
-
-  /** Skills that everybody may run are agents, too: as others run them. */
-  async listAgents() {
-    if (!(await this.#library.isUsed())) return [];
-    const everybody = { userId: '', isAdmin: false };
-    const open = (await this.#library.list(everybody)).filter(
-      ({ pinned_version_id, source }) => pinned_version_id !== null || source === 'builtin',
-    );
-    const taken = new Set<string>();
-    return Promise.all(
-      open.toSorted(byAge).map(async (skill) => {
-        const plain = `saved_${referenceOf(skill).replace(/[^a-z0-9]+/g, '_')}`;
-        const id = taken.has(plain) ? `${plain}_${skill.id.slice(0, 8)}` : plain;
-        taken.add(plain);
-        const agent = { id, file: this.#context.directory };
-        try {
-          const version = await this.#library.versionFor(skill, everybody);
-          const spec = this.#library.specOf(skill, version, await this.#library.boundsOf(skill, version));
-          return { ...agent, spec: { ...spec, id, name: referenceOf(skill) }, diagnostics: [] };
-        } catch (error) {
-          const problem = { severity: 'error', code: codeOf(error, 'skill_invalid'), message: messageOf(error) } as const;
-          return { ...agent, spec: null, diagnostics: [problem] };
-        }
-      }),
-    );
   }
 
   async findings(): Promise<readonly Diagnostic[]> {
@@ -180,9 +152,12 @@ export default class SavedSkillsExtension implements ToolProvider, ServiceProvid
 
   #publishTools(): void {
     const { events, id } = this.#context;
-    for (const protocol of ['tool', 'agents']) events.publish('provider.changed', { extensionId: id, protocol });
+    events.publish('provider.changed', { extensionId: id, protocol: 'tool' });
   }
 }
+
+/** Exposed skills that a conversation has as tools; it finds the others with `list_saved_skills`. */
+const MOST_BY_NAME = 12;
 
 function isExposed(skill: SavedSkill): boolean {
   return skill.expose_as_chatbot_tool;
@@ -195,11 +170,4 @@ function revisionOf(offered: readonly SavedSkill[]): string {
 
 function runIn({ payload }: JobInfo): string {
   return (payload as unknown as OfRun).run;
-}
-
-/** Those that ship first: the oldest of a name keeps it when another comes. */
-function byAge(one: SavedSkill, other: SavedSkill): number {
-  return (
-    Number(one.owner_id !== null) - Number(other.owner_id !== null) || one.created_at - other.created_at || (one.id < other.id ? -1 : 1)
-  );
 }

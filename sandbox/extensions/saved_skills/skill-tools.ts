@@ -2,7 +2,7 @@ import { defineTool, PithError, toolError, toolResult, z, type Tool, type ToolCa
 import { inputJsonSchema, usageOf, type GivenInputs } from './domain/inputs.ts';
 import { referenceOf, type SavedSkill } from './domain/saved-skill.ts';
 import type { Library } from './library/library.ts';
-import { toolNameOf } from './library/tool-names.ts';
+import { isExposedIn, isListedIn, toolNameOf } from './library/tool-names.ts';
 import { runOfThread, type Run } from './runs/run.ts';
 import type { Runner } from './running/runner.ts';
 import type { RunStore } from './runs/run-store.ts';
@@ -32,13 +32,15 @@ export function skillTools(ports: ToolPorts): readonly Tool[] {
   return [
     defineTool({
       name: 'list_saved_skills',
-      description: 'Lists the saved skills that the user may run, with their inputs.',
+      description: 'Lists the saved skills that you can run for the user, with their inputs.',
       input: z.object({ tag: z.string().optional() }),
       effect: 'read',
+      permission: { authoring: 'anyone', safeToShare: true },
       async execute({ tag }, { turn }) {
         const person = await ports.library.person(turn.userId);
         const all = await ports.library.list(person, tag === undefined ? {} : { tag });
-        const runnable = await ports.library.runnable(all, person);
+        const inReach = runOfTurn(ports, turn) === null ? all.filter((skill) => isListedIn(skill, turn.channelId)) : all;
+        const runnable = await ports.library.runnable(inReach, person);
         return {
           skills: runnable.map((each) => ({
             skill: referenceOf(each.skill),
@@ -53,6 +55,7 @@ export function skillTools(ports: ToolPorts): readonly Tool[] {
       description: 'Runs a saved skill and returns its result.',
       input: call(),
       effect: 'idempotent',
+      permission: { authoring: 'anyone', safeToShare: true },
       runsAgent: true,
       timeoutMs: TIMEOUT_MS,
       present: (result) => (result.ok ? 'Saved skill run' : `Saved skill: ${result.error.message}`),
@@ -64,6 +67,7 @@ export function skillTools(ports: ToolPorts): readonly Tool[] {
       description: 'Runs several saved skills side by side; results are in the order of the calls. Only for saved skills that may do so.',
       input: z.object({ calls: z.array(call()).min(1) }),
       effect: 'idempotent',
+      permission: { authoring: 'anyone', safeToShare: true },
       timeoutMs: TIMEOUT_MS,
       async execute({ calls }, about) {
         const run = runOfTurn(ports, about.turn);
@@ -91,6 +95,7 @@ export function skillTools(ports: ToolPorts): readonly Tool[] {
       description: 'Shows the person in one line what this run does now.',
       input: z.object({ text: z.string().min(1).max(200) }),
       effect: 'idempotent',
+      permission: { authoring: 'anyone', safeToShare: true },
       optIn: true,
       async execute({ text }, { turn }) {
         const held = runOfTurn(ports, turn);
@@ -110,6 +115,7 @@ export function exposedTool(ports: ToolPorts, skill: SavedSkill): Tool {
     input: z.record(z.string(), z.unknown()),
     inputSchema: inputJsonSchema(skill.input_schema),
     effect: 'idempotent',
+    permission: { authoring: 'anyone', safeToShare: true },
     runsAgent: true,
     optIn: true,
     overridable: true,
@@ -126,7 +132,7 @@ interface Invocation {
   readonly sideBySide?: boolean;
 }
 
-/** Runs a skill for the person of the turn: in its lane, or inside the run that composes it. */
+/** Runs a skill for the person of the turn: an exposed one in its lane, or any inside the run that composes it. */
 async function invoke(
   ports: ToolPorts,
   { skill, inputs: given, priority, sideBySide = false }: Invocation,
@@ -143,6 +149,11 @@ async function invoke(
     const work = () => compose(ports, { parent, skill, given, id, sideBySide }, person.userId, signal);
     return resultOf(await (sideBySide ? work() : ports.runner.inTurn(parent.id, work, signal)));
   }
+  const { skill: asked } = await ports.library.find(skill, person, 'run');
+  if (!isExposedIn(asked, turn.channelId))
+    throw new PithError('not_allowed', `'${referenceOf(asked)}' is not exposed to this chat`, {
+      cure: `its owner exposes it: pith saved expose ${referenceOf(asked)} on; or run it: pith run ${referenceOf(asked)}`,
+    });
   const origin = { channelId: turn.channelId, threadId: turn.threadId, message: turn.messageId ?? null };
   const queued = await ports.library.run(skill, person, { inputs: given, cause: 'tool', origin, priority, id });
   return resultOf(await ports.runner.settled(queued, signal));

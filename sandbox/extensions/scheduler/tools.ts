@@ -46,6 +46,7 @@ export function scheduleTools(store: ScheduleStore, ports: Ports): readonly Tool
         agent_id: agent,
       }),
       effect: 'idempotent',
+      permission: { authoring: 'admin', safeToShare: false },
       async execute({ message: text, at, in: span, agent_id: agentId }, call) {
         if ((at === undefined) === (span === undefined)) throw invalid("give either 'at' or 'in'");
         const time = at === undefined ? afterSpan(String(span), clock.now()) : momentOf(at, clock.now());
@@ -62,6 +63,7 @@ export function scheduleTools(store: ScheduleStore, ports: Ports): readonly Tool
         agent_id: agent,
       }),
       effect: 'idempotent',
+      permission: { authoring: 'admin', safeToShare: false },
       needsApproval: ({ cron, agent_id: agentId }, turn) => ({
         text: `runs the agent '${agentId ?? turn.agent.id}' at ${cron}, again and again, until the schedule is cancelled`,
         once: true,
@@ -77,6 +79,7 @@ export function scheduleTools(store: ScheduleStore, ports: Ports): readonly Tool
       description: 'Lists what is scheduled for this user.',
       input: z.strictObject({}),
       effect: 'read',
+      permission: { authoring: 'anyone', safeToShare: false },
       execute: async (_input, { turn }) => ({ schedules: (await store.list(turn.userId)).map((each) => scheduleView(each, clock.now())) }),
     }),
     defineTool({
@@ -84,6 +87,7 @@ export function scheduleTools(store: ScheduleStore, ports: Ports): readonly Tool
       description: 'Cancels one of list_schedules.',
       input: z.strictObject({ schedule_id: z.string().min(1) }),
       effect: 'idempotent',
+      permission: { authoring: 'admin', safeToShare: false },
       async execute({ schedule_id: id }, { turn }) {
         const { message: text } = await store.cancel(id, turn.userId);
         return toolResult({ schedule_id: id, cancelled: true, message: text }, { title: `Cancelled ${id}` });

@@ -23,6 +23,7 @@ function listSkills(ports: ToolPorts): Tool {
       offset: z.int().min(0).default(0),
     }),
     effect: 'read',
+    permission: { authoring: 'anyone', safeToShare: true },
     present: presenter('list_skills', ({ count, total, more }) =>
       typeof count === 'number' && typeof total === 'number'
         ? total === 0
@@ -56,6 +57,7 @@ function readOne(ports: ToolPorts): Tool {
       part: z.int().min(1).default(1).describe('Long skills come in numbered parts.'),
     }),
     effect: 'read',
+    permission: { authoring: 'anyone', safeToShare: true },
     present: presentsSkill('read_skill', [], (id) => `Skill ${id} loaded`),
     execute: ({ skill_id, part }, call) => withSkill(ports, skill_id, call, (skill) => readSkill(ports, skill, part, call)),
   });
@@ -71,6 +73,7 @@ function readFile(ports: ToolPorts): Tool {
       part: z.int().min(1).default(1).describe('Long files come in numbered parts.'),
     }),
     effect: 'read',
+    permission: { authoring: 'anyone', safeToShare: true },
     present: presentsSkill('read_skill_resource', ['path'], (id, { path }) => `Resource ${path} of ${id} read`),
     execute: ({ skill_id, path, part }, call) =>
       withSkill(ports, skill_id, call, (skill) => readSkillResource(ports, skill, { path, part }, call)),

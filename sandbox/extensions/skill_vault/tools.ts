@@ -12,6 +12,9 @@ const name = () =>
     .max(200)
     .refine((text) => printableLine(text) === text, 'must be printable');
 
+/** What a skill keeps is its own: any author may have it do so. */
+const OF_SKILLS = { authoring: 'anyone', safeToShare: true } as const;
+
 /** Tools for what runs of a saved skill keep for the next one. A skill reaches only its own data. */
 export function vaultTools(vault: Vault, skills: () => Remote<SavedSkills>): readonly Tool[] {
   /** Runs `act` for the skill of the call's run. */
@@ -26,6 +29,7 @@ export function vaultTools(vault: Vault, skills: () => Remote<SavedSkills>): rea
       description,
       input: z.object({ name: name() }),
       effect: 'read',
+      permission: OF_SKILLS,
       execute: (input, call) =>
         ofSkill(call, async ({ skillId }) => {
           const found = await vault.read(skillId, kind, input.name);
@@ -38,6 +42,7 @@ export function vaultTools(vault: Vault, skills: () => Remote<SavedSkills>): rea
       description,
       input: z.object({ name: name(), content: z.string().max(MOST_BYTES) }),
       effect: 'idempotent',
+      permission: OF_SKILLS,
       execute: (input, call) =>
         ofSkill(call, async (skill) => {
           await vault.write(skill, kind, input.name, Buffer.from(input.content));
@@ -50,6 +55,7 @@ export function vaultTools(vault: Vault, skills: () => Remote<SavedSkills>): rea
       description,
       input: z.object({}),
       effect: 'read',
+      permission: OF_SKILLS,
       execute: (_input, call) => ofSkill(call, async ({ skillId }) => ({ names: await vault.names(skillId, kind) })),
     });
   const removing = (kind: Kind, tool: string, description: string) =>
@@ -58,6 +64,7 @@ export function vaultTools(vault: Vault, skills: () => Remote<SavedSkills>): rea
       description,
       input: z.object({ name: name() }),
       effect: 'idempotent',
+      permission: OF_SKILLS,
       execute: (input, call) => ofSkill(call, async ({ skillId }) => ({ removed: await vault.remove(skillId, kind, input.name) })),
     });
   return [

@@ -36,6 +36,7 @@ export function taskTools(service: TaskService): readonly Tool[] {
         max_steps: maxSteps(),
       }),
       effect: 'idempotent', // the id comes from the call
+      permission: { authoring: 'admin', safeToShare: false },
       async execute(input, call) {
         const by = await submitterOf(service.store, call.turn);
         const wanted = {
@@ -62,6 +63,7 @@ export function taskTools(service: TaskService): readonly Tool[] {
         priority: z.int().min(-100).max(100).optional(),
       }),
       effect: 'idempotent',
+      permission: { authoring: 'admin', safeToShare: false },
       async execute({ steps, priority }, call) {
         const by = await submitterOf(service.store, call.turn);
         const ids = steps.map((_, index) => taskIdFor(`${call.idempotencyKey}/${index}`));
@@ -82,6 +84,7 @@ export function taskTools(service: TaskService): readonly Tool[] {
       description: 'The state, progress and result of one task.',
       input: z.object({ task_id: taskId() }),
       effect: 'read',
+      permission: { authoring: 'anyone', safeToShare: false },
       async execute({ task_id }, { turn }) {
         const task = await service.find(task_id, turn.userId);
         const subtasks = (await service.store.subtasks(task.id)).map(briefJson);
@@ -93,6 +96,7 @@ export function taskTools(service: TaskService): readonly Tool[] {
       description: 'Tasks, newest first, with their states.',
       input: z.object({ state: z.enum(TASK_STATES).optional(), limit: z.int().min(1).max(SHOWN).default(20) }),
       effect: 'read',
+      permission: { authoring: 'anyone', safeToShare: false },
       execute: async ({ state, limit }, { turn }) => ({ tasks: (await service.list(limit, state ?? null, turn.userId)).map(briefJson) }),
     }),
     defineTool({
@@ -100,6 +104,7 @@ export function taskTools(service: TaskService): readonly Tool[] {
       description: 'Stop a task and its subtasks. What waits for it is cancelled too.',
       input: z.object({ task_id: taskId(), reason: z.string().trim().max(500).default('') }),
       effect: 'idempotent',
+      permission: { authoring: 'admin', safeToShare: false },
       async execute({ task_id, reason }, { turn }) {
         const task = await service.find(task_id, turn.userId);
         const worker = await workedOn(service.store, turn);
@@ -136,6 +141,7 @@ export function workerTools(service: TaskService): readonly Tool[] {
         task_id: taskId().optional().describe('Your task; the one you work on is meant in any case.'),
       }),
       effect: 'idempotent',
+      permission: { authoring: 'admin', safeToShare: false },
       async execute({ result, task_id }, { turn }) {
         const task = await own(service, turn, task_id);
         const open = (await service.store.subtasks(task.id)).filter((each) => !hasEnded(each));
@@ -157,6 +163,7 @@ export function workerTools(service: TaskService): readonly Tool[] {
         task_id: taskId().optional(),
       }),
       effect: 'idempotent',
+      permission: { authoring: 'admin', safeToShare: false },
       async execute({ question, task_id }, { turn }) {
         const task = await own(service, turn, task_id);
         await service.change(task, { type: 'review_requested', question }, true);
@@ -168,6 +175,7 @@ export function workerTools(service: TaskService): readonly Tool[] {
       description: "Pass on a person's answer to a task that waits for them. Only what the person has said, never an answer of your own.",
       input: z.object({ task_id: taskId(), answer: z.string().trim().min(1).max(20_000) }),
       effect: 'idempotent',
+      permission: { authoring: 'admin', safeToShare: false },
       // The person sees the exact answer that is given in their name, each one.
       needsApproval: ({ task_id }) => ({ text: `gives this answer to the task ${task_id} in your name`, once: true }),
       async execute({ task_id, answer: text }, { turn }) {

@@ -40,6 +40,7 @@ export function webFetchTool({ clock, privateOrigins, proxies }: Reading) {
       part: z.int().min(1).default(1).describe('A long page comes in parts'),
     }),
     effect: 'read',
+    permission: { authoring: 'anyone', safeToShare: true },
     timeoutMs: 30_000,
     needsApproval: ({ url: text }, turn) => {
       const url = webAddress(text);

@@ -16,6 +16,7 @@ export function webSearchTool(service: SearchService) {
       count: z.int().min(1).max(MOST).default(5),
     }),
     effect: 'read',
+    permission: { authoring: 'anyone', safeToShare: true },
     needsApproval: ({ query }) => ({
       summary: `search the web with ${name} for ${printableLine(JSON.stringify(query), 120)}`,
       text: query.length > 100 ? printableLine(query) : '',

@@ -8,7 +8,7 @@ import { until } from '../../waiting.ts';
 import { saveAs, savedKernel } from './saved-kernel.ts';
 import { rowsIn } from './shared-store.ts';
 
-const PAY = `getTools() { return [defineTool({ name: 'pay', description: 'd', input: z.object({}), effect: 'write', needsApproval: true, execute: () => { globalThis.paid += 1; return 'paid'; } })]; }`;
+const PAY = `getTools() { return [defineTool({ name: 'pay', description: 'd', input: z.object({}), effect: 'write', permission: { authoring: 'anyone' }, needsApproval: true, execute: () => { globalThis.paid += 1; return 'paid'; } })]; }`;
 const paying = (body: string) => ({ ...manifest('asks', { provides: ['tool'], isolation: 'in_process' }), ...main('asks', body) });
 
 describe('runs that ask a person', () => {

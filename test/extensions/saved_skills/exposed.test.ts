@@ -3,7 +3,6 @@ import { describe, expect, it } from 'vitest';
 import { scriptedModel, testKernel } from 'pith/testing';
 import { editAs, HELPER, saveAs, savedKernel, type SavedKernel } from './saved-kernel.ts';
 import { rowsIn } from './shared-store.ts';
-import { until } from '../../waiting.ts';
 
 const PLAIN = { system_prompt: 'You help.' };
 
@@ -130,30 +129,60 @@ describe('what agents are offered', () => {
   });
 });
 
-describe('skills that are agents', () => {
-  it('M52 are known after a turn when another process pinned them, and unknown when it hid them', async () => {
-    const kernel = await savedKernel([], { files: HELPER });
-    const isAgent = async () => (await kernel.pith.kernel.agents.list()).some(({ id }) => id === 'saved_ada_weather');
-    await saveAs(kernel, 'ada', 'weather', { ...PLAIN, visibility: 'public' });
-    await offered(kernel, 'ada');
-    expect(await isAgent()).toBe(false);
-    await elsewhere(kernel, 'admin', ['saved', 'pin', 'ada/weather']);
-    await offered(kernel, 'ada');
-    await until(isAgent, 20_000);
-    await elsewhere(kernel, 'ada', ['saved', 'retire', 'weather', '--by', 'helper']);
-    await offered(kernel, 'ada');
-    await until(async () => !(await isAgent()), 20_000);
+describe('the one way to run a saved skill', () => {
+  it('M52 M53 a skill that is exposed is used from the shipped chat, as a run, with its inputs, lane and record', async () => {
+    const call = (input: Record<string, string>) => ({ calls: [{ name: 'weather', input }] });
+    const kernel = await savedKernel([call({}), call({ city: 'Rome' }), { text: 'sunny' }, { text: 'It is sunny.' }, { text: 'seen' }]);
+    const input_schema = [{ name: 'city', required: true }];
+    await saveAs(kernel, 'ada', 'weather', { ...PLAIN, input_schema, initial_message: 'Weather of {{ city }}' });
+    await kernel.as('ada', 'saved expose weather on --channel cli');
+    const asked = { agent: 'orchestrator', userId: 'ada', channelId: 'cli' };
+    expect((await kernel.pith.run('weather of Rome', { ...asked, threadId: 'one' })).text).toBe('It is sunny.');
+    expect(JSON.stringify(kernel.model.requests[1]?.messages)).toContain("'city' is missing");
+    expect(JSON.stringify(kernel.model.requests[2]?.messages)).toContain('Weather of Rome');
+    const [run, ...more] = (await kernel.as('ada', 'runs list')).json as readonly object[];
+    expect(run).toMatchObject({ skill: 'ada/weather', cause: 'tool', inputs: { city: 'Rome' }, lane: 'skill-default', output: 'sunny' });
+    expect(more).toEqual([]);
+    await kernel.pith.run('and elsewhere?', { ...asked, channelId: 'web', threadId: 'two' });
+    expect(kernel.model.requests.at(-1)?.tools.map(({ name }) => name)).not.toContain('weather');
   });
 
-  it('M24 M27 M30 have the limits of their runs', async () => {
-    const list = { calls: [{ name: 'list_saved_skills', input: {} }] };
-    const kernel = await savedKernel([list, list, { text: 'in time' }]);
-    const few = { ...PLAIN, tools: ['list_saved_skills'], visibility: 'public' };
-    await saveAs(kernel, 'ada', 'few', { ...few, max_iterations: 1 });
-    await saveAs(kernel, 'ada', 'usual', few);
-    for (const name of ['few', 'usual']) await kernel.as('admin', `saved pin ada/${name}`);
-    expect((await kernel.pith.run('go', { agent: 'saved_ada_few', userId: 'bob', threadId: 'few' })).reason).toBe('limit');
-    expect(kernel.model.requests).toHaveLength(1);
-    expect((await kernel.pith.run('go', { agent: 'saved_ada_usual', userId: 'bob', threadId: 'usual' })).text).toBe('in time');
+  it('M52 M53 nothing else of a conversation reaches one: no agent, no tool, no list', async () => {
+    const kernel = await savedKernel([], { files: HELPER });
+    await saveAs(kernel, 'ada', 'hidden', { ...PLAIN, visibility: 'public' });
+    await kernel.as('admin', 'saved pin ada/hidden');
+    await saveAs(kernel, 'ada', 'elsewhere', PLAIN);
+    await kernel.as('ada', 'saved expose elsewhere on --channel cli');
+    const invoke = (skill: string) => ({ calls: [{ name: 'skill_invoke', input: { skill } }] });
+    kernel.model.add(invoke('hidden'), invoke('elsewhere'), { calls: [{ name: 'list_saved_skills', input: {} }] }, { text: 'told' });
+    const { results } = await kernel.pith.run('go', { agent: 'helper', userId: 'ada', channelId: 'web', threadId: 'go' });
+    const said = {
+      code: 'not_allowed',
+      message: expect.stringContaining('is not exposed to this chat; its owner exposes it: pith saved expose ada/'),
+    };
+    expect(results).toMatchObject([{ error: said }, { error: said }, { ok: true, output: { skills: [] } }]);
+    expect((await kernel.pith.kernel.agents.list()).map(({ id }) => id).filter((id) => id.includes('hidden'))).toEqual([]);
+    expect((await kernel.as('ada', 'runs list')).json).toEqual([]);
+  });
+
+  it('M10 M52 a run has the tools that it names, and no exposed skill besides', async () => {
+    const kernel = await savedKernel([{ text: 'done' }]);
+    for (const name of ['one', 'two']) {
+      await saveAs(kernel, 'ada', name, PLAIN);
+      await kernel.as('ada', `saved expose ${name} on`);
+    }
+    await saveAs(kernel, 'ada', 'outer', { ...PLAIN, tools: ['saved_skills/one'] });
+    expect((await kernel.as('ada', 'run outer')).json).toMatchObject({ state: 'ok' });
+    expect(kernel.model.requests[0]?.tools.map(({ name }) => name)).toEqual(['one', 'update_status']);
+  });
+
+  it('M52 a conversation has the first twelve by name, and lists the others', async () => {
+    const kernel = await savedKernel([], { files: HELPER });
+    const names = Array.from({ length: 14 }, (_, at) => `job-${String(at).padStart(2, '0')}`);
+    for (const name of names.toReversed()) await saveAs(kernel, 'ada', name, { ...PLAIN, expose_as_chatbot_tool: true });
+    expect((await namesFor(kernel, 'ada')).filter((name) => name.startsWith('job-'))).toEqual(names.slice(0, 12));
+    kernel.model.add({ calls: [{ name: 'list_saved_skills', input: {} }] }, { text: 'told' });
+    await kernel.pith.run('list', { agent: 'helper', userId: 'ada', threadId: 'list' });
+    expect(JSON.stringify(kernel.model.requests.at(-1)?.messages)).toContain('job-13');
   });
 });

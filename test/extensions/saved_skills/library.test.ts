@@ -13,8 +13,9 @@ const GUARDED = {
   ...manifest('guarded', { provides: ['tool'] }),
   ...main(
     'guarded',
-    `getTools() { const tool = (name, permission) => defineTool({ name, description: 'd', input: z.object({}), effect: 'read', permission, execute: () => name });
-       return [tool('for_admins', { authoring: 'admin' }), tool('keeps_private', { safeToShare: false }), tool('for_one', { onlyForSkills: ['ada/chosen'] })]; }`,
+    `getTools() { const tool = (name, permission, effect = 'read') => defineTool({ name, description: 'd', input: z.object({}), effect, permission, execute: () => name });
+       return [tool('for_admins', { authoring: 'admin' }), tool('keeps_private'), tool('may_write', undefined, 'write'),
+         tool('for_one', { onlyForSkills: ['ada/chosen'] })]; }`,
   ),
 };
 
@@ -66,12 +67,13 @@ describe('saving', () => {
     });
   });
 
-  it('M15 M16 M17 names all tools that the author may not name, and those that are not there; administrators pass', async () => {
-    const kernel = await savedKernel([], { files: GUARDED });
+  it('M15 M16 M17 names all tools that the author may not name, by their own words or because they write, and those that are not there; administrators pass', async () => {
+    const kernel = await savedKernel([], { ...WITH_BUILTINS, files: GUARDED });
     const tools = ['guarded/for_admins', 'list_saved_skills'];
-    expect(await saveAs(kernel, 'ada', 'a', { ...PLAIN, tools })).toMatchObject({
+    const refused = { ...PLAIN, tools: ['guarded/may_write', ...tools, 'shell'], visibility: 'public' };
+    expect(await saveAs(kernel, 'ada', 'a', refused)).toMatchObject({
       error: 'tool_not_allowed',
-      message: 'only administrators save skills with guarded/for_admins',
+      message: 'only administrators save skills with guarded/may_write, guarded/for_admins, project_tools/shell',
     });
     expect(await saveAs(kernel, 'ada', 'a', { ...PLAIN, tools: ['nothing', 'list_saved_skils'] })).toMatchObject({
       error: 'tool_unknown',
@@ -83,7 +85,7 @@ describe('saving', () => {
     });
   });
 
-  it('M18 M19 a tool that is not safe to share keeps a skill private', async () => {
+  it('M18 M19 a tool that does not say that it is safe to share keeps a skill private', async () => {
     const kernel = await savedKernel([], { files: GUARDED });
     await saveAs(kernel, 'ada', 'a', { ...PLAIN, tools: ['keeps_private'] });
     expect(await kernel.as('ada', 'saved share a public')).toMatchObject({ error: 'not_safe_to_share' });
@@ -220,17 +222,6 @@ describe('saving', () => {
     expect((await kernel.as('eve', 'run admin/a')).json).toMatchObject({ state: 'ok', output: 'done' });
     expect(JSON.stringify(kernel.model.requests.at(-1)?.messages)).toContain('for_admins');
     expect((await kernel.as('admin', 'saved show a')).json).toMatchObject({ pending_approval: true });
-  });
-
-  it('skills that everybody may run are agents, as others run them', async () => {
-    const kernel = await savedKernel([{ text: 'pinned answer' }]);
-    await saveAs(kernel, 'ada', 'greet', { system_prompt: 'First text.' });
-    await kernel.as('ada', 'saved share greet public');
-    expect((await kernel.pith.run('hi', { agent: 'saved_ada_greet' })).error?.code).toBe('agent_unknown');
-    await kernel.as('admin', 'saved pin ada/greet');
-    await editAs(kernel, 'ada', 'greet', { system_prompt: 'Second text.' });
-    expect((await kernel.pith.run('hi', { agent: 'saved_ada_greet' })).text).toBe('pinned answer');
-    expect(kernel.model.requests[0]?.system).toContain('First text.');
   });
 
   it('M73 M91 a file switches neither encryption nor preemption nor signatures: commands check and ask', async () => {

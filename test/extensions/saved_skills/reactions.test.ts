@@ -23,11 +23,12 @@ const FILES = {
   ...manifest('asks', { provides: ['tool'], isolation: 'in_process' }),
   ...main(
     'asks',
-    `getTools() { return [defineTool({ name: 'pay', description: 'd', input: z.object({}), effect: 'write', needsApproval: true, execute: () => 'paid' })]; }`,
+    `getTools() { return [defineTool({ name: 'pay', description: 'd', input: z.object({}), effect: 'write', permission: { authoring: 'anyone' }, needsApproval: true, execute: () => 'paid' })]; }`,
   ),
   ...HELPER,
   'agents/buyer/manifest.yaml': 'id: buyer\nagent: { uses_tools: [asks, saved_skills] }\n',
 };
+const EXPOSED = { expose_as_chatbot_tool: true };
 const FROM_PAGER = { agent: 'helper', userId: 'ada', channelId: 'pager', messageId: 'm1' };
 const invoke = (skill: string) => ({ calls: [{ name: 'skill_invoke', input: { skill, inputs: {} } }] });
 const status = { calls: [{ name: 'update_status', input: { text: 'reading' } }] };
@@ -42,7 +43,7 @@ const states = (prefix: string) => ({
 describe('reactions', () => {
   it('M85 start, tools and end are on the message of the turn that called the skill, the same one once', async () => {
     const kernel = await savedKernel([invoke('report'), status, status, { text: 'the report' }, { text: 'heard it' }], { files: FILES });
-    await saveAs(kernel, 'ada', 'report', { system_prompt: 'You report.', state_react_emoji: states('report') });
+    await saveAs(kernel, 'ada', 'report', { ...EXPOSED, system_prompt: 'You report.', state_react_emoji: states('report') });
     expect((await kernel.pith.run('report!', FROM_PAGER)).text).toBe('heard it');
     const all = [
       ['m1', 'report start'],
@@ -57,6 +58,7 @@ describe('reactions', () => {
     const pay = { calls: [{ name: 'pay', input: {} }] };
     const kernel = await savedKernel([invoke('buy'), pay, { text: 'asked' }, { text: 'bought' }], { files: FILES });
     await saveAs(kernel, 'ada', 'buy', {
+      ...EXPOSED,
       system_prompt: 'You buy.',
       tools: ['asks/pay'],
       state_react_emoji: { __start__: 'sun', pay: 'coin' },
@@ -82,11 +84,12 @@ describe('reactions', () => {
       { files: FILES },
     );
     await saveAs(kernel, 'ada', 'report', {
+      ...EXPOSED,
       system_prompt: 'You report.',
       default_emoji: 'hello',
       state_react_emoji: { __error__: 'oops' },
     });
-    await saveAs(kernel, 'ada', 'plain', { system_prompt: 'You help.', default_emoji: 'hello' });
+    await saveAs(kernel, 'ada', 'plain', { ...EXPOSED, system_prompt: 'You help.', default_emoji: 'hello' });
     await kernel.pith.run('report!', FROM_PAGER);
     await until(() => shown.length >= 2);
     await kernel.pith.run('help!', { ...FROM_PAGER, messageId: 'm2' });
@@ -100,7 +103,11 @@ describe('reactions', () => {
 
   it('M86 a reaction that fails is logged and changes nothing, and the next one is shown', async () => {
     const kernel = await savedKernel([invoke('report'), { text: 'the report' }, { text: 'heard it' }], { files: FILES });
-    await saveAs(kernel, 'ada', 'report', { system_prompt: 'You report.', state_react_emoji: { __start__: 'broken', __end__: 'done' } });
+    await saveAs(kernel, 'ada', 'report', {
+      ...EXPOSED,
+      system_prompt: 'You report.',
+      state_react_emoji: { __start__: 'broken', __end__: 'done' },
+    });
     expect((await kernel.pith.run('report!', FROM_PAGER)).text).toBe('heard it');
     await until(() => shown.length > 0);
     expect(shown).toEqual([['m1', 'done']]);
@@ -118,7 +125,12 @@ describe('reactions', () => {
       { files: FILES },
     );
     await saveAs(kernel, 'ada', 'inner', { system_prompt: 'In.', state_react_emoji: states('inner') });
-    await saveAs(kernel, 'ada', 'outer', { system_prompt: 'Out.', tools: ['skill_invoke'], state_react_emoji: states('outer') });
+    await saveAs(kernel, 'ada', 'outer', {
+      ...EXPOSED,
+      system_prompt: 'Out.',
+      tools: ['skill_invoke'],
+      state_react_emoji: states('outer'),
+    });
     expect((await kernel.pith.run('go', FROM_PAGER)).text).toBe('heard both');
     await until(() => shown.length >= 6);
     expect(shown.map(([message]) => message)).toEqual(Array.from({ length: 6 }, () => 'm1'));

@@ -101,18 +101,6 @@ describe('skills that ship', () => {
   });
 });
 
-it('agents of two skills whose names come out alike have ids that differ; what ships keeps its own', async () => {
-  const kernel = await savedKernel([], WITH_BUILTINS);
-  await saveAs(kernel, 'daily', 'brief', PLAIN);
-  await kernel.as('daily', 'saved share brief public');
-  await kernel.as('admin', 'saved pin daily/brief');
-  const agents = (await kernel.pith.kernel.agents.list()).filter(({ id }) => id.startsWith('saved_daily_brief'));
-  expect(agents.map(({ id, spec }) => [id.replace(/_[0-9a-f]{8}$/, '_…'), spec?.name])).toEqual([
-    ['saved_daily_brief', 'daily-brief'],
-    ['saved_daily_brief_…', 'daily/brief'],
-  ]);
-});
-
 it('M89 an input that was not given is empty, whatever its name', async () => {
   expect(await firstMessage('[{{ constructor }}]', {}, ['constructor'])).toBe('[]');
 });

@@ -8,9 +8,10 @@ import { editAs, HELPER, lanes, saveAs, savedKernel, type SavedKernel } from './
 
 const DAY = 86_400_000;
 const PLAIN = { system_prompt: 'You help.' };
+const EXPOSED = { ...PLAIN, expose_as_chatbot_tool: true };
 /** Ada's skills `inner`, and `outer`, which runs others by these tools. */
 async function saveBoth(kernel: SavedKernel, ...tools: readonly string[]): Promise<void> {
-  await saveAs(kernel, 'ada', 'inner', PLAIN);
+  await saveAs(kernel, 'ada', 'inner', EXPOSED);
   await saveAs(kernel, 'ada', 'outer', { ...PLAIN, tools: tools.length === 0 ? ['skill_invoke'] : tools });
 }
 const invoke = (skill: string, times = 1) => ({
@@ -48,6 +49,7 @@ describe('runs that run others', () => {
     const model = scriptedModel([]);
     const pith = await kernelOf({ model, files: HELPER });
     await pith.kernel.start('used');
+    for (const skill of ['review-changes', 'daily-brief']) await pith.command(`saved expose ${skill} on`, { userId: 'local' });
     model.add(
       {
         calls: ['review-changes', 'daily-brief'].map((skill) => ({
@@ -136,7 +138,7 @@ describe('runs that run others', () => {
     const kernel = await savedKernel([call(3), { text: 'in' }, { text: 'out' }, call(9), { text: 'in' }, { text: 'out' }], {
       files: HELPER,
     });
-    await saveAs(kernel, 'ada', 'inner', { ...PLAIN, default_priority: 1 });
+    await saveAs(kernel, 'ada', 'inner', { ...EXPOSED, default_priority: 1 });
     for (const threadId of ['one', 'two']) await kernel.pith.run('go', { agent: 'helper', userId: 'ada', threadId });
     const runs = (await kernel.as('ada', 'runs list')).json as readonly { priority: number }[];
     expect(runs.map(({ priority }) => priority)).toEqual([5, 3]);

@@ -92,7 +92,7 @@ describe('what is written down of runs of an encrypted skill', () => {
   });
 
   it('S4 such a run that waits for an answer goes on with what it read, also over a restart; the question alone is plain', async () => {
-    const ask = `getTools() { return [defineTool({ name: 'pay', description: 'd', input: z.object({}), needsApproval: true, execute: () => 'paid' })]; }`;
+    const ask = `getTools() { return [defineTool({ name: 'pay', description: 'd', input: z.object({}), permission: { authoring: 'anyone' }, needsApproval: true, execute: () => 'paid' })]; }`;
     const files = { ...manifest('asks', { provides: ['tool'], isolation: 'in_process' }), ...main('asks', ask) };
     const script = [set, get, { calls: [{ name: 'pay', input: {} }] }, { text: OTHER }];
     const kernel = await savedKernel(script, { only: [...ONLY, 'skill_vault'], env: { PITH_MASTER_KEY: KEY }, files });

@@ -20,6 +20,7 @@ function stage({ staging, places }: Builder): Tool {
       'Begin to write a new skill from the template, where nothing offers it yet. Write its files with the file tool, then call check_skill.',
     input: z.object({ id, restart: z.boolean().default(false).describe('Throw away what is staged under this id and start over.') }),
     effect: 'idempotent',
+    permission: { authoring: 'admin', safeToShare: false },
     async execute(input) {
       if (!staging.exists('skills', input.id) || input.restart)
         await staging.begin('skills', input.id, await skillTemplate(places.shippedSandbox, input.id));
@@ -37,6 +38,7 @@ function check(builder: Builder): Tool {
       'Check a staged skill against the specification and scan it. Returns findings with file, line and cure, and the digest that activate_skill needs.',
     input: z.object({ id }),
     effect: 'idempotent',
+    permission: { authoring: 'admin', safeToShare: false },
     timeoutMs: 60_000,
     async execute(input, { signal }) {
       const { check: found, digest } = await builder.checkSkill(input.id, signal);
@@ -65,6 +67,7 @@ function activate({ staging, sandbox }: Builder): Tool {
     description:
       'Accept a staged new skill that has passed its check, so that it is offered; a person is asked. An existing skill is changed by a person only.',
     input: z.object({ id, digest: z.string().min(1).describe('The digest that check_skill answered.') }),
+    permission: { authoring: 'admin', safeToShare: false },
     needsApproval: (input) =>
       questionOf(async () => {
         const { sources, why } = await passed(input.id, input.digest);

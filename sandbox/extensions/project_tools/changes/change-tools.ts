@@ -86,6 +86,7 @@ function changeTool<Schema extends z.ZodType<{ readonly path: string }>>(
   return defineTool({
     ...tool,
     effect: 'write',
+    permission: { authoring: 'admin', safeToShare: false },
     needsApproval: (call) => unlessRefused(async () => changeQuestion(project, await planned(call)) ?? false, false),
     execute: (call, about) =>
       inTurn.run(placeOfFile(project, call.path), async () => apply(project, undo, await planned(call), about), about.signal),

@@ -26,6 +26,7 @@ export function listFilesTool(project: Project): Tool {
     description: 'List files of the project by a glob. Ignored files (.gitignore) and files that may contain secrets are left out.',
     input,
     effect: 'read',
+    permission: { authoring: 'anyone', safeToShare: true },
     execute: (call, { signal }) => list(project, call, signal),
     present: (result) => (result.ok ? (result.title ?? 'Listed') : `Error: ${result.error.message}`),
   });

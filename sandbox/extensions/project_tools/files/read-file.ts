@@ -26,6 +26,7 @@ export function readFileTool(project: Project): Tool {
       'Read a file before you edit it. Files that may contain secrets need the approval of the person.',
     input,
     effect: 'read',
+    permission: { authoring: 'anyone', safeToShare: true },
     needsApproval: ({ path }) => unlessRefused(() => questionFor(project, path) ?? false, false),
     execute: (call, about) => read(project, call, about),
     present: (result) => (result.ok ? (result.title ?? 'Read') : `Error: ${result.error.message}`),

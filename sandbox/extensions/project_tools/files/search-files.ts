@@ -35,6 +35,7 @@ export function searchFilesTool(project: Project, clock: Clock): Tool {
       'Search the text of the project’s files line by line. Answers `path:line: text`. Ignored files (.gitignore), binary files and files that may contain secrets are left out.',
     input,
     effect: 'read',
+    permission: { authoring: 'anyone', safeToShare: true },
     timeoutMs: 30_000,
     execute: (call, { signal }) => search({ project, clock }, call, signal),
     present: (result) => (result.ok ? (result.title ?? 'Searched') : `Error: ${result.error.message}`),

@@ -59,6 +59,7 @@ function shellTool(runs: CommandRuns, undo: UndoLog): Tool {
       'For reading, searching and changing files use the file tools. Long output is cut in the middle.',
     input: command,
     effect: 'write',
+    permission: { authoring: 'admin', safeToShare: false },
     timeoutMs: (LONGEST_SECONDS + 30) * 1000,
     needsApproval: (wanted, turn) =>
       unlessRefused(async () => {
@@ -208,6 +209,7 @@ function shellOutputTool(runs: CommandRuns): Tool {
     description: 'Read what a background command has printed so far, and whether it still runs.',
     input: look,
     effect: 'read',
+    permission: { authoring: 'anyone', safeToShare: false },
     timeoutMs: 150_000,
     async execute({ id, wait }, { signal }) {
       const found = await runs.look(id, wait * 1000, signal);
@@ -222,6 +224,7 @@ function shellStopTool(runs: CommandRuns): Tool {
     description: 'End a background command and all that it started.',
     input: look.pick({ id: true }),
     effect: 'idempotent',
+    permission: { authoring: 'admin', safeToShare: false },
     async execute({ id }) {
       const found = await runs.stop(id);
       return found === null ? unknown(id, runs) : toolResult(describe(found), { title: `Stopped ${id}` });

@@ -9,7 +9,7 @@ import { skillJson, skillText, versionJson } from './view.ts';
 export interface SavedCommandPorts {
   readonly library: Library;
   readonly clock: Clock;
-  /** Tools or agents that skills are may be others now. */
+  /** Tools that skills are may be others now. */
   readonly changed: () => void;
 }
 

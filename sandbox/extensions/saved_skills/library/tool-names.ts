@@ -54,6 +54,19 @@ export function isOwnTool(name: string): boolean {
   return OWN_TOOLS.has(name);
 }
 
+/** Whether conversations in this channel reach a skill: nothing else that is no run does. */
+export function isExposedIn(skill: Exposure, channelId: string): boolean {
+  const { expose_as_chatbot_tool, chatbot_channel_filter: filter } = skill;
+  return expose_as_chatbot_tool && (filter === '' || filter === channelId);
+}
+
+/** Whether they are told of it, too: a retired one runs only by its name. */
+export function isListedIn(skill: Exposure, channelId: string): boolean {
+  return isExposedIn(skill, channelId) && skill.deprecated_by_agent_id === null;
+}
+
+type Exposure = Pick<SavedSkill, 'expose_as_chatbot_tool' | 'chatbot_channel_filter' | 'deprecated_by_agent_id'>;
+
 /** Exposed skills that are tools, and those whose name is taken: two processes may save one name at once, and the first of its skills has it. */
 export function exposedTools(exposed: readonly SavedSkill[]): {
   readonly tools: readonly SavedSkill[];

@@ -22,6 +22,7 @@ export function copySkillFile(ports: ToolPorts): Tool {
       to: z.string().describe('The new file, relative to the sandbox, as the tool `file` names it: "drafts/report.md".'),
     }),
     effect: 'write',
+    permission: { authoring: 'admin', safeToShare: false },
     optIn: true,
     present: presentsSkill('copy_skill_file', ['path', 'to'], (id, { path, to }) => `Resource ${path} of ${id} copied to ${to}`),
     execute: ({ skill_id, path, to }, call) => withSkill(ports, skill_id, call, (skill) => copy(ports, skill, { path, to }, call)),

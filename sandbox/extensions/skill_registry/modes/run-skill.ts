@@ -23,6 +23,7 @@ export function runSkillTool(ports: ToolPorts): Tool {
       task: z.string().trim().min(1).describe('What to do, with all that must be known for it, and what to answer with.'),
     }),
     effect: 'idempotent', // the same call continues the same turn, or repeats its answer
+    permission: { authoring: 'admin', safeToShare: false },
     runsAgent: true,
     optIn: true,
     timeoutMs: LONGEST_MS,

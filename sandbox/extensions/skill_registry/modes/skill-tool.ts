@@ -17,6 +17,7 @@ export function skillTool(ports: ToolPorts): Tool {
     description: 'Loads a skill, by its name only: instructions and knowledge for a kind of task. Follow them once they are loaded.',
     input: z.object({ skill_name: z.string().describe('The id of the skill.'), part: z.int().min(1).default(1) }),
     effect: 'read',
+    permission: { authoring: 'anyone', safeToShare: true },
     optIn: true,
     present: presentsSkill('skill', [], (id) => `Skill ${id} loaded`),
     execute: ({ skill_name, part }, call) =>

@@ -55,6 +55,7 @@ export function scriptTool(context: ExtensionContext<ScriptsConfig>, library: Pi
       args: z.array(z.string()).default([]).describe('Arguments, each as it is: no shell reads them.'),
     }),
     effect: 'write',
+    permission: { authoring: 'admin', safeToShare: false },
     optIn: true,
     timeoutMs: settings.timeout_s * 1000 + MARGIN_MS,
     /** False where there is nothing to agree to, or nobody to ask: the call refuses that by itself. */
