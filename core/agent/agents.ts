@@ -5,7 +5,7 @@ import { createBoundSkills } from './prompt/instructions.ts';
 import { checkAgent, createAgentRegistry, type AgentRegistry } from './registry/registry.ts';
 import type { ApprovalStore } from './threads/approval.ts';
 import type { ThreadQueue } from './threads/queue.ts';
-import type { Threads } from './threads/thread.ts';
+import { type Branch, type Threads, unknownThread } from './threads/thread.ts';
 import { checkThread, type ThreadCheck } from './turn/check-thread.ts';
 import { compactByHand } from './turn/compaction.ts';
 import { preview, type PreviewRequest, type PromptPreview } from './turn/plan.ts';
@@ -37,6 +37,8 @@ export interface Agents extends AgentRegistry, ToolCaller {
   checkThread(threadId: string, how?: { readonly repair?: boolean }, signal?: AbortSignal): Promise<ThreadCheck>;
   /** Gives a thread another title. Waits for a turn that runs in it here; rejects `thread_unknown`, or `thread_busy` where one runs elsewhere. */
   renameThread(threadId: string, title: string, signal?: AbortSignal): Promise<void>;
+  /** Makes a thread of what another one has, or has before the message `before`. Returns its id. Rejects `thread_unknown` and, where it is sealed, `not_allowed`. */
+  branchThread(threadId: string, from: Pick<Branch, 'before'> & { readonly title?: string }, signal?: AbortSignal): Promise<string>;
   /** Deletes a thread with all that was said, done and asked in it. Waits and rejects as `renameThread` does. */
   deleteThread(threadId: string, signal?: AbortSignal): Promise<void>;
 }
@@ -73,6 +75,15 @@ export function createAgents(options: AgentsOptions): Agents {
       const { queue, threads } = options.stores();
       await queue.run(threadId, ({ fence }) => threads.writer(fence).rename(threadId, title), signal);
     },
+    async branchThread(threadId, { before, title }, signal) {
+      const { queue, threads } = options.stores();
+      const found = (await threads.load(threadId))?.thread;
+      if (found === undefined) throw unknownThread(threadId);
+      const id = await branchId(threads, threadId);
+      const branch = { id, of: threadId, before, title: title ?? found.title };
+      await queue.run(id, ({ fence }) => threads.writer(fence).branch(branch), signal);
+      return id;
+    },
     async deleteThread(threadId, signal) {
       const { queue, threads, approvals } = options.stores();
       const remove = async ({ fence }: { readonly fence: Fence }) => {
@@ -82,4 +93,13 @@ export function createAgents(options: AgentsOptions): Agents {
       await queue.run(threadId, remove, signal);
     },
   };
+}
+
+/** Room for the number after it, in ids that a person can name. */
+const LONGEST_BASE = 58;
+
+/** `abc.2` for the first branch of `abc`, `abc.3` for the next, also for one of `abc.2`. */
+async function branchId(threads: Pick<Threads, 'load'>, threadId: string): Promise<string> {
+  const base = threadId.replace(/\.\d+$/u, '').slice(0, LONGEST_BASE);
+  for (let number = 2; ; number += 1) if ((await threads.load(`${base}.${number}`)) === null) return `${base}.${number}`;
 }

@@ -2,7 +2,7 @@
 export { createAgents, type Agents } from './agents.ts';
 export { contextSources } from './prompt/context.ts';
 export { sentHistory } from './prompt/history.ts';
-export { ownText, textOfAnswer } from './prompt/messages.ts';
+export { isSummary, ownText, textOfAnswer } from './prompt/messages.ts';
 export { madeBy, ModelPrompt } from './prompt/request.ts';
 export { checkPrompt, PROMPT_VARIABLES } from './prompt/instructions.ts';
 export { type AgentRegistry, type AgentStatus, checkAgent, UNDECLARED } from './registry/registry.ts';

@@ -51,7 +51,7 @@ const RECIPIENTS = {
 /** The short help's lines for groups of the kernel's commands. */
 export const CORE_GROUPS: readonly { readonly path: string; readonly first: number; readonly description: string }[] = [
   { path: 'agents', first: 6, description: 'List, show and make agents' },
-  { path: 'threads', first: 8, description: 'List, show, rename, export, check and delete conversations' },
+  { path: 'threads', first: 8, description: 'List, show, rename, branch, export, check and delete conversations' },
   { path: 'approvals', first: 9, description: 'Answer what tools ask before they act' },
   { path: 'extensions', first: 10, description: 'List, make, check and reload extensions' },
 ];
@@ -150,6 +150,13 @@ export const CORE_COMMANDS: readonly CoreCommand[] = [
     description: 'Give a conversation another title',
     arguments: [ID('The thread'), { name: 'title', description: 'The title', required: true, variadic: true }],
     load: async () => (await import('./commands/thread-changes.ts')).renameThread,
+  },
+  {
+    path: 'threads branch',
+    description: 'Make a conversation that begins like another one, which stays as it is',
+    arguments: [ID('The thread'), { name: 'title', description: 'Its title (default: that of the other one)', variadic: true }],
+    options: [{ name: 'at', type: 'number', description: 'Only what is before your message of this number, the first being 1' }],
+    load: async () => (await import('./commands/thread-changes.ts')).branchThread,
   },
   {
     path: 'threads delete',

@@ -22,7 +22,7 @@ export interface LineEditorOptions {
   /** Called for Ctrl-C. True: the editor clears the typed text. */
   interrupted(text: string): boolean;
   /** Called for Esc, unless it closes something of the editor. */
-  escaped(): void;
+  escaped(text: string): void;
   /** Called when the input has ended: by Ctrl-D, or with the terminal. */
   ended?(): void;
   /** Ctrl-G: edits the text in another program, which has the terminal until this resolves. null: the text stays. */
@@ -64,6 +64,8 @@ export interface LineSource {
   redraw(): void;
   /** Puts text into the editor, before the queued messages and what is typed there. */
   takeBack(text?: string): void;
+  /** Sends a message as if it had been typed; nothing while a question is open. */
+  submit(text: string): void;
   clearScreen(): void;
   close(): void;
 }
@@ -159,6 +161,13 @@ export class LineEditor implements LineSource {
   takeBack(text = ''): void {
     const all = [text, ...this.#queue.splice(0), this.#edited.text].filter((each) => each !== '');
     if (all.length > 0) this.#set(atEnd(all.join('\n')));
+    this.#area.refresh();
+  }
+
+  submit(text: string): void {
+    if (this.#asked !== null) return; // it would be the answer
+    this.#set(atEnd(text));
+    this.#enter();
     this.#area.refresh();
   }
 
@@ -291,7 +300,7 @@ export class LineEditor implements LineSource {
         return this.#mode.suspend(() => this.#area.show());
       case 'escape':
         if (this.#completion.items.length > 0) return this.#forgetCompletion();
-        return this.options.escaped();
+        return this.options.escaped(this.#edited.text);
     }
   }
 

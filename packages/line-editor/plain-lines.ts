@@ -85,6 +85,10 @@ export class PlainLines implements LineSource {
     for (const each of [text, ...this.#queue.splice(0)]) if (each !== '') this.write(`not sent: ${each}\n`);
   }
 
+  submit(text: string): void {
+    if (this.#asking === null) this.#line(text);
+  }
+
   clearScreen(): void {
     this.write('\n');
   }
@@ -99,7 +103,7 @@ export class PlainLines implements LineSource {
     this.#isOpen = false;
     if (this.#asking !== null) return this.#asking(line);
     if (line.trim() === STOP) {
-      if (this.#waiting === null) return this.options.escaped();
+      if (this.#waiting === null) return this.options.escaped('');
       return this.write('Nothing runs that could be stopped\n');
     }
     if (line.endsWith('\\') && !line.endsWith('\\\\')) return void this.#before.push(line.slice(0, -1));

@@ -77,6 +77,10 @@ function unsealedWriter(writer: ThreadWriter, threads: Pick<Threads, 'inspect'>)
       await checkUnsealed(threadId);
       await writer.compact(threadId, throughSeq, replacement);
     },
+    async branch(branch) {
+      await checkUnsealed(branch.of);
+      await writer.branch(branch);
+    },
     async rewrite(threadId, messages) {
       await checkUnsealed(threadId);
       await writer.rewrite(threadId, messages);
@@ -109,6 +113,7 @@ function sealedWriter(writer: ThreadWriter, seal: TurnSeal): ThreadWriter {
     compact: async (threadId, throughSeq, replacement) => writer.compact(threadId, throughSeq, await sealed(replacement)),
     rewrite: async (threadId, messages) => writer.rewrite(threadId, await sealed(messages)),
     rename: (threadId, title) => writer.rename(threadId, title),
+    branch: () => Promise.reject(new PithError('not_allowed', 'a conversation that is sealed has no branches')),
     remove: (threadId) => writer.remove(threadId),
   };
 }

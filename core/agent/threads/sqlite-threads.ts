@@ -60,12 +60,13 @@ const SCHEMA = [
    ALTER TABLE turns ADD COLUMN ownoutput INTEGER;
    CREATE INDEX turnsofthread ON turns (thread, started);`,
   'ALTER TABLE turns ADD COLUMN message TEXT;',
+  'ALTER TABLE threads ADD COLUMN branch TEXT;',
 ];
 
 const IS_OPEN = "state IN ('running', 'awaiting_approval')"; // as the index has it
 const INSERT_MESSAGE = `INSERT INTO messages SELECT thread, 1 + (SELECT coalesce(max(seq), 0) FROM messages WHERE thread = turns.thread), id, ?, ?
   FROM turns WHERE id = ?`;
-const INSERT_THREAD = `INSERT INTO threads VALUES (?, ?, ?, ?, ?, ?, 0)
+const INSERT_THREAD = `INSERT INTO threads VALUES (?, ?, ?, ?, ?, ?, 0, NULL)
   ON CONFLICT (id) DO UPDATE SET updated = excluded.updated, agent = excluded.agent`;
 const INSERT_TURN = 'INSERT INTO turns VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, NULL, 0, 0, ?)';
 const STEP_DONE =
@@ -75,6 +76,13 @@ const USAGE = `SELECT model,
     sum(coalesce(owninput, CASE thread WHEN ? THEN input ELSE 0 END)) AS input,
     sum(coalesce(ownoutput, CASE thread WHEN ? THEN output ELSE 0 END)) AS output
   FROM turns WHERE thread = ? OR (thread >= ? AND thread < ?) GROUP BY model ORDER BY model`;
+const INSERT_BRANCH = 'INSERT INTO threads SELECT ?, agent, date, ?, ?, ?, compactions, id FROM threads WHERE id = ?';
+/** The turn of its last message is one of its own, ended and without use: it says whose the branch is, also when the other thread has gone. */
+const BRANCH_TURN = `INSERT INTO turns
+  SELECT ?, ?, channel, user, correlation, depth, 'done', steps, 0, 0, started, NULL, NULL, 0, 0, NULL FROM turns WHERE id = ?`;
+const BRANCH_MESSAGES = `INSERT INTO messages
+  SELECT ?, seq, CASE turn WHEN ? THEN ? ELSE turn END, message, retain FROM messages WHERE thread = ? AND seq < ?`;
+const LAST_TURN = "SELECT turn FROM messages WHERE thread = ? AND seq < ? AND turn <> '' ORDER BY seq DESC LIMIT 1";
 const INSERT_CALL = `INSERT INTO calls VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`;
 
 /** Writes `user.message` in the transaction of the turn that answers it. */
@@ -268,6 +276,18 @@ function createWriter(store: Store, clock: Clock, fence: Fence, writeSaid: Write
         found(changes, `thread '${threadId}'`);
       }),
 
+    branch: ({ id, of, before, title }) =>
+      write((statement) => {
+        const now = clock.now();
+        const end = before ?? Number.MAX_SAFE_INTEGER;
+        const last = store.get(LAST_TURN, of, end)?.turn ?? null;
+        const turn = `${id}/branch`;
+        found(statement(INSERT_BRANCH, id, title.replaceAll('\0', ' '), now, now, of).changes, `thread '${of}'`);
+        statement(BRANCH_MESSAGES, id, last, turn, of, end);
+        statement(BRANCH_TURN, turn, id, last);
+        statement('INSERT INTO turnagents SELECT ?, agent, policy FROM turnagents WHERE turn = ?', turn, last);
+      }),
+
     remove: (threadId) =>
       write((statement) => {
         const below = withThoseBelow(threadId);
@@ -339,6 +359,7 @@ function rowReader(file: string) {
         createdAt: Number(row.created),
         updatedAt: Number(row.updated),
         compactions: Number(row.compactions),
+        branchOf: row.branch === null ? null : text(row.branch),
       };
     },
 

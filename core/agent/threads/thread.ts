@@ -26,6 +26,8 @@ export interface ThreadRecord {
   readonly createdAt: number;
   readonly updatedAt: number;
   readonly compactions: number;
+  /** The thread that it begins like; null: it is no branch. */
+  readonly branchOf: string | null;
 }
 
 export interface StoredMessage {
@@ -159,6 +161,15 @@ interface StepRecord extends Pick<BeginningTurn, 'callers'> {
   readonly end?: TurnEndReason;
 }
 
+/** A thread that begins like another one. */
+export interface Branch {
+  /** Of the new thread. */
+  readonly id: string;
+  readonly of: string;
+  readonly before: number | null;
+  readonly title: string;
+}
+
 /** A write is one commit, on disk when its promise resolves. */
 export interface ThreadWriter {
   beginTurn(begun: BeginningTurn): Promise<void>;
@@ -174,6 +185,8 @@ export interface ThreadWriter {
   /** All its messages from now on, in this order, and no row that cannot be read: a turn whose rows go has ended. */
   rewrite(threadId: string, messages: readonly Omit<StoredMessage, 'seq'>[]): Promise<void>;
   rename(threadId: string, title: string): Promise<void>;
+  /** Makes a thread of what another one has before the message `before` (null: all of it); what it has begun stays there. */
+  branch(branch: Branch): Promise<void>;
   /** Deletes all of it, and the threads of what it called. */
   remove(threadId: string): Promise<void>;
 }

@@ -2,7 +2,7 @@ import { type CommandInput, type CommandIO, PithError } from '../../contract/ind
 import { printableLine } from '@pith/plain-text';
 import type { Kernel } from '../../compose/index.ts';
 import { agreed } from './text.ts';
-import { loadThread } from './threads.ts';
+import { loadThread, personsMessages } from './threads.ts';
 
 const LONGEST_TITLE = 200;
 
@@ -14,6 +14,27 @@ export async function renameThread(kernel: Kernel, input: CommandInput, io: Comm
   await kernel.agents.renameThread(id, title, signal);
   io.json({ thread: id, title });
   if (!io.quiet) io.print(`Renamed ${id}: ${title}`);
+}
+
+/** Prints how to go on in the branch; as JSON also the text of the message that it ends before. */
+export async function branchThread(kernel: Kernel, input: CommandInput, io: CommandIO, signal: AbortSignal): Promise<void> {
+  const id = String(input.arguments['id']);
+  const title = printableLine([input.arguments['title'] ?? []].flat().join(' ').trim(), LONGEST_TITLE);
+  const { messages } = await loadThread(kernel, id);
+  const said = personsMessages(messages);
+  const at = input.options['at'];
+  const message = at === undefined ? null : said[Number(at) - 1];
+  if (message === undefined)
+    throw new PithError('usage', `the conversation '${id}' has no message ${String(at)} of yours`, {
+      cure: said.length === 0 ? 'leave --at out' : `write a number from 1 to ${said.length}; pith threads show ${id} has them`,
+    });
+  const before = message?.seq ?? null;
+  const thread = await kernel.agents.branchThread(id, title === '' ? { before } : { before, title }, signal);
+  io.json({ thread, from: id, ...(message === null ? {} : { at: Number(at), text: message.text }) });
+  if (!io.quiet)
+    io.print(
+      `Made ${thread}${message === null ? '' : ` of what was before message ${String(at)}`}; go on with: pith chat --thread ${thread}`,
+    );
 }
 
 /** Asks on a terminal. Exit code 1 where the person says no. */

@@ -1,6 +1,6 @@
 import { type CommandInput, type CommandIO, type JsonValue, type Message, PithError } from '../../contract/index.ts';
 import { didYouMean, printable } from '@pith/plain-text';
-import { ownText, sentHistory, textOfAnswer } from '../../agent/index.ts';
+import { isSummary, ownText, sentHistory, type StoredMessage, textOfAnswer } from '../../agent/index.ts';
 import type { Kernel } from '../../compose/index.ts';
 import { colours, countOption, printTable, timeOf } from './text.ts';
 
@@ -14,6 +14,7 @@ export async function listThreads(kernel: Kernel, input: CommandInput, io: Comma
     [
       { title: 'THREAD', value: ({ id }) => (id === io.session?.threadId ? `${id} *` : id) },
       { title: 'AGENT', value: ({ agentId }) => agentId },
+      { title: 'BRANCH OF', value: ({ branchOf }) => branchOf ?? '' },
       { title: 'LAST', value: ({ updatedAt }) => timeOf(updatedAt) },
       { title: 'BEGINS', value: ({ title }) => title },
     ],
@@ -25,9 +26,14 @@ export async function showThread(kernel: Kernel, input: CommandInput, io: Comman
   const id = String(input.arguments['id']);
   const { thread, messages } = await loadThread(kernel, id);
   const last = countOption(input, 'last');
+  const numbers = new Map(personsMessages(messages).map(({ seq }, at) => [seq, at + 1]));
   const known = new Set(sentHistory(messages).map(({ seq }) => seq));
   const shown = messages
-    .map(({ seq, message }) => ({ role: message.role, text: textOf(message), ...(known.has(seq) ? {} : { unanswered: true }) }))
+    .map(({ seq, message }) => {
+      const number = numbers.get(seq);
+      const beside = { ...(known.has(seq) ? {} : { unanswered: true }), ...(number === undefined ? {} : { number }) };
+      return { role: message.role, text: textOf(message), ...beside };
+    })
     .filter(({ text }) => text !== '')
     .slice(-last);
   const isCutOff = (await kernel.threads.inspect(id))?.isRunning === true;
@@ -38,8 +44,8 @@ export async function showThread(kernel: Kernel, input: CommandInput, io: Comman
     usage: (await kernel.threads.usage(id)) as unknown as JsonValue,
   });
   const colour = colours(io);
-  for (const { role, text, unanswered } of shown) {
-    io.print(`${colour.dim(`${role}:`)} ${printable(text)}`);
+  for (const { role, text, unanswered, number } of shown) {
+    io.print(`${colour.dim(`${role}${number === undefined ? '' : ` ${number}`}:`)} ${printable(text)}`);
     if (unanswered === true) io.print(colour.dim('(no answer: the model does not have this message)'));
   }
   if (isCutOff) io.print(colour.dim(cutOff(id)));
@@ -84,6 +90,14 @@ export async function noThread(kernel: Kernel, id: string): Promise<PithError> {
 /** What the person or the agent wrote, without attached context. */
 function textOf(message: Message): string {
   return (message.role === 'user' ? ownText(message) : textOfAnswer(message)).trim();
+}
+
+/** What the person wrote, as far as it is kept: the first is message 1. */
+export function personsMessages(messages: readonly StoredMessage[]): readonly { readonly seq: number; readonly text: string }[] {
+  return messages
+    .filter(({ message }) => message.role === 'user' && !isSummary(message))
+    .map(({ seq, message }) => ({ seq, text: textOf(message) }))
+    .filter(({ text }) => text !== '');
 }
 
 /** How to continue after a turn that did not end. */

@@ -1,6 +1,8 @@
 import type { Clock, CommandIO, Diagnostic } from 'pith';
 import { printable } from '@pith/plain-text';
+import { branch } from './branch-commands.ts';
 import { answerOf, type ChatScreen } from './chat-screen.ts';
+import { errorLine } from './commands.ts';
 import { withSkills, type Conversation, type Sent } from './conversation.ts';
 import { mentionedFiles } from './file-mentions.ts';
 import { sentLine } from './opening.ts';
@@ -100,7 +102,7 @@ export class ChatTurns {
 
   /** With the files that `typed` names. Where one cannot go along, the message comes back into the editor. */
   async #send({ input, skills }: Pick<Sent, 'input' | 'skills'>, typed: string, signal: AbortSignal): Promise<void> {
-    const { io, screen } = this.options;
+    const { io, screen, conversation } = this.options;
     const { attachments, lines } = await mentionedFiles(typed, io.workingDirectory);
     const { green, yellow } = screen.colour;
     for (const { outcome, text } of lines) screen.write(`${outcome === 'attached' ? green('✓') : yellow('!')} ${printable(text)}`);
@@ -111,7 +113,21 @@ export class ChatTurns {
       return screen.editor.takeBack(typed);
     }
     this.#notSent = '';
+    if (conversation.editing !== null && !(await this.#branch(typed, signal))) return;
     return this.#runTurns(withSkills({ input, attachments }, skills), signal);
+  }
+
+  /** Goes on in a branch, where the message takes the place of the one that was edited. False: there is none, and the message is back in the editor. */
+  async #branch(typed: string, signal: AbortSignal): Promise<boolean> {
+    const { conversation, slash, screen } = this.options;
+    try {
+      screen.writeDim(await branch(conversation, await slash.all(), [], signal));
+      return true;
+    } catch (error) {
+      screen.write(screen.colour.red(errorLine(error)));
+      screen.editor.takeBack(typed);
+      return false;
+    }
   }
 
   async #command(line: string, signal: AbortSignal): Promise<void> {

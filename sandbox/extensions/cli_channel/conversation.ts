@@ -27,6 +27,8 @@ export class Conversation {
   model: string | null;
   /** Plan mode: only reading tools run. */
   isPlanning = false;
+  /** The number of the person's message in whose place the next one comes, in a branch; null: the next one is said here. */
+  editing: number | null = null;
   /** `threadId` has messages. */
   begun = false;
 
@@ -66,12 +68,14 @@ export class Conversation {
 
   startNew(): void {
     this.threadId = newThreadId(this.context.clock.now());
+    this.editing = null;
     this.begun = false;
   }
 
   /** Goes on in a thread that exists. */
   moveTo(threadId: string): void {
     this.threadId = threadId;
+    this.editing = null;
     this.begun = true;
   }
 }

@@ -5,7 +5,7 @@ import { ChatScreen } from './chat-screen.ts';
 import { ChatStatus } from './chat-status.ts';
 import { ChatTurns } from './chat-turns.ts';
 import { complete } from './completion.ts';
-import { type ChatContext, skillNames } from './conversation.ts';
+import { type ChatContext, type Conversation, skillNames } from './conversation.ts';
 import { CUT_OFF, firstScreen, pastLines, problemLine, type Opening } from './opening.ts';
 import { ProjectPaths } from './file-mentions.ts';
 import { fields, list, query, text } from './commands.ts';
@@ -52,6 +52,8 @@ interface OpenChat {
 }
 
 const PROMPT = '› ';
+/** Within it a second Esc belongs to the first. */
+const TWICE_MS = 1000;
 
 /** A conversation at a terminal: draws its prompt at once, reads lines, runs what they lead to one at a time, and lets the keys stop it. */
 class InteractiveChat {
@@ -63,6 +65,7 @@ class InteractiveChat {
   #turn: AbortController | null = null;
   /** Ctrl-C was pressed on an empty line. */
   #isWarned = false;
+  #escapedAt = -Infinity;
   /** What was open in the conversation has been asked. */
   #isOpen = false;
   /** The person leaves before the conversation is open. */
@@ -92,7 +95,7 @@ class InteractiveChat {
         return complete(typed, cursor, sources, signal);
       },
       interrupted: (typed) => this.#interrupted(typed),
-      escaped: () => this.#stop('Esc'),
+      escaped: (typed) => this.#escaped(typed),
       ended: () => this.#leaveEarly(),
     });
   }
@@ -114,7 +117,7 @@ class InteractiveChat {
       const { conversation } = chat.opening;
       for (;;) {
         if (chat.slash.left || this.signal.aborted) break;
-        const line = await editor.next(colour.cyan(conversation.isPlanning ? `plan ${PROMPT}` : PROMPT));
+        const line = await editor.next(this.#prompt(conversation));
         if (line === null || /^\s*(?:exit|quit)\s*$/u.test(line)) break;
         if (line.trim() === '') continue;
         this.options.history.add(line);
@@ -142,6 +145,7 @@ class InteractiveChat {
       const raw = (line: string) => screen.editor.write(`${line}\n`);
       const slash = new SlashCommands(context, conversation, raw, {
         clear: () => screen.editor.clearScreen(),
+        edit: (text) => screen.editor.takeBack(text),
         steps: () => this.#steps.all,
       });
       screen.paths = (await slash.all()).map(({ path }) => path);
@@ -221,6 +225,19 @@ class InteractiveChat {
     if (this.#chat === null && this.#screen.editor.queued === 0) this.#left.abort();
   }
 
+  /** Once it stops the answer; twice on an empty line it lets the person change a message that they sent. */
+  #escaped(typed: string): void {
+    const now = this.options.context.clock.now();
+    const isTwice = now - this.#escapedAt < TWICE_MS;
+    this.#escapedAt = isTwice ? -Infinity : now;
+    if (!isTwice) return this.#stop('Esc');
+    if (typed === '' && this.#chat?.opening.conversation.begun === true) this.#screen.editor.submit('/edit');
+  }
+
+  #prompt({ isPlanning, editing }: Conversation): string {
+    return this.#screen.colour.cyan(`${isPlanning ? 'plan ' : ''}${editing === null ? '' : `edit ${editing} `}${PROMPT}`);
+  }
+
   #stop(key: string): void {
     if (this.#turn === null) return;
     this.#turn.abort(new DOMException(`stopped by ${key}`, 'AbortError'));
@@ -237,6 +254,12 @@ class InteractiveChat {
       if (this.#chat === null) this.#screen.editor.takeBack(); // nothing that waits is sent
       this.#screen.editor.close();
       return false;
+    }
+    const conversation = this.#chat?.opening.conversation;
+    if (conversation !== undefined && conversation.editing !== null) {
+      conversation.editing = null;
+      this.#screen.editor.begin(this.#prompt(conversation));
+      return true;
     }
     this.#isWarned = typed === '';
     if (this.#isWarned) this.#screen.writeDim('Ctrl-C again or Ctrl-D leaves');

@@ -4,12 +4,15 @@ import { describedRows } from '@pith/command-line';
 import { didYouMean, printable, printableLine, wrapLines } from '@pith/plain-text';
 import type { Conversation } from './conversation.ts';
 import { CUT_OFF, pastLines, readThread } from './opening.ts';
+import { branchCommands } from './branch-commands.ts';
 import { fields, query, text } from './commands.ts';
 import type { Step } from './step-line.ts';
 
 /** What commands do with the terminal of a conversation. */
 export interface ChatScreen {
   clear(): void;
+  /** Puts a message into the editor. */
+  edit(text: string): void;
   /** The steps of the last turn. */
   steps(): readonly Step[];
 }
@@ -90,6 +93,7 @@ export function localCommands({ conversation, agents, screen, found, all, leave,
         io.print(`Talking with ${conversation.agentId}`);
       },
     },
+    ...branchCommands({ conversation, found, edit: screen && ((message) => screen.edit(message)) }),
     beginning('new', 'Begin a new conversation'),
     beginning('clear', 'Clear the screen and begin a new conversation', () => screen?.clear()),
     {
@@ -203,7 +207,7 @@ function printConversation(io: CommandIO, conversation: Conversation): void {
 
 /** What people do, and the first words of the commands for it. */
 const GROUPS: readonly (readonly [title: string, words: readonly string[]])[] = [
-  ['Conversation', ['new', 'clear', 'threads', 'thread', 'resume', 'compact', 'context', 'expand', 'exit']],
+  ['Conversation', ['new', 'clear', 'threads', 'thread', 'edit', 'branch', 'resume', 'compact', 'context', 'expand', 'exit']],
   ['Changes', ['init', 'undo', 'plan', 'permissions', 'approvals']],
   ['Who answers', ['agent', 'agents', 'model']],
   ['Skills', ['skills', 'recipes']],

@@ -16,7 +16,7 @@ export function storesInMemory(): Stores {
   const unused = () => Promise.reject(new Error('a turn alone needs no such thing'));
   const writer: ThreadWriter = {
     async beginTurn({ thread, turn, messages: first }) {
-      threads.set(thread.id, { ...thread, createdAt: 0, updatedAt: 0, compactions: 0 });
+      threads.set(thread.id, { ...thread, createdAt: 0, updatedAt: 0, compactions: 0, branchOf: null });
       if (!messages.has(thread.id)) messages.set(thread.id, []);
       turns.set(turn.id, turn);
       for (const message of first) add(turn.id, message);
@@ -29,6 +29,7 @@ export function storesInMemory(): Stores {
     compact: unused,
     rewrite: unused,
     rename: unused,
+    branch: unused,
     remove: unused,
   };
   const hold = { lost: new AbortController().signal, fence: { name: 'alone', holder: 'alone' }, release: async () => undefined };

@@ -41,6 +41,25 @@ describe('Threads', () => {
     expect((await threads.unfinished('t'))?.turn).toEqual(turnOf('turn-2', 't'));
   });
 
+  it('U25 a branch has what was before a message and nothing that is open, and knows whose it is when the other thread is gone', async () => {
+    const { threads, writer, begin } = await setup();
+    await begin('t', 'turn-1', 'hello');
+    const call = callOf('turn-1', 0, 0, { state: 'started' });
+    await writer.recordStep('turn-1', stepOf(0, 'x', [call]));
+    await begin('t', 'turn-2', 'and');
+    await writer.branch({ id: 't.2', of: 't', before: 3, title: 'again' });
+    await writer.branch({ id: 't.3', of: 't', before: 1, title: 'empty' });
+    const { thread, messages } = (await threads.load('t.2'))!;
+    expect(thread).toMatchObject({ branchOf: 't', title: 'again', agentId: 'helper', date: '2025-01-02', compactions: 0 });
+    expect(messages.map(({ message }) => message)).toEqual((await threads.load('t'))!.messages.slice(0, 2).map(({ message }) => message));
+    expect(new Set(messages.map(({ turnId }) => turnId)).size).toBe(1);
+    expect([await threads.unfinished('t.2'), await threads.usage('t.2').then((use) => use[0]?.inputTokens)]).toEqual([null, 0]);
+    await writer.remove('t');
+    expect(await threads.last('t.2')).toMatchObject({ threadId: 't.2', userId: turnOf('turn-1', 't').userId, state: 'done' });
+    expect((await threads.load('t.3'))?.messages).toEqual([]);
+    expect(await threads.last('t.3')).toBeNull();
+  });
+
   it('U22 says what a thread has used with all that it called, each by the model that answered, and nothing twice', async () => {
     const { threads, writer, begin } = await setup();
     expect(await threads.usage('t')).toEqual([]);
@@ -115,7 +134,16 @@ describe('Threads', () => {
     });
     expect((await threads.list(10)).map((thread) => thread.id)).toEqual(['a', 'b']);
     expect(await threads.list(1)).toEqual([
-      { id: 'a', agentId: 'helper', date: '2025-01-02', title: 'first words ', createdAt: start, updatedAt: start + 2_000, compactions: 0 },
+      {
+        id: 'a',
+        agentId: 'helper',
+        date: '2025-01-02',
+        title: 'first words ',
+        createdAt: start,
+        updatedAt: start + 2_000,
+        compactions: 0,
+        branchOf: null,
+      },
     ]);
     expect((await threads.load('a'))?.messages.map(({ seq, turnId }) => [seq, turnId])).toEqual([
       [1, 'turn-1'],
