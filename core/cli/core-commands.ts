@@ -337,6 +337,10 @@ export const CORE_COMMANDS: readonly CoreCommand[] = [
     path: 'secrets remove',
     description: 'Delete a stored secret',
     arguments: [NAME],
+    options: [
+      { name: 'for', type: 'string', multiple: true, description: 'Only what this recipient has' },
+      { ...YES, description: 'All that is stored under this name, without asking' },
+    ],
     load: async () => (await import('./commands/secrets.ts')).removeSecret,
   },
   {

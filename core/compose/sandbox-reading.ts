@@ -24,7 +24,7 @@ import {
   DEFAULT_SETTINGS,
 } from '../declarations/index.ts';
 import { type HostOptions, logLevelOf } from '../kernel/index.ts';
-import { openEnvironmentFile, openSecretsFile, trustOf, type StatePlace, type Trust } from '../trust/index.ts';
+import { declaredPrefixes, openEnvironmentFile, openSecretsFile, trustOf, type StatePlace, type Trust } from '../trust/index.ts';
 import { stateFolder } from '@pith/safe-files';
 
 export interface SandboxOptions extends Omit<SettingsOptions, 'workingDirectory' | 'untrusted'> {
@@ -185,6 +185,7 @@ export function sourceOf(reading: SandboxReading): Pick<HostOptions, 'source' | 
   /** It changes only when Pith is updated, or developed. */
   const isBelow = ({ shipped }: Root) => shipped && roots.length > 1;
   let prefixes: ReadonlySet<string> = new Set();
+  let ofAll: ReadonlySet<string> | undefined;
   let claims: Claims = new Map();
   return {
     source: {
@@ -202,6 +203,7 @@ export function sourceOf(reading: SandboxReading): Pick<HostOptions, 'source' | 
           at,
         });
         prefixes = contestedPrefixes(found.declarations.values());
+        ofAll = declaredPrefixes(found.declarations.values());
         claims = claimsOf(found.declarations.values());
         return found;
       },
@@ -211,7 +213,7 @@ export function sourceOf(reading: SandboxReading): Pick<HostOptions, 'source' | 
     },
     configOf(declaration, changes) {
       const settings = changes ? withChanges(settingsMeant(), changes) : settingsMeant();
-      return configOf(declaration, settings, { switches, prefixes, claims });
+      return configOf(declaration, settings, { switches, prefixes, declared: ofAll, claims });
     },
   };
 }

@@ -220,10 +220,13 @@ export type SettingsChange = Readonly<Record<string, JsonValue>>;
 /** A kind of model server that a person can choose. */
 interface ModelServer {
   readonly title: string;
+  /** Of its models; where the address is asked, a new name in its place. */
   readonly prefix: string;
-  /** The declared name of its key; null: it needs none. */
+  /** The name of its key; null: it needs none, or gets a name with its first one. */
   readonly secret: string | null;
   readonly asksAddress: boolean;
+  /** Where the settings have it. */
+  readonly address?: string;
   /** Its extension uses it without a setting, so choosing it removes `base_url` from the settings. */
   readonly isDefault?: true;
   /** It runs on this machine, where `findLocal` finds it. */
@@ -270,8 +273,8 @@ export interface ExtensionSettings {
   /** Checks by the extension's schema, writes settings, reloads and resolves the written file. `agent`: may set neither rights nor who gets
    * a secret. Rejects `not_found`, `not_allowed` and `config_invalid`, also where the person's own settings keep what is to be removed. */
   write(extensionId: string, changes: SettingsChange, by: 'person' | 'agent'): Promise<string>;
-  /** Stores a declared secret for the present recipients of this extension. Rejects `not_declared`. */
-  keepSecret(extensionId: string, name: string, value: string): Promise<void>;
+  /** Stores a declared secret; empty: none is needed. `use`: where it goes; default: the present recipients. Rejects `not_declared`. */
+  keepSecret(extensionId: string, name: string, value: string, use?: { readonly part?: string; readonly to: string }): Promise<void>;
 }
 
 export const ExtensionSettings = defineInProcess<ExtensionSettings>('settings', { list: method(), write: method(), keepSecret: method() });

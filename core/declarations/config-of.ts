@@ -1,5 +1,5 @@
 import type { Diagnostic } from '../contract/index.ts';
-import { ENABLED, type Manifest } from '../trust/index.ts';
+import { declaredPrefixes, ENABLED, type Manifest, takesNamedServers } from '../trust/index.ts';
 import { didYouMean, slipsOf } from '@pith/plain-text';
 import { type Declaration, isGuard, keepsNames } from './declaration.ts';
 import type { IsEnabled } from './dependencies.ts';
@@ -30,6 +30,8 @@ export interface ConfigGiven {
   readonly switches?: readonly string[] | undefined;
   /** Prefixes of models whose key goes to no stranger: something that ships offers them, or several extensions do. */
   readonly prefixes?: ReadonlySet<string>;
+  /** All prefixes that manifests declare: others of the block `providers` are servers that a person named. */
+  readonly declared?: ReadonlySet<string>;
   /** Keys of the block `skills` that extensions claim, each with their ids. */
   readonly claims?: Claims;
 }
@@ -38,9 +40,9 @@ export interface ConfigGiven {
 export function configOf(
   declaration: Declaration,
   settings: Settings,
-  { switches = [], prefixes, claims = NOTHING_CLAIMED }: ConfigGiven = {},
+  { switches = [], prefixes, declared, claims = NOTHING_CLAIMED }: ConfigGiven = {},
 ): ExtensionConfig {
-  const { id, manifest, shipped } = declaration;
+  const { id, shipped, manifest } = declaration;
   const block = settings.extensions[id] ?? {};
   const slips = misspelt(block, COMMON_KEYS, manifest);
   const { enabled: _, isolation = keptInProcess(slips, block), memory_mb: memoryMb = null, secrets: granted = [], ...rest } = block;
@@ -49,7 +51,7 @@ export function configOf(
   const isClaimed = (key: string) => claims.get(key)?.includes(id) ?? providesSkills;
   const skills = Object.fromEntries(Object.entries(settings.skills).filter(([key]) => isClaimed(key)));
   const claimsSkills = providesSkills || [...claims.values()].flat().includes(id);
-  const offered = providersOf(manifest, settings);
+  const offered = providersOf(declaration, settings, declared);
   const claimed = { ...skills, ...(offered.length === 0 ? {} : { providers: Object.fromEntries(offered) }) };
   const switched = (manifest?.switches ?? []).filter(({ name }) => switches.includes(name)).map((each) => each.config);
   const merged = [own, claimed, ...switched].reduce<PlainMap>((below, above) => overlay(below, above), manifest?.config ?? {});
@@ -103,10 +105,11 @@ export function claimsOf(declarations: Iterable<Declaration>): Claims {
 export function configuredIds(settings: Settings, declarations: ReadonlyMap<string, Declaration>): readonly string[] {
   const claims = claimsOf(declarations.values());
   const claimed = Object.keys(settings.skills).flatMap((key) => claims.get(key) ?? []);
-  const isConfigured = ({ id, manifest }: Declaration): boolean =>
-    claimed.includes(id) ||
-    Object.keys(settings.extensions[id] ?? {}).some((key) => !(key in COMMON_KEYS)) ||
-    providersOf(manifest, settings).length > 0;
+  const declared = declaredPrefixes(declarations.values());
+  const isConfigured = (declaration: Declaration): boolean =>
+    claimed.includes(declaration.id) ||
+    Object.keys(settings.extensions[declaration.id] ?? {}).some((key) => !(key in COMMON_KEYS)) ||
+    providersOf(declaration, settings, declared).length > 0;
   return [...declarations.values()].filter(isConfigured).map(({ id }) => id);
 }
 
@@ -247,9 +250,11 @@ export function unknownExtensionSettings(settings: Settings, ids: Iterable<strin
     }));
 }
 
-function providersOf(manifest: Manifest | null, settings: Settings) {
+function providersOf(declaration: Pick<Declaration, 'manifest' | 'shipped'>, settings: Settings, declared?: ReadonlySet<string>) {
+  const own = declaredPrefixes([declaration]);
+  const takesOthers = declared !== undefined && takesNamedServers(declaration);
   return Object.entries(settings.providers)
-    .filter(([prefix]) => manifest?.models.some((model) => model.prefix === prefix))
+    .filter(([prefix]) => own.has(prefix) || (takesOthers && !declared.has(prefix)))
     .map(([prefix, block]) => {
       return [prefix, withoutKeys(block, misspelt(block, PROVIDER_KEYS, null))] as const; // said once, of the settings
     });

@@ -1,11 +1,12 @@
 import { codeOf, type Diagnostic, messageOf, PithError } from '../contract/index.ts';
 import { isDynamic, type Declaration } from './declaration.ts';
 import { didYouMean } from '@pith/plain-text';
+import { declaredPrefixes, takesNamedServers } from '../trust/index.ts';
 import { misspeltSettings, unknownExtensionSettings } from './config-of.ts';
 import { DEFAULT_SETTINGS, settingName, type Settings } from './settings.ts';
 
 export interface KnownNames {
-  readonly declarations: ReadonlyMap<string, Pick<Declaration, 'manifest' | 'file' | 'positions'>>;
+  readonly declarations: ReadonlyMap<string, Pick<Declaration, 'manifest' | 'shipped' | 'file' | 'positions'>>;
   /** Those that are switched on. */
   readonly agents: readonly { readonly id: string }[];
   /** `check` throws when nothing goes by a model's name. */
@@ -44,11 +45,11 @@ function misspeltDependencies(declarations: KnownNames['declarations']): readonl
 }
 
 function unknownProviders(settings: Settings, declarations: KnownNames['declarations']): readonly Diagnostic[] {
-  const declared = [...declarations.values()].flatMap(({ manifest }) => manifest?.models.map(({ prefix }) => prefix) ?? []);
-  const prefixes = [...new Set(declared)].sort();
-  return Object.keys(settings.providers)
-    .filter((prefix) => !prefixes.includes(prefix))
-    .map((prefix) => {
+  const prefixes = [...declaredPrefixes(declarations.values())].sort();
+  const takesOthers = [...declarations.values()].some(takesNamedServers);
+  return Object.entries(settings.providers)
+    .filter(([prefix, block]) => !prefixes.includes(prefix) && !(takesOthers && block.base_url !== undefined))
+    .map(([prefix]) => {
       const hint = didYouMean(prefix, prefixes) || (prefixes.length === 0 ? '' : ` (there are ${prefixes.join(', ')})`);
       const message = `${settingName(settings, `providers.${prefix}`)}: no extension offers models under '${prefix}'${hint}`;
       return { severity: 'warning', code: 'unknown_key', message, cure: 'correct the name or remove the block' };

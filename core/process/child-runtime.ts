@@ -46,7 +46,7 @@ export function createChildRuntime(importing: Loader['import'], { setup, peer, e
   const { declaration, bundle, config, places } = setup;
   const { id } = declaration;
   const env = Object.fromEntries(
-    Object.entries(setup.secrets).flatMap(([name, given]) => (given.for === null ? [[name, given.value ?? '']] : [])),
+    Object.entries(setup.secrets).flatMap(([name, [first]]) => (first?.for === null ? [[name, first.value ?? '']] : [])),
   );
   const secrets = createSecrets(env, { get: (name) => storedOf(setup.secrets[name]) });
   secrets.declare(Object.keys(setup.secrets));
@@ -95,9 +95,12 @@ export function createChildRuntime(importing: Loader['import'], { setup, peer, e
 }
 
 /** What was given for others has no value here, only whom it was given for. */
-function storedOf(given: SharedSecret | undefined): StoredSecret | null {
-  return given === undefined || given.for === null ? null : { value: given.value ?? '', for: given.for };
+function storedOf(given: readonly SharedSecret[] = []): readonly StoredSecret[] {
+  return given.flatMap((each) => (each.for === null ? [] : [{ value: each.value ?? OF_OTHERS, for: each.for }]));
 }
+
+/** Stands for a value that only others get. */
+const OF_OTHERS = '-';
 
 /** Methods of the kernel, each asked for by its name after `prefix`. */
 function methodsOf<T>(peer: Peer, prefix: string, names: readonly (keyof T & string)[]): T {

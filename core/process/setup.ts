@@ -12,7 +12,7 @@ export interface Setup {
   /** How messages name the keys of `config`, and what is before the names of others. */
   readonly names: { readonly [dotted: string]: string };
   /** Of the declared names that are set. */
-  readonly secrets: { readonly [name: string]: SharedSecret };
+  readonly secrets: { readonly [name: string]: readonly SharedSecret[] };
   readonly providers: readonly ProviderFacts[];
 }
 

@@ -79,7 +79,7 @@ export function createProcessTier(kernel: TierKernel, options: ProcessOptions): 
       secrets: Object.fromEntries(
         effective.secrets.flatMap((name) => {
           const shared = secrets.share(name, (recipient) => concerns(recipient, declaration, bundle.shipped));
-          return shared === null ? [] : [[name, shared]];
+          return shared.length === 0 ? [] : [[name, shared]];
         }),
       ),
       providers: kernel.providersFor(declaration),

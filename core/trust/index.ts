@@ -13,7 +13,7 @@ export {
   whyNever,
   writableBy,
 } from './grants.ts';
-export { DEFAULT_LIMITS, ENABLED, manifestSchema, RESERVED_IDS, type Manifest } from './manifest.ts';
+export { declaredPrefixes, DEFAULT_LIMITS, ENABLED, manifestSchema, RESERVED_IDS, takesNamedServers, type Manifest } from './manifest.ts';
 export { HARMLESS_SETTINGS, harmlessSettings, weakened, reached, type Weakened } from './safeguards.ts';
 export {
   requireTrust,

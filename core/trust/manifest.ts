@@ -119,6 +119,8 @@ export const manifestSchema = once(() => {
             rank: z.int().default(0),
             /** The model used when the prefix is chosen without settings; absent: the first that the server lists. */
             default: z.string().optional(),
+            /** The extension also offers models under each prefix that only the settings' `providers` name; for shipped extensions. */
+            named_servers: z.boolean().default(false),
           }),
         )
         .default([]),
@@ -172,6 +174,16 @@ export const manifestSchema = once(() => {
     })
     .transform((manifest) => ({ ...manifest, name: manifest.name ?? manifest.id }));
 });
+
+/** The prefixes that these manifests declare. */
+export function declaredPrefixes(manifests: Iterable<{ readonly manifest: Manifest | null }>): ReadonlySet<string> {
+  return new Set([...manifests].flatMap(({ manifest }) => manifest?.models.map(({ prefix }) => prefix) ?? []));
+}
+
+/** Whether the extension takes the servers that only the settings name. A stranger would get their keys. */
+export function takesNamedServers({ manifest, shipped }: { readonly manifest: Manifest | null; readonly shipped: boolean }): boolean {
+  return shipped && (manifest?.models.some((model) => model.named_servers) ?? false);
+}
 
 /** The validated value of a `manifest.yaml`; the only declaration of an extension or agent. */
 export type Manifest = Omit<z.output<ReturnType<typeof manifestSchema>>, 'enabled'> & {

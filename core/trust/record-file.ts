@@ -24,6 +24,8 @@ interface RecordFileOptions<T> {
   readonly nothing: T;
   /** Throws where the file is damaged. */
   parse(value: unknown): T;
+  /** The record as the file has it; default: as it is. */
+  format?(record: T): unknown;
   /** What a change that fails throws; default `trust_failed`. */
   readonly failure?: { readonly code: string; readonly message: string };
 }
@@ -33,7 +35,7 @@ const FAILURE = { code: 'trust_failed', message: 'nothing was recorded' };
 /** `folder` null: nothing can be recorded. */
 export function openRecordFile<T>(
   folder: StateFolder | null,
-  { name, nothing, parse, failure = FAILURE }: RecordFileOptions<T>,
+  { name, nothing, parse, format = (record) => record, failure = FAILURE }: RecordFileOptions<T>,
 ): RecordFile<T> {
   if (folder === null) return { file: null, read: () => nothing, problem: () => null, change: refuse };
   const file = path.join(folder.path, name);
@@ -59,7 +61,7 @@ export function openRecordFile<T>(
         withFileLock(folder, name, () => {
           const { record, problem } = look();
           if (problem !== null) throw new Error(problem);
-          folder.writeNow(name, `${JSON.stringify(change(record), null, 2)}\n`);
+          folder.writeNow(name, `${JSON.stringify(format(change(record)), null, 2)}\n`);
         });
       } catch (error) {
         const { cure: said, where = file } = error instanceof PithError ? error : ({} as Partial<PithError>);

@@ -2,7 +2,7 @@ import path from 'node:path';
 import { inspect } from 'node:util';
 import { codeOf, messageOf, PithError, type ExtensionContext } from '../contract/index.ts';
 import { isPlainMap } from '@pith/plain-data';
-import type { Manifest } from './manifest.ts';
+import { takesNamedServers, type Manifest } from './manifest.ts';
 import { openRecordFile } from './record-file.ts';
 import { pithFolder } from './trust-file.ts';
 import type { EnvironmentFile } from './environment-file.ts';
@@ -28,15 +28,15 @@ export interface Cleaning {
 
 /** Secrets come from the environment, else from the user's file of secrets, by declared names only. Their values never appear in text. */
 export interface Secrets extends Cleaning {
-  /** null when it is not set or empty. Throws `secret_not_given` where a person stored it for other recipients. */
+  /** null when it is not set, or this recipient needs none. Throws `secret_not_given` where a person stored it for other recipients only. */
   get(name: string, asker: Asker): string | null;
   /** Whether it is set, for any recipient. */
   isSet(name: string): boolean;
   /**
-   * What an extension's process gets of it: the value only if it was given for one of the extension's own recipients. null when it is not
-   * set.
+   * What an extension's process gets of it: values only where they were given for one of the extension's own recipients. Empty when it is
+   * not set.
    */
-  share(name: string, isOwn: (recipient: string) => boolean): SharedSecret | null;
+  share(name: string, isOwn: (recipient: string) => boolean): readonly SharedSecret[];
   /** From now on, hides the value of `name` in every text, unless it is only a server's address. */
   declare(names: Iterable<string>): void;
   /** The error without secrets; `error` itself where it contains none. */
@@ -75,33 +75,42 @@ export function createSecrets(
   let forms: readonly (readonly [form: string, name: string])[] = [];
   const inEnv = (name: string): string => (PROXY.test(name) && env[name.toLowerCase()]) || env[name] || ''; // proxy variables are written in either case
   const inProject = (name: string): string | null => (PROXY.test(name) ? null : (project?.get(name) ?? null)); // a project never configures a proxy
-  const valueOf = (name: string): string | null => inEnv(name) || (stored?.get(name)?.value ?? inProject(name));
+  const keptOf = (name: string): readonly StoredSecret[] => (inEnv(name) ? [] : (stored?.get(name) ?? []));
+  const valuesOf = (name: string): readonly string[] => {
+    const kept = keptOf(name).flatMap(({ value }) => value || []);
+    return kept.length > 0 ? kept : [inEnv(name) || (inProject(name) ?? [])].flat();
+  };
   const secrets: Secrets = {
     get(name, asker) {
       if (declared.has(name)) secrets.declare([name]); // it may have been given since
-      const given = inEnv(name) ? null : (stored?.get(name) ?? null);
-      if (given === null) return inEnv(name) || inProject(name);
-      if (!isGivenFor(given.for, asker)) throw notGiven(name, given.for, asker);
-      return given.value;
+      const kept = keptOf(name);
+      const own = kept.find((each) => each.for.includes(asker.recipient)) ?? kept.find((each) => isGivenFor(each.for, asker));
+      if (own !== undefined) return own.value || null;
+      const others = kept.filter(({ value }) => value !== '');
+      if (others.length > 0) throw notGiven(name, others, asker);
+      return inEnv(name) || inProject(name);
     },
-    isSet: (name) => Boolean(valueOf(name)),
+    isSet: (name) => valuesOf(name).length > 0,
     share(name, isOwn) {
       if (declared.has(name)) secrets.declare([name]); // it may have been given since
-      const given = inEnv(name) ? null : (stored?.get(name) ?? null);
+      const kept = keptOf(name).flatMap((each): readonly SharedSecret[] => {
+        const own = each.for.filter(isOwn);
+        if (own.length > 0) return [{ value: each.value, for: own }];
+        return each.value === '' ? [] : [{ value: null, for: each.for }];
+      });
       const open = inEnv(name) || inProject(name);
-      if (given === null) return open === null ? null : { value: open, for: null };
-      const own = given.for.filter(isOwn);
-      return own.length > 0 ? { value: given.value, for: own } : { value: null, for: given.for };
+      return kept.length > 0 || open === null ? kept : [{ value: open, for: null }];
     },
     declare(names) {
       for (const name of names) {
         declared.add(name);
-        const given = valueOf(name);
-        const value = given !== null && PROXY.test(name) ? passwordIn(given) : given;
-        if (value === null || value.length < SHORTEST || isAddress(value)) continue;
-        if (forms.some(([form, owner]) => form === value && owner === name)) continue;
-        const own = formsOf(value).map((form) => [form, name] as const);
-        forms = [...forms, ...own].sort(([a], [b]) => b.length - a.length);
+        for (const given of valuesOf(name)) {
+          const value = PROXY.test(name) ? passwordIn(given) : given;
+          if (value === null || value.length < SHORTEST || isAddress(value)) continue;
+          if (forms.some(([form, owner]) => form === value && owner === name)) continue;
+          const own = formsOf(value).map((form) => [form, name] as const);
+          forms = [...forms, ...own].sort(([a], [b]) => b.length - a.length);
+        }
       }
     },
     redact(text) {
@@ -239,6 +248,7 @@ function beginningAt(text: string, form: string): number {
 }
 
 export interface StoredSecret {
+  /** Empty: a person said that these recipients need none. */
   readonly value: string;
   /** The recipients it was given for, in the form of `recipientOf`. */
   readonly for: readonly string[];
@@ -247,44 +257,76 @@ export interface StoredSecret {
 /** The secrets that a person stored, by name: `secrets.json` in `~/.pith`, which nobody else may read. The environment overrides it. */
 export interface SecretsFile {
   readonly file: string;
-  /** null when it is not stored. */
-  get(name: string): StoredSecret | null;
+  /** The values of a name, each for other recipients; empty when none is stored. */
+  get(name: string): readonly StoredSecret[];
   /** All of them. */
-  all(): Readonly<Record<string, StoredSecret>>;
-  /** Durable when it returns. null removes it. Throws `settings_invalid` when the file cannot be read or written. */
-  set(name: string, secret: StoredSecret | null): void;
+  all(): StoredSecrets;
+  /**
+   * Stores a value beside those for other recipients. Durable when it returns. Throws `settings_invalid` when the file cannot be read or
+   * written.
+   */
+  keep(name: string, secret: StoredSecret): void;
+  /** Removes what these recipients have; null: all. As durable, and throws the same. */
+  remove(name: string, recipients: readonly string[] | null): void;
 }
+
+type StoredSecrets = Readonly<Record<string, readonly StoredSecret[]>>;
 
 export function openSecretsFile(home: string): SecretsFile {
   const folder = pithFolder(home);
-  const record = openRecordFile<Readonly<Record<string, StoredSecret>>>(folder, {
+  const record = openRecordFile<StoredSecrets>(folder, {
     name: FILE,
     nothing: {},
     parse,
+    format,
     failure: { code: 'settings_invalid', message: 'the secrets cannot be kept' },
   });
+  const get = (secrets: StoredSecrets, name: string) => (Object.hasOwn(secrets, name) ? (secrets[name] ?? []) : []);
+  const change = (name: string, to: (kept: readonly StoredSecret[]) => readonly StoredSecret[]) =>
+    record.change((secrets) => {
+      const { [name]: _, ...rest } = secrets;
+      const kept = to(get(secrets, name));
+      return kept.length === 0 ? rest : { ...rest, [name]: kept };
+    });
   return {
     file: path.join(folder.path, FILE),
-    get: (name) => (Object.hasOwn(record.read(), name) ? (record.read()[name] ?? null) : null),
+    get: (name) => get(record.read(), name),
     all: () => record.read(),
-    set: (name, secret) =>
-      record.change((secrets) => {
-        const { [name]: _, ...rest } = secrets;
-        return secret === null ? rest : { ...rest, [name]: secret };
-      }),
+    keep: (name, secret) => change(name, (kept) => withSecret(kept, secret)),
+    remove: (name, recipients) => change(name, (kept) => (recipients === null ? [] : withoutRecipients(kept, recipients))),
   };
+}
+
+/** A value that is there already gets the recipients. */
+function withSecret(kept: readonly StoredSecret[], secret: StoredSecret): readonly StoredSecret[] {
+  const others = withoutRecipients(kept, secret.for);
+  const same = others.find(({ value }) => value === secret.value);
+  if (same === undefined) return [...others, secret];
+  return others.map((each) => (each === same ? { ...each, for: [...each.for, ...secret.for] } : each));
+}
+
+function withoutRecipients(kept: readonly StoredSecret[], recipients: readonly string[]): readonly StoredSecret[] {
+  return kept.flatMap((each) => {
+    const left = each.for.filter((one) => !recipients.includes(one));
+    return left.length === 0 && each.for.length > 0 ? [] : [{ ...each, for: left }];
+  });
 }
 
 const FILE = 'secrets.json';
 
-function parse(read: unknown): Readonly<Record<string, StoredSecret>> {
+function parse(read: unknown): StoredSecrets {
   if (!isPlainMap(read)) throw new Error('it is not a map of names');
   return Object.fromEntries(
     Object.entries(read).flatMap(([name, given]) => {
-      const secret = secretOf(given);
-      return secret === null ? [] : [[name, secret]];
+      const secrets = [given].flat().flatMap((each) => secretOf(each) ?? []);
+      return secrets.length === 0 ? [] : [[name, secrets]];
     }),
   );
+}
+
+/** A lone value is no list: as before there could be several. */
+function format(secrets: StoredSecrets): unknown {
+  return Object.fromEntries(Object.entries(secrets).map(([name, kept]) => [name, kept.length === 1 ? kept[0] : kept]));
 }
 
 /** A plain text is from a version without recipients. null: not in any format of this file. */
@@ -323,7 +365,7 @@ export function askerOf(
   use?: NonNullable<Parameters<ExtensionContext['getSecret']>[1]>,
 ): Asker {
   const part = shipped ? use?.part : undefined;
-  const offered = manifest?.models.some(({ prefix }) => prefix === part);
+  const offered = takesNamedServers({ manifest, shipped }) || manifest?.models.some(({ prefix }) => prefix === part);
   const who = part === undefined ? `extension:${id}` : `${offered ? 'provider' : id}:${part}`;
   const isDefault = shipped && manifest?.secrets.includes(name) === true && (use === undefined || use.isDefault === true);
   return { recipient: use === undefined ? who : `${who} ${placeOf(use.to)}`, isDefault: isDefault };
@@ -344,6 +386,7 @@ export function concerns(recipient: string, { id, manifest }: SecretUser, shippe
   return (
     recipient === DEFAULT_RECIPIENT ||
     recipient.startsWith(`${id}:`) ||
+    (takesNamedServers({ manifest, shipped }) && recipient.startsWith('provider:')) ||
     models.some(({ prefix }) => recipient.startsWith(`provider:${prefix} `))
   );
 }
@@ -359,11 +402,13 @@ export function recipientOf(text: string): string {
 }
 
 /** The error names both sides, and the command that gives the secret. */
-export function notGiven(name: string, recipients: readonly string[], { recipient }: Asker): PithError {
+export function notGiven(name: string, kept: readonly StoredSecret[], { recipient }: Asker): PithError {
+  const recipients = kept.flatMap((each) => each.for);
   const whom =
     recipients.map((one) => (one === DEFAULT_RECIPIENT ? 'the usual addresses of what ships with Pith' : one)).join(', ') || 'nobody';
+  const verb = kept.length === 1 ? 'allow' : 'set'; // which of several is meant nobody knows
   return new PithError('secret_not_given', `the secret '${name}' was given for ${whom}, and not for ${recipient}, which asks for it`, {
-    cure: `${recipient.startsWith('provider:') ? 'connect a model here: pith setup; or, ' : ''}if that is right, run: pith secrets allow ${name} --for ${quoted(recipient)}`,
+    cure: `${recipient.startsWith('provider:') ? 'connect a model here: pith setup; or, ' : ''}if that is right, run: pith secrets ${verb} ${name} --for ${quoted(recipient)}`,
   });
 }
 

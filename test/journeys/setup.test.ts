@@ -106,6 +106,7 @@ describe('pith secrets', () => {
       extensions: ['embedding', 'openai_compatible'],
       from: 'file',
       for: [recipient(server)],
+      none: [],
     });
 
     server.script({ text: `your key is ${CANARY}` }, { status: 400, error: { message: `bad key ${CANARY}` } }, { text: 'ok' });
@@ -159,6 +160,18 @@ describe('pith secrets', () => {
     expect(attacker.requests.at(-1)!.headers['authorization']).toBe(`Bearer ${CANARY}`);
     const wrong = await pith(['secrets', 'allow', 'OPENAI_API_KEY', '--for', 'openai']);
     expect([wrong.code, wrong.err]).toEqual([2, expect.stringContaining('write extension:ID')]);
+    // U-2: another value for a third, beside the one of the two, which is neither replaced nor removed unasked
+    const third = 'provider:openai http://127.0.0.1:9';
+    expect(await pith(['secrets', 'set', 'OPENAI_API_KEY', '--for', third], 'sk-third\n')).toMatchObject({ code: 0 });
+    expect(await pith(['secrets', 'set', 'OPENAI_API_KEY', '--for', third], 'sk-other\n')).toMatchObject({ code: 2 });
+    const unnamed = await pith(['secrets', 'remove', 'OPENAI_API_KEY']);
+    expect([unnamed.code, unnamed.err]).toEqual([2, expect.stringContaining(`is stored for ${recipients.join(', ')}, ${third}`)]);
+    expect(await pith(['secrets', 'remove', 'OPENAI_API_KEY', '--for', third])).toMatchObject({
+      code: 0,
+      out: `Removed OPENAI_API_KEY for ${third}\n`,
+    });
+    const file = path.join(folder.path, '.pith', 'secrets.json');
+    expect(JSON.parse(await readFile(file, 'utf8'))).toEqual({ OPENAI_API_KEY: { value: CANARY, for: recipients } });
   });
 
   it('K61 refuses names that nobody declares, and no value', async () => {

@@ -15,6 +15,8 @@ import { callProvider, remoteOf, running, unprovided } from './handle.ts';
 import { canRun, runnable, type Slot } from '../lifecycle/actor.ts';
 import type { ProviderFacts } from '../lifecycle/tiers.ts';
 import { KERNEL_PROTOCOLS, type Declaration, keepsNames } from '../../declarations/index.ts';
+import { declaredPrefixes, takesNamedServers } from '../../trust/index.ts';
+import { isPlainMap, type PlainMap } from '@pith/plain-data';
 import type { Problem } from '../records/failures.ts';
 import type { Generation, ModelParts } from '../calls/generation.ts';
 import { openStream } from '../calls/invoke.ts';
@@ -72,8 +74,12 @@ export function createProviders(lifecycle: Lifecycle, tools: Tools, commands: Co
     commands,
     models: {
       declared: () =>
-        runnable(slots).flatMap(({ id, declaration }) =>
-          (declaration.manifest?.models ?? []).map((model) => ({ extensionId: id, shipped: keepsNames(declaration), ...model })),
+        runnable(slots).flatMap(({ id, declaration, config: { config } }) =>
+          [...(declaration.manifest?.models ?? []), ...namedServers(declaration, config)].map((model) => ({
+            extensionId: id,
+            shipped: keepsNames(declaration),
+            ...model,
+          })),
         ),
       of: (extensionId) => modelsOf(lifecycle, extensionId),
     },
@@ -90,6 +96,13 @@ export function createProviders(lifecycle: Lifecycle, tools: Tools, commands: Co
     findings: () => extensionFindings(lifecycle),
     record: (extensionId, problem) => void runtime.failures.record(extensionId, problem),
   };
+}
+
+/** The prefixes that only the settings name. A person chooses their models, and nothing else does. */
+function namedServers(declaration: Declaration, config: PlainMap): readonly Omit<DeclaredModel, 'extensionId' | 'shipped'>[] {
+  const own = declaredPrefixes([declaration]);
+  const named = takesNamedServers(declaration) && isPlainMap(config['providers']) ? Object.keys(config['providers']) : [];
+  return named.filter((prefix) => !own.has(prefix)).map((prefix) => ({ prefix, when_env: [], when_local: false, rank: 1 }));
 }
 
 /** What the kernel answers an extension of its process; what that takes ends with `scope`. */

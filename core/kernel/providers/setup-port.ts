@@ -17,7 +17,7 @@ import type { ExtensionStatus } from './status.ts';
 import type { Folders } from '../lifecycle/runtime.ts';
 import type { Lifecycle } from '../lifecycle/lifecycle.ts';
 import type { Slot } from '../lifecycle/actor.ts';
-import { askerOf, concerns, type SecretSources, type StoredSecret } from '../../trust/index.ts';
+import { askerOf, concerns, declaredPrefixes, takesNamedServers, type SecretSources, type StoredSecret } from '../../trust/index.ts';
 import { runOutside } from '../records/stray-errors.ts';
 
 /** A declared secret, without its value. */
@@ -27,26 +27,34 @@ export interface SecretStatus {
   readonly extensions: readonly string[];
   /** null: it is not set. */
   readonly from: 'environment' | 'file' | '.env' | null;
-  /** Whom a kept one was given for; null: none is kept. */
+  /** Whom the kept ones were given for; null: none is kept. */
   readonly for: readonly string[] | null;
+  /** Who needs none, as a person said. */
+  readonly none: readonly string[];
 }
 
 /** Settings and secrets, as a person changes them while Pith runs. */
 export interface SetupPort {
   /** Checks, writes and reloads. Rejects `not_found`, `not_allowed`, `config_invalid`. */
   configure(extensionId: string, changes: SettingsChange, by?: SettingsRequester): Promise<ExtensionStatus & { readonly written: string }>;
-  /** Values that are kept for somebody who offers models, by name: only to see which are there. */
+  /** A value of each name that is kept for somebody who offers models: only to see which are there. */
   stored(): Readonly<Record<string, string>>;
   /** Every declared secret, sorted by name. */
   secrets(): readonly SecretStatus[];
   /** Who asks for this name as the settings are, and where it goes; of one extension, or of all. Loads those that declare it. */
   secretUsers(name: string, extensionId?: string): Promise<readonly string[]>;
+  /** The recipient that this extension is where it sends the secret there. */
+  recipient(extensionId: string, name: string, use: NonNullable<Use['use']>): string;
+  /** Throws `not_declared` where no extension may ask for this name. */
+  checkSecret(name: string): void;
   /**
-   * Keeps a declared secret for these recipients; null takes it out. Rejects `not_declared`. The extensions that declare it are reloaded,
-   * so that they use it.
+   * Keeps a declared secret for these recipients, beside what is kept for others; an empty value: they need none. Rejects `not_declared`.
+   * The extensions that declare it are reloaded, so that they use it.
    */
-  setSecret(name: string, given: StoredSecret | null): Promise<SecretStatus>;
-  /** Gives a kept secret to these, too. Rejects `not_found` where none is kept. */
+  setSecret(name: string, given: StoredSecret): Promise<SecretStatus>;
+  /** Takes out what is kept for these recipients; null: all of it. */
+  removeSecret(name: string, recipients: readonly string[] | null): Promise<SecretStatus>;
+  /** Gives the only kept value to these, too. Rejects `not_found` where none is kept, `usage` where several are. */
   allowSecret(name: string, recipients: readonly string[]): Promise<SecretStatus>;
 }
 
@@ -66,12 +74,14 @@ export function createSetupPort(
       const kept = Object.entries(file?.all() ?? {});
       const names = new Set(offering.flatMap(({ manifest }) => manifest?.secrets ?? []));
       const ofProject = [...names].flatMap((name) => {
-        const value = file?.get(name) ? null : (project?.get(name) ?? null);
+        const value = file?.get(name).some(hasValue) ? null : (project?.get(name) ?? null);
         return value === null ? [] : [[name, value]];
       });
       return Object.fromEntries([
         ...ofProject,
-        ...kept.flatMap(([name, secret]) => (secret.for.some(isForModels) ? [[name, secret.value]] : [])),
+        ...kept.flatMap(([name, each]) =>
+          each.filter((secret) => hasValue(secret) && secret.for.some(isForModels)).map(({ value }) => [name, value]),
+        ),
       ]);
     },
     secrets() {
@@ -80,9 +90,17 @@ export function createSetupPort(
         for (const name of config.secrets) users.set(name, [...(users.get(name) ?? []), id]);
       return [...users]
         .map(([name, extensions]): SecretStatus => {
-          const stored = file?.get(name) ?? null;
-          const from = env[name] ? 'environment' : stored !== null ? 'file' : project?.get(name) ? '.env' : null;
-          return { name, extensions: extensions.sort(), from, for: stored?.for ?? null };
+          const kept = file?.get(name) ?? [];
+          const values = kept.filter(hasValue);
+          const from = env[name] ? 'environment' : values.length > 0 ? 'file' : project?.get(name) ? '.env' : null;
+          const recipients = values.length === 0 ? null : values.flatMap((each) => each.for);
+          return {
+            name,
+            extensions: extensions.sort(),
+            from,
+            for: recipients,
+            none: kept.flatMap((each) => (hasValue(each) ? [] : each.for)),
+          };
         })
         .sort((a, b) => (a.name < b.name ? -1 : 1));
     },
@@ -92,41 +110,67 @@ export function createSetupPort(
       );
       return [...new Set((await Promise.all(askers.map((slot) => usesOf(lifecycle, slot, name)))).flat())];
     },
+    recipient(extensionId, name, use) {
+      const { declaration } = lifecycle.slotOf(extensionId);
+      return askerOf(declaration, lifecycle.runtime.loader.isShipped(declaration), name, use).recipient;
+    },
+    checkSecret: (name) => void declaredSecret(name),
     async allowSecret(name, recipients) {
-      const kept = file?.get(name) ?? null;
-      if (kept !== null) return port.setSecret(name, { ...kept, for: [...new Set([...kept.for, ...recipients])] });
-      throw new PithError('not_found', `no secret '${name}' is kept`, { cure: `run: pith secrets set ${name}` });
+      const [kept, ...others] = file?.get(name).filter(hasValue) ?? [];
+      if (kept === undefined) throw new PithError('not_found', `no secret '${name}' is kept`, { cure: `run: pith secrets set ${name}` });
+      if (others.length === 0) return port.setSecret(name, { ...kept, for: recipients });
+      throw new PithError('usage', `${others.length + 1} values of '${name}' are kept: which of them is meant is not known`, {
+        cure: `give the value itself: pith secrets set ${name} --for RECIPIENT`,
+      });
     },
     async setSecret(name, given) {
-      const known = port.secrets();
-      const found = known.find((secret) => secret.name === name);
-      const names = known.map((each) => each.name);
-      const waiting = [...lifecycle.slots.values()].find(({ declaration: { withheld = [] } }) =>
-        withheld.some(({ ask }) => ask === `secret ${name}`),
-      );
-      if (found === undefined && waiting !== undefined)
-        throw new PithError('not_declared', `'${waiting.id}' asks for the secret '${name}', and nobody has agreed to that yet`, {
-          cure: `look at what it asks for, then run: pith extensions allow ${waiting.id}`,
-        });
-      if (found === undefined)
-        throw new PithError('not_declared', `no extension asks for a secret '${name}'${didYouMean(name, names)}`, {
-          cure: 'see: pith secrets list',
-        });
+      const found = declaredSecret(name);
       if (file === undefined)
         throw new PithError('settings_invalid', 'secrets cannot be kept: this Pith knows no home folder', {
           cure: `set ${name} in the environment`,
         });
-      if (given !== null && /^PITH_MASTER_KEY(?:_OLD)?$/u.test(name) && !isKey(given.value))
+      if (/^PITH_MASTER_KEY(?:_OLD)?$/u.test(name) && !isKey(given.value))
         throw new PithError('usage', `${name} is 32 bytes, as 64 hex digits or in base64, and this is not`, {
           cure: 'nothing was stored; make one with: openssl rand -base64 32',
         });
-      file.set(name, given);
-      secrets.declare([name]);
-      for (const id of found.extensions) if (lifecycle.slots.get(id)?.current) await reload(id);
-      return port.secrets().find((secret) => secret.name === name) ?? found;
+      file.keep(name, given);
+      return renewed(found);
+    },
+    async removeSecret(name, recipients) {
+      const found = declaredSecret(name);
+      file?.remove(name, recipients);
+      return renewed(found);
     },
   };
+
+  function declaredSecret(name: string): SecretStatus {
+    const known = port.secrets();
+    const found = known.find((secret) => secret.name === name);
+    if (found !== undefined) return found;
+    const waiting = [...lifecycle.slots.values()].find(({ declaration: { withheld = [] } }) =>
+      withheld.some(({ ask }) => ask === `secret ${name}`),
+    );
+    if (waiting !== undefined)
+      throw new PithError('not_declared', `'${waiting.id}' asks for the secret '${name}', and nobody has agreed to that yet`, {
+        cure: `look at what it asks for, then run: pith extensions allow ${waiting.id}`,
+      });
+    const names = known.map((each) => each.name);
+    throw new PithError('not_declared', `no extension asks for a secret '${name}'${didYouMean(name, names)}`, {
+      cure: 'see: pith secrets list',
+    });
+  }
+
+  async function renewed(found: SecretStatus): Promise<SecretStatus> {
+    secrets.declare([found.name]);
+    for (const id of found.extensions) if (lifecycle.slots.get(id)?.current) await reload(id);
+    return port.secrets().find(({ name }) => name === found.name) ?? found;
+  }
+
   return port;
+}
+
+function hasValue({ value }: StoredSecret): boolean {
+  return value !== '';
 }
 
 function isKey(text: string): boolean {
@@ -146,8 +190,8 @@ export function settingsOf(port: SetupPort, statuses: () => readonly ExtensionSt
         finding: phase === 'reload' || state === 'failed' ? { severity: 'error', code, message, file, line, cure } : null,
       })),
     write: async (id, changes, by) => (await port.configure(id, changes, by)).written,
-    async keepSecret(id, name, value) {
-      const users = await port.secretUsers(name, id);
+    async keepSecret(id, name, value, use) {
+      const users = use === undefined ? await port.secretUsers(name, id) : [port.recipient(id, name, use)];
       await port.setSecret(name, { value, for: users.length > 0 ? users : [`extension:${id}`] });
     },
   };
@@ -196,7 +240,8 @@ async function configure(
   { changes, by }: { readonly changes: SettingsChange; readonly by: SettingsRequester },
   reload: () => Promise<ExtensionStatus>,
 ): Promise<ExtensionStatus & { readonly written: string }> {
-  for (const [dotted, value] of Object.entries(changes)) checkPath(slot, dotted, value, by);
+  for (const [dotted, value] of Object.entries(changes))
+    checkPath(slot, dotted, value, { by, isNamedServer: isNamedServer(lifecycle, slot, dotted) });
   const { runtime, tiers } = lifecycle;
   const { declaration } = slot.written;
   const config = runtime.rights.configOf(declaration, changes);
@@ -226,13 +271,27 @@ async function refuseSetBelow({ home = null }: Folders, written: string, changes
   }
 }
 
+/** Whether it is below `providers.` under a name that no manifest declares, which this extension takes. */
+function isNamedServer({ slots, runtime }: Lifecycle, { declaration }: Slot, dotted: string): boolean {
+  const [, prefix] = /^providers\.([a-z][a-z0-9_-]*)\./u.exec(dotted) ?? [];
+  if (prefix === undefined) return false;
+  const declared = declaredPrefixes([...slots.values()].map((slot) => slot.declaration));
+  return takesNamedServers({ ...declaration, shipped: runtime.loader.isShipped(declaration) }) && !declared.has(prefix);
+}
+
 /**
  * What may be set: the extension's own block, and for a person what belongs to the models that it offers. An address or the name of a key
  * says who reads a secret, so that no agent sets it.
  */
-function checkPath({ id, declaration }: Slot, dotted: string, value: JsonValue, by: SettingsRequester): void {
+function checkPath(
+  { id, declaration }: Slot,
+  dotted: string,
+  value: JsonValue,
+  { by, isNamedServer }: { readonly by: SettingsRequester; readonly isNamedServer: boolean },
+): void {
   const models = declaration.manifest?.models ?? [];
-  const offered = [...models.map(({ prefix }) => `providers.${prefix}.`), ...(models.length > 0 ? ['models.'] : [])];
+  const named = isNamedServer ? [`${dotted.split('.').slice(0, 2).join('.')}.`] : [];
+  const offered = [...models.map(({ prefix }) => `providers.${prefix}.`), ...named, ...(models.length > 0 ? ['models.'] : [])];
   const own = [`extensions.${id}.`, ...(by === 'person' ? offered : [])];
   const rights = [
     ...RIGHTS,

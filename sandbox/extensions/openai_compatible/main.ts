@@ -4,10 +4,9 @@ import { chatModel } from './chat-model.ts';
 import { config, type Config } from './config.ts';
 import { addressInEnvironment, endpointOf, OPENAI, secretUsesOf } from './endpoint.ts';
 import { askModels, listModels, contextWindowOf } from './listing.ts';
-import { MODEL_SERVERS, openAiSetup } from './setup.ts';
+import { modelServers, openAiSetup } from './setup.ts';
 
 type AskedModels = Parameters<NonNullable<SetupProvider['askModels']>>[0];
-type ModelServer = (typeof MODEL_SERVERS)[number];
 
 export default class OpenAiCompatible implements ModelProvider, SetupProvider {
   static readonly config = config;
@@ -49,15 +48,16 @@ export default class OpenAiCompatible implements ModelProvider, SetupProvider {
     return this.setup().onSetupComplete();
   }
 
-  getModelServers(): readonly ModelServer[] {
-    return MODEL_SERVERS;
+  getModelServers() {
+    return modelServers(this.context.config, this.inEnvironment());
   }
 
   async askModels({ prefix, address, key }: AskedModels, signal?: AbortSignal) {
     if (prefix === 'openai') this.refuseOther(address, key !== null);
     const { config: set } = this.context;
     const place = address === null ? {} : { base_url: address === '' ? undefined : address };
-    const own = { headers: {}, ...set.providers[prefix], ...place };
+    const typed = key === null ? {} : { api_key_env: set.providers[prefix]?.api_key_env ?? set.api_key_env ?? 'OPENAI_API_KEY' };
+    const own = { headers: {}, ...set.providers[prefix], ...place, ...typed };
     const asked = { ...set, ...(address === '' ? place : {}), providers: { ...set.providers, [prefix]: own } };
     try {
       const getSecret: typeof this.context.getSecret = (name, use) =>

@@ -3,18 +3,28 @@ import type { Config } from './config.ts';
 
 type ModelServers = Awaited<ReturnType<NonNullable<SetupProvider['getModelServers']>>>;
 
-/** The servers that a person chooses from. */
-export const MODEL_SERVERS: ModelServers = [
-  { title: 'OpenAI', prefix: 'openai', secret: 'OPENAI_API_KEY', asksAddress: false, isDefault: true, isLocal: false },
-  { title: 'Ollama on this machine', prefix: 'ollama', secret: null, asksAddress: false, isLocal: true },
-  {
-    title: 'Another server with the chat-completions API (LM Studio, vLLM, llama.cpp, …)',
-    prefix: 'openai',
-    secret: 'OPENAI_API_KEY',
-    asksAddress: true,
-    isLocal: false,
-  },
-];
+/** The servers that a person chooses from: those that are known by themselves, those of the settings, and any other. `there`: the address in the environment. */
+export function modelServers({ base_url: shared, api_key_env: sharedKey, providers }: Config, there: string | null): ModelServers {
+  const own = { base_url: shared, api_key_env: sharedKey, ...providers['openai'] };
+  const named = Object.entries({ ...providers, openai: own }).flatMap(([prefix, { base_url: address, api_key_env: name }]) => {
+    const isOther = prefix === 'ollama' || (prefix === 'openai' && there !== null);
+    if (address === undefined || isOther) return [];
+    const secret = name ?? (prefix === 'openai' ? 'OPENAI_API_KEY' : null);
+    return [{ title: `${prefix} at ${new URL(address).host}`, prefix, secret, asksAddress: false, address, isLocal: false }];
+  });
+  return [
+    { title: 'OpenAI', prefix: 'openai', secret: 'OPENAI_API_KEY', asksAddress: false, isDefault: true, isLocal: false },
+    { title: 'Ollama on this machine', prefix: 'ollama', secret: null, asksAddress: false, isLocal: true },
+    ...named,
+    {
+      title: 'Another server with the chat-completions API (LM Studio, vLLM, llama.cpp, …)',
+      prefix: 'other',
+      secret: null,
+      asksAddress: true,
+      isLocal: false,
+    },
+  ];
+}
 
 /** Sets up the prefix `openai`: OpenAI itself, or any compatible server. `there`: the address in the environment. */
 export function openAiSetup(config: Config, there: string | null, models: () => Promise<readonly ModelInfo[]>): SetupProvider {

@@ -7,7 +7,9 @@ type Server = Awaited<ReturnType<NonNullable<SetupProvider['getModelServers']>>>
 interface Offer {
   readonly extensionId: string;
   readonly server: Server;
-  readonly ask: (asked: { readonly address: string | null; readonly key: string | null }) => Promise<readonly string[]>;
+  /** A person has just typed its address. */
+  readonly isNew: boolean;
+  readonly ask: (asked: Parameters<NonNullable<SetupProvider['askModels']>>[0]) => Promise<readonly string[]>;
   /** Where a server listens already; null: nowhere. */
   readonly foundAt: string | null;
 }
@@ -27,23 +29,30 @@ export async function connectModel(context: ExtensionContext, io: CommandIO, sig
     io.print(`  ${place + 1}  ${server.title}${foundAt === null ? '' : ` (found on ${foundAt})`}`);
   const connected = await connect(offers, io);
   if (connected === null) return left(io);
-  const { offer, address, key, models } = connected;
+  const { offer, key, models } = connected;
+  const { prefix, isDefault, address } = offer.server;
   if (models.length === 0) {
-    io.error(`pith: ${nameOf(offer.server, address)} has no model yet; install one there, then run this again`);
+    io.error(`pith: ${nameOf(offer)} has no model yet; install one there, then run this again`);
     return 1;
   }
   const model = await chooseModel(io, models);
   if (model === null) return left(io);
+  const former = isDefault && offers.find(({ server }) => server.prefix === prefix && server.address !== undefined)?.server.address;
+  if (former !== undefined) {
+    const question = `Models of '${prefix}' are asked at ${former} now. Take that address out of the settings?`;
+    if ((await io.ask(question, { choices: ['yes', 'no'] })) !== 'yes') return left(io);
+  }
 
   const settings = context.use(ExtensionSettings);
-  const { prefix, secret } = offer.server;
   const ref = `${prefix}/${model}`;
-  const place =
-    address === '' // the key belongs to the address where it was tried: no other may stay set
-      ? { [`providers.${prefix}.base_url`]: null, [`extensions.${offer.extensionId}.base_url`]: null }
-      : address !== null && { [`providers.${prefix}.base_url`]: address };
-  const file = await settings.write(offer.extensionId, { ...place, 'models.default': ref }, 'person');
-  if (key !== null && secret !== null) await settings.keepSecret(offer.extensionId, secret, key);
+  const secret = offer.server.secret ?? (key ? keyNameOf(prefix) : null);
+  const place = isDefault // the key belongs to the address where it was tried: no other may stay set
+    ? { [`providers.${prefix}.base_url`]: null, [`extensions.${offer.extensionId}.base_url`]: null }
+    : offer.isNew && { [`providers.${prefix}.base_url`]: address ?? null };
+  const named = secret !== offer.server.secret && { [`providers.${prefix}.api_key_env`]: secret };
+  const file = await settings.write(offer.extensionId, { ...place, ...named, 'models.default': ref }, 'person');
+  const use = address === undefined || isDefault ? undefined : { part: prefix, to: address };
+  if (key !== null && secret !== null) await settings.keepSecret(offer.extensionId, secret, key, use);
   io.json({ ok: true, id: offer.extensionId, model: ref });
   io.print(`Connected: ${ref} answers from now on (models.default in ${file})`);
   return 0;
@@ -53,27 +62,61 @@ export async function connectModel(context: ExtensionContext, io: CommandIO, sig
 async function connect(offers: readonly Offer[], io: CommandIO) {
   const typed = new Map<string, string>();
   for (;;) {
-    const offer = await choose(io, 'Provider', offers, ({ server }) => server.prefix);
+    const offer = await chooseOffer(offers, io);
     if (offer === null) return null;
-    const address = offer.server.asksAddress ? await askAddress(io) : offer.server.isDefault ? '' : null;
-    if (offer.server.asksAddress && address === null) return null;
     try {
-      const answered = await askKey(offer, address, io, typed);
-      return answered === null ? null : { offer, address, ...answered };
+      const answered = await askKey(offer, io, typed);
+      return answered === null ? null : { offer, ...answered };
     } catch (error) {
       if (codeOf(error, '') !== 'model_unreachable') throw error;
-      const isHere = offer.server.isLocal || (address !== null && address !== '' && LOCAL.test(new URL(address).hostname));
-      const advice = isHere ? 'Start it' : 'Check the network and the proxy';
-      io.print(`${printableLine(messageOf(error))}. ${advice}, or choose another:`);
+      const { isLocal, address } = offer.server;
+      const isHere = isLocal || (address !== undefined && LOCAL.test(new URL(address).hostname));
+      const advice = isHere ? 'Start the server' : 'Check the network and the proxy';
+      const [first = '', ...rest] = printableLine(messageOf(error));
+      io.print(`${first.toUpperCase()}${rest.join('')}. ${advice}, or choose another, by its number or address:`);
     }
   }
+}
+
+/** A number, a name, or the address of another server; null when the person leaves. */
+async function chooseOffer(offers: readonly Offer[], io: CommandIO): Promise<Offer | null> {
+  const other = offers.find(({ server }) => server.asksAddress);
+  const words = offers.map(({ server }) => server.prefix);
+  const chosen = await choose(io, 'Provider', words, (answer) => (other === undefined ? null : addressIn(answer)));
+  if (chosen === null) return null;
+  const found = typeof chosen === 'number' ? offers[chosen] : other;
+  if (found === undefined || !found.server.asksAddress) return found ?? null;
+  const address = typeof chosen === 'string' ? chosen : await askAddress(io);
+  if (address === null) return null;
+  const known = offers.find(({ server }) => server.address !== undefined && sameAddress(server.address, address));
+  return known ?? { ...found, isNew: true, server: { ...found.server, prefix: prefixFor(address, words), address } };
+}
+
+function sameAddress(one: string, other: string): boolean {
+  return [one, other].map((text) => new URL(text).href.replace(/\/+$/u, '')).every((text, _, [first]) => text === first);
+}
+
+/** The name of a server that a person added, from its address: `local-1234`, `models-example-com`. */
+function prefixFor(address: string, taken: readonly string[]): string {
+  const { hostname, port } = new URL(address);
+  const host = LOCAL.test(hostname) ? 'local' : hostname.replaceAll(/[^a-z0-9]+/gu, '-').replaceAll(/^-|-$/gu, '');
+  const name = [/^[a-z]/u.test(host) ? host : `server-${host}`, ...(port === '' ? [] : [port])].join('-');
+  for (let number = 1; ; number += 1) {
+    const free = number === 1 ? name : `${name}-${number}`;
+    if (!taken.includes(free)) return free;
+  }
+}
+
+/** The variable for the key of a server that a person added. */
+function keyNameOf(prefix: string): string {
+  return `${prefix.toUpperCase().replaceAll('-', '_')}_API_KEY`;
 }
 
 const LOCAL = /^(?:localhost|127(?:\.\d+){3}|\[::1\])$/u;
 
 /** The server's title such as `OpenAI`, or the address where a person gave one. */
-function nameOf({ title, asksAddress }: Server, address: string | null): string {
-  return asksAddress && address !== null ? new URL(address).host : title;
+function nameOf({ server: { title, address } }: Offer): string {
+  return address === undefined ? title : new URL(address).host;
 }
 
 function left(io: CommandIO): number {
@@ -93,7 +136,8 @@ async function offersOf(context: ExtensionContext, signal: AbortSignal): Promise
         servers.map(async (server) => ({
           extensionId,
           server,
-          ask: async (asked) => (await provider.askModels?.({ prefix: server.prefix, ...asked }, signal)) ?? [],
+          isNew: false,
+          ask: async (asked) => (await provider.askModels?.(asked, signal)) ?? [],
           foundAt: server.isLocal ? ((await local?.findLocal?.(server.prefix, signal).catch(() => null)) ?? null) : null, // then it does not run
         })),
       );
@@ -116,34 +160,45 @@ async function askAddress(io: CommandIO): Promise<string | null> {
   for (;;) {
     const text = (await io.ask('Its address, such as http://127.0.0.1:1234/v1:'))?.trim() ?? '';
     if (text === '') return null;
-    if (URL.canParse(text) && /^https?:$/u.test(new URL(text).protocol)) return text;
-    io.print('That is not an address: begin it with http:// or https://');
+    const address = addressIn(text);
+    if (address !== null) return address;
+    io.print(`'${printableLine(text, 80)}' is not a URL: begin it with http:// or https://`);
   }
+}
+
+function addressIn(text: string): string | null {
+  return URL.canParse(text) && /^https?:$/u.test(new URL(text).protocol) ? text : null;
 }
 
 /**
  * Asks the server for its models, and the person for a key only where the server needs one: a key is tried at once, and kept in `typed`
- * while the server cannot be reached.
+ * while the server cannot be reached. `key` null: the server takes what it has now; empty: it needs none, though another address has one.
  */
 async function askKey(
-  { server, ask }: Offer,
-  address: string | null,
+  offer: Offer,
   io: CommandIO,
   typed: Map<string, string>,
 ): Promise<{ readonly key: string | null; readonly models: readonly string[] } | null> {
-  const place = `${server.prefix} ${address}`;
+  const { prefix, isDefault, address = '', secret } = offer.server;
+  const place = `${prefix} ${address}`;
   let key = typed.get(place) ?? null;
-  for (let asked = 0; ; asked += 1) {
+  for (let asked = 0; ;) {
     try {
-      return { key, models: await ask({ address, key }) };
+      return { key, models: await offer.ask({ prefix, address: offer.isNew ? address : isDefault ? '' : null, key }) };
     } catch (error) {
-      const wantsKey = ['model_auth', 'secret_not_given'].includes(codeOf(error, '')) && server.secret !== null && asked < MOST_KEYS;
+      const code = codeOf(error, '');
+      if (code === 'secret_not_given' && key === null) {
+        key = '';
+        continue;
+      }
+      const wantsKey = code === 'model_auth' && (secret !== null || address !== '') && asked < MOST_KEYS;
       if (!wantsKey) throw error;
       typed.delete(place);
       if (asked > 0) io.print(printableLine(messageOf(error)));
-      key = (await io.ask(`Key for ${nameOf(server, address)} (not shown):`, { secret: true }))?.trim() || null;
+      key = (await io.ask(`Key for ${nameOf(offer)} (not shown):`, { secret: true }))?.trim() || null;
       if (key === null) return null;
       typed.set(place, key);
+      asked += 1;
     }
   }
 }
@@ -151,19 +206,26 @@ async function askKey(
 async function chooseModel(io: CommandIO, models: readonly string[]): Promise<string | null> {
   for (const [place, name] of models.slice(0, MOST_SHOWN).entries()) io.print(`  ${place + 1}  ${printableLine(name)}`);
   if (models.length > MOST_SHOWN) io.print(`  and ${models.length - MOST_SHOWN} more: type a name`);
-  return choose(io, 'Model', models, (name) => name);
+  const chosen = await choose(io, 'Model', models);
+  return typeof chosen === 'number' ? (models[chosen] ?? null) : chosen;
 }
 
-/** Asks for a number or name until one matches; null when the person types nothing. */
-async function choose<T>(io: CommandIO, what: string, all: readonly T[], wordOf: (one: T) => string): Promise<T | null> {
+/** Asks until a number or name matches, or `other` takes the answer; a place in `words`, or what `other` made of it. null: nothing was typed. */
+async function choose<T extends string>(
+  io: CommandIO,
+  what: string,
+  words: readonly string[],
+  other: (answer: string) => T | null = () => null,
+): Promise<number | T | null> {
   for (;;) {
-    const answer = (await io.ask(`${what} [${all.length === 1 ? '1' : `1-${all.length}`}]:`))?.trim() ?? '';
+    const answer = (await io.ask(`${what} [${words.length === 1 ? '1' : `1-${words.length}`}]:`))?.trim() ?? '';
     if (answer === '') return null;
-    const named = all.filter((one) => wordOf(one) === answer);
-    const chosen = (/^\d+$/u.test(answer) ? all[Number(answer) - 1] : undefined) ?? named[0];
-    if (chosen !== undefined) return chosen;
-    io.print(
-      `'${printableLine(answer, 80)}' is none of them${didYouMean(answer, new Set(all.map(wordOf)))}. Type ${all.length === 1 ? '1' : `a number from 1 to ${all.length}`}, or a name.`,
-    );
+    const number = /^\d+$/u.test(answer) ? Number(answer) - 1 : -1;
+    const place = words[number] === undefined ? words.indexOf(answer) : number;
+    if (place >= 0) return place;
+    const taken = other(answer);
+    if (taken !== null) return taken;
+    const range = words.length === 1 ? 'Type 1' : `Type a number from 1 to ${words.length}`;
+    io.print(`No '${printableLine(answer, 80)}' here${didYouMean(answer, new Set(words))}. ${range}, or a name.`);
   }
 }

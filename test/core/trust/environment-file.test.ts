@@ -77,7 +77,7 @@ describe('U6 T1 the .env of a trusted project', () => {
   it('U6 K61 what it holds is kept out of texts, and listed without its value', async () => {
     const { test } = await spied({ '.env': 'SPY_KEY=canary-1234\n' });
     expect(test.kernel.host.secrets.redact('it is canary-1234')).toBe('it is [secret SPY_KEY]');
-    expect(test.kernel.host.setup.secrets()).toContainEqual({ name: 'SPY_KEY', extensions: ['spy'], from: '.env', for: null });
+    expect(test.kernel.host.setup.secrets()).toContainEqual({ name: 'SPY_KEY', extensions: ['spy'], from: '.env', for: null, none: [] });
   });
 
   it('U6 T1 is not read where nobody trusts the project, or where the person was not shown it', async () => {

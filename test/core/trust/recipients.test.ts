@@ -105,17 +105,17 @@ describe('the file of secrets', () => {
       __proto__: 'p',
     });
     expect(file.all()).toEqual({
-      KEY: { value: 'from-before', for: ['usual'] },
-      C: { value: 'c', for: [] },
-      D: { value: 'd', for: ['extension:d'] },
+      KEY: [{ value: 'from-before', for: ['usual'] }],
+      C: [{ value: 'c', for: [] }],
+      D: [{ value: 'd', for: ['extension:d'] }],
     });
-    file.set('NEW', { value: 'n', for: ['extension:weather'] });
+    file.keep('NEW', { value: 'n', for: ['extension:weather'] });
     expect(JSON.parse(readFileSync(file.file, 'utf8'))).toMatchObject({
       KEY: { value: 'from-before', for: ['usual'] },
       NEW: { value: 'n', for: ['extension:weather'] },
     });
     expect(statSync(file.file).mode & 0o777).toBe(0o600);
-    expect([file.get('constructor'), file.get('toString')]).toEqual([null, null]);
+    expect([file.get('constructor'), file.get('toString')]).toEqual([[], []]);
   });
 
   it('T5 the environment wins and has no recipients; what is kept for others stays hidden in texts', () => {
@@ -126,11 +126,39 @@ describe('the file of secrets', () => {
     secrets.declare(['KEY']);
     expect(() => secrets.get('KEY', asker)).toThrow('was given for extension:other, and not for extension:weather');
     expect(secrets.redact('it is kept-for-another')).toBe('it is [secret KEY]');
-    expect(secrets.share('KEY', (one) => concerns(one, declaration('weather'), false))).toEqual({ value: null, for: ['extension:other'] });
-    expect(secrets.share('KEY', (one) => concerns(one, declaration('other'), false))).toEqual({
-      value: 'kept-for-another',
-      for: ['extension:other'],
-    });
-    expect(secrets.share('NONE', () => true)).toBeNull();
+    expect(secrets.share('KEY', (one) => concerns(one, declaration('weather'), false))).toEqual([
+      { value: null, for: ['extension:other'] },
+    ]);
+    expect(secrets.share('KEY', (one) => concerns(one, declaration('other'), false))).toEqual([
+      { value: 'kept-for-another', for: ['extension:other'] },
+    ]);
+    expect(secrets.share('NONE', () => true)).toEqual([]);
+  });
+
+  it('U-2 keeps a value for each recipient beside those of others, none where none is needed, and loses nothing', () => {
+    const file = fileOf({ KEY: 'from-before' });
+    const [first, second, third] = ['https://api.openai.com', 'http://127.0.0.1:1', 'http://127.0.0.1:2'].map((to) => ({
+      to,
+      who: `provider:openai ${to}`,
+    }));
+    const ask = (to = '') => createSecrets({}, file).get('KEY', askerOf(models, true, 'KEY', openai(to, to === first?.to)));
+    expect(ask(first?.to)).toBe('from-before');
+    file.keep('KEY', { value: 'one', for: [second!.who] });
+    file.keep('KEY', { value: '', for: [third!.who] });
+    expect([ask(first?.to), ask(second?.to), ask(third?.to)]).toEqual(['from-before', 'one', null]);
+    expect(JSON.parse(readFileSync(file.file, 'utf8'))['KEY']).toHaveLength(3);
+    expect(() => ask('http://127.0.0.1:3')).toThrow(
+      `was given for the usual addresses of what ships with Pith, ${second?.who}, and not for`,
+    );
+    file.keep('KEY', { value: 'one', for: [third!.who] });
+    expect(file.get('KEY')).toEqual([
+      { value: 'from-before', for: ['usual'] },
+      { value: 'one', for: [second?.who, third?.who] },
+    ]);
+    file.keep('KEY', { value: 'two', for: [second!.who] });
+    expect([ask(second?.to), ask(third?.to)]).toEqual(['two', 'one']);
+    file.remove('KEY', [second!.who, third!.who]);
+    expect(JSON.parse(readFileSync(file.file, 'utf8'))).toEqual({ KEY: { value: 'from-before', for: ['usual'] } });
+    expect(createSecrets({}, fileOf({ KEY: { value: '', for: [second?.who] } })).isSet('KEY')).toBe(false);
   });
 });

@@ -52,11 +52,11 @@ describe('V9 the proxies of a person', () => {
 });
 
 it('K61 a value that was kept since is hidden from the moment that a process is given it', () => {
-  let kept: { readonly value: string; readonly for: readonly string[] } | null = null;
+  let kept: readonly { readonly value: string; readonly for: readonly string[] }[] = [];
   const secrets = createSecrets({}, { get: () => kept });
   secrets.declare(['LATER']);
-  kept = { value: 'canary-0123456789', for: ['extension:mine'] };
-  expect(secrets.share('LATER', () => true)).toEqual({ value: 'canary-0123456789', for: ['extension:mine'] });
+  kept = [{ value: 'canary-0123456789', for: ['extension:mine'] }];
+  expect(secrets.share('LATER', () => true)).toEqual(kept);
   expect(secrets.redact('it is canary-0123456789')).toBe('it is [secret LATER]');
 });
 
@@ -64,7 +64,7 @@ it('K61 of secrets that several processes keep at once none is lost', async () =
   const home = folderWith();
   const program = path.join(home, 'keep.mjs');
   const entry = path.resolve('core/trust/index.ts');
-  const text = `import { openSecretsFile } from ${JSON.stringify(entry)};\nopenSecretsFile(process.argv[2]).set(process.argv[3], { value: 'v', for: [] });\n`;
+  const text = `import { openSecretsFile } from ${JSON.stringify(entry)};\nopenSecretsFile(process.argv[2]).keep(process.argv[3], { value: 'v', for: [] });\n`;
   writeFileSync(path.join(home, 'keep.ts'), text);
   await build({
     entryPoints: [path.join(home, 'keep.ts')],

@@ -82,15 +82,18 @@ it('U34 asks for provider, address, key and model, checks the key at once, and w
   ]);
   expect(asked.filter(({ hidden }) => hidden)).toHaveLength(2);
   expect(said).toContain('refused the key (status 401)');
-  expect(said).toContain("'larg' is none of them (did you mean 'large'?)");
-  expect(said).toContain('Connected: openai/large answers from now on');
+  expect(said).toContain("No 'larg' here (did you mean 'large'?)");
+  const prefix = `local-${new URL(url).port}`;
+  const variable = `LOCAL_${new URL(url).port}_API_KEY`;
+  expect(said).toContain(`Connected: ${prefix}/large answers from now on`);
   expect(settings()).toContain(`base_url: ${url}`);
-  expect(settings()).toContain('default: openai/large');
+  expect(settings()).toContain(`api_key_env: ${variable}`);
+  expect(settings()).toContain(`default: ${prefix}/large`);
   expect(settings()).not.toContain(KEY);
   expect(JSON.parse(readFileSync(path.join(home, '.pith/secrets.json'), 'utf8'))).toEqual({
-    OPENAI_API_KEY: { value: KEY, for: [`provider:openai ${new URL(url).origin}`] },
+    [variable]: { value: KEY, for: [`provider:${prefix} ${new URL(url).origin}`] },
   });
-  expect((await kernel.kernel.router.choose()).ref).toBe('openai/large');
+  expect((await kernel.kernel.router.choose()).ref).toBe(`${prefix}/large`);
 });
 
 it('U34 asks for no key where the server wants none, and finds Ollama by itself', async () => {
@@ -105,7 +108,7 @@ it('U34 asks for no key where the server wants none, and finds Ollama by itself'
 it('U34 takes the first of two offers with the name that was typed, and does not mean a name by itself', async () => {
   const { kernel } = await world();
   const { asked, said } = await person(kernel, ['openia', 'openai']);
-  expect(said).toContain("'openia' is none of them (did you mean 'openai'?)");
+  expect(said).toContain("No 'openia' here (did you mean 'openai'?)");
   expect(asked.at(-1)?.question).toBe('Key for OpenAI (not shown):');
 });
 
@@ -212,8 +215,8 @@ it('T29 T30 keeps a typed key while its server does not answer, and says what ca
   const { code, asked, said } = await person(kernel, [...server, KEY, ...server, '77', 'one']);
   expect([code, keys]).toEqual([0, [undefined, `Bearer ${KEY}`, `Bearer ${KEY}`]]);
   expect(asked.filter(({ hidden }) => hidden)).toHaveLength(1);
-  expect(said).toContain('. Start it, or choose another:');
-  expect(said).toContain("'77' is none of them. Type a number from 1 to 2, or a name.");
+  expect(said).toContain('. Start the server, or choose another, by its number or address:');
+  expect(said).toContain("No '77' here. Type a number from 1 to 2, or a name.");
 });
 
 it.each([[['']], [['9', '']], [['Another server', 'not an address', '']], [['Another server', 'URL', '']]])(
@@ -232,9 +235,58 @@ it('U34 says where a server does not answer, and asks for another', async () => 
   const url = await modelServer(['one'], null);
   const { kernel, place } = await world();
   const server = place('Another server');
-  const { code, said } = await person(kernel, [server, 'http://127.0.0.1:9/v1', server, url, 'one']);
-  expect(said).toContain('nothing answers at 127.0.0.1:9. Start it, or choose another:');
-  expect({ code, said }).toMatchObject({ code: 0, said: expect.stringContaining('Connected: openai/one') });
+  const { code, said } = await person(kernel, [server, 'no address', 'http://127.0.0.1:9/v1', url, 'one']); // the corrected address where a number is asked
+  expect(said).toContain("'no address' is not a URL: begin it with http:// or https://");
+  expect(said).toContain('Nothing answers at 127.0.0.1:9. Start the server, or choose another, by its number or address:');
+  expect({ code, said }).toMatchObject({ code: 0, said: expect.stringContaining('/one answers from now on') });
+});
+
+it('U-2 servers with a key, without one and with another key are there together, and no key or address is lost', async () => {
+  const [first, open, third] = [
+    await modelServer(['small']),
+    await modelServer(['small', 'free'], null),
+    await modelServer(['big'], 'sk-third'),
+  ];
+  const { home, kernel, place, settings } = await world();
+  const kept = () => JSON.parse(readFileSync(path.join(home, '.pith/secrets.json'), 'utf8')) as unknown;
+  const prefixOf = (url: string) => `local-${new URL(url).port}`;
+  const hidden = ({ asked }: Awaited<ReturnType<typeof person>>) => asked.filter((each) => each.hidden).length;
+  const other = place('Another server');
+  expect(hidden(await person(kernel, [other, first, KEY, 'small']))).toBe(1);
+  const before = kept();
+  expect(hidden(await person(kernel, [open, 'free']))).toBe(0);
+  expect(kept()).toEqual(before);
+  expect(hidden(await person(kernel, [third, 'sk-third', 'big']))).toBe(1);
+  expect(kept()).toMatchObject(before as object);
+  for (const url of [first, open, third]) expect(settings()).toContain(`base_url: ${url}`);
+  const again = await person(kernel, [`${first}/`, 'small']);
+  expect([hidden(again), again.said]).toEqual([0, expect.stringContaining(`${prefixOf(first)} at ${new URL(first).host}`)]);
+  const { router } = kernel.kernel;
+  expect((await router.choose()).ref).toBe(`${prefixOf(first)}/small`);
+  for (const [url, name] of [
+    [open, 'free'],
+    [third, 'big'],
+  ] as const)
+    expect((await router.resolve(`${prefixOf(url)}/${name}`)).ref).toBe(`${prefixOf(url)}/${name}`);
+  expect((await kernel.kernel.doctor()).notes.filter(({ code }) => code === 'unknown_key')).toEqual([]);
+});
+
+it('U-2 a server of the settings that wants no key is asked for none, though one is kept for another address', async () => {
+  const open = await modelServer(['free'], null);
+  const kept = { OPENAI_API_KEY: { value: 'sk-of-openai', for: ['provider:openai https://api.openai.com'] } };
+  const home = folderWith({ '.pith/secrets.json': JSON.stringify(kept) });
+  const text = `providers:\n  ollama: { base_url: "http://127.0.0.1:9/v1" }\n  openai: { base_url: "${open}" }\n`;
+  const kernel = await kernelOf({ home, commands: kernelCommands, files: { 'pith.yaml': text } });
+  const { code, asked, said } = await person(kernel, [open, 'free']);
+  expect({ code, hidden: asked.some(({ hidden }) => hidden) }, said).toEqual({ code: 0, hidden: false });
+  expect(JSON.parse(readFileSync(path.join(home, '.pith/secrets.json'), 'utf8'))).toEqual({
+    OPENAI_API_KEY: [kept.OPENAI_API_KEY, { value: '', for: [`provider:openai ${new URL(open).origin}`] }],
+  });
+  expect((await kernel.kernel.router.resolve('default')).ref).toBe('openai/free');
+  expect(kernel.kernel.host.setup.secrets().find(({ name }) => name === 'OPENAI_API_KEY')).toMatchObject({
+    for: kept.OPENAI_API_KEY.for,
+    none: [`provider:openai ${new URL(open).origin}`],
+  });
 });
 
 it('U34 OpenAI itself is asked where it is, whatever address is in the settings', async () => {
