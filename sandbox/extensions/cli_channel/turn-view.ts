@@ -1,6 +1,7 @@
 import pc from 'picocolors';
 import type { Clock, Diagnostic, TurnEvent } from 'pith';
 import { printable, printableLine, wrapLines } from '@pith/plain-text';
+import { Checklist } from './checklist.ts';
 import { MarkdownStream } from './markdown-stream.ts';
 import { callLine, endingLine, questionLine, markOf, stepLine, type StepTimes } from './step-line.ts';
 import { directSurface, type Surface, widthOf, type Terminal } from './terminal.ts';
@@ -30,6 +31,7 @@ export class TurnView {
   readonly #colour: ReturnType<typeof pc.createColors>;
   readonly #shownNotices = new Set<string>();
   readonly #times: StepTimes = new Map();
+  readonly #checklist = new Checklist();
 
   constructor(private readonly options: ViewOptions) {
     const { terminal, clock, colour } = options;
@@ -37,7 +39,7 @@ export class TurnView {
     this.#colour = pc.createColors(colour);
     this.#surface = options.surface ?? directSurface(terminal);
     this.#markdown = new MarkdownStream((text) => this.#surface.write(text), { colour, columns });
-    this.#status = new LiveStatus(this.#surface, clock, { dim: this.#colour.dim, columns });
+    this.#status = new LiveStatus(this.#surface, clock, { dim: this.#colour.dim, columns, below: () => this.#checklist.rows() });
   }
 
   /** It has been shown elsewhere: no notice shows it again. */
@@ -47,6 +49,7 @@ export class TurnView {
 
   show(event: TurnEvent): void {
     const { clock, quiet } = this.options;
+    this.#checklist.observe(event);
     switch (event.type) {
       case 'turn-start':
         this.#status.start('thinking');
@@ -132,6 +135,8 @@ const FRAME_MS = 90;
 const DELAY_MS = 150;
 /** Lines of output that are shown while a command runs. */
 const MOST_LIVE = 10;
+/** The same beside a list. */
+const LEAST_LIVE = 3;
 /** Lines that are printed where nothing is drawn again. */
 const MOST_PRINTED = 200;
 
@@ -155,7 +160,12 @@ class LiveStatus {
   constructor(
     private readonly surface: Surface,
     private readonly clock: Clock,
-    private readonly options: { readonly dim: (text: string) => string; readonly columns: () => number },
+    private readonly options: {
+      readonly dim: (text: string) => string;
+      readonly columns: () => number;
+      /** Rows that stay below while something is awaited. */
+      readonly below: () => readonly string[];
+    },
   ) {}
 
   start(label: string): void {
@@ -212,10 +222,16 @@ class LiveStatus {
   }
 
   #draw(): void {
-    const { dim, columns } = this.options;
+    const { dim, columns, below } = this.options;
+    const kept = this.surface.liveRows < 2 ? [] : below();
+    const most = kept.length === 0 ? MOST_LIVE : LEAST_LIVE;
     const lines = [...this.#outputs.values()].at(-1)?.lines ?? [];
-    const shown = lines.filter((line, at) => at < lines.length - 1 || line !== '').slice(-MOST_LIVE);
-    const rows = [`${FRAMES[this.#frame % FRAMES.length]} ${this.#label}`, ...shown.map((line) => `  ${line.replaceAll('\t', '  ')}`)];
+    const shown = lines.filter((line, at) => at < lines.length - 1 || line !== '').slice(-most);
+    const rows = [
+      `${FRAMES[this.#frame % FRAMES.length]} ${this.#label}`,
+      ...shown.map((line) => `  ${line.replaceAll('\t', '  ')}`),
+      ...kept,
+    ];
     this.surface.live(rows.map((row) => dim(clipPainted(row, columns() - 1))));
   }
 }

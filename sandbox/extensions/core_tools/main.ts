@@ -8,6 +8,7 @@ import { kernelTools } from './kernel-tools.ts';
 import { patchTool } from './patch-tool.ts';
 import { Policy } from './policy.ts';
 import { shippedRoot } from './readable-root.ts';
+import { todoTool } from './todo-tool.ts';
 
 export default class CoreTools implements ToolProvider {
   static readonly config = config;
@@ -19,6 +20,11 @@ export default class CoreTools implements ToolProvider {
     const jail = new Jail(sandbox);
     const policy = new Policy(jail, this.context.config, () => dirname(dirname(this.context.dataDirectory)));
     const changes = new OneAtATime({ folder: stateFolder(this.context.dataDirectory, 'locks'), busy: fileBusy });
-    return [fileTool(jail, policy, shippedRoot(shippedSandbox), changes), patchTool(jail, policy, changes), ...kernelTools(this.context)];
+    return [
+      fileTool(jail, policy, shippedRoot(shippedSandbox), changes),
+      patchTool(jail, policy, changes),
+      todoTool(),
+      ...kernelTools(this.context),
+    ];
   }
 }
