@@ -182,7 +182,7 @@ export interface ChannelMessage {
   readonly approvalId?: string;
 }
 
-/** Delivers to people outside a turn: notices, questions, results of runs. */
+/** Delivers to people outside a turn: notices, questions, results of runs. `filters`: values of `channelId` in its turns, besides `kinds`. */
 export interface ChannelProvider {
   /** The targets that it reaches: `terminal`, `web`, … */
   readonly kinds: readonly string[];

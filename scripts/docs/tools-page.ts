@@ -3,6 +3,7 @@ import { requirementsOf } from '../../core/kernel/index.ts';
 import { fileTool } from '../../sandbox/extensions/core_tools/file-tool.ts';
 import { kernelTools } from '../../sandbox/extensions/core_tools/kernel-tools.ts';
 import { patchTool } from '../../sandbox/extensions/core_tools/patch-tool.ts';
+import { todoTool } from '../../sandbox/extensions/core_tools/todo-tool.ts';
 import { createAgentTools } from '../../sandbox/extensions/delegation/create-agent.ts';
 import { delegateTask, listAgents } from '../../sandbox/extensions/delegation/tools.ts';
 import { extensionTools } from '../../sandbox/extensions/extension_builder/tools/extension-tools.ts';
@@ -27,7 +28,7 @@ const NOTHING = {} as never;
 /** The tools of each extension that ships, by its id; they are read and never called. */
 function shippedTools(): Readonly<Record<string, readonly Tool[]>> {
   return {
-    core_tools: [fileTool(NOTHING, NOTHING, NOTHING, NOTHING), patchTool(NOTHING, NOTHING, NOTHING), ...kernelTools(NOTHING)],
+    core_tools: [fileTool(NOTHING, NOTHING, NOTHING, NOTHING), patchTool(NOTHING, NOTHING, NOTHING), todoTool(), ...kernelTools(NOTHING)],
     delegation: [listAgents(NOTHING, NOTHING), delegateTask(NOTHING, NOTHING), ...createAgentTools(NOTHING, NOTHING)],
     extension_builder: [...extensionTools(NOTHING), ...stagedSkillTools(NOTHING)],
     kv: kvTools(NOTHING),

@@ -24,6 +24,7 @@ import { deliver } from './runs/deliveries.ts';
 import { type Lane, pick, rulesOf } from './runs/lanes.ts';
 import { type OfRun, runOfThread, RunSeal } from './runs/run.ts';
 import { RunStore } from './runs/run-store.ts';
+import { summariser } from './runs/summary.ts';
 import { Runner } from './running/runner.ts';
 import { cureOf, VERSION_CURE, SkillStore } from './store/skill-store.ts';
 import { MIGRATIONS, type Tables } from './store/tables.ts';
@@ -56,13 +57,17 @@ export default class SavedSkillsExtension implements ToolProvider, ServiceProvid
     this.#runs = runs;
     this.#library = library;
     this.#runner = runner;
-    context.provide(SavedSkills, new SavedForOthers(library, runs, runner));
+    const summarise = summariser(context, async ({ skillId }) => {
+      const isSealed = (await skills.byId(skillId))?.skill.encryption_enabled === true;
+      return isSealed ? runs.seal.of(skillId) : null;
+    });
+    context.provide(SavedSkills, new SavedForOthers(library, runs, runner, summarise));
     jobs.define<OfRun>('run', (job, signal) => runner.work(job, signal), {
       ended: (job) => runs.endedBy(runIn(job), job),
       lanes: { rules: (lane) => rulesOf(config, lane), pick: (lane) => pick(lane as Lane) },
     });
     jobs.define<{ readonly skill: string }>('tick', (job) => library.tick(job));
-    jobs.define<OfRun>('deliver', (job) => deliver(context, skills, runs, job), {
+    jobs.define<OfRun>('deliver', (job, signal) => deliver({ context, skills, runs, summarise }, job, signal), {
       ended: (job) => runs.undelivered(runIn(job), job.error?.message ?? 'it was cancelled'),
     });
   }

@@ -5,6 +5,7 @@ import type { Library } from './library/library.ts';
 import { partsDue } from './runs/deliveries.ts';
 import { runOfThread } from './runs/run.ts';
 import type { RunStore } from './runs/run-store.ts';
+import type { Summarise } from './runs/summary.ts';
 import type { Runner } from './running/runner.ts';
 
 /** What saved skills answer to other extensions. */
@@ -13,6 +14,7 @@ export class SavedForOthers implements SavedSkills {
     private readonly library: Library,
     private readonly runs: RunStore,
     private readonly runner: Runner,
+    private readonly summarise: Summarise,
   ) {}
 
   async webhook(secret: string): Promise<WebhookSettings | null> {
@@ -59,7 +61,8 @@ export class SavedForOthers implements SavedSkills {
     const run = await this.runs.byId(runId.split('/', 1)[0] ?? '');
     if (run === null || run.delivery !== 'waiting' || run.endedAt === null) return null;
     const { skillId, skill, state, endedAt } = run;
-    const parts = await partsDue(run, this.library.skills, this.library.context.config.summary_channel_id);
+    const { skills, context } = this.library;
+    const parts = await partsDue({ skills, context, summarise: this.summarise }, run);
     const due = parts.find((part) => part.target === target);
     return due === undefined ? null : { skillId, skill, state, text: due.text, endedAt };
   }

@@ -1,5 +1,5 @@
 import { defineTool, PithError, toolError, toolResult, z, type Tool, type ToolCall, type ToolResult } from 'pith';
-import { inputJsonSchema, usageOf, type GivenInputs } from './domain/inputs.ts';
+import { inputJsonSchema, usageOf, withoutNamesOfHost, type GivenInputs } from './domain/inputs.ts';
 import { referenceOf, type SavedSkill } from './domain/saved-skill.ts';
 import type { Library } from './library/library.ts';
 import { isExposedIn, isListedIn, toolNameOf } from './library/tool-names.ts';
@@ -135,12 +135,13 @@ interface Invocation {
 /** Runs a skill for the person of the turn: an exposed one in its lane, or any inside the run that composes it. */
 async function invoke(
   ports: ToolPorts,
-  { skill, inputs: given, priority, sideBySide = false }: Invocation,
+  { skill, inputs, priority, sideBySide = false }: Invocation,
   about: ToolCall,
   index = 0,
 ): Promise<ToolResult> {
   const { turn, signal } = about;
   const person = await ports.library.person(turn.userId);
+  const given = withoutNamesOfHost(inputs);
   const parent = runOfTurn(ports, turn);
   if (parent === null && runOfThread(turn.threadId) !== null)
     throw new PithError('no_run', 'this conversation belongs to a run that is not running here', { cure: 'ask in another conversation' });
@@ -195,7 +196,13 @@ async function compose(
   if (!sideBySide && !(await mayCompose(ports, parent.id, [id]))) throw new PithError('limit_reached', tooMany(ports));
   const { origin, lane, preemptible } = parent;
   const asked = { inputs: given, cause: 'composed', origin, id, userId: parent.userId, actsAs: parent.actsAs, by: person } as const;
-  const run = { ...ports.library.newRun(skill, version, asked), parent_id: parent.id, depth, lane, preemptible: Number(preemptible) };
+  const run = {
+    ...(await ports.library.newRun(skill, version, asked)),
+    parent_id: parent.id,
+    depth,
+    lane,
+    preemptible: Number(preemptible),
+  };
   await ports.runs.arrive(run);
   return ports.runner.settled(await ports.runs.known(id), signal);
 }

@@ -8,6 +8,8 @@ import {
   positionalInputs,
   readInputs,
   type InputField,
+  namedThread,
+  withoutNamesOfHost,
 } from '../../../sandbox/extensions/saved_skills/domain/inputs.ts';
 import { columnsOf, skillOf } from '../../../sandbox/extensions/saved_skills/store/skill-store.ts';
 
@@ -95,6 +97,13 @@ describe('inputs', () => {
   it('M39 M40 unknown inputs are errors; names of the host are left alone', () => {
     expect(() => readInputs([field({ name: 'city' })], { town: 'x' })).toThrow("there is no input 'town'");
     expect(readInputs([field({ name: 'city' })], { __thread_id__: 't', city: 'Rome' })).toEqual({ city: 'Rome' });
+    expect([namedThread({ __thread_id__: 't' }), namedThread({ __thread_id__: '' }), namedThread({ city: 't' })]).toEqual([
+      't',
+      undefined,
+      undefined,
+    ]);
+    expect(() => namedThread({ __thread_id__: 1 })).toThrow('is not the name of a conversation');
+    expect(withoutNamesOfHost({ __thread_id__: 't', city: 'Rome' })).toEqual({ city: 'Rome' });
     expect(readInputs([], JSON.parse('{"__proto__": {"a": 1}}') as never)).toEqual({});
   });
 

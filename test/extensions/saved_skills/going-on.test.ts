@@ -53,11 +53,15 @@ function deliverOne(
   };
   const output_target = { kind: summaryTarget === '' ? 'channel' : 'channel_with_summary', target: 'pager:ada' };
   const skills = { version: async () => ({ snapshot: { output_target } }) };
-  return deliver(context as unknown as Parameters<typeof deliver>[0], skills as unknown as Parameters<typeof deliver>[1], runs, {
-    ...BY,
-    attempt: 1,
-    payload: { run },
-  } as Parameters<typeof deliver>[3]);
+  const deliverer = { context, skills, runs, summarise: async () => 'In short.' };
+  return deliver(
+    deliverer as unknown as Parameters<typeof deliver>[0],
+    {
+      ...BY,
+      attempt: 1,
+      payload: { run },
+    } as Parameters<typeof deliver>[1],
+  );
 }
 
 describe('runs whose process ends or stalls', () => {

@@ -131,13 +131,16 @@ describe('saving', () => {
   });
 
   it('M52 M53 an exposed name is unique, a channel registered', async () => {
-    const kernel = await savedKernel();
+    const pager = `kinds = ['pager']; async filters() { return ['on-call']; } async deliver() { return 'p1'; }`;
+    const files = { ...manifest('pager', { provides: ['channel'], isolation: 'in_process' }), ...main('pager', pager) };
+    const kernel = await savedKernel([], { files });
     await saveAs(kernel, 'ada', 'one', PLAIN);
     await saveAs(kernel, 'bob', 'two', PLAIN);
     expect((await kernel.as('ada', 'saved expose one on --as helper')).json).toMatchObject({ chatbot_tool_name: 'helper' });
     expect(await kernel.as('bob', 'saved expose two on --as helper')).toMatchObject({ error: 'name_taken' });
     expect(await kernel.as('bob', 'saved expose two on --channel nowhere')).toMatchObject({ error: 'channel_unknown' });
-    expect((await kernel.as('bob', 'saved expose two on --channel cli')).code).toBe(0);
+    for (const channel of ['cli', 'pager', 'on-call'])
+      expect((await kernel.as('bob', `saved expose two on --channel ${channel}`)).code).toBe(0);
   });
 
   it('M54 M55 M84 a retired skill is listed for nobody, runs by its name, and names what took its place', async () => {
@@ -153,11 +156,19 @@ describe('saving', () => {
     expect((await kernel.as('ada', 'run old')).json).toMatchObject({ state: 'ok' });
   });
 
-  it('M14 a skill that others compose is not deleted', async () => {
+  it('M14 a skill that others compose, by whatever text they render, is not deleted', async () => {
     const kernel = await savedKernel();
     await saveAs(kernel, 'ada', 'inner', PLAIN);
     await saveAs(kernel, 'ada', 'outer', { system_prompt: 'Run inner.', tools: ['skill_invoke'] });
     expect(await kernel.as('ada', 'saved delete inner --yes')).toMatchObject({ error: 'in_use' });
+    const texts = [
+      { initial_message: 'Run inner for {{ city }}.', input_schema: [{ name: 'city', default: 'Rome' }] },
+      { initial_message: 'Run {{ which }}.', input_schema: [{ name: 'which', default: 'inner' }] },
+    ];
+    for (const text of texts) {
+      expect((await editAs(kernel, 'ada', 'outer', { system_prompt: 'Run what you are told.', ...text })).error).toBeNull();
+      expect(await kernel.as('ada', 'saved delete inner --yes')).toMatchObject({ error: 'in_use' });
+    }
     expect((await kernel.as('ada', 'saved delete outer --yes')).code).toBe(0);
     expect((await kernel.as('ada', 'saved delete inner --yes')).code).toBe(0);
     expect(await kernel.as('ada', 'saved show inner')).toMatchObject({ error: 'not_found' });

@@ -54,7 +54,7 @@ describe('runs that run others', () => {
       {
         calls: ['review-changes', 'daily-brief'].map((skill) => ({
           name: 'skill_invoke',
-          input: { skill, inputs: skill === 'daily-brief' ? {} : { file: 'a.ts' } },
+          input: { skill, inputs: skill === 'daily-brief' ? {} : { file: 'sandbox/agents/helper/manifest.yaml' } },
         })),
       },
       byPrompt({ '': 'done' }),

@@ -30,14 +30,24 @@ describe('a saved skill', () => {
     expect((await kernel.as('ada', 'run greet --input who=Cyd')).json).toMatchObject({ inputs: { who: 'Cyd', times: 1 } });
   });
 
-  it('M36 M39 wrong inputs are refused before anything is queued', async () => {
+  it('M36 M39 wrong inputs, options and names of files are refused before anything is queued', async () => {
     const kernel = await savedKernel();
     await saveAs(kernel, 'ada', 'greet', { ...GREET, input_schema: [...GREET.input_schema, { name: 'why', required: true }] });
     expect(await kernel.as('ada', 'run greet')).toMatchObject({ error: 'input_invalid', message: "'who', 'why' are missing" });
     expect(await kernel.as('ada', 'run greet --whom Bob')).toMatchObject({
+      error: 'usage',
+      message: "unknown option '--whom' (did you mean '--who' or '--why'?)",
+    });
+    expect(await kernel.as('ada', 'run greet --input whom=Bob')).toMatchObject({
       error: 'input_invalid',
       message: expect.stringContaining("there is no input 'whom' (did you mean 'who' or 'why'?)"),
     });
+    await saveAs(kernel, 'ada', 'review', { system_prompt: 'x', input_schema: [{ name: 'file', type: 'file', required: true }] });
+    for (const file of ['sandbox/files/gone.yml', 'sandbox/files', '../x', '/etc/hostname'])
+      expect(await kernel.as('ada', ['run', 'review', file])).toMatchObject({
+        error: 'input_invalid',
+        message: `input 'file': there is no file '${file}' in the project`,
+      });
     for (const [line, message] of [
       ['run greet Ada --who Bob', "the input 'who' is given twice"],
       ['run greet --input who=Ada --input who=Bob', "the input 'who' is given twice"],
@@ -137,6 +147,7 @@ describe('a saved skill', () => {
       const run = async () => (await kernel.as('ada', `runs show ${id}`)).json as { readonly state: string; readonly started_at: number };
       await passing(clock, async () => (await run()).state === 'timeout', 5000);
       expect(clock.now() - (await run()).started_at).toBeLessThan(75_000);
+      expect(await run()).toMatchObject({ error: { message: expect.stringContaining('stopped at max_runtime (60s) of') } });
     }
   });
 
@@ -144,7 +155,11 @@ describe('a saved skill', () => {
     const list = { calls: [{ name: 'list_saved_skills', input: {} }] };
     const kernel = await savedKernel([{ ...list, text: 'so far' }, list, list, { text: 'with what I have' }]);
     await saveAs(kernel, 'ada', 'loop', { system_prompt: 'x', tools: ['list_saved_skills'], max_iterations: 1 });
-    expect((await kernel.as('ada', 'run loop')).json).toMatchObject({ state: 'max_iterations', output: 'so far' });
+    expect((await kernel.as('ada', 'run loop')).json).toMatchObject({
+      state: 'max_iterations',
+      output: 'so far',
+      error: { message: "stopped at max_iterations (1) of 'ada/loop'; raise it, or ask for less" },
+    });
     await saveAs(kernel, 'ada', 'calls', { system_prompt: 'x', tools: ['saved_skills/list_saved_skills'], max_tool_calls: 1 });
     expect((await kernel.as('ada', 'run calls')).json).toMatchObject({ state: 'ok', output: 'with what I have' });
     expect(JSON.stringify(kernel.model.requests.at(-1))).toContain('tool_budget_exhausted');

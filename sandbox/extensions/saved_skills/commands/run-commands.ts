@@ -7,7 +7,7 @@ import { hasEnded, RUN_STATES, type Run, type RunState } from '../runs/run.ts';
 import type { RunStore } from '../runs/run-store.ts';
 import type { Runner } from '../running/runner.ts';
 import { runJson, runText } from './view.ts';
-import { printableLine } from '@pith/plain-text';
+import { didYouMean, printableLine } from '@pith/plain-text';
 
 export interface RunCommandPorts {
   readonly library: Library;
@@ -114,6 +114,17 @@ async function run(
   const { snapshot } = await library.versionFor(skill, person, isDraft);
   const fields = snapshot.input_schema;
   const byFlag = Object.entries(options).filter(([name]) => !OWN.includes(name)) as [string, string][];
+  const names = fields.map(({ name }) => name);
+  const wrong = byFlag.find(([name]) => !names.includes(name) && !name.startsWith('__'))?.[0];
+  if (wrong !== undefined) {
+    const guess = didYouMean(
+      `--${wrong}`,
+      [...names, ...OWN].map((name) => `--${name}`),
+    );
+    throw new PithError('usage', `unknown option '--${printableLine(wrong, 80)}'${guess}`, {
+      cure: names.length === 0 ? `'${referenceOf(skill)}' has no inputs` : `its inputs: ${names.map((name) => `--${name}`).join(' ')}`,
+    });
+  }
   const given = givenOnce([
     ...Object.entries(positionalInputs(fields, (words['value'] ?? []) as readonly string[])),
     ...((options['input'] ?? []) as readonly string[]).map(pair),

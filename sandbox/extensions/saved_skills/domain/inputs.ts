@@ -2,7 +2,7 @@ import { once } from '@pith/promises';
 import { PithError, z, type JsonValue } from 'pith';
 import { didYouMean } from '@pith/plain-text';
 
-export const INPUT_TYPES = ['string', 'int', 'float', 'bool', 'user', 'channel', 'url'] as const;
+export const INPUT_TYPES = ['string', 'int', 'float', 'bool', 'user', 'channel', 'url', 'file'] as const;
 
 export const inputFieldSchema = once(() =>
   z.strictObject({
@@ -57,6 +57,8 @@ export function coerce(type: InputField['type'], given: JsonValue): Coerced {
       return mention(/^(?:<#([^\s<>]+)>|([^\s<>@!#]+))$/, bare, 'channel');
     case 'url':
       return urlOf(bare);
+    case 'file':
+      return bare === '' || /[\0\n]/.test(bare) ? { problem: `'${shown(text)}' is the path of no file` } : { value: bare };
   }
 }
 
@@ -101,6 +103,18 @@ function checked(field: InputField, given: JsonValue): Coerced {
   return allowed.some((choice) => 'value' in choice && choice.value === read.value)
     ? read
     : { problem: `'${shown(String(given))}' is none of ${field.choices.join(', ')}` };
+}
+
+/** The conversation that the host names for the result; undefined: none. Throws `input_invalid` for what is no name. */
+export function namedThread({ __thread_id__: given }: GivenInputs): string | undefined {
+  if (given === undefined || given === null || given === '') return undefined;
+  if (typeof given === 'string' && given.length <= 200) return given;
+  throw new PithError('input_invalid', "input '__thread_id__' is not the name of a conversation", { cure: 'give a text, or leave it out' });
+}
+
+/** What a model gives: names of the host are not its to give. */
+export function withoutNamesOfHost(given: GivenInputs): GivenInputs {
+  return Object.fromEntries(Object.entries(given).filter(([name]) => !name.startsWith('__')));
 }
 
 /** The same typed values, whoever asks and however. Throws `input_invalid` with all that is missing or wrong. */

@@ -19,12 +19,13 @@ import { didYouMean } from '@pith/plain-text';
 import { monotonicFactory } from 'ulid';
 import { boundsOf, type Bounds, isOwner, maySee, runsPinned, verdictOn, type Person, type Verb } from '../domain/permissions.ts';
 import { referenceOf, type SavedSkill, type SkillFile, VERSIONED_FIELDS } from '../domain/saved-skill.ts';
-import { readInputs, type GivenInputs, type InputField } from '../domain/inputs.ts';
+import { namedThread, readInputs, type GivenInputs, type InputField } from '../domain/inputs.ts';
 import { DEFAULT_LANE, hasLane, rulesOf } from '../runs/lanes.ts';
 import { NO_ORIGIN, type Run, type RunCause, type RunOrigin } from '../runs/run.ts';
 import type { NewRun, RunStore } from '../runs/run-store.ts';
 import type { FoundSkill, SkillStore, SkillVersion, StoredSkill } from '../store/skill-store.ts';
 import { seedBuiltins } from './builtins.ts';
+import { checkFiles } from './input-files.ts';
 import { checked, checkUnattended, pinnedSkills, specOf, versionOf } from './saving.ts';
 import { parsedSkill } from './skill-file.ts';
 import { toolNameOf } from './tool-names.ts';
@@ -300,8 +301,11 @@ export class Library {
   }
 
   /** A run as it will be queued. */
-  newRun(skill: SavedSkill, version: RunnableVersion, asked: AskedBy): NewRun {
-    const inputs = readInputs(version.snapshot.input_schema, asked.inputs);
+  async newRun(skill: SavedSkill, version: RunnableVersion, asked: AskedBy): Promise<NewRun> {
+    const fields = version.snapshot.input_schema;
+    const inputs = readInputs(fields, asked.inputs);
+    await checkFiles(fields, inputs, this.context.use(Places).project);
+    const named = namedThread(asked.inputs);
     const { execution_lane } = skill;
     const isGone = execution_lane !== '' && !hasLane(this.context.config, execution_lane);
     if (isGone && asked.cause !== 'composed')
@@ -320,7 +324,7 @@ export class Library {
       acts_as: asked.actsAs,
       cause: asked.cause,
       inputs: JSON.stringify(inputs),
-      origin: JSON.stringify(asked.origin),
+      origin: JSON.stringify(named === undefined ? asked.origin : { ...asked.origin, named }),
       parent_id: null,
       depth: 0,
       lane: isGone || execution_lane === '' ? DEFAULT_LANE : execution_lane,
@@ -395,7 +399,7 @@ export class Library {
   }
 
   async #queue(skill: SavedSkill, version: RunnableVersion, asked: AskedBy): Promise<Run> {
-    const run = this.newRun(skill, version, asked);
+    const run = await this.newRun(skill, version, asked);
     await this.#arrive(run);
     return this.runs.known(run.id);
   }
@@ -486,12 +490,16 @@ function ownerOf({ owner_id }: Pick<SavedSkill, 'owner_id'>): string {
   return owner_id ?? 'local';
 }
 
-/** Whether a text may run others and names this one, or has it as a tool. */
-function composes({ tools, system_prompt }: Pick<SavedSkill, 'tools' | 'system_prompt'>, skill: SavedSkill): boolean {
+/** Whether a text may run others and names this one, in whatever the model reads of it, or has it as a tool. */
+function composes({ tools, system_prompt, initial_message, input_schema }: Text, skill: SavedSkill): boolean {
   if (skill.expose_as_chatbot_tool && tools.includes(`saved_skills/${toolNameOf(skill)}`)) return true;
-  const isNamed = new RegExp(`(?<![\\w-])${skill.name}(?![\\w-])`).test(system_prompt);
-  return isNamed && tools.some((tool) => /\/skill_invoke(?:_parallel)?$/.test(tool));
+  if (!tools.some((tool) => /\/skill_invoke(?:_parallel)?$/.test(tool))) return false;
+  const values = input_schema.flatMap(({ default: value, choices }) => [...(value === null ? [] : [value]), ...choices]);
+  const name = new RegExp(`(?<![\\w-])${skill.name}(?![\\w-])`);
+  return [system_prompt, initial_message, ...values].some((text) => name.test(text));
 }
+
+type Text = Pick<SavedSkill, 'tools' | 'system_prompt' | 'initial_message' | 'input_schema'>;
 
 function nextPatch(version: string): string {
   const [major = '1', minor = '0', patch = '0'] = version.split('-', 1)[0]?.split('.') ?? [];

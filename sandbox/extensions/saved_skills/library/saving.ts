@@ -7,7 +7,7 @@ import { cleanTags, referenceOf, type Field, type SavedSkill } from '../domain/s
 import { inputSchemaProblems, type InputField } from '../domain/inputs.ts';
 import { limitProblems, type Bounds, maySee, type Person } from '../domain/permissions.ts';
 import { checkTimetable, nextOf } from '../domain/timetable.ts';
-import { channelFor, channelsOf, kindOf } from '../runs/deliveries.ts';
+import { channelFor, channelNames, channelsOf, kindOf } from '../runs/deliveries.ts';
 import { hasLane } from '../runs/lanes.ts';
 import { snapshotOf, type SkillVersion, type SkillStore } from '../store/skill-store.ts';
 import { isOwnTool, namedTools, notForAuthor, notForSharing, toolNameOf } from './tool-names.ts';
@@ -129,7 +129,7 @@ async function checkExposure({ skills, context }: Saver, skill: SavedSkill, by: 
   }
   const filter = skill.chatbot_channel_filter;
   if (filter === '') return;
-  const known = new Set(['cli', ...(await channelsOf(context)).flatMap(({ kinds }) => kinds)]);
+  const known = await channelNames(context);
   if (!known.has(filter))
     throw new PithError('channel_unknown', `there is no channel '${filter}'`, { cure: `use one of ${[...known].join(', ')}` });
 }

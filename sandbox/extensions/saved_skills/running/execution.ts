@@ -132,13 +132,14 @@ class Attempt {
       this.#reactions.show({ at: 'start' });
       const end = await this.#turn(spec, { input, key: this.#run.id }, signal);
       const limit = this.#limitOf(end, bounds);
-      if (limit !== 'max_tool_calls') return outcomeOf(end, limit);
+      const said = (reached: Limit) => `stopped at ${LIMITS[reached](bounds)} of '${this.#run.skill}'; raise it, or ask for less`;
+      if (limit !== 'max_tool_calls') return outcomeOf(end, limit, said);
       const last = `tool_budget_exhausted: all ${bounds.max_tool_calls} tool calls are made. Answer with what you have.`;
       const policy: TurnPolicy = { allowTools: [] };
       const left = { ...spec.limits, time_budget_ms: Math.max(1, ends - clock.now()) };
       const final = await this.#turn({ ...spec, limits: left }, { input: last, key: `${this.#run.id}/final`, policy }, signal);
-      const said = final.text === '' ? end.text : final.text;
-      return outcomeOf({ ...final, text: said }, this.#limitOf(final, bounds));
+      const text = final.text === '' ? end.text : final.text;
+      return outcomeOf({ ...final, text }, this.#limitOf(final, bounds), said);
     } catch (error) {
       return { state: 'error', output: null, error: { code: codeOf(error, 'run_failed'), message: messageOf(error) } };
     }
@@ -167,7 +168,7 @@ class Attempt {
   /** Which limit ended a turn. One that had ended before this attempt does not say: then what the run has used does. */
   #limitOf({ reason, error }: Pick<End, 'reason' | 'error'>, { max_iterations, max_tool_calls }: Bounds): Limit | null {
     if (reason !== 'limit') return null;
-    const said = LIMITS.find((name) => error?.message.startsWith(`stopped at ${name} `));
+    const said = (Object.keys(LIMITS) as Limit[]).find((name) => error?.message.startsWith(`stopped at ${name} `));
     if (said !== undefined) return said;
     if (this.#calls >= max_tool_calls) return 'max_tool_calls';
     return this.#run.steps >= max_iterations ? 'max_turns' : 'time_budget_ms';
@@ -250,11 +251,16 @@ async function extensionVersions(context: ExtensionContext, tools: readonly stri
   return Object.fromEntries(named.map(({ extensionId, version }) => [extensionId, version]));
 }
 
-/** Those of its agent, as its turns name them. */
-const LIMITS = ['max_turns', 'max_tool_calls', 'max_tokens', 'time_budget_ms'] as const;
-type Limit = (typeof LIMITS)[number];
+/** Limits of its agent, as its turns name them, in the words of saved skills. */
+const LIMITS = {
+  max_turns: ({ max_iterations }: Bounds) => `max_iterations (${max_iterations})`,
+  max_tool_calls: ({ max_tool_calls }: Bounds) => `max_tool_calls (${max_tool_calls})`,
+  max_tokens: () => 'the tokens that a run may use',
+  time_budget_ms: ({ max_runtime_seconds }: Bounds) => `max_runtime (${max_runtime_seconds}s)`,
+};
+type Limit = keyof typeof LIMITS;
 
-function outcomeOf(end: End, limit: Limit | null): RunEnd {
+function outcomeOf(end: End, limit: Limit | null, said: (limit: Limit) => string): RunEnd {
   const { reason, text, error = null } = end;
   switch (reason) {
     case 'done':
@@ -269,7 +275,8 @@ function outcomeOf(end: End, limit: Limit | null): RunEnd {
     case 'limit': {
       const state =
         limit === 'max_turns' ? 'max_iterations' : limit === 'time_budget_ms' ? 'timeout' : limit === 'max_tool_calls' ? 'ok' : 'error';
-      return { state, output: text, error: state === 'ok' ? null : error };
+      if (state === 'ok' || error === null) return { state, output: text, error: null };
+      return { state, output: text, error: limit === null ? error : { ...error, message: said(limit) } };
     }
   }
 }

@@ -4,29 +4,41 @@ import type { SavedSkill } from '../domain/saved-skill.ts';
 import type { SkillStore } from '../store/skill-store.ts';
 import type { RunStore } from './run-store.ts';
 import type { OfRun, Run } from './run.ts';
+import type { Summarise } from './summary.ts';
 
 type Context = Pick<ExtensionContext<Config>, 'config' | 'events' | 'find' | 'logger'>;
 
-const SUMMARY = 280;
 /** Codes of failures that another attempt would meet again. */
 const FINAL: ReadonlySet<string> = new Set(['channel_unknown', 'run_damaged']);
 
 /** Whether the output of a run goes anywhere besides to who asked for it. */
-export function isDelivered({ cause, parentId }: Run, { kind, target }: SavedSkill['output_target']): boolean {
+export function isDelivered({ cause, parentId, origin }: Run, { kind, target }: SavedSkill['output_target']): boolean {
   if (parentId !== null || kind === 'webui_only') return false;
   const isAwaited = cause === 'manual' || cause === 'tool';
-  return !isAwaited || target !== '' || kind === 'channel_with_summary';
+  return !isAwaited || target !== '' || kind === 'channel_with_summary' || (kind === 'thread' && origin.named !== undefined);
+}
+
+/** What the parts of a delivery are made with. */
+export interface Reporter {
+  readonly context: { readonly config: Pick<Config, 'summary_channel_id'> };
+  readonly skills: Pick<SkillStore, 'version'>;
+  readonly summarise: Summarise;
+}
+
+interface Deliverer extends Reporter {
+  readonly context: Context;
+  readonly runs: RunStore;
 }
 
 /** A failed delivery is an error of the delivery, never of the run, and is tried again: then it rejects. */
-export async function deliver(context: Context, skills: Pick<SkillStore, 'version'>, runs: RunStore, job: Job<OfRun>): Promise<void> {
+export async function deliver({ context, skills, runs, summarise }: Deliverer, job: Job<OfRun>, signal?: AbortSignal): Promise<void> {
   const run = await runs.delivers(job.payload.run, job);
   if (run === null) return;
   const write = (change: Parameters<RunStore['delivering']>[2]) => runs.delivering(run.id, job, change);
   try {
     if (run.isDamaged) throw new PithError('run_damaged', run.error?.message ?? 'the record of the run cannot be read');
     if (run.sealed !== null) throw new PithError('key_unavailable', run.sealed);
-    const parts = await partsDue(run, skills, context.config.summary_channel_id);
+    const parts = await partsDue({ context, skills, summarise }, run, signal);
     for (const [at, part] of parts.entries()) {
       if (at < run.partsDelivered) continue;
       await send(context, run, { ...part, key: at === 0 ? run.id : `${run.id}/${at}` });
@@ -51,33 +63,39 @@ interface Part {
 }
 
 /** What goes where; nothing where the version of the run is gone. */
-export async function partsDue(run: Run, skills: Pick<SkillStore, 'version'>, summaryTarget: string): Promise<readonly Part[]> {
+export async function partsDue({ context, skills, summarise }: Reporter, run: Run, signal?: AbortSignal): Promise<readonly Part[]> {
   const version = await skills.version(run.skillId, run.versionId);
-  return version === null ? [] : partsOf(run, version.snapshot.output_target, summaryTarget);
+  if (version === null) return [];
+  const { output_target } = version.snapshot;
+  const elsewhere = output_target.kind === 'channel_with_summary' ? context.config.summary_channel_id : '';
+  if (elsewhere === '' || elsewhere === output_target.target) return partsOf(run, output_target);
+  return partsOf(run, output_target, { target: elsewhere, text: await summarise(run, signal) });
 }
 
-/** By the kind of the output. `summaryTarget`: for whole results of `channel_with_summary`; empty: there is none. */
-export function partsOf(run: Run, { kind, target }: SavedSkill['output_target'], summaryTarget: string): readonly Part[] {
-  const { threadId } = run.origin;
-  const text = run.output ?? '';
-  const whole = { text, target, threadId };
+/** By the kind of the output. `summary`: where the whole result goes, and what the others read. */
+export function partsOf(
+  run: Run,
+  { kind, target }: SavedSkill['output_target'],
+  summary: { readonly target: string; readonly text: string } | null = null,
+): readonly Part[] {
+  const { threadId, named } = run.origin;
+  const whole = { text: run.output ?? '', target, threadId };
   switch (kind) {
     case 'webui_only':
       return [];
     case 'channel':
     case 'dm':
       return [whole];
-    case 'thread':
-      return threadId === null ? [whole] : [{ ...whole, target: '' }];
-    case 'channel_with_summary': {
-      const elsewhere = summaryTarget === target ? '' : summaryTarget;
-      if (elsewhere === '') return [whole];
-      const short = text.length > SUMMARY ? `${text.slice(0, SUMMARY).trimEnd()}…` : text;
-      return [
-        { ...whole, target: elsewhere, threadId: null },
-        { ...whole, text: `${short}\nAll of it: pith runs show ${run.id}` },
-      ];
+    case 'thread': {
+      const thread = named ?? threadId;
+      return thread === null ? [whole] : [{ ...whole, target: '', threadId: thread }];
     }
+    case 'channel_with_summary':
+      if (summary === null) return [whole];
+      return [
+        { ...whole, target: summary.target, threadId: null },
+        { ...whole, text: `${summary.text}\nAll of it is in ${summary.target}; or see: pith runs show ${run.id}` },
+      ];
   }
 }
 
@@ -100,6 +118,13 @@ export async function channelsOf(context: Pick<ExtensionContext, 'find'>): Promi
   const unknown = context.find(ChannelProvider).filter((channel) => !isKnown(channel));
   await Promise.all(unknown.map((channel) => channel.filters?.().catch(() => undefined))); // one without filters rejects, and is loaded
   return context.find(ChannelProvider).filter(isKnown);
+}
+
+/** What the channels call themselves in the turns that they begin. */
+export async function channelNames(context: Pick<ExtensionContext, 'find'>): Promise<ReadonlySet<string>> {
+  const found = await channelsOf(context);
+  const given = await Promise.all(found.map((channel) => channel.filters?.().catch(() => []))); // most have none
+  return new Set(['cli', ...found.flatMap(({ kinds }) => kinds), ...given.flatMap((names) => names ?? [])]);
 }
 
 /** The kind of channel that a target is for: `pager` of `pager:ada`, `webhook` of an http address. */

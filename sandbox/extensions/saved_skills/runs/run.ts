@@ -21,6 +21,8 @@ export interface RunOrigin {
   readonly threadId: string | null;
   /** What a channel calls the message that asked for it: reactions go there. */
   readonly message: string | null;
+  /** The conversation to which its host wants the result delivered: `__thread_id__`. */
+  readonly named?: string;
 }
 
 export const NO_ORIGIN: RunOrigin = { channelId: null, threadId: null, message: null };
@@ -93,7 +95,7 @@ const recordSchema = once(() => {
   const name = z.string().nullable();
   return z.object({
     inputs: z.record(z.string(), z.union([z.string(), z.number(), z.boolean()])),
-    origin: z.object({ channelId: name, threadId: name, message: name }),
+    origin: z.object({ channelId: name, threadId: name, message: name, named: z.string().exactOptional() }),
     extensions: z.record(z.string(), z.string()),
   });
 });
