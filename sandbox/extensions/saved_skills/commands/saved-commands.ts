@@ -234,7 +234,7 @@ export function savedCommands({ library, clock, changed: publish }: SavedCommand
           chatbot_channel_filter: typeof input.options['channel'] === 'string' ? input.options['channel'] : skill.chatbot_channel_filter,
         }));
         const tool = saved.chatbot_tool_name || saved.name;
-        return [saved, isOn ? `Agents with the tools of saved_skills have ${tool}` : `${referenceOf(saved)} is no tool any more`];
+        return [saved, isOn ? `Chats have it as the tool '${tool}'; each call is a run` : `${referenceOf(saved)} is no tool any more`];
       },
     ),
     change(
