@@ -247,6 +247,7 @@ const WRITES_NO_STATE: ReadonlyMap<string, string> = new Map([
   ['packages/folder-changes/journaled.ts', 'folders that are replaced, such as skills'],
   ['packages/folder-changes/folder-changes.ts', 'the folder that holds them'],
   ['core/cli/commands/init.ts', 'a new project'],
+  ['sandbox/extensions/project_instructions/init-command.ts', 'AGENTS.md of the project, new, after a yes'],
   ['core/cli/commands/thread-export.ts', 'the file that a person names'],
   ['core/testing/test-kernel.ts', 'folders of tests'],
   ['core/loader/build-graph.ts', 'the build'],

@@ -12,7 +12,7 @@ export function initCommand(context: Pick<ExtensionContext, 'use' | 'find'>): Co
   return {
     path: 'init',
     description: 'Have AGENTS.md written or improved: what agents must know of this project (pith init makes a sandbox)',
-    arguments: [{ name: 'wish', description: 'What it should pay attention to' }],
+    arguments: [{ name: 'request', description: 'What it should pay attention to' }],
     rawArgument: true,
     needsTrust: true,
     async run(input, io, signal) {
@@ -22,23 +22,23 @@ export function initCommand(context: Pick<ExtensionContext, 'use' | 'find'>): Co
           cure: 'start pith in the folder of the project, and write /init',
         });
       const there = NAMES.find((name) => lstatSync(path.join(project, name), { throwIfNoEntry: false }) !== undefined) ?? null;
-      if (!(await isOffline(context, io, signal))) return io.session.send(request(there, String(input.arguments['wish'] ?? '')));
+      if (!(await isOffline(context, io, signal))) return io.session.send(messageFor(there, String(input.arguments['request'] ?? '')));
       if (there !== null) return io.print(`${there} is there, and only a model can improve it: /setup connects one`);
       await writeOutline(project, io, signal);
     },
   };
 }
 
-function request(there: string | null, wish: string): string {
+function messageFor(there: string | null, request: string): string {
   const task =
     there === null
       ? 'Write AGENTS.md for this project: look at it first, then make the file in its root with write_file.'
       : `Improve ${there} of this project: read it, look at the project, and correct what is wrong or missing with edit_file. Keep what is right in the words of its authors.`;
   return [
     task,
-    'It is for agents that work here, so it has what they cannot guess: how to install, build, run one test and all, check types and format; which folder holds what; the conventions of the code; what must not be changed by hand.',
+    'It is for agents that work here, so it has what they cannot guess: how to install, build, run one test and all, check types and format; what each folder contains; the conventions of the code; what must not be changed by hand.',
     'Take it from the files: package and build files, CI, README, a few sources. Leave out what you have not seen, and advice that is true everywhere. At most 60 lines.',
-    ...(wish.trim() === '' ? [] : [`Pay attention to this: ${wish.trim()}`]),
+    ...(request.trim() === '' ? [] : [`Pay attention to this: ${request.trim()}`]),
   ].join('\n');
 }
 

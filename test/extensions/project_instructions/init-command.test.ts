@@ -16,7 +16,7 @@ const files = {
 };
 
 /** `/init` in a conversation of this project: what it printed, and the message that it sent. */
-async function inited(project: string, model: 'offline' | 'scripted', answer: string | null = null, wish?: string) {
+async function inited(project: string, model: 'offline' | 'scripted', answer: string | null = null, request?: string) {
   const test = await kernelOf({
     sandbox: path.join(project, 'sandbox'),
     flags: { data_dir: folderWith() },
@@ -29,7 +29,7 @@ async function inited(project: string, model: 'offline' | 'scripted', answer: st
   const printed: string[] = [];
   const session = { threadId: 't', agentId: 'a', send: (text: string) => void (sent = text) };
   const io = { print: (text: string) => void printed.push(text), ask: async () => answer, session } as unknown as CommandIO;
-  await init!.run({ arguments: wish === undefined ? {} : { wish }, options: {} }, io, new AbortController().signal);
+  await init!.run({ arguments: request === undefined ? {} : { request }, options: {} }, io, new AbortController().signal);
   return { sent, printed: printed.join('\n') };
 }
 const written = (project: string) =>

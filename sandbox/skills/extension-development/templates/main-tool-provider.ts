@@ -1,6 +1,6 @@
 import { defineTool, z, type ExtensionContext, type ToolProvider } from 'pith';
 
-const config = z.strictObject({ greeting: z.string().min(1) });
+const config = z.strictObject({ greeting: z.string().min(1).default('Hello') });
 
 export default class MyTool implements ToolProvider {
   static config = config;
