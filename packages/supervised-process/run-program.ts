@@ -15,6 +15,8 @@ export interface ProgramRun {
   /** The limit of its standard output; more output ends the program. */
   readonly mostBytes: number;
   readonly mostMs: number;
+  /** Called with its standard output as it comes. */
+  readonly observe?: (output: Buffer) => void;
   readonly clock?: { after(ms: number, run: () => void): () => void };
 }
 
@@ -37,7 +39,7 @@ const MOST_ERRORS = 64 * 1024;
  * group. Rejects as `startProcess`, and with the reason of `signal`.
  */
 export async function runProgram(program: ProgramRun, signal?: AbortSignal): Promise<ProgramEnd> {
-  const { argv, cwd, env, input = '', mostBytes, mostMs, clock = systemClock } = program;
+  const { argv, cwd, env, input = '', mostBytes, mostMs, observe, clock = systemClock } = program;
   signal?.throwIfAborted();
   const child = await startProcess(argv, {
     ...(cwd === undefined ? {} : { cwd }),
@@ -74,6 +76,7 @@ export async function runProgram(program: ProgramRun, signal?: AbortSignal): Pro
         const rest = chunk.subarray(0, mostBytes - bytes);
         bytes += rest.length;
         chunks.push(rest);
+        observe?.(rest);
         if (rest.length === chunk.length) continue;
         end('bytes');
         break;

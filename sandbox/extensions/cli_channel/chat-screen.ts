@@ -1,6 +1,7 @@
 import pc from 'picocolors';
 import type { CommandIO } from 'pith';
 import { printable, printablePainted, wrapLines, displayWidth } from '@pith/plain-text';
+import type { Attention } from './attention.ts';
 import type { ChatStatus } from './chat-status.ts';
 import { suggestsAt } from './completion.ts';
 import { type Surface, widthOf } from './terminal.ts';
@@ -8,7 +9,11 @@ import { printedHints, typedHints } from './commands.ts';
 import { renderMarkdown } from './markdown-stream.ts';
 import { LineEditor, PlainLines, type LineEditorOptions, type LineSource } from '@pith/line-editor';
 
-export type ScreenOptions = Pick<LineEditorOptions, 'terminal' | 'history' | 'complete' | 'interrupted' | 'escaped' | 'ended'> & {
+export type ScreenOptions = Pick<
+  LineEditorOptions,
+  'terminal' | 'history' | 'complete' | 'interrupted' | 'escaped' | 'ended' | 'editElsewhere' | 'clipboard'
+> & {
+  readonly attention: Attention;
   readonly io: CommandIO;
   /** Nothing is drawn again, and nothing coloured: for screen readers, and terminals that cannot move their cursor. */
   readonly plain: boolean;
@@ -32,11 +37,12 @@ export class ChatScreen {
   #live: readonly string[] = [];
 
   constructor(private readonly options: ScreenOptions) {
-    const { io, plain, ...typing } = options;
+    const { io, plain, attention, ...typing } = options;
     this.colour = pc.createColors(io.colour);
     this.editor = new (plain ? PlainLines : LineEditor)({
       ...typing,
       suggests: suggestsAt,
+      focused: (isFocused) => attention.focused(isFocused),
       isAnswer: (word) => answerOf(word) !== null,
       above: () => this.#live,
       below: (columns) => [this.status?.line(columns) ?? ''].filter((line) => line !== '').map(this.colour.dim),
@@ -125,9 +131,11 @@ export class ChatScreen {
   async #whileOpen(ask: () => Promise<string | null>): Promise<string | null> {
     this.printNotices();
     this.#openQuestions += 1;
+    this.options.attention.call('a question waits');
     try {
       return await ask();
     } finally {
+      this.options.attention.seen();
       this.#openQuestions -= 1;
     }
   }

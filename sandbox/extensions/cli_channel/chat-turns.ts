@@ -4,8 +4,10 @@ import { branch } from './branch-commands.ts';
 import { answerOf, type ChatScreen } from './chat-screen.ts';
 import { errorLine } from './commands.ts';
 import { withSkills, type Conversation, type Sent } from './conversation.ts';
+import type { Image } from './clipboard-image.ts';
 import { mentionedFiles } from './file-mentions.ts';
 import { sentLine } from './opening.ts';
+import { ownCommandOf, runOwnCommand } from './own-command.ts';
 import { Questions } from './questions.ts';
 import type { SlashCommands } from './slash-commands.ts';
 import type { Terminal } from './terminal.ts';
@@ -20,6 +22,8 @@ export interface TurnsOptions {
   readonly terminal: Terminal;
   readonly clock: Clock;
   readonly io: CommandIO;
+  /** By the words that stand for them in a message. */
+  readonly images: ReadonlyMap<string, Image>;
 }
 
 /** What a person's lines lead to: messages with their turns and the questions of tools, and commands. */
@@ -29,6 +33,8 @@ export class ChatTurns {
   #leftOpen: string | null = null;
   /** The message that was not sent because a file could not go along; the same once more is sent. */
   #notSent = '';
+  /** What the person ran, for their next message. */
+  #ran: { readonly threadId: string; readonly attachment: Sent['attachments'][number] }[] = [];
   /** A command runs: it reports itself what it breaks. */
   isCommanding = false;
 
@@ -74,6 +80,8 @@ export class ChatTurns {
   async take(line: string, signal: AbortSignal): Promise<void> {
     const { slash, conversation } = this.options;
     if (slash.covers(line)) return this.#command(line, signal);
+    const own = ownCommandOf(line);
+    if (own !== null) return this.#runOwn(own, signal);
     if (conversation.isPlanning && /^go[.!]?$/iu.test(line.trim()) && !(await this.#leavePlan(signal))) return;
     return this.#send({ input: line }, line, signal);
   }
@@ -96,6 +104,14 @@ export class ChatTurns {
     }
   }
 
+  async #runOwn(command: string, signal: AbortSignal): Promise<void> {
+    const { screen, io, clock } = this.options;
+    const place = { folder: io.workingDirectory, clock, write: (text: string) => screen.editor.write(text) };
+    const { attachment, ending } = await runOwnCommand(command, place, signal);
+    this.#ran.push({ threadId: this.threadId, attachment });
+    screen.writeDim(`${ending}; it goes with your next message\n`);
+  }
+
   #io(): CommandIO {
     return this.options.screen.commandIO(this.signal(), this.options.slash.session());
   }
@@ -113,8 +129,11 @@ export class ChatTurns {
       return screen.editor.takeBack(typed);
     }
     this.#notSent = '';
+    const before = this.threadId;
     if (conversation.editing !== null && !(await this.#branch(typed, signal))) return;
-    return this.#runTurns(withSkills({ input, attachments }, skills), signal);
+    const ran = this.#ran.splice(0).flatMap(({ threadId, attachment }) => (threadId === before ? attachment : []));
+    const shown = [...this.options.images].flatMap(([words, image]) => (typed.includes(words) ? { name: words, image } : []));
+    return this.#runTurns(withSkills({ input, attachments: [...ran, ...attachments, ...shown] }, skills), signal);
   }
 
   /** Goes on in a branch, where the message takes the place of the one that was edited. False: there is none, and the message is back in the editor. */

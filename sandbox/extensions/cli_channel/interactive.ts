@@ -1,9 +1,11 @@
 import { messageOf, Places, type ChannelMessage, type CommandIO } from 'pith';
 import { untilAborted } from '@pith/promises';
 import { isInside, realPathOf, stateFolder, type StateFolder } from '@pith/safe-files';
+import { Attention, type Notifications } from './attention.ts';
 import { ChatScreen } from './chat-screen.ts';
 import { ChatStatus } from './chat-status.ts';
 import { ChatTurns } from './chat-turns.ts';
+import { clipboardImage, type Image } from './clipboard-image.ts';
 import { complete } from './completion.ts';
 import { type ChatContext, type Conversation, skillNames } from './conversation.ts';
 import { CUT_OFF, firstScreen, pastLines, problemLine, type Opening } from './opening.ts';
@@ -12,6 +14,7 @@ import { fields, list, query, text } from './commands.ts';
 import { SlashCommands } from './slash-commands.ts';
 import type { Terminal, Terminals } from './terminal.ts';
 import { TurnSteps } from './step-line.ts';
+import { editInProgram } from './text-program.ts';
 
 export interface InteractiveOptions {
   readonly context: ChatContext;
@@ -30,15 +33,16 @@ export interface InteractiveOptions {
 /** Talks until Ctrl-D, `/exit`, Ctrl-C twice or the end of the process is asked for. */
 export async function chatInteractively(options: InteractiveOptions, signal: AbortSignal): Promise<number> {
   const { context, plain, io } = options;
-  const history = new HistoryFile(stateFolder(context.dataDirectory), (error) =>
-    context.logger.warn('history not kept', { reason: messageOf(error) }),
-  );
-  const chat = new InteractiveChat({ ...options, io: plain ? { ...io, colour: false } : io, history, past: await history.load() }, signal);
+  const folder = stateFolder(context.dataDirectory);
+  const history = new HistoryFile(folder, (error) => context.logger.warn('history not kept', { reason: messageOf(error) }));
+  const past = await history.load();
+  const chat = new InteractiveChat({ ...options, io: plain ? { ...io, colour: false } : io, folder, history, past }, signal);
   await chat.talk();
   return signal.aborted ? 130 : 0;
 }
 
 type ChatOptions = InteractiveOptions & {
+  readonly folder: StateFolder;
   readonly history: HistoryFile;
   /** Of the history, newest first. */
   readonly past: readonly string[];
@@ -59,6 +63,9 @@ const TWICE_MS = 1000;
 class InteractiveChat {
   readonly #screen: ChatScreen;
   readonly #steps = new TurnSteps();
+  readonly #attention: Attention;
+  /** From the clipboard, by the words that stand for them in a message. */
+  readonly #images = new Map<string, Image>();
   /** null: what is typed waits. */
   #chat: OpenChat | null = null;
   /** Of what a line led to; null while the next line is awaited. */
@@ -79,10 +86,13 @@ class InteractiveChat {
     const folder = io.workingDirectory;
     const isAgreed = context.find(Places).some(({ project }) => project !== null && isInside(realPathOf(folder), project)); // that it is a project
     const files = new ProjectPaths(folder, isAgreed, context.clock);
+    const how = (context.config['notifications'] ?? 'off') as Notifications;
+    this.#attention = new Attention(terminal.output, plain && how !== 'off' ? 'bell' : how, context.clock);
     this.#screen = new ChatScreen({
       terminal,
       io,
       plain,
+      attention: this.#attention,
       history: past,
       complete: async (typed, cursor) => {
         if (this.#chat === null) return { from: 0, items: [] };
@@ -97,6 +107,8 @@ class InteractiveChat {
       interrupted: (typed) => this.#interrupted(typed),
       escaped: (typed) => this.#escaped(typed),
       ended: () => this.#leaveEarly(),
+      editElsewhere: (typed) => this.#edit(typed),
+      clipboard: () => this.#takeImage(),
     });
   }
 
@@ -150,7 +162,7 @@ class InteractiveChat {
       });
       screen.paths = (await slash.all()).map(({ path }) => path);
       if (problems !== null) screen.write(screen.hint(problems));
-      const parts = { conversation, slash, steps: this.#steps, screen, terminal, clock: context.clock, io };
+      const parts = { conversation, slash, steps: this.#steps, screen, terminal, clock: context.clock, io, images: this.#images };
       return (this.#chat = { opening, slash, turns: new ChatTurns(parts, () => this.#turn?.signal ?? this.signal) });
     } catch (error) {
       if (left.aborted) return null;
@@ -209,6 +221,7 @@ class InteractiveChat {
     const turn = new AbortController();
     this.#turn = turn;
     this.#screen.isAnswering = true;
+    this.#attention.seen();
     if (this.signal.aborted) turn.abort(this.signal.reason);
     try {
       await work(turn.signal);
@@ -217,7 +230,27 @@ class InteractiveChat {
       this.#isWarned = false;
       this.#screen.isAnswering = false;
       this.#screen.printNotices();
+      if (!turn.signal.aborted) this.#attention.call('the answer is there');
     }
+  }
+
+  async #edit(typed: string): Promise<string | null> {
+    const edited = await editInProgram(typed, this.options.folder);
+    if ('text' in edited) return edited.text;
+    this.#screen.writeDim(edited.why);
+    return null;
+  }
+
+  /** The words that stand for the image in the clipboard; null: there is none, which is said. */
+  async #takeImage(): Promise<string | null> {
+    const image = await clipboardImage();
+    if ('why' in image) {
+      this.#screen.writeDim(`Nothing to paste: ${image.why}`);
+      return null;
+    }
+    const words = `[image ${this.#images.size + 1}]`;
+    this.#images.set(words, image);
+    return `${words} `;
   }
 
   /** A message that waits is sent before the conversation ends. */

@@ -218,7 +218,8 @@ const KEYS = [
   'Enter sends · Shift-Enter or \\ at the end begins a line',
   'Esc stops the answer · Ctrl-C clears, twice leaves',
   'Up brings back what was sent · Ctrl-R searches it',
-  '@file attaches a file · Tab completes',
+  '@file, or the path of one, attaches it · Ctrl-V an image from the clipboard',
+  'Tab completes · Ctrl-G opens your editor · !command runs it in your shell',
 ];
 const MARGIN = 14;
 
