@@ -33,7 +33,8 @@ async function updateBuild() {
   const newest = await readNewest();
   const isThere = await isWhole(path.join(dist, digest));
   if (!isThere) {
-    process.stdout.write('pith: building dist/, which is older than its sources\n');
+    const why = newest.build === undefined ? 'for the first time' : 'since its sources have changed';
+    process.stdout.write(`pith: building dist/ ${why}; this takes up to a minute, longer on a busy machine\n`);
     if (!(await makeBuild(digest))) return updateBuild();
   }
   const record = { build: digest, ...sourcesOf(root, path.join(dist, digest)) };

@@ -1,4 +1,4 @@
-import { displayWidth, graphemes, printableLine } from '@pith/plain-text';
+import { displayWidth, graphemes, printableLine, wrapLines } from '@pith/plain-text';
 
 export interface Column<Row> {
   readonly title: string;
@@ -8,6 +8,8 @@ export interface Column<Row> {
   readonly align?: 'right';
   /** The last column only: it goes below its row where the terminal is too narrow. */
   readonly below?: boolean;
+  /** The last column only: it continues in further lines, and nothing of it is cut. */
+  readonly wraps?: boolean;
 }
 
 /** The least width of a last column that is cut. */
@@ -38,14 +40,20 @@ export function renderTable<Row>(
   const isBelow = last.below === true && room < LEAST_ROOM && room < last.width;
   const lastRoom = isBelow ? Math.max(LEAST_ROOM, width - INDENT.length) : Math.max(LEAST_WIDTH, room);
   const fitted = (text: string, column: typeof last) =>
-    column === last && column.align !== 'right' ? cut(text, lastRoom) : pad(text, column.width, column.align);
+    column === last && column.align !== 'right'
+      ? column.wraps === true
+        ? wrapLines(text, lastRoom)
+        : cut(text, lastRoom)
+      : pad(text, column.width, column.align);
   const lines = rows.flatMap((row, number) => {
     const texts = shown.map((column) => {
       const text = fitted(column.cells[number]!, column);
       return column.paint?.(text, row) ?? text;
     });
-    if (!isBelow) return [joined(texts)];
-    return [joined(texts.slice(0, -1)), ...(last.cells[number] === '' ? [] : [INDENT + texts.at(-1)!])];
+    const [first = '', ...more] = (texts.at(-1) ?? '').split('\n');
+    const before = ' '.repeat(Number.isFinite(room) ? Math.max(0, width - room) : 0);
+    if (!isBelow) return [joined([...texts.slice(0, -1), first]), ...more.map((line) => before + line)];
+    return [joined(texts.slice(0, -1)), ...(last.cells[number] === '' ? [] : [first, ...more].map((line) => INDENT + line))];
   });
   const titles = (isBelow ? shown.slice(0, -1) : shown).map((column) => heading(fitted(column.title, column)));
   return [joined(titles), ...lines].join('\n');

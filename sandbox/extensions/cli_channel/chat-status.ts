@@ -63,12 +63,13 @@ export class ChatStatus {
     const { conversation, terminals } = this.options;
     const isOurs = this.#usage.isOf(conversation.threadId);
     const window = this.#usage.model === null ? null : terminals.windowOf(this.#usage.model);
-    const filled = isOurs && window !== null && this.#usage.lastRequest > 0;
+    const filled = isOurs ? this.#usage.lastRequest : 0;
     return statusText(
       {
         model: this.#model,
         agent: conversation.agentId,
-        context: filled ? Math.min(100, Math.round((this.#usage.lastRequest / window) * 100)) : null,
+        context: filled,
+        percent: window === null ? null : Math.min(100, Math.round((filled / window) * 100)),
         tokens: isOurs ? this.#usage.tokens : 0,
         cost: isOurs ? this.#usage.cost : null,
         ...this.#counts,
@@ -133,8 +134,11 @@ interface Price {
 interface Status {
   readonly model: string;
   readonly agent: string;
-  /** Share of the model's window that the last request filled, in per cent; null: not known. */
-  readonly context: number | null;
+  /** Tokens of the last request and its answer; 0: not known. */
+  readonly context: number;
+  /** Their share of the model's window; null: not known. */
+  readonly percent: number | null;
+  /** Of all requests. */
   readonly tokens: number;
   /** null: there is no price for what was used. */
   readonly cost: number | null;
@@ -148,12 +152,12 @@ const NARROWEST = 40;
 /** One line; what has no room is left out from the right. */
 export function statusText(status: Status, columns: number): string {
   if (columns + 1 < NARROWEST) return '';
-  const { model, agent, context, tokens, cost, tasks, questions } = status;
+  const { model, agent, context, percent, tokens, cost, tasks, questions } = status;
   const parts = [
     printableLine(model),
     printableLine(agent),
-    ...(context === null ? [] : [`context ${context}%`]),
-    ...(tokens === 0 ? [] : [`${short(tokens)} tokens${cost === null ? '' : ` $${cost.toFixed(cost < 0.1 ? 3 : 2)}`}`]),
+    ...(context === 0 ? [] : [`context ${short(context)}${percent === null ? '' : ` (${percent}%)`}`]),
+    ...(tokens === 0 ? [] : [`used ${short(tokens)} tokens${cost === null ? '' : ` $${cost.toFixed(cost < 0.1 ? 3 : 2)}`}`]),
     ...(tasks === 0 ? [] : [counted(tasks, 'task')]),
     ...(questions === 0 ? [] : [counted(questions, 'question')]),
   ].filter((part) => part !== '');

@@ -1,5 +1,6 @@
 import pc from 'picocolors';
 import { displayWidth, PrintableStream, wrapLines } from '@pith/plain-text';
+import { CodeColours } from './code-colours.ts';
 import { inlineSpans, type Look, type Span } from './inline-markdown.ts';
 
 const WIDEST = 100;
@@ -21,6 +22,8 @@ export class MarkdownStream {
   /** The last character of this line that was taken. */
   #before = ' ';
   #fence: string | null = null;
+  /** Of the block of code; null: it has one colour. */
+  #colours: CodeColours | null = null;
   #table: string[] = [];
   #blank = true;
 
@@ -112,6 +115,7 @@ export class MarkdownStream {
     const fence = /^\s*(`{3,}|~{3,})([^`]*)$/u.exec(line);
     if (fence) {
       this.#fence = fence[1] ?? '```';
+      this.#colours = this.options.colour ? CodeColours.of(fence[2]?.trim() ?? '') : null;
       if (fence[2]?.trim()) this.write(`${this.#dim(`  ${fence[2].trim()}`)}\n`);
       this.#blank = false;
       return false;
@@ -152,7 +156,7 @@ export class MarkdownStream {
   #openCode(line: string, complete: boolean, fence: string): boolean {
     const bare = line.trim();
     const mayClose = fence.startsWith(bare.slice(0, fence.length)) && /^(`*|~*)$/u.test(bare);
-    if (mayClose && !complete) return false;
+    if (!complete && (mayClose || this.#colours !== null)) return false; // what a word is shows at the end of its line
     if (mayClose && bare.length >= fence.length) {
       this.#fence = null;
       return false;
@@ -170,6 +174,7 @@ export class MarkdownStream {
   }
 
   #code(text: string): string {
+    if (this.#colours !== null) return this.#colours.paint(text);
     return this.options.colour && text !== '' ? pc.createColors(true).cyan(text) : text;
   }
 

@@ -1,4 +1,4 @@
-import { spanOf } from '@pith/command-line';
+import { localTime, spanOf } from '@pith/command-line';
 import { localZone, nextCronTime } from '@pith/cron-times';
 import { sha256 } from '@pith/plain-data';
 import { didYouMean } from '@pith/plain-text';
@@ -32,8 +32,9 @@ const agent = z.string().min(1).optional().describe('Another agent that you may 
 export function scheduleTools(store: ScheduleStore, ports: Ports): readonly Tool[] {
   const { clock } = ports;
   const made = async (wanted: Wanted, call: ToolCall): Promise<ToolResult> => {
-    const view = scheduleView(await store.add(await scheduleOf(wanted, call, ports)), clock.now());
-    return toolResult(view, { title: `Scheduled for ${view.next}` });
+    const now = clock.now();
+    const view = scheduleView(await store.add(await scheduleOf(wanted, call, ports)), now);
+    return toolResult(view, { title: `Scheduled for ${view.next === null ? 'never' : localTime(Date.parse(view.next), now)}` });
   };
   return [
     defineTool({

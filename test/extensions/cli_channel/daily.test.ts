@@ -155,10 +155,10 @@ describe('U21 files of the project', () => {
 });
 
 describe('U22 the status line', () => {
-  const status = { model: 'test/model', agent: 'main', context: 12, tokens: 12_345, cost: 0.04, tasks: 1, questions: 2 };
+  const status = { model: 'test/model', agent: 'main', context: 4100, percent: 12, tokens: 12_345, cost: 0.04, tasks: 1, questions: 2 };
   it.each([
-    [100, 'test/model · main · context 12% · 12.3k tokens $0.040 · 1 task · 2 questions'],
-    [50, 'test/model · main · context 12%'],
+    [100, 'test/model · main · context 4.1k (12%) · used 12.3k tokens $0.040 · 1 task · 2 questions'],
+    [50, 'test/model · main · context 4.1k (12%)'],
     [30, ''],
   ])('U22 in %i columns', (columns, line) => expect(statusText(status, columns)).toBe(line));
 
@@ -178,8 +178,8 @@ describe('U22 the status line', () => {
     chat.terminals.saw({ model: { ref: 'test/model', contextWindow: 10_000 } });
     const prices = { 'test/model': { input: 10, output: 100 } };
     for (const [config, line] of [
-      [{}, 'test/model · main · context 10% · 1.4k tokens · 1 task'],
-      [{ prices }, 'test/model · main · context 10% · 1.4k tokens $0.028 · 1 task'],
+      [{}, 'test/model · main · context 1k (10%) · used 1.4k tokens · 1 task'],
+      [{ prices }, 'test/model · main · context 1k (10%) · used 1.4k tokens $0.028 · 1 task'],
     ] as const) {
       const ada = await atPrompt(asksExtraFirst(chat, config));
       ada.type('go\r');

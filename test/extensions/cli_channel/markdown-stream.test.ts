@@ -1,4 +1,5 @@
 import { describe, expect, it } from 'vitest';
+import { stripVTControlCharacters } from 'node:util';
 import { MarkdownStream } from '../../../sandbox/extensions/cli_channel/markdown-stream.ts';
 
 const SAMPLE = `# A **heading**
@@ -24,6 +25,8 @@ const a = \`**not bold**\`;
 > quoted
 ---
 Last \\*line\\*`;
+
+type P = (text: string) => string;
 
 function render(text: string, { size = text.length, colour = false, columns = 80 } = {}): string {
   let out = '';
@@ -69,6 +72,27 @@ Last *line*
   it.each([1, 2, 3, 7, 50])('shows the same however it arrives, %i characters at a time', (size) => {
     expect(render(SAMPLE, { size })).toBe(render(SAMPLE));
     expect(merged(render(SAMPLE, { size, colour: true }))).toBe(merged(render(SAMPLE, { colour: true })));
+  });
+
+  it('U23 colours code by its language, line by line as it comes, also within a comment; without colours and in other languages not', () => {
+    const code = '```ts\n/* one\n   const two */ const x = "a&<b>"; // three\nlet y = `${x}`;\n```\n\n```nothing-7\nconst z\n```\n';
+    const shown = render(code, { colour: true });
+    const lines = shown.split('\n');
+    const [grey, magenta, green, cyan] = [90, 35, 32, 36].map((colour) => (text: string) => `\u001b[${colour}m${text}\u001b[39m`) as [
+      P,
+      P,
+      P,
+      P,
+    ];
+    expect(lines[1]).toBe(`  ${grey('/* one')}`);
+    expect(lines[2]).toContain(grey('   const two */'));
+    expect(lines[2]).toContain(magenta('const'));
+    expect(lines[2]).toContain(green('"a&<b>"'));
+    expect(lines[3]).not.toContain('\u001b[90m');
+    expect(lines.at(-2)).toBe(`  ${cyan('const z')}`);
+    for (const size of [1, 5]) expect(merged(render(code, { colour: true, size }))).toBe(merged(shown));
+    expect(render(code)).not.toContain('\u001b');
+    expect(stripVTControlCharacters(shown)).toBe(render(code));
   });
 
   it('writes words as soon as they are certain and holds back only what is open', () => {

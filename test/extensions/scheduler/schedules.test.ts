@@ -1,3 +1,4 @@
+import { localTime } from '@pith/command-line';
 import path from 'node:path';
 import type { JsonValue } from 'pith';
 import { describe, expect, it, onTestFinished } from 'vitest';
@@ -13,7 +14,8 @@ describe('schedules', () => {
       { text: 'I will.' },
     ]);
     const { results } = await pith.run('later', { threadId: 'kitchen' });
-    expect(results).toMatchObject([{ ok: true, output: { agent_id: 'boss', next: '2026-01-01T00:10:00.000Z' } }]);
+    const title = `Scheduled for ${localTime(Date.parse('2026-01-01T00:10:00.000Z'), Date.parse('2026-01-01T00:00:00.000Z'))}`; // U23: in the person's zone
+    expect(results).toMatchObject([{ ok: true, title, output: { agent_id: 'boss', next: '2026-01-01T00:10:00.000Z' } }]);
     await pith.kernel.start();
     await clock.advance(9 * MINUTE);
     expect(model.requests).toHaveLength(2);

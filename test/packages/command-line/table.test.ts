@@ -23,6 +23,20 @@ describe('a table', () => {
     expect(renderTable(rows, textColumns(titles), 45)).toBe('ID    COUNT\na     9\n    one two three four five six seven eight…\n日本  10');
   });
 
+  it('continues a last column that wraps in lines below it, so that nothing is cut', () => {
+    const wraps = textColumns(titles).map((column, at) => ({ ...column, wraps: at === 3 }));
+    expect(renderTable(rows.slice(0, 1), wraps, 60).split('\n').slice(1)).toEqual([
+      'a   9      one two three four five six seven eight nine ten',
+      '           eleven',
+    ]);
+    expect(renderTable(rows.slice(0, 1), wraps, 45).split('\n').slice(1)).toEqual([
+      'a   9',
+      '    one two three four five six seven eight',
+      '    nine ten eleven',
+    ]);
+    expect(renderTable(rows, wraps, 0)).toBe(renderTable(rows, plain, 0));
+  });
+
   it('paints what has been aligned, and the titles', () => {
     const painted = plain.map((column) => ({ ...column, align: 'right' as const, paint: (text: string) => `<${text}>` }));
     const [heading, first] = renderTable(rows, painted.slice(0, 3), 0, (text) => `[${text}]`).split('\n');

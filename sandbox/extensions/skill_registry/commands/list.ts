@@ -45,7 +45,8 @@ function print(shown: readonly Skill[], snapshot: Snapshot, { registry, all, isR
     });
     if (all) for (const { id, state, source, reason } of refusedLinks(registry, snapshot)) rows.push([id, state, source, '', '', reason]);
     const titles = ['ID', 'STATE', 'SOURCE', 'TOKENS', 'VERSION', all ? 'DESCRIPTION OR REASON' : 'DESCRIPTION'];
-    io.print(renderTable(rows, textColumns(titles), widthOf(io)));
+    const columns = textColumns(titles).map((column, at) => (at === titles.length - 1 ? { ...column, wraps: all } : column)); // a cure is shown whole
+    io.print(renderTable(rows, columns, widthOf(io)));
   } else {
     const where = registry.sources.at(-1)?.directory ?? 'sandbox/skills';
     io.print(
