@@ -17,6 +17,8 @@ export interface AgentSpec {
   /** The extension whose process renders the prompt. Written by the kernel alone; absent where the kernel renders. */
   readonly promptBy?: string;
   readonly usesTools: readonly string[];
+  /** As `usesTools`, but given to the model only once its tool `find_tools` has found them. */
+  readonly findsTools?: readonly string[];
   readonly usesSkills: readonly string[];
   readonly delegatesTo: readonly string[];
   /** Per turn, including its calls: `max_turns` are model steps, `max_tokens` those of input and output. */

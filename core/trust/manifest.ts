@@ -8,7 +8,7 @@ const DAY_MS = 86_400_000;
 const WEEK_MS = 7 * DAY_MS;
 
 /** Other names that are imported as `pith/<name>`. */
-export const RESERVED_IDS: readonly string[] = ['testing', 'embed', 'sandbox'];
+export const RESERVED_IDS: readonly string[] = ['pith', 'testing', 'embed', 'sandbox'];
 
 /** `.meta` of a switch: an unreadable one counts as off; one that narrows stays on. */
 export const ENABLED = { safeguard: true, narrowest: false, and: 'switches no guard off' };
@@ -51,6 +51,7 @@ export const manifestSchema = once(() => {
     integration_mode: z.enum(['tool', 'none']).default('none'),
     instructions: text.default(''),
     uses_tools: names,
+    finds_tools: names,
     uses_skills: names,
     delegates_to: names,
     limits: limits.prefault({}).meta({ safeguard: true }),

@@ -84,7 +84,7 @@ describe('what ships', () => {
     expect(orchestrator.system).toContain('[Available Skills]\n');
     expect(orchestrator.system).toContain('• `extension-development` — How to create and modify extensions for Pith. ');
     expect(orchestrator.tools.map(({ name }) => name)).toEqual(
-      expect.arrayContaining(['list_skills', 'read_skill', 'read_skill_resource', 'delegate_task', 'submit_task', 'builder_agent']),
+      expect.arrayContaining(['list_skills', 'read_skill', 'read_skill_resource', 'delegate_task', 'builder_agent', 'find_tools']),
     );
   });
 });

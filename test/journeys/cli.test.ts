@@ -2,6 +2,7 @@ import { execFile, execFileSync } from 'node:child_process';
 import { existsSync, readFileSync } from 'node:fs';
 import path from 'node:path';
 import { promisify } from 'node:util';
+import { countTokens } from 'gpt-tokenizer/encoding/o200k_base';
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
 import type { DoctorReport } from '../../core/compose/index.ts';
 import { pithHere } from './pith-here.ts';
@@ -235,7 +236,7 @@ describe('commands with --json', () => {
 });
 
 describe('the command line itself', () => {
-  it('pith init makes a sandbox that chats and is healthy', async () => {
+  it('G9 pith init makes a sandbox that chats and is healthy; its agent and the orchestrator carry at most 2,500 tokens of tools', async () => {
     const place = await ownFolder();
     const run = (...argv: string[]) => pithHere(argv, { cwd: place.path });
     expect((await run('init', 'mine')).code).toBe(0);
@@ -247,6 +248,15 @@ describe('the command line itself', () => {
     expect([code, err], out).toEqual([0, expect.stringMatching(/^(?:✓ .*\n)+$/u)]);
     expect(out).toMatch(/All is well.*hello.*hello +offered/su);
     expect((await run('init', 'mine')).code).toBe(2);
+    for (const agent of ['assistant', 'orchestrator']) {
+      const prompt = await pithHere(['agents', 'prompt', agent, '--text', 'hi', '--json', '--sandbox', sandbox], { cwd: place.path });
+      const { tools } = JSON.parse(prompt.out) as { tools: readonly { readonly name: string; readonly description: string }[] };
+      const names = tools.map(({ name }) => name);
+      expect(names, agent).toEqual(expect.arrayContaining(['hello', 'edit_file', 'shell', 'read_skill', 'web_fetch', 'find_tools']));
+      expect(names.join(' '), agent).not.toMatch(/complete_task|stage_|activate_|submit_|schedule_|configure_/);
+      expect(tools.find(({ name }) => name === 'find_tools')?.description, agent).toMatch(/schedule_once.*skill_invoke.*submit_task/);
+      expect(countTokens(JSON.stringify(tools)), agent).toBeLessThanOrEqual(2500);
+    }
   });
 
   const COLOURED = ['extensions', 'list'];

@@ -172,7 +172,8 @@ async function admit(spec: AgentSpec, options: AdmissionOptions): Promise<AgentS
     guarded('uses_tools and uses_skills', async () => {
       const [tools, skills] = await Promise.all([resolveTools(spec, options.host), options.skills.read(spec)]);
       const skillNotes = skills.flatMap(({ note }) => (note ? [note] : []));
-      return [...tools.notes.map(at('uses_tools', spec.usesTools)), ...skillNotes.map(at('uses_skills', spec.usesSkills))];
+      const placedTools = tools.notes.map(at('uses_tools', spec.usesTools)).map(at('finds_tools', spec.findsTools ?? []));
+      return [...placedTools, ...skillNotes.map(at('uses_skills', spec.usesSkills))];
     }),
     guarded('prompt', async () => (spec.prompt === null ? [] : checkPrompt(spec.prompt, spec.promptFile, spec.usesSkills))),
     guarded('agent keys', async () => {

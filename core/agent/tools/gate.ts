@@ -10,6 +10,7 @@ import {
 } from '../../contract/index.ts';
 import { namesOfExtension } from '../../declarations/index.ts';
 import type { Ask } from '../threads/approval.ts';
+import { isFinder } from './find-tools.ts';
 
 interface KnownTool {
   readonly extensionId: string;
@@ -104,8 +105,9 @@ export async function isGone({ extensionId, descriptor }: KnownTool, tools: Pick
 export const PLAN_MODE_TEXT =
   'Plan mode: only reading tools run; answer with a plan of what you would change and run. Nothing is changed until the person says go.';
 
-/** A denial wins. */
+/** A denial wins. What `find_tools` finds is permitted by itself. */
 export function permits(policy: TurnPolicy, extensionId: string, tool: string): boolean {
+  if (isFinder({ extensionId })) return true;
   if (!mayServe(policy, extensionId)) return false;
   if (policy.denyTools && isNamed(policy.denyTools, extensionId, tool)) return false;
   return policy.allowTools === undefined || isNamed(policy.allowTools, extensionId, tool);

@@ -12,10 +12,9 @@ const MOST_OF_REQUEST = 512 * 1024;
 const MOST_TOOLS = 128;
 const MOST_NAMED = 5;
 
-/** Those that can be sent, beside those that are sent already, and what is to be said of the others: one costs itself alone. */
-export function sendable<Tool extends Owned>(
+/** Those whose schemas can be sent, and what is to be said of the others. */
+export function usable<Tool extends Owned>(
   tools: readonly Tool[],
-  offered: readonly Owned[] = [],
 ): { readonly tools: readonly Tool[]; readonly notes: readonly Diagnostic[] } {
   const works = new Map<string, Work>();
   const notes = tools.flatMap(({ extensionId, descriptor: { name, inputSchema } }) => {
@@ -26,10 +25,19 @@ export function sendable<Tool extends Owned>(
       ? [leftOut(`the tool '${name}' of '${extensionId}' is left out: ${sent.problem}`, 'correct its input schema')]
       : [];
   });
-  const usable = tools.filter(({ descriptor }) => !('problem' in cachedSchema(descriptor.inputSchema)));
-  const ids = [...new Set(usable.map(({ extensionId }) => extensionId))];
+  return { tools: tools.filter(({ descriptor }) => !('problem' in cachedSchema(descriptor.inputSchema))), notes };
+}
+
+/** Those that can be sent, beside those that are sent already, and what is to be said of the others: one costs itself alone. */
+export function sendable<Tool extends Owned>(
+  tools: readonly Tool[],
+  offered: readonly Owned[] = [],
+): { readonly tools: readonly Tool[]; readonly notes: readonly Diagnostic[] } {
+  const { tools: writable, notes: unwritable } = usable(tools);
+  const notes = [...unwritable];
+  const ids = [...new Set(writable.map(({ extensionId }) => extensionId))];
   const kept = withinBounds(
-    ids.map((id) => usable.filter(({ extensionId }) => extensionId === id)),
+    ids.map((id) => writable.filter(({ extensionId }) => extensionId === id)),
     [
       { all: Math.max(0, MOST_OF_REQUEST - sizeOf(offered)), of: (tool) => sizeOf([tool]) },
       { all: Math.max(0, MOST_TOOLS - offered.length), of: () => 1 },
@@ -37,7 +45,7 @@ export function sendable<Tool extends Owned>(
   );
   const fitting = new Set(kept.flat());
   for (const id of ids) {
-    const lost = usable.filter((tool) => tool.extensionId === id && !fitting.has(tool)).map(({ descriptor: { name } }) => name);
+    const lost = writable.filter((tool) => tool.extensionId === id && !fitting.has(tool)).map(({ descriptor: { name } }) => name);
     if (lost.length > 0)
       notes.push(
         leftOut(
@@ -46,7 +54,7 @@ export function sendable<Tool extends Owned>(
         ),
       );
   }
-  return { tools: usable.filter((tool) => fitting.has(tool)), notes };
+  return { tools: writable.filter((tool) => fitting.has(tool)), notes };
 }
 
 /** The schema that a model is told. */

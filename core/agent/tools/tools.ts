@@ -14,20 +14,13 @@ import {
 } from '../../contract/index.ts';
 import { canRun, type ExtensionFacts, type Host, type ToolDescriptor, type Tools } from '../../kernel/index.ts';
 import { isDynamic, namesOfExtension, shortId } from '../../declarations/index.ts';
+import { finderOf, foundIn, isFinder } from './find-tools.ts';
 import { isGone, mayServe, permits } from './gate.ts';
-import { ownInput, sendable } from './sent-tools.ts';
-
-/** A tool as one turn offers it: data only, no code. */
-export interface OfferedTool {
-  /** The name that the model sees: the tool's own, or `<extension>__<tool>` on a clash. */
-  readonly modelName: string;
-  readonly extensionId: string;
-  readonly descriptor: ToolDescriptor;
-  /** Part of the input of every call, whatever the model writes: the agent that a tool of an agent's name runs. */
-  readonly fixed?: Readonly<Record<string, JsonValue>>;
-}
+import type { OfferedTool } from './offered-tool.ts';
+import { ownInput, sendable, usable } from './sent-tools.ts';
 
 interface ResolvedTools {
+  /** With those on demand. */
   readonly tools: readonly OfferedTool[];
   /** Names of tools that ship and that extensions may bring to a turn of the agent: nobody else's tool has them. */
   readonly reserved: ReadonlySet<string>;
@@ -41,7 +34,7 @@ export interface ToolHost {
   readonly providers: { readonly tools: Tools };
 }
 
-/** What `uses_tools` means at this moment, narrowed by the policy; `callees` are the agents that it may call. Never rejects. */
+/** What `uses_tools` and `finds_tools` mean at this moment, narrowed by the policy; `callees` are the agents that it may call. Never rejects. */
 export async function resolveTools(
   spec: AgentSpec,
   host: ToolHost,
@@ -58,27 +51,40 @@ async function wantedTools(
   policy: TurnPolicy,
   callees: readonly AgentSpec[] = [],
 ): Promise<Omit<ResolvedTools, 'tools'> & { readonly tools: readonly UnnamedTool[] }> {
-  const { extensions } = host;
-  const wanted = new Map<string, UnnamedTool>();
-  const notes: Diagnostic[] = [];
-  const everything = collected(spec.usesTools, extensions).filter((id) => canRun(extensions.state(id)));
-  const asked = spec.usesTools.filter((entry) => !COLLECTIVE.includes(entry) && !isDynamic(entry)); // dynamic ones come turn by turn
-  const entries = [...new Set([...asked, ...everything])];
-  const [answers, reserved] = await Promise.all([
-    Promise.all(entries.map((entry) => resolveEntry(entry, host))),
+  const [used, found, reserved] = await Promise.all([
+    listed('uses_tools', spec.usesTools, host),
+    listed('finds_tools', spec.findsTools ?? [], host),
     reservedNames(spec, host),
   ]);
-  answers.forEach((answer, index) => {
-    // What "*" and "sandbox" bring may fail without a word: the agent did not ask for it by name.
-    if (spec.usesTools.includes(entries[index] as string)) notes.push(...answer.notes);
-    for (const tool of answer.tools) wanted.set(`${tool.extensionId}/${tool.descriptor.name}`, tool);
-  });
-  const allowed = [...wanted.values()].filter(({ extensionId, descriptor }) => permits(policy, extensionId, descriptor.name));
-  const sent = sendable([...allowed, ...toolsOfAgents(allowed, callees, extensions)]);
-  return { tools: sent.tools, reserved, notes: [...notes, ...sent.notes] };
+  const allowed = ({ extensionId, descriptor }: UnnamedTool) => permits(policy, extensionId, descriptor.name);
+  const given = [...used.tools.values()].filter(allowed);
+  const sent = sendable([...given, ...toolsOfAgents(given, callees, host.extensions)]);
+  const behind = [...found.tools].filter(([id]) => !used.tools.has(id)).map(([, tool]) => ({ ...tool, onDemand: true as const }));
+  const findable = usable(behind.filter(allowed));
+  return {
+    tools: [...sent.tools, ...findable.tools],
+    reserved,
+    notes: [...used.notes, ...found.notes, ...sent.notes, ...findable.notes],
+  };
 }
 
-/** Entries of `uses_tools` that mean more than one extension: all, and those that do not ship. */
+/** The tools of one list of an agent by `extension/tool`, in its order. */
+async function listed(
+  key: string,
+  list: readonly string[],
+  host: ToolHost,
+): Promise<{ readonly tools: ReadonlyMap<string, UnnamedTool>; readonly notes: readonly Diagnostic[] }> {
+  const { extensions } = host;
+  const everything = collected(list, extensions).filter((id) => canRun(extensions.state(id)));
+  const asked = list.filter((entry) => !COLLECTIVE.includes(entry) && !isDynamic(entry)); // dynamic ones come turn by turn
+  const entries = [...new Set([...asked, ...everything])];
+  const answers = await Promise.all(entries.map((entry) => resolveEntry(`${key} '${entry}'`, entry, host)));
+  const tools = answers.flatMap((answer) => answer.tools.map((tool) => [`${tool.extensionId}/${tool.descriptor.name}`, tool] as const));
+  // What "*" and "sandbox" bring may fail without a word: the agent did not ask for it by name.
+  return { tools: new Map(tools), notes: answers.flatMap(({ notes }, at) => (list.includes(entries[at] as string) ? notes : [])) };
+}
+
+/** Entries of such a list that mean more than one extension: all, and those that do not ship. */
 const COLLECTIVE: readonly string[] = ['*', 'sandbox'];
 
 /** Also in Pith's own sandbox a person's extension is theirs: its code is not what came with Pith. */
@@ -87,18 +93,45 @@ function collected(usesTools: readonly string[], extensions: Pick<ExtensionFacts
   return usesTools.includes('sandbox') ? extensions.ids().filter((id) => !extensions.keepsNames(id) || extensions.isForeign(id)) : [];
 }
 
-/** `extension/tool` of each, once. */
+/** `extension/tool` of each that is an extension's, once. */
 export function toolIds(tools: readonly OfferedTool[]): readonly string[] {
-  return [...new Set(tools.map(({ extensionId, descriptor }) => `${extensionId}/${descriptor.name}`))];
+  return [...new Set(tools.filter((tool) => !isFinder(tool)).map(toolId))];
+}
+
+function toolId({ extensionId, descriptor }: Pick<OfferedTool, 'extensionId' | 'descriptor'>): string {
+  return `${extensionId}/${descriptor.name}`;
+}
+
+export function onDemandIn(all: readonly OfferedTool[]): readonly OfferedTool[] {
+  return all.filter((tool) => tool.onDemand);
+}
+
+/**
+ * What of `all` the model is told: what is not on demand, `find_tools` where anything is, and what the thread has found. What it was told
+ * `before` in this turn keeps its place and its description while it is there.
+ */
+export function givenTools(
+  all: readonly OfferedTool[],
+  held: TurnInfo['held'],
+  before: readonly OfferedTool[] = [],
+): readonly OfferedTool[] {
+  const onDemand = onDemandIn(all);
+  const finder = finderOf(onDemand);
+  const stays = before.filter((tool) => (isFinder(tool) ? finder !== null : all.includes(tool)));
+  const found = foundIn(held).flatMap((id) => onDemand.find((tool) => toolId(tool) === id) ?? []);
+  const isNew = (tool: OfferedTool) => !stays.includes(tool);
+  const given = [...stays, ...all.filter((tool) => !tool.onDemand && isNew(tool))];
+  if (finder !== null && !given.some(isFinder)) given.push(finder);
+  return [...given, ...sendable(found.filter(isNew), given).tools];
 }
 
 /** `; 'x' failed, and its tools are missing: see 'pith doctor'` where an extension that an agent uses cannot run, else nothing. For the end of a message. */
 export function missingTools(
-  { usesTools }: AgentSpec,
+  { usesTools, findsTools = [] }: AgentSpec,
   extensions: Pick<ExtensionFacts, 'ids' | 'state' | 'keepsNames' | 'isForeign'>,
 ): string {
-  const named = usesTools.map((entry) => entry.split('/', 1)[0] as string);
-  const wanted = new Set([...named, ...collected(usesTools, extensions)]);
+  const all = [...usesTools, ...findsTools];
+  const wanted = new Set([...all.map((entry) => entry.split('/', 1)[0] as string), ...collected(all, extensions)]);
   const broken = [...wanted].filter((id) => ['failed', 'blocked'].includes(extensions.state(id) ?? '')).sort();
   if (broken.length === 0) return '';
   const names = broken.map((id) => `'${id}'`).join(', ');
@@ -121,7 +154,8 @@ interface Entry {
   readonly notes: readonly Diagnostic[];
 }
 
-async function resolveEntry(entry: string, { extensions, providers: { tools } }: ToolHost): Promise<Entry> {
+/** `where`: `uses_tools 'x'`, for messages. */
+async function resolveEntry(where: string, entry: string, { extensions, providers: { tools } }: ToolHost): Promise<Entry> {
   const slash = entry.indexOf('/');
   const extensionId = slash < 0 ? entry : entry.slice(0, slash);
   const toolName = slash < 0 ? null : entry.slice(slash + 1);
@@ -129,7 +163,7 @@ async function resolveEntry(entry: string, { extensions, providers: { tools } }:
   if (state === undefined) {
     return leftOut(
       'name_unknown',
-      `uses_tools '${entry}': nothing declares the extension '${extensionId}'${didYouMean(extensionId, extensions.ids())}`,
+      `${where}: nothing declares the extension '${extensionId}'${didYouMean(extensionId, extensions.ids())}`,
       `correct the name, or add the extension '${extensionId}'`,
     );
   }
@@ -156,7 +190,7 @@ async function resolveEntry(entry: string, { extensions, providers: { tools } }:
     offered.map(({ name }) => name),
   );
   const cure = hint === '' ? `use one of ${offered.map(({ name }) => `${extensionId}/${name}`).join(', ')}` : 'correct the name';
-  return leftOut('tool_unknown', `uses_tools '${entry}': '${extensionId}' has no tool '${toolName}'${hint}`, cure);
+  return leftOut('tool_unknown', `${where}: '${extensionId}' has no tool '${toolName}'${hint}`, cure);
 }
 
 function leftOut(code: string, message: string, cure: string): Entry {
@@ -285,7 +319,7 @@ interface TurnToolsQuestion {
   readonly policy: TurnPolicy;
   /** Names of tools that ship and may come during this turn. */
   readonly reserved: ReadonlySet<string>;
-  /** What the turn has already. Their names stay, and so do they while their extensions have them. */
+  /** What the turn has already, also on demand. Their names stay, and so do they while their extensions have them. */
   readonly offered: readonly OfferedTool[];
   /** Tools that are offered already may be told differently: only before the model has seen them. */
   readonly mayRedescribe: boolean;
@@ -295,6 +329,7 @@ interface TurnToolsQuestion {
 
 /** The tools that a turn begins with. */
 interface FirstTools extends ToolsOfTurn {
+  readonly tools: readonly OfferedTool[];
   /** The turn as it is with them. */
   readonly info: TurnInfo;
   /** `extension/tool` of those that `uses_tools` gives. */
@@ -317,25 +352,27 @@ export async function toolsOfTurn(
     host.providers.tools.turnProviders(spec),
   ]);
   const providers = asked.filter((id) => mayServe(policy, id));
-  const turn = await infoOf(toolIds(offered));
+  const turn = await infoOf(toolIds(offered.filter((tool) => !tool.onDemand)));
   const question = { host, clock, providers, turn, policy, reserved, offered, mayRedescribe: true };
-  const { tools, notices, late } = await withTurnTools(question, signal);
+  const { all, notices, late } = await withTurnTools(question, signal);
+  const tools = givenTools(all, turn.held);
   const info = { ...turn, tools: toolIds(tools) };
   return {
     tools,
+    all,
     late,
     info,
     own: turn.tools,
     reserved,
     providers,
     notes,
-    notices: [...notices, ...missingDynamic(spec.usesTools, tools)],
+    notices: [...notices, ...missingDynamic([...spec.usesTools, ...(spec.findsTools ?? [])], all)],
   };
 }
 
 interface ToolsOfTurn {
-  /** Those of `offered` that there still are, and behind them what is new. */
-  readonly tools: readonly OfferedTool[];
+  /** Those of `offered` that there still are, and behind them what is new; with those on demand. */
+  readonly all: readonly OfferedTool[];
   readonly notices: readonly { readonly code: string; readonly message: string }[];
   /** Those that declare extensions which are still being opened: they are worth asking again. */
   readonly late: readonly string[];
@@ -351,18 +388,24 @@ export async function withTurnTools(question: TurnToolsQuestion, signal: AbortSi
   ]);
   const offered = [...there];
   const added = new Map<string, UnnamedTool>();
+  const wanted = [...turn.agent.usesTools, ...(turn.agent.findsTools ?? [])];
   for (const tool of [own, ...answers].flatMap(({ tools }) => tools)) {
     const { extensionId, descriptor } = tool;
     const { name } = descriptor;
-    if (!permits(policy, extensionId, name) || !isWanted(turn.agent.usesTools, extensionId, name)) continue;
+    if (!permits(policy, extensionId, name) || !isWanted(wanted, extensionId, name)) continue;
     const index = offered.findIndex((tool) => tool.extensionId === extensionId && tool.descriptor.name === name);
     if (index < 0) added.set(`${extensionId}/${name}`, tool);
     else if (mayRedescribe) offered[index] = { ...(offered[index] as OfferedTool), descriptor };
   }
-  const sent = sendable([...added.values()], offered);
-  const lost = sent.notes.map(({ code, message, cure }) => ({ code, message: `${message}; ${cure}` }));
+  const [given, behind] = [false, true].map((onDemand) => [...added.values()].filter((tool) => (tool.onDemand === true) === onDemand));
+  const sent = sendable(
+    given!,
+    offered.filter((tool) => !tool.onDemand),
+  );
+  const findable = usable(behind!);
+  const lost = [...sent.notes, ...findable.notes].map(({ code, message, cure }) => ({ code, message: `${message}; ${cure}` }));
   return {
-    tools: [...offered, ...named(sent.tools, question.reserved, offered)],
+    all: [...offered, ...named([...sent.tools, ...findable.tools], question.reserved, offered)],
     notices: [...answers.flatMap(({ notices }) => notices), ...lost],
     late: providers.filter((_, index) => answers[index]?.late),
   };
@@ -404,14 +447,17 @@ type TurnTool = Awaited<ReturnType<NonNullable<ToolProvider['getTurnTools']>>>[n
 
 async function resolve(question: TurnToolsQuestion, extensionId: string, own: readonly ToolDescriptor[], given: TurnTool): Promise<Answer> {
   if ('extension' in given) return open(question, extensionId, given.extension);
-  const { tool, ...described } = given;
+  const { tool, onDemand, ...described } = given;
   const descriptor = own.find(({ name }) => name === tool);
-  if (descriptor) return { tools: [unnamed(question.host.extensions, extensionId, { ...descriptor, ...described })], notices: [] };
+  if (descriptor) {
+    const found = unnamed(question.host.extensions, extensionId, { ...descriptor, ...described });
+    return { tools: [onDemand ? { ...found, onDemand } : found], notices: [] };
+  }
   return failed('tool_unknown', `'${extensionId}' brings the tool '${tool}' to this turn, and has none of that name`);
 }
 
 /** One that is not open in time goes on, and is there for a later step or turn. Its names and faults may say anything. */
-async function open({ host, clock }: TurnToolsQuestion, providerId: string, extensionId: string): Promise<Answer> {
+async function open({ host, clock, turn }: TurnToolsQuestion, providerId: string, extensionId: string): Promise<Answer> {
   const missing = (code: string, why: string): Answer => failed(code, printableLine(`the tools of '${extensionId}' are missing: ${why}`));
   try {
     const { since, opened } = host.dynamic.open(providerId, extensionId);
@@ -423,7 +469,8 @@ async function open({ host, clock }: TurnToolsQuestion, providerId: string, exte
         late: true,
       };
     const notices = found.problems.map(({ code, message }) => ({ code, message: printableLine(message) }));
-    return { tools: found.tools.map((descriptor) => ({ extensionId, descriptor })), notices };
+    const demand = isFound(turn.agent, [providerId, ...namesOfExtension(extensionId)]) ? { onDemand: true as const } : {};
+    return { tools: found.tools.map((descriptor) => ({ extensionId, descriptor, ...demand })), notices };
   } catch (error) {
     return missing(codeOf(error, 'provider_unavailable'), messageOf(error));
   }
@@ -431,6 +478,12 @@ async function open({ host, clock }: TurnToolsQuestion, providerId: string, exte
 
 /** Turns wait so long for a dynamic extension in all, counted from the first that asked: most are there in less than one second. */
 const PATIENCE_MS = 3000;
+
+/** Whether `finds_tools` names one of these and `uses_tools` none. */
+function isFound({ usesTools, findsTools = [] }: AgentSpec, names: readonly string[]): boolean {
+  const isIn = (list: readonly string[]) => list.some((entry) => names.some((name) => entry === name || entry.startsWith(`${name}/`)));
+  return isIn(findsTools) && !usesTools.includes('*') && !isIn(usesTools);
+}
 
 /** An agent that names single tools of a dynamic extension gets those only. */
 function isWanted(usesTools: readonly string[], extensionId: string, tool: string): boolean {

@@ -16,7 +16,9 @@ import {
 import { strictId } from '../prompt/request.ts';
 import { callers, callsLeft, spendCalls } from './call-tree.ts';
 import type { RawCall } from './step.ts';
-import { missingTools, type OfferedTool, withFixed } from '../tools/tools.ts';
+import { findTools, isFinder } from '../tools/find-tools.ts';
+import type { OfferedTool } from '../tools/offered-tool.ts';
+import { missingTools, onDemandIn, withFixed } from '../tools/tools.ts';
 import type { AskedCall, RunningTurn } from './running-turn.ts';
 import { startersOf } from './origin.ts';
 import { startSpan } from '../../durable/index.ts';
@@ -36,7 +38,8 @@ export async function readCalls(turn: RunningTurn, calls: readonly RawCall[]): P
     // Some servers give parallel calls the same id, or none: results could not be told apart.
     const id = given === '' || ids.has(given) ? strictId(`${turn.record.id} ${turn.progress.steps} ${index} ${given}`) : given;
     ids.add(id);
-    const tool = turn.offer.toolsByName.get(name) ?? null;
+    const { all, toolsByName } = turn.offer;
+    const tool = toolsByName.get(name) ?? all.find(({ modelName }) => modelName === name) ?? null; // one on demand may be called by its name
     const read = parseInput(text);
     const problem = tool === null ? unknownTool(name, turn, findings) : 'why' in read ? invalidInput(name, read.why) : null;
     return { callId: id, name, tool, input: 'why' in read ? {} : read.input, problem };
@@ -93,7 +96,7 @@ export function decided(calls: readonly PendingCall[]): Promise<readonly Decided
 export function toolOf({ offer }: RunningTurn, { name, extensionId, tool }: CallRecord): OfferedTool | undefined {
   const isIt = (each: OfferedTool) => each.extensionId === extensionId && each.descriptor.name === tool;
   const found = offer.toolsByName.get(name);
-  return found && isIt(found) ? found : [...offer.toolsByName.values()].find(isIt);
+  return found && isIt(found) ? found : [...offer.toolsByName.values(), ...offer.all].find(isIt);
 }
 
 /** What the gate says of a call. `mostCalls`: how many this turn may make in all. */
@@ -336,7 +339,11 @@ async function callTool(turn: RunningTurn, { record, approved }: DecidedCall): P
     if (shown.extensionId !== record.extensionId || shown.idempotencyKey !== idempotencyKey) return;
     turn.events.push({ type: 'tool-output', id: record.callId, text: String(shown.text).slice(0, MOST_SHOWN) });
   });
-  const call = () => host.providers.tools.call(record.extensionId, record.tool, record.input, about).finally(off);
+  const run = () =>
+    isFinder(record)
+      ? findTools(onDemandIn(turn.offer.all), record.input)
+      : host.providers.tools.call(record.extensionId, record.tool, record.input, about);
+  const call = () => run().finally(off);
   const span = startSpan({
     name: `execute_tool ${record.name}`,
     correlationId,

@@ -19,7 +19,9 @@ import { modelFailure } from '../../models/index.ts';
 import { RefusedRequests } from './refused-request.ts';
 import { streamStep, type StepOutcome } from './step.ts';
 import type { AskedCall, RunningTurn, TurnEnd } from './running-turn.ts';
-import { type OfferedTool, toolIds, withTurnTools } from '../tools/tools.ts';
+import { isFinder } from '../tools/find-tools.ts';
+import type { OfferedTool } from '../tools/offered-tool.ts';
+import { givenTools, toolIds, withTurnTools } from '../tools/tools.ts';
 import { functionTool } from './plan.ts';
 import { untilAborted, within } from '@pith/promises';
 
@@ -102,6 +104,7 @@ async function* runBatches(
   const isRenewed = renewals !== turn.offer.renewals; // calls of this step may have changed the tools
   turn.offer.renewals = renewals;
   if (providers.length > 0 || isRenewed) yield* await appendTools(turn, providers, isRenewed);
+  else if (calls.some(({ record }) => isFinder(record))) offerTools(turn, turn.offer.all);
   return null;
 }
 
@@ -234,19 +237,21 @@ async function appendTools(turn: RunningTurn, providers: readonly string[], isRe
   const { deps, plan, signal, offer } = turn;
   const { host, clock } = deps;
   const { policy, tools } = plan;
-  const offered = [...offer.toolsByName.values()];
+  const offered = offer.all;
   const info = { ...offer.info, tools: tools.own };
   const { reserved } = tools;
   const question = { host, clock, providers, turn: info, policy, reserved, offered, mayRedescribe: false, isRenewed };
   const found = await untilAborted(withTurnTools(question, signal), signal).catch(() => null); // aborted: the loop says so
   if (found === null) return [];
   offer.late = [...offer.late.filter((id) => !providers.includes(id)), ...found.late];
-  offerTools(turn, found.tools);
+  offerTools(turn, found.all);
   return turn.notices.fresh(turn.record, found.notices);
 }
 
-function offerTools({ offer, conversation }: RunningTurn, tools: readonly OfferedTool[]): void {
+function offerTools({ offer, conversation }: RunningTurn, all: readonly OfferedTool[]): void {
   const before = new Set(offer.toolsByName.values());
+  const tools = givenTools(all, offer.info.held, [...before]);
+  offer.all = all;
   const added = tools.filter((tool) => !before.has(tool)).map(functionTool);
   offer.toolsByName = new Map(tools.map((tool) => [tool.modelName, tool]));
   offer.functionTools = tools.map(functionTool);

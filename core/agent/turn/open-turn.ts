@@ -203,6 +203,7 @@ function running({ deps, notices, node, signal, fence }: Opening, { plan, record
     events: new StepEvents(),
     offer: {
       toolsByName: new Map(plan.tools.offered.map((tool) => [tool.modelName, tool])),
+      all: plan.tools.all,
       functionTools: plan.tools.functions,
       late: plan.tools.late,
       renewals: plan.tools.renewals,

@@ -11,7 +11,8 @@ import { providerSchema } from '../tools/sent-tools.ts';
 import { sentHistory } from '../prompt/history.ts';
 import { countTokens, heldIn, textOf, userMessage, userTexts } from '../prompt/messages.ts';
 import { ModelPrompt } from '../prompt/request.ts';
-import { type OfferedTool, toolsOfTurn } from '../tools/tools.ts';
+import type { OfferedTool } from '../tools/offered-tool.ts';
+import { toolsOfTurn } from '../tools/tools.ts';
 import { ofDeclarer, withOwnModel } from './origin.ts';
 
 export const UNKNOWN_CHANNEL = 'none';
@@ -53,7 +54,7 @@ async function planned(deps: TurnDependencies, request: PlanRequest, signal: Abo
     contextSources(host),
   ]);
   if (text !== null) refuseUnusable(spec, skills);
-  const { tools: offered, own, reserved, providers, late } = tools;
+  const { tools: offered, all, own, reserved, providers, late } = tools;
   const bound = skills.flatMap(({ content }) => (content === null ? [] : { key: content.id, digest: content.sha256 }));
   const info: TurnInfo = { ...tools.info, bound };
   const named = Object.fromEntries(
@@ -75,7 +76,7 @@ async function planned(deps: TurnDependencies, request: PlanRequest, signal: Abo
     limits: narrowed(spec.limits, policy.limits),
     policy,
     model,
-    tools: { offered, functions: offered.map(functionTool), own, reserved, providers, late, renewals },
+    tools: { offered, all, functions: offered.map(functionTool), own, reserved, providers, late, renewals },
     system: systemParts.map((part) => part.text).join('\n\n'),
     systemParts,
     documents: fitting.documents,

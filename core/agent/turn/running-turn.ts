@@ -25,7 +25,8 @@ import type { Cleaning } from '../../trust/index.ts';
 import type { DeclaredAgents, Host, Providers } from '../../kernel/index.ts';
 import type { AgentRegistry } from '../registry/registry.ts';
 import { mayServe } from '../tools/gate.ts';
-import { type OfferedTool, SWITCHED_OFF, type TurnToolHost } from '../tools/tools.ts';
+import type { OfferedTool } from '../tools/offered-tool.ts';
+import { SWITCHED_OFF, type TurnToolHost } from '../tools/tools.ts';
 
 /** What agents take of the kernel. */
 export interface AgentHost extends TurnToolHost {
@@ -79,6 +80,8 @@ export interface TurnPlan {
 /** The tools that a turn begins with, and whence more may come. */
 interface PlannedTools {
   readonly offered: readonly OfferedTool[];
+  /** With those that `find_tools` may still give. */
+  readonly all: readonly OfferedTool[];
   readonly functions: FunctionTool[];
   /** `extension/tool` of those that `uses_tools` gives. */
   readonly own: readonly string[];
@@ -116,6 +119,8 @@ export interface RunningTurn {
 /** What the model and the tools know. Begins as the plan says; extensions may bring more during the turn. */
 interface Offer {
   toolsByName: ReadonlyMap<string, OfferedTool>;
+  /** With those that `find_tools` may still give. */
+  all: readonly OfferedTool[];
   functionTools: FunctionTool[];
   /** Extensions that bring others which are still being opened: asked again after each step. */
   late: readonly string[];

@@ -2,7 +2,9 @@ import { ulid } from 'ulid';
 import { type AgentSpec, type JsonValue, PithError, toolError, type ToolResult, type TurnInfo } from '../../contract/index.ts';
 import { nearest } from '@pith/plain-text';
 import { inputProblem, judge } from '../tools/gate.ts';
-import { missingTools, type OfferedTool, toolsOfTurn, withFixed } from '../tools/tools.ts';
+import { findTools, isFinder } from '../tools/find-tools.ts';
+import type { OfferedTool } from '../tools/offered-tool.ts';
+import { missingTools, onDemandIn, toolsOfTurn, withFixed } from '../tools/tools.ts';
 import type { Ask, Question } from '../threads/approval.ts';
 import { ofDeclarer } from './origin.ts';
 import type { TurnDependencies } from './running-turn.ts';
@@ -11,7 +13,7 @@ import { UNKNOWN_CHANNEL } from './plan.ts';
 
 /** Calls single tools as an agent would, without a model. */
 export interface ToolCaller {
-  /** What the agent can call now. Rejects `agent_unknown` or `agent_failed`. */
+  /** What the agent can call now, what is on demand last. Rejects `agent_unknown` or `agent_failed`. */
   toolsOf(agentId: string): Promise<readonly OfferedTool[]>;
   /** Asks each guard about a call that nobody makes: one that cannot answer is known then. Never rejects. */
   tryGuards(agent: AgentSpec): Promise<void>;
@@ -34,8 +36,8 @@ export function createToolCaller(dependencies: Dependencies): ToolCaller {
     const policy = ofDeclarer(spec);
     const callees = await registry.callees(spec);
     const ofTurn = async (own: readonly string[]) => ({ ...turnOf(spec, ulid(clock.now()), own), userId });
-    const { tools, info } = await toolsOfTurn({ host, clock }, { spec, policy, callees }, ofTurn, signal);
-    return { spec, tools, turn: info };
+    const { tools: given, all, info } = await toolsOfTurn({ host, clock }, { spec, policy, callees }, ofTurn, signal);
+    return { spec, tools: [...given, ...onDemandIn(all)], turn: info };
   };
 
   return {
@@ -88,7 +90,11 @@ export function createToolCaller(dependencies: Dependencies): ToolCaller {
       }
       const approved = asking?.subject ?? undefined;
       const about = { turn, idempotencyKey, signal, ...(approved === undefined ? {} : { approved }) };
-      return notifyGuards(await host.providers.tools.call(extensionId, descriptor.name, whole, about));
+      return notifyGuards(
+        isFinder(tool)
+          ? await findTools(onDemandIn(tools), whole)
+          : await host.providers.tools.call(extensionId, descriptor.name, whole, about),
+      );
     },
   };
 }

@@ -39,6 +39,7 @@ export async function showAgent(kernel: Kernel, input: CommandInput, io: Command
     ['description', spec?.description],
     ['model', spec?.model],
     ['tools', spec?.usesTools.join(', ')],
+    ['tools on demand', spec?.findsTools?.join(', ')],
     ['skills', spec?.usesSkills.join(', ')],
     ['delegates to', spec?.delegatesTo.join(', ')],
     [
@@ -74,6 +75,7 @@ function jsonOf({ id, state, spec, notes }: AgentStatus, chosen: string) {
     default: id === chosen,
     model: spec?.model ?? null,
     uses_tools: spec?.usesTools ?? [],
+    finds_tools: [...(spec?.findsTools ?? [])],
     uses_skills: spec?.usesSkills ?? [],
     delegates_to: spec?.delegatesTo ?? [],
     limits: spec ? { ...spec.limits } : null,

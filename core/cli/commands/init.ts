@@ -240,9 +240,11 @@ agent:
   description: Answers questions and knows the skills of this sandbox.
   # An alias (default, fast, standard, thinking) or provider/model.
   model: default
-  # Extension ids, extension/tool for one tool, or "*" for the tools of every extension, but for those that must be named:
-  # run_skill_script runs programs that skills bring, after asking you.
-  uses_tools: ["*", skill_scripts/run_skill_script]
+  # Sent with every request: extension ids, extension/tool for one tool, "sandbox" for the tools of your own extensions.
+  # run_skill_script must be named: it runs programs that skills bring, after asking you.
+  uses_tools: [sandbox, project_tools, skill_registry, skill_scripts/run_skill_script, core_tools/todo_write, mcp, web]
+  # Sent once the model has looked for them with find_tools; "*": those of every other extension.
+  finds_tools: ["*"]
   # Skills whose text is always in the instructions.
   uses_skills: []
 `,

@@ -10,9 +10,10 @@ export async function listTools(kernel: Kernel, input: CommandInput, io: Command
   const agent = await agentOf(kernel, input, io);
   const tools = await kernel.agents.toolsOf(agent);
   io.json(
-    tools.map(({ modelName, extensionId, descriptor }) => ({
+    tools.map(({ modelName, extensionId, descriptor, onDemand = false }) => ({
       name: modelName,
       extension: extensionId,
+      onDemand,
       description: descriptor.description,
       effect: descriptor.effect,
       needsApproval: descriptor.needsApproval,
@@ -24,6 +25,7 @@ export async function listTools(kernel: Kernel, input: CommandInput, io: Command
     tools,
     [
       { title: 'TOOL', value: (tool) => tool.modelName },
+      { title: 'GIVEN', value: (tool) => (tool.onDemand ? 'on demand' : 'always') },
       { title: 'EXTENSION', value: (tool) => tool.extensionId },
       { title: 'EFFECT', value: (tool) => tool.descriptor.effect },
       { title: 'DESCRIPTION', value: (tool) => tool.descriptor.description },

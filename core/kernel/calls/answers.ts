@@ -31,6 +31,7 @@ export const agentSchema = once(() => {
     promptFile: text.nullable(),
     origin: text.nullable(),
     usesTools: z.array(text),
+    findsTools: z.array(text).optional(),
     usesSkills: z.array(text),
     delegatesTo: z.array(text),
     integrationMode: z.enum(['tool', 'none']),

@@ -225,25 +225,31 @@ function askedBy(slots: readonly Slot[], agent: AgentSpec, isOwn: (slot: Slot) =
 }
 
 /** The ids that an agent names by naming this one: who owns one of its keys speaks of what it depends on. */
-function namedBy(slot: Slot, { usesTools, usesSkills, keys }: AgentSpec, isOwn: (slot: Slot) => boolean): readonly string[] {
+function namedBy(
+  slot: Slot,
+  { usesTools, findsTools = [], usesSkills, keys }: AgentSpec,
+  isOwn: (slot: Slot) => boolean,
+): readonly string[] {
   const { id } = slot;
   const { manifest } = slot.declaration;
   if (!manifest) return [];
   const { provides, agent_keys, depends_on } = manifest;
   if (agent_keys.some((key) => Object.hasOwn(keys, key))) return [id, ...depends_on];
-  const byTool = usesTools.some(
-    (entry) => entry === '*' || entry === id || entry.startsWith(`${id}/`) || (entry === 'sandbox' && isOwn(slot)),
-  );
+  const tools = [...usesTools, ...findsTools];
+  const byTool = tools.some((entry) => entry === '*' || entry === id || entry.startsWith(`${id}/`) || (entry === 'sandbox' && isOwn(slot)));
   const bySkill = provides.includes('skill') && usesSkills.length > 0;
-  return byTool || bySkill || (provides.includes('declarations') && usesTools.some(isDynamic)) ? [id] : [];
+  return byTool || bySkill || (provides.includes('declarations') && tools.some(isDynamic)) ? [id] : [];
 }
 
 function isTurnTool(value: unknown): boolean {
-  const { tool, description, inputSchema, extension } = fieldsOf(value);
+  const { tool, description, inputSchema, extension, onDemand } = fieldsOf(value);
   if (extension !== undefined) return typeof extension === 'string';
   const isObject = typeof inputSchema === 'object' && inputSchema !== null && !Array.isArray(inputSchema);
   return (
-    typeof tool === 'string' && (description === undefined || typeof description === 'string') && (inputSchema === undefined || isObject)
+    typeof tool === 'string' &&
+    (description === undefined || typeof description === 'string') &&
+    (inputSchema === undefined || isObject) &&
+    (onDemand === undefined || onDemand === true)
   );
 }
 

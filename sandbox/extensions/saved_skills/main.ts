@@ -76,7 +76,7 @@ export default class SavedSkillsExtension implements ToolProvider, ServiceProvid
     return this.#tools();
   }
 
-  /** The first exposed skills by name, for those who may run them, with the inputs of the version that they run; to a run those that it names. */
+  /** Exposed skills, all but the first by name on demand, for those who may run them, with the inputs of the version that they run; to a run those that it names. */
   async getTurnTools({ userId, channelId, threadId, tools }: TurnInfo) {
     const offered = await this.#offered();
     if (this.#published !== null && this.#published !== revisionOf(offered)) this.#publishTools(); // another process has changed some
@@ -87,7 +87,9 @@ export default class SavedSkillsExtension implements ToolProvider, ServiceProvid
     if (exposed.length === 0) return [];
     const runnable = await this.#library.runnable(exposed, await this.#library.person(userId));
     const turnTools = runnable.map(({ skill, inputs }) => ({ tool: toolNameOf(skill), inputSchema: inputJsonSchema(inputs) }));
-    return isRun ? turnTools : turnTools.toSorted((one, other) => (one.tool < other.tool ? -1 : 1)).slice(0, MOST_BY_NAME);
+    if (isRun) return turnTools;
+    const sorted = turnTools.toSorted((one, other) => (one.tool < other.tool ? -1 : 1));
+    return sorted.map((tool, at) => (at < MOST_BY_NAME ? tool : { ...tool, onDemand: true as const }));
   }
 
   getCommands(): readonly Command[] {
@@ -161,7 +163,7 @@ export default class SavedSkillsExtension implements ToolProvider, ServiceProvid
   }
 }
 
-/** Exposed skills that a conversation has as tools; it finds the others with `list_saved_skills`. */
+/** Exposed skills that a conversation is sent as tools; it finds the others with `find_tools`. */
 const MOST_BY_NAME = 12;
 
 function isExposed(skill: SavedSkill): boolean {

@@ -136,6 +136,7 @@ export function workerTools(service: TaskService): readonly Tool[] {
     defineTool({
       name: 'complete_task',
       description: 'Give the result of the task that you work on. Then end your turn.',
+      optIn: true, // whoever works on a task has it by `getTurnTools`
       input: z.object({
         result: z.string().trim().min(1).max(100_000).describe('The whole result: whoever asked sees nothing else.'),
         task_id: taskId().optional().describe('Your task; the one you work on is meant in any case.'),
@@ -158,6 +159,7 @@ export function workerTools(service: TaskService): readonly Tool[] {
       name: 'request_human_review',
       description:
         'Ask a person to decide something about the task that you work on. Then end your turn: you are continued with the answer.',
+      optIn: true,
       input: z.object({
         question: z.string().trim().min(1).max(4_000).describe('The question, with all that is needed to answer it.'),
         task_id: taskId().optional(),

@@ -252,6 +252,7 @@ describe("the kernel's own commands with the real kernel", () => {
     expect(await json('tools', 'list')).toContainEqual({
       name: 'hello',
       extension: 'hello_tool',
+      onDemand: false,
       description: 'Makes a greeting for a person.',
       effect: 'read',
       needsApproval: 'never',

@@ -176,13 +176,18 @@ describe('the one way to run a saved skill', () => {
     expect(kernel.model.requests[0]?.tools.map(({ name }) => name)).toEqual(['one', 'update_status']);
   });
 
-  it('M52 a conversation has the first twelve by name, and lists the others', async () => {
+  it('G9 M52 a conversation has the first twelve by name, and finds or lists the others', async () => {
     const kernel = await savedKernel([], { files: HELPER });
     const names = Array.from({ length: 14 }, (_, at) => `job-${String(at).padStart(2, '0')}`);
     for (const name of names.toReversed()) await saveAs(kernel, 'ada', name, { ...PLAIN, expose_as_chatbot_tool: true });
     expect((await namesFor(kernel, 'ada')).filter((name) => name.startsWith('job-'))).toEqual(names.slice(0, 12));
-    kernel.model.add({ calls: [{ name: 'list_saved_skills', input: {} }] }, { text: 'told' });
+    const [list, find] = [
+      ['list_saved_skills', {}],
+      ['find_tools', { query: 'job-13' }],
+    ].map(([name, input]) => ({ calls: [{ name, input }] }) as never);
+    kernel.model.add(list!, find!, { text: 'told' });
     await kernel.pith.run('list', { agent: 'helper', userId: 'ada', threadId: 'list' });
     expect(JSON.stringify(kernel.model.requests.at(-1)?.messages)).toContain('job-13');
+    expect(kernel.model.requests.at(-1)?.tools.map(({ name }) => name)).toContain('job-13');
   });
 });

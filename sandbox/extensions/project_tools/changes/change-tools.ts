@@ -14,7 +14,7 @@ const edits = z.object({
   edits: z
     .array(
       z.object({
-        old_text: z.string().min(1).describe('Text of the file, exactly, with enough around it to occur once.'),
+        old_text: z.string().min(1).describe('Exact text of the file that occurs once.'),
         new_text: z.string().describe('What is there afterwards.'),
         all: z.boolean().default(false).describe('Replace every occurrence.'),
       }),
@@ -37,9 +37,7 @@ export function changeTools(project: Project, changes: Changes): readonly Tool[]
   return [
     changeTool(project, changes, {
       name: 'edit_file',
-      description:
-        'Change a file of the project by exact replacements: each old_text must occur once. The person sees the diff first. ' +
-        'Line endings, mode and byte order mark stay.',
+      description: 'Change a file of the project by exact replacements: each old_text must occur once. The person sees the diff first.',
       input: edits,
       async plan(call, names) {
         const former = await textBefore(project, names);

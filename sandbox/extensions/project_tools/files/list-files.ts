@@ -23,7 +23,7 @@ const input = z.object({
 export function listFilesTool(project: Project): Tool {
   return defineTool({
     name: 'list_files',
-    description: 'List files of the project by a glob. Ignored files (.gitignore) and files that may contain secrets are left out.',
+    description: 'List files of the project by a glob. Ignored and secret files are left out.',
     input,
     effect: 'read',
     permission: { authoring: 'anyone', safeToShare: true },

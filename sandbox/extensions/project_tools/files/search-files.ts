@@ -31,8 +31,7 @@ const input = z.object({
 export function searchFilesTool(project: Project, clock: Clock): Tool {
   return defineTool({
     name: 'search_files',
-    description:
-      'Search the text of the project’s files line by line. Answers `path:line: text`. Ignored files (.gitignore), binary files and files that may contain secrets are left out.',
+    description: 'Search the text of the project’s files line by line: `path:line: text`. Ignored, binary and secret files are left out.',
     input,
     effect: 'read',
     permission: { authoring: 'anyone', safeToShare: true },

@@ -32,9 +32,7 @@ const command = z.object({
     .array(z.enum(['network', 'home']))
     .max(2)
     .default([])
-    .describe(
-      'What it needs beyond the project: the network (installing, fetching), folders of home that the person named in the settings. Ask only for what it needs.',
-    ),
+    .describe('Only what it needs: the network (installing, fetching), folders of home that the person named in the settings.'),
   background: z.boolean().default(false).describe('For servers and watchers: answer at once with an id, and go on running.'),
 });
 
@@ -55,8 +53,8 @@ function shellTool(runs: CommandRuns, undo: UndoLog): Tool {
   return defineTool({
     name: 'shell',
     description:
-      'Run a command in the project with bash, such as its tests. The person is asked first, unless it can only read, such as `git diff` or `ls -la src | head`. In a sandbox it can write the project only, and has no network unless you ask for it. ' +
-      'For reading, searching and changing files use the file tools. Long output is cut in the middle.',
+      'Run a command in the project with bash, such as its tests. The person is asked first, unless it can only read, such as `git diff` or `ls src | head`. ' +
+      'It can write the project only, and has no network unless you ask. For reading, searching and changing files use the file tools.',
     input: command,
     effect: 'write',
     permission: { authoring: 'admin', safeToShare: false },
