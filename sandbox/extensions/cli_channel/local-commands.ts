@@ -212,11 +212,11 @@ const GROUPS: readonly (readonly [title: string, words: readonly string[]])[] = 
   ['Who answers', ['agent', 'agents', 'model']],
   ['Skills', ['skills', 'recipes']],
   ['Later', ['tasks', 'schedules']],
-  ['Setup', ['setup', 'secrets', 'mcp', 'tools', 'extensions', 'trust', 'untrust', 'doctor']],
+  ['Setup', ['setup', 'secrets', 'mcp', 'tools', 'extensions', 'hooks', 'trust', 'untrust', 'doctor']],
 ];
 const KEYS = [
   'Enter sends · Shift-Enter or \\ at the end begins a line',
-  'Esc stops the answer · Ctrl-C clears, twice leaves',
+  'Esc stops the answer, twice: /edit · Ctrl-C clears, twice leaves',
   'Up brings back what was sent · Ctrl-R searches it',
   '@file, or the path of one, attaches it · Ctrl-V an image from the clipboard',
   'Tab completes · Ctrl-G opens your editor · !command runs it in your shell',
