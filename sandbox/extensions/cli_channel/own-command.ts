@@ -1,6 +1,7 @@
 import { StringDecoder } from 'node:string_decoder';
+import { stripVTControlCharacters } from 'node:util';
 import { messageOf, type Clock, type TurnRequest } from 'pith';
-import { printableLine, printablePainted } from '@pith/plain-text';
+import { printable, printableLine } from '@pith/plain-text';
 import { runProgram } from '@pith/supervised-process';
 
 type Attachment = NonNullable<TurnRequest['attachments']>[number];
@@ -39,10 +40,11 @@ export async function runOwnCommand(command: string, { folder, clock, write }: O
   const decoder = new StringDecoder('utf8');
   let output = '';
   let shown = 0;
-  const take = (text: string) => {
+  const take = (bytes: string) => {
+    const text = printable(stripVTControlCharacters(bytes));
     output += text;
     const rest = text.slice(0, Math.max(0, MOST_SHOWN - shown));
-    if (rest !== '') write(printablePainted(rest));
+    if (rest !== '') write(rest);
     if (shown < MOST_SHOWN && shown + text.length >= MOST_SHOWN) write('\n… the rest is not shown\n');
     shown += text.length;
     if (output.length > 4 * MOST_LAST + MOST_FIRST) output = shortened(output);

@@ -178,7 +178,10 @@ function listText(
   if (tasks.length + works.length === 0) return 'There are no tasks. Submit one with: pith tasks submit "<goal>"';
   const rows = [
     ...works.map(({ id, title, startedAt, ended }) => [id, ended ?? 'running', 'command', '', `${ago(now - startedAt)} ago`, title]),
-    ...tasks.map(({ id, state, agent, steps, updatedAt, goal }) => [id, state, agent, String(steps), `${ago(now - updatedAt)} ago`, goal]),
+    ...tasks.map(({ id, state, agent, steps, updatedAt, goal }) => {
+      const step = state === 'running' ? steps + 1 : steps; // the one that is under way counts
+      return [id, state, agent, String(step), `${ago(now - updatedAt)} ago`, goal];
+    }),
   ];
   return renderTable(rows, textColumns(['ID', 'STATE', 'AGENT', 'STEPS', 'CHANGED', 'GOAL']), widthOf(io));
 }

@@ -36,7 +36,7 @@ describe('programs of the person', () => {
 
   it('U20 !command runs in the person’s shell; its output is shown as it comes and goes with their next message only', async () => {
     const { ada, chat } = await talking([says('I see'), says('and now?')], [], { workingDirectory: folderWith({ 'here.txt': '' }) });
-    ada.type('!ls; echo $((6 * 7)) >&2; exit 3\r');
+    ada.type(String.raw`!ls; printf '\033[1;31m%s\033[0m\n' $((6 * 7)) >&2; exit 3` + '\r');
     await ada.sees('here.txt', '42', 'exit code 3; it goes with your next message');
     expect(chat.requests).toEqual([]);
     await ada.type('why?\r', 'I see', '› ');

@@ -33,6 +33,7 @@ describe('tasks that are held up', () => {
     });
     const id = await kernel.submit('take long');
     await kernel.asked(2);
+    expect((await kernel.test.command('tasks list')).text).toMatch(/running +\w+ +2 /u); // the second is under way
     stopped = true;
     await kernel.test.restart();
     expect(await kernel.task(id)).toMatchObject({ state: 'pending', note: 'Pith was stopped', steps: 1 });
