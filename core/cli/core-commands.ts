@@ -362,7 +362,7 @@ export const CORE_COMMANDS: readonly CoreCommand[] = [
   {
     path: 'init',
     first: 4,
-    description: 'Make a new sandbox: settings, one agent, one skill, one extension (/init in a chat writes AGENTS.md)',
+    description: 'Make a new sandbox: settings, one agent, one skill, one extension',
     arguments: [{ name: 'dir', description: 'Where (default: here)' }],
     only: 'command line',
     needs: 'nothing',

@@ -78,7 +78,7 @@ describe('a new sandbox with the real kernel', () => {
     const shown = JSON.parse((await run('threads', 'show', id, '--json')).out) as { messages: { text: string }[] };
     expect(shown.messages[0]?.text).toBe('brainstorming ideas please');
     const [planned] = linesOf((await run('--plan', 'brainstorming ideas please', '--json')).out);
-    expect((await run('threads', 'show', String(planned?.['thread']))).out).toMatch(/^user: brainstorming ideas please\n/u);
+    expect((await run('threads', 'show', String(planned?.['thread']))).out).toMatch(/^user 1: brainstorming ideas please\n/u);
   });
 
   it('use.md LOW: a secret that is not stored is not said to be removed', async () => {
