@@ -280,13 +280,22 @@ export const CORE_COMMANDS: readonly CoreCommand[] = [
     description: 'Show which model answers and why, or check a reference',
     only: 'chat',
     arguments: [{ name: 'ref', description: 'provider/model or an alias' }],
+    options: [{ name: 'check', type: 'boolean', description: 'Complete the name, and ask its server whether it has that model' }],
     load: async () => (await import('./commands/chat-only.ts')).showModel,
+  },
+  {
+    path: 'model list',
+    description: 'List the models of all connected servers',
+    only: 'chat',
+    options: [{ name: 'refresh', type: 'boolean', description: 'Ask the servers again' }],
+    load: async () => (await import('./commands/chat-only.ts')).listModels,
   },
   {
     path: 'doctor',
     first: 3,
     description: 'Check your setup and suggest fixes',
     options: [
+      { name: 'all', type: 'boolean', description: 'List also the extensions and agents that are sound' },
       { name: 'settings', type: 'boolean', description: 'Show which settings are set where, and their problems' },
       { name: 'restart', type: 'boolean', description: 'Restart the kernel under `pith serve`; conversations continue' },
     ],

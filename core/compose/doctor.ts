@@ -70,11 +70,19 @@ export async function examine(dependencies: DoctorDependencies): Promise<DoctorR
     ({ ref, why }) => ({ ref, why }),
     (error: unknown) => ({ ref: 'none', why: messageOf(error) }),
   );
+  const unsent = model.ref === 'none' ? null : await router.problem();
   const kept = await keptFindings(dependencies, host.extensions.discovery.declarations.values());
   const ofNames = [...(await clashes(host, commands)), ...(await hiddenCommands(host, commands))];
   const ofHost = [...ofNames, ...(await host.providers.findings()), ...(await host.sandboxNotes())];
   const { skills, uncounted } = await countSkills(host);
-  const notes = [...findings.list(), ...kept, ...(await ofDurable(dependencies, kept)), ...uncounted, ...ofHost];
+  const notes = [
+    ...(unsent === null ? [] : [unsentFinding(model.ref, unsent)]),
+    ...findings.list(),
+    ...kept,
+    ...(await ofDurable(dependencies, kept)),
+    ...uncounted,
+    ...ofHost,
+  ];
   const failed =
     extensions.some((extension) => fails(extension) || extension.notes.some(isIgnored)) ||
     checked.some(({ state, notes: found }) => state === 'failed' || found.some((note) => note.severity === 'error' || isIgnored(note))) ||
@@ -85,6 +93,12 @@ export async function examine(dependencies: DoctorDependencies): Promise<DoctorR
   const { level, why, project, isBare, opened } = trust;
   const place = isBare ? trust.sandbox : opened;
   return { sandbox: { path: place, project, trust: level, why, state: sandbox.settings.data_dir }, ...report };
+}
+
+/** What keeps the first message from being sent. */
+function unsentFinding(ref: string, error: PithError): Diagnostic {
+  const { code, message, cure } = error;
+  return { severity: 'error', code, message: `no message can be sent to ${ref}: ${message}`, cure: cure ?? 'choose another: pith setup' };
 }
 
 /** On the database, and on extensions that keep more than they may. */
@@ -131,7 +145,8 @@ async function ofDurable(dependencies: DoctorDependencies, kept: readonly Diagno
     return [...(await deliveries()), ...(await found)];
   } catch (error) {
     if (kept.some(({ severity }) => severity === 'error')) return [];
-    return [{ severity: 'error', code: codeOf(error, 'database_failed'), message: messageOf(error) }];
+    const cure = (error instanceof PithError ? error.cure : undefined) ?? 'stop what else uses the data folder, then run: pith doctor';
+    return [{ severity: 'error', code: codeOf(error, 'database_failed'), message: messageOf(error), file: sandbox.databaseFile, cure }];
   }
 }
 

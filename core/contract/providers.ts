@@ -220,13 +220,11 @@ export type SettingsChange = Readonly<Record<string, JsonValue>>;
 /** A kind of model server that a person can choose. */
 interface ModelServer {
   readonly title: string;
-  /** Of its models; where the address is asked, a new name in its place. */
   readonly prefix: string;
   /** The name of its key; null: it needs none, or gets a name with its first one. */
   readonly secret: string | null;
   readonly asksAddress: boolean;
-  /** Where the settings have it. */
-  readonly address?: string;
+  readonly address?: string; // as the settings have it
   /** Its extension uses it without a setting, so choosing it removes `base_url` from the settings. */
   readonly isDefault?: true;
   /** It runs on this machine, where `findLocal` finds it. */

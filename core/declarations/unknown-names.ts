@@ -48,7 +48,10 @@ function unknownProviders(settings: Settings, declarations: KnownNames['declarat
   const prefixes = [...declaredPrefixes(declarations.values())].sort();
   const takesOthers = [...declarations.values()].some(takesNamedServers);
   return Object.entries(settings.providers)
-    .filter(([prefix, block]) => !prefixes.includes(prefix) && !(takesOthers && block.base_url !== undefined))
+    .filter(
+      ([prefix, block]) =>
+        !prefixes.includes(prefix) && !(takesOthers && block.base_url !== undefined && didYouMean(prefix, prefixes) === ''),
+    )
     .map(([prefix]) => {
       const hint = didYouMean(prefix, prefixes) || (prefixes.length === 0 ? '' : ` (there are ${prefixes.join(', ')})`);
       const message = `${settingName(settings, `providers.${prefix}`)}: no extension offers models under '${prefix}'${hint}`;

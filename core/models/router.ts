@@ -1,6 +1,7 @@
 import { codeOf, messageOf, PithError } from '../contract/index.ts';
 import { didYouMean, nearest } from '@pith/plain-text';
 import type { DeclaredModel, ModelParts, RoutedProvider } from '../kernel/index.ts';
+import { askServers, completedModel, type ModelServer, unlistedModel } from './servers.ts';
 import { followAlias, isModelAlias, splitReference, ALIASES, followDefault, type ModelReference } from './reference.ts';
 
 export interface RouterDependencies {
@@ -30,6 +31,15 @@ export interface ModelRouter {
    * circle.
    */
   resolve(refOrAlias: string): Promise<ResolvedModel>;
+  /** The connected servers with their models. Asked once until `invalidate`, or again with `fresh`. Never rejects. */
+  servers(fresh?: boolean): Promise<readonly ModelServer[]>;
+  /** Why no message can be sent to the model of `default`, as its server says; null: it can. Asks that server alone. */
+  problem(): Promise<PithError | null>;
+  /**
+   * What a person means by this text: an alias, `provider/model`, or the name of a model that exactly one connected server has. Rejects
+   * `model_unknown` with the nearest names, also where its server lists others only.
+   */
+  meant(text: string): Promise<string>;
   /** Throws the error of `resolve` for the name alone. Asks and loads no provider. */
   check(refOrAlias: string): void;
   /** Whether the name is an alias, built-in or of the settings, so that a person decides its meaning. */
@@ -42,6 +52,7 @@ export interface ModelRouter {
 
 export function createRouter(dependencies: RouterDependencies): ModelRouter {
   let chosen: Promise<Choice> | undefined;
+  let listed: Promise<readonly ModelServer[]> | undefined;
   const resolved = new Map<string, Promise<ResolvedModel>>();
 
   function choose(): Promise<Choice> {
@@ -132,6 +143,45 @@ export function createRouter(dependencies: RouterDependencies): ModelRouter {
     if (target !== 'default') entryOf(splitReference(target)?.prefix ?? target, target);
   }
 
+  function servers(fresh = false): Promise<readonly ModelServer[]> {
+    if (fresh || listed === undefined) {
+      const prefixes = [...new Set(dependencies.declared().map(({ prefix }) => prefix))];
+      const connected = prefixes.flatMap((prefix) => candidatesOf(prefix)[0] ?? []);
+      listed = askServers(byRank(connected), dependencies.provider);
+    }
+    return listed;
+  }
+
+  async function problem(): Promise<PithError | null> {
+    try {
+      const { ref } = await resolve('default');
+      const [prefix = ''] = ref.split('/', 1);
+      const asked = await askServers(candidatesOf(prefix).slice(0, 1), dependencies.provider);
+      const [server] = asked;
+      if (server === undefined) throw new PithError('model_unreachable', `nothing answers for '${prefix}'`, { cure: 'start its server' });
+      if (server.problem !== null) throw server.problem;
+      return unlistedModel(ref, asked);
+    } catch (error) {
+      return error instanceof PithError ? error : new PithError(codeOf(error, 'model_unreachable'), messageOf(error), { cause: error });
+    }
+  }
+
+  async function meant(text: string): Promise<string> {
+    const { target } = followAlias(text, dependencies.settings.models);
+    const [prefix = ''] = target.split('/', 1);
+    const isOffered = candidatesOf(prefix).length > 0;
+    if (target === 'default' || (isOffered && target === prefix)) return text;
+    if (!isOffered && (target.includes('/') ? !(await isListed(target)) : target !== text)) return text; // `resolve` says what is wrong
+    if (!isOffered) return completedModel(target, await servers());
+    const unlisted = unlistedModel(target, await servers()) && unlistedModel(target, await servers(true)); // it may be new there
+    if (unlisted !== null) throw unlisted;
+    return text;
+  }
+
+  async function isListed(name: string): Promise<boolean> {
+    return (await servers()).some(({ models }) => models.includes(name));
+  }
+
   const isAlias = (name: string): boolean => isModelAlias(name, dependencies.settings.models);
 
   function providerOf(ref: string): string | null {
@@ -186,11 +236,15 @@ export function createRouter(dependencies: RouterDependencies): ModelRouter {
   return {
     choose,
     resolve,
+    servers,
+    problem,
+    meant,
     check,
     isAlias,
     providerOf,
     invalidate() {
       chosen = undefined;
+      listed = undefined;
       resolved.clear();
     },
   };

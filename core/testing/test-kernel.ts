@@ -154,6 +154,9 @@ function routerTo({ model, contextWindow }: ScriptedModel, aliases: () => Settin
   return {
     choose: async () => chosen,
     resolve: async () => ({ ...chosen, model, contextWindow }),
+    servers: async () => [],
+    problem: async () => null,
+    meant: async (text) => text,
     check: () => undefined,
     isAlias: (name) => isModelAlias(name, aliases()),
     providerOf: () => null,

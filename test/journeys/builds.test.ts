@@ -92,7 +92,7 @@ describe('use.md 1: builds beside a chat', () => {
     expect(await newest()).not.toBe(own);
     expect(JSON.parse(await readFile(index, 'utf8'))).toHaveProperty('kv');
     // What this chat has loaded nothing of so far.
-    await chat.says('/doctor', /hello/);
+    await chat.says('/doctor --all', /hello/);
     await chat.says('/extensions reload hello\n/tools list', /say_hello/);
     await chat.says('/tasks list', /task/i);
     await chat.says('/recipes list', /review/);

@@ -28,7 +28,7 @@ processes.spawn = (...given) => {
 require('node:module').syncBuiltinESMExports();`;
 
 const doctor = (left: number, full = '') =>
-  runPith(['doctor'], {
+  runPith(['doctor', '--all'], {
     cwd: folder.path,
     descriptors: 256,
     env: { NODE_OPTIONS: `--require ${path.join(folder.path, 'hog.cjs')}`, LEFT: String(left), FULL: full },

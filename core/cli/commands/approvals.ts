@@ -2,12 +2,13 @@ import type { CommandInput, CommandIO, JsonValue, TurnEvent } from '../../contra
 import { printable, printableLine } from '@pith/plain-text';
 import type { Kernel } from '../../compose/index.ts';
 import { approvalJson, questionLines, SCREEN_LINES } from './approval-text.ts';
-import { colours, printTable, timeOf } from './text.ts';
+import { colours, countOption, printTable, timeOf } from './text.ts';
 import { type Approval, type ApprovalAnswer, askersText, coversOf, summaryOf, unknownApproval } from '../../agent/index.ts';
 import { LOCAL_USER } from '../../declarations/index.ts';
 
 /** Lists open questions; given a question, shows it or its answer. */
 export async function approvals(kernel: Kernel, input: CommandInput, io: CommandIO, signal: AbortSignal): Promise<void> {
+  countOption(input, 'lines', SCREEN_LINES);
   if (input.arguments['question'] === undefined) return listApprovals(kernel, input, io);
   return input.options['wait'] === true ? waitForAnswer(kernel, input, io, signal) : showApproval(kernel, input, io);
 }
@@ -39,7 +40,7 @@ export async function showApproval(kernel: Kernel, input: CommandInput, io: Comm
   io.json({ ...openJson(kernel, approval), answer, reason, by });
   const colour = colours(io);
   const inChat = io.session !== undefined && io.interactive;
-  const most = input.options['all'] === true ? Infinity : Number(input.options['lines'] ?? SCREEN_LINES);
+  const most = input.options['all'] === true ? Infinity : countOption(input, 'lines', SCREEN_LINES);
   const wholeBy = inChat ? 'v' : `pith approvals ${approval.number} --all`;
   for (const line of questionLines(approval, { most, wholeBy, colour, columns: io.interactive ? io.columns : Infinity })) io.print(line);
   if (answer !== null) return io.print(`  ${answerLine(approval)}`);

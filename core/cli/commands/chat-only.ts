@@ -1,14 +1,31 @@
-import type { CommandInput, CommandIO } from '../../contract/index.ts';
-import { findingLine } from '@pith/plain-text';
+import { type CommandInput, type CommandIO, messageOf } from '../../contract/index.ts';
+import { findingLine, printableLine } from '@pith/plain-text';
 import type { Kernel } from '../../compose/index.ts';
 import { colours, printTable } from './text.ts';
 
-/** With a reference: throws `model_unknown` or `model_auth` when that model is not available. */
+/** With a reference: completes it, and throws `model_unknown` or `model_auth` when that model is not available. */
 export async function showModel(kernel: Kernel, input: CommandInput, io: CommandIO): Promise<void> {
   const reference = input.arguments['ref'];
-  const { ref, why } = await (typeof reference === 'string' ? kernel.router.resolve(reference) : kernel.router.choose());
+  const problem = reference === undefined && input.options['check'] === true ? await kernel.router.problem() : null;
+  if (problem !== null) throw problem;
+  const { ref, why } = await (typeof reference === 'string'
+    ? kernel.router.resolve(input.options['check'] === true ? await kernel.router.meant(reference) : reference)
+    : kernel.router.choose());
   io.json({ ref, why });
   io.print(why === 'named' ? ref : `${ref} (${why})`);
+}
+
+/** The models of all connected servers, and which servers do not answer. */
+export async function listModels(kernel: Kernel, { options }: CommandInput, io: CommandIO): Promise<void> {
+  const servers = await kernel.router.servers(options['refresh'] === true);
+  const rows = servers.flatMap(({ prefix, models }) => models.map((name) => ({ id: `${prefix}/${name}`, server: prefix })));
+  const silent = servers.flatMap(({ prefix, problem }) =>
+    problem === null ? [] : [{ server: prefix, problem: printableLine(messageOf(problem)) }],
+  );
+  io.json([...rows, ...silent]);
+  for (const { server, problem } of silent) io.error(`${server}: ${problem}`);
+  for (const { id } of rows) io.print(printableLine(id));
+  if (rows.length === 0) io.print('No connected server lists a model: connect one with /setup');
 }
 
 /** Prints names and places only: values may be private. */

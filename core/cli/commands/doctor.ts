@@ -12,38 +12,61 @@ export async function runDoctor(kernel: Kernel, input: CommandInput, io: Command
   const report = await untilAborted(kernel.doctor(), signal);
   io.json(JSON.parse(JSON.stringify(report)) as JsonValue);
   const print = (text: string) => io.print(io.colour || io.interactive ? wrapLines(text, io.columns) : text);
-  printReport({ ...io, print }, kernel.trust, report);
+  printReport({ ...io, print }, kernel.trust, report, input.options['all'] === true);
   return report.ok ? 0 : 1;
 }
 
-function printReport(io: CommandIO, { opened, sandbox, project, isBare, level }: Kernel['trust'], report: DoctorReport): void {
+function printReport(
+  io: CommandIO,
+  { opened, sandbox, project, isBare, level }: Kernel['trust'],
+  report: DoctorReport,
+  all: boolean,
+): void {
   const colour = colours(io);
   const { model } = report;
   io.print(`${colour.bold('Project')}  ${printable(project ?? 'none')}`);
   io.print(
     `${colour.bold('Sandbox')}  ${printable(isBare ? sandbox : opened)}${level === 'restricted' ? colour.yellow(' (restricted)') : ''}`,
   );
-  io.print(`${colour.bold('Model')}    ${model.ref === 'none' ? colour.red('none') : model.ref} ${colour.dim(`(${model.why})`)}\n`);
-  printStates(
-    io,
-    'EXTENSION',
-    report.extensions.map((each) => ({ ...each, state: each.degraded === true ? 'degraded' : each.state })),
-  );
-  const apart = report.extensions.filter(({ tier }) => tier === 'process').map(({ id }) => id);
-  if (apart.length > 0) io.print(colour.dim(`In separate processes: ${apart.join(', ')}`));
-  io.print('');
-  printStates(io, 'AGENT', report.agents);
-  const skills = Object.entries(report.skills).filter(([, count]) => typeof count === 'number');
-  if (skills.length > 0) io.print(`\n${colour.bold('Skills')}  ${skills.map(([state, count]) => `${count} ${state}`).join(', ')}`);
+  io.print(`${colour.bold('Model')}    ${model.ref === 'none' ? colour.red('none') : model.ref} ${colour.dim(`(${model.why})`)}`);
+  const extensions = report.extensions.map((each) => ({ ...each, state: each.degraded === true ? 'degraded' : each.state }));
+  const shown = <T extends Pick<Row, 'state' | 'code'>>(rows: readonly T[]) => rows.filter((row) => all || !isSound(row));
+  const notes = [...(report.notes ?? [])].sort((one, other) => RANK[one.severity] - RANK[other.severity]);
+  if (notes.length > 0) io.print('');
+  for (const note of notes) if (note.severity === 'error') printFinding(io, note);
+  for (const [title, rows] of [
+    ['EXTENSION', shown(extensions)],
+    ['AGENT', shown(report.agents)],
+  ] as const) {
+    if (rows.length === 0) continue;
+    io.print('');
+    printStates(io, title, rows);
+  }
   for (const [message, { ids, isAlarm }] of notesOf(report.extensions)) {
     const line = printable(`${ids.join(', ')}: ${message}`);
     io.print(isAlarm ? colour.red(`warning: ${line}`) : colour.dim(`note: ${line}`));
   }
-  for (const { id, message, notes = [] } of report.agents)
-    for (const note of notes.filter((each) => each.message !== message))
+  for (const { id, message, notes: own = [] } of report.agents)
+    for (const note of own.filter((each) => each.message !== message))
       printFinding(io, { ...note, message: `${id}: ${findingLine(note)}`, file: undefined });
-  for (const note of report.notes ?? []) printFinding(io, note);
+  for (const note of notes) if (note.severity !== 'error') printFinding(io, note);
+  const apart = report.extensions.filter(({ tier }) => tier === 'process').map(({ id }) => id);
+  if (apart.length > 0 && all) io.print(colour.dim(`In separate processes: ${apart.join(', ')}`));
+  const sound = [`${extensions.filter(isSound).length} extensions`, `${report.agents.filter(isSound).length} agents`].join(' and ');
+  if (!all)
+    io.print(
+      `\n${colour.bold('Sound')}    ${sound} ${colour.dim(`(${io.session === undefined ? 'pith doctor' : '/doctor'} --all lists them)`)}`,
+    );
+  const skills = Object.entries(report.skills).filter(([, count]) => typeof count === 'number');
+  if (skills.length > 0) io.print(`${colour.bold('Skills')}   ${skills.map(([state, count]) => `${count} ${state}`).join(', ')}`);
   io.print(`\n${verdict(report, colour)}`);
+}
+
+const RANK = { error: 0, warning: 1, info: 2 };
+
+/** It runs, or waits for its first use, and nothing is to be said of it. */
+function isSound({ state, code }: Pick<Row, 'state' | 'code'>): boolean {
+  return (state === 'active' || state === 'idle') && code === undefined;
 }
 
 function printFinding(io: CommandIO, finding: Diagnostic): void {

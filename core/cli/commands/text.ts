@@ -59,11 +59,11 @@ export async function agreed(question: string, cure: string, input: CommandInput
   throw new PithError('usage', 'Pith cannot ask here, because this is not a terminal', { cure });
 }
 
-/** The value of an option that says how many; default 20. */
-export function countOption(input: CommandInput, option: string): number {
-  const count = Number(input.options[option] ?? 20);
+/** The value of an option that says how many. */
+export function countOption(input: CommandInput, option: string, otherwise = 20): number {
+  const count = Number(input.options[option] ?? otherwise);
   if (Number.isInteger(count) && count > 0) return count;
-  throw new PithError('usage', `--${option} must be a whole number from 1, not ${count}`, { cure: `write: --${option} 20` });
+  throw new PithError('usage', `--${option} must be a whole number from 1, not ${count}`, { cure: `write: --${option} ${otherwise}` });
 }
 
 /** To the minute, in the person's time zone. */

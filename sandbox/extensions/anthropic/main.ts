@@ -11,8 +11,12 @@ export default class Anthropic implements ModelProvider, SetupProvider {
 
   constructor(private readonly context: ExtensionContext<Config>) {}
 
-  async models(): Promise<readonly ModelInfo[]> {
-    return MODELS.map((name) => ({ name, contextWindow: contextWindowOf(name, this.context.config.context_windows) }));
+  async models(_prefix: string, signal?: AbortSignal): Promise<readonly ModelInfo[]> {
+    const names = await askModels(
+      endpointOf(this.context.config, (secret, use) => this.context.getSecret(secret, use)),
+      signal,
+    );
+    return names.map((name) => ({ name, contextWindow: contextWindowOf(name, this.context.config.context_windows) }));
   }
 
   secretUses() {

@@ -80,7 +80,8 @@ async function argumentsAt(
   const argument = command.arguments?.[given] ?? command.arguments?.findLast(({ variadic }) => variadic === true);
   if (argument === undefined) return [];
   const [group = ''] = command.path.split(' ');
-  if (group === 'model') return [...ALIASES, ...(await namesOf('agents', commands, signal, 'model'))];
+  if (group === 'model')
+    return [...ALIASES, ...(await namesOf('agents', commands, signal, 'model')), ...(await namesOf('model', commands, signal))];
   return namesOf(group === 'agent' || group === 'thread' ? `${group}s` : group, commands, signal);
 }
 

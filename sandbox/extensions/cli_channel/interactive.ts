@@ -8,9 +8,9 @@ import { ChatTurns } from './chat-turns.ts';
 import { clipboardImage, type Image } from './clipboard-image.ts';
 import { complete } from './completion.ts';
 import { type ChatContext, type Conversation, skillNames } from './conversation.ts';
-import { CUT_OFF, firstScreen, pastLines, problemLine, type Opening } from './opening.ts';
+import { CUT_OFF, firstScreen, pastLines, problemLine, whyNothingCanBeSent, type Opening } from './opening.ts';
 import { ProjectPaths } from './file-mentions.ts';
-import { fields, list, query, text } from './commands.ts';
+import { fields, findKernelCommands, list, query, text } from './commands.ts';
 import { SlashCommands } from './slash-commands.ts';
 import type { Terminal, Terminals } from './terminal.ts';
 import { TurnSteps } from './step-line.ts';
@@ -200,6 +200,10 @@ class InteractiveChat {
     const screen = this.#screen;
     const first = await firstScreen(conversation, await slash.all(), screen.colour, this.signal);
     screen.write(first.text);
+    if (first.asksServer)
+      void whyNothingCanBeSent(conversation, await findKernelCommands(context), this.signal).then(
+        (why) => why !== null && screen.notify(why),
+      );
     const status = { conversation, terminals, commands: () => slash.all(), changed: () => screen.editor.redraw() };
     if (!plain) screen.status = new ChatStatus(context, status, first.model);
     screen.status?.refresh();

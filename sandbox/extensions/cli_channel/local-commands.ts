@@ -5,7 +5,7 @@ import { didYouMean, printable, printableLine, wrapLines } from '@pith/plain-tex
 import type { Conversation } from './conversation.ts';
 import { CUT_OFF, pastLines, readThread } from './opening.ts';
 import { branchCommands } from './branch-commands.ts';
-import { fields, query, text } from './commands.ts';
+import { fields, list, query, text } from './commands.ts';
 import type { Step } from './step-line.ts';
 
 /** What commands do with the terminal of a conversation. */
@@ -120,15 +120,19 @@ export function localCommands({ conversation, agents, screen, found, all, leave,
     },
     {
       path: 'model',
-      description: 'Show which model answers, or take another for this conversation',
-      arguments: [{ name: 'ref', description: 'provider/model or an alias; "default" for the agent’s own' }],
+      description: 'Choose the model of this conversation, from all connected servers',
+      arguments: [{ name: 'ref', description: 'A model, provider/model or an alias; "default" for the agent’s own' }],
       async run(input, io, signal) {
-        const ref = input.arguments['ref'];
-        const wanted = typeof ref === 'string' ? ref : conversation.model;
-        const answer = fields(await query(found, wanted === null || wanted === 'default' ? ['model'] : ['model', wanted], signal)); // throws for an unknown one
-        if (typeof ref === 'string') conversation.model = ref === 'default' ? null : ref;
-        io.json({ ref: text(answer['ref']) ?? null, why: text(answer['why']) ?? null });
-        io.print(`${text(answer['ref']) ?? wanted ?? 'default'}${text(answer['why']) === undefined ? '' : ` (${text(answer['why'])})`}`);
+        const given = input.arguments['ref'];
+        const ref = typeof given === 'string' ? given : await pickModel(conversation, found, io, signal);
+        const wanted = ref ?? conversation.model;
+        const asked = wanted === null || wanted === 'default' ? ['model'] : ['model', wanted, ...(ref === null ? [] : ['--check'])];
+        const answer = fields(await query(found, asked, signal)); // throws for an unknown one
+        const [name, why] = [text(answer['ref']) ?? wanted ?? 'default', text(answer['why'])];
+        const isNamed = why === 'named'; // not an alias, whose meaning may change
+        if (ref !== null) conversation.model = ref === 'default' ? null : isNamed ? name : ref;
+        io.json({ ref: text(answer['ref']) ?? null, why: why ?? null });
+        io.print(`${name}${why === undefined ? '' : ` (${isNamed ? 'chosen in this conversation' : why})`}`);
       },
     },
     {
@@ -173,6 +177,30 @@ export function localCommands({ conversation, agents, screen, found, all, leave,
     leaving('exit'),
     leaving('quit'),
   ];
+}
+
+const MOST_MODELS = 40;
+
+/** Lists the models of connected servers and asks for one; null: the present one stays, or nobody can be asked. */
+async function pickModel(
+  conversation: Conversation,
+  found: readonly Command[],
+  io: CommandIO,
+  signal: AbortSignal,
+): Promise<string | null> {
+  if (!io.interactive || io.wantsJson || !found.some(({ path }) => path === 'model list')) return null;
+  const rows = list(await query(found, ['model', 'list', '--refresh'], signal)).map(fields);
+  const refs = rows.flatMap(({ id }) => text(id) ?? []);
+  for (const { server, problem } of rows) if (text(problem) !== undefined) io.print(`${text(server)}: ${text(problem)}`);
+  if (refs.length === 0) return null;
+  const width = String(Math.min(refs.length, MOST_MODELS)).length;
+  for (const [place, ref] of refs.slice(0, MOST_MODELS).entries())
+    io.print(
+      `${String(place + 1).padStart(width + 1)}  ${printableLine(ref)}${ref === conversation.model ? ' (chosen in this conversation)' : ''}`,
+    );
+  if (refs.length > MOST_MODELS) io.print(`and ${refs.length - MOST_MODELS} more: type a name`);
+  const answer = (await io.ask('Model, by number or name (Enter keeps the present one):'))?.trim() ?? '';
+  return (/^\d+$/u.test(answer) ? refs[Number(answer) - 1] : undefined) ?? (answer === '' ? null : answer);
 }
 
 /** Lines of one part; with one step alone all of them are shown. */

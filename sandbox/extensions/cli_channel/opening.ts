@@ -173,17 +173,21 @@ type Colours = ReturnType<typeof pc.createColors>;
 
 const LONGEST = 600;
 
-/** Who answers, by which model, how to leave; and how to connect a model where none is. `model`: what the model is called. */
+/** Who answers, by which model, how to leave; and how to connect a model where none is. `model`: what the model is called; `asksServer`: a server of models has it. */
 export async function firstScreen(
   conversation: Conversation,
   commands: readonly Command[],
   colour: Colours,
   signal: AbortSignal,
-): Promise<{ readonly text: string; readonly model: string }> {
+): Promise<{ readonly text: string; readonly model: string; readonly asksServer: boolean }> {
   const model = await modelOf(conversation, commands, signal);
   const line = `${colour.bold(conversation.agentId)} ${colour.dim(`· ${printableLine(model.text)} · /help shows what you can do, Ctrl-D leaves`)}`;
   const below = model.unknown === null ? (model.offline ? colour.dim(CONNECT) : '') : colour.yellow(printable(model.unknown));
-  return { text: below === '' ? `${line}\n` : `${line}\n${below}\n`, model: model.text };
+  return {
+    text: below === '' ? `${line}\n` : `${line}\n${below}\n`,
+    model: model.text,
+    asksServer: model.unknown === null && !model.offline,
+  };
 }
 
 const CONNECT = 'No model is connected: answers come from the skills alone. /setup adds one.';
@@ -209,6 +213,22 @@ export const CUT_OFF = 'The last answer was cut off: /resume finishes it, a new 
 /** A message as it is left behind once it was sent: its lines are below each other. */
 export function sentLine(text: string, colour: Colours): string {
   return colour.dim(`› ${printable(text).replaceAll('\n', '\n  ')}`);
+}
+
+/** Why no message can be sent to the model that answers by default: its server is asked. null: one can, or another model answers. */
+export async function whyNothingCanBeSent(
+  { model, agentId }: Pick<Conversation, 'model' | 'agentId'>,
+  commands: readonly Command[],
+  signal: AbortSignal,
+): Promise<string | null> {
+  const named = commands.filter(({ path }) => path === 'model');
+  try {
+    const own = model ?? text(fields(await query(commands, ['agents', 'show', agentId], signal))['model']) ?? 'default';
+    if (own === 'default') await query(named, ['model', '--check'], signal);
+    return null;
+  } catch (error) {
+    return signal.aborted ? null : `No message can be sent: ${messageOf(error)}; /model chooses another model, /setup another server`;
+  }
 }
 
 /** What answers in a conversation. `unknown`: why that is not known; null where it is. */

@@ -33,6 +33,7 @@ it.each([
   ['threads', 'list', '-n', '0'],
   ['threads', 'list', '--limit', '-3'],
   ['threads', 'show', 't1', '-n', '1.5'],
+  ['approvals', '--lines', '0'],
 ])('refuses a number that counts nothing: %j %j %j %j', async (...argv) => {
   const openKernel = fakeOpen({ kernel: { threads: { load: () => ({}) } } });
   expect(await cli(argv, { openKernel })).toMatchObject({
@@ -53,6 +54,25 @@ describe('what doctor prints', () => {
     const survived = await doctor({ extensions: [{ id: 'kv', state: 'active', code: 'tool_failed', message: 'get: gone' }] });
     expect(survived).toContain('Working, with 1 finding above');
     expect(survived).not.toContain('All is well');
+  });
+
+  it('U-4 problems come first, and what is sound is one line, or with --all a list', async () => {
+    const states = {
+      extensions: [
+        { id: 'kv', state: 'active' },
+        { id: 'mcp', state: 'failed', code: 'x', message: 'broke' },
+      ],
+    };
+    const notes = [
+      { severity: 'info', code: 'i', message: 'by the way' },
+      { severity: 'error', code: 'model_unreachable', message: 'no message can be sent' },
+    ];
+    const out = await doctor({ ok: false, ...states, notes });
+    expect(out).not.toMatch(/^kv/mu);
+    expect(out).toMatch(/no message can be sent[^]*^mcp +failed[^]*by the way[^]*Sound +1 extensions and/mu);
+    const sound = await fakeKernel().doctor();
+    const open = fakeOpen({ kernel: { doctor: async () => ({ ...sound, ...states }) as unknown as DoctorReport } });
+    expect((await cli(['doctor', '--all'], { openKernel: open })).out).toMatch(/^kv +active/mu);
   });
 
   it('names the sandbox, every finding of an agent, and each finding by its severity', async () => {

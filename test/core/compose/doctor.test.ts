@@ -1,7 +1,7 @@
 import { expect, it } from 'vitest';
 import { kernelCommands } from '../../../core/cli/index.ts';
 import { fakeClock } from 'pith/testing';
-import { kernelOf } from '../../places.ts';
+import { kernelOf, serverOf } from '../../places.ts';
 import { extensionFiles, toolExtension } from '../../journeys/sandbox-files.ts';
 
 const AGENT = (id: string, model: string) => `id: ${id}\nname: A\nversion: 1.0.0\nagent:\n  description: Answers.\n  model: ${model}\n`;
@@ -44,6 +44,25 @@ it('doctor finds a misspelt provider, with the nearest one and the line', async 
   const said = /^sandbox\/pith\.yaml:2 providers\.opnai: .*did you mean 'openai'\?\)$/u;
   const found = (notes ?? []).filter(({ message }) => message.includes('providers.'));
   expect(found).toEqual([noted(said, { severity: 'warning', code: 'unknown_key' })]);
+});
+
+it('U-4 doctor says that no message can be sent where the server lists no such model, or does not answer', async () => {
+  const url = await serverOf((_, response) => response.end('{"data":[{"id":"small"}]}'));
+  const report = async (address: string, name: string) => {
+    const text = `models: { default: openai/${name} }\nproviders: { openai: { base_url: "${address}/v1" } }\n`;
+    return (await kernelOf({ files: { 'pith.yaml': text } })).kernel.doctor();
+  };
+  expect((await report(url, 'small')).notes.filter(({ severity }) => severity === 'error')).toEqual([]);
+  const [wrong, dead] = [await report(url, 'smal'), await report('http://127.0.0.1:9', 'small')];
+  expect([wrong.ok, dead.ok]).toEqual([false, false]);
+  expect(wrong.notes[0]).toMatchObject(
+    noted(/^no message can be sent to openai\/smal: .*did you mean 'small'/u, { code: 'model_unknown' }),
+  );
+  expect(dead.notes[0]).toMatchObject({
+    code: 'model_unreachable',
+    message: expect.stringContaining('127.0.0.1:9'),
+    cure: expect.any(String),
+  });
 });
 
 it('doctor is content with names that are right', async () => {

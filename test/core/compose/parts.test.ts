@@ -59,6 +59,9 @@ it('A9 another model router is registered over its token, and turns ask it', asy
         asked.push(name);
         return { ...choice, model, contextWindow: null };
       },
+      servers: async () => [],
+      problem: async () => null,
+      meant: async (text) => text,
       check: () => undefined,
       isAlias: () => true,
       providerOf: () => null,

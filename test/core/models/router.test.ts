@@ -191,3 +191,50 @@ describe('ModelRouter.resolve', () => {
     expect((await router.resolve('cloud/b')).ref).toBe('cloud/b');
   });
 });
+
+describe('U-6 a model that a person types', () => {
+  const known = { declared: [cloud, local], env: { CLOUD_KEY: 'k' }, models: { fast: 'cloud/first' } };
+
+  it('U-6 is completed where one server has it, and taken as it is where it is an alias, a provider or a listed model', async () => {
+    const { router, provider } = setup({ ...known, declared: [cloud] });
+    expect(await router.meant('second')).toBe('cloud/second');
+    const asked = provider.mock.calls.length;
+    for (const text of ['fast', 'default', 'thinking', 'cloud', 'cloud/first']) expect(await router.meant(text)).toBe(text);
+    expect(provider.mock.calls.length).toBe(asked); // the list is kept
+    expect(await router.servers()).toEqual([{ prefix: 'cloud', models: ['first', 'second'], problem: null }]);
+    expect(await router.meant('nowhere/x')).toBe('nowhere/x'); // what is wrong with it says who resolves it
+  });
+
+  it.each([
+    ['secnd', "no connected server has a model 'secnd' (did you mean 'second'?)", 'choose one: /model; or connect a server: /setup'],
+    ['cloud/frist', "'cloud' has no model 'frist' (did you mean 'first'?)", 'choose one of its models: /model'],
+    ['first', "several servers have 'first': cloud/first, local/first", 'write cloud/first'],
+  ])('U-6 is refused with the nearest names: %s', async (text, message, cure) => {
+    await expect(setup(known).router.meant(text)).rejects.toMatchObject({ code: 'model_unknown', message, cure });
+  });
+
+  it('U-6 a server without its key is not listed, and one that does not answer says why', async () => {
+    const { router, getModel } = setup(known);
+    getModel.mockImplementation(async (_, prefix) => {
+      if (prefix === 'cloud') throw new PithError('model_auth', 'no key is set');
+      return { model: modelOf(), contextWindow: null };
+    });
+    expect((await router.servers(true)).map(({ prefix }) => prefix)).toEqual(['local']);
+    expect(await router.meant('first')).toBe('local/first');
+  });
+});
+
+describe('U-4 what keeps the first message from being sent', () => {
+  const chosen = { declared: [cloud], models: { default: 'cloud/first' } };
+
+  it('U-4 is the key, the server or the name of the model', async () => {
+    expect(await setup(chosen).router.problem()).toBeNull();
+    expect(await setup({ ...chosen, models: { default: 'cloud/frist' } }).router.problem()).toMatchObject({
+      code: 'model_unknown',
+      message: "'cloud' has no model 'frist' (did you mean 'first'?)",
+    });
+    const { router, getModel } = setup(chosen);
+    getModel.mockRejectedValue(new PithError('secret_not_given', 'the key was given for another address', { cure: 'pith setup' }));
+    expect(await router.problem()).toMatchObject({ code: 'secret_not_given', cure: 'pith setup' });
+  });
+});

@@ -9,6 +9,7 @@ import { complete } from '../../../sandbox/extensions/cli_channel/completion.ts'
 import { newThreadId } from '../../../sandbox/extensions/cli_channel/conversation.ts';
 import { answering, atPrompt, scriptedChat, fails, hangs, person, says, talking, turn, untilAborted, USAGE, type Answer } from './chats.ts';
 import { openDatabase } from '../../../core/store/index.ts';
+import { serverOf } from '../../places.ts';
 import { gate } from '../../waiting.ts';
 
 describe('a conversation on a terminal', () => {
@@ -87,6 +88,36 @@ describe('a conversation on a terminal', () => {
     await ada.sees(...seen);
     ada.type('/quit\r');
     expect(await ada.done).toBe(0);
+  });
+
+  it('U-6 U-4 /model lists the models of connected servers, takes a number or completes a name, and what cannot be sent to is said at the start', async () => {
+    const [first, second] = await Promise.all(
+      [['large', 'small'], ['only']].map((names) =>
+        serverOf((_, response) => response.end(JSON.stringify({ data: names.map((id) => ({ id })) }))),
+      ),
+    );
+    const files = {
+      'pith.yaml': `default_agent: main\nmodels: { default: first/lage }\nproviders: { first: { base_url: "${first}/v1" }, second: { base_url: "${second}/v1" } }\n`,
+    };
+    const chat = await scriptedChat([says('ok')], [], {
+      model: undefined,
+      env: {},
+      only: ['cli_channel', 'openai_compatible', 'offline'],
+      files,
+    });
+    const ada = person(chat);
+    await ada.sees("No message can be sent: 'first' has no model 'lage' (did you mean 'large'?)");
+    await ada.type('/model\r', ' 1  first/large', ' 2  first/small', ' 3  second/only', 'Model, by number or name');
+    await ada.type('2\r', 'first/small (chosen in this conversation)');
+    await ada.type('/model onl\r', "no connected server has a model 'onl' (did you mean 'only'?)");
+    await ada.type('/model only\r', 'second/only (chosen in this conversation)');
+    await ada.type('hello\r', 'ok');
+    expect(chat.requests[0]?.policy).toEqual({ model: 'second/only' });
+    const typed = '/model second/';
+    const sources = { commands: () => findCommands(chat.context), files: async () => [] } as unknown as Parameters<typeof complete>[2];
+    const offers = await complete(typed, typed.length, sources, new AbortController().signal);
+    expect(offers.items).toEqual(['second/only ']);
+    await ada.end();
   });
 
   it('shows a notice once and an error clearly', async () => {
