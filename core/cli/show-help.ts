@@ -134,7 +134,7 @@ function firstHelp(commands: readonly Entry[], style: HelpStyle): string {
   ].join('\n');
 }
 
-/** The text of `pith --help --all`: every command, from the definitions themselves. */
+/** The text of `pith --help --all`: every command, those of a large group by their names, from the definitions themselves. */
 function overview(commands: readonly Entry[], common: readonly CommandOption[], style: HelpStyle): string {
   return [
     `${style.bold('pith')} — a nano-kernel for agents in which skills are an extension`,
@@ -142,12 +142,12 @@ function overview(commands: readonly Entry[], common: readonly CommandOption[], 
     `${style.bold('Usage:')} pith <command> [options]`,
     '',
     style.bold('Commands:'),
-    ...listed(commands, style),
+    ...columns(overviewRows(commands), style),
     '',
     style.bold('Options of every command:'),
     ...options(common, style),
     '',
-    style.dim('pith help <command> says more. pith alone starts a chat.'),
+    style.dim('pith help <command> says more, also of a group. pith alone starts a chat.'),
   ].join('\n');
 }
 
@@ -175,11 +175,28 @@ function commandHelp(command: Entry, common: readonly CommandOption[], style: He
 }
 
 function listed(commands: readonly Entry[], style: HelpStyle): readonly string[] {
-  const sorted = [...commands].sort((a, b) => (a.path < b.path ? -1 : 1));
-  return columns(
-    sorted.map((command) => [pathUsage(command), command.description] as const),
-    style,
-  );
+  return columns(sorted(commands).map(rowOf), style);
+}
+
+/** A group with more commands is one line of their names. */
+const MOST_OF_GROUP = 4;
+
+function overviewRows(commands: readonly Entry[]): readonly (readonly [string, string])[] {
+  const groupOf = ({ path }: Entry) => path.split(' ', 1)[0] as string;
+  return [...new Set(sorted(commands).map(groupOf))].flatMap((group) => {
+    const members = sorted(commands).filter((command) => groupOf(command) === group);
+    if (members.length <= MOST_OF_GROUP) return members.map(rowOf);
+    const names = members.flatMap(({ path }) => path.slice(group.length + 1) || []);
+    return [[`${group} …`, names.join(', ')] as const];
+  });
+}
+
+function sorted(commands: readonly Entry[]): readonly Entry[] {
+  return [...commands].sort((a, b) => (a.path < b.path ? -1 : 1));
+}
+
+function rowOf(command: Entry): readonly [string, string] {
+  return [pathUsage(command), command.description];
 }
 
 function options(list: readonly CommandOption[], style: HelpStyle): readonly string[] {

@@ -136,7 +136,7 @@ function findingsOf({ id, file, positions, withheld = [] }: Declaration, manifes
     const key = index < events.handles.length ? `events.handles.${index}.topic` : 'events.handles';
     if (!topics.has(topic)) unknown('topics', topic, key);
     else if (!topics.get(topic)?.durable)
-      add(key, 'name_unknown', `'${topic}' is no durable topic`, "listen to it with 'events.handle' of the context");
+      add(key, 'name_unknown', `'${topic}' is not a durable topic`, "listen to it with 'events.handle' of the context");
   });
   return found;
 }

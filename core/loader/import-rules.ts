@@ -35,7 +35,7 @@ export function importRules(rules: ImportRules): Plugin {
     setup(build) {
       build.onLoad({ filter: /.*/, namespace: CONTRACT }, async ({ path: file }) => {
         const found = await stat(file);
-        if (!found.isFile() || found.size > LARGEST_SOURCE) return { errors: [{ text: `${file} is no file of source text` }] };
+        if (!found.isFile() || found.size > LARGEST_SOURCE) return { errors: [{ text: `${file} is not a file of source text` }] };
         return { contents: await readFile(file, 'utf8'), loader: 'ts' };
       });
       build.onResolve({ filter: /.*/ }, (args) => {

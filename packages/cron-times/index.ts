@@ -19,6 +19,8 @@ export function nextCronTime(cron: string, zone: string, after: number): number 
   if (fields.length !== 5) return refuse('must have five fields', FIELDS);
   const shown = clockOf(zone);
   if (shown === null) return refuse(`is for the unknown time zone '${zone.slice(0, 80)}'`, 'name one such as Europe/Rome');
+  const wrong = outOfRange(fields);
+  if (wrong !== null) return refuse(`cannot be read: ${wrong}`, FIELDS);
   try {
     const next = fields[1] === '*' ? timesIn(cron, zone)(after) : nextOfDay(timesIn(cron, 'UTC'), shown, after);
     return next ?? refuse('never comes due', 'name a day that its month has', true);
@@ -26,6 +28,24 @@ export function nextCronTime(cron: string, zone: string, after: number): number 
     const why = error instanceof Error ? error.message.replace(/^\w+: /, '') : 'no pattern';
     return refuse(`cannot be read: ${why}`, FIELDS);
   }
+}
+
+const RANGES = [
+  ['minute', 0, 59],
+  ['hour', 0, 23],
+  ['day', 1, 31],
+  ['month', 1, 12],
+  ['weekday', 0, 7],
+] as const;
+
+/** The library counts days and months from 0 where it refuses one. */
+function outOfRange(fields: readonly string[]): string | null {
+  const wrong = fields.flatMap((field, at) => {
+    const [name, least, most] = RANGES[at]!;
+    const numbers = [...field.matchAll(/(?<![\d/#.])\d+(?![\d.])/g)].map(([text]) => Number(text));
+    return numbers.filter((number) => number < least || number > most).map((number) => `the ${name} is ${least} to ${most}, not ${number}`);
+  });
+  return wrong[0] ?? null;
 }
 
 type Times = (after: number) => number | null;

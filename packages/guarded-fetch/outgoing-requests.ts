@@ -184,7 +184,7 @@ async function wayTo(url: URL, { allowed, elsewhere, resolve, proxies }: Bounds)
   const host = bare(url.hostname);
   const isAllowed = allowed.has(url.origin);
   if (!isAllowed && elsewhere === 'refused')
-    throw refused(`${url.origin} is none of the addresses that are set`, 'if you trust it, set it as the address');
+    throw refused(`${url.origin} is not one of the addresses that are set`, 'if you trust it, set it as the address');
   const proxy = proxies === undefined ? null : proxyFor(url, proxies);
   if (isAllowed && proxy !== null) return { addresses: [], isChecked: false, proxy };
   const found = isIP(host) === 0 ? await resolve(host).catch((error: unknown) => unresolved(host, proxy, error)) : [host];

@@ -88,7 +88,7 @@ function forbidden({ offered, mostCalls, policy, callsBefore }: Omit<GateCall, k
   if (onlyForSkills !== undefined && !onlyForSkills.includes(policy.savedSkill ?? ''))
     return toolError(
       'denied',
-      `not run: '${extensionId}/${tool}' runs only for saved skills that its author named, and this is none of them`,
+      `not run: '${extensionId}/${tool}' runs only for saved skills that its author named, and this is not one of them`,
     );
   return policy.readOnly && effect !== 'read'
     ? toolError('plan_mode', `not run: in plan mode only reading tools run, and '${tool}' may change something; make it a step of the plan`)

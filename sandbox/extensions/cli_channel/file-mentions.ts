@@ -83,7 +83,7 @@ async function readAt(name: string, where: string, folder: string): Promise<Foun
   const names = jail.namesOf(path.relative(jail.root, real));
   const type = (await jail.stat(names))?.type;
   if (type === 'directory') return refused(name, 'it is a folder; name a file in it');
-  if (type !== 'file') return refused(name, 'it is no ordinary file, or one with a second name');
+  if (type !== 'file') return refused(name, 'it is not an ordinary file, or one with a second name');
   if (isSecretFile(isOurs ? names : real.split(path.sep).filter((part) => part !== ''))) return refused(name, 'it may contain secrets');
   return read(jail, names, isOurs ? names.join('/') : name);
 }

@@ -147,7 +147,7 @@ export function diffOf(before: readonly Source[], after: readonly Source[]): str
     if (old !== undefined && next !== undefined && old.equals(next)) return [];
     const isShown = old === undefined || notTextAt(old) === null;
     const left = isShown && old !== undefined ? old.toString() : null;
-    const gone = isShown ? [] : [`${path}: ${old.length} bytes that are no text are taken out\n`];
+    const gone = isShown ? [] : [`${path}: ${old.length} bytes that are not text are taken out\n`];
     return [...gone, difference(path, left, next?.toString() ?? null, timeout)];
   });
   const text = parts.join('');

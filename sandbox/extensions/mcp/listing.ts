@@ -43,7 +43,8 @@ export async function listing(ask: (cursor: string | undefined) => Promise<unkno
       read.notes.push(`page ${at} of its list has no list of tools`);
     }
     if (nextCursor === null) break;
-    if (typeof nextCursor !== 'string') read.notes.push(`what follows page ${at} of its list cannot be asked for: its cursor is no text`);
+    if (typeof nextCursor !== 'string')
+      read.notes.push(`what follows page ${at} of its list cannot be asked for: its cursor is not a text`);
     else if (asked.has(nextCursor)) read.notes.push(`its list does not end: page ${at} leads to an earlier one`);
     else if (at >= MOST_PAGES) read.notes.push(`of its list only the first ${MOST_PAGES} pages are read`);
     else {

@@ -61,7 +61,7 @@ export async function logIn(
       ...(resource && { resource }),
     });
     if (!['https:', 'http:'].includes(authorizationUrl.protocol))
-      throw failed(`its log-in page is no web address: ${authorizationUrl.protocol}`);
+      throw failed(`its log-in page is not a web address: ${authorizationUrl.protocol}`);
     show(printableLine(authorizationUrl.href));
     const answer = await within(clock, WAIT_MS, untilAborted(callback.answer, signal), () => {
       throw failed(

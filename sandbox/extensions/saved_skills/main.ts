@@ -113,7 +113,7 @@ export default class SavedSkillsExtension implements ToolProvider, ServiceProvid
     const unnamed = exposedTools((await this.#offered()).filter(isExposed)).unnamed.map((skill): Diagnostic => ({
       severity: 'warning',
       code: 'name_taken',
-      message: `the saved skill '${referenceOf(skill)}' is no tool: the name '${toolNameOf(skill)}' is that of another`,
+      message: `the saved skill '${referenceOf(skill)}' is not a tool: the name '${toolNameOf(skill)}' is that of another`,
       cure: `give it another: pith saved expose ${referenceOf(skill)} on --as NAME`,
     }));
     const versions = await Promise.all(

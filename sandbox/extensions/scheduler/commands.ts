@@ -8,7 +8,7 @@ export function scheduleCommands(store: ScheduleStore, clock: Clock): readonly C
   return [
     {
       path: 'tasks schedules list',
-      description: 'List what agents are to do later',
+      description: 'List the schedules of agents',
       async run(_input, io) {
         const schedules = await store.list(null);
         io.json(schedules.map((each) => ({ ...scheduleView(each, clock.now()), user: each.by.user, made_by: each.by.agent })));
@@ -21,7 +21,7 @@ export function scheduleCommands(store: ScheduleStore, clock: Clock): readonly C
     },
     {
       path: 'tasks schedules cancel',
-      description: 'Cancel one of them',
+      description: 'Cancel a schedule',
       arguments: [{ name: 'id', description: 'The schedule', required: true }],
       async run({ arguments: { id } }, io) {
         const cancelled = await store.cancel(String(id), null);

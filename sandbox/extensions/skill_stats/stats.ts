@@ -41,7 +41,7 @@ interface Usage {
 export function stats(context: StatsContext, ledger: Ledger): Command {
   return {
     path: 'skills stats',
-    description: 'Say how often skills were suggested, loaded and used',
+    description: 'Count how often skills were suggested, loaded and used',
     arguments: [{ name: 'id', description: 'one skill, with its last uses: id, display name or source/id' }],
     options: [
       { name: 'agent', short: 'a', type: 'string', description: 'in the turns of this agent' },

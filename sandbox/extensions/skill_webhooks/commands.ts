@@ -71,13 +71,13 @@ export function webhookCommands({ skills, keys, url }: WebhookCommandPorts): rea
     },
     {
       path: 'saved webhook require-signature',
-      description: 'Say whether requests must be signed',
+      description: 'Set whether requests must be signed',
       arguments: [SKILL, { name: 'state', description: 'on (default), off, or for administrators: forced, free' }],
       options: [{ name: 'older', type: 'string', description: 'on: the older form of signatures is accepted, too; off (default)' }],
       async run({ arguments: { skill, state = 'on' }, options: { older } }, io) {
         const change = CHANGES.get(String(state));
         if (change === undefined)
-          throw new PithError('usage', `'${String(state)}' is none of on, off, forced, free`, { cure: 'write one of these' });
+          throw new PithError('usage', `'${String(state)}' is not on, off, forced or free`, { cure: 'write one of these' });
         if (older !== undefined && older !== 'on' && older !== 'off')
           throw new PithError('usage', `--older is '${String(older)}', which is neither on nor off`, {
             cure: 'write --older on or --older off',
@@ -89,7 +89,7 @@ export function webhookCommands({ skills, keys, url }: WebhookCommandPorts): rea
     },
     {
       path: 'saved webhook allow',
-      description: 'Say from which addresses requests may come',
+      description: 'Set the addresses from which requests may come',
       arguments: [SKILL, { name: 'range', description: 'Addresses and CIDR ranges; none: from anywhere', variadic: true }],
       async run({ arguments: { skill, range = [] } }, io) {
         const named = [range].flat().map(String);

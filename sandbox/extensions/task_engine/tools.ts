@@ -109,7 +109,7 @@ export function taskTools(service: TaskService): readonly Tool[] {
         const task = await service.find(task_id, turn.userId);
         const worker = await workedOn(service.store, turn);
         if (worker !== null && !(await isBelow(service, task, worker.id)))
-          return toolError('not_allowed', `task ${task.id} is no subtask of ${worker.id}; a worker cancels its own subtasks only`);
+          return toolError('not_allowed', `task ${task.id} is not a subtask of ${worker.id}; a worker cancels its own subtasks only`);
         if (task.state === 'cancelled') return briefJson(task);
         return briefJson(await service.cancel(task, `cancelled by '${turn.agent.id}'${reason === '' ? '' : `: ${reason}`}`));
       },

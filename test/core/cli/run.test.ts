@@ -423,6 +423,15 @@ describe('help', () => {
     for (const word of ['-v', '-V', '--version']) expect((await cli([word])).out).toMatch(/^\d+\.\d+\.\d+\n$/u);
   });
 
+  it('U31 lists a large group with --all by its names, and all of it with help GROUP', async () => {
+    const paths = ['many', ...['five', 'four', 'one', 'three', 'two sub'].map((name) => `many ${name}`)];
+    const opened = () => fakeOpen({ declared: paths.map((each) => declare(each, 'index')) });
+    const { out } = await cli(['help', '--all'], { openKernel: opened() });
+    expect(out).toMatch(/^ {2}many … +five, four, one, three, two sub$/mu);
+    expect(out).not.toContain('many four');
+    expect((await cli(['help', 'many'], { openKernel: opened() })).out).toMatch(/^ {2}many four +Does many four$/mu);
+  });
+
   it('U31 leaves out what is for programs', async () => {
     const below = await cli(['help', 'things'], { openKernel: openKernel() });
     expect(below.out).toContain('things sum');

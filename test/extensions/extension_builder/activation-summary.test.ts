@@ -59,7 +59,7 @@ describe('what a person reads before an activation', () => {
   it('T18 F13: what is no text is refused with its place; an old file that is none is said to be taken out', () => {
     expect(() => activationSummary([], sources({ 'x.ts': Buffer.from('a\0b') }))).toThrow(/'x\.ts' is not text at byte 1/);
     expect(activationSummary(sources({ 'x.bin': Buffer.from([0, 1, 2]) }), []).diff).toMatch(
-      /^x\.bin: 3 bytes that are no text are taken out\n/,
+      /^x\.bin: 3 bytes that are not text are taken out\n/,
     );
   });
 

@@ -32,7 +32,7 @@ describe('V2 V4: what servers answer to tools/list', () => {
       { tools: [tool('a')], nextCursor: 2 },
       ['a'],
       [],
-      ['what follows page 1 of its list cannot be asked for: its cursor is no text'],
+      ['what follows page 1 of its list cannot be asked for: its cursor is not a text'],
     ],
     ['a tool that is null', { tools: [null, tool('a')] }, ['a'], [['number 1', 'it is not a map']], []],
     ['a tool that is a text', { tools: ['x'] }, [], [['number 1', 'it is not a map']], []],

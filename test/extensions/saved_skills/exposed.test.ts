@@ -60,8 +60,8 @@ describe('names of exposed skills', () => {
     expect(names).toContain('skill_invoke');
     expect(names).not.toContain('one');
     const found = JSON.stringify(await kernel.pith.kernel.problems());
-    expect(found).toContain("'bob/two' is no tool: the name 'one' is that of another");
-    expect(found).toContain("'bob/three' is no tool: the name 'skill_invoke' is that of another");
+    expect(found).toContain("'bob/two' is not a tool: the name 'one' is that of another");
+    expect(found).toContain("'bob/three' is not a tool: the name 'skill_invoke' is that of another");
     expect((await kernel.as('bob', 'saved expose two on --as other')).code).toBe(0);
   });
 

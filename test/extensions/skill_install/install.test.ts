@@ -333,7 +333,7 @@ describe('skills install (S83)', () => {
       path: 'letters',
     });
     for (const wrong of ['a/b#--upload-pack=x', 'a/b@x..y', 'https://example.com/a.git#%20x', 'git@example.com:a.git#-x'])
-      expect(() => of(wrong), wrong).toThrow(/is no name of a branch/);
+      expect(() => of(wrong), wrong).toThrow(/is not a name of a branch/);
     expect(() => of('a/b#main', 'v1')).toThrow('--ref "v1" and the address name two');
   });
 

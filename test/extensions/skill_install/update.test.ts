@@ -223,7 +223,7 @@ describe('skills new (S83)', () => {
     await expect(run).rejects.toMatchObject({ code: 'usage', cure: expect.stringContaining('pith init') });
   });
 
-  it('S83 refuses what is no name of a folder before touching the disk', async () => {
+  it('S83 refuses what is not a name of a folder before touching the disk', async () => {
     const box = await installSandbox();
     const odd = words('../evil /etc/evil Upper two--hyphens -x x- a/b a\\b . .. con a_b .staging \u2168');
     for (const id of [...odd, '', 'a b', 'a\nb', 'x'.repeat(65)]) {
@@ -243,12 +243,12 @@ describe('a lock file that others wrote (S83)', () => {
     const box = await installSandbox({ 'from/evil/SKILL.md': skillText({ name: 'evil' }) });
     await box.write(LOCK, lockOf('../../evil', { kind: 'folder', location: path.join(box.project, 'from/evil') }));
     const { error } = await box.run('update', [], { force: true, yes: true });
-    expect(error).toMatch(/^lock_damaged: .*"\.\.\/\.\.\/evil" is no name of a folder/);
+    expect(error).toMatch(/^lock_damaged: .*"\.\.\/\.\.\/evil" is not a name of a folder/);
     expect(existsSync(path.join(box.project, 'evil'))).toBe(false);
   });
 
   it.each([
-    [{ kind: 'git', location: 'ext::sh -c id' }, /it is no address/],
+    [{ kind: 'git', location: 'ext::sh -c id' }, /it is not an address/],
     [{ kind: 'git', location: '--upload-pack=id' }, /its protocol is not among/],
     [{ kind: 'git', location: 'https://example.com/a', ref: '--upload-pack=id' }, /no name of a branch/],
     [{ kind: 'folder', location: '../elsewhere' }, /cannot install from/],

@@ -47,8 +47,8 @@ describe('other extensions and the library of skills', () => {
 
   it.each([
     ['finds nothing', 'return []', 'findings of severity high'],
-    ['answers nonsense', 'return {}', 'its answer is no list of findings'],
-    ['answers nothing', 'return null', 'its answer is no list of findings'],
+    ['answers nonsense', 'return {}', 'its answer is not a list of findings'],
+    ['answers nothing', 'return null', 'its answer is not a list of findings'],
     ['throws', "throw new Error('broken')", 'broken'],
   ])('an inspector that %s switches no scan off: all findings count, and what lies there is listed all the same', async (_, body, said) => {
     const inspector = (id: string, main: string) =>

@@ -56,7 +56,11 @@ it.each([
   ['0 4 * *', 'UTC', 'must have five fields'],
   ['* * * * * *', 'UTC', 'must have five fields'],
   ['@daily', 'UTC', 'must have five fields'],
-  ['61 4 * * *', 'UTC', 'cannot be read: '],
+  ['61 4 * * *', 'UTC', 'cannot be read: the minute is 0 to 59, not 61$'],
+  ['0 0 1,32 * *', 'UTC', 'cannot be read: the day is 1 to 31, not 32$'],
+  ['0 0 1 13 *', 'UTC', 'cannot be read: the month is 1 to 12, not 13$'],
+  ['0 0 1#1 * *', 'UTC', 'cannot be read: '],
+  ['0 L * * *', 'UTC', 'cannot be read: '],
   ['0 0 31 2 *', 'UTC', 'never comes due'],
   ['0 9 * * *', 'Nowhere/Land', "is for the unknown time zone 'Nowhere/Land'"],
 ])('J10 K31 M47 refuses %s in %s', (cron, zone, why) => {

@@ -78,7 +78,7 @@ export function savedCommands({ library, clock, changed: publish }: SavedCommand
           skill.tags.join(', '),
           skill.deprecated_by_agent_id === null ? skill.description : `use ${skill.deprecated_by_agent_id}`,
         ]);
-        const titles = ['SKILL', 'VERSION', 'SEEN BY', 'PINNED', 'NEXT', 'TAGS', 'WHAT IT DOES'];
+        const titles = ['SKILL', 'VERSION', 'VISIBILITY', 'PINNED', 'NEXT', 'TAGS', 'WHAT IT DOES'];
         io.print(renderTable(rows, textColumns(titles), widthOf(io)));
       },
     },
@@ -174,7 +174,7 @@ export function savedCommands({ library, clock, changed: publish }: SavedCommand
     }),
     change(
       'saved share',
-      'Say who may see and run a saved skill',
+      'Set who may see and run a saved skill',
       {
         arguments: [{ name: 'visibility', description: VISIBILITIES.join(', '), required: true }],
         options: [{ name: 'with', type: 'string', multiple: true, description: 'A user, for shared' }],
@@ -182,7 +182,7 @@ export function savedCommands({ library, clock, changed: publish }: SavedCommand
       async (reference, input, { io, person }) => {
         const visibility = VISIBILITIES.find((each) => each === input.arguments['visibility']);
         if (visibility === undefined)
-          throw new PithError('usage', `'${String(input.arguments['visibility'])}' is no visibility`, {
+          throw new PithError('usage', `'${String(input.arguments['visibility'])}' is not a visibility`, {
             cure: `use one of ${VISIBILITIES.join(', ')}`,
           });
         const users = input.options['with'] as readonly string[] | undefined;
@@ -234,7 +234,7 @@ export function savedCommands({ library, clock, changed: publish }: SavedCommand
           chatbot_channel_filter: typeof input.options['channel'] === 'string' ? input.options['channel'] : skill.chatbot_channel_filter,
         }));
         const tool = saved.chatbot_tool_name || saved.name;
-        return [saved, isOn ? `Chats have it as the tool '${tool}'; each call is a run` : `${referenceOf(saved)} is no tool any more`];
+        return [saved, isOn ? `Chats have it as the tool '${tool}'; each call is a run` : `${referenceOf(saved)} is no longer a tool`];
       },
     ),
     change(
@@ -249,7 +249,7 @@ export function savedCommands({ library, clock, changed: publish }: SavedCommand
     ),
     change(
       'saved set-priority',
-      'Say how urgent runs of a saved skill are',
+      'Set the priority of runs of a saved skill',
       {
         arguments: [{ name: 'priority', description: 'Higher is run first; 0 is usual', required: true }],
         options: [
@@ -260,7 +260,7 @@ export function savedCommands({ library, clock, changed: publish }: SavedCommand
       async (reference, input, { io, person }) => {
         const priority = Number(input.arguments['priority']);
         if (!Number.isInteger(priority))
-          throw new PithError('usage', `'${String(input.arguments['priority'])}' is no whole number`, {
+          throw new PithError('usage', `'${String(input.arguments['priority'])}' is not a whole number`, {
             cure: 'write one, such as 2 or -1',
           });
         const wanted = input.options['preemptible'];

@@ -44,12 +44,12 @@ export function coerce(type: InputField['type'], given: JsonValue): Coerced {
     case 'float':
       return /^[+-]?(?:\d+\.?\d*|\.\d+)(?:e[+-]?\d+)?$/i.test(bare) && Number.isFinite(Number(bare))
         ? { value: Number(bare) }
-        : { problem: `'${shown(text)}' is no finite number` };
+        : { problem: `'${shown(text)}' is not a finite number` };
     case 'bool': {
       const word = bare.toLowerCase();
       if (['true', '1', 'yes', 'on'].includes(word)) return { value: true };
       if (['false', '0', 'no', 'off'].includes(word)) return { value: false };
-      return { problem: `'${shown(text)}' is none of true, false, yes, no, on, off, 1 and 0` };
+      return { problem: `'${shown(text)}' is not true, false, yes, no, on, off, 1 or 0` };
     }
     case 'user':
       return mention(/^(?:<@!?([^\s<>]+)>|([^\s<>@!#]+))$/, bare, 'user');
@@ -71,7 +71,7 @@ function mention(pattern: RegExp, text: string, what: string): Coerced {
 function urlOf(text: string): Coerced {
   const isAbsolute = /^https?:\/\/[^/?#]/i.test(text);
   const url = isAbsolute && URL.canParse(text) ? new URL(text) : null;
-  return url === null || url.hostname === '' ? { problem: `'${shown(text)}' is no http(s) address with a host` } : { value: text };
+  return url === null || url.hostname === '' ? { problem: `'${shown(text)}' is not an http(s) address with a host` } : { value: text };
 }
 
 function shown(text: string): string {
@@ -102,7 +102,7 @@ function checked(field: InputField, given: JsonValue): Coerced {
   const allowed = field.choices.map((choice) => coerce(field.type, choice));
   return allowed.some((choice) => 'value' in choice && choice.value === read.value)
     ? read
-    : { problem: `'${shown(String(given))}' is none of ${field.choices.join(', ')}` };
+    : { problem: `'${shown(String(given))}' is not one of ${field.choices.join(', ')}` };
 }
 
 /** The conversation that the host names for the result; undefined: none. Throws `input_invalid` for what is no name. */

@@ -141,7 +141,7 @@ async function checkTarget({ context }: Saver, before: SavedSkill | null, { outp
   if (kindOf(target) !== 'webhook') return;
   const address = URL.canParse(target) ? new URL(target) : null;
   if (address === null || address.username !== '' || address.password !== '')
-    throw new PithError('target_invalid', 'output_target: the target is no address, or has a user or password in it', {
+    throw new PithError('target_invalid', 'output_target: the target is not an address, or has a user or password in it', {
       cure: 'write it as https://host/path',
     });
 }

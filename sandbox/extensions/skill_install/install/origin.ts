@@ -29,14 +29,14 @@ export function checkOrigin({ kind, location, ref }: Origin): void {
   if (ref !== undefined) checkRef(ref);
   if (kind !== 'git' && path.isAbsolute(location)) return;
   const made = addressOf(location, ref);
-  if (made.kind !== kind || made.location !== location) throw unknown(location, 'it is no address');
+  if (made.kind !== kind || made.location !== location) throw unknown(location, 'it is not an address');
 }
 
 /** Throws `usage` for what is no plain name of a branch, tag or commit. */
 export function checkRef(ref: string): void {
   const plain = /^[\p{L}\p{N}_][\p{L}\p{N}_./@+#=-]{0,199}$/u.test(ref);
   if (!plain || /\.\.|\/\/|@\{|\/\.|\.lock(?:\/|$)|[./]$/.test(ref))
-    throw new PithError('usage', `--ref ${JSON.stringify(ref)} is no name of a branch, tag or commit`, { cure: 'write the name alone' });
+    throw new PithError('usage', `--ref ${JSON.stringify(ref)} is not a name of a branch, tag or commit`, { cure: 'write the name alone' });
 }
 
 const PROTOCOL = /^(?:git\+)?(https?|ssh|git|file):\/\//i;
@@ -48,13 +48,13 @@ function isAddress(given: string): boolean {
 }
 
 function addressOf(given: string, ref: string | undefined): Origin {
-  if (given.length > 2000 || /[\s\p{Cc}]/u.test(given)) throw unknown(given, 'it is no address');
+  if (given.length > 2000 || /[\s\p{Cc}]/u.test(given)) throw unknown(given, 'it is not an address');
   if (SCP.test(given)) return withRef(given, ref);
   if (!PROTOCOL.test(given)) throw unknown(given, 'its protocol is not among http, https, ssh, git and file');
   const plain = given.replace(/^git\+/i, '');
   const address = URL.canParse(plain) ? new URL(plain) : null;
   if (address === null || (address.protocol !== 'file:' && address.hostname === '') || address.hostname.startsWith('-'))
-    throw unknown(given, 'it is no address');
+    throw unknown(given, 'it is not an address');
   address.password = '';
   if (address.protocol.startsWith('http')) address.username = '';
   if (/^https?:$/.test(address.protocol) && /\.zip$/i.test(address.pathname)) return { kind: 'zip', location: address.href };

@@ -52,7 +52,7 @@ export async function installedIn(context: InstallContext, { source, lockFile }:
 function checked(id: string, entry: InstalledSkill): Installed {
   const { kind, location, ref, path: folder } = entry.origin;
   if (kind !== 'folder' && kind !== 'git' && kind !== 'zip') throw new TypeError(`its entry '${id}' is incomplete`);
-  if (!isInstallableId(id)) throw new TypeError(`its entry ${JSON.stringify(id)} is no name of a folder`);
+  if (!isInstallableId(id)) throw new TypeError(`its entry ${JSON.stringify(id)} is not a name of a folder`);
   if (folder !== undefined && (folder.startsWith('/') || folder.split(/[\\/]/).includes('..')))
     throw new TypeError(`its entry '${id}' has a path that leads out of its origin`);
   checkOrigin({ kind, location, ...(ref === undefined ? {} : { ref }) });

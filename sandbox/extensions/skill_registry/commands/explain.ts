@@ -12,7 +12,7 @@ import { isPattern } from '../modes/allowed-tools.ts';
 export function explain(context: ExtensionContext, registry: SkillRegistry, search: SkillSearch): Command {
   return {
     path: 'skills explain',
-    description: 'Say where a skill was found, why it is or is not offered, and how it ranks for a text',
+    description: 'Explain where a skill was found, why it is or is not offered, and how it ranks for a text',
     arguments: [{ name: 'id', description: 'id, display name or source/id', required: true }],
     options: [
       { name: 'agent', short: 'a', type: 'string', description: 'as this agent sees it' },

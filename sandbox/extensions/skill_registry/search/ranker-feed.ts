@@ -120,7 +120,7 @@ export class RankerFeed {
     const late = new AbortController();
     const answer = provider
       .rank(query, options, AbortSignal.any([this.end.signal, late.signal]))
-      .then((given) => rankedIn(given, allowed, k) ?? new TypeError('its answer is no list of { id, score, why }'))
+      .then((given) => rankedIn(given, allowed, k) ?? new TypeError('its answer is not a list of { id, score, why }'))
       .catch((error: unknown) => error as Error)
       .finally(() => {
         isDone = true;

@@ -33,7 +33,7 @@ export async function findingsIn(
       try {
         const answer = await within(clock, TIMEOUT_MS, inspector.inspect(directory), () => LATE);
         const { data } = findings().safeParse(answer);
-        return data ?? [notScanned(inspector.extensionId, answer === LATE ? 'it took too long' : 'its answer is no list of findings')];
+        return data ?? [notScanned(inspector.extensionId, answer === LATE ? 'it took too long' : 'its answer is not a list of findings')];
       } catch (error) {
         return [notScanned(inspector.extensionId, messageOf(error))];
       }

@@ -30,7 +30,7 @@ function placeOfModule(directory: string, name: string): ModulePlace {
   if (/^(?:data|node|file|https?|blob)$|^[a-z][a-z0-9+.-]+:/i.test(wanted)) return no('it is code from elsewhere', STAY);
   if (leaves(directory, wanted)) return no(LEAVES, STAY);
   if (!/^[\p{L}\p{Nl}$_][\p{L}\p{Nl}\p{Mn}\p{Mc}\p{Nd}\p{Pc}$\u200c\u200d]*$/u.test(exported))
-    return no(`'${exported}' is no name of an export`, WRITE);
+    return no(`'${exported}' is not a name of an export`, WRITE);
   return no(
     `there is no file '${wanted}'${/\.\w+$/.test(wanted) ? '' : ', nor one with .ts, .js or .mjs, nor an index in a folder of that name'}`,
     'correct the path or add the file',

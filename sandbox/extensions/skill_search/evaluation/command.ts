@@ -41,7 +41,7 @@ export interface EvalPorts {
 export function evaluate({ find }: Pick<ExtensionContext, 'find'>, { library, learned, written, reranking, vectors }: EvalPorts): Command {
   return {
     path: 'skills eval',
-    description: 'Say how well the examples of skills find their skill, and which do not',
+    description: "Score the search of skills against each skill's examples",
     arguments: [{ name: 'ids', description: 'ids, display names or source/id; without one, all', variadic: true }],
     options: [
       { name: 'all', type: 'boolean', description: 'every skill, as without ids' },

@@ -11,7 +11,7 @@ import { LearnedExamples } from './learned-examples.ts';
 export function forget(context: Pick<ExtensionContext, 'database' | 'clock' | 'dataDirectory'>, library: Remote<SkillLibrary>): Command {
   const command: Command = {
     path: 'skills forget',
-    description: "Remove what people's texts taught the search, and what a model wrote for it",
+    description: 'Clear learned search data, and what a model wrote for it',
     arguments: [{ name: 'id', description: 'id, display name or source/id; without one, all skills' }],
     options: [{ name: 'yes', short: 'y', type: 'boolean', description: 'do not ask before it is removed' }],
     async run({ arguments: { id }, options }, io) {
