@@ -226,7 +226,8 @@ async function parse(file: string): Promise<SettingsRecord> {
   const found = issues.flatMap((issue) =>
     issuesToDiagnostics([issue], schema, source)
       .map((each) => (each.code === 'unknown_key' || !isAboutApprovals(issue) ? saidIgnored(each) : each))
-      .map((each) => (isAboutApprovals(issue) ? asking(each) : each)),
+      .map((each) => (isAboutApprovals(issue) ? asking(each) : each))
+      .map(withPlace),
   );
   const misnamed = [...slips].flatMap(([key, meant]) => {
     const message = `'${key}' must be written '${meant}'; it counts as that`;
@@ -250,6 +251,15 @@ function withSwitches(read: PlainMap, written: unknown): PlainMap {
     return [id, isOff ? { ...block, enabled: switchOf(false, blocks[id]) } : block];
   });
   return { ...read, extensions: Object.fromEntries(switched) };
+}
+
+/** Keys that other systems have at the top, and their place here. */
+const PLACES: ReadonlyMap<string, string> = new Map([['skills_path', 'skills.skills_path']]);
+
+function withPlace(found: Diagnostic): Diagnostic {
+  const [, key = ''] = /^unknown key '([^']+)'(?! in )/u.exec(found.message) ?? [];
+  const place = PLACES.get(key);
+  return place === undefined ? found : { ...found, cure: `write it as ${place}` };
 }
 
 /** Blocks that hold what switches skills and extensions off. */

@@ -120,7 +120,8 @@ async function resolvePackage(build: PluginBuild, args: OnResolveArgs, rules: Im
   const isUsable = !own.errors?.length && (rules.owner === undefined || isBelow(realpathSync(own.path ?? ''), home));
   const found = isUsable ? own : await resolveFrom(build, args, rules.packageRoot);
   if (found.errors?.length || found.path === undefined) {
-    return { errors: [{ text: `Cannot find package '${args.path}' from the ${rules.owner ?? 'extension'}'s folder nor from Pith` }] };
+    const text = `Cannot find package '${args.path}' from the ${rules.owner ?? 'extension'}'s folder nor from Pith`;
+    return { errors: [{ text: `${text}; import what Pith gives from 'pith'` }] };
   }
   return { path: pathToFileURL(found.path).href, external: true };
 }

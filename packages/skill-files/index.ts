@@ -4,7 +4,7 @@ export { loadPatternCompiler, type Pattern } from './format/patterns.ts';
 export { COPY_IT, FILE_LIMIT, SEVERAL_LINKS } from './format/rules.ts';
 export { parseSkillFile, type Mode } from './format/skill-file.ts';
 export { reasonOf } from './reading/reason.ts';
-export { readSkillFile } from './reading/skill-text.ts';
+export { GONE, readSkillFile } from './reading/skill-text.ts';
 export { listResources, type ResourceList } from './reading/resource-list.ts';
 export { componentsOf, readResource, resourceBytes } from './reading/resource.ts';
 export type { FoundDirectory, FoundSkill, ScanOptions, SkillBody, SourceScan } from './scan/found.ts';
@@ -14,7 +14,6 @@ export { DEPTH_LIMIT, NOTHING_FOUND, scanSource } from './scan/scan.ts';
 export { briefOf, clean, diagnosticJson, diagnosticText } from './text/brief.ts';
 export { catalogLine, catalogPurpose, lineOf, WHOLE_LINE } from './text/catalog-line.ts';
 export { PLACEHOLDERS, templateOf } from './text/template.ts';
-export { estimateTokens } from './text/token-estimate.ts';
 export { lintSkill, lintSkills, skillFilesOf, type LintResult } from './lint/lint.ts';
 export { copySkill, type Digests, SkillTooLarge } from './tree/copy-skill.ts';
 export {

@@ -1,7 +1,8 @@
+import { countTokens } from '@pith/token-count';
 import { codeOf, type ContextParts, ContextProvider, messageOf, type Remote, type TurnInfo } from '../../contract/index.ts';
 import type { Cleaning } from '../../trust/index.ts';
 import { Problem, type Providers } from '../../kernel/index.ts';
-import { countTokens, cutToTokens, type OfferedDocument } from './messages.ts';
+import { cutToTokens, type OfferedDocument } from './messages.ts';
 
 /** The most that one provider may put beside a user's message. */
 const TURN_PART_TOKENS = 400;
@@ -114,7 +115,7 @@ export function fittingDocuments(offered: readonly OfferedDocument[], contextWin
   const distinct = [...new Map(offered.map((document) => [`${document.extensionId} ${document.key}`, document])).values()];
   if (distinct.length === 0) return NONE;
   const budget = Math.floor((contextWindow ?? ASSUMED_WINDOW) * SHARE);
-  const sizes = countTokens(distinct.map(({ text }) => text));
+  const sizes = distinct.map(({ text }) => countTokens(text));
   let left = budget;
   const documents: OfferedDocument[] = [];
   const others: { readonly document: OfferedDocument; readonly size: number }[] = [];

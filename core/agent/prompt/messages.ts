@@ -1,5 +1,5 @@
 import { printableLine } from '@pith/plain-text';
-import { estimateTokenCount, sliceByTokens } from 'tokenx';
+import { countTokens, startWithin } from '@pith/token-count';
 import { type ContextParts, type JsonValue, type Message, PithError, type ToolResult, type TurnRequest } from '../../contract/index.ts';
 import { checkedImage, MOST_IMAGE_DATA } from '../../kernel/index.ts';
 import type { Retain, StoredMessage } from '../threads/thread.ts';
@@ -162,15 +162,11 @@ function retainedIn(messages: readonly Retaining[]): readonly Retain[] {
   return messages.flatMap(({ retain }) => Object.values(retain));
 }
 
-export function countTokens(texts: readonly string[]): readonly number[] {
-  return texts.map((text) => estimateTokenCount(text));
-}
-
 /** `text` with at most `limit` tokens; what is cut is said. */
 export function cutToTokens(text: string, limit: number): string {
-  if (text.length <= limit || estimateTokenCount(text) <= limit) return text;
+  if (text.length <= limit || countTokens(text) <= limit) return text;
   const mark = `\n[… cut at ${limit} tokens]`;
-  return sliceByTokens(text, 0, limit - estimateTokenCount(mark)).trimEnd() + mark;
+  return startWithin(text, limit - countTokens(mark)).trimEnd() + mark;
 }
 
 /** All text that a message costs the model. */

@@ -1,8 +1,9 @@
 import { fieldsOf, isPlainMap } from '@pith/plain-data';
+import { countTokens } from '@pith/token-count';
 import { codeOf, CompactionProvider, type Message, messageOf, PithError, type Remote, type TurnEvent } from '../../contract/index.ts';
 import { unknownThread, type Usage, type Retain, type StoredMessage, type ThreadWriter, isMessage } from '../threads/thread.ts';
 import { readWithRetry } from '../../models/index.ts';
-import { countTokens, heldIn, isSummary, keptAndDropped, textOf, upperBound } from '../prompt/messages.ts';
+import { heldIn, isSummary, keptAndDropped, textOf, upperBound } from '../prompt/messages.ts';
 import { answeredHistory, sentHistory } from '../prompt/history.ts';
 import { ModelPrompt } from '../prompt/request.ts';
 import { spendTokens } from './call-tree.ts';
@@ -15,7 +16,7 @@ function measure(turn: RunningTurn): number {
   const { meter, prompt } = turn.conversation;
   const texts = prompt.messages.slice(meter.counted).map(textOf);
   if (meter.counted === 0) texts.push(toolsText(turn));
-  for (const tokens of countTokens(texts)) meter.tokens += tokens + MESSAGE_TOKENS;
+  for (const text of texts) meter.tokens += countTokens(text) + MESSAGE_TOKENS;
   meter.counted = prompt.messages.length;
   return meter.tokens;
 }
@@ -34,7 +35,7 @@ export function addUsage(
   text: string,
 ): void {
   const input = inputTokens ?? measure(turn);
-  const output = outputTokens ?? countTokens([text])[0] ?? 0;
+  const output = outputTokens ?? countTokens(text);
   spendTokens(turn, input, output);
   turn.progress.request = { inputTokens: input, outputTokens: output };
   turn.conversation.meter.tokens = input + output;
@@ -131,7 +132,7 @@ export async function compactByHand(
       const found = await shorten(deps, provider, asked, stop);
       stop.throwIfAborted();
       if (found) await replace(deps, deps.threads.writer(fence), asked, found);
-      const tokens = found ? 0 : sum(countTokens(history.map(({ message }) => textOf(message))));
+      const tokens = found ? 0 : sum(history.map(({ message }) => countTokens(textOf(message))));
       return found ? { tokensBefore: found.tokensBefore, tokensAfter: found.tokensAfter } : { tokensBefore: tokens, tokensAfter: tokens };
     },
     signal,
@@ -188,7 +189,7 @@ async function shorten(
   const current = turnId ?? undefined;
   const history = answeredHistory(sentHistory(loaded.messages, current), current).messages;
   const estimated = tokensOf(history);
-  const fixed = sum(countTokens([prompt.system, JSON.stringify(prompt.tools)]));
+  const fixed = countTokens(prompt.system) + countTokens(JSON.stringify(prompt.tools));
   const scale = Math.max(1, measured / (fixed + sum(estimated)));
   const scaled = (tokens: number) => Math.round(tokens * scale);
   const messages = history.map(({ message, retain }, index) => ({
@@ -288,7 +289,7 @@ function noticeOf(error: unknown, { extensionId }: Remote<CompactionProvider>): 
 }
 
 function tokensOf(messages: readonly { readonly message: Message }[]): readonly number[] {
-  return countTokens(messages.map(({ message }) => textOf(message))).map((tokens) => tokens + MESSAGE_TOKENS);
+  return messages.map(({ message }) => countTokens(textOf(message)) + MESSAGE_TOKENS);
 }
 
 function sum(numbers: readonly number[]): number {

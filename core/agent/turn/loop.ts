@@ -13,7 +13,7 @@ import {
 } from './calls.ts';
 import { compactIfNeeded, addUsage, coverAnswer } from './compaction.ts';
 import { chargesOf, NO_USE, spendStep, callsLeft, limitEnd, limitReached } from './call-tree.ts';
-import { type AssistantMessage, countTokens, distinct, resultPart } from '../prompt/messages.ts';
+import { type AssistantMessage, distinct, resultPart } from '../prompt/messages.ts';
 import { madeBy } from '../prompt/request.ts';
 import { modelFailure } from '../../models/index.ts';
 import { RefusedRequests } from './refused-request.ts';
@@ -24,6 +24,7 @@ import type { OfferedTool } from '../tools/offered-tool.ts';
 import { givenTools, toolIds, withTurnTools } from '../tools/tools.ts';
 import { functionTool } from './plan.ts';
 import { untilAborted, within } from '@pith/promises';
+import { countTokens } from '@pith/token-count';
 
 /** Model steps and tool calls until the turn ends; each step is on disk before the next. Throws what the store does, and `model_context_too_long`. */
 export async function* runLoop(turn: RunningTurn): AsyncGenerator<TurnEvent, TurnEnd, undefined> {
@@ -257,5 +258,5 @@ function offerTools({ offer, conversation }: RunningTurn, all: readonly OfferedT
   offer.functionTools = tools.map(functionTool);
   offer.info = { ...offer.info, tools: toolIds(tools) };
   // What has been measured covers the tools that there were.
-  if (added.length > 0 && conversation.meter.counted > 0) conversation.meter.tokens += countTokens([JSON.stringify(added)])[0] ?? 0;
+  if (added.length > 0 && conversation.meter.counted > 0) conversation.meter.tokens += countTokens(JSON.stringify(added));
 }

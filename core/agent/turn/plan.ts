@@ -3,13 +3,14 @@ import { type AgentSpec, type Diagnostic, type Message, PithError, type TurnInfo
 import { LOCAL_USER } from '../../declarations/index.ts';
 import type { ResolvedModel } from '../../models/index.ts';
 import { untilAborted } from '@pith/promises';
+import { countTokens } from '@pith/token-count';
 import type { StoredMessage, TurnRecord } from '../threads/thread.ts';
 import { type BoundSkill, instructionsOf, type NamedText } from '../prompt/instructions.ts';
 import { contextSources, type Notice, fittingDocuments, gatherContext } from '../prompt/context.ts';
 import { mayServe, narrowed, PLAN_MODE_TEXT } from '../tools/gate.ts';
 import { providerSchema } from '../tools/sent-tools.ts';
 import { sentHistory } from '../prompt/history.ts';
-import { countTokens, heldIn, textOf, userMessage, userTexts } from '../prompt/messages.ts';
+import { heldIn, textOf, userMessage, userTexts } from '../prompt/messages.ts';
 import { ModelPrompt } from '../prompt/request.ts';
 import type { OfferedTool } from '../tools/offered-tool.ts';
 import { toolsOfTurn } from '../tools/tools.ts';
@@ -190,7 +191,7 @@ export async function preview(
     { name: 'message', text: input },
     ...(tools.length === 0 ? [] : [{ name: 'tools', text: JSON.stringify(tools) }]),
   ];
-  const counts = countTokens(parts.map(({ text }) => text));
+  const counts = parts.map(({ text }) => countTokens(text));
   return {
     model: { ref: plan.model.ref, contextWindow: plan.model.contextWindow },
     system: plan.system,

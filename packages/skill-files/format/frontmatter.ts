@@ -2,6 +2,8 @@ import type { Finding } from './finding.ts';
 
 /** The longest frontmatter that is parsed, in bytes. */
 export const FRONTMATTER_LIMIT = 16 * 1024;
+/** The longest comments and blank lines above it, in characters. */
+export const ABOVE_LIMIT = 4 * 1024;
 
 /** The place of the frontmatter in a SKILL.md. Offsets are UTF-16 indexes into the given text. */
 export interface Split {
@@ -27,12 +29,11 @@ export function splitFrontmatter(text: string, complete: boolean): Split | Findi
     findings.push({ code: 'repaired_bom', detail: '', line: 1, column: 1 });
     start = 1;
   }
-  const blank = /^(?:[ \t]*\r?\n)+(?=---)/.exec(text.slice(start, start + 256));
-  if (blank) {
-    findings.push({ code: 'repaired_leading_blank', detail: '', line: 1, column: 1 });
-    start += blank[0].length;
-    line += blank[0].split('\n').length - 1;
-  }
+  const above = text.slice(start, frontmatterBelow(text, start));
+  if (/^[ \t]*\r?\n/.test(above)) findings.push({ code: 'repaired_leading_blank', detail: '', line: 1, column: 1 });
+  if (above.includes('<!--')) findings.push({ code: 'repaired_comment', detail: '', line: 1, column: 1 });
+  start += above.length;
+  line += above.split('\n').length - 1;
   const opening = endOfDashes(text, start);
   if (opening === -1 || opening === text.length) {
     const finding = { code: missingBecause(text.slice(start, start + 256)), detail: '', line: 1, column: 1 };
@@ -46,6 +47,13 @@ export function splitFrontmatter(text: string, complete: boolean): Split | Findi
     const end = endOfDashes(text, at + 1);
     if (end === -1) continue;
     const head = text.slice(opening, at + 1);
+    if (head.trim() === '')
+      return {
+        head: '',
+        firstLine: line + 1,
+        bodyOffset: end,
+        findings: [...findings, { code: 'frontmatter_missing', detail: '', line, column: 1 }],
+      };
     if (head.length > FRONTMATTER_LIMIT || Buffer.byteLength(head) > FRONTMATTER_LIMIT) return tooLarge(line);
     const carriageReturn = head.indexOf('\r\n');
     if (carriageReturn !== -1 || text[opening - 2] === '\r') {
@@ -54,6 +62,20 @@ export function splitFrontmatter(text: string, complete: boolean): Split | Findi
     return { head, firstLine: line + 1, bodyOffset: end, findings };
   }
   return complete ? unclosed(line) : tooLarge(line);
+}
+
+/** Where the frontmatter begins below blank lines and HTML comments, such as a licence or a generator's mark; else `start`. */
+function frontmatterBelow(text: string, start: number): number {
+  let at = start;
+  for (;;) {
+    while (/\s/.test(text[at] ?? '')) at += 1;
+    if (!text.startsWith('<!--', at)) break;
+    const end = text.indexOf('-->', at + 4);
+    if (end === -1) return start;
+    at = end + 3;
+  }
+  const isFound = at - start <= ABOVE_LIMIT && text.startsWith('---', at) && text[at - 1] === '\n';
+  return isFound ? at : start;
 }
 
 /** A UTF-16 byte order mark, or the first dashes in UTF-16, decoded as UTF-8. */

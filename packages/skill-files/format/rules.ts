@@ -50,7 +50,7 @@ export const OUR_FIELDS = [
 ] as const;
 export const KNOWN_FIELDS: ReadonlySet<string> = new Set([...SPECIFICATION_FIELDS, ...OUR_FIELDS]);
 const NAMES: ReadonlySet<string> = new Set([...KNOWN_FIELDS, ...CLIENTS_OF.keys()]);
-export const FILE_LIMIT = 256 * 1024;
+export const FILE_LIMIT = 1024 * 1024;
 export const BODY_TOKEN_LIMIT = 8000;
 
 type Modes = Pick<Rule, 'lint' | 'load'>;
@@ -130,6 +130,7 @@ export const RULES: readonly Rule[] = [
   ),
   rule('repaired_bom', ADVICE, () => 'begins with a byte order mark', UTF_8),
   rule('repaired_crlf', ADVICE, () => 'has CRLF line ends', LF),
+  rule('repaired_comment', STRICT, () => 'has a comment before the frontmatter', 'move the comment below the second `---`'),
   rule('repaired_leading_blank', STRICT, () => 'has blank lines before the frontmatter', 'remove what is above the first `---`'),
   rule(
     'repaired_directive',
@@ -200,7 +201,7 @@ export const RULES: readonly Rule[] = [
     nameIs((name, id) => name !== id.normalize('NFKC')),
   ),
   // fields
-  rule('description_taken_from_text', { lint: null, load: 'warning' }, () => 'has no description; its first paragraph is used', DESCRIBE),
+  rule('description_taken_from_text', ADVICE, () => 'has no description; its first paragraph is used', DESCRIBE),
   rule('description_missing', FATAL, () => 'has no description', DESCRIBE, missing('description')),
   rule(
     'description_length',

@@ -87,14 +87,19 @@ async function parsedHead(text: string, file: SkillFile & { readonly size: numbe
     fields = reading.fields;
     if (reading.findings.length > 0) found = [...found, ...reading.findings];
   }
-  if (file.mode === 'lint' || hasText(fields.get('description'))) return checked(withSafeguards(fields), file, found, split.bodyOffset);
+  if (hasText(fields.get('description'))) return checked(withSafeguards(fields), file, found, split.bodyOffset);
   const { title, paragraph } = opening(text.slice(split.bodyOffset));
   if (missing && (paragraph === null || paragraph.includes('\0')))
     return invalid(file, [{ ...missing, code: 'frontmatter_and_text_missing' }]);
   if (paragraph === null) return checked(withSafeguards(fields), file, found, split.bodyOffset);
   const at = fields.get('description') ?? { line: 1, column: 1 };
   fields.set('description', { value: paragraph, line: at.line, column: at.column });
-  const parsed = checked(withSafeguards(fields), file, [...found, { code: 'description_taken_from_text', detail: '' }], split.bodyOffset);
+  const parsed = checked(
+    withSafeguards(fields),
+    file,
+    [...found, { code: 'description_taken_from_text', detail: '', line: at.line, column: at.column }],
+    split.bodyOffset,
+  );
   return title === null || fields.has('name') ? parsed : { ...parsed, fields: { ...parsed.fields, name: title } };
 }
 

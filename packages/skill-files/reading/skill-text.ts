@@ -6,6 +6,9 @@ import { FILE_LIMIT, SEVERAL_LINKS } from '../format/rules.ts';
 import { MOVED, reasonOf } from './reason.ts';
 import { isOfPackage, skillJail } from './skill-jail.ts';
 
+/** Why a file that a scan found is read no more. */
+export const GONE = 'it is gone';
+
 /** The content of a SKILL.md. */
 export interface SkillFileText {
   readonly text: string;
@@ -25,7 +28,7 @@ export async function readSkillFile(file: string, roots: readonly string[], reac
     const folder = skillJail(path.dirname(real), reach);
     return folder === null ? MOVED : await folder.read([path.basename(real)], textOf, { linked: isOfPackage(real) });
   } catch (error) {
-    return reasonOf(error) === 'ENOENT' ? 'it is gone' : reasonOf(error);
+    return reasonOf(error) === 'ENOENT' ? GONE : reasonOf(error);
   }
 }
 

@@ -36,6 +36,15 @@ export function skillAtRoot(file: string): Diagnostic {
   );
 }
 
+export function skillIsFolder(path: string): Diagnostic {
+  return warning(
+    'skill_file_is_folder',
+    path,
+    'a folder is named like a skill file, and is no skill',
+    'put a text file named `SKILL.md` in its place',
+  );
+}
+
 export function linkBroken(path: string): Diagnostic {
   return warning('link_broken', path, 'a link leads nowhere', 'remove or correct it');
 }

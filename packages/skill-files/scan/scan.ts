@@ -11,6 +11,7 @@ import {
   noSkillFile,
   NO_SKILL_FILE,
   skillAtRoot,
+  skillIsFolder,
   skillUnreadable,
   sourceLeadsOut,
   sourceMissing,
@@ -140,6 +141,7 @@ class Scan {
     const below = { depth: depth + 1, plugin: folder.plugin ?? visit.plugin };
     for (const name of folder.children) {
       const child = `${path}/${name}`;
+      if (name.toLowerCase() === 'skill.md') this.#diagnostics.push(skillIsFolder(child));
       stack.push({ path: child, real: real === path ? child : `${real}/${name}`, ...below });
     }
     for (const name of folder.links) this.#links.push({ path: `${path}/${name}`, real: '', ...below });

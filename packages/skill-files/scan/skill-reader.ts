@@ -1,6 +1,6 @@
 import { closeSync, constants, fstatSync, openSync, readSync, realpathSync } from 'node:fs';
 import { isInside, isPassing, NO_REGULAR_FILE } from '@pith/safe-files';
-import { FRONTMATTER_LIMIT } from '../format/frontmatter.ts';
+import { ABOVE_LIMIT, FRONTMATTER_LIMIT } from '../format/frontmatter.ts';
 import { type ParsedSkill, parseHead, unreadable } from '../format/skill-file.ts';
 import { reasonOf } from '../reading/reason.ts';
 import { severalLinks } from '../reading/skill-text.ts';
@@ -9,7 +9,7 @@ import type { FoundSkill, GoodVersion, ScanOptions } from './found.ts';
 
 /** In bytes; enough for nearly every frontmatter. */
 const FIRST_READ = 4096;
-const LONGEST = FRONTMATTER_LIMIT + 256;
+const LONGEST = ABOVE_LIMIT + FRONTMATTER_LIMIT + 256;
 const buffer = Buffer.allocUnsafeSlow(LONGEST);
 const FLAGS = constants.O_RDONLY | constants.O_NONBLOCK;
 
@@ -140,9 +140,11 @@ function headText(length: number): string {
   return buffer.toString('utf8', 0, closing === -1 ? length : closing);
 }
 
-/** The index after the first line, below the first one, that is exactly `---`; -1 when there is none. */
+/** The index after the first line, below the opening one, that is exactly `---`; -1 when there is none. */
 function closingAt(length: number): number {
-  const at = buffer.indexOf('\n---', 3, 'latin1');
+  const first = buffer[0] === 0xef ? 3 : 0; // behind a byte order mark
+  const opening = buffer.toString('latin1', first, first + 3) === '---' ? first : buffer.indexOf('\n---', first, 'latin1');
+  const at = opening === -1 ? -1 : buffer.indexOf('\n---', opening + 3, 'latin1');
   if (at === -1 || at + 4 >= length) return -1;
   return buffer[at + 4] === 10 ? at + 5 : -1;
 }

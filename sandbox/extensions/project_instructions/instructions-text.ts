@@ -1,5 +1,5 @@
 import { enumerated, printable } from '@pith/plain-text';
-import { estimateTokens } from '@pith/skill-files';
+import { countTokens, startWithin } from '@pith/token-count';
 import type { Instructions } from './instruction-files.ts';
 
 /** The limit of all files together, with their notes. */
@@ -80,14 +80,14 @@ function partsOf(files: readonly Instructions[], most: number): readonly Part[] 
     if (given === null) continue;
     room -= FRAME_TOKENS;
     const text = printable(given.trim());
-    const tokens = estimateTokens(text);
+    const tokens = countTokens(text);
     if (!isPart && tokens <= room) {
       parts.unshift({ name, text, tokens, of: null });
       room -= tokens;
       continue;
     }
     const kept = room < LEAST_TOKENS ? '' : startOf(text, room);
-    const used = kept === '' ? 0 : estimateTokens(kept);
+    const used = kept === '' ? 0 : countTokens(kept);
     parts.unshift({ name, text: kept, tokens: used, of: tokens });
     room -= used;
   }
@@ -103,13 +103,7 @@ function framed({ name, text, tokens, of }: Part): string {
 
 /** As many whole lines as fit, or as many characters if one line is longer. */
 function startOf(text: string, room: number): string {
-  let [least, most] = [0, text.length];
-  while (least < most) {
-    const middle = Math.ceil((least + most) / 2);
-    if (estimateTokens(text.slice(0, middle)) <= room) least = middle;
-    else most = middle - 1;
-  }
-  const fits = text.slice(0, least).replace(/[\uD800-\uDBFF]$/u, '');
+  const fits = startWithin(text, room).replace(/[\uD800-\uDBFF]$/u, '');
   const end = fits.lastIndexOf('\n');
   return end > fits.length / 2 ? fits.slice(0, end) : fits;
 }

@@ -1,7 +1,7 @@
 import { type Diagnostic, type Logger, PithError } from 'pith';
 import { printableLine } from '@pith/plain-text';
 import type { Reach } from '@pith/safe-files';
-import { COPY_IT, readSkillFile, realOf, SEVERAL_LINKS, type SkillBody, splitFrontmatter } from '@pith/skill-files';
+import { COPY_IT, GONE, readSkillFile, realOf, SEVERAL_LINKS, type SkillBody, splitFrontmatter } from '@pith/skill-files';
 import type { Source } from './scan/sources.ts';
 import type { Skill } from './skill.ts';
 
@@ -23,7 +23,8 @@ export async function readSkillBody(skill: Skill, { kept, broken, roots, reach }
   const live = await readSkillFile(skill.file, roots, reach);
   if (typeof live === 'string') {
     if (kept !== null) return { ...kept, stale: `the file cannot be read (${live}); this is the last good version` };
-    throw new PithError('skill_not_found', `skill '${printableLine(skill.id)}' cannot be read: ${live}`, {
+    const what = live === GONE ? 'was not found; it may have been removed' : `cannot be read: ${live}`;
+    throw new PithError('skill_not_found', `skill '${printableLine(skill.id)}' ${what}`, {
       where: skill.file,
       cure: live === SEVERAL_LINKS ? COPY_IT : 'restore the file, or choose another skill',
     });

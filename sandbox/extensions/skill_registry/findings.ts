@@ -47,7 +47,7 @@ function authorMistakes({ id, state, diagnostics }: Skill): readonly Diagnostic[
   return found.map((each) => ({ ...each, message: `skill '${id}' ${each.message}` }));
 }
 
-const MISTAKES: ReadonlySet<string> = new Set(['field_misspelt', 'body_large']);
+const MISTAKES: ReadonlySet<string> = new Set(['description_taken_from_text', 'field_misspelt', 'body_large']);
 
 /** A skill that waits because it is not what a person trusted, or came later. */
 function changedSinceTrusted({ id, diagnostics }: Skill): readonly Diagnostic[] {

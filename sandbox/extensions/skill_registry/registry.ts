@@ -1,6 +1,6 @@
 import { type AgentSpec, type Clock, type Diagnostic, type Logger, PithError } from 'pith';
 import { keepNewest } from '@pith/plain-data';
-import { printableLine } from '@pith/plain-text';
+import { counted, printableLine, someOf } from '@pith/plain-text';
 import type { Skill, SkillState, Snapshot } from './skill.ts';
 import { Bodies, type SkillBody } from './bodies.ts';
 import type { CopiedFile, SkillsChange } from './contract.ts';
@@ -12,6 +12,7 @@ import { FolderWatch } from '@pith/folder-watch';
 import { stateFolder } from '@pith/safe-files';
 import { KeptScans } from './scan/kept-scans.ts';
 import { inPieces } from '@pith/skill-files';
+import { countTokens } from '@pith/token-count';
 import { Trust, TRUST_CURE, type TrustOptions } from './trust/trust.ts';
 import { namesVersion, referenceTo, Versions } from './versions/versions.ts';
 import { recoverAll, targetsAt } from './writing/writer.ts';
@@ -128,8 +129,7 @@ export class SkillRegistry {
     if (body === null) return null;
     const found = body.stale === undefined ? this.scans.foundOf(skill) : undefined;
     if (found?.bodyTokens === null) {
-      const { estimateTokenCount } = await import('tokenx');
-      this.scans.count(found, estimateTokenCount(body.body));
+      this.scans.count(found, countTokens(body.body));
       this.hasCounted = true;
     }
     return body.body;
@@ -202,15 +202,16 @@ export class SkillRegistry {
     const change = await inPieces(changeBetween(before, next));
     const offered = [...next.skills.values()].filter(({ state }) => state === 'offered').length;
     const counts = { skills: next.all.length, offered, read: read.length, ms: clock.now() - began };
-    if (first) logger.info('skills discovered', { ...counts, ids: someOf([...next.skills.keys()]) });
+    if (first) logger.info('skills discovered', { ...counts, ids: listed([...next.skills.keys()]) });
     else if (read.length > 0) logger.debug('skills scanned', counts);
-    this.logFlaws(next, [...change.added, ...change.changed]);
+    this.logFlaws(next, [...change.added, ...change.changed], !first);
+    if (first) this.logUndescribed(next);
     if (first) return next;
     if (change.added.length + change.changed.length + change.removed.length === 0) return next;
     for (const id of change.removed) keepNewest(this.removed, id, before.skills.get(id)!, 256);
     const isUsable = (id: string) => next.skills.get(id)?.state !== 'invalid';
     const [added, removed] = [change.added.filter(isUsable), change.removed];
-    logger.info('skills changed', { ...counts, added: someOf(added), changed: someOf(change.changed), removed: someOf(removed) });
+    logger.info('skills changed', { ...counts, added: listed(added), changed: listed(change.changed), removed: listed(removed) });
     this.options.onChange?.(change, next);
     return next;
   }
@@ -224,11 +225,25 @@ export class SkillRegistry {
     return next;
   }
 
-  /** Broken and over-long skills, once for each version. */
-  private logFlaws({ skills }: Snapshot, ids: readonly string[]): void {
-    for (const id of ids)
-      for (const { severity, code, message, file, line } of skills.get(id)?.diagnostics ?? [])
-        if (severity === 'error' || code === 'body_large') this.options.logger.warn(`skill '${id}' ${message}`, { file, line });
+  /** Broken and over-long skills, once for each version; of those that came while Pith runs also what was mended or is missing. */
+  private logFlaws({ skills }: Snapshot, ids: readonly string[], isLater: boolean): void {
+    for (const id of ids) {
+      const { state, diagnostics = [] } = skills.get(id) ?? {};
+      const isNew = isLater && state === 'offered';
+      for (const { severity, code, message, file, line } of diagnostics)
+        if (severity === 'error' || code === 'body_large' || (isNew && (code === UNDESCRIBED || code.startsWith('repaired_'))))
+          this.options.logger.warn(`skill '${id}' ${message}`, { file, line });
+    }
+  }
+
+  /** In one line, since those of other systems may be many. */
+  private logUndescribed({ skills }: Snapshot): void {
+    const isUndescribed = ({ state, diagnostics }: Skill) => state === 'offered' && diagnostics.some(({ code }) => code === UNDESCRIBED);
+    const found = [...skills.values()].filter(isUndescribed).map(({ id }) => printableLine(id));
+    if (found.length === 0) return;
+    this.options.logger.warn(
+      `${counted(found.length, 'skill')} without a description: ${someOf(found, 3)}; the first paragraph is used, see pith doctor`,
+    );
   }
 
   /** Undoes what killed commands had begun, before anything is read. */
@@ -250,10 +265,12 @@ export class SkillRegistry {
   }
 }
 
+const UNDESCRIBED = 'description_taken_from_text';
+
 function noop(): void {}
 
 /** A line of the log names no more than a person reads. */
-function someOf(ids: readonly string[]): readonly string[] {
+function listed(ids: readonly string[]): readonly string[] {
   return ids.length <= 50 ? ids : [...ids.slice(0, 50), `and ${ids.length - 50} more`];
 }
 

@@ -1,8 +1,9 @@
 import type { ContextParts, Logger, TurnInfo } from 'pith';
-import { catalogLine, clean, estimateTokens } from '@pith/skill-files';
+import { catalogLine, clean } from '@pith/skill-files';
 import type { Remote } from 'pith';
 import type { SkillLibrary, SkillRecord, SkillText } from 'pith/skill_registry';
 import { someOf } from '@pith/plain-text';
+import { mostTokens } from '@pith/token-count';
 import { referenceOf, type TriggerDecision } from './decision.ts';
 
 export interface PartsPorts {
@@ -149,7 +150,7 @@ interface RegistryText {
  * shorter, then fewer skills are named.
  */
 export function registryText(skills: readonly SkillRecord[], before: readonly string[] = []): RegistryText {
-  const room = BUDGET - before.reduce((sum, line) => sum + estimateTokens(line) + 1, 0) - FRAME;
+  const room = BUDGET - before.reduce((sum, line) => sum + mostTokens(line) + 1, 0) - FRAME;
   for (const limit of [160, 80, 50, 30]) {
     if (skills.length > MOST_LINES) break;
     const lines = skills.map((skill) => catalogLine(skill, limit));
@@ -191,5 +192,5 @@ function fewer(skills: readonly SkillRecord[], room: number): { readonly lines: 
 }
 
 function tokensOf(lines: readonly string[]): number {
-  return lines.reduce((sum, line) => sum + estimateTokens(line) + 1, 0);
+  return lines.reduce((sum, line) => sum + mostTokens(line) + 1, 0);
 }

@@ -155,6 +155,11 @@ describe('settings', () => {
     expect(diagnostics[0]).toMatchObject({ line: 2, message: expect.stringMatching(said) });
   });
 
+  it('G12 names the place of a key that other systems have at the top', async () => {
+    const { diagnostics } = await load({ 'sandbox/pith.yaml': 'skills_path: more\n' });
+    expect(diagnostics).toMatchObject([{ line: 1, code: 'unknown_key', cure: 'write it as skills.skills_path' }]);
+  });
+
   it('says a bound in words', async () => {
     const { diagnostics } = await load({ 'sandbox/pith.yaml': 'quotas: { logs: 0 }\ndefault_agent: ""\n' });
     expect(diagnostics.map(({ message }) => message)).toEqual([

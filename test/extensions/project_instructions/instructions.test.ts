@@ -3,7 +3,7 @@ import { mkdirSync, realpathSync, rmSync, symlinkSync, writeFileSync } from 'nod
 import path from 'node:path';
 import { scriptedModel } from 'pith/testing';
 import { describe, expect, it } from 'vitest';
-import { estimateTokens } from '@pith/skill-files';
+import { countTokens } from '@pith/token-count';
 import { openTrustFile, projectFilesThere, trustOf, trustSandbox } from '../../../core/trust/index.ts';
 import type { FolderInstructions } from '../../../sandbox/extensions/project_instructions/contract.ts';
 import ProjectInstructions from '../../../sandbox/extensions/project_instructions/main.ts';
@@ -77,20 +77,20 @@ describe('U6 the instructions of a project', () => {
     writeFiles(project, { 'sandbox/pith.yaml': '', 'AGENTS.md': `INNER\n${line.repeat(500)}END` });
     const instructions = instructionsOf(project);
     const text = (await instructions.getContext()) ?? '';
-    expect(estimateTokens(text)).toBeLessThanOrEqual(8000);
-    expect(estimateTokens(text)).toBeGreaterThan(7000);
+    expect(countTokens(text)).toBeLessThanOrEqual(8000);
+    expect(countTokens(text)).toBeGreaterThan(7000);
     expect(text).toContain('END\n</project_instructions>');
     expect(text).toMatch(/\[\.\.\/AGENTS\.md is longer: [\d,]+ of at least [\d,]+ tokens are given; the rest is left out\]/);
     expect(await instructions.banner()).toMatch(
       /^Using \.\.\/AGENTS\.md and AGENTS\.md \(7,\d{3} tokens; \.\.\/AGENTS\.md is cut to fit\)$/,
     );
     writeFiles(project, { 'AGENTS.md': line.repeat(2000) });
-    expect(estimateTokens((await instructions.getContext()) ?? '')).toBeLessThanOrEqual(8000);
+    expect(countTokens((await instructions.getContext()) ?? '')).toBeLessThanOrEqual(8000);
   });
 
   it('U6 is said in one line where a conversation begins; without instructions nothing is', async () => {
     const project = projectWith({ 'AGENTS.md': 'Be brief.' });
-    expect(await instructionsOf(project).banner()).toBe('Using AGENTS.md (4 tokens)');
+    expect(await instructionsOf(project).banner()).toBe('Using AGENTS.md (3 tokens)');
     rmSync(path.join(project, 'AGENTS.md'));
     expect(await instructionsOf(project).banner()).toBeNull();
     expect(await instructionsOf(project).getContext()).toBeNull();
@@ -164,7 +164,7 @@ describe('E5 instructions of folders', () => {
       'Read pkg/deep/z.txt; using pkg/deep/CLAUDE.md (2 tokens)',
       'Read pkg/x.txt',
       'Read pkg/x.txt',
-      'Read pkg/x.txt; using pkg/AGENTS.md (2 tokens)',
+      'Read pkg/x.txt; using pkg/AGENTS.md (3 tokens)',
     ]);
     await test.restart(); // what the conversation holds is known from the conversation
     expect(said((await test.run('again')).requests[1]?.messages.at(-1))).toEqual([]);
@@ -177,7 +177,7 @@ describe('E5 instructions of folders', () => {
     for (const folder of ['a', 'a/b', 'a/b/c', 'a/b/c/d']) writeFiles(project, { [`${folder}/AGENTS.md`]: folder });
     const instructions = instructionsOf(project);
     const both = await instructions.joining(['pkg', 'deep', 'z.txt'], TURN);
-    expect(estimateTokens(both?.text ?? '')).toBeLessThanOrEqual(2000 + 40);
+    expect(countTokens(both?.text ?? '')).toBeLessThanOrEqual(2000 + 40);
     expect(both?.text).toMatch(/PACKAGE[^]*Many words[^]*the rest is left out/u);
     expect(both?.line).toMatch(/^using pkg\/AGENTS\.md and pkg\/deep\/CLAUDE\.md \([\d,]+ tokens; pkg\/deep\/CLAUDE\.md is cut to fit\)$/u);
     expect(await instructions.joining(['pkg', 'x.txt'], TURN)).toBeNull();
@@ -299,7 +299,7 @@ describe('U6 attacks on the instructions', () => {
 
   it('U6 of 10 MB only a start is read', async () => {
     const { text } = await attacked((file) => writeFileSync(file, 'many words in a row '.repeat(500_000)));
-    expect(estimateTokens(text ?? '')).toBeLessThanOrEqual(8000);
+    expect(countTokens(text ?? '')).toBeLessThanOrEqual(8000);
     expect(text).toContain('the rest is left out');
   });
 

@@ -1,6 +1,6 @@
 import { execFileSync, spawnSync } from 'node:child_process';
 import { existsSync, readFileSync } from 'node:fs';
-import { chmod, mkdir, rm, symlink, writeFile } from 'node:fs/promises';
+import { chmod, mkdir, readFile, rm, symlink, writeFile } from 'node:fs/promises';
 import path from 'node:path';
 import { pathToFileURL } from 'node:url';
 import { describe, expect, it } from 'vitest';
@@ -69,9 +69,15 @@ describe.skipIf(!hasGit)('skills install from git (S83)', () => {
     expect(json).toMatchObject({ commit: git('rev-parse', 'HEAD'), skills: [{ scripts: ['run.sh'] }] });
   });
 
-  it('S83 refuses links and submodules in the skill, not beside it', async () => {
+  it('S83 copies the file behind a link within the repository, and refuses other links and submodules in the skill, not beside it', async () => {
     const box = await installSandbox();
     const { folder, url, git, commit } = await repository(box, PACK);
+    await symlink('SKILL.md', path.join(folder, 'skills/notes/AGENTS.md'));
+    await commit({});
+    expect((await box.run('install', url, { skill: ['notes'] })).error).toBe('');
+    const notes = path.join(box.sandbox, 'skills/notes');
+    expect(await readFile(path.join(notes, 'AGENTS.md'), 'utf8')).toBe(await readFile(path.join(notes, 'SKILL.md'), 'utf8'));
+    expect((await box.run('remove', 'notes', { yes: true })).error).toBe('');
     await symlink('/etc/passwd', path.join(folder, 'skills/notes/link.md'));
     await commit({});
     expect((await box.run('install', url, { skill: ['notes'] })).error).toMatch(/^origin_refused: .*is a link/);

@@ -1,4 +1,4 @@
-import { existsSync, readFileSync, renameSync, statSync, symlinkSync } from 'node:fs';
+import { existsSync, lstatSync, readFileSync, renameSync, statSync, symlinkSync } from 'node:fs';
 import { chmod, open, symlink } from 'node:fs/promises';
 import path from 'node:path';
 import { describe, expect, it } from 'vitest';
@@ -158,7 +158,7 @@ describe('skills install (S83)', () => {
 
   /** What is wrong with what is there, and how it is made so. */
   const SPOILT: readonly (readonly [what: string, spoil: (folder: string) => unknown, error: RegExp])[] = [
-    ['a link', (folder) => symlinkSync('SKILL.md', `${folder}/link.md`), /^origin_refused: .*is a link/],
+    ['a link to a folder', (folder) => symlinkSync('.', `${folder}/again`), /^origin_refused: .*is a link/],
     ['a link out', (folder) => symlinkSync('/etc', `${folder}/etc`), /^origin_refused: .*is a link/],
     ['names that differ in case', (folder) => writeFiles(folder, { 'Skill.MD': '' }), /^origin_refused: .*one name on some systems/],
     [
@@ -222,7 +222,7 @@ describe('skills install (S83)', () => {
     expect(await told()).toMatch(/; changed by hand since$/);
   });
 
-  it('S83 of several each has its own outcome: what is good is installed, what is not says why, and one that is chosen is not held up by the others', async () => {
+  it('S83 of several each has its own outcome: what is good is installed, with a copy of the file behind a link within the origin, and what is not says why', async () => {
     const box = await installSandbox({
       'from/pack/good/SKILL.md': skillText({ name: 'good' }),
       'from/pack/fine/SKILL.md': skillText({ name: 'fine' }),
@@ -237,7 +237,9 @@ describe('skills install (S83)', () => {
       'from/pack/large/SKILL.md': `${skillText({ name: 'large' })}${'x'.repeat(2 * 1024 * 1024)}`,
     });
     const from = path.join(box.project, 'from/pack');
-    await symlink('../good/SKILL.md', path.join(from, 'linked/SKILL.md'));
+    await symlink('../../SKILL.md', path.join(from, 'linked/SKILL.md'));
+    await symlink('good/SKILL.md', path.join(from, 'first.md'));
+    await symlink('../first.md', path.join(from, 'fine/first.md'));
     await symlink('/etc/passwd', path.join(from, 'links/etc'));
     const { code, error, json } = await box.run('install', from, { all: true, yes: true, json: true });
     expect([code, error, box.skills()]).toEqual([0, '', ['fine', 'good', 'mine']]);
@@ -258,6 +260,8 @@ describe('skills install (S83)', () => {
       'odd name!': expect.stringMatching(/^refused origin_refused its skill "odd name!" has a name/),
     });
     expect(readFileSync(path.join(box.sandbox, 'skills/mine/SKILL.md'), 'utf8')).toContain('By hand.');
+    const copy = path.join(box.sandbox, 'skills/fine/first.md');
+    expect([lstatSync(copy).isFile(), readFileSync(copy, 'utf8')]).toEqual([true, skillText({ name: 'good' })]);
     const other = await box.run('install', from, { skill: ['more/good'], source: 'user' });
     expect([other.error, other.code]).toEqual(['', 0]);
     const none = await box.run('install', from, { skill: ['evil', 'broken'], yes: true });

@@ -6,6 +6,7 @@ import { fakeClock } from 'pith/testing';
 import { describe, expect, it } from 'vitest';
 import { catalogBudget, renderCatalog } from '../../../sandbox/extensions/skill_registry/catalog/catalog.ts';
 import { briefOf, catalogLine } from '@pith/skill-files';
+import { headingOf } from '../../../sandbox/extensions/skill_registry/catalog/topics.ts';
 import { catalogParts } from '../../../sandbox/extensions/skill_registry/catalog/catalog-context.ts';
 import { findReadable, scopeOf } from '../../../sandbox/extensions/skill_registry/catalog/scope.ts';
 import { renderTurnPart } from '../../../sandbox/extensions/skill_registry/catalog/turn-part.ts';
@@ -200,6 +201,11 @@ describe('a search index that is late', () => {
     const parts = await catalogParts(late(Promise.resolve(), fakeClock()), snapshotOf(skills), turnOf({ userTexts: ['number 7'] }));
     expect(parts!.turn).toMatch(/skill-00007[^]*still being indexed/);
   });
+});
+
+it('G12 a source in the home folder keeps its ~ as a heading', () => {
+  expect(headingOf('~/.claude/skills')).toBe('~/.claude/skills');
+  expect(headingOf('~~~ code')).toBe('code');
 });
 
 it('R12 no tag of a skill begins a line as Pith does', () => {

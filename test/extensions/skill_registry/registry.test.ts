@@ -37,6 +37,23 @@ describe('the log', () => {
   });
 });
 
+it('G10 says once at the start which skills have no description, and of each that comes later what is missing or was mended', async () => {
+  const bare = (id: string) => ({ [`sandbox/skills/${id}/SKILL.md`]: `---\nname: ${id}\n---\nSays what it is for.\n` });
+  const box = await skillSandbox({ ...bare('one'), ...bare('two'), ...ownSkill('good') });
+  const lines: string[] = [];
+  const quiet = () => undefined;
+  const registry = box.registry({ logger: { debug: quiet, info: quiet, warn: (message) => void lines.push(message), error: quiet } });
+  await registry.refresh();
+  expect(lines.splice(0)).toEqual(['2 skills without a description: one, two; the first paragraph is used, see pith doctor']);
+  await box.write('sandbox/skills/three/SKILL.md', bare('three')['sandbox/skills/three/SKILL.md']!);
+  await box.write('sandbox/skills/good/SKILL.md', `<!-- a licence -->\n${skill('good')}`);
+  await registry.refresh();
+  expect(lines.sort()).toEqual([
+    "skill 'good' has a comment before the frontmatter",
+    "skill 'three' has no description; its first paragraph is used",
+  ]);
+});
+
 describe('the registry', () => {
   it('S6 an invalid skill hides nobody and says file, line, column and cure', async () => {
     const box = await skillSandbox({
@@ -94,7 +111,7 @@ describe('the registry', () => {
     expect(await registry.readBody(mended)).not.toHaveProperty('stale');
   });
 
-  it('S51 the body of a removed skill stays within reach', async () => {
+  it('S51 G12 the body of a removed skill stays within reach; one that nobody read may have been removed', async () => {
     const box = await skillSandbox({ 'sandbox/skills/demo/SKILL.md': skill('demo') });
     const { registry, changes } = recorded(box);
     const before = (await registry.refresh()).skills.get('demo')!;
@@ -105,6 +122,10 @@ describe('the registry', () => {
     expect(registry.lastGood('demo')).toMatchObject({ skill: { id: 'demo' }, body: { body: 'Body of demo.\n' } });
     expect(await registry.readBody(before)).toMatchObject({ body: 'Body of demo.\n', stale: expect.stringContaining('it is gone') });
     expect(registry.lastGood('never')).toBeNull();
+    await box.write('sandbox/skills/unread/SKILL.md', skill('unread'));
+    const unread = (await registry.refresh()).skills.get('unread')!;
+    await box.remove('sandbox/skills/unread');
+    await expect(registry.readBody(unread)).rejects.toThrow("skill 'unread' was not found; it may have been removed");
   });
 
   it('S51 a change is read live, with its digest', async () => {

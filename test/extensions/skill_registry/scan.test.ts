@@ -44,11 +44,16 @@ describe('the scan', () => {
     expect(ids(await box.registry().refresh())).toEqual(['a', 'b', 'c', 'd', 'e']);
   });
 
-  it('S11 a SKILL.md in the source itself hides nothing', async () => {
-    const box = await skillSandbox({ 'sandbox/skills/SKILL.md': skillText(), ...ownSkill('good') });
+  it('S11 G10 a SKILL.md in the source itself hides nothing, and a folder of that name is mentioned', async () => {
+    const box = await skillSandbox({
+      'sandbox/skills/SKILL.md': skillText(),
+      'sandbox/skills/odd/SKILL.md/text.txt': 'x',
+      ...ownSkill('good'),
+    });
     const snapshot = await box.registry().refresh();
     expect(ids(snapshot)).toEqual(['good']);
-    expect(snapshot.diagnostics).toMatchObject([{ code: 'skill_at_root' }]);
+    const warnings = snapshot.diagnostics.filter(({ severity }) => severity === 'warning');
+    expect(warnings.map(({ code }) => code).sort()).toEqual(['skill_at_root', 'skill_file_is_folder']);
   });
 
   it('S11 looks into at most 20,000 directories and says so', async () => {

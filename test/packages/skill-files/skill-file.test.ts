@@ -205,13 +205,25 @@ describe('the format', () => {
     fc.assert(fc.property(fc.string({ unit: 'binary', maxLength: 200 }), (text) => bodyOf(`---\nname: demo\n---\n${text}`) === text));
   });
 
-  it('S8 a large body is a warning, a file above 256 KiB invalid', async () => {
+  it('S3 K1 two lines of dashes with nothing between them are no frontmatter, and what follows is the text', async () => {
+    for (const head of ['---\n---\n', '---\n\n---\n']) {
+      const { valid, fields, diagnostics } = await parse(`${head}# Title\n\nSays what it is for.\n`);
+      expect([valid, fields.name, fields.description]).toEqual([true, 'Title', 'Says what it is for.']);
+      expect(diagnostics.map(({ code, line }) => [code, line])).toEqual([
+        ['frontmatter_missing', 1],
+        ['description_taken_from_text', 1],
+        ['name_missing', 1],
+      ]);
+    }
+  });
+
+  it('S8 a large body is a warning, a file above 1 MiB invalid', async () => {
     const large = await parse(skillText({ body: 'word '.repeat(8000) }));
     expect([large.valid, large.diagnostics.map(({ code, cure }) => [code, cure])]).toEqual([
       true,
       [['body_large', expect.stringContaining('`[details](references/details.md)`')]],
     ]);
-    const exact = 256 * 1024 - Buffer.byteLength(skillText({ body: '' }));
+    const exact = 1024 * 1024 - Buffer.byteLength(skillText({ body: '' }));
     expect((await parse(skillText({ body: 'x'.repeat(exact) }))).valid).toBe(true);
     expect((await parse(skillText({ body: 'x'.repeat(exact + 1) }))).diagnostics).toContainEqual(
       expect.objectContaining({ severity: 'error', code: 'file_too_large' }),

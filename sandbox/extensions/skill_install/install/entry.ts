@@ -16,6 +16,8 @@ export interface OriginEntry {
   readonly kind: 'file' | 'link' | 'other';
   readonly size: number;
   readonly executable: boolean;
+  /** Where a link leads, if that is known without reading it. */
+  readonly target?: string;
 }
 
 /** What an origin holds at one moment. */

@@ -4,6 +4,7 @@ import { open } from 'node:fs/promises';
 import { type Clock, messageOf, PithError } from 'pith';
 import { printableLine } from '@pith/plain-text';
 import { checkNames, type Listing, type OriginEntry, refused, LIMITS } from './entry.ts';
+import { withCopiedLinks } from './copied-links.ts';
 import type { Origin } from './origin.ts';
 import { folderTree } from '@pith/skill-files';
 
@@ -22,7 +23,7 @@ export async function withListing<T>(
   signal?: AbortSignal,
 ): Promise<T> {
   try {
-    return await opened(origin, place, work, signal);
+    return await opened(origin, place, async (listing) => work(await withCopiedLinks(listing)), signal);
   } catch (error) {
     if (!(error instanceof PithError) || error.code !== 'origin_refused') throw error;
     const { message, cure, where } = error;
@@ -75,7 +76,7 @@ async function openFolderOrigin(folder: string): Promise<Listing> {
   const plain = { size: 0, executable: false };
   const entries: OriginEntry[] = [
     ...tree.files.map(({ path: name, size, executable }): OriginEntry => ({ path: name, kind: 'file', size, executable })),
-    ...tree.links.map((link): OriginEntry => ({ ...plain, path: link.path, kind: 'link' })),
+    ...tree.links.map((link): OriginEntry => ({ ...plain, path: link.path, kind: 'link', target: link.target })),
     ...[...tree.others, ...tree.unnamed].map((name): OriginEntry => ({ ...plain, path: name, kind: 'other' })),
   ];
   return {

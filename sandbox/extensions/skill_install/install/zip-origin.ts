@@ -71,7 +71,7 @@ async function entriesOf(zip: ZipFile, packed: number): Promise<ZipEntry[]> {
     if (fileName.startsWith('__MACOSX/')) continue;
     const kind = type === 0o120000 ? 'link' : type === 0 || type === 0o100000 ? 'file' : 'other';
     if (kind !== 'file') {
-      entries.push({ path: fileName, kind, size: 0, executable: false, entry }); // whose skill it is in is refused
+      entries.push({ path: fileName, kind, size, executable: false, entry }); // whose skill it is in is refused, or it is copied
       continue;
     }
     if (!entry.canDecodeFileData()) throw refused(`${JSON.stringify(fileName)} is packed in a way that is not known here`);

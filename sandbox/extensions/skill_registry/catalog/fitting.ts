@@ -1,4 +1,5 @@
-import { catalogPurpose, clean, estimateTokens, lineOf, WHOLE_LINE } from '@pith/skill-files';
+import { catalogPurpose, clean, lineOf, WHOLE_LINE } from '@pith/skill-files';
+import { mostTokens } from '@pith/token-count';
 import type { Skill } from '../skill.ts';
 
 export interface Fitting {
@@ -56,7 +57,7 @@ export function fitting<T>(items: Iterable<T>, room: number, lineFor: (item: T) 
 }
 
 export function costOf(line: string): number {
-  return estimateTokens(line) + 1; // its newline
+  return mostTokens(line) + 1; // its newline
 }
 
 export function sumOf(lines: readonly string[]): number {

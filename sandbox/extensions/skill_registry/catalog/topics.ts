@@ -1,6 +1,7 @@
 import { STOP_WORDS } from '@pith/word-ranker';
 import type { Skill } from '../skill.ts';
-import { clean, estimateTokens } from '@pith/skill-files';
+import { clean } from '@pith/skill-files';
+import { mostTokens } from '@pith/token-count';
 import { fitting, type Fitting, largest } from './fitting.ts';
 
 /** A word that several skills share. */
@@ -117,8 +118,8 @@ const GENERAL: ReadonlySet<string> = new Set(
 
 /** A tag or a source as a heading. What begins a line is read as Pith's own words where it looks like them: `[System]`, a list, code. */
 export function headingOf(text: string): string {
-  const plain = clean(text.replace(/[^\p{L}\p{M}\p{N}/@#&+._-]+/gu, ' '));
-  return [...plain.replace(/^[^\p{L}\p{N}/]+/u, '')].slice(0, 40).join('').trim();
+  const plain = clean(text.replace(/[^\p{L}\p{M}\p{N}/@#&+._~-]+/gu, ' '));
+  return [...plain.replace(/^(?!~\/)[^\p{L}\p{N}/]+/u, '')].slice(0, 40).join('').trim();
 }
 
 /** Room of a topic with an example or two, and skills of one, on an average: more topics would have fewer. */
@@ -145,7 +146,7 @@ const SAMPLE = 50;
 function withExamples(topics: readonly Topic[], room: number): Fitting | null {
   const sizes = topics.map(({ ids }) => ids.length);
   const ids = topics.flatMap((topic) => topic.ids.slice(0, SAMPLE));
-  const cost = (CHEAPEST * estimateTokens(ids.join(', '))) / Math.max(1, ids.length);
+  const cost = (CHEAPEST * mostTokens(ids.join(', '))) / Math.max(1, ids.length);
   const most = Math.min(
     sizes.reduce((sum, size) => sum + size, 0),
     Math.ceil(room / Math.max(1, cost)),

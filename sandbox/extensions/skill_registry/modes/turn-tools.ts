@@ -3,7 +3,8 @@ import { PART_TOKENS, type ToolPorts } from '../reading/read-skill.ts';
 import type { Offer, ScopeCache } from '../catalog/scope.ts';
 import type { Skill, Snapshot } from '../skill.ts';
 import { OWN_MODES } from './mode.ts';
-import { briefOf, clean, estimateTokens } from '@pith/skill-files';
+import { briefOf, clean } from '@pith/skill-files';
+import { mostTokens } from '@pith/token-count';
 
 /** What a turn is given of one tool. */
 export type TurnTool = Awaited<ReturnType<NonNullable<ToolProvider['getTurnTools']>>>[number];
@@ -62,7 +63,7 @@ export function singleTool(skills: readonly Skill[], budget: number, rules: read
   for (const [at, detail] of DETAILS.entries()) {
     chosen = sorted.map((skill) => element(skill, detail));
     shortened = at > 0;
-    if (estimateTokens(chosen.join('\n')) <= budget) break;
+    if (mostTokens(chosen.join('\n')) <= budget) break;
   }
   const description = [
     INTRODUCTION,

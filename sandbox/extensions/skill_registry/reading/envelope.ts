@@ -1,5 +1,6 @@
 import { printableLine } from '@pith/plain-text';
-import { clean, estimateTokens, type ResourceList } from '@pith/skill-files';
+import { clean, type ResourceList } from '@pith/skill-files';
+import { countTokens } from '@pith/token-count';
 import type { Skill } from '../skill.ts';
 
 export interface EnvelopeInput {
@@ -24,7 +25,7 @@ export function renderEnvelope({ skill, sha256, text, part, parts, resources, no
     `sha256: ${sha256}`,
     `source: ${clean(skill.source)}`,
     `base directory: ${printableLine(skill.directory)}`,
-    `size: approx. ${parts === 1 ? estimateTokens(text) : skill.tokens} tokens`,
+    `size: approx. ${parts === 1 ? countTokens(text) : skill.tokens} tokens`,
     ...(skill.allowedTools === null ? [] : [`allowed tools (advice): ${skill.allowedTools.map(clean).join(', ') || 'none'}`]),
     ...(skill.requires.length === 0
       ? []

@@ -82,6 +82,7 @@ describe('repairs', () => {
       ['repaired_bom', (text) => `\uFEFF${text}`],
       ['repaired_crlf', (text) => text.replaceAll('\n', '\r\n')],
       ['repaired_leading_blank', (text) => `\n\n${text}`],
+      ['repaired_comment', (text) => `<!-- Copyright\n---\n-->\n\n<!-- made by a program -->\n${text}`],
       ['repaired_directive', (text) => text.replace('---\n', '---\n%YAML 1.1\n')],
       ['repaired_tab', (text) => text.replace('  author', '\tauthor')],
       ['repaired_quote', (text) => text.replace('Does', 'Use: does')],

@@ -269,7 +269,9 @@ describe('the toolset of a skill', () => {
     await writeList('pack/around.ts', `tool('around', () => around)`, `import around from 'around';`);
     const { tools, problems } = await open('pack', 'own:list', 'around:list');
     expect(tools.map(({ name }) => name)).toEqual(['own']);
-    expect(problems[0]?.message).toContain("Cannot find package 'around' from the toolset's folder nor from Pith");
+    expect(problems[0]?.message).toContain(
+      "Cannot find package 'around' from the toolset's folder nor from Pith; import what Pith gives from 'pith'",
+    );
     expect(await call('pack', 'own')).toMatchObject({ output: 'own' });
   });
 

@@ -1,0 +1,1 @@
+export { countTokens, mostTokens, startWithin } from './token-count.ts';
