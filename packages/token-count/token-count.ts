@@ -16,7 +16,7 @@ export function mostTokens(text: string): number {
   return Math.ceil(countTokens(text) * MARGIN);
 }
 
-const MARGIN = 1.12;
+const MARGIN = 1.1;
 
 /** The longest start of a text that has at most so many tokens. */
 export function startWithin(text: string, tokens: number): string {
@@ -24,11 +24,15 @@ export function startWithin(text: string, tokens: number): string {
   let end = text.length;
   eachPiece(text, (cost, from) => {
     left -= cost;
-    if (left < 0) end = from;
-    return left >= 0;
+    const fits = left > -ROUNDING;
+    if (!fits) end = from;
+    return fits;
   });
   return text.slice(0, end);
 }
+
+/** Sums of fractions differ by less. */
+const ROUNDING = 1e-6;
 
 /** Digests and other long codes, Latin words and runs of capitals, groups of digits, signs, white space, and runs of everything else. */
 const PIECES =
@@ -65,10 +69,11 @@ function tokensOfSpace(space: string, before: string, next: string): number {
 
 /** One sign mostly belongs to the letters behind it. */
 function tokensOfSigns(signs: string, before: string, next: string): number {
-  if (signs.length === 1 && /[a-zA-Z]/.test(next) && !/\s$/.test(before)) return 0.6;
+  if (signs.length === 1 && /[a-zA-Z]/.test(next) && !/\s$/.test(before)) return JOINING;
   return 1 + Math.max(0, signs.length - SIGNS) / SIGNS;
 }
 
+const JOINING = 0.1;
 const LONG_CODE = 20;
 /** Tokens per character of digests, serial numbers and encoded bytes. */
 const CODE = 0.65;
@@ -89,8 +94,8 @@ function tokensOfWord(word: string, isEnglish: boolean): number {
 const CAPITAL = 0.3;
 const RANDOM = 0.7;
 const LONG = 0.1;
-const FOREIGN = 0.262;
-const MARKED = 0.6;
+const FOREIGN = 0.26;
+const MARKED = 0.68;
 
 /** Whether a text is prose in Latin letters that are not English's words, which tokenizers know less well. */
 function isForeign(text: string): boolean {
@@ -138,7 +143,7 @@ const WEIGHTS: readonly (readonly [number, number])[] = [
   [0x97f, 0.38], // Devanagari
   [0x9ff, 0.4], // Bengali
   [0xb7f, 0.5],
-  [0xbff, 0.44], // Tamil
+  [0xbff, 0.42], // Tamil
   [0xc7f, 0.6], // Telugu
   [0xdff, 0.6],
   [0xe7f, 0.55], // Thai

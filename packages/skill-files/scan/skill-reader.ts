@@ -84,7 +84,7 @@ export class SkillReader {
   async #parse(file: { id: string; file: string; mode: 'load' }): Promise<ParsedSkill> {
     const parsed = await this.#parsed(file, false);
     // Then the first paragraph of the text is the description.
-    const isUndescribed = parsed.diagnostics.some(({ code }) => code === 'description_missing');
+    const isUndescribed = parsed.diagnostics.some(({ code }) => code === 'description_missing' || code === 'frontmatter_and_text_missing');
     return isUndescribed ? this.#parsed(file, true) : parsed;
   }
 

@@ -225,7 +225,7 @@ export class SkillRegistry {
     return next;
   }
 
-  /** Broken and over-long skills, once for each version; of those that came while Pith runs also what was mended or is missing. */
+  /** Broken and over-long skills, once for each version. Of a change while Pith runs also repairs, and a missing description. */
   private logFlaws({ skills }: Snapshot, ids: readonly string[], isLater: boolean): void {
     for (const id of ids) {
       const { state, diagnostics = [] } = skills.get(id) ?? {};
