@@ -83,7 +83,7 @@ const SIGNS = 2;
 const SHORT_WORD = 7;
 
 function tokensOfWord(word: string, isEnglish: boolean): number {
-  const marked = word.replace(/[\0-\x7f\u1e00-\u1eff]+/g, '').length;
+  const marked = word.replace(/[a-z\u1e00-\u1eff]+/gi, '').length;
   if (word.length > 4 && !/[aeiouy\u00c0-\u024f\u1e00-\u1eff]/i.test(word)) return word.length * RANDOM;
   if (/^[A-Z]{2}/.test(word)) return Math.max(1, word.length * CAPITAL);
   return isEnglish && marked === 0

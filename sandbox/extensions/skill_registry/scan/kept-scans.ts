@@ -3,7 +3,7 @@ import { CacheFile, type StateFolder } from '@pith/safe-files';
 import type { FoundDirectory, FoundSkill, SourceScan } from '@pith/skill-files';
 
 /** Raise it when a SKILL.md is read otherwise than before, or a record has another shape: what older versions kept is then read again. A test pins it. */
-export const SCANS_FORMAT = 3;
+export const SCANS_FORMAT = 4;
 
 const VERSION = `${SCANS_FORMAT}`;
 /** Far above what the largest library needs. */
