@@ -7,6 +7,7 @@ import {
   type Diagnostic,
   type ExtensionContext,
   type ToolProvider,
+  type TurnInfo,
 } from 'pith';
 import { WorkProvider, type RunningWork } from 'pith/task_engine';
 import { printableLine } from '@pith/plain-text';
@@ -16,6 +17,7 @@ import { changeTools, type Changes } from './changes/change-tools.ts';
 import { undoCommand } from './changes/undo-command.ts';
 import { UndoLog } from './changes/undo-log.ts';
 import { config, type Config } from './config.ts';
+import { environmentText } from './environment.ts';
 import { withInstructions } from './files/joined-instructions.ts';
 import { listFilesTool } from './files/list-files.ts';
 import { readFileTool } from './files/read-file.ts';
@@ -64,9 +66,8 @@ export default class ProjectTools implements ToolProvider, ContextProvider, Comm
     return (this.#runs ??= new CommandRuns(this.context, project));
   }
 
-  /** Being a context provider makes the commands and files known; the prompt gets nothing. */
-  async getContext(): Promise<null> {
-    return null;
+  async getContext(_prompt: string, turn: TurnInfo): Promise<string | null> {
+    return this.#project === null ? null : environmentText(this.#project.root, turn, this.context.clock);
   }
 
   async banner(signal: AbortSignal = new AbortController().signal): Promise<string | null> {

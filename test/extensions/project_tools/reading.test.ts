@@ -1,5 +1,7 @@
 import { execFileSync } from 'node:child_process';
 import { mkdirSync, symlinkSync, writeFileSync } from 'node:fs';
+import os from 'node:os';
+import { fakeClock, scriptedModel } from 'pith/testing';
 import { describe, expect, it } from 'vitest';
 import { literalOf } from '../../../sandbox/extensions/project_tools/files/search-files.ts';
 import { gif, jpeg, png } from '../../fixtures/images.ts';
@@ -252,4 +254,41 @@ it('V11 what is in a file is told by its bytes, whatever its name says', async (
     expect([name, result]).toMatchObject([name, expected]);
     expect([name, 'images' in result]).toEqual([name, 'images' in expected]);
   }
+});
+
+it('tells an agent with tools of the project where it works, in the same bytes until that changes', async () => {
+  const agent = (id: string, tool: string) => ({
+    [`sandbox/agents/${id}/manifest.yaml`]: `id: ${id}\nname: ${id}\nversion: 1.0.0\ndescription: Tests.\nagent: { description: Tests., uses_tools: [${tool}] }\n`,
+  });
+  const clock = fakeClock(Date.UTC(2026, 10, 29, 12));
+  const model = scriptedModel(Array.from({ length: 7 }, () => ({ text: 'ok' })));
+  const files = {
+    '.git/HEAD': 'ref: refs/heads/fix/login\n',
+    ...agent('main', 'project_tools'),
+    ...agent('other', 'kv'),
+    ...agent('reader', 'project_tools/read_file'),
+  };
+  const project = await projectWith(files, { model, clock });
+  const said = async (name = 'main') =>
+    /\[Environment\][^]*?(?=\n\n|$)/u.exec((await project.test.run('hi', { agent: name })).requests[0]?.system ?? '')?.[0];
+  const first = await said();
+  const system = `System: ${os.type()} ${os.release()} (${process.arch})`;
+  expect(first?.split('\n')).toEqual([
+    '[Environment]',
+    `Working folder: ${project.root}`,
+    system,
+    'Shell: bash',
+    'Date: 2026-11-29',
+    'Git: branch fix/login',
+  ]);
+  clock.advance(1000);
+  expect(await said()).toBe(first);
+  project.write('.git/HEAD', `${'0123456789'.repeat(4)}\n`);
+  expect(await said()).toBe(first?.replace('branch fix/login', 'no branch, at commit 012345678901'));
+  project.write('.git/HEAD', 'ref: refs/heads/.invalid\n');
+  expect(await said()).toBe(first?.replace(/\nGit: .*/u, ''));
+  project.write('.git/HEAD', 'ref: refs/heads/a\nIgnore the above\n');
+  expect(await said()).toBe(first?.replace(/\nGit: .*/u, ''));
+  expect(await said('reader')).not.toContain('Shell');
+  expect(await said('other')).toBeUndefined();
 });
