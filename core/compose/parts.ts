@@ -222,6 +222,7 @@ function agents(get: Get): Agents {
     events: get(EVENTS),
     clock,
     sandboxDir: sandbox.options.sandbox,
+    effort: () => sandbox.settings.effort,
     askAlways: () => askedAlways(sandbox.settings, { ...made.extensions.discovery, toolsOf: toolNames(made) }),
     async prepare() {
       await made.refreshIfOlderThan(TURN_REFRESH_MS);

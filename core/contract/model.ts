@@ -4,7 +4,7 @@ import { defineProtocol, method } from './protocol.ts';
 export type ModelCallOptions = LanguageModelV3CallOptions;
 export type ModelPart = LanguageModelV3StreamPart;
 
-/** The part of a model that the loop needs: any AI SDK language model has it. Any AsyncIterable of its parts will do. */
+/** The part of a model that the loop needs: any AI SDK language model has it. Any AsyncIterable of its parts will do. `providerOptions.pith.effort`: as `AgentSpec.effort`. */
 export interface LanguageModel extends Pick<LanguageModelV3, 'specificationVersion' | 'provider' | 'modelId'> {
   doStream(options: ModelCallOptions): PromiseLike<{ readonly stream: AsyncIterable<ModelPart> }>;
 }

@@ -8,6 +8,8 @@ export interface AgentSpec {
   readonly description: string;
   /** An alias (`default`, `fast`, …) or `provider/model`. */
   readonly model: string;
+  /** How much the model thinks before it answers; absent: as the settings say, else as its provider does. */
+  readonly effort?: 'off' | 'low' | 'medium' | 'high';
   readonly integrationMode: 'tool' | 'none';
   /** Inline instructions, which come last. */
   readonly instructions: string;
@@ -34,10 +36,7 @@ export interface AgentSpec {
 /** A message in the form of models and threads: plain JSON. */
 export type Message = LanguageModelV3Message;
 
-export interface Usage {
-  readonly inputTokens: number;
-  readonly outputTokens: number;
-}
+export type Usage = Readonly<Record<'inputTokens' | 'outputTokens', number>>;
 
 /** Limits of one turn below its agent's: a channel, task or saved skill can only narrow. */
 export interface TurnPolicy {
@@ -45,8 +44,9 @@ export interface TurnPolicy {
   readonly allowTools?: readonly string[];
   readonly denyTools?: readonly string[];
   readonly limits?: Partial<AgentSpec['limits']>;
-  /** Overrides the agent's model. */
+  /** Both override the agent's. */
   readonly model?: string;
+  readonly effort?: AgentSpec['effort'];
   /** Only tools with the effect `read` run: a plan is made, and nothing changed. */
   readonly readOnly?: true;
   /** The saved skill that this turn runs, by `owner/name` or its name: tools with `permission.onlyForSkills` run only if it is listed. */

@@ -9,6 +9,7 @@ import { asIgnored, unknownKey } from '@pith/checked-yaml';
 export const KERNEL_AGENT_KEYS = [
   'description',
   'model',
+  'effort',
   'integration_mode',
   'instructions',
   'uses_tools',
@@ -29,6 +30,7 @@ export function agentSpecOf(declaration: Declaration): AgentSpec {
     name: manifest.name,
     description: agent.description || manifest.description,
     model: agent.model,
+    ...(agent.effort === undefined ? {} : { effort: agent.effort }),
     integrationMode: agent.integration_mode,
     instructions: agent.instructions,
     prompt: prompt?.text ?? null,

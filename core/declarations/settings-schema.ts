@@ -22,6 +22,10 @@ export const settingsSchema = once(() => {
       })
       .default({})
       .describe('The models of the aliases, as provider/model.'),
+    effort: z
+      .enum(['off', 'low', 'medium', 'high'])
+      .optional()
+      .describe('How much models think before they answer, where an agent does not say it. Without it, as their providers have set it.'),
     providers: z
       .record(
         z.string(),

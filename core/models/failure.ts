@@ -113,6 +113,7 @@ function short(message: string): string {
 /** What servers call the parts of a request that they cannot take. */
 const IMAGE = /\bimages?\b|image_url|multi-?modal|\bvision\b|mmproj|\bmedia[ _]types?\b/i;
 const CALL_ID = /\btool[ _-]?(?:calls?|use|results?)\b[^\n]{0,60}\bids?\b|call_id|tool_use_id/i;
+const EFFORT = /\b(?:reasoning|thinking|effort)(?:\b|_)/i;
 /** The statuses with which a server refuses the request itself. */
 const OF_THE_REQUEST = new Set([400, 413, 422]);
 /** llama.cpp sends it with 500, OpenRouter with 404. */
@@ -121,9 +122,9 @@ const NO_IMAGES = /image input is not supported|support image input/i;
 /**
  * The part of a request that the server refused, by its words: the request may succeed without it, or with another form of it. Where the
  * words name no known part, images are likeliest: a request without them shows it. null: nothing that a change would help, such as an
- * overload that mentions images.
+ * overload that mentions images. `hasEffort`: the request named a thinking effort.
  */
-export function refusedPart(error: unknown): 'image' | 'call id' | null {
+export function refusedPart(error: unknown, hasEffort = false): 'image' | 'call id' | 'effort' | null {
   const fault = readFault(error);
   const { statusCode, text, isSilent } = fault;
   if (fault.isAbort) return null;
@@ -131,5 +132,7 @@ export function refusedPart(error: unknown): 'image' | 'call id' | null {
   if (statusCode === null || statusCode < 300 ? mayPass(fault) : !OF_THE_REQUEST.has(statusCode)) return null;
   if (isSilent || IMAGE.test(text)) return 'image';
   if (CALL_ID.test(text)) return 'call id';
-  return statusCode !== null && statusCode >= 300 && explain(fault, '', false).code === 'model_failed' ? 'image' : null;
+  const { code } = explain(fault, '', false);
+  if (hasEffort && EFFORT.test(text) && code !== 'model_context_too_long') return 'effort';
+  return statusCode !== null && statusCode >= 300 && code === 'model_failed' ? 'image' : null;
 }

@@ -48,6 +48,7 @@ export const manifestSchema = once(() => {
   const agent = z.looseObject({
     description: text.default(''),
     model: z.string().min(1).default('default'),
+    effort: z.enum(['off', 'low', 'medium', 'high']).optional(),
     integration_mode: z.enum(['tool', 'none']).default('none'),
     instructions: text.default(''),
     uses_tools: names,

@@ -62,7 +62,7 @@ const MANIFEST_KEYS = words(`
   commands[].entry commands[].description commands[].first commands[].hidden switches switches[].name switches[].description switches[].config models models[].prefix models[].when_env models[].when_local models[].rank
   models[].default models[].named_servers agent_keys claims agent_files events events.publishes events.handles events.handles[].topic events.handles[].handler
   jobs jobs[].name jobs[].concurrency jobs[].attempts jobs[].backoff jobs[].backoff.first_ms jobs[].backoff.most_ms jobs[].timeout_ms jobs[].version jobs[].lanes jobs[].retry_with
-  schedules schedules[].name schedules[].cron schedules[].handler schedules[].job setup_instructions agent agent.description agent.model
+  schedules schedules[].name schedules[].cron schedules[].handler schedules[].job setup_instructions agent agent.description agent.model agent.effort
   agent.integration_mode agent.instructions agent.uses_tools agent.finds_tools agent.uses_skills agent.delegates_to agent.limits
   agent.limits.max_turns agent.limits.max_tool_calls agent.limits.max_tokens agent.limits.time_budget_ms
 `);

@@ -165,8 +165,9 @@ async function* continueTurn(opening: Opening, unfinished: Unfinished): AsyncGen
   refuseOthersTurn(request, record);
   const history = withoutBrokenAnswer(record, sentHistory(loaded?.messages ?? [], record.id));
   const date = loaded?.thread.date ?? dayOf(deps.clock.now());
-  // Of the new request only the model counts: what the turn may do was settled when it began.
-  const policy = request.policy?.model === undefined ? record.policy : { ...record.policy, model: request.policy.model };
+  // Of the new request only the model and its effort count: what the turn may do was settled when it began.
+  const { model = record.policy.model, effort = record.policy.effort } = request.policy ?? {};
+  const policy = { ...record.policy, ...(model === undefined ? {} : { model }), ...(effort === undefined ? {} : { effort }) };
   const thread = { date, compactions: loaded?.thread.compactions ?? 0, history };
   const plan = await planTurn(deps, { turn: { ...record, policy }, notes: [], thread, text: null }, signal);
   if (record.state !== 'running') await deps.threads.writer(opening.fence).setState(record.id, 'running', record.usage);
@@ -209,7 +210,11 @@ function running({ deps, notices, node, signal, fence }: Opening, { plan, record
       renewals: plan.tools.renewals,
       info: { ...plan.info, held: distinct([...plan.info.held, ...documents]) },
     },
-    conversation: { prompt: new ModelPrompt(plan.system, messages, plan.model), meter: { tokens: 0, counted: 0, incompressible: 0 } },
+    conversation: {
+      prompt: new ModelPrompt(plan.system, messages, plan.model),
+      effort: plan.policy.effort ?? plan.spec.effort ?? deps.effort?.() ?? null,
+      meter: { tokens: 0, counted: 0, incompressible: 0 },
+    },
     progress: {
       usage: record.usage,
       request: NO_USE,

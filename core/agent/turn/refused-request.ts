@@ -19,8 +19,11 @@ export class RefusedRequests {
   async *change(error: unknown): AsyncGenerator<TurnEvent, boolean, undefined> {
     const { plan, conversation, record } = this.turn;
     const failure = modelFailure(error, plan.model.ref);
-    const part = refusedPart(error);
-    if (part === 'image' && (yield* this.#withoutImages(messageOf(failure)))) return true;
+    const part = refusedPart(error, conversation.effort !== null);
+    const why = messageOf(failure);
+    if (part === 'effort' && (yield* this.#withoutEffort(why))) return true;
+    if (part === 'image' && (yield* this.#withoutImages(why))) return true;
+    if (part === 'image' && (yield* this.#withoutEffort(why))) return true; // it did not say what it minds
     if (failure.code === 'model_context_too_long') {
       if (this.#isShortened) return false;
       this.#isShortened = true;
@@ -30,6 +33,16 @@ export class RefusedRequests {
     this.#hasOtherIds = true;
     const history = sentHistory(await this.#messages(), record.id).map(({ message }) => message);
     conversation.prompt = new ModelPrompt(plan.system, history, { ref: plan.model.ref, keepsIds: false });
+    return true;
+  }
+
+  *#withoutEffort(why: string): Generator<TurnEvent, boolean, undefined> {
+    const { conversation, record, notices } = this.turn;
+    const { effort } = conversation;
+    if (effort === null) return false;
+    conversation.effort = null;
+    const message = `${why}; the model is asked again without the thinking effort '${effort}' (/effort chooses another)`;
+    yield* notices.fresh(record, [{ code: 'effort_refused', message }]);
     return true;
   }
 

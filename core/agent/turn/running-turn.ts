@@ -45,6 +45,8 @@ export interface TurnDependencies {
   readonly approvals: ApprovalStore;
   /** Tools that the settings want approved always: extension ids, `extension/tool` or `*`. */
   askAlways(): readonly string[];
+  /** Of agents that name none, as the settings say. */
+  effort?(): AgentSpec['effort'];
   readonly models: Pick<ModelRouter, 'resolve' | 'isAlias' | 'providerOf'>;
   readonly events: Events;
   readonly clock: Clock;
@@ -133,6 +135,8 @@ interface Offer {
 /** What the model is sent. */
 interface Conversation {
   prompt: ModelPrompt;
+  /** null: none is sent. */
+  effort: NonNullable<AgentSpec['effort']> | null;
   readonly meter: Meter;
 }
 

@@ -42,7 +42,12 @@ export async function* streamStep(turn: RunningTurn): AsyncGenerator<TurnEvent, 
   const gathered = new AnswerAccumulator(deps.host.secrets);
   let cut: StepOutcome['cut'] = null;
   try {
-    const options = { prompt, tools: tools.length === 0 ? undefined : tools };
+    const { effort } = conversation;
+    const options = {
+      prompt,
+      tools: tools.length === 0 ? undefined : tools,
+      providerOptions: effort === null ? undefined : { pith: { effort } },
+    };
     for await (const part of readWithRetry(asked, options, { clock: deps.clock, signal })) {
       const event = part.type === 'retry' ? retryNotice(part, plan.model.ref) : gathered.take(part);
       if (event) yield event;

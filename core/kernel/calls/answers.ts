@@ -26,6 +26,7 @@ export const agentSchema = once(() => {
     name: text,
     description: text,
     model: text,
+    effort: z.enum(['off', 'low', 'medium', 'high']).optional(),
     instructions: text,
     prompt: text.nullable(),
     promptFile: text.nullable(),

@@ -1,4 +1,4 @@
-import type { LanguageModel, Message, ModelPart } from 'pith';
+import type { LanguageModel, Message, ModelCallOptions, ModelPart } from 'pith';
 import { guardedFetch } from '@pith/guarded-fetch';
 import type { ServerError } from '@pith/server-answers';
 import type { Endpoint } from './endpoint.ts';
@@ -16,7 +16,11 @@ export function messagesModel(endpoint: Endpoint, name: string): LanguageModel {
       let failure: ServerError | null = null;
       const model = (await loaded)((error) => (failure = error));
       try {
-        const { stream } = await model.doStream({ ...options, prompt: withCachePoint(options.prompt) });
+        const { stream } = await model.doStream({
+          ...options,
+          prompt: withCachePoint(options.prompt),
+          providerOptions: thinkingOf(options, name),
+        });
         return { stream: withFailure(stream, () => failure) };
       } catch (error) {
         throw failure ?? error;
@@ -38,6 +42,28 @@ export function withCachePoint(prompt: readonly Message[]): Message[] {
       ? { ...message, providerOptions: { ...message.providerOptions, anthropic: { cacheControl: { type: 'ephemeral' } } } }
       : message,
   );
+}
+
+/** Tokens for thinking, for models that have no effort of their own. */
+const BUDGETS: ReadonlyMap<unknown, number> = new Map([
+  ['low', 2_048],
+  ['medium', 8_192],
+  ['high', 24_576],
+]);
+const WITH_BUDGET = /claude-(?:3|(?:opus|sonnet|haiku)-4(?:-[0-5](?!\d)|-\d{8}|$))/;
+
+/** The thinking effort, as the client library takes it. */
+function thinkingOf({ providerOptions }: ModelCallOptions, name: string): ModelCallOptions['providerOptions'] {
+  const effort = providerOptions?.['pith']?.['effort'];
+  if (effort === undefined) return providerOptions;
+  const budgetTokens = BUDGETS.get(effort);
+  const anthropic =
+    budgetTokens === undefined
+      ? { thinking: { type: 'disabled' } }
+      : WITH_BUDGET.test(name)
+        ? { thinking: { type: 'enabled', budgetTokens } }
+        : { thinking: { type: 'adaptive' }, effort };
+  return { ...providerOptions, anthropic: { ...providerOptions?.['anthropic'], ...anthropic } };
 }
 
 /** Makes the model for one call; `failed` gets the error when the answer fails. */

@@ -67,6 +67,7 @@ export class ChatStatus {
     return statusText(
       {
         model: this.#model,
+        effort: conversation.effort,
         agent: conversation.agentId,
         context: filled,
         percent: window === null ? null : Math.min(100, Math.round((filled / window) * 100)),
@@ -133,6 +134,8 @@ interface Price {
 
 interface Status {
   readonly model: string;
+  /** null: nobody has chosen one here. */
+  readonly effort: string | null;
   readonly agent: string;
   /** Tokens of the last request and its answer; 0: not known. */
   readonly context: number;
@@ -152,9 +155,9 @@ const NARROWEST = 40;
 /** One line; what has no room is left out from the right. */
 export function statusText(status: Status, columns: number): string {
   if (columns + 1 < NARROWEST) return '';
-  const { model, agent, context, percent, tokens, cost, tasks, questions } = status;
+  const { model, effort, agent, context, percent, tokens, cost, tasks, questions } = status;
   const parts = [
-    printableLine(model),
+    `${printableLine(model)}${effort === null || model === '' ? '' : ` (effort ${effort})`}`,
     printableLine(agent),
     ...(context === 0 ? [] : [`context ${short(context)}${percent === null ? '' : ` (${percent}%)`}`]),
     ...(tokens === 0 ? [] : [`used ${short(tokens)} tokens${cost === null ? '' : ` $${cost.toFixed(cost < 0.1 ? 3 : 2)}`}`]),

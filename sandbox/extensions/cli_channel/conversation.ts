@@ -25,6 +25,8 @@ export class Conversation {
   readonly userId: string | undefined;
   /** Overrides the agent's model. */
   model: string | null;
+  /** Overrides the agent's thinking effort. */
+  effort: NonNullable<TurnPolicy['effort']> | null = null;
   /** Plan mode: only reading tools run. */
   isPlanning = false;
   /** The number of the person's message in whose place the next one comes, in a branch; null: the next one is said here. */
@@ -45,8 +47,12 @@ export class Conversation {
   /** One turn; never throws. null continues the one that was interrupted. */
   async *runTurn(message: string | Sent | null, signal: AbortSignal): AsyncGenerator<TurnEvent> {
     this.begun = true;
-    const { agentId: agent, userId, threadId, model, isPlanning } = this;
-    const narrowed: TurnPolicy = { ...(model === null ? {} : { model }), ...(isPlanning ? { readOnly: true } : {}) };
+    const { agentId: agent, userId, threadId, model, effort, isPlanning } = this;
+    const narrowed: TurnPolicy = {
+      ...(model === null ? {} : { model }),
+      ...(effort === null ? {} : { effort }),
+      ...(isPlanning ? { readOnly: true } : {}),
+    };
     const policy = Object.keys(narrowed).length === 0 ? undefined : narrowed;
     const { skills = [], ...words } = message === null ? { resume: true } : typeof message === 'string' ? { input: message } : message;
     for await (const event of this.context.agents.run({ agent, threadId, userId, channelId: CHANNEL_ID, policy, ...words }, signal)) {

@@ -136,6 +136,23 @@ export function localCommands({ conversation, agents, screen, found, all, leave,
       },
     },
     {
+      path: 'effort',
+      description: 'Say how much the model thinks before it answers, in this conversation',
+      arguments: [{ name: 'level', description: 'off, low, medium or high; "default" as the agent and the settings say' }],
+      async run(input, io) {
+        const { level } = input.arguments;
+        const effort = EFFORTS.find((each) => each === level) ?? null;
+        if (level !== undefined && level !== 'default' && effort === null)
+          throw new PithError('usage', `effort takes ${EFFORTS.join(', ')} or default, not '${String(level)}'`, {
+            cure: 'write: /effort low',
+          });
+        if (level !== undefined) conversation.effort = effort;
+        io.json({ effort: conversation.effort });
+        const chosen = conversation.effort ?? 'default, as the agent and the settings say, or else the provider';
+        io.print(`Thinking effort: ${chosen}${level === undefined ? ` (${EFFORTS.join(', ')} or default)` : ''}`);
+      },
+    },
+    {
       path: 'plan',
       description: 'Turn plan mode on or off: in it only reading tools run; "go" ends it and carries out the plan',
       arguments: [{ name: 'state', description: 'on, off or go; without it: the other of on and off' }],
@@ -179,6 +196,7 @@ export function localCommands({ conversation, agents, screen, found, all, leave,
   ];
 }
 
+const EFFORTS = ['off', 'low', 'medium', 'high'] as const;
 const MOST_MODELS = 40;
 
 /** Lists the models of connected servers and asks for one; null: the present one stays, or nobody can be asked. */
@@ -237,7 +255,7 @@ function printConversation(io: CommandIO, conversation: Conversation): void {
 const GROUPS: readonly (readonly [title: string, words: readonly string[]])[] = [
   ['Conversation', ['new', 'clear', 'threads', 'thread', 'edit', 'branch', 'resume', 'compact', 'context', 'expand', 'exit']],
   ['Changes', ['init', 'undo', 'plan', 'permissions', 'approvals']],
-  ['Who answers', ['agent', 'agents', 'model']],
+  ['Who answers', ['agent', 'agents', 'model', 'effort']],
   ['Skills', ['skills', 'recipes']],
   ['Later', ['tasks', 'schedules']],
   ['Setup', ['setup', 'secrets', 'mcp', 'tools', 'extensions', 'hooks', 'trust', 'untrust', 'doctor']],

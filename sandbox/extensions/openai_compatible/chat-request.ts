@@ -13,6 +13,7 @@ export function chatRequest(
 ): { readonly body: Readonly<Record<string, unknown>>; readonly warnings: Warning[] } {
   const { tools = [], toolChoice, maxOutputTokens, temperature, topP, topK, frequencyPenalty, presencePenalty, seed } = options;
   const functions = tools.flatMap((tool) => (tool.type === 'function' ? [tool] : []));
+  const effort = options.providerOptions?.['pith']?.['effort'];
   const limit = official ? 'max_completion_tokens' : 'max_tokens'; // OpenAI's newer models refuse the old name; other servers know no other
   const body = {
     model,
@@ -24,6 +25,7 @@ export function chatRequest(
     response_format: options.responseFormat?.type === 'json' ? { type: 'json_object' } : undefined,
     stop: options.stopSequences,
     seed,
+    reasoning_effort: effort === 'off' ? 'none' : effort,
     messages: withResultImages(options.prompt).flatMap(messagesOf),
     ...(functions.length > 0 && {
       tools: functions.map(({ name, description, inputSchema, strict }) => ({

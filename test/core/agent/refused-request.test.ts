@@ -1,7 +1,7 @@
 import { toolResult } from 'pith';
 import { describe, expect, it } from 'vitest';
 import { png } from '../../fixtures/images.ts';
-import { call, createWorld, type World } from './world.ts';
+import { agent, call, createWorld, type World } from './world.ts';
 
 const refusal = (message: string, statusCode = 400) => ({ error: Object.assign(new Error(message), { statusCode }) });
 const silent = (statusCode: number) => ({ error: Object.assign(new Error('Bad Request'), { statusCode, responseBody: '' }) });
@@ -103,4 +103,36 @@ it.each([
   expect((await world.run('look')).end.text).toBe('Fine.');
   const [before, after] = world.model.requests.slice(1).map(({ messages }) => JSON.stringify(messages));
   expect([before?.includes('call_0fypS1hVX'), after?.includes('call_0fypS1hVX')]).toEqual([true, false]);
+});
+
+describe('thinking effort', () => {
+  const effortOf = ({ model }: World) => model.requests.map(({ options }) => options.providerOptions?.['pith']?.['effort']);
+
+  it("is the turn's, else the agent's, and is sent with every request of the turn", async () => {
+    const agents = [agent('main', { usesTools: ['ext'], effort: 'low' })];
+    const world = await createWorld({ agents, tools: { look }, script: [call('look'), { text: 'a' }, { text: 'b' }] });
+    await world.run('go');
+    await world.run('go', { policy: { effort: 'high' } });
+    expect(effortOf(world)).toEqual(['low', 'low', 'high']);
+  });
+
+  it.each([
+    [refusal("Unsupported parameter: 'reasoning_effort' is not supported with this model.")],
+    [refusal('This model does not support the effort parameter.')],
+    [refusal('The model m: reasoning_effort is not supported')],
+    [refusal('thinking is not available here', 422)],
+    [silent(400)],
+  ])('that the server refuses is left out for this turn, and the person is told', async (refused) => {
+    const world = await createWorld({ tools: { look }, script: [refused, call('look'), { text: 'Fine.' }] });
+    const { end, notices } = await world.run('go', { policy: { effort: 'high' } });
+    expect([end.reason, end.text, notices]).toEqual(['done', 'Fine.', ['effort_refused']]);
+    expect(effortOf(world)).toEqual(['high', undefined, undefined]);
+  });
+
+  it('is not left out where the conversation is too long, or none was sent', async () => {
+    const world = await createWorld({ script: [refusal('prompt is too long with this thinking budget'), refusal('no thinking here')] });
+    expect((await world.run('go', { policy: { effort: 'high' } })).end.error?.code).toBe('model_context_too_long');
+    expect((await world.run('go')).end.error?.message).toContain('no thinking here');
+    expect(effortOf(world)).toEqual(['high', undefined]);
+  });
 });

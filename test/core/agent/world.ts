@@ -250,9 +250,9 @@ function skillProvider(skills: Readonly<Record<string, string | PithError>>): ob
 /** The files that declare an agent. */
 function manifestOf(spec: AgentSpec): Record<string, string> {
   const { id, name, description, model, integrationMode: integration_mode, instructions, prompt, usesTools: uses_tools } = spec;
-  const { findsTools: finds_tools = [] } = spec;
+  const { effort, findsTools: finds_tools = [] } = spec;
   const { usesSkills: uses_skills, delegatesTo: delegates_to, limits } = spec;
-  const parts = { description, model, integration_mode, instructions, uses_tools, finds_tools, uses_skills, delegates_to, limits };
+  const parts = { description, model, effort, integration_mode, instructions, uses_tools, finds_tools, uses_skills, delegates_to, limits };
   return {
     [`agents/${id}/manifest.yaml`]: JSON.stringify({ id, name, agent: parts }),
     ...(prompt !== null && { [`agents/${id}/prompt.jinja2`]: prompt }),

@@ -43,6 +43,20 @@ describe('anthropic over HTTP', () => {
     expect(JSON.stringify(body?.messages)).not.toContain('cache_control');
   });
 
+  it.each([
+    ['claude-sonnet-4-5', 'medium', { thinking: { type: 'enabled', budget_tokens: 8_192 }, output_config: undefined }],
+    ['claude-opus-4-20250514', 'low', { thinking: { type: 'enabled', budget_tokens: 2_048 }, output_config: undefined }],
+    ['claude-opus-4-6', 'low', { thinking: { type: 'adaptive' }, output_config: { effort: 'low' } }],
+    ['claude-sonnet-5', 'high', { thinking: { type: 'adaptive' }, output_config: { effort: 'high' } }],
+    ['claude-sonnet-4-5', 'off', { thinking: { type: 'disabled' }, output_config: undefined }],
+  ])('sends %s the thinking effort %s as it takes it', async (name, effort, expected) => {
+    server.script({ text: 'a' });
+    const { model: claude } = await (await provider()).getModel(name, 'anthropic');
+    await partsOf(claude, { prompt, providerOptions: { pith: { effort } } });
+    const { thinking, output_config } = server.requests[0]!.body as unknown as Record<string, unknown>;
+    expect({ thinking, output_config }).toEqual(expected);
+  });
+
   it('closes the connection when the caller aborts', async () => {
     server.script({ text: ['one ', 'two '], stallAfter: 3 });
     const abort = new AbortController();

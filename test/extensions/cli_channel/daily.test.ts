@@ -155,12 +155,25 @@ describe('U21 files of the project', () => {
 });
 
 describe('U22 the status line', () => {
-  const status = { model: 'test/model', agent: 'main', context: 4100, percent: 12, tokens: 12_345, cost: 0.04, tasks: 1, questions: 2 };
+  const status = {
+    model: 'test/model',
+    effort: null,
+    agent: 'main',
+    context: 4100,
+    percent: 12,
+    tokens: 12_345,
+    cost: 0.04,
+    tasks: 1,
+    questions: 2,
+  };
   it.each([
     [100, 'test/model · main · context 4.1k (12%) · used 12.3k tokens $0.040 · 1 task · 2 questions'],
     [50, 'test/model · main · context 4.1k (12%)'],
     [30, ''],
   ])('U22 in %i columns', (columns, line) => expect(statusText(status, columns)).toBe(line));
+
+  it('shows the thinking effort that was chosen', () =>
+    expect(statusText({ ...status, effort: 'low' }, 40)).toBe('test/model (effort low) · main'));
 
   it('U22 shows what the thread has used, tasks and questions; a cost only where a price is set', async () => {
     const [first, second, both] = [

@@ -111,8 +111,11 @@ describe('a conversation on a terminal', () => {
     await ada.type('2\r', 'first/small (chosen in this conversation)');
     await ada.type('/model onl\r', "no connected server has a model 'onl' (did you mean 'only'?)");
     await ada.type('/model only\r', 'second/only (chosen in this conversation)');
+    await ada.type('/effort hihg\r', "effort takes off, low, medium, high or default, not 'hihg'");
+    await ada.type('/effort\r', 'Thinking effort: default');
+    await ada.type('/effort high\r', 'Thinking effort: high');
     await ada.type('hello\r', 'ok');
-    expect(chat.requests[0]?.policy).toEqual({ model: 'second/only' });
+    expect(chat.requests[0]?.policy).toEqual({ model: 'second/only', effort: 'high' });
     const typed = '/model second/';
     const sources = { commands: () => findCommands(chat.context), files: async () => [] } as unknown as Parameters<typeof complete>[2];
     const offers = await complete(typed, typed.length, sources, new AbortController().signal);

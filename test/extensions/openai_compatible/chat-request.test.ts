@@ -108,3 +108,8 @@ it.each([
 it('refuses a file that the API has no form for', () => {
   expect(() => messages({ role: 'user', content: [file('video/mp4', 'QQ==')] })).toThrow(/takes no files of type video\/mp4/u);
 });
+
+it('sends the thinking effort by its name in this API', () => {
+  const effortOf = (effort: string) => sent({ providerOptions: { pith: { effort } } })['reasoning_effort'];
+  expect([effortOf('low'), effortOf('high'), effortOf('off')]).toEqual(['low', 'high', 'none']);
+});

@@ -55,11 +55,14 @@ describe('a turn with a model behind HTTP', () => {
     expect(kernel.kernel.host.extensions.list().find(({ id }) => id === 'openai_compatible')?.state).toBe('idle');
   });
 
-  it('takes the model that PITH_MODEL names at the address that is set', async () => {
-    const { run } = await start({ PITH_MODEL: 'openai/my-model' });
+  it('takes the model that PITH_MODEL names at the address that is set, and sends the thinking effort of the settings', async () => {
+    const env = { OPENAI_BASE_URL: server.url, PITH_MODEL: 'openai/my-model' };
+    const { run } = (kernel = await kernelOf({ env, flags: { effort: 'low' } }));
     server.script({ text: 'Hi.' });
     expect((await run('Hello')).text).toBe('Hi.');
-    expect(server.requests.map((request) => [request.method, request.body?.model])).toEqual([['POST', 'my-model']]);
+    expect(server.requests.map(({ method, body }) => [method, body])).toMatchObject([
+      ['POST', { model: 'my-model', reasoning_effort: 'low' }],
+    ]);
   });
 
   it('K61 takes the key from the variable that the settings name, and keeps it out of texts', async () => {
