@@ -39,9 +39,14 @@ export async function callTool(kernel: Kernel, input: CommandInput, io: CommandI
   const agent = await agentOf(kernel, input, io);
   const given = parseJson(String(input.options['input'] ?? '{}'));
   const approve = (question: ToolQuestion) => approveCall(question, input.options['approve'] === true, io);
+  let place = '';
+  const forget = kernel.events.handle('extension.failed', ({ phase, file, line }) => {
+    if (phase === 'tool call' && file !== undefined) place = ` at ${file}${line === undefined ? '' : `:${line}`}`;
+  });
   const result = await kernel.agents
     .callTool({ agentId: agent, userId: io.userId, approve }, String(input.arguments['name']), given, signal)
-    .catch(refusal);
+    .catch(refusal)
+    .finally(forget);
   if (result.ok) {
     io.json({ ok: true, output: result.output });
     io.print(printable(typeof result.output === 'string' ? result.output : JSON.stringify(result.output, null, 2)));
@@ -49,7 +54,7 @@ export async function callTool(kernel: Kernel, input: CommandInput, io: CommandI
   }
   const { code, message } = result.error;
   io.json({ ok: false, error: { code, message } });
-  if (!io.wantsJson) io.error(`pith: ${String(input.arguments['name'])}: ${message} (${code})`);
+  if (!io.wantsJson) io.error(`pith: ${String(input.arguments['name'])}: ${message} (${code}${place})`);
   return 1;
 }
 

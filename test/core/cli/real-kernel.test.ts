@@ -21,6 +21,18 @@ const write = (file: string, text: string) => {
   return path.join(folder, 'sandbox', file);
 };
 
+const THROWING = `import { defineTool, z } from 'pith';
+
+export default class {
+  getTools() {
+    const execute = (): string => {
+      throw new Error('no greeting today');
+    };
+    return [defineTool({ name: 'hello', description: 'Greets.', input: z.object({}), effect: 'read', execute })];
+  }
+}
+`;
+
 describe('a new sandbox with the real kernel', () => {
   it('has its own agent as the default, and the commands of the extensions that ship', async () => {
     const agents = await run('agents', 'list', '--json');
@@ -274,6 +286,8 @@ describe("the kernel's own commands with the real kernel", () => {
       code: 2,
       err: expect.stringMatching(/^pith: --input is not JSON; write it as: --input/u),
     });
+    const main = write('extensions/hello_tool/main.ts', THROWING);
+    expect((await run('tools', 'call', 'hello')).err).toBe(`pith: hello: no greeting today (tool_failed at ${main}:6)\n`);
   });
 
   it('extensions list, show and reload; doctor names what failed', async () => {
