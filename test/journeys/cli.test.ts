@@ -213,7 +213,7 @@ describe('pith chat on a pipe', () => {
       expect(out).toMatch(new RegExp(`^ *\\/${name}\\b`, 'mu'));
     expect(out).toMatch(/writer +active/u);
     expect(out).toMatch(/gamma +offered/u);
-    expect(out).toMatch(/dawn +morning/u);
+    expect(out).toMatch(/dawn +always +morning/u);
     expect(out).toContain('You write.');
     expect(out).toMatch(/skill gamma +\d+/u);
     expect(out).toMatch(/total +\d+/u);
