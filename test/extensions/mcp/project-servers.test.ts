@@ -7,6 +7,7 @@ import path from 'node:path';
 import type { JsonValue } from 'pith';
 import type { TestKernel } from 'pith/testing';
 import { describe, expect, it, onTestFinished } from 'vitest';
+import { openTrustFile, trustSandbox } from '../../../core/trust/index.ts';
 import { projectServers } from '../../../sandbox/extensions/mcp/project-servers.ts';
 import { folderWith, kernelOf } from '../../places.ts';
 
@@ -143,6 +144,29 @@ describe('U6 servers of .mcp.json', () => {
     expect(await listed(test)).toEqual([]);
     const project = folderWith({ '.mcp.json': text({ marking }) });
     expect(projectServers({ project, projectFiles: [] }).servers).toEqual([]);
+  });
+
+  it('U-4 doctor and mcp say that a server has ended, and what to run', async () => {
+    const { test } = await projectOf({}, {}, { servers: { dead: { command: process.execPath, args: ['-e', 'process.exit(3)'] } } });
+    expect(await listed(test)).toMatchObject([{ name: 'dead', state: 'failed' }]);
+    const finding = (await test.kernel.doctor()).notes.find(({ code }) => code === 'mcp_not_connected');
+    expect(finding).toMatchObject({
+      severity: 'warning',
+      message: expect.stringMatching(/^the MCP server 'dead' is not connected: it /u),
+      cure: 'look at it with: pith mcp',
+    });
+  });
+
+  it('U-5 a file that came after the project was trusted is not denied: mcp and doctor name it and what to run', async () => {
+    const [home, project] = [folderWith(), folderWith({ 'sandbox/pith.yaml': '', '.mcp.json': text({ marking }) })];
+    const sandbox = path.join(project, 'sandbox');
+    trustSandbox(openTrustFile(home), sandbox); // and was shown no file
+    const test = await kernelOf({ sandbox, home, accepts: false, only: ['mcp', 'orchestrator'], flags: { data_dir: folderWith() } });
+    const why = 'you were not shown it when you trusted the project; run: pith trust';
+    expect((await test.command('mcp')).text).toBe(`.mcp.json: not used (${why})`);
+    expect((await test.kernel.doctor()).notes).toContainEqual(
+      expect.objectContaining({ severity: 'warning', message: `.mcp.json is not used: ${why}` }),
+    );
   });
 
   it('defect 18: a server of the settings works in the folder of the project', async () => {
