@@ -250,7 +250,7 @@ describe('a lock file that others wrote (S83)', () => {
   it.each([
     [{ kind: 'git', location: 'ext::sh -c id' }, /it is not an address/],
     [{ kind: 'git', location: '--upload-pack=id' }, /its protocol is not among/],
-    [{ kind: 'git', location: 'https://example.com/a', ref: '--upload-pack=id' }, /no name of a branch/],
+    [{ kind: 'git', location: 'https://example.com/a', ref: '--upload-pack=id' }, /is not a name of a branch/],
     [{ kind: 'folder', location: '../elsewhere' }, /cannot install from/],
   ])('S83 names no origin that install would refuse: %j', async (origin, why) => {
     const box = await installSandbox();
