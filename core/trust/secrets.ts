@@ -22,6 +22,8 @@ export interface Cleaning {
   redact(text: string): string;
   /** As `redact`, for a text in chunks; null while there is nothing to hide. */
   stream(): CleanStream | null;
+  /** Where the declared secrets that a text names come from, one sentence for those that are set; empty where there is none. */
+  sourcesIn(text: string): readonly string[];
   /** As `redact`, for every text in plain JSON; `value` itself where there is nothing to hide. */
   redactJson<T>(value: T): T;
 }
@@ -80,6 +82,11 @@ export function createSecrets(
     const kept = keptOf(name).flatMap(({ value }) => value || []);
     return kept.length > 0 ? kept : [inEnv(name) || (inProject(name) ?? [])].flat();
   };
+  const sourceOf = (name: string): string | null => {
+    if (inEnv(name)) return 'the environment';
+    if (keptOf(name).some(({ value }) => value !== '')) return '~/.pith/secrets.json, where pith setup keeps it';
+    return inProject(name) === null ? null : "the project's .env";
+  };
   const secrets: Secrets = {
     get(name, asker) {
       if (declared.has(name)) secrets.declare([name]); // it may have been given since
@@ -89,6 +96,13 @@ export function createSecrets(
       const others = kept.filter(({ value }) => value !== '');
       if (others.length > 0) throw notGiven(name, others, asker);
       return inEnv(name) || inProject(name);
+    },
+    sourcesIn(text) {
+      const words = new Set(text.match(/\w+/g));
+      return [...declared].flatMap((name) => {
+        const source = words.has(name) ? sourceOf(name) : null;
+        return source === null ? [] : [`${name} comes from ${source}`];
+      });
     },
     isSet: (name) => valuesOf(name).length > 0,
     share(name, isOwn) {

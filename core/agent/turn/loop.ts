@@ -169,9 +169,11 @@ function* endOf(turn: RunningTurn, { cut, finish, text, spoken, calls }: StepOut
   const { ref } = plan.model;
   if (cut?.kind === 'aborted') return stopBefore(turn) ?? { reason: 'aborted' };
   /** `answering`: a part of the answer had come already. */
-  const failed = (error: unknown, answering: boolean): TurnEnd => {
-    const failure = modelFailure(error, ref, { answering, now: deps.clock.now() });
-    return { reason: 'error', error: plainFailure(failure, 'model_failed') };
+  const failed = (why: unknown, answering: boolean): TurnEnd => {
+    const failure = modelFailure(why, ref, { answering, now: deps.clock.now() });
+    const error = plainFailure(failure, 'model_failed');
+    const sources = error.code === 'model_auth' ? deps.host.secrets.sourcesIn(error.message) : [];
+    return { reason: 'error', error: { ...error, message: [error.message, ...sources].join('; ') } };
   };
   if (cut) return failed(cut.error, spoken.length + calls.length > 0);
   if (finish === 'error') return failed(new Error('the model ended with an error and gave no reason'), false);

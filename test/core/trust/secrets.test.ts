@@ -79,3 +79,16 @@ it('K61 of secrets that several processes keep at once none is lost', async () =
   await Promise.all(names.map((name) => promisify(execFile)(process.execPath, [program, home, name])));
   expect(Object.keys(openSecretsFile(home).all()).sort()).toEqual(names);
 });
+
+it('says where the secrets that a text names come from', () => {
+  const stored = { get: (name: string) => (name === 'KEPT_KEY' ? [{ value: 'k-123456', for: ['extension:a'] }] : []) };
+  const project = { get: (name: string) => (name === 'PROJECT_KEY' ? 'p-123456' : null) };
+  const secrets = createSecrets({ ENV_KEY: 'e-123456' }, stored, project);
+  secrets.declare(['ENV_KEY', 'KEPT_KEY', 'PROJECT_KEY', 'UNSET_KEY']);
+  expect(secrets.sourcesIn('ENV_KEY, KEPT_KEY; PROJECT_KEY UNSET_KEY MY_ENV_KEY')).toEqual([
+    'ENV_KEY comes from the environment',
+    'KEPT_KEY comes from ~/.pith/secrets.json, where pith setup keeps it',
+    "PROJECT_KEY comes from the project's .env",
+  ]);
+  expect(secrets.sourcesIn('UNSET_KEY')).toEqual([]);
+});

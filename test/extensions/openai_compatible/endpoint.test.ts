@@ -36,7 +36,7 @@ describe('openai_compatible addresses', () => {
       { baseUrl: 'http://settings/v1' },
     ],
     [
-      'T5 the environment before settings, without the key and the headers that were set for another server',
+      'U-10 T5 the environment before settings, without the key and the headers that were set for another server',
       'openai',
       { headers: { 'x-shared': 's' }, providers: { openai: { base_url: 'http://own/v1', api_key_env: 'OWN', headers: { 'x-own': 'o' } } } },
       { OPENAI_BASE_URL: 'http://env/v1', OPENAI_API_KEY: 'k', OWN: 'own' },

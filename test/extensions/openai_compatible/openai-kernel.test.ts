@@ -84,6 +84,7 @@ describe('a turn with a model behind HTTP', () => {
     const turn = await run('Hello');
     expect(turn).toMatchObject({ reason: 'error', error: { code: 'model_auth' } });
     expect(turn.error?.message).toContain(`${new URL(server.url).host} refused the key that is set in OPENAI_API_KEY (401)`);
+    expect(turn.error?.message).toMatch(/; OPENAI_API_KEY comes from the environment$/u);
     expect(JSON.stringify(turn.events)).not.toContain(KEY);
   });
 
