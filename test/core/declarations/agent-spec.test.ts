@@ -12,7 +12,7 @@ describe('agents of manifests', () => {
       ...extension('registry', 'agent_keys: [skills]\n'),
       ...extension('helper', 'description: Helps\nagent: { instructions: Help. }\n'),
       'agents/writer/manifest.yaml':
-        'id: writer\nname: Writer\nagent:\n  description: Writes\n  model: fast\n  integration_mode: tool\n  delegates_to: [helper]\n  skills: { mode: catalog, allow: ["*"] }\n',
+        'id: writer\nname: Writer\nagent:\n  description: Writes\n  model: fast\n  effort: off\n  integration_mode: tool\n  delegates_to: [helper]\n  skills: { mode: catalog, allow: ["*"] }\n',
       'agents/writer/prompt.j2': 'You are {{ agent.name }}.',
     });
     const { declarations } = await discoverIn(sandbox);
@@ -30,11 +30,13 @@ describe('agents of manifests', () => {
       name: 'Writer',
       description: 'Writes',
       model: 'fast',
+      effort: 'off',
       integrationMode: 'tool',
       instructions: '',
       prompt: 'You are {{ agent.name }}.',
       promptFile: path.join(sandbox, 'agents/writer/prompt.j2'),
       usesTools: [],
+      findsTools: [],
       usesSkills: [],
       delegatesTo: ['helper'],
       limits: DEFAULT_LIMITS,
