@@ -17,7 +17,22 @@ import { isBroken, type Recipe } from './recipe.ts';
 import { brokenError } from './recipe-command.ts';
 
 /** Commands of the terminal's conversation itself. */
-export const CONVERSATION_COMMANDS = ['agent', 'clear', 'exit', 'expand', 'help', 'model', 'new', 'plan', 'quit', 'thread'];
+export const CONVERSATION_COMMANDS = [
+  'agent',
+  'branch',
+  'clear',
+  'edit',
+  'effort',
+  'exit',
+  'expand',
+  'help',
+  'model',
+  'new',
+  'plan',
+  'quit',
+  'resume',
+  'thread',
+];
 
 export function listRecipes(folders: RecipeFolders, context: Pick<ExtensionContext, 'id' | 'find' | 'logger'>): Command {
   return {

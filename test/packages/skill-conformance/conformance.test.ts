@@ -112,6 +112,9 @@ describe('the table of odd skills', () => {
       'value-version',
       'field-unknown',
       'field-of-others',
+      'description-missing',
+      'description-empty',
+      'description-blank',
       'hostile-yaml-function',
       'hostile-yaml-python',
     ]);
