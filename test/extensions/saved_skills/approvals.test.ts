@@ -90,7 +90,8 @@ describe('the off switch', () => {
     const pith = await kernelOf({ model, files });
     await pith.kernel.start();
     const { text, reason } = await pith.run('hi');
-    const { system, messages, tools } = model.requests[0]!;
+    const { messages, tools, ...request } = model.requests[0]!;
+    const system = request.system.replaceAll(path.dirname(pith.sandbox), ''); // each has a folder of its own
     const commands = pith.kernel.host.providers.commands.declared().map(({ path }) => path);
     const own = /^(?:list_saved_skills|skill_invoke(?:_parallel)?|find_tools)$/; // what can be found names those
     return { answer: { text, reason, system, messages, tools: tools.filter(({ name }) => !own.test(name)) }, commands };

@@ -19,7 +19,7 @@ export type Row = { readonly [key: string]: JsonValue };
 const agent = (id: string, more: string) => `id: ${id}\nversion: 1.0.0\nagent:\n  description: Does the ${id}'s work.\n${more}`;
 
 export const AGENTS = {
-  'agents/boss/manifest.yaml': agent('boss', '  uses_tools: [task_engine, kv]\n  delegates_to: [worker]\n'),
+  'agents/boss/manifest.yaml': agent('boss', '  uses_tools: [task_engine, task_engine/complete_task, kv]\n  delegates_to: [worker]\n'),
   'agents/worker/manifest.yaml': agent('worker', '  uses_tools: [task_engine, kv]\n'),
   'agents/stranger/manifest.yaml': agent('stranger', '  uses_tools: []\n'),
 };
