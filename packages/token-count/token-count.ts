@@ -154,7 +154,6 @@ const WEIGHTS: readonly (readonly [number, number])[] = [
   [0x137f, 2.3], // Ethiopic
   [0x177f, 2],
   [0x17ff, 0.7], // Khmer
-  [0x16ff, 3],
   [0x1fff, 2.2],
   [0x200f, 1.3],
   [0x2027, 0.8], // dashes, quotes
@@ -170,8 +169,7 @@ const WEIGHTS: readonly (readonly [number, number])[] = [
   [0xfdff, 1],
   [0xfe0f, 0.5], // variants
   [0xffff, 1.2],
-  [0x1f3fa, 1.5],
-  [0x1f3ff, 1.5], // colours of skin
+  [0x1f3ff, 1.5],
 ];
 
 function weightOf(point: number): number {
