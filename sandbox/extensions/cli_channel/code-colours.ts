@@ -2,58 +2,41 @@ import { createRequire } from 'node:module';
 import pc from 'picocolors';
 
 /** Names of languages in Markdown that are not those of the library's files. */
-const NAMES: ReadonlyMap<string, string> = new Map(
-  Object.entries({
-    bash: 'sh zsh shell console shellsession',
-    c: 'h',
-    cpp: 'c++ cc hpp',
-    csharp: 'cs c#',
-    css: '',
-    diff: 'patch',
-    dockerfile: 'docker',
-    go: 'golang',
-    ini: 'toml',
-    javascript: 'js jsx mjs cjs',
-    json: 'json5 jsonc jsonl',
-    kotlin: 'kt',
-    makefile: 'make mk',
-    markdown: 'md',
-    perl: 'pl',
-    powershell: 'ps1 pwsh',
-    python: 'py python3',
-    ruby: 'rb',
-    rust: 'rs',
-    typescript: 'ts tsx mts cts',
-    xml: 'html xhtml svg vue svelte',
-    yaml: 'yml',
-  }).flatMap(([name, others]) => others.split(' ').map((other) => [other, name] as const)),
-);
+const NAMES = byWord({
+  bash: 'sh zsh shell console shellsession',
+  c: 'h',
+  cpp: 'c++ cc hpp',
+  csharp: 'cs c#',
+  diff: 'patch',
+  dockerfile: 'docker',
+  go: 'golang',
+  ini: 'toml',
+  javascript: 'js jsx mjs cjs',
+  json: 'json5 jsonc jsonl',
+  kotlin: 'kt',
+  makefile: 'make mk',
+  markdown: 'md',
+  perl: 'pl',
+  powershell: 'ps1 pwsh',
+  python: 'py python3',
+  ruby: 'rb',
+  rust: 'rs',
+  typescript: 'ts tsx mts cts',
+  xml: 'html xhtml svg vue svelte',
+  yaml: 'yml',
+});
 
 const paint = pc.createColors(true);
-/** By the first part of the library's names for parts of code. What is not here looks like the text. */
-const LOOKS: Readonly<Record<string, (text: string) => string>> = {
-  keyword: paint.magenta,
-  literal: paint.yellow,
-  number: paint.yellow,
-  symbol: paint.yellow,
-  string: paint.green,
-  regexp: paint.green,
-  addition: paint.green,
-  deletion: paint.red,
-  comment: paint.gray,
-  quote: paint.gray,
-  meta: paint.gray,
-  title: paint.blue,
-  name: paint.blue,
-  section: paint.blue,
-  built_in: paint.cyan,
-  type: paint.cyan,
-  attr: paint.cyan,
-  attribute: paint.cyan,
-  property: paint.cyan,
-  'selector-class': paint.cyan,
-  'selector-tag': paint.blue,
-};
+/** Colours by the first part of the library's names for parts of code. What is not here looks like the text. */
+const COLOURS = byWord({
+  magenta: 'keyword',
+  yellow: 'literal number symbol',
+  green: 'string regexp addition',
+  red: 'deletion',
+  gray: 'comment quote meta',
+  blue: 'title name section selector-tag',
+  cyan: 'built_in type attr attribute property selector-class',
+});
 
 /** What is used of the library. Its own types bring those of browsers. */
 interface Library {
@@ -115,7 +98,8 @@ function paintedLines(html: string): readonly string[] {
     if (scope !== undefined) open.push(scope);
     else if (closed !== undefined) open.pop();
     else {
-      const look = LOOKS[open.findLast((each) => Object.hasOwn(LOOKS, each) || each === 'subst') ?? ''] ?? String;
+      const colour = COLOURS.get(open.findLast((each) => COLOURS.has(each) || each === 'subst') ?? '');
+      const look = colour === undefined ? String : paint[colour];
       for (const [index, part] of unescaped(text).split('\n').entries()) {
         if (index > 0) lines.push('');
         if (part !== '') lines[lines.length - 1] += look(part);
@@ -130,3 +114,9 @@ function unescaped(text: string): string {
 }
 
 const ENTITIES: Readonly<Record<string, string>> = { '&amp;': '&', '&lt;': '<', '&gt;': '>', '&quot;': '"', '&#x27;': "'" };
+
+/** Each word with the name of its list. */
+function byWord<Name extends string>(lists: Readonly<Record<Name, string>>): ReadonlyMap<string, Name> {
+  const named = Object.entries(lists) as [Name, string][];
+  return new Map(named.flatMap(([name, words]) => words.split(' ').map((word) => [word, name] as const)));
+}
