@@ -140,11 +140,11 @@ function headText(length: number): string {
   return buffer.toString('utf8', 0, closing === -1 ? length : closing);
 }
 
-/** The index after the first line, below the opening one, that is exactly `---`; -1 when there is none. */
+/** The index after the first line, below the opening one, that is exactly `---`; -1 when there is none, or when something is above them. */
 function closingAt(length: number): number {
   const first = buffer[0] === 0xef ? 3 : 0; // behind a byte order mark
-  const opening = buffer.toString('latin1', first, first + 3) === '---' ? first : buffer.indexOf('\n---', first, 'latin1');
-  const at = opening === -1 ? -1 : buffer.indexOf('\n---', opening + 3, 'latin1');
+  if (buffer.toString('latin1', first, first + 3) !== '---') return -1; // a comment may have such lines, too
+  const at = buffer.indexOf('\n---', first + 3, 'latin1');
   if (at === -1 || at + 4 >= length) return -1;
   return buffer[at + 4] === 10 ? at + 5 : -1;
 }

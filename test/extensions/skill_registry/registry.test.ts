@@ -46,7 +46,7 @@ it('G10 says once at the start which skills have no description, and of each tha
   await registry.refresh();
   expect(lines.splice(0)).toEqual(['2 skills without a description: one, two; the first paragraph is used, see pith doctor']);
   await box.write('sandbox/skills/three/SKILL.md', bare('three')['sandbox/skills/three/SKILL.md']!);
-  await box.write('sandbox/skills/good/SKILL.md', `<!-- a licence -->\n${skill('good')}`);
+  await box.write('sandbox/skills/good/SKILL.md', `<!-- a licence\n---\n-->\n${skill('good')}`);
   await registry.refresh();
   expect(lines.sort()).toEqual([
     "skill 'good' has a comment before the frontmatter",
