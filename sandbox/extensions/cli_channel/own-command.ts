@@ -40,8 +40,11 @@ export async function runOwnCommand(command: string, { folder, clock, write }: O
   const decoder = new StringDecoder('utf8');
   let output = '';
   let shown = 0;
-  const take = (bytes: string) => {
-    const text = printable(stripVTControlCharacters(bytes));
+  let held = '';
+  const take = (bytes: string, isLast = false) => {
+    const whole = held + bytes;
+    held = isLast ? '' : (UNFINISHED.exec(whole)?.[0] ?? '');
+    const text = printable(stripVTControlCharacters(whole.slice(0, whole.length - held.length)));
     output += text;
     const rest = text.slice(0, Math.max(0, MOST_SHOWN - shown));
     if (rest !== '') write(rest);
@@ -56,11 +59,15 @@ export async function runOwnCommand(command: string, { folder, clock, write }: O
       passed !== null ? 'ended: too much output' : code === null ? `ended by ${by}` : code === 0 ? 'done' : `exit code ${code}`,
     (error: unknown) => (signal.aborted ? 'stopped' : messageOf(error)),
   );
-  take(decoder.end());
+  take(decoder.end(), true);
   if (output !== '' && !output.endsWith('\n')) write('\n');
   const text = `The person ran this command themselves, in their own shell, and it was no tool call: ${ending}\n$ ${command}\n${shortened(output)}`;
   return { attachment: { name: `run by the person: ${printableLine(command, 80)}`, text }, ending };
 }
+
+/** The start of a control sequence or of a line's end, of which the next chunk has the rest. */
+// oxlint-disable-next-line no-control-regex
+const UNFINISHED = /(?:\r|\u001b(?:\[[0-?]*[ -/]*|\][^\u0007\u001b]{0,1000}\u001b?)?)$/u;
 
 function shortened(output: string): string {
   const left = output.length - MOST_FIRST - MOST_LAST;

@@ -62,6 +62,10 @@ describe('programs of the person', () => {
     expect(attachment).toMatchObject({ text: expect.stringMatching(/\n1\n2\n.*\[… left out here …\].*\n200000\n$/su) });
     expect(('text' in attachment && attachment.text.length) || 0).toBeLessThan(40_000);
     expect(shown).toBeLessThan(300_000);
+    let painted = '';
+    const many = String.raw`yes "$(printf '\033[31mx\033[0m\r')" | head -c 220000`;
+    await runOwnCommand(many, { ...place, write: (text) => (painted += text) }, new AbortController().signal);
+    expect(painted).toMatch(/^(?:x\n){18333}\S*\s*$/u);
     expect(['!', '! ', '!!', '![a](b)', 'no !ls', '! git  log '].map(ownCommandOf)).toEqual([null, null, null, null, null, 'git  log']);
   });
 });
