@@ -39,21 +39,21 @@ export function renderTable<Row>(
   const room = width > 0 ? width - shown.slice(0, -1).reduce((sum, column) => sum + column.width + 2, 0) : Infinity;
   const isBelow = last.below === true && room < LEAST_ROOM && room < last.width;
   const lastRoom = isBelow ? Math.max(LEAST_ROOM, width - INDENT.length) : Math.max(LEAST_WIDTH, room);
-  const fitted = (text: string, column: typeof last) =>
-    column === last && column.align !== 'right'
-      ? column.wraps === true
-        ? wrapLines(text, lastRoom)
-        : cut(text, lastRoom)
-      : pad(text, column.width, column.align);
+  const indent = isBelow ? INDENT : ' '.repeat(Number.isFinite(room) ? Math.max(0, width - room) : 0);
+  const fitted = (text: string, column: typeof last) => {
+    if (column !== last || column.align === 'right') return pad(text, column.width, column.align);
+    return column.wraps === true ? wrapLines(text, lastRoom) : cut(text, lastRoom);
+  };
   const lines = rows.flatMap((row, number) => {
     const texts = shown.map((column) => {
       const text = fitted(column.cells[number]!, column);
       return column.paint?.(text, row) ?? text;
     });
+    const before = texts.slice(0, -1);
     const [first = '', ...more] = (texts.at(-1) ?? '').split('\n');
-    const before = ' '.repeat(Number.isFinite(room) ? Math.max(0, width - room) : 0);
-    if (!isBelow) return [joined([...texts.slice(0, -1), first]), ...more.map((line) => before + line)];
-    return [joined(texts.slice(0, -1)), ...(last.cells[number] === '' ? [] : [first, ...more].map((line) => INDENT + line))];
+    const indented = (more: readonly string[]) => more.map((line) => indent + line);
+    if (!isBelow) return [joined([...before, first]), ...indented(more)];
+    return [joined(before), ...(last.cells[number] === '' ? [] : indented([first, ...more]))];
   });
   const titles = (isBelow ? shown.slice(0, -1) : shown).map((column) => heading(fitted(column.title, column)));
   return [joined(titles), ...lines].join('\n');

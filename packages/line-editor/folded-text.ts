@@ -41,4 +41,4 @@ export class FoldedText {
 }
 
 const MARK = /\[\d+ (?:lines|characters)(?:, \d+)?\]/gu;
-const MARK_BEFORE = /\[\d+ (?:lines|characters)(?:, \d+)?\]$/u;
+const MARK_BEFORE = new RegExp(`${MARK.source}$`, 'u');
