@@ -70,6 +70,7 @@ describe('where a result goes', () => {
     expect(asked).toMatchObject([{ agent: { model: 'fast', usesTools: [] }, input: long, key: `${run().id}/summary`, seal: 'the seal' }]);
     expect(await answering({ ...end, reason: 'error' })(run({ output: long }))).toBe('All is well.');
     expect(await answering({ type: 'turn-start', model: 'offline/librarian' }, end)(run({ output: long }))).toBe('All is well.');
+    await expect(answering({ ...end, reason: 'aborted' })(run({ output: long }), AbortSignal.abort('stopped'))).rejects.toBe('stopped');
     expect(await answering(end)(run({ output: 'Short.' }))).toBe('Short.');
     expect(firstParagraph(`${'word '.repeat(100)}`)).toBe(`${'word '.repeat(56).trimEnd()}…`);
   });

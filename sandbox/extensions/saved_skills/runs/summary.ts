@@ -5,12 +5,12 @@ import { threadOf, type Run } from './run.ts';
 export type Summarise = (run: Run, signal?: AbortSignal) => Promise<string>;
 
 /** Characters of a result that needs no summary, and of a first paragraph that stands for one. */
-export const SHORT = 280;
+const SHORT = 280;
 /** Characters of a result that the model reads. */
 const MOST_READ = 40_000;
 
 const WRITER: AgentSpec = {
-  id: 'summary',
+  id: 'saved_skills:summary', // no declared agent has a colon in its id
   name: 'Summary',
   description: '',
   model: 'fast',
@@ -35,6 +35,11 @@ export function summariser(
   return async (run, signal) => {
     const text = run.output ?? '';
     if (text.length <= SHORT) return text;
+    const withoutSummary = (reason: string) => {
+      signal?.throwIfAborted(); // who tries again gets the summary
+      logger.warn('a result was not summarised: its first paragraph is sent', { run: run.id, reason });
+      return firstParagraph(text);
+    };
     try {
       const seal = await sealOf(run);
       const request = {
@@ -51,15 +56,12 @@ export function summariser(
         if (event.type === 'turn-start' && event.model.startsWith('offline/')) break; // it finds skills, and summarises nothing
         if (event.type !== 'turn-end') continue;
         if (event.reason === 'done' && event.text.trim() !== '') return event.text.trim();
-        logger.warn('a result was not summarised: its first paragraph is sent', {
-          run: run.id,
-          reason: event.error?.message ?? event.reason,
-        });
+        return withoutSummary(event.error?.message ?? event.reason);
       }
+      return firstParagraph(text);
     } catch (error) {
-      logger.warn('a result was not summarised: its first paragraph is sent', { run: run.id, reason: messageOf(error) });
+      return withoutSummary(messageOf(error));
     }
-    return firstParagraph(text);
   };
 }
 
