@@ -2,7 +2,7 @@ import { stat } from 'node:fs/promises';
 import path from 'node:path';
 import { PithError } from 'pith';
 import type { InputField, Inputs } from '../domain/inputs.ts';
-import { isNothingThere } from '@pith/safe-files';
+import { isBelow, isNothingThere } from '@pith/safe-files';
 import { printableLine } from '@pith/plain-text';
 
 /** Throws `input_invalid` where an input names a file that is not in the project: no model is asked about it. */
@@ -19,7 +19,7 @@ export async function checkFiles(fields: readonly InputField[], inputs: Inputs, 
 async function isFileIn(project: string | null, name: string): Promise<boolean> {
   if (project === null) return false;
   const file = path.resolve(project, name);
-  if (!file.startsWith(project + path.sep)) return false;
+  if (!isBelow(file, project)) return false;
   try {
     return (await stat(file)).isFile();
   } catch (error) {

@@ -54,7 +54,7 @@ export function isOwnTool(name: string): boolean {
   return OWN_TOOLS.has(name);
 }
 
-/** Whether conversations in this channel reach a skill: nothing else that is no run does. */
+/** Whether conversations in this channel may run a skill. Runs may run any. */
 export function isExposedIn(skill: Exposure, channelId: string): boolean {
   const { expose_as_chatbot_tool, chatbot_channel_filter: filter } = skill;
   return expose_as_chatbot_tool && (filter === '' || filter === channelId);

@@ -123,8 +123,8 @@ export async function channelsOf(context: Pick<ExtensionContext, 'find'>): Promi
 /** What the channels call themselves in the turns that they begin. */
 export async function channelNames(context: Pick<ExtensionContext, 'find'>): Promise<ReadonlySet<string>> {
   const found = await channelsOf(context);
-  const given = await Promise.all(found.map((channel) => channel.filters?.().catch(() => []))); // most have none
-  return new Set(['cli', ...found.flatMap(({ kinds }) => kinds), ...given.flatMap((names) => names ?? [])]);
+  const given = await Promise.all(found.map(async (channel) => (await channel.filters?.().catch(() => null)) ?? [])); // one that fails adds none
+  return new Set(['cli', ...found.flatMap(({ kinds }) => kinds), ...given.flat()]);
 }
 
 /** The kind of channel that a target is for: `pager` of `pager:ada`, `webhook` of an http address. */
