@@ -22,6 +22,7 @@ const MOST_UNASKED = 64 * 1024;
 const MOST_FILES = 20;
 /** Where a person means an image, nothing else is sent instead. */
 const IMAGE_NAME = /\.(?:png|jpe?g|gif|webp|hei[cf]|avif|bmp|tiff?)$/iu;
+
 /** The part of a mention right before the cursor; null where there is none. */
 export function mentionBefore(text: string, cursor: number): { readonly from: number; readonly part: string } | null {
   const found = /(?:^|[\s([{'"])@("?)([^\s"]*|(?<=@")[^"\n]*)$/u.exec(text.slice(0, cursor));

@@ -217,14 +217,13 @@ export function sentLine(text: string, colour: Colours): string {
 
 /** Why no message can be sent to the model that answers by default: its server is asked. null: one can, or another model answers. */
 export async function whyNothingCanBeSent(
-  { model, agentId }: Pick<Conversation, 'model' | 'agentId'>,
+  conversation: Pick<Conversation, 'model' | 'agentId'>,
   commands: readonly Command[],
   signal: AbortSignal,
 ): Promise<string | null> {
-  const named = commands.filter(({ path }) => path === 'model');
   try {
-    const own = model ?? text(fields(await query(commands, ['agents', 'show', agentId], signal))['model']) ?? 'default';
-    if (own === 'default') await query(named, ['model', '--check'], signal);
+    const own = await ownModel(conversation, commands, signal);
+    if (own === 'default') await query(commands, ['model', '--check'], signal);
     return null;
   } catch (error) {
     return signal.aborted ? null : `No message can be sent: ${messageOf(error)}; /model chooses another model, /setup another server`;
@@ -233,12 +232,12 @@ export async function whyNothingCanBeSent(
 
 /** What answers in a conversation. `unknown`: why that is not known; null where it is. */
 export async function modelOf(
-  { model, agentId }: Pick<Conversation, 'model' | 'agentId'>,
+  conversation: Pick<Conversation, 'model' | 'agentId'>,
   commands: readonly Command[],
   signal: AbortSignal,
 ): Promise<{ readonly text: string; readonly offline: boolean; readonly unknown: string | null }> {
   try {
-    const own = model ?? text(fields(await query(commands, ['agents', 'show', agentId], signal))['model']) ?? 'default';
+    const own = await ownModel(conversation, commands, signal);
     const named = commands.filter(({ path }) => path === 'model');
     const answer = fields(await query(named, own === 'default' ? ['model'] : ['model', own], signal)); // 'default' needs no model to be loaded
     const ref = text(answer['ref']) ?? own;
@@ -247,4 +246,13 @@ export async function modelOf(
     const chooses = codeOf(error, '') === 'agent_unknown' ? '/agent' : '/model';
     return { text: 'no model', offline: false, unknown: `${messageOf(error)}; ${chooses} chooses another for this conversation` };
   }
+}
+
+/** The model of the conversation, else of its agent, as it was named. */
+async function ownModel(
+  { model, agentId }: Pick<Conversation, 'model' | 'agentId'>,
+  commands: readonly Command[],
+  signal: AbortSignal,
+): Promise<string> {
+  return model ?? text(fields(await query(commands, ['agents', 'show', agentId], signal))['model']) ?? 'default';
 }

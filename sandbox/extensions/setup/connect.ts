@@ -72,8 +72,8 @@ async function connect(offers: readonly Offer[], io: CommandIO) {
       const { isLocal, address } = offer.server;
       const isHere = isLocal || (address !== undefined && LOCAL.test(new URL(address).hostname));
       const advice = isHere ? 'Start the server' : 'Check the network and the proxy';
-      const [first = '', ...rest] = printableLine(messageOf(error));
-      io.print(`${first.toUpperCase()}${rest.join('')}. ${advice}, or choose another, by its number or address:`);
+      const what = printableLine(messageOf(error)).replace(/^./u, (letter) => letter.toUpperCase());
+      io.print(`${what}. ${advice}, or choose another, by its number or address:`);
     }
   }
 }
@@ -93,7 +93,8 @@ async function chooseOffer(offers: readonly Offer[], io: CommandIO): Promise<Off
 }
 
 function sameAddress(one: string, other: string): boolean {
-  return [one, other].map((text) => new URL(text).href.replace(/\/+$/u, '')).every((text, _, [first]) => text === first);
+  const plain = (address: string) => new URL(address).href.replace(/\/+$/u, '');
+  return plain(one) === plain(other);
 }
 
 /** The name of a server that a person added, from its address: `local-1234`, `models-example-com`. */
