@@ -35,9 +35,9 @@ export class TerminalMode {
     this.terminal.input.setRawMode?.(false);
   }
 
-  /** Ctrl-Z: the shell has the terminal until the process continues. */
+  /** Ctrl-Z: the shell has the terminal until the process continues, which calls `back`; at once where there is no terminal. */
   suspend(back: () => void): void {
-    if (this.terminal.input.setRawMode === undefined) return;
+    if (this.terminal.input.setRawMode === undefined) return back();
     this.leave();
     const resume = () => {
       process.off('SIGCONT', resume);

@@ -54,6 +54,13 @@ describe('one message', () => {
     expect(screen.text()).toBe('› draft');
   });
 
+  it('U20 Ctrl-Z where no shell can have the terminal changes nothing', async () => {
+    const { editor, type, screen } = typist();
+    void editor.next('› ');
+    await type('one\u001a two');
+    expect(screen.text()).toBe('› one two');
+  });
+
   it('U20 a search that finds nothing gives back the draft, and Enter sends nothing', async () => {
     const { editor, type, screen } = typist({ history: ['older'] });
     const said = editor.next('› ');
