@@ -193,7 +193,7 @@ export class LineEditor implements LineSource {
         resolve(text);
       };
       const cancel = () => settle(null);
-      const question: Question = { prompt, keys, hidden, open: this.#edited.text === '' && this.#search === null, answer: settle };
+      const question: Question = { prompt, keys, hidden, open: this.#mayOpen && this.#search === null, answer: settle };
       this.#question = question;
       signal.addEventListener('abort', cancel, { once: true });
       this.#area.refresh();
@@ -203,6 +203,15 @@ export class LineEditor implements LineSource {
   /** The question that keys answer at present. */
   get #asked(): Question | null {
     return this.#question?.open === true ? this.#question : null;
+  }
+
+  /** What is being written, here or in another program, is never taken for an answer. */
+  get #mayOpen(): boolean {
+    return this.#edited.text === '' && !this.#isLent;
+  }
+
+  #openQuestion(): void {
+    if (this.#question !== null && this.#mayOpen) this.#question.open = true;
   }
 
   #end(): void {
@@ -221,7 +230,7 @@ export class LineEditor implements LineSource {
     if (key.kind === 'paste') this.#paste(stripControls(key.text));
     else if (key.kind === 'text') this.#typed(key.text);
     else this.#named(key.name);
-    if (this.#question !== null && this.#edited.text === '') this.#question.open = true;
+    this.#openQuestion();
     this.#area.refresh();
   }
 
@@ -319,6 +328,7 @@ export class LineEditor implements LineSource {
       if (!this.#ended) {
         this.#mode.enter();
         this.#keys.listen();
+        this.#openQuestion();
         this.#area.show();
       }
     }

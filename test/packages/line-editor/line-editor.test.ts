@@ -205,6 +205,21 @@ describe('the area below what is printed', () => {
     expect(screen.text()).toContain('printed\n› better\n  text now');
   });
 
+  it('U20 a question that comes while another program has the terminal waits for what was written there', async () => {
+    let end: (text: string) => void = () => undefined;
+    const { editor, type, screen } = typist({ editElsewhere: () => new Promise((resolve) => (end = resolve)) });
+    const said = editor.next('› ');
+    await type('\u0007');
+    const answer = editor.choose('Run it? ', 'yn', signal);
+    end('my draft\n');
+    await type('');
+    expect(screen.text()).toContain('A question waits');
+    await type('\r');
+    expect(await said).toBe('my draft');
+    await type('y');
+    expect(await answer).toBe('y');
+  });
+
   it('U21 Ctrl-V inserts what stands for the clipboard; the terminal’s focus is reported', async () => {
     const focus: boolean[] = [];
     const { editor, type } = typist({ clipboard: async () => '[image 1]', focused: (has) => focus.push(has) });
