@@ -1,9 +1,8 @@
-import { readFile } from 'node:fs/promises';
 import path from 'node:path';
 import { fieldsOf, jsonOf } from '@pith/plain-data';
 import { printableLine } from '@pith/plain-text';
 import { listFiles } from '@pith/project-files';
-import { Jail } from '@pith/safe-files';
+import { Jail, readRange } from '@pith/safe-files';
 
 const MOST_BYTES = 256 * 1024;
 const MOST_FOLDERS = 20;
@@ -52,14 +51,13 @@ const KINDS: readonly Kind[] = [
 
 /** AGENTS.md as far as the files of a project say it without anybody who understands them. */
 export async function outlineOf(project: string, signal: AbortSignal): Promise<string> {
-  const { paths } = await listFiles(new Jail(project), { most: MOST_LISTED }, signal);
+  const jail = new Jail(project);
+  const { paths } = await listFiles(jail, { most: MOST_LISTED }, signal);
   const names = new Set(paths.filter((name) => !name.includes('/')));
   const found = KINDS.filter(({ file }) => names.has(file));
-  const commands = await Promise.all(
-    found.map(async ({ file, commands: of }) =>
-      of((await readFile(path.join(project, file), 'utf8')).slice(0, MOST_BYTES), (name) => names.has(name)),
-    ),
-  );
+  const textOf = async (file: string) =>
+    String(await jail.read([file], (handle, size) => readRange(handle, 0, Math.min(size, MOST_BYTES)), { linked: true }));
+  const commands = await Promise.all(found.map(async ({ file, commands: of }) => of(await textOf(file), (name) => names.has(name))));
   const folders = new Set(paths.flatMap((name) => (name.includes('/') && !name.startsWith('.') ? [name.slice(0, name.indexOf('/'))] : [])));
   const section = (title: string, lines: readonly string[]) =>
     lines.length === 0 ? [] : ['', `## ${title}`, '', ...lines.map((line) => `- ${line}`)];
