@@ -15,7 +15,7 @@ const ALLOWED: readonly (readonly [file: RegExp, why: string])[] = [
   ],
   [/^packages\/plain-text\/terminal-text\.ts$/, 'counts cells'],
   [/^packages\/line-editor\/[\w-]+\.ts$/, "is the terminal's own: keys, lines, cells"],
-  [/^sandbox\/extensions\/cli_channel\/(?:terminal|attention)\.ts$/, 'takes a line away, or rings the bell'],
+  [/^sandbox\/extensions\/cli_channel\/(?:terminal|attention)\.ts$/, 'takes a line away, knows where a sequence is cut, or rings the bell'],
   [/^sandbox\/extensions\/recipes\/recipe-file\.ts$/, 'reads a file format'],
   [/^packages\/safe-files\/jail\.ts$/, 'refuses paths'],
   [

@@ -3,6 +3,7 @@ import { stripVTControlCharacters } from 'node:util';
 import { messageOf, type Clock, type TurnRequest } from 'pith';
 import { printable, printableLine } from '@pith/plain-text';
 import { runProgram } from '@pith/supervised-process';
+import { unfinishedEnd } from './terminal.ts';
 
 type Attachment = NonNullable<TurnRequest['attachments']>[number];
 
@@ -43,7 +44,7 @@ export async function runOwnCommand(command: string, { folder, clock, write }: O
   let held = '';
   const take = (bytes: string, isLast = false) => {
     const whole = held + bytes;
-    held = isLast ? '' : (UNFINISHED.exec(whole)?.[0] ?? '');
+    held = isLast ? '' : unfinishedEnd(whole);
     const text = printable(stripVTControlCharacters(whole.slice(0, whole.length - held.length)));
     output += text;
     const rest = text.slice(0, Math.max(0, MOST_SHOWN - shown));
@@ -64,10 +65,6 @@ export async function runOwnCommand(command: string, { folder, clock, write }: O
   const text = `The person ran this command themselves, in their own shell, and it was no tool call: ${ending}\n$ ${command}\n${shortened(output)}`;
   return { attachment: { name: `run by the person: ${printableLine(command, 80)}`, text }, ending };
 }
-
-/** The start of a control sequence or of a line's end, of which the next chunk has the rest. */
-// oxlint-disable-next-line no-control-regex
-const UNFINISHED = /(?:\r|\u001b(?:\[[0-?]*[ -/]*|\][^\u0007\u001b]{0,1000}\u001b?)?)$/u;
 
 function shortened(output: string): string {
   const left = output.length - MOST_FIRST - MOST_LAST;

@@ -19,6 +19,14 @@ export function widthOf({ output }: Terminal): number {
   return output.columns || 80;
 }
 
+/** The end of a chunk that begins a control sequence or a line's end, of which the next chunk has the rest. */
+export function unfinishedEnd(chunk: string): string {
+  return UNFINISHED.exec(chunk)?.[0] ?? '';
+}
+
+// oxlint-disable-next-line no-control-regex
+const UNFINISHED = /(?:\r|\u001b(?:\[[0-?]*[ -/]*|\][^\u0007\u001b]{0,1000}\u001b?)?)$/u;
+
 /** Where a turn is shown. */
 export interface Surface {
   write(text: string): void;
