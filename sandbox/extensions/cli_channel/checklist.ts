@@ -32,7 +32,7 @@ export class Checklist {
     const items = this.#items;
     const open = items.filter(({ status }) => status !== 'completed').length;
     const done = items.length - open;
-    const gone = Math.min(done, Math.max(0, items.length - MOST_ROWS + 1));
+    const gone = items.length <= MOST_ROWS ? 0 : Math.min(done, items.length - MOST_ROWS + 1);
     const counted = gone === 0 ? [] : [`  ✓ ${gone} done`];
     let left = gone;
     const shown = items.filter(({ status }) => status !== 'completed' || (left -= 1) < 0);
@@ -45,5 +45,4 @@ export class Checklist {
 const MARKS: ReadonlyMap<string, string> = new Map([
   ['completed', '✓'],
   ['in_progress', '▸'],
-  ['pending', '○'],
 ]);

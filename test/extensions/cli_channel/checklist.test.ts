@@ -36,6 +36,8 @@ describe('the todo list of an agent', () => {
     list.observe(result('completed', 'in_progress', 'pending'));
     expect(list.rows()).toEqual(['  ✓ item 1', '  ▸ item 2', '  ○ item 3'].map((row) => expect.stringContaining(row)));
     expect(list.rows().join('')).not.toContain('\u001b');
+    list.observe(result('completed', ...Array.from({ length: 7 }, () => 'pending')));
+    expect([list.rows().length, list.rows()[0]]).toEqual([8, expect.stringContaining('✓ item 1')]);
     list.observe(result('completed', 'completed', ...Array.from({ length: 10 }, () => 'pending')));
     const rows = list.rows();
     expect([rows.length, rows[0], rows.at(-1)]).toEqual([8, '  ✓ 2 done', '  … 4 more']);
