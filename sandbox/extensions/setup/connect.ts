@@ -212,12 +212,12 @@ async function chooseModel(io: CommandIO, models: readonly string[]): Promise<st
 }
 
 /** Asks until a number or name matches, or `other` takes the answer; a place in `words`, or what `other` made of it. null: nothing was typed. */
-async function choose<T extends string>(
+async function choose(
   io: CommandIO,
   what: string,
   words: readonly string[],
-  other: (answer: string) => T | null = () => null,
-): Promise<number | T | null> {
+  other: (answer: string) => string | null = () => null,
+): Promise<number | string | null> {
   for (;;) {
     const answer = (await io.ask(`${what} [${words.length === 1 ? '1' : `1-${words.length}`}]:`))?.trim() ?? '';
     if (answer === '') return null;

@@ -132,14 +132,14 @@ class Attempt {
       this.#reactions.show({ at: 'start' });
       const end = await this.#turn(spec, { input, key: this.#run.id }, signal);
       const limit = this.#limitOf(end, bounds);
-      const said = (reached: Limit) => `stopped at ${LIMITS[reached](bounds)} of '${this.#run.skill}'; raise it, or ask for less`;
-      if (limit !== 'max_tool_calls') return outcomeOf(end, limit, said);
+      const message = (reached: Limit) => `stopped at ${LIMITS[reached](bounds)} of '${this.#run.skill}'; raise it, or ask for less`;
+      if (limit !== 'max_tool_calls') return outcomeOf(end, limit, message);
       const last = `tool_budget_exhausted: all ${bounds.max_tool_calls} tool calls are made. Answer with what you have.`;
       const policy: TurnPolicy = { allowTools: [] };
       const left = { ...spec.limits, time_budget_ms: Math.max(1, ends - clock.now()) };
       const final = await this.#turn({ ...spec, limits: left }, { input: last, key: `${this.#run.id}/final`, policy }, signal);
       const text = final.text === '' ? end.text : final.text;
-      return outcomeOf({ ...final, text }, this.#limitOf(final, bounds), said);
+      return outcomeOf({ ...final, text }, this.#limitOf(final, bounds), message);
     } catch (error) {
       return { state: 'error', output: null, error: { code: codeOf(error, 'run_failed'), message: messageOf(error) } };
     }
@@ -260,7 +260,7 @@ const LIMITS = {
 };
 type Limit = keyof typeof LIMITS;
 
-function outcomeOf(end: End, limit: Limit | null, said: (limit: Limit) => string): RunEnd {
+function outcomeOf(end: End, limit: Limit | null, message: (limit: Limit) => string): RunEnd {
   const { reason, text, error = null } = end;
   switch (reason) {
     case 'done':
@@ -276,7 +276,7 @@ function outcomeOf(end: End, limit: Limit | null, said: (limit: Limit) => string
       const state =
         limit === 'max_turns' ? 'max_iterations' : limit === 'time_budget_ms' ? 'timeout' : limit === 'max_tool_calls' ? 'ok' : 'error';
       if (state === 'ok' || error === null) return { state, output: text, error: null };
-      return { state, output: text, error: limit === null ? error : { ...error, message: said(limit) } };
+      return { state, output: text, error: limit === null ? error : { ...error, message: message(limit) } };
     }
   }
 }
