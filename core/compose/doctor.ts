@@ -66,23 +66,12 @@ export async function examine(dependencies: DoctorDependencies): Promise<DoctorR
     .list() // with what was wrong in the agents that they bring
     .map((status) => extensionReport(asItRuns(status, stopped)));
   const checked = listed.map((status) => agentReport(sandbox.unread ? status : withModel(status, host, router)));
-  const model = await router.choose().then(
-    ({ ref, why }) => ({ ref, why }),
-    (error: unknown) => ({ ref: 'none', why: messageOf(error) }),
-  );
-  const unsent = model.ref === 'none' ? null : await router.problem();
+  const { model, unsent } = await examineModel(router, findings);
   const kept = await keptFindings(dependencies, host.extensions.discovery.declarations.values());
   const ofNames = [...(await clashes(host, commands)), ...(await hiddenCommands(host, commands))];
   const ofHost = [...ofNames, ...(await host.providers.findings()), ...(await host.sandboxNotes())];
   const { skills, uncounted } = await countSkills(host);
-  const notes = [
-    ...(unsent === null ? [] : [unsentFinding(model.ref, unsent)]),
-    ...findings.list(),
-    ...kept,
-    ...(await ofDurable(dependencies, kept)),
-    ...uncounted,
-    ...ofHost,
-  ];
+  const notes = [...unsent, ...findings.list(), ...kept, ...(await ofDurable(dependencies, kept)), ...uncounted, ...ofHost];
   const failed =
     extensions.some((extension) => fails(extension) || extension.notes.some(isIgnored)) ||
     checked.some(({ state, notes: found }) => state === 'failed' || found.some((note) => note.severity === 'error' || isIgnored(note))) ||
@@ -95,10 +84,25 @@ export async function examine(dependencies: DoctorDependencies): Promise<DoctorR
   return { sandbox: { path: place, project, trust: level, why, state: sandbox.settings.data_dir }, ...report };
 }
 
-/** What keeps the first message from being sent. */
-function unsentFinding(ref: string, error: PithError): Diagnostic {
-  const { code, message, cure } = error;
-  return { severity: 'error', code, message: `no message can be sent to ${ref}: ${message}`, cure: cure ?? 'choose another: pith setup' };
+/** The model of `default`, and what keeps the first message from being sent to it, unless a finding on the settings says so. */
+async function examineModel(
+  router: ModelRouter,
+  findings: Findings,
+): Promise<{ readonly model: DoctorReport['model']; readonly unsent: readonly Diagnostic[] }> {
+  try {
+    const { ref, why } = await router.choose();
+    const problem = await router.problem();
+    return { model: { ref, why }, unsent: problem === null ? [] : [unsentFinding(` to ${ref}`, problem)] };
+  } catch (error) {
+    const why = messageOf(error);
+    const isTold = findings.list().some(({ severity, message }) => severity === 'error' && message.includes(why));
+    return { model: { ref: 'none', why }, unsent: isTold ? [] : [unsentFinding('', error)] };
+  }
+}
+
+function unsentFinding(to: string, error: unknown): Diagnostic {
+  const cure = (error instanceof PithError ? error.cure : undefined) ?? 'choose another: pith setup';
+  return { severity: 'error', code: codeOf(error, 'model_unreachable'), message: `no message can be sent${to}: ${messageOf(error)}`, cure };
 }
 
 /** On the database, and on extensions that keep more than they may. */

@@ -1,5 +1,5 @@
 import { codeOf, PithError } from '../contract/index.ts';
-import { nearest } from '@pith/plain-text';
+import { nearest, someOf } from '@pith/plain-text';
 import type { DeclaredModel, RoutedProvider } from '../kernel/index.ts';
 import { splitReference } from './reference.ts';
 
@@ -40,7 +40,7 @@ export function unlistedModel(ref: string, servers: readonly ModelServer[]): Pit
   if (name === undefined || server === undefined || server.models.length === 0 || server.models.includes(name)) return null;
   return new PithError('model_unknown', `'${prefix}' has no model '${name}'${meant(name, server.models)}`, {
     where: ref,
-    cure: 'choose one of its models: /model',
+    cure: `use ${shown(server.models.map((each) => `${prefix}/${each}`))}`,
   });
 }
 
@@ -53,12 +53,19 @@ export function completedModel(name: string, servers: readonly ModelServer[]): s
     refs.length === 0
       ? `no connected server has a model '${name}'${meant(name, all)}`
       : `several servers have '${name}': ${refs.join(', ')}`;
+  const known = servers.flatMap(({ prefix, models }) => models.map((each) => `${prefix}/${each}`));
+  const connect = 'connect a server: pith setup';
   throw new PithError('model_unknown', what, {
-    cure: refs.length === 0 ? 'choose one: /model; or connect a server: /setup' : `write ${refs[0]}`,
+    cure: refs[0] !== undefined ? `write ${refs[0]}` : known.length === 0 ? connect : `use ${shown(known)}; or ${connect}`,
   });
 }
 
 const MOST_NEAR = 3;
+const MOST_SHOWN = 5;
+
+function shown(refs: readonly string[]): string {
+  return `${refs.length > 1 ? 'one of ' : ''}${someOf(refs, MOST_SHOWN)}`;
+}
 
 function meant(name: string, names: readonly string[]): string {
   const near = [...new Set([...nearest(name, names, MOST_NEAR), ...names.filter((each) => each.includes(name))])].slice(0, MOST_NEAR);

@@ -7,19 +7,19 @@ const LONGEST = 200;
 
 /**
  * The names of a server's models, each once. Reads `{data: [{id}]}`, as OpenAI writes it, a plain list and `{models: [{name}]}`. Rejects
- * `model_auth` for a refused key, else `model_unreachable`, in one line without keys.
+ * `model_auth` with `key.cure` for a refused key, else `model_unreachable`, in one line without keys.
  */
 export async function modelNames(
   host: string,
   asked: Promise<Pick<Response, 'status' | 'text'>>,
-  hasKey: boolean,
+  key: { readonly isSent: boolean; readonly cure: string },
   signal?: AbortSignal,
 ): Promise<readonly string[]> {
   try {
     const answer = await asked;
     const [{ status }, text] = [answer, await answer.text()];
     if (status === 401 || status === 403)
-      throw unlisted('model_auth', `${host} ${hasKey ? 'refused the key' : 'wants a key'} (status ${status})`, 'check the key');
+      throw unlisted('model_auth', `${host} ${key.isSent ? 'refused the key' : 'wants a key'} (status ${status})`, key.cure);
     if (status < 200 || status > 299) throw new Error([`status ${status}`, serverWords(text) ?? []].flat().join(', '));
     const list = listIn(text);
     if (list === null) throw new Error(`it sent ${serverWords(text) ?? 'nothing'}`);

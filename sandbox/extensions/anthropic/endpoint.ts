@@ -9,6 +9,8 @@ export interface Endpoint {
   /** Ends with the version, without a slash. */
   readonly baseUrl: string;
   readonly apiKey: string;
+  /** The variable that the key is from. */
+  readonly keyName: string;
   readonly headers: Readonly<Record<string, string>>;
   /** Restricts requests to this server; redirects elsewhere are refused. */
   readonly guard: OutgoingOptions;
@@ -32,7 +34,13 @@ export function endpointOf(config: Config, getSecret: GetSecret): Endpoint {
     if (why !== null)
       throw new PithError('config_invalid', `the header '${header}' for ${host} cannot be sent: ${why}`, { cure: 'correct it in headers' });
   }
-  return { baseUrl, apiKey, headers, guard: { allow: [baseUrl], elsewhere: 'refused', proxies: (variable) => getSecret(variable) } };
+  return {
+    baseUrl,
+    apiKey,
+    keyName: name,
+    headers,
+    guard: { allow: [baseUrl], elsewhere: 'refused', proxies: (variable) => getSecret(variable) },
+  };
 }
 
 type GetSecret = ExtensionContext['getSecret'];

@@ -4,7 +4,7 @@ import { ServerError, serverWords } from '@pith/server-answers';
 import { jsonOf } from '@pith/plain-data';
 import { chatRequest } from './chat-request.ts';
 import { chatStream } from './chat-stream.ts';
-import { headersOf, type Endpoint } from './endpoint.ts';
+import { headersOf, keyCure, type Endpoint } from './endpoint.ts';
 
 /** A model behind `POST <base>/chat/completions`. `list` gives the server's models, for error messages. */
 export function chatModel(endpoint: Endpoint, name: string, list: () => Promise<readonly string[]>): LanguageModel {
@@ -67,22 +67,17 @@ async function explainRefusal(error: unknown, endpoint: Endpoint, name: string, 
 }
 
 /** The server's words on a wrong key are left out, since they tend to repeat it; those on why access is forbidden are shown. */
-function keyRefused(
-  { prefix, host, keyName, apiKey }: Endpoint,
-  name: string,
-  { statusCode, message }: ServerError & { readonly statusCode: number },
-): PithError {
+function keyRefused(endpoint: Endpoint, name: string, { statusCode, message }: ServerError & { readonly statusCode: number }): PithError {
+  const { prefix, host, keyName, apiKey } = endpoint;
   const words = statusCode === 403 ? `: ${printableLine(hideKeys(message), MOST_WORDS)}` : '';
   const where = `${prefix}/${name}`;
-  const variable = keyName ?? 'a variable of your choice';
-  if (apiKey === null) {
-    const cure = `set ${variable}${keyName === null ? ` and name it in providers.${prefix}.api_key_env` : ''}`;
+  const cure = keyCure(endpoint);
+  if (apiKey === null)
     return new PithError('model_auth', `model ${where}: ${host} wants a key (${statusCode}), and none is set`, { where, statusCode, cure });
-  }
-  return new PithError('model_auth', `model ${where}: ${host} refused the key that is set in ${variable} (${statusCode})${words}`, {
+  return new PithError('model_auth', `model ${where}: ${host} refused the key that is set in ${keyName} (${statusCode})${words}`, {
     where,
     statusCode,
-    cure: `set a valid key in ${variable}, or correct the address if ${host} is not meant`,
+    cure: `${cure}, or correct the address if ${host} is not meant`,
   });
 }
 

@@ -55,6 +55,13 @@ export function endpointOf(prefix: string, config: Config, getSecret: GetSecret)
   return { prefix, baseUrl, host, keyName, apiKey, official, guard, ask: guardedRequest(guard), headers };
 }
 
+/** What a person does where the server wants a key, or refuses the one that was sent. */
+export function keyCure({ prefix, keyName, apiKey }: Pick<Endpoint, 'prefix' | 'keyName' | 'apiKey'>): string {
+  const variable = keyName ?? 'a variable of your choice';
+  if (apiKey !== null) return `set a valid key in ${variable}`;
+  return `set ${variable}${keyName === null ? ` and name it in providers.${prefix}.api_key_env` : ''}`;
+}
+
 /** The key's header, and the headers of the settings. */
 export function headersOf({ apiKey, headers }: Pick<Endpoint, 'apiKey' | 'headers'>): Readonly<Record<string, string>> {
   return { ...(apiKey === null ? {} : { authorization: `Bearer ${apiKey}` }), ...headers };

@@ -1,7 +1,7 @@
 import { messageOf, type Logger } from 'pith';
 import { guardedRequest } from '@pith/guarded-fetch';
 import { modelNames } from '@pith/server-answers';
-import { headersOf, type Endpoint } from './endpoint.ts';
+import { headersOf, keyCure, type Endpoint } from './endpoint.ts';
 
 const TIMEOUT_MS = 3_000;
 
@@ -11,7 +11,7 @@ const TIMEOUT_MS = 3_000;
 export function askModels(endpoint: Endpoint, signal?: AbortSignal): Promise<readonly string[]> {
   const { apiKey, baseUrl, host, guard } = endpoint;
   const asked = guardedRequest({ ...guard, timeoutMs: TIMEOUT_MS })(`${baseUrl}/models`, { headers: headersOf(endpoint), signal });
-  return modelNames(host, asked, apiKey !== null, signal);
+  return modelNames(host, asked, { isSent: apiKey !== null, cure: keyCure(endpoint) }, signal);
 }
 
 /** As `askModels`; on failure empty, with a log line. */

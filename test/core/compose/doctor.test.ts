@@ -65,6 +65,19 @@ it('U-4 doctor says that no message can be sent where the server lists no such m
   });
 });
 
+it.each([
+  ['nothing answers', {}, 'http://127.0.0.1:9', 'check the address, and that the server runs'],
+  ['it wants a key', {}, null, 'set OPENAI_API_KEY'],
+  ['it refuses the key', { OPENAI_API_KEY: 'k' }, null, 'set a valid key in OPENAI_API_KEY'],
+  ['the name is wrong', { PITH_MODEL: 'opnai/x' }, 'http://127.0.0.1:9', expect.stringContaining('provider/model')],
+])('U-4 doctor says why there is no model, and what to do: %s', async (_what, more, address, cure) => {
+  const url = address ?? (await serverOf((_, response) => response.writeHead(401).end()));
+  const { kernel } = await kernelOf({ env: { OPENAI_BASE_URL: `${url}/v1`, PITH_MODEL: '', ...more } });
+  const { ok, model, notes } = await kernel.doctor();
+  expect([ok, model.ref]).toEqual([false, 'none']);
+  expect(notes.filter(({ message }) => message.includes(model.why))).toMatchObject([{ severity: 'error', cure }]);
+});
+
 it('doctor is content with names that are right', async () => {
   const pith = await kernelOf({
     files: { 'pith.yaml': 'default_agent: orchestrator\nmodels:\n  fast: openai/x\n  thinking: fast\n' },

@@ -206,8 +206,12 @@ describe('U-6 a model that a person types', () => {
   });
 
   it.each([
-    ['secnd', "no connected server has a model 'secnd' (did you mean 'second'?)", 'choose one: /model; or connect a server: /setup'],
-    ['cloud/frist', "'cloud' has no model 'frist' (did you mean 'first'?)", 'choose one of its models: /model'],
+    [
+      'secnd',
+      "no connected server has a model 'secnd' (did you mean 'second'?)",
+      'use one of cloud/first, cloud/second, local/first, local/second; or connect a server: pith setup',
+    ],
+    ['cloud/frist', "'cloud' has no model 'frist' (did you mean 'first'?)", 'use one of cloud/first, cloud/second'],
     ['first', "several servers have 'first': cloud/first, local/first", 'write cloud/first'],
   ])('U-6 is refused with the nearest names: %s', async (text, message, cure) => {
     await expect(setup(known).router.meant(text)).rejects.toMatchObject({ code: 'model_unknown', message, cure });

@@ -40,7 +40,7 @@ const MESSAGE = {
 /** What comes of one answer with this status and body. */
 async function told(body: string, status = 200): Promise<string> {
   const baseUrl = `${await serverOf((_request, response) => void response.writeHead(status, { 'content-type': 'text/event-stream' }).end(body))}/v1`;
-  const model = messagesModel({ baseUrl, apiKey: 'k', headers: {}, guard: { allow: [baseUrl] } }, 'm');
+  const model = messagesModel({ baseUrl, apiKey: 'k', keyName: 'K', headers: {}, guard: { allow: [baseUrl] } }, 'm');
   const words: string[] = [];
   const take = (part: ModelPart): void => {
     if (part.type === 'error') throw part.error;
