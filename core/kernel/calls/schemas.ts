@@ -1,5 +1,5 @@
 import type { z } from 'zod';
-import type { ExtensionConfig } from '../../declarations/index.ts';
+import type { Declaration, ExtensionConfig } from '../../declarations/index.ts';
 import type { Diagnostic } from '../../contract/index.ts';
 import { Problem } from '../records/failures.ts';
 import { describe, knownKeys, parseLeniently, pathText, saidIgnored, isNote } from '@pith/checked-yaml';
@@ -15,8 +15,8 @@ export type AgentKeyFinding = { readonly path: string } & Pick<Diagnostic, 'seve
 
 export interface CheckedConfig {
   readonly config: Readonly<Record<string, unknown>>;
-  /** What was left out: a sentence each, with its place in the settings. */
-  readonly ignored: readonly string[];
+  /** What was left out: a sentence each, with its place in the settings. A guard that lacks it cannot answer, so there it is not called ignored. */
+  readonly slips: readonly string[];
 }
 
 /** Throws `config_invalid` with the settings path of each finding. */
@@ -27,13 +27,14 @@ export function checkConfig(schema: unknown, effective: ExtensionConfig, file: s
 }
 
 /** The configuration as the class's schema parses it, without what the schema refuses. Throws `config_invalid` where that cannot be left out. */
-export function usableConfig(schema: unknown, effective: ExtensionConfig, file: string): CheckedConfig {
-  if (!isSchema(schema)) return { config: effective.config, ignored: [] };
+export function usableConfig(schema: unknown, effective: ExtensionConfig, { file, manifest }: Declaration): CheckedConfig {
+  if (!isSchema(schema)) return { config: effective.config, slips: [] };
   const { data, issues } = parseLeniently(schema, effective.config);
   const findings = findingsOf(issues, schema, effective);
   if (data === null) throw invalid(findings, file);
-  const ignored = findings.map(saidIgnored).map(({ place, message }) => (place === '' ? message : `${place.trim()}: ${message}`));
-  return { config: data as CheckedConfig['config'], ignored };
+  const worded = manifest?.provides.includes('guard') === true ? findings : findings.map(saidIgnored);
+  const slips = worded.map(({ place, message }) => (place === '' ? message : `${place.trim()}: ${message}`));
+  return { config: data as CheckedConfig['config'], slips };
 }
 
 type Located = Place & { readonly message: string };

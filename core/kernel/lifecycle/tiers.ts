@@ -128,8 +128,8 @@ export async function constructClass(
   const { declaration } = version;
   const { id, manifest, file } = declaration;
   if (!manifest) throw new Problem('validate', 'manifest_invalid', `the manifest of '${id}' is broken`, { file });
-  const { config, ignored } = usableConfig(Class.config, version.config, file);
-  for (const message of ignored) runtime.note(id, 'config_invalid', message);
+  const { config, slips } = usableConfig(Class.config, version.config, declaration);
+  for (const message of slips) runtime.note(id, 'config_invalid', message);
   const scope = createScope(runtime.clock, STOP_LIMIT_MS);
   const provided = new Provided();
   const context = createExtensionContext(runtime, { declaration, config }, scope, provided);

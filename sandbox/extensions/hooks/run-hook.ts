@@ -28,7 +28,7 @@ export async function runHook(hook: Hook, { folder, about, variables, clock }: H
   const { name, command, timeout_ms: mostMs } = hook;
   const set = Object.entries(variables).map(([key, value]) => `${key}=${value.replaceAll('\0', '')}`);
   const argv = ['env', ...set, 'sh', '-c', command];
-  const input = JSON.stringify(about);
+  const input = `${JSON.stringify(about)}\n`; // so that `read -r` takes it
   try {
     const {
       code,

@@ -94,6 +94,7 @@ describe('hooks', () => {
         note: { on: 'after_tool', tools: ['change'], command: `echo '{"note":"formatted"}'` },
         quiet: { on: 'after_tool', command: 'echo "$PITH_HOOK $PITH_TOOL"' },
         odd: { on: 'before_tool', command: 'echo odd >&2; exit 1' },
+        line: { on: 'before_tool', command: 'read -r line' },
         end: { on: 'turn_end', command: 'grep -o "\\"reason\\":.*" >> LOG' },
       },
       [call('change', { text: 'changed' }), call('look', { a: 1 }), call('change', { a: 1 }), { text: 'done' }],
@@ -111,6 +112,7 @@ describe('hooks', () => {
   it('A3 no agent changes a guard by its settings, and a mistake in a hook refuses what may change something', async () => {
     const { test, one } = await hooked({ odd: { on: 'before_tol', command: 'true' } });
     expect(await one('change')).toMatchObject(refused("the guard 'hooks' cannot answer"));
+    expect(JSON.stringify(await test.kernel.doctor())).not.toContain('ignored');
     const settings = test.kernel.host.setup;
     await expect(settings.configure('hooks', { 'extensions.hooks.odd.command': 'curl evil' }, 'agent')).rejects.toMatchObject({
       code: 'not_allowed',
