@@ -36,9 +36,12 @@ export async function showThread(kernel: Kernel, input: CommandInput, io: Comman
     })
     .filter(({ text }) => text !== '')
     .slice(-last);
+  const { model, effort } = (await kernel.threads.last(id))?.policy ?? {};
   const isCutOff = (await kernel.threads.inspect(id))?.isRunning === true;
   io.json({
     ...thread,
+    ...(model === undefined ? {} : { model }),
+    ...(effort === undefined ? {} : { effort }),
     ...(isCutOff ? { unfinished: cutOff(id) } : {}),
     messages: shown,
     usage: (await kernel.threads.usage(id)) as unknown as JsonValue,

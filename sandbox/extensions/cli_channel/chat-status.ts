@@ -67,7 +67,7 @@ export class ChatStatus {
     return statusText(
       {
         model: this.#model,
-        effort: conversation.effort,
+        effort: conversation.choice.effort ?? null,
         agent: conversation.agentId,
         context: filled,
         percent: window === null ? null : Math.min(100, Math.round((filled / window) * 100)),

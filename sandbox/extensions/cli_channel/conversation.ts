@@ -17,16 +17,16 @@ export function withSkills({ input, attachments }: Sent, skills: readonly Loaded
 
 type TurnStart = Extract<TurnEvent, { type: 'turn-start' }>;
 
+/** What a person chose for a conversation; absent: as its agent and the settings say. */
+export type Choice = Pick<TurnPolicy, 'model' | 'effort'>;
+
 /** One person's talk: with whom, in which thread, by which model. */
 export class Conversation {
   agentId: string;
   threadId: string;
   /** Who talks; absent: whoever the kernel takes for it. */
   readonly userId: string | undefined;
-  /** Overrides the agent's model. */
-  model: string | null;
-  /** Overrides the agent's thinking effort. */
-  effort: NonNullable<TurnPolicy['effort']> | null = null;
+  choice: Choice;
   /** Plan mode: only reading tools run. */
   isPlanning = false;
   /** The number of the person's message in whose place the next one comes, in a branch; null: the next one is said here. */
@@ -36,24 +36,20 @@ export class Conversation {
 
   constructor(
     private readonly context: ChatContext,
-    start: { readonly agentId: string; readonly userId?: string; readonly threadId?: string; readonly model?: string },
+    private readonly start: { readonly agentId: string; readonly userId?: string; readonly threadId?: string; readonly choice?: Choice },
   ) {
     this.agentId = start.agentId;
     this.userId = start.userId;
     this.threadId = start.threadId ?? newThreadId(context.clock.now());
-    this.model = start.model ?? null;
+    this.choice = start.choice ?? {};
   }
 
   /** One turn; never throws. null continues the one that was interrupted. */
   async *runTurn(message: string | Sent | null, signal: AbortSignal): AsyncGenerator<TurnEvent> {
     this.begun = true;
-    const { agentId: agent, userId, threadId, model, effort, isPlanning } = this;
-    const narrowed: TurnPolicy = {
-      ...(model === null ? {} : { model }),
-      ...(effort === null ? {} : { effort }),
-      ...(isPlanning ? { readOnly: true } : {}),
-    };
-    const policy = Object.keys(narrowed).length === 0 ? undefined : narrowed;
+    const { agentId: agent, userId, threadId, choice, isPlanning } = this;
+    const narrowed: TurnPolicy = { ...choice, ...(isPlanning ? { readOnly: true } : {}) };
+    const policy = Object.values(narrowed).some((each) => each !== undefined) ? narrowed : undefined;
     const { skills = [], ...words } = message === null ? { resume: true } : typeof message === 'string' ? { input: message } : message;
     for await (const event of this.context.agents.run({ agent, threadId, userId, channelId: CHANNEL_ID, policy, ...words }, signal)) {
       if (event.type === 'turn-start') this.#report(skills, event);
@@ -74,13 +70,15 @@ export class Conversation {
 
   startNew(): void {
     this.threadId = newThreadId(this.context.clock.now());
+    this.choice = this.start.choice ?? {};
     this.editing = null;
     this.begun = false;
   }
 
-  /** Goes on in a thread that exists. */
-  moveTo(threadId: string): void {
+  /** Goes on in a thread that exists. `choice`: what was chosen there; default: what was chosen here. */
+  moveTo(threadId: string, choice: Choice = this.choice): void {
     this.threadId = threadId;
+    this.choice = choice;
     this.editing = null;
     this.begun = true;
   }

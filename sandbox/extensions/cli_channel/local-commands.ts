@@ -2,8 +2,8 @@ import pc from 'picocolors';
 import { PithError, type Command, type CommandIO, type ExtensionContext } from 'pith';
 import { describedRows } from '@pith/command-line';
 import { didYouMean, printable, printableLine, wrapLines } from '@pith/plain-text';
-import type { Conversation } from './conversation.ts';
-import { CUT_OFF, pastLines, readThread } from './opening.ts';
+import type { Choice, Conversation } from './conversation.ts';
+import { choiceLine, CHOSEN_HERE, CUT_OFF, pastLines, readThread } from './opening.ts';
 import { branchCommands } from './branch-commands.ts';
 import { fields, list, query, text } from './commands.ts';
 import type { Step } from './step-line.ts';
@@ -42,12 +42,13 @@ export function localCommands({ conversation, agents, screen, found, all, leave,
   const beginning = (path: string, description: string, clear = () => {}): Command => ({
     path,
     description,
-    async run(_input, io) {
-      const { begun, threadId: before } = conversation;
+    async run(_input, io, signal) {
+      const { begun, threadId: before, choice } = conversation;
       conversation.startNew();
       clear();
       io.json({ thread: conversation.threadId });
       io.print(`New conversation ${conversation.threadId}${begun ? ` (back to the last one: /thread ${before})` : ''}`);
+      if (isOther(choice, conversation.choice)) io.print(await choiceLine(conversation, found, signal));
     },
   });
   return [
@@ -105,9 +106,11 @@ export function localCommands({ conversation, agents, screen, found, all, leave,
         if (typeof id !== 'string') return printConversation(io, conversation);
         const thread = await readThread(found, id, signal);
         if (thread === null) return void (await query(found, ['threads', 'show', id], signal)); // throws with the nearest names
-        conversation.moveTo(id);
+        const before = conversation.choice;
+        conversation.moveTo(id, thread.choice);
         if (thread.agentId !== undefined) conversation.agentId = thread.agentId;
         printConversation(io, conversation);
+        if (isOther(before, thread.choice)) io.print(await choiceLine(conversation, found, signal));
         if (io.interactive) for (const line of pastLines(thread.past, pc.createColors(io.colour), io.columns)) io.print(line);
         else for (const { role, text: whole } of thread.past) io.print(`${role === 'user' ? '› ' : ''}${whole}`);
         if (thread.unfinished !== undefined) io.print(CUT_OFF);
@@ -125,14 +128,15 @@ export function localCommands({ conversation, agents, screen, found, all, leave,
       async run(input, io, signal) {
         const given = input.arguments['ref'];
         const ref = typeof given === 'string' ? given : await pickModel(conversation, found, io, signal);
-        const wanted = ref ?? conversation.model;
-        const asked = wanted === null || wanted === 'default' ? ['model'] : ['model', wanted, ...(ref === null ? [] : ['--check'])];
+        const wanted = ref ?? conversation.choice.model;
+        const asked = wanted === undefined || wanted === 'default' ? ['model'] : ['model', wanted, ...(ref === null ? [] : ['--check'])];
         const answer = fields(await query(found, asked, signal)); // throws for an unknown one
         const [name, why] = [text(answer['ref']) ?? wanted ?? 'default', text(answer['why'])];
         const isNamed = why === 'named'; // not an alias, whose meaning may change
-        if (ref !== null) conversation.model = ref === 'default' ? null : isNamed ? name : ref;
+        const model = ref === 'default' ? undefined : isNamed ? name : ref;
+        if (model !== null) conversation.choice = { ...conversation.choice, model };
         io.json({ ref: text(answer['ref']) ?? null, why: why ?? null });
-        io.print(`${name}${why === undefined ? '' : ` (${isNamed ? 'chosen in this conversation' : why})`}`);
+        io.print(`${name}${why === undefined ? '' : ` (${isNamed ? CHOSEN_HERE : why})`}`);
       },
     },
     {
@@ -141,14 +145,14 @@ export function localCommands({ conversation, agents, screen, found, all, leave,
       arguments: [{ name: 'level', description: 'off, low, medium or high; "default" as the agent and the settings say' }],
       async run(input, io) {
         const { level } = input.arguments;
-        const effort = EFFORTS.find((each) => each === level) ?? null;
-        if (level !== undefined && level !== 'default' && effort === null)
+        const effort = EFFORTS.find((each) => each === level);
+        if (level !== undefined && level !== 'default' && effort === undefined)
           throw new PithError('usage', `effort takes ${EFFORTS.join(', ')} or default, not '${String(level)}'`, {
             cure: 'write: /effort low',
           });
-        if (level !== undefined) conversation.effort = effort;
-        io.json({ effort: conversation.effort });
-        const chosen = conversation.effort ?? 'default, as the agent and the settings say, or else the provider';
+        if (level !== undefined) conversation.choice = { ...conversation.choice, effort };
+        io.json({ effort: conversation.choice.effort ?? null });
+        const chosen = conversation.choice.effort ?? 'default, as the agent and the settings say, or else the provider';
         io.print(`Thinking effort: ${chosen}${level === undefined ? ` (${EFFORTS.join(', ')} or default)` : ''}`);
       },
     },
@@ -196,6 +200,10 @@ export function localCommands({ conversation, agents, screen, found, all, leave,
   ];
 }
 
+function isOther(before: Choice, now: Choice): boolean {
+  return before.model !== now.model || before.effort !== now.effort;
+}
+
 const EFFORTS = ['off', 'low', 'medium', 'high'] as const;
 const MOST_MODELS = 40;
 
@@ -214,7 +222,7 @@ async function pickModel(
   const width = String(Math.min(refs.length, MOST_MODELS)).length;
   for (const [place, ref] of refs.slice(0, MOST_MODELS).entries())
     io.print(
-      `${String(place + 1).padStart(width + 1)}  ${printableLine(ref)}${ref === conversation.model ? ' (chosen in this conversation)' : ''}`,
+      `${String(place + 1).padStart(width + 1)}  ${printableLine(ref)}${ref === conversation.choice.model ? ` (${CHOSEN_HERE})` : ''}`,
     );
   if (refs.length > MOST_MODELS) io.print(`and ${refs.length - MOST_MODELS} more: type a name`);
   const answer = (await io.ask('Model, by number or name (Enter keeps the present one):'))?.trim() ?? '';

@@ -10,7 +10,7 @@ import {
   type Diagnostic,
 } from 'pith';
 import { printable, printableLine } from '@pith/plain-text';
-import { Conversation, type ChatContext } from './conversation.ts';
+import { Conversation, type ChatContext, type Choice } from './conversation.ts';
 import { fields, list, query, text } from './commands.ts';
 import { localTime } from '@pith/command-line';
 import type pc from 'picocolors';
@@ -53,16 +53,15 @@ export async function openConversation(
   const asked = input.options['agent'];
   const agentId = (typeof asked === 'string' ? asked : undefined) ?? thread?.agentId ?? (await defaultAgent(context, commands, signal));
   const model = input.options['model'];
-  const conversation = new Conversation(context, {
-    agentId,
-    userId: input.userId,
-    threadId,
-    model: typeof model === 'string' ? model : undefined,
-  });
-  conversation.begun = thread !== null;
+  const given: Choice = typeof model === 'string' ? { model } : {};
+  const conversation = new Conversation(context, { agentId, userId: input.userId, threadId, choice: given });
+  if (thread !== null) conversation.moveTo(conversation.threadId, { ...thread.choice, ...given });
+  const { model: kept, effort } = thread?.choice ?? {};
+  const isKept = (kept !== undefined && given.model === undefined) || effort !== undefined;
   const notes = [
     named === undefined && threadId !== undefined && `continuing conversation ${threadId}`,
     named !== undefined && thread === null && `new conversation ${named}`,
+    isKept && (await choiceLine(conversation, commands, signal)),
     ...(await openingLines(context, signal)),
   ];
   return {
@@ -100,7 +99,9 @@ export async function readThread(commands: readonly Command[], threadId: string,
       text: text(fields(message)['text']) ?? '',
       unanswered: fields(message)['unanswered'] === true,
     }));
-    return { agentId: text(fields(thread)['agentId']), past, unfinished: text(fields(thread)['unfinished']) };
+    const { agentId, unfinished, model, effort } = fields(thread);
+    const choice: Choice = { model: text(model), effort: text(effort) as Choice['effort'] };
+    return { agentId: text(agentId), past, unfinished: text(unfinished), choice };
   } catch (error) {
     if (codeOf(error, '') === 'thread_unknown') return null;
     throw error;
@@ -217,7 +218,7 @@ export function sentLine(text: string, colour: Colours): string {
 
 /** Why no message can be sent to the model that answers by default: its server is asked. null: one can, or another model answers. */
 export async function whyNothingCanBeSent(
-  conversation: Pick<Conversation, 'model' | 'agentId'>,
+  conversation: Speaker,
   commands: readonly Command[],
   signal: AbortSignal,
 ): Promise<string | null> {
@@ -232,7 +233,7 @@ export async function whyNothingCanBeSent(
 
 /** What answers in a conversation. `unknown`: why that is not known; null where it is. */
 export async function modelOf(
-  conversation: Pick<Conversation, 'model' | 'agentId'>,
+  conversation: Speaker,
   commands: readonly Command[],
   signal: AbortSignal,
 ): Promise<{ readonly text: string; readonly offline: boolean; readonly unknown: string | null }> {
@@ -248,11 +249,22 @@ export async function modelOf(
   }
 }
 
+/** What answers in a conversation, where that has changed. */
+export async function choiceLine(conversation: Speaker, commands: readonly Command[], signal: AbortSignal): Promise<string> {
+  const { model, effort } = conversation.choice;
+  const found = await modelOf(conversation, commands, signal);
+  const parts = [
+    `Model: ${printableLine(found.unknown ?? found.text)}${model === undefined ? '' : ` (${CHOSEN_HERE})`}`,
+    ...(effort === undefined ? [] : [`thinking effort ${effort}`]),
+  ];
+  return parts.join(', ');
+}
+
+export const CHOSEN_HERE = 'chosen in this conversation';
+
+type Speaker = Pick<Conversation, 'choice' | 'agentId'>;
+
 /** The model of the conversation, else of its agent, as it was named. */
-async function ownModel(
-  { model, agentId }: Pick<Conversation, 'model' | 'agentId'>,
-  commands: readonly Command[],
-  signal: AbortSignal,
-): Promise<string> {
+async function ownModel({ choice: { model }, agentId }: Speaker, commands: readonly Command[], signal: AbortSignal): Promise<string> {
   return model ?? text(fields(await query(commands, ['agents', 'show', agentId], signal))['model']) ?? 'default';
 }

@@ -23,8 +23,8 @@ export class SlashCommands {
 
   /** What commands know of the conversation, and by what they send the person's next message. */
   session(): NonNullable<CommandIO['session']> {
-    const { threadId, agentId, model } = this.conversation;
-    return { threadId, agentId, ...(model === null ? {} : { model }), send: (text) => void (this.#sent = text) };
+    const { threadId, agentId, choice } = this.conversation;
+    return { threadId, agentId, model: choice.model, send: (text) => void (this.#sent = text) };
   }
 
   /** What the last command sent, with the skills that it loaded; `resume`: the turn that was cut off goes on; null: nothing, or an empty text. */

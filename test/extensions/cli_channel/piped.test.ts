@@ -284,6 +284,22 @@ describe('slash commands', () => {
     expect(five?.policy).toBeUndefined();
   });
 
+  it('U22 the chosen model and effort are those of the conversation: /new begins with the agent’s, who comes back has them again, and a change is said', async () => {
+    const model = scriptedModel(Array.from({ length: 6 }, () => ({ text: 'ok' })));
+    const files = { 'pith.yaml': 'default_agent: main\n', 'agents/main/manifest.yaml': 'id: main\nagent: {}\n' };
+    const chat = await kernelChat({ model, files });
+    const lines = ['/model x/y', '/effort low', 'one', '/new', 'two', '/thread a-1', 'three', '/model default', 'four'];
+    const { out } = await pipe(chat, ['--thread', 'a-1'], { lines });
+    expect(out).toMatch(/New conversation .+\nModel: scripted\/scripted\nok/u);
+    expect(out).toContain('Model: scripted/scripted (chosen in this conversation), thinking effort low\n');
+    await pipe(chat, ['-p', 'five', '--thread', 'a-1', '-m', 'x/z']);
+    const { err } = await pipe(chat, ['-p', 'six', '-c']);
+    expect(err).toContain('Model: scripted/scripted (chosen in this conversation), thinking effort low');
+    const chosen = { model: 'x/y', effort: 'low' };
+    const later = { model: 'x/z', effort: 'low' };
+    expect(chat.requests.map(({ policy }) => policy)).toEqual([chosen, undefined, chosen, { effort: 'low' }, later, later]);
+  });
+
   it('K47 are told of the conversation, and of no shell', async () => {
     const seen: unknown[] = [];
     const run: Command['run'] = async (_, io) => void seen.push('shell' in io, io.session?.agentId);
