@@ -98,6 +98,7 @@ export class ChatTurns {
       const isOpen = (await this.#questions.openIn(threadId, signal)).length > 0;
       const isAnswered = isOpen && this.#leftOpen !== threadId && (await this.#questions.ask(threadId, signal));
       if (isAnswered || (!isOpen && this.#leftOpen === threadId)) return await this.#runTurns(null, signal);
+      if (this.threadId !== threadId) return await this.catchUp(signal);
       this.#leftOpen = isOpen ? threadId : null;
     } catch {
       // the command /approvals shows why
@@ -170,13 +171,15 @@ export class ChatTurns {
   async #commandAtQuestion(line: string, signal: AbortSignal): Promise<'done' | 'no command' | 'left'> {
     const { slash, screen } = this.options;
     if (!slash.covers(line)) return 'no command';
+    const { threadId } = this;
     await slash.run(line, this.#io(), signal);
     if (slash.takeMessage() !== null) screen.writeDim('Nothing was sent: answer the question first');
-    return slash.left ? 'left' : 'done';
+    return slash.left || this.threadId !== threadId ? 'left' : 'done';
   }
 
   async #runTurns(words: string | Sent | null, signal: AbortSignal): Promise<void> {
     const { conversation, steps, screen } = this.options;
+    const { threadId } = conversation;
     this.#leftOpen = null;
     for (let next = words; ; next = null) {
       let isAsked = false;
@@ -186,8 +189,9 @@ export class ChatTurns {
         this.#view.show(event);
         isAsked = event.type === 'turn-end' && event.reason === 'awaiting_approval';
       }
-      if (isAsked && (await this.#questions.ask(conversation.threadId, signal))) continue;
-      if (isAsked) this.#leftOpen = conversation.threadId;
+      if (isAsked && (await this.#questions.ask(threadId, signal))) continue;
+      if (this.threadId !== threadId) return this.catchUp(signal);
+      if (isAsked) this.#leftOpen = threadId;
       break;
     }
     screen.write('');

@@ -7,7 +7,7 @@ export interface QuestionsOptions {
   readonly commands: () => Promise<readonly Command[]>;
   /** Where commands speak; its session names the conversation. */
   readonly io: () => CommandIO;
-  /** Runs a slash command that is typed in the place of an answer. `no command`: the line is none. `left`: the person leaves the chat. */
+  /** Runs a slash command that is typed in the place of an answer. `no command`: the line is none. `left`: the person leaves the chat, or the conversation. */
   readonly slash: (line: string, signal: AbortSignal) => Promise<'done' | 'no command' | 'left'>;
 }
 
@@ -15,6 +15,8 @@ interface OpenQuestion {
   readonly id: string;
   /** By which a person names it. */
   readonly name: string;
+  /** Its conversation. */
+  readonly thread: string;
   /** `once`, `always`, `project`, `no`: those that it takes. */
   readonly answers: readonly string[];
   /** What an `always` covers; absent where it is not offered. */
@@ -73,7 +75,8 @@ export class Questions {
   /** False: the person left it open. */
   async #settle(question: OpenQuestion, signal: AbortSignal): Promise<boolean> {
     const { io, screen } = this.options;
-    const { id, name } = question;
+    const { id, name, thread } = question;
+    if (this.#isElsewhere(question)) io().print(screen.colour.dim(`The question belongs to conversation ${thread}`));
     await this.#run(['approvals', id, '--lines', String(this.#room())], signal);
     const stop = new AbortController();
     const both = AbortSignal.any([signal, stop.signal]);
@@ -97,8 +100,15 @@ export class Questions {
     }
     const answer = await here;
     if (answer !== null) return this.#answer(id, answer, signal);
-    io().print(screen.colour.dim(`The question stays open: answer it with /approvals ${name}, or send a message instead`));
+    const left = this.#isElsewhere(question)
+      ? `The question of conversation ${thread} stays open: /thread ${thread} asks it again`
+      : `The question stays open: answer it with /approvals ${name}, or send a message instead`;
+    io().print(screen.colour.dim(left));
     return false;
+  }
+
+  #isElsewhere({ thread }: OpenQuestion): boolean {
+    return thread !== this.options.io().session?.threadId;
   }
 
   /** null: the person left the question, by Ctrl-C or the end of the input. */
@@ -167,7 +177,10 @@ function questionOf(question: ReturnType<typeof fields>): readonly OpenQuestion[
   const number = question['number'];
   const answers = list(question['answers']).flatMap((answer) => text(answer) ?? []);
   const name = typeof number === 'number' && number > 0 ? String(number) : id;
-  return id === undefined || name === undefined ? [] : [{ id, name, answers, covers: text(question['covers']) }];
+  const thread = text(question['thread']);
+  return id === undefined || name === undefined || thread === undefined
+    ? []
+    : [{ id, name, thread, answers, covers: text(question['covers']) }];
 }
 
 /** The keys that answer, those that are not offered left out. */

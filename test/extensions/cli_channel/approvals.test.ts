@@ -167,6 +167,26 @@ describe('a tool asks the person at the terminal', () => {
     await user.end();
   });
 
+  it.each([
+    ['/new\n', 'y\n', 'You said y.'],
+    ['/thread other\n', 'n\n', 'You said n.'],
+  ])('K50 %j at a question leaves it open in its conversation, which asks it again', async (command, typed, answer) => {
+    const { chat, lastTool } = await chatting([{ text: 'Hi.' }, launch('x'), { text: answer }, { text: 'It flies.' }]);
+    await pipe(chat, ['-p', 'hi', '--thread', 'other']);
+    const user = await atPrompt(chat, ['--thread', 'one'], WIDE);
+    await user.type('go\n', ALLOW);
+    await user.type(command, 'onversation ', 'The question of conversation one stays open: /thread one asks it again', '› ');
+    await user.type(typed, answer, '› ');
+    expect(chat.requests.at(-1)).toMatchObject({ input: typed.trim() });
+    await user.type('/approvals 1\n', 'The question belongs to conversation one', ALLOW);
+    await user.type('\u0003', 'The question of conversation one stays open', '› ');
+    await user.type('/thread one\n', 'Conversation one', ALLOW);
+    await user.type('y', 'It flies.');
+    expect(lastTool()).toContain('launched x');
+    await user.end();
+    expect(user.written()).not.toContain('pith: ');
+  });
+
   it('K50 opening a conversation with an open question asks it', async () => {
     const { chat, pith } = await chatting([launch('x'), { text: 'It flies.' }]);
     await pith.run('go', { threadId: 'talk' });
