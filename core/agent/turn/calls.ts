@@ -1,4 +1,4 @@
-import { headAndTail, nearest } from '@pith/plain-text';
+import { headAndTail, nearest, someOf } from '@pith/plain-text';
 import { ulid } from 'ulid';
 import { digestOf, inputProblem, judge, type Judgement } from '../tools/gate.ts';
 import { type Diagnostic, type JsonValue, toolError, type ToolResult, type TurnEvent } from '../../contract/index.ts';
@@ -151,17 +151,25 @@ function invalidInput(name: string, why: string): ToolResult {
 
 /** It may be of something that is not there now; as for an MCP server, whose name is before a `_`. */
 function mayBeAway(name: string, { offer }: RunningTurn): boolean {
-  return name.includes('_') && nearest(name, offer.toolsByName.keys()).length === 0;
+  return name.includes('_') && nearest(name, callable(offer)).length === 0;
 }
 
+/** What the model may call: first what `find_tools` has given it, last what it may still give. */
+function callable({ all, toolsByName }: RunningTurn['offer']): readonly string[] {
+  const given = [...toolsByName.values()];
+  return [...new Set([...given.filter(({ onDemand }) => onDemand), ...given, ...all].map(({ modelName }) => modelName))];
+}
+
+const MOST_NAMED = 40;
+
 function unknownTool(name: string, turn: RunningTurn, findings: readonly Diagnostic[]): ToolResult {
-  const names = [...turn.offer.toolsByName.keys()];
+  const names = callable(turn.offer);
   const close = nearest(name, names);
   const hint =
     close.length > 0
       ? `; the nearest ${close.length === 1 ? 'is' : 'are'} ${close.join(', ')}`
       : names.length > 0
-        ? `; there are ${names.slice(0, 20).join(', ')}`
+        ? `; there are ${someOf(names, MOST_NAMED)}`
         : '; this agent has no tools';
   const missing = missingTools(turn.plan.spec, turn.deps.host.extensions);
   return toolError('tool_unknown', `there is no tool '${name}'${hint}${missing}${whyAway(name, findings)}`);

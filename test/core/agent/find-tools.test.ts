@@ -70,6 +70,15 @@ describe('G9 tools on demand', () => {
     expect(results).toMatchObject([{ name: 'submit_task', ok: true }]);
   });
 
+  it('G9 are what an unknown name may have meant, before and after they are found, and the list of those that there are says what it leaves out', async () => {
+    const many = Object.fromEntries(Array.from({ length: 45 }, (_, at) => [`also_${at}`, {}]));
+    const script = [call('shedule_once'), find('schedule_once'), call('zzz'), { text: 'ok' }];
+    const world = await worldOf(script, { extensions: { ...extensions(), ext: { tools: many } } });
+    const { results } = await world.run('hi');
+    expect(results[0]?.error?.message).toBe("there is no tool 'shedule_once'; the nearest is schedule_once");
+    expect(results[2]?.error?.message).toMatch(/^there is no tool 'zzz'; there are schedule_once, also_0, .* and \d+ more$/u);
+  });
+
   it('G9 keep to the policy of the turn, and to plan mode', async () => {
     const world = await worldOf([{ text: 'ok' }, { text: 'ok' }, find('submit_task'), call('submit_task'), { text: 'ok' }]);
     await world.run('one', { policy: { denyTools: ['later', 'long/submit_task'] } });
