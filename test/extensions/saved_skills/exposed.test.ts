@@ -1,7 +1,7 @@
 import path from 'node:path';
 import { describe, expect, it } from 'vitest';
 import { scriptedModel, testKernel } from 'pith/testing';
-import { editAs, HELPER, saveAs, savedKernel, type SavedKernel } from './saved-kernel.ts';
+import { editAs, HELPER, ONLY, saveAs, savedKernel, type SavedKernel } from './saved-kernel.ts';
 import { rowsIn } from './shared-store.ts';
 
 const PLAIN = { system_prompt: 'You help.' };
@@ -63,6 +63,14 @@ describe('names of exposed skills', () => {
     expect(found).toContain("'bob/two' is not a tool: the name 'one' is that of another");
     expect(found).toContain("'bob/three' is not a tool: the name 'skill_invoke' is that of another");
     expect((await kernel.as('bob', 'saved expose two on --as other')).code).toBe(0);
+  });
+
+  it('M52 none is that of a tool of another extension, by which the model would not find it', async () => {
+    const kernel = await savedKernel([], { only: [...ONLY, 'kv'] });
+    await saveAs(kernel, 'bob', 'mine', PLAIN);
+    const message = "the tool name 'kv_get' is that of 'kv/kv_get'";
+    expect(await kernel.as('bob', 'saved expose mine on --as kv_get')).toMatchObject({ error: 'name_taken', message });
+    expect(await saveAs(kernel, 'bob', 'kv_get', { ...PLAIN, expose_as_chatbot_tool: true })).toMatchObject({ error: 'name_taken', message });
   });
 
   it('M23 a name that is taken is said to be that of a skill only to those who may see it', async () => {

@@ -10,7 +10,7 @@ import { checkTimetable, nextOf } from '../domain/timetable.ts';
 import { channelFor, channelNames, channelsOf, kindOf } from '../runs/deliveries.ts';
 import { hasLane } from '../runs/lanes.ts';
 import { snapshotOf, type SkillVersion, type SkillStore } from '../store/skill-store.ts';
-import { isOwnTool, namedTools, notForAuthor, notForSharing, toolNameOf } from './tool-names.ts';
+import { isOwnTool, namedTools, notForAuthor, notForSharing, refOf, toolNameOf } from './tool-names.ts';
 
 /** Only administrators set these. */
 const OF_ADMINS = ['extended_bounds', 'parallel_composition_allowed', 'execution_lane', 'pending_approval'] as const;
@@ -121,8 +121,10 @@ async function checkExposure({ skills, context }: Saver, skill: SavedSkill, by: 
   if (!skill.expose_as_chatbot_tool) return;
   const name = toolNameOf(skill);
   const taken = (await skills.exposed()).find((other) => other.id !== skill.id && toolNameOf(other) === name);
-  if (taken !== undefined || isOwnTool(name)) {
-    const whose = taken !== undefined && maySee(taken, by) ? `that of '${referenceOf(taken)}'` : 'taken';
+  const shared = (await context.use(Permissions).tools()).find((tool) => tool.name === name && tool.extensionId !== context.id);
+  if (taken !== undefined || shared !== undefined || isOwnTool(name)) {
+    const owner = taken === undefined ? shared && refOf(shared) : maySee(taken, by) && referenceOf(taken);
+    const whose = owner ? `that of '${owner}'` : 'taken';
     throw new PithError('name_taken', `the tool name '${name}' is ${whose}`, {
       cure: 'choose another: --as NAME, or chatbot_tool_name in a file',
     });

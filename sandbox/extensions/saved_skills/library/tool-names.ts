@@ -27,7 +27,7 @@ export function namedTools(names: readonly string[], registered: readonly Regist
   return found;
 }
 
-function refOf({ extensionId, name }: Registered): string {
+export function refOf({ extensionId, name }: Registered): string {
   return `${extensionId}/${name}`;
 }
 
