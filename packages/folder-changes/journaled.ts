@@ -1,8 +1,8 @@
 import { randomUUID } from 'node:crypto';
-import { mkdir, readdir, rename, lstat } from 'node:fs/promises';
+import { mkdir, readdir, rename, rmdir, lstat } from 'node:fs/promises';
 import path from 'node:path';
 import { isDeepStrictEqual } from 'node:util';
-import { isNothingThere, stateFolder, type StateFolder } from '@pith/safe-files';
+import { isBelow, isNothingThere, stateFolder, type StateFolder } from '@pith/safe-files';
 import { type EntriesFile, readEntries, writeEntries } from './entries.ts';
 import { ChangeRefused, type Refusals } from './refused.ts';
 
@@ -80,6 +80,16 @@ export async function commit<Entry>(operation: Operation<Entry>, changes: readon
     throw error;
   }
   await rename(path.join(directory, OLD), path.join(directory, 'done')).catch(() => undefined); // then any start may sweep it
+  await removeEmptied(operation, recorded);
+}
+
+/** Folders above what was removed, where nothing else is in them. */
+async function removeEmptied(operation: Operation<unknown>, changes: readonly Recorded<unknown>[]): Promise<void> {
+  for (const change of changes.filter(({ from }) => from === null)) {
+    const { place } = await placesOf(operation, change);
+    for (let above = path.dirname(place ?? operation.root); isBelow(above, operation.root); above = path.dirname(above))
+      await rmdir(above).catch(() => undefined); // something else is in it
+  }
 }
 
 /** Throws where the present content is not what the change expects. */
@@ -143,7 +153,9 @@ async function apply<Entry>(operation: Operation<Entry>, changes: readonly Recor
     const { place, from } = await placesOf(operation, change);
     if (place !== null && change.old !== null && !(await moveIf(operation, place, path.join(directory, OLD, String(at)), change.old)))
       throw new ChangeRefused(refusals.editedMeanwhile(change.folder), { where: place });
-    if (place !== null && from !== null) await rename(from, place);
+    if (place === null || from === null) continue;
+    await mkdir(path.dirname(place), { recursive: true });
+    await rename(from, place);
   }
   const now = await readEntries(entries, refusals);
   for (const { id, entry } of changes) setEntry(now, id, entry);

@@ -253,6 +253,7 @@ const WRITES_NO_STATE: ReadonlyMap<string, string> = new Map([
   ['core/loader/build-graph.ts', 'the build'],
   ['core/loader/contract-shim.ts', 'a link to a bundle, in a folder of its own below the temporary one'],
   ['packages/supervised-process/confined.ts', 'a folder of its own below the temporary one'],
+  ['sandbox/extensions/skill_install/install/plugin-mark.ts', 'a staging folder'],
   ['sandbox/extensions/skill_install/install/plugin-parts.ts', 'a part of a plugin, in the folder that the journaled writer gave'],
   ['sandbox/extensions/skill_search/enriching/write-into-skill.ts', 'a copy of a skill, in the folder that the journaled writer gave'],
   ['packages/skill-conformance/fixture.ts', 'skills of tests, in a folder of its own below the temporary one'],

@@ -55,12 +55,12 @@ function remove(context: InstallContext): Command {
   return {
     path: 'skills remove',
     needsTrust: true,
-    description: 'Remove a skill from sandbox/skills or ~/.pith/skills',
-    arguments: [{ name: 'id', description: 'id of the skill', required: true }],
+    description: 'Remove a skill, or all of a plugin, from sandbox/skills or ~/.pith/skills',
+    arguments: [{ name: 'id', description: 'id of the skill, or name of the plugin', required: true }],
     options: [{ name: 'yes', short: 'y', type: 'boolean', description: 'do not ask' }],
     async run(input, io, signal) {
-      const { removeSkill } = await import('./install/remove.ts');
-      return removeSkill({ id: String(input.arguments['id']), yes: input.options['yes'] === true }, context, io, signal);
+      const { removeSkills } = await import('./install/remove.ts');
+      return removeSkills({ id: String(input.arguments['id']), yes: input.options['yes'] === true }, context, io, signal);
     },
   };
 }
@@ -88,7 +88,9 @@ function update(context: InstallContext): Command {
     path: 'skills update',
     needsTrust: true,
     description: 'Fetch installed skills again, show what has changed and apply it',
-    arguments: [{ name: 'id', description: 'these only; without, all that were installed', variadic: true }],
+    arguments: [
+      { name: 'id', description: 'these skills, or those of these plugins, only; without, all that were installed', variadic: true },
+    ],
     options: [
       { name: 'source', type: 'string', description: 'only those of project or user' },
       { name: 'force', type: 'boolean', description: 'also those that were changed by hand' },

@@ -120,30 +120,35 @@ describe('where skills are fetched from', () => {
       const from = path.join(box.project, 'from');
       const config = { private_origins: [at] };
       const { code, error, json } = await box.run('install', from, { plugin: ['near', 'gone', 'listed'], yes: true, json: true, config });
-      expect([code, error, box.skills()]).toEqual([0, '', ['letters', 'notes']]);
+      expect([code, error, Object.keys(box.lock())]).toEqual([0, '', ['listed:letters', 'near:notes']]);
       expect(json).toMatchObject({
         commit: null,
         skills: [
-          { id: 'notes', state: 'installed' },
-          { id: 'letters', state: 'installed', origin: { location: `${at}/pack.git` }, commit: box.lock()['letters']!.commit },
+          { id: 'near:notes', state: 'installed' },
+          {
+            id: 'listed:letters',
+            state: 'installed',
+            origin: { location: `${at}/pack.git` },
+            commit: box.lock()['listed:letters']!.commit,
+          },
         ],
         others: [
           { kind: 'plugin', id: 'gone', state: 'refused' },
           { kind: 'recipe', id: 'hi', state: 'installed' },
         ],
       });
-      expect(box.lock()['letters']).toMatchObject({ origin: { kind: 'git', location: `${at}/pack.git`, path: 'letters' } });
+      expect(box.lock()['listed:letters']).toMatchObject({ origin: { kind: 'git', location: `${at}/pack.git`, path: 'letters' } });
       const refused = await box.run('install', from, { plugin: ['near', 'whole'], yes: true, force: true });
       expect([refused.code, refused.text]).toEqual([
         0,
         expect.stringContaining('pith: plugin whole was not installed: 127.0.0.1 is not on'),
       ]);
       const whole = await box.run('install', from, { plugin: ['whole'], skill: ['pdf'], yes: true, config });
-      expect([whole.error, box.skills()]).toEqual(['', ['letters', 'notes', 'pdf']]);
+      expect([whole.error, Object.keys(box.lock())]).toEqual(['', ['listed:letters', 'near:notes', 'whole:pdf']]);
       expect(whole.text).not.toContain('recipe'); // one skill was asked for
-      const commit = box.lock()['letters']!.commit!.slice(0, 12);
+      const commit = box.lock()['listed:letters']!.commit!.slice(0, 12);
       const all = await box.run('install', from, { plugin: ['whole'], yes: true, force: true, config });
-      expect(all.text).toContain(`Installed pdf into sandbox/skills (commit ${commit}); 1 was not.`);
+      expect(all.text).toContain(`Installed whole:pdf into sandbox/skills (commit ${commit}); 1 was not.`);
     },
   );
 

@@ -45,6 +45,16 @@ const FILES = {
   'from/skills/other/SKILL.md': skillText({ name: 'other' }),
 };
 
+const TWINS = {
+  ...market({ name: 'apollo', source: './apollo' }, { name: 'zephyr', source: './zephyr' }),
+  ...Object.fromEntries(
+    ['apollo/skills/prospect', 'apollo/skills/sequence', 'zephyr/skills/prospect', 'skills/notes'].map((folder) => [
+      `from/${folder}/SKILL.md`,
+      skillText({ name: path.basename(folder), body: 'One.\n' }),
+    ]),
+  ),
+};
+
 interface Report {
   readonly skills: readonly { readonly id: string; readonly state: string }[];
   readonly others: readonly {
@@ -65,14 +75,14 @@ describe('plugins and marketplaces (S83)', () => {
   it('S83 installs a plugin by its name: its skills, its commands as recipes and its agents, each shown and asked for; what there is no place for is said', async () => {
     const box = await installSandbox(FILES);
     const { code, error, text, asked } = await box.install('from', { plugin: ['writing'], answer: 'yes' });
-    expect([error, code, box.skills()]).toEqual(['', 0, ['letters']]);
+    expect([error, code, Object.keys(box.lock())]).toEqual(['', 0, ['writing:letters']]);
     expect(asked).toEqual(['Install 1 skill, 1 recipe and 1 agent into the sandbox?']);
     expect(text).toContain('recipe review-pr: Review a pull request');
     expect(text).toContain('agent code-reviewer: Reviews code.');
     expect(text).toContain('ignored, because its own client alone knows it: tools, model');
     expect(text).toContain('pith: plugin writing: it also has hooks, MCP servers, for which Pith has no place; set MCP servers up by hand');
     expect(text.split('\n').slice(-6, -1)).toEqual([
-      'letters: installed',
+      'writing:letters: installed',
       'recipe review-pr: installed; see pith recipes show review-pr',
       'agent code-reviewer: installed; see pith agents list',
       'pith: plugin writing: it also has hooks, MCP servers, for which Pith has no place; set MCP servers up by hand, as docs/mcp.md says',
@@ -84,7 +94,7 @@ describe('plugins and marketplaces (S83)', () => {
     );
     const agent = readFileSync(path.join(box.sandbox, 'agents/code-reviewer/AGENT.md'), 'utf8');
     expect(agent).toBe('---\nname: "Reviewer"\ndescription: "Reviews code."\n---\nYou review code.\n');
-    expect(box.lock()['letters']!.origin).toMatchObject({ path: 'plugins/writing/skills/letters' });
+    expect(box.lock()['writing:letters']!.origin).toMatchObject({ path: 'plugins/writing/skills/letters' });
     const again = await box.install('from', { plugin: ['writing'], yes: true });
     expect([again.code, again.text]).toEqual([
       1,
@@ -95,7 +105,7 @@ describe('plugins and marketplaces (S83)', () => {
   it('S83 of a plugin that lists its skills only those are taken; without a choice plugins and skills are shown', async () => {
     const box = await installSandbox(FILES);
     expect((await box.install('from', { plugin: ['documents'], yes: true })).error).toBe('');
-    expect(box.skills()).toEqual(['pdf']);
+    expect(Object.keys(box.lock())).toEqual(['documents:pdf']);
     const listed = await box.install('from');
     expect(listed.error).toMatch(/^skill_choice_needed: it contains 3 skills and 5 plugins .*--plugin NAME/);
     expect(listed.text).toMatch(/writing +plugins\/writing +Writes\./);
@@ -115,7 +125,7 @@ describe('plugins and marketplaces (S83)', () => {
   it('S83 --all takes every skill, recipe and agent that lies here, and says what becomes of the rest', async () => {
     const box = await installSandbox(FILES);
     const { code, error, json } = await box.install('from', { all: true, yes: true, json: true });
-    expect([error, code, box.skills()]).toEqual(['', 0, ['letters', 'other', 'pdf']]);
+    expect([error, code, Object.keys(box.lock())]).toEqual(['', 0, ['documents:pdf', 'other', 'writing:letters']]);
     expect((json as unknown as Report).skills.map(({ state }) => state)).toEqual(['installed', 'installed', 'installed']);
     expect(statesOf(json)).toEqual({
       'recipe review-pr': 'installed',
@@ -130,11 +140,58 @@ describe('plugins and marketplaces (S83)', () => {
   it('S83 a folder that is one plugin is installed as one; for every project only its skills are', async () => {
     const box = await installSandbox({ ...FILES });
     const { error, json } = await box.install('from/plugins/writing', { plugin: ['writing'], source: 'user', json: true });
-    expect([error, existsSync(path.join(box.home, '.pith/skills/letters/SKILL.md'))]).toEqual(['', true]);
+    expect([error, existsSync(path.join(box.home, '.pith/skills/writing/letters/SKILL.md'))]).toEqual(['', true]);
     expect((json as unknown as Report).others.slice(0, 2)).toMatchObject([
       { kind: 'recipe', state: 'skipped', error: { message: 'a recipe belongs to a project' } },
       { kind: 'agent', state: 'skipped' },
     ]);
+  });
+
+  it('S83 S13 skills of one name in two plugins each keep the name of theirs; those of a plugin are listed, updated and removed together', async () => {
+    const box = await installSandbox(TWINS);
+    expect((await box.install('from', { all: true, yes: true })).error).toBe('');
+    expect(Object.keys(box.lock())).toEqual(['apollo:prospect', 'apollo:sequence', 'notes', 'zephyr:prospect']);
+    const idsOf = ({ json }: { readonly json: unknown }) => (json as readonly { readonly id: string }[]).map(({ id }) => id);
+    const list = (plugin: string) => box.attempt('skills list', { arguments: { plugin }, json: true });
+    expect(idsOf(await list('apollo'))).toEqual(['apollo:prospect', 'apollo:sequence']);
+    expect((await list('apolo')).error?.message).toBe("there are no skills of a plugin 'apolo' (did you mean 'apollo'?)");
+    for (const folder of ['apollo/skills/prospect', 'apollo/skills/sequence', 'zephyr/skills/prospect'])
+      await box.write(`from/${folder}/SKILL.md`, skillText({ name: path.basename(folder), body: 'Two.\n' }));
+    const updated = await box.run('update', ['apollo'], { yes: true });
+    expect(updated.text).toMatch(/^apollo:prospect: updated\napollo:sequence: updated$/m);
+    expect((await box.run('update', [], { yes: true })).json).toMatchObject([
+      { id: 'apollo:prospect', state: 'current' },
+      { id: 'apollo:sequence', state: 'current' },
+      { id: 'notes', state: 'current' },
+      { id: 'zephyr:prospect', state: 'updated' },
+    ]);
+    expect((await box.run('remove', 'apollo', { answer: 'no' })).asked).toEqual([
+      "Remove 2 skills of the plugin 'apollo' from sandbox/skills?",
+    ]);
+    const removed = await box.run('remove', 'apollo', { json: true });
+    expect(removed.json).toMatchObject({ id: 'apollo', removed: true, skills: ['apollo:prospect', 'apollo:sequence'] });
+    expect((await box.run('remove', 'zephyr:prospect')).text).toContain('Removed zephyr:prospect from');
+    expect([box.skills(), Object.keys(box.lock())]).toEqual([['notes'], ['notes']]); // nothing of their plugins is left
+  });
+
+  it('S83 a plugin takes no folder that is not its own, and none takes its', async () => {
+    const box = await installSandbox(TWINS);
+    await box.write('sandbox/skills/zephyr/mine/SKILL.md', skillText({ name: 'mine' }));
+    await box.write('from/skills/apollo/SKILL.md', skillText({ name: 'apollo' }));
+    const { text } = await box.install('from', { all: true, yes: true });
+    expect(text).toMatch(/zephyr:prospect was not installed: sandbox\/skills has 'zephyr' already .*the plugin 'zephyr' needs that folder/);
+    expect(text).toMatch(/apollo was not installed: its 'apollo' would lie in one folder with 'apollo:prospect'/);
+    const alone = await box.install('from', { skill: ['apollo'], force: true });
+    expect(alone.error).toMatch(/^skill_exists: sandbox\/skills has 'apollo' already .*rename one of them/);
+    await box.write('sandbox/skills/apollo/sequence/SKILL.md', skillText({ name: 'sequence', body: 'Mine.\n' }));
+    await box.write('sandbox/skills/apollo/own/SKILL.md', skillText({ name: 'own' }));
+    expect((await box.run('remove', 'apollo')).error).toMatch(/^confirmation_needed: 'apollo:own': It was made by hand/);
+    expect((await box.run('remove', 'apollo:prospect')).error).toBe('');
+    const again = await box.install('from', { plugin: ['apollo'], yes: true }); // brings what is new, and what was removed
+    expect(again.text).toMatch(/apollo:prospect: installed/);
+    expect(again.text).toMatch(
+      /apollo:sequence was not installed: sandbox\/skills has 'apollo\/sequence' already .*skills update apollo:sequence/,
+    );
   });
 
   it('S83 S84 parts of plugins are scanned, held to their form, and put over nothing', async () => {
@@ -229,8 +286,8 @@ describe('plugins and marketplaces (S83)', () => {
     });
     const named = { plugin: ['torn', 'good', 'greedy', 'empty'], yes: true };
     const { code, error, text } = await box.install('from', named);
-    expect([code, error, box.skills()]).toEqual([0, '', ['a']]);
-    expect(text).toContain('a: installed\n');
+    expect([code, error, Object.keys(box.lock())]).toEqual([0, '', ['good:a']]);
+    expect(text).toContain('good:a: installed\n');
     expect(text).toMatch(/pith: plugin torn was not installed: its torn\/\.claude-plugin\/plugin\.json cannot be used: /);
     expect(text).toContain(
       'pith: plugin greedy was not installed: its plugin \'greedy\' cannot be taken: its path "../other" leads out of it',
@@ -242,7 +299,7 @@ describe('plugins and marketplaces (S83)', () => {
     expect((await box.install('from', { plugin: ['absolute'] })).error).toMatch(/^plugin_invalid: .*its path "\/etc\/passwd" leads out/);
     const { json } = await box.install('from', { all: true, yes: true, force: true, json: true });
     const { skills, others } = json as unknown as Report;
-    expect(skills).toMatchObject(['a', 'other', 'b'].map((id) => ({ id, state: 'installed' })));
+    expect(skills).toMatchObject(['good:a', 'other', 'b'].map((id) => ({ id, state: 'installed' })));
     expect(others).toMatchObject(['torn', 'empty', 'greedy', 'absolute', ''].map((id) => ({ id, state: 'refused' })));
   });
 

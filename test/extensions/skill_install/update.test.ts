@@ -183,7 +183,7 @@ describe('skills remove (S83)', () => {
     await box.write('sandbox/skills/group/deep/SKILL.md', skillText({ name: 'deep' }));
     await symlink('group/deep', path.join(box.sandbox, 'skills/alias'));
     expect((await box.run('remove', 'deep', { yes: true })).error).toBe('');
-    expect(box.skills()).toEqual(['alias', 'group', 'letters', 'notes']);
+    expect(box.skills()).toEqual(['alias', 'letters', 'notes']);
   });
 });
 

@@ -26,6 +26,23 @@ it('S83: puts folders in place with their entries, and takes them away', async (
   expect([text(root, 'one'), entriesIn(root)]).toEqual(['new', {}]);
 });
 
+it('S83: makes the folders above a folder, and takes them away once they are empty', async () => {
+  const root = folderWith({});
+  const folders = () =>
+    readdirSync(path.join(root, 'folders'), { recursive: true })
+      .map(String)
+      .filter((name) => !name.startsWith('.'))
+      .sort();
+  const staged = await changesIn(root).stage();
+  await staged.change(['one', 'two'].map((id) => change(staged, id, { folder: `a/${id}` })));
+  expect(folders()).toEqual(['a', 'a/one', 'a/one/text.md', 'a/two', 'a/two/text.md']);
+  for (const id of ['one', 'two']) {
+    await staged.change([change(staged, id, { folder: `a/${id}`, from: null, entry: null })]);
+    expect(folders()).toEqual(id === 'one' ? ['a', 'a/two', 'a/two/text.md'] : []);
+  }
+  await staged.remove();
+});
+
 it('S83: nothing is changed where something else stands in a place than a change expects', async () => {
   const root = folderWith({ 'folders/here/text.md': 'mine' });
   const digest = await treeDigest(path.join(root, 'folders/here'));

@@ -80,7 +80,7 @@ export function folded(name: string): string {
     .normalize('NFKC');
 }
 
-const RESERVED = /^(?:con|prn|aux|nul|com\d|lpt\d)(?:\.|$)/i;
+export const RESERVED = /^(?:con|prn|aux|nul|com\d|lpt\d)(?:\.|$)/i;
 
 function problemOf(path: string): string | null {
   if (path === '' || path.length > 1024) return 'is empty or too long';
@@ -96,9 +96,4 @@ function problemOf(path: string): string | null {
   }
   if (printableLine(path) !== path || path.includes('\ufffd')) return 'has control characters or others that nobody sees, or is not UTF-8';
   return null;
-}
-
-/** Ids of folders: letters, digits, hyphens, underscores and dots, beginning with a letter or digit. */
-export function isInstallableId(id: string): boolean {
-  return /^[\p{L}\p{N}](?:[\p{L}\p{M}\p{N}_.-]{0,62}[\p{L}\p{M}\p{N}_-])?$/u.test(id) && !RESERVED.test(id) && id !== 'node_modules';
 }

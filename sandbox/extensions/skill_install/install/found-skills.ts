@@ -1,10 +1,12 @@
 import { PithError } from 'pith';
 import { didYouMean, printableLine, someOf } from '@pith/plain-text';
 import { FILE_LIMIT, parseSkillFile } from '@pith/skill-files';
-import { folded, isInstallableId, type Listing, type OriginEntry, refused } from './entry.ts';
+import { folded, type Listing, type OriginEntry, refused } from './entry.ts';
+import { isInstallableId, pluginOf } from './skill-id.ts';
 
 /** A skill in an origin. */
 export interface FoundSkill {
+  /** Its folder's name; below that of its plugin (`plugin:folder`) where that is installed. */
   readonly id: string;
   /** Its folder in the origin; empty for the top. */
   readonly path: string;
@@ -83,8 +85,13 @@ export function unusable(skill: FoundSkill, taken: readonly FoundSkill[]): PithE
       `its skill ${JSON.stringify(skill.id)} has a name that cannot be a folder's`,
       'rename the folder: letters, digits and hyphens, at most 64',
     );
-  const first = taken.find(({ id }) => folded(id) === folded(skill.id));
+  const first = taken.find(({ id }) => isOnePlace(id, skill.id));
   if (first === undefined) return null;
+  if (folded(first.id) !== folded(skill.id))
+    return refused(
+      `its '${printableLine(skill.id)}' would lie in one folder with '${printableLine(first.id)}'`,
+      'take it alone, with --skill',
+    );
   return new PithError(
     'skill_exists',
     `it contains '${printableLine(skill.id)}' more than once, first in ${printableLine(first.path || '.')}`,
@@ -92,6 +99,13 @@ export function unusable(skill: FoundSkill, taken: readonly FoundSkill[]): PithE
       cure: `to have this one instead: --skill ${printableLine(skill.path || '.')} --force`,
     },
   );
+}
+
+/** Whether two ids are one folder on some systems, or one of them the folder of the other's plugin. */
+function isOnePlace(a: string, b: string): boolean {
+  if (folded(a) === folded(b)) return true;
+  const [above, beside] = [pluginOf(a) ?? a, pluginOf(b) ?? b];
+  return folded(above) === folded(beside) && (above !== beside || above === a || beside === b);
 }
 
 function outermost(entries: readonly OriginEntry[], below: string): readonly Folder[] {

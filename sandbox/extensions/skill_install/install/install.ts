@@ -1,20 +1,22 @@
-import { readdir } from 'node:fs/promises';
 import path from 'node:path';
 import { type CommandIO, PithError } from 'pith';
 import { type InstalledSkill, type SkillChange, SkillLibrary, type SkillPlace } from 'pith/skill_registry';
 import { renderTable, textColumns, widthOf } from '@pith/command-line';
 import { counted, printableLine } from '@pith/plain-text';
 import type { InstallContext } from '../install-context.ts';
-import { folded, type Listing } from './entry.ts';
+import type { Listing } from './entry.ts';
 import { withListing } from './fetched.ts';
 import { chosenSkills, type FoundSkill, foundSkills, unusable } from './found-skills.ts';
 import { type Origin, originOf } from './origin.ts';
 import { type Outcome, report, whereTo } from './outcome.ts';
 import { installedIn, placeOf, type Staging, withStaging } from './places.ts';
+import { marksFor } from './plugin-mark.ts';
 import { partsOf, type PluginPart, stagePart, partPlace } from './plugin-parts.ts';
-import { chosenPlugins, type Plugin, pluginsIn, pluginThere, skillsOf } from './plugins.ts';
+import { chosenPlugins, type Plugin, pluginsIn, pluginThere, skillsOf, underNames } from './plugins.ts';
 import { decisions, printPreview } from './preview.ts';
+import { folderOf } from './skill-id.ts';
 import { type StagedItem, type StagedSkill, stageSkill } from './staged-skill.ts';
+import { takenIn } from './taken.ts';
 
 export interface InstallRequest {
   readonly from: string;
@@ -104,7 +106,7 @@ async function choose(opened: Opened, { request: { skills: ids, plugins: names, 
   const known = ids.length > 0 && names.length === 0 ? [] : await pluginsIn(listing, origin.path ?? '');
   try {
     if (names.length > 0) return ofPlugins(opened, chosenPlugins(known, names), ids);
-    if (all && known.length > 0) return { ...ofPlugins(opened, known, []), skills: found };
+    if (all && known.length > 0) return { ...ofPlugins(opened, known, []), skills: underNames(found, known.filter(isHere)) };
     if (known.some(({ problem }) => problem === null)) throw choiceNeeded(found.length, known.length);
     return { ...opened, plugins: known, skills: chosenSkills(found, ids, all), parts: [] };
   } catch (error) {
@@ -131,8 +133,8 @@ function ofPlugins(opened: Opened, given: readonly Plugin[], ids: readonly strin
   const plugins = given.map((plugin) => (!isHere(plugin) || holds(plugin) ? plugin : { ...plugin, problem: nothing(plugin) }));
   const here = plugins.filter(isHere);
   const own = skillsOf(found, here);
-  if (ids.length === 0) return { ...opened, plugins, skills: own, parts: partsOf(listing, here, found) };
-  return { ...opened, plugins, skills: here.length === 0 ? [] : chosenSkills(own, ids, false), parts: [] };
+  if (ids.length === 0) return { ...opened, plugins, skills: underNames(own, here), parts: partsOf(listing, here, found) };
+  return { ...opened, plugins, skills: here.length === 0 ? [] : underNames(chosenSkills(own, ids, false), here), parts: [] };
 }
 
 function isHere({ elsewhere, problem }: Plugin): boolean {
@@ -188,7 +190,7 @@ async function outcomesOf(staging: Staging, chosen: Wanted, asking: Asking): Pro
   for (const skill of skills) {
     signal.throwIfAborted();
     const problem = unusable(skill, [...stagedSkills.keys()]);
-    const exists = problem === null ? taken(skill.id) : null;
+    const exists = problem === null ? await taken(skill.id) : null;
     const staged = problem ?? exists ?? (await good(() => stageSkill(listing, skill, path.join(staging.directory, 'new')), invalid));
     if (staged instanceof PithError) refuse(skill, 'skill', exists === null ? 'refused' : 'skipped', staged);
     else {
@@ -204,7 +206,7 @@ async function outcomesOf(staging: Staging, chosen: Wanted, asking: Asking): Pro
     if (staged instanceof PithError) refuse(part, part.kind, exists === null ? 'refused' : 'skipped', staged);
     else ready.set(part, staged);
   }
-  const placeFor = (item: StagedItem) => (item.kind === 'skill' ? path.join(place.skills, item.id) : partsIn.fileOf(item));
+  const placeFor = (item: StagedItem) => (item.kind === 'skill' ? path.join(place.skills, folderOf(item.id)) : partsIn.fileOf(item));
   for (const item of ready.values()) printPreview(item, placeFor(item), io);
   const decided = await decisions([...ready.values()], {
     io,
@@ -225,7 +227,7 @@ async function outcomesOf(staging: Staging, chosen: Wanted, asking: Asking): Pro
       ...(request.force ? {} : { expects: null }), // another process may have been quicker
     }));
   signal.throwIfAborted();
-  if (changes.length > 0) await staging.change(changes);
+  if (changes.length > 0) await staging.change([...(await marksFor(staging, changes)), ...changes]);
   for (const [wanted, item] of ready) {
     const decision = decided.get(item)!;
     const error = decision instanceof PithError ? decision : agreed.has(wanted) && item.kind !== 'skill' ? await partsIn.put(item) : null;
@@ -272,7 +274,7 @@ function pluginOutcome({ name, folder }: Plugin, origin: Origin, state: 'refused
 }
 
 export function changeOf(staging: Staging, { id, directory }: StagedSkill, entry: InstalledSkill): SkillChange {
-  return { folder: id, id, from: path.relative(staging.directory, directory), entry };
+  return { folder: folderOf(id), id, from: path.relative(staging.directory, directory), entry };
 }
 
 export function originWithin({ kind, location, ref }: Origin, folder: string): Origin {
@@ -294,23 +296,4 @@ async function hiddenBy(context: InstallContext, { source: kind, label }: SkillP
   const { skills } = await context.use(SkillLibrary).records();
   const loses = (source: string) => source !== label && (kind === 'project' || source === 'bundled');
   return new Map(skills.filter(({ state, source }) => state === 'offered' && loses(source)).map(({ id, source }) => [id, source]));
-}
-
-/** Says of an id what is in its place; null where nothing does, or where it may be replaced. */
-async function takenIn(context: InstallContext, place: SkillPlace, force: boolean): Promise<(id: string) => PithError | null> {
-  const installed = await installedIn(context, place);
-  const names = new Map((await readdir(place.skills)).map((name) => [folded(name), name]));
-  return (id) => {
-    const taken = names.get(folded(id));
-    if (taken === undefined || (force && taken === id)) return null;
-    return new PithError('skill_exists', `${place.label} has '${printableLine(taken)}' already`, {
-      where: path.join(place.skills, taken),
-      cure: taken === id ? cureOf(id, installed.has(id)) : 'rename one of them',
-    });
-  };
-}
-
-function cureOf(id: string, installed: boolean): string {
-  if (installed) return `bring it up to date with pith skills update ${id}, or replace it with --force`;
-  return 'it was made by hand: rename it to keep it, or replace it with --force';
 }

@@ -3,7 +3,7 @@ import path from 'node:path';
 import { PithError, type CommandIO } from 'pith';
 import { parseSkillFile, templateOf } from '@pith/skill-files';
 import type { InstallContext } from '../install-context.ts';
-import { isInstallableId } from './entry.ts';
+import { isInstallableId } from './skill-id.ts';
 import { digestOf, placeOf, type Staging, withStaging } from './places.ts';
 
 /** Writes a skill to begin with. The id is held to the specification before anything is touched. */

@@ -5,8 +5,8 @@ import { treeDigest } from '@pith/skill-files';
 import { codeOf, type CommandIO, PithError, Places } from 'pith';
 import { type InstalledSkill, type SkillChange, type SkillPlace, SkillWriter } from 'pith/skill_registry';
 import type { InstallContext } from '../install-context.ts';
-import { isInstallableId } from './entry.ts';
 import { checkOrigin, type Origin } from './origin.ts';
+import { isInstallableId } from './skill-id.ts';
 
 /** What was installed, and where from. */
 export interface Installed extends InstalledSkill {

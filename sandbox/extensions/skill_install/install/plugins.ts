@@ -89,7 +89,25 @@ export function chosenPlugins(plugins: readonly Plugin[], wanted: readonly strin
 
 /** Of the skills of an origin those that belong to one of these plugins. */
 export function skillsOf(found: readonly FoundSkill[], plugins: readonly Plugin[]): readonly FoundSkill[] {
-  return found.filter(({ path }) => plugins.some(({ folder, skills }) => (skills ?? [folder]).some((place) => isIn(path, place))));
+  return found.filter(({ path }) => ownerOf(path, plugins) !== null);
+}
+
+/** These skills, those of one of these plugins under its name. */
+export function underNames(found: readonly FoundSkill[], plugins: readonly Plugin[]): readonly FoundSkill[] {
+  return found.map((skill) => {
+    const owner = ownerOf(skill.path, plugins);
+    return owner === null ? skill : { ...skill, id: `${owner.name.normalize('NFC').replaceAll(' ', '-')}:${skill.id}` };
+  });
+}
+
+/** The plugin whose skill lies there, the innermost of several; null: none. */
+function ownerOf(path: string, plugins: readonly Plugin[]): Plugin | null {
+  let owner: Plugin | null = null;
+  let depth = -1;
+  for (const plugin of plugins)
+    for (const place of plugin.skills ?? [plugin.folder])
+      if (isIn(path, place) && place.length > depth) [owner, depth] = [plugin, place.length];
+  return owner;
 }
 
 /** Files of an origin that are, or lie in, one of these places, as `.md`. */

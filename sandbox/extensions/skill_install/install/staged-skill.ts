@@ -7,6 +7,7 @@ import type { SkillInspection } from '../safety/scan-finding.ts';
 import { inspectSkill } from '../safety/inspection.ts';
 import { checkNames, LIMITS, type Listing, type OriginEntry, refused } from './entry.ts';
 import type { FoundSkill } from './found-skills.ts';
+import { folderOf } from './skill-id.ts';
 
 /** What lies whole and checked in the staging folder. */
 export interface StagedItem {
@@ -32,7 +33,7 @@ export interface StagedSkill extends StagedItem {
   readonly valid: boolean;
 }
 
-/** Writes the files of a skill into `folder/<id>`. Rejects `origin_refused` for whatever is no plain file, too much, or not what it said. */
+/** Writes the files of a skill into its place below `folder`. Rejects `origin_refused` for whatever is no plain file, too much, or not what it said. */
 export async function stageSkill(listing: Listing, skill: FoundSkill, folder: string): Promise<StagedSkill> {
   const { entries, id } = skill;
   if (entries.length > LIMITS.files) throw refused(`it contains ${entries.length} files; at most ${LIMITS.files} are allowed`);
@@ -45,7 +46,7 @@ export async function stageSkill(listing: Listing, skill: FoundSkill, folder: st
       `its entry ${JSON.stringify(odd.path)} is ${odd.kind === 'link' ? 'a link' : 'not a regular file'}`,
       'put the file itself in its place',
     );
-  const directory = path.join(folder, id);
+  const directory = path.join(folder, folderOf(id));
   const places = new Map(entries.map((entry) => [entry, path.join(directory, insideOf(skill, entry))]));
   for (const place of new Set([...places.values()].map((file) => path.dirname(file)))) await mkdir(place, { recursive: true });
   for await (const { entry, chunks } of listing.read(entries)) await writeEntry(places.get(entry)!, entry, chunks);
@@ -76,7 +77,11 @@ async function staged(found: FoundSkill, directory: string): Promise<StagedSkill
   const file =
     inspection.files.find(({ path: name }) => name === 'SKILL.md') ?? inspection.files.find(({ path: name }) => /^skill\.md$/i.test(name));
   const place = path.join(directory, file?.path ?? 'SKILL.md');
-  const parsed = await parseSkillFile(await readRegularFile(place, FILE_LIMIT), { id: found.id, file: place, mode: 'load' });
+  const parsed = await parseSkillFile(await readRegularFile(place, FILE_LIMIT), {
+    id: path.basename(directory),
+    file: place,
+    mode: 'load',
+  });
   return {
     kind: 'skill',
     id: found.id,
@@ -87,6 +92,6 @@ async function staged(found: FoundSkill, directory: string): Promise<StagedSkill
     inspection,
     description: parsed.fields.description,
     valid: parsed.valid,
-    diagnostics: parsed.diagnostics.map((one) => ({ ...one, file: path.join(found.id, path.basename(place)) })),
+    diagnostics: parsed.diagnostics.map((one) => ({ ...one, file: path.join(folderOf(found.id), path.basename(place)) })),
   };
 }

@@ -13,10 +13,11 @@ import { type FoundSkill, foundSkills } from './found-skills.ts';
 import { changeOf, invalid, originWithin } from './install.ts';
 import { digestOf, type Installed, installedIn, placeOf, placesOf, type Staging, withStaging } from './places.ts';
 import { decisions, previewJson, printPreview } from './preview.ts';
+import { folderOf, idsMeant } from './skill-id.ts';
 import { type StagedSkill, stageSkill } from './staged-skill.ts';
 
 export interface UpdateRequest {
-  /** None: all that are installed. */
+  /** Skills, or plugins for all of theirs. None: all that are installed. */
   readonly ids: readonly string[];
   readonly source: string | undefined;
   readonly force: boolean;
@@ -77,12 +78,12 @@ async function wantedOf(
   const known = locks.flatMap(([, lock]) => [...lock.keys()]);
   const chosen = new Map(targets.map((target) => [target, new Map<string, Installed>()]));
   for (const id of ids) {
-    const [target, lock] = locks.find(([, entries]) => entries.has(id)) ?? [];
+    const [target, lock] = locks.find(([, entries]) => idsMeant(id, entries.keys()).length > 0) ?? [];
     if (target === undefined || lock === undefined)
       throw new PithError('skill_not_installed', `no skill '${printableLine(id)}' was installed${didYouMean(id, known)}`, {
         cure: 'what was made by hand has no origin to update from; see skills.lock.json',
       });
-    chosen.get(target)!.set(id, lock.get(id)!);
+    for (const one of idsMeant(id, lock.keys())) chosen.get(target)!.set(one, lock.get(one)!);
   }
   return [...chosen];
 }
@@ -113,7 +114,7 @@ async function updateIn(
         { staging: directory, clock, allow: context.config.private_origins }, // the lock file comes with the project: what it names must be public
         async (listing) => {
           for (const [id, entry] of group) {
-            const installed = path.join(target.skills, id);
+            const installed = path.join(target.skills, folderOf(id));
             const candidate = await candidateOf(listing, id, entry, { folder: path.join(directory, 'new'), installed }).catch(
               (error: unknown) => void results.push(failure(id, error)),
             );
@@ -135,7 +136,7 @@ async function updateIn(
   }
   if (candidates.length === 0) return results;
   for (const { staged, files } of candidates) {
-    printPreview(staged, path.join(target.skills, staged.id), io);
+    printPreview(staged, path.join(target.skills, folderOf(staged.id)), io);
     printDiff(files, io);
   }
   const decided = await decisions(
@@ -155,7 +156,7 @@ async function updateIn(
   const found = candidates.map(({ id, entry, staged, commit: now, files }): Result => {
     const decision = decided.get(staged)!;
     if (decision instanceof PithError) return failure(id, decision);
-    const preview = previewJson(staged, path.join(target.skills, id));
+    const preview = previewJson(staged, path.join(target.skills, folderOf(id)));
     const json = {
       ...preview,
       from: { commit: entry.commit, digest: entry.digest },
@@ -206,7 +207,7 @@ async function candidateOf(
 async function sameSkill(listing: Listing, id: string, folder: string): Promise<FoundSkill> {
   const there = (await foundSkills(listing, folder)).find(({ path: place }) => place === folder);
   if (there !== undefined) return there;
-  const moved = (await foundSkills(listing)).filter((skill) => skill.id === id);
+  const moved = (await foundSkills(listing)).filter((skill) => skill.id === path.basename(folderOf(id)));
   if (moved.length === 1) return moved[0]!;
   throw new PithError('skill_not_found', 'its origin does not have it any more', {
     cure: `keep it, or remove it with pith skills remove ${id}`,

@@ -1,6 +1,6 @@
 import path from 'node:path';
-import { Places, type Command, type CommandContext, type CommandIO, type JsonValue } from 'pith';
-import { printableLine } from '@pith/plain-text';
+import { Places, PithError, type Command, type CommandContext, type CommandIO, type JsonValue } from 'pith';
+import { didYouMean, printableLine } from '@pith/plain-text';
 import { renderTable, textColumns, widthOf } from '@pith/command-line';
 import { briefOf, diagnosticJson, diagnosticText, idOf, LINK_REFUSED } from '@pith/skill-files';
 import type { SkillRegistry } from '../registry.ts';
@@ -12,17 +12,30 @@ export function list(context: CommandContext): Command {
   return {
     path: 'skills list',
     description: 'List the skills that are offered',
+    arguments: [{ name: 'plugin', description: 'those of this plugin only' }],
     options: [
       { name: 'all', type: 'boolean', description: 'also those that are shadowed, disabled, untrusted or invalid, with the reason' },
     ],
     run: (input, io) =>
-      withRegistry(context, async (registry, snapshot) => {
+      withRegistry(context, async (registry, found) => {
         const all = input.options['all'] === true;
+        const { plugin } = input.arguments;
+        const snapshot = plugin === undefined ? found : ofPlugin(found, String(plugin));
         const shown = all ? snapshot.all : snapshot.all.filter((skill) => skill.state === 'offered');
         if (io.wantsJson) io.json([...shown.map(skillJson), ...(all ? refusedLinks(registry, snapshot) : [])]);
         else print(shown, snapshot, { registry, all, isRestricted: context.use(Places).untrustedSandbox !== null }, io);
       }),
   };
+}
+
+/** What there is of a plugin. Throws `skill_not_found`. */
+function ofPlugin(snapshot: Snapshot, plugin: string): Snapshot {
+  const all = snapshot.all.filter(({ id }) => id.startsWith(`${plugin}:`));
+  if (all.length > 0) return { ...snapshot, all, diagnostics: [] };
+  const plugins = new Set(snapshot.all.flatMap(({ id }) => (id.includes(':') ? id.slice(0, id.indexOf(':')) : [])));
+  throw new PithError('skill_not_found', `there are no skills of a plugin '${printableLine(plugin)}'${didYouMean(plugin, plugins)}`, {
+    cure: 'see pith skills list --all',
+  });
 }
 
 /** One skill as `--json` prints it. */
