@@ -127,10 +127,10 @@ async function pipedMessages(
   if (sent !== null) {
     const named = folder === null ? { attachments: [], lines: [] } : await mentionedFiles(sent, folder);
     for (const { text: line } of named.lines) note(printable(line));
-    const refused = named.lines.find(({ outcome }) => outcome === 'refused');
+    const refused = named.lines.find(({ outcome }) => outcome === 'refused' || outcome === 'secret');
     if (refused !== undefined)
       throw new PithError('usage', `the message is not sent: ${printable(refused.text)}`, {
-        cure: 'name another file, or leave its @ out',
+        cure: 'name another file, or write this name alone, without @ and folders',
       });
     return { messages: [sent], attachments: [...named.attachments, ...(whole === '' ? [] : [{ name: 'stdin', text: whole }])] };
   }

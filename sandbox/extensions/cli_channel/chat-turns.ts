@@ -123,7 +123,7 @@ export class ChatTurns {
     const { attachments, lines } = await mentionedFiles(typed, io.workingDirectory);
     const { green, yellow } = screen.colour;
     for (const { outcome, text } of lines) screen.write(`${outcome === 'attached' ? green('✓') : yellow('!')} ${printable(text)}`);
-    const fails = lines.some(({ outcome }) => outcome === 'missing' || outcome === 'refused');
+    const fails = lines.some(({ outcome }) => outcome !== 'attached' && outcome !== 'word');
     if (fails && typed !== this.#notSent) {
       this.#notSent = typed;
       screen.writeDim('Not sent: change the message, or send it once more as it is');

@@ -7,8 +7,8 @@ import { fileWords, type FileWord } from './file-words.ts';
 
 type Attachments = NonNullable<TurnRequest['attachments']>;
 
-/** What came of a word: it goes along; it names no file; it cannot go along; it stays a word of the message. */
-type Outcome = 'attached' | 'missing' | 'refused' | 'word';
+/** What came of a word: it goes along; it names no file; it cannot go along; it may not, being secret; it stays a word of the message. */
+type Outcome = 'attached' | 'missing' | 'refused' | 'secret' | 'word';
 
 export interface MentionedFiles {
   readonly attachments: Attachments;
@@ -61,7 +61,8 @@ async function attach({ name: written, path: place, isMention }: FileWord, folde
     const [name, where] = [written, place].map((each) => each.slice(0, each.length - end)) as [string, string];
     const found = await readAt(name, where, folder).catch((error: unknown) => refused(name, messageOf(error)));
     if (found === null) continue;
-    return isMention || found.attachment !== null || IMAGE_NAME.test(name) ? kept(found, isMention) : null;
+    const isMeant = isMention || found.attachment !== null || found.line.outcome === 'secret' || IMAGE_NAME.test(name);
+    return isMeant ? kept(found, isMention) : null;
   }
   const bare = written.slice(0, written.length - sign);
   return isMention && /\/|.\.[A-Za-z0-9]{1,8}$/u.test(bare) ? refused(bare, 'there is no such file', 'missing') : null;
@@ -85,7 +86,8 @@ async function readAt(name: string, where: string, folder: string): Promise<Foun
   const type = (await jail.stat(names))?.type;
   if (type === 'directory') return refused(name, 'it is a folder; name a file in it');
   if (type !== 'file') return refused(name, 'it is not an ordinary file, or one with a second name');
-  if (isSecretFile(isOurs ? names : real.split(path.sep).filter((part) => part !== ''))) return refused(name, 'it may contain secrets');
+  if (isSecretFile(isOurs ? names : real.split(path.sep).filter((part) => part !== '')))
+    return refused(name, 'it may contain secrets', 'secret');
   return read(jail, names, isOurs ? names.join('/') : name);
 }
 

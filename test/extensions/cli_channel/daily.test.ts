@@ -124,22 +124,30 @@ describe('U21 files of the project', () => {
     const said = `Is ${other}/notes.txt like (${other}/plain.png)? ${other}/.ssh/id_rsa, ${other}, ${other}/none.png, ${other}/log.txt, ${other}/big.png, a/b`;
     const { attachments, lines } = await mentionedFiles(said, folder);
     expect(attachments.map(({ name }) => path.basename(name))).toEqual(['notes.txt', 'plain.png']);
+    expect(lines.slice(0, 2).map(({ text }) => text)).toEqual([
+      `${other}/notes.txt attached (4 bytes)`,
+      `${other}/plain.png attached (${PNG.length} bytes)`,
+    ]);
     expect(lines.slice(2)).toEqual([
+      { outcome: 'secret', text: `${other}/.ssh/id_rsa is not attached: it may contain secrets` },
       { outcome: 'word', text: `${other}/log.txt is not attached: it has more than 64 KB; write @ before it to send it` },
       { outcome: 'refused', text: expect.stringContaining('big.png is not attached') },
     ]);
   });
 
   it('U-7 a message whose file cannot go along is not sent: it comes back with the reason, and the same once more goes', async () => {
-    const { ada, chat } = await talking([says('ok')], [], { workingDirectory: project() });
-    ada.type('see @blob.bin\r');
-    await ada.sees('! blob.bin is not attached', 'Not sent', '› see @blob.bin');
-    expect(chat.requests).toEqual([]);
-    await ada.type('\r', 'ok');
+    const folder = project();
+    const { ada, chat } = await talking([says('ok')], [], { workingDirectory: folder, columns: 160 });
+    const named = ['@blob.bin', `${folder}/.env`];
+    for (const name of named) {
+      await ada.type(`see ${name}\r`, `${path.basename(name).replace('@', '')} is not attached`, 'Not sent', '› see ');
+      await ada.type('\r', 'ok', '› ');
+    }
     await ada.end();
+    await expect(pipe(chat, ['-p', `see ${folder}/.env`])).rejects.toMatchObject({ code: 'usage' });
     const refused = pipe(chat, ['-p', `see @${process.execPath}`]);
     await expect(refused).rejects.toMatchObject({ code: 'usage', message: expect.stringContaining('is not sent') });
-    expect(chat.requests.map(({ input }) => input)).toEqual(['see @blob.bin']);
+    expect(chat.requests.map(({ input }) => input)).toEqual(named.map((name) => `see ${name}`));
   });
 
   it('U21 go with the message, and the terminal says so', async () => {
