@@ -72,20 +72,30 @@ export default class SavedSkillsExtension implements ToolProvider, ServiceProvid
     });
   }
 
-  getTools(): Promise<readonly Tool[]> {
-    return this.#tools();
+  async getTools(): Promise<readonly Tool[]> {
+    const { config } = this.#context;
+    const ports: ToolPorts = {
+      library: this.#library,
+      runs: this.#runs,
+      runner: this.#runner,
+      maxComposed: config.max_composed,
+      maxDepth: config.max_depth,
+    };
+    const exposed = await this.#exposed();
+    this.#published = revisionOf(exposed);
+    return [...skillTools(ports), ...exposedTools(exposed).tools.map((skill) => exposedTool(ports, skill))];
   }
 
   /** Exposed skills, all but the first by name on demand, for those who may run them, with the inputs of the version that they run; to a run those that it names. */
   async getTurnTools({ userId, channelId, threadId, tools }: TurnInfo) {
-    const offered = await this.#offered();
-    if (this.#published !== null && this.#published !== revisionOf(offered)) this.#publishTools(); // another process has changed some
+    const exposed = await this.#exposed();
+    if (this.#published !== null && this.#published !== revisionOf(exposed)) this.#publishTools(); // another process has changed some
     const isRun = runOfThread(threadId) !== null;
-    const exposed = exposedTools(offered.filter(isExposed)).tools.filter((skill) =>
+    const meant = exposedTools(exposed).tools.filter((skill) =>
       isRun ? tools.includes(`${this.#context.id}/${toolNameOf(skill)}`) : isListedIn(skill, channelId),
     );
-    if (exposed.length === 0) return [];
-    const runnable = await this.#library.runnable(exposed, await this.#library.person(userId));
+    if (meant.length === 0) return [];
+    const runnable = await this.#library.runnable(meant, await this.#library.person(userId));
     const turnTools = runnable.map(({ skill, inputs }) => ({ tool: toolNameOf(skill), inputSchema: inputJsonSchema(inputs) }));
     if (isRun) return turnTools;
     const sorted = turnTools.toSorted((one, other) => (one.tool < other.tool ? -1 : 1));
@@ -110,7 +120,7 @@ export default class SavedSkillsExtension implements ToolProvider, ServiceProvid
       cure,
     });
     const damaged = (await this.#skills.damaged()).map((reference) => damage(`the saved skill '${reference}'`, cureOf(reference)));
-    const unnamed = exposedTools((await this.#offered()).filter(isExposed)).unnamed.map((skill): Diagnostic => ({
+    const unnamed = exposedTools(await this.#exposed()).unnamed.map((skill): Diagnostic => ({
       severity: 'warning',
       code: 'name_taken',
       message: `the saved skill '${referenceOf(skill)}' is not a tool: the name '${toolNameOf(skill)}' is that of another`,
@@ -139,22 +149,8 @@ export default class SavedSkillsExtension implements ToolProvider, ServiceProvid
     if (id !== null) await this.#runs.resume(id);
   }
 
-  async #tools(): Promise<readonly Tool[]> {
-    const { config } = this.#context;
-    const ports: ToolPorts = {
-      library: this.#library,
-      runs: this.#runs,
-      runner: this.#runner,
-      maxComposed: config.max_composed,
-      maxDepth: config.max_depth,
-    };
-    const offered = await this.#offered();
-    this.#published = revisionOf(offered);
-    return [...skillTools(ports), ...exposedTools(offered.filter(isExposed)).tools.map((skill) => exposedTool(ports, skill))];
-  }
-
-  async #offered(): Promise<readonly SavedSkill[]> {
-    return (await this.#library.isUsed()) ? this.#skills.offered() : [];
+  async #exposed(): Promise<readonly SavedSkill[]> {
+    return (await this.#library.isUsed()) ? this.#skills.exposed() : [];
   }
 
   #publishTools(): void {
@@ -166,13 +162,9 @@ export default class SavedSkillsExtension implements ToolProvider, ServiceProvid
 /** Exposed skills that a conversation is sent as tools; it finds the others with `find_tools`. */
 const MOST_BY_NAME = 12;
 
-function isExposed(skill: SavedSkill): boolean {
-  return skill.expose_as_chatbot_tool;
-}
-
 /** Another text once any of them was changed; what their schedules do changes none. */
-function revisionOf(offered: readonly SavedSkill[]): string {
-  return JSON.stringify(offered.map(({ id, updated_at }) => [id, updated_at]));
+function revisionOf(exposed: readonly SavedSkill[]): string {
+  return JSON.stringify(exposed.map(({ id, updated_at }) => [id, updated_at]));
 }
 
 function runIn({ payload }: JobInfo): string {

@@ -4,6 +4,7 @@ import { referenceOf, VISIBILITIES, type SavedSkill, type SkillFile } from '../d
 import type { Person } from '../domain/permissions.ts';
 import { readSkillFile } from '../library/skill-file.ts';
 import type { Library } from '../library/library.ts';
+import { toolNameOf } from '../library/tool-names.ts';
 import { skillJson, skillText, versionJson } from './view.ts';
 
 export interface SavedCommandPorts {
@@ -233,8 +234,10 @@ export function savedCommands({ library, clock, changed: publish }: SavedCommand
           chatbot_tool_name: typeof input.options['as'] === 'string' ? input.options['as'] : skill.chatbot_tool_name,
           chatbot_channel_filter: typeof input.options['channel'] === 'string' ? input.options['channel'] : skill.chatbot_channel_filter,
         }));
-        const tool = saved.chatbot_tool_name || saved.name;
-        return [saved, isOn ? `Chats have it as the tool '${tool}'; each call is a run` : `${referenceOf(saved)} is no longer a tool`];
+        return [
+          saved,
+          isOn ? `Chats have it as the tool '${toolNameOf(saved)}'; each call is a run` : `${referenceOf(saved)} is no longer a tool`,
+        ];
       },
     ),
     change(

@@ -167,16 +167,17 @@ export function referenceOf({ owner_id, name }: Pick<SavedSkill, 'owner_id' | 'n
   return owner_id === null ? name : `${owner_id}/${name}`;
 }
 
-export type RunState = { readonly at: 'start' | 'end' | 'error' } | { readonly at: 'tool'; readonly tool: string };
+/** When a reaction may be shown. */
+export type ReactionMoment = { readonly at: 'start' | 'end' | 'error' } | { readonly at: 'tool'; readonly tool: string };
 
-/** The emoji of a state; null: none. The default one is for the start alone. */
+/** The emoji of a moment; null: none. The default one is for the start alone. */
 export function emojiOf(
   { default_emoji, state_react_emoji }: Pick<SavedSkill, 'default_emoji' | 'state_react_emoji'>,
-  state: RunState,
+  moment: ReactionMoment,
 ): string | null {
-  const key = state.at === 'tool' ? state.tool : `__${state.at}__`;
+  const key = moment.at === 'tool' ? moment.tool : `__${moment.at}__`;
   const own = Object.hasOwn(state_react_emoji, key) ? state_react_emoji[key] : undefined;
-  const emoji = own ?? (state.at === 'start' ? default_emoji : '');
+  const emoji = own ?? (moment.at === 'start' ? default_emoji : '');
   return emoji === '' ? null : emoji;
 }
 

@@ -275,7 +275,9 @@ export class Library {
         cure: 'leave out --draft',
       });
     const version = await this.versionFor(skill, person, asked.draft);
-    return this.#queue(skill, version, { ...asked, userId: person.userId, actsAs: person.userId, by: person });
+    const run = await this.newRun(skill, version, { ...asked, userId: person.userId, actsAs: person.userId, by: person });
+    await this.#arrive(run);
+    return this.runs.known(run.id);
   }
 
   /** Queues a run as the owner for somebody outside. False: it was queued before. */
@@ -398,15 +400,9 @@ export class Library {
     return found;
   }
 
-  async #queue(skill: SavedSkill, version: RunnableVersion, asked: AskedBy): Promise<Run> {
-    const run = await this.newRun(skill, version, asked);
-    await this.#arrive(run);
-    return this.runs.known(run.id);
-  }
-
   /** False: a run of that id is there already. */
-  #arrive(run: NewRun, ...more: readonly [Parameters<RunStore['arrive']>[2]?]): Promise<boolean> {
-    return this.runs.arrive(run, rulesOf(this.context.config, run.lane), ...more);
+  #arrive(run: NewRun, more?: Parameters<RunStore['arrive']>[2]): Promise<boolean> {
+    return this.runs.arrive(run, rulesOf(this.context.config, run.lane), more);
   }
 
   /** An override beyond what users may have is cut to it. */

@@ -12,7 +12,7 @@ import {
   type TurnSeal,
 } from 'pith';
 import type { Bounds } from '../domain/permissions.ts';
-import { type SavedSkill, emojiOf, type RunState as EmojiState } from '../domain/saved-skill.ts';
+import { type SavedSkill, emojiOf, type ReactionMoment } from '../domain/saved-skill.ts';
 import type { Inputs } from '../domain/inputs.ts';
 import type { Config } from '../config.ts';
 import type { Library } from '../library/library.ts';
@@ -307,8 +307,8 @@ class Reactions {
   ) {}
 
   /** The same one is shown once, and each after the one before. */
-  show(state: EmojiState): void {
-    const emoji = emojiOf(this.skill, state);
+  show(moment: ReactionMoment): void {
+    const emoji = emojiOf(this.skill, moment);
     const { channelId, message } = this.run.origin;
     if (emoji === null || this.#shown.has(emoji) || message === null || channelId === null) return;
     this.#shown.add(emoji);
@@ -318,8 +318,8 @@ class Reactions {
   }
 
   /** By an earlier attempt. */
-  wasShown(state: EmojiState): void {
-    const emoji = emojiOf(this.skill, state);
+  wasShown(moment: ReactionMoment): void {
+    const emoji = emojiOf(this.skill, moment);
     if (emoji !== null) this.#shown.add(emoji);
   }
 

@@ -66,16 +66,6 @@ export class SkillStore {
     return this.#readable((rows) => rows.where('expose_as_chatbot_tool', '=', 1).orderBy('owner_id').orderBy('name'));
   }
 
-  /** Those that may be tools or agents: the exposed ones, and the public ones. */
-  offered(): Promise<readonly SavedSkill[]> {
-    return this.#readable((rows) =>
-      rows
-        .where((row) => row.or([row('expose_as_chatbot_tool', '=', 1), row('visibility', '=', 'public')]))
-        .orderBy('owner_id')
-        .orderBy('name'),
-    );
-  }
-
   byWebhook(secret: string): Promise<StoredSkill | null> {
     return this.#one((rows) => rows.where('webhook_secret', '=', secret));
   }
@@ -189,12 +179,8 @@ export class SkillStore {
   }
 
   /** Rows that cannot be read are left out: `findings` names them. */
-  async #many(which: Which): Promise<readonly StoredSkill[]> {
-    return (await this.#rows(which)).flatMap((row) => readStored(row) ?? []);
-  }
-
   async #readable(which: Which): Promise<readonly SavedSkill[]> {
-    return (await this.#many(which)).map(({ skill }) => skill);
+    return (await this.#rows(which)).flatMap((row) => readStored(row)?.skill ?? []);
   }
 }
 

@@ -96,6 +96,7 @@ export interface Tables {
   saved_skills__runs: RunRow;
   saved_skills__steps: StepRow;
 }
+
 export const MIGRATIONS: readonly Migration[] = [
   [
     `CREATE TABLE saved_skills__skills (
