@@ -1,6 +1,6 @@
 import { PithError, type Command, type CommandIO } from 'pith';
 import { printableLine } from '@pith/plain-text';
-import { fields, list, query, text } from './commands.ts';
+import { fields, list, pick, query, text } from './commands.ts';
 import type { Conversation } from './conversation.ts';
 
 const MOST_LISTED = 9;
@@ -88,6 +88,9 @@ async function saidIn(threadId: string, commands: readonly Command[], signal: Ab
 async function chosen(said: readonly Said[], io: CommandIO): Promise<string | null> {
   for (const { number, text: whole } of said.slice(-MOST_LISTED))
     io.print(`${String(number).padStart(3)}  ${printableLine(whole.replaceAll(/\s+/gu, ' '), Math.max(20, io.columns - 8))}`);
-  const answer = (await io.ask('Change which message? Its number, or Enter for none:'))?.trim() ?? '';
-  return answer === '' ? null : answer;
+  return pick(io, 'Change which message? Its number, or Enter for none:', async (typed) => {
+    if (said.some(({ number }) => number === Number(typed))) return typed;
+    io.print(`There is no message '${printableLine(typed, 80)}' of yours.`);
+    return null;
+  });
 }

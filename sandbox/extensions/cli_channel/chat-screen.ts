@@ -121,11 +121,18 @@ export class ChatScreen {
       const answer = isYesOrNo ? await this.questions.choose(prompt, 'yn', signal) : await this.questions.ask(prompt, signal, isSecret);
       if (answer === null || isSecret === true) return answer;
       const typed = answer.trim();
+      if (this.#isCommand(typed)) return (this.editor.submit(typed), null);
       if (choices === undefined) return typed;
       const chosen = isYesOrNo ? ({ y: 'yes', n: 'no' } as const)[answerOf(typed) as 'y' | 'n'] : choiceIn(choices, typed);
       if (chosen !== undefined) return chosen;
       this.writeDim(`Answer with ${choices.join(' or ')}; Ctrl-C leaves the question`);
     }
+  }
+
+  /** Typed in the place of an answer, a slash command leaves the question. */
+  #isCommand(typed: string): boolean {
+    const word = /^\/(\S+)/u.exec(typed)?.[1];
+    return this.paths.some((path) => path.split(' ', 1)[0] === word);
   }
 
   async #whileOpen(ask: () => Promise<string | null>): Promise<string | null> {

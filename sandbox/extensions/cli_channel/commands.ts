@@ -24,6 +24,16 @@ export async function runCommand(
   if (found !== null) await found.command.run(parseCommandInput(found.command, found.rest), io, signal);
 }
 
+/** Asks until `of` takes the answer, or has said why not; null: the person chooses nothing. */
+export async function pick<T>(io: CommandIO, question: string, of: (typed: string) => Promise<T | null>): Promise<T | null> {
+  for (;;) {
+    const typed = (await io.ask(question))?.trim() ?? '';
+    if (typed === '') return null;
+    const found = await of(typed);
+    if (found !== null) return found;
+  }
+}
+
 /** What tools ask in a conversation and nobody has answered, oldest first. */
 export async function openQuestions(commands: readonly Command[], threadId: string, signal: AbortSignal) {
   return list(await query(commands, ['approvals'], signal))

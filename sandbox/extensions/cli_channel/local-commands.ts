@@ -5,7 +5,7 @@ import { didYouMean, printable, printableLine, wrapLines } from '@pith/plain-tex
 import type { Choice, Conversation } from './conversation.ts';
 import { choiceLine, CHOSEN_HERE, CUT_OFF, pastLines, readThread } from './opening.ts';
 import { branchCommands } from './branch-commands.ts';
-import { fields, list, query, text } from './commands.ts';
+import { errorLine, fields, list, pick, query, text } from './commands.ts';
 import type { Step } from './step-line.ts';
 
 /** What commands do with the terminal of a conversation. */
@@ -225,8 +225,17 @@ async function pickModel(
       `${String(place + 1).padStart(width + 1)}  ${printableLine(ref)}${ref === conversation.choice.model ? ` (${CHOSEN_HERE})` : ''}`,
     );
   if (refs.length > MOST_MODELS) io.print(`and ${refs.length - MOST_MODELS} more: type a name`);
-  const answer = (await io.ask('Model, by number or name (Enter keeps the present one):'))?.trim() ?? '';
-  return (/^\d+$/u.test(answer) ? refs[Number(answer) - 1] : undefined) ?? (answer === '' ? null : answer);
+  return pick(io, 'Model, by number or name (Enter keeps the present one):', async (typed) => {
+    const ref = (/^\d+$/u.test(typed) ? refs[Number(typed) - 1] : undefined) ?? typed;
+    try {
+      if (ref !== 'default') await query(found, ['model', ref, '--check'], signal);
+      return ref;
+    } catch (error) {
+      if (signal.aborted) throw error;
+      io.error(errorLine(error));
+      return null;
+    }
+  });
 }
 
 /** Lines of one part; with one step alone all of them are shown. */

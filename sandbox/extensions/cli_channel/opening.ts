@@ -11,7 +11,7 @@ import {
 } from 'pith';
 import { printable, printableLine } from '@pith/plain-text';
 import { Conversation, type ChatContext, type Choice } from './conversation.ts';
-import { fields, list, query, text } from './commands.ts';
+import { fields, list, pick, query, text } from './commands.ts';
 import { localTime } from '@pith/command-line';
 import type pc from 'picocolors';
 import { renderMarkdown } from './markdown-stream.ts';
@@ -161,13 +161,11 @@ export async function pickThread(
   const room = Math.max(20, io.columns - width - 8);
   for (const [place, { title }] of threads.entries())
     io.print(`${String(place + 1).padStart(3)}  ${times[place]?.padEnd(width)}  ${printableLine(title, room)}`);
-  for (;;) {
-    const answer = (await io.ask(`Go on with which one? [1-${threads.length}, Enter leaves]`))?.trim() ?? '';
-    if (answer === '') return null;
-    const chosen = threads[Number(answer) - 1];
-    if (chosen !== undefined) return chosen.id;
-    io.print(`Type a number from 1 to ${threads.length}.`);
-  }
+  return pick(io, `Go on with which one? [1-${threads.length}, Enter leaves]`, async (typed) => {
+    const chosen = threads[Number(typed) - 1];
+    if (chosen === undefined) io.print(`Type a number from 1 to ${threads.length}.`);
+    return chosen?.id ?? null;
+  });
 }
 
 type Colours = ReturnType<typeof pc.createColors>;

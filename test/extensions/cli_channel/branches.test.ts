@@ -15,6 +15,7 @@ describe('branches of a conversation', () => {
     await ada.type('first\r', 'One.', '› ');
     await ada.type('second\r', 'Two.', '› ');
     await ada.type(ESC_ESC, '1  first', '2  second', 'Enter for none: ');
+    await ada.type('7\r', "There is no message '7' of yours", 'Enter for none: ');
     await ada.type('2\r', 'Send message 2 as you want it', '/undo', 'edit 2 › second');
     await ada.type('\u0003', '› ');
     await ada.type('/edit 2\r', 'edit 2 › second');

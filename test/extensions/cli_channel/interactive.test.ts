@@ -108,6 +108,9 @@ describe('a conversation on a terminal', () => {
     const ada = person(chat);
     await ada.sees("No message can be sent: 'first' has no model 'lage' (did you mean 'large'?)");
     await ada.type('/model\r', ' 1  first/large', ' 2  first/small', ' 3  second/only', 'Model, by number or name');
+    await ada.type('9\r', "has a model '9'", 'Model, by number or name');
+    await ada.type('/model first/small\r', 'first/small (chosen in this conversation)', '› ');
+    await ada.type('/model\r', ' 2  first/small (chosen in this conversation)', 'Model, by number or name');
     await ada.type('2\r', 'first/small (chosen in this conversation)');
     await ada.type('/model onl\r', "no connected server has a model 'onl' (did you mean 'only'?)");
     await ada.type('/model only\r', 'second/only (chosen in this conversation)');
