@@ -1,4 +1,4 @@
-import { matchCommand } from '@pith/command-line';
+import { matchCommand, pathThrough, shownWords } from '@pith/command-line';
 import { type Command, PithError } from '../contract/index.ts';
 import type { DeclaredCommand, Host } from '../kernel/index.ts';
 import { CORE_COMMANDS, type CoreCommand } from './core-commands.ts';
@@ -69,15 +69,16 @@ async function isSlipBelow(
 }
 
 /**
- * Whether a line without a command is a message: its first word contains a sentence (`pith "fix the tests"`), or resembles no command. A
- * word that resembles a command is a typing error.
+ * Whether a line without a command is a message: its first word contains a sentence (`pith "fix the tests"`), or resembles no command, nor
+ * is the later word of one. A word that resembles a command is a typing error.
  */
 export async function isMessage(words: readonly string[], source: CommandSource): Promise<boolean> {
   const [first = ''] = words;
   if (/\s/u.test(first.trim())) return true;
   if (first.startsWith('-') || first.trim() === '') return false;
-  const paths = [...LINE_COMMANDS, ...source.providers.commands.declared(), ...withheldBy(source)].map(({ path }) => path);
-  const names = new Set([...paths.map((path) => path.split(' ', 1)[0] ?? path), HELP]);
+  const commands = [...LINE_COMMANDS, ...source.providers.commands.declared(), ...withheldBy(source)];
+  const names = new Set([...commands.map(({ path }) => path.split(' ', 1)[0] ?? path), HELP]);
+  if (pathThrough(words, commands) !== null) return false;
   if (Object.hasOwn(FAMILIAR, first) && words.length <= 2) return false;
   const { slipsOf } = await import('@pith/plain-text');
   return !names.has(first) && slipsOf(first, names, MOST_WRONG).length === 0;
@@ -92,6 +93,7 @@ const FAMILIAR: Readonly<Record<string, string>> = {
   plugins: 'see: pith extensions list',
   sessions: 'see: pith threads list',
   history: 'see: pith threads list',
+  resume: 'go on in a conversation: pith chat --resume',
   update: 'update Pith where it was installed: git pull && npm ci',
   upgrade: 'update Pith where it was installed: git pull && npm ci',
 };
@@ -174,11 +176,22 @@ async function unknownCommand(
     (group.length > 0 ? below : commands.map(({ path }) => path)).map((path) => path.split(' ')[group.length] ?? path),
   );
   const guess = didYouMean(word, siblings).replaceAll(/'(\S+)'/gu, `'${[...group, '$1'].join(' ')}'`);
-  const familiar = group.length === 0 && Object.hasOwn(FAMILIAR, word) ? FAMILIAR[word] : undefined;
-  const asMessage = group.length === 0 && typed.length === 1 && guess !== '' ? `to send it as a message: pith -p ${word}` : undefined;
-  throw new PithError('command_unknown', `unknown command '${[...group, word].join(' ')}'${familiar === undefined ? guess : ''}`, {
-    cure: familiar ?? asMessage ?? (guess === '' ? `see: ${['pith', ...group].join(' ')} --help` : undefined),
+  const instead = group.length > 0 ? undefined : insteadOf(typed, commands);
+  const asMessage = group.length === 0 && typed.length === 1 && guess !== '' ? sendingIt(typed) : undefined;
+  throw new PithError('command_unknown', `unknown command '${[...group, word].join(' ')}'${instead === undefined ? guess : ''}`, {
+    cure: instead ?? asMessage ?? (guess === '' ? `see: ${['pith', ...group].join(' ')} --help` : undefined),
   });
+}
+
+function insteadOf(typed: readonly string[], commands: readonly { readonly path: string }[]): string | undefined {
+  const [word = ''] = typed;
+  if (Object.hasOwn(FAMILIAR, word)) return FAMILIAR[word];
+  const through = pathThrough(typed, commands);
+  return through === null ? undefined : `see: pith ${through}; ${sendingIt(typed)}`;
+}
+
+function sendingIt(typed: readonly string[]): string {
+  return `to send it as a message: pith -p ${shownWords([typed.join(' ')])}`;
 }
 
 /** The longest prefix of the words that begins some command's path. */

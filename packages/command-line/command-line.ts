@@ -62,6 +62,15 @@ export function matchCommand<T extends { readonly path: string }>(
   return best;
 }
 
+/** `tasks schedules` for `schedules`, or `schedules list`: the one path that goes through this word; null: there are none, or several. */
+export function pathThrough([word = '', ...rest]: readonly string[], commands: Iterable<{ readonly path: string }>): string | null {
+  if (rest.length > 1 || (rest[0] ?? 'list') !== 'list') return null;
+  const parts = [...commands].map(({ path }) => path.split(' ')).filter((path) => path.indexOf(word) > 0);
+  const found = new Set(parts.map((path) => path.slice(0, path.indexOf(word) + 1).join(' ')));
+  const [only = null] = found;
+  return found.size === 1 ? only : null;
+}
+
 /**
  * Reads the words after a command's path by its definition. Throws `usage`, with the usage line as cure. `others` are options that a
  * mistyped one may mean as well.

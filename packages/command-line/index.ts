@@ -4,6 +4,7 @@ export {
   matchCommand,
   optionUsage,
   parseCommandInput,
+  pathThrough,
   pathUsage,
   type CommandOption,
   type CommandShape,

@@ -53,7 +53,7 @@ export async function openConversation(
   const asked = input.options['agent'];
   const agentId = (typeof asked === 'string' ? asked : undefined) ?? thread?.agentId ?? (await defaultAgent(context, commands, signal));
   const model = input.options['model'];
-  const given: Choice = typeof model === 'string' ? { model } : {};
+  const given: Choice = typeof model === 'string' ? { model: await namedModel(model, commands, signal) } : {};
   const conversation = new Conversation(context, { agentId, userId: input.userId, threadId, choice: given });
   if (thread !== null) conversation.moveTo(conversation.threadId, { ...thread.choice, ...given });
   const { model: kept, effort } = thread?.choice ?? {};
@@ -70,6 +70,17 @@ export async function openConversation(
     notes: notes.filter((note) => typeof note === 'string'),
     unfinished: (!resume && thread?.unfinished) || null,
   };
+}
+
+/** As it was named, or completed where exactly one connected server has it. Throws `model_unknown`. */
+async function namedModel(model: string, commands: readonly Command[], signal: AbortSignal): Promise<string> {
+  try {
+    await query(commands, ['model', model], signal);
+    return model;
+  } catch (error) {
+    if (codeOf(error, '') !== 'model_unknown') return model; // the turn says what is wrong
+    return text(fields(await query(commands, ['model', model, '--check'], signal))['ref']) ?? model;
+  }
 }
 
 /** What providers of context show to people; one that fails is left out. */

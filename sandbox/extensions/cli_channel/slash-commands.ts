@@ -1,5 +1,5 @@
 import { codeOf, PithError, type Command, type CommandInput, type CommandIO } from 'pith';
-import { matchCommand, parseCommandInput } from '@pith/command-line';
+import { matchCommand, parseCommandInput, pathThrough } from '@pith/command-line';
 import { didYouMean, printableJson, slipsOf, splitWords } from '@pith/plain-text';
 import { type ChatContext, type Conversation, loadSkill, type LoadedSkill, skillNames } from './conversation.ts';
 import { errorLine, findCommands, typedHints } from './commands.ts';
@@ -153,6 +153,8 @@ function find(commands: readonly Command[], words: readonly string[]): { readonl
   const group = words.slice(0, Math.min(depth, words.length - 1));
   const word = words[group.length] ?? '';
   const siblings = new Set(below(group.length).map(({ path }) => path.split(' ')[group.length] ?? path));
+  const through = group.length === 0 ? pathThrough(words, commands) : null;
+  if (through !== null) throw new PithError('command_unknown', `unknown command /${word}`, { cure: `see /${through}` });
   const guess = didYouMean(word, siblings).replaceAll(/'(\S+)'/gu, `'/${[...group, '$1'].join(' ')}'`);
   throw new PithError('command_unknown', `unknown command /${[...group, word].join(' ')}${guess}`, {
     cure: guess === '' ? `see ${['/help', ...group].join(' ')}` : undefined,

@@ -273,6 +273,11 @@ describe('running a command line', () => {
     [['things', 'lsit'], "pith: unknown command 'things lsit' (did you mean 'things list'?)\n"],
     [['secret'], "pith: unknown command 'secret' (did you mean 'secrets' or 'serve'?); to send it as a message: pith -p secret\n"],
     [['models'], "pith: unknown command 'models'; connect a model: pith setup; which one answers: pith doctor\n"],
+    [['reload'], "pith: unknown command 'reload'; see: pith extensions reload; to send it as a message: pith -p reload\n"],
+    [
+      ['approve', 'list'],
+      'pith: unknown command \'approve\'; see: pith approvals approve; to send it as a message: pith -p "approve list"\n',
+    ],
     [['bundles'], "pith: choose a subcommand of 'bundles': make; see: pith bundles --help\n"],
     [
       ['agents', 'list', '--jsn'],

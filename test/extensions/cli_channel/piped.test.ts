@@ -5,6 +5,7 @@ import { typedHints } from '../../../sandbox/extensions/cli_channel/commands.ts'
 import { fakeClock, scriptedModel } from 'pith/testing';
 import { linesOf } from '../../journeys/pith-process.ts';
 import { passed } from '../../waiting.ts';
+import { serverOf } from '../../places.ts';
 import { kernelChat, scriptedChat, fails, hangs, pipe, says, USAGE } from './chats.ts';
 
 const SHOWN = { title: 'Skill pdf', metadata: { skill_id: 'pdf' }, line: 'Skill pdf loaded' };
@@ -78,6 +79,19 @@ describe('pith chat -p', () => {
       { agent: 'other', threadId: 'new-1', policy: { model: 'x/y' } },
       { agent: 'other', threadId: 'old-1' },
     ]);
+  });
+
+  it('U-6 completes the name of a model on the line where one connected server has it, and says which there are otherwise', async () => {
+    const url = await serverOf((_, response) => response.end('{"data":[{"id":"alpha"}]}'));
+    const files = { 'pith.yaml': `default_agent: main\nproviders: { near: { base_url: "${url}/v1" } }\n` };
+    const only = ['cli_channel', 'openai_compatible'];
+    const chat = await scriptedChat([says('ok')], [], { model: undefined, env: {}, only, files });
+    await pipe(chat, ['-p', 'hi', '-m', 'alpha']);
+    expect(chat.requests).toMatchObject([{ policy: { model: 'near/alpha' } }]);
+    await expect(pipe(chat, ['-p', 'hi', '-m', 'alfa'])).rejects.toMatchObject({
+      message: "no connected server has a model 'alfa' (did you mean 'alpha'?)",
+      cure: 'use near/alpha; or connect a server: pith setup',
+    });
   });
 
   it('K45 continues an interrupted turn with --resume, in the named thread or the last one', async () => {
@@ -238,9 +252,11 @@ describe('a pipe', () => {
   it('K47 T33 takes a group for its list, also one within a group', async () => {
     const list = { path: 'tasks schedules list', description: 'Lists.', run: async (_: unknown, io: CommandIO) => io.print('the list') };
     const chat = await scriptedChat([], [list as unknown as Command]);
-    expect(await pipe(chat, [], { lines: ['/tasks schedules', '/tasks schedules list', '/tasks schedules nope'] })).toMatchObject({
+    expect(
+      await pipe(chat, [], { lines: ['/tasks schedules', '/tasks schedules list', '/tasks schedules nope', '/schedules'] }),
+    ).toMatchObject({
       out: 'the list\nthe list\n',
-      err: 'pith: unknown command /tasks schedules nope; see /help tasks schedules\n',
+      err: 'pith: unknown command /tasks schedules nope; see /help tasks schedules\npith: unknown command /schedules; see /tasks schedules\n',
     });
   });
 
