@@ -12,7 +12,7 @@ export {
 export { describedRows } from './described-rows.ts';
 export { localTime } from './local-time.ts';
 export { needsPerson } from './needs-person.ts';
-export { readOnlyCommandOf, type ReadOnlyCommand } from './read-only-commands.ts';
-export { pipelineOf, quotedPipeline, shownCommand, shownQuoted, shownWords, type Words } from './shell-words.ts';
+export { filteredProgramOf, readOnlyCommandOf, type ReadOnlyCommand } from './read-only-commands.ts';
+export { programsOf, quotedPrograms, shownCommand, shownQuoted, shownWords, type Program, type Words } from './shell-words.ts';
 export { spanOf } from './span.ts';
 export { renderTable, textColumns, widthOf, type Column } from './table.ts';

@@ -1,11 +1,11 @@
-import { quotedPipeline, type Words } from './shell-words.ts';
+import { quotedPrograms, type Program, type Words } from './shell-words.ts';
 import { COMMAND_RULES, type CommandRule } from './command-rules.ts';
 
-/** A pipeline in which every program can only read, whatever its words are. */
+/** A command line in which every program can only read, whatever its words are. */
 export interface ReadOnlyCommand {
   /** The line for bash: each program by its absolute path, and each word as it was checked. The original text is not parsed again. */
   readonly line: string;
-  /** The program with its subcommand, where the pipeline has one program only. */
+  /** The program with its subcommand, where the line has one program only. */
   readonly named: Words | null;
   /** One of the programs is git, which needs the `.git` folder. */
   readonly usesGit: boolean;
@@ -13,40 +13,52 @@ export interface ReadOnlyCommand {
   readonly printsTracked: boolean;
 }
 
-/** null: a program or an option is not known to only read, or the system does not have the program. */
-export function readOnlyCommandOf(programs: readonly Words[] | null, locate: (name: string) => string | null): ReadOnlyCommand | null {
-  const found = programs?.map((words, index) => ruledProgram(words, index > 0)) ?? [];
-  const ruled = found.filter((each) => each !== null);
-  const line = ruled.map(({ words: [program = '', ...rest] }) => [locate(program) ?? '', ...rest]);
-  if (ruled.length === 0 || ruled.length < found.length || line.some(([program]) => program === '')) return null;
-  const [first, ...others] = ruled;
+/** null: a program or an option is not known to only read, or `locate` does not say where the program is. */
+export function readOnlyCommandOf(programs: readonly Program[] | null, locate: (name: string) => string | null): ReadOnlyCommand | null {
+  const found = programs ?? [];
+  const ruled = found.map(ruledProgram).filter((each) => each !== null);
+  const located = found.map(({ words: [program = '', ...rest], ...more }) => ({ ...more, words: [locate(program) ?? '', ...rest] }));
+  if (ruled.length === 0 || ruled.length < found.length || located.some(({ words: [program] }) => program === '')) return null;
+  const usesGit = found.some(isGit);
+  if (usesGit && !found.every((program) => isGit(program) || program.joint === '|' || NAMES_ONLY.has(program.words[0] ?? ''))) return null;
   return {
-    line: quotedPipeline(line),
-    named: others.length === 0 && first !== undefined ? first.named : null,
-    usesGit: ruled.some(({ words }) => words[0] === 'git'),
-    printsTracked: ruled.some((reader) => reader.printsTracked),
+    line: quotedPrograms(located),
+    named: ruled.length === 1 ? (ruled[0]?.named ?? null) : null,
+    usesGit,
+    printsTracked: ruled.some(({ printsTracked }) => printsTracked),
   };
 }
 
+function isGit({ words }: Program): boolean {
+  return words[0] === 'git';
+}
+
+/** They print no content of files, so they may run beside git, where the settings of a repository with their tokens can be read. */
+const NAMES_ONLY: ReadonlySet<string> = new Set(['ls', 'pwd', 'echo', 'date', 'which']);
+
+/** The first program, where all others only filter what it prints; null: they do more. */
+export function filteredProgramOf(programs: readonly Program[] | null): Program | null {
+  const [first = null, ...others] = programs ?? [];
+  return others.every((program) => program.joint === '|' && ruledProgram(program) !== null) ? first : null;
+}
+
 interface RuledProgram {
-  readonly words: Words;
   readonly named: Words;
   readonly printsTracked: boolean;
 }
 
-function ruledProgram(words: Words, isPiped: boolean): RuledProgram | null {
-  const [program = '', ...given] = words;
+function ruledProgram({ words: [program = '', ...given], joint }: Program): RuledProgram | null {
   const args = program === 'git' ? given.slice(given.findIndex((word) => !OF_GIT.has(word))) : given;
   for (const length of program === 'git' ? [2, 1] : [0]) {
     const named = [program, ...args.slice(0, length)];
     const found = COMMAND_RULES.get(named.join(' '));
     if (found === undefined || args.length < length) continue;
-    const rule = isPiped ? found.piped : found;
+    const rule = joint === '|' ? found.piped : found;
     if (program === 'git' && args.some((word) => LEADS_OUT.test(word))) return null;
     if (rule === undefined || !isWithin(args.slice(length), rule)) return null;
     const options = rule.printsTracked?.unlessOnly;
     const isQuiet = options !== undefined && isWithin(args.slice(length), { options });
-    return { words, named, printsTracked: rule.printsTracked !== undefined && !isQuiet };
+    return { named, printsTracked: rule.printsTracked !== undefined && !isQuiet };
   }
   return null;
 }

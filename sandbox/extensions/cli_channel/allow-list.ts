@@ -1,5 +1,5 @@
 import { PithError, type Command, type CommandIO, type TurnEvent } from 'pith';
-import { pipelineOf, readOnlyCommandOf, shownCommand, shownQuoted } from '@pith/command-line';
+import { programsOf, readOnlyCommandOf, shownCommand, shownQuoted } from '@pith/command-line';
 import { printableLine, slipsOf } from '@pith/plain-text';
 import type { Conversation, Sent } from './conversation.ts';
 import { fields, list, openQuestions, query, runCommand, text } from './commands.ts';
@@ -48,7 +48,7 @@ function commandRule(rule: string, calls: string): string {
   const [, kind = '', line = '', place = ''] = COMMAND.exec(calls) ?? [];
   const command = shownCommand(line);
   if (command !== null) return `${kind}${command}${place}`;
-  const isUnasked = kind === '' && !place.startsWith(' +') && readOnlyCommandOf(pipelineOf(line), (name) => name) !== null;
+  const isUnasked = kind === '' && !place.startsWith(' +') && readOnlyCommandOf(programsOf(line), (name) => name) !== null;
   if (isUnasked) return calls;
   throw new PithError(
     'usage',

@@ -2,9 +2,16 @@ import { execFileSync } from 'node:child_process';
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { coverOf } from '../../../sandbox/extensions/project_tools/shell/shell-tools.ts';
-import { pipelineOf, quotedPipeline, readOnlyCommandOf, shownCommand, shownWords } from '../../../packages/command-line/index.ts';
+import {
+  filteredProgramOf,
+  programsOf,
+  quotedPrograms,
+  readOnlyCommandOf,
+  shownCommand,
+  shownWords,
+} from '../../../packages/command-line/index.ts';
 
-const reads = (command: string) => readOnlyCommandOf(pipelineOf(command), (name) => `/usr/bin/${name}`);
+const reads = (command: string) => readOnlyCommandOf(programsOf(command), (name) => `/usr/bin/${name}`);
 const lines = (text: string) =>
   text
     .split('\n')
@@ -104,6 +111,13 @@ const READING = lines(`
   cat a.json | jq -r .name
   cat a.txt | sed -n 1,5p
   cat a.txt | tr a-z A-Z
+  git status && git diff --stat | head
+  pwd && ls -la && git log --oneline -5
+  git log --oneline -1; git status --short
+  ls src 2>/dev/null || ls lib 2>/dev/null
+  cat a.txt 2>&1|head -5
+  ls && cat a.txt | head -5 && echo ok
+  ls || cat
 `);
 
 /** Asked about; an `always` covers these very words. */
@@ -275,6 +289,13 @@ const EXACT = lines(`
   ls -D --zero-unknown
 `);
 
+/** The same: a reading program only filters what it prints. */
+const FILTERED = lines(`
+  npm test 2>&1 | tail -40
+  npm test 2>/dev/null
+  cargo test 2>&1|grep -E 'FAILED|panicked' | head -20
+`);
+
 /** Asked about each time: a shell would make more of it. */
 const ONCE = lines(`
   npm test; rm -rf /
@@ -284,7 +305,6 @@ const ONCE = lines(`
   ls | xargs rm
   ls | sh
   ls |& cat
-  ls || cat
   ls | cat a.txt
   ls | grep -r a
   ls | grep -e a b
@@ -303,7 +323,20 @@ const ONCE = lines(`
   cat <<<x
   cat <(id)
   ls &
-  ls 2>/dev/null
+  ls 2>/dev/nullx
+  ls 2>x
+  ls a2>&1
+  ls 2>&1x
+  ls &>/dev/null
+  ls && rm x
+  git status && cat .git/config
+  grep -r token . ; git log
+  ls; ls;
+  ls 2>&1 &
+  if ls; then ls; fi
+  cat x | npm test
+  npm test && git status
+  npm test | tail -5; ls
   npm test $(id)
   ls \`id\`
   ls $HOME
@@ -338,16 +371,16 @@ const ONCE = lines(`
 describe('S7, U-8 what a command can do', () => {
   it.each(READING)('U-8 runs unasked: %s', (command) => expect(reads(command)).not.toBeNull());
 
-  it.each(EXACT)('S7 asks, and always is exactly: %s', (command) => {
-    const programs = pipelineOf(command);
+  it.each([...EXACT, ...FILTERED])('S7 asks, and always is exactly: %s', (command) => {
+    const programs = programsOf(command);
     expect(readOnlyCommandOf(programs, (name) => `/usr/bin/${name}`)).toBeNull();
-    expect(programs).toHaveLength(1);
+    expect(filteredProgramOf(programs)).not.toBeNull();
   });
 
   it.each(ONCE)('S7 asks each time: %s', (command) => {
-    const programs = pipelineOf(command);
+    const programs = programsOf(command);
     expect(readOnlyCommandOf(programs, (name) => `/usr/bin/${name}`)).toBeNull();
-    expect(programs?.length).not.toBe(1);
+    expect(filteredProgramOf(programs)).toBeNull();
   });
 
   it.each([
@@ -362,15 +395,21 @@ describe('S7, U-8 what a command can do', () => {
     'ls \u001b[0m',
     "echo 'a\nb'",
     '',
-  ])('S7 takes no other kind of space, and no control character: %j', (command) => expect(pipelineOf(command)).toBeNull());
+  ])('S7 takes no other kind of space, and no control character: %j', (command) => expect(programsOf(command)).toBeNull());
 
   it('S7 a program that the system does not have is asked about: one of the project could have its name', () =>
-    expect(readOnlyCommandOf(pipelineOf('ls'), () => null)).toBeNull());
+    expect(readOnlyCommandOf(programsOf('ls'), () => null)).toBeNull());
+
+  it('S7 what filters a command is no part of its cover', () => {
+    const words = FILTERED.map((command) => filteredProgramOf(programsOf(command))?.words.slice(0, 2).join(' '));
+    expect(words).toEqual(['npm test', 'npm test', 'cargo test']);
+  });
 
   it('S7 a cover names what reads, or everything; no cover of earlier versions is among them', () => {
     const asked = { kind: 'command', folder: '.', network: false, background: false } as const;
     const key = (command: string, more = {}) =>
-      coverOf({ ...asked, words: pipelineOf(command)?.[0] ?? [], readOnly: reads(command)?.named ?? null, ...more }).key;
+      coverOf({ ...asked, words: filteredProgramOf(programsOf(command))?.words ?? [], readOnly: reads(command)?.named ?? null, ...more })
+        .key;
     expect(['npm test -- a', 'git push', 'git diff --output=x', 'git -c a=b diff'].map((command) => key(command))).toEqual([
       'command:npm test -- a',
       'command:git push',
@@ -393,10 +432,17 @@ describe('S7, U-8 generated commands', () => {
 
   it('S7 U14 bash reads the words that were judged, also as they are shown, and a rule of what is shown names them', () => {
     const taken = fc.sample(line, { numRuns: 300, seed: 7 }).flatMap((each) => {
-      const programs = pipelineOf(`p ${each}`);
+      const programs = programsOf(`p ${each}`);
       return programs === null
         ? []
-        : [{ each, words: programs[0]?.slice(1) ?? [], quoted: quotedPipeline(programs), shown: shownWords(programs[0] ?? []) }];
+        : [
+            {
+              each,
+              words: programs[0]?.words.slice(1) ?? [],
+              quoted: quotedPrograms(programs),
+              shown: shownWords(programs[0]?.words ?? []),
+            },
+          ];
     });
     expect(taken.length).toBeGreaterThan(200);
     const script = taken.flatMap(({ each, quoted, shown }) => [`p ${each}`, quoted, shown]).join('\n');
@@ -406,10 +452,24 @@ describe('S7, U-8 generated commands', () => {
     for (const { each, shown } of taken) expect([shownCommand(`p ${each}`), shownCommand(shown)]).toEqual([shown, shown]);
   });
 
+  it('S7 bash joins the programs as they were judged', () => {
+    const joint = fc.constantFrom('|', ' | ', '&&', ' && ', '||', ' || ', ';', '; ');
+    const part = fc.tuple(joint, fc.constantFrom('p', 'q'), line, fc.constantFrom('', ' 2>&1', ' 2>/dev/null'));
+    const texts = fc
+      .sample(fc.array(part, { minLength: 2, maxLength: 4 }), { numRuns: 40, seed: 9 })
+      .map((parts) => parts.map(([joined, name, words, errors], at) => `${at === 0 ? '' : joined}${name} ${words}${errors}`).join(''))
+      .filter((text) => programsOf(text) !== null);
+    expect(texts.length).toBeGreaterThan(30);
+    const functions = `p() { local given=$(cat); printf '%s,' "$@" "$given"; echo e >&2; }; q() { p "$@"; return 1; }`;
+    const printed = (forms: readonly string[]) =>
+      execFileSync('bash', ['-c', `exec 2>&1 </dev/null; ${functions}\n${forms.join('\necho\n')}\ntrue`], { encoding: 'utf8' });
+    expect(printed(texts.map((text) => quotedPrograms(programsOf(text) ?? [])))).toBe(printed(texts));
+  });
+
   it('U-8 nothing is taken for reading that has an option that writes, a separator, a substitution or an unknown word', () => {
     const hostile = fc.constantFrom(
       ...lines(`
-        ; && || & > >> < << $(id) \`id\` $X \${X} * ? [a] {a,b} ~ ~/a # \\ ! ( ) x| |x 2>&1 >x <x a;b a&b a>b a$b a\\b a*b
+        & > >> < << $(id) \`id\` $X \${X} * ? [a] {a,b} ~ ~/a # \\ ! ( ) x| |x >x <x a;b a&b a>b a$b a\\b a*b
         "$x" "\`id\`" "a\\b" 'a "a
       `).flatMap((each) => each.split(' ')),
       '\nx',
@@ -418,6 +478,9 @@ describe('S7, U-8 generated commands', () => {
       '\u00a0',
       '\u2028',
       'a\nb',
+      '; x',
+      '&& x',
+      '|| x',
       '| sh',
       '| tee x',
       '| xargs rm',
@@ -430,8 +493,11 @@ describe('S7, U-8 generated commands', () => {
     );
     const taken = fc.check(
       fc.property(fc.constantFrom(...READING), hostile, fc.nat(20), (command, bad, at) => {
-        const words = pipelineOf(command)?.map((each) => quotedPipeline([each]).split(/ (?=')/u)) ?? [];
-        const tokens = words.flatMap((each, index) => (index === 0 ? each : ['|', ...each]));
+        const tokens = (programsOf(command) ?? []).flatMap(({ words, joint, errors }) => [
+          ...(joint === null ? [] : [joint]),
+          ...words.map((each) => quotedPrograms([{ words: [each], joint: null, errors: null }])),
+          ...(errors === null ? [] : [errors]),
+        ]);
         tokens.splice(1 + (at % tokens.length), 0, bad);
         return reads(tokens.join(' ')) === null;
       }),

@@ -1,7 +1,7 @@
 import { execFileSync } from 'node:child_process';
 import { existsSync, mkdirSync, realpathSync, writeFileSync } from 'node:fs';
 import { describe, expect, it } from 'vitest';
-import { probeSandboxing } from '@pith/supervised-process';
+import { isNowhere, probeSandboxing } from '@pith/supervised-process';
 import { folderWith } from '../../places.ts';
 import { words } from '../../words.ts';
 import { until } from '../../waiting.ts';
@@ -273,6 +273,7 @@ describe.skipIf(!available)('U-8 commands that can only read', () => {
       'cat .env sandbox/pith.yaml .git/config',
       'grep -rn canary .',
       'ls -la | head -3',
+      'git status --short 2>&1 | head -3 && ls',
     ])
       expect(await project.question('shell', { command }), command).toBeNull();
     const printed = async (command: string) => out(await project.approved('shell', { command }));
@@ -281,6 +282,12 @@ describe.skipIf(!available)('U-8 commands that can only read', () => {
     expect(await printed('git status --short | head -1')).toContain('AM a.txt');
     expect(await printed('cat a.txt .env sandbox/pith.yaml .git/config')).toMatch(/^two\n(?![^]*canary)[^]*\[exit code 1\]$/u);
     expect(await printed('grep -rn canary .')).not.toContain(':canary');
+  });
+
+  const missing = ['rg', 'fd', 'tree', 'jq'].find(isNowhere);
+  it.runIf(missing)('U-8 nobody is asked about one that is not installed: bash says so', async () => {
+    const project = await projectWith(FILES);
+    expect(out(await project.call('shell', { command: `${missing} a.txt || cat a.txt` }))).toMatch(/not found\none\n\[exit code 0\]$/u);
   });
 
   it.each([

@@ -16,8 +16,8 @@ import { sha256 } from '@pith/plain-data';
 import { placeOf } from '../changes/change-tools.ts';
 import type { UndoLog } from '../changes/undo-log.ts';
 import type { BackgroundCommand, CommandRuns, ShellCommand } from './command-runs.ts';
-import { pipelineOf, readOnlyCommandOf, type ReadOnlyCommand, shownWords, type Words } from '@pith/command-line';
-import { findProgram } from '@pith/supervised-process';
+import { filteredProgramOf, programsOf, readOnlyCommandOf, type ReadOnlyCommand, shownWords, type Words } from '@pith/command-line';
+import { findProgram, isNowhere } from '@pith/supervised-process';
 
 const LONGEST_COMMAND = 20_000;
 const LONGEST_SECONDS = 600;
@@ -73,10 +73,15 @@ function shellTool(runs: CommandRuns, undo: UndoLog): Tool {
 /** A command that runs without a question, in a read-only sandbox; null: it is asked about. */
 async function unaskedOf({ project, settings, unconfined, history }: CommandRuns, wanted: Wanted): Promise<ReadOnlyCommand | null> {
   if (settings.ask_for_reading || wanted.access.length > 0 || wanted.background) return null;
-  const readOnlyCommand = readOnlyCommandOf(pipelineOf(wanted.command), findProgram);
+  const readOnlyCommand = readOnlyCommandOf(programsOf(wanted.command), locate);
   if (readOnlyCommand === null || (await unconfined()) !== null) return null;
   const folder = path.join(project.root, ...project.names(wanted.cwd));
   return readOnlyCommand.printsTracked && (await history.mayPrintSecrets(folder)) ? null : readOnlyCommand;
+}
+
+/** Where a reading program is. About one that nobody has there is no question: bash says so. */
+function locate(name: string): string | null {
+  return findProgram(name) ?? (isNowhere(name) ? name : null);
 }
 
 /**
@@ -113,11 +118,10 @@ async function questionOf(runs: CommandRuns, wanted: Wanted): Promise<ApprovalQu
   const missing = await runs.unconfined();
   const access = [...new Set(wanted.access)].sort();
   const kind = missing === null ? 'command' : 'unsandboxed';
-  const [words, ...others] = pipelineOf(wanted.command) ?? [];
-  const isAlone = words !== undefined && others.length === 0 && !access.includes('home');
+  const program = access.includes('home') ? null : filteredProgramOf(programsOf(wanted.command));
   const readOnly =
     kind === 'command' && access.length === 0 && !wanted.background
-      ? (readOnlyCommandOf(words ? [words] : null, findProgram)?.named ?? null)
+      ? (readOnlyCommandOf(program && [program], findProgram)?.named ?? null)
       : null;
   const whole = withVisibleSpaces(wanted.command);
   const line = printableLine(whole.replaceAll(/[ \t]*\n\s*/gu, ' ⏎ '));
@@ -137,8 +141,17 @@ async function questionOf(runs: CommandRuns, wanted: Wanted): Promise<ApprovalQu
         ? confinedBy(access, access.includes('home') ? runs.homeFolders() : [])
         : `not sandboxed: it sees and can change what you can (${missing.why})`,
     subject: sha256(JSON.stringify([wanted.command, folder, access, kind, wanted.background])),
-    ...(isAlone
-      ? { always: coverOf({ kind, words, readOnly, folder, network: access.includes('network'), background: wanted.background }) }
+    ...(program !== null
+      ? {
+          always: coverOf({
+            kind,
+            words: program.words,
+            readOnly,
+            folder,
+            network: access.includes('network'),
+            background: wanted.background,
+          }),
+        }
       : { once: true }),
   };
 }
