@@ -33,12 +33,12 @@ describe('what a script may do', () => {
     server.script(write('src/a.txt'), { text: 'Done.' }, write('src/b.txt'), { text: 'Again.' }, write('src/c.txt'));
     expect((await pith('-p', 'one')).code).toBe(1);
     const shown = await pith('approvals', '1');
-    expect(shown.out).toMatch(/create src\/a\.txt.*always covers: files in src\//su);
+    expect(shown.out).toMatch(/create src\/a\.txt.*always covers: ordinary files of this project/su);
     const approved = await pith('approvals', 'approve', '1', '--project');
     expect(approved.out).toMatch(/allowed always in this project.*Done\./su);
     expect((await pith('-p', 'two')).out).toContain('Again.');
-    expect((await pith('permissions')).out).toMatch(/files in src\/.*this project/su);
-    expect((await pith('permissions', 'remove', '1')).out).toContain('Taken back: files in src/');
+    expect((await pith('permissions')).out).toMatch(/ordinary files of this project.*this project/su);
+    expect((await pith('permissions', 'remove', '1')).out).toContain('Taken back: ordinary files of this project');
     expect((await pith('permissions')).out).toContain('Nothing is allowed always');
     expect((await pith('-p', 'three')).code).toBe(1);
   });

@@ -52,7 +52,7 @@ describe.skipIf(!HAS_TERMINALS)('a day’s work in a project', () => {
     type('why does the test fail, and fix it\r');
     await sees('run `npm test`', 'It runs the code of this project', 'sandboxed', 'exactly `npm test`');
     type('a');
-    await sees('change src/add.mjs (+1 −1)', '-  return a - b;', '+  return a + b;', 'files in src/');
+    await sees('change src/add.mjs (+1 −1)', '-  return a - b;', '+  return a + b;', 'ordinary files of this project');
     expect(await source()).toContain('a - b');
     type('y');
     await sees('Fixed, and the test passes.');

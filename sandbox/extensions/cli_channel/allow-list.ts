@@ -1,3 +1,4 @@
+import path from 'node:path';
 import { PithError, type Command, type CommandIO, type TurnEvent } from 'pith';
 import { programsOf, readOnlyCommandOf, shownCommand, shownQuoted } from '@pith/command-line';
 import { printableLine, slipsOf } from '@pith/plain-text';
@@ -21,6 +22,8 @@ interface AskedQuestion {
   readonly key: string | undefined;
   /** The command line that it would run. */
   readonly command?: string | undefined;
+  /** The file that it would change. */
+  readonly path?: string | undefined;
   /** The tool came with Pith. */
   readonly ships: boolean;
 }
@@ -87,14 +90,17 @@ export async function unknownTools(
 }
 
 /** Whether a rule names this call, in the tool's own words for it. The bare name of a tool is that of one that came with Pith. */
-export function isAllowed(rules: readonly AllowRule[], { tool, key, command, ships }: AskedQuestion): boolean {
+export function isAllowed(rules: readonly AllowRule[], question: AskedQuestion): boolean {
+  const { tool, key, command, ships } = question;
   if (key === undefined) return false;
   const { kind, rest } = partsOf(key);
+  const place = placeOf(question);
   const names = ships ? [tool, nameOf(tool)] : [tool];
-  const [, place] = WIDER.exec(key) ?? [];
-  const exact = place === undefined || command === undefined ? rest : `${shownCommand(command.trim()) ?? command.trim()}${place}`;
+  const [, folder] = WIDER.exec(key) ?? [];
+  const exact = folder === undefined || command === undefined ? rest : `${shownCommand(command.trim()) ?? command.trim()}${folder}`;
   return rules.some(
-    ({ tool: named, calls }) => names.includes(named) && (calls === rest || calls === exact || (FOLDERS.has(kind) && isBelow(rest, calls))),
+    ({ tool: named, calls }) =>
+      names.includes(named) && (calls === rest || calls === exact || (FOLDERS.has(kind) && isBelow(place, calls))),
   );
 }
 
@@ -102,12 +108,18 @@ export function isAllowed(rules: readonly AllowRule[], { tool, key, command, shi
 const WIDER = / …((?: in .*)?)$/su;
 
 /** The `--allow` that would allow this call and no more than its `always`; null: nothing does. */
-export function ruleFor({ tool, key, ships }: AskedQuestion): string | null {
-  return key === undefined ? null : `${ships ? nameOf(tool) : tool}:${partsOf(key).rest}`;
+export function ruleFor(question: AskedQuestion): string | null {
+  const { tool, key, ships } = question;
+  return key === undefined ? null : `${ships ? nameOf(tool) : tool}:${placeOf(question)}`;
 }
 
 /** Kinds of keys that name a place, which a folder above it names too. */
 const FOLDERS: ReadonlySet<string> = new Set(['write', 'read']);
+
+/** What the key names; for a change anywhere in the project, the folder of the file. */
+function placeOf({ key = '', path: file, ships }: AskedQuestion): string {
+  return ships && key === 'write:.' && file !== undefined ? path.posix.dirname(file) : partsOf(key).rest;
+}
 
 /** A key without its first word, which says what kind it is; that nothing confines a command must be given. */
 function partsOf(key: string): { readonly kind: string; readonly rest: string } {
@@ -160,8 +172,8 @@ export class AllowList {
     return (await openQuestions(await this.commands(), threadId, signal)).flatMap((question) => {
       const [id, tool, summary] = ['id', 'tool', 'summary'].map((name) => text(question[name]));
       if (id === undefined || tool === undefined) return [];
-      const command = text(fields(question['input'] ?? null)['command']);
-      return [{ id, tool, summary: summary ?? tool, key: text(question['key']), command, ships: question['ships'] === true }];
+      const [command, file] = ['command', 'path'].map((name) => text(fields(question['input'] ?? null)[name]));
+      return [{ id, tool, summary: summary ?? tool, key: text(question['key']), command, path: file, ships: question['ships'] === true }];
     });
   }
 

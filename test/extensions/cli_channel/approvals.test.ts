@@ -319,6 +319,25 @@ describe('a tool asks the person at the terminal', () => {
   });
 
   it.each([
+    ['edit_file:src/', 'src/deep/a.ts', true],
+    ['edit_file:.', 'a.ts', true],
+    ['edit_file:src', 'other/a.ts', false],
+    ['edit_file:src/', 'src/../a.ts', false],
+    ['write_file:src/', 'src/a.ts', false],
+  ])('U14 %s for a change of %s: %s', (rule, path, expected) =>
+    expect(
+      isAllowed(readAllowList({ options: { allow: [rule] } }), {
+        id: '1',
+        tool: 'project_tools/edit_file',
+        summary: '',
+        key: 'write:.',
+        path,
+        ships: true,
+      }),
+    ).toBe(expected),
+  );
+
+  it.each([
     ['shell:git log -p', 'command:git log …', 'git log -p', true],
     ['shell:git log', 'command:git log …', 'git log -p', true],
     ['shell:git log -p', 'command:git log …', 'git log -p --all', false],

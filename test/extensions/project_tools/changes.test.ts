@@ -13,7 +13,10 @@ describe('U2 edit_file', () => {
     const project = await projectWith({ 'src/a.ts': 'one\ntwo\nthree\n' });
     const input = edit('src/a.ts', 'two', 'zwei');
     const question = await project.question('edit_file', input);
-    expect(question).toMatchObject({ summary: 'change src/a.ts (+1 −1)', always: { key: 'write:src', covers: 'files in src/' } });
+    expect(question).toMatchObject({
+      summary: 'change src/a.ts (+1 −1)',
+      always: { key: 'write:.', covers: 'ordinary files of this project' },
+    });
     expect(question?.text).toBe('--- a/src/a.ts\n+++ b/src/a.ts\n@@ -1,3 +1,3 @@\n one\n-two\n+zwei\n three');
     expect(await project.approved('edit_file', input)).toMatchObject({ error: { code: 'approval_needed' } });
     expect(project.read('src/a.ts')).toBe('one\ntwo\nthree\n');
@@ -128,7 +131,7 @@ describe('U2 edit_file', () => {
       expect(question).not.toHaveProperty('always');
     }
     expect(await project.question('write_file', { path: 'extensions/x.ts', content: 'x' })).toMatchObject({
-      always: { key: 'write:extensions' },
+      always: { key: 'write:.' },
     });
   });
 

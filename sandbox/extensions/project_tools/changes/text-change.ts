@@ -61,14 +61,11 @@ export function changeQuestion(project: Project, { names, before, after }: TextC
   const why = project.changeGuard(names);
   const [old, next] = [before?.toString() ?? '', after.toString()];
   const text = `${why === null ? '' : `${path} ${why}.\n`}${difference(path, before === null ? null : old, next).trimEnd()}`;
-  const folder = names.slice(0, -1).join('/') || '.';
   return {
     summary: `${before === null ? 'create' : 'change'} ${path} (${countOf(old, next)})`,
     text,
     subject: sha256([path, before === null ? 'new' : sha256(before), sha256(after)].join('\n')),
-    ...(why === null
-      ? { always: { key: `write:${folder}`, covers: folder === '.' ? 'files at the top of the project' : `files in ${folder}/` } }
-      : { once: true }),
+    ...(why === null ? { always: { key: 'write:.', covers: 'ordinary files of this project' } } : { once: true }),
   };
 }
 
