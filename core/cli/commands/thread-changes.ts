@@ -10,7 +10,7 @@ export async function renameThread(kernel: Kernel, input: CommandInput, io: Comm
   const id = String(input.arguments['id']);
   const title = printableLine([input.arguments['title'] ?? []].flat().join(' ').trim(), LONGEST_TITLE);
   if (title === '') throw new PithError('usage', 'the title is empty', { cure: `write: pith threads rename ${id} "the new title"` });
-  await loadThread(kernel, id);
+  await loadThread(kernel, id, io);
   await kernel.agents.renameThread(id, title, signal);
   io.json({ thread: id, title });
   if (!io.quiet) io.print(`Renamed ${id}: ${title}`);
@@ -20,7 +20,7 @@ export async function renameThread(kernel: Kernel, input: CommandInput, io: Comm
 export async function branchThread(kernel: Kernel, input: CommandInput, io: CommandIO, signal: AbortSignal): Promise<void> {
   const id = String(input.arguments['id']);
   const title = printableLine([input.arguments['title'] ?? []].flat().join(' ').trim(), LONGEST_TITLE);
-  const { messages } = await loadThread(kernel, id);
+  const { messages } = await loadThread(kernel, id, io);
   const said = personsMessages(messages);
   const at = input.options['at'];
   const message = at === undefined ? null : said[Number(at) - 1];
@@ -42,7 +42,7 @@ export async function deleteThread(kernel: Kernel, input: CommandInput, io: Comm
   const id = String(input.arguments['id']);
   if (id === io.session?.threadId)
     throw new PithError('usage', 'this conversation cannot be deleted while you are in it', { cure: 'begin another with /new first' });
-  const { thread, messages } = await loadThread(kernel, id);
+  const { thread, messages } = await loadThread(kernel, id, io);
   const question = `Delete '${printableLine(thread.title, 60)}' (${messages.length} messages)? It cannot be undone.`;
   if (!(await agreed(question, `write: pith threads delete ${id} --yes`, input, io))) {
     io.print('Nothing was deleted');

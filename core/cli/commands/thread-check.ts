@@ -46,12 +46,14 @@ async function idsOf(kernel: Kernel, { arguments: { id }, options }: CommandInpu
     throw new PithError('usage', all ? 'either one thread or --all is checked' : 'check needs a thread', {
       cure: 'write: pith threads check <id>, or: pith threads check --all',
     });
-  return all ? (await kernel.threads.list(Number.MAX_SAFE_INTEGER)).map((thread) => thread.id) : [await knownThread(kernel, String(one))];
+  return all
+    ? (await kernel.threads.list(Number.MAX_SAFE_INTEGER)).map((thread) => thread.id)
+    : [await knownThread(kernel, String(one), io)];
 }
 
 /** Accepts a damaged thread, since it must be checked. */
-async function knownThread(kernel: Kernel, id: string): Promise<string> {
-  if ((await kernel.threads.inspect(id)) === null) throw await noThread(kernel, id);
+async function knownThread(kernel: Kernel, id: string, io: CommandIO): Promise<string> {
+  if ((await kernel.threads.inspect(id)) === null) throw await noThread(kernel, id, io);
   return id;
 }
 

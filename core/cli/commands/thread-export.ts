@@ -11,7 +11,7 @@ type Loaded = Awaited<ReturnType<typeof loadThread>>;
 
 /** Writes to the output, or to a file that only the user can read. */
 export async function exportThread(kernel: Kernel, input: CommandInput, io: CommandIO): Promise<void> {
-  const loaded = await loadThread(kernel, String(input.arguments['id']));
+  const loaded = await loadThread(kernel, String(input.arguments['id']), io);
   const { output } = input.options;
   if (typeof output !== 'string') {
     io.json(jsonOf(loaded));

@@ -24,7 +24,7 @@ export async function listThreads(kernel: Kernel, input: CommandInput, io: Comma
 
 export async function showThread(kernel: Kernel, input: CommandInput, io: CommandIO): Promise<void> {
   const id = String(input.arguments['id']);
-  const { thread, messages } = await loadThread(kernel, id);
+  const { thread, messages } = await loadThread(kernel, id, io);
   const last = countOption(input, 'last');
   const numbers = new Map(personsMessages(messages).map(({ seq }, at) => [seq, at + 1]));
   const known = new Set(sentHistory(messages).map(({ seq }) => seq));
@@ -57,7 +57,7 @@ export async function showThread(kernel: Kernel, input: CommandInput, io: Comman
 export async function compactThread(kernel: Kernel, input: CommandInput, io: CommandIO, signal: AbortSignal): Promise<void> {
   const id = input.arguments['id'] ?? io.session?.threadId;
   if (typeof id !== 'string') throw new PithError('usage', 'compact needs a thread', { cure: 'write: pith threads compact <id>' });
-  await loadThread(kernel, id);
+  await loadThread(kernel, id, io);
   const { tokensBefore, tokensAfter } = await kernel.agents.compact(id, signal);
   io.json({ thread: id, tokensBefore, tokensAfter });
   io.print(
@@ -77,13 +77,14 @@ async function conversations(kernel: Kernel, limit: number) {
 }
 
 /** Rejects `thread_unknown` with the nearest names. */
-export async function loadThread(kernel: Kernel, id: string) {
+export async function loadThread(kernel: Kernel, id: string, io: CommandIO) {
   const found = await kernel.threads.load(id);
   if (found) return found;
-  throw await noThread(kernel, id);
+  throw await noThread(kernel, id, io);
 }
 
-export async function noThread(kernel: Kernel, id: string): Promise<PithError> {
+export async function noThread(kernel: Kernel, id: string, { session }: CommandIO): Promise<PithError> {
+  if (id === session?.threadId) return new PithError('thread_unknown', 'nothing was said here yet', { cure: 'send a message first' });
   const known = (await kernel.threads.list(100)).map((thread) => thread.id);
   return new PithError('thread_unknown', `no thread '${id}': nothing was said in it yet${didYouMean(id, known)}`, {
     cure: 'see: pith threads list',

@@ -67,7 +67,8 @@ export async function branch(
   return `Conversation ${conversation.threadId} goes on ${editing === null ? 'like' : `from message ${editing} of`} ${from}, which stays: /thread ${from}. ${FILES_STAY}.`;
 }
 
-function requireBegun({ begun }: Conversation): void {
+/** Throws `usage` in a conversation without a message. */
+export function requireBegun({ begun }: Conversation): void {
   if (!begun) throw new PithError('usage', 'nothing was said here yet', { cure: 'send a message first' });
 }
 

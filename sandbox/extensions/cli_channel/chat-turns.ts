@@ -7,7 +7,7 @@ import { withSkills, type Conversation, type Sent } from './conversation.ts';
 import type { Image } from './clipboard-image.ts';
 import { mentionedFiles } from './file-mentions.ts';
 import { sentLine } from './opening.ts';
-import { ownCommandOf, runOwnCommand } from './own-command.ts';
+import { ownCommandOf, runOwnCommand, whyNotRun } from './own-command.ts';
 import { Questions } from './questions.ts';
 import type { SlashCommands } from './slash-commands.ts';
 import type { Terminal } from './terminal.ts';
@@ -107,6 +107,8 @@ export class ChatTurns {
 
   async #runOwn(command: string, signal: AbortSignal): Promise<void> {
     const { screen, io, clock } = this.options;
+    const why = whyNotRun(command, io.workingDirectory);
+    if (why !== null) return screen.writeDim(why);
     const place = { folder: io.workingDirectory, clock, write: (text: string) => screen.editor.write(text) };
     const { attachment, ending } = await runOwnCommand(command, place, signal);
     this.#ran.push({ threadId: this.threadId, attachment });

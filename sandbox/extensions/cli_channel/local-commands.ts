@@ -4,7 +4,7 @@ import { describedRows } from '@pith/command-line';
 import { didYouMean, printable, printableLine, wrapLines } from '@pith/plain-text';
 import type { Choice, Conversation } from './conversation.ts';
 import { choiceLine, CHOSEN_HERE, CUT_OFF, pastLines, readThread } from './opening.ts';
-import { branchCommands } from './branch-commands.ts';
+import { branchCommands, requireBegun } from './branch-commands.ts';
 import { errorLine, fields, list, pick, query, text } from './commands.ts';
 import type { Step } from './step-line.ts';
 
@@ -119,7 +119,10 @@ export function localCommands({ conversation, agents, screen, found, all, leave,
     {
       path: 'resume',
       description: 'Finish the answer that was cut off',
-      run: async () => resume(),
+      async run() {
+        requireBegun(conversation);
+        resume();
+      },
     },
     {
       path: 'model',

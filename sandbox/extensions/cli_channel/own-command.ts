@@ -28,9 +28,17 @@ const MOST_MS = 24 * 60 * 60 * 1000;
 const MOST_FIRST = 8 * 1024;
 const MOST_LAST = 24 * 1024;
 
-/** The command of `!command`; null: the line is a message. An image in Markdown is one. */
+/** The command of `!command`, '' of `!` alone; null: the line is a message. An image in Markdown is one. */
 export function ownCommandOf(line: string): string | null {
-  return /^!\s*([^\s![][^]*)$/u.exec(line)?.[1]?.trimEnd() ?? null;
+  return /^!\s*((?:[^\s![][^]*)?)$/u.exec(line)?.[1]?.trimEnd() ?? null;
+}
+
+/** What to know of `!` alone, and of a command that changes only its own shell; null: it is one to run. */
+export function whyNotRun(command: string, folder: string): string | null {
+  if (command === '')
+    return 'Write a command after it, such as !git status: it runs in your shell, and its output goes with your next message';
+  if (!/^(?:(?:cd|pushd|popd)(?=\s|$)|(?:export|alias)\s)[^;&|\n]*$/u.test(command)) return null;
+  return `Not run: each ! command has a shell of its own, in ${folder}, so this one would change nothing; write: !${command} && the next command`;
 }
 
 /**

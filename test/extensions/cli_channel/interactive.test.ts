@@ -194,7 +194,8 @@ describe('a conversation on a terminal', () => {
     expect(ada.screen()).toContain('The beginning of it\nStopped');
     expect(ada.screen()).not.toContain('queued');
     expect(chat.requests).toHaveLength(1);
-    await ada.type('!\r', 'second answer');
+    await ada.type('!\r', 'second answer', '› ');
+    await ada.type('!\r', 'Write a command after it', '› ');
     await ada.end();
     expect(chat.requests.map(({ input }) => input)).toEqual(['first', 'second!']);
   });

@@ -316,6 +316,13 @@ describe('slash commands', () => {
     expect(chat.requests.map(({ policy }) => policy)).toEqual([chosen, undefined, chosen, { effort: 'low' }, later, later]);
   });
 
+  it('K47 say in an empty conversation that nothing was said in it', async () => {
+    const chat = await scriptedChat([says('ok')]);
+    const { err } = await pipe(chat, [], { lines: ['/resume', '/compact', '/threads check', '/branch'] });
+    expect(err).toBe('pith: nothing was said here yet; send a message first\n'.repeat(4));
+    expect(chat.requests).toEqual([]);
+  });
+
   it('K47 are told of the conversation, and of no shell', async () => {
     const seen: unknown[] = [];
     const run: Command['run'] = async (_, io) => void seen.push('shell' in io, io.session?.agentId);

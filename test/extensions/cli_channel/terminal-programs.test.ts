@@ -3,7 +3,7 @@ import { stateFolder } from '@pith/safe-files';
 import { describe, expect, it } from 'vitest';
 import { Attention, type Notifications } from '../../../sandbox/extensions/cli_channel/attention.ts';
 import { clipboardImage } from '../../../sandbox/extensions/cli_channel/clipboard-image.ts';
-import { ownCommandOf, runOwnCommand } from '../../../sandbox/extensions/cli_channel/own-command.ts';
+import { ownCommandOf, runOwnCommand, whyNotRun } from '../../../sandbox/extensions/cli_channel/own-command.ts';
 import { editInProgram } from '../../../sandbox/extensions/cli_channel/text-program.ts';
 import { folderWith } from '../../places.ts';
 import { png } from '../../fixtures/images.ts';
@@ -66,7 +66,9 @@ describe('programs of the person', () => {
     const many = String.raw`yes "$(printf '\033[31mx\033[0m\r')" | head -c 220000`;
     await runOwnCommand(many, { ...place, write: (text) => (painted += text) }, new AbortController().signal);
     expect(painted).toMatch(/^(?:x\n){18333}\S*\s*$/u);
-    expect(['!', '! ', '!!', '![a](b)', 'no !ls', '! git  log '].map(ownCommandOf)).toEqual([null, null, null, null, null, 'git  log']);
+    expect(['!', '! ', '!!', '![a](b)', 'no !ls', '! git  log '].map(ownCommandOf)).toEqual(['', '', null, null, null, 'git  log']);
+    const alone = ['', 'cd src', 'export A=1', 'cd src && ls', 'cdrecord', 'export'].map((command) => whyNotRun(command, '/p'));
+    expect(alone).toEqual([expect.stringContaining('!git status'), expect.stringContaining('in /p'), expect.any(String), null, null, null]);
   });
 });
 
