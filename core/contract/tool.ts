@@ -145,7 +145,7 @@ export const Tool = {
 
 /** A tool of one turn: the extension's own (mostly with `optIn`), described for this turn, or all of an extension that it declares. `onDemand`: `find_tools` gives it. */
 export type TurnTool =
-  | { readonly tool: string; readonly description?: string; readonly inputSchema?: Tool['inputSchema']; readonly onDemand?: true }
+  | { readonly tool: string; readonly description?: string; readonly inputSchema?: Tool['inputSchema']; readonly onDemand?: boolean }
   | { readonly extension: string };
 
 /** Offers tools to the agents that list the extension in `uses_tools`. */

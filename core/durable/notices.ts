@@ -1,3 +1,4 @@
+import { counted } from '@pith/plain-text';
 import {
   type ChannelMessage,
   type ChannelProvider,
@@ -59,7 +60,7 @@ export function createNotices({ journal, clock, logger, handler, channels, quest
     const { recent, old } = journal.deliveries.missed(handler, since, clock.now() - DAY_MS);
     const left = old === 0 ? '' : `; ${old} older than a day ${old === 1 ? 'is' : 'are'} left out`;
     if (recent + old < 2) return;
-    await send({ kind: 'notices', text: `${recent} notice${recent === 1 ? '' : 's'} came while nobody was here${left}` }, null, signal);
+    await send({ kind: 'notices', text: `${counted(recent, 'notice')} came while nobody was here${left}` }, null, signal);
   }
 
   return {

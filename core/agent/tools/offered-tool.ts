@@ -10,5 +10,5 @@ export interface OfferedTool {
   /** Part of the input of every call, whatever the model writes: the agent that a tool of an agent's name runs. */
   readonly fixed?: Readonly<Record<string, JsonValue>>;
   /** The model gets it once `find_tools` has found it. */
-  readonly onDemand?: true;
+  readonly onDemand?: boolean;
 }

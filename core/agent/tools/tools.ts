@@ -9,12 +9,13 @@ import {
   type JsonValue,
   messageOf,
   type ToolProvider,
+  type ToolResult,
   type TurnInfo,
   type TurnPolicy,
 } from '../../contract/index.ts';
 import { canRun, type ExtensionFacts, type Host, type ToolDescriptor, type Tools } from '../../kernel/index.ts';
 import { isDynamic, namesOfExtension, shortId } from '../../declarations/index.ts';
-import { finderOf, foundIn, isFinder } from './find-tools.ts';
+import { finderOf, findTools, foundIn, isFinder } from './find-tools.ts';
 import { isGone, mayServe, permits } from './gate.ts';
 import type { OfferedTool } from './offered-tool.ts';
 import { ownInput, sendable, usable } from './sent-tools.ts';
@@ -58,14 +59,19 @@ async function wantedTools(
   ]);
   const allowed = ({ extensionId, descriptor }: UnnamedTool) => permits(policy, extensionId, descriptor.name);
   const given = [...used.tools.values()].filter(allowed);
-  const sent = sendable([...given, ...toolsOfAgents(given, callees, host.extensions)]);
-  const behind = [...found.tools].filter(([id]) => !used.tools.has(id)).map(([, tool]) => ({ ...tool, onDemand: true as const }));
-  const findable = usable(behind.filter(allowed));
-  return {
-    tools: [...sent.tools, ...findable.tools],
-    reserved,
-    notes: [...used.notes, ...found.notes, ...sent.notes, ...findable.notes],
-  };
+  const behind = [...found.tools].filter(([id]) => !used.tools.has(id)).map(([, tool]) => ({ ...tool, onDemand: true }));
+  const { tools, notes } = fitting([...given, ...toolsOfAgents(given, callees, host.extensions), ...behind.filter(allowed)]);
+  return { tools, reserved, notes: [...used.notes, ...found.notes, ...notes] };
+}
+
+/** Those that can be sent beside `offered`, then those on demand that could be, and what is to be said of the others. */
+function fitting(tools: readonly UnnamedTool[], offered: readonly OfferedTool[] = []): ReturnType<typeof sendable<UnnamedTool>> {
+  const sent = sendable(
+    tools.filter((tool) => !tool.onDemand),
+    offered.filter((tool) => !tool.onDemand),
+  );
+  const findable = usable(tools.filter((tool) => tool.onDemand));
+  return { tools: [...sent.tools, ...findable.tools], notes: [...sent.notes, ...findable.notes] };
 }
 
 /** The tools of one list of an agent by `extension/tool`, in its order. */
@@ -82,6 +88,10 @@ async function listed(
   const tools = answers.flatMap((answer) => answer.tools.map((tool) => [`${tool.extensionId}/${tool.descriptor.name}`, tool] as const));
   // What "*" and "sandbox" bring may fail without a word: the agent did not ask for it by name.
   return { tools: new Map(tools), notes: answers.flatMap(({ notes }, at) => (list.includes(entries[at] as string) ? notes : [])) };
+}
+
+function entriesOf({ usesTools, findsTools = [] }: AgentSpec): readonly string[] {
+  return [...usesTools, ...findsTools];
 }
 
 /** Entries of such a list that mean more than one extension: all, and those that do not ship. */
@@ -106,6 +116,16 @@ export function onDemandIn(all: readonly OfferedTool[]): readonly OfferedTool[] 
   return all.filter((tool) => tool.onDemand);
 }
 
+/** Runs a tool of a turn that has `all`: `find_tools` finds those on demand, any other is its extension's. */
+export function runTool(
+  tools: Pick<Tools, 'call'>,
+  all: readonly OfferedTool[],
+  { extensionId, tool, input }: { readonly extensionId: string; readonly tool: string; readonly input: JsonValue },
+  about: Parameters<Tools['call']>[3],
+): Promise<ToolResult> {
+  return isFinder({ extensionId }) ? findTools(onDemandIn(all), input) : tools.call(extensionId, tool, input, about);
+}
+
 /**
  * What of `all` the model is told: what is not on demand, `find_tools` where anything is, and what the thread has found. What it was told
  * `before` in this turn keeps its place and its description while it is there.
@@ -126,11 +146,8 @@ export function givenTools(
 }
 
 /** `; 'x' failed, and its tools are missing: see 'pith doctor'` where an extension that an agent uses cannot run, else nothing. For the end of a message. */
-export function missingTools(
-  { usesTools, findsTools = [] }: AgentSpec,
-  extensions: Pick<ExtensionFacts, 'ids' | 'state' | 'keepsNames' | 'isForeign'>,
-): string {
-  const all = [...usesTools, ...findsTools];
+export function missingTools(spec: AgentSpec, extensions: Pick<ExtensionFacts, 'ids' | 'state' | 'keepsNames' | 'isForeign'>): string {
+  const all = entriesOf(spec);
   const wanted = new Set([...all.map((entry) => entry.split('/', 1)[0] as string), ...collected(all, extensions)]);
   const broken = [...wanted].filter((id) => ['failed', 'blocked'].includes(extensions.state(id) ?? '')).sort();
   if (broken.length === 0) return '';
@@ -366,7 +383,7 @@ export async function toolsOfTurn(
     reserved,
     providers,
     notes,
-    notices: [...notices, ...missingDynamic([...spec.usesTools, ...(spec.findsTools ?? [])], all)],
+    notices: [...notices, ...missingDynamic(entriesOf(spec), all)],
   };
 }
 
@@ -388,7 +405,7 @@ export async function withTurnTools(question: TurnToolsQuestion, signal: AbortSi
   ]);
   const offered = [...there];
   const added = new Map<string, UnnamedTool>();
-  const wanted = [...turn.agent.usesTools, ...(turn.agent.findsTools ?? [])];
+  const wanted = entriesOf(turn.agent);
   for (const tool of [own, ...answers].flatMap(({ tools }) => tools)) {
     const { extensionId, descriptor } = tool;
     const { name } = descriptor;
@@ -397,15 +414,10 @@ export async function withTurnTools(question: TurnToolsQuestion, signal: AbortSi
     if (index < 0) added.set(`${extensionId}/${name}`, tool);
     else if (mayRedescribe) offered[index] = { ...(offered[index] as OfferedTool), descriptor };
   }
-  const [given, behind] = [false, true].map((onDemand) => [...added.values()].filter((tool) => (tool.onDemand === true) === onDemand));
-  const sent = sendable(
-    given!,
-    offered.filter((tool) => !tool.onDemand),
-  );
-  const findable = usable(behind!);
-  const lost = [...sent.notes, ...findable.notes].map(({ code, message, cure }) => ({ code, message: `${message}; ${cure}` }));
+  const { tools, notes } = fitting([...added.values()], offered);
+  const lost = notes.map(({ code, message, cure }) => ({ code, message: `${message}; ${cure}` }));
   return {
-    all: [...offered, ...named([...sent.tools, ...findable.tools], question.reserved, offered)],
+    all: [...offered, ...named(tools, question.reserved, offered)],
     notices: [...answers.flatMap(({ notices }) => notices), ...lost],
     late: providers.filter((_, index) => answers[index]?.late),
   };
@@ -416,9 +428,9 @@ async function withoutGone(offered: readonly OfferedTool[], host: ToolHost): Pro
   return offered.filter((_, at) => !gone[at]);
 }
 
-/** Notices on dynamic extensions that `uses_tools` names and that nobody declares. */
-function missingDynamic(usesTools: readonly string[], tools: readonly OfferedTool[]): ToolsOfTurn['notices'] {
-  return usesTools
+/** Notices on dynamic extensions that the agent names and that nobody declares. */
+function missingDynamic(entries: readonly string[], tools: readonly OfferedTool[]): ToolsOfTurn['notices'] {
+  return entries
     .filter(isDynamic)
     .filter((entry) => !tools.some(({ extensionId, descriptor }) => entry === extensionId || entry === `${extensionId}/${descriptor.name}`))
     .map((entry) => ({ code: 'provider_unavailable', message: `the tools of '${entry}' are missing: nothing declares them now` }));
@@ -447,11 +459,11 @@ type TurnTool = Awaited<ReturnType<NonNullable<ToolProvider['getTurnTools']>>>[n
 
 async function resolve(question: TurnToolsQuestion, extensionId: string, own: readonly ToolDescriptor[], given: TurnTool): Promise<Answer> {
   if ('extension' in given) return open(question, extensionId, given.extension);
-  const { tool, onDemand, ...described } = given;
+  const { tool, onDemand = false, ...described } = given;
   const descriptor = own.find(({ name }) => name === tool);
   if (descriptor) {
     const found = unnamed(question.host.extensions, extensionId, { ...descriptor, ...described });
-    return { tools: [onDemand ? { ...found, onDemand } : found], notices: [] };
+    return { tools: [{ ...found, onDemand }], notices: [] };
   }
   return failed('tool_unknown', `'${extensionId}' brings the tool '${tool}' to this turn, and has none of that name`);
 }
@@ -469,8 +481,8 @@ async function open({ host, clock, turn }: TurnToolsQuestion, providerId: string
         late: true,
       };
     const notices = found.problems.map(({ code, message }) => ({ code, message: printableLine(message) }));
-    const demand = isFound(turn.agent, [providerId, ...namesOfExtension(extensionId)]) ? { onDemand: true as const } : {};
-    return { tools: found.tools.map((descriptor) => ({ extensionId, descriptor, ...demand })), notices };
+    const onDemand = isFound(turn.agent, [providerId, ...namesOfExtension(extensionId)]);
+    return { tools: found.tools.map((descriptor) => ({ extensionId, descriptor, onDemand })), notices };
   } catch (error) {
     return missing(codeOf(error, 'provider_unavailable'), messageOf(error));
   }

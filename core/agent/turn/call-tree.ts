@@ -1,3 +1,4 @@
+import { counted } from '@pith/plain-text';
 import { type AgentSpec, PithError, type TurnRequest } from '../../contract/index.ts';
 import type { Charge, Usage } from '../threads/thread.ts';
 import type { RunningTurn, TurnEnd } from './running-turn.ts';
@@ -135,21 +136,19 @@ export function limitEnd(turn: RunningTurn, { limit, of }: ReachedLimit): TurnEn
   const used = turn.progress.usage.inputTokens + turn.progress.usage.outputTokens;
   const { id } = of.plan.spec;
   const whose = of === turn ? '' : ` of '${id}', which called this agent`;
-  const done = [count(turn.progress.steps, 'model step'), calls(turn), ...delegated(turn), count(used, 'token')].join(', ');
+  const done = [counted(turn.progress.steps, 'model step'), calls(turn), ...delegated(turn), counted(used, 'token')].join(', ');
   const message = `stopped at ${limit} (${of.plan.limits[limit]})${whose}; so far: ${done}; send another message to go on, or raise limits.${limit} of '${id}'`;
   return { reason: 'limit', error: { code: 'limit_reached', message } };
 }
 
 function calls(turn: RunningTurn): string {
   const each = [...turn.progress.called].map(([name, times]) => (times === 1 ? name : `${name} × ${times}`));
-  return each.length === 0 ? count(turn.progress.calls, 'tool call') : `${count(turn.progress.calls, 'tool call')} (${each.join(', ')})`;
+  return each.length === 0
+    ? counted(turn.progress.calls, 'tool call')
+    : `${counted(turn.progress.calls, 'tool call')} (${each.join(', ')})`;
 }
 
 function delegated({ progress }: RunningTurn): readonly string[] {
   const { turns, steps, calls: made } = progress.delegated;
-  return turns === 0 ? [] : [`${count(turns, 'delegated turn')} (${count(steps, 'model step')}, ${count(made, 'tool call')})`];
-}
-
-function count(number: number, what: string): string {
-  return `${number} ${what}${number === 1 ? '' : 's'}`;
+  return turns === 0 ? [] : [`${counted(turns, 'delegated turn')} (${counted(steps, 'model step')}, ${counted(made, 'tool call')})`];
 }

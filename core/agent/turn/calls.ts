@@ -16,9 +16,8 @@ import {
 import { strictId } from '../prompt/request.ts';
 import { callers, callsLeft, spendCalls } from './call-tree.ts';
 import type { RawCall } from './step.ts';
-import { findTools, isFinder } from '../tools/find-tools.ts';
 import type { OfferedTool } from '../tools/offered-tool.ts';
-import { missingTools, onDemandIn, withFixed } from '../tools/tools.ts';
+import { missingTools, runTool, withFixed } from '../tools/tools.ts';
 import type { AskedCall, RunningTurn } from './running-turn.ts';
 import { startersOf } from './origin.ts';
 import { startSpan } from '../../durable/index.ts';
@@ -347,11 +346,7 @@ async function callTool(turn: RunningTurn, { record, approved }: DecidedCall): P
     if (shown.extensionId !== record.extensionId || shown.idempotencyKey !== idempotencyKey) return;
     turn.events.push({ type: 'tool-output', id: record.callId, text: String(shown.text).slice(0, MOST_SHOWN) });
   });
-  const run = () =>
-    isFinder(record)
-      ? findTools(onDemandIn(turn.offer.all), record.input)
-      : host.providers.tools.call(record.extensionId, record.tool, record.input, about);
-  const call = () => run().finally(off);
+  const call = () => runTool(host.providers.tools, turn.offer.all, record, about).finally(off);
   const span = startSpan({
     name: `execute_tool ${record.name}`,
     correlationId,

@@ -233,8 +233,7 @@ async function settledRenewals({ deps, signal }: RunningTurn): Promise<number> {
 
 /**
  * Asks `providers` again what they bring to this turn, and all where `isRenewed`; what is new is offered from the next step, and what is
- * gone no more. Returns what
- * is to be said of it; never rejects.
+ * gone no more. Returns what is to be said of it; never rejects.
  */
 async function appendTools(turn: RunningTurn, providers: readonly string[], isRenewed: boolean): Promise<readonly TurnEvent[]> {
   const { deps, plan, signal, offer } = turn;

@@ -2,9 +2,8 @@ import { ulid } from 'ulid';
 import { type AgentSpec, type JsonValue, PithError, toolError, type ToolResult, type TurnInfo } from '../../contract/index.ts';
 import { nearest } from '@pith/plain-text';
 import { inputProblem, judge } from '../tools/gate.ts';
-import { findTools, isFinder } from '../tools/find-tools.ts';
 import type { OfferedTool } from '../tools/offered-tool.ts';
-import { missingTools, onDemandIn, toolsOfTurn, withFixed } from '../tools/tools.ts';
+import { missingTools, onDemandIn, runTool, toolsOfTurn, withFixed } from '../tools/tools.ts';
 import type { Ask, Question } from '../threads/approval.ts';
 import { ofDeclarer } from './origin.ts';
 import type { TurnDependencies } from './running-turn.ts';
@@ -90,11 +89,7 @@ export function createToolCaller(dependencies: Dependencies): ToolCaller {
       }
       const approved = asking?.subject ?? undefined;
       const about = { turn, idempotencyKey, signal, ...(approved === undefined ? {} : { approved }) };
-      return notifyGuards(
-        isFinder(tool)
-          ? await findTools(onDemandIn(tools), whole)
-          : await host.providers.tools.call(extensionId, descriptor.name, whole, about),
-      );
+      return notifyGuards(await runTool(host.providers.tools, tools, { extensionId, tool: descriptor.name, input: whole }, about));
     },
   };
 }

@@ -1,6 +1,6 @@
 import { relative } from 'node:path';
 import { type CommandIO, type Diagnostic, PithError } from '../../contract/index.ts';
-import { printableLine } from '@pith/plain-text';
+import { counted, printableLine } from '@pith/plain-text';
 import { type Kernel, failureOf } from '../../compose/index.ts';
 import { describeError } from './report.ts';
 
@@ -38,7 +38,7 @@ export class Problems {
       .slice(0, MOST_LINES)
       .map((problem) => `  ${printableLine(lineOf(problem, io))}`);
     const rest = problems.length > MOST_LINES ? '/doctor for the rest' : '/doctor';
-    return [`${problems.length} problem${problems.length === 1 ? '' : 's'} (${rest}):`, ...texts].join('\n');
+    return [`${counted(problems.length, 'problem')} (${rest}):`, ...texts].join('\n');
   }
 
   /** Prints unreported problems on the error stream; with an agent, those that affect its turns. */

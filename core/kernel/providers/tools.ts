@@ -249,7 +249,7 @@ function isTurnTool(value: unknown): boolean {
     typeof tool === 'string' &&
     (description === undefined || typeof description === 'string') &&
     (inputSchema === undefined || isObject) &&
-    (onDemand === undefined || onDemand === true)
+    (onDemand === undefined || typeof onDemand === 'boolean')
   );
 }
 

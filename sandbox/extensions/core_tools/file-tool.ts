@@ -1,4 +1,5 @@
 import { defineTool, toolError, toolResult, z, type ApprovalQuestion, type Tool, type ToolCall, type ToolResult } from 'pith';
+import { counted } from '@pith/plain-text';
 import type { OneAtATime } from '@pith/folder-changes';
 import {
   binaryType,
@@ -163,7 +164,7 @@ async function read(root: ReadableRoot, segments: readonly string[], part: numbe
   const path = pathOf(root, segments);
   return root.jail.read(segments, async (handle, size) => {
     const parts = Math.max(1, Math.ceil(size / PART_BYTES));
-    if (part > parts) return toolError('part_unknown', `'${path}' has ${parts} part${parts === 1 ? '' : 's'}; part ${part} was asked for`);
+    if (part > parts) return toolError('part_unknown', `'${path}' has ${counted(parts, 'part')}; part ${part} was asked for`);
     const text = await readPart(handle, size, part);
     if (text === null) {
       const sha256 = await digestOf(handle, signal);

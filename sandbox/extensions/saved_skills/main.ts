@@ -99,7 +99,7 @@ export default class SavedSkillsExtension implements ToolProvider, ServiceProvid
     const turnTools = runnable.map(({ skill, inputs }) => ({ tool: toolNameOf(skill), inputSchema: inputJsonSchema(inputs) }));
     if (isRun) return turnTools;
     const sorted = turnTools.toSorted((one, other) => (one.tool < other.tool ? -1 : 1));
-    return sorted.map((tool, at) => (at < MOST_BY_NAME ? tool : { ...tool, onDemand: true as const }));
+    return sorted.map((tool, at) => ({ ...tool, onDemand: at >= MOST_BY_NAME }));
   }
 
   getCommands(): readonly Command[] {

@@ -9,7 +9,7 @@ import {
   messageOf,
   PithError,
 } from 'pith';
-import { didYouMean, printableLine } from '@pith/plain-text';
+import { counted, didYouMean, printableLine } from '@pith/plain-text';
 import { localTime, renderTable, widthOf } from '@pith/command-line';
 import { SkillLibrary } from 'pith/skill_registry';
 import { type Database, hasTables, type Ledger } from './ledger.ts';
@@ -146,7 +146,7 @@ function printOne(
 
 function turnsText({ turns, complete }: Turns): string {
   const rest = turns - complete;
-  return `${turns} turn${turns === 1 ? '' : 's'}${rest === 0 ? '' : ` (in ${rest} not all skills had a line)`}`;
+  return `${counted(turns, 'turn')}${rest === 0 ? '' : ` (in ${rest} not all skills had a line)`}`;
 }
 
 /** The recorded use of all skills. */

@@ -1,5 +1,5 @@
 import { defineTool, toolError, toolResult, z, type ApprovalQuestion } from 'pith';
-import { printableLine } from '@pith/plain-text';
+import { counted, printableLine } from '@pith/plain-text';
 import { readPage, type Page, type Reading, fromOutside } from './page.ts';
 import { isTyped, LONGEST_ADDRESS, webAddress } from './web-address.ts';
 
@@ -83,8 +83,7 @@ function questionOf(url: URL, isPrivate: boolean): ApprovalQuestion {
 function partOf({ url, title, text, isCut }: Read, part: number) {
   const pieces = partsOf(text);
   const piece = pieces[part - 1];
-  if (piece === undefined)
-    return toolError('part_unknown', `this page has ${pieces.length} part${pieces.length === 1 ? '' : 's'}; part ${part} was asked for`);
+  if (piece === undefined) return toolError('part_unknown', `this page has ${counted(pieces.length, 'part')}; part ${part} was asked for`);
   const isTitled = part === 1 && title !== '' && !text.slice(0, 1000).includes(`# ${title}\n`);
   const heading = isTitled ? `# ${printableLine(title, 300)}\n\n` : '';
   const notes = [

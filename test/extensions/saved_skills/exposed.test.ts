@@ -70,7 +70,10 @@ describe('names of exposed skills', () => {
     await saveAs(kernel, 'bob', 'mine', PLAIN);
     const message = "the tool name 'kv_get' is that of 'kv/kv_get'";
     expect(await kernel.as('bob', 'saved expose mine on --as kv_get')).toMatchObject({ error: 'name_taken', message });
-    expect(await saveAs(kernel, 'bob', 'kv_get', { ...PLAIN, expose_as_chatbot_tool: true })).toMatchObject({ error: 'name_taken', message });
+    expect(await saveAs(kernel, 'bob', 'kv_get', { ...PLAIN, expose_as_chatbot_tool: true })).toMatchObject({
+      error: 'name_taken',
+      message,
+    });
   });
 
   it('M23 a name that is taken is said to be that of a skill only to those who may see it', async () => {

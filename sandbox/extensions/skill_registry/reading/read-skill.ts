@@ -1,5 +1,5 @@
 import { type ExtensionContext, isToolResult, type ToolCall, type ToolResult, type TurnInfo } from 'pith';
-import { nearest, printableLine } from '@pith/plain-text';
+import { counted, nearest, printableLine } from '@pith/plain-text';
 import { findReadable, type ScopeCache, type SkillScope } from '../catalog/scope.ts';
 import { findSkill } from '../scan/names.ts';
 import type { SkillsConfig } from '../config.ts';
@@ -69,10 +69,7 @@ export async function loadPart(
   const text = parts[part - 1];
   const count = parts.length;
   if (text === undefined)
-    return skillError(
-      'part_not_found',
-      `Skill '${printableLine(skill.id)}' has ${count} part${count === 1 ? '' : 's'}; part ${part} does not exist.`,
-    );
+    return skillError('part_not_found', `Skill '${printableLine(skill.id)}' has ${counted(count, 'part')}; part ${part} does not exist.`);
   return { load: { skillId: skill.id, state: 'loaded', how, sha256, ...(count === 1 ? {} : { part }) }, text, parts: count, stale };
 }
 
