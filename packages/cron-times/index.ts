@@ -114,7 +114,7 @@ function newClock(timeZone: string): Shown | null {
 const FIELDS = "write minute, hour, day, month and weekday, such as '0 3 * * *'";
 
 /** The five fields of `@daily` and the like; any other text as it is. */
-export function fieldsOf(cron: string): string {
+export function withoutNickname(cron: string): string {
   const text = cron.trim();
   return NICKNAMES[text.toLowerCase()] ?? text;
 }

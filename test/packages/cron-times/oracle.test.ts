@@ -22,7 +22,7 @@ const ZONES = [
   'Pacific/Chatham',
   'Asia/Kolkata',
   'UTC',
-].slice(0, LONG ? 10 : 2);
+].slice(0, LONG ? 10 : 5);
 
 const MINUTES = ['0', '30', '*', '*/7', '15,45', '10-20/5', '59', '0,1'];
 const HOURS = ['*', '0', '2', '2,14', '1-3', '*/5', '23', '0-23/2'];
@@ -37,7 +37,7 @@ const PATTERNS = Array.from({ length: 200 }, (_, at) => {
 }).filter((_, at) => LONG || at % 13 === 0);
 
 it(
-  `J10 T1 agrees with a search through each minute of ${YEARS} years: ${PATTERNS.length} patterns in ${ZONES.length} zones`,
+  `J10 K31 M51 T1 agrees with a search through each minute of ${YEARS} years: ${PATTERNS.length} patterns in ${ZONES.length} zones`,
   () => {
     const wrong = ZONES.flatMap((zone) => {
       const clock = clockOf(zone);

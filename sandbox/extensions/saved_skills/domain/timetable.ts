@@ -1,4 +1,4 @@
-import { fieldsOf, localZone, nextCronTime } from '@pith/cron-times';
+import { localZone, nextCronTime, withoutNickname } from '@pith/cron-times';
 import { PithError } from 'pith';
 import type { SavedSkill } from './saved-skill.ts';
 
@@ -15,5 +15,5 @@ export function checkTimetable(schedule: string, timeZone: string | null, now: n
 }
 
 function nextTime(schedule: string, timeZone: string | null, now: number) {
-  return nextCronTime(fieldsOf(schedule), timeZone ?? localZone(), now);
+  return nextCronTime(withoutNickname(schedule), timeZone ?? localZone(), now);
 }

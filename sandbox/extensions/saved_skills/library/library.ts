@@ -1,5 +1,5 @@
 import { randomUUID } from 'node:crypto';
-import { fieldsOf } from '@pith/cron-times';
+import { withoutNickname } from '@pith/cron-times';
 import { oncePromised } from '@pith/promises';
 import {
   type AgentSpec,
@@ -376,7 +376,7 @@ export class Library {
 
   /** Has a skill run by its timetable, or no longer. */
   async #plan({ id, schedule, time_zone: zone }: Pick<SavedSkill, 'id' | 'schedule' | 'time_zone'>): Promise<void> {
-    const timetable = schedule === null ? null : { cron: fieldsOf(schedule), ...(zone === null ? {} : { zone }) };
+    const timetable = schedule === null ? null : { cron: withoutNickname(schedule), ...(zone === null ? {} : { zone }) };
     await this.context.jobs.schedule(id, timetable && { ...timetable, name: 'tick', payload: { skill: id } });
   }
 
