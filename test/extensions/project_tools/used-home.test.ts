@@ -4,20 +4,20 @@ import { readdirSync, readFileSync } from 'node:fs';
 import path from 'node:path';
 import { describe, expect, it, vi } from 'vitest';
 import { findProgram, probeSandboxing } from '@pith/supervised-process';
+import type { JsonValue } from 'pith';
 import { folderWith, serverOf } from '../../places.ts';
 import { words } from '../../words.ts';
 import { cloneWith } from './clone.ts';
 
 const { available } = await probeSandboxing();
-const isLong = process.env['PITH_TEST_LONG'] === '1';
 const has = (program: string) => findProgram(program, (process.env['PATH'] ?? '').split(path.delimiter)) !== null;
 const out = (result: unknown) => (result as { readonly output?: string }).output ?? JSON.stringify(result);
 
 /** A registry with one package, by the path of which it is asked. */
 async function registryOf(): Promise<string> {
   const folder = folderWith({
-    'package/package.json': JSON.stringify({ name: 'greet', version: '1.2.3', main: 'main.js' }),
-    'package/main.js': "module.exports = () => console.log('greeted');\n",
+    'package/package.json': JSON.stringify({ name: 'greet', version: '1.2.3', main: 'main.js', bin: 'main.js' }),
+    'package/main.js': "#!/usr/bin/env node\nmodule.exports = () => console.log('greeted');\n",
   });
   execFileSync('tar', ['-czf', 'greet.tgz', 'package'], { cwd: folder });
   const tarball = readFileSync(path.join(folder, 'greet.tgz'));
@@ -30,27 +30,81 @@ async function registryOf(): Promise<string> {
       JSON.stringify({
         name: 'greet',
         'dist-tags': { latest: '1.2.3' },
-        versions: { '1.2.3': { name: 'greet', version: '1.2.3', main: 'main.js', dist } },
+        versions: { '1.2.3': { name: 'greet', version: '1.2.3', main: 'main.js', bin: { greet: 'main.js' }, dist } },
       }),
     );
   });
   return address;
 }
 
+type Clone = Awaited<ReturnType<typeof cloneWith>>;
+
+const FIXED = words('src/one.txt src/deep/two.txt lib/three.txt test/four.txt NOTES.md');
+const MISTAKES = Object.fromEntries(FIXED.map((file) => [file, 'it is wrong\n']));
+
+interface Journey {
+  readonly install: string;
+  readonly access?: readonly string[];
+  /** It fails while a file is wrong. */
+  readonly test: string;
+  readonly check: string;
+}
+
+/**
+ * A model reads, installs, tests, fixes a bug over five files in four folders, and commits; a person says always where it is offered. What was
+ * printed, and what was asked.
+ */
+async function journeyIn(clone: Clone, { install, access = [], test, check }: Journey) {
+  const asked: string[] = [];
+  const agreed = new Set<string>();
+  const step = async (tool: string, input: Record<string, JsonValue>): Promise<string> => {
+    const question = await clone.question(tool, input);
+    const cover = question?.always && `${tool} ${question.always.key}`;
+    if (question !== null && !(cover !== undefined && agreed.has(cover))) asked.push(question.summary ?? '');
+    if (cover !== undefined) agreed.add(cover);
+    return out(await clone.approved(tool, input, question?.subject));
+  };
+  const run = (command: string, more = {}) => step('shell', { command, ...more });
+  const ran = async (...commands: readonly string[]) => {
+    const printed: string[] = [];
+    for (const command of commands) printed.push(await run(command));
+    return printed.join('\n');
+  };
+  clone.person('git init -q; git add -A; git commit -qm first');
+  await ran('git status && ls -la', 'rg -n wrong . 2>/dev/null || grep -rn wrong src', 'cat NOTES.md');
+  const installed = await run(install, { access, timeout: 300 });
+  const before = await run(test, { timeout: 300 });
+  await step('read_file', { path: FIXED[0] ?? '' });
+  for (const path of FIXED) await step('edit_file', { path, edits: [{ old_text: 'wrong', new_text: 'right', all: false }] });
+  const after = await ran(`${test} 2>&1 | tail -40`, check, 'git diff && git diff --stat');
+  const committed = await ran('git add -A', 'git commit -qm "fix: be right"', 'git log --oneline -1 && git status --short');
+  expect(before).not.toMatch(/\[exit code 0\]$/u);
+  expect(after).toMatch(/ 5 files changed[^]*\[exit code 0\]$/u);
+  expect(after.match(/\[exit code 0\]/gu), after).toHaveLength(3);
+  expect(committed).toMatch(/fix: be right\n\[exit code 0\]$/u);
+  expect(asked.length, asked.join('\n')).toBeLessThanOrEqual(6);
+  return `${installed}\n${after}`;
+}
+
 describe.skipIf(!available)('U-1 a clone without sandbox/, with a used home', () => {
-  it('U-1 installs, tests and commits with npm; the next command finds what was fetched, and nothing of the person is written', async () => {
-    const scripts = { test: 'node -e "require(\'greet\')()"' };
+  it('U-1 U-8 installs, tests, fixes and commits with npm, six questions asked; the next command finds what was fetched, and nothing of the person is written', async () => {
     const clone = await cloneWith({
-      'package.json': JSON.stringify({ name: 'shop', version: '1.0.0', scripts, dependencies: { greet: '^1.0.0' } }),
+      ...MISTAKES,
+      'package.json': JSON.stringify({
+        name: 'shop',
+        version: '1.0.0',
+        scripts: { test: 'node test/all.js' },
+        dependencies: { greet: '^1.0.0' },
+      }),
+      'test/all.js': `require('greet')(); for (const file of ${JSON.stringify(FIXED)}) if (/wrong/.test(require('fs').readFileSync(file))) process.exit(1);\n`,
       '.gitignore': 'node_modules\n',
     });
-    clone.person('git init -q; git add -A; git commit -qm first');
-    const install = `npm install --no-audit --no-fund --registry=${await registryOf()} && npm test && ls ~/.npm`;
-    const installed = out(await clone.call('shell', { command: install, access: ['network'] }));
-    expect(installed).toMatch(/greeted\n[^]*_cacache\n[^]*\[exit code 0\]$/u);
+    const install = `npm install --no-audit --no-fund --registry=${await registryOf()}`;
+    const installed = await journeyIn(clone, { install, access: ['network'], test: 'npm test', check: 'npx greet --noEmit' });
     const command = [
+      'ls ~/.npm',
       'rm -rf node_modules && npm ci --offline --no-audit --no-fund && npm test',
-      'git add -A && git commit -qm "lock the packages" && npm version minor -m "version %s"',
+      'npm version minor -m "version %s"',
       'echo x >> .gitignore && git stash -q && git stash pop -q && git checkout -q .gitignore',
       'git switch -qc topic && echo t > t.txt && git add t.txt && git commit -qm topic && git switch -q main',
       'echo m > m.txt && git add m.txt && git commit -qm main && git switch -q topic && git rebase -q main && git switch -q main',
@@ -62,42 +116,54 @@ describe.skipIf(!available)('U-1 a clone without sandbox/, with a used home', ()
     expect(printed).toMatch(
       /could not write config file[^]*\[commands cannot change settings of git; ask the person to run the command\]\n\[exit code 4\]$/u,
     );
-    for (const said of ['greeted', 'v1.1.0', 'merged', 'version 1.1.0']) expect(printed).toContain(said);
+    for (const said of ['_cacache', 'greeted', 'v1.1.0', 'merged', 'version 1.1.0']) expect(printed).toContain(said);
     expect(installed + printed).not.toMatch(/EROFS|canary|start by themselves/u);
     expect(readdirSync(path.join(clone.home, '.npm/_cacache/index-v5'))).toEqual(['00']);
     expect(readdirSync(path.join(clone.home, '.npm'))).toEqual(['_cacache']);
     expect(clone.person('git fsck --no-dangling && git tag && git status --short')).toBe('v1.1.0\n');
   });
 
-  it.runIf(isLong && has('cargo'))('U-1 builds, tests and commits with cargo', async () => {
+  it.runIf(has('cargo'))('U-1 U-8 builds, tests, fixes and commits with cargo, six questions asked', async () => {
+    const read = FIXED.map((file) => `include_str!("../${file}")`).join(', ');
     const clone = await cloneWith({
-      'lib/Cargo.toml': '[package]\nname = "greet"\nversion = "0.1.0"\n',
-      'lib/src/lib.rs': 'pub fn greet() -> u8 { 7 }\n',
+      ...MISTAKES,
+      'Cargo.toml': '[package]\nname = "shop"\nversion = "0.1.0"\n[dependencies]\ngreet = { path = "greet" }\n',
+      'src/lib.rs': '\n',
+      'greet/Cargo.toml': '[package]\nname = "greet"\nversion = "0.1.0"\n',
+      'greet/src/lib.rs': 'pub fn greet() -> u8 { 7 }\n',
+      'tests/all.rs': `#[test] fn all() { assert_eq!(greet::greet(), 7); assert!([${read}].iter().all(|text| !text.contains("wrong"))); }\n`,
+      '.gitignore': 'target\n',
     });
-    const command = [
-      'cargo init --name shop --vcs none . && cargo add --offline --path lib greet',
-      'echo "#[test] fn greets() { assert_eq!(greet::greet(), 7) }" >> src/main.rs && cargo test --offline',
-      'git init -q && git add -A && git commit -qm first && git log --oneline',
-    ].join(' && ');
     const cargo = findProgram('cargo', (process.env['PATH'] ?? '').split(path.delimiter)) as string;
     vi.stubEnv('RUSTUP_HOME', process.env['RUSTUP_HOME'] ?? path.resolve(cargo, '../../../.rustup'));
-    const printed = out(await clone.call('shell', { command, timeout: 300 }));
-    vi.unstubAllEnvs();
-    expect(printed).toMatch(/test greets \.\.\. ok[^]*first\n[^]*\[exit code 0\]$/u);
+    const journey = {
+      install: 'cargo fetch',
+      access: ['network'],
+      test: 'cargo test --offline --test all',
+      check: 'cargo check --offline',
+    };
+    const printed = await journeyIn(clone, journey).finally(() => vi.unstubAllEnvs());
+    expect(printed).toMatch(/test all \.\.\. ok/u);
   });
 
-  it.runIf(isLong && has('pip'))('U-1 installs and tests with pip', async () => {
+  it.runIf(has('pip'))('U-1 U-8 installs, tests, fixes and commits with pip, six questions asked', async () => {
     const clone = await cloneWith({
+      ...MISTAKES,
       'w/greet.py': 'word = "greeted"\n',
       'w/greet-1.dist-info/METADATA': 'Metadata-Version: 2.1\nName: greet\nVersion: 1\n',
       'w/greet-1.dist-info/WHEEL': 'Wheel-Version: 1.0\nGenerator: x\nRoot-Is-Purelib: true\nTag: py3-none-any\n',
       'w/greet-1.dist-info/RECORD': 'greet.py,,\n',
+      'test_all.py': `import unittest, greet\nclass All(unittest.TestCase):\n  def test(self):\n    print(greet.word)\n    for file in ${JSON.stringify(FIXED)}: self.assertNotIn('wrong', open(file).read())\n`,
+      '.gitignore': '.venv\n__pycache__\n',
     });
-    clone.person("cd w && python3 -c \"import shutil; shutil.make_archive('../g', 'zip')\" && mv ../g.zip ../greet-1-py3-none-any.whl");
-    const command =
-      'python3 -m pip install --no-index --target packages ./greet-1-py3-none-any.whl && PYTHONPATH=packages python3 -c "import greet; print(greet.word)"';
-    const printed = out(await clone.call('shell', { command, timeout: 300 }));
-    expect(printed).toMatch(/greeted\n\[exit code 0\]$/u);
+    clone.person(
+      "cd w && python3 -c \"import shutil; shutil.make_archive('../g', 'zip')\" && mv ../g.zip ../greet-1-py3-none-any.whl && rm -r ../w",
+    );
+    const install =
+      'python3 -m venv --without-pip --system-site-packages .venv && .venv/bin/python -m pip install --no-index ./greet-1-py3-none-any.whl';
+    const journey = { install, test: '.venv/bin/python -m unittest', check: '.venv/bin/python -m compileall -q test_all.py' };
+    const printed = await journeyIn(clone, journey);
+    expect(printed).toMatch(/Successfully installed greet-1[^]*greeted/u);
     expect(printed).not.toMatch(/cache has been disabled|not writable/u);
   });
 });
