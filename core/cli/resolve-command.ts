@@ -176,14 +176,14 @@ async function unknownCommand(
     (group.length > 0 ? below : commands.map(({ path }) => path)).map((path) => path.split(' ')[group.length] ?? path),
   );
   const guess = didYouMean(word, siblings).replaceAll(/'(\S+)'/gu, `'${[...group, '$1'].join(' ')}'`);
-  const instead = group.length > 0 ? undefined : insteadOf(typed, commands);
+  const known = group.length > 0 ? undefined : knownCure(typed, commands);
   const asMessage = group.length === 0 && typed.length === 1 && guess !== '' ? sendingIt(typed) : undefined;
-  throw new PithError('command_unknown', `unknown command '${[...group, word].join(' ')}'${instead === undefined ? guess : ''}`, {
-    cure: instead ?? asMessage ?? (guess === '' ? `see: ${['pith', ...group].join(' ')} --help` : undefined),
+  throw new PithError('command_unknown', `unknown command '${[...group, word].join(' ')}'${known === undefined ? guess : ''}`, {
+    cure: known ?? asMessage ?? (guess === '' ? `see: ${['pith', ...group].join(' ')} --help` : undefined),
   });
 }
 
-function insteadOf(typed: readonly string[], commands: readonly { readonly path: string }[]): string | undefined {
+function knownCure(typed: readonly string[], commands: readonly { readonly path: string }[]): string | undefined {
   const [word = ''] = typed;
   if (Object.hasOwn(FAMILIAR, word)) return FAMILIAR[word];
   const through = pathThrough(typed, commands);

@@ -65,8 +65,9 @@ export async function examine(dependencies: DoctorDependencies): Promise<DoctorR
   const extensions = host.extensions
     .list() // with what was wrong in the agents that they bring
     .map((status) => extensionReport(asItRuns(status, stopped)));
-  const checked = listed.map((status) => agentReport(sandbox.unread ? status : withModel(status, host, router)));
   const { model, unsent } = await examineModel(router, findings);
+  const problems = await modelProblems(listed, model.ref, router);
+  const checked = listed.map((status) => agentReport(sandbox.unread ? status : withModel(status, host, problems)));
   const kept = await keptFindings(dependencies, host.extensions.discovery.declarations.values());
   const ofNames = [...(await clashes(host, commands)), ...(await hiddenCommands(host, commands))];
   const ofHost = [...ofNames, ...(await host.providers.findings()), ...(await host.sandboxNotes())];
@@ -95,8 +96,8 @@ async function examineModel(
     return { model: { ref, why }, unsent: problem === null ? [] : [unsentFinding(` to ${ref}`, problem)] };
   } catch (error) {
     const why = messageOf(error);
-    const isTold = findings.list().some(({ severity, message }) => severity === 'error' && message.includes(why));
-    return { model: { ref: 'none', why }, unsent: isTold ? [] : [unsentFinding('', error)] };
+    const isReported = findings.list().some(({ severity, message }) => severity === 'error' && message.includes(why));
+    return { model: { ref: 'none', why }, unsent: isReported ? [] : [unsentFinding('', error)] };
   }
 }
 
@@ -189,25 +190,42 @@ function agentReport({ id, state, notes }: AgentStatus): AgentReport {
   return { id, state, code: worst?.code, message: worst?.message, file: worst?.file, line: worst?.line, cure: worst?.cure, notes };
 }
 
-/** Its status with the finding that nothing goes by the name of its model. Another model can be named, so it has not failed. */
-function withModel(status: AgentStatus, host: Host, router: ModelRouter): AgentStatus {
-  if (status.spec === null) return status;
+/** What is wrong with the models of agents, by their names there; their servers are asked. That of `default` is reported once, for all. */
+async function modelProblems(
+  agents: readonly Pick<AgentStatus, 'spec'>[],
+  defaultRef: string,
+  router: ModelRouter,
+): Promise<ReadonlyMap<string, unknown>> {
+  const names = [...new Set(agents.flatMap(({ spec }) => spec?.model ?? []))];
+  const problems = names.map(async (name): Promise<unknown> => {
+    try {
+      const target = router.check(name);
+      return target === 'default' || target === defaultRef ? null : await router.problem(target);
+    } catch (error) {
+      return error;
+    }
+  });
+  const found = await Promise.all(problems);
+  return new Map(names.flatMap((name, at) => (found[at] === null ? [] : [[name, found[at]]])));
+}
+
+/** Its status with what is wrong with its model. Another model can be named, so it has not failed. */
+function withModel(status: AgentStatus, host: Host, problems: ReadonlyMap<string, unknown>): AgentStatus {
   const { id, spec } = status;
-  try {
-    router.check(spec.model);
-    return status;
-  } catch (error) {
-    const line = host.extensions.discovery.declarations.get(id)?.positions?.['agent.model']?.[0];
-    const note: Diagnostic = {
-      severity: 'error',
-      code: codeOf(error, 'model_unknown'),
-      message: messageOf(error),
-      ...(spec.origin === null ? {} : { file: spec.origin }),
-      ...(line === undefined ? {} : { line }),
-      cure: (error instanceof PithError ? error.cure : undefined) ?? 'correct the name of its model',
-    };
-    return { ...status, state: status.state === 'active' ? 'degraded' : status.state, notes: [...status.notes, note] };
-  }
+  if (spec === null || !problems.has(spec.model)) return status;
+  const error = problems.get(spec.model);
+  const line = host.extensions.discovery.declarations.get(id)?.positions?.['agent.model']?.[0];
+  const code = codeOf(error, 'model_unknown');
+  const isAway = code === 'model_unreachable' || code === 'model_auth' || code === 'secret_not_given'; // it may be there when it is used
+  const note: Diagnostic = {
+    severity: isAway ? 'warning' : 'error',
+    code,
+    message: messageOf(error),
+    ...(spec.origin === null ? {} : { file: spec.origin }),
+    ...(line === undefined ? {} : { line }),
+    cure: (error instanceof PithError ? error.cure : undefined) ?? 'correct the name of its model',
+  };
+  return { ...status, state: status.state === 'active' && !isAway ? 'degraded' : status.state, notes: [...status.notes, note] };
 }
 
 /** Where names and findings are looked up. */

@@ -33,15 +33,15 @@ export interface ModelRouter {
   resolve(refOrAlias: string): Promise<ResolvedModel>;
   /** The connected servers with their models. Asked once until `invalidate`, or again with `fresh`. Never rejects. */
   servers(fresh?: boolean): Promise<readonly ModelServer[]>;
-  /** Why no message can be sent to the model of `default`, as its server says; null: it can. Asks that server alone. */
-  problem(): Promise<PithError | null>;
+  /** Why no message can be sent to the model (default: that of `default`), as its server says; null: it can. Asks that server alone. */
+  problem(refOrAlias?: string): Promise<PithError | null>;
   /**
    * What a person means by this text: an alias, `provider/model`, or the name of a model that exactly one connected server has. Rejects
    * `model_unknown` with the nearest names, also where its server lists others only.
    */
   meant(text: string): Promise<string>;
-  /** Throws the error of `resolve` for the name alone. Asks and loads no provider. */
-  check(refOrAlias: string): void;
+  /** What the name leads to: `default`, a prefix or `provider/model`. Throws the error of `resolve` for the name alone. Asks and loads no provider. */
+  check(refOrAlias: string): string;
   /** Whether the name is an alias, built-in or of the settings, so that a person decides its meaning. */
   isAlias(name: string): boolean;
   /** The extension that offers the model `provider/model` or the prefix; null for aliases, and where none offers it. Loads none. */
@@ -138,9 +138,10 @@ export function createRouter(dependencies: RouterDependencies): ModelRouter {
     });
   }
 
-  function check(refOrAlias: string): void {
+  function check(refOrAlias: string): string {
     const { target } = followAlias(refOrAlias, dependencies.settings.models);
     if (target !== 'default') entryOf(splitReference(target)?.prefix ?? target, target);
+    return target;
   }
 
   function servers(fresh = false): Promise<readonly ModelServer[]> {
@@ -152,9 +153,9 @@ export function createRouter(dependencies: RouterDependencies): ModelRouter {
     return listed;
   }
 
-  async function problem(): Promise<PithError | null> {
+  async function problem(refOrAlias = 'default'): Promise<PithError | null> {
     try {
-      const { ref } = await resolve('default');
+      const { ref } = await resolve(refOrAlias);
       const [prefix = ''] = ref.split('/', 1);
       const asked = await askServers(candidatesOf(prefix).slice(0, 1), dependencies.provider);
       const [server] = asked;

@@ -71,7 +71,7 @@ function agentsInMemory(kernel: Kernel, sandboxDir: string, model: LanguageModel
       resolve: async () => ({ ref: 'bench/bench', why: 'given', model, contextWindow: null }),
       isAlias: () => true,
       providerOf: () => null,
-      check: () => undefined,
+      check: () => 'default',
     },
     stores: () => stores,
     events: kernel.events,

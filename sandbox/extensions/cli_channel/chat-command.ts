@@ -87,7 +87,7 @@ export function chatCommand(context: ChatContext, terminals: Terminals, terminal
       },
       { name: 'lines', type: 'boolean', description: 'Take each line that is piped in as one message; slash commands too' },
       { name: 'plain', type: 'boolean', description: 'For screen readers: nothing is drawn twice, no colour' },
-      { name: 'model', short: 'm', type: 'string', description: 'provider/model or an alias, instead of the agent’s' },
+      { name: 'model', short: 'm', type: 'string', description: 'A model, provider/model or an alias, instead of the agent’s' },
       { name: 'plan', type: 'boolean', description: 'Plan mode: only reading tools run, until you type /plan go' },
       {
         name: 'allow',

@@ -18,7 +18,7 @@ it('doctor finds a default agent that is not there, with the nearest name and th
   expect(report.notes).toContainEqual(noted(said, { severity: 'error', code: 'agent_unknown' }));
 });
 
-it('doctor finds misspelt models: the chosen one, aliases and those of agents, and asks no provider', async () => {
+it('doctor finds misspelt models: the chosen one, aliases and those of agents', async () => {
   const pith = await kernelOf({
     files: {
       'pith.yaml': 'models:\n  fast: opnai/test\n',
@@ -33,7 +33,11 @@ it('doctor finds misspelt models: the chosen one, aliases and those of agents, a
   expect(report.notes).toContainEqual(noted(said, { severity: 'error' }));
   const hasty = { state: 'degraded', code: 'model_unknown', line: 6, message: expect.stringContaining("did you mean 'fast'") };
   expect(report.agents.find(({ id }) => id === 'hasty')).toMatchObject(hasty);
-  expect(report.agents.find(({ id }) => id === 'sound')).toMatchObject({ state: 'active', code: undefined });
+  expect(report.agents.find(({ id }) => id === 'sound')).toMatchObject({
+    state: 'active',
+    code: 'model_auth',
+    cure: expect.stringContaining('OPENAI_API_KEY'),
+  });
 });
 
 it('doctor finds a misspelt provider, with the nearest one and the line', async () => {
@@ -63,6 +67,24 @@ it('U-4 doctor says that no message can be sent where the server lists no such m
     message: expect.stringContaining('127.0.0.1:9'),
     cure: expect.any(String),
   });
+});
+
+it('U-4 doctor names each agent whose own model no server has, also by an alias, and asks the server of others than the default one', async () => {
+  const url = await serverOf((_, response) => response.end('{"data":[{"id":"small"}]}'));
+  const { kernel } = await kernelOf({
+    files: {
+      'pith.yaml': `models: { default: openai/small, fast: near/smal }\nproviders: { openai: { base_url: "${url}/v1" }, near: { base_url: "${url}/v1" } }\n`,
+      ...Object.fromEntries(
+        ['default', 'near/small', 'near/big', 'fast'].map((model, at) => [`agents/agent_${at}/manifest.yaml`, AGENT(`agent_${at}`, model)]),
+      ),
+    },
+  });
+  const { ok, agents, notes } = await kernel.doctor();
+  expect([ok, notes.filter(({ severity }) => severity === 'error')]).toEqual([false, []]);
+  expect(agents.flatMap(({ id, code, message }) => (code === undefined ? [] : [[id, message]]))).toEqual([
+    ['agent_2', "'near' has no model 'big'"],
+    ['agent_3', "'near' has no model 'smal' (did you mean 'small'?)"],
+  ]);
 });
 
 it.each([

@@ -62,7 +62,7 @@ it('A9 another model router is registered over its token, and turns ask it', asy
       servers: async () => [],
       problem: async () => null,
       meant: async (text) => text,
-      check: () => undefined,
+      check: () => 'default',
       isAlias: () => true,
       providerOf: () => null,
       invalidate: () => undefined,
