@@ -27,7 +27,8 @@ export async function showThread(kernel: Kernel, input: CommandInput, io: Comman
   const { thread, messages } = await loadThread(kernel, id, io);
   const last = countOption(input, 'last');
   const numbers = new Map(personsMessages(messages).map(({ seq }, at) => [seq, at + 1]));
-  const known = new Set(sentHistory(messages).map(({ seq }) => seq));
+  const { isRunning: isCutOff = false, openTurn = null } = (await kernel.threads.inspect(id)) ?? {};
+  const known = new Set(sentHistory(messages, (isCutOff && openTurn) || undefined).map(({ seq }) => seq)); // what goes on has its message
   const shown = messages
     .map(({ seq, message }) => {
       const number = numbers.get(seq);
@@ -37,7 +38,6 @@ export async function showThread(kernel: Kernel, input: CommandInput, io: Comman
     .filter(({ text }) => text !== '')
     .slice(-last);
   const { model, effort } = (await kernel.threads.last(id))?.policy ?? {};
-  const isCutOff = (await kernel.threads.inspect(id))?.isRunning === true;
   io.json({
     ...thread,
     ...(model === undefined ? {} : { model }),

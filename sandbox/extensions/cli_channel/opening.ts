@@ -144,7 +144,8 @@ async function listedThreads(commands: readonly Command[], signal: AbortSignal) 
     .flatMap((thread) => {
       const id = text(thread['id']);
       if (id === undefined || id.includes('/')) return [];
-      return [{ id, title: text(thread['title']) ?? '', updatedAt: Number(thread['updatedAt'] ?? 0) }];
+      const branch = text(thread['branchOf']) === undefined ? undefined : /\.(\d+)$/u.exec(id)?.[1];
+      return [{ id, title: text(thread['title']) ?? '', branch, updatedAt: Number(thread['updatedAt'] ?? 0) }];
     });
 }
 
@@ -170,8 +171,10 @@ export async function pickThread(
   const times = threads.map(({ updatedAt }) => localTime(updatedAt, clock.now()));
   const width = Math.max(...times.map((time) => time.length));
   const room = Math.max(20, io.columns - width - 8);
-  for (const [place, { title }] of threads.entries())
-    io.print(`${String(place + 1).padStart(3)}  ${times[place]?.padEnd(width)}  ${printableLine(title, room)}`);
+  for (const [place, { title, branch }] of threads.entries()) {
+    const mark = branch === undefined ? '' : ` (branch ${branch})`;
+    io.print(`${String(place + 1).padStart(3)}  ${times[place]?.padEnd(width)}  ${printableLine(title, room - mark.length)}${mark}`);
+  }
   return pick(io, `Go on with which one? [1-${threads.length}, Enter leaves]`, async (typed) => {
     const chosen = threads[Number(typed) - 1];
     if (chosen === undefined) io.print(`Type a number from 1 to ${threads.length}.`);

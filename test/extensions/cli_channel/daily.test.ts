@@ -387,6 +387,7 @@ function picker(answers: string[]) {
     { id: 'a', title: 'Tea', updatedAt: TODAY },
     { id: 'a/1', title: 'of an agent', updatedAt: TODAY },
     { id: 'b', title: 'Coffee', updatedAt: BEFORE },
+    { id: 'b.2', title: 'Coffee', branchOf: 'b', updatedAt: BEFORE },
   ]);
   return {
     lines,
@@ -395,10 +396,15 @@ function picker(answers: string[]) {
   };
 }
 
-it('U23 U30 the list of conversations names the hour of today, and the day of others', async () => {
+it('U23 U30 the list of conversations names the hour of today, the day of others, and branches', async () => {
   const { lines, pick } = picker(['9', '2']);
   expect(await pick()).toBe('b');
-  expect(lines).toEqual(['  1  14:05             Tea', '  2  2026-07-27 09:03  Coffee', 'Type a number from 1 to 2.']);
+  expect(lines).toEqual([
+    '  1  14:05             Tea',
+    '  2  2026-07-27 09:03  Coffee',
+    '  3  2026-07-27 09:03  Coffee (branch 2)',
+    'Type a number from 1 to 3.',
+  ]);
 });
 
 it('U30 an empty answer chooses none', async () => {

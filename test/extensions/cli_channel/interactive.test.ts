@@ -313,23 +313,27 @@ describe('a conversation on a terminal', () => {
       { words: ['--thread', 'old-1'], keys: '/resume\r', continues: false },
       { words: ['--continue'], keys: '/resume\r', continues: false },
       { words: ['--resume'], keys: '/resume\r', continues: false, chosen: '1' },
-    ])('U-3 $words goes on below the transcript, with one prompt and the question marked as cut', async (way) => {
-      const { words, keys, continues, ...given } = way;
-      const { chat, go } = await cut();
-      const ada = await atPrompt(chat, words, given);
-      await ada.sees('› What was it?', 'No answer came');
-      if (!continues) await ada.sees('The last answer was cut off: /resume finishes it');
-      await ada.type(keys, 'It was');
-      ada.type('then');
-      await expect.poll(() => ada.screen()).toContain('It was\n› then');
-      go();
-      await expect.poll(() => ada.screen()).toContain('It was this.\n\n› then');
-      expect(ada.screen().match(/^›/gmu)).toHaveLength(continues ? 2 : 3); // the question, /resume, and one prompt
-      expect(ada.screen()).toContain('other · scripted/scripted');
-      expect(chat.requests).toMatchObject([{ threadId: 'old-1', resume: true }]);
-      ada.type('\u0015\u0004');
-      expect(await ada.done).toBe(0);
-    });
+    ])(
+      'U-3 $words goes on below the transcript, with one prompt and the answer marked as cut, not the question as unknown',
+      async (way) => {
+        const { words, keys, continues, ...given } = way;
+        const { chat, go } = await cut();
+        const ada = await atPrompt(chat, words, given);
+        await ada.sees('› What was it?');
+        if (!continues) await ada.sees('The last answer was cut off: /resume finishes it');
+        await ada.type(keys, 'It was');
+        ada.type('then');
+        await expect.poll(() => ada.screen()).toContain('It was\n› then');
+        go();
+        await expect.poll(() => ada.screen()).toContain('It was this.\n\n› then');
+        expect(ada.screen().match(/^›/gmu)).toHaveLength(continues ? 2 : 3); // the question, /resume, and one prompt
+        expect(ada.screen()).toContain('other · scripted/scripted');
+        expect(ada.screen()).not.toContain('No answer came');
+        expect(chat.requests).toMatchObject([{ threadId: 'old-1', resume: true }]);
+        ada.type('\u0015\u0004');
+        expect(await ada.done).toBe(0);
+      },
+    );
   });
 
   it('K61 a command asks for a secret without showing or remembering it; Ctrl-C leaves the question', async () => {
