@@ -149,7 +149,7 @@ export class AllowList {
   ) {}
 
   /** One turn, which goes on after questions that are all allowed. What is not allowed is shown as elsewhere, with the rule that would allow it. */
-  async *runTurn(conversation: Conversation, message: string | Sent | null, signal: AbortSignal): AsyncGenerator<TurnEvent> {
+  async *runTurn(conversation: Conversation, message: Sent | null, signal: AbortSignal): AsyncGenerator<TurnEvent> {
     for (let words = message; ; words = null) {
       const questions: TurnEvent[] = [];
       for await (const event of conversation.runTurn(words, signal)) {

@@ -19,9 +19,6 @@ export type ScreenOptions = Pick<
   readonly plain: boolean;
 };
 
-/** Lines below the prompt while something is awaited: what it is, and ten of its output. */
-const LIVE_ROWS = 11;
-
 /** What a conversation shows, and where a person types: lines, notices of others, rows that last for a while, the line of status. */
 export class ChatScreen {
   readonly colour: ReturnType<typeof pc.createColors>;
@@ -54,7 +51,7 @@ export class ChatScreen {
         this.#live = rows;
         this.editor.redraw();
       },
-      liveRows: plain ? 0 : LIVE_ROWS,
+      liveRows: plain ? 'none' : 'all',
     };
   }
 

@@ -3,7 +3,7 @@ import { printable } from '@pith/plain-text';
 import { branch } from './branch-commands.ts';
 import { answerOf, type ChatScreen } from './chat-screen.ts';
 import { errorLine } from './commands.ts';
-import { withSkills, type Conversation, type Sent } from './conversation.ts';
+import type { Conversation, Sent } from './conversation.ts';
 import type { Image } from './clipboard-image.ts';
 import { mentionedFiles } from './file-mentions.ts';
 import { sentLine } from './opening.ts';
@@ -83,7 +83,7 @@ export class ChatTurns {
     const own = ownCommandOf(line);
     if (own !== null) return this.#runOwn(own, signal);
     if (conversation.isPlanning && /^go[.!]?$/iu.test(line.trim()) && !(await this.#leavePlan(signal))) return;
-    return this.#send({ input: line }, line, signal);
+    return this.#send({ input: line, skills: [] }, line, signal);
   }
 
   /** Goes on with a turn that was interrupted. */
@@ -136,7 +136,7 @@ export class ChatTurns {
     if (conversation.editing !== null && !(await this.#branch(typed, signal))) return;
     const ran = this.#ran.splice(0).flatMap(({ threadId, attachment }) => (threadId === before ? attachment : []));
     const shown = [...this.options.images].flatMap(([words, image]) => (typed.includes(words) ? { name: words, image } : []));
-    return this.#runTurns(withSkills({ input, attachments: [...ran, ...attachments, ...shown] }, skills), signal);
+    return this.#runTurns({ input, attachments: [...ran, ...attachments, ...shown], skills }, signal);
   }
 
   /** Goes on in a branch, where the message takes the place of the one that was edited. False: there is none, and the message is back in the editor. */
@@ -179,11 +179,11 @@ export class ChatTurns {
     return slash.left || this.threadId !== threadId ? 'left' : 'done';
   }
 
-  async #runTurns(words: string | Sent | null, signal: AbortSignal): Promise<void> {
+  async #runTurns(message: Sent | null, signal: AbortSignal): Promise<void> {
     const { conversation, steps, screen } = this.options;
     const { threadId } = conversation;
     this.#leftOpen = null;
-    for (let next = words; ; next = null) {
+    for (let next = message; ; next = null) {
       let isAsked = false;
       for await (const event of conversation.runTurn(next, signal)) {
         steps.observe(event);

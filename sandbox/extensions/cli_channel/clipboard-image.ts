@@ -1,8 +1,8 @@
-import type { TurnRequest } from 'pith';
 import { imageIn, MOST_IMAGE_BYTES } from '@pith/image-header';
 import { runProgram } from '@pith/supervised-process';
+import type { Attachment } from './conversation.ts';
 
-export type Image = Extract<NonNullable<TurnRequest['attachments']>[number], { image: unknown }>['image'];
+export type Image = Extract<Attachment, { image: unknown }>['image'];
 
 /** A program that prints the image in the clipboard. */
 interface ClipboardProgram {

@@ -7,12 +7,11 @@ import { printableLine } from '@pith/plain-text';
 export type ChatContext = Pick<ExtensionContext, 'id' | 'agents' | 'events' | 'find' | 'clock' | 'config' | 'dataDirectory' | 'logger'>;
 
 /** A message, and what goes with it. */
-export type Sent = Required<Pick<TurnRequest, 'input' | 'attachments'>> & { readonly skills?: readonly LoadedSkill[] };
-
-/** The message with the skills that the person loaded for it, which come before other attachments. */
-export function withSkills({ input, attachments }: Sent, skills: readonly LoadedSkill[] = []): Sent | string {
-  if (attachments.length + skills.length === 0) return input;
-  return { input, attachments: [...skills.map(({ attachment }) => attachment), ...attachments], skills };
+export interface Sent {
+  readonly input: string;
+  readonly attachments: readonly Attachment[];
+  /** Those that the person loaded for it: they come before other attachments. */
+  readonly skills: readonly LoadedSkill[];
 }
 
 type TurnStart = Extract<TurnEvent, { type: 'turn-start' }>;
@@ -45,13 +44,15 @@ export class Conversation {
   }
 
   /** One turn; never throws. null continues the one that was interrupted. */
-  async *runTurn(message: string | Sent | null, signal: AbortSignal): AsyncGenerator<TurnEvent> {
+  async *runTurn(message: Sent | null, signal: AbortSignal): AsyncGenerator<TurnEvent> {
     this.begun = true;
     const { agentId: agent, userId, threadId, choice, isPlanning } = this;
     const narrowed: TurnPolicy = { ...choice, ...(isPlanning ? { readOnly: true } : {}) };
     const policy = Object.values(narrowed).some((each) => each !== undefined) ? narrowed : undefined;
-    const { skills = [], ...words } = message === null ? { resume: true } : typeof message === 'string' ? { input: message } : message;
-    for await (const event of this.context.agents.run({ agent, threadId, userId, channelId: CHANNEL_ID, policy, ...words }, signal)) {
+    const { skills, attachments: others, ...words } = message ?? { skills: [], attachments: [], resume: true };
+    const attachments = [...skills.map(({ attachment }) => attachment), ...others];
+    const request = { agent, threadId, userId, channelId: CHANNEL_ID, policy, attachments, ...words };
+    for await (const event of this.context.agents.run(request, signal)) {
       if (event.type === 'turn-start') this.#report(skills, event);
       yield event;
     }
@@ -104,7 +105,7 @@ export function describeChannel(turn: Pick<TurnInfo, 'channelId' | 'userId'>): s
   ].join('\n');
 }
 
-type Attachment = NonNullable<TurnRequest['attachments']>[number];
+export type Attachment = NonNullable<TurnRequest['attachments']>[number];
 
 /** A skill that a person asked for by its name, to be sent with a message. */
 export interface LoadedSkill {

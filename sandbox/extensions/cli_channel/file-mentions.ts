@@ -1,17 +1,16 @@
 import path from 'node:path';
-import { messageOf, type TurnRequest } from 'pith';
+import { messageOf } from 'pith';
 import { imageIn, imageTypeOf, MOST_IMAGE_BYTES } from '@pith/image-header';
 import { decodeText, isInside, isSecretFile, isThere, Jail, readRange, realPathOf } from '@pith/safe-files';
 import { listFiles } from '@pith/project-files';
+import type { Attachment } from './conversation.ts';
 import { fileWords, type FileWord } from './file-words.ts';
-
-type Attachments = NonNullable<TurnRequest['attachments']>;
 
 /** What came of a word: it goes along; it names no file; it cannot go along; it may not, being secret; it stays a word of the message. */
 type Outcome = 'attached' | 'missing' | 'refused' | 'secret' | 'word';
 
 export interface MentionedFiles {
-  readonly attachments: Attachments;
+  readonly attachments: readonly Attachment[];
   /** One line for each that is attached or could not be. */
   readonly lines: readonly { readonly outcome: Outcome; readonly text: string }[];
 }
@@ -50,7 +49,7 @@ export async function mentionedFiles(text: string, folder: string): Promise<Ment
 }
 
 interface Found {
-  readonly attachment: Attachments[number] | null;
+  readonly attachment: Attachment | null;
   readonly line: MentionedFiles['lines'][number];
 }
 
@@ -115,7 +114,7 @@ async function read(jail: Jail, names: readonly string[], name: string): Promise
   });
 }
 
-function given(attachment: Attachments[number], size: number, more = ''): Found {
+function given(attachment: Attachment, size: number, more = ''): Found {
   return { attachment, line: { outcome: 'attached', text: `${attachment.name} attached (${kilobytes(size)})${more}` } };
 }
 

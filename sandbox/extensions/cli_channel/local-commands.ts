@@ -9,7 +9,7 @@ import { errorLine, fields, list, pick, query, text } from './commands.ts';
 import type { Step } from './step-line.ts';
 
 /** What commands do with the terminal of a conversation. */
-export interface ChatScreen {
+export interface ScreenActions {
   clear(): void;
   /** Puts a message into the editor. */
   edit(text: string): void;
@@ -21,7 +21,7 @@ export interface LocalScope {
   readonly conversation: Conversation;
   readonly agents: Pick<ExtensionContext['agents'], 'find' | 'check'>;
   /** null where there is none. */
-  readonly screen: ChatScreen | null;
+  readonly screen: ScreenActions | null;
   /** Commands of the kernel and of extensions. */
   readonly found: readonly Command[];
   readonly all: () => Promise<readonly Command[]>;

@@ -1,11 +1,10 @@
 import { StringDecoder } from 'node:string_decoder';
 import { stripVTControlCharacters } from 'node:util';
-import { messageOf, type Clock, type TurnRequest } from 'pith';
+import { messageOf, type Clock } from 'pith';
 import { printable, printableLine } from '@pith/plain-text';
 import { runProgram } from '@pith/supervised-process';
+import type { Attachment } from './conversation.ts';
 import { unfinishedEnd } from './terminal.ts';
-
-type Attachment = NonNullable<TurnRequest['attachments']>[number];
 
 interface OwnCommandPlace {
   readonly folder: string;

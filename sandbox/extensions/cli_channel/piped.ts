@@ -2,7 +2,7 @@ import type { Clock, CommandIO, JsonValue, TurnEvent } from 'pith';
 import { untilAborted } from '@pith/promises';
 import { printable } from '@pith/plain-text';
 import { AllowList } from './allow-list.ts';
-import { withSkills, type ChatContext, type Sent } from './conversation.ts';
+import type { ChatContext, Sent } from './conversation.ts';
 import type { Opening } from './opening.ts';
 import { SlashCommands } from './slash-commands.ts';
 import type { Terminal } from './terminal.ts';
@@ -33,7 +33,7 @@ export async function chatThroughPipe(chat: PipedChat, signal: AbortSignal): Pro
   const view = viewOf(chat, context.clock);
   const slash = new SlashCommands(context, conversation);
   const allow = new AllowList(chat.allow ?? [], () => slash.all(), io);
-  const turn = (text: string | Sent | null) => turnOf(allow.runTurn(conversation, text, signal), view);
+  const turn = (sent: Sent | null) => turnOf(allow.runTurn(conversation, sent, signal), view);
   let code = 0;
   let attachments = chat.attachments ?? [];
   if (chat.resume) code = await turn(null);
@@ -43,7 +43,7 @@ export async function chatThroughPipe(chat: PipedChat, signal: AbortSignal): Pro
     let done = isCommand ? await slash.run(line, { ...io, colour: false }, signal) : 0;
     const message = isCommand ? slash.takeMessage() : { input: line, skills: [] };
     if (message !== null && !slash.left && !signal.aborted) {
-      const sent = message === 'resume' ? null : withSkills({ input: message.input, attachments }, message.skills);
+      const sent = message === 'resume' ? null : { ...message, attachments };
       if (sent !== null) attachments = [];
       done = Math.max(done, await turn(sent));
     }

@@ -3,7 +3,7 @@ import { matchCommand, parseCommandInput, pathThrough } from '@pith/command-line
 import { didYouMean, printableJson, slipsOf, splitWords } from '@pith/plain-text';
 import { type ChatContext, type Conversation, loadSkill, type LoadedSkill, skillNames } from './conversation.ts';
 import { errorLine, findCommands, typedHints } from './commands.ts';
-import { firstWord, localCommands, type ChatScreen } from './local-commands.ts';
+import { firstWord, localCommands, type ScreenActions } from './local-commands.ts';
 
 /** What is typed with a slash: the commands of the command line, and those that belong to the conversation itself. */
 export class SlashCommands {
@@ -18,7 +18,7 @@ export class SlashCommands {
     private readonly conversation: Conversation,
     /** Writes a line as it is; default: as other lines are printed. */
     private readonly raw?: (line: string) => void,
-    private readonly screen: ChatScreen | null = null,
+    private readonly screen: ScreenActions | null = null,
   ) {}
 
   /** What commands know of the conversation, and by what they send the person's next message. */

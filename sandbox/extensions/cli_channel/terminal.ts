@@ -32,8 +32,8 @@ export interface Surface {
   write(text: string): void;
   /** Shows rows that last only while something is awaited, in the place of those before. */
   live(rows: readonly string[]): void;
-  /** How many such rows are shown at most; 0: none. */
-  readonly liveRows: number;
+  /** How much of them is shown. */
+  readonly liveRows: 'none' | 'first' | 'all';
 }
 
 /** A terminal that nobody else writes to: one live row, which goes before anything is printed. */
@@ -54,7 +54,7 @@ export function directSurface({ output }: Terminal): Surface {
       output.write(row);
       isShown = true;
     },
-    liveRows: 1,
+    liveRows: 'first',
   };
 }
 

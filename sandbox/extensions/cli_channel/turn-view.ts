@@ -170,7 +170,7 @@ class LiveStatus {
 
   start(label: string): void {
     this.stop();
-    if (this.surface.liveRows === 0) return;
+    if (this.surface.liveRows === 'none') return;
     this.#label = label;
     this.#cancel = this.clock.after(DELAY_MS, () => this.#turn());
   }
@@ -190,7 +190,7 @@ class LiveStatus {
     const [first = '', ...rest] = printable(text).split('\n');
     output.lines[output.lines.length - 1] += first;
     output.lines.push(...rest);
-    if (this.surface.liveRows < 2) return this.#print(output, output.lines.splice(0, output.lines.length - 1));
+    if (this.surface.liveRows !== 'all') return this.#print(output, output.lines.splice(0, output.lines.length - 1));
     output.lines = output.lines.slice(-MOST_LIVE - 1);
     if (this.#label !== null) this.#draw();
   }
@@ -199,7 +199,7 @@ class LiveStatus {
   outputEnded(call: string): void {
     const output = this.#outputs.get(call);
     this.#outputs.delete(call);
-    if (output === undefined || this.surface.liveRows >= 2) return;
+    if (output === undefined || this.surface.liveRows === 'all') return;
     this.#print(
       output,
       output.lines.filter((line) => line !== ''),
@@ -223,7 +223,7 @@ class LiveStatus {
 
   #draw(): void {
     const { dim, columns, below } = this.options;
-    const kept = this.surface.liveRows < 2 ? [] : below();
+    const kept = this.surface.liveRows === 'all' ? below() : [];
     const most = kept.length === 0 ? MOST_LIVE : LEAST_LIVE;
     const lines = [...this.#outputs.values()].at(-1)?.lines ?? [];
     const shown = lines.filter((line, at) => at < lines.length - 1 || line !== '').slice(-most);

@@ -44,7 +44,7 @@ describe('programs of the person', () => {
     await ada.end();
     const text = expect.stringMatching(/^The person ran this .*exit code 3\n\$ ls; .*\nhere\.txt\n42\n$/su);
     expect(chat.requests).toMatchObject([{ input: 'why?', attachments: [{ text }] }, { input: 'and?' }]);
-    expect(chat.requests[1]?.attachments ?? []).toEqual([]);
+    expect(chat.requests[1]?.attachments).toEqual([]);
   });
 
   it('U20 !command is ended by Esc with all that it started; what it said goes along, and of much the beginning and the end', async () => {
