@@ -1,5 +1,4 @@
-export { modelFailure } from './failure.ts';
-export { refusedPart } from './failure.ts';
+export { modelFailure, refusedPart } from './failure.ts';
 export { readWithRetry, type Retry } from './retry.ts';
 export { createRouter, type ModelRouter, type ResolvedModel } from './router.ts';
 export { isModelAlias } from './reference.ts';

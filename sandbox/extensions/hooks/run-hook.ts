@@ -26,27 +26,23 @@ const NOT_STARTED: ReadonlySet<number | null> = new Set([126, 127]);
 /** Runs the command in the person's own environment, and ends all that it started. Rejects only with the reason of `signal`. */
 export async function runHook(hook: Hook, { folder, about, variables, clock }: HookRun, signal?: AbortSignal): Promise<Outcome> {
   const { name, command, timeout_ms: mostMs } = hook;
+  const failed = (why: string) => ({ kind: 'failed', why: `the hook '${name}' ${why}` }) as const;
   const set = Object.entries(variables).map(([key, value]) => `${key}=${value.replaceAll('\0', '')}`);
   const argv = ['env', ...set, 'sh', '-c', command];
   const input = `${JSON.stringify(about)}\n`; // so that `read -r` takes it
   try {
-    const {
-      code,
-      signal: by,
-      errors,
-      output,
-      passed,
-    } = await runProgram({ argv, cwd: folder, input, mostBytes: MOST_BYTES, mostMs, clock }, signal);
-    const failed = (why: string): Outcome => ({ kind: 'failed', why: `the hook '${name}' ${why}` });
-    const said = printable(errors.trim() === '' ? String(output).trim() : errors.trim());
+    const ended = await runProgram({ argv, cwd: folder, input, mostBytes: MOST_BYTES, mostMs, clock }, signal);
+    const { code, passed } = ended;
+    const [errors, output] = [ended.errors.trim(), String(ended.output).trim()];
+    const said = printable(errors === '' ? output : errors);
     if (passed !== null) return failed(passed === 'time' ? `did not end within ${mostMs} ms` : `wrote more than ${MOST_BYTES} bytes`);
-    if (code === 0) return { kind: 'passed', answer: answerOf(String(output)) };
+    if (code === 0) return { kind: 'passed', answer: answerOf(output) };
     if (code === REFUSED) return { kind: 'refused', reason: said === '' ? `the hook '${name}' gave no reason` : said };
-    const why = `ended ${code === null ? `by ${by}` : `with code ${code}`}${said === '' ? '' : `: ${said}`}`;
-    return code === null || NOT_STARTED.has(code) ? failed(why) : { kind: 'warned', why: `the hook '${name}' ${why}` };
+    const why = `ended ${code === null ? `by ${ended.signal}` : `with code ${code}`}${said === '' ? '' : `: ${said}`}`;
+    return code === null || NOT_STARTED.has(code) ? failed(why) : { ...failed(why), kind: 'warned' };
   } catch (error) {
     signal?.throwIfAborted();
-    return { kind: 'failed', why: `the hook '${name}' could not run: ${messageOf(error)}` };
+    return failed(`could not run: ${messageOf(error)}`);
   }
 }
 

@@ -1,4 +1,5 @@
 import { PithError, type JsonValue, type ModelInfo, type SettingsChange, type SetupProvider, type SetupSchema } from 'pith';
+import { someOf } from '@pith/plain-text';
 import type { Config } from './config.ts';
 
 type ModelServers = Awaited<ReturnType<NonNullable<SetupProvider['getModelServers']>>>;
@@ -58,15 +59,11 @@ export function openAiSetup(config: Config, there: string | null, models: () => 
     },
     applyConfig: changeOf,
     async onSetupComplete() {
-      const found = await models();
-      return `${found.length} ${found.length === 1 ? 'model answers' : 'models answer'}${found.length > 0 ? `: ${namesOf(found)}` : ''}`;
+      const names = (await models()).map(({ name }) => name);
+      const answer = names.length === 1 ? 'model answers' : 'models answer';
+      return `${names.length} ${answer}${names.length === 0 ? '' : `: ${someOf(names, 5)}`}`;
     },
   };
-}
-
-function namesOf(models: readonly ModelInfo[]): string {
-  const names = models.slice(0, 5).map(({ name }) => name);
-  return models.length > names.length ? `${names.join(', ')}, …` : names.join(', ');
 }
 
 function changeOf(name: string, value: JsonValue): SettingsChange {
