@@ -77,8 +77,8 @@ export function createAgents(options: AgentsOptions): Agents {
     },
     async branchThread(threadId, { before, title }, signal) {
       const { queue, threads } = options.stores();
-      const found = (await threads.load(threadId))?.thread;
-      if (found === undefined) throw unknownThread(threadId);
+      const found = await threads.find(threadId);
+      if (found === null) throw unknownThread(threadId);
       const id = await branchId(threads, threadId);
       const branch = { id, of: threadId, before, title: title ?? found.title };
       await queue.run(id, ({ fence }) => threads.writer(fence).branch(branch), signal);
@@ -99,7 +99,7 @@ export function createAgents(options: AgentsOptions): Agents {
 const LONGEST_BASE = 58;
 
 /** `abc.2` for the first branch of `abc`, `abc.3` for the next, also for one of `abc.2`. */
-async function branchId(threads: Pick<Threads, 'load'>, threadId: string): Promise<string> {
+async function branchId(threads: Pick<Threads, 'find'>, threadId: string): Promise<string> {
   const base = threadId.replace(/\.\d+$/u, '').slice(0, LONGEST_BASE);
-  for (let number = 2; ; number += 1) if ((await threads.load(`${base}.${number}`)) === null) return `${base}.${number}`;
+  for (let number = 2; ; number += 1) if ((await threads.find(`${base}.${number}`)) === null) return `${base}.${number}`;
 }

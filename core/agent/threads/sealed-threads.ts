@@ -41,6 +41,7 @@ export function sealedThreads(threads: Threads): Threads {
         if (seals.get(threadId) === seal) seals.delete(threadId);
       };
     },
+    find: (threadId) => threads.find(threadId),
     load: async (threadId) => openedMessages(threadId, await threads.load(threadId)),
     inspect: async (threadId) => openedMessages(threadId, await threads.inspect(threadId)),
     unfinished: async (threadId) => openedCalls(threadId, await threads.unfinished(threadId)),

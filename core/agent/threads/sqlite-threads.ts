@@ -97,13 +97,19 @@ export function createSqliteThreads(store: Store, clock: Clock, writeSaid: Write
     const turn = read.turn(row);
     return { turn, calls: store.all('SELECT * FROM calls WHERE turn = ? ORDER BY step, place', turn.id).map(read.call) };
   };
+  const find = (threadId: string) => {
+    const row = store.get('SELECT * FROM threads WHERE id = ?', threadId);
+    return row === null ? null : read.thread(row);
+  };
 
   return {
+    find: async (threadId) => find(threadId),
+
     async load(threadId) {
-      const row = store.get('SELECT * FROM threads WHERE id = ?', threadId);
-      if (row === null) return null;
+      const thread = find(threadId);
+      if (thread === null) return null;
       const messages = store.all('SELECT seq, turn, message, retain FROM messages WHERE thread = ? ORDER BY seq', threadId);
-      return { thread: read.thread(row), messages: messages.map((message) => read.message(threadId, message)) };
+      return { thread, messages: messages.map((message) => read.message(threadId, message)) };
     },
 
     async inspect(threadId) {

@@ -103,6 +103,8 @@ export interface InspectedThread {
 
 /** What threads keep. */
 export interface Threads {
+  /** The thread without its messages. */
+  find(threadId: string): Promise<ThreadRecord | null>;
   load(threadId: string): Promise<{ readonly thread: ThreadRecord; readonly messages: readonly StoredMessage[] } | null>;
   /** Its messages as far as they can be read, and what cannot: of them, and of what its turns keep. */
   inspect(threadId: string): Promise<InspectedThread | null>;

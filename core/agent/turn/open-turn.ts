@@ -73,7 +73,7 @@ export async function* openTurn(opening: Opening): AsyncGenerator<TurnEvent, Ope
   if (request.resume && unfinished) return yield* continueTurn(opening, unfinished);
   if (request.input !== undefined && request.input.trim() !== '') return yield* beginTurn(opening, cleanText(opening), unfinished);
   if (!request.resume) throw new PithError('usage', 'the message is empty', { cure: 'write something' });
-  if ((await deps.threads.load(request.threadId)) === null) {
+  if ((await deps.threads.find(request.threadId)) === null) {
     throw new PithError('thread_unknown', `there is no thread '${request.threadId}'`, { cure: 'name another thread, or begin a new one' });
   }
   yield { type: 'notice', code: 'nothing_to_resume', message: `thread '${request.threadId}' has no unfinished turn` };

@@ -2,7 +2,7 @@ import { type CommandInput, type CommandIO, PithError } from '../../contract/ind
 import { printableLine } from '@pith/plain-text';
 import type { Kernel } from '../../compose/index.ts';
 import { agreed } from './text.ts';
-import { loadThread, personsMessages } from './threads.ts';
+import { checkKnown, loadThread, personsMessages } from './threads.ts';
 
 const LONGEST_TITLE = 200;
 
@@ -10,7 +10,7 @@ export async function renameThread(kernel: Kernel, input: CommandInput, io: Comm
   const id = String(input.arguments['id']);
   const title = printableLine([input.arguments['title'] ?? []].flat().join(' ').trim(), LONGEST_TITLE);
   if (title === '') throw new PithError('usage', 'the title is empty', { cure: `write: pith threads rename ${id} "the new title"` });
-  await loadThread(kernel, id, io);
+  await checkKnown(kernel, id, io);
   await kernel.agents.renameThread(id, title, signal);
   io.json({ thread: id, title });
   if (!io.quiet) io.print(`Renamed ${id}: ${title}`);

@@ -1,7 +1,7 @@
 import { type CommandInput, type CommandIO, messageOf, PithError } from '../../contract/index.ts';
 import { printableLine } from '@pith/plain-text';
 import type { Kernel } from '../../compose/index.ts';
-import { noThread, cutOff } from './threads.ts';
+import { checkKnown, cutOff } from './threads.ts';
 import { colours } from './text.ts';
 
 interface Checked {
@@ -46,15 +46,9 @@ async function idsOf(kernel: Kernel, { arguments: { id }, options }: CommandInpu
     throw new PithError('usage', all ? 'either one thread or --all is checked' : 'check needs a thread', {
       cure: 'write: pith threads check <id>, or: pith threads check --all',
     });
-  return all
-    ? (await kernel.threads.list(Number.MAX_SAFE_INTEGER)).map((thread) => thread.id)
-    : [await knownThread(kernel, String(one), io)];
-}
-
-/** Accepts a damaged thread, since it must be checked. */
-async function knownThread(kernel: Kernel, id: string, io: CommandIO): Promise<string> {
-  if ((await kernel.threads.inspect(id)) === null) throw await noThread(kernel, id, io);
-  return id;
+  if (all) return (await kernel.threads.list(Number.MAX_SAFE_INTEGER)).map((thread) => thread.id);
+  await checkKnown(kernel, String(one), io);
+  return [String(one)];
 }
 
 async function check(kernel: Kernel, thread: string, repair: boolean, signal: AbortSignal): Promise<Checked> {

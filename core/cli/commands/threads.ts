@@ -57,7 +57,7 @@ export async function showThread(kernel: Kernel, input: CommandInput, io: Comman
 export async function compactThread(kernel: Kernel, input: CommandInput, io: CommandIO, signal: AbortSignal): Promise<void> {
   const id = input.arguments['id'] ?? io.session?.threadId;
   if (typeof id !== 'string') throw new PithError('usage', 'compact needs a thread', { cure: 'write: pith threads compact <id>' });
-  await loadThread(kernel, id, io);
+  await checkKnown(kernel, id, io);
   const { tokensBefore, tokensAfter } = await kernel.agents.compact(id, signal);
   io.json({ thread: id, tokensBefore, tokensAfter });
   io.print(
@@ -83,7 +83,12 @@ export async function loadThread(kernel: Kernel, id: string, io: CommandIO) {
   throw await noThread(kernel, id, io);
 }
 
-export async function noThread(kernel: Kernel, id: string, { session }: CommandIO): Promise<PithError> {
+/** The same without reading its messages, which may be damaged. */
+export async function checkKnown(kernel: Kernel, id: string, io: CommandIO): Promise<void> {
+  if ((await kernel.threads.find(id)) === null) throw await noThread(kernel, id, io);
+}
+
+async function noThread(kernel: Kernel, id: string, { session }: CommandIO): Promise<PithError> {
   if (id === session?.threadId) return new PithError('thread_unknown', 'nothing was said here yet', { cure: 'send a message first' });
   const known = (await kernel.threads.list(100)).map((thread) => thread.id);
   return new PithError('thread_unknown', `no thread '${id}': nothing was said in it yet${didYouMean(id, known)}`, {

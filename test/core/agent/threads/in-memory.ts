@@ -35,6 +35,7 @@ export function storesInMemory(): Stores {
   const hold = { lost: new AbortController().signal, fence: { name: 'alone', holder: 'alone' }, release: async () => undefined };
   return {
     threads: {
+      find: async (threadId) => threads.get(threadId) ?? null,
       async load(threadId) {
         const thread = threads.get(threadId);
         return thread ? { thread, messages: [...messages.get(threadId)!] } : null;

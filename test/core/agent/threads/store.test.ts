@@ -50,6 +50,8 @@ describe('Threads', () => {
     await writer.branch({ id: 't.2', of: 't', before: 3, title: 'again' });
     await writer.branch({ id: 't.3', of: 't', before: 1, title: 'empty' });
     const { thread, messages } = (await threads.load('t.2'))!;
+    expect(await threads.find('t.2')).toEqual(thread);
+    expect(await threads.find('t.4')).toBeNull();
     expect(thread).toMatchObject({ branchOf: 't', title: 'again', agentId: 'helper', date: '2025-01-02', compactions: 0 });
     expect(messages.map(({ message }) => message)).toEqual((await threads.load('t'))!.messages.slice(0, 2).map(({ message }) => message));
     expect(new Set(messages.map(({ turnId }) => turnId)).size).toBe(1);
