@@ -19,7 +19,6 @@ import { modelFailure } from '../../models/index.ts';
 import { RefusedRequests } from './refused-request.ts';
 import { streamStep, type StepOutcome } from './step.ts';
 import type { AskedCall, RunningTurn, TurnEnd } from './running-turn.ts';
-import { isFinder } from '../tools/find-tools.ts';
 import type { OfferedTool } from '../tools/offered-tool.ts';
 import { givenTools, toolIds, withTurnTools } from '../tools/tools.ts';
 import { functionTool } from './plan.ts';
@@ -105,7 +104,7 @@ async function* runBatches(
   const isRenewed = renewals !== turn.offer.renewals; // calls of this step may have changed the tools
   turn.offer.renewals = renewals;
   if (providers.length > 0 || isRenewed) yield* await appendTools(turn, providers, isRenewed);
-  else if (calls.some(({ record }) => isFinder(record))) offerTools(turn, turn.offer.all);
+  else if (Object.keys(retain).length > 0) offerTools(turn, turn.offer.all); // with what has been found
   return null;
 }
 
