@@ -123,7 +123,7 @@ export async function loadCommands(
   if (entry === undefined)
     throw new PithError(
       'manifest_invalid',
-      `the command '${path}' of ${extensionId} cannot be run: it needs only the index but names no entry`,
+      `the command '${path}' of ${extensionId} cannot be run: it needs only the index but does not name an entry`,
       {
         cure: 'add `entry:` to it in the manifest',
       },

@@ -68,13 +68,13 @@ async function resolveImport(
   if (wanted.startsWith('pith/')) return contractOf(wanted, rules);
   if (path.isAbsolute(wanted)) return forbidden(`'${wanted}' is an absolute path`, owner);
   const odd = await oddBeforeLooking(args, wanted, home);
-  if (odd !== null) return forbidden(`'${odd}' is no file`, owner);
+  if (odd !== null) return forbidden(`'${odd}' is not a file`, owner);
   if (/^\.\.?(?:\/|$)/.test(wanted)) {
     const found = await resolveFrom(build, args, args.resolveDir);
     // Also what does not exist: whether there is something outside is not for an extension to learn.
     if (found.errors?.length) return isBelow(path.resolve(args.resolveDir, wanted), home) ? found : forbidden(leaves, owner);
     if (!isBelow(realpathSync(found.path ?? ''), home)) return forbidden(leaves, owner);
-    return statSync(found.path as string).isFile() ? found : forbidden(`'${wanted}' is no file`, owner); // whoever read it would wait for ever
+    return statSync(found.path as string).isFile() ? found : forbidden(`'${wanted}' is not a file`, owner); // whoever read it would wait for ever
   }
   return resolvePackage(build, args, rules, home);
 }

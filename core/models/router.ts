@@ -223,7 +223,7 @@ export function createRouter(dependencies: RouterDependencies): ModelRouter {
       const aliases = [...new Set([...ALIASES, ...Object.keys(dependencies.settings.models)])];
       // A short word is similar to everything: it is rather a model's name without its provider.
       const guess = ref.length > 4 ? didYouMean(ref, new Set([...aliases, ...prefixes])) : '';
-      throw new PithError('model_unknown', `'${ref}' names no model${guess} (aliases: ${aliases.join(', ')}; ${known})`, {
+      throw new PithError('model_unknown', `'${ref}' does not name a model${guess} (aliases: ${aliases.join(', ')}; ${known})`, {
         cure: `write provider/model, such as ${prefixes.includes('openai') ? 'openai' : (prefixes[0] ?? 'provider')}/${ref}`,
       });
     }

@@ -95,7 +95,8 @@ function checkedTool(tool: JsonValue): ToolDescriptor {
     fieldsOf(tool);
   const { authoring, safeToShare, onlyForSkills } = fieldsOf(permission);
   if (typeof name !== 'string' || !TOOL_NAME.test(name)) throw mismatch(': a tool has no name that can be used');
-  if (typeof description !== 'string' || typeof inputSchema !== 'object' || inputSchema === null) throw mismatch(`: '${name}' is no tool`);
+  if (typeof description !== 'string' || typeof inputSchema !== 'object' || inputSchema === null)
+    throw mismatch(`: '${name}' is not a tool`);
   return {
     name,
     description,

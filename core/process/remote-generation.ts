@@ -156,7 +156,7 @@ async function modelOf(remote: RemoteHost, name: string, prefix: string): Promis
 /** A part of an answer; errors crossed as data. */
 function revived(part: unknown): ModelPart {
   const { type, error } = (typeof part === 'object' && part !== null ? part : {}) as { readonly type?: unknown; readonly error?: unknown };
-  if (typeof type !== 'string') throw new PithError('provider_failed', 'the model answered with what is no part of an answer');
+  if (typeof type !== 'string') throw new PithError('provider_failed', 'the answer of the model has a part of an unknown kind');
   return type === 'error' ? { type, error: errorFromData(error) } : (part as ModelPart);
 }
 

@@ -435,7 +435,7 @@ class Compiler {
     const given = isNode(node) && typeof node.value === 'string' ? node.value : '';
     if (isNode(node) && node.typename === 'Symbol' && NAME.test(given)) return given;
     const shown = given === '' ? '' : ` ${JSON.stringify(given.slice(0, 60))}`;
-    this.#refused(isNode(node) ? node : at, `${what}${shown} is no name`, 'use at most 64 letters, digits and _, and no digit first');
+    this.#refused(isNode(node) ? node : at, `${what}${shown} is not a name`, 'use at most 64 letters, digits and _, and no digit first');
     return '';
   }
 
@@ -472,7 +472,7 @@ function roundsOf(over: Value, names: number, budget: Budget): readonly (readonl
   if (isMap(over) && names === 2) return Object.entries(over);
   return items.map((item) => {
     if (isList(item) && item.length === names) return item;
-    throw new TypeError(`the loop has ${names} names, and ${spoken(item)} is no list of as many`);
+    throw new TypeError(`the loop has ${names} names, and ${spoken(item)} is not a list of that many`);
   });
 }
 

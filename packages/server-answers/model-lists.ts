@@ -31,7 +31,7 @@ export async function modelNames(
     const what =
       why === 'fetch failed'
         ? `nothing answers at ${host}`
-        : `${host} does not say which models it has: ${printableLine(hideKeys(why), LONGEST)}`;
+        : `${host} did not list its models: ${printableLine(hideKeys(why), LONGEST)}`;
     throw unlisted('model_unreachable', what, 'check the address, and that the server runs', cause);
   }
 }

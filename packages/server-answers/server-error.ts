@@ -14,7 +14,7 @@ export class ServerError extends Error {
 export function failureIn(said: unknown): ServerError {
   const parsed = typeof said === 'string' ? jsonOf(said) : said;
   const data = parsed === undefined ? said : parsed;
-  const words = serverWords(data) ?? 'the server reports an error and does not say which';
+  const words = serverWords(data) ?? 'the server reports an error without a reason';
   return new ServerError(words, { data, statusCode: codeIn(data) ?? undefined });
 }
 

@@ -81,7 +81,7 @@ describe('pith chat on a pipe', () => {
     const run = (...argv: string[]) => pithHere(argv, { cwd: typos.path });
     const { code, err } = await run('chat', '-p', 'hello');
     expect(code).toBe(1);
-    expect(err.match(/'nope' names no model/gu)).toHaveLength(1);
+    expect(err.match(/'nope' does not name a model/gu)).toHaveLength(1);
     expect(err).toContain("pith: sandbox/agents/off/manifest.yaml:2: 'enabld' must be written 'enabled'; it counts as that");
     expect(err).toContain("nothing declares 'kvv'; its 'enabled' counts for 'kv'");
     expect(err).toContain("'skills.poll_seconds' must be a number, not a string (ignored); correct the setting");

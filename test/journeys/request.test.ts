@@ -189,7 +189,7 @@ describe.each([{ wire: false }, { wire: true }])('what a server is sent (wire: $
     server.script({ text: 'ok' });
     const { events } = await pith.run('hello', { agent: 'writer' });
     const said = events.flatMap((event) => (event.type === 'notice' ? [event.message] : [])).join(' ');
-    expect(said).toMatch(/no skill is called 'alhpa' \(did you mean 'alpha'\?\); .*add the skill/su);
+    expect(said).toMatch(/there is no skill named 'alhpa' \(did you mean 'alpha'\?\); .*add the skill/su);
     expect(systemOf(server.requests.at(-1)!.body)).toMatch(/^WRITER/u);
     const { state, notes } = await pith.kernel.agents.resolve('writer');
     expect([state, notes.map(({ code }) => code)]).toEqual(['degraded', ['unknown_key', 'skill_not_found']]);

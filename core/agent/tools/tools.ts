@@ -404,7 +404,7 @@ async function resolve(question: TurnToolsQuestion, extensionId: string, own: re
     const found = unnamed(question.host.extensions, extensionId, { ...descriptor, ...described });
     return { tools: [{ ...found, onDemand }], notices: [] };
   }
-  return failed('tool_unknown', `'${extensionId}' brings the tool '${tool}' to this turn, and has none of that name`);
+  return failed('tool_unknown', `'${extensionId}' brings the tool '${tool}' to this turn, but has no tool of that name`);
 }
 
 /** One that is not open in time goes on, and is there for a later step or turn. Its names and faults may say anything. */

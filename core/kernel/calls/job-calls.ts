@@ -124,7 +124,7 @@ const MOST_JOBS = 1000;
 function checkedWait(event: Wait): Wait {
   const { until, deadline, jobs, resume } = fieldsOf(event);
   const unknown = Object.keys(fieldsOf(event)).find((key) => !WAITS.has(key));
-  if (unknown !== undefined) throw invalid(`jobs.wait knows no '${unknown}'`);
+  if (unknown !== undefined) throw invalid(`jobs.wait does not know '${unknown}'`);
   if (jobs !== undefined && !isList(jobs)) throw invalid(`the jobs of jobs.wait must be at most ${MOST_JOBS} ids`);
   if (resume !== undefined && resume !== true) throw invalid('the resume of jobs.wait can only be true');
   const wait: Wait = {

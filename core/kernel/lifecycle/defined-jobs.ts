@@ -29,12 +29,13 @@ export class DefinedJobs {
     if (this.#isSettled) throw refused('not_allowed', 'but only its constructor may', 'call context.jobs.define in the constructor');
     if (this.#defined.has(name)) throw refused('not_allowed', 'which it has defined already', 'call context.jobs.define once for each job');
     if (typeof handler !== 'function') throw refused('parameter_invalid', 'with no function', 'give a handler(job, signal)');
-    if (!isPlainMap(handling)) throw refused('parameter_invalid', 'with what is no object', 'give { migrate, ended, lanes }, or nothing');
+    if (!isPlainMap(handling))
+      throw refused('parameter_invalid', 'with something that is not an object', 'give { migrate, ended, lanes }, or nothing');
     for (const part of ['ended', 'migrate'] as const)
       if (handling[part] !== undefined && typeof handling[part] !== 'function')
         throw refused(
           'parameter_invalid',
-          `with ${part === 'ended' ? 'an' : 'a'} '${part}' that is no function`,
+          `with ${part === 'ended' ? 'an' : 'a'} '${part}' that is not a function`,
           'give a function, or leave it out',
         );
     if (handling.lanes && !declared.lanes)

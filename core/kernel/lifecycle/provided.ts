@@ -25,7 +25,7 @@ export class Provided {
     if (this.#given.has(protocol))
       throw refused('not_allowed', 'which it has provided already', 'call context.provide once for each protocol');
     if (typeof given.on !== 'object' || given.on === null)
-      throw refused('not_allowed', 'with what is no object', 'give an object that has its members');
+      throw refused('not_allowed', 'with something that is not an object', 'give an object that has its members');
     this.#given.set(protocol, given);
   }
 
@@ -91,7 +91,7 @@ function checkHandlers(instance: object, manifest: Manifest, file: string): void
 function describeMissing(protocol: Protocol, instance: object): readonly string[] {
   return protocol.missing(instance).map((name) => {
     const kind = protocol.members[name]?.kind === 'constant' ? 'constant' : 'method';
-    if (name in instance) return `has a '${name}' that is no ${kind}, as '${protocol.id}' needs it`;
+    if (name in instance) return `has a '${name}' that is not a ${kind}, as '${protocol.id}' needs it`;
     const found = misspelt(name, instance, protocol);
     return `has no ${kind} '${name}', which '${protocol.id}' needs${found === undefined ? '' : ` (did you mean to rename '${found}'?)`}`;
   });

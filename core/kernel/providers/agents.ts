@@ -215,7 +215,7 @@ async function answerOf(lifecycle: Lifecycle, slot: Slot, files: readonly Declar
     const given = Array.isArray(answer) && answer.length <= MOST_AGENTS ? answer : [null];
     const agents = given.flatMap((each: unknown) => checked(lifecycle, slot, agentSchema().safeParse(each).data, files) ?? []);
     if (agents.length < given.length)
-      lifecycle.note(slot.id, 'listAgents gave what is no { id, spec, diagnostics, file }; it is left out', 'provider_failed');
+      lifecycle.note(slot.id, 'listAgents gave something that is not { id, spec, diagnostics, file }; it is left out', 'provider_failed');
     return agents;
   } catch (error) {
     // A call that failed is recorded already.

@@ -119,14 +119,14 @@ export function createSetupPort(
       const [kept, ...others] = file?.get(name).filter(hasValue) ?? [];
       if (kept === undefined) throw new PithError('not_found', `no secret '${name}' is kept`, { cure: `run: pith secrets set ${name}` });
       if (others.length === 0) return port.setSecret(name, { ...kept, for: recipients });
-      throw new PithError('usage', `${others.length + 1} values of '${name}' are kept: which of them is meant is not known`, {
+      throw new PithError('usage', `${others.length + 1} values of '${name}' are kept: it is not known which one is meant`, {
         cure: `give the value itself: pith secrets set ${name} --for RECIPIENT`,
       });
     },
     async setSecret(name, given) {
       const found = declaredSecret(name);
       if (file === undefined)
-        throw new PithError('settings_invalid', 'secrets cannot be kept: this Pith knows no home folder', {
+        throw new PithError('settings_invalid', 'secrets cannot be kept: this Pith has no home folder', {
           cure: `set ${name} in the environment`,
         });
       if (/^PITH_MASTER_KEY(?:_OLD)?$/u.test(name) && !isKey(given.value))

@@ -126,7 +126,7 @@ export const wrongType: Check = function* ({ fields }) {
     yield wrong('scripts', 'a list of paths, or of { path, description, env, timeout_s }');
   const triggers = value('triggers');
   if (isPlainMap(triggers))
-    for (const kind of TRIGGER_KINDS) if (!isTexts(triggers[kind] ?? [])) yield wrong('triggers', `a map of lists; '${kind}' is none`);
+    for (const kind of TRIGGER_KINDS) if (!isTexts(triggers[kind] ?? [])) yield wrong('triggers', `a map of lists; '${kind}' is not one`);
 };
 
 export const unknownTriggers: Check = ({ fields }) => {

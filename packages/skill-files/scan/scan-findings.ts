@@ -2,7 +2,7 @@ import type { Diagnostic } from '../format/skill-file.ts';
 import type { ScanSource } from './found.ts';
 
 export function sourceMissing({ label, directory }: ScanSource, exists: boolean): Diagnostic {
-  const what = exists ? 'is no directory' : 'does not exist';
+  const what = exists ? 'is not a directory' : 'does not exist';
   return warning('source_missing', directory, `the skill source '${label}' ${what}`, 'create the directory or correct the setting');
 }
 
@@ -40,7 +40,7 @@ export function skillIsFolder(path: string): Diagnostic {
   return warning(
     'skill_file_is_folder',
     path,
-    'a folder is named like a skill file, and is no skill',
+    'a folder is named like a skill file, but is not a skill',
     'put a text file named `SKILL.md` in its place',
   );
 }

@@ -69,7 +69,7 @@ export async function runOwnCommand(command: string, { folder, clock, write }: O
   );
   take(decoder.end(), true);
   if (output !== '' && !output.endsWith('\n')) write('\n');
-  const text = `The person ran this command themselves, in their own shell, and it was no tool call: ${ending}\n$ ${command}\n${shortened(output)}`;
+  const text = `The person ran this command themselves, in their own shell, and it was not a tool call: ${ending}\n$ ${command}\n${shortened(output)}`;
   return { attachment: { name: `run by the person: ${printableLine(command, 80)}`, text }, ending };
 }
 

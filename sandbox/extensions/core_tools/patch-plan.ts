@@ -30,7 +30,7 @@ export function parsePlan(text: string): readonly FilePatch[] {
   }
   if (/^GIT binary patch\r?$/mu.test(text)) throw invalid('it has bytes of a binary file in it'); // no line of a hunk begins like this
   const plan = parsed.map((patch, index) => filePatch(patch, index));
-  if (plan.length === 0) throw invalid('it names no file');
+  if (plan.length === 0) throw invalid('it does not name a file');
   if (plan.length > MAX_FILES) throw invalid(`it changes ${plan.length} files; at most ${MAX_FILES} are changed at once`);
   const seen = new Set<string>();
   for (const path of plan.flatMap(({ from, to, isCopy }) => [...new Set(isCopy ? [to] : [from, to])])) {
@@ -58,7 +58,7 @@ function filePatch(patch: StructuredPatch, index: number): FilePatch {
   if (!old || !next) throw invalid(`section ${index + 1} has no '--- a/path' and '+++ b/path' header`);
   const from = isCreate === true || old === ABSENT ? null : old;
   const to = isDelete === true || next === ABSENT ? null : next;
-  if (from === null && to === null) throw invalid(`section ${index + 1} names no file`);
+  if (from === null && to === null) throw invalid(`section ${index + 1} does not name a file`);
   if (patch.isBinary === true) throw invalid(`'${to ?? from}' is a binary file`);
   if (newMode !== undefined && !/^100(?:644|755)$/u.test(newMode)) throw invalid(`'${to}' would be no ordinary file (mode ${newMode})`);
   if (patch.hunks.length === 0 && from === to && newMode === undefined) throw invalid(`'${to}' has no hunk`);

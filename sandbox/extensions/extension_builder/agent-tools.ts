@@ -34,7 +34,9 @@ async function manifestOf(sandbox: string, agent: string) {
     text = await readFile(file, 'utf8');
   } catch (error) {
     if (codeOf(error, '') !== 'ENOENT') throw error;
-    throw new PithError('not_found', `'${agent}' is no agent of this sandbox: there is no ${file}`, { cure: 'name one of sandbox/agents' });
+    throw new PithError('not_found', `'${agent}' is not an agent of this sandbox: there is no ${file}`, {
+      cure: 'name one of sandbox/agents',
+    });
   }
   const { document } = guardedYaml(text);
   if (document === null) throw new PithError('manifest_invalid', 'it nests too deep', { where: file, cure: 'write it flatter' });

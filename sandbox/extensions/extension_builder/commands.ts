@@ -102,7 +102,7 @@ function requireOwn({ sandbox, shippedSandbox }: Sandboxes, { workingDirectory }
 function kindOf(given: string): ExtensionKind {
   const kind = KINDS.find((each) => each === given);
   if (kind !== undefined) return kind;
-  throw new PithError('usage', `no kind of extension is called '${given}'${didYouMean(given, KINDS)}`, {
+  throw new PithError('usage', `there is no kind of extension named '${given}'${didYouMean(given, KINDS)}`, {
     cure: `choose one of ${KINDS.join(', ')}`,
   });
 }

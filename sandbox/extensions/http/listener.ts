@@ -64,7 +64,7 @@ export async function listen(options: ListenerOptions, signal: AbortSignal): Pro
 function holdConnections(server: Server, { config, logger }: Pick<ListenerOptions, 'config' | 'logger'>): void {
   const { connections, connections_per_address: perAddress, trusted_proxies: proxies } = config;
   for (const text of proxies)
-    if (plainRange(text) === null) logger.warn('extensions.http.trusted_proxies names no address or range', { text });
+    if (plainRange(text) === null) logger.warn('extensions.http.trusted_proxies does not name an address or range', { text });
   server.maxConnections = connections;
   let isSaid = false;
   const refuse = (why: string, address: string | undefined): void => {

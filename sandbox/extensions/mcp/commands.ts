@@ -158,7 +158,7 @@ function foundIn(servers: Servers, { arguments: given }: CommandInput) {
   const server = found.find((each) => each.name === name);
   if (server !== undefined) return server;
   const names = found.map((each) => each.name);
-  throw new PithError('usage', `.mcp.json of this project names no server '${printableLine(name, 60)}'${didYouMean(name, names)}`, {
+  throw new PithError('usage', `.mcp.json of this project does not name a server '${printableLine(name, 60)}'${didYouMean(name, names)}`, {
     cure: names.length === 0 ? 'servers of pith.yaml need no agreement' : `it names: ${names.join(', ')}`,
   });
 }

@@ -64,7 +64,7 @@ export class Logins {
 
   #write(url: string, login: KeptLogin | null): void {
     if (this.#folder === null)
-      throw new PithError('settings_invalid', 'a login cannot be kept: this Pith knows no home folder', { cure: 'set HOME' });
+      throw new PithError('settings_invalid', 'a login cannot be kept: this Pith has no home folder', { cure: 'set HOME' });
     if (login === null) this.#folder.remove(fileOf(url));
     else this.#folder.writeNow(fileOf(url), `${JSON.stringify(login, null, 2)}\n`);
   }

@@ -68,7 +68,7 @@ export default function commands(): Command[] {
 
 function chosen(cases: readonly Case[], names: readonly string[]): readonly Case[] {
   const unknown = names.find((name) => !cases.some(({ id, area }) => id === name || area === name));
-  if (unknown !== undefined) throw misused(`no case and no area is named '${unknown}'`, '--cases prints them all');
+  if (unknown !== undefined) throw misused(`there is no case or area named '${unknown}'`, '--cases prints them all');
   return names.length === 0 ? cases : cases.filter(({ id, area }) => names.includes(id) || names.includes(area));
 }
 
@@ -77,7 +77,7 @@ function keyMap(text: string): LoaderCheck['map'] {
   for (const [field = '', key = '', ...rest] of pairs) {
     if (LISTING_FIELDS.some((known) => known === field) && key !== '' && rest.length === 0) continue;
     throw misused(
-      `wrong use of --map: '${[field, key, ...rest].join('=')}' names no field of a skill`,
+      `wrong use of --map: '${[field, key, ...rest].join('=')}' does not name a field of a skill`,
       `write pairs such as id=slug; fields: ${LISTING_FIELDS.join(', ')}`,
     );
   }

@@ -122,7 +122,7 @@ export async function contentOf(registry: SkillRegistry, name: string): Promise<
     if (last !== null)
       return content(last.skill, { ...last.body, stale: `skill '${printableLine(name)}' was removed; this is its last good version` });
     const hint = didYouMean(name, [...snapshot.skills.keys()]);
-    throw new PithError('skill_not_found', `no skill is called '${printableLine(name)}'${hint}`, {
+    throw new PithError('skill_not_found', `there is no skill named '${printableLine(name)}'${hint}`, {
       cure: 'correct the id or add the skill',
     });
   }

@@ -46,7 +46,7 @@ export function stats(context: StatsContext, ledger: Ledger): Command {
     options: [
       { name: 'agent', short: 'a', type: 'string', description: 'in the turns of this agent' },
       { name: 'days', type: 'number', description: 'in the last so many days', default: DEFAULT_DAYS },
-      { name: 'all', type: 'boolean', description: 'also the skills that nobody used' },
+      { name: 'all', type: 'boolean', description: 'also skills that were not used' },
     ],
     async run({ arguments: { id }, options }, io) {
       const days = Number(options['days']);

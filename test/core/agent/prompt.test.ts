@@ -28,7 +28,7 @@ describe('prompt templates', () => {
       {
         severity: 'error',
         code: 'prompt_invalid',
-        message: String.raw`what is set "a\"b" is no name`,
+        message: String.raw`what is set "a\"b" is not a name`,
         cure: 'use at most 64 letters, digits and _, and no digit first',
         file: 'prompt.jinja2',
         line: 2,

@@ -174,7 +174,7 @@ describe('DESIGN 3.3 the tools of one turn', () => {
     expect(messages(events)).toEqual([
       "'broken' brings no tools to this turn: it was too slow",
       "the tools of 'set:gone' are missing: 'set:gone' cannot be loaded: it is broken",
-      "'ext' brings the tool 'nothing' to this turn, and has none of that name",
+      "'ext' brings the tool 'nothing' to this turn, but has no tool of that name",
     ]);
   });
 

@@ -428,18 +428,18 @@ describe('what a manifest and a constructor say of jobs', () => {
     ['a first wait beyond the longest', '  - { name: work, backoff: { first_ms: 300001 } }', WORK, /must not be less than first_ms/],
     ['too many attempts', '  - { name: work, attempts: 1001 }', WORK, /attempts/],
     ['an attempt of more than a week', '  - { name: work, timeout_ms: 604800001 }', WORK, /timeout_ms/],
-    ['no object beside the handler', '  - name: work', WORK.replace(/\);\s*$/, ', null);'), /'work', with what is no object/],
+    ['no object beside the handler', '  - name: work', WORK.replace(/\);\s*$/, ', null);'), /'work', with something that is not an object/],
     [
       'an `ended` that is no function',
       '  - name: work',
       WORK.replace(/\);\s*$/, ', { ended: 5 });'),
-      /with an 'ended' that is no function/,
+      /with an 'ended' that is not a function/,
     ],
     [
       'a `migrate` that is no function',
       '  - name: work',
       WORK.replace(/\);\s*$/, ", { migrate: 'x' });"),
-      /with a 'migrate' that is no function/,
+      /with a 'migrate' that is not a function/,
     ],
   ])('J1: refuses %s', async (_, declared, constructor, message) => {
     const pith = await kernelOf({ only: [], files: extension('worker', declared, constructor) });

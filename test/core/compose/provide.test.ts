@@ -77,7 +77,7 @@ describe.each<[string, TestKernelOptions]>([
     [
       'has a member of another kind',
       PROVIDES.replace("name: 'files'", 'name: () => 1'),
-      /^what it provides as 'two\.files' has a 'name' that is no constant, as 'two\.files' needs it, see \S*\/extensions\/two\/contract\.ts$/u,
+      /^what it provides as 'two\.files' has a 'name' that is not a constant, as 'two\.files' needs it, see \S*\/extensions\/two\/contract\.ts$/u,
     ],
     ['is not given', PROVIDES.split('\n', 1)[0]!, /^the manifest provides 'two\.files', which the constructor of the class does not$/u],
     [
@@ -85,7 +85,7 @@ describe.each<[string, TestKernelOptions]>([
       `${PROVIDES}\ncontext.provide(People, new Staff());`,
       /'two' provides 'two\.people', which it has provided already/u,
     ],
-    ['is no object', 'context.provide(People);', /'two' provides 'two\.people', with what is no object/u],
+    ['is no object', 'context.provide(People);', /'two' provides 'two\.people', with something that is not an object/u],
     [
       'is not in the manifest',
       `context.provide(defineProtocol('two.more', { go: method() }), {});`,

@@ -17,7 +17,7 @@ describe('how a job ended, as a separate process says it', () => {
     ['a time that no date has', { kind: 'again', at: 9e15 }, /must be milliseconds since the epoch/],
     ['a wait for nothing', { kind: 'wait', wait: {} }, /nothing to wait for/],
     ['a wait for no jobs', { kind: 'wait', wait: { jobs: [] } }, /nothing to wait for/],
-    ['a wait for what is not known', { kind: 'wait', wait: { untill: 1 } }, /knows no 'untill'/],
+    ['a wait for what is not known', { kind: 'wait', wait: { untill: 1 } }, /does not know 'untill'/],
     ['jobs that are no ids', { kind: 'wait', wait: { jobs: [1] } }, /at most 1000 ids/],
     ['too many jobs', { kind: 'wait', wait: { jobs: Array.from({ length: 1001 }, String) } }, /at most 1000 ids/],
     ['a resume that is no true', { kind: 'wait', wait: { resume: 1 } }, /can only be true/],

@@ -136,7 +136,7 @@ describe('U6 servers of .mcp.json', () => {
     const { test } = await projectOf({ fix: marking }, {}, { servers: { fix: entry() } });
     await expect.poll(() => names(test)).toContain('fix_echo');
     expect(await listed(test)).toMatchObject([{ name: 'fix', state: 'connected' }]);
-    await expect(test.command('mcp trust fix --yes')).rejects.toThrow('names no server');
+    await expect(test.command('mcp trust fix --yes')).rejects.toThrow('does not name a server');
   });
 
   it('U6 T1 are not even read where nobody trusts the project, or where the person was not shown the file', async () => {

@@ -137,7 +137,7 @@ describe('openai_compatible models()', () => {
     const { kernel } = await kernelOf({ env: { OPENAI_API_KEY: 'sk-canary', OPENAI_BASE_URL: `${address}/v1` } });
     const failure = {
       code: 'model_unreachable',
-      message: expect.stringMatching(/does not say which models it has: it sent a web page \('Log in'\)$/),
+      message: expect.stringMatching(/did not list its models: it sent a web page \('Log in'\)$/),
     };
     const provider = await kernel.host.providers.models.of('openai_compatible');
     await expect(provider.models('openai')).rejects.toMatchObject(failure);

@@ -21,18 +21,18 @@ describe('V7 what servers list', () => {
     ['[{"id":"a"},{"id":"b"}]', 'a b'],
     ['{"models":[{"name":"a","model":"a:latest"}]}', 'a'],
     ['["a"]', 'a'],
-    ['{"error":{"message":"no GPU"}}', 'model_unreachable: does not say which models it has: it sent no GPU'],
-    ['[{"error":{"message":"no GPU"}}]', 'model_unreachable: does not say which models it has: it sent no GPU'],
-    ['<html><title>Log in</title>', "model_unreachable: does not say which models it has: it sent a web page ('Log in')"],
-    ['\u001b[2Jgone', 'model_unreachable: does not say which models it has: it sent \\x1b[2Jgone'],
-    ['', 'model_unreachable: does not say which models it has: it sent nothing'],
+    ['{"error":{"message":"no GPU"}}', 'model_unreachable: did not list its models: it sent no GPU'],
+    ['[{"error":{"message":"no GPU"}}]', 'model_unreachable: did not list its models: it sent no GPU'],
+    ['<html><title>Log in</title>', "model_unreachable: did not list its models: it sent a web page ('Log in')"],
+    ['\u001b[2Jgone', 'model_unreachable: did not list its models: it sent \\x1b[2Jgone'],
+    ['', 'model_unreachable: did not list its models: it sent nothing'],
   ])('%j', async (body, expected) => {
     expect(await listed(body)).toBe(expected);
   });
 
   it.each([
-    [404, '{"detail":"Not Found"}', 'model_unreachable: does not say which models it has: status 404, Not Found'],
-    [500, '', 'model_unreachable: does not say which models it has: status 500'],
+    [404, '{"detail":"Not Found"}', 'model_unreachable: did not list its models: status 404, Not Found'],
+    [500, '', 'model_unreachable: did not list its models: status 500'],
     [401, '{"error":"key sk-canary"}', 'model_auth: wants a key (status 401)'],
   ])('status %i with %s', async (status, body, expected) => {
     expect(await listed(body, status)).toBe(expected);

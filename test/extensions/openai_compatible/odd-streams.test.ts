@@ -399,7 +399,7 @@ const ERROR_CASES: readonly Case[] = [
     'error Trying to keep the first 9 tokens | error',
   ],
   ['event: error with text', 'event: error\ndata: out of memory\n\n', 'error out of memory | error'],
-  ['event: error with nothing', 'event: error\ndata:\n\n', 'error the server reports an error and does not say which | error'],
+  ['event: error with nothing', 'event: error\ndata:\n\n', 'error the server reports an error without a reason | error'],
   [
     'error: instead of data: (llama.cpp)',
     'error: {"code":400,"message":"the request exceeds the available context size","type":"x"}\n\n' + DONE,

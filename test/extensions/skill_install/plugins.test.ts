@@ -65,7 +65,7 @@ interface Report {
   }[];
 }
 
-/** What became of what is no skill: its state, and why. */
+/** What became of what is not a skill: its state, and why. */
 const statesOf = (json: unknown) =>
   Object.fromEntries(
     (json as Report).others.map(({ kind, id, state, error }) => [`${kind} ${id}`, `${state} ${error?.code ?? ''}`.trim()]),

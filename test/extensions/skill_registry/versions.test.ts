@@ -109,7 +109,7 @@ describe('P7 P8 kept versions of skills', () => {
     symlinkSync('/etc/hostname', path.join(project, 'sandbox/skills/review/name'));
     await expect(registry.keepVersion('review')).rejects.toMatchObject({
       code: 'version_not_kept',
-      message: expect.stringContaining('it has links, or what is no file: name'),
+      message: expect.stringContaining('it has links, or something that is not a file: name'),
     });
     expect(readdirSync(kept)).toEqual([]);
   });

@@ -215,7 +215,7 @@ console.log(JSON.stringify({
       'scripts/c.ts': 'const broken: = 1;\n',
       'scripts/d.ts': "import secret from '../../../pith.yaml';\nconsole.log(secret);\n",
     });
-    expect((await kit.run('scripts/a.rb')).output).toMatch(/names no interpreter.*\.js, \.mjs, \.ts, \.py, \.sh/u);
+    expect((await kit.run('scripts/a.rb')).output).toMatch(/does not name an interpreter.*\.js, \.mjs, \.ts, \.py, \.sh/u);
     expect((await kit.run('scripts/b')).output).toMatch(/'no-such-interpreter' is not installed among .*install it/u);
     expect(await kit.run('scripts/c.ts')).toMatchObject({ code: 'script_invalid', output: expect.stringContaining('scripts/c.ts:1') });
     expect(await kit.run('scripts/d.ts')).toMatchObject({ code: 'script_invalid', output: expect.stringContaining('Could not resolve') });

@@ -162,7 +162,7 @@ it('R5 what --write has put into a SKILL.md is asked for no more', async () => {
   expect(readFileSync(path.join(pith.sandbox, 'skills/alpha/SKILL.md'), 'utf8')).toBe(once);
 });
 
-it('R5 a file that is no UTF-8 text is left as it is, and lines with control characters are no requests', async () => {
+it('R5 a file that is not UTF-8 text is left as it is, and lines with control characters are no requests', async () => {
   const { pith, model, command } = await skillKernel(FILES);
   const file = path.join(pith.sandbox, 'skills/alpha/SKILL.md');
   const bytes = Buffer.concat([readFileSync(file), Buffer.from([0x62, 0xff, 0xfe, 0x0a])]);

@@ -229,7 +229,7 @@ describe('the command', () => {
     await expect(run()).rejects.toMatchObject({ message: 'no command of a loader was given', cure: expect.stringContaining('after --') });
     await expect(run('--case', 'nothing', '--', 'true')).rejects.toMatchObject({ cure: '--cases prints them all' });
     await expect(run('--map', 'colour=x', '--', 'true')).rejects.toMatchObject({
-      message: "wrong use of --map: 'colour=x' names no field of a skill",
+      message: "wrong use of --map: 'colour=x' does not name a field of a skill",
     });
     await expect(run('--timeout', '0', '--', 'true')).rejects.toMatchObject({ message: 'wrong use of --timeout: 0 is not above 0' });
     await expect(run('--case', 'file-plain', '--', '/no/such/loader')).rejects.toMatchObject({ code: 'process_not_started' });

@@ -58,14 +58,14 @@ export function coerce(type: InputField['type'], given: JsonValue): Coerced {
     case 'url':
       return urlOf(bare);
     case 'file':
-      return bare === '' || /[\0\n]/.test(bare) ? { problem: `'${shown(text)}' is the path of no file` } : { value: bare };
+      return bare === '' || /[\0\n]/.test(bare) ? { problem: `'${shown(text)}' is not the path of a file` } : { value: bare };
   }
 }
 
 function mention(pattern: RegExp, text: string, what: string): Coerced {
   const [, marked, bare] = pattern.exec(text) ?? [];
   const id = marked ?? bare;
-  return id === undefined ? { problem: `'${shown(text)}' names no ${what}` } : { value: id };
+  return id === undefined ? { problem: `'${shown(text)}' does not name a ${what}` } : { value: id };
 }
 
 function urlOf(text: string): Coerced {

@@ -40,7 +40,7 @@ export async function readText(listing: Listing, entry: OriginEntry, most: numbe
   try {
     return new TextDecoder('utf-8', { fatal: true }).decode(Buffer.concat(parts));
   } catch (error) {
-    throw new PithError('origin_refused', `its ${name} is no UTF-8 text`, { cause: error, cure: 'save it as UTF-8' });
+    throw new PithError('origin_refused', `its ${name} is not UTF-8 text`, { cause: error, cure: 'save it as UTF-8' });
   }
 }
 

@@ -237,7 +237,7 @@ async function readJson(listing: Listing, path: string): Promise<Json | null> {
   } catch (error) {
     throw invalid(path, messageOf(error));
   }
-  throw invalid(path, 'it is no object');
+  throw invalid(path, 'it is not an object');
 }
 
 function text(value: unknown): string | null {

@@ -44,7 +44,7 @@ async function placesOf(given: readonly string[], context: CommandContext, direc
   );
 }
 
-/** A folder of that name that is no skill: the report says what it lacks. */
+/** A folder of that name that is not a skill: the report says what it lacks. */
 function inSandbox(given: string, sandbox: string): string {
   const folder = path.join(sandbox, 'skills', given);
   return /^[\p{L}\p{N}-]+$/u.test(given) && existsSync(folder) ? folder : given;

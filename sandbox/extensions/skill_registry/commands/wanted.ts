@@ -18,13 +18,15 @@ export async function wantedSkill({ sources, versions }: SkillRegistry, snapshot
   if (absent !== null) {
     const { file, message, cure } = absent;
     const where = file === undefined ? '' : ` in ${file}`;
-    throw new PithError('skill_not_found', printableLine(`'${reference}'${where} is no skill: ${message}`), {
+    throw new PithError('skill_not_found', printableLine(`'${reference}'${where} is not a skill: ${message}`), {
       where: file,
       cure: cure === undefined ? undefined : printableLine(cure),
     });
   }
   const hint = didYouMean(reference, [...snapshot.skills.keys(), ...snapshot.aliases.keys()]);
-  throw new PithError('skill_not_found', `no skill is named '${printableLine(reference)}'${hint}`, { cure: 'see pith skills list --all' });
+  throw new PithError('skill_not_found', `there is no skill named '${printableLine(reference)}'${hint}`, {
+    cure: 'see pith skills list --all',
+  });
 }
 
 /** What a person means by the argument of `skills trust`. */
@@ -56,9 +58,13 @@ export function trustTarget({ sources }: SkillRegistry, snapshot: Snapshot, refe
   const its = skill && sources.find(({ label }) => label === skill.source);
   if (skill === undefined || its === undefined) {
     const labels = sources.filter(({ trusted }) => !trusted).map(({ label }) => label);
-    throw new PithError('skill_not_found', `no source of skills is called '${printableLine(reference)}'${didYouMean(reference, labels)}`, {
-      cure: 'name one as pith skills list --all shows it, or source/id for one skill',
-    });
+    throw new PithError(
+      'skill_not_found',
+      `there is no source of skills named '${printableLine(reference)}'${didYouMean(reference, labels)}`,
+      {
+        cure: 'name one as pith skills list --all shows it, or source/id for one skill',
+      },
+    );
   }
   if (skill.state === 'invalid')
     throw new PithError('not_allowed', printableLine(`skill '${skill.id}' is invalid: ${skill.reason ?? ''}`), {

@@ -82,7 +82,7 @@ const REFUSALS = {
     'protected',
     'would be part of skills, extensions, agents, state or settings, which are not changed this way; choose another place',
   ],
-  file_unavailable: ['file_unavailable', 'is no usable path here (links, special files and outside paths are never used)'],
+  file_unavailable: ['file_unavailable', 'is not a usable path here (links, special files and outside paths are never used)'],
 } as const;
 
 function refusal(given: keyof typeof REFUSALS, to: string): ToolResult {

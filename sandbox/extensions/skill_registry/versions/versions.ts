@@ -267,7 +267,9 @@ async function copied(skill: Skill, to: string): Promise<readonly CopiedFile[]> 
 async function whyDifferent({ realDirectory }: Skill): Promise<string> {
   const { links, others, files } = await folderTree(realDirectory);
   const odd = [...links.map((link) => link.path), ...others, ...files.flatMap((file) => (file.links > 1 ? file.path : []))];
-  return odd.length === 0 ? 'it changed while it was copied' : `it has links, or what is no file: ${odd.slice(0, 3).join(', ')}`;
+  return odd.length === 0
+    ? 'it changed while it was copied'
+    : `it has links, or something that is not a file: ${odd.slice(0, 3).join(', ')}`;
 }
 
 function notKept({ id, file }: Skill, why: string): PithError {

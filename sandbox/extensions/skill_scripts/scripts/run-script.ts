@@ -229,7 +229,10 @@ export async function interpreterOf(script: string, text: string, programs: Pick
   const name = shebang?.name ?? BY_EXTENSION[extension];
   if (name === undefined) {
     const known = Object.keys(BY_EXTENSION).join(', ');
-    return { kind: 'unknown', why: `its first line names no interpreter (#!/usr/bin/env …), and its extension is not one of ${known}` };
+    return {
+      kind: 'unknown',
+      why: `its first line does not name an interpreter (#!/usr/bin/env …), and its extension is not one of ${known}`,
+    };
   }
   const isPython = /^python[\d.]*$/u.test(name);
   if (name === 'uv' || (isPython && METADATA.test(text))) return { kind: 'uv' };

@@ -24,7 +24,7 @@ function placeOfModule(directory: string, name: string): ModulePlace {
   const no = (problem: string, cure: string): ModulePlace => ({ name, problem: `${problem}; ${cure}` });
   const colon = name.lastIndexOf(':');
   const [wanted, exported] = [name.slice(0, colon), name.slice(colon + 1)];
-  if (colon <= 0 || exported === '') return no('it names no module and export', WRITE);
+  if (colon <= 0 || exported === '') return no('it does not name a module and an export', WRITE);
   const found = findFile(directory, wanted);
   if (found !== null) return isReallyBelow(directory, found) ? { name, file: found } : no(LEAVES, STAY);
   if (/^(?:data|node|file|https?|blob)$|^[a-z][a-z0-9+.-]+:/i.test(wanted)) return no('it is code from elsewhere', STAY);

@@ -289,7 +289,7 @@ describe('the toolset of a skill', () => {
     await expect(open('glob', 'index:list')).rejects.toThrow(/computed import leaves the toolset's folder/);
     for (const id of ['walk', 'linked'])
       await expect(open(id, 'index:list')).rejects.toThrow(/a computed import leaves the toolset's folder/);
-    await expect(open('pipe', 'index:list')).rejects.toThrow(/is no file/);
+    await expect(open('pipe', 'index:list')).rejects.toThrow(/is not a file/);
   });
 
   it('S70: no source map and no description of a package is read from elsewhere', async () => {
@@ -301,6 +301,6 @@ describe('the toolset of a skill', () => {
     await write('json/sub/a.ts', '');
     execFileSync('mkfifo', [path.join(directoryOf('json'), 'sub/package.json')]);
     for (const id of ['zero', 'map']) expect((await open(id, 'index:list')).tools).toHaveLength(1);
-    await expect(open('json', 'index:list')).rejects.toThrow(/sub\/package.json' is no file/);
+    await expect(open('json', 'index:list')).rejects.toThrow(/sub\/package.json' is not a file/);
   });
 });

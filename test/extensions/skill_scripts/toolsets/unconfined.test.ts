@@ -32,7 +32,7 @@ describe('the toolset of a skill where nothing confines', () => {
       } as unknown as ExtensionContext,
       {
         records: async () => recordsOf([skillOf('dice', { toolsets: ['toolsets/index:list'] })]),
-        named: async (name) => Promise.reject(new Error(`no skill is named '${name}'`)),
+        named: async (name) => Promise.reject(new Error(`there is no skill named '${name}'`)),
       },
     );
   });
