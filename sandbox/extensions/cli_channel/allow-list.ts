@@ -140,15 +140,19 @@ function nameOf(tool: string): string {
   return tool.slice(tool.indexOf('/') + 1);
 }
 
+const NOBODY = 'nobody can be asked here';
+
 /** Answers, for a person who is not there, what they allowed in advance. */
 export class AllowList {
   constructor(
     private readonly rules: readonly AllowRule[],
     private readonly commands: () => Promise<readonly Command[]>,
     private readonly io: CommandIO,
+    /** What is not allowed stays open, for an answer from elsewhere; else it is refused. */
+    private readonly waits: boolean,
   ) {}
 
-  /** One turn, which goes on after questions that are all allowed. What is not allowed is shown as elsewhere, with the rule that would allow it. */
+  /** One turn, which goes on after questions that are all allowed. Of what is not allowed the rule is shown that would allow it. */
   async *runTurn(conversation: Conversation, message: Sent | null, signal: AbortSignal): AsyncGenerator<TurnEvent> {
     for (let words = message; ; words = null) {
       const questions: TurnEvent[] = [];
@@ -162,9 +166,29 @@ export class AllowList {
       const allowed = open.filter((question) => isAllowed(this.rules, question));
       for (const question of allowed) await this.#allow(question, conversation, signal);
       if (allowed.length === open.length && open.length > 0 && !signal.aborted) continue;
+      const others = open.filter((question) => !allowed.includes(question));
+      if (!this.waits && open.length > 0) return yield* this.#refused(questions, others, conversation, signal);
       yield* questions;
-      for (const question of open) if (!allowed.includes(question)) this.#hint(question);
+      for (const question of others) this.#hint(question);
       return;
+    }
+  }
+
+  /** Nobody is there, nor will be: nothing stays open, and the turn has failed. */
+  async *#refused(
+    events: readonly TurnEvent[],
+    open: readonly AskedQuestion[],
+    conversation: Conversation,
+    signal: AbortSignal,
+  ): AsyncGenerator<TurnEvent> {
+    for (const { id } of open) await this.#answer(['reject', id, `--reason=${NOBODY}`], conversation, signal);
+    const rules = open.flatMap((question) => ruleFor(question) ?? []).map((rule) => `--allow ${shownQuoted(printableLine(rule))}`);
+    const allow = rules.length < open.length ? '' : `allow it in advance with ${rules.join(' ')}, or `;
+    const what = open.map(({ summary }) => printableLine(summary)).join('; ');
+    const message = `not run: ${what}: ${NOBODY}; ${allow}name the conversation with --thread NAME, and answer with: pith approvals`;
+    for (const event of events) {
+      if (event.type === 'turn-end') yield { ...event, reason: 'error', error: { code: 'approval_denied', message } };
+      else if (this.io.wantsJson) yield event; // the line says it all
     }
   }
 
@@ -177,12 +201,16 @@ export class AllowList {
     });
   }
 
+  async #allow({ id, summary }: AskedQuestion, conversation: Conversation, signal: AbortSignal): Promise<void> {
+    await this.#answer(['approve', id], conversation, signal);
+    if (!this.io.quiet) this.io.error(`Allowed by --allow: ${printableLine(summary)}`);
+  }
+
   /** As the person's command: in this conversation, which goes on here. */
-  async #allow({ id, summary }: AskedQuestion, { threadId, agentId }: Conversation, signal: AbortSignal): Promise<void> {
+  async #answer(words: readonly string[], { threadId, agentId }: Conversation, signal: AbortSignal): Promise<void> {
     const silent = { print: () => undefined, json: () => undefined, interactive: false };
     const io = { ...this.io, ...silent, session: { threadId, agentId, send: () => undefined } };
-    await runCommand(await this.commands(), ['approvals', 'approve', id], io, signal);
-    if (!this.io.quiet) this.io.error(`Allowed by --allow: ${printableLine(summary)}`);
+    await runCommand(await this.commands(), ['approvals', ...words], io, signal);
   }
 
   #hint(question: AskedQuestion): void {

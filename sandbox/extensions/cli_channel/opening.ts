@@ -29,6 +29,8 @@ export interface Opening {
   readonly past: readonly PastMessage[];
   /** What was decided for the person: another conversation than they may think. */
   readonly notes: readonly string[];
+  /** The person said which conversation it is, so they come back to it. */
+  readonly isNamed: boolean;
   /** How the command line finishes a turn that was cut off; null: none was, or it is finished now. */
   readonly unfinished: string | null;
 }
@@ -67,6 +69,7 @@ export async function openConversation(
   return {
     conversation,
     past: thread?.past ?? [],
+    isNamed: threadId !== undefined,
     notes: notes.filter((note) => typeof note === 'string'),
     unfinished: (!resume && thread?.unfinished) || null,
   };

@@ -32,7 +32,7 @@ export async function chatThroughPipe(chat: PipedChat, signal: AbortSignal): Pro
   const { conversation } = opening;
   const view = viewOf(chat, context.clock);
   const slash = new SlashCommands(context, conversation);
-  const allow = new AllowList(chat.allow ?? [], () => slash.all(), io);
+  const allow = new AllowList(chat.allow ?? [], () => slash.all(), io, opening.isNamed || io.interactive);
   const turn = (sent: Sent | null) => turnOf(allow.runTurn(conversation, sent, signal), view);
   let code = 0;
   let attachments = chat.attachments ?? [];

@@ -283,6 +283,22 @@ describe('a tool asks the person at the terminal', () => {
     expect(json.code).toBe(1);
   });
 
+  it('U-9 where nobody named the conversation nothing stays open: the call is refused, with what allows it', async () => {
+    const { chat, pith } = await chatting([{ calls: [{ name: 'shell', input: { command: 'npm test' } }] }, launch('x')]);
+    expect(await pipe(chat, ['-p', 'go'])).toEqual({
+      code: 1,
+      out: '',
+      err: 'pith: not run: run shell of risky: nobody can be asked here; allow it in advance with --allow "risky/shell:npm test", or name the conversation with --thread NAME, and answer with: pith approvals\n',
+    });
+    const json = await pipe(chat, ['-p', 'go'], { json: true });
+    expect(json.code).toBe(1);
+    expect(linesOf(json.out).slice(-2)).toMatchObject([
+      { type: 'approval-request', tool: 'risky/launch' },
+      { type: 'turn-end', reason: 'error', error: { code: 'approval_denied', message: expect.stringMatching(/here; name the/u) } },
+    ]);
+    expect(await pith.kernel.approvals.list()).toEqual([]);
+  });
+
   it('T22 a question that is asked on reopening is not shown by its notice too', async () => {
     const { chat, pith } = await chatting([launch('x'), { text: 'It flies.' }]);
     await pipe(chat, ['-p', 'go', '--thread', 'one']);
