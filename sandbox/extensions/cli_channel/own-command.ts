@@ -37,7 +37,7 @@ export function whyNotRun(command: string, folder: string): string | null {
   if (command === '')
     return 'Write a command after it, such as !git status: it runs in your shell, and its output goes with your next message';
   if (!/^(?:(?:cd|pushd|popd)(?=\s|$)|(?:export|alias)\s)[^;&|\n]*$/u.test(command)) return null;
-  return `Not run: each ! command has a shell of its own, in ${folder}, so this one would change nothing; write: !${command} && the next command`;
+  return `Not run: each ! command runs in a separate shell, in ${folder}, so this one would change nothing; write: !${command} && the next command`;
 }
 
 /**
