@@ -24,7 +24,15 @@ import {
   DEFAULT_SETTINGS,
 } from '../declarations/index.ts';
 import { type HostOptions, logLevelOf } from '../kernel/index.ts';
-import { declaredPrefixes, openEnvironmentFile, openSecretsFile, trustOf, type StatePlace, type Trust } from '../trust/index.ts';
+import {
+  declaredPrefixes,
+  type EnvironmentFile,
+  openEnvironmentFile,
+  openSecretsFile,
+  trustOf,
+  type StatePlace,
+  type Trust,
+} from '../trust/index.ts';
 import { stateFolder } from '@pith/safe-files';
 
 export interface SandboxOptions extends Omit<SettingsOptions, 'workingDirectory' | 'untrusted'> {
@@ -150,8 +158,7 @@ function textOf(settings: Settings, diagnostics: readonly Diagnostic[]): string 
 /** What a host over this sandbox is made of, as the sandbox says it. */
 export function hostOptionsOf({ options, index, settings }: SandboxReading) {
   const { trust, sandbox, home, env, serve = null } = options;
-  const { project, isBare, untrusted, projectFiles } = trust;
-  const file = project === null ? null : path.join(project, '.env');
+  const { project, isBare, untrusted } = trust;
   return {
     places: {
       sandbox,
@@ -159,7 +166,9 @@ export function hostOptionsOf({ options, index, settings }: SandboxReading) {
       isBare,
       untrustedSandbox: untrusted,
       serve,
-      projectFiles,
+      get projectFiles() {
+        return trust.projectFiles;
+      },
       home: home ?? null,
       dataDirectory: settings.data_dir,
     },
@@ -168,10 +177,16 @@ export function hostOptionsOf({ options, index, settings }: SandboxReading) {
     secrets: {
       env,
       stored: home === undefined ? undefined : openSecretsFile(home),
-      project: file !== null && projectFiles.includes(file) ? openEnvironmentFile(file) : undefined,
+      project: project === null ? undefined : agreedEnvironment(path.join(project, '.env'), trust),
     },
     log: { level: logLevelOf(env['PITH_LOG']), quota: settings.quotas },
   };
+}
+
+/** Where a person agrees to it meanwhile, it is used from then on. */
+function agreedEnvironment(file: string, trust: Trust): EnvironmentFile {
+  const opened = openEnvironmentFile(file);
+  return { get: (name) => (trust.projectFiles.includes(file) ? opened.get(name) : null) };
 }
 
 /** What the folders declare, and the settings of each extension. */

@@ -151,7 +151,9 @@ export function trustOf(options: TrustOptions): Trust {
     sandbox,
     untrusted: level !== 'restricted' || foreign !== null ? null : isBare ? path.join(folder, 'sandbox') : opened,
     project: (isOwn || isAgreed) && !isWide ? folder : null,
-    projectFiles: projectFiles(),
+    get projectFiles() {
+      return projectFiles();
+    },
     why: level !== 'restricted' ? null : (foreign ?? file.problem() ?? 'nobody has trusted it'),
     isOpen: !isOwn && !isAgreed && !(isBare && isWide) && foreign === null && recorded === undefined && file.problem() === null,
     file,

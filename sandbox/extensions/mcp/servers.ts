@@ -1,3 +1,4 @@
+import { existsSync } from 'node:fs';
 import path from 'node:path';
 import { Places, type Clock, type Diagnostic, type ExtensionContext, type Tool } from 'pith';
 import { within } from '@pith/promises';
@@ -191,8 +192,9 @@ export class Servers {
   }
 
   async keep(signal: AbortSignal): Promise<void> {
-    const { projectFiles } = this.#context.use(Places);
-    const mayCome = projectFiles.some((file) => path.basename(file) === '.mcp.json');
+    const { project, projectFiles } = this.#context.use(Places);
+    const file = project === null ? null : path.join(project, '.mcp.json');
+    const mayCome = file !== null && (projectFiles.includes(file) || existsSync(file)); // a person may agree to it meanwhile
     if (!mayCome && Object.values(this.#named).every(({ enabled }) => !enabled)) return;
     await this.connected();
     while (!signal.aborted) {

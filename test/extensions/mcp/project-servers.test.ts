@@ -157,7 +157,7 @@ describe('U6 servers of .mcp.json', () => {
     });
   });
 
-  it('U-5 a file that came after the project was trusted is not denied: mcp and doctor name it and what to run', async () => {
+  it('U-5 a file that came after the project was trusted is not denied: mcp and doctor name it and what to run; it is taken up then', async () => {
     const [home, project] = [folderWith(), folderWith({ 'sandbox/pith.yaml': '', '.mcp.json': text({ marking }) })];
     const sandbox = path.join(project, 'sandbox');
     trustSandbox(openTrustFile(home), sandbox); // and was shown no file
@@ -167,6 +167,8 @@ describe('U6 servers of .mcp.json', () => {
     expect((await test.kernel.doctor()).notes).toContainEqual(
       expect.objectContaining({ severity: 'warning', message: `.mcp.json is not used: ${why}` }),
     );
+    trustSandbox(openTrustFile(home), sandbox, { grants: {}, files: ['.mcp.json'] }); // as another terminal does
+    expect(await listed(test)).toMatchObject([{ name: 'marking', state: 'untrusted' }]);
   });
 
   it('defect 18: a server of the settings works in the folder of the project', async () => {
