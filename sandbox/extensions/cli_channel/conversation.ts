@@ -33,6 +33,9 @@ export class Conversation {
   /** `threadId` has messages. */
   begun = false;
 
+  /** What was chosen in the threads that the person left. */
+  readonly #left = new Map<string, Choice>();
+
   constructor(
     private readonly context: ChatContext,
     private readonly start: { readonly agentId: string; readonly userId?: string; readonly threadId?: string; readonly choice?: Choice },
@@ -70,16 +73,18 @@ export class Conversation {
   }
 
   startNew(): void {
+    this.#left.set(this.threadId, this.choice);
     this.threadId = newThreadId(this.context.clock.now());
     this.choice = this.start.choice ?? {};
     this.editing = null;
     this.begun = false;
   }
 
-  /** Goes on in a thread that exists. `choice`: what was chosen there; default: what was chosen here. */
+  /** Goes on in a thread that exists. `choice`: what was chosen there for the last message, if nothing was here since; default: what was chosen here. */
   moveTo(threadId: string, choice: Choice = this.choice): void {
+    this.#left.set(this.threadId, this.choice);
     this.threadId = threadId;
-    this.choice = choice;
+    this.choice = this.#left.get(threadId) ?? choice;
     this.editing = null;
     this.begun = true;
   }

@@ -110,7 +110,7 @@ export function localCommands({ conversation, agents, screen, found, all, leave,
         conversation.moveTo(id, thread.choice);
         if (thread.agentId !== undefined) conversation.agentId = thread.agentId;
         printConversation(io, conversation);
-        if (isOther(before, thread.choice)) io.print(await choiceLine(conversation, found, signal));
+        if (isOther(before, conversation.choice)) io.print(await choiceLine(conversation, found, signal));
         if (io.interactive) for (const line of pastLines(thread.past, pc.createColors(io.colour), io.columns)) io.print(line);
         else for (const { role, text: whole } of thread.past) io.print(`${role === 'user' ? '› ' : ''}${whole}`);
         if (thread.unfinished !== undefined) io.print(CUT_OFF);

@@ -57,7 +57,8 @@ export async function openConversation(
   const model = input.options['model'];
   const given: Choice = typeof model === 'string' ? { model: await namedModel(model, commands, signal) } : {};
   const conversation = new Conversation(context, { agentId, userId: input.userId, threadId, choice: given });
-  if (thread !== null) conversation.moveTo(conversation.threadId, { ...thread.choice, ...given });
+  conversation.begun = thread !== null;
+  conversation.choice = { ...thread?.choice, ...given };
   const { model: kept, effort } = thread?.choice ?? {};
   const isKept = (kept !== undefined && given.model === undefined) || effort !== undefined;
   const notes = [

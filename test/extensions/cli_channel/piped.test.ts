@@ -301,7 +301,7 @@ describe('slash commands', () => {
     const model = scriptedModel(Array.from({ length: 6 }, () => ({ text: 'ok' })));
     const files = { 'pith.yaml': 'default_agent: main\n', 'agents/main/manifest.yaml': 'id: main\nagent: {}\n' };
     const chat = await kernelChat({ model, files });
-    const lines = ['/model x/y', '/effort low', 'one', '/new', 'two', '/thread a-1', 'three', '/model default', 'four'];
+    const lines = ['/model x/y', 'one', '/effort low', '/new', 'two', '/thread a-1', 'three', '/model default', 'four'];
     const { out } = await pipe(chat, ['--thread', 'a-1'], { lines });
     expect(out).toMatch(/New conversation .+\nModel: scripted\/scripted\nok/u);
     expect(out).toContain('Model: scripted/scripted (chosen in this conversation), thinking effort low\n');
@@ -310,7 +310,7 @@ describe('slash commands', () => {
     expect(err).toContain('Model: scripted/scripted (chosen in this conversation), thinking effort low');
     const chosen = { model: 'x/y', effort: 'low' };
     const later = { model: 'x/z', effort: 'low' };
-    expect(chat.requests.map(({ policy }) => policy)).toEqual([chosen, undefined, chosen, { effort: 'low' }, later, later]);
+    expect(chat.requests.map(({ policy }) => policy)).toEqual([{ model: 'x/y' }, undefined, chosen, { effort: 'low' }, later, later]);
   });
 
   it('K47 say in an empty conversation that nothing was said in it', async () => {
