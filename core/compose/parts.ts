@@ -1,3 +1,4 @@
+import { withCure } from '@pith/plain-text';
 import 'reflect-metadata';
 import { container, instancePerContainerCachingFactory, type DependencyContainer, type InjectionToken } from 'tsyringe';
 import { probeSandboxing } from '@pith/supervised-process';
@@ -132,7 +133,7 @@ function jobs(get: Get): Jobs {
       const failure = here ?? (await get(STOPPED).known()).find((each) => each.extensionId === extensionId);
       if (failure === undefined) return null;
       const { message = '', cure } = failure;
-      return `the extension '${extensionId}' failed: ${message}${cure === undefined ? '' : `; ${cure}`}`;
+      return withCure(`the extension '${extensionId}' failed: ${message}`, cure);
     },
     kernel: get(EVENT_SERVICES).jobs,
   });

@@ -21,6 +21,17 @@ export function counted(count: number, what: string): string {
   return `${count} ${what}${count === 1 ? '' : 's'}`;
 }
 
+/** `message; cure`, or the message alone where there is no cure. */
+export function withCure(message: string, cure?: string): string {
+  return cure ? `${message}; ${cure}` : message;
+}
+
+/** `12 bytes`, `3 KB`, `4.5 MB`. */
+export function sizeText(bytes: number): string {
+  if (bytes < 1024) return `${bytes} bytes`;
+  return bytes < 1024 * 1024 ? `${Math.round(bytes / 1024)} KB` : `${(bytes / 1024 / 1024).toFixed(1)} MB`;
+}
+
 /** `a, b and c`. */
 export function enumerated(names: readonly string[]): string {
   return names.length < 2 ? names.join('') : `${names.slice(0, -1).join(', ')} and ${names.at(-1)}`;

@@ -1,4 +1,4 @@
-import { didYouMean } from '@pith/plain-text';
+import { didYouMean, withCure } from '@pith/plain-text';
 import { type AgentSpec, type Clock, codeOf, type Diagnostic, type Events, messageOf, PithError } from '../../contract/index.ts';
 import type { AgentDeclaration, DeclaredAgents, Host } from '../../kernel/index.ts';
 import { deepFreeze } from '@pith/plain-data';
@@ -275,7 +275,7 @@ function failedAgent({ id, notes }: AgentStatus): PithError {
 
 function reasonOf(finding: Diagnostic): string {
   const place = placeOf(finding);
-  return `${finding.message}${place === undefined ? '' : ` (${place})`}${finding.cure === undefined ? '' : `; ${finding.cure}`}`;
+  return withCure(`${finding.message}${place === undefined ? '' : ` (${place})`}`, finding.cure);
 }
 
 function placeOf({ file, line }: Diagnostic): string | undefined {

@@ -1,4 +1,4 @@
-import { didYouMean, printableLine } from '@pith/plain-text';
+import { didYouMean, printableLine, withCure } from '@pith/plain-text';
 import { within } from '@pith/promises';
 import {
   type AgentSpec,
@@ -354,7 +354,7 @@ export async function withTurnTools(question: TurnToolsQuestion, signal: AbortSi
     else if (mayRedescribe) offered[index] = { ...(offered[index] as OfferedTool), descriptor };
   }
   const { tools, notes } = fitting([...added.values()], offered);
-  const lost = notes.map(({ code, message, cure }) => ({ code, message: `${message}; ${cure}` }));
+  const lost = notes.map(({ code, message, cure }) => ({ code, message: withCure(message, cure) }));
   return {
     all: [...offered, ...named(tools, question.reserved, offered)],
     notices: [...answers.flatMap(({ notices }) => notices), ...lost],

@@ -1,3 +1,4 @@
+import { withCure } from '@pith/plain-text';
 import { codeOf, type JsonValue, type Message, messageOf, PithError, type ToolResult, type TurnEvent } from '../../contract/index.ts';
 import type { Retain } from '../threads/thread.ts';
 import {
@@ -208,9 +209,9 @@ function usageOf({ cut, text, inputTokens, outputTokens }: StepOutcome): Pick<St
 export function plainFailure(error: unknown, fallback = 'internal'): NonNullable<TurnEnd['error']> {
   const message = messageOf(error);
   const place = error instanceof PithError && error.where !== undefined && !message.includes(error.where) ? ` (${error.where})` : '';
-  const cure = error instanceof PithError && error.cure !== undefined ? `; ${error.cure}` : '';
-  const retryAfterMs = error instanceof PithError ? error.retryAfterMs : undefined;
-  return { code: codeOf(error, fallback), message: `${message}${place}${cure}`, ...(retryAfterMs === undefined ? {} : { retryAfterMs }) };
+  const { cure, retryAfterMs } = error instanceof PithError ? error : {};
+  const failure = { code: codeOf(error, fallback), message: withCure(`${message}${place}`, cure) };
+  return retryAfterMs === undefined ? failure : { ...failure, retryAfterMs };
 }
 
 /** Those among the extensions with tools of one turn that may bring others after these calls, or that were late with some. */

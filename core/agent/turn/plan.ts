@@ -1,3 +1,4 @@
+import { withCure } from '@pith/plain-text';
 import type { FunctionTool, TurnDependencies, TurnPlan } from './running-turn.ts';
 import { type AgentSpec, type Diagnostic, type Message, PithError, type TurnInfo } from '../../contract/index.ts';
 import { LOCAL_USER } from '../../declarations/index.ts';
@@ -139,7 +140,7 @@ export function functionTool({ modelName, descriptor }: OfferedTool): FunctionTo
 }
 
 function noticeOf({ severity, code, message, cure }: Diagnostic): readonly Notice[] {
-  return severity === 'info' ? [] : [{ code, message: cure ? `${message}; ${cure}` : message }];
+  return severity === 'info' ? [] : [{ code, message: withCure(message, cure) }];
 }
 
 export interface PreviewRequest {

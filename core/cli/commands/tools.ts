@@ -1,5 +1,5 @@
 import { type CommandInput, type CommandIO, type JsonValue, PithError, type ToolResult } from '../../contract/index.ts';
-import { printable, printableLine } from '@pith/plain-text';
+import { printable, printableLine, withCure } from '@pith/plain-text';
 import type { Kernel } from '../../compose/index.ts';
 import { argumentLines, detailLines, enforcedLine } from './approval-text.ts';
 import { findAgent } from './agents.ts';
@@ -81,7 +81,7 @@ async function approveCall(question: ToolQuestion, isGiven: boolean, io: Command
 /** A tool that the agent lacks gives an answer of the same shape. */
 function refusal(error: unknown): ToolResult {
   if (!(error instanceof PithError)) throw error;
-  return { ok: false, error: { code: error.code, message: `${error.message}${error.cure === undefined ? '' : `; ${error.cure}`}` } };
+  return { ok: false, error: { code: error.code, message: withCure(error.message, error.cure) } };
 }
 
 async function agentOf(kernel: Kernel, input: CommandInput, io: CommandIO): Promise<string> {

@@ -1,4 +1,4 @@
-import { printableLine } from '@pith/plain-text';
+import { printableLine, withCure } from '@pith/plain-text';
 import { systemCure } from '@pith/safe-files';
 import { messageOf, type PithError } from '../../contract/index.ts';
 
@@ -10,7 +10,7 @@ export function describeError(error: unknown): string {
   const message = messageOf(error).trim().replace(/\.$/u, '');
   if (!(error instanceof Error)) return `pith: ${message}`;
   const { where, cure = cureOf(error) } = error as Partial<PithError>;
-  return `pith: ${withWhere(message, where)}${cure === undefined ? '' : `; ${cure}`}`;
+  return `pith: ${withCure(withWhere(message, where), cure)}`;
 }
 
 /** The exit code of anything thrown: wrong use is 2, all else 1. */

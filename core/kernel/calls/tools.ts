@@ -11,7 +11,7 @@ import {
   type TurnInfo,
 } from '../../contract/index.ts';
 import { knownKeys, pathText, unreadKeys } from '@pith/checked-yaml';
-import { printableLine, slipsOf } from '@pith/plain-text';
+import { printableLine, slipsOf, withCure } from '@pith/plain-text';
 import { FAULTS, Problem } from '../records/failures.ts';
 import { describeIssues, isSchema } from './schemas.ts';
 import { isPlainMap } from '@pith/plain-data';
@@ -134,7 +134,7 @@ async function answerOf(execute: () => unknown, signal: AbortSignal): Promise<un
     return await execute();
   } catch (error) {
     if (signal.aborted || !(error instanceof PithError) || FAULTS.has(error.code)) throw error;
-    return toolError(error.code, error.cure === undefined ? messageOf(error) : `${messageOf(error)}; ${error.cure}`);
+    return toolError(error.code, withCure(messageOf(error), error.cure));
   }
 }
 

@@ -1,4 +1,4 @@
-import { printableLine } from '@pith/plain-text';
+import { printableLine, withCure } from '@pith/plain-text';
 import type { SkillFields } from '../format/fields.ts';
 import type { ParsedSkill } from '../format/skill-file.ts';
 
@@ -48,7 +48,7 @@ type Diagnostic = ParsedSkill['diagnostics'][number];
 /** `file:line:column: severity: message; cure`, with as much of the place as is known. */
 export function diagnosticText({ severity, message, file, line, column, cure }: Diagnostic): string {
   const place = file === undefined ? '' : `${[file, line, column].filter((part) => part !== undefined).join(':')}: `;
-  return clean(`${place}${severity}: ${message}${cure === undefined ? '' : `; ${cure}`}`);
+  return clean(withCure(`${place}${severity}: ${message}`, cure));
 }
 
 /** The diagnostic as `--json` prints it. */

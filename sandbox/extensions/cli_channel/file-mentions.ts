@@ -2,6 +2,7 @@ import path from 'node:path';
 import { messageOf } from 'pith';
 import { imageIn, imageTypeOf, MOST_IMAGE_BYTES } from '@pith/image-header';
 import { decodeText, isInside, isSecretFile, isThere, Jail, readRange, realPathOf } from '@pith/safe-files';
+import { sizeText } from '@pith/plain-text';
 import { listFiles } from '@pith/project-files';
 import type { Attachment } from './conversation.ts';
 import { fileWords, type FileWord } from './file-words.ts';
@@ -71,7 +72,7 @@ async function attach({ name: written, path: place, isMention }: FileWord, folde
 function kept(found: Found, isMention: boolean): Found {
   const { attachment } = found;
   if (isMention || attachment === null || !('text' in attachment) || attachment.text.length <= MOST_UNASKED) return found;
-  return refused(attachment.name, `it has more than ${kilobytes(MOST_UNASKED)}; write @ before it to send it`, 'word');
+  return refused(attachment.name, `it has more than ${sizeText(MOST_UNASKED)}; write @ before it to send it`, 'word');
 }
 
 /** null: there is nothing. */
@@ -94,8 +95,7 @@ async function read(jail: Jail, names: readonly string[], name: string): Promise
   return jail.read(names, async (handle, size) => {
     const head = await readRange(handle, 0, Math.min(size, MOST_TEXT));
     if (imageTypeOf(head) !== null) {
-      if (size > MOST_IMAGE_BYTES)
-        return refused(name, `it has ${kilobytes(size)}, and an image has at most ${kilobytes(MOST_IMAGE_BYTES)}`);
+      if (size > MOST_IMAGE_BYTES) return refused(name, `it has ${sizeText(size)}, and an image has at most ${sizeText(MOST_IMAGE_BYTES)}`);
       const whole = Buffer.concat([head, await readRange(handle, head.length, size - head.length)]);
       const image = imageIn(whole);
       if ('why' in image) return refused(name, image.why);
@@ -109,22 +109,17 @@ async function read(jail: Jail, names: readonly string[], name: string): Promise
     return given(
       { name, text: `${text}\n[The rest is left out: the file has ${size} bytes.]` },
       size,
-      `, of which the first ${kilobytes(MOST_TEXT)} are sent`,
+      `, of which the first ${sizeText(MOST_TEXT)} are sent`,
     );
   });
 }
 
 function given(attachment: Attachment, size: number, more = ''): Found {
-  return { attachment, line: { outcome: 'attached', text: `${attachment.name} attached (${kilobytes(size)})${more}` } };
+  return { attachment, line: { outcome: 'attached', text: `${attachment.name} attached (${sizeText(size)})${more}` } };
 }
 
 function refused(name: string, why: string, outcome: Outcome = 'refused'): Found {
   return { attachment: null, line: { outcome, text: `${name} is not attached: ${why}` } };
-}
-
-function kilobytes(bytes: number): string {
-  if (bytes < 1024) return `${bytes} bytes`;
-  return bytes < 1024 * 1024 ? `${Math.round(bytes / 1024)} KB` : `${(bytes / 1024 / 1024).toFixed(1)} MB`;
 }
 
 const MOST_LISTED = 300_000;

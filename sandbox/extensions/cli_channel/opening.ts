@@ -9,7 +9,7 @@ import {
   messageOf,
   type Diagnostic,
 } from 'pith';
-import { printable, printableLine } from '@pith/plain-text';
+import { printable, printableLine, withCure } from '@pith/plain-text';
 import { Conversation, type ChatContext, type Choice } from './conversation.ts';
 import { fields, list, pick, query, text } from './commands.ts';
 import { localTime } from '@pith/command-line';
@@ -212,7 +212,7 @@ const CONNECT = 'No model is connected: answers come from the skills alone. /set
 /** What an edit broke while the conversation goes on; `what`: whose it is. */
 export function problemLine({ message, file, line, cure }: Omit<Diagnostic, 'severity'>, what = ''): string {
   const place = [what, file === undefined || line === undefined ? file : `${file}:${line}`].filter(Boolean).join(' ');
-  return printable(`${place}${place && ': '}${message}${cure === undefined ? '' : `; ${cure}`}`);
+  return printable(withCure(`${place}${place && ': '}${message}`, cure));
 }
 
 /** The conversation so far, shortened: what the person wrote as it is, answers as they were shown. */

@@ -1,6 +1,6 @@
 import pc from 'picocolors';
 import type { Clock, Diagnostic, TurnEvent } from 'pith';
-import { printable, printableLine, wrapLines } from '@pith/plain-text';
+import { printable, printableLine, wrapLines, withCure } from '@pith/plain-text';
 import { Checklist } from './checklist.ts';
 import { MarkdownStream } from './markdown-stream.ts';
 import { callLine, endingLine, questionLine, markOf, stepLine, type StepTimes } from './step-line.ts';
@@ -44,7 +44,7 @@ export class TurnView {
 
   /** It has been shown elsewhere: no notice shows it again. */
   know({ code, message, cure }: Diagnostic): void {
-    this.#shownNotices.add(code + (cure ? `${message}; ${cure}` : message));
+    this.#shownNotices.add(code + withCure(message, cure));
   }
 
   show(event: TurnEvent): void {

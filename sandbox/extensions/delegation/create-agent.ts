@@ -10,7 +10,7 @@ import {
   type TurnInfo,
   z,
 } from 'pith';
-import { didYouMean } from '@pith/plain-text';
+import { didYouMean, withCure } from '@pith/plain-text';
 import { sha256 } from '@pith/plain-data';
 import { LIFE_MS, MOST_MADE, type MadeAgents } from './made-agents.ts';
 
@@ -55,7 +55,7 @@ function createAgent(context: ExtensionContext, made: MadeAgents): Tool {
       if (problems.length > 0)
         throw new PithError(
           'agent_failed',
-          `the agent cannot run: ${problems.map(({ message, cure }) => (cure ? `${message}; ${cure}` : message)).join('; ')}`,
+          `the agent cannot run: ${problems.map(({ message, cure }) => withCure(message, cure)).join('; ')}`,
         );
       const expiresAt = wanted.keep ? null : context.clock.now() + LIFE_MS;
       const by = { agent: turn.agent.id, user: turn.userId, thread: turn.threadId };

@@ -1,3 +1,4 @@
+import { withCure } from '@pith/plain-text';
 import { messageOf, PithError, type Clock, type Diagnostic, type Logger } from 'pith';
 import { within } from '@pith/promises';
 import type { EmbedOptions, EmbeddingProvider } from './contract.ts';
@@ -63,8 +64,7 @@ export class PatientEmbedder {
   fail(error: unknown): void {
     const { clock, logger } = this.options;
     const cure = error instanceof PithError ? error.cure : undefined;
-    if (!this.last)
-      logger.warn(`skills are found by their words alone for now: ${messageOf(error)}${cure === undefined ? '' : `; ${cure}`}`);
+    if (!this.last) logger.warn(`skills are found by their words alone for now: ${withCure(messageOf(error), cure)}`);
     this.last = { message: messageOf(error), cure, at: clock.now() };
   }
 

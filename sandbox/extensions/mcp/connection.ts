@@ -11,7 +11,7 @@ import {
   codeOf,
   PithError,
 } from 'pith';
-import { printable, printableLine } from '@pith/plain-text';
+import { printable, printableLine, withCure } from '@pith/plain-text';
 import { untilAborted, within } from '@pith/promises';
 import { bound } from './bounded-transport.ts';
 import { hasKey, type ServerConfig } from './config.ts';
@@ -397,7 +397,7 @@ const LONGEST = 400;
 
 /** Why a server is not connected or a call of it failed, in a person's words: one printable line. */
 function reasonOf(error: unknown): string {
-  const text = error instanceof PithError && error.cure !== undefined ? `${messageOf(error)}; ${error.cure}` : messageOf(error);
+  const text = withCure(messageOf(error), error instanceof PithError ? error.cure : undefined);
   return printableLine(wordsFor(error, text), LONGEST);
 }
 

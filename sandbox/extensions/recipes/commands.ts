@@ -9,7 +9,7 @@ import {
   type ExtensionContext,
   type JsonValue,
 } from 'pith';
-import { didYouMean } from '@pith/plain-text';
+import { didYouMean, withCure } from '@pith/plain-text';
 import { fill, usageOf } from './fill.ts';
 import type { RecipeFolders } from './recipe-folders.ts';
 import { givenWords } from './given.ts';
@@ -168,7 +168,7 @@ async function foundRecipe(folders: RecipeFolders, name: string): Promise<Recipe
 /** `file:line:column: severity: message; cure`. */
 function findingText({ severity, message, file, line, column, cure }: Diagnostic): string {
   const place = [file, line, column].filter((part) => part !== undefined).join(':');
-  return `${place}: ${severity}: ${message}${cure === undefined ? '' : `; ${cure}`}`;
+  return withCure(`${place}: ${severity}: ${message}`, cure);
 }
 
 function findingJson({ severity, code, message, file, line, column, cure }: Diagnostic): JsonValue {

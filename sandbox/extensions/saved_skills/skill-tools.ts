@@ -1,3 +1,4 @@
+import { withCure } from '@pith/plain-text';
 import { defineTool, PithError, toolError, toolResult, z, type Tool, type ToolCall, type ToolResult } from 'pith';
 import { inputJsonSchema, usageOf, withoutNamesOfHost, type GivenInputs } from './domain/inputs.ts';
 import { referenceOf, type SavedSkill } from './domain/saved-skill.ts';
@@ -162,8 +163,7 @@ async function invoke(
 
 /** What refuses one of several calls costs that one only. */
 function refusalOf(error: unknown): ToolResult {
-  if (error instanceof PithError)
-    return toolError(error.code, error.cure === undefined ? error.message : `${error.message}; ${error.cure}`);
+  if (error instanceof PithError) return toolError(error.code, withCure(error.message, error.cure));
   throw error;
 }
 

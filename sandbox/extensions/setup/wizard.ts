@@ -14,7 +14,7 @@ import {
   type SetupSchema,
 } from 'pith';
 import { renderTable } from '@pith/command-line';
-import { didYouMean, findingLine, printableLine } from '@pith/plain-text';
+import { didYouMean, findingLine, printableLine, withCure } from '@pith/plain-text';
 import pc from 'picocolors';
 
 /** Without an id it lists what can be set up; with one it asks, or takes `--set name=value`. */
@@ -89,8 +89,7 @@ async function complete(provider: {
   try {
     return { ok: true, line: await provider.onSetupComplete() };
   } catch (error) {
-    const cure = error instanceof PithError && error.cure !== undefined ? `; ${error.cure}` : '';
-    return { ok: false, line: `${messageOf(error)}${cure}` };
+    return { ok: false, line: withCure(messageOf(error), error instanceof PithError ? error.cure : undefined) };
   }
 }
 

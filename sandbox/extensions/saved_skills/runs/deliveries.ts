@@ -1,3 +1,4 @@
+import { withCure } from '@pith/plain-text';
 import { ChannelProvider, codeOf, messageOf, PithError, type ExtensionContext, type Job, type Remote } from 'pith';
 import type { Config } from '../config.ts';
 import type { SavedSkill } from '../domain/saved-skill.ts';
@@ -46,8 +47,7 @@ export async function deliver({ context, skills, runs, summarise }: Deliverer, j
     }
     await write({ delivery: 'delivered', delivery_error: null });
   } catch (error) {
-    const cure = error instanceof PithError ? error.cure : undefined;
-    const reason = cure === undefined ? messageOf(error) : `${messageOf(error)}; ${cure}`;
+    const reason = withCure(messageOf(error), error instanceof PithError ? error.cure : undefined);
     context.logger.warn('the result of a run was not delivered', { run: run.id, reason, attempts: job.attempt });
     await write({ delivery_error: reason.slice(0, 2000) });
     if (!FINAL.has(codeOf(error, ''))) throw error;

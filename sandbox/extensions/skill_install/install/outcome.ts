@@ -1,6 +1,6 @@
 import type { CommandIO, JsonValue, PithError } from 'pith';
 import type { SkillPlace } from 'pith/skill_registry';
-import { printableLine } from '@pith/plain-text';
+import { printableLine, withCure } from '@pith/plain-text';
 import type { Origin } from './origin.ts';
 import { countOf, previewJson } from './preview.ts';
 import type { StagedItem } from './staged-skill.ts';
@@ -79,7 +79,7 @@ function hintOf({ kind, id, state }: Outcome): string {
 
 function errorLine(outcome: Outcome, { message, where, cure }: PithError): string {
   const end = outcome.kind === 'plugin' && outcome.state === 'skipped' ? '' : ' was not installed';
-  return `pith: ${nameOf(outcome)}${end}: ${message}${where === undefined ? '' : ` (${where})`}${cure === undefined ? '' : `; ${cure}`}`;
+  return withCure(`pith: ${nameOf(outcome)}${end}: ${message}${where === undefined ? '' : ` (${where})`}`, cure);
 }
 
 function outcomeJson({ kind, id, from, origin, commit, item, place, state, error }: Outcome, asked: Origin): JsonValue {

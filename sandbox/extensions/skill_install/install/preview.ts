@@ -1,5 +1,5 @@
 import { type CommandIO, type Diagnostic, type JsonValue, PithError } from 'pith';
-import { counted, enumerated, printableLine } from '@pith/plain-text';
+import { counted, enumerated, printableLine, sizeText, withCure } from '@pith/plain-text';
 import { clean, diagnosticJson } from '@pith/skill-files';
 import type { StagedItem, StagedSkill } from './staged-skill.ts';
 
@@ -100,11 +100,6 @@ function isSkill(item: StagedItem): item is StagedSkill {
   return item.kind === 'skill';
 }
 
-export function sizeText(bytes: number): string {
-  if (bytes < 1024) return `${bytes} B`;
-  return bytes < 1024 * 1024 ? `${(bytes / 1024).toFixed(1)} KB` : `${(bytes / 1024 / 1024).toFixed(1)} MB`;
-}
-
 function textOf({ message, file, line, column, cure }: Diagnostic): string {
-  return `${[file, line, column].filter((part) => part !== undefined).join(':')}: ${message}${cure === undefined ? '' : `; ${cure}`}`;
+  return withCure(`${[file, line, column].filter((part) => part !== undefined).join(':')}: ${message}`, cure);
 }

@@ -3,7 +3,7 @@ import path from 'node:path';
 import { mkdir } from 'node:fs/promises';
 import { codeOf, type CommandIO, type JsonValue, messageOf, PithError } from 'pith';
 import type { SkillPlace } from 'pith/skill_registry';
-import { didYouMean, printable, printableLine } from '@pith/plain-text';
+import { didYouMean, printable, printableLine, withCure } from '@pith/plain-text';
 import { createTwoFilesPatch } from 'diff';
 import { folderTree, type TreeEntry, withContents } from '@pith/skill-files';
 import type { InstallContext } from '../install-context.ts';
@@ -215,8 +215,8 @@ async function sameSkill(listing: Listing, id: string, folder: string): Promise<
 }
 
 function failure(id: string, error: unknown): Result {
-  const cure = error instanceof PithError && error.cure !== undefined ? `; ${error.cure}` : '';
-  return { id, state: 'failed', error: { code: codeOf(error, 'install_failed'), message: `${messageOf(error)}${cure}` } };
+  const message = withCure(messageOf(error), error instanceof PithError ? error.cure : undefined);
+  return { id, state: 'failed', error: { code: codeOf(error, 'install_failed'), message } };
 }
 
 function printDiff(files: readonly FileChange[], io: CommandIO): void {

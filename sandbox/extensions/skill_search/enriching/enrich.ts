@@ -9,7 +9,7 @@ import {
   type Remote,
 } from 'pith';
 import { type RankerDocument, type SkillLibrary, type SkillRecord, SkillWriter } from 'pith/skill_registry';
-import { printable, printableLine } from '@pith/plain-text';
+import { printable, printableLine, withCure } from '@pith/plain-text';
 import { offeredSkills } from '../commands.ts';
 import { writeRequests } from './request-writer.ts';
 import { digestOf, type WrittenExamples } from './written-examples.ts';
@@ -77,8 +77,7 @@ export function enrich(
           return { id, state: 'written', requests };
         } catch (error) {
           if (signal.aborted || (error instanceof PithError && error.code === 'model_offline')) throw error;
-          const cure = error instanceof PithError && error.cure !== undefined ? `; ${error.cure}` : '';
-          return { id, state: 'failed', error: `${messageOf(error)}${cure}` };
+          return { id, state: 'failed', error: withCure(messageOf(error), error instanceof PithError ? error.cure : undefined) };
         }
       }
     },
