@@ -31,10 +31,10 @@ const NAME = { name: 'name', description: 'The name', required: true };
 const DIR = { name: 'dir', description: 'The project or its sandbox (default: the one that would be used here)' };
 const YES: CommandOption = { name: 'yes', type: 'boolean', description: 'Do not ask; answer yes' };
 const LANE: CommandOption = { name: 'lane', type: 'string', description: 'Only those in this lane' };
-const OWNER: CommandOption = { name: 'owner', type: 'string', description: 'Only those that are for this person or agent' };
+const OWNER: CommandOption = { name: 'owner', type: 'string', description: 'Only those of this person or agent' };
 const JOBS: readonly CommandOption[] = [
   { name: 'name', type: 'string', description: 'Only those of this name, or of this extension' },
-  { name: 'state', short: 's', type: 'string', multiple: true, description: 'Only those that are so, such as dead' },
+  { name: 'state', short: 's', type: 'string', multiple: true, description: 'Only those in this state, such as dead' },
   LANE,
   OWNER,
 ];
@@ -65,13 +65,13 @@ export const CORE_COMMANDS: readonly CoreCommand[] = [
   },
   {
     path: 'agents show',
-    description: 'Show what an agent is made of',
+    description: 'Show an agent: model, tools, skills and limits',
     arguments: [ID('The agent')],
     load: async () => (await import('./commands/agents.ts')).showAgent,
   },
   {
     path: 'agents prompt',
-    description: 'Print exactly what a model would be sent for a new thread',
+    description: 'Print exactly what would be sent to the model in a new thread',
     arguments: [ID('The agent')],
     options: [TEXT],
     load: async () => (await import('./commands/prompt.ts')).showPrompt,
@@ -107,7 +107,7 @@ export const CORE_COMMANDS: readonly CoreCommand[] = [
   },
   {
     path: 'extensions show',
-    description: 'Show what an extension declares and how it is',
+    description: 'Show what an extension declares, and its state',
     arguments: [ID('The extension')],
     options: [{ name: 'source', type: 'boolean', description: 'Print the files that it is made of' }],
     load: async () => (await import('./commands/extensions.ts')).showExtension,
@@ -120,7 +120,7 @@ export const CORE_COMMANDS: readonly CoreCommand[] = [
   },
   {
     path: 'extensions allow',
-    description: 'Let an extension have what its manifest asks for: network, secrets, paths, events, agents, to be a guard',
+    description: 'Grant an extension what its manifest asks for: network, secrets, paths, events, agents, to be a guard',
     arguments: [ID('The extension')],
     options: [
       YES,
@@ -196,7 +196,7 @@ export const CORE_COMMANDS: readonly CoreCommand[] = [
   },
   {
     path: 'approvals',
-    description: 'List what tools ask before they act, or show one question',
+    description: 'List tool calls that wait for your approval, or show one',
     arguments: [{ name: 'question', description: 'Its number or id' }],
     options: [ALL_LINES, LINES, { name: 'wait', type: 'boolean', description: 'Wait until it is answered, here or elsewhere' }],
     load: async () => (await import('./commands/approvals.ts')).approvals,
@@ -232,21 +232,21 @@ export const CORE_COMMANDS: readonly CoreCommand[] = [
   },
   {
     path: 'jobs retry',
-    description: 'Try dead, failed or cancelled jobs again; those of filters, by default the dead ones, after asking',
+    description: 'Retry dead, failed or cancelled jobs by id, or all that match (default: the dead ones), after asking',
     arguments: [JOB_IDS],
     options: [...JOBS, YES],
     load: async () => (await import('./commands/job-changes.ts')).retryJobs,
   },
   {
     path: 'jobs cancel',
-    description: 'Cancel jobs; those of filters after asking',
+    description: 'Cancel jobs by id, or all that match, after asking',
     arguments: [JOB_IDS],
     options: [...JOBS, YES],
     load: async () => (await import('./commands/job-changes.ts')).cancelJobs,
   },
   {
     path: 'jobs pause',
-    description: 'Start no more of these jobs; without arguments, list what is paused',
+    description: 'Pause jobs; without arguments, list what is paused',
     arguments: [HELD],
     options: [
       LANE,
@@ -258,7 +258,7 @@ export const CORE_COMMANDS: readonly CoreCommand[] = [
   },
   {
     path: 'jobs resume',
-    description: 'Start jobs again that were paused',
+    description: 'Resume paused jobs',
     arguments: [HELD],
     options: [LANE, OWNER],
     load: async () => (await import('./commands/job-changes.ts')).resumeJobs,
@@ -270,7 +270,7 @@ export const CORE_COMMANDS: readonly CoreCommand[] = [
   },
   {
     path: 'permissions remove',
-    description: 'Take back what you allowed always; Pith asks again',
+    description: 'Remove what you always allowed; Pith asks again',
     arguments: [{ name: 'number', description: 'Its number, as permissions lists it' }],
     options: [{ name: 'all', type: 'boolean', description: 'All that permissions lists' }],
     load: async () => (await import('./commands/permissions.ts')).removePermissions,
@@ -295,7 +295,7 @@ export const CORE_COMMANDS: readonly CoreCommand[] = [
     first: 3,
     description: 'Check your setup and suggest fixes',
     options: [
-      { name: 'all', type: 'boolean', description: 'List also the extensions and agents that are sound' },
+      { name: 'all', type: 'boolean', description: 'List extensions and agents without problems too' },
       { name: 'settings', type: 'boolean', description: 'Show which settings are set where, and their problems' },
       { name: 'restart', type: 'boolean', description: 'Restart the kernel under `pith serve`; conversations continue' },
     ],

@@ -111,7 +111,7 @@ async function takenWords(context: Pick<ExtensionContext, 'id' | 'find' | 'logge
 export function showRecipe(folders: RecipeFolders): Command {
   return {
     path: 'recipes show',
-    description: 'Show what a recipe takes and its text; with values, the message that it makes',
+    description: 'Show the arguments and the text of a recipe; with values, the message that it makes',
     arguments: [{ name: 'name', description: 'The recipe', required: true }, VALUES],
     options: [TEXT, { name: 'message', type: 'boolean', description: 'Print the message also when no values are given' }],
     async run(input, io) {

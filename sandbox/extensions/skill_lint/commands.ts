@@ -32,7 +32,7 @@ export default function commands(): Command[] {
         {
           name: 'map',
           type: 'string',
-          description: `under which keys its listing has what, such as id=slug,description=meta.text (${LISTING_FIELDS.join(', ')})`,
+          description: `the keys of the fields in its list, such as id=slug,description=meta.text (${LISTING_FIELDS.join(', ')})`,
         },
         { name: 'key', type: 'string', description: 'the key of the list of skills' },
         { name: 'cwd', type: 'string', description: 'the folder in which it runs, such as {root} (default: this one)' },

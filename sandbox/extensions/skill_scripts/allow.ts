@@ -7,7 +7,7 @@ export function allow(toolsets: Toolsets): Command {
   return {
     path: 'skills allow',
     needsTrust: true,
-    description: 'Let the tools that a skill brings run without a sandbox',
+    description: 'Allow the tools of a skill to run without a sandbox',
     arguments: [{ name: 'skill', description: 'The skill', required: true }],
     options: [{ name: 'yes', type: 'boolean', description: 'Do not ask; answer yes' }],
     async run({ arguments: { skill }, options }, io) {

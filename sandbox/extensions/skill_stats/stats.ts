@@ -45,7 +45,7 @@ export function stats(context: StatsContext, ledger: Ledger): Command {
     arguments: [{ name: 'id', description: 'one skill, with its last uses: id, display name or source/id' }],
     options: [
       { name: 'agent', short: 'a', type: 'string', description: 'in the turns of this agent' },
-      { name: 'days', type: 'number', description: 'in the last so many days', default: DEFAULT_DAYS },
+      { name: 'days', type: 'number', description: 'how many days back', default: DEFAULT_DAYS },
       { name: 'all', type: 'boolean', description: 'also skills that were not used' },
     ],
     async run({ arguments: { id }, options }, io) {

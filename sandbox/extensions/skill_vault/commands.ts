@@ -42,7 +42,7 @@ export function vaultCommands(vault: Vault, skills: () => Remote<SavedSkills>): 
           type: 'boolean',
           description: 'Encrypt all keys with the new PITH_MASTER_KEY; PITH_MASTER_KEY_OLD is the former one',
         },
-        { name: 'accept', type: 'boolean', description: 'First take what a skill keeps now for right, where it was changed from outside' },
+        { name: 'accept', type: 'boolean', description: 'First accept what was changed from outside' },
       ],
       async run({ arguments: { skill }, options }, io) {
         const isOfAll = options['master'] === true;

@@ -45,7 +45,7 @@ export function taskCommands(ports: Ports, service: TaskService): readonly Comma
       description: 'List the tasks, newest first',
       options: [
         { name: 'state', short: 's', type: 'string', description: `Only those that are ${TASK_STATES.join(', ')}` },
-        { name: 'limit', short: 'k', type: 'number', description: 'At most so many', default: DEFAULT_LISTED },
+        { name: 'limit', short: 'k', type: 'number', description: 'At most this many', default: DEFAULT_LISTED },
       ],
       async run({ options }, io) {
         const tasks = await service.list(whole('limit', options['limit'] ?? DEFAULT_LISTED, 1, Infinity), stateOf(options['state']), null);
@@ -69,12 +69,12 @@ export function taskCommands(ports: Ports, service: TaskService): readonly Comma
     {
       path: 'tasks submit',
       description: 'Submit a task; it is worked on while a chat or `pith serve` runs',
-      arguments: [{ name: 'goal', description: 'What is to be reached', required: true, variadic: true }],
+      arguments: [{ name: 'goal', description: 'What to achieve', required: true, variadic: true }],
       options: [
         { name: 'agent', short: 'a', type: 'string', description: 'The agent that works on it (default: the default agent)' },
         { name: 'priority', type: 'number', description: 'Higher is worked on first', default: 0 },
         { name: 'after', type: 'string', multiple: true, description: 'A task that must be done before' },
-        { name: 'max-steps', type: 'number', description: 'Model steps at most' },
+        { name: 'max-steps', type: 'number', description: 'At most this many model steps' },
       ],
       async run({ arguments: { goal }, options }, io, signal) {
         const session = io.session;

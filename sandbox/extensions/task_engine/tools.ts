@@ -12,10 +12,10 @@ const goal = () =>
     .trim()
     .min(1)
     .max(20_000)
-    .describe('What is to be reached, with all that the worker must know: it sees nothing of this conversation.');
+    .describe('What to achieve, with all that the worker must know: it sees nothing of this conversation.');
 const agentId = () =>
   z.string().trim().min(1).optional().describe('The agent that works on it; default: yourself. One of those you may delegate to.');
-const maxSteps = () => z.int().min(1).max(1000).optional().describe('Model steps at most; reaching them fails the task.');
+const maxSteps = () => z.int().min(1).max(1000).optional().describe('At most this many model steps; reaching them fails the task.');
 const SHOWN = 100;
 const WORKED_ON =
   'The task runs while a chat or `pith serve` is open, and waits otherwise. Pith tells the person when it ends: do not wait for it.';

@@ -33,7 +33,7 @@ export function runCommands(ports: RunCommandPorts): readonly Command[] {
       options: [
         { name: 'input', type: 'string', multiple: true, description: 'An input by its name: city=Rome; --city Rome does the same' },
         { name: 'priority', type: 'number', description: 'More urgent than usual, or less' },
-        { name: 'draft', type: 'boolean', description: 'The text that is being edited, not the pinned one (administrators)' },
+        { name: 'draft', type: 'boolean', description: 'The draft, not the pinned version (administrators)' },
         { name: 'background', type: 'boolean', description: 'Do not wait: print the id of the run' },
       ],
       allowUnknownOptions: true,
@@ -46,7 +46,7 @@ export function runCommands(ports: RunCommandPorts): readonly Command[] {
       options: [
         { name: 'state', type: 'string', description: `Only those: ${RUN_STATES.join(', ')}` },
         { name: 'skill', type: 'string', description: 'Only those of this skill' },
-        { name: 'limit', type: 'number', description: 'At most so many', default: 20 },
+        { name: 'limit', type: 'number', description: 'At most this many', default: 20 },
       ],
       async run({ options }, io) {
         const person = await library.person(io.userId);

@@ -115,7 +115,7 @@ export function savedCommands({ library, clock, changed: publish }: SavedCommand
       path: 'saved new',
       description: 'Save a skill: from a file, or by answering questions',
       arguments: [{ name: 'name', description: 'Lower-case letters, digits, - and _', required: true }],
-      options: [{ name: 'file', type: 'string', description: 'A skill.yml with what it is made of' }],
+      options: [{ name: 'file', type: 'string', description: 'A skill.yml that describes it' }],
       async run(input, io) {
         const person = await library.person(io.userId);
         const file = await contentOf(input, io, null);
@@ -130,7 +130,7 @@ export function savedCommands({ library, clock, changed: publish }: SavedCommand
     change(
       'saved edit',
       'Change a saved skill: from a file, or by answering questions',
-      { options: [{ name: 'file', type: 'string', description: 'A skill.yml with what is to be different' }] },
+      { options: [{ name: 'file', type: 'string', description: 'A skill.yml with the changes' }] },
       async (reference, input, { io, person }) => {
         const { skill } = await library.find(reference, person, 'edit');
         const file = await contentOf(input, io, skill);
@@ -286,13 +286,13 @@ export function savedCommands({ library, clock, changed: publish }: SavedCommand
     ),
     grant(
       'saved grant-extended',
-      'Let a saved skill have the extended limits (administrators)',
+      'Grant a saved skill the extended limits (administrators)',
       { extended_bounds: true },
       'it may have the extended limits',
     ),
     grant(
       'saved revoke-extended',
-      'Take the extended limits back (administrators)',
+      'Revoke the extended limits (administrators)',
       { extended_bounds: false },
       'runs have the usual limits again',
     ),
@@ -314,7 +314,7 @@ export function savedCommands({ library, clock, changed: publish }: SavedCommand
       {
         options: [
           { name: 'by', type: 'string', description: 'The agent or skill that takes its place' },
-          { name: 'clear', type: 'boolean', description: 'It is not retired any more' },
+          { name: 'clear', type: 'boolean', description: 'List it again' },
         ],
       },
       async (reference, input, { person }) => {

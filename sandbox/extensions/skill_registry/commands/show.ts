@@ -9,7 +9,7 @@ import { wantedSkill } from './wanted.ts';
 export function show(context: CommandContext): Command {
   return {
     path: 'skills show',
-    description: 'Show what is known of a skill, and its text',
+    description: 'Show the details and the text of a skill',
     arguments: [{ name: 'id', description: 'id, display name or source/id', required: true }],
     run: (input, io) =>
       withRegistry(context, async (registry, snapshot) => {

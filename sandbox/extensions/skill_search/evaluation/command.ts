@@ -46,7 +46,7 @@ export function evaluate({ find }: Pick<ExtensionContext, 'find'>, { library, le
     options: [
       { name: 'all', type: 'boolean', description: 'every skill, as without ids' },
       { name: 'ranker', type: 'string', description: `${LEXICAL} (default), ${FUSED} (asks the embedding model), or an extension's id` },
-      { name: 'limit', short: 'k', type: 'number', default: SHOWN_BESIDE, description: 'how far down a skill counts as found' },
+      { name: 'limit', short: 'k', type: 'number', default: SHOWN_BESIDE, description: 'up to which rank a skill counts as found' },
     ],
     async run(input, io, signal) {
       const k = countOption(input, 'limit', SHOWN_BESIDE);
