@@ -170,17 +170,15 @@ export function createRouter(dependencies: RouterDependencies): ModelRouter {
   async function meant(text: string): Promise<string> {
     const { target } = followAlias(text, dependencies.settings.models);
     const [prefix = ''] = target.split('/', 1);
-    const isOffered = candidatesOf(prefix).length > 0;
-    if (target === 'default' || (isOffered && target === prefix)) return text;
-    if (!isOffered && (target.includes('/') ? !(await isListed(target)) : target !== text)) return text; // `resolve` says what is wrong
-    if (!isOffered) return completedModel(target, await servers());
+    if (target === 'default') return text;
+    if (candidatesOf(prefix).length === 0) {
+      const isName = target.includes('/') ? (await servers()).some(({ models }) => models.includes(target)) : target === text;
+      return isName ? completedModel(target, await servers()) : text; // `resolve` says what is wrong
+    }
+    if (target === prefix) return text;
     const unlisted = unlistedModel(target, await servers()) && unlistedModel(target, await servers(true)); // it may be new there
     if (unlisted !== null) throw unlisted;
     return text;
-  }
-
-  async function isListed(name: string): Promise<boolean> {
-    return (await servers()).some(({ models }) => models.includes(name));
   }
 
   const isAlias = (name: string): boolean => isModelAlias(name, dependencies.settings.models);

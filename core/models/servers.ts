@@ -40,24 +40,28 @@ export function unlistedModel(ref: string, servers: readonly ModelServer[]): Pit
   if (name === undefined || server === undefined || server.models.length === 0 || server.models.includes(name)) return null;
   return new PithError('model_unknown', `'${prefix}' has no model '${name}'${meant(name, server.models)}`, {
     where: ref,
-    cure: `use ${shown(server.models.map((each) => `${prefix}/${each}`))}`,
+    cure: `use ${shown(refsOf(server))}`,
   });
 }
 
 /** `provider/model` for a name without its provider, where exactly one server has it. Throws `model_unknown`. */
 export function completedModel(name: string, servers: readonly ModelServer[]): string {
-  const refs = servers.flatMap(({ prefix, models }) => models.filter((each) => each === name).map((each) => `${prefix}/${each}`));
+  const refs = servers.filter(({ models }) => models.includes(name)).map(({ prefix }) => `${prefix}/${name}`);
   if (refs[0] !== undefined && refs.length === 1) return refs[0];
   const all = servers.flatMap(({ models }) => models);
   const what =
     refs.length === 0
       ? `no connected server has a model '${name}'${meant(name, all)}`
       : `several servers have '${name}': ${refs.join(', ')}`;
-  const known = servers.flatMap(({ prefix, models }) => models.map((each) => `${prefix}/${each}`));
+  const known = servers.flatMap(refsOf);
   const connect = 'connect a server: pith setup';
   throw new PithError('model_unknown', what, {
     cure: refs[0] !== undefined ? `write ${refs[0]}` : known.length === 0 ? connect : `use ${shown(known)}; or ${connect}`,
   });
+}
+
+function refsOf({ prefix, models }: ModelServer): readonly string[] {
+  return models.map((each) => `${prefix}/${each}`);
 }
 
 const MOST_NEAR = 3;
