@@ -1,0 +1,70 @@
+import path from 'node:path';
+import { readRegularFile } from '@pith/safe-files';
+import { folderTree, type TreeEntry, withContents } from '@pith/skill-files';
+import { createTwoFilesPatch } from 'diff';
+
+/** What is different in one file. */
+export interface FileChange {
+  readonly path: string;
+  readonly change: 'added' | 'removed' | 'changed';
+  /** A unified diff; null where there is none to show. */
+  readonly patch: string | null;
+}
+
+const TEXT_LIMIT = 512 * 1024;
+/** Longer differences take too long to find, and nobody reads them. */
+const TIME_MS = 2000;
+
+/** What differs between two folders, sorted by path. One that is absent is empty. */
+export async function folderDiff(before: string, after: string): Promise<readonly FileChange[]> {
+  const [old, next] = [await contentsOf(before), await contentsOf(after)];
+  const changes: FileChange[] = [];
+  for (const name of [...new Set([...old.keys(), ...next.keys()])].sort()) {
+    const [from, to] = [old.get(name), next.get(name)];
+    if (from?.kind === to?.kind && from?.digest === to?.digest) continue;
+    const change = from === undefined ? 'added' : to === undefined ? 'removed' : 'changed';
+    const lines = change === 'changed' && from?.kind !== to?.kind ? [`it was a ${from?.kind}, and is a ${to?.kind} now`] : [];
+    const patch = patchOf(name, change, await textOf(before, name, from), await textOf(after, name, to));
+    if (patch !== null && patch !== '') lines.push(patch);
+    changes.push({ path: name, change, patch: lines.length === 0 ? null : lines.join('\n') });
+  }
+  return changes;
+}
+
+/** One thing in a folder. */
+interface Content {
+  readonly kind: 'file' | 'program' | 'link' | 'no file';
+  /** Of a link: where it leads. */
+  readonly digest: string;
+}
+
+async function contentsOf(folder: string): Promise<ReadonlyMap<string, Content>> {
+  const found = await folderTree(folder).catch(() => null); // there is none
+  if (found === null) return new Map();
+  const entries = (await withContents(found)).entries.filter(({ kind }) => kind !== 'folder');
+  return new Map(
+    entries.map((entry) => [entry.path, { kind: kindOf(entry), digest: entry.kind === 'link' ? entry.target : (entry.sha256 ?? '') }]),
+  );
+}
+
+function kindOf({ kind, executable }: TreeEntry): Content['kind'] {
+  if (kind === 'file') return executable ? 'program' : 'file';
+  return kind === 'link' ? 'link' : 'no file';
+}
+
+/** Empty for what is absent; null for what nobody can read as text. */
+async function textOf(folder: string, name: string, content: Content | undefined): Promise<string | null> {
+  if (content === undefined) return '';
+  if (content.kind === 'no file') return null;
+  if (content.kind === 'link') return `link ${content.digest}`;
+  const bytes = await readRegularFile(path.join(folder, name), TEXT_LIMIT).catch(() => null); // too large to be shown
+  return bytes === null || bytes.includes(0) ? null : bytes.toString('utf8');
+}
+
+/** null: one of them is no text that can be shown. */
+function patchOf(name: string, change: FileChange['change'], from: string | null, to: string | null): string | null {
+  if (from === null || to === null) return null;
+  if (from === to) return '';
+  const names = [change === 'added' ? '/dev/null' : `a/${name}`, change === 'removed' ? '/dev/null' : `b/${name}`] as const;
+  return createTwoFilesPatch(...names, from, to, undefined, undefined, { context: 3, timeout: TIME_MS }) ?? null;
+}
