@@ -65,14 +65,14 @@ export async function examine(dependencies: DoctorDependencies): Promise<DoctorR
   const extensions = host.extensions
     .list() // with what was wrong in the agents that they bring
     .map((status) => extensionReport(asItRuns(status, stopped)));
-  const { model, unsent } = await examineModel(router, findings);
+  const { model, notes: ofModel } = await examineModel(router, findings);
   const problems = await modelProblems(listed, model.ref, router);
   const checked = listed.map((status) => agentReport(sandbox.unread ? status : withModel(status, host, problems)));
   const kept = await keptFindings(dependencies, host.extensions.discovery.declarations.values());
   const ofNames = [...(await clashes(host, commands)), ...(await hiddenCommands(host, commands))];
   const ofHost = [...ofNames, ...(await host.providers.findings()), ...(await host.sandboxNotes())];
   const { skills, uncounted } = await countSkills(host);
-  const notes = [...unsent, ...findings.list(), ...kept, ...(await ofDurable(dependencies, kept)), ...uncounted, ...ofHost];
+  const notes = [...ofModel, ...findings.list(), ...kept, ...(await ofDurable(dependencies, kept)), ...uncounted, ...ofHost];
   const failed =
     extensions.some((extension) => fails(extension) || extension.notes.some(isIgnored)) ||
     checked.some(({ state, notes: found }) => state === 'failed' || found.some((note) => note.severity === 'error' || isIgnored(note))) ||
@@ -85,19 +85,21 @@ export async function examine(dependencies: DoctorDependencies): Promise<DoctorR
   return { sandbox: { path: place, project, trust: level, why, state: sandbox.settings.data_dir }, ...report };
 }
 
-/** The model of `default`, and what keeps the first message from being sent to it, unless a finding on the settings says so. */
+/** The model of `default`, and what is to be said of it that no finding on the settings says, such as why no message can be sent to it. */
 async function examineModel(
   router: ModelRouter,
   findings: Findings,
-): Promise<{ readonly model: DoctorReport['model']; readonly unsent: readonly Diagnostic[] }> {
+): Promise<{ readonly model: DoctorReport['model']; readonly notes: readonly Diagnostic[] }> {
   try {
-    const { ref, why } = await router.choose();
+    const { ref, why, unused } = await router.choose();
     const problem = await router.problem();
-    return { model: { ref, why }, unsent: problem === null ? [] : [unsentFinding(` to ${ref}`, problem)] };
+    const cure = 'choose a model of its provider, or unset it';
+    const notes: Diagnostic[] = unused === undefined ? [] : [{ severity: 'info', code: 'address_unused', message: unused, cure }];
+    return { model: { ref, why }, notes: [...(problem === null ? [] : [unsentFinding(` to ${ref}`, problem)]), ...notes] };
   } catch (error) {
     const why = messageOf(error);
     const isReported = findings.list().some(({ severity, message }) => severity === 'error' && message.includes(why));
-    return { model: { ref: 'none', why }, unsent: isReported ? [] : [unsentFinding('', error)] };
+    return { model: { ref: 'none', why }, notes: isReported ? [] : [unsentFinding('', error)] };
   }
 }
 

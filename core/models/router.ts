@@ -21,11 +21,17 @@ interface Choice {
   readonly why: string;
 }
 
+/** The model of `default`. */
+interface DefaultChoice extends Choice {
+  /** That the environment has the address of another provider, which is not asked. */
+  readonly unused?: string;
+}
+
 export interface ResolvedModel extends ModelParts, Choice {}
 
 export interface ModelRouter {
   /** The model of `default`. Loaded only where a stored key may belong to another address. Rejects `model_unknown` when there is none. */
-  choose(): Promise<Choice>;
+  choose(): Promise<DefaultChoice>;
   /**
    * Takes an alias, a prefix, or `provider/model`. Rejects `model_unknown` with the nearest names, `settings_invalid` for aliases in a
    * circle.
@@ -51,12 +57,12 @@ export interface ModelRouter {
 }
 
 export function createRouter(dependencies: RouterDependencies): ModelRouter {
-  let chosen: Promise<Choice> | undefined;
+  let chosen: Promise<DefaultChoice> | undefined;
   let listed: Promise<readonly ModelServer[]> | undefined;
   const resolved = new Map<string, Promise<ResolvedModel>>();
 
-  function choose(): Promise<Choice> {
-    const choice = (chosen ??= chooseModel());
+  function choose(): Promise<DefaultChoice> {
+    const choice = (chosen ??= chooseModel().then(withUnused));
     choice.catch(() => {
       if (chosen === choice) chosen = undefined;
     });
@@ -108,6 +114,16 @@ export function createRouter(dependencies: RouterDependencies): ModelRouter {
       });
     }
     return { ref: await completeEntry(last), why: ['no model is set up', ...tried].join('; ') };
+  }
+
+  /** A person who set an address may think that it is asked. */
+  function withUnused(choice: Choice): DefaultChoice {
+    const { env, declared } = dependencies;
+    const [own] = choice.ref.split('/', 1);
+    const variables = (entries: readonly DeclaredModel[]) => entries.filter(({ shipped }) => shipped).flatMap((entry) => entry.when_env);
+    const used = variables(declared().filter(({ prefix }) => prefix === own));
+    const other = variables(declared()).find((name) => !used.includes(name) && /^https?:/iu.test(env[name]?.trim() ?? ''));
+    return other === undefined ? choice : { ...choice, unused: `${other} is set, and not asked: ${choice.ref} is of '${own}'` };
   }
 
   async function resolve(refOrAlias: string): Promise<ResolvedModel> {

@@ -8,10 +8,10 @@ export async function showModel(kernel: Kernel, input: CommandInput, io: Command
   const reference = input.arguments['ref'];
   const problem = reference === undefined && input.options['check'] === true ? await kernel.router.problem() : null;
   if (problem !== null) throw problem;
-  const { ref, why } = await (typeof reference === 'string'
+  const { ref, why, unused }: Awaited<ReturnType<Kernel['router']['choose']>> = await (typeof reference === 'string'
     ? kernel.router.resolve(input.options['check'] === true ? await kernel.router.meant(reference) : reference)
     : kernel.router.choose());
-  io.json({ ref, why });
+  io.json({ ref, why, ...(unused !== undefined && { unused }) });
   io.print(why === 'named' ? ref : `${ref} (${why})`);
 }
 

@@ -85,6 +85,7 @@ export const ERROR_CODES = [
   'prompt_symbol_unknown',
   // models
   'model_unknown',
+  'address_unused',
   'model_auth',
   'model_unreachable',
   'model_rate_limited',

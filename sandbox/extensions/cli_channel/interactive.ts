@@ -198,12 +198,10 @@ class InteractiveChat {
     const { context, terminals, io, plain, resume } = this.options;
     const { conversation } = opening;
     const screen = this.#screen;
-    const first = await firstScreen(conversation, await slash.all(), screen.colour, this.signal);
+    const commands = await findKernelCommands(context); // `/model` of a conversation says less than theirs
+    const first = await firstScreen(conversation, commands, screen.colour, this.signal);
     screen.write(first.text);
-    if (first.asksServer)
-      void whyNothingCanBeSent(conversation, await findKernelCommands(context), this.signal).then(
-        (why) => why !== null && screen.notify(why),
-      );
+    if (first.asksServer) void whyNothingCanBeSent(conversation, commands, this.signal).then((why) => why !== null && screen.notify(why));
     const status = { conversation, terminals, commands: () => slash.all(), changed: () => screen.editor.redraw() };
     if (!plain) screen.status = new ChatStatus(context, status, first.model);
     screen.status?.refresh();

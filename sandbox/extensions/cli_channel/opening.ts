@@ -199,7 +199,8 @@ export async function firstScreen(
 ): Promise<{ readonly text: string; readonly model: string; readonly asksServer: boolean }> {
   const model = await modelOf(conversation, commands, signal);
   const line = `${colour.bold(conversation.agentId)} ${colour.dim(`· ${printableLine(model.text)} · /help shows what you can do, Ctrl-D leaves`)}`;
-  const below = model.unknown === null ? (model.offline ? colour.dim(CONNECT) : '') : colour.yellow(printable(model.unknown));
+  const beside = model.offline ? CONNECT : model.unused === null ? '' : `${printable(model.unused)}. /model chooses another.`;
+  const below = model.unknown !== null ? colour.yellow(printable(model.unknown)) : beside === '' ? '' : colour.dim(beside);
   return {
     text: below === '' ? `${line}\n` : `${line}\n${below}\n`,
     model: model.text,
@@ -247,21 +248,26 @@ export async function whyNothingCanBeSent(
   }
 }
 
-/** What answers in a conversation. `unknown`: why that is not known; null where it is. */
+/** What answers in a conversation. `unknown`: why that is not known; null where it is. `unused`: that an address of the environment is not asked. */
 export async function modelOf(
   conversation: Speaker,
   commands: readonly Command[],
   signal: AbortSignal,
-): Promise<{ readonly text: string; readonly offline: boolean; readonly unknown: string | null }> {
+): Promise<{ readonly text: string; readonly offline: boolean; readonly unknown: string | null; readonly unused: string | null }> {
   try {
     const own = await ownModel(conversation, commands, signal);
     const named = commands.filter(({ path }) => path === 'model');
     const answer = fields(await query(named, own === 'default' ? ['model'] : ['model', own], signal)); // 'default' needs no model to be loaded
     const ref = text(answer['ref']) ?? own;
-    return { text: ref, offline: ref.startsWith('offline/'), unknown: null };
+    return { text: ref, offline: ref.startsWith('offline/'), unknown: null, unused: text(answer['unused']) ?? null };
   } catch (error) {
     const chooses = codeOf(error, '') === 'agent_unknown' ? '/agent' : '/model';
-    return { text: 'no model', offline: false, unknown: `${messageOf(error)}; ${chooses} chooses another for this conversation` };
+    return {
+      text: 'no model',
+      offline: false,
+      unused: null,
+      unknown: `${messageOf(error)}; ${chooses} chooses another for this conversation`,
+    };
   }
 }
 

@@ -95,6 +95,16 @@ describe('the model that default means', () => {
     expect(await router.resolve('default')).toMatchObject({ ref, why: choice.why, contextWindow: 1_000 });
   });
 
+  it.each([
+    [{ PITH_MODEL: 'local/m' }, "CLOUD_URL is set, and not asked: local/m is of 'local'"],
+    [{ PITH_MODEL: 'cloud/m' }, undefined],
+    [{ PITH_MODEL: 'local/m', CLOUD_URL: '' }, undefined],
+  ])('U-10 says that the address of another provider is not asked: %j', async (env, unused) => {
+    const declared = [{ ...cloud, when_env: ['CLOUD_KEY', 'CLOUD_URL'] }, local, last];
+    const { router } = setup({ declared, env: { CLOUD_KEY: 'k', CLOUD_URL: 'http://cloud.test/v1', ...env } });
+    expect((await router.choose()).unused).toBe(unused);
+  });
+
   it('T14 F10: the model of a stranger is chosen by nothing but its name, and takes no shipped prefix', async () => {
     const stranger = { ...cloud, extensionId: 'nice', prefix: 'nice', when_env: ['PATH'], rank: 100_000, shipped: false };
     const thief = { ...stranger, extensionId: 'thief', prefix: 'cloud' };

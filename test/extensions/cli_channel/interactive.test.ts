@@ -79,6 +79,11 @@ describe('a conversation on a terminal', () => {
   it.each([
     ['there is none', {}, ['No model is connected', '/setup adds one', '› ']],
     [
+      'U-10 the address that is set is of another provider',
+      { PITH_MODEL: 'ollama/m', OPENAI_BASE_URL: 'http://127.0.0.1:9/v1' },
+      ["OPENAI_BASE_URL is set, and not asked: ollama/m is of 'ollama'", '› '],
+    ],
+    [
       'it is unknown, which takes no room in the line of status',
       { PITH_MODEL: 'nowhere/m1' },
       ['main · no model · /help', "model 'nowhere/m1' is unknown: there is no provider 'nowhere'", '/model chooses', 'no model · main'],
