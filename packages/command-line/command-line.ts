@@ -215,3 +215,10 @@ function reasonOf(error: unknown, known: readonly string[]): string {
   const option = /^Option '(?:-\w, )?(--[\w-]+)/u.exec(message)?.[1] ?? 'an option';
   return message.includes('does not take') ? `${option} takes no value` : `${option} needs a value`;
 }
+
+/** The value of an option that says how many. Throws `usage` for anything but a whole number from 1. */
+export function countOption({ options }: Pick<ParsedCommand, 'options'>, name: string, otherwise = 20): number {
+  const count = Number(options[name] ?? otherwise);
+  if (Number.isSafeInteger(count) && count >= 1) return count;
+  throw new WrongUse('usage', `--${name} must be a whole number from 1, not ${String(options[name])}`, `write: --${name} ${otherwise}`);
+}

@@ -1,6 +1,7 @@
 export { captureCommand, type CapturedCommand, type CommandSource } from './capture-command.ts';
 export {
   commandUsage,
+  countOption,
   matchCommand,
   optionUsage,
   parseCommandInput,

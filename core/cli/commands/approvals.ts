@@ -1,8 +1,9 @@
 import type { CommandInput, CommandIO, JsonValue, TurnEvent } from '../../contract/index.ts';
+import { countOption } from '@pith/command-line';
 import { printable, printableLine } from '@pith/plain-text';
 import type { Kernel } from '../../compose/index.ts';
 import { approvalJson, questionLines, SCREEN_LINES } from './approval-text.ts';
-import { colours, countOption, printTable, timeOf } from './text.ts';
+import { colours, printTable, timeOf } from './text.ts';
 import { type Approval, type ApprovalAnswer, askersText, coversOf, summaryOf, unknownApproval } from '../../agent/index.ts';
 import { LOCAL_USER } from '../../declarations/index.ts';
 

@@ -1,9 +1,10 @@
 import type { CommandInput, CommandIO, JsonValue } from '../../contract/index.ts';
+import { countOption } from '@pith/command-line';
 import { printableLine } from '@pith/plain-text';
 import type { Kernel } from '../../compose/index.ts';
 import { hasEnded, infoOf, type JobRow, NEVER } from '../../durable/index.ts';
 import { filterOf, jobOf, retryWith } from './job-names.ts';
-import { colours, countOption, paintState, printFields, printTable, timeOf } from './text.ts';
+import { colours, paintState, printFields, printTable, timeOf } from './text.ts';
 
 const MOST_CHILDREN = 100;
 

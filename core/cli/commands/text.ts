@@ -59,13 +59,6 @@ export async function agreed(question: string, cure: string, input: CommandInput
   throw new PithError('usage', 'Pith cannot ask here, because this is not a terminal', { cure });
 }
 
-/** The value of an option that says how many. */
-export function countOption(input: CommandInput, option: string, otherwise = 20): number {
-  const count = Number(input.options[option] ?? otherwise);
-  if (Number.isInteger(count) && count > 0) return count;
-  throw new PithError('usage', `--${option} must be a whole number from 1, not ${count}`, { cure: `write: --${option} ${otherwise}` });
-}
-
 /** To the minute, in the person's time zone. */
 export function timeOf(at: number): string {
   return localTime(at, Date.now());

@@ -1,8 +1,9 @@
 import { type CommandInput, type CommandIO, type JsonValue, type Message, PithError } from '../../contract/index.ts';
+import { countOption } from '@pith/command-line';
 import { didYouMean, printable } from '@pith/plain-text';
 import { isSummary, ownText, sentHistory, type StoredMessage, textOfAnswer } from '../../agent/index.ts';
 import type { Kernel } from '../../compose/index.ts';
-import { colours, countOption, printTable, timeOf } from './text.ts';
+import { colours, printTable, timeOf } from './text.ts';
 
 export async function listThreads(kernel: Kernel, input: CommandInput, io: CommandIO): Promise<void> {
   const limit = countOption(input, 'limit');

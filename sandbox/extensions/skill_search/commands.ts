@@ -1,6 +1,6 @@
 import { type AgentSpec, type Command, type CommandInput, PithError, type Remote } from 'pith';
 import type { FoundSkills, SkillExplainer, SkillLibrary, SkillRecord } from 'pith/skill_registry';
-import { renderTable, textColumns, widthOf } from '@pith/command-line';
+import { countOption, renderTable, textColumns, widthOf } from '@pith/command-line';
 import { printableLine } from '@pith/plain-text';
 import { briefOf } from '@pith/skill-files';
 import type { LearnedExamples } from './learning/learned-examples.ts';
@@ -36,13 +36,6 @@ export function search(finder: SkillFinder, library: Remote<SkillLibrary>): Comm
       else io.print(renderTable(rows, textColumns(['ID', 'SCORE', 'MATCHED', 'DESCRIPTION']), widthOf(io)));
     },
   };
-}
-
-/** The number that an option gives. Throws `usage` for anything but a whole number from 1. */
-export function countOption({ options }: Pick<CommandInput, 'options'>, name: string, otherwise: number): number {
-  const given = options[name] ?? otherwise;
-  if (Number.isSafeInteger(given) && Number(given) >= 1) return Number(given);
-  throw new PithError('usage', `--${name} must be a whole number of at least 1, not '${String(given)}'`);
 }
 
 /** The offered skills that a command names by `ids`; all without ids or with `--all`. Throws `usage` for both. */

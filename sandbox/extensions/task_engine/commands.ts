@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import { CommandProvider, PithError, type Command, type CommandInput, type CommandIO, type ExtensionContext } from 'pith';
 import { WorkProvider, type RunningWork } from './contract.ts';
-import { captureCommand, localTime, renderTable, textColumns, widthOf } from '@pith/command-line';
+import { captureCommand, countOption, localTime, renderTable, textColumns, widthOf } from '@pith/command-line';
 import type { TaskService } from './task-service.ts';
 import { TASK_STATES, threadOf, type Task, type TaskState } from './task.ts';
 import { changeJson, taskIdFor, taskJson } from './view.ts';
@@ -48,7 +48,7 @@ export function taskCommands(ports: Ports, service: TaskService): readonly Comma
         { name: 'limit', short: 'k', type: 'number', description: 'At most this many', default: DEFAULT_LISTED },
       ],
       async run({ options }, io) {
-        const tasks = await service.list(whole('limit', options['limit'] ?? DEFAULT_LISTED, 1, Infinity), stateOf(options['state']), null);
+        const tasks = await service.list(countOption({ options }, 'limit', DEFAULT_LISTED), stateOf(options['state']), null);
         const running = options['state'] === undefined ? await works() : [];
         io.json([...tasks.map(taskJson), ...running.map(workJson)]);
         io.print(listText(tasks, running, ports.clock.now(), io));
@@ -153,8 +153,7 @@ function stateOf(value: unknown): TaskState | null {
 function whole(name: string, value: unknown, least = -100, most = 1000): number {
   const number = Number(value);
   if (Number.isSafeInteger(number) && number >= least && number <= most) return number;
-  const range = most === Infinity ? `from ${least}` : `from ${least} to ${most}`;
-  throw new PithError('usage', `wrong use of --${name}: it must be a whole number ${range}`);
+  throw new PithError('usage', `wrong use of --${name}: it must be a whole number from ${least} to ${most}`);
 }
 
 async function defaultAgent(ports: Ports, signal: AbortSignal): Promise<string> {

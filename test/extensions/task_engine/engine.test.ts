@@ -145,6 +145,6 @@ describe('the task engine', () => {
     expect(await kernel.refusal('respond_to_review', { task_id: id, answer: 'red' })).toMatchObject({ code: 'approval_needed' });
     await kernel.command('tasks', 'review', id, 'the', 'blue', 'one');
     expect(await kernel.until(id, 'done')).toMatchObject({ result: 'painted blue' });
-    await expect(kernel.command('tasks', 'list', '--limit', '0')).rejects.toThrow('--limit: it must be a whole number from 1');
+    await expect(kernel.command('tasks', 'list', '--limit', '0')).rejects.toThrow('--limit must be a whole number from 1, not 0');
   });
 });

@@ -1,5 +1,5 @@
 import { PithError, type Clock, type Command, type CommandInput, type CommandIO } from 'pith';
-import { localTime, renderTable, textColumns, widthOf } from '@pith/command-line';
+import { countOption, localTime, renderTable, textColumns, widthOf } from '@pith/command-line';
 import { positionalInputs, coerce, type GivenInputs, type InputField } from '../domain/inputs.ts';
 import { referenceOf } from '../domain/saved-skill.ts';
 import type { Library } from '../library/library.ts';
@@ -53,7 +53,7 @@ export function runCommands(ports: RunCommandPorts): readonly Command[] {
         const skillId = options['skill'] === undefined ? {} : { skillId: (await library.find(String(options['skill']), person)).skill.id };
         const state = options['state'] === undefined ? {} : { state: stateOf(options['state']) };
         const whose = person.isAdmin ? {} : { userId: io.userId };
-        const all = await runs.list({ limit: limitOf(options['limit'] ?? 20), ...skillId, ...state, ...whose });
+        const all = await runs.list({ limit: countOption({ options }, 'limit'), ...skillId, ...state, ...whose });
         io.json(all.map(runJson));
         io.print(all.length === 0 ? 'No runs yet. Run a saved skill with: pith run NAME' : table(all, io));
       },
@@ -95,11 +95,6 @@ export function runCommands(ports: RunCommandPorts): readonly Command[] {
     ]);
     return renderTable(rows, textColumns(['RUN', 'STATE', 'SKILL', 'BY', 'WHEN', 'RESULT']), widthOf(io));
   }
-}
-
-function limitOf(value: unknown): number {
-  if (Number.isSafeInteger(value) && Number(value) >= 1) return Number(value);
-  throw new PithError('usage', `--limit must be a whole number from 1, not ${String(value)}`, { cure: 'write: --limit 20' });
 }
 
 async function run(

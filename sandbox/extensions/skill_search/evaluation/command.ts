@@ -1,13 +1,13 @@
 import { type Command, type CommandIO, type ExtensionContext, type JsonValue, messageOf, PithError, type Remote } from 'pith';
 import { type RankerDocument, RankerProvider, type SkillLibrary, type SkillRecord } from 'pith/skill_registry';
 import { printableLine } from '@pith/plain-text';
-import { renderTable, textColumns, widthOf } from '@pith/command-line';
+import { countOption, renderTable, textColumns, widthOf } from '@pith/command-line';
 import { clean } from '@pith/skill-files';
 import type { WordVectors } from '@pith/word-ranker';
 import { digestOf, type WrittenExamples } from '../enriching/written-examples.ts';
 import type { LearnedExamples } from '../learning/learned-examples.ts';
 import type { Reranking } from '../reranking.ts';
-import { countOption, isOffered, offeredSkills } from '../commands.ts';
+import { isOffered, offeredSkills } from '../commands.ts';
 import {
   casesOf,
   DEPTH,
