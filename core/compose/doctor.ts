@@ -165,7 +165,7 @@ function whyNot({ extensions, jobs }: Host, { name, version }: JobRow): Pick<Dia
   const drop = `or cancel them: pith jobs cancel --name ${name}`;
   if (state === undefined) return { message: `there is no extension '${id}'`, cure: `bring it back, ${drop}` };
   if (state === 'disabled') return { message: `the extension '${id}' is off`, cure: `switch it on, ${drop}` };
-  if (!canRun(state)) return { message: `the extension '${id}' does not run`, cure: 'correct what is said of it above' };
+  if (!canRun(state)) return { message: `the extension '${id}' does not run`, cure: 'fix the problems that are listed above' };
   if (declared === undefined) return { message: `'${id}' has no such job any more`, cure: `bring it back, ${drop}` };
   return version > declared.version ? { message: `a newer '${id}' made them`, cure: `bring that back, ${drop}` } : null;
 }

@@ -39,7 +39,7 @@ interface Kind {
 /** Matched against the file and every folder on its path. */
 const ON_THE_WAY: readonly Kind[] = [
   { test: /^\./u, why: 'is a dot file or in a dot folder, which shells, editors, agents and version control read automatically' },
-  { test: /~\d/u, why: 'has the form of a short name, by which Windows means another file' },
+  { test: /~\d/u, why: 'has the form of a short name, which Windows takes for another file' },
   {
     test: /^(?:node_modules|site-packages|dist-packages|__pycache__|venv)$/u,
     why: 'is in a folder of packages, which programs load automatically',

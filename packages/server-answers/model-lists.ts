@@ -29,9 +29,7 @@ export async function modelNames(
     if (cause instanceof ServerError) throw cause;
     const why = cause instanceof Error ? cause.message : String(cause);
     const what =
-      why === 'fetch failed'
-        ? `nothing answers at ${host}`
-        : `${host} did not list its models: ${printableLine(hideKeys(why), LONGEST)}`;
+      why === 'fetch failed' ? `nothing answers at ${host}` : `${host} did not list its models: ${printableLine(hideKeys(why), LONGEST)}`;
     throw unlisted('model_unreachable', what, 'check the address, and that the server runs', cause);
   }
 }

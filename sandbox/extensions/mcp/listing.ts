@@ -130,7 +130,7 @@ export function readTool(given: unknown, work: Work = workOfSource()): ServerToo
   if (typeof name !== 'string') return 'its name is not text';
   if (name === '' || name.length > LONGEST_NAME) return `its name must have 1 to ${LONGEST_NAME} characters`;
   const size = asJson(given)?.length ?? Infinity;
-  if (size > LARGEST) return `what is said of it is longer than ${LARGEST / 1024} KB, or nested too deep`;
+  if (size > LARGEST) return `its description is longer than ${LARGEST / 1024} KB, or nested too deep`;
   work.left -= Math.ceil(size / CHARACTERS_A_STEP);
   const sent = sentSchema(inputSchema, work);
   if ('problem' in sent) return sent.problem;

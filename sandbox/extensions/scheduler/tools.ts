@@ -60,7 +60,7 @@ export function scheduleTools(store: ScheduleStore, ports: Ports): readonly Tool
       input: z.strictObject({
         message,
         cron: z.string().describe('minute hour day month weekday: "0 9 * * MON-FRI".'),
-        time_zone: z.string().optional().describe('Such as Europe/Vienna; default that of this computer.'),
+        time_zone: z.string().optional().describe('Such as Europe/Vienna; default: this computer’s.'),
         agent_id: agent,
       }),
       effect: 'idempotent',

@@ -18,7 +18,7 @@ function listSkills(ports: ToolPorts): Tool {
     description:
       'Finds skills for a request, best first; without a query lists all by id. A skill has instructions and knowledge for a kind of task.',
     input: z.object({
-      query: z.string().default('').describe('What is to be done, in a few words; empty lists all.'),
+      query: z.string().default('').describe('What to do, in a few words; empty lists all.'),
       limit: z.int().min(1).max(50).default(8),
       offset: z.int().min(0).default(0),
     }),

@@ -40,7 +40,7 @@ it('J4 J14 doctor says which extension is missing, off or broken of jobs that no
     `warning: a job 'post.sent' is ${due}'post' has no such job any more; bring it back, ${cancel('post.sent')}`,
     `warning: a job 'gone.send' is ${due}there is no extension 'gone'; bring it back, ${cancel('gone.send')}`,
     `warning: a job 'quiet.send' is ${due}the extension 'quiet' is off; switch it on, ${cancel('quiet.send')}`,
-    `warning: a job 'broken.send' is ${due}the extension 'broken' does not run; correct what is said of it above`,
+    `warning: a job 'broken.send' is ${due}the extension 'broken' does not run; fix the problems that are listed above`,
     `warning: a job 'post.send' is ${due}no process works on them; run: pith serve`,
   ]);
 });

@@ -70,7 +70,7 @@ describe('V2 V4: what servers answer to tools/list', () => {
       'a schema of 300 KB',
       { tools: [tool('a', { inputSchema: { x: 'x'.repeat(300_000) } }), tool('b')] },
       ['b'],
-      [['a', 'what is said of it is longer than 256 KB, or nested too deep']],
+      [['a', 'its description is longer than 256 KB, or nested too deep']],
       [],
     ],
     [

@@ -126,7 +126,7 @@ function activate(builder: Builder): Tool {
     input: z.object({
       id,
       digest,
-      give_to: z.array(z.string().min(1)).default([]).describe('Agents of this sandbox whose uses_tools shall name it.'),
+      give_to: z.array(z.string().min(1)).default([]).describe('Agents of this sandbox that get it in uses_tools.'),
     }),
     permission: { authoring: 'admin', safeToShare: false },
     timeoutMs: 90_000,

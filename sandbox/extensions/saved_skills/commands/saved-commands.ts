@@ -206,7 +206,7 @@ export function savedCommands({ library, clock, changed: publish }: SavedCommand
       'Run a saved skill on a timetable, or stop that',
       {
         arguments: [{ name: 'cron', description: '"0 9 * * 1-5", @daily and the like, or off', required: true }],
-        options: [{ name: 'time-zone', type: 'string', description: 'Such as Europe/Rome (default: that of this machine)' }],
+        options: [{ name: 'time-zone', type: 'string', description: 'Such as Europe/Rome (default: this machine’s)' }],
       },
       async (reference, input, { person }) => {
         const cron = String(input.arguments['cron']);
@@ -223,7 +223,7 @@ export function savedCommands({ library, clock, changed: publish }: SavedCommand
       {
         arguments: [ON],
         options: [
-          { name: 'as', type: 'string', description: 'The name of the tool (default: that of the skill)' },
+          { name: 'as', type: 'string', description: 'The name of the tool (default: the skill’s)' },
           { name: 'channel', type: 'string', description: 'Only in conversations of this channel' },
         ],
       },

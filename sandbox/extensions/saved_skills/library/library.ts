@@ -149,7 +149,7 @@ export class Library {
     const { id: _, ...given } = file;
     const keys = Object.keys(given);
     if (skill.source === 'builtin' && keys.some((key) => VERSIONED.includes(key)))
-      throw new PithError('not_allowed', `'${skill.name}' ships: its text is that of its file`, {
+      throw new PithError('not_allowed', `'${skill.name}' ships: its text comes from its file`, {
         cure: `save a skill of your own, or edit the file in sandbox/saved_skills`,
       });
     return this.#change(found, given, person);
