@@ -316,6 +316,14 @@ export const CORE_COMMANDS: readonly CoreCommand[] = [
     load: async () => (await import('./commands/trust.ts')).trust,
   },
   {
+    path: 'trust',
+    description: 'Show what the project has now, and let it be used',
+    arguments: [DIR],
+    options: [YES],
+    only: 'chat',
+    load: async () => (await import('./commands/trust.ts')).trustHere,
+  },
+  {
     path: 'untrust',
     description: 'Stop trusting a sandbox or project; Pith then uses nothing from it',
     arguments: [DIR],

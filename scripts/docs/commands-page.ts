@@ -79,7 +79,8 @@ export async function commandsPage(root: string): Promise<string> {
   });
   const names = new Set([...line, ...local].map(({ path: name }) => name));
   const chatOnly = [...local, ...CORE_COMMANDS.filter(({ path: name }) => !names.has(name))].filter(isShown).sort(byPath);
-  const notInChat = [...CORE_COMMANDS.filter(({ only }) => only === 'command line'), ...extensions.filter(({ slash }) => slash === false)];
+  const inChat = new Set(CORE_COMMANDS.filter(({ only }) => only !== 'command line').map(({ path: name }) => name));
+  const notInChat = [...CORE_COMMANDS.filter(({ path: name }) => !inChat.has(name)), ...extensions.filter(({ slash }) => slash === false)];
   return `<!-- made from the command definitions by npm run docs -->
 # Commands
 

@@ -1,7 +1,9 @@
 import { statSync } from 'node:fs';
 import path from 'node:path';
-import { type CommandInput, type CommandIO, PithError } from '../../contract/index.ts';
+import { type CommandInput, type CommandIO, type JsonValue, PithError } from '../../contract/index.ts';
+import type { Kernel } from '../../compose/index.ts';
 import { printableLine } from '@pith/plain-text';
+import { realPathOf } from '@pith/safe-files';
 import {
   decideProject,
   decideState,
@@ -33,50 +35,67 @@ export async function trust({ named, io }: Line, input: CommandInput): Promise<n
   const target = targetOf(named(), input);
   const found = trustOfTarget({ ...target, accepts: false });
   if (found.level === 'own') {
-    io.print(`${found.opened} belongs to Pith itself and is always trusted`);
+    io.print(OWN(found));
     const isTaken = await takeState(target, found, input, io);
     io.json({ ok: isTaken, sandbox: found.opened, trusted: true });
     return isTaken ? 0 : 1;
   }
-  if (found.isBare) return trustProject(target, found, input, io);
-  const { overview, ...shown } = await lookAt(found);
-  printOverview(shown, found, io);
-  if (!shown.isWhole)
-    throw new PithError('restricted', TOO_MUCH, {
-      where: overview.sandbox,
-      cure: `shorten its settings and manifests; to be asked no more, run: pith untrust ${quoted(found.folder)}`,
-    });
-  if (found.level === 'restricted' && found.untrusted === null) io.print(`Look twice: ${printableLine(found.why ?? '')}.`);
-  if (found.level === 'trusted') io.print('You already trust it. If you answer yes, its extensions also get what they ask for now.');
-  if (!(await agreed('Trust it?', 'read the list above, then add --yes', input, io))) {
-    io.json({ ok: false, sandbox: found.opened, trusted: found.level === 'trusted', overview: { ...overview } as never });
-    return 1;
-  }
-  trustSandbox(found.file, found.opened, shown);
-  if (input.arguments['dir'] !== undefined && found.project === null) decideProject(found.file, found.folder, shown.files); // also the home folder, by name
-  const now = trustOfTarget({ ...target, accepts: false });
-  if (!io.quiet) io.print(`Trusted: ${printableLine(found.opened)}. To take it back: pith untrust ${quoted(found.folder)}`);
-  const isTaken = await takeState(target, now, input, io);
-  io.json({ ok: isTaken, sandbox: found.opened, trusted: true, overview: { ...overview } as never });
-  return isTaken ? 0 : 1;
+  const { isAgreed, facts } = await askAbout(found, input, io);
+  const isTaken = !isAgreed || found.isBare || (await takeState(target, trustOfTarget({ ...target, accepts: false }), input, io));
+  io.json({ ok: isAgreed && isTaken, ...facts });
+  return isAgreed && isTaken ? 0 : 1;
 }
 
-/** A project without a sandbox, whose state is outside of it. */
-async function trustProject(target: NamedTarget, found: Trust, input: CommandInput, io: CommandIO): Promise<number> {
-  const { overview, files, ...shown } = await lookAt(found);
-  const { folder } = found;
-  if (found.isWide && input.arguments['dir'] === undefined)
+/** The same in a conversation. What the project has is used from then on; one that was not trusted is opened by the next start. */
+export async function trustHere({ trust: found }: Kernel, input: CommandInput, io: CommandIO): Promise<number> {
+  const dir = input.arguments['dir'];
+  if (dir !== undefined && ![found.folder, found.opened].includes(realPathOf(path.resolve(io.workingDirectory, String(dir)))))
+    throw new PithError('usage', 'a conversation asks only about its own project', { cure: 'run that on the command line' });
+  if (found.level === 'own') return (io.print(OWN(found)), 0);
+  const { isAgreed, facts } = await askAbout(found, input, io);
+  io.json({ ok: isAgreed, ...facts });
+  if (isAgreed && found.project === null) io.print('To work in it, leave this conversation, and start Pith again');
+  return isAgreed ? 0 : 1;
+}
+
+const OWN = ({ opened }: Trust): string => `${printableLine(opened)} belongs to Pith itself and is always trusted`;
+
+/** Shows what is there, asks, and records a yes. */
+async function askAbout(
+  found: Trust,
+  input: CommandInput,
+  io: CommandIO,
+): Promise<{ readonly isAgreed: boolean; readonly facts: Readonly<Record<string, JsonValue>> }> {
+  const { folder, isBare } = found;
+  const isNamed = input.arguments['dir'] !== undefined;
+  if (isBare && found.isWide && !isNamed)
     throw new PithError('usage', `${printableLine(folder)} has more in it than one project`, {
       cure: `go to the folder of a project, or name this one: pith trust ${quoted(folder)}`,
     });
-  if (files.length > 0) printOverview({ ...shown, files }, found, io);
+  const { overview, ...shown } = await lookAt(found);
+  if (!isBare || shown.files.length > 0) printOverview(shown, found, io);
+  if (!isBare && !shown.isWhole)
+    throw new PithError('restricted', TOO_MUCH, {
+      where: overview.sandbox,
+      cure: `shorten its settings and manifests; to be asked no more, run: pith untrust ${quoted(folder)}`,
+    });
   if (found.level === 'restricted' && found.untrusted === null) io.print(`Look twice: ${printableLine(found.why ?? '')}.`);
-  const isAgreed = await agreed(projectQuestion(found), 'add --yes', input, io);
-  if (isAgreed) decideProject(found.file, folder, files);
-  if (isAgreed && !io.quiet) io.print(`Trusted: ${printableLine(folder)}. To take it back: pith untrust ${quoted(folder)}`);
-  const { project } = trustOfTarget({ ...target, accepts: false });
-  io.json({ ok: isAgreed, project: folder, trusted: project !== null, overview: { ...overview } as never });
-  return isAgreed ? 0 : 1;
+  if (!isBare && found.level === 'trusted')
+    io.print('You already trust it. If you answer yes, its extensions also get what they ask for now.');
+  const isAgreed = await agreed(
+    !isBare ? 'Trust it?' : found.project === null ? projectQuestion(found) : 'Use what it has now?',
+    isBare ? 'add --yes' : 'read the list above, then add --yes',
+    input,
+    io,
+  );
+  if (isAgreed && !isBare) trustSandbox(found.file, found.opened, shown);
+  if (isAgreed && (isBare || (isNamed && found.project === null))) decideProject(found.file, folder, shown.files); // also the home folder, by name
+  if (isAgreed && !io.quiet) io.print(`Trusted: ${printableLine(found.opened)}. To take it back: pith untrust ${quoted(folder)}`);
+  const trusted = isAgreed || (isBare ? found.project !== null : found.level === 'trusted');
+  return {
+    isAgreed,
+    facts: { ...(isBare ? { project: folder } : { sandbox: found.opened }), trusted, overview: { ...overview } as never },
+  };
 }
 
 export async function untrust({ named, io }: Line, input: CommandInput): Promise<number> {

@@ -32,7 +32,7 @@ export function initCommand(context: Pick<ExtensionContext, 'use' | 'find'>): Co
 function messageFor(there: string | null, request: string): string {
   const task =
     there === null
-      ? 'Write AGENTS.md for this project: look at it first, then make the file in its root with write_file. Then tell the person that agents are given it once they agree to it by `pith trust`.'
+      ? 'Write AGENTS.md for this project: look at it first, then make the file in its root with write_file. Then tell the person that agents are given it once they agree to it by `/trust`.'
       : `Improve ${there} of this project: read it, look at the project, and correct what is wrong or missing with edit_file. Keep what is right in the words of its authors.`;
   return [
     task,
@@ -64,5 +64,5 @@ async function writeOutline(project: string, io: CommandIO, signal: AbortSignal)
     const why = codeOf(error, '') === 'EEXIST' ? 'it has appeared meanwhile' : messageOf(error);
     throw new PithError('file_unavailable', `AGENTS.md cannot be written: ${why}`, { where: project, cause: error });
   }
-  io.print('AGENTS.md is written. Agents are given it once you have agreed to it: pith trust');
+  io.print('AGENTS.md is written. Agents are given it once you have agreed to it: /trust');
 }

@@ -7,6 +7,7 @@ import path from 'node:path';
 import type { JsonValue } from 'pith';
 import type { TestKernel } from 'pith/testing';
 import { describe, expect, it, onTestFinished } from 'vitest';
+import { kernelCommands } from '../../../core/cli/index.ts';
 import { openTrustFile, trustSandbox } from '../../../core/trust/index.ts';
 import { projectServers } from '../../../sandbox/extensions/mcp/project-servers.ts';
 import { folderWith, kernelOf } from '../../places.ts';
@@ -168,6 +169,24 @@ describe('U6 servers of .mcp.json', () => {
       expect.objectContaining({ severity: 'warning', message: `.mcp.json is not used: ${why}` }),
     );
     trustSandbox(openTrustFile(home), sandbox, { grants: {}, files: ['.mcp.json'] }); // as another terminal does
+    expect(await listed(test)).toMatchObject([{ name: 'marking', state: 'untrusted' }]);
+  });
+
+  it('U-5 /trust shows such a file and asks; it is used from then on', async () => {
+    const [home, project] = [folderWith(), folderWith({ 'sandbox/pith.yaml': '', '.mcp.json': text({ marking }) })];
+    const sandbox = path.join(project, 'sandbox');
+    trustSandbox(openTrustFile(home), sandbox);
+    const test = await kernelOf({ sandbox, home, accepts: false, only: ['mcp', 'orchestrator'], flags: { data_dir: folderWith() } });
+    const said: string[] = [];
+    const io = {
+      print: (line: string) => said.push(line),
+      json: () => 0,
+      interactive: true,
+      ask: async (question: string) => (said.push(question), 'yes'),
+    };
+    const command = kernelCommands(test.kernel).find(({ path: name }) => name === 'trust');
+    await command?.run({ arguments: {}, options: {} }, io as never, new AbortController().signal);
+    expect(said.join('\n')).toMatch(/\.mcp\.json[^]*Trust it\?\nTrusted: /u);
     expect(await listed(test)).toMatchObject([{ name: 'marking', state: 'untrusted' }]);
   });
 
