@@ -105,6 +105,11 @@ export interface ConfinedHost {
   readonly env?: Readonly<Record<string, string | undefined>>;
 }
 
+/** Neither the system nor the search path of this process has it, so no command does. */
+export function isNowhere(name: string): boolean {
+  return findProgram(name, searchFolders(process.env['PATH'])) === null;
+}
+
 const guardian = new Guardian();
 const MEMORY_MB = 512;
 const ARGUMENTS = 3;

@@ -10,6 +10,7 @@ export {
 } from './bubblewrap.ts';
 export {
   createConfinedPrograms,
+  isNowhere,
   type ConfinedOutcome,
   type ConfinedPath,
   type ConfinedProgram,
@@ -21,7 +22,7 @@ export { heldMemory } from './held-memory.ts';
 export { watchMemory } from './memory-watch.ts';
 export { HOST_VARIABLE, killHost, sweepRemains, type ExitOf } from './process-end.ts';
 export { familyOf, processEntry } from './process-table.ts';
-export { findProgram, isNowhere } from './programs.ts';
+export { findProgram } from './programs.ts';
 export { runProgram } from './run-program.ts';
 export { lacksRoom, startedByOther, startProcess } from './start-process.ts';
 export { raiseOomScore, killWithParent, endOf } from './started.ts';

@@ -15,11 +15,6 @@ export function findProgram(name: string, folders: readonly string[] = []): stri
   return [...FOLDERS, ...folders].map((folder) => path.join(folder, name)).find(isExecutable) ?? null;
 }
 
-/** Neither the system nor the caller's search path has it. */
-export function isNowhere(name: string): boolean {
-  return findProgram(name, (process.env['PATH'] ?? '').split(path.delimiter)) === null;
-}
-
 const PACKAGERS = [
   ['apt-get', 'sudo apt install'],
   ['dnf', 'sudo dnf install'],
