@@ -90,7 +90,7 @@ export interface Places {
   readonly project: string | null;
   /** The opened sandbox if it is not trusted: its content may be named, never used; else null. */
   readonly untrustedSandbox: string | null;
-  /** The project's files and folders that the person was shown when they trusted the sandbox: they may be used. Absolute; it changes with what they agree to later. */
+  /** The project's files and folders that the person was shown when they trusted the sandbox: they may be used. Absolute; ask each time. */
   readonly projectFiles: readonly string[];
   /** The extensions, agents and skills that ship with Pith. May be `sandbox`. */
   readonly shippedSandbox: string;
