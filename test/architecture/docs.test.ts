@@ -107,6 +107,13 @@ describe('architecture', () => {
   });
 });
 
+it.each(filesBelow('packages', '.md'))('%s names only what its package exports', (file) => {
+  const exported = read(path.posix.join(path.posix.dirname(file), 'index.ts'));
+  const [, table = ''] = /\| name \| gives \|\n((?:\|.*\n)+)/.exec(read(file)) ?? [];
+  const names = table.split('\n').flatMap((row) => [...(row.split('|')[1] ?? '').matchAll(/`(\w+)/g)].map(([, name]) => name));
+  expect(names.filter((name) => !new RegExp(`\\b${name}\\b`).test(exported))).toEqual([]);
+});
+
 describe('decisions', () => {
   const records = filesBelow('docs/adr', '.md').filter((file) => file !== 'docs/adr/README.md');
   const numberOf = (file: string): string => path.basename(file).slice(0, 4);
