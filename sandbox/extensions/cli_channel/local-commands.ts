@@ -3,7 +3,7 @@ import { PithError, type Command, type CommandIO, type ExtensionContext } from '
 import { describedRows } from '@pith/command-line';
 import { didYouMean, printable, printableLine, wrapLines } from '@pith/plain-text';
 import type { Choice, Conversation } from './conversation.ts';
-import { choiceLine, CHOSEN_HERE, CUT_OFF, pastLines, readThread } from './opening.ts';
+import { choiceLine, CHOSEN_HERE, CUT_OFF, modelOf, pastLines, readThread } from './opening.ts';
 import { branchCommands, requireBegun } from './branch-commands.ts';
 import { errorLine, fields, list, pick, query, text } from './commands.ts';
 import type { Step } from './step-line.ts';
@@ -222,11 +222,11 @@ async function pickModel(
   const refs = rows.flatMap(({ id }) => text(id) ?? []);
   for (const { server, problem } of rows) if (text(problem) !== undefined) io.print(`${text(server)}: ${text(problem)}`);
   if (refs.length === 0) return null;
+  const present = (await modelOf(conversation, found, signal)).text;
+  const mark = ` (${conversation.choice.model === undefined ? 'the present one' : CHOSEN_HERE})`;
   const width = String(Math.min(refs.length, MOST_MODELS)).length;
   for (const [place, ref] of refs.slice(0, MOST_MODELS).entries())
-    io.print(
-      `${String(place + 1).padStart(width + 1)}  ${printableLine(ref)}${ref === conversation.choice.model ? ` (${CHOSEN_HERE})` : ''}`,
-    );
+    io.print(`${String(place + 1).padStart(width + 1)}  ${printableLine(ref)}${ref === present ? mark : ''}`);
   if (refs.length > MOST_MODELS) io.print(`and ${refs.length - MOST_MODELS} more: type a name`);
   return pick(io, 'Model, by number or name (Enter keeps the present one):', async (typed) => {
     const ref = (/^\d+$/u.test(typed) ? refs[Number(typed) - 1] : undefined) ?? typed;

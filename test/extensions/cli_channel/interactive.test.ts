@@ -117,6 +117,8 @@ describe('a conversation on a terminal', () => {
     await ada.type('/model first/small\r', 'first/small (chosen in this conversation)', '› ');
     await ada.type('/model\r', ' 2  first/small (chosen in this conversation)', 'Model, by number or name');
     await ada.type('2\r', 'first/small (chosen in this conversation)');
+    await ada.type('/model\r', ` 2  first/small (chosen in this conversation)`);
+    await ada.type('\r', 'first/small (chosen in this conversation)');
     await ada.type('/model onl\r', "no connected server has a model 'onl' (did you mean 'only'?)");
     await ada.type('/model only\r', 'second/only (chosen in this conversation)');
     await ada.type('/effort hihg\r', "effort takes off, low, medium, high or default, not 'hihg'");
