@@ -205,7 +205,7 @@ class InteractiveChat {
     const status = { conversation, terminals, commands: () => slash.all(), changed: () => screen.editor.redraw() };
     if (!plain) screen.status = new ChatStatus(context, status, first.model);
     screen.status?.refresh();
-    if (!io.quiet && opening.notes.length > 0) screen.writeDim(`${opening.notes.join('\n')}\n`);
+    if (!io.quiet && opening.notes.length > 0) screen.writeDim(`${screen.hint(opening.notes.join('\n'))}\n`);
     for (const line of pastLines(opening.past, screen.colour, screen.columns)) screen.write(line);
     if (opening.unfinished !== null) screen.writeDim(CUT_OFF);
     context.events.publish('channel.opened', { extensionId: context.id });
