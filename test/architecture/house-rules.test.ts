@@ -38,7 +38,7 @@ describe('house rules', () => {
 
   it('the environment is read by the kernel, the command line and the test kit only, and its language and search path for programs', () => {
     const allowed =
-      /^(?:core\/(?:compose\/compose\.ts|cli\/process\.ts|testing\/test-kernel\.ts)|packages\/supervised-process\/(?:confined|programs)\.ts)$/;
+      /^(?:core\/(?:compose\/compose\.ts|cli\/process\.ts|testing\/test-kernel\.ts)|packages\/supervised-process\/confined\.ts)$/;
     expect(uses(/\bprocess\.env\b/, allowed)).toEqual([]);
   });
 
