@@ -32,8 +32,11 @@ export async function readCalls(turn: RunningTurn, calls: readonly RawCall[]): P
   const findings = calls.some(({ name }) => mayBeAway(name, turn)) ? await turn.deps.host.providers.findings() : [];
   const ids = new Set<string>();
   return calls.map(({ callId, name: called, input: text }, index) => {
-    // Ids and names are stored as text, which has neither NUL nor lone surrogates.
-    const [given, name] = [callId, called].map((each) => each.replaceAll('\0', '').toWellFormed()) as [string, string];
+    // Ids and names are stored as text, which has neither NUL nor lone surrogates; a model that repeats itself writes them without end.
+    const [given, name] = [callId, called].map((each) => each.slice(0, LONGEST_NAME).replaceAll('\0', '').toWellFormed()) as [
+      string,
+      string,
+    ];
     // Some servers give parallel calls the same id, or none: results could not be told apart.
     const id = given === '' || ids.has(given) ? strictId(`${turn.record.id} ${turn.progress.steps} ${index} ${given}`) : given;
     ids.add(id);
@@ -143,6 +146,8 @@ function parseInput(text: string): { readonly input: JsonValue } | { readonly wh
 }
 
 const SHOWN_INPUT = 200;
+/** Longer than a name or an id that a server takes. */
+const LONGEST_NAME = 200;
 
 function invalidInput(name: string, why: string): ToolResult {
   return toolError('tool_input_invalid', `the input of '${name}' ${why}`);

@@ -61,6 +61,13 @@ describe('one turn', () => {
     expect(resultsIn((await world.history())[2]).map(({ toolName }) => toolName)).toEqual(['slow', 'quick']);
   });
 
+  it('K44 a name that a model repeats without end is cut, and says no more than others', async () => {
+    const world = await createWorld({ tools: {}, script: [call('n'.repeat(1_000_000)), { text: 'sorry' }] });
+    const { results } = await world.run('go');
+    expect(results).toMatchObject([{ name: 'n'.repeat(200), error: { code: 'tool_unknown' } }]);
+    expect(JSON.stringify(await world.history()).length).toBeLessThan(10_000);
+  });
+
   it('K44 an unknown tool and input that is no object are answered, with the nearest names', async () => {
     const world = await createWorld({
       tools: { read_skill: {}, other: {} },
