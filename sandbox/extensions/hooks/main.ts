@@ -56,7 +56,7 @@ export default class Hooks implements ToolGuard, CommandProvider {
     for (const hook of this.#of('after_tool', call.tool)) {
       const outcome = await this.#run(hook, call.turn, { ...aboutCall(call), tool_response: result.output }, signal);
       if (outcome.kind === 'refused') notes.push(outcome.reason);
-      if (outcome.kind === 'passed' && typeof outcome.answer['note'] === 'string') notes.push(outcome.answer['note']);
+      if (outcome.kind === 'passed' && typeof outcome.answer.note === 'string') notes.push(outcome.answer.note);
     }
     return notes.length === 0 ? null : { note: notes.join('\n') };
   }

@@ -1,14 +1,20 @@
 import { messageOf, type Clock, type JsonValue } from 'pith';
-import { fieldsOf } from '@pith/plain-data';
-import { printable } from '@pith/plain-text';
+import { fieldsOf, isPlainMap, jsonOf } from '@pith/plain-data';
+import { printable, printableLine } from '@pith/plain-text';
 import { runProgram } from '@pith/supervised-process';
 import type { Hook } from './config.ts';
 
 /** How a hook ended. `failed`: nobody knows what it would have said. */
 export type Outcome =
-  | { readonly kind: 'passed'; readonly answer: Readonly<Record<string, unknown>> }
+  | { readonly kind: 'passed'; readonly answer: Answer }
   | { readonly kind: 'refused'; readonly reason: string }
   | { readonly kind: 'warned' | 'failed'; readonly why: string };
+
+interface Answer {
+  readonly decision?: unknown;
+  readonly reason?: unknown;
+  readonly note?: unknown;
+}
 
 interface HookRun {
   readonly folder: string;
@@ -36,7 +42,11 @@ export async function runHook(hook: Hook, { folder, about, variables, clock }: H
     const [errors, output] = [ended.errors.trim(), String(ended.output).trim()];
     const said = printable(errors === '' ? output : errors);
     if (passed !== null) return failed(passed === 'time' ? `did not end within ${mostMs} ms` : `wrote more than ${MOST_BYTES} bytes`);
-    if (code === 0) return { kind: 'passed', answer: answerOf(output) };
+    if (code === 0) {
+      const answer = answerOf(output);
+      if (hook.on !== 'before_tool' || isClear(output, answer)) return { kind: 'passed', answer };
+      return failed(`printed what is no answer: ${printableLine(output, MOST_QUOTED)}`);
+    }
     if (code === REFUSED) return { kind: 'refused', reason: said === '' ? `the hook '${name}' gave no reason` : said };
     const why = `ended ${code === null ? `by ${ended.signal}` : `with code ${code}`}${said === '' ? '' : `: ${said}`}`;
     return code === null || NOT_STARTED.has(code) ? failed(why) : { ...failed(why), kind: 'warned' };
@@ -46,11 +56,17 @@ export async function runHook(hook: Hook, { folder, about, variables, clock }: H
   }
 }
 
-/** The JSON object that it printed; other output says nothing. */
-function answerOf(output: string): Readonly<Record<string, unknown>> {
-  try {
-    return fieldsOf(JSON.parse(output));
-  } catch {
-    return {}; // a hook may print what it likes
-  }
+/** The JSON object that it printed, also as Claude Code has it; other output says nothing: a hook may print what it likes. */
+function answerOf(output: string): Answer {
+  const answer = fieldsOf(jsonOf(output));
+  const { permissionDecision: decision, permissionDecisionReason: reason } = fieldsOf(answer['hookSpecificOutput']);
+  return decision === undefined ? answer : { decision, reason };
 }
+
+/** A quotation mark in a reason may break the JSON of a refusal: then nobody knows what it would have said. */
+function isClear(output: string, { decision = 'allow' }: Answer): boolean {
+  return DECISIONS.has(decision) && (!output.startsWith('{') || isPlainMap(jsonOf(output)));
+}
+
+const DECISIONS: ReadonlySet<unknown> = new Set(['allow', 'approve', 'ask', 'block', 'deny']);
+const MOST_QUOTED = 200;

@@ -1,7 +1,9 @@
 import fs from 'node:fs';
 import path from 'node:path';
-import { recordEvents, scriptedModel, type ScriptedStep } from 'pith/testing';
+import { fakeClock, recordEvents, scriptedModel, type ScriptedStep } from 'pith/testing';
 import { describe, expect, it } from 'vitest';
+import type { Hook } from '../../../sandbox/extensions/hooks/config.ts';
+import { runHook } from '../../../sandbox/extensions/hooks/run-hook.ts';
 import { folderWith, kernelOf } from '../../places.ts';
 import { call } from '../../core/agent/world.ts';
 import { isAlive } from '../../core/process/hosts.ts';
@@ -85,6 +87,19 @@ describe('hooks', () => {
     expect(heard.of('notify').map(({ text }) => text.slice(0, 22))).toEqual(["Warning: the hook 'gon", "Warning: the hook 'lat"]);
     const { notes } = await test.kernel.doctor();
     expect(notes.map(({ code }) => code)).toEqual(['hook_failed', 'hook_failed']);
+  });
+
+  it('A3 one whose answer nobody can read does not let a call go on, and one that answers as for Claude Code is understood', async () => {
+    const answered = (answer: string) => {
+      const hook: Hook = { name: 'h', on: 'before_tool', tools: ['*'], command: `cat <<'END'\n${answer}\nEND`, timeout_ms: 60_000 };
+      return runHook(hook, { folder: '/', about: {}, variables: {}, clock: fakeClock() });
+    };
+    const unclear = (answer: string) => ({ kind: 'failed', why: `the hook 'h' printed what is no answer: ${answer}` });
+    for (const answer of ['{"decision":"deny","reason":"a "quoted" name"}', '{"decision":"denied"}'])
+      expect(await answered(answer)).toEqual(unclear(answer));
+    const there = '{"hookSpecificOutput":{"permissionDecision":"deny","permissionDecisionReason":"not there"}}';
+    expect(await answered(there)).toEqual({ kind: 'passed', answer: { decision: 'deny', reason: 'not there' } });
+    expect(await answered('fine')).toEqual({ kind: 'passed', answer: {} });
   });
 
   it('A3 after a tool the model reads what they say; at the end of a turn they run; another exit code is a warning alone', async () => {
