@@ -46,7 +46,11 @@ function listIn(text: string): readonly unknown[] | null {
   return isList ? list : null;
 }
 
+/** What a line cannot show is no name. */
 function nameOf(entry: unknown): readonly string[] {
   const { id, name, model } = fieldsOf(entry);
-  return [entry, id, name, model].filter((each) => typeof each === 'string' && each !== '').slice(0, 1) as string[];
+  return [entry, id, name, model]
+    .filter((each): each is string => typeof each === 'string' && each !== '')
+    .slice(0, 1)
+    .filter((each) => printableLine(each, LONGEST) === each);
 }

@@ -21,6 +21,7 @@ describe('V7 what servers list', () => {
     ['[{"id":"a"},{"id":"b"}]', 'a b'],
     ['{"models":[{"name":"a","model":"a:latest"}]}', 'a'],
     ['["a"]', 'a'],
+    [`["a", "${'b'.repeat(1000)}", "c\\nd", "e\\u001b[2J"]`, 'a'],
     ['{"error":{"message":"no GPU"}}', 'model_unreachable: did not list its models: it sent no GPU'],
     ['[{"error":{"message":"no GPU"}}]', 'model_unreachable: did not list its models: it sent no GPU'],
     ['<html><title>Log in</title>', "model_unreachable: did not list its models: it sent a web page ('Log in')"],
