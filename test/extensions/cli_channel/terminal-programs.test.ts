@@ -17,7 +17,8 @@ describe('programs of the person', () => {
     expect(await editInProgram('one two\n', state, 'sed -i.old s/two/three/')).toEqual({ text: 'one three\n' });
     expect(await editInProgram('x', state, 'false')).toEqual({ why: 'the editor ended with code 1: the text is as it was' });
     expect(await editInProgram('x', state, 'no-such-editor-7 2>&-')).toEqual({ why: 'there is no such editor: set EDITOR to one' });
-    expect(state.has('draft.md')).toBe(false);
+    expect(await editInProgram('x', state, "sh -c 'kill -9 $$'")).toEqual({ why: 'the editor ended with code 137: the text is as it was' });
+    expect(state.list()).toEqual([`draft-${process.pid}.md.old`]);
   });
 
   it('U21 an image comes from the first program that finds one in the clipboard; else it says why there is none', async () => {
