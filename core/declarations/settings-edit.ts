@@ -44,11 +44,13 @@ function editSettings(text: string, changes: SettingsChange, file: string): stri
   return document.toString({ lineWidth: 0 });
 }
 
-/** A block that is new is where the sample has it as a comment: uncommenting that line later would give its key twice. */
+/** A block that is new is where the sample has it as a comment: uncommenting those lines later would give their keys twice. */
 function inPlaceOfSamples(text: string, changes: SettingsChange): string {
   let placed = text;
   for (const key of new Set(Object.keys(changes).map((dotted) => dotted.split('.', 1)[0] ?? ''))) {
-    const sample = new RegExp(`^# ?${key}:[^\\n]*$`, 'm');
+    const below = Object.keys(changes).filter((dotted) => dotted.startsWith(`${key}.`));
+    const leaves = below.map((dotted) => dotted.slice(key.length + 1).replaceAll(/[^\w-]/gu, String.raw`\$&`));
+    const sample = new RegExp(`^# ?${key}:[^\\n]*(?:\\n#   (?:${leaves.join('|')}):[^\\n]*)*$`, 'm');
     if (new RegExp(`^${key}\\s*:`, 'm').test(text) || !sample.test(text)) continue;
     const block = new Document({});
     for (const [dotted, value] of Object.entries(changes))

@@ -49,14 +49,11 @@ export function completedModel(name: string, servers: readonly ModelServer[]): s
   const refs = servers.filter(({ models }) => models.includes(name)).map(({ prefix }) => `${prefix}/${name}`);
   if (refs[0] !== undefined && refs.length === 1) return refs[0];
   const all = servers.flatMap(({ models }) => models);
-  const what =
-    refs.length === 0
-      ? `no connected server has a model '${name}'${meant(name, all)}`
-      : `several servers have '${name}': ${refs.join(', ')}`;
+  const what = refs.length === 0 ? `no connected server has a model '${name}'${meant(name, all)}` : `several servers have '${name}'`;
   const known = servers.flatMap(refsOf);
   const connect = 'connect a server: pith setup';
   throw new PithError('model_unknown', what, {
-    cure: refs[0] !== undefined ? `write ${refs[0]}` : known.length === 0 ? connect : `use ${shown(known)}; or ${connect}`,
+    cure: refs.length > 0 ? `write ${refs.join(' or ')}` : known.length === 0 ? connect : `use ${shown(known)}; or ${connect}`,
   });
 }
 

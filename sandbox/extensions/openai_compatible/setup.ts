@@ -18,7 +18,7 @@ export function modelServers({ base_url: shared, api_key_env: sharedKey, provide
     { title: 'Ollama on this machine', prefix: 'ollama', secret: null, asksAddress: false, isLocal: true },
     ...named,
     {
-      title: 'Another server with the chat-completions API (LM Studio, vLLM, llama.cpp, …)',
+      title: 'Another server with the chat-completions API (LM Studio, vLLM, …)',
       prefix: 'other',
       secret: null,
       asksAddress: true,

@@ -54,7 +54,7 @@ export async function connectModel(context: ExtensionContext, io: CommandIO, sig
   const use = address === undefined || isDefault ? undefined : { part: prefix, to: address };
   if (key !== null && secret !== null) await settings.keepSecret(offer.extensionId, secret, key, use);
   io.json({ ok: true, id: offer.extensionId, model: ref });
-  io.print(`Connected: ${ref} answers from now on (models.default in ${file})`);
+  io.print(`Connected: ${ref} answers from now on, where nothing else is chosen (models.default in ${file})`);
   return 0;
 }
 
@@ -71,8 +71,14 @@ async function connect(offers: readonly Offer[], io: CommandIO) {
       if (codeOf(error, '') !== 'model_unreachable') throw error;
       const { isLocal, address } = offer.server;
       const isHere = isLocal || (address !== undefined && LOCAL.test(new URL(address).hostname));
-      const advice = isHere ? 'Start the server' : 'Check the network and the proxy';
-      const what = printableLine(messageOf(error)).replace(/^./u, (letter) => letter.toUpperCase());
+      const why = printableLine(messageOf(error));
+      const advice =
+        offer.isNew && !why.startsWith('nothing answers')
+          ? 'Check its address, which usually ends in /v1'
+          : isHere
+            ? 'Start the server'
+            : 'Check the network and the proxy';
+      const what = why.replace(/^./u, (letter) => letter.toUpperCase());
       io.print(`${what}. ${advice}, or choose another, by its number or address:`);
     }
   }
@@ -180,12 +186,13 @@ async function askKey(
   io: CommandIO,
   typed: Map<string, string>,
 ): Promise<{ readonly key: string | null; readonly models: readonly string[] } | null> {
+  const { isNew } = offer;
   const { prefix, isDefault, address = '', secret } = offer.server;
-  const place = `${prefix} ${address}`;
+  const place = isNew ? new URL(address).origin : prefix;
   let key = typed.get(place) ?? null;
   for (let asked = 0; ;) {
     try {
-      return { key, models: await offer.ask({ prefix, address: offer.isNew ? address : isDefault ? '' : null, key }) };
+      return { key, models: await offer.ask({ prefix, address: isNew ? address : isDefault ? '' : null, key }) };
     } catch (error) {
       const code = codeOf(error, '');
       if (code === 'secret_not_given' && key === null) {

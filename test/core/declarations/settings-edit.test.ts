@@ -30,3 +30,13 @@ it('K61 what stands already is changed where it stands, with its comments', () =
   const text = edited('models: { default: x } # mine\n# extensions:\n', { 'models.default': 'y' });
   expect(text).toMatch(/^models: \{ default: y \} # mine\n\s*# extensions:\n$/);
 });
+
+it('K61 a sample goes with the lines of it that are set, and keeps the others', () => {
+  const text = edited('# models:\n#   default: x/y\n#   fast: x/z\n\n# skills:\n', {
+    'models.default': 'a/b',
+    'providers.p.base_url': 'u',
+  });
+  expect(text).not.toContain('x/y');
+  expect(text).toContain('#   fast: x/z');
+  expect(parse(text)).toEqual({ models: { default: 'a/b' }, providers: { p: { base_url: 'u' } } });
+});

@@ -222,7 +222,7 @@ describe('U-6 a model that a person types', () => {
       'use one of cloud/first, cloud/second, local/first, local/second; or connect a server: pith setup',
     ],
     ['cloud/frist', "'cloud' has no model 'frist' (did you mean 'first'?)", 'use one of cloud/first, cloud/second'],
-    ['first', "several servers have 'first': cloud/first, local/first", 'write cloud/first'],
+    ['first', "several servers have 'first'", 'write cloud/first or local/first'],
   ])('U-6 is refused with the nearest names: %s', async (text, message, cure) => {
     await expect(setup(known).router.meant(text)).rejects.toMatchObject({ code: 'model_unknown', message, cure });
   });

@@ -241,6 +241,18 @@ it('U34 says where a server does not answer, and asks for another', async () => 
   expect({ code, said }).toMatchObject({ code: 0, said: expect.stringContaining('/one answers from now on') });
 });
 
+it('T30 says of an address that answers without a list of models to check it, and keeps the key for the corrected one', async () => {
+  const url = await serverOf((request, response) => {
+    const [isKnown, isThere] = [request.headers.authorization === `Bearer ${KEY}`, request.url === '/v1/models'];
+    response.writeHead(isKnown ? (isThere ? 200 : 404) : 401, { 'content-type': 'application/json' });
+    response.end(isKnown && isThere ? '{"data":[{"id":"one"}]}' : '{}');
+  });
+  const { kernel } = await world();
+  const { code, asked, said } = await person(kernel, [url, KEY, `${url}/v1`, 'one']);
+  expect({ code, keys: asked.filter(({ hidden }) => hidden).length }).toEqual({ code: 0, keys: 1 });
+  expect(said).toContain('. Check its address, which usually ends in /v1, or choose another');
+});
+
 it('U-2 servers with a key, without one and with another key are there together, and no key or address is lost', async () => {
   const [first, open, third] = [
     await modelServer(['small']),
