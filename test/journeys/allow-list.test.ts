@@ -1,3 +1,5 @@
+import { realpathSync } from 'node:fs';
+import path from 'node:path';
 import { beforeEach, describe, expect, it } from 'vitest';
 import { folderWith } from '../places.ts';
 import { pithHere } from './pith-here.ts';
@@ -18,7 +20,12 @@ const write = (file: string) => ({ calls: [{ name: 'write_file', input: { path: 
 
 describe('what a script may do', () => {
   it('U14 --allow names a folder and all below it in the words of the tool; elsewhere a pipe is refused and says how to allow', async () => {
-    server.script(write('src/a.txt'), write('src/deep/b.txt'), { text: 'Both are there.' }, write('other/c.txt'));
+    server.script(
+      write('src/a.txt'),
+      write(path.join(realpathSync(folder.path), 'src/deep/b.txt')),
+      { text: 'Both are there.' },
+      write('other/c.txt'),
+    );
     const first = await pith('-p', 'write them', '--json', '--yes', '--allow', 'write_file:src/');
     expect(first.code, first.err).toBe(0);
     const ends = linesOf(first.out).filter(({ type }) => type === 'turn-end' || type === 'approval-request');

@@ -58,7 +58,10 @@ export function createExtensionContext(
     },
     provide: (protocol, on) => provided.add({ protocol, on }, declaration),
     use: (protocol) => answeredByKernel(protocol, runtime.places) ?? runtime.others.use(declaration, protocol, scope),
-    find: (protocol) => runtime.others.find(declaration, protocol, scope),
+    find: (protocol) => {
+      const answer = answeredByKernel(protocol, runtime.places);
+      return answer === null ? runtime.others.find(declaration, protocol, scope) : [answer];
+    },
     own: (release) => scope.own(() => runAs(runtime.owner(id, 'stop'), release)),
   };
   return Object.defineProperties(base, Object.getOwnPropertyDescriptors(members)) as ExtensionContext;

@@ -22,7 +22,7 @@ interface AskedQuestion {
   readonly key: string | undefined;
   /** The command line that it would run. */
   readonly command?: string | undefined;
-  /** The file that it would change. */
+  /** The file that it would change, from the project's folder. */
   readonly path?: string | undefined;
   /** The tool came with Pith. */
   readonly ships: boolean;
@@ -118,7 +118,7 @@ const FOLDERS: ReadonlySet<string> = new Set(['write', 'read']);
 
 /** What the key names; for a change anywhere in the project, the folder of the file. */
 function placeOf({ key = '', path: file, ships }: AskedQuestion): string {
-  return ships && key === 'write:.' && file !== undefined ? path.posix.dirname(file) : partsOf(key).rest;
+  return ships && key === 'write:.' && file ? path.posix.dirname(file) : partsOf(key).rest;
 }
 
 /** A key without its first word, which says what kind it is; that nothing confines a command must be given. */
@@ -148,8 +148,12 @@ export class AllowList {
     private readonly rules: readonly AllowRule[],
     private readonly commands: () => Promise<readonly Command[]>,
     private readonly io: CommandIO,
-    /** What is not allowed stays open, for an answer from elsewhere; else it is refused. */
-    private readonly waits: boolean,
+    private readonly where: {
+      /** What is not allowed stays open, for an answer from elsewhere; else it is refused. */
+      readonly waits: boolean;
+      /** The project's folder: agents name its files by their whole paths too. */
+      readonly project: string | null;
+    },
   ) {}
 
   /** One turn, which goes on after questions that are all allowed. Of what is not allowed the rule is shown that would allow it. */
@@ -167,7 +171,7 @@ export class AllowList {
       for (const question of allowed) await this.#allow(question, conversation, signal);
       if (allowed.length === open.length && open.length > 0 && !signal.aborted) continue;
       const others = open.filter((question) => !allowed.includes(question));
-      if (!this.waits && open.length > 0) return yield* this.#refused(questions, others, conversation, signal);
+      if (!this.where.waits && open.length > 0) return yield* this.#refused(questions, others, conversation, signal);
       yield* questions;
       for (const question of others) this.#hint(question);
       return;
@@ -196,8 +200,10 @@ export class AllowList {
     return (await openQuestions(await this.commands(), threadId, signal)).flatMap((question) => {
       const [id, tool, summary] = ['id', 'tool', 'summary'].map((name) => text(question[name]));
       if (id === undefined || tool === undefined) return [];
-      const [command, file] = ['command', 'path'].map((name) => text(fields(question['input'] ?? null)[name]));
-      return [{ id, tool, summary: summary ?? tool, key: text(question['key']), command, path: file, ships: question['ships'] === true }];
+      const [command, file = ''] = ['command', 'path'].map((name) => text(fields(question['input'] ?? null)[name]));
+      const { project } = this.where;
+      const named = project !== null && file.startsWith(`${project}/`) ? file.slice(project.length + 1) : file;
+      return [{ id, tool, summary: summary ?? tool, key: text(question['key']), command, path: named, ships: question['ships'] === true }];
     });
   }
 

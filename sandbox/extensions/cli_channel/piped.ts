@@ -1,4 +1,4 @@
-import type { Clock, CommandIO, JsonValue, TurnEvent } from 'pith';
+import { Places, type Clock, type CommandIO, type JsonValue, type TurnEvent } from 'pith';
 import { untilAborted } from '@pith/promises';
 import { printable } from '@pith/plain-text';
 import { AllowList } from './allow-list.ts';
@@ -32,7 +32,8 @@ export async function chatThroughPipe(chat: PipedChat, signal: AbortSignal): Pro
   const { conversation } = opening;
   const view = viewOf(chat, context.clock);
   const slash = new SlashCommands(context, conversation);
-  const allow = new AllowList(chat.allow ?? [], () => slash.all(), io, opening.isNamed || io.interactive);
+  const [project = null] = context.find(Places).map((places) => places.project);
+  const allow = new AllowList(chat.allow ?? [], () => slash.all(), io, { waits: opening.isNamed || io.interactive, project });
   const turn = (sent: Sent | null) => turnOf(allow.runTurn(conversation, sent, signal), view);
   let code = 0;
   let attachments = chat.attachments ?? [];

@@ -8,7 +8,7 @@ const MAIN = `import { Places } from 'pith';
 export default class Where {
   constructor(context) { this.context = context; }
   getCommands() {
-    return [{ path: 'where', description: 'Says where', run: async (input, io) => io.json(this.context.use(Places).project) }];
+    return [{ path: 'where', description: 'Says where', run: async (input, io) => io.json([this.context.use(Places), ...this.context.find(Places)].map(({ project }) => project)) }];
   }
 }
 `;
@@ -21,7 +21,7 @@ const FILES = {
 describe('U1 the project that extensions are told of', () => {
   it.each(['in_process', 'process'] as const)('U1 is the folder that holds the sandbox, for code that runs %s', async (isolation) => {
     const test = await kernelOf({ only: [], files: FILES, isolation });
-    expect((await test.command('where')).values).toEqual([path.dirname(test.sandbox)]);
+    expect((await test.command('where')).values).toEqual([[path.dirname(test.sandbox), path.dirname(test.sandbox)]]);
   });
 
   it('U1 T1 is null in a sandbox that nobody has trusted', () => {
