@@ -6,7 +6,7 @@ const FILES: readonly RegExp[] = [
   /^\.(?:npmrc|yarnrc|yarnrc\.yml|pypirc|netrc|git-credentials|pgpass|my\.cnf|htpasswd|dockercfg|terraformrc|s3cfg|boto|vault-token)$/u,
   /^_netrc$/u,
   /\.(?:pem|key|p12|pfx|jks|keystore|kdbx|ppk|ovpn|asc|gpg|age)$/u,
-  /^id_(?:rsa|dsa|ecdsa|ed25519)(?:_sk)?$/u,
+  /^(?:id_(?:rsa|dsa|ecdsa|ed25519)(?:_sk)?|ssh_host_.*_key)$/u,
   /^(?:credentials|secrets?)(?:[._-](?:prod|production|dev|development|stage|staging|test|qa|ci|live|local))?(?:\.(?:json|ya?ml|toml|ini|txt|properties))?$/u,
   /^(?:service[-_]account|client[-_]secret|gcloud|firebase-adminsdk).*\.json$/u,
   /\.(?:tfstate|tfvars)$/u,
@@ -19,9 +19,9 @@ const PUBLIC =
 /** Suffixes that editors and people add to the name of a backup. */
 const KEPT = /(?:~|\.(?:bak|backup|old|orig|save|saved|copy|swp|tmp)|[._-]\d+)+$/u;
 /** Names that are secret in one place only. */
-const AT_A_PLACE = /^auth\.json$|(?:^|\/)\.[^/]+\/(?:.*\/)?auth\.json$|(?:^|\/)gh\/hosts\.ya?ml$/u;
+const AT_A_PLACE = /^auth\.json$|(?:^|\/)\.[^/]+\/(?:.*\/)?auth\.json$|(?:^|\/)gh\/hosts\.ya?ml$|^etc\/g?shadow-?$/u;
 
-/** True when a file at this path, from a project or home folder down, may contain secrets. Ignores case. */
+/** True when a file at this path, from a project, a home folder or the root down, may contain secrets. Ignores case. */
 export function isSecretFile(names: readonly string[]): boolean {
   const plain = names.map((name) => name.normalize('NFKC').toLowerCase());
   if (plain.slice(0, -1).some((name) => FOLDERS.some((test) => test.test(name)))) return true;

@@ -1,7 +1,8 @@
+import os from 'node:os';
 import path from 'node:path';
 import { messageOf } from 'pith';
 import { imageIn, imageTypeOf, MOST_IMAGE_BYTES } from '@pith/image-header';
-import { decodeText, isInside, isSecretFile, isThere, Jail, readRange, realPathOf } from '@pith/safe-files';
+import { decodeText, isInside, isSecretFile, isThere, Jail, readRange, realPathOf, secretPlaces } from '@pith/safe-files';
 import { sizeText } from '@pith/plain-text';
 import { listFiles } from '@pith/project-files';
 import type { Attachment } from './conversation.ts';
@@ -62,17 +63,22 @@ async function attach({ name: written, path: place, isMention }: FileWord, folde
     const found = await readAt(name, where, folder).catch((error: unknown) => refused(name, messageOf(error)));
     if (found === null) continue;
     const isMeant = isMention || found.attachment !== null || found.line.outcome === 'secret' || IMAGE_NAME.test(name);
-    return isMeant ? kept(found, isMention) : null;
+    return isMeant ? kept(found, isMention ? null : realPathOf(where)) : null;
   }
   const bare = written.slice(0, written.length - sign);
   return isMention && /\/|.\.[A-Za-z0-9]{1,8}$/u.test(bare) ? refused(bare, 'there is no such file', 'missing') : null;
 }
 
-/** A long text that was named without `@` may be only what the message is about. */
-function kept(found: Found, isMention: boolean): Found {
+/** A text that was named without `@`, at `place`, may be only what the message is about. */
+function kept(found: Found, place: string | null): Found {
   const { attachment } = found;
-  if (isMention || attachment === null || !('text' in attachment) || attachment.text.length <= MOST_UNASKED) return found;
-  return refused(attachment.name, `it has more than ${sizeText(MOST_UNASKED)}; write @ before it to send it`, 'word');
+  if (place === null || attachment === null || !('text' in attachment)) return found;
+  const { name, text } = attachment;
+  if (secretPlaces(os.homedir()).some((each) => isInside(place, realPathOf(each))))
+    return refused(name, 'programs keep secrets there; write @ before it to send it', 'secret');
+  return text.length <= MOST_UNASKED
+    ? found
+    : refused(name, `it has more than ${sizeText(MOST_UNASKED)}; write @ before it to send it`, 'word');
 }
 
 /** null: there is nothing. */

@@ -1,10 +1,11 @@
 import { execFileSync } from 'node:child_process';
 import { writeFileSync } from 'node:fs';
+import os from 'node:os';
 import path from 'node:path';
 import { pathToFileURL } from 'node:url';
 import { skillUsed } from 'pith/skill_registry';
 import { scriptedModel } from 'pith/testing';
-import { describe, expect, it } from 'vitest';
+import { describe, expect, it, onTestFinished, vi } from 'vitest';
 import { folderWith } from '../../places.ts';
 import { agentFile, skillFile } from '../../journeys/sandbox-files.ts';
 import { complete } from '../../../sandbox/extensions/cli_channel/completion.ts';
@@ -132,6 +133,18 @@ describe('U21 files of the project', () => {
       { outcome: 'secret', text: `${other}/.ssh/id_rsa is not attached: it may contain secrets` },
       { outcome: 'word', text: `${other}/log.txt is not attached: it has more than 64 KB; write @ before it to send it` },
       { outcome: 'refused', text: expect.stringContaining('big.png is not attached') },
+    ]);
+  });
+
+  it('U-7 do not go along by a whole path alone from where programs keep secrets in a home folder', async () => {
+    const home = folderWith({ '.claude.json': 'token', '.config/gh/config.yml': 'gh', '.bashrc': 'plain' });
+    vi.spyOn(os, 'homedir').mockReturnValue(home);
+    onTestFinished(() => void vi.restoreAllMocks());
+    const { attachments, lines } = await mentionedFiles('~/.claude.json ~/.config/gh/config.yml ~/.bashrc @"~/.claude.json"', project());
+    expect(attachments.map(({ name }) => name)).toEqual(['~/.bashrc']);
+    expect(lines.slice(0, 2)).toEqual([
+      { outcome: 'secret', text: '~/.claude.json is not attached: programs keep secrets there; write @ before it to send it' },
+      { outcome: 'secret', text: expect.stringContaining('programs keep secrets there') },
     ]);
   });
 
