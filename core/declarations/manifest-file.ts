@@ -70,7 +70,7 @@ function checksOf(directory: string, file: string, manifest: Manifest, positions
       'id',
       'id_mismatch',
       `the id '${manifest.id}' differs from the folder's name '${folder}'`,
-      `Write 'id: ${folder}' or rename the folder`,
+      `write 'id: ${folder}' or rename the folder`,
     );
   if (RESERVED_IDS.includes(manifest.id))
     add(
@@ -96,7 +96,7 @@ function checksOf(directory: string, file: string, manifest: Manifest, positions
   for (const [key, entry] of entries) {
     const problem = entry === undefined ? null : entryProblem(directory, entry);
     if (problem !== null)
-      add(key, 'entrypoint_missing', `'${pathText([key])}' names '${entry}', which ${problem}`, 'Name a file of this folder');
+      add(key, 'entrypoint_missing', `'${pathText([key])}' names '${entry}', which ${problem}`, 'name a file of this folder');
   }
   return found;
 }

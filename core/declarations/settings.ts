@@ -190,9 +190,9 @@ export async function readSettingsFile(file: string): Promise<SettingsRecord | n
       file,
       line: 1,
       column: 1,
-      cure: 'correct the file; until then its settings are left out',
+      cure: 'correct the file',
     };
-    return { values: ASK_ALWAYS, positions: {}, diagnostics: [diagnostic], unread: true };
+    return { values: ASK_ALWAYS, positions: {}, diagnostics: [asking(diagnostic)], unread: true };
   }
 }
 

@@ -35,7 +35,7 @@ export function parseYaml(text: string, options: YamlOptions): YamlDocument {
   if (refused !== null)
     return unusable(finding(options, locate(refused.offset), `cannot be read as YAML: it has ${refused.excess}`, 'write it flatter'));
   if (secondAt >= 0 && document.errors.length === 0)
-    return unusable(finding(options, locate(secondAt), "has a second document after '---'", 'Keep one document a file'));
+    return unusable(finding(options, locate(secondAt), "has a second document after '---'", 'keep one document a file'));
   try {
     return read(document, locate, options);
   } catch (error) {
@@ -69,7 +69,7 @@ function read(document: Document.Parsed, locate: Locate, options: YamlOptions): 
         const key = keyOf(pair.key);
         const inner = path === '' ? key : `${path}.${key}`;
         const place = note(inner, pair.key);
-        if (seen.has(key)) diagnostics.push(finding(options, place, `has the key '${inner}' twice`, 'Keep one of them'));
+        if (seen.has(key)) diagnostics.push(finding(options, place, `has the key '${inner}' twice`, 'keep one of them'));
         if (key === '__proto__') diagnostics.push(finding(options, place, `has a key that is not allowed: '${inner}'`, 'remove it'));
         seen.add(key);
         walk(pair.value, inner);
@@ -88,7 +88,7 @@ function read(document: Document.Parsed, locate: Locate, options: YamlOptions): 
   if (cycle === null) return { value, positions: { ...positions }, diagnostics };
   const [line, column] = positions[cycle.join('.')] ?? [options.firstLine ?? 1, 1];
   const message = `contains itself at '${cycle.join('.')}': the alias names what it is part of`;
-  diagnostics.push(finding(options, { line, column }, message, 'Write the value out'));
+  diagnostics.push(finding(options, { line, column }, message, 'write the value out'));
   return { value: undefined, positions: { ...positions }, diagnostics };
 }
 
