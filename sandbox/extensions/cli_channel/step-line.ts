@@ -11,11 +11,19 @@ export type StepTimes = Map<string, { readonly at: number; readonly input: JsonV
 export function stepLine(event: ToolResultEvent, times: StepTimes, now: number): { readonly text: string; readonly time: string } {
   const call = times.get(event.id);
   times.delete(event.id);
-  const own = ENDED.has(event.error?.code ?? '') ? `${event.name}: ${ENDED.get(event.error?.code ?? '')}` : (event.line ?? event.title);
-  const text =
-    own ?? (event.ok ? `${event.name}${brief(call?.input)}` : `${event.name}${brief(call?.input)}: ${event.error?.message ?? 'failed'}`);
-  return { text: oneLine(text, 160), time: call ? duration(now - call.at) : '' };
+  const said = event.line ?? event.title;
+  const own = ENDED.has(event.error?.code ?? '')
+    ? `${event.name}: ${ENDED.get(event.error?.code ?? '')}`
+    : event.ok || said?.startsWith(NAMELESS) !== true
+      ? said
+      : undefined;
+  const named = `${event.name}${brief(call?.input)}`;
+  const text = own ?? (event.ok ? named : `${named}: ${event.error?.message ?? said?.slice(NAMELESS.length) ?? 'failed'}`);
+  return { text: oneLine(text, event.ok ? 160 : 240), time: call ? duration(now - call.at) : '' };
 }
+
+/** How tools begin what they say of a failure: it does not tell which call it was. */
+const NAMELESS = 'Error: ';
 
 /** The mark before a step: it went well, it ran and did not go well (as its tool says by `warn`), it did not run. */
 export function markOf({ ok, metadata }: Pick<ToolResultEvent, 'ok' | 'metadata'>): '✓' | '!' | '✗' {

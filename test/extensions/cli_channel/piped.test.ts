@@ -33,6 +33,16 @@ describe('pith chat -p', () => {
     ]);
   });
 
+  it('names the call where what its tool says of a failure does not', async () => {
+    const line = 'Error: the guard refuses it';
+    const steps: readonly TurnEvent[] = [
+      { type: 'tool-call', id: 'c1', name: 'write_file', input: { path: 'a.txt' } },
+      { type: 'tool-result', id: 'c1', name: 'write_file', ok: false, at: 5, line, error: { code: 'denied', message: line.slice(7) } },
+    ];
+    const { err } = await pipe(await scriptedChat([says('no', ...steps)]), ['-p', 'hi']);
+    expect(err).toBe('✗ write_file (path: a.txt): the guard refuses it 0 ms\n');
+  });
+
   it('prints with --json exactly the lines of the format', async () => {
     const chat = await scriptedChat([says('Hi you', ...STEPS)]);
     const { out, code } = await pipe(chat, ['-p', 'hi', '--thread', 't-9'], { json: true });
