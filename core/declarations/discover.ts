@@ -136,7 +136,7 @@ function missingGuard(directory: string, shipped: boolean): Declaration {
     code: 'manifest_missing',
     message,
     file,
-    cure: `put its folder back, forget it (pith extensions allow ${path.basename(directory)} --revoke)`,
+    cure: `put its folder back, or forget it (pith extensions allow ${path.basename(directory)} --revoke)`,
   };
   return {
     id: path.basename(directory),

@@ -196,7 +196,7 @@ describe('a guard', () => {
       );
     }
     expect(await refusal()).toContain(
-      'a person can put its folder back, forget it (pith extensions allow warden --revoke), or switch it off',
+      'a person can put its folder back, or forget it (pith extensions allow warden --revoke), or switch it off',
     );
     await test.write('extensions/warden/manifest.yaml', manifest.replace('guard]', 'tool]'));
     await test.write('extensions/warden/main.ts', 'export default class { getTools() { return []; } }');
