@@ -2,7 +2,7 @@ import type { GuardedFetch } from './fetch.ts';
 import type { GuardedRequest, OutgoingOptions } from './outgoing-requests.ts';
 
 export { isListening } from './listening.ts';
-export { overruled } from './overruled.ts';
+export { askMeant, refuseOverruled, type Overriding } from './overruled.ts';
 export type { GuardedFetch, GuardedRequest, OutgoingOptions };
 
 /**

@@ -1,5 +1,5 @@
-import { codeOf, PithError, type ExtensionContext, type JsonValue, type ModelInfo, type ModelProvider, type SetupProvider } from 'pith';
-import { overruled } from '@pith/guarded-fetch';
+import { PithError, type ExtensionContext, type JsonValue, type ModelInfo, type ModelProvider, type SetupProvider } from 'pith';
+import { askMeant, type Overriding, refuseOverruled } from '@pith/guarded-fetch';
 import { config, type Config } from './config.ts';
 import { addressInEnvironment, ANTHROPIC, endpointOf, placeOf } from './endpoint.ts';
 import { askModels } from './listing.ts';
@@ -29,7 +29,7 @@ export default class Anthropic implements ModelProvider, SetupProvider {
   }
 
   applyConfig(name: string, value: JsonValue) {
-    if (name === 'base_url') this.refuseOther(typeof value === 'string' ? value : null, false);
+    if (name === 'base_url') refuseOverruled(this.overriding(), typeof value === 'string' ? value : null, false);
     return this.setup().applyConfig(name, value);
   }
 
@@ -51,27 +51,23 @@ export default class Anthropic implements ModelProvider, SetupProvider {
   }
 
   async askModels({ address, key }: Parameters<NonNullable<SetupProvider['askModels']>>[0], signal?: AbortSignal) {
-    this.refuseOther(address, key !== null);
     const { config: set } = this.context;
     const place = address === null ? {} : { base_url: address === '' ? undefined : address };
     const own = { headers: {}, ...set.providers['anthropic'], ...place };
-    const asked = { ...set, ...(address === '' ? place : {}), providers: { ...set.providers, anthropic: own } };
-    try {
-      const getSecret: typeof this.context.getSecret = (name, use) =>
-        key === null || use === undefined ? this.context.getSecret(name, use) : key;
-      return await askModels(endpointOf(asked, getSecret), signal);
-    } catch (error) {
-      if (WANTS_KEY.has(codeOf(error, ''))) this.refuseOther(address, true);
-      throw error;
-    }
+    const asked = { ...set, ...place, providers: { ...set.providers, anthropic: own } };
+    const getSecret: typeof this.context.getSecret = (name, use) => (use && key) ?? this.context.getSecret(name, use);
+    return askMeant(this.overriding(), { address, key }, () => askModels(endpointOf(asked, getSecret), signal));
   }
 
-  private refuseOther(address: string | null, hasKey: boolean): void {
-    const wins = addressInEnvironment((name) => this.context.getSecret(name));
-    const why = overruled({ name: 'ANTHROPIC_BASE_URL', address: wins }, { address, hasKey, defaultAddress: ANTHROPIC, version: '/v1' });
-    if (why === null) return;
-    const cure = `unset ANTHROPIC_BASE_URL first${hasKey ? ', or set up what is there: pith setup anthropic' : ''}`;
-    throw new PithError('config_invalid', why, { cure });
+  private overriding(): Overriding {
+    return {
+      name: 'ANTHROPIC_BASE_URL',
+      address: addressInEnvironment((name) => this.context.getSecret(name)),
+      defaultAddress: ANTHROPIC,
+      version: '/v1',
+      setup: 'pith setup anthropic',
+      problem: (why, cure) => new PithError('config_invalid', why, { cure }),
+    };
   }
 
   private setup() {
@@ -85,6 +81,3 @@ export default class Anthropic implements ModelProvider, SetupProvider {
     return { model: messagesModel(endpoint, name), contextWindow: contextWindowOf(name, this.context.config.context_windows) };
   }
 }
-
-/** Errors after which setup asks for a key. */
-const WANTS_KEY: ReadonlySet<string> = new Set(['model_auth', 'secret_not_given']);

@@ -1,5 +1,5 @@
-import { codeOf, PithError, type ExtensionContext, type JsonValue, type ModelInfo, type ModelProvider, type SetupProvider } from 'pith';
-import { isListening, overruled } from '@pith/guarded-fetch';
+import { PithError, type ExtensionContext, type JsonValue, type ModelInfo, type ModelProvider, type SetupProvider } from 'pith';
+import { askMeant, isListening, type Overriding, refuseOverruled } from '@pith/guarded-fetch';
 import { chatModel } from './chat-model.ts';
 import { config, type Config } from './config.ts';
 import { addressInEnvironment, endpointOf, OPENAI, secretUsesOf } from './endpoint.ts';
@@ -40,7 +40,7 @@ export default class OpenAiCompatible implements ModelProvider, SetupProvider {
   }
 
   applyConfig(name: string, value: JsonValue) {
-    if (name === 'base_url') this.refuseOther(typeof value === 'string' ? value : null, false);
+    if (name === 'base_url') refuseOverruled(this.overriding('openai'), typeof value === 'string' ? value : null, false);
     return this.setup().applyConfig(name, value);
   }
 
@@ -53,31 +53,27 @@ export default class OpenAiCompatible implements ModelProvider, SetupProvider {
   }
 
   async askModels({ prefix, address, key }: AskedModels, signal?: AbortSignal) {
-    if (prefix === 'openai') this.refuseOther(address, key !== null);
     const { config: set } = this.context;
     const place = address === null ? {} : { base_url: address === '' ? undefined : address };
     const typed = key === null ? {} : { api_key_env: set.providers[prefix]?.api_key_env ?? set.api_key_env ?? 'OPENAI_API_KEY' };
     const own = { headers: {}, ...set.providers[prefix], ...place, ...typed };
-    const asked = { ...set, ...(address === '' ? place : {}), providers: { ...set.providers, [prefix]: own } };
-    try {
-      const getSecret: typeof this.context.getSecret = (name, use) =>
-        key === null || use === undefined ? this.context.getSecret(name, use) : key;
-      return await askModels(endpointOf(prefix, asked, getSecret), signal);
-    } catch (error) {
-      if (prefix === 'openai' && WANTS_KEY.has(codeOf(error, ''))) this.refuseOther(address, true);
-      throw error;
-    }
+    const asked = { ...set, ...place, providers: { ...set.providers, [prefix]: own } };
+    const getSecret: typeof this.context.getSecret = (name, use) => (use && key) ?? this.context.getSecret(name, use);
+    return askMeant(this.overriding(prefix), { address, key }, () => askModels(endpointOf(prefix, asked, getSecret), signal));
   }
 
   private setup() {
     return openAiSetup(this.context.config, this.inEnvironment(), () => this.models('openai'));
   }
 
-  private refuseOther(address: string | null, hasKey: boolean): void {
-    const why = overruled({ name: 'OPENAI_BASE_URL', address: this.inEnvironment() }, { address, hasKey, defaultAddress: OPENAI });
-    if (why === null) return;
-    const cure = `unset OPENAI_BASE_URL first${hasKey ? ', or set up what is there: pith setup openai_compatible' : ''}`;
-    throw new PithError('config_invalid', why, { cure });
+  private overriding(prefix: string): Overriding {
+    return {
+      name: 'OPENAI_BASE_URL',
+      address: prefix === 'openai' ? this.inEnvironment() : null,
+      defaultAddress: OPENAI,
+      setup: 'pith setup openai_compatible',
+      problem: (why, cure) => new PithError('config_invalid', why, { cure }),
+    };
   }
 
   private inEnvironment(): string | null {
@@ -92,6 +88,3 @@ export default class OpenAiCompatible implements ModelProvider, SetupProvider {
     return contextWindowOf(name, prefix, this.context.config.context_windows);
   }
 }
-
-/** Errors after which setup asks for a key. */
-const WANTS_KEY: ReadonlySet<string> = new Set(['model_auth', 'secret_not_given']);
