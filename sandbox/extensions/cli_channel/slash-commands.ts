@@ -77,11 +77,14 @@ export class SlashCommands {
     return true;
   }
 
-  /** null: no skill is near to what was typed. */
+  /** Skills of plugins with that name, else the skill of which it may be a typing error; null: there is none. */
   async #skillMeant(line: string): Promise<PithError | null> {
     const [, word = ''] = /^\/(\S+)/u.exec(line.trim()) ?? [];
-    const [meant] = slipsOf(word, await skillNames(this.context, this.conversation.agentId), 2);
-    return meant === undefined ? null : new PithError('command_unknown', `unknown command /${word} (did you mean '/${meant}'?)`);
+    const names = await skillNames(this.context, this.conversation.agentId);
+    const ofPlugins = names.filter((name) => name.endsWith(`:${word}`));
+    const meant = ofPlugins.length > 0 ? ofPlugins.slice(0, 3) : slipsOf(word, names, 2).slice(0, 1);
+    const guess = meant.map((name) => `'/${name}'`).join(' or ');
+    return guess === '' ? null : new PithError('command_unknown', `unknown command /${word} (did you mean ${guess}?)`);
   }
 
   /** Those of the conversation come before others of the same name. */

@@ -13,19 +13,23 @@ export interface Neighbours {
   readonly apart?: ReadonlySet<string>;
   /** Shipped skills, which nobody edits. */
   readonly shipped?: ReadonlySet<string>;
+  /** Ids that are not the name of the folder, such as those of a plugin's skills. */
+  readonly ids?: ReadonlyMap<string, string>;
 }
 
 /** Checks skills against the specification and gives advice. `given` are SKILL.md files. Results are in their order. */
 export async function adviseOn(
   given: readonly string[],
-  { beside = [], apart = new Set(), shipped = new Set() }: Neighbours = {},
+  { beside = [], apart = new Set(), shipped = new Set(), ids: listed = new Map() }: Neighbours = {},
 ): Promise<readonly LintResult[]> {
   const results = await inTurn(given, (file) => lintSkill(file, path.dirname(file)));
-  const linted = (await inTurn(given, readSkillFolder)).filter((skill) => skill !== null);
+  const idOf = (file: string) => listed.get(file) ?? path.basename(path.dirname(file));
+  const read = (file: string) => readSkillFolder(file, idOf(file));
+  const linted = (await inTurn(given, read)).filter((skill) => skill !== null);
   const ids = new Set(linted.map(({ id }) => id));
   const others = await inTurn(
-    beside.filter((file) => !given.includes(file) && !ids.has(path.basename(path.dirname(file)))),
-    readSkillFolder,
+    beside.filter((file) => !given.includes(file) && !ids.has(idOf(file))),
+    read,
   );
   const all = [...linted, ...others.filter((skill) => skill !== null)].sort((a, b) => (a.id < b.id ? -1 : 1));
   const compared = all.filter(({ file }) => !apart.has(file));
@@ -231,7 +235,9 @@ interface Compared {
 
 /** Whether a description says which skill it is: it names the other one, or has a word of its name that the other lacks (`pdf-forms` beside `docx-forms`). */
 function tells({ skill, name, said }: Compared, other: Compared): boolean {
-  if (skill.description.split(/[^\p{L}\p{N}-]+/u).includes(other.skill.id)) return true;
+  const { description } = skill;
+  const { id } = other.skill;
+  if (id.includes(':') ? description.includes(id) : description.split(/[^\p{L}\p{N}-]+/u).includes(id)) return true;
   return [...name].some((word) => said.has(word) && !other.name.has(word) && !other.said.has(word));
 }
 

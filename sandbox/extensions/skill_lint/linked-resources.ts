@@ -20,12 +20,11 @@ export interface LintedSkill extends SkillFields {
 }
 
 /** null for a skill that cannot be read or loaded: the specification's rules say why. */
-export async function readSkillFolder(file: string): Promise<LintedSkill | null> {
+export async function readSkillFolder(file: string, id: string): Promise<LintedSkill | null> {
   const directory = path.dirname(file);
-  const id = path.basename(directory);
   const bytes = await readRegularFile(file, FILE_LIMIT).catch(() => null);
   if (bytes === null) return null;
-  const { valid, fields } = await parseSkillFile(bytes, { id, file, mode: 'load' });
+  const { valid, fields } = await parseSkillFile(bytes, { id: path.basename(directory), file, mode: 'load' });
   const text = bytes.toString('utf8');
   const split = splitFrontmatter(text, true);
   if (!valid || 'code' in split) return null;

@@ -43,6 +43,7 @@ export default class SkillLint implements CommandProvider {
       beside: skills.map(({ file }) => file),
       apart: new Set(apart.map(({ file }) => file)),
       shipped: new Set(skills.filter(({ source }) => source.startsWith('bundled')).map(({ file }) => file)),
+      ids: new Map(skills.map(({ file, id }) => [file, id])),
     });
     return [...results, ...advised];
   }

@@ -281,6 +281,16 @@ describe('a pipe', () => {
   });
 });
 
+it('S13 says by which names the skills of plugins are loaded, for one that several have', async () => {
+  const of = (plugin: string) => ({
+    [`skills/${plugin}/.claude-plugin/plugin.json`]: `{ "name": "${plugin}" }`,
+    [`skills/${plugin}/skills/prospect/SKILL.md`]: '---\nname: prospect\ndescription: Finds customers.\n---\nLook.\n',
+  });
+  const chat = await scriptedChat([says('ok')], [], { files: { ...of('one'), ...of('two') } });
+  const { err } = await pipe(chat, [], { lines: ['/prospect leads'] });
+  expect(err).toBe("pith: unknown command /prospect (did you mean '/one:prospect' or '/two:prospect'?)\n");
+});
+
 describe('slash commands', () => {
   it('K47 are all there, listed by /help from their definitions', async () => {
     const chat = await scriptedChat([says('ok')]);

@@ -206,6 +206,17 @@ describe('skills lint (S81)', () => {
     expect(found.filter(([, , code]) => code === 'description_similar')).toHaveLength(count);
   });
 
+  it('S81 compares the skills of plugins by their ids, of which two may lie in folders of one name', async () => {
+    const of = (plugin: string) => ({
+      [`${plugin}/.claude-plugin/plugin.json`]: `{ "name": "${plugin}" }`,
+      [`${plugin}/skills/prospect/SKILL.md`]: skillText({ name: 'prospect', description: letters }),
+    });
+    const { found } = await lint({ ...of('one'), ...of('two') });
+    expect(found.map(([, , code, , message]) => [code, message])).toEqual([
+      ['description_similar', expect.stringContaining("is hard to tell from 'two:prospect': 100 %")],
+    ]);
+  });
+
   it('S81 says with each advice what to write', async () => {
     const { results } = await lint({
       ...skill('letters', { more: 'requires:\n  - walk\n', body: '[a](references/Forms.md) [b](scripts/send.sh)' }),

@@ -95,9 +95,12 @@ describe('precedence, names and filters', () => {
     const box = await skillSandbox({
       'sandbox/skills/one/.claude-plugin/plugin.json': '{ "name": "first" }',
       'sandbox/skills/one/skills/start/SKILL.md': skillText({ name: 'Begin' }),
+      'sandbox/skills/two/.claude-plugin/plugin.json': '{ "name": "second" }',
+      'sandbox/skills/two/skills/start/SKILL.md': skillText({ name: 'Begin' }),
     });
     const { error } = await box.attempt('skills show', { arguments: { id: 'start' } });
     expect(error?.message).toContain("it belongs to a plugin, and is listed as 'first:start'");
+    expect(error).toMatchObject({ cure: "name 'first:start' or 'second:start'" });
   });
 
   it('S13 one id in one form: a decomposed folder is found by composed text, and the other way round', async () => {

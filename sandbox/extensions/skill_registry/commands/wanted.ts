@@ -99,7 +99,8 @@ function whyAbsent(
     const skill = all.find(({ realDirectory }) => realDirectory === realOf(folder));
     if (skill !== undefined) {
       const why = skill.directory === folder ? 'it belongs to a plugin, and is' : 'it is a link to a skill that is';
-      return { file: folder, message: `${why} listed as '${skill.id}'`, cure: `name '${skill.id}'` };
+      const ids = all.flatMap(({ id }) => (id === skill.id || id.endsWith(`:${name}`) ? [`'${id}'`] : []));
+      return { file: folder, message: `${why} listed as '${skill.id}'`, cure: `name ${[...new Set(ids)].join(' or ')}` };
     }
     return { file: folder, ...reasonOf(folder.slice(source.directory.length + 1).split('/'), source) };
   }
