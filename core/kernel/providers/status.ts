@@ -95,11 +95,10 @@ function tierOf({ runtime }: Lifecycle, { declaration, current }: Slot): Tier | 
 function notesOf(lifecycle: Lifecycle, slot: Slot): ExtensionStatus['notes'] {
   const { written, config, current, notes } = slot;
   const { declaration } = written;
-  const found: ExtensionStatus['notes'][number][] = [...notes].map(([message, code]) => ({
-    code,
-    message,
-    ...(code === 'config_invalid' && { cure: 'correct the setting' }),
-  }));
+  const mute = guardProblem(lifecycle, slot);
+  const found: ExtensionStatus['notes'][number][] = [...notes]
+    .filter(([message]) => !mute?.message.includes(message)) // it is said below
+    .map(([message, code]) => ({ code, message, ...(code === 'config_invalid' && { cure: 'correct the setting' }) }));
   for (const { severity, ...note } of declaration.diagnostics) if (severity !== 'error') found.push(note);
   for (const { ask, never } of declaration.withheld ?? [])
     found.push(
@@ -110,7 +109,6 @@ function notesOf(lifecycle: Lifecycle, slot: Slot): ExtensionStatus['notes'] {
           }
         : { code: 'not_agreed', message: `asks to ${askText(ask)}, which is not possible: ${never}` },
     );
-  const mute = guardProblem(lifecycle, slot);
   if (mute !== null) found.push({ code: 'guard_failed', ...mute });
   if (declaration.shipped && lifecycle.runtime.loader.isAltered(declaration))
     found.push({

@@ -443,9 +443,8 @@ describe('a guard', () => {
       await test.write('pith.yaml', `extensions: { warden: { ${slip} } }\n`);
       await test.restart();
       expect(await codeOf('change', { path: 'src/1' })).toBe('denied');
-      expect(await doctorOn(test)).toMatchObject({
-        notes: expect.arrayContaining([expect.objectContaining({ code: 'guard_failed', message: expect.stringMatching(why) })]),
-      });
+      const { notes = [] } = (await doctorOn(test)) ?? {};
+      expect(notes.filter(({ message }) => why.test(message))).toMatchObject([{ code: 'guard_failed' }]); // and said once
     }
   });
 });
