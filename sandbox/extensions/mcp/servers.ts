@@ -167,12 +167,15 @@ export class Servers {
       message: `.mcp.json names ${names.length === 1 ? 'an MCP server' : 'MCP servers'} to which you have not agreed: ${names.join(', ')}`,
       cure: `to look at one and agree, run: pith mcp trust ${names[0] ?? 'NAME'}`,
     };
-    const unusable = [...this.ofProject().unusable].map(([name, why]): Diagnostic => ({
-      severity: name === '.mcp.json' ? 'warning' : 'info', // some other tool may use the entry
-      code: 'config_invalid',
-      message: name === '.mcp.json' ? `.mcp.json is not used: ${why}` : `.mcp.json: the server '${name}' is not used: ${why}`,
-      ...(!why.includes('pith trust') && { cure: 'correct the file' }),
-    }));
+    const unusable = [...this.ofProject().unusable].map(([name, why]): Diagnostic => {
+      const isLate = why.includes('pith trust'); // the first lines of a conversation say so, with the project's other files
+      return {
+        severity: name === '.mcp.json' && !isLate ? 'warning' : 'info', // some other tool may use an entry
+        code: 'config_invalid',
+        message: name === '.mcp.json' ? `.mcp.json is not used: ${why}` : `.mcp.json: the server '${name}' is not used: ${why}`,
+        ...(!isLate && { cure: 'correct the file' }),
+      };
+    });
     const leftOut = [...this.offers().values()].flatMap((offer) =>
       offer.leftOut.map((each): Diagnostic => ({ severity: 'warning', code: 'tool_input_invalid', ...each })),
     );

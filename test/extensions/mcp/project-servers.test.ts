@@ -158,7 +158,7 @@ describe('U6 servers of .mcp.json', () => {
     });
   });
 
-  it('U-5 a file that came after the project was trusted is not denied: mcp and doctor name it and what to run; it is taken up then', async () => {
+  it('U-5 a file that came after the project was trusted is not denied: mcp and doctor name it and what to run, beside the first lines of a conversation; it is taken up then', async () => {
     const [home, project] = [folderWith(), folderWith({ 'sandbox/pith.yaml': '', '.mcp.json': text({ marking }) })];
     const sandbox = path.join(project, 'sandbox');
     trustSandbox(openTrustFile(home), sandbox); // and was shown no file
@@ -166,8 +166,9 @@ describe('U6 servers of .mcp.json', () => {
     const why = 'you were not shown it when you trusted the project; run: pith trust';
     expect((await test.command('mcp')).text).toBe(`.mcp.json: not used (${why})`);
     expect((await test.kernel.doctor()).notes).toContainEqual(
-      expect.objectContaining({ severity: 'warning', message: `.mcp.json is not used: ${why}` }),
+      expect.objectContaining({ severity: 'info', message: `.mcp.json is not used: ${why}` }),
     );
+    expect(JSON.stringify(await test.kernel.problems())).not.toContain(why);
     trustSandbox(openTrustFile(home), sandbox, { grants: {}, files: ['.mcp.json'] }); // as another terminal does
     expect(await listed(test)).toMatchObject([{ name: 'marking', state: 'untrusted' }]);
   });
