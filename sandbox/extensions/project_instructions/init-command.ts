@@ -14,12 +14,12 @@ export function initCommand(context: Pick<ExtensionContext, 'use' | 'find'>): Co
     description: 'Have AGENTS.md written or improved: what agents must know of this project (pith init makes a sandbox)',
     arguments: [{ name: 'request', description: 'What it should pay attention to' }],
     rawArgument: true,
-    needsTrust: true,
     async run(input, io, signal) {
       const { project } = context.use(Places);
+      if (io.session !== undefined && project === null && io.interactive) return askToTrust(context, io, signal);
       if (io.session === undefined || project === null)
-        throw new PithError('usage', project === null ? 'there is no project here' : 'init needs a conversation', {
-          cure: 'start pith in the folder of the project, and write /init',
+        throw new PithError('usage', project === null ? 'there is no project here that you trust' : 'init needs a conversation', {
+          cure: 'run pith trust in the folder of the project, start pith there, and write /init',
         });
       const there = NAMES.find((name) => lstatSync(path.join(project, name), { throwIfNoEntry: false }) !== undefined) ?? null;
       if (!(await isOffline(context, io, signal))) return io.session.send(messageFor(there, String(input.arguments['request'] ?? '')));
@@ -27,6 +27,16 @@ export function initCommand(context: Pick<ExtensionContext, 'use' | 'find'>): Co
       await writeOutline(project, io, signal);
     },
   };
+}
+
+/** As `/trust` does: what there is to look at is not used before, and the next start opens the project. */
+async function askToTrust({ find }: Pick<ExtensionContext, 'find'>, io: CommandIO, signal: AbortSignal): Promise<number | void> {
+  const trust = (await kernelIn(find)?.getCommands())?.find(({ path: name }) => name === 'trust');
+  return trust?.run({ arguments: {}, options: {} }, io, signal);
+}
+
+function kernelIn(find: ExtensionContext['find']) {
+  return find(CommandProvider).find(({ extensionId }) => extensionId === 'kernel');
 }
 
 function messageFor(there: string | null, request: string): string {
@@ -44,7 +54,7 @@ function messageFor(there: string | null, request: string): string {
 
 /** Whether nothing but Pith's own offline model answers. */
 async function isOffline({ find }: Pick<ExtensionContext, 'find'>, { session }: CommandIO, signal: AbortSignal): Promise<boolean> {
-  const kernel = find(CommandProvider).find(({ extensionId }) => extensionId === 'kernel');
+  const kernel = kernelIn(find);
   if (kernel === undefined) return false;
   try {
     const asked = session?.model === undefined ? {} : { arguments: { ref: session.model } };

@@ -16,8 +16,9 @@ const files = {
 };
 
 /** `/init` in a conversation of this project: what it printed, and the message that it sent. */
-async function inited(project: string, model: 'offline' | 'scripted', answer: string | null = null, request?: string) {
+async function inited(project: string, model: 'offline' | 'scripted', answer: string | null = null, request?: string, more = {}) {
   const test = await kernelOf({
+    ...more,
     sandbox: path.join(project, 'sandbox'),
     flags: { data_dir: folderWith() },
     commands: kernelCommands,
@@ -28,7 +29,13 @@ async function inited(project: string, model: 'offline' | 'scripted', answer: st
   let sent: string | null = null;
   const printed: string[] = [];
   const session = { threadId: 't', agentId: 'a', send: (text: string) => void (sent = text) };
-  const io = { print: (text: string) => void printed.push(text), ask: async () => answer, session } as unknown as CommandIO;
+  const io = {
+    print: (text: string) => void printed.push(text),
+    json: () => 0,
+    ask: async () => answer,
+    session,
+    interactive: true,
+  } as unknown as CommandIO;
   await init!.run({ arguments: request === undefined ? {} : { request }, options: {} }, io, new AbortController().signal);
   return { sent, printed: printed.join('\n') };
 }
@@ -36,6 +43,13 @@ const written = (project: string) =>
   existsSync(path.join(project, 'AGENTS.md')) ? readFileSync(path.join(project, 'AGENTS.md'), 'utf8') : null;
 
 describe('/init', () => {
+  it('U6 asks in a project that nobody trusts as /trust does, and sends nothing before', async () => {
+    const project = folderWith(files);
+    const { sent, printed } = await inited(project, 'scripted', 'yes', undefined, { home: folderWith(), accepts: false });
+    expect({ sent, written: written(project) }).toEqual({ sent: null, written: null });
+    expect(printed).toMatch(/^Trusted: [^]*To work in it, leave this conversation, and start Pith again$/mu);
+  });
+
   it('U6 asks the agent for a new AGENTS.md, or for better instructions in the file that is there', async () => {
     const fresh = folderWith(files);
     const { sent } = await inited(fresh, 'scripted', null, 'name the ports');
