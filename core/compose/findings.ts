@@ -4,6 +4,7 @@ import { type Clock, type Diagnostic, SkillProvider } from '../contract/index.ts
 import { configuredIds, type Settings, unknownNames } from '../declarations/index.ts';
 import type { Bus, Host } from '../kernel/index.ts';
 import type { ModelRouter } from '../models/index.ts';
+import { openSecretsFile, type SecretsFile } from '../trust/index.ts';
 import { isWorthSaying, ofAgent, ofExtension, type Problem } from './problems.ts';
 import { settingsFor, type SandboxReading } from './sandbox-reading.ts';
 
@@ -30,11 +31,13 @@ export interface Findings {
 
 export function createFindings({ sandbox, host, agents, router, events, clock }: FindingSources): Findings {
   const { redactJson } = host.secrets;
+  const { home } = sandbox.options;
+  const secrets = home === undefined ? null : openSecretsFile(home);
   const list = () => {
     const { discovery } = host.extensions;
     const names = { ...discovery, agents: host.agents.declared(), router, toolsOf: toolNames(host) };
     const ofNames = unknownNames(sandbox.settings, names);
-    return redactJson([...sandbox.diagnostics, ...discovery.diagnostics, ...ofNames, ...events.failures()]);
+    return redactJson([...sandbox.diagnostics, ...unreadSecrets(secrets), ...discovery.diagnostics, ...ofNames, ...events.failures()]);
   };
   return {
     list,
@@ -55,6 +58,14 @@ export function createFindings({ sandbox, host, agents, router, events, clock }:
       return redactJson([...new Map(found.map((each) => [`${each.file}:${each.line}:${each.message}`, each])).values()]);
     },
   };
+}
+
+function unreadSecrets(secrets: SecretsFile | null): readonly Diagnostic[] {
+  const message = secrets?.problem() ?? null;
+  if (message === null) return [];
+  return [
+    { severity: 'error', code: 'settings_invalid', message, cure: 'correct the file, or move it away; until then no key in it is used' },
+  ];
 }
 
 /** So long are code that knows the names of tools, and code that checks its settings, waited for. */

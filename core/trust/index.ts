@@ -41,6 +41,7 @@ export {
   recipientOf,
   type StoredSecret,
   openSecretsFile,
+  type SecretsFile,
   type SharedSecret,
   createSecrets,
   type Secrets,

@@ -2,6 +2,7 @@ import path from 'node:path';
 import { messageOf, PithError } from '../contract/index.ts';
 import { systemCure, type StateFolder } from '@pith/safe-files';
 import { exclusivelyNow } from '@pith/folder-changes';
+import { sizeText } from '@pith/plain-text';
 import { systemClock } from '@pith/promises';
 
 /** A JSON file with a person's decisions, which only its owner may read. */
@@ -61,7 +62,10 @@ export function openRecordFile<T>(
         withFileLock(folder, name, () => {
           const { record, problem } = look();
           if (problem !== null) throw new Error(problem);
-          folder.writeNow(name, `${JSON.stringify(format(change(record)), null, 2)}\n`);
+          const text = `${JSON.stringify(format(change(record)), null, 2)}\n`;
+          if (Buffer.byteLength(text) > MOST_BYTES)
+            throw new PithError(failure.code, `it would have more than ${sizeText(MOST_BYTES)}`, { cure: 'give less' }); // nobody could read it again
+          folder.writeNow(name, text);
         });
       } catch (error) {
         const { cure: said, where = file } = error instanceof PithError ? error : ({} as Partial<PithError>);

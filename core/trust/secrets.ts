@@ -275,6 +275,8 @@ export interface SecretsFile {
   get(name: string): readonly StoredSecret[];
   /** All of them. */
   all(): StoredSecrets;
+  /** Why none of them can be read; null: they can. */
+  problem(): string | null;
   /**
    * Stores a value beside those for other recipients. Durable when it returns. Throws `settings_invalid` when the file cannot be read or
    * written.
@@ -306,6 +308,7 @@ export function openSecretsFile(home: string): SecretsFile {
     file: path.join(folder.path, FILE),
     get: (name) => get(record.read(), name),
     all: () => record.read(),
+    problem: () => record.problem(),
     keep: (name, secret) => change(name, (kept) => withSecret(kept, secret)),
     remove: (name, recipients) => change(name, (kept) => (recipients === null ? [] : withoutRecipients(kept, recipients))),
   };

@@ -201,4 +201,14 @@ export default class {
       expect(await kernel.host.setup.secretUsers('OPENAI_API_KEY', 'thief')).toEqual(['extension:thief https://api.openai.com']);
     },
   );
+
+  it('U-2 a file of secrets that cannot be read is said, and not written over', async () => {
+    const { kernel } = await start({});
+    await mkdir(path.join(home, '.pith'), { recursive: true });
+    await writeFile(path.join(home, '.pith/secrets.json'), '{damaged', { mode: 0o600 });
+    const said = { code: 'settings_invalid', message: expect.stringContaining('secrets.json cannot be read: it is not JSON') };
+    expect(kernel.findings()).toContainEqual(expect.objectContaining(said));
+    await expect(kernel.host.setup.setSecret('OPENAI_API_KEY', { value: 'new', for: ['usual'] })).rejects.toThrow('cannot be kept');
+    expect(await readFile(path.join(home, '.pith/secrets.json'), 'utf8')).toBe('{damaged');
+  });
 });

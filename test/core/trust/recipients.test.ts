@@ -161,4 +161,10 @@ describe('the file of secrets', () => {
     expect(JSON.parse(readFileSync(file.file, 'utf8'))).toEqual({ KEY: { value: 'from-before', for: ['usual'] } });
     expect(createSecrets({}, fileOf({ KEY: { value: '', for: [second?.who] } })).isSet('KEY')).toBe(false);
   });
+
+  it('U-2 a value that would make the file too large to be read again is refused, and the others stay', () => {
+    const file = fileOf({ KEY: { value: 'one', for: [] } });
+    expect(() => file.keep('LONG', { value: 'x'.repeat(5 * 1024 * 1024), for: [] })).toThrow('more than 4.0 MB');
+    expect([file.get('KEY'), file.problem()]).toEqual([[{ value: 'one', for: [] }], null]);
+  });
 });
