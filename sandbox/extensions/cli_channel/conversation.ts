@@ -164,3 +164,9 @@ export async function skillNames(context: Pick<ChatContext, 'agents' | 'find'>, 
     return []; // a message says what is wrong with the agent
   }
 }
+
+/** The first agent that may read that skill; null: none may. */
+export async function readerOf(context: Pick<ChatContext, 'agents' | 'find'>, skill: string): Promise<string | null> {
+  for (const { id } of await context.agents.list()) if ((await skillNames(context, id)).includes(skill)) return id;
+  return null;
+}

@@ -1,7 +1,7 @@
 import { codeOf, PithError, type Command, type CommandInput, type CommandIO } from 'pith';
 import { matchCommand, parseCommandInput, pathThrough } from '@pith/command-line';
 import { didYouMean, printableJson, slipsOf, splitWords } from '@pith/plain-text';
-import { type ChatContext, type Conversation, loadSkill, type LoadedSkill, skillNames } from './conversation.ts';
+import { type ChatContext, type Conversation, loadSkill, type LoadedSkill, readerOf, skillNames } from './conversation.ts';
 import { errorLine, findCommands, typedHints } from './commands.ts';
 import { firstWord, localCommands, type ScreenActions } from './local-commands.ts';
 
@@ -77,11 +77,17 @@ export class SlashCommands {
     return true;
   }
 
-  /** Skills of plugins with that name, else the skill of which it may be a typing error; null: there is none. */
+  /** Skills of plugins with that name, else an agent that may read it, else the skill of which it may be a typing error; null: none. */
   async #skillMeant(line: string): Promise<PithError | null> {
     const [, word = ''] = /^\/(\S+)/u.exec(line.trim()) ?? [];
-    const names = await skillNames(this.context, this.conversation.agentId);
+    const { agentId } = this.conversation;
+    const names = await skillNames(this.context, agentId);
     const ofPlugins = names.filter((name) => name.endsWith(`:${word}`));
+    const reader = ofPlugins.length > 0 ? null : await readerOf(this.context, word);
+    if (reader !== null)
+      return new PithError('command_unknown', `the agent '${agentId}' may not read the skill '${word}'`, {
+        cure: `talk to one that may: /agent ${reader}`,
+      });
     const meant = ofPlugins.length > 0 ? ofPlugins.slice(0, 3) : slipsOf(word, names, 2).slice(0, 1);
     const guess = meant.map((name) => `'/${name}'`).join(' or ');
     return guess === '' ? null : new PithError('command_unknown', `unknown command /${word} (did you mean ${guess}?)`);

@@ -291,6 +291,12 @@ it('S13 says by which names the skills of plugins are loaded, for one that sever
   expect(err).toBe("pith: unknown command /prospect (did you mean '/one:prospect' or '/two:prospect'?)\n");
 });
 
+it('S13 says which agent may read a skill that the present one may not', async () => {
+  const files = { 'agents/mute/manifest.yaml': 'id: mute\nversion: 1.0.0\nagent: { description: d, skills: { mode: none } }\n' };
+  const { err } = await pipe(await scriptedChat([says('ok')], [], { files }), [], { lines: ['/agent mute', '/code-review x'] });
+  expect(err).toMatch(/^pith: the agent 'mute' may not read the skill 'code-review'; talk to one that may: \/agent \w+\n$/u);
+});
+
 describe('slash commands', () => {
   it('K47 are all there, listed by /help from their definitions', async () => {
     const chat = await scriptedChat([says('ok')]);
