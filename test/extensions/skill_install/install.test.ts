@@ -26,7 +26,7 @@ describe('skills install (S83)', () => {
     expect([error, code]).toEqual(['', 0]);
     expect(asked).toEqual([`Install 'letters' into sandbox/skills?`]);
     expect(text).toContain('letters: Writes letters. Use when somebody wants one.');
-    expect(text).toMatch(/files +3 \(\d+ B\): SKILL\.md, references\/forms\.md, scripts\/send\.sh/);
+    expect(text).toMatch(/files +3 \(\d+ bytes\): SKILL\.md, references\/forms\.md, scripts\/send\.sh/);
     expect(text).toMatch(/scripts +scripts\/send\.sh/);
     expect(text).toMatch(/toolsets +toolsets\/index:Post/);
     expect(text).toContain('Installed letters into sandbox/skills.');
