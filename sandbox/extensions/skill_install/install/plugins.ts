@@ -168,7 +168,7 @@ function pluginOf(places: ReadonlySet<string>, folder: string, entry: Json, mani
 }
 
 function checkName(name: string): void {
-  if (!NAME.test(name)) throw refuse(name, 'its name is missing, or no name');
+  if (!NAME.test(name)) throw refuse(name, 'its name is missing or not a name');
 }
 
 /** Where a source of a marketplace leads that is not a folder of its own; null for what is not known. */
