@@ -1,4 +1,4 @@
-import { type ExtensionContext, z } from 'pith';
+import { type CommandIO, type ExtensionContext, z } from 'pith';
 import { once } from '@pith/promises';
 
 export const config = once(() =>
@@ -10,3 +10,10 @@ export const config = once(() =>
 
 /** What the commands of this extension use of the kernel, with its settings. */
 export type InstallContext = ExtensionContext<z.output<ReturnType<typeof config>>>;
+
+/** One run of such a command. */
+export interface Running {
+  readonly context: InstallContext;
+  readonly io: CommandIO;
+  readonly signal: AbortSignal;
+}

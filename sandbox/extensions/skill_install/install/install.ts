@@ -3,7 +3,7 @@ import { type CommandIO, PithError } from 'pith';
 import { type InstalledSkill, type SkillChange, SkillLibrary, type SkillPlace } from 'pith/skill_registry';
 import { renderTable, textColumns, widthOf } from '@pith/command-line';
 import { counted, printableLine } from '@pith/plain-text';
-import type { InstallContext } from '../install-context.ts';
+import type { InstallContext, Running } from '../install-context.ts';
 import type { Listing } from './entry.ts';
 import { withListing } from './fetched.ts';
 import { chosenSkills, type FoundSkill, foundSkills, unusable } from './found-skills.ts';
@@ -13,7 +13,7 @@ import { installedIn, placeOf, type Staging, withStaging } from './places.ts';
 import { marksFor } from './plugin-mark.ts';
 import { partsOf, type PluginPart, stagePart, partPlace } from './plugin-parts.ts';
 import { chosenPlugins, type Plugin, pluginsIn, pluginThere, skillsOf, underNames } from './plugins.ts';
-import { decisions, printPreview } from './preview.ts';
+import { decisions, isSkill, printPreview } from './preview.ts';
 import { folderOf } from './skill-id.ts';
 import { type StagedItem, type StagedSkill, stageSkill } from './staged-skill.ts';
 import { takenIn } from './taken.ts';
@@ -29,11 +29,8 @@ export interface InstallRequest {
   readonly yes: boolean;
 }
 
-interface Asking {
+interface Installing extends Running {
   readonly request: InstallRequest;
-  readonly context: InstallContext;
-  readonly io: CommandIO;
-  readonly signal: AbortSignal;
 }
 
 /** One origin that is open. */
@@ -72,7 +69,7 @@ export async function installSkills(request: InstallRequest, context: InstallCon
 }
 
 /** Of a plugin in another repository: where that cannot be fetched the plugin is refused, and what was installed before it stays. */
-async function outcomesElsewhere(plugin: Plugin, place: SkillPlace, asking: Asking): Promise<readonly Outcome[]> {
+async function outcomesElsewhere(plugin: Plugin, place: SkillPlace, asking: Installing): Promise<readonly Outcome[]> {
   const { request, context, signal } = asking;
   const origin = plugin.elsewhere!;
   const outcomes: Outcome[] = [];
@@ -92,7 +89,7 @@ async function outcomesElsewhere(plugin: Plugin, place: SkillPlace, asking: Aski
 async function fetched(
   origin: Origin,
   place: SkillPlace,
-  { asking: { context, signal }, allow }: { readonly asking: Asking; readonly allow: readonly string[] },
+  { asking: { context, signal }, allow }: { readonly asking: Installing; readonly allow: readonly string[] },
   work: (listing: Listing, staging: Staging) => Promise<void>,
 ): Promise<void> {
   const open = (staging: Staging) =>
@@ -100,7 +97,7 @@ async function fetched(
   await withStaging(context, place, open, signal);
 }
 
-async function choose(opened: Opened, { request: { skills: ids, plugins: names, all }, io }: Asking): Promise<Wanted> {
+async function choose(opened: Opened, { request: { skills: ids, plugins: names, all }, io }: Installing): Promise<Wanted> {
   const { origin, listing, found } = opened;
   // Who wants one skill is not held up by what a marketplace says.
   const known = ids.length > 0 && names.length === 0 ? [] : await pluginsIn(listing, origin.path ?? '');
@@ -166,89 +163,95 @@ function offer({ origin, found }: Opened, plugins: readonly Plugin[], io: Comman
   });
 }
 
-async function outcomesOf(staging: Staging, chosen: Wanted, asking: Asking): Promise<readonly Outcome[]> {
-  const { skills, parts, plugins, listing, origin } = chosen;
+async function outcomesOf(staging: Staging, wanted: Wanted, asking: Installing): Promise<readonly Outcome[]> {
+  const staged = await stageAll(staging, wanted, asking);
+  return [...(await putInPlace(staging, staged, asking)), ...wanted.plugins.flatMap((plugin) => ofPlugin(plugin, wanted.origin))];
+}
+
+/** Each in the staging folder, still as if somebody had declined it, or why it is not installed. */
+async function stageAll(staging: Staging, wanted: Wanted, { request, context, signal }: Installing): Promise<readonly Outcome[]> {
+  const { skills, parts, listing, origin } = wanted;
+  const { place, directory } = staging;
+  const partsIn = partPlace(context, place);
+  const [taken, hidden] = [await takenIn(context, place, request.force), await hiddenBy(context, place)];
   const source = { origin, commit: listing.commit };
-  const { request, context, io, signal } = asking;
-  const { place } = staging;
-  const [taken, partsIn] = [await takenIn(context, place, request.force), partPlace(context, place)];
-  const hidden = await hiddenBy(context, place);
-  const outcomes = new Map<FoundSkill | PluginPart, Outcome>();
-  const ready = new Map<FoundSkill | PluginPart, StagedItem>();
-  const refuse = (wanted: FoundSkill | PluginPart, kind: Outcome['kind'], state: Outcome['state'], error: PithError) =>
-    outcomes.set(wanted, {
-      ...source,
-      kind,
-      id: wanted.id,
-      from: 'entry' in wanted ? wanted.entry.path : wanted.path,
-      item: null,
-      place: null,
-      state,
-      error,
-    });
-  const stagedSkills = new Map<FoundSkill, StagedSkill>();
+  const outcomes: Outcome[] = [];
+  const usable: FoundSkill[] = [];
   for (const skill of skills) {
     signal.throwIfAborted();
-    const problem = unusable(skill, [...stagedSkills.keys()]);
-    const exists = problem === null ? await taken(skill.id) : null;
-    const staged = problem ?? exists ?? (await good(() => stageSkill(listing, skill, path.join(staging.directory, 'new')), invalid));
-    if (staged instanceof PithError) refuse(skill, 'skill', exists === null ? 'refused' : 'skipped', staged);
-    else {
-      const hides = hidden.get(skill.id);
-      ready.set(skill, hides === undefined ? staged : { ...staged, hides });
-      stagedSkills.set(skill, staged);
-    }
+    const { id, path: from } = skill;
+    const hides = hidden.get(id);
+    const stageIt = async () => ({
+      ...(await stageSkill(listing, skill, path.join(directory, 'new'))),
+      ...(hides === undefined ? {} : { hides }),
+    });
+    const problem = unusable(skill, usable);
+    const result = problem === null ? await tried(await taken(id), stageIt, invalid) : refusal('refused', problem);
+    if (result.item !== null) usable.push(skill);
+    outcomes.push({ ...source, kind: 'skill', id, from, place: path.join(place.skills, folderOf(id)), ...result });
   }
   for (const part of parts) {
     signal.throwIfAborted();
-    const exists = await partsIn.taken(part);
-    const staged = exists ?? (await good(() => stagePart(listing, part, path.join(staging.directory, 'parts'))));
-    if (staged instanceof PithError) refuse(part, part.kind, exists === null ? 'refused' : 'skipped', staged);
-    else ready.set(part, staged);
+    const { kind, id, entry } = part;
+    const result = await tried(await partsIn.taken(part), () => stagePart(listing, part, path.join(directory, 'parts')));
+    outcomes.push({ ...source, kind, id, from: entry.path, place: partsIn.fileOf(part), ...result });
   }
-  const placeFor = (item: StagedItem) => (item.kind === 'skill' ? path.join(place.skills, folderOf(item.id)) : partsIn.fileOf(item));
-  for (const item of ready.values()) printPreview(item, placeFor(item), io);
-  const decided = await decisions([...ready.values()], {
-    io,
-    yes: request.yes,
-    question: (what) => `Install ${what} into ${whereTo([...ready.values()], place)}?`,
-  });
-  const agreed = new Set([...ready].filter(([, item]) => decided.get(item) === true).map(([wanted]) => wanted));
-  const installedAt = new Date(context.clock.now()).toISOString();
-  const changes = [...stagedSkills]
-    .filter(([skill]) => agreed.has(skill))
-    .map(([, staged]): SkillChange => ({
-      ...changeOf(staging, staged, {
-        origin: originWithin(origin, staged.path),
-        commit: listing.commit,
-        digest: staged.digest,
-        installedAt,
-      }),
-      ...(request.force ? {} : { expects: null }), // another process may have been quicker
-    }));
-  signal.throwIfAborted();
-  if (changes.length > 0) await staging.change([...(await marksFor(staging, changes)), ...changes]);
-  for (const [wanted, item] of ready) {
-    const decision = decided.get(item)!;
-    const error = decision instanceof PithError ? decision : agreed.has(wanted) && item.kind !== 'skill' ? await partsIn.put(item) : null;
-    const state = error !== null ? 'refused' : agreed.has(wanted) ? 'installed' : 'declined';
-    outcomes.set(wanted, { ...source, kind: item.kind, id: item.id, from: item.path, item, place: placeFor(item), state, error });
-  }
-  return [...[...skills, ...parts].map((wanted) => outcomes.get(wanted)!), ...plugins.flatMap((plugin) => ofPlugin(plugin, origin))];
+  return outcomes;
 }
 
-/** What lies in the staging folder, or why it is not installed. Rejects where that is no fault of its own. */
-async function good<T extends StagedItem>(
-  stage: () => Promise<T>,
-  problemOf: (staged: T) => PithError | null = () => null,
-): Promise<T | PithError> {
+type Result = Pick<Outcome, 'item' | 'state' | 'error'>;
+
+/** Skipped where something `exists` in its place. Rejects where a failure is no fault of its own. */
+async function tried<T extends StagedItem>(
+  exists: PithError | null,
+  stageIt: () => Promise<T>,
+  problemOf: (item: T) => PithError | null = () => null,
+): Promise<Result> {
+  if (exists !== null) return refusal('skipped', exists);
   try {
-    const staged = await stage();
-    return problemOf(staged) ?? staged;
+    const item = await stageIt();
+    const problem = problemOf(item);
+    return problem === null ? { item, state: 'declined', error: null } : refusal('refused', problem);
   } catch (error) {
-    if (error instanceof PithError && error.code === 'origin_refused') return error;
+    if (error instanceof PithError && error.code === 'origin_refused') return refusal('refused', error);
     throw error;
   }
+}
+
+function refusal(state: 'refused' | 'skipped', error: PithError): Result {
+  return { item: null, state, error };
+}
+
+/** Shows what is staged, asks, and puts in place what was agreed to. */
+async function putInPlace(
+  staging: Staging,
+  staged: readonly Outcome[],
+  { request, context, io, signal }: Installing,
+): Promise<readonly Outcome[]> {
+  const { place } = staging;
+  const items = staged.flatMap(({ item }) => item ?? []);
+  for (const { item, place: into } of staged) if (item !== null) printPreview(item, into!, io);
+  const question = (what: string) => `Install ${what} into ${whereTo(items, place)}?`;
+  const decided = await decisions(items, { io, yes: request.yes, question });
+  const installedAt = new Date(context.clock.now()).toISOString();
+  const changes = staged.flatMap(({ item, origin, commit }): readonly SkillChange[] => {
+    if (item === null || !isSkill(item) || decided.get(item) !== true) return [];
+    const entry = { origin: originWithin(origin, item.path), commit, digest: item.digest, installedAt };
+    return [{ ...changeOf(staging, item, entry), ...(request.force ? {} : { expects: null }) }]; // another process may have been quicker
+  });
+  signal.throwIfAborted();
+  if (changes.length > 0) await staging.change([...(await marksFor(staging, changes)), ...changes]);
+  const outcomes: Outcome[] = [];
+  for (const outcome of staged) {
+    const { item } = outcome;
+    const decision = item !== null && decided.get(item)!;
+    if (item === null || decision === false) outcomes.push(outcome);
+    else {
+      const error = decision !== true ? decision : isSkill(item) ? null : await partPlace(context, place).put(item);
+      outcomes.push({ ...outcome, state: error === null ? 'installed' : 'refused', error });
+    }
+  }
+  return outcomes;
 }
 
 function skippedPlugin(plugin: Plugin): Outcome {

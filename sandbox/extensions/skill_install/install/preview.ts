@@ -6,7 +6,7 @@ import type { StagedItem, StagedSkill } from './staged-skill.ts';
 /** What somebody decided of each: false where they said no, the error where nobody may decide it. */
 export type Decisions = ReadonlyMap<StagedItem, boolean | PithError>;
 
-export interface Asking {
+interface Asking {
   readonly io: CommandIO;
   /** They said `--yes`: what is of no severity high is not asked for. */
   readonly yes: boolean;
@@ -96,7 +96,7 @@ export function previewJson(skill: StagedItem, place: string): { [key: string]: 
   };
 }
 
-function isSkill(item: StagedItem): item is StagedSkill {
+export function isSkill(item: StagedItem): item is StagedSkill {
   return item.kind === 'skill';
 }
 

@@ -5,7 +5,7 @@ import { type SkillChange, SkillLibrary, type SkillPlace, type SkillRecord } fro
 import { counted, printableLine } from '@pith/plain-text';
 import { isBelow } from '@pith/safe-files';
 import { realOf, treeDigest } from '@pith/skill-files';
-import type { InstallContext } from '../install-context.ts';
+import type { InstallContext, Running } from '../install-context.ts';
 import { type Installed, installedIn, placesOf, type Staging, withStaging } from './places.ts';
 import { unmarkChange } from './plugin-mark.ts';
 import { folderOf, idsMeant, pluginOf } from './skill-id.ts';
@@ -23,7 +23,7 @@ export async function removeSkills(
   const ids = idsMeant(id, new Set(held.map((skill) => skill.id)));
   const inTargets = held.filter((skill) => ids.includes(skill.id));
   const first =
-    inTargets.find(({ state }) => state === 'offered') ?? inTargets.at(-1) ?? (await named(id, { targets, context, io, signal }));
+    inTargets.find(({ state }) => state === 'offered') ?? inTargets.at(-1) ?? (await named(id, targets, { context, io, signal }));
   if (first === null) return 0;
   const target = targets.find((one) => holds(one, first));
   if (target === undefined) throw elsewhere(first);
@@ -110,15 +110,8 @@ async function doomedOf(skill: SkillRecord, target: SkillPlace, entries: Readonl
   return { skill, folder, entry, seen, lost, isOnly: lost !== '' && !link };
 }
 
-interface Asking {
-  readonly targets: readonly SkillPlace[];
-  readonly context: InstallContext;
-  readonly io: CommandIO;
-  readonly signal: AbortSignal;
-}
-
 /** One that lies elsewhere. null: its folder was taken away by hand, and its entry is dropped now. Throws `skill_not_found`, with the nearest names. */
-async function named(id: string, { targets, context, io, signal }: Asking): Promise<SkillRecord | null> {
+async function named(id: string, targets: readonly SkillPlace[], { context, io, signal }: Running): Promise<SkillRecord | null> {
   try {
     return await context.use(SkillLibrary).named(id);
   } catch (error) {

@@ -3,7 +3,7 @@ import { mkdir } from 'node:fs/promises';
 import { codeOf, type CommandIO, type JsonValue, messageOf, PithError } from 'pith';
 import type { SkillPlace } from 'pith/skill_registry';
 import { didYouMean, printable, printableLine, withCure } from '@pith/plain-text';
-import type { InstallContext } from '../install-context.ts';
+import type { InstallContext, Running } from '../install-context.ts';
 import type { Listing } from './entry.ts';
 import { withListing } from './fetched.ts';
 import { type FileChange, folderDiff } from './folder-diff.ts';
@@ -86,17 +86,11 @@ async function wantedOf(
   return [...chosen];
 }
 
-interface Asking {
-  readonly context: InstallContext;
-  readonly io: CommandIO;
-  readonly signal: AbortSignal;
-}
-
 async function updateIn(
   staging: Staging,
   entries: ReadonlyMap<string, Installed>,
   { force, yes }: UpdateRequest,
-  { context, io, signal }: Asking,
+  { context, io, signal }: Running,
 ): Promise<readonly Result[]> {
   const { clock } = context;
   const { place: target } = staging;
