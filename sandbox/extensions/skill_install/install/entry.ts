@@ -5,6 +5,8 @@ import { SKILL_LIMITS } from '@pith/skill-files';
 /** What may be installed at once. */
 export const LIMITS = {
   ...SKILL_LIMITS,
+  /** Entries of a repository or folder that are looked at to find the skills among them. */
+  listed: 50_000,
   /** Unpacked to packed. */
   ratio: 100,
 } as const;

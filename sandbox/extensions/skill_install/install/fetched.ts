@@ -61,8 +61,7 @@ async function opened<T>(
   }
 }
 
-/** So many entries are looked at to find the skills among them. */
-const LOOKED_AT = { entries: 20_000, depth: 32 };
+const DEEPEST = 32;
 
 /** A folder of this machine; `.git` is left out. */
 async function openFolderOrigin(folder: string): Promise<Listing> {
@@ -70,9 +69,9 @@ async function openFolderOrigin(folder: string): Promise<Listing> {
     throw new PithError('origin_gone', `the folder ${folder} is there no more`, {
       cure: 'put it back, or remove what was installed from it',
     });
-  const tree = await folderTree(folder, LOOKED_AT, { leavesOut: (name) => name === '.git' });
+  const tree = await folderTree(folder, { entries: LIMITS.listed, depth: DEEPEST }, { leavesOut: (name) => name === '.git' });
   if (tree.more)
-    throw refused(`${folder} contains more than ${LOOKED_AT.entries} files, or lies too deep`, 'name the folder of the skill itself');
+    throw refused(`${folder} contains more than ${LIMITS.listed} files, or lies too deep`, 'name the folder of the skill itself');
   const plain = { size: 0, executable: false };
   const entries: OriginEntry[] = [
     ...tree.files.map(({ path: name, size, executable }): OriginEntry => ({ path: name, kind: 'file', size, executable })),

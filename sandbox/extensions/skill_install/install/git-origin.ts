@@ -2,13 +2,11 @@ import path from 'node:path';
 import { mkdir, readdir, stat } from 'node:fs/promises';
 import { PithError, type Clock } from 'pith';
 import { guardedFetch, publicAddresses } from '@pith/guarded-fetch';
-import { refused, type Listing, type OriginEntry } from './entry.ts';
+import { LIMITS, refused, type Listing, type OriginEntry } from './entry.ts';
 import type { Origin } from './origin.ts';
 import { runProgram } from '@pith/supervised-process';
 
-/** So many entries are looked at to find the skills among them. */
-const LOOKED_AT = 50_000;
-/** Of their names: a tree of trees that are the same lists more than any memory holds. */
+/** Of names: a tree of trees that are the same lists more than any memory holds. */
 const LISTED_BYTES = 32 * 1024 * 1024;
 
 interface Blob extends OriginEntry {
@@ -41,7 +39,7 @@ export async function openGitOrigin(
   const commit = (await git.run(['rev-parse', '--verify', '-q', 'FETCH_HEAD^{commit}'])).toString().trim();
   const listed = await git.run(['ls-tree', '-r', '-l', '-z', '--full-tree', commit], { mostBytes: LISTED_BYTES });
   const lines = listed.toString().split('\0').slice(0, -1);
-  if (lines.length > LOOKED_AT) throw tooManyFiles();
+  if (lines.length > LIMITS.listed) throw tooManyFiles();
   return {
     entries: lines.map(blobOf),
     commit,
@@ -254,7 +252,7 @@ function tooLarge(bytes: number): PithError {
 }
 
 function tooManyFiles(): PithError {
-  return refused(`it contains more than ${LOOKED_AT} files, or their names are longer than ${LISTED_BYTES / 1024 / 1024} MB`, CLONE);
+  return refused(`it contains more than ${LIMITS.listed} files, or their names are longer than ${LISTED_BYTES / 1024 / 1024} MB`, CLONE);
 }
 
 const CLONE = 'clone it by hand, and install from the folder of the skill';
