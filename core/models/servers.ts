@@ -49,12 +49,17 @@ export function completedModel(name: string, servers: readonly ModelServer[]): s
   const refs = servers.filter(({ models }) => models.includes(name)).map(({ prefix }) => `${prefix}/${name}`);
   if (refs[0] !== undefined && refs.length === 1) return refs[0];
   const all = servers.flatMap(({ models }) => models);
-  const what = refs.length === 0 ? `no connected server has a model '${name}'${meant(name, all)}` : `several servers have '${name}'`;
+  const silent = refs.length > 0 ? [] : servers.filter(({ problem }) => problem !== null).map(({ prefix }) => prefix);
+  const none = `no connected server ${silent.length > 0 ? 'lists' : 'has'} a model '${name}'${meant(name, all)}`;
+  const unsaid = silent.length > 0 ? `, and nobody knows what ${silent.map((prefix) => `'${prefix}'`).join(' and ')} has` : '';
   const known = servers.flatMap(refsOf);
-  const connect = 'connect a server: pith setup';
-  throw new PithError('model_unknown', what, {
-    cure: refs.length > 0 ? `write ${refs.join(' or ')}` : known.length === 0 ? connect : `use ${shown(known)}; or ${connect}`,
-  });
+  const exact = [...refs, ...silent.map((prefix) => `${prefix}/${name}`)];
+  const ways = [
+    ...(exact.length > 0 ? [`write ${exact.join(' or ')}`] : []),
+    ...(refs.length === 0 && known.length > 0 ? [`use ${shown(known)}`] : []),
+    ...(refs.length === 0 ? ['connect a server: pith setup'] : []),
+  ];
+  throw new PithError('model_unknown', refs.length > 0 ? `several servers have '${name}'` : none + unsaid, { cure: ways.join('; or ') });
 }
 
 function refsOf({ prefix, models }: ModelServer): readonly string[] {

@@ -227,6 +227,15 @@ describe('U-6 a model that a person types', () => {
     await expect(setup(known).router.meant(text)).rejects.toMatchObject({ code: 'model_unknown', message, cure });
   });
 
+  it('U-6 is not said to be nowhere while a server does not say what it has', async () => {
+    const { router, provider } = setup({ ...known, declared: [cloud] });
+    provider.mockResolvedValue({ ...(await provider()), models: () => Promise.reject(new Error('it sent a web page')) });
+    await expect(router.meant('x1')).rejects.toMatchObject({
+      message: "no connected server lists a model 'x1', and nobody knows what 'cloud' has",
+      cure: 'write cloud/x1; or connect a server: pith setup',
+    });
+  });
+
   it('U-6 a server without its key is not listed, and one that does not answer says why', async () => {
     const { router, getModel } = setup(known);
     getModel.mockImplementation(async (_, prefix) => {
