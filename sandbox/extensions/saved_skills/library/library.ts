@@ -207,12 +207,7 @@ export class Library {
       return await this.find(reference, person, 'delete');
     } catch (error) {
       if (codeOf(error, '') !== 'skill_damaged') throw error;
-      const { skills } = this;
-      const slash = reference.indexOf('/');
-      const found =
-        slash >= 0
-          ? await skills.damagedNamed(reference.slice(0, slash), reference.slice(slash + 1))
-          : ((await skills.damagedNamed(person.userId, reference)) ?? (await skills.damagedNamed(null, reference)));
+      const found = await named(reference, person, (owner, name) => this.skills.damagedNamed(owner, name));
       if (found !== null && (person.isAdmin || isOwner(found.skill, person))) return found;
       throw await this.#notFound(reference, person);
     }
@@ -442,14 +437,8 @@ export class Library {
   async #meant(reference: string, person: Person): Promise<StoredSkill> {
     await this.ready();
     const { skills } = this;
-    const slash = reference.indexOf('/');
-    if (slash >= 0) {
-      const found = await skills.byName(reference.slice(0, slash), reference.slice(slash + 1));
-      if (found !== null && maySee(found.skill, person)) return found;
-      throw await this.#notFound(reference, person);
-    }
-    const own = (await skills.byName(person.userId, reference)) ?? (await skills.byName(null, reference));
-    if (own !== null && maySee(own.skill, person)) return own;
+    const meant = await named(reference, person, (owner, name) => skills.byName(owner, name));
+    if (meant !== null && maySee(meant.skill, person)) return meant;
     const others = (await skills.allNamed(reference)).filter((skill) => maySee(skill, person));
     const [only] = others;
     if (only !== undefined && others.length === 1) {
@@ -469,6 +458,17 @@ export class Library {
       cure: 'see: pith saved list',
     });
   }
+}
+
+/** What is stored as `owner/name`, or under a name for this person: their own, else one that ships. */
+async function named<T>(
+  reference: string,
+  { userId }: Person,
+  stored: (owner: string | null, name: string) => Promise<T | null>,
+): Promise<T | null> {
+  const slash = reference.indexOf('/');
+  if (slash >= 0) return stored(reference.slice(0, slash), reference.slice(slash + 1));
+  return (await stored(userId, reference)) ?? stored(null, reference);
 }
 
 /** null where its row is damaged: one costs itself only. */
