@@ -2,6 +2,7 @@ import pc from 'picocolors';
 import type { CommandIO } from 'pith';
 import { printable, printablePainted, wrapLines, displayWidth } from '@pith/plain-text';
 import type { Attention } from './attention.ts';
+import { answerOf } from './answer-keys.ts';
 import type { ChatStatus } from './chat-status.ts';
 import { suggestsAt } from './completion.ts';
 import { type Surface, widthOf } from './terminal.ts';
@@ -157,22 +158,4 @@ export class ChatScreen {
 function choiceIn(choices: readonly string[], typed: string): string | undefined {
   const meant = choices.filter((choice) => choice.toLowerCase().startsWith(typed.toLowerCase()));
   return choices.find((choice) => choice === typed) ?? (typed !== '' && meant.length === 1 ? meant[0] : undefined);
-}
-
-/** How a person can answer a question. */
-export type AnswerKey = 'y' | 'a' | 'p' | 'n' | 'e' | 'v' | '?';
-
-const WORDS: ReadonlyMap<string, AnswerKey> = new Map([
-  ...(['y', 'yes', 'ok', 'okay', 'once', 'allow', 'o'] as const).map((word) => [word, 'y'] as const),
-  ...(['a', 'always'] as const).map((word) => [word, 'a'] as const),
-  ...(['p', 'project'] as const).map((word) => [word, 'p'] as const),
-  ...(['n', 'no'] as const).map((word) => [word, 'n'] as const),
-  ...(['e', 'explain'] as const).map((word) => [word, 'e'] as const),
-  ...(['v', 'view'] as const).map((word) => [word, 'v'] as const),
-  ...(['?', 'help'] as const).map((word) => [word, '?'] as const),
-]);
-
-/** The key that a word means, in any case and with a dot or an exclamation mark after it; null: it is no answer. */
-export function answerOf(typed: string): AnswerKey | null {
-  return WORDS.get(typed.trim().toLowerCase().replace(/[.!]$/u, '')) ?? null;
 }

@@ -1,7 +1,7 @@
 import type { Clock, CommandIO, Diagnostic } from 'pith';
 import { printable } from '@pith/plain-text';
 import { branch } from './branch-commands.ts';
-import { answerOf, type ChatScreen } from './chat-screen.ts';
+import type { ChatScreen } from './chat-screen.ts';
 import { errorLine } from './commands.ts';
 import type { Conversation, Sent } from './conversation.ts';
 import type { Image } from './clipboard-image.ts';
@@ -82,7 +82,7 @@ export class ChatTurns {
     if (slash.covers(line)) return this.#command(line, signal);
     const own = ownCommandOf(line);
     if (own !== null) return this.#runOwn(own, signal);
-    if (conversation.isPlanning && /^go[.!]?$/iu.test(line.trim()) && !(await this.#leavePlan(signal))) return;
+    if (conversation.isPlanning && /^go[.!]?$/iu.test(line.trim()) && !(await this.#leavePlan())) return;
     return this.#send({ input: line, skills: [] }, line, signal);
   }
 
@@ -200,17 +200,9 @@ export class ChatTurns {
   }
 
   /** A person who says go in plan mode may mean that it is over. False: they did not. */
-  async #leavePlan(signal: AbortSignal): Promise<boolean> {
-    const { screen, conversation } = this.options;
-    const question = screen.colour.yellow('Leave plan mode and carry out the plan? [y]es, [n]o ');
-    for (;;) {
-      const answer = await screen.questions.choose(question, 'yn', signal);
-      const meant = answer === null ? 'n' : answerOf(answer);
-      if (meant === 'n') return false;
-      if (meant === 'y') break;
-      screen.writeDim('That is not an answer, so nothing happened: y carries out the plan, n stays in plan mode, where you can write on');
-    }
-    conversation.isPlanning = false;
-    return true;
+  async #leavePlan(): Promise<boolean> {
+    const isOver = (await this.#io().ask('Leave plan mode and carry out the plan?', { choices: ['yes', 'no'] })) === 'yes';
+    if (isOver) this.options.conversation.isPlanning = false;
+    return isOver;
   }
 }

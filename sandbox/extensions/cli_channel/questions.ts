@@ -1,5 +1,6 @@
 import { codeOf, type Command, type CommandIO } from 'pith';
-import { answerOf, type AnswerKey, type ChatScreen } from './chat-screen.ts';
+import { answerOf, type AnswerKey } from './answer-keys.ts';
+import type { ChatScreen } from './chat-screen.ts';
 import { errorLine, fields, list, query, text, openQuestions, runCommand } from './commands.ts';
 
 export interface QuestionsOptions {

@@ -449,7 +449,7 @@ describe('a tool asks the person at the terminal', () => {
     expect(lastTool()).toContain('plan_mode');
     await user.sees('plan › ');
     await user.type('go\n', 'Leave plan mode and carry out the plan? [y]es, [n]o');
-    await user.type('step 1 only\n', 'That is not an answer, so nothing happened');
+    await user.type('step 1 only\n', 'Answer with yes or no');
     await user.type('n', '[n]o n\nplan › ');
     user.type('go\n'); // nothing was sent before: the script would be one answer short
     await user.sees('Leave plan mode and carry out the plan? [y]es, [n]o');
