@@ -44,6 +44,7 @@ export class SlashCommands {
   async run(line: string, given: CommandIO, signal: AbortSignal): Promise<number> {
     const { shell: _, ...io } = { ...given, session: this.session() };
     let paths: readonly string[] = [];
+    let isFound = false;
     const error = (text: string) => io.error(typedHints(text, paths));
     try {
       const commands = await this.all();
@@ -51,11 +52,12 @@ export class SlashCommands {
       const typed = line.trim().slice(1);
       const { words, json } = takeJson(splitWords(typed));
       const { command, rest } = find(commands, words.length === 0 || words[0] === '?' ? ['help'] : words);
+      isFound = true;
       const asIs = command.rawArgument === true;
       const input = asIs ? lineInput(command, typed) : parseCommandInput(command, rest);
       return (await command.run(input, json && !asIs ? asJson({ ...io, error }, this.raw) : { ...io, error }, signal)) ?? 0;
     } catch (failure) {
-      const isUnknown = codeOf(failure, '') === 'command_unknown';
+      const isUnknown = !isFound && codeOf(failure, '') === 'command_unknown';
       if (isUnknown && (await this.#loadSkill(line, io, signal))) return 0;
       error(errorLine((isUnknown && (await this.#skillMeant(line))) || failure));
       return 1;

@@ -291,6 +291,13 @@ it('S13 says by which names the skills of plugins are loaded, for one that sever
   expect(err).toBe("pith: unknown command /prospect (did you mean '/one:prospect' or '/two:prospect'?)\n");
 });
 
+it('K47 a command that refuses what it is given is not unknown, and no skill takes its place', async () => {
+  const files = { 'skills/help/SKILL.md': '---\nname: help\ndescription: Helps.\n---\nHelp.\n' };
+  const chat = await scriptedChat([says('ok')], [], { files });
+  expect((await pipe(chat, [], { lines: ['/help nonsense'] })).err).toBe("pith: there is no '/nonsense'; see /help\n");
+  expect(chat.requests).toEqual([]);
+});
+
 it('S13 says which agent may read a skill that the present one may not', async () => {
   const files = { 'agents/mute/manifest.yaml': 'id: mute\nversion: 1.0.0\nagent: { description: d, skills: { mode: none } }\n' };
   const { err } = await pipe(await scriptedChat([says('ok')], [], { files }), [], { lines: ['/agent mute', '/code-review x'] });
