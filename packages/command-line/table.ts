@@ -6,15 +6,15 @@ export interface Column<Row> {
   /** Colours the text after it has been padded or cut. */
   readonly paint?: (text: string, row: Row) => string;
   readonly align?: 'right';
-  /** The last column only: it goes below its row where the terminal is too narrow. */
+  /** The last column only: it goes below its row where little room is left, not only where there is too little for any. */
   readonly below?: boolean;
   /** The last column only: it continues in further lines, and nothing of it is cut. */
   readonly wraps?: boolean;
 }
 
-/** The least width of a last column that is cut. */
+/** With less room than this, a last column goes below its row. */
 const LEAST_WIDTH = 16;
-/** With less room, a last column with `below` goes below its row. */
+/** The same for one with `below`. */
 const LEAST_ROOM = 40;
 const INDENT = '    ';
 
@@ -37,8 +37,8 @@ export function renderTable<Row>(
   const last = shown.at(-1);
   if (last === undefined) return '';
   const room = width > 0 ? width - shown.slice(0, -1).reduce((sum, column) => sum + column.width + 2, 0) : Infinity;
-  const isBelow = last.below === true && room < LEAST_ROOM && room < last.width;
-  const lastRoom = isBelow ? Math.max(LEAST_ROOM, width - INDENT.length) : Math.max(LEAST_WIDTH, room);
+  const isBelow = last.align !== 'right' && room < last.width && room < (last.below === true ? LEAST_ROOM : LEAST_WIDTH);
+  const lastRoom = Math.max(LEAST_WIDTH, isBelow ? width - INDENT.length : room);
   const indent = isBelow ? INDENT : ' '.repeat(Number.isFinite(room) ? Math.max(0, width - room) : 0);
   const fitted = (text: string, column: typeof last) => {
     if (column !== last || column.align === 'right') return pad(text, column.width, column.align);

@@ -76,7 +76,11 @@ export async function* openTurn(opening: Opening): AsyncGenerator<TurnEvent, Ope
   if ((await deps.threads.find(request.threadId)) === null) {
     throw new PithError('thread_unknown', `there is no thread '${request.threadId}'`, { cure: 'name another thread, or begin a new one' });
   }
-  yield { type: 'notice', code: 'nothing_to_resume', message: `thread '${request.threadId}' has no unfinished turn` };
+  yield {
+    type: 'notice',
+    code: 'nothing_to_resume',
+    message: `thread '${request.threadId}' has no answer that was cut off; one that was stopped has ended: send a message`,
+  };
   return null;
 }
 

@@ -19,7 +19,7 @@ export async function listAgents(kernel: Kernel, _input: CommandInput, io: Comma
       { title: 'AGENT', value: ({ id }) => (id === chosen ? `${id} *` : id) },
       { title: 'STATE', value: ({ state }) => state, paint: (text, { state }) => paintState(io, state, text) },
       { title: 'MODEL', value: ({ spec }) => spec?.model ?? '' },
-      { title: 'DESCRIPTION', value: ({ spec, reason }) => reason || (spec?.description ?? '') },
+      { title: 'DESCRIPTION', value: ({ spec, reason }) => reason || (spec?.description ?? ''), below: true },
     ],
     'No agents: add one as sandbox/agents/<id>/manifest.yaml',
   );

@@ -15,10 +15,9 @@ export async function listExtensions(kernel: Kernel, _input: CommandInput, io: C
       { title: 'EXTENSION', value: ({ id }) => id },
       { title: 'STATE', value: ({ state }) => state, paint: (text, { state }) => paintState(io, state, text) },
       { title: 'VERSION', value: ({ version }) => version },
-      { title: 'PROVIDES', value: ({ provides }) => provides.join(', ') },
       { title: 'RUNS IN', value: ({ tier }) => PLACES[tier ?? 'contract'].short },
       { title: 'FROM', value: ({ shipped }) => (shipped ? 'pith' : 'sandbox') },
-      { title: 'REASON', value: (extension) => (extension.message === undefined ? '' : findingLine(extension)) },
+      { title: 'PROVIDES', value: (one) => (one.message === undefined ? one.provides.join(', ') : findingLine(one)), below: true },
     ],
     'No extensions',
   );

@@ -159,7 +159,7 @@ async function listHolds(kernel: Kernel, io: CommandIO): Promise<void> {
     [
       { title: 'PAUSED', value: nameOf },
       { title: 'UNTIL', value: ({ until }) => (until === null ? 'it is resumed' : timeOf(until)) },
-      { title: 'WHY', value: ({ reason }) => printableLine(reason) },
+      { title: 'WHY', value: ({ reason }) => printableLine(reason), below: true },
     ],
     'Nothing is paused',
   );

@@ -23,7 +23,7 @@ export async function listSecrets(kernel: Kernel, _input: CommandInput, io: Comm
       { title: 'SECRET', value: ({ name }) => name },
       { title: 'SET IN', value: ({ from }) => from ?? '-' },
       { title: 'GIVEN FOR', value: givenFor },
-      { title: 'ASKED FOR BY', value: ({ extensions }) => extensions.join(', ') },
+      { title: 'ASKED FOR BY', value: ({ extensions }) => extensions.join(', '), below: true },
     ],
     'No extension asks for a secret',
   );

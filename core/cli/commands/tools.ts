@@ -28,7 +28,7 @@ export async function listTools(kernel: Kernel, input: CommandInput, io: Command
       { title: 'GIVEN', value: (tool) => (tool.onDemand ? 'on demand' : 'always') },
       { title: 'EXTENSION', value: (tool) => tool.extensionId },
       { title: 'EFFECT', value: (tool) => tool.descriptor.effect },
-      { title: 'DESCRIPTION', value: (tool) => tool.descriptor.description },
+      { title: 'DESCRIPTION', value: (tool) => tool.descriptor.description, below: true },
     ],
     `${agent} has no tools: add extension ids to uses_tools in its manifest, or see what could not be loaded: pith doctor`,
   );

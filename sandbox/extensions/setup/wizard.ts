@@ -120,7 +120,7 @@ function list(extensions: Extensions, io: CommandIO): number {
   const columns = [
     { title: 'EXTENSION', value: ({ id }: (typeof found)[number]) => id },
     { title: 'STATE', value: ({ state }: (typeof found)[number]) => state, paint },
-    { title: 'WHAT IT IS', value: ({ description }: (typeof found)[number]) => description },
+    { title: 'WHAT IT IS', value: ({ description }: (typeof found)[number]) => description, below: true },
   ];
   if (found.length === 0) io.print(colour.dim('Nothing asks to be set up'));
   else io.print(renderTable(found, columns, io.colour || io.interactive ? io.columns : 0, colour.dim));

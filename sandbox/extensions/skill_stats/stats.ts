@@ -138,7 +138,7 @@ function printOne(
     { title: 'TIME', value: ({ at }: SkillUse) => localTime(at) },
     { title: 'AGENT', value: ({ agent }: SkillUse) => agent },
     { title: 'THREAD', value: ({ thread }: SkillUse) => thread },
-    { title: 'WHAT', value: useText },
+    { title: 'WHAT', value: useText, below: true },
   ];
   if (recent.length > 0) io.print(renderTable(recent, columns, widthOf(io)));
   io.print(`why it is not offered to an agent: pith skills explain ${printableLine(id)} --agent <id>`);

@@ -16,10 +16,10 @@ describe('a table', () => {
     expect(renderTable([['', '', '', '']], plain, 0)).toBe('');
   });
 
-  it('cuts the last column to the width, down to 16 columns, or puts it below its row where it may', () => {
+  it('cuts the last column to the width, and puts it below its row where fewer than 16 columns are left, or 40 where it may', () => {
     expect(renderTable(rows, plain, 60)).toBe(renderTable(rows, textColumns(titles), 60));
     expect(renderTable(rows, plain, 60).split('\n')[1]).toBe('a     9      one two three four five six seven eight nine t…');
-    expect(renderTable(rows, plain, 20).split('\n')[1]).toBe('a     9      one two three f…');
+    expect(renderTable(rows, plain, 20).split('\n').slice(1, 3)).toEqual(['a     9', '    one two three f…']);
     expect(renderTable(rows, textColumns(titles), 45)).toBe('ID    COUNT\na     9\n    one two three four five six seven eight…\n日本  10');
   });
 
