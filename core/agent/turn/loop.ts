@@ -21,7 +21,7 @@ import { RefusedRequests } from './refused-request.ts';
 import { streamStep, type StepOutcome } from './step.ts';
 import type { AskedCall, RunningTurn, TurnEnd } from './running-turn.ts';
 import type { OfferedTool } from '../tools/offered-tool.ts';
-import { givenTools, toolIds, withTurnTools } from '../tools/tools.ts';
+import { givenTools, toolIds, withTurnTools } from '../tools/turn-tools.ts';
 import { functionTool } from './plan.ts';
 import { untilAborted, within } from '@pith/promises';
 import { countTokens } from '@pith/token-count';

@@ -14,7 +14,7 @@ import { sentHistory } from '../prompt/history.ts';
 import { heldIn, textOf, userMessage, userTexts } from '../prompt/messages.ts';
 import { ModelPrompt } from '../prompt/request.ts';
 import type { OfferedTool } from '../tools/offered-tool.ts';
-import { toolsOfTurn } from '../tools/tools.ts';
+import { toolsOfTurn } from '../tools/turn-tools.ts';
 import { ofDeclarer, withOwnModel } from './origin.ts';
 
 export const UNKNOWN_CHANNEL = 'none';

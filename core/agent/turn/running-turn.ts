@@ -26,7 +26,8 @@ import type { DeclaredAgents, Host, Providers } from '../../kernel/index.ts';
 import type { AgentRegistry } from '../registry/registry.ts';
 import { mayServe } from '../tools/gate.ts';
 import type { OfferedTool } from '../tools/offered-tool.ts';
-import { SWITCHED_OFF, type TurnToolHost } from '../tools/tools.ts';
+import { SWITCHED_OFF } from '../tools/tools.ts';
+import type { TurnToolHost } from '../tools/turn-tools.ts';
 
 /** What agents take of the kernel. */
 export interface AgentHost extends TurnToolHost {

@@ -3,7 +3,8 @@ import { type AgentSpec, type JsonValue, PithError, toolError, type ToolResult, 
 import { nearest } from '@pith/plain-text';
 import { inputProblem, judge } from '../tools/gate.ts';
 import type { OfferedTool } from '../tools/offered-tool.ts';
-import { missingTools, onDemandIn, runTool, toolsOfTurn, withFixed } from '../tools/tools.ts';
+import { missingTools } from '../tools/tools.ts';
+import { onDemandIn, runTool, toolsOfTurn, withFixed } from '../tools/turn-tools.ts';
 import type { Ask, Question } from '../threads/approval.ts';
 import { ofDeclarer } from './origin.ts';
 import type { TurnDependencies } from './running-turn.ts';
