@@ -45,7 +45,7 @@ export async function runHook(hook: Hook, { folder, about, variables, clock }: H
     if (code === 0) {
       const answer = answerOf(output);
       if (hook.on !== 'before_tool' || isClear(output, answer)) return { kind: 'passed', answer };
-      return failed(`printed what is no answer: ${printableLine(output, MOST_QUOTED)}`);
+      return failed(`printed an answer that cannot be read: ${printableLine(output, MOST_QUOTED)}`);
     }
     if (code === REFUSED) return { kind: 'refused', reason: said === '' ? `the hook '${name}' gave no reason` : said };
     const why = `ended ${code === null ? `by ${ended.signal}` : `with code ${code}`}${said === '' ? '' : `: ${said}`}`;

@@ -94,7 +94,7 @@ describe('hooks', () => {
       const hook: Hook = { name: 'h', on: 'before_tool', tools: ['*'], command: `cat <<'END'\n${answer}\nEND`, timeout_ms: 60_000 };
       return runHook(hook, { folder: '/', about: {}, variables: {}, clock: fakeClock() });
     };
-    const unclear = (answer: string) => ({ kind: 'failed', why: `the hook 'h' printed what is no answer: ${answer}` });
+    const unclear = (answer: string) => ({ kind: 'failed', why: `the hook 'h' printed an answer that cannot be read: ${answer}` });
     for (const answer of ['{"decision":"deny","reason":"a "quoted" name"}', '{"decision":"denied"}'])
       expect(await answered(answer)).toEqual(unclear(answer));
     const there = '{"hookSpecificOutput":{"permissionDecision":"deny","permissionDecisionReason":"not there"}}';
