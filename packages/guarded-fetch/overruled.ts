@@ -35,10 +35,10 @@ const WANTS_KEY: ReadonlySet<unknown> = new Set(['model_auth', 'secret_not_given
 export function refuseOverruled(overriding: Overriding, address: string | null, hasKey: boolean): void {
   const { name, address: wins, defaultAddress, version = '', setup } = overriding;
   if (wins === null || address === null) return;
-  const usual = new URL(defaultAddress);
-  const goesThere = address === '' ? !hasKey || new URL(wins).origin === usual.origin : normal(wins, version) === normal(address, version);
+  const { host, origin } = new URL(defaultAddress);
+  const goesThere = address === '' ? !hasKey || new URL(wins).origin === origin : normal(wins, version) === normal(address, version);
   if (goesThere) return;
-  const why = address === '' ? `where a key for ${usual.host} would be sent` : 'which overrides an address in the settings';
+  const why = address === '' ? `where a key for ${host} would be sent` : 'which overrides an address in the settings';
   const cure = `unset ${name} first${hasKey ? `, or set up what is there: ${setup}` : ''}`;
   throw overriding.problem(`${name} is set to ${wins}, ${why}`, cure);
 }
