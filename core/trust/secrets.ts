@@ -290,27 +290,25 @@ type StoredSecrets = Readonly<Record<string, readonly StoredSecret[]>>;
 
 export function openSecretsFile(home: string): SecretsFile {
   const folder = pithFolder(home);
-  const record = openRecordFile<StoredSecrets>(folder, {
+  const record = openRecordFile<SecretsRecord>(folder, {
     name: FILE,
-    nothing: {},
+    nothing: { secrets: {}, unread: {} },
     parse,
     format,
     failure: { code: 'settings_invalid', message: 'the secrets cannot be kept' },
   });
-  const get = (secrets: StoredSecrets, name: string) => (Object.hasOwn(secrets, name) ? (secrets[name] ?? []) : []);
   const change = (name: string, to: (kept: readonly StoredSecret[]) => readonly StoredSecret[]) =>
-    record.change((secrets) => {
-      const { [name]: _, ...rest } = secrets;
-      const kept = to(get(secrets, name));
-      return kept.length === 0 ? rest : { ...rest, [name]: kept };
-    });
+    record.change(({ secrets, unread }) => ({ secrets: { ...secrets, [name]: to(listOf(secrets, name)) }, unread }));
   return {
     file: path.join(folder.path, FILE),
-    get: (name) => get(record.read(), name),
-    all: () => record.read(),
+    get: (name) => listOf(record.read().secrets, name),
+    all: () => Object.fromEntries(Object.entries(record.read().secrets).filter(([, kept]) => kept.length > 0)),
     problem: () => record.problem(),
     keep: (name, secret) => change(name, (kept) => withSecret(kept, secret)),
-    remove: (name, recipients) => change(name, (kept) => (recipients === null ? [] : withoutRecipients(kept, recipients))),
+    remove: (name, recipients) => {
+      if (recipients !== null) change(name, (kept) => withoutRecipients(kept, recipients));
+      else record.change(({ secrets, unread }) => ({ secrets: { ...secrets, [name]: [] }, unread: { ...unread, [name]: [] } }));
+    },
   };
 }
 
@@ -331,19 +329,30 @@ function withoutRecipients(kept: readonly StoredSecret[], recipients: readonly s
 
 const FILE = 'secrets.json';
 
-function parse(read: unknown): StoredSecrets {
+interface SecretsRecord {
+  readonly secrets: StoredSecrets;
+  /** By name, what is in no format of this file: it stays as it is, for who wrote it. */
+  readonly unread: Readonly<Record<string, readonly unknown[]>>;
+}
+
+function parse(read: unknown): SecretsRecord {
   if (!isPlainMap(read)) throw new Error('it is not a map of names');
-  return Object.fromEntries(
-    Object.entries(read).flatMap(([name, given]) => {
-      const secrets = [given].flat().flatMap((each) => secretOf(each) ?? []);
-      return secrets.length === 0 ? [] : [[name, secrets]];
-    }),
-  );
+  const lists = Object.entries(read).map(([name, given]) => [name, [given].flat()] as const);
+  return {
+    secrets: Object.fromEntries(lists.map(([name, given]) => [name, given.flatMap((each) => secretOf(each) ?? [])])),
+    unread: Object.fromEntries(lists.map(([name, given]) => [name, given.filter((each) => secretOf(each) === null)])),
+  };
 }
 
 /** A lone value is no list: as before there could be several. */
-function format(secrets: StoredSecrets): unknown {
-  return Object.fromEntries(Object.entries(secrets).map(([name, kept]) => [name, kept.length === 1 ? kept[0] : kept]));
+function format({ secrets, unread }: SecretsRecord): unknown {
+  const names = [...new Set([...Object.keys(secrets), ...Object.keys(unread)])];
+  const lists = names.map((name) => [name, [...listOf(secrets, name), ...listOf(unread, name)]] as const);
+  return Object.fromEntries(lists.flatMap(([name, all]) => (all.length === 0 ? [] : [[name, all.length === 1 ? all[0] : all]])));
+}
+
+function listOf<T>(lists: Readonly<Record<string, readonly T[]>>, name: string): readonly T[] {
+  return Object.hasOwn(lists, name) ? (lists[name] ?? []) : [];
 }
 
 /** A plain text is from a version without recipients. null: not in any format of this file. */

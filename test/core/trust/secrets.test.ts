@@ -1,5 +1,5 @@
 import { execFile } from 'node:child_process';
-import { readdirSync, writeFileSync } from 'node:fs';
+import { readdirSync, readFileSync, writeFileSync } from 'node:fs';
 import path from 'node:path';
 import { promisify } from 'node:util';
 import { build } from 'esbuild';
@@ -91,4 +91,16 @@ it('says where the secrets that a text names come from', () => {
     "PROJECT_KEY comes from the project's .env",
   ]);
   expect(secrets.sourcesIn('UNSET_KEY')).toEqual([]);
+});
+
+it('U-2 keeps entries of secrets.json that it does not understand, whatever else is written', () => {
+  const home = folderWith({ '.pith/secrets.json': JSON.stringify({ A: { valu: 'k' }, constructor: [{ value: 'c', for: ['x'] }, 5] }) });
+  const secrets = openSecretsFile(home);
+  const written = () => JSON.parse(readFileSync(path.join(home, '.pith/secrets.json'), 'utf8')) as unknown;
+  expect(secrets.all()).toEqual({ constructor: [{ value: 'c', for: ['x'] }] });
+  secrets.keep('B', { value: 'b', for: [] });
+  expect(written()).toEqual({ A: { valu: 'k' }, B: { value: 'b', for: [] }, constructor: [{ value: 'c', for: ['x'] }, 5] });
+  secrets.remove('constructor', ['x']);
+  secrets.remove('A', null);
+  expect(written()).toEqual({ B: { value: 'b', for: [] }, constructor: 5 });
 });
