@@ -37,7 +37,8 @@ export function renderTable<Row>(
   const last = shown.at(-1);
   if (last === undefined) return '';
   const room = width > 0 ? width - shown.slice(0, -1).reduce((sum, column) => sum + column.width + 2, 0) : Infinity;
-  const isBelow = last.align !== 'right' && room < last.width && room < (last.below === true ? LEAST_ROOM : LEAST_WIDTH);
+  const isBelow =
+    shown.length > 1 && last.align !== 'right' && room < last.width && room < (last.below === true ? LEAST_ROOM : LEAST_WIDTH);
   const lastRoom = Math.max(LEAST_WIDTH, isBelow ? width - INDENT.length : room);
   const indent = isBelow ? INDENT : ' '.repeat(Number.isFinite(room) ? Math.max(0, width - room) : 0);
   const fitted = (text: string, column: typeof last) => {
@@ -55,8 +56,9 @@ export function renderTable<Row>(
     if (!isBelow) return [joined([...before, first]), ...indented(more)];
     return [joined(before), ...(last.cells[number] === '' ? [] : indented([first, ...more]))];
   });
-  const titles = (isBelow ? shown.slice(0, -1) : shown).map((column) => heading(fitted(column.title, column)));
-  return [joined(titles), ...lines].join('\n');
+  const titles = shown.map((column) => heading(fitted(column.title, column)));
+  const headings = isBelow ? [joined(titles.slice(0, -1)), ...titles.slice(-1).map((title) => indent + title)] : [joined(titles)];
+  return [...headings, ...lines].join('\n');
 }
 
 /** Columns for rows that are texts, by title. The last one may go below its row. */

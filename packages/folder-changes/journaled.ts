@@ -83,9 +83,9 @@ export async function commit<Entry>(operation: Operation<Entry>, changes: readon
   await removeEmptied(operation, recorded);
 }
 
-/** Folders above what was removed, where nothing else is in them. */
+/** The folders above what was changed, where nothing is in them: they would seem to be somebody's. */
 async function removeEmptied(operation: Operation<unknown>, changes: readonly Recorded<unknown>[]): Promise<void> {
-  for (const change of changes.filter(({ from }) => from === null)) {
+  for (const change of changes) {
     const { place } = await placesOf(operation, change);
     for (let above = path.dirname(place ?? operation.root); isBelow(above, operation.root); above = path.dirname(above))
       await rmdir(above).catch(() => undefined); // something else is in it
@@ -192,6 +192,7 @@ async function undo<Entry>(operation: Operation<Entry>, changes: readonly Record
   const changed = changes.filter(({ id, entry }) => isDeepStrictEqual(now.get(id) ?? null, entry));
   for (const { id, before } of changed) setEntry(now, id, before);
   if (changed.some(({ entry, before }) => !isDeepStrictEqual(entry, before))) writeEntries(entries, now);
+  await removeEmptied(operation, changes);
   journals.remove(journalOf(directory));
 }
 

@@ -19,8 +19,16 @@ describe('a table', () => {
   it('cuts the last column to the width, and puts it below its row where fewer than 16 columns are left, or 40 where it may', () => {
     expect(renderTable(rows, plain, 60)).toBe(renderTable(rows, textColumns(titles), 60));
     expect(renderTable(rows, plain, 60).split('\n')[1]).toBe('a     9      one two three four five six seven eight nine t…');
-    expect(renderTable(rows, plain, 20).split('\n').slice(1, 3)).toEqual(['a     9', '    one two three f…']);
-    expect(renderTable(rows, textColumns(titles), 45)).toBe('ID    COUNT\na     9\n    one two three four five six seven eight…\n日本  10');
+    expect(renderTable(rows, plain, 20).split('\n').slice(0, 4)).toEqual([
+      'ID    COUNT',
+      '    DESCRIPTION',
+      'a     9',
+      '    one two three f…',
+    ]);
+    expect(renderTable(rows, textColumns(titles), 45)).toBe(
+      'ID    COUNT\n    DESCRIPTION\na     9\n    one two three four five six seven eight…\n日本  10',
+    );
+    expect(renderTable([[LONG]], textColumns(['ONLY']), 30)).toBe('ONLY\none two three four five six s…');
   });
 
   it('continues a last column that wraps in lines below it, so that nothing is cut', () => {
@@ -29,7 +37,7 @@ describe('a table', () => {
       'a   9      one two three four five six seven eight nine ten',
       '           eleven',
     ]);
-    expect(renderTable(rows.slice(0, 1), wraps, 45).split('\n').slice(1)).toEqual([
+    expect(renderTable(rows.slice(0, 1), wraps, 45).split('\n').slice(2)).toEqual([
       'a   9',
       '    one two three four five six seven eight',
       '    nine ten eleven',

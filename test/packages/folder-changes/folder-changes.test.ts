@@ -105,10 +105,11 @@ it('S83: a change that another process undid meanwhile writes nothing more and s
     15_000,
     0,
   );
-  const changed = staged.change(Array.from({ length: 40 }, (_, at) => change(staged, `skill-${at}`)));
+  const changed = staged.change(Array.from({ length: 40 }, (_, at) => change(staged, `skill-${at}`, { folder: `a/skill-${at}` })));
   await expect(changed.finally(() => (ended = true))).rejects.toThrow('another process undid it');
   await undone;
   expect(entriesIn(root)).toEqual({});
+  expect(readdirSync(path.join(root, 'folders'))).not.toContain('a'); // an empty folder would seem to be somebody's
 });
 
 it('S83: a lock whose time lies far ahead is taken over, and one that cannot be swept stops nobody', async () => {
