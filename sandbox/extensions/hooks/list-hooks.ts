@@ -14,7 +14,7 @@ export function listHooks(hooks: readonly Hook[]): Command {
       );
       io.print(
         rows.length === 0
-          ? 'No hooks: the page docs/guards.md has an example for extensions.hooks in pith.yaml'
+          ? 'No hooks: add them to your settings under extensions.hooks, as in the example of docs/guards.md'
           : renderTable(rows, textColumns(['HOOK', 'ON', 'TOOLS', 'COMMAND']), widthOf(io)),
       );
     },

@@ -59,6 +59,7 @@ export async function runHook(hook: Hook, { folder, about, variables, clock }: H
 /** The JSON object that it printed, also as Claude Code has it; other output says nothing: a hook may print what it likes. */
 function answerOf(output: string): Answer {
   const answer = fieldsOf(jsonOf(output));
+  if (answer['continue'] === false) return { ...answer, decision: 'deny', reason: answer['stopReason'] ?? answer['reason'] };
   const { permissionDecision: decision, permissionDecisionReason: reason } = fieldsOf(answer['hookSpecificOutput']);
   return decision === undefined ? answer : { decision, reason };
 }

@@ -99,6 +99,7 @@ describe('hooks', () => {
       expect(await answered(answer)).toEqual(unclear(answer));
     const there = '{"hookSpecificOutput":{"permissionDecision":"deny","permissionDecisionReason":"not there"}}';
     expect(await answered(there)).toEqual({ kind: 'passed', answer: { decision: 'deny', reason: 'not there' } });
+    expect(await answered('{"continue":false,"stopReason":"late"}')).toMatchObject({ answer: { decision: 'deny', reason: 'late' } });
     expect(await answered('fine')).toEqual({ kind: 'passed', answer: {} });
   });
 
