@@ -153,6 +153,10 @@ describe('saving', () => {
     expect((await kernel.as('admin', 'saved list --deprecated')).json).toMatchObject([
       { name: 'old', deprecated_by_agent_id: 'orchestrator' },
     ]);
+    expect((await kernel.as('admin', 'saved retire bob/other --by ada/old')).code).toBe(0);
+    const shown = async (line: string) => (await kernel.pith.command(line, { userId: 'admin' })).text;
+    expect(await shown('saved list --deprecated')).toContain("use the agent 'orchestrator'");
+    expect(await shown('saved show bob/other')).toContain("(retired: use the saved skill 'ada/old')");
     expect((await kernel.as('ada', 'run old')).json).toMatchObject({ state: 'ok' });
   });
 

@@ -70,14 +70,15 @@ export function savedCommands({ library, clock, changed: publish }: SavedCommand
         const all = await library.list(person, { ...tag, deprecated: options['deprecated'] === true });
         io.json(all.map(skillJson));
         if (all.length === 0) return io.print('No saved skills. Save one with: pith saved new NAME');
-        const rows = all.map((skill) => [
+        const successors = await Promise.all(all.map((skill) => library.successorOf(skill)));
+        const rows = all.map((skill, at) => [
           referenceOf(skill),
           skill.version,
           skill.visibility,
           skill.pinned_version_id === null ? '' : 'yes',
           skill.next_run_at === null ? '' : localTime(skill.next_run_at, clock.now()),
           skill.tags.join(', '),
-          skill.deprecated_by_agent_id === null ? skill.description : `use ${skill.deprecated_by_agent_id}`,
+          successors[at] ? `use ${successors[at]}` : skill.description,
         ]);
         const titles = ['SKILL', 'VERSION', 'VISIBILITY', 'PINNED', 'NEXT', 'TAGS', 'WHAT IT DOES'];
         io.print(renderTable(rows, textColumns(titles), widthOf(io)));
@@ -90,7 +91,7 @@ export function savedCommands({ library, clock, changed: publish }: SavedCommand
       async run(input, io) {
         const { skill, versions } = await shown(input, io);
         io.json({ ...skillJson(skill), versions: versions.map(versionJson) });
-        io.print(skillText(skill, versions));
+        io.print(skillText(skill, versions, await library.successorOf(skill)));
       },
     },
     {

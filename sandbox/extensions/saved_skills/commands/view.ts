@@ -70,8 +70,8 @@ function webhookText(skill: SavedSkill): string {
   return skill.webhook_ip_allowlist.trim() === '' ? signed : `${signed} from ${skill.webhook_ip_allowlist.trim().split('\n').join(', ')}`;
 }
 
-/** All that a person wants to know of one skill. */
-export function skillText(skill: SavedSkill, versions: readonly SkillVersion[]): string {
+/** All that a person wants to know of one skill; `successor`: what took its place, where it is retired. */
+export function skillText(skill: SavedSkill, versions: readonly SkillVersion[], successor: string | null): string {
   const pinned = versions.find(({ id }) => id === skill.pinned_version_id);
   const bounds = [
     skill.max_iterations === 0 ? '' : `${skill.max_iterations} iterations`,
@@ -79,7 +79,7 @@ export function skillText(skill: SavedSkill, versions: readonly SkillVersion[]):
     skill.max_runtime === '0s' ? '' : skill.max_runtime,
   ].filter(Boolean);
   return [
-    `${referenceOf(skill)} ${skill.version}${skill.source === 'builtin' ? ' (ships)' : ''}${skill.deprecated_by_agent_id === null ? '' : ` (retired: use ${skill.deprecated_by_agent_id})`}`,
+    `${referenceOf(skill)} ${skill.version}${skill.source === 'builtin' ? ' (ships)' : ''}${successor === null ? '' : ` (retired: use ${successor})`}`,
     ...line('What it does', skill.description),
     ...line('Inputs', usageOf(skill.input_schema)),
     ...line('Visibility', skill.visibility === 'shared' ? `shared with ${skill.shared_with.join(', ') || 'nobody'}` : skill.visibility),

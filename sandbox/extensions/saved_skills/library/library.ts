@@ -171,7 +171,7 @@ export class Library {
   /** Hides it in favour of an agent or another skill; null: it is listed again. */
   async retire(reference: string, by: string | null, person: Person): Promise<SavedSkill> {
     const { skill } = await this.find(reference, person, 'edit');
-    if (by !== null && !(await this.context.agents.list()).some(({ id }) => id === by)) {
+    if (by !== null && !(await this.#isAgent(by))) {
       const other = await this.find(by, person).catch((error: unknown) => {
         if (codeOf(error, '') !== 'not_found') throw error;
         throw new PithError('not_found', `there is neither an agent nor a saved skill '${by}'`, {
@@ -182,6 +182,11 @@ export class Library {
         throw new PithError('usage', `'${by}' cannot take its own place`, { cure: 'name another, or delete it' });
     }
     return this.govern(reference, person, 'edit', () => ({ deprecated_by_agent_id: by }));
+  }
+
+  /** What took the place of a retired skill, such as `the agent 'helper'`; null: it is not retired. */
+  async successorOf({ deprecated_by_agent_id: by }: SavedSkill): Promise<string | null> {
+    return by === null ? null : `the ${(await this.#isAgent(by)) ? 'agent' : 'saved skill'} '${by}'`;
   }
 
   /** The version `id`, else the newest one, is what others run from now on. */
@@ -284,6 +289,10 @@ export class Library {
     const found = await this.skills.byId(skillId);
     if (found === null) throw new PithError('not_found', 'the saved skill is gone', { cure: 'see: pith saved list' });
     return this.#arrive(await this.#ownersRun(found.skill, { inputs, priority, cause: 'webhook', id }));
+  }
+
+  async #isAgent(id: string): Promise<boolean> {
+    return (await this.context.agents.list()).some((agent) => agent.id === id);
   }
 
   /** A run as the owner, where nobody with a name asks for it. */
