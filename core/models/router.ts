@@ -123,7 +123,7 @@ export function createRouter(dependencies: RouterDependencies): ModelRouter {
     const variables = (entries: readonly DeclaredModel[]) => entries.filter(({ shipped }) => shipped).flatMap((entry) => entry.when_env);
     const used = variables(declared().filter(({ prefix }) => prefix === own));
     const other = variables(declared()).find((name) => !used.includes(name) && /^https?:/iu.test(env[name]?.trim() ?? ''));
-    return other === undefined ? choice : { ...choice, unused: `${other} is set, and not asked: ${choice.ref} is of '${own}'` };
+    return other === undefined ? choice : { ...choice, unused: `${other} is set but not used: ${choice.ref} is from another provider` };
   }
 
   async function resolve(refOrAlias: string): Promise<ResolvedModel> {

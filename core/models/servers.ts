@@ -1,5 +1,5 @@
 import { codeOf, PithError } from '../contract/index.ts';
-import { nearest, someOf } from '@pith/plain-text';
+import { enumerated, nearest, someOf } from '@pith/plain-text';
 import type { DeclaredModel, RoutedProvider } from '../kernel/index.ts';
 import { splitReference } from './reference.ts';
 
@@ -51,7 +51,7 @@ export function completedModel(name: string, servers: readonly ModelServer[]): s
   const all = servers.flatMap(({ models }) => models);
   const silent = refs.length > 0 ? [] : servers.filter(({ problem }) => problem !== null).map(({ prefix }) => prefix);
   const none = `no connected server ${silent.length > 0 ? 'lists' : 'has'} a model '${name}'${meant(name, all)}`;
-  const unsaid = silent.length > 0 ? `, and nobody knows what ${silent.map((prefix) => `'${prefix}'`).join(' and ')} has` : '';
+  const unsaid = silent.length > 0 ? `, and ${enumerated(silent.map((prefix) => `'${prefix}'`))} did not list any` : '';
   const known = servers.flatMap(refsOf);
   const exact = [...refs, ...silent.map((prefix) => `${prefix}/${name}`)];
   const ways = [

@@ -89,7 +89,7 @@ function update(context: InstallContext): Command {
     needsTrust: true,
     description: 'Fetch installed skills again, show what has changed and apply it',
     arguments: [
-      { name: 'id', description: 'these skills, or those of these plugins, only; without, all that were installed', variadic: true },
+      { name: 'id', description: 'only these skills, or the skills of these plugins (default: all that were installed)', variadic: true },
     ],
     options: [
       { name: 'source', type: 'string', description: 'only those of project or user' },

@@ -103,7 +103,7 @@ it.each([
 it('U-10 doctor notes an address that is set and not asked', async () => {
   const env = { PITH_MODEL: 'offline/librarian', OPENAI_BASE_URL: 'http://127.0.0.1:9/v1' };
   const { ok, notes } = await (await kernelOf({ env })).kernel.doctor();
-  expect([ok, notes]).toEqual([true, [noted(/^OPENAI_BASE_URL is set, and not asked/u, { severity: 'info' })]]);
+  expect([ok, notes]).toEqual([true, [noted(/^OPENAI_BASE_URL is set but not used/u, { severity: 'info' })]]);
 });
 
 it('doctor is content with names that are right', async () => {

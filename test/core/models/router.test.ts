@@ -96,7 +96,7 @@ describe('the model that default means', () => {
   });
 
   it.each([
-    [{ PITH_MODEL: 'local/m' }, "CLOUD_URL is set, and not asked: local/m is of 'local'"],
+    [{ PITH_MODEL: 'local/m' }, 'CLOUD_URL is set but not used: local/m is from another provider'],
     [{ PITH_MODEL: 'cloud/m' }, undefined],
     [{ PITH_MODEL: 'local/m', CLOUD_URL: '' }, undefined],
   ])('U-10 says that the address of another provider is not asked: %j', async (env, unused) => {
@@ -231,7 +231,7 @@ describe('U-6 a model that a person types', () => {
     const { router, provider } = setup({ ...known, declared: [cloud] });
     provider.mockResolvedValue({ ...(await provider()), models: () => Promise.reject(new Error('it sent a web page')) });
     await expect(router.meant('x1')).rejects.toMatchObject({
-      message: "no connected server lists a model 'x1', and nobody knows what 'cloud' has",
+      message: "no connected server lists a model 'x1', and 'cloud' did not list any",
       cure: 'write cloud/x1; or connect a server: pith setup',
     });
   });

@@ -81,7 +81,7 @@ describe('a conversation on a terminal', () => {
     [
       'U-10 the address that is set is of another provider',
       { PITH_MODEL: 'ollama/m', OPENAI_BASE_URL: 'http://127.0.0.1:9/v1' },
-      ["OPENAI_BASE_URL is set, and not asked: ollama/m is of 'ollama'", '› '],
+      ['OPENAI_BASE_URL is set but not used: ollama/m is from another provider', '› '],
     ],
     [
       'it is unknown, which takes no room in the line of status',

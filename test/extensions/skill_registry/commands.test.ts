@@ -50,9 +50,13 @@ describe('the commands', () => {
     expect(wide).toHaveLength(2);
     expect([wide[1]!.length <= 110, wide[1]!.endsWith('…')]).toEqual([true, true]);
     const narrow = await lines(70);
-    expect(narrow.slice(0, 2)).toEqual(['ID          STATE    SOURCE          TOKENS', 'explaining  offered  sandbox/skills  ~2']);
-    expect(narrow[2]).toMatch(/^ {4}Explains one thing after another .*…$/);
-    expect(narrow[2]!.length).toBeLessThanOrEqual(70);
+    expect(narrow.slice(0, 3)).toEqual([
+      'ID          STATE    SOURCE          TOKENS',
+      '    DESCRIPTION',
+      'explaining  offered  sandbox/skills  ~2',
+    ]);
+    expect(narrow[3]).toMatch(/^ {4}Explains one thing after another .*…$/);
+    expect(narrow[3]!.length).toBeLessThanOrEqual(70);
   });
 
   it('S80 list --all adds the invalid, shadowed and disabled with reason, place and cure', async () => {
