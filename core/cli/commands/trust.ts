@@ -50,7 +50,9 @@ export async function trust({ named, io }: Line, input: CommandInput): Promise<n
 export async function trustHere({ trust: found }: Kernel, input: CommandInput, io: CommandIO): Promise<number> {
   const dir = input.arguments['dir'];
   if (dir !== undefined && ![found.folder, found.opened].includes(realPathOf(path.resolve(io.workingDirectory, String(dir)))))
-    throw new PithError('usage', 'a conversation asks only about its own project', { cure: 'run that on the command line' });
+    throw new PithError('usage', 'in a conversation, /trust is for its own project only', {
+      cure: `run: pith trust ${quoted(String(dir))}`,
+    });
   if (found.level === 'own') return (io.print(OWN(found)), 0);
   const { isAgreed, facts } = await askAbout(found, input, io);
   io.json({ ok: isAgreed, ...facts });
