@@ -273,7 +273,7 @@ describe("the kernel's own commands with the real kernel", () => {
     });
     const shown = await cli(['tools', 'list'], { cwd: folder, openKernel, terminal: true, env: { NO_COLOR: '1' } });
     const lines = shown.out.split('\n');
-    expect(lines[2]).toMatch(/^ {4}.{72,76}…?$/u); // the description, below its row; a space before the cut goes, too
+    expect(lines[3]).toMatch(/^ {4}.{72,76}…?$/u); // the description, below its row; a space before the cut goes, too
     expect(lines.filter((line) => line.length > 80)).toEqual([]);
     expect((await run('tools', 'list')).out.split('\n')[1]?.length).toBeGreaterThan(200);
     expect(await run('tools', 'call', 'helo')).toMatchObject({

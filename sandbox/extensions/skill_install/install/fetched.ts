@@ -66,7 +66,7 @@ const DEEPEST = 32;
 /** A folder of this machine; `.git` is left out. */
 async function openFolderOrigin(folder: string): Promise<Listing> {
   if (!existsSync(folder))
-    throw new PithError('origin_gone', `the folder ${folder} is there no more`, {
+    throw new PithError('origin_gone', `the folder ${folder} does not exist any more`, {
       cure: 'put it back, or remove what was installed from it',
     });
   const tree = await folderTree(folder, { entries: LIMITS.listed, depth: DEEPEST }, { leavesOut: (name) => name === '.git' });
