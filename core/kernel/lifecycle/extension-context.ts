@@ -216,7 +216,7 @@ export function createCommandContext(
   };
 }
 
-/** A protocol that the kernel answers itself, by constants that hold in every process; null: it is for extensions to provide. */
+/** A protocol that the kernel answers itself, to an extension in a process of its own as it was at its start; null: for extensions to provide. */
 export function answeredByKernel<T extends object>({ id }: Protocol<T>, places: Runtime['places']): Remote<T> | null {
   if (id !== Places.id) return null;
   const { sandbox, project = null, untrustedSandbox = null, projectFiles = [], home = null, serve = null } = places;
