@@ -23,6 +23,8 @@ export interface LineEditorOptions {
   interrupted(text: string): boolean;
   /** Called for Esc, unless it closes something of the editor. */
   escaped(text: string): void;
+  /** Called with each message that a person enters, also one that is queued. */
+  entered?(message: string): void;
   /** Called when the input has ended: by Ctrl-D, or with the terminal. */
   ended?(): void;
   /** Ctrl-G: edits the text in another program, which has the terminal until this resolves. null: the text stays. */
@@ -356,6 +358,7 @@ export class LineEditor implements LineSource {
     this.#folded.clear();
     this.#set(EMPTY);
     this.#history.add(whole);
+    this.options.entered?.(whole);
     const waiting = this.#waiting;
     this.#waiting = null;
     if (waiting === null) return void this.#queue.push(whole);

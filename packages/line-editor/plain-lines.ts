@@ -2,7 +2,7 @@ import { createInterface, type Interface } from 'node:readline';
 import { wrapLines } from '@pith/plain-text';
 import type { LineEditorOptions, LineSource } from './line-editor.ts';
 
-type PlainOptions = Pick<LineEditorOptions, 'terminal' | 'escaped' | 'ended'>;
+type PlainOptions = Pick<LineEditorOptions, 'terminal' | 'escaped' | 'entered' | 'ended'>;
 
 /** A line that stops the answer. */
 const STOP = '/stop';
@@ -108,6 +108,7 @@ export class PlainLines implements LineSource {
     }
     if (line.endsWith('\\') && !line.endsWith('\\\\')) return void this.#before.push(line.slice(0, -1));
     const text = [...this.#before.splice(0), line].join('\n');
+    if (text.trim() !== '') this.options.entered?.(text);
     const waiting = this.#waiting;
     this.#waiting = null;
     if (waiting === null) this.#queue.push(text);

@@ -12,7 +12,7 @@ import { LineEditor, PlainLines, type LineEditorOptions, type LineSource } from 
 
 export type ScreenOptions = Pick<
   LineEditorOptions,
-  'terminal' | 'history' | 'complete' | 'interrupted' | 'escaped' | 'ended' | 'editElsewhere' | 'clipboard'
+  'terminal' | 'history' | 'complete' | 'interrupted' | 'escaped' | 'entered' | 'ended' | 'editElsewhere' | 'clipboard'
 > & {
   readonly attention: Attention;
   readonly io: CommandIO;

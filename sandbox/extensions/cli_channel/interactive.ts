@@ -106,6 +106,9 @@ class InteractiveChat {
       },
       interrupted: (typed) => this.#interrupted(typed),
       escaped: (typed) => this.#escaped(typed),
+      entered: (message) => {
+        if (!LEAVES.test(message)) options.history.add(message);
+      },
       ended: () => this.#leaveEarly(),
       editElsewhere: (typed) => this.#edit(typed),
       clipboard: () => this.#takeImage(),
@@ -130,9 +133,8 @@ class InteractiveChat {
       for (;;) {
         if (chat.slash.left || this.signal.aborted) break;
         const line = await editor.next(this.#prompt(conversation));
-        if (line === null || /^\s*(?:exit|quit)\s*$/u.test(line)) break;
+        if (line === null || LEAVES.test(line)) break;
         if (line.trim() === '') continue;
-        this.options.history.add(line);
         await this.#run((abort) => chat.turns.take(line, abort));
       }
     } finally {
@@ -313,6 +315,9 @@ class InteractiveChat {
     return Number(question?.['number'] ?? 0) > 0 ? message.replaceAll(approvalId, String(question?.['number'])) : message;
   }
 }
+
+/** What a person types to leave. */
+const LEAVES = /^\s*(?:exit|quit)\s*$/u;
 
 const MOST = 1000;
 const FILE = 'history';

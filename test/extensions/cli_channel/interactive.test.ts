@@ -186,6 +186,8 @@ describe('a conversation on a terminal', () => {
     await ada.type('first\r', 'slow');
     await ada.type('second\r', 'queued: second');
     expect(chat.requests).toHaveLength(1);
+    const kept = await readFile(path.join(chat.context.dataDirectory, 'history'), 'utf8');
+    expect(kept).toBe('"first"\n"second"\n'); // who is killed now has it on ↑
     go();
     await ada.sees('second answer');
     await ada.end();
