@@ -87,8 +87,8 @@ export class ChatTurns {
   }
 
   /** Goes on with a turn that was interrupted. */
-  resume(signal: AbortSignal): Promise<void> {
-    return this.#runTurns(null, signal);
+  async resume(signal: AbortSignal): Promise<void> {
+    await this.#runTurns(null, signal);
   }
 
   /** Asks what is open in the conversation, and goes on with it when that has been answered. Never rejects. */
@@ -97,7 +97,7 @@ export class ChatTurns {
     try {
       const isOpen = (await this.#questions.openIn(threadId, signal)).length > 0;
       const isAnswered = isOpen && this.#leftOpen !== threadId && (await this.#questions.ask(threadId, signal));
-      if (isAnswered || (!isOpen && this.#leftOpen === threadId)) return await this.#runTurns(null, signal);
+      if (isAnswered || (!isOpen && this.#leftOpen === threadId)) return void (await this.#runTurns(null, signal));
       if (this.threadId !== threadId) return await this.catchUp(signal);
       this.#leftOpen = isOpen ? threadId : null;
     } catch {
@@ -136,7 +136,9 @@ export class ChatTurns {
     if (conversation.editing !== null && !(await this.#branch(typed, signal))) return;
     const ran = this.#ran.splice(0).flatMap(({ threadId, attachment }) => (threadId === before ? attachment : []));
     const shown = [...this.options.images].flatMap(([words, image]) => (typed.includes(words) ? { name: words, image } : []));
-    return this.#runTurns({ input, attachments: [...ran, ...attachments, ...shown], skills }, signal);
+    if (await this.#runTurns({ input, attachments: [...ran, ...attachments, ...shown], skills }, signal)) return;
+    this.#ran.push(...ran.map((attachment) => ({ threadId: before, attachment })));
+    screen.editor.takeBack(typed);
   }
 
   /** Goes on in a branch, where the message takes the place of the one that was edited. False: there is none, and the message is back in the editor. */
@@ -179,24 +181,31 @@ export class ChatTurns {
     return slash.left || this.threadId !== threadId ? 'left' : 'done';
   }
 
-  async #runTurns(message: Sent | null, signal: AbortSignal): Promise<void> {
+  /** False: the turn did not begin, so the conversation does not have the message. */
+  async #runTurns(message: Sent | null, signal: AbortSignal): Promise<boolean> {
     const { conversation, steps, screen } = this.options;
     const { threadId } = conversation;
     this.#leftOpen = null;
+    let begun = false;
     for (let next = message; ; next = null) {
       let isAsked = false;
       for await (const event of conversation.runTurn(next, signal)) {
+        begun ||= event.type === 'turn-start';
         steps.observe(event);
         screen.status?.observe(event);
         this.#view.show(event);
         isAsked = event.type === 'turn-end' && event.reason === 'awaiting_approval';
       }
       if (isAsked && (await this.#questions.ask(threadId, signal))) continue;
-      if (this.threadId !== threadId) return this.catchUp(signal);
+      if (this.threadId !== threadId) {
+        await this.catchUp(signal);
+        return begun;
+      }
       if (isAsked) this.#leftOpen = threadId;
       break;
     }
     screen.write('');
+    return begun;
   }
 
   /** A person who says go in plan mode may mean that it is over. False: they did not. */

@@ -262,10 +262,10 @@ describe('a conversation on a terminal', () => {
 
   it('breaks errors, notices and /help between words', async () => {
     const words = 'extraordinary '.repeat(12).trim();
-    const failing: Answer = async function* () {
-      yield { type: 'notice', code: 'x', message: words };
-      yield { type: 'turn-end', reason: 'error', text: '', usage: USAGE, error: { code: 'x', message: words } };
-    };
+    const failing = turn(
+      { type: 'notice', code: 'x', message: words },
+      { type: 'turn-end', reason: 'error', text: '', usage: USAGE, error: { code: 'x', message: words } },
+    );
     const { ada } = await talking([failing], [{ ...answering('odd', null), description: words }], { columns: 60 });
     await ada.type('hi\r', 'pith: extraordinary', '› ');
     await ada.type('/help all\r', '/quit', '› ');
@@ -273,6 +273,17 @@ describe('a conversation on a terminal', () => {
     const lines = ada.screen().split(/\r?\n/u);
     expect(lines.filter((line) => line.length > 60)).toEqual([]);
     for (const line of lines.filter((each) => each.includes('extraord'))) expect(line).toMatch(/^(?:[^x]*)(?:extraordinary ?)+$/u);
+  });
+
+  it('a message that no turn took comes back into the editor: another process had the conversation', async () => {
+    const busy: Answer = async function* () {
+      yield { type: 'turn-end', reason: 'error', text: '', usage: USAGE, error: { code: 'thread_busy', message: 'thread is in use' } };
+    };
+    const { ada, chat } = await talking([busy, says('ok')]);
+    await ada.type('alpha\r', 'thread is in use', '› alpha');
+    await ada.type('\r', 'ok');
+    await ada.end();
+    expect(chat.requests.map(({ input }) => input)).toEqual(['alpha', 'alpha']);
   });
 
   it('Up stays at the oldest line, and Ctrl-D leaves no prompt behind', async () => {
