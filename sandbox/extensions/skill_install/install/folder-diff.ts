@@ -1,7 +1,7 @@
 import path from 'node:path';
 import { readRegularFile } from '@pith/safe-files';
 import { folderTree, type TreeEntry, withContents } from '@pith/skill-files';
-import { createTwoFilesPatch } from 'diff';
+import { difference } from '@pith/text-changes';
 
 /** What is different in one file. */
 export interface FileChange {
@@ -12,8 +12,8 @@ export interface FileChange {
 }
 
 const TEXT_LIMIT = 512 * 1024;
-/** Longer differences take too long to find, and nobody reads them. */
-const TIME_MS = 2000;
+/** A comparison that takes longer is shown as the old text and the new one. */
+const COMPARE_MS = 2000;
 
 /** What differs between two folders, sorted by path. One that is absent is empty. */
 export async function folderDiff(before: string, after: string): Promise<readonly FileChange[]> {
@@ -61,10 +61,9 @@ async function textOf(folder: string, name: string, content: Content | undefined
   return bytes === null || bytes.includes(0) ? null : bytes.toString('utf8');
 }
 
-/** null: one of them is no text that can be shown. */
+/** null: one of them is not a text that can be shown. */
 function patchOf(name: string, change: FileChange['change'], from: string | null, to: string | null): string | null {
   if (from === null || to === null) return null;
   if (from === to) return '';
-  const names = [change === 'added' ? '/dev/null' : `a/${name}`, change === 'removed' ? '/dev/null' : `b/${name}`] as const;
-  return createTwoFilesPatch(...names, from, to, undefined, undefined, { context: 3, timeout: TIME_MS }) ?? null;
+  return difference(name, change === 'added' ? null : from, change === 'removed' ? null : to, COMPARE_MS);
 }

@@ -214,7 +214,7 @@ function failure(id: string, error: unknown): Result {
 function printDiff(files: readonly FileChange[], io: CommandIO): void {
   const lines = files.flatMap(({ path: name, change, patch }) => [
     `  ${change.padEnd(9)} ${printableLine(name)}${patch === null && change === 'changed' ? ' (too large to show, or not text)' : ''}`,
-    ...(patch?.split('\n').filter((line) => !/^(?:=+|Index: .*)$/.test(line)) ?? []),
+    ...(patch?.split('\n') ?? []),
   ]);
   for (const line of lines.slice(0, SHOWN_LINES)) io.print(printable(line));
   if (lines.length > SHOWN_LINES) io.print(`… and ${lines.length - SHOWN_LINES} more lines`);
