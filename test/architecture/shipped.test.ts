@@ -47,7 +47,7 @@ describe('what ships', () => {
     }
   });
 
-  it('K70 K71 K80 M15 M18 everything is well, every tool says which saved skills may name it, and the agents are made as the guide says', async () => {
+  it('K70 K71 K80 G4 M15 M18 everything is well, every tool says which saved skills may name it, and the agents are made as the guide says', async () => {
     // Time stands still: no import is cut on a busy machine.
     const options = { sandbox: SANDBOX, flags: { data_dir: data }, env: { PITH_MODEL: 'offline/librarian' }, clock: fakeClock() };
     await using test = await testKernel(options);

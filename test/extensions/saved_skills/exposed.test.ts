@@ -141,7 +141,7 @@ describe('what agents are offered', () => {
 });
 
 describe('the one way to run a saved skill', () => {
-  it('M52 M53 a skill that is exposed is used from the shipped chat, as a run, with its inputs, lane and record', async () => {
+  it('G2 M52 M53 a skill that is exposed is used from the shipped chat, as a run, with its inputs, lane and record', async () => {
     const call = (input: Record<string, string>) => ({ calls: [{ name: 'weather', input }] });
     const kernel = await savedKernel([call({}), call({ city: 'Rome' }), { text: 'sunny' }, { text: 'It is sunny.' }, { text: 'seen' }]);
     const input_schema = [{ name: 'city', required: true }];
@@ -158,7 +158,7 @@ describe('the one way to run a saved skill', () => {
     expect(kernel.model.requests.at(-1)?.tools.map(({ name }) => name)).not.toContain('weather');
   });
 
-  it('M52 M53 nothing else of a conversation reaches one: no agent, no tool, no list', async () => {
+  it('G3 M52 M53 nothing else of a conversation reaches one: no agent, no tool, no list', async () => {
     const kernel = await savedKernel([], { files: HELPER });
     await saveAs(kernel, 'ada', 'hidden', { ...PLAIN, visibility: 'public' });
     await kernel.as('admin', 'saved pin ada/hidden');

@@ -160,7 +160,7 @@ describe('saving', () => {
     expect((await kernel.as('ada', 'run old')).json).toMatchObject({ state: 'ok' });
   });
 
-  it('M14 a skill that others compose, by whatever text they render, is not deleted', async () => {
+  it('G11 M14 a skill that others compose, by whatever text they render, is not deleted', async () => {
     const kernel = await savedKernel();
     await saveAs(kernel, 'ada', 'inner', PLAIN);
     await saveAs(kernel, 'ada', 'outer', { system_prompt: 'Run inner.', tools: ['skill_invoke'] });

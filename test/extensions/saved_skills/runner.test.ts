@@ -21,7 +21,7 @@ describe('where a result goes', () => {
     expect(partsOf(run(), { kind: 'dm', target: '' })).toEqual([{ text: 'The report.', target: '', threadId: 't1' }]);
   });
 
-  it('M40 M43 to the conversation that its host names, else to its own, else to its target', () => {
+  it('G6 M40 M43 to the conversation that its host names, else to its own, else to its target', () => {
     const thread = { kind: 'thread', target: 'pager:x' } as const;
     expect(partsOf(run(), thread)).toMatchObject([{ target: '', threadId: 't1' }]);
     const nowhere = { channelId: null, threadId: null, message: null };
@@ -48,7 +48,7 @@ describe('where a result goes', () => {
       expect(await due('pager:same', setting)).toMatchObject([{ target: 'pager:same', text: 'The report.' }]);
   });
 
-  it('M44 the summary is that of the fast model, with the seal of the run; without one the first paragraph', async () => {
+  it('G8 M44 the summary is that of the fast model, with the seal of the run; without one the first paragraph', async () => {
     const long = `# Report\n\nAll is well.\n\n${'More of it. '.repeat(50)}`;
     const asked: TurnRequest[] = [];
     const answering = (...events: readonly object[]) =>

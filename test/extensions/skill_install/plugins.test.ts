@@ -147,7 +147,7 @@ describe('plugins and marketplaces (S83)', () => {
     ]);
   });
 
-  it('S83 S13 skills of one name in two plugins each keep the name of theirs; those of a plugin are listed, updated and removed together', async () => {
+  it('K3 S83 S13 skills of one name in two plugins each keep the name of theirs; those of a plugin are listed, updated and removed together', async () => {
     const box = await installSandbox(TWINS);
     expect((await box.install('from', { all: true, yes: true })).error).toBe('');
     expect(Object.keys(box.lock())).toEqual(['apollo:prospect', 'apollo:sequence', 'notes', 'zephyr:prospect']);
