@@ -266,6 +266,16 @@ describe('runs that nobody waits for', () => {
     });
   });
 
+  it('G6 M43 a run tells its result to the conversation that __thread_id__ names, also where somebody waits for it', async () => {
+    const told: object[] = [];
+    const kernel = await savedKernel([{ text: 'the report' }], {
+      onKernel: (events) => void events.handle('notify', (notice) => void told.push(notice)),
+    });
+    await saveAs(kernel, 'ada', 'report', { ...PLAIN, output_target: { kind: 'thread', target: '' } });
+    expect(await kernel.as('ada', 'run report --input __thread_id__=talk')).toMatchObject({ error: null });
+    await expect.poll(() => told).toMatchObject([{ threadId: 'talk', userId: 'ada', text: 'ada/report: the report' }]);
+  });
+
   it('M90 update_status is the line of the run; a cancelled run ends, and one that waits never begins', async () => {
     const status = { calls: [{ name: 'update_status', input: { text: 'reading' } }] };
     const kernel = await savedKernel([status, { text: '', hang: true }], { files: lanes(1) });
