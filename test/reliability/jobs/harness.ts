@@ -2,7 +2,7 @@
  * Several real `pith` processes over one sandbox, which a test kills, stops, moves through time and leaves without disk while all who have work
  * done later are at work. Each user of the jobs says what it begins and what people must see in the end, whatever does the work.
  */
-import { writeFileSync } from 'node:fs';
+import { closeSync, openSync, writeSync } from 'node:fs';
 import { mkdtemp, realpath, rm } from 'node:fs/promises';
 import os from 'node:os';
 import path from 'node:path';
@@ -75,15 +75,19 @@ const MOMENTS_MS = 700;
 /** In the long form the work of ten rounds waits. */
 const LIMIT_MS = process.env['PITH_TEST_LONG'] === '1' ? 600_000 : 180_000;
 
-/** Their clock is `clock` milliseconds ahead, read anew at each SIGUSR2. */
+/** Its file is as long at each time, so that one write replaces it. */
+const CLOCK_BYTES = 16;
+
+/**
+ * Their clock is `clock` milliseconds ahead, read at each look: like the clock of one machine it jumps for all of them at once. Told by a signal,
+ * a busy process would keep the old time for a while, and no timetable is right for two clocks that are a day apart.
+ */
 const CLOCK = `
-import { readFileSync } from 'node:fs';
+import { openSync, readSync } from 'node:fs';
 const now = Date.now;
-let ahead = 0;
-const read = () => (ahead = Number(readFileSync(new URL('clock', import.meta.url), 'utf8')));
-Date.now = () => now() + ahead;
-process.on('SIGUSR2', read);
-read();
+const file = openSync(new URL('clock', import.meta.url), 'r');
+const bytes = Buffer.alloc(${CLOCK_BYTES});
+Date.now = () => now() + (readSync(file, bytes, 0, bytes.length, 0) === bytes.length ? Number(bytes.toString()) : 0);
 `;
 
 /** As many looks for a moment to stall at as a little work lasts. */
@@ -107,7 +111,7 @@ export async function worldOf(users: readonly User[], { processes: count = 2, di
   const settings = { extensions: Object.assign({}, ...users.map((user) => user.settings)) as object };
   const files = Object.assign({ 'pith.yaml': JSON.stringify(settings) }, ...users.map((user) => user.files)) as Record<string, string>;
   await putFiles(sandbox, files);
-  await putFiles(folder, { 'clock.mjs': CLOCK, clock: '0' });
+  await putFiles(folder, { 'clock.mjs': CLOCK, clock: clockText(0) });
   const env = {
     OPENAI_BASE_URL: server.url,
     OPENAI_API_KEY: 'sk-test',
@@ -208,8 +212,9 @@ export async function worldOf(users: readonly User[], { processes: count = 2, di
     },
     jumpClock(ms) {
       ahead += ms;
-      writeFileSync(path.join(folder, 'clock'), String(ahead));
-      for (const process of processes) signal(process, 'SIGUSR2');
+      const file = openSync(path.join(folder, 'clock'), 'r+');
+      writeSync(file, clockText(ahead), 0);
+      closeSync(file);
     },
     async fillDisk(left) {
       const fill = path.join(folder, 'fill');
@@ -282,6 +287,10 @@ export async function worldOf(users: readonly User[], { processes: count = 2, di
       database.close();
     }
   }
+}
+
+function clockText(ahead: number): string {
+  return String(ahead).padStart(CLOCK_BYTES);
 }
 
 function anyOf<T>(all: readonly T[]): T {
