@@ -345,3 +345,40 @@ export const SkillWriter = defineProtocol<SkillWriter>(
   },
   { inProcessOnly: true },
 );
+
+/** Two versions of a skill: absolute paths of their folders. */
+export interface SkillVersions {
+  readonly id: string;
+  /** null: it is new. */
+  readonly before: string | null;
+  readonly after: string;
+}
+
+/** How two versions of a skill do by its own cases. */
+export interface SkillComparison {
+  /** `worse`: at least one case is broken. */
+  readonly verdict: 'better' | 'same' | 'worse';
+  /** For a person: what passed before and after, what broke, by which model, how sure. `same` says 'no measured gain'. */
+  readonly lines: readonly string[];
+  /** The texts of cases, for a person only: held-out ones are among them. */
+  readonly broken: readonly string[];
+  readonly repaired: readonly string[];
+  /** For the agent that proposed: one sentence for each training case that failed, and nothing of a held-out one. */
+  readonly forAuthor: readonly string[];
+  /** The new version changes `evals/`: it was judged by the old cases. */
+  readonly changesCases: boolean;
+  /** At least three cases, of which a third are held out, and one of these repaired and none broken. */
+  readonly gain: boolean;
+}
+
+/** Measures two versions of one skill by its cases. */
+export interface SkillEvaluator {
+  /** Runs the offline cases, and adds what runs with a model have measured of these versions; asks no model. null: the skill has no cases. */
+  compare(versions: SkillVersions, signal?: AbortSignal): Promise<SkillComparison | null>;
+}
+
+export const SkillEvaluator = defineProtocol<SkillEvaluator>(
+  'skills.evaluator',
+  { compare: method({ timeoutMs: 60_000, signalAt: 1 }) },
+  { inProcessOnly: true },
+);
