@@ -318,6 +318,38 @@ export interface InstalledSkill {
 /** One skill that is put in place or taken away: its folder is relative to those of the place, `entry` is for the lock file. */
 export type SkillChange = FolderChange<InstalledSkill>;
 
+/** One accepted change of a skill. */
+export interface SkillVersion {
+  /** `1`, `2`, … in the order of its history. */
+  readonly number: number;
+  /** Of the whole folder: `sha256:` and hex digits; null: it was removed. */
+  readonly digest: string | null;
+  /** What its frontmatter said; null: nothing. */
+  readonly version: string | null;
+  readonly at: number;
+  /** `found`: the first that was seen. `by_hand`: the folder differs from the version before, and no command of Pith changed it. */
+  readonly how: 'found' | 'by_hand' | 'new' | 'install' | 'update' | 'remove' | 'enrich' | 'proposal' | 'rollback' | 'accepted';
+  /** `person`, or the id of an agent. */
+  readonly by: string;
+  readonly reason: string | null;
+  /** The id of the proposal; null: it came otherwise. */
+  readonly proposal: string | null;
+}
+
+/** Who changes a skill, and why: kept in its history. */
+export interface SkillNote extends Pick<SkillVersion, 'how' | 'by'> {
+  readonly reason?: string;
+  readonly proposal?: string;
+}
+
+/** The accepted changes of skills in the folders that the writer writes. */
+export interface SkillHistory {
+  /** Oldest first. What the folder holds now is recorded before. `reference`: `source/id`, or the id; empty for a skill without a history. */
+  of(reference: string): Promise<readonly SkillVersion[]>;
+}
+
+export const SkillHistory = defineProtocol<SkillHistory>('skills.history', { of: method({ timeoutMs: 60_000 }) }, { inProcessOnly: true });
+
 /** The one that writes folders of skills. A change that is cut off is undone at the next start, and what a person wrote since stays. */
 export interface SkillWriter {
   /** The one that wins first. */
@@ -326,8 +358,8 @@ export interface SkillWriter {
   installed(source: SkillPlace['source']): Promise<readonly (InstalledSkill & { readonly id: string })[]>;
   /** A folder in which changes of that place are prepared: nothing in it is a skill. Give it back with `unstage`. */
   stage(source: SkillPlace['source'], signal?: AbortSignal): Promise<string>;
-  /** Makes all changes or none. Rejects `skill_exists`, `skill_edited` and `skill_not_found` where something else is there than it says. */
-  change(staged: string, changes: readonly SkillChange[]): Promise<void>;
+  /** Makes all changes or none, and records them. Rejects `skill_exists`, `skill_edited` and `skill_not_found` where something else is there than it says. */
+  change(staged: string, changes: readonly SkillChange[], note: SkillNote): Promise<void>;
   unstage(staged: string): Promise<void>;
   /** Keeps a skill as it is now, and returns `id@sha256:…`, by which it is found from then on. Accepts `id@version` too. Rejects `skill_not_found`, `skill_not_offered` and `version_not_kept`. */
   keepVersion(reference: string): Promise<string>;

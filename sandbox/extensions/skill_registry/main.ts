@@ -15,7 +15,7 @@ import {
   type TurnProvider,
 } from 'pith';
 import { type SkillSummary, summaryOf } from './skill.ts';
-import { SkillLibrary, SkillWriter, skillsChanged } from './contract.ts';
+import { SkillHistory, SkillLibrary, SkillWriter, skillsChanged } from './contract.ts';
 import { targetsAt, Writer } from './writing/writer.ts';
 import { Library, contentOf } from './library.ts';
 import { catalogParts, type CatalogPorts } from './catalog/catalog-context.ts';
@@ -77,6 +77,7 @@ export default class SkillRegistryExtension
     const writer = new Writer(targets, (reference) => this.#registry.keepVersion(reference));
     context.own(() => writer.close());
     context.provide(SkillWriter, writer);
+    context.provide(SkillHistory, { of: async () => [] }); // recorded with the next step
     context.provide(SkillLibrary, new Library(this.#ports));
     context.own(events.handle('turn.started', ({ turnId }) => this.#turns.started(turnId)));
     context.own(() => this.#registry.close());

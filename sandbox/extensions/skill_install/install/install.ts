@@ -240,7 +240,7 @@ async function putInPlace(
     return [{ ...changeOf(staging, item, entry), ...(request.force ? {} : { expects: null }) }]; // another process may have been quicker
   });
   signal.throwIfAborted();
-  if (changes.length > 0) await staging.change([...(await marksFor(staging, changes)), ...changes]);
+  if (changes.length > 0) await staging.change([...(await marksFor(staging, changes)), ...changes], { how: 'install', by: 'person' });
   const outcomes: Outcome[] = [];
   for (const outcome of staged) {
     const { item } = outcome;

@@ -35,7 +35,7 @@ export async function newSkill(
     const folder = path.join(target.skills, id);
     if ((await digestOf(folder)) !== null)
       throw new PithError('skill_exists', `${target.label} has '${id}' already`, { where: folder, cure: 'choose another id' });
-    await staging.change([{ folder: id, id: '', from: id, entry: null, expects: null }]);
+    await staging.change([{ folder: id, id: '', from: id, entry: null, expects: null }], { how: 'new', by: 'person' });
     io.json({ ok: true, id, folder, files: ['SKILL.md'], source: target.source });
     io.print(`Made ${path.join(folder, 'SKILL.md')}`);
     if (!io.quiet) for (const line of nextSteps(id)) io.print(line);

@@ -3,7 +3,7 @@ import path from 'node:path';
 import { systemCure } from '@pith/safe-files';
 import { treeDigest } from '@pith/skill-files';
 import { codeOf, type CommandIO, PithError, Places } from 'pith';
-import { type InstalledSkill, type SkillChange, type SkillPlace, SkillWriter } from 'pith/skill_registry';
+import { type InstalledSkill, type SkillChange, type SkillNote, type SkillPlace, SkillWriter } from 'pith/skill_registry';
 import type { InstallContext } from '../install-context.ts';
 import { checkOrigin, type Origin } from './origin.ts';
 import { isInstallableId } from './skill-id.ts';
@@ -65,7 +65,7 @@ export interface Staging {
   /** It is gone afterwards. */
   readonly directory: string;
   /** All of them or none. */
-  change(changes: readonly SkillChange[]): Promise<void>;
+  change(changes: readonly SkillChange[], note: SkillNote): Promise<void>;
 }
 
 export async function withStaging<T>(
@@ -78,7 +78,7 @@ export async function withStaging<T>(
   try {
     const directory = await writer.stage(place.source, signal);
     try {
-      return await work({ place, directory, change: (changes) => writer.change(directory, changes) });
+      return await work({ place, directory, change: (changes, note) => writer.change(directory, changes, note) });
     } finally {
       await writer.unstage(directory);
     }

@@ -58,7 +58,7 @@ export async function removeSkills(
     plugin !== null && held.every((skill) => pluginOf(skill.id) !== plugin || !holds(target, skill) || chosen.includes(skill));
   const unmark = isEmptied ? unmarkChange(plugin, path.join(target.skills, plugin)) : null;
   const remove = async ({ change }: Staging): Promise<number> => {
-    await change(unmark === null ? changes : [...changes, unmark]);
+    await change(unmark === null ? changes : [...changes, unmark], { how: 'remove', by: 'person' });
     io.print(`Removed ${isPlugin ? what : printableLine(first.id)} from ${target.label}.`);
     io.json(report(true));
     return 0;
@@ -120,7 +120,7 @@ async function named(id: string, targets: readonly SkillPlace[], { context, io, 
       const ids = idsMeant(id, (await installedIn(context, target)).keys());
       if (ids.length === 0) continue;
       const changes = ids.map((one) => ({ folder: '', id: one, from: null, entry: null }));
-      await withStaging(context, target, ({ change }) => change(changes), signal);
+      await withStaging(context, target, ({ change }) => change(changes, { how: 'remove', by: 'person' }), signal);
       io.print(`${printableLine(id)} was gone already; its entry in ${target.lockFile} is dropped.`);
       io.json({ id, removed: true, source: target.source, path: null, installed: true });
       return null;

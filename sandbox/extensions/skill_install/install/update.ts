@@ -143,7 +143,7 @@ async function updateIn(
       ...(force ? {} : { expects: entry.digest }), // somebody may have changed it while a person was reading
     }));
     signal.throwIfAborted();
-    await staging.change(changes);
+    await staging.change(changes, { how: 'update', by: 'person' });
   } else io.print('Nothing was updated.');
   const found = candidates.map(({ id, entry, staged, commit: now, files }): Result => {
     const decision = decided.get(staged)!;

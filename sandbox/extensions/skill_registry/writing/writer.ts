@@ -1,6 +1,6 @@
 import { PithError, type Clock, type Diagnostic, messageOf } from 'pith';
 import { type Staged, FolderChanges, type Refusals, ChangeRefused } from '@pith/folder-changes';
-import type { InstalledSkill, SkillChange, SkillPlace, SkillWriter } from '../contract.ts';
+import type { InstalledSkill, SkillChange, SkillNote, SkillPlace, SkillWriter } from '../contract.ts';
 import { existsSync, realpathSync } from 'node:fs';
 import path from 'node:path';
 import { stateFolder, type StateFolder } from '@pith/safe-files';
@@ -30,7 +30,7 @@ export class Writer implements SkillWriter {
     return staged.directory;
   }
 
-  async change(directory: string, changes: readonly SkillChange[]): Promise<void> {
+  async change(directory: string, changes: readonly SkillChange[], _note: SkillNote): Promise<void> {
     const staged = this.staged.get(directory);
     if (staged === undefined) throw new PithError('install_failed', `nothing is prepared in ${directory}`, { cure: 'try again' });
     await staged.change(changes);

@@ -30,7 +30,7 @@ export async function writeIntoSkill(writer: Remote<SkillWriter>, skill: SkillRe
     const text = await withExamples(bytes.toString('utf8'), requests);
     if (typeof text !== 'string') throw refuse(text.why);
     await writeFile(file, text);
-    await writer.change(staged, [{ folder, id: '', from: folder, entry: null, expects }]);
+    await writer.change(staged, [{ folder, id: '', from: folder, entry: null, expects }], { how: 'enrich', by: 'person' });
   } finally {
     await writer.unstage(staged);
   }
