@@ -57,6 +57,20 @@ export interface SkillsOffered {
 
 export const skillsOffered = defineTopic<SkillsOffered>('skills.offered');
 
+/** What a turn's model looked for among its skills. Published by the tool that searched. */
+export interface SkillsSearched {
+  readonly turnId: string;
+  readonly threadId: string;
+  readonly agentId: string;
+  /** Its words; null where the turn is not a person's own. */
+  readonly query: string | null;
+  /** How many skills match more than weakly. */
+  readonly fitting: number;
+  readonly correlationId: string;
+}
+
+export const skillsSearched = defineTopic<SkillsSearched>('skills.searched');
+
 /** What can be searched of one skill. */
 export interface RankerDocument {
   readonly id: string;

@@ -36,11 +36,10 @@ function listSkills(ports: ToolPorts): Tool {
       const scope = ports.cache.scope(snapshot, call.turn.agent);
       if (input.query.trim() === '') return listResult(scope, input, null);
       const among = (id: string): boolean => scope.readable.has(id);
-      return listResult(
-        scope,
-        input,
-        await ports.search.rank(snapshot, input.query, { k: MOST_FOUND, agentId: call.turn.agent.id, among, weak: true, waitMs: WAIT_MS }),
-      );
+      const options = { k: MOST_FOUND, agentId: call.turn.agent.id, among, weak: true, waitMs: WAIT_MS };
+      const found = await ports.search.rank(snapshot, input.query, options);
+      if (input.offset === 0) ports.turns.searched(call.turn, input.query, found);
+      return listResult(scope, input, found);
     },
   });
 }

@@ -1,5 +1,5 @@
 import type { AgentSpec, Events, TurnInfo } from 'pith';
-import { skillsOffered, type SkillUsed, skillUsed } from './contract.ts';
+import { type FoundSkills, skillsOffered, skillsSearched, type SkillUsed, skillUsed } from './contract.ts';
 import type { Offer } from './catalog/scope.ts';
 import type { Snapshot } from './skill.ts';
 
@@ -75,6 +75,14 @@ export class SkillTurns {
     const comesWithMessage = use.state === 'loaded' && use.how === 'uses_skills';
     if (comesWithMessage) this.#turns.get(turn.id)?.uses.push({ turn, use });
     else this.#publish(turn, use);
+  }
+
+  /** What the model looked for: the words of another agent, a task or a schedule stay where they are. */
+  searched({ id: turnId, threadId, agent, correlationId, depth, key }: TurnInfo, query: string, found: Pick<FoundSkills, 'ranked'>): void {
+    const isPersons = depth === 0 && key === undefined;
+    const fitting = found.ranked.filter(({ weak }) => weak !== true).length;
+    const searched = { turnId, threadId, agentId: agent.id, query: isPersons ? query : null, fitting, correlationId };
+    this.ports.events.publish(skillsSearched, searched);
   }
 
   /** Whether the thread holds this text of the skill already. After a compaction everything is new. */

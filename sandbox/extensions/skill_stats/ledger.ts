@@ -1,5 +1,6 @@
 import { type Clock, codeOf, type ExtensionContext, type Logger, type TopicMap } from 'pith';
-import type { SkillsOffered, SkillUsed } from 'pith/skill_registry';
+import { hideKeys } from '@pith/plain-text';
+import type { SkillsOffered, SkillsSearched, SkillUsed } from 'pith/skill_registry';
 
 export type Database = ExtensionContext['database'];
 type Entry = Parameters<Database['write']>[0];
@@ -26,6 +27,8 @@ export class Ledger {
   #ready = false;
   #off: boolean;
   #failed = false;
+  /** The tool calls of running turns, and how many of them failed. */
+  readonly #calls = new Map<string, { calls: number; failed: number }>();
 
   constructor(options: LedgerOptions) {
     this.#options = options;
@@ -46,6 +49,26 @@ export class Ledger {
   used(use: SkillUsed): void {
     if (use.state === 'dropped' || (use.how === 'uses_skills' && isWorker(use.agentId))) return;
     this.#add([insertUse(use, this.#options.clock.now())]);
+  }
+
+  /** Records a search that found nothing that fits. */
+  searched({ turnId, threadId, agentId, query, fitting }: SkillsSearched): void {
+    if (query === null || fitting > 0 || isWorker(agentId)) return;
+    this.#add([{ sql: INSERT_SEARCH, values: [turnId, threadId, agentId, this.#options.clock.now(), shortened(hideKeys(query))] }]);
+  }
+
+  called({ turnId, ok }: TopicMap['tool.called']): void {
+    const counts = this.#calls.get(turnId) ?? { calls: 0, failed: 0 };
+    counts.calls += 1;
+    if (!ok) counts.failed += 1;
+    this.#calls.set(turnId, counts);
+  }
+
+  /** Records how a turn ended: one that continues after a question ends once more. */
+  ended({ turnId, reason }: TopicMap['turn.ended']): void {
+    const { calls, failed } = this.#calls.get(turnId) ?? { calls: 0, failed: 0 };
+    this.#calls.delete(turnId);
+    this.#add([{ sql: UPDATE_TURN, values: [reason, calls, failed, turnId] }]);
   }
 
   /** Records what a compaction removed from the thread. */
@@ -106,7 +129,7 @@ export class Ledger {
   /** In one commit, without an entry that can never be written. Rejects when the database accepts nothing now. */
   async #writeAll(entries: readonly Entry[], written: () => void): Promise<void> {
     const { database, clock } = this.#options;
-    const first = this.#ready ? [] : [...SCHEMA.map((sql) => ({ sql })), { sql: FIRST_ROW, values: [clock.now()] }];
+    const first = this.#ready ? [] : [...(await schemaFor(database)), { sql: FIRST_ROW, values: [clock.now()] }];
     try {
       await database.write([...first, ...entries.flat()]);
       this.#ready = true;
@@ -145,6 +168,14 @@ export async function hasTables(database: Database): Promise<boolean> {
 /** An agent that `run_skill` makes of a skill: no declared agent has a colon in its id. */
 const isWorker = (agentId: string): boolean => agentId.startsWith('skill:');
 
+/** What a model looks for is a few words. */
+const LONGEST_QUERY = 120;
+
+function shortened(query: string): string {
+  const words = query.trim().replace(/\s+/gu, ' ');
+  return words.length <= LONGEST_QUERY ? words : `${words.slice(0, LONGEST_QUERY).replace(/[\ud800-\udbff]$/u, '')}…`;
+}
+
 type Use = Pick<SkillUsed, 'turnId' | 'threadId' | 'agentId' | 'skillId' | 'how' | 'sha256' | 'path' | 'exit'>;
 
 function insertUse(use: Use & { readonly state: SkillUsed['state'] | 'suggested' }, at: number): Entry[number] {
@@ -153,22 +184,45 @@ function insertUse(use: Use & { readonly state: SkillUsed['state'] | 'suggested'
 }
 
 /** The version of the tables below. Rows of a later version are left alone. */
-const VERSION = 1;
+const VERSION = 2;
+
+/** Whether what version 2 added is there: until it is, nobody has used this version. */
+export async function hasSearches(database: Database): Promise<boolean> {
+  return (await database.get(`SELECT 1 FROM sqlite_master WHERE name = 'skill_stats__searches'`)) !== null;
+}
+
+/** Makes the tables, or adds what version 2 has more. */
+async function schemaFor(database: Database): Promise<Entry> {
+  const isOld = (await hasTables(database)) && !(await hasSearches(database));
+  return [...(isOld ? ADDED : []), ...SCHEMA].map((sql) => ({ sql }));
+}
 
 const SCHEMA = [
   `CREATE TABLE IF NOT EXISTS skill_stats__ledger (version INTEGER NOT NULL, pruned INTEGER NOT NULL)`,
-  // How many skills the agent may read, how many the model was offered, and how many were suggested with the message only.
+  // How the turn ended (null: it has not), its tool calls and those that failed; how many skills the agent may read, how many the model was offered, and how many were suggested with the message only.
   `CREATE TABLE IF NOT EXISTS skill_stats__turns (
      seq INTEGER PRIMARY KEY AUTOINCREMENT, id TEXT NOT NULL UNIQUE, thread TEXT NOT NULL, agent TEXT NOT NULL, at INTEGER NOT NULL,
-     readable INTEGER NOT NULL, offered INTEGER NOT NULL, shown INTEGER NOT NULL
+     readable INTEGER NOT NULL, offered INTEGER NOT NULL, shown INTEGER NOT NULL,
+     ended TEXT, calls INTEGER NOT NULL DEFAULT 0, failed INTEGER NOT NULL DEFAULT 0
    )`,
   // state: suggested, loaded, resource_read, script_run or dropped; turn is null where a person compacted the thread.
   `CREATE TABLE IF NOT EXISTS skill_stats__uses (
      seq INTEGER PRIMARY KEY AUTOINCREMENT, turn TEXT, thread TEXT NOT NULL, agent TEXT NOT NULL, skill TEXT NOT NULL, at INTEGER NOT NULL,
      state TEXT NOT NULL, how TEXT, sha256 TEXT, path TEXT, exit INTEGER
    )`,
+  // Searches of a person's own turn that found nothing that fits.
+  `CREATE TABLE IF NOT EXISTS skill_stats__searches (
+     seq INTEGER PRIMARY KEY AUTOINCREMENT, turn TEXT NOT NULL, thread TEXT NOT NULL, agent TEXT NOT NULL, at INTEGER NOT NULL, query TEXT NOT NULL
+   )`,
   `CREATE INDEX IF NOT EXISTS skill_stats__uses_of_thread ON skill_stats__uses (thread, skill, seq)`,
   `CREATE INDEX IF NOT EXISTS skill_stats__uses_of_skill ON skill_stats__uses (skill, seq)`,
+] as const;
+
+const ADDED = [
+  'ALTER TABLE skill_stats__turns ADD COLUMN ended TEXT',
+  'ALTER TABLE skill_stats__turns ADD COLUMN calls INTEGER NOT NULL DEFAULT 0',
+  'ALTER TABLE skill_stats__turns ADD COLUMN failed INTEGER NOT NULL DEFAULT 0',
+  `UPDATE skill_stats__ledger SET version = ${VERSION}`,
 ] as const;
 
 /** With the time from which the next pruning counts. */
@@ -176,13 +230,15 @@ const FIRST_ROW = `INSERT INTO skill_stats__ledger SELECT ${VERSION}, ? WHERE NO
 const INSERT_TURN = `INSERT OR IGNORE INTO skill_stats__turns (id, thread, agent, at, readable, offered, shown) VALUES (?, ?, ?, ?, ?, ?, ?)`;
 const INSERT_USE = `INSERT INTO skill_stats__uses (turn, thread, agent, skill, at, state, how, sha256, path, exit)
   VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`;
+const INSERT_SEARCH = `INSERT INTO skill_stats__searches (turn, thread, agent, at, query) VALUES (?, ?, ?, ?, ?)`;
+const UPDATE_TURN = `UPDATE skill_stats__turns SET ended = ?, calls = calls + ?, failed = failed + ? WHERE id = ?`;
 const LAST_LOAD = `SELECT agent FROM skill_stats__uses WHERE thread = ? AND skill = ? AND sha256 = ? AND state = 'loaded'
   AND how NOT IN ('uses_skills', 'run_skill') ORDER BY seq DESC LIMIT 1`;
 
 const DAY_MS = 86_400_000;
 /** The most rows deleted at once, so that no commit is long. */
 const AT_ONCE = 2000;
-const MOST = { turns: 200_000, uses: 400_000 } as const;
+const MOST = { turns: 200_000, uses: 400_000, searches: 10_000 } as const;
 
 /** Once a day, in whichever process comes first: deletes rows that are too old or too many. */
 async function prune({ database, clock, keepDays }: LedgerOptions): Promise<void> {

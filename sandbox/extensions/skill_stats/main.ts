@@ -1,6 +1,6 @@
 import { type AgentSpec, type Command, type CommandProvider, type ExtensionContext, type TurnProvider, z } from 'pith';
 import { once } from '@pith/promises';
-import { SkillExplainer, type SkillRecord, skillsOffered, skillUsed } from 'pith/skill_registry';
+import { SkillExplainer, type SkillRecord, skillsOffered, skillsSearched, skillUsed } from 'pith/skill_registry';
 import { Ledger } from './ledger.ts';
 import { SpanNames } from './spans.ts';
 
@@ -33,6 +33,9 @@ export default class SkillStats implements CommandProvider, TurnProvider {
       }),
     );
     context.own(events.handle(skillsOffered, (offer) => this.#ledger.offered(offer)));
+    context.own(events.handle(skillsSearched, (search) => this.#ledger.searched(search)));
+    context.own(events.handle('tool.called', (call) => this.#ledger.called(call)));
+    context.own(events.handle('turn.ended', (turn) => this.#ledger.ended(turn)));
     context.own(
       events.handle('thread.compacted', async (compaction) => {
         for (const use of await this.#ledger.compacted(compaction)) events.publish(skillUsed, use);
@@ -48,7 +51,8 @@ export default class SkillStats implements CommandProvider, TurnProvider {
 
   async getCommands(): Promise<readonly Command[]> {
     const { stats } = await import('./stats.ts');
-    return [stats(this.#context, this.#ledger)];
+    const { suggest } = await import('./suggest.ts');
+    return [stats(this.#context, this.#ledger), suggest(this.#context, this.#ledger)];
   }
 
   async #uses(skill: SkillRecord, agent: AgentSpec | null) {
