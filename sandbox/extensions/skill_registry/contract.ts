@@ -428,3 +428,63 @@ export const SkillEvaluator = defineProtocol<SkillEvaluator>(
   { compare: method({ timeoutMs: 60_000, signalAt: 1 }) },
   { inProcessOnly: true },
 );
+
+/** What a conversation read that came from outside: pages, answers of servers, messages of other people. Whoever keeps that, says it; where nobody does, nothing is accepted without a person. */
+export interface ThreadSources {
+  /** Each source in a few words, such as its address; empty: none. */
+  sourcesOf(threadId: string): Promise<readonly string[]>;
+}
+
+export const ThreadSources = defineProtocol<ThreadSources>('skills.thread_sources', { sourcesOf: method() });
+
+/** Who wrote a draft, and after having read what. */
+export interface DraftOrigin {
+  readonly agent: string;
+  readonly threadId: string;
+  readonly at: number;
+  /** Of its conversations, from outside; null: nobody keeps that. */
+  readonly sources: readonly string[] | null;
+}
+
+/** A new skill that an agent wrote and nobody has accepted yet. It lies in `.staging/skills` of the sandbox, where nothing offers it. */
+export interface SkillDraft {
+  readonly id: string;
+  /** null: no tool recorded it. */
+  readonly origin: DraftOrigin | null;
+  readonly directory: string;
+  /** Of the whole folder: an acceptance is for this. */
+  readonly digest: string;
+  /** All that a person looks at: where it came from, what the scan found, and the files. */
+  readonly text: string;
+  /** Why it cannot be accepted, as the end of a sentence; null: it can. */
+  readonly why: string | null;
+}
+
+/** Keeps what agents write of new skills apart from the skills of people. */
+export interface SkillDrafts {
+  /** Absolute paths of all folders in which skills lie: nothing that an agent runs writes there. */
+  folders(): Promise<readonly string[]>;
+  /**
+   * Before a tool writes these files of a draft: records who does. Answers with the nearest skills, best first. Rejects `use_proposal` for
+   * a skill that exists or is nearly this one, `not_allowed` for the draft of another agent. Without files it only says whether it may be.
+   */
+  write(id: string, files: readonly { readonly path: string; readonly bytes: Uint8Array }[], turn: TurnInfo): Promise<readonly string[]>;
+  /** Rejects `skill_not_found`. */
+  look(id: string): Promise<SkillDraft>;
+  /** Makes it a skill, where it is what was shown. `by`: `person`, or the id of an agent. Rejects `skill_edited`, and what `skills.writer` rejects. */
+  accept(id: string, digest: string, by: string): Promise<void>;
+  /** Removes it, where it holds nothing but what tools wrote. Rejects `skill_edited`. */
+  discard(id: string): Promise<void>;
+}
+
+export const SkillDrafts = defineProtocol<SkillDrafts>(
+  'skills.drafts',
+  {
+    folders: method(),
+    write: method({ timeoutMs: 60_000 }),
+    look: method({ timeoutMs: 60_000 }),
+    accept: method({ timeoutMs: null }),
+    discard: method({ timeoutMs: null }),
+  },
+  { inProcessOnly: true },
+);
