@@ -14,6 +14,7 @@ export { DEPTH_LIMIT, NOTHING_FOUND, scanSource } from './scan/scan.ts';
 export { briefOf, clean, diagnosticJson, diagnosticText } from './text/brief.ts';
 export { catalogLine, catalogPurpose, lineOf, WHOLE_LINE } from './text/catalog-line.ts';
 export { PLACEHOLDERS, templateOf } from './text/template.ts';
+export { isComparable, likenessOf, type SkillWords, termsOf, wordsOf } from './lint/likeness.ts';
 export { lintSkill, lintSkills, skillFilesOf, type LintResult } from './lint/lint.ts';
 export { copySkill, type Digests, SkillTooLarge } from './tree/copy-skill.ts';
 export {

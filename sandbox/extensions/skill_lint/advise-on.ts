@@ -1,8 +1,8 @@
 import path from 'node:path';
 import type { Diagnostic } from 'pith';
-import { didYouMean, enumerated, nearest, slipsOf } from '@pith/plain-text';
-import { clean, type LintResult, lintSkill, PLACEHOLDERS } from '@pith/skill-files';
-import { Bm25fRanker, eachTerm, type TextDocument } from '@pith/word-ranker';
+import { didYouMean, enumerated, nearest } from '@pith/plain-text';
+import { clean, isComparable, likenessOf, type LintResult, lintSkill, PLACEHOLDERS, termsOf, wordsOf } from '@pith/skill-files';
+import { Bm25fRanker, type TextDocument } from '@pith/word-ranker';
 import { advice, lineOf, linkedResources, type LintedSkill, readSkillFolder } from './linked-resources.ts';
 
 /** The other skills that lint considers, as SKILL.md files. */
@@ -185,21 +185,16 @@ function circleFrom(start: LintedSkill, meant: (wanted: string) => LintedSkill |
   return null;
 }
 
-/** Descriptions with this share of common words are hard to tell apart; less suffices where the names are nearly equal. */
-const SIMILAR = { otherNames: 0.6, oneName: 0.45 };
-/** Fewer words are too few to compare. */
-const LEAST_TERMS = 4;
-
 /** Skills with nearly the same descriptions. One finding for all that are near to a linted one; each pair is reported once. */
 function* similarDescriptions(skills: readonly LintedSkill[], linted: ReadonlySet<LintedSkill>): Iterable<Diagnostic> {
-  const compared = skills.map((skill) => ({ skill, name: termsOf(skill.id), said: termsOf(skill.description) }));
+  const compared = skills.map((skill) => ({ skill, words: wordsOf(skill) }));
   const holders = new Map<string, number[]>();
   const near = new Map<LintedSkill, Map<LintedSkill, number>>();
   for (const [at, one] of compared.entries()) {
-    const { skill, said: own } = one;
-    if (own.size < LEAST_TERMS) continue;
+    const { skill, words } = one;
+    if (!isComparable(words)) continue;
     const common = new Map<number, number>();
-    for (const term of own) {
+    for (const term of words.said) {
       const before = holders.get(term) ?? [];
       // A word of a great many descriptions distinguishes none, and would make this quadratic.
       if (before.length < 200) for (const other of before) common.set(other, (common.get(other) ?? 0) + 1);
@@ -207,11 +202,9 @@ function* similarDescriptions(skills: readonly LintedSkill[], linted: ReadonlySe
       holders.set(term, before);
     }
     for (const [index, count] of common) {
-      const two = compared[index]!;
-      const other = two.skill;
-      const similarity = count / (own.size + two.said.size - count);
-      if (similarity < SIMILAR.oneName || (similarity < SIMILAR.otherNames && !isOneName(skill.id, other.id))) continue;
-      if (tells(one, two) && tells(two, one)) continue;
+      const { skill: other, words: others } = compared[index]!;
+      const similarity = likenessOf(words, others, count);
+      if (similarity === null) continue;
       const [first, second] = linted.has(other) ? [other, skill] : [skill, other];
       if (!linted.has(first)) continue;
       near.set(first, (near.get(first) ?? new Map<LintedSkill, number>()).set(second, similarity));
@@ -224,27 +217,6 @@ function* similarDescriptions(skills: readonly LintedSkill[], linted: ReadonlySe
     groups.push(new Set([first, ...others.map(([other]) => other)]));
     yield finding(first, others);
   }
-}
-
-/** A skill with the words of its name and of its description. */
-interface Compared {
-  readonly skill: LintedSkill;
-  readonly name: ReadonlySet<string>;
-  readonly said: ReadonlySet<string>;
-}
-
-/** Whether a description says which skill it is: it names the other one, or has a word of its name that the other lacks (`pdf-forms` beside `docx-forms`). */
-function tells({ skill, name, said }: Compared, other: Compared): boolean {
-  const { description } = skill;
-  const { id } = other.skill;
-  if (id.includes(':') ? description.includes(id) : description.split(/[^\p{L}\p{N}-]+/u).includes(id)) return true;
-  return [...name].some((word) => said.has(word) && !other.name.has(word) && !other.said.has(word));
-}
-
-/** `pdf-form` and `pdf-forms`, `review-code` and `code-review`, or a difference of one letter. */
-function isOneName(one: string, two: string): boolean {
-  const [words, others] = [one, two].map((name) => [...termsOf(name)].sort().join(' '));
-  return (words !== '' && words === others) || (one.length > 4 && slipsOf(one, [two]).length > 0);
 }
 
 function finding(first: LintedSkill, others: readonly (readonly [LintedSkill, number])[]): Diagnostic {
@@ -260,10 +232,4 @@ function finding(first: LintedSkill, others: readonly (readonly [LintedSkill, nu
     },
     'description',
   );
-}
-
-function termsOf(text: string): ReadonlySet<string> {
-  const terms = new Set<string>();
-  eachTerm(text, (term) => void terms.add(term));
-  return terms;
 }
