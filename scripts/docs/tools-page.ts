@@ -45,7 +45,7 @@ function shippedTools(): Readonly<Record<string, readonly Tool[]>> {
     skill_scripts: [scriptTool({ config: { scripts: {} } } as never, NOTHING)],
     skill_vault: vaultTools(NOTHING, () => NOTHING),
     task_engine: [...taskTools(NOTHING), ...workerTools(NOTHING)],
-    web: [webFetchTool({ privateOrigins: [] } as never), webSearchTool(NOTHING)],
+    web: [webFetchTool({ privateOrigins: [] } as never, NOTHING), webSearchTool(NOTHING, NOTHING)],
   };
 }
 

@@ -364,6 +364,16 @@ export interface SkillHistory {
 
 export const SkillHistory = defineProtocol<SkillHistory>('skills.history', { of: method({ timeoutMs: 60_000 }) }, { inProcessOnly: true });
 
+/** The file of a proposed change of a skill, for a person to read. */
+export interface SkillProposalFile {
+  /** `<skill id>-<time>.md`. */
+  readonly name: string;
+  /** Absolute. */
+  readonly path: string;
+  /** Empty where it cannot be read. */
+  readonly text: string;
+}
+
 /** The one that writes folders of skills. A change that is cut off is undone at the next start, and what a person wrote since stays. */
 export interface SkillWriter {
   /** The one that wins first. */
@@ -377,6 +387,10 @@ export interface SkillWriter {
   unstage(staged: string): Promise<void>;
   /** Keeps a skill as it is now, and returns `id@sha256:…`, by which it is found from then on. Accepts `id@version` too. Rejects `skill_not_found`, `skill_not_offered` and `version_not_kept`. */
   keepVersion(reference: string): Promise<string>;
+  /** The files of proposals, sorted by name. What they mean is known to who writes them. */
+  proposals(): Promise<readonly SkillProposalFile[]>;
+  /** Replaces such a file, or moves it to `removed/` where `text` is null. `expects`: its present text; null: it is new. Rejects `proposal_changed`, `proposal_too_large` and `proposals_busy`. */
+  writeProposal(name: string, text: string | null, expects: string | null): Promise<void>;
 }
 
 export const SkillWriter = defineProtocol<SkillWriter>(
@@ -388,6 +402,8 @@ export const SkillWriter = defineProtocol<SkillWriter>(
     change: method({ timeoutMs: null }),
     unstage: method(),
     keepVersion: method({ timeoutMs: 60_000 }),
+    proposals: method(),
+    writeProposal: method({ timeoutMs: 60_000 }),
   },
   { inProcessOnly: true },
 );

@@ -16,6 +16,7 @@ import {
 } from 'pith';
 import { type SkillSummary, summaryOf } from './skill.ts';
 import { SkillHistory, SkillLibrary, SkillWriter, skillsChanged } from './contract.ts';
+import { ProposalFiles } from './writing/proposal-files.ts';
 import { targetsAt, Writer } from './writing/writer.ts';
 import { Library, contentOf } from './library.ts';
 import { catalogParts, type CatalogPorts } from './catalog/catalog-context.ts';
@@ -74,7 +75,11 @@ export default class SkillRegistryExtension
     const [registry, turns, cache, search] = [this.#registry, this.#turns, this.#cache, this.#search];
     this.#ports = { context, registry, turns, cache, search, workers: new Map() };
     const targets = targetsAt(context.use(Places), context.dataDirectory, clock);
-    const writer = new Writer(targets, (reference) => this.#registry.keepVersion(reference));
+    const writer = new Writer(
+      targets,
+      (reference) => this.#registry.keepVersion(reference),
+      new ProposalFiles(context.dataDirectory, clock),
+    );
     context.own(() => writer.close());
     context.provide(SkillWriter, writer);
     context.provide(SkillHistory, { of: async () => [] }); // recorded with the next step

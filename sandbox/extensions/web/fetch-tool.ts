@@ -1,4 +1,4 @@
-import { defineTool, toolError, toolResult, z, type ApprovalQuestion } from 'pith';
+import { defineTool, toolError, toolResult, z, type ApprovalQuestion, type TurnInfo } from 'pith';
 import { counted, printableLine } from '@pith/plain-text';
 import { readPage, type Page, type Reading, fromOutside } from './page.ts';
 import { isTyped, LONGEST_ADDRESS, webAddress } from './web-address.ts';
@@ -11,7 +11,8 @@ const KEPT_MS = 10 * 60_000;
 
 type Read = Extract<Page, { kind: 'page' }>;
 
-export function webFetchTool({ clock, privateOrigins, proxies }: Reading) {
+/** `read` is told of each page whose text a turn gets. */
+export function webFetchTool({ clock, privateOrigins, proxies }: Reading, read: (turn: TurnInfo, address: string) => void) {
   const kept = new Map<string, { readonly page: Read; readonly at: number }>();
   const allowed = new Set(privateOrigins.map((address) => new URL(address).origin));
 
@@ -48,7 +49,7 @@ export function webFetchTool({ clock, privateOrigins, proxies }: Reading) {
       return url instanceof URL && !isTyped(url, turn) && questionOf(url, allowed.has(url.origin));
     },
     present: (result) => (result.ok ? (result.title ?? 'Read a page') : `Could not read a page: ${result.error.message}`),
-    async execute({ url: text, part }, { signal }) {
+    async execute({ url: text, part }, { signal, turn }) {
       const url = webAddress(text);
       if (!(url instanceof URL)) return toolError('tool_input_invalid', url.problem);
       const page = await pageAt(url, part, signal);
@@ -60,6 +61,7 @@ export function webFetchTool({ clock, privateOrigins, proxies }: Reading) {
           return toolResult(output, { title: `${url.host} redirects elsewhere` });
         }
         case 'page':
+          read(turn, url.href);
           return partOf(page, part);
       }
     },

@@ -1,9 +1,18 @@
-import { PithError, type Diagnostic, type ExtensionContext, type JsonValue, type SetupProvider, type ToolProvider } from 'pith';
+import {
+  PithError,
+  type Diagnostic,
+  type ExtensionContext,
+  type JsonValue,
+  type SetupProvider,
+  type ToolProvider,
+  type TurnInfo,
+} from 'pith';
 import { config, type Config } from './config.ts';
 import { webFetchTool } from './fetch-tool.ts';
 import { searchSecrets, searchService, type SearchService } from './search-service.ts';
 import { webSearchTool } from './search-tool.ts';
 import { webSetup } from './setup.ts';
+import { webRead } from './contract.ts';
 
 export default class Web implements ToolProvider, SetupProvider {
   static readonly config = config;
@@ -14,7 +23,10 @@ export default class Web implements ToolProvider, SetupProvider {
     const { clock, config: set } = this.context;
     const service = this.#withheld() === null ? this.#service() : null;
     const proxies = (name: string) => this.context.getSecret(name);
-    return [webFetchTool({ clock, privateOrigins: set.private_origins, proxies }), ...(service === null ? [] : [webSearchTool(service)])];
+    const read = ({ threadId, correlationId }: TurnInfo, address: string) =>
+      this.context.events.publish(webRead, { threadId, correlationId, address });
+    const fetch = webFetchTool({ clock, privateOrigins: set.private_origins, proxies }, read);
+    return [fetch, ...(service === null ? [] : [webSearchTool(service, read)])];
   }
 
   secretUses() {

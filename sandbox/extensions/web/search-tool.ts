@@ -1,11 +1,12 @@
-import { defineTool, toolResult, z } from 'pith';
+import { defineTool, toolResult, type TurnInfo, z } from 'pith';
 import { printableLine } from '@pith/plain-text';
 import { fromOutside } from './page.ts';
 import type { FoundPage, SearchService } from './search-service.ts';
 
 const MOST = 10;
 
-export function webSearchTool(service: SearchService) {
+/** `read` is told of each search whose results a turn gets. */
+export function webSearchTool(service: SearchService, read: (turn: TurnInfo, address: string) => void) {
   const { id, name, host } = service;
   return defineTool({
     name: 'web_search',
@@ -24,10 +25,11 @@ export function webSearchTool(service: SearchService) {
       always: { key: `search:${id} ${host}`, covers: `web searches with ${name} at ${host}` },
     }),
     present: (result) => (result.ok ? (result.title ?? `Searched with ${name}`) : `Search failed: ${result.error.message}`),
-    async execute({ query, count }, { signal }) {
+    async execute({ query, count }, { signal, turn }) {
       const found = await service.search(query, count, signal);
       const title = `${found.length} ${found.length === 1 ? 'page' : 'pages'} from ${name}`;
       if (found.length === 0) return toolResult(`${name} found nothing.`, { title });
+      read(turn, `https://${host}/`);
       return toolResult(fromOutside(`https://${host}/`, found.map(entryOf).join('\n')), { title });
     },
   });

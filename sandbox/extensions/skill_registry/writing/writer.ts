@@ -1,6 +1,7 @@
 import { PithError, type Clock, type Diagnostic, messageOf } from 'pith';
 import { type Staged, FolderChanges, type Refusals, ChangeRefused } from '@pith/folder-changes';
-import type { InstalledSkill, SkillChange, SkillNote, SkillPlace, SkillWriter } from '../contract.ts';
+import type { InstalledSkill, SkillChange, SkillNote, SkillPlace, SkillProposalFile, SkillWriter } from '../contract.ts';
+import type { ProposalFiles } from './proposal-files.ts';
 import { existsSync, realpathSync } from 'node:fs';
 import path from 'node:path';
 import { stateFolder, type StateFolder } from '@pith/safe-files';
@@ -13,6 +14,7 @@ export class Writer implements SkillWriter {
   constructor(
     private readonly targets: readonly Target[],
     readonly keepVersion: SkillWriter['keepVersion'],
+    private readonly files: ProposalFiles,
   ) {}
 
   async places(): Promise<readonly SkillPlace[]> {
@@ -40,6 +42,14 @@ export class Writer implements SkillWriter {
     const staged = this.staged.get(directory);
     this.staged.delete(directory);
     await staged?.remove();
+  }
+
+  async proposals(): Promise<readonly SkillProposalFile[]> {
+    return this.files.list();
+  }
+
+  writeProposal(name: string, text: string | null, expects: string | null): Promise<void> {
+    return this.files.write(name, text, expects);
   }
 
   async close(): Promise<void> {
