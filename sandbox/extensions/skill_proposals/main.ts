@@ -1,4 +1,5 @@
 import type { ExtensionContext, TurnInfo, TurnProvider } from 'pith';
+import { ThreadSources } from 'pith/skill_registry';
 import { webRead } from 'pith/web';
 import { SkillProposals } from './contract.ts';
 import { OutsideSources } from './outside-sources.ts';
@@ -11,10 +12,8 @@ export default class SkillProposalsExtension implements TurnProvider {
     this.#sources = new OutsideSources(context);
     context.own(context.events.handle('tool.called', (call) => this.#sources.called(call)));
     context.own(context.events.handle(webRead, (read) => this.#sources.read(read)));
-    context.provide(SkillProposals, {
-      candidate: async () => null,
-      sourcesOf: (turn) => this.#sources.of(turn),
-    });
+    context.provide(SkillProposals, { candidate: async () => null });
+    context.provide(ThreadSources, { sourcesOf: (threadId) => this.#sources.of(threadId) });
   }
 
   beginTurn(turn: TurnInfo): void {

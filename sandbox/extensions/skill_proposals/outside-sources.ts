@@ -1,9 +1,7 @@
-import type { ExtensionContext, TopicMap, TurnInfo } from 'pith';
+import { type ExtensionContext, Permissions, type TopicMap, type TurnInfo } from 'pith';
 import { printableLine } from '@pith/plain-text';
-import { sha256 } from '@pith/plain-data';
+import { keepNewest, sha256 } from '@pith/plain-data';
 import type { WebRead } from 'pith/web';
-
-type Conversation = Pick<TurnInfo, 'threadId' | 'correlationId'>;
 
 /** A thread keeps so many sources; the first ones say enough. */
 const MOST_SOURCES = 20;
@@ -15,43 +13,44 @@ const KEPT_DAYS = 400;
 /** Channels in which nobody types: what starts a turn there may come from anywhere. */
 const OUTSIDE_CHANNELS: ReadonlyMap<string, string> = new Map([['runs', 'a run of a saved skill, whose inputs may come from outside']]);
 
+/** A turn and what it belongs to. */
+type Conversation = Pick<TurnInfo, 'threadId' | 'correlationId'> & Partial<Pick<TurnInfo, 'depth' | 'channelId' | 'userId'>>;
+
 /** Which conversations have read text from outside, and from where. A conversation counts with the turns that it delegates. */
 export class OutsideSources {
-  /** The conversation and its depth, for events that name a turn only. */
-  readonly #turns = new Map<string, Conversation & { readonly depth: number }>();
+  /** Those that run, by their ids: events name a turn or a thread only. */
+  readonly #turns = new Map<string, Conversation>();
   #writing: Promise<void> = Promise.resolve();
 
-  constructor(private readonly context: Pick<ExtensionContext, 'kv' | 'clock' | 'logger'>) {}
+  constructor(private readonly context: Pick<ExtensionContext, 'kv' | 'clock' | 'logger' | 'use'>) {}
 
-  began({ id, threadId, correlationId, depth }: TurnInfo): void {
-    this.#turns.set(id, { threadId, correlationId, depth });
-    for (const oldest of this.#turns.keys()) {
-      if (this.#turns.size <= MOST_TURNS) return;
-      this.#turns.delete(oldest);
-    }
+  began({ id, threadId, correlationId, depth, channelId, userId }: TurnInfo): void {
+    keepNewest(this.#turns, id, { threadId, correlationId, depth, channelId, userId }, MOST_TURNS);
   }
 
   ended({ id }: TurnInfo): void {
     this.#turns.delete(id);
   }
 
-  called({ extensionId, tool, ok, turnId }: TopicMap['tool.called']): Promise<void> {
+  called({ extensionId, tool, ok, turnId }: TopicMap['tool.called']): void {
     const turn = this.#turns.get(turnId);
-    return !ok || extensionId !== 'mcp' || turn === undefined ? this.#writing : this.#add(turn, `the tool ${tool} of an MCP server`);
+    if (ok && extensionId === 'mcp' && turn !== undefined) this.#add(turn, `the tool ${tool} of an MCP server`);
   }
 
-  read({ threadId, correlationId, address }: WebRead): Promise<void> {
-    const turn = [...this.#turns.values()].find((each) => each.threadId === threadId) ?? { threadId, correlationId, depth: 0 };
-    return this.#add(turn, address);
+  read({ address, ...conversation }: WebRead): void {
+    this.#add(this.#running(conversation.threadId) ?? conversation, address);
   }
 
-  /** Those of the thread, of the threads that it was called from, and of the same message. */
-  async of(conversation: Conversation & Pick<TurnInfo, 'channelId'>): Promise<readonly string[]> {
+  /** Those of the thread, of the threads that called it, and of the message that is being answered. */
+  async of(threadId: string): Promise<readonly string[]> {
     await this.#writing;
-    const depth = [...this.#turns.values()].find(({ threadId }) => threadId === conversation.threadId)?.depth ?? 0;
-    const found = await Promise.all(keysOf({ ...conversation, depth }).map((key) => this.#kept(key)));
-    const channel = OUTSIDE_CHANNELS.get(conversation.channelId);
-    return [...new Set([...(channel === undefined ? [] : [channel]), ...found.flat()])].slice(0, MOST_SOURCES);
+    const turn: Conversation = this.#running(threadId) ?? { threadId, correlationId: '' };
+    const found = await Promise.all(keysOf(turn).map((key) => this.#kept(key)));
+    const channel = OUTSIDE_CHANNELS.get(turn.channelId ?? '');
+    const { userId } = turn;
+    const isOther = userId !== undefined && !(await this.context.use(Permissions).isAdmin(userId));
+    const began = [...(channel === undefined ? [] : [channel]), ...(isOther ? [`the user ${printableLine(userId, 64)}`] : [])];
+    return [...new Set([...began, ...found.flat()])].slice(0, MOST_SOURCES);
   }
 
   /** Forgets conversations that nobody continues any more. */
@@ -63,8 +62,11 @@ export class OutsideSources {
     }
   }
 
-  /** Resolves when it is kept. Never rejects: a reader then sees the error in the log. */
-  #add(turn: Conversation & { readonly depth: number }, source: string): Promise<void> {
+  #running(threadId: string): Conversation | undefined {
+    return [...this.#turns.values()].findLast((turn) => turn.threadId === threadId);
+  }
+
+  #add(turn: Conversation, source: string): void {
     const work = async (): Promise<void> => {
       for (const key of keysOf(turn)) {
         const sources = await this.#kept(key);
@@ -76,7 +78,6 @@ export class OutsideSources {
     this.#writing = this.#writing.then(work).catch((error: unknown) => {
       this.context.logger.warn('a source from outside is not recorded', { error: String(error) });
     });
-    return this.#writing;
   }
 
   async #kept(key: string): Promise<readonly string[]> {
@@ -93,11 +94,12 @@ interface Kept {
 const PREFIX = 'outside:';
 
 /** The message, the thread, and the threads above it: a delegated turn has a thread of its own below its caller's. */
-function keysOf({ threadId, correlationId, depth }: Conversation & { readonly depth: number }): readonly string[] {
+function keysOf({ threadId, correlationId, depth = 0 }: Conversation): readonly string[] {
   const threads = [threadId];
   for (let above = threadId, left = depth; left > 0 && above.includes('/'); left -= 1) {
     above = above.slice(0, above.lastIndexOf('/'));
     threads.push(above);
   }
-  return [`${PREFIX}message:${sha256(correlationId)}`, ...threads.map((thread) => `${PREFIX}thread:${sha256(thread)}`)];
+  const message = correlationId === '' ? [] : [`${PREFIX}message:${sha256(correlationId)}`];
+  return [...message, ...threads.map((thread) => `${PREFIX}thread:${sha256(thread)}`)];
 }
