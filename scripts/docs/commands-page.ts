@@ -25,7 +25,7 @@ import { allow } from '../../sandbox/extensions/skill_scripts/allow.ts';
 import lintCommands from '../../sandbox/extensions/skill_lint/commands.ts';
 import SkillLint from '../../sandbox/extensions/skill_lint/main.ts';
 import { enrich } from '../../sandbox/extensions/skill_search/enriching/enrich.ts';
-import { evaluate } from '../../sandbox/extensions/skill_search/evaluation/command.ts';
+import { evaluate } from '../../sandbox/extensions/skill_evals/command/evaluate.ts';
 import { forget } from '../../sandbox/extensions/skill_search/learning/forget.ts';
 import { search } from '../../sandbox/extensions/skill_search/commands.ts';
 import Setup from '../../sandbox/extensions/setup/main.ts';

@@ -218,6 +218,10 @@ export interface SkillLibrary {
   isTrusted(ref: string, copy?: readonly CopiedFile[]): Promise<boolean>;
   /** What a ranker is given of an offered skill. Rejects `skill_not_found`. */
   document(ref: string): Promise<RankerDocument>;
+  /** The same of a folder that need not be a skill here, as that skill. null: it cannot be read. */
+  documentAt(directory: string, id: string): Promise<RankerDocument | null>;
+  /** Ids of the offered skills that have a line in the catalog of an agent that may read all, with a model of a large or unknown window. */
+  catalogued(): Promise<readonly string[]>;
   /** Finds skills as a turn does, for a command: everything is sent to the ranker first. `agent`: among what it may read. */
   search(query: string, options: { readonly k: number; readonly agent?: AgentSpec }, signal?: AbortSignal): Promise<FoundSkills>;
 }
@@ -232,6 +236,8 @@ export const SkillLibrary = defineProtocol<SkillLibrary>(
     readFile: method(),
     isTrusted: method(),
     document: method(),
+    documentAt: method(),
+    catalogued: method(),
     search: method({ timeoutMs: 60_000, signalAt: 2 }),
   },
   { inProcessOnly: true },

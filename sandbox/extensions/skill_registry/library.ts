@@ -1,7 +1,9 @@
 import { type AgentSpec, PithError, type TurnInfo, type SkillProvider } from 'pith';
 import { printableLine, didYouMean } from '@pith/plain-text';
-import { listResources, resourceBytes } from '@pith/skill-files';
-import { agentSkills, type ScopeCache } from './catalog/scope.ts';
+import path from 'node:path';
+import { listResources, parseSkillFile, readSkillFile, resourceBytes, splitFrontmatter } from '@pith/skill-files';
+import { catalogBudget, renderCatalog } from './catalog/catalog.ts';
+import { agentSkills, type ScopeCache, scopeOf } from './catalog/scope.ts';
 import type { CopiedFile, FoundSkills, RankerDocument, SkillLibrary, SkillRecord, SkillRecords, SkillText } from './contract.ts';
 import { renderEnvelope } from './reading/envelope.ts';
 import { skillFor, type ToolPorts } from './reading/read-skill.ts';
@@ -61,6 +63,20 @@ export class Library implements SkillLibrary {
   async document(ref: string): Promise<RankerDocument> {
     const skill = await this.usable(ref);
     return documentOf(skill, (await this.ports.registry.studyBody(skill)) ?? '');
+  }
+
+  async documentAt(directory: string, id: string): Promise<RankerDocument | null> {
+    const file = path.join(directory, 'SKILL.md');
+    const read = await readSkillFile(file, [directory]);
+    if (typeof read === 'string') return null;
+    const { fields } = await parseSkillFile(read.text, { id, file, mode: 'load' });
+    const split = splitFrontmatter(read.text, true);
+    return documentOf({ ...fields, id, file, stamp: read.sha256 }, 'bodyOffset' in split ? read.text.slice(split.bodyOffset) : read.text);
+  }
+
+  async catalogued(): Promise<readonly string[]> {
+    const { catalog, pinned } = scopeOf(await this.ports.registry.fresh(), { keys: {}, usesSkills: [] });
+    return renderCatalog(catalog, { budget: catalogBudget(null), pinned }).lines.map(({ id }) => id);
   }
 
   async search(

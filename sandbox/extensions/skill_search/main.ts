@@ -21,7 +21,7 @@ import {
 } from 'pith/skill_registry';
 import { stateFolder } from '@pith/safe-files';
 import { type Config, configSchema } from './config.ts';
-import type { RerankOptions } from './contract.ts';
+import { type RerankOptions, SearchMeasurer } from './contract.ts';
 import type { SkillFinder } from './commands.ts';
 import { LearnedExamples } from './learning/learned-examples.ts';
 import { digestOf, WrittenExamples } from './enriching/written-examples.ts';
@@ -69,6 +69,14 @@ export default class SkillSearch implements CommandProvider, TurnProvider, Skill
       remove: (ids) => this.index.remove(ids),
       rank: async (query, { k, among, weak, seed }) => (await this.ranked(query, { k, among, weak, seed }, false)).ranked,
     });
+    context.provide(SearchMeasurer, {
+      measure: async (question, signal) => {
+        const { measurer } = await import('./evaluation/measurer.ts');
+        const { learned, written, reranking } = this;
+        const find: ExtensionContext['find'] = (protocol) => context.find(protocol);
+        return measurer({ library, find, learned, written, reranking, vectors }).measure(question, signal);
+      },
+    });
     context.provide(SkillExplainer, { explainSkill: (...asked) => this.explain(asked) });
     this.recorder =
       this.learned === null
@@ -113,17 +121,11 @@ export default class SkillSearch implements CommandProvider, TurnProvider, Skill
   }
 
   async getCommands(): Promise<readonly Command[]> {
-    const { evaluate } = await import('./evaluation/command.ts');
     const { forget } = await import('./learning/forget.ts');
     const { enrich } = await import('./enriching/enrich.ts');
     const { search } = await import('./commands.ts');
     const library = this.context.use(SkillLibrary);
-    return [
-      search(this, library),
-      enrich(this.context, library, this.written),
-      evaluate(this.context, { library, learned: this.learned, written: this.written, reranking: this.reranking, vectors: this.vectors }),
-      forget(this.context, library),
-    ];
+    return [search(this, library), enrich(this.context, library, this.written), forget(this.context, library)];
   }
 
   /** null where the skill is gone, or cannot be read now. */

@@ -4,7 +4,7 @@ import { printableLine } from '@pith/plain-text';
 import { type RankOptions as Limits, BODY_CHARACTERS } from '@pith/word-ranker';
 import type { RankedSkill, RankerProvider, RankerDocument } from '../contract.ts';
 import type { Skill, Snapshot } from '../skill.ts';
-import { clean } from '@pith/skill-files';
+import { clean, type SkillFields } from '@pith/skill-files';
 
 export interface RankerFeedOptions {
   /** The extension's id. */
@@ -246,7 +246,7 @@ function rankedIn(answer: unknown, allowed: ReadonlySet<string>, k: number): rea
 }
 
 /** What a ranker is given of a skill. Nothing in it is anybody's but the author's. */
-export function documentOf(skill: Skill, body: string): RankerDocument {
+export function documentOf(skill: SkillFields & Pick<Skill, 'id' | 'file' | 'stamp'>, body: string): RankerDocument {
   const { id, description, tags, examples } = skill;
   return {
     id,
@@ -261,7 +261,7 @@ export function documentOf(skill: Skill, body: string): RankerDocument {
 }
 
 /** Names the file and the version of it. */
-function documentVersion({ stamp, file }: Skill): string {
+function documentVersion({ stamp, file }: Pick<Skill, 'file' | 'stamp'>): string {
   return `${stamp} ${file}`;
 }
 

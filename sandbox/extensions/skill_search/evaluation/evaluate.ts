@@ -1,30 +1,22 @@
 import { setImmediate as yieldToOthers } from 'node:timers/promises';
 import { TextRanker, type WordVectors } from '@pith/word-ranker';
 import type { RankedSkill, SkillRecord } from 'pith/skill_registry';
+import type { SearchCase, SearchFigures, SearchOutcome } from '../contract.ts';
 import type { searchedOf } from '../search-index.ts';
 
-/** A text, and whether it should find a skill. */
-export interface EvalCase {
-  readonly skillId: string;
-  readonly text: string;
-  readonly should: 'load' | 'not_load';
-  /** Its source: the frontmatter's `examples`, its `triggers`, learned texts, or `evals/evals.yaml`. */
-  readonly from: 'examples' | 'triggers' | 'learned' | 'evals';
-}
-
 /** Cases from a skill's frontmatter. A trigger of one word is not a request. */
-export function casesOf({ id, examples, triggers }: Pick<SkillRecord, 'id' | 'examples' | 'triggers'>): readonly EvalCase[] {
+export function casesOf({ id, examples, triggers }: Pick<SkillRecord, 'id' | 'examples' | 'triggers'>): readonly SearchCase[] {
   const phrases = (triggers?.keywords ?? []).filter((phrase) => /\S\s+\S/.test(phrase.trim()));
   return [...positive(id, 'examples', examples), ...positive(id, 'triggers', phrases)];
 }
 
-export function positive(skillId: string, from: EvalCase['from'], texts: readonly string[]): readonly EvalCase[] {
+export function positive(skillId: string, from: SearchCase['from'], texts: readonly string[]): readonly SearchCase[] {
   return texts.filter((text) => text.trim() !== '').map((text) => ({ skillId, text, should: 'load', from }));
 }
 
 /** Each text of a skill once, in the order of skills, then as given. */
-export function distinct(cases: readonly EvalCase[]): readonly EvalCase[] {
-  const found = new Map<string, EvalCase>();
+export function distinct(cases: readonly SearchCase[]): readonly SearchCase[] {
+  const found = new Map<string, SearchCase>();
   for (const one of cases) {
     const key = JSON.stringify([one.skillId, one.text.trim()]);
     if (!found.has(key) || one.from === 'evals') found.set(key, one);
@@ -32,26 +24,7 @@ export function distinct(cases: readonly EvalCase[]): readonly EvalCase[] {
   return [...found.values()].sort((a, b) => (a.skillId < b.skillId ? -1 : a.skillId > b.skillId ? 1 : 0));
 }
 
-/** A ranker's result for one case. */
-export interface Outcome {
-  readonly case: EvalCase;
-  /** The skill's rank from 1; null where it is not among those requested. */
-  readonly rank: number | null;
-  /** The ids before it, or the first few where it was not found. */
-  readonly before: readonly string[];
-}
-
-/** Covers the cases that should load; each has one right skill. */
-export interface Figures {
-  readonly cases: number;
-  readonly recallAt1: number;
-  readonly recallAt5: number;
-  readonly recallAt12: number;
-  readonly ndcgAt10: number;
-  readonly mrr: number;
-}
-
-export function figuresOf(outcomes: readonly Outcome[]): Figures {
+export function figuresOf(outcomes: readonly SearchOutcome[]): SearchFigures {
   const ranks = outcomes.filter((outcome) => outcome.case.should === 'load').map(({ rank }) => rank ?? Infinity);
   const mean = (value: (rank: number) => number): number =>
     ranks.length === 0 ? 0 : ranks.reduce((sum, rank) => sum + value(rank), 0) / ranks.length;
@@ -69,11 +42,11 @@ export function figuresOf(outcomes: readonly Outcome[]): Figures {
 /** How many ranks are searched for the right skill. */
 export const DEPTH = 100;
 
-export type RankCase = (one: EvalCase) => readonly RankedSkill[] | Promise<readonly RankedSkill[]>;
+export type RankCase = (one: SearchCase) => readonly RankedSkill[] | Promise<readonly RankedSkill[]>;
 
 /** The rank of the right skill for each case. Yields to other work in between. */
-export async function outcomesOf(cases: readonly EvalCase[], rank: RankCase, signal?: AbortSignal): Promise<readonly Outcome[]> {
-  const outcomes: Outcome[] = [];
+export async function outcomesOf(cases: readonly SearchCase[], rank: RankCase, signal?: AbortSignal): Promise<readonly SearchOutcome[]> {
+  const outcomes: SearchOutcome[] = [];
   for (const one of cases) {
     signal?.throwIfAborted();
     const ids = (await rank(one)).map(({ id }) => id);
@@ -109,7 +82,7 @@ export class LeaveOneOutRanker {
     }
   }
 
-  rank(one: EvalCase): readonly RankedSkill[] {
+  rank(one: SearchCase): readonly RankedSkill[] {
     const document = this.#documents.get(one.skillId);
     const without = document && withoutCase(document, one);
     if (without) this.#ranker.upsert(without);
@@ -120,12 +93,12 @@ export class LeaveOneOutRanker {
 }
 
 /** Whether the case's text itself is among those that find the skill. */
-export function isIn(document: Document | undefined, one: EvalCase): boolean {
+export function isIn(document: Document | undefined, one: SearchCase): boolean {
   return document !== undefined && withoutCase(document, one) !== null;
 }
 
 /** The document without the case's text; null where it does not contain it. */
-function withoutCase(document: Document, { text }: EvalCase): Document | null {
+function withoutCase(document: Document, { text }: SearchCase): Document | null {
   const examples = document.examples.filter((example) => example.trim() !== text.trim());
   return examples.length === document.examples.length ? null : { ...document, examples };
 }

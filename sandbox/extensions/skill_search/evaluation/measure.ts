@@ -2,10 +2,10 @@ import { type Remote, PithError } from 'pith';
 import type { RankedSkill, RankerDocument, RankerProvider, SkillLibrary, SkillRecord } from 'pith/skill_registry';
 import type { WordVectors } from '@pith/word-ranker';
 import { sha256 } from '@pith/plain-data';
-import type { RerankerProvider } from '../contract.ts';
+import type { RerankerProvider, SearchCase } from '../contract.ts';
 import { isOffered } from '../commands.ts';
 import { searchedOf } from '../search-index.ts';
-import { casesOf, DEPTH, distinct, type EvalCase, figuresOf, LeaveOneOutRanker, outcomesOf, type RankCase } from './evaluate.ts';
+import { casesOf, DEPTH, distinct, figuresOf, LeaveOneOutRanker, outcomesOf, type RankCase } from './evaluate.ts';
 
 /** nDCG@10 on the examples of the skills: with words alone, and with a re-ranker. */
 export interface Measure {
@@ -34,7 +34,7 @@ export function figuresText(model: string, { cases, lexical, reranked }: Measure
 }
 
 /** Cases from the frontmatter of offered skills. */
-export function exampleCases(skills: readonly SkillRecord[]): { readonly cases: readonly EvalCase[]; readonly digest: string } {
+export function exampleCases(skills: readonly SkillRecord[]): { readonly cases: readonly SearchCase[]; readonly digest: string } {
   const cases = distinct(skills.filter(isOffered).flatMap(casesOf));
   const said = JSON.stringify(cases.map(({ skillId, text }) => [skillId, text]));
   return { cases, digest: sha256(said) };
@@ -78,12 +78,12 @@ export async function documentsOf(
 
 /** The order of a re-ranker, which gets all cases at once. */
 export async function rankByReranker(
-  cases: readonly EvalCase[],
+  cases: readonly SearchCase[],
   lexicalRanker: LeaveOneOutRanker,
   reranker: Remote<RerankerProvider>,
   { among, signal }: { readonly among?: readonly string[]; readonly signal: AbortSignal },
 ): Promise<RankCase> {
-  const found = new Map<EvalCase, readonly RankedSkill[]>();
+  const found = new Map<SearchCase, readonly RankedSkill[]>();
   const options = { k: DEPTH, weak: true, complete: true, ...(among === undefined ? {} : { among }) };
   for (let from = 0; from === 0 || from < cases.length; from += AT_ONCE) {
     const some = cases.slice(from, from + AT_ONCE);
