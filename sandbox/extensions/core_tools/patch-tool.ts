@@ -2,7 +2,7 @@ import { defineTool, toolResult, z, type ApprovalQuestion, type Tool, type ToolC
 import type { OneAtATime } from '@pith/folder-changes';
 import { decodeText, FileRefused, type Jail, type StagedFile, unlessRefused } from '@pith/safe-files';
 import { questionOf, requireApproved, type Asked } from './change-question.ts';
-import { applyTo, parsePlan, type FilePatch } from './patch-plan.ts';
+import { applyTo, type FilePatch, parsePlan } from '@pith/text-changes';
 import type { Policy } from './policy.ts';
 
 const MAX_BYTES = 1024 * 1024;

@@ -1,7 +1,6 @@
 import { parsePatch, type StructuredPatch } from 'diff';
-import { messageOf } from 'pith';
 import { FileRefused } from '@pith/safe-files';
-import { patchedText } from '@pith/text-changes';
+import { patchedText } from './patched-text.ts';
 
 /** A patch's change of one file. */
 export interface FilePatch {
@@ -26,7 +25,7 @@ export function parsePlan(text: string): readonly FilePatch[] {
   try {
     parsed = parsePatch(text.replaceAll(SIGNATURE, ''));
   } catch (error) {
-    throw invalid(`it is not a unified diff: ${messageOf(error).trim()}`);
+    throw invalid(`it is not a unified diff: ${(error instanceof Error ? error.message : String(error)).trim()}`);
   }
   if (/^GIT binary patch\r?$/mu.test(text)) throw invalid('it has bytes of a binary file in it'); // no line of a hunk begins like this
   const plan = parsed.map((patch, index) => filePatch(patch, index));

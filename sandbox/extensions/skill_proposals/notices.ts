@@ -1,0 +1,62 @@
+import { messageOf } from 'pith';
+import { printableLine } from '@pith/plain-text';
+import type { Context } from './config.ts';
+import type { Entry, Proposal } from './proposal/proposal.ts';
+
+const LONGEST_WHY = 120;
+
+/** Tells people of proposals: in every channel, and later where nobody is there. */
+export class Notices {
+  constructor(private readonly context: Context) {}
+
+  /** A new one waits. */
+  opened(proposal: Proposal): Promise<void> {
+    const { id, author, skill, justification, sources } = proposal;
+    const from = sources.length === 0 ? '' : ' It was written after text from outside.';
+    const why = printableLine(justification, LONGEST_WHY);
+    return this.#tell(proposal, `The agent ${author} proposes a change to the skill ${skill}: ${why}${from} See: ${command(`show ${id}`)}`);
+  }
+
+  /** A reviewing agent has said something of it. */
+  recommended(proposal: Proposal): Promise<void> {
+    const { id, skill, recommendation } = proposal;
+    if (recommendation === null) return Promise.resolve();
+    const said = recommendation.verdict === 'approve' ? 'recommends' : 'advises against';
+    const why = printableLine(recommendation.reason, LONGEST_WHY);
+    return this.#tell(
+      proposal,
+      `The agent ${recommendation.by} ${said} the change to the skill ${skill}: ${why} See: ${command(`show ${id}`)}`,
+    );
+  }
+
+  /** An agent decided in the place of a person. */
+  decided(proposal: Proposal): Promise<void> {
+    const { id, skill, status, decided_by: by, reason } = proposal;
+    const why = reason === null ? '' : `: ${printableLine(reason, LONGEST_WHY)}`;
+    return this.#tell(proposal, `The agent ${by} ${status} the change to the skill ${skill}${why}. See: ${command(`show ${id}`)}`);
+  }
+
+  expired({ proposal }: Entry): Promise<void> {
+    if (proposal === null) return Promise.resolve();
+    const { id, skill } = proposal;
+    const days = this.context.config.expire_days;
+    return this.#tell(
+      proposal,
+      `A change to the skill ${skill} expired, because nobody decided in ${days} days. Open it again: ${command(`reopen ${id}`)}`,
+    );
+  }
+
+  async #tell({ id, user, thread }: Proposal, text: string): Promise<void> {
+    const notice = { v: 1, text: printableLine(text), kind: 'proposal', target: null, threadId: null, userId: user } as const;
+    try {
+      await this.context.events.publish('notify', notice, { key: `skill_proposals/${id}` });
+    } catch (error) {
+      this.context.logger.warn('people could not be told of a proposal', { id, thread, reason: messageOf(error) });
+    }
+  }
+}
+
+/** As it is typed on the command line and, with a slash in the place of `pith`, in a conversation. */
+function command(what: string): string {
+  return `pith skills proposals ${what} (in a conversation: /skills proposals ${what})`;
+}

@@ -1,0 +1,61 @@
+import { isUtf8 } from 'node:buffer';
+import { difference } from '@pith/text-changes';
+import { isSameFile, type SkillTree } from '../change/skill-tree.ts';
+
+/** One file of a change. */
+export interface ChangedFile {
+  readonly path: string;
+  readonly change: 'added' | 'removed' | 'changed';
+  /** Unified; empty where only the mode changes, null where a file is not text. */
+  readonly patch: string | null;
+  /** It can be run now, or no longer. */
+  readonly mode: string | null;
+}
+
+export function changedFiles(before: SkillTree, after: SkillTree): readonly ChangedFile[] {
+  const names = [...new Set([...before.files.keys(), ...after.files.keys()])].sort();
+  return names.flatMap((path): ChangedFile[] => {
+    const [old, next] = [before.files.get(path), after.files.get(path)];
+    if (isSameFile(old, next)) return [];
+    const [from, to] = [old, next].map((file) => {
+      if (file === undefined) return null;
+      return isUtf8(file.bytes) && !file.bytes.includes(0) ? file.bytes.toString() : undefined;
+    });
+    const isText = from !== undefined && to !== undefined;
+    const wasProgram = old?.executable ?? false;
+    const mode = next === undefined || next.executable === wasProgram ? null : next.executable ? RUNS : RUNS_NOT;
+    const change = old === undefined ? 'added' : next === undefined ? 'removed' : 'changed';
+    return [{ path, change, patch: isText ? (from === to ? '' : difference(path, from, to)) : null, mode }];
+  });
+}
+
+const RUNS = 'can be run';
+const RUNS_NOT = 'can be run no longer';
+
+/** The diff of texts as programs read it, modes included. */
+export function unifiedDiff(files: readonly ChangedFile[]): string {
+  const parts = files.map(({ path, change, patch, mode }) => {
+    const [old, next] = mode === RUNS ? ['100644', '100755'] : ['100755', '100644'];
+    const modes = change === 'added' ? [`new file mode ${next}`] : [`old mode ${old}`, `new mode ${next}`];
+    const head = mode === null ? '' : [`diff --git a/${path} b/${path}`, ...modes, ''].join('\n');
+    return head + (patch ?? '');
+  });
+  return parts.map((part) => (part.endsWith('\n') ? part : `${part}\n`)).join('');
+}
+
+/** The same for a person: what cannot be shown as text is said. */
+export function diffText(files: readonly ChangedFile[]): string {
+  return files
+    .map(({ path, change, patch, mode }) =>
+      [...(mode === null ? [] : [`${path}: ${mode}`]), patch === null ? `${path}: ${change}; it is not text` : patch.replace(/\n$/u, '')]
+        .filter((part) => part !== '')
+        .join('\n'),
+    )
+    .join('\n');
+}
+
+export function linesOf(files: readonly ChangedFile[]): { readonly added: number; readonly removed: number } {
+  const lines = files.flatMap(({ patch }) => (patch ?? '').split('\n'));
+  const count = (sign: string, head: string) => lines.filter((line) => line.startsWith(sign) && !line.startsWith(head)).length;
+  return { added: count('+', '+++ '), removed: count('-', '--- ') };
+}
