@@ -6,9 +6,5 @@ describe('a proposal', () => {
     const { propose, files, skill, place, list, run, show } = await proposalsKernel();
     const answer = await propose(BETTER);
     expect(answer).toMatchObject({ status: 'open' });
-    console.log(answer, files(), await list());
-    console.log(await show(String(answer['proposal'])));
-    console.log((await run(['skills', 'proposals', 'approve', String(answer['proposal'])])).text);
-    console.log(skill(), place(''));
   });
 });
