@@ -85,8 +85,8 @@ async function agreed(runs: number, { model }: ReadyWorker, { context, runner, i
   if (runs === 0) return true;
   const { ask_above: askAbove, max_runs: maxRuns, max_tokens: maxTokens } = context.config;
   const each = (await runner.store.meanTokens()) ?? FIRST_TOKENS;
-  const about = Math.round((Math.min(runs, maxRuns) * each) / 1000);
-  const what = `${counted(runs, 'run')} with ${model}, about ${about},000 tokens in all (no prices are known)`;
+  const about = Math.ceil((Math.min(runs, maxRuns) * each) / 100) * 100;
+  const what = `${counted(runs, 'run')} with ${model}, about ${about} tokens in all (no prices are known)`;
   io.error(`${what}; at most ${maxRuns} runs and ${maxTokens} tokens (extensions.skill_evals).`);
   if (runs <= askAbove || input.options['yes'] === true) return true;
   if (!io.interactive)

@@ -84,18 +84,19 @@ export class Runner {
     const { max_runs: maxRuns, max_tokens: maxTokens } = this.context.config;
     const waiting = [...planned];
     const stop = new AbortController();
-    let [done, tokens] = [0, 0];
+    let [begun, done, tokens] = [0, 0, 0];
     let stopped: Stopped = null;
     const work = async (): Promise<void> => {
       for (let next = waiting.shift(); next !== undefined; next = waiting.shift()) {
-        const why = done >= maxRuns ? 'max_runs' : tokens >= maxTokens ? 'max_tokens' : null;
+        const why = begun >= maxRuns ? 'max_runs' : tokens >= maxTokens ? 'max_tokens' : null;
         if (why !== null) {
-          stopped ??= { why, done, left: planned.length - done };
+          stopped ??= { why, done: begun, left: planned.length - begun };
           return;
         }
-        done += 1;
+        begun += 1;
         const result = await this.#finish(next, AbortSignal.any([signal, stop.signal]));
         tokens += result.inputTokens + result.outputTokens;
+        done += 1;
         progress({ done, of: planned.length });
       }
     };

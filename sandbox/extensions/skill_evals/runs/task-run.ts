@@ -58,7 +58,7 @@ export async function runTask(run: TaskRun, ports: RunPorts, signal: AbortSignal
     if (statements.length > 0 && reasons.length === 0) {
       await addJudge(sandbox, JUDGE_INSTRUCTIONS);
       const question = judgeQuestion(run.task.prompt, transcript, statements, `---- ${randomUUID()} ----`);
-      const answer = readEvents(await chat(['--agent', JUDGE, '--prompt', question]), run);
+      const answer = readEvents(await chat(['--agent', JUDGE, `--prompt=${question}`]), run);
       usage.inputTokens += answer.usage.inputTokens;
       usage.outputTokens += answer.usage.outputTokens;
       const verdicts = verdictsIn(answer.transcript.answer, statements.length);
