@@ -1,4 +1,4 @@
-import type { Reach } from '@pith/safe-files';
+import { isCaseOfSkill, type Reach } from '@pith/safe-files';
 import { folderTree } from '../tree/folder-tree.ts';
 import { skillJail, unlessRefused } from './skill-jail.ts';
 
@@ -22,14 +22,14 @@ const NONE: ResourceList = { entries: [], total: 0, more: false };
 /** Of a folder that is moved away or swapped for a link while it is read. */
 const MOVED: ReadonlySet<string> = new Set(['ENOENT', 'ENOTDIR', 'ELOOP', 'EINVAL']);
 
-/** The files beside SKILL.md without links, hidden names and `node_modules`. Empty where the folder is gone. Each that is shown is verified to be inside. */
+/** The files beside SKILL.md without its cases, links, hidden names and `node_modules`. Empty where the folder is gone. Each that is shown is verified to be inside. */
 export async function listResources(realDirectory: string, reach?: Reach): Promise<ResourceList> {
   const jail = skillJail(realDirectory, reach);
   if (jail === null) return NONE;
   try {
     const leavesOut = (name: string) => name.startsWith('.') || name === 'node_modules';
     const { files, more } = await folderTree(realDirectory, LIMITS, { leavesOut });
-    const own = files.filter(({ path, links }) => links === 1 && path.toLowerCase() !== 'skill.md');
+    const own = files.filter(({ path, links }) => links === 1 && path.toLowerCase() !== 'skill.md' && !isCaseOfSkill(path));
     const entries: ResourceEntry[] = [];
     for (const { path } of own.slice(0, SHOWN)) {
       const found = await unlessRefused(jail.stat(path.split('/')));

@@ -1,5 +1,5 @@
 import type { FileHandle } from 'node:fs/promises';
-import { binaryType, digestOf, type Reach, readPart, readRange } from '@pith/safe-files';
+import { binaryType, digestOf, isCaseOfSkill, type Reach, readPart, readRange } from '@pith/safe-files';
 import { skillJail, unlessRefused } from './skill-jail.ts';
 
 export type Resource =
@@ -35,11 +35,12 @@ interface HowToRead {
 }
 
 /**
- * One file of a skill's real folder: a regular file with one name, which the jail proved to be inside. A leading `references/` may be
+ * One file of a skill's real folder for an agent, none of its cases: a regular file with one name, which the jail proved to be inside. A leading `references/` may be
  * missing or superfluous where only one of both files exists.
  */
 export async function readResource(realDirectory: string, given: string, { part = 1, signal, reach }: HowToRead = {}): Promise<Resource> {
-  return withResource<Resource>(realDirectory, given, (file, path, size) => contentOf(file, path, size, { part, signal }), reach);
+  const use: Use<Resource> = async (file, path, size) => (isCaseOfSkill(path) ? null : contentOf(file, path, size, { part, signal }));
+  return withResource(realDirectory, given, use, reach);
 }
 
 /** All bytes of one file, with the checks of `readResource`. */

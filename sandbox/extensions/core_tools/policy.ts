@@ -1,4 +1,4 @@
-import { FileRefused, GuardedPlaces, type Jail } from '@pith/safe-files';
+import { FileRefused, GuardedPlaces, isSkillCase, type Jail } from '@pith/safe-files';
 import type { Config } from './config.ts';
 
 /** What may be read or changed without a person, what needs one, and what is never done here. */
@@ -14,12 +14,14 @@ export class Policy {
   }
 
   isReadable(names: readonly string[]): boolean {
-    return !this.places.holdsState(names);
+    return !this.places.holdsState(names) && !isSkillCase(names);
   }
 
-  /** Throws `protected` for state and settings, which contain data of others. */
+  /** Throws `protected` for state and settings, which contain data of others, and for the cases by which skills are measured. */
   requireReadable(names: readonly string[]): void {
-    if (!this.isReadable(names)) throw isState(names);
+    if (this.places.holdsState(names)) throw isState(names);
+    if (isSkillCase(names))
+      throw new FileRefused('protected', `'${names.join('/')}' is among the cases by which a skill is measured: agents do not read them`);
   }
 
   /**
@@ -27,7 +29,7 @@ export class Policy {
    * skill.
    */
   async reasonToAsk(names: readonly string[]): Promise<string | null> {
-    this.requireReadable(names);
+    if (this.places.holdsState(names)) throw isState(names);
     const [first = '', ...rest] = names;
     if (first === STAGING && rest.length > 0 && rest.every((name) => ORDINARY.test(name))) return null;
     const guard = await this.places.guardOf(names, this.config.new_skills === 'auto' ? withoutSkill(names) : names);

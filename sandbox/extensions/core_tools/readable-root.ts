@@ -1,4 +1,4 @@
-import { Jail } from '@pith/safe-files';
+import { isSkillCase, Jail } from '@pith/safe-files';
 
 /** Files that may be read, and how their paths are written. */
 export interface ReadableRoot {
@@ -17,7 +17,8 @@ export function shippedRoot(shippedSandbox: string): ReadableRoot {
     jail: new Jail(shippedSandbox),
     prefix: SHIPPED,
     isReadable: ([first, ...rest]) =>
-      first === undefined || (FOLDERS.has(first) && rest.every((name) => !name.startsWith('.') && name !== 'node_modules')),
+      first === undefined ||
+      (!isSkillCase([first, ...rest]) && FOLDERS.has(first) && rest.every((name) => !name.startsWith('.') && name !== 'node_modules')),
   };
 }
 

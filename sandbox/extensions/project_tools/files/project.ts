@@ -1,6 +1,6 @@
 import path from 'node:path';
 import type { Places } from 'pith';
-import { FileRefused, isInside, isSecretFile, Jail, realPathOf, runsLaterIn, type StagingNotes } from '@pith/safe-files';
+import { FileRefused, isInside, isSecretFile, isSkillCase, Jail, realPathOf, runsLaterIn, type StagingNotes } from '@pith/safe-files';
 
 /** The person's project: the folder that file tools and commands stay in, and the parts of it that they may not use. */
 export interface Project {
@@ -12,11 +12,11 @@ export interface Project {
   data(): string;
   /** Absolute; null where there is none. */
   readonly home: string | null;
-  /** The names from the project down to `given`. Throws for a path that leads out of it, and for state and settings. */
+  /** The names from the project down to `given`. Throws for a path that leads out of it, for state and settings, and for cases of skills. */
   names(given: string): readonly string[];
   /** The target of `given`: the names themselves, or those to which a link within the project leads. Throws as `names`. */
   followed(given: string): readonly string[];
-  /** A function that is false for state, settings and git's own files, as they are now: no tool reads them. */
+  /** A function that is false for state, settings, git's own files and the cases of skills, as they are now: no tool reads them. */
   visible(): (names: readonly string[]) => boolean;
   /** Why a change needs a person's approval each time; null: an `always` may cover it. Throws for files that are changed in another way. */
   changeGuard(names: readonly string[]): string | null;
@@ -39,13 +39,15 @@ export function openProject(
   const visible = () => {
     const state = [realPathOf(data()), path.join(sandbox, 'data')];
     return (names: readonly string[]): boolean => {
-      if (names.some((name) => name.toLowerCase() === '.git')) return false;
+      if (names.some((name) => name.toLowerCase() === '.git') || isSkillCase(names)) return false;
       if (state.some((folder) => below(names, folder))) return false;
       return !(isSettingsFile(names.at(-1) ?? '') && below(names, sandbox));
     };
   };
   const names = (given: string): readonly string[] => {
     const found = jail.namesOf(given);
+    if (isSkillCase(found))
+      throw new FileRefused('protected', `'${found.join('/')}' is among the cases by which a skill is measured: agents do not read them`);
     if (!visible()(found))
       throw new FileRefused(
         'protected',

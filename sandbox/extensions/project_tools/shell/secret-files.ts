@@ -1,13 +1,13 @@
 import path from 'node:path';
 import { accessSync, constants, existsSync, readdirSync, statSync } from 'node:fs';
 import type { CoveredPath } from '@pith/supervised-process';
-import { FileRefused, isBelow, isInside, isSecretFile, realPathOf } from '@pith/safe-files';
+import { FileRefused, isBelow, isInside, isSecretFile, isSkillCase, realPathOf } from '@pith/safe-files';
 import { isSettingsFile, type Project } from '../files/project.ts';
 import { isBare, OF_OTHERS, walk, type FolderSearch, type Seen } from './project-walk.ts';
 
 /** What must be known of the project before a command sees it. All paths are absolute. */
 export interface ProjectSecrets {
-  /** Files that may contain secrets; of links, their targets. */
+  /** Files that may contain secrets, and the cases of skills; of links, their targets. */
   readonly files: readonly string[];
   /** Each `.git`: a folder, or a file that names one. Also the `.hg` and `.jj` of other programs. */
   readonly repositories: readonly string[];
@@ -60,7 +60,7 @@ export class SecretSearch implements FolderSearch {
       if (type === 'directory' && !isRepository) continue;
       const each = [...names, name];
       if (isRepository) this.#repositories.push(realPathOf(path.join(this.root, ...each)));
-      else if (isSecretFile(each)) this.#files.add(realPathOf(path.join(this.root, ...each)));
+      else if (isSecretFile(each) || isSkillCase(each)) this.#files.add(realPathOf(path.join(this.root, ...each)));
     }
   }
 

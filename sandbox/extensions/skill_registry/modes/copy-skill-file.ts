@@ -1,7 +1,7 @@
 import path from 'node:path';
 import { defineTool, Places, type Tool, type ToolCall, type ToolResult, z } from 'pith';
 import { printableLine } from '@pith/plain-text';
-import { FileRefused, GuardedPlaces, isInside, Jail, realPathOf } from '@pith/safe-files';
+import { FileRefused, GuardedPlaces, isCaseOfSkill, isInside, Jail, realPathOf } from '@pith/safe-files';
 import { resourceBytes } from '@pith/skill-files';
 import { type ToolPorts, withSkill } from '../reading/read-skill.ts';
 import { noResource } from '../reading/resource.ts';
@@ -40,7 +40,7 @@ async function copy(
     if (printableLine(to) !== to) return refusal('file_unavailable', to);
     const target = jail.namesOf(to);
     const resource = await resourceBytes(skill.realDirectory, file, MOST_BYTES);
-    if (resource.kind === 'refused') return noResource(skill);
+    if (resource.kind === 'refused' || isCaseOfSkill(resource.path)) return noResource(skill);
     if (resource.kind === 'too_large')
       return skillError(
         'resource_too_large',
