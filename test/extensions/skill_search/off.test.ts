@@ -14,7 +14,7 @@ it('R1 without skill_search a chat goes on, the catalog stands, shared words fin
   expect(found).not.toContain('bird-feeding');
   expect(found).toContain("(only ids, names and tags were searched: the ranker 'skill_search' is not there)");
   expect(await world.resultOf('list_skills', { query: 'all about birds' })).toContain('bird-feeding');
-  for (const name of ['search', 'eval', 'forget'])
+  for (const name of ['search', 'enrich', 'forget'])
     expect(await pithHere(['skills', name, 'x'], { cwd: path.dirname(world.pith.sandbox) })).toMatchObject({
       code: 2,
       err: expect.stringContaining(`no command 'skills ${name}': its extension 'skill_search' is switched off`),

@@ -1,5 +1,6 @@
 import { PithError, z } from 'pith';
 import { once } from '@pith/promises';
+import { printableLine } from '@pith/plain-text';
 import { type Expectation, type Task, type Trigger, triggerOf } from './case.ts';
 
 /** Cases as other tools write them. What they have besides is left to these. */
@@ -60,15 +61,16 @@ export function queriesIn(value: unknown, file: string): readonly Trigger[] {
   return queries.map(({ query, should_trigger: should }) => triggerOf(query, should ? 'load' : 'not_load'));
 }
 
-/** Throws `evals_invalid` with line and column. */
+/** Throws `evals_invalid`. */
 export function jsonValue(json: string, file: string): unknown {
   try {
     return JSON.parse(json) as unknown;
   } catch (error) {
     const why = error instanceof Error ? error.message : String(error);
-    const at = Number(/position (\d+)/.exec(why)?.[1] ?? json.length);
-    const before = json.slice(0, at).split('\n');
-    throw invalid('is not valid JSON', `${file}:${before.length}:${before.at(-1)!.length + 1}`, 'correct the syntax');
+    const [, at] = /position (\d+)/.exec(why) ?? [];
+    const before = json.slice(0, Number(at ?? 0)).split('\n');
+    const place = at === undefined ? '' : `:${before.length}:${before.at(-1)!.length + 1}`; // engines do not always say it
+    throw invalid(`is not valid JSON: ${printableLine(why, 200)}`, `${file}${place}`, 'correct the syntax');
   }
 }
 
