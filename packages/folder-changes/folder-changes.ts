@@ -3,7 +3,7 @@ import { existsSync, realpathSync } from 'node:fs';
 import { mkdir, realpath, rm, rmdir } from 'node:fs/promises';
 import path from 'node:path';
 import type { Timing } from '@pith/promises';
-import { stateFolder } from '@pith/safe-files';
+import { type StateFolder, stateFolder } from '@pith/safe-files';
 import { readEntries } from './entries.ts';
 import { exclusively, isStale, keepFresh } from './exclusive.ts';
 import { ChangeRefused } from './refused.ts';
@@ -20,8 +20,16 @@ export interface Staged<Entry> {
   /** Write here what is to be put in place. */
   readonly directory: string;
   /** Makes all changes or none. Rejects where the present content is not what a change expects. */
-  change(changes: readonly FolderChange<Entry>[]): Promise<void>;
+  change(changes: readonly FolderChange<Entry>[], around?: Around): Promise<void>;
   remove(): Promise<void>;
+}
+
+/** What else is done while no other process changes anything in the folder. */
+export interface Around {
+  /** Before anything is moved. Where it rejects, nothing is changed. */
+  before(): Promise<void>;
+  /** After all changes count. */
+  after(): Promise<void>;
 }
 
 /** The folder for staged changes. It is hidden, so that nobody takes it for one of the folders. */
@@ -60,7 +68,13 @@ export class FolderChanges<Entry> {
     const end = keepFresh(directory, clock);
     return {
       directory,
-      change: (changes) => this.#withLock(root, () => commit({ ...this.options, root, directory }, changes)),
+      change: (changes, around) =>
+        this.#withLock(root, async () => {
+          await this.#undoUnfinished(root, (name) => name !== path.basename(directory));
+          await around?.before();
+          await commit({ ...this.options, root, directory }, changes);
+          await around?.after();
+        }),
       remove: async () => {
         end();
         // With a journal, the folder has content that could not be put back: the next start tries again. A folder that cannot be removed
@@ -77,42 +91,60 @@ export class FolderChanges<Entry> {
     await this.#recover(realpathSync(this.options.folder));
   }
 
-  /**
-   * One process at a time writes and removes a journal, so a journal that this process sees belongs to nobody who is working. With
-   * `sweeps`, folders that were only staged are removed. A change that has begun and has no journal here is left alone: another folder of
-   * journals may have it, and a folder that somebody planted has no effect.
-   */
+  /** Does `work` while no other process changes anything there, after what killed processes began has been undone. */
+  async settled<T>(work: () => Promise<T>): Promise<T> {
+    if (!existsSync(this.options.folder)) return work();
+    const root = await realpath(this.options.folder);
+    return this.#withLock(root, async () => {
+      await this.#undoUnfinished(root);
+      return work();
+    });
+  }
+
   async #recover(
     root: string,
     { sweeps = false, signal }: { readonly sweeps?: boolean; readonly signal?: AbortSignal } = {},
   ): Promise<void> {
     const { clock, journals } = this.options;
     const staging = stateFolder(root, STAGING);
-    const names = staging.list();
-    const isJournaled = (name: string) => journals.has(journalOf(name));
-    const isDone = async (name: string) => {
+    if (!staging.list().some((name) => sweeps || journals.has(journalOf(name)))) return;
+    const isLeft = async (name: string) => {
       const directory = path.join(staging.path, name);
-      if (isJournaled(name)) return rollBack({ ...this.options, root, directory });
       return sweeps && isStale(directory, clock) && !(await hasBegun(directory));
     };
-    if (!names.some((name) => sweeps || isJournaled(name))) return;
     const work = async () => {
-      for (const name of names) {
-        if (!(await isDone(name))) continue;
-        try {
-          staging.remove(name);
-        } catch {
-          // The folder was read-only before it was moved there. It does no harm, and the next process tries again.
-        }
-      }
+      await this.#undoUnfinished(root);
+      for (const name of staging.list()) if (await isLeft(name)) removeIfPossible(staging, name);
     };
     await this.#withLock(root, work, signal);
     await rmdir(staging.path).catch(() => undefined); // others are staging
+  }
+
+  /**
+   * One process at a time writes and removes a journal, so a journal that this process sees under the lock belongs to nobody who is
+   * working. A change that has begun and has no journal here is left alone: another folder of journals may have it, and a folder that
+   * somebody planted has no effect.
+   */
+  async #undoUnfinished(root: string, isMeant: (name: string) => boolean = () => true): Promise<void> {
+    const { journals } = this.options;
+    const staging = stateFolder(root, STAGING);
+    for (const name of staging.list()) {
+      if (!isMeant(name) || !journals.has(journalOf(name))) continue;
+      if (await rollBack({ ...this.options, root, directory: path.join(staging.path, name) })) removeIfPossible(staging, name);
+    }
   }
 
   #withLock<T>(root: string, work: () => Promise<T>, signal?: AbortSignal): Promise<T> {
     const { refusals, clock } = this.options;
     const busy = (where: string) => new ChangeRefused({ cure: 'try again when it has ended', ...refusals.busy }, { where });
     return exclusively({ folder: stateFolder(root), name: '.busy', busy }, clock, work, signal);
+  }
+}
+
+function removeIfPossible(staging: StateFolder, name: string): void {
+  try {
+    staging.remove(name);
+  } catch {
+    // The folder was read-only before it was moved there. It does no harm, and the next process tries again.
   }
 }
