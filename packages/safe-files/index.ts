@@ -23,4 +23,4 @@ export { isCaseOfSkill, isSkillCase } from './skill-cases.ts';
 export type { StagedFile } from './staged-file.ts';
 export { StagingNotes } from './staging-notes.ts';
 export { binaryType, decodeText, digestOf, PART_BYTES, readPart, readRange } from './text-files.ts';
-export { kindOf, makeFolders, replaceFile, stateFolder, syncFolder, type StateFolder } from './state-files.ts';
+export { kindOf, makeFolders, replaceFile, stateFolder, syncFolder, syncTree, type StateFolder } from './state-files.ts';

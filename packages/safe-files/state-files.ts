@@ -1,6 +1,6 @@
 import { randomUUID } from 'node:crypto';
 import fs from 'node:fs';
-import { open as openAsync, rename, rm } from 'node:fs/promises';
+import { open as openAsync, readdir, rename, rm } from 'node:fs/promises';
 import path from 'node:path';
 import { FileRefused } from './refused.ts';
 
@@ -319,6 +319,22 @@ export function kindOf(found: fs.Stats | fs.BigIntStats): string {
 
 function draftOf(file: string): string {
   return path.join(path.dirname(file), `.${path.basename(file)}.${randomUUID()}`);
+}
+
+/** Makes the files of a folder durable, and the folders in it. */
+export async function syncTree(folder: string): Promise<void> {
+  for (const entry of await readdir(folder, { recursive: true, withFileTypes: true })) {
+    const place = path.join(entry.parentPath, entry.name);
+    if (entry.isDirectory()) syncFolder(place);
+    if (!entry.isFile()) continue;
+    const handle = await openAsync(place, 'r');
+    try {
+      await handle.sync();
+    } finally {
+      await handle.close();
+    }
+  }
+  syncFolder(folder);
 }
 
 /** Makes renames in a folder durable. */

@@ -246,6 +246,7 @@ const WRITES_NO_STATE: ReadonlyMap<string, string> = new Map([
   ['packages/folder-changes/exclusive.ts', 'a folder, the lock, in one that the state module has made'],
   ['packages/folder-changes/journaled.ts', 'folders that are replaced, such as skills'],
   ['packages/folder-changes/folder-changes.ts', 'the folder that holds them'],
+  ['packages/kept-folders/kept-folders.ts', 'renames in a folder that the state module has made, and a copy where a caller wants one'],
   ['core/cli/commands/init.ts', 'a new project'],
   ['sandbox/extensions/project_instructions/init-command.ts', 'AGENTS.md of the project, new, after a yes'],
   ['core/cli/commands/thread-export.ts', 'the file that a person names'],
@@ -271,7 +272,6 @@ const WRITES_NO_STATE: ReadonlyMap<string, string> = new Map([
   ['sandbox/extensions/skill_install/install/new-skill.ts', 'a staging folder'],
   ['sandbox/extensions/skill_install/install/staged-skill.ts', 'a staging folder'],
   ['sandbox/extensions/skill_install/install/update.ts', 'a staging folder'],
-  ['sandbox/extensions/skill_registry/versions/versions.ts', 'one rename in a folder that the state module has made'],
   ['sandbox/extensions/skill_scripts/scripts/run-script.ts', 'a copy with a random name in a folder that the state module has made'],
 ]);
 

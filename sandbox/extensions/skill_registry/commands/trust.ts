@@ -69,7 +69,7 @@ export function untrust(context: ExtensionContext, registry: SkillRegistry): Com
         if (skills.size === 0 && source.trustedWithProject !== true) return null;
         return { at: before?.at ?? new Date(context.clock.now()).toISOString(), whole: false, withProject: false, skills };
       });
-      registry.versions.forget(source.label, skill?.id ?? null);
+      await registry.versions.forget(source.label, skill?.id ?? null);
       const what = skill === null ? source.label : `${source.label}/${skill.id}`;
       io.json({ source: source.label, untrusted: what });
       io.print(`No longer trusted: ${printableLine(what)}.`);

@@ -1,8 +1,7 @@
-import { randomUUID } from 'node:crypto';
-import { closeSync, fsyncSync, openSync, renameSync, statSync } from 'node:fs';
 import path from 'node:path';
 import { type AgentSpec, type Clock, PithError } from 'pith';
 import { printableLine } from '@pith/plain-text';
+import { type Kept, KeptFolders } from '@pith/kept-folders';
 import { stateFolder, type StateFolder } from '@pith/safe-files';
 import {
   canonical,
@@ -10,7 +9,6 @@ import {
   copySkill,
   digestCopy,
   folderTree,
-  placeOf,
   readTree,
   scanSource,
   SkillTooLarge,
@@ -25,11 +23,9 @@ import type { RegistryConfig } from '../scan/sources.ts';
 import { notOffered, type Skill, type Snapshot } from '../skill.ts';
 
 /** A skill's folder as it was, kept under the digest of all its files. */
-export interface KeptVersion {
+export interface KeptVersion extends Kept {
   /** Of the skill. */
   readonly id: string;
-  /** `sha256:` and hex digits, of the whole folder. */
-  readonly digest: string;
   /** Where the skill was found with these bytes, the first source first. */
   readonly sources: readonly string[];
   /** What its frontmatter said; null: nothing. */
@@ -45,10 +41,14 @@ export interface VersionsOptions {
   readonly isTrusted: (skill: Skill, copy: readonly CopiedFile[]) => Promise<boolean>;
 }
 
+/** A folder of a skill that is to be kept. */
+export interface SkillFolder extends Pick<Skill, 'id' | 'source' | 'version'> {
+  readonly directory: string;
+  /** Of the folder that the skill has where it is used. */
+  readonly name: string;
+}
+
 const FOLDER = 'versions';
-const DRAFT = '.draft-';
-/** What a killed process left is removed after so long. */
-const DRAFT_MS = 60 * 60_000;
 const DIGEST = /^(?:sha256:)?([0-9a-f]{7,64})$/;
 
 /** Folders of skills as they were, by the digest of what they hold. A kept version never changes: one whose files differ is refused. */
@@ -60,31 +60,37 @@ export class Versions {
 
   /** Keeps the skill as it is now. Rejects where it is not trusted, or holds what no copy can hold. */
   async keep(skill: Skill): Promise<KeptVersion> {
-    const { clock, isTrusted } = this.options;
-    const folder = this.#folderOf(skill.id);
-    folder.make();
-    this.#removeDrafts(folder);
-    const draft = `${DRAFT}${randomUUID()}`;
-    try {
-      const copy = folder.folder(draft, path.basename(skill.directory)).make();
-      const files = await copied(skill, copy);
-      const digest = await treeDigest(copy);
-      if ((await treeDigest(skill.realDirectory)) !== digest) throw notKept(skill, await whyDifferent(skill));
-      if (!(await isTrusted(skill, files))) throw notKept(skill, 'it changed since it was trusted');
-      const kept: KeptVersion = { id: skill.id, digest, sources: [skill.source], version: skill.version, keptAt: clock.now() };
-      const done = await this.#keepDraft(folder, draft, kept);
-      if (await isTrusted(skill, files)) return done;
-      this.#forgetIn(folder, done, skill.source); // a person took its trust back meanwhile
-      throw notKept(skill, 'it is no longer trusted');
-    } finally {
-      folder.remove(draft);
-    }
+    const { isTrusted } = this.options;
+    const folder = { ...skill, directory: skill.realDirectory, name: path.basename(skill.directory) };
+    let files: readonly CopiedFile[] = [];
+    const done = await this.keepFolder(folder, async (copy) => {
+      files = copy;
+      if (!(await isTrusted(skill, files))) throw notKept(folder, 'it changed since it was trusted');
+    });
+    if (await isTrusted(skill, files)) return done;
+    await this.#forgetIn(this.storeOf(skill.id), done, skill.source); // a person took its trust back meanwhile
+    throw notKept(folder, 'it is no longer trusted');
+  }
+
+  /** Keeps a folder of a skill as it is now. Rejects where it holds what no copy can hold, or what `check` rejects. */
+  async keepFolder(skill: SkillFolder, check?: (files: readonly CopiedFile[]) => Promise<void>): Promise<KeptVersion> {
+    const { id, source, version, directory, name } = skill;
+    let files: readonly CopiedFile[] = [];
+    const fill = async (copy: string) => {
+      files = await copied(skill, copy);
+    };
+    return this.storeOf(id).keep(name, fill, async (digest, known) => {
+      if ((await treeDigest(directory)) !== digest) throw notKept(skill, await whyDifferent(directory));
+      await check?.(files);
+      if (known !== null) return { ...known, sources: [...new Set([...known.sources, source])] };
+      return { id, digest, sources: [source], version, keptAt: this.options.clock.now() };
+    });
   }
 
   /** Of one skill, the first that was kept first. */
   of(id: string): readonly KeptVersion[] {
-    const kept = keptIn(this.#folderOf(id)).filter((one) => one.id === id);
-    return kept.sort((a, b) => a.keptAt - b.keptAt || (a.digest < b.digest ? -1 : 1));
+    const kept = this.storeOf(id).list();
+    return kept.filter((one) => one.id === id).sort((a, b) => a.keptAt - b.keptAt || (a.digest < b.digest ? -1 : 1));
   }
 
   /** The skill that `id@version` names, as it was: by the beginning of a digest, or by what the frontmatter said. The version that it has now is kept by this. */
@@ -154,74 +160,45 @@ export class Versions {
   }
 
   /** A person takes the trust of a source back, or of one skill of it: removes what is kept of that, and of no other source. */
-  forget(source: string, id: string | null): void {
+  async forget(source: string, id: string | null): Promise<void> {
     const root = stateFolder(this.options.dataDirectory, FOLDER);
     for (const name of root.list().filter((each) => /^[0-9a-f]{64}$/.test(each))) {
-      const folder = root.folder(name);
-      const its = keptIn(folder).filter((kept) => kept.sources.includes(source) && (id === null || kept.id === id));
-      for (const kept of its) this.#forgetIn(folder, kept, source);
+      const store = this.#storeIn(root.folder(name));
+      const its = store.list().filter((kept) => kept.sources.includes(source) && (id === null || kept.id === id));
+      for (const kept of its) await this.#forgetIn(store, kept, source);
     }
   }
 
-  #folderOf(id: string): StateFolder {
-    return stateFolder(this.options.dataDirectory, FOLDER, sha256(id));
+  /** The kept folders of one skill. */
+  storeOf(id: string): KeptFolders<KeptVersion> {
+    return this.#storeIn(stateFolder(this.options.dataDirectory, FOLDER, sha256(id)));
   }
 
-  #forgetIn(folder: StateFolder, kept: KeptVersion, source: string): void {
-    const hex = hexOf(kept.digest);
+  #storeIn(folder: StateFolder): KeptFolders<KeptVersion> {
+    return new KeptFolders({ folder, now: () => this.options.clock.now(), digestOf: treeDigest, factsOf });
+  }
+
+  async #forgetIn(store: KeptFolders<KeptVersion>, kept: KeptVersion, source: string): Promise<void> {
     const sources = kept.sources.filter((each) => each !== source);
-    if (sources.length > 0) return folder.writeNow(`${hex}.json`, JSON.stringify({ ...kept, sources }));
-    folder.remove(`${hex}.json`);
-    folder.remove(hex);
-  }
-
-  /** A version is kept once its description is there, which is written last. */
-  async #keepDraft(folder: StateFolder, draft: string, kept: KeptVersion): Promise<KeptVersion> {
-    const hex = hexOf(kept.digest);
-    const known = readKept(folder, `${hex}.json`);
-    if (!(await this.#isWhole(kept))) {
-      const from = path.join(folder.path, draft);
-      await flush(from);
-      if (!renamed(from, path.join(folder.path, hex)) && !(await this.#isWhole(kept))) {
-        // What is there is damaged; another process that keeps the same puts the same in its place.
-        renamed(path.join(folder.path, hex), path.join(folder.path, `${DRAFT}${randomUUID()}`));
-        renamed(from, path.join(folder.path, hex));
-      }
-    }
-    const merged = known === null ? kept : { ...known, sources: [...new Set([...known.sources, ...kept.sources])] };
-    if (merged.sources.length !== known?.sources.length) await folder.write(`${hex}.json`, JSON.stringify(merged));
-    return merged;
-  }
-
-  /** False: it is not there, or damaged. */
-  async #isWhole({ id, digest }: Pick<KeptVersion, 'id' | 'digest'>): Promise<boolean> {
-    const directory = path.join(this.#folderOf(id).path, hexOf(digest));
-    const [name] = stateFolder(directory).list();
-    return name !== undefined && isWhole(path.join(directory, name), digest);
+    if (sources.length > 0) await store.note({ ...kept, sources });
+    else store.remove(kept.digest);
   }
 
   async #skillOf(kept: KeptVersion): Promise<Skill> {
     const { id, digest, sources } = kept;
-    const directory = path.join(this.#folderOf(id).path, hexOf(digest));
-    if (!(await this.#isWhole(kept)))
+    const folder = await this.storeOf(id).at(digest);
+    if (folder === null)
       throw new PithError('skill_not_offered', printableLine(`the kept version ${short(digest)} of skill '${id}' is damaged`), {
-        where: directory,
+        where: stateFolder(this.options.dataDirectory, FOLDER, sha256(id)).path,
         cure: 'restore the folder from a backup, or name another version',
       });
     const { clock, config } = this.options;
-    const place = { label: sources[0] ?? '', directory, configured: false, trusted: true };
+    const place = { label: sources[0] ?? '', directory: path.dirname(folder), configured: false, trusted: true };
     const scan = await scanSource(place, null, { trustedLinks: [], now: () => clock.now() });
     const [found] = scan.skills.values();
     const [skill] = found === undefined ? [] : rank([candidateOf({ source: place, scan }, { ...found, id })], filtersOf(config, []));
     if (skill === undefined) throw new PithError('skill_not_offered', `the kept version ${short(digest)} has no SKILL.md`);
     return { ...skill, source: KEPT_VERSION + digest };
-  }
-
-  #removeDrafts(folder: StateFolder): void {
-    for (const name of folder.list().filter((each) => each.startsWith(DRAFT))) {
-      const { mtimeMs } = statSync(path.join(folder.path, name), { throwIfNoEntry: false }) ?? { mtimeMs: Infinity };
-      if (this.options.clock.now() - mtimeMs > DRAFT_MS) folder.remove(name);
-    }
   }
 }
 
@@ -253,9 +230,9 @@ function parted(reference: string): { readonly name: string; readonly wanted: st
   return { name: reference.slice(0, at), wanted: reference.slice(at + 1) };
 }
 
-async function copied(skill: Skill, to: string): Promise<readonly CopiedFile[]> {
+async function copied(skill: SkillFolder, to: string): Promise<readonly CopiedFile[]> {
   try {
-    const files = await copySkill(skill.realDirectory, to);
+    const files = await copySkill(skill.directory, to);
     if (files !== null) return [...files].map(([name, file]) => ({ path: name, ...file }));
   } catch (error) {
     if (!(error instanceof SkillTooLarge)) throw error;
@@ -264,17 +241,17 @@ async function copied(skill: Skill, to: string): Promise<readonly CopiedFile[]> 
   throw notKept(skill, 'its folder is gone');
 }
 
-async function whyDifferent({ realDirectory }: Skill): Promise<string> {
-  const { links, others, files } = await folderTree(realDirectory);
+async function whyDifferent(directory: string): Promise<string> {
+  const { links, others, files } = await folderTree(directory);
   const odd = [...links.map((link) => link.path), ...others, ...files.flatMap((file) => (file.links > 1 ? file.path : []))];
   return odd.length === 0
     ? 'it changed while it was copied'
     : `it has links, or something that is not a file: ${odd.slice(0, 3).join(', ')}`;
 }
 
-function notKept({ id, file }: Skill, why: string): PithError {
+function notKept({ id, directory }: Pick<SkillFolder, 'id' | 'directory'>, why: string): PithError {
   return new PithError('version_not_kept', printableLine(`the skill '${id}' cannot be kept as a version: ${why}`), {
-    where: file,
+    where: directory,
     cure: 'correct that, then try again',
   });
 }
@@ -284,46 +261,13 @@ function ofVersion(kept: readonly KeptVersion[], wanted: string, source: string 
   return kept.find((one) => one.version === wanted && (source === null || one.sources.includes(source)));
 }
 
-/** False where something is there already, or nothing is to be renamed any more. */
-function renamed(from: string, to: string): boolean {
-  try {
-    renameSync(from, to);
-    return true;
-  } catch (error) {
-    if (['ENOTEMPTY', 'EEXIST', 'ENOENT'].includes((error as NodeJS.ErrnoException).code ?? '')) return false;
-    throw error;
-  }
-}
-
-function keptIn(folder: StateFolder): KeptVersion[] {
-  return folder.list().flatMap((name) => (name.endsWith('.json') ? (readKept(folder, name) ?? []) : []));
-}
-
 /** null: it is damaged, or no file of ours. */
-function readKept(folder: StateFolder, name: string): KeptVersion | null {
-  try {
-    const read = JSON.parse(String(folder.read(name))) as Partial<KeptVersion> & { readonly source?: string };
-    const { id, digest, source, sources = [source], version, keptAt } = read; // a version once had one source
-    if (digest !== `sha256:${name.slice(0, -'.json'.length)}` || typeof id !== 'string') return null;
-    if (!Array.isArray(sources) || sources.length === 0 || !sources.every((each) => typeof each === 'string')) return null;
-    return { id, digest, sources, version: typeof version === 'string' ? version : null, keptAt: Number(keptAt) || 0 };
-  } catch {
-    return null; // not written yet, damaged, or of somebody else
-  }
-}
-
-/** What was copied is on disk before it counts. */
-async function flush(folder: string): Promise<void> {
-  const tree = await folderTree(folder);
-  for (const { path: name, kind } of tree.entries) {
-    if (kind !== 'file' && kind !== 'folder') continue;
-    const descriptor = openSync(placeOf(folder, name), 'r');
-    try {
-      fsyncSync(descriptor);
-    } finally {
-      closeSync(descriptor);
-    }
-  }
+function factsOf(value: unknown): KeptVersion | null {
+  const read = value as Partial<KeptVersion> & { readonly source?: string };
+  const { id, digest, source, sources = [source], version, keptAt } = read; // a version once had one source
+  if (typeof digest !== 'string' || typeof id !== 'string') return null;
+  if (!Array.isArray(sources) || sources.length === 0 || !sources.every((each) => typeof each === 'string')) return null;
+  return { id, digest, sources, version: typeof version === 'string' ? version : null, keptAt: Number(keptAt) || 0 };
 }
 
 /** How a skill is named so that it stays what it is: of a kept version with its digest. */
@@ -332,11 +276,7 @@ export function referenceTo({ id, source, state }: Pick<Skill, 'id' | 'source' |
   return state === 'shadowed' ? `${source}/${id}` : id;
 }
 
-function hexOf(digest: string): string {
-  return digest.slice('sha256:'.length);
-}
-
 /** As a person reads a digest. */
-function short(digest: string): string {
+export function short(digest: string): string {
   return digest.slice(0, 'sha256:'.length + 12);
 }

@@ -1,0 +1,1 @@
+export { KeptFolders, type Kept, type KeptFoldersOptions } from './kept-folders.ts';
