@@ -85,6 +85,7 @@ export class KeptFolders<Facts extends Kept> {
     const kept = await this.at(digest);
     if (kept === null) return false;
     await cp(kept, place, { recursive: true, errorOnExist: true, force: false });
+    await chmod(place, 0o755);
     for (const entry of await readdir(place, { recursive: true, withFileTypes: true })) {
       const file = path.join(entry.parentPath, entry.name);
       if (entry.isFile()) await chmod(file, (statSync(file).mode & 0o111) === 0 ? 0o644 : 0o755);

@@ -30,6 +30,7 @@ export {
   withContents,
   type TreeEntry,
 } from './tree/folder-tree.ts';
+export { folderDiff, folderDiffLines, type FileChange } from './tree/folder-diff.ts';
 export { beginsAsScript, isProgram } from './tree/program.ts';
 export { realOf, sizeOf, statOf } from './tree/stamp.ts';
 export {

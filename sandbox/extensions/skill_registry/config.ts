@@ -24,6 +24,8 @@ export const configSchema = once(() => {
     trust: z.enum(['ask', 'auto']).default('auto'),
     /** Seconds between rescans; 0 switches them off. */
     poll_seconds: z.number().min(0).default(5),
+    /** So many skills get a history in the background; others get one when they are first loaded, changed by a command, or asked for. */
+    history_skills: z.int().min(0).default(500),
     /** Folders outside a source to which its links may lead. */
     trusted_links: names,
     /** The extension whose ranker finds skills; null: words shared with ids, names and tags decide. */

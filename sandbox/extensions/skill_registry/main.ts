@@ -17,7 +17,9 @@ import {
 import { type SkillSummary, summaryOf } from './skill.ts';
 import { SkillHistory, SkillLibrary, SkillWriter, skillsChanged } from './contract.ts';
 import { ProposalFiles } from './writing/proposal-files.ts';
-import { targetsAt, Writer } from './writing/writer.ts';
+import { Writer } from './writing/writer.ts';
+import { HistoryRecorder } from './history/recorder.ts';
+import { versionsOf } from './history/wanted.ts';
 import { Library, contentOf } from './library.ts';
 import { catalogParts, type CatalogPorts } from './catalog/catalog-context.ts';
 import { ScopeCache } from './catalog/scope.ts';
@@ -48,9 +50,11 @@ export default class SkillRegistryExtension
   readonly #context: ExtensionContext<SkillsConfig>;
   readonly #registry: SkillRegistry;
   readonly #search: SkillSearch;
+  readonly #recorder: HistoryRecorder;
   readonly #cache = new ScopeCache();
   /** It runs as a service: what changes is sent to the ranker before somebody asks. */
   #isServing = false;
+  readonly #writer: Writer;
   readonly #turns: SkillTurns;
   readonly #ports: ToolPorts;
 
@@ -59,14 +63,17 @@ export default class SkillRegistryExtension
     this.#registry = new SkillRegistry({
       ...registryOptions(context),
       inspect: (directory) => findingsIn(context, directory),
+      onLoaded: (skill) => this.#recorder.loaded(skill),
       onChange: (change, snapshot) => {
         context.events.publish(skillsChanged, change);
         context.events.publish('provider.changed', { extensionId: context.id, protocol: 'skill' });
+        if (this.#isServing) this.#recorder.changed(change, snapshot);
         if (this.#isServing) this.#search.follow(snapshot); // a single message mostly needs no search, and waits for it where it does
       },
     });
     this.#search = new SkillSearch(context, this.#registry);
-    const { clock, events } = context;
+    const { clock, events, logger } = context;
+    this.#recorder = new HistoryRecorder({ history: this.#registry.history, clock, logger, most: context.config.history_skills });
     this.#turns = new SkillTurns({
       events,
       fresh: (agent) => this.#registry.freshFor(agent),
@@ -74,19 +81,21 @@ export default class SkillRegistryExtension
     });
     const [registry, turns, cache, search] = [this.#registry, this.#turns, this.#cache, this.#search];
     this.#ports = { context, registry, turns, cache, search, workers: new Map() };
-    const targets = targetsAt(context.use(Places), context.dataDirectory, clock);
-    const writer = new Writer(
+    const { targets, history } = registry;
+    this.#writer = new Writer({
       targets,
-      (reference) => this.#registry.keepVersion(reference),
-      new ProposalFiles(context.dataDirectory, clock),
-    );
-    context.own(() => writer.close());
-    context.provide(SkillWriter, writer);
-    context.provide(SkillHistory, { of: async () => [] }); // recorded with the next step
+      around: (target, staged) => history.around(target, staged, (directory) => registry.idAt(directory)),
+      keepVersion: (reference) => registry.keepVersion(reference),
+      proposals: new ProposalFiles(context.dataDirectory, clock),
+    });
+    context.own(() => this.#writer.close());
+    context.provide(SkillWriter, this.#writer);
+    context.provide(SkillHistory, { of: (reference) => versionsOf(registry, reference) });
     context.provide(SkillLibrary, new Library(this.#ports));
     context.own(events.handle('turn.started', ({ turnId }) => this.#turns.started(turnId)));
     context.own(() => this.#registry.close());
     context.own(() => this.#search.close());
+    context.own(() => this.#recorder.close());
   }
 
   beginTurn(turn: TurnInfo): void {
@@ -129,7 +138,9 @@ export default class SkillRegistryExtension
 
   async runBackground(signal: AbortSignal): Promise<void> {
     this.#isServing = true;
-    this.#search.follow(await this.#registry.fresh());
+    const snapshot = await this.#registry.fresh();
+    this.#search.follow(snapshot);
+    this.#recorder.follow(snapshot.all);
     await this.#registry.watch(signal);
   }
 
@@ -161,7 +172,7 @@ export default class SkillRegistryExtension
 
   async getCommands() {
     const { initializedCommands } = await import('./commands/initialized.ts');
-    return initializedCommands(this.#context, this.#registry, this.#search);
+    return initializedCommands(this.#context, this.#registry, { search: this.#search, writer: this.#writer });
   }
 
   get #enabled(): boolean {

@@ -15,7 +15,8 @@ import { inPieces } from '@pith/skill-files';
 import { countTokens } from '@pith/token-count';
 import { Trust, TRUST_CURE, type TrustOptions } from './trust/trust.ts';
 import { namesVersion, referenceTo, Versions } from './versions/versions.ts';
-import { recoverAll, targetsAt } from './writing/writer.ts';
+import { History } from './history/history.ts';
+import { recoverAll, type Target, targetsAt } from './writing/targets.ts';
 
 /** What begins later than this after the last scan, or than ten times as long as that took, is preceded by another: one message is answered from one scan. */
 const FRESH_MS = 250;
@@ -31,6 +32,10 @@ export class SkillRegistry {
   readonly trust: Trust;
   /** Skills as they were, for who names a version. */
   readonly versions: Versions;
+  /** The folders into which skills are written. */
+  readonly targets: readonly Target[];
+  /** The accepted changes of the skills in them. */
+  readonly history: History;
   private readonly options: RegistryOptions;
   private readonly scans: SourceScans;
   private readonly bodies: Bodies;
@@ -54,6 +59,8 @@ export class SkillRegistry {
     const { sources } = this;
     this.trust = new Trust({ dataDirectory, mode: config.trust ?? 'auto', clock, logger, inspect: options.inspect });
     this.versions = new Versions({ dataDirectory, clock, config, isTrusted: (skill, copy) => this.isStillTrusted(skill, copy) });
+    this.targets = targetsAt(options, dataDirectory, clock);
+    this.history = new History({ dataDirectory, clock, logger, targets: this.targets, versions: this.versions });
     this.bodies = new Bodies({ sources, trustedLinks, logger });
     const kept = new KeptScans(stateFolder(dataDirectory, '.cache'), logger);
     this.scans = new SourceScans({ sources, trustedLinks, trust: this.trust, clock, kept, goodBody: (file) => this.bodies.kept(file) });
@@ -100,6 +107,11 @@ export class SkillRegistry {
     return `${skill.id}@${(await this.versions.keep(skill)).digest}`;
   }
 
+  /** The id of the skill in a folder; null: none is known. */
+  idAt(directory: string): string | null {
+    return this.snapshot.all.find((skill) => skill.directory === directory)?.id ?? null;
+  }
+
   /** The last body that was read of a skill that is gone or broken, or null. Accepts ids only. */
   lastGood(id: string): { readonly skill: Skill; readonly body: SkillBody } | null {
     const skill = this.snapshot.skills.get(id) ?? this.removed.get(id);
@@ -119,6 +131,7 @@ export class SkillRegistry {
         cure: TRUST_CURE,
       });
     if (read.stale === undefined) this.bodies.keep(skill.file, read);
+    this.options.onLoaded?.(skill);
     logger.info('skill loaded', { id: skill.id, source: skill.source, sha256: read.sha256, bytes: read.bytes, ms: clock.now() - began });
     return read;
   }
@@ -248,9 +261,8 @@ export class SkillRegistry {
 
   /** Undoes what killed commands had begun, before anything is read. */
   private async recover(): Promise<void> {
-    const { dataDirectory, clock, logger } = this.options;
-    const targets = targetsAt(this.options, dataDirectory, clock);
-    this.leftovers = await recoverAll(targets.filter(({ folders }) => folders.isUnsettled()));
+    const { logger } = this.options;
+    this.leftovers = await recoverAll(this.targets.filter(({ folders }) => folders.isUnsettled()));
     for (const { message, file } of this.leftovers) logger.warn(message, { file });
   }
 
@@ -283,4 +295,6 @@ export interface RegistryOptions extends Places {
   readonly inspect?: TrustOptions['inspect'];
   /** Called after each swap that changed something, never for the first snapshot. */
   readonly onChange?: (change: SkillsChange, snapshot: Snapshot) => void;
+  /** Called when the body of a skill has been read. */
+  readonly onLoaded?: (skill: Skill) => void;
 }

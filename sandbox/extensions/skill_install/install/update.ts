@@ -3,10 +3,10 @@ import { mkdir } from 'node:fs/promises';
 import { codeOf, type CommandIO, type JsonValue, messageOf, PithError } from 'pith';
 import type { SkillPlace } from 'pith/skill_registry';
 import { didYouMean, printable, printableLine, withCure } from '@pith/plain-text';
+import { type FileChange, folderDiff, folderDiffLines } from '@pith/skill-files';
 import type { InstallContext, Running } from '../install-context.ts';
 import type { Listing } from './entry.ts';
 import { withListing } from './fetched.ts';
-import { type FileChange, folderDiff } from './folder-diff.ts';
 import { type FoundSkill, foundSkills } from './found-skills.ts';
 import { changeOf, invalid, originWithin } from './install.ts';
 import { digestOf, type Installed, installedIn, placeOf, placesOf, type Staging, withStaging } from './places.ts';
@@ -153,7 +153,7 @@ async function updateIn(
       ...preview,
       from: { commit: entry.commit, digest: entry.digest },
       to: { commit: now, digest: staged.digest },
-      changes: files.map((file) => ({ ...file })),
+      changes: files.map(({ path: name, change, patch }) => ({ path: name, change, patch })),
     };
     return { id, state: decision ? 'updated' : 'declined', json };
   });
@@ -212,10 +212,7 @@ function failure(id: string, error: unknown): Result {
 }
 
 function printDiff(files: readonly FileChange[], io: CommandIO): void {
-  const lines = files.flatMap(({ path: name, change, patch }) => [
-    `  ${change.padEnd(9)} ${printableLine(name)}${patch === null && change === 'changed' ? ' (too large to show, or not text)' : ''}`,
-    ...(patch?.split('\n') ?? []),
-  ]);
+  const lines = folderDiffLines(files);
   for (const line of lines.slice(0, SHOWN_LINES)) io.print(printable(line));
   if (lines.length > SHOWN_LINES) io.print(`… and ${lines.length - SHOWN_LINES} more lines`);
 }

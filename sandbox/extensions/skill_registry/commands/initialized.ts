@@ -1,16 +1,24 @@
 import type { Command, ExtensionContext } from 'pith';
 import commands from '../commands.ts';
 import type { SkillsConfig } from '../config.ts';
+import type { SkillWriter } from '../contract.ts';
 import type { SkillRegistry } from '../registry.ts';
 import type { SkillSearch } from '../search/skill-search.ts';
 import { explain } from './explain.ts';
+import { rollback } from './rollback.ts';
 import { trust, untrust } from './trust.ts';
 
 /** All commands, also those that need a kernel. */
 export function initializedCommands(
   context: ExtensionContext<SkillsConfig>,
   registry: SkillRegistry,
-  search: SkillSearch,
+  { search, writer }: { readonly search: SkillSearch; readonly writer: SkillWriter },
 ): readonly Command[] {
-  return [...commands(context), trust(context, registry), untrust(context, registry), explain(context, registry, search)];
+  return [
+    ...commands(context),
+    trust(context, registry),
+    untrust(context, registry),
+    explain(context, registry, search),
+    rollback(registry, writer),
+  ];
 }

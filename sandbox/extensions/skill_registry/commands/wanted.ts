@@ -4,6 +4,8 @@ import { didYouMean, printableLine } from '@pith/plain-text';
 import { entriesOf } from '@pith/safe-files';
 import type { SkillRegistry } from '../registry.ts';
 import type { Skill, Snapshot } from '../skill.ts';
+import type { HistorySubject } from '../history/history-file.ts';
+import { historySubject } from '../history/wanted.ts';
 import { findSkill } from '../scan/names.ts';
 import { namesVersion } from '../versions/versions.ts';
 import type { Source } from '../scan/sources.ts';
@@ -27,6 +29,21 @@ export async function wantedSkill({ sources, versions }: SkillRegistry, snapshot
   throw new PithError('skill_not_found', `there is no skill named '${printableLine(reference)}'${hint}`, {
     cure: 'see pith skills list --all',
   });
+}
+
+/** The skill whose history a person means. Throws `skill_not_found`, or `history_absent` for a skill that lies elsewhere. */
+export async function wantedSubject(registry: SkillRegistry, snapshot: Snapshot, reference: string): Promise<HistorySubject> {
+  const found = historySubject(registry, snapshot, reference);
+  if (found !== null) return found;
+  const { id, source, directory } = await wantedSkill(registry, snapshot, reference);
+  throw new PithError(
+    'history_absent',
+    printableLine(`the skill '${id}' has no history: it lies in '${source}', where Pith changes nothing`),
+    {
+      where: directory,
+      cure: `to change it, copy its folder to ${registry.targets.map(({ place }) => place.label).join(' or ')}`,
+    },
+  );
 }
 
 /** What a person means by the argument of `skills trust`. */

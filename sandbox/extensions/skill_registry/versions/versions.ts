@@ -277,6 +277,6 @@ export function referenceTo({ id, source, state }: Pick<Skill, 'id' | 'source' |
 }
 
 /** As a person reads a digest. */
-export function short(digest: string): string {
+function short(digest: string): string {
   return digest.slice(0, 'sha256:'.length + 12);
 }

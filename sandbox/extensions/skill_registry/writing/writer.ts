@@ -1,156 +1,75 @@
-import { PithError, type Clock, type Diagnostic, messageOf } from 'pith';
-import { type Staged, FolderChanges, type Refusals, ChangeRefused } from '@pith/folder-changes';
+import { PithError } from 'pith';
+import type { Around, Staged } from '@pith/folder-changes';
 import type { InstalledSkill, SkillChange, SkillNote, SkillPlace, SkillProposalFile, SkillWriter } from '../contract.ts';
 import type { ProposalFiles } from './proposal-files.ts';
-import { existsSync, realpathSync } from 'node:fs';
-import path from 'node:path';
-import { stateFolder, type StateFolder } from '@pith/safe-files';
-import { treeDigest } from '@pith/skill-files';
+import type { StagedChanges, Target } from './targets.ts';
 
-/** Writes folders of skills for the extensions that get them. */
+export interface WriterOptions {
+  readonly targets: readonly Target[];
+  readonly keepVersion: SkillWriter['keepVersion'];
+  /** Records changes in the histories of the skills. */
+  readonly around: (target: Target, staged: StagedChanges) => Around;
+  readonly proposals: ProposalFiles;
+}
+
+interface StagedIn {
+  readonly target: Target;
+  readonly staged: Staged<InstalledSkill>;
+}
+
+/** Writes folders of skills for the extensions that get them, and records what it writes. */
 export class Writer implements SkillWriter {
-  private readonly staged = new Map<string, Staged<InstalledSkill>>();
+  readonly keepVersion: SkillWriter['keepVersion'];
+  private readonly staged = new Map<string, StagedIn>();
 
-  constructor(
-    private readonly targets: readonly Target[],
-    readonly keepVersion: SkillWriter['keepVersion'],
-    private readonly files: ProposalFiles,
-  ) {}
+  constructor(private readonly options: WriterOptions) {
+    this.keepVersion = options.keepVersion;
+  }
 
   async places(): Promise<readonly SkillPlace[]> {
-    return this.targets.map(({ place }) => place);
+    return this.options.targets.map(({ place }) => place);
   }
 
   async installed(source: SkillPlace['source']): Promise<readonly (InstalledSkill & { readonly id: string })[]> {
-    return [...(await this.target(source).entries())].map(([id, entry]) => ({ id, ...entry }));
+    return [...(await this.target(source).folders.entries())].map(([id, entry]) => ({ id, ...entry }));
   }
 
   async stage(source: SkillPlace['source'], signal?: AbortSignal): Promise<string> {
-    const staged = await this.target(source).stage(signal);
-    this.staged.set(staged.directory, staged);
+    const target = this.target(source);
+    const staged = await target.folders.stage(signal);
+    this.staged.set(staged.directory, { target, staged });
     if (signal?.aborted) await this.unstage(staged.directory); // nobody waits for it any more
     return staged.directory;
   }
 
-  async change(directory: string, changes: readonly SkillChange[], _note: SkillNote): Promise<void> {
-    const staged = this.staged.get(directory);
-    if (staged === undefined) throw new PithError('install_failed', `nothing is prepared in ${directory}`, { cure: 'try again' });
-    await staged.change(changes);
+  async change(directory: string, changes: readonly SkillChange[], note: SkillNote): Promise<void> {
+    const { target, staged } = this.staged.get(directory) ?? {};
+    if (target === undefined || staged === undefined)
+      throw new PithError('install_failed', `nothing is prepared in ${directory}`, { cure: 'try again' });
+    await staged.change(changes, this.options.around(target, { directory, changes, note }));
   }
 
   async unstage(directory: string): Promise<void> {
-    const staged = this.staged.get(directory);
+    const known = this.staged.get(directory);
     this.staged.delete(directory);
-    await staged?.remove();
+    await known?.staged.remove();
   }
 
   async proposals(): Promise<readonly SkillProposalFile[]> {
-    return this.files.list();
+    return this.options.proposals.list();
   }
 
   writeProposal(name: string, text: string | null, expects: string | null): Promise<void> {
-    return this.files.write(name, text, expects);
+    return this.options.proposals.write(name, text, expects);
   }
 
   async close(): Promise<void> {
     for (const directory of this.staged.keys()) await this.unstage(directory);
   }
 
-  private target(source: SkillPlace['source']): Target['folders'] {
-    const target = this.targets.find(({ place }) => place.source === source);
+  private target(source: SkillPlace['source']): Target {
+    const target = this.options.targets.find(({ place }) => place.source === source);
     if (target === undefined) throw new PithError('usage', 'no home folder is known', { cure: "take 'project'" });
-    return target.folders;
+    return target;
   }
-}
-
-export interface Target {
-  readonly place: SkillPlace;
-  readonly folders: FolderChanges<InstalledSkill>;
-}
-
-/** Every folder into which skills are written, the one that wins first. */
-export function targetsAt(
-  { sandbox, home }: { readonly sandbox: string; readonly home?: string | null },
-  dataDirectory: string,
-  clock: Clock,
-): readonly Target[] {
-  const at = (source: SkillPlace['source'], label: string, folder: string, journals: StateFolder): Target => {
-    const place = { source, label, skills: path.join(folder, 'skills'), lockFile: path.join(folder, 'skills.lock.json') };
-    const entries = { file: place.lockFile, name: 'skills', entryOf };
-    return {
-      place,
-      folders: new FolderChanges({ folder: place.skills, entries, journals, digestOf: treeDigest, refusals: refusalsOf(label), clock }),
-    };
-  };
-  const project = at('project', 'sandbox/skills', sandbox, stateFolder(dataDirectory, 'installs'));
-  if (!home) return [project];
-  const own = path.join(home, '.pith');
-  return [project, at('user', '~/.pith/skills', own, stateFolder(existsSync(own) ? realpathSync(own) : own, 'installs'))];
-}
-
-/** Throws for what is no entry of the lock file. What its words mean is checked by who acts on them. */
-function entryOf(id: string, value: unknown): InstalledSkill {
-  const { origin, commit, digest, installedAt } = (value ?? {}) as Partial<InstalledSkill>;
-  if (typeof origin?.kind !== 'string' || typeof origin.location !== 'string' || typeof digest !== 'string')
-    throw new TypeError(`its entry '${id}' is incomplete`);
-  const { kind, location, ref, path: folder } = origin;
-  return {
-    origin: {
-      kind,
-      location,
-      ...(typeof ref === 'string' ? { ref } : {}),
-      ...(typeof folder === 'string' ? { path: folder } : {}),
-    },
-    commit: typeof commit === 'string' ? commit : null,
-    digest,
-    installedAt: typeof installedAt === 'string' ? installedAt : '',
-  };
-}
-
-function refusalsOf(label: string): Refusals {
-  const look = { code: 'skill_edited', cure: 'look at it, then try again' };
-  return {
-    exists: (folder) => ({ ...look, code: 'skill_exists', message: `${label} has '${folder}' already` }),
-    gone: (folder) => ({ code: 'skill_not_found', message: `'${folder}' is gone already`, cure: 'see pith skills list --all' }),
-    edited: (folder) => ({ ...look, message: `'${folder}' was changed by hand meanwhile` }),
-    editedMeanwhile: (folder) => ({ ...look, message: `'${folder}' was changed while it was being replaced` }),
-    damaged: (why) => ({
-      code: 'lock_damaged',
-      message: `the lock file cannot be read: ${why}`,
-      cure: 'repair it, restore it from version control, or move it away; skills without an entry count as made by hand',
-    }),
-    journal: {
-      code: 'install_failed',
-      message: 'an installation was interrupted, and its journal cannot be read',
-      cure: 'move the file away; what it had moved stays in .staging of the skills folder',
-    },
-    takenOver: {
-      code: 'install_failed',
-      message: 'this command was delayed, and another process undid what it had begun',
-      cure: 'run it again',
-    },
-    busy: { code: 'install_busy', message: 'another process is installing skills' },
-    failed: 'install_failed',
-  };
-}
-
-/** Undoes what killed commands had begun in any of these folders, and says what is to be looked at. Never rejects. */
-export async function recoverAll(targets: readonly Target[]): Promise<readonly Diagnostic[]> {
-  const found: Diagnostic[] = [];
-  for (const { place, folders } of targets) {
-    const add = (code: string, file: string, message: string, cure: string) =>
-      found.push({ severity: 'warning', code, message, file, cure });
-    try {
-      await folders.recover();
-    } catch (error) {
-      const cure = (error instanceof ChangeRefused && error.cure) || 'remove what is in the way, then run the command again';
-      add('install_cut_off', place.skills, `a change of skills was interrupted and cannot be undone: ${messageOf(error)}`, cure);
-    }
-    const kept = folders.kept();
-    if (kept === null) continue;
-    const message =
-      'contains earlier versions of skills: a command that was replacing them was interrupted, and their folders have been edited since';
-    add('skills_kept', kept, message, 'compare each with the skill of that name, take over what is missing there, then delete this folder');
-  }
-  return found;
 }

@@ -1,0 +1,92 @@
+import { messageOf, PithError, z } from 'pith';
+import { sha256 } from '@pith/plain-data';
+import { once } from '@pith/promises';
+import { type StateFolder, stateFolder } from '@pith/safe-files';
+import type { SkillVersion } from '../contract.ts';
+
+/** A skill in a folder into which skills are written. */
+export interface HistorySubject {
+  readonly id: string;
+  /** The label of its source. */
+  readonly label: string;
+  /** Relative to the skills of that source. */
+  readonly folder: string;
+}
+
+/** A change that is to be recorded once the folder has it. */
+export type PendingVersion = Omit<SkillVersion, 'number'>;
+
+/** The history of one skill of one source. */
+export interface RecordedHistory extends HistorySubject {
+  /** Of the folder when it last was what the last version says; empty: to be compared by its content. */
+  readonly stamp: string;
+  /** The change that was about to be made; null: none, or it is settled. */
+  readonly pending: PendingVersion | null;
+  /** Oldest first, numbered from 1. */
+  readonly versions: readonly SkillVersion[];
+}
+
+const FOLDER = 'history';
+
+const schema = once(() => {
+  const text = z.string().nullable();
+  const version = z.object({
+    digest: z
+      .string()
+      .regex(/^sha256:[0-9a-f]{64}$/)
+      .nullable(),
+    version: text,
+    at: z.number(),
+    how: z.enum(['found', 'by_hand', 'new', 'install', 'update', 'remove', 'enrich', 'proposal', 'rollback', 'accepted']),
+    by: z.string(),
+    reason: text,
+    proposal: text,
+  });
+  return z.object({
+    id: z.string(),
+    label: z.string(),
+    folder: z.string().min(1),
+    stamp: z.string(),
+    pending: version.nullable(),
+    versions: z.array(version),
+  });
+});
+
+/** The files that have the histories, one for each skill of each source. */
+export class HistoryFiles {
+  readonly #folder: StateFolder;
+
+  constructor(dataDirectory: string) {
+    this.#folder = stateFolder(dataDirectory, FOLDER);
+  }
+
+  has({ id, label }: Omit<HistorySubject, 'folder'>): boolean {
+    return this.#folder.has(nameOf(id, label));
+  }
+
+  /** null: there is none. Throws `history_damaged`: what cannot be read is never written over. */
+  read({ id, label }: Omit<HistorySubject, 'folder'>): RecordedHistory | null {
+    const name = nameOf(id, label);
+    const bytes = this.#folder.read(name);
+    if (bytes === null) return null;
+    try {
+      const { versions, ...rest } = schema().parse(JSON.parse(String(bytes)));
+      return { ...rest, versions: versions.map((version, at) => ({ number: at + 1, ...version })) };
+    } catch (error) {
+      throw new PithError('history_damaged', `the history of the skill '${id}' cannot be read: ${messageOf(error)}`, {
+        cause: error,
+        where: `${this.#folder.path}/${name}`,
+        cure: 'restore the file from a backup, or move it away; the history then begins anew',
+      });
+    }
+  }
+
+  async write(history: RecordedHistory): Promise<void> {
+    const versions = history.versions.map(({ number: _, ...version }) => version);
+    await this.#folder.write(nameOf(history.id, history.label), JSON.stringify({ ...history, versions }));
+  }
+}
+
+function nameOf(id: string, label: string): string {
+  return `${sha256(`${label}/${id}`)}.json`;
+}
