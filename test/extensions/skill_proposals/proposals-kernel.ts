@@ -1,7 +1,8 @@
-import { readdirSync, readFileSync } from 'node:fs';
+import { existsSync, readdirSync, readFileSync } from 'node:fs';
 import path from 'node:path';
 import type { JsonValue } from 'pith';
-import { scriptedModel, testKernel, type CommandOptions, type TestKernelOptions, type TurnOutcome } from 'pith/testing';
+import { scriptedModel, testKernel, type CommandOptions, type TestKernel, type TestKernelOptions, type TurnOutcome } from 'pith/testing';
+import { matchCommand, parseCommandInput } from '@pith/command-line';
 import { expect, onTestFinished } from 'vitest';
 
 export const LETTERS = `---
@@ -34,7 +35,7 @@ export const step = (text: string): string => BETTER.replace('in the language of
 
 const SKILLS = ['skill_registry', 'skill_proposals', 'skill_install', 'skill_search', 'web'];
 const AGENT = (id: string, more = '') => ({
-  [`agents/${id}/manifest.yaml`]: `id: ${id}\nagent: { uses_tools: [skill_registry, skill_proposals${more}], instructions: Work. }\n`,
+  [`agents/${id}/manifest.yaml`]: `id: ${id}\nagent: { uses_tools: [skill_registry, skill_proposals${more}], instructions: Work., limits: { max_turns: 200, max_tool_calls: 200 } }\n`,
 });
 
 export type Files = Readonly<Record<string, string | Uint8Array>>;
@@ -77,9 +78,16 @@ export async function proposalsKernel(
       : { error: result.error!.code, message: result.error!.message };
   };
   const run = (line: string | readonly string[], about?: CommandOptions) => pith.command(line, about);
+  const notices: string[] = [];
+  const listen = () => void pith.kernel.events.handle('notify', ({ text }) => void notices.push(text));
+  listen();
   return {
     pith,
     model,
+    notices,
+    listen,
+    /** A command on a terminal, where a person gives these answers. */
+    typed: (line: string, ...answers: readonly (string | null)[]) => typed(pith, line, answers),
     chat,
     propose,
     run,
@@ -94,8 +102,39 @@ export async function proposalsKernel(
       (await run(['skills', 'proposals', 'show', id], { json: true })).values[0] as { readonly [key: string]: JsonValue },
     skill: (file = 'SKILL.md', id = 'letters') => readFileSync(inSandbox(`skills/${id}/${file}`), 'utf8'),
     place: inSandbox,
-    files: () => readdirSync(inSandbox('data/extensions/skill_registry/proposals')).filter((name) => name.endsWith('.md')),
+    files: () => {
+      const folder = inSandbox('data/extensions/skill_registry/proposals');
+      return existsSync(folder) ? readdirSync(folder).filter((name) => name.endsWith('.md')) : [];
+    },
   };
+}
+
+async function typed({ kernel }: TestKernel, line: string, answers: readonly (string | null)[]) {
+  const words = line.split(' ');
+  const commands = await kernel.host.providers.commands.of('skill_proposals');
+  const { command, rest } = matchCommand(commands, words)!;
+  const printed: string[] = [];
+  const asked: string[] = [];
+  const waiting = [...answers];
+  const io = {
+    print: (text: string) => void printed.push(text),
+    error: (text: string) => void printed.push(text),
+    json: () => undefined,
+    ask: (question: string) => {
+      asked.push(question);
+      return Promise.resolve(waiting.shift() ?? null);
+    },
+    input: { async *[Symbol.asyncIterator](): AsyncGenerator<string> {} },
+    interactive: true,
+    wantsJson: false,
+    quiet: false,
+    colour: false,
+    columns: 100,
+    workingDirectory: '/',
+    userId: 'local',
+  };
+  const code = await command.run(parseCommandInput(command, rest), io, new AbortController().signal);
+  return { code: code ?? 0, text: printed.join('\n'), asked };
 }
 
 /** What a command answers, or the code of its error. */

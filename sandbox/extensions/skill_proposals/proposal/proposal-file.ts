@@ -7,7 +7,8 @@ import { headSchema } from './proposal.ts';
 export function fileText({ diff, justification, evidence, ...head }: Proposal): string {
   const longest = Math.max(2, ...[...diff.matchAll(/`+/gu)].map(([run]) => run.length));
   const fence = '`'.repeat(longest + 1);
-  const lines = Object.entries(head).map(([key, value]) => `${key}: ${scalar(value)}`);
+  const keys = Object.keys(headSchema.shape) as (keyof typeof head)[];
+  const lines = keys.flatMap((key) => (head[key] === null ? [] : `${key}: ${scalar(head[key])}`));
   const parts = ['---', ...lines, '---', '', '# Diff', '', `${fence}diff`, diff.replace(/\n$/u, ''), fence];
   return [...parts, '', '# Justification', '', quoted(justification), '', '# Evidence', '', quoted(evidence), ''].join('\n');
 }
