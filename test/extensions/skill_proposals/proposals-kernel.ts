@@ -87,7 +87,7 @@ export async function proposalsKernel(
     notices,
     listen,
     /** A command on a terminal, where a person gives these answers. */
-    typed: (line: string, ...answers: readonly (string | null)[]) => typed(pith, line, answers),
+    typed: (line: string, ...answers: readonly Answer[]) => typed(pith, line, answers),
     chat,
     propose,
     run,
@@ -109,7 +109,9 @@ export async function proposalsKernel(
   };
 }
 
-async function typed({ kernel }: TestKernel, line: string, answers: readonly (string | null)[]) {
+type Answer = string | null | (() => Promise<string>);
+
+async function typed({ kernel }: TestKernel, line: string, answers: readonly Answer[]) {
   const words = line.split(' ');
   const commands = await kernel.host.providers.commands.of('skill_proposals');
   const { command, rest } = matchCommand(commands, words)!;
@@ -122,7 +124,8 @@ async function typed({ kernel }: TestKernel, line: string, answers: readonly (st
     json: () => undefined,
     ask: (question: string) => {
       asked.push(question);
-      return Promise.resolve(waiting.shift() ?? null);
+      const answer = waiting.shift() ?? null;
+      return typeof answer === 'function' ? answer() : Promise.resolve(answer);
     },
     input: { async *[Symbol.asyncIterator](): AsyncGenerator<string> {} },
     interactive: true,
