@@ -39,7 +39,7 @@ type Described = CommandShape & Pick<Command, 'description' | 'slash' | 'hidden'
 export async function commandsPage(root: string): Promise<string> {
   const extensions: readonly Described[] = [
     chatCommand({} as ExtensionContext, new Terminals()),
-    ...initializedCommands({} as never, {} as never, {} as never),
+    ...initializedCommands({} as never, {} as never),
     ...installCommands({} as never),
     allow({} as never),
     ...new SkillLint({} as never).getCommands(),

@@ -45,6 +45,10 @@ export const SKILLS_SETTINGS: ReadonlyMap<string, string> = new Map([
     'trust',
     'Which changes of a trusted project source are asked about again: `ask` all, `auto` those of links, scripts and toolsets. See [Bring your skills](bring-your-skills.md).',
   ],
+  [
+    'new_skills',
+    'What becomes of a new skill that an agent writes: `ask` keeps it as a draft that nothing offers until you accept it, `auto` accepts at once what is text only, comes from a conversation that read nothing from outside, and gains by its own cases; `never` refuses it.',
+  ],
   ['trusted_links', 'Folders outside of a source to which its links may lead.'],
   [
     'private_origins',

@@ -1,8 +1,8 @@
 import { z } from 'pith';
 
 export const config = z.strictObject({
-  /** Whether a new skill waits for a person. `auto` accepts it as written. */
-  new_skills: z.enum(['ask', 'auto']).default('ask'),
+  /** Has no effect: `skills.new_skills` decides. Accepted, so that settings of before still load. */
+  new_skills: z.enum(['ask', 'auto']).optional(),
 });
 
 export type Config = z.infer<typeof config>;

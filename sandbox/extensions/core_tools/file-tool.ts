@@ -1,4 +1,14 @@
-import { defineTool, toolError, toolResult, z, type ApprovalQuestion, type Tool, type ToolCall, type ToolResult } from 'pith';
+import {
+  defineTool,
+  toolError,
+  toolResult,
+  z,
+  type ApprovalQuestion,
+  type Tool,
+  type ToolCall,
+  type ToolResult,
+  type TurnInfo,
+} from 'pith';
 import { counted } from '@pith/plain-text';
 import type { OneAtATime } from '@pith/folder-changes';
 import {
@@ -14,7 +24,7 @@ import {
   type Jail,
 } from '@pith/safe-files';
 import { isShowable, questionOf, requireApproved, type Asked } from './change-question.ts';
-import type { Policy } from './policy.ts';
+import { noted, type Policy } from './policy.ts';
 import { isShipped, pathOf, withoutPrefix, type ReadableRoot } from './readable-root.ts';
 
 const MAX_WRITE_BYTES = 1024 * 1024;
@@ -46,14 +56,14 @@ export function fileTool(jail: Jail, policy: Policy, shipped: ReadableRoot, chan
     name: 'file',
     description:
       'Read, write, list, stat, move, copy or delete files of the sandbox. Files only; delete also removes an empty folder. ' +
-      'Changes to code, agents, new skills, recipes, dot files, lock files, package and build files and agent instructions wait for approval; ' +
-      'an existing skill is changed by a person alone: propose the change to that person.',
+      'Changes to code, agents, recipes, dot files, lock files, package and build files and agent instructions wait for approval. ' +
+      'A new skill, skills/<id>/SKILL.md, is a draft until a person accepts it; a change of an existing skill is proposed.',
     input,
     effect: 'write',
     permission: { authoring: 'admin', safeToShare: false },
-    needsApproval: (call) =>
+    needsApproval: (call, turn) =>
       // Shipped files are only read, or refused.
-      unlessRefused(async () => (isShipped(call) ? null : (await prepare(jail, policy, call)).question) ?? false, false),
+      unlessRefused(async () => (isShipped(call) ? null : (await prepare(jail, policy, call, turn)).question) ?? false, false),
     execute(call, about) {
       if (isShipped(call)) return readShipped(shipped, call, about.signal);
       const work = () => run(own, policy, call, about);
@@ -77,17 +87,17 @@ interface Prepared {
   readonly content: Buffer | null;
 }
 
-async function prepare(jail: Jail, policy: Policy, call: Input): Promise<Prepared> {
-  const from = jail.namesOf(call.path);
+async function prepare(jail: Jail, policy: Policy, call: Input, turn: TurnInfo): Promise<Prepared> {
+  const from = policy.namesOf(call.path);
   if (call.action !== 'write') policy.requireReadable(from); // the author of a new skill writes its cases
   const asked: Asked[] = [];
   for (const changed of changedPaths(call)) {
-    const segments = jail.namesOf(changed);
-    const why = await policy.reasonToAsk(segments);
+    const segments = policy.namesOf(changed);
+    const why = await policy.reasonToAsk(segments, turn);
     if (why !== null) asked.push({ path: segments.join('/'), why });
   }
   if (asked.length === 0) return { question: null, content: null };
-  const target = call.to === undefined ? null : jail.namesOf(call.to);
+  const target = call.to === undefined ? null : policy.namesOf(call.to);
   const to = target?.join('/') ?? null;
   const bound = [call.action, from.join('/'), to, call.overwrite, call.content ?? null];
   const summary = `${call.action} ${from.join('/')}${to === null ? '' : ` to ${to}`}`;
@@ -131,11 +141,11 @@ async function look(root: ReadableRoot, { action, part }: Input, names: readonly
   return toolResult({ path, type: entry.type, size: entry.size, modified: entry.modified }, { title: `${path}: ${entry.type}` });
 }
 
-async function run(own: ReadableRoot, policy: Policy, call: Input, { approved, signal }: ToolCall): Promise<ToolResult> {
+async function run(own: ReadableRoot, policy: Policy, call: Input, { approved, signal, turn }: ToolCall): Promise<ToolResult> {
   const { jail } = own;
-  const segments = jail.namesOf(call.path);
+  const segments = policy.namesOf(call.path);
   const path = segments.join('/') || '.';
-  const { question, content } = await prepare(jail, policy, call);
+  const { question, content } = await prepare(jail, policy, call, turn);
   requireApproved(question, approved);
   signal.throwIfAborted();
   switch (call.action) {
@@ -148,15 +158,16 @@ async function run(own: ReadableRoot, policy: Policy, call: Input, { approved, s
       const bytes = Buffer.from(call.content);
       if (bytes.length > MAX_WRITE_BYTES)
         return toolError('file_too_large', `'${path}' would have ${bytes.length} bytes; at most ${MAX_WRITE_BYTES} are written`);
+      const draft = await policy.beforeWrite([{ names: segments, bytes }], turn);
       (await jail.stage(segments, bytes)).commit();
-      return toolResult({ path, bytes: bytes.length }, { title: `Wrote ${path}` });
+      return toolResult({ path, bytes: bytes.length, ...noted(draft) }, { title: `Wrote ${path}` });
     }
     case 'delete':
       await jail.remove(segments);
       return toolResult({ path, deleted: true }, { title: `Deleted ${path}` });
     case 'move':
     case 'copy':
-      return transfer(jail, call, segments, content);
+      return transfer(jail, policy, { call, from: segments, content }, turn);
   }
 }
 
@@ -187,15 +198,26 @@ async function list(root: ReadableRoot, segments: readonly string[]): Promise<To
   );
 }
 
-/** `content`: what a person has seen, which is written instead of the present content of `from`. */
-async function transfer(jail: Jail, call: Input, from: readonly string[], content: Buffer | null): Promise<ToolResult> {
+interface Transfer {
+  readonly call: Input;
+  readonly from: readonly string[];
+  /** What a person has seen, which is written instead of the present content of `from`. */
+  readonly content: Buffer | null;
+}
+
+async function transfer(jail: Jail, policy: Policy, { call, from, content }: Transfer, turn: TurnInfo): Promise<ToolResult> {
   if (call.to === undefined) return toolError('target_missing', `${call.action} needs \`to\``);
-  const to = jail.namesOf(call.to);
+  const to = policy.namesOf(call.to);
   const paths = { path: from.join('/'), to: to.join('/') };
   await requireFree(jail, call, to);
-  if (call.action === 'move') await jail.move(from, to, content);
-  else (await jail.stage(to, content ?? (await contentOf(jail, from)))).commit();
-  return toolResult({ ...paths, done: true }, { title: `${call.action === 'move' ? 'Moved' : 'Copied'} ${paths.path} to ${paths.to}` });
+  const bytes = content ?? (policy.isOfDraft(to) || call.action === 'copy' ? await contentOf(jail, from) : null);
+  const draft = bytes === null ? [] : await policy.beforeWrite([{ names: to, bytes }], turn);
+  if (bytes === null || call.action === 'move') await jail.move(from, to, bytes);
+  else (await jail.stage(to, bytes)).commit();
+  return toolResult(
+    { ...paths, done: true, ...noted(draft) },
+    { title: `${call.action === 'move' ? 'Moved' : 'Copied'} ${paths.path} to ${paths.to}` },
+  );
 }
 
 async function requireFree(jail: Jail, { overwrite }: Input, to: readonly string[]): Promise<void> {

@@ -1,9 +1,9 @@
-import { defineTool, toolResult, z, type ApprovalQuestion, type Tool, type ToolCall, type ToolResult } from 'pith';
+import { defineTool, toolResult, z, type ApprovalQuestion, type Tool, type ToolCall, type ToolResult, type TurnInfo } from 'pith';
 import type { OneAtATime } from '@pith/folder-changes';
 import { decodeText, FileRefused, type Jail, type StagedFile, unlessRefused } from '@pith/safe-files';
 import { questionOf, requireApproved, type Asked } from './change-question.ts';
 import { applyTo, type FilePatch, parsePlan } from '@pith/text-changes';
-import type { Policy } from './policy.ts';
+import { noted, type Policy } from './policy.ts';
 
 const MAX_BYTES = 1024 * 1024;
 
@@ -28,7 +28,7 @@ export function patchTool(jail: Jail, policy: Policy, changes: OneAtATime): Tool
     input: z.object({ patch: z.string().min(1).describe('The unified diff; paths are relative to the sandbox.') }),
     effect: 'write',
     permission: { authoring: 'admin', safeToShare: false },
-    needsApproval: ({ patch }) => unlessRefused(async () => (await prepare(jail, policy, patch)).question ?? false, false),
+    needsApproval: ({ patch }, turn) => unlessRefused(async () => (await prepare(jail, policy, patch, turn)).question ?? false, false),
     execute: ({ patch }, about) => changes.run(jail.root, () => run(jail, policy, patch, about), about.signal),
     present: (result) => (result.ok ? (result.title ?? 'Done') : `Error: ${result.error.message}`),
   });
@@ -40,18 +40,18 @@ interface Prepared {
   readonly question: ApprovalQuestion | null;
 }
 
-async function prepare(jail: Jail, policy: Policy, text: string): Promise<Prepared> {
+async function prepare(jail: Jail, policy: Policy, text: string, turn: TurnInfo): Promise<Prepared> {
   if (Buffer.byteLength(text) > MAX_BYTES) throw new FileRefused('patch_too_large', `A patch may have at most ${MAX_BYTES} bytes`);
   const plan = parsePlan(text);
-  for (const { from, isCopy } of plan) if (from !== null && isCopy) policy.requireReadable(jail.namesOf(from));
+  for (const { from, isCopy } of plan) if (from !== null && isCopy) policy.requireReadable(policy.namesOf(from));
   const asked: Asked[] = [];
   for (const path of changedBy(plan)) {
-    const segments = jail.namesOf(path);
-    const why = await policy.reasonToAsk(segments);
+    const segments = policy.namesOf(path);
+    const why = await policy.reasonToAsk(segments, turn);
     if (why !== null) asked.push({ path: segments.join('/'), why });
   }
   const all: Change[] = [];
-  for (const file of plan) all.push(...(await changesOf(jail, file)));
+  for (const file of plan) all.push(...(await changesOf(jail, policy, file)));
   const changes = all.filter((change) => !isNone(change));
   if (changes.length === 0)
     throw new FileRefused(
@@ -68,10 +68,12 @@ async function prepare(jail: Jail, policy: Policy, text: string): Promise<Prepar
   return { changes, question: questionOf({ summary, asked, shown, bound: text }) };
 }
 
-async function run(jail: Jail, policy: Policy, text: string, { approved, signal }: ToolCall): Promise<ToolResult> {
-  const { changes, question } = await prepare(jail, policy, text);
+async function run(jail: Jail, policy: Policy, text: string, { approved, signal, turn }: ToolCall): Promise<ToolResult> {
+  const { changes, question } = await prepare(jail, policy, text, turn);
   requireApproved(question, approved);
   signal.throwIfAborted(); // from here on it runs to its end, so that it is all or none
+  const written = changes.flatMap(({ segments, after }) => (after === null ? [] : { names: segments, bytes: after }));
+  const drafts = await policy.beforeWrite(written, turn);
   await apply(jail, changes);
   const paths = changes.map((change) => change.segments.join('/'));
   return toolResult(
@@ -80,14 +82,15 @@ async function run(jail: Jail, policy: Policy, text: string, { approved, signal 
         path: change.segments.join('/'),
         how: change.before === null ? 'added' : change.after === null ? 'removed' : 'changed',
       })),
+      ...noted(drafts),
     },
     { title: `Patched ${paths.length === 1 ? paths[0] : `${paths.length} files`}` },
   );
 }
 
-async function changesOf(jail: Jail, file: FilePatch): Promise<readonly Change[]> {
-  const from = file.from === null ? null : jail.namesOf(file.from);
-  const to = file.to === null ? null : jail.namesOf(file.to);
+async function changesOf(jail: Jail, policy: Policy, file: FilePatch): Promise<readonly Change[]> {
+  const from = file.from === null ? null : policy.namesOf(file.from);
+  const to = file.to === null ? null : policy.namesOf(file.to);
   const old = from === null ? null : await readWhole(jail, from);
   const { bytes: before, mode: oldMode } = old ?? { bytes: null, mode: null };
   const text = before === null ? '' : decodeText(before);

@@ -22,6 +22,8 @@ export const configSchema = once(() => {
     skills_path: z.string().min(1).nullable().default(null),
     /** What of a source that a person trusts is asked again: every change, or that of links, scripts and toolsets. */
     trust: z.enum(['ask', 'auto']).default('auto'),
+    /** What becomes of a new skill that an agent writes: refused, a draft until a person accepts it, or accepted where it is text only and gains by its own cases. */
+    new_skills: z.enum(['never', 'ask', 'auto']).default('ask').meta({ safeguard: true, narrowest: 'never' }),
     /** Seconds between rescans; 0 switches them off. */
     poll_seconds: z.number().min(0).default(5),
     /** So many skills get a history in the background; others get one when they are first loaded, changed by a command, or asked for. */

@@ -482,6 +482,16 @@ export interface SkillDraft {
   readonly why: string | null;
 }
 
+/** A file that a tool is about to write into a draft. */
+export interface DraftedFile {
+  /** Relative to the folder of the draft. */
+  readonly path: string;
+  /** Hex digest of its bytes. */
+  readonly sha256: string;
+  /** Of a SKILL.md: what it will hold. */
+  readonly text?: string;
+}
+
 /** Keeps what agents write of new skills apart from the skills of people. */
 export interface SkillDrafts {
   /** Absolute paths of all folders in which skills lie: nothing that an agent runs writes there. */
@@ -490,12 +500,12 @@ export interface SkillDrafts {
    * Before a tool writes these files of a draft: records who does. Answers with the nearest skills, best first. Rejects `use_proposal` for
    * a skill that exists or is nearly this one, `not_allowed` for the draft of another agent. Without files it only says whether it may be.
    */
-  write(id: string, files: readonly { readonly path: string; readonly bytes: Uint8Array }[], turn: TurnInfo): Promise<readonly string[]>;
+  write(id: string, files: readonly DraftedFile[], turn: TurnInfo): Promise<readonly string[]>;
   /** Rejects `skill_not_found`. */
   look(id: string): Promise<SkillDraft>;
   /** Makes it a skill, where it is what was shown. `by`: `person`, or the id of an agent. Rejects `skill_edited`, and what `skills.writer` rejects. */
   accept(id: string, digest: string, by: string): Promise<void>;
-  /** Removes it, where it holds nothing but what tools wrote. Rejects `skill_edited`. */
+  /** Removes it, where all of it was written by tools. Rejects `skill_edited`. */
   discard(id: string): Promise<void>;
 }
 
@@ -510,3 +520,11 @@ export const SkillDrafts = defineProtocol<SkillDrafts>(
   },
   { inProcessOnly: true },
 );
+
+/** What an agent does instead of changing a skill, as the end of a sentence. */
+export function proposeInstead({ tools }: Pick<TurnInfo, 'tools'>, id = 'it'): string {
+  const whose = id === 'it' ? '' : ` to '${id}'`;
+  return tools.some((tool) => tool.endsWith('/propose_skill_update'))
+    ? `propose a change${whose} with propose_skill_update`
+    : `propose a change${whose} to the person, who makes it`;
+}

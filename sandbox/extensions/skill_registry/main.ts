@@ -15,13 +15,14 @@ import {
   type TurnProvider,
 } from 'pith';
 import { type SkillSummary, summaryOf } from './skill.ts';
-import { SkillHistory, SkillLibrary, SkillWriter, skillsChanged } from './contract.ts';
+import { SkillDrafts, SkillHistory, SkillLibrary, SkillWriter, skillsChanged } from './contract.ts';
 import { ProposalFiles } from './writing/proposal-files.ts';
 import { Writer } from './writing/writer.ts';
 import { HistoryRecorder } from './history/recorder.ts';
 import { versionsOf } from './history/wanted.ts';
 import { Library, contentOf } from './library.ts';
 import { catalogParts, type CatalogPorts } from './catalog/catalog-context.ts';
+import { Drafts } from './drafts/drafts.ts';
 import { ScopeCache } from './catalog/scope.ts';
 import { registryOptions } from './commands/open-registry.ts';
 import { agentSkillsCheck, configSchema, type SkillsConfig } from './config.ts';
@@ -57,6 +58,7 @@ export default class SkillRegistryExtension
   readonly #writer: Writer;
   readonly #turns: SkillTurns;
   readonly #ports: ToolPorts;
+  readonly #drafts: Drafts;
 
   constructor(context: ExtensionContext<SkillsConfig>) {
     this.#context = context;
@@ -91,6 +93,8 @@ export default class SkillRegistryExtension
     context.own(() => this.#writer.close());
     context.provide(SkillWriter, this.#writer);
     context.provide(SkillHistory, { of: (reference) => versionsOf(registry, reference) });
+    this.#drafts = new Drafts({ context, registry, search, writer: this.#writer, sandbox: context.use(Places).sandbox });
+    context.provide(SkillDrafts, this.#drafts);
     context.provide(SkillLibrary, new Library(this.#ports));
     context.own(events.handle('turn.started', ({ turnId }) => this.#turns.started(turnId)));
     context.own(() => this.#registry.close());
@@ -102,8 +106,9 @@ export default class SkillRegistryExtension
     this.#turns.begin(turn);
   }
 
-  endTurn({ id }: TurnInfo): void {
-    this.#turns.end(id);
+  endTurn(turn: TurnInfo, reason?: Parameters<NonNullable<TurnProvider['endTurn']>>[1]): void {
+    this.#turns.end(turn.id);
+    if (reason !== 'awaiting_approval') this.#drafts.turnEnded(turn);
   }
 
   getTools(): readonly Tool[] {
@@ -172,7 +177,8 @@ export default class SkillRegistryExtension
 
   async getCommands() {
     const { initializedCommands } = await import('./commands/initialized.ts');
-    return initializedCommands(this.#context, this.#registry, { search: this.#search, writer: this.#writer });
+    const [registry, search, writer, drafts] = [this.#registry, this.#search, this.#writer, this.#drafts];
+    return initializedCommands(this.#context, { registry, search, writer, drafts });
   }
 
   get #enabled(): boolean {

@@ -4,10 +4,12 @@ import { counted, printableLine, someOf } from '@pith/plain-text';
 import type { Skill, SkillState, Snapshot } from './skill.ts';
 import { Bodies, type SkillBody } from './bodies.ts';
 import type { CopiedFile, SkillsChange } from './contract.ts';
+import { DraftFiles } from './drafts/draft-files.ts';
+import { DraftRecords } from './drafts/draft-records.ts';
 import { buildSnapshot, changeBetween } from './scan/snapshot.ts';
 import { findSkill } from './scan/names.ts';
 import { SourceScans } from './scan/source-scans.ts';
-import { locate, type Places, type RegistryConfig, resolveSources, type Source } from './scan/sources.ts';
+import { locate, type Places, type RegistryConfig, draftsSource, resolveSources, type Source } from './scan/sources.ts';
 import { FolderWatch } from '@pith/folder-watch';
 import { stateFolder } from '@pith/safe-files';
 import { KeptScans } from './scan/kept-scans.ts';
@@ -36,6 +38,8 @@ export class SkillRegistry {
   readonly targets: readonly Target[];
   /** The accepted changes of the skills in them. */
   readonly history: History;
+  /** What agents wrote of new skills, and who. */
+  readonly drafts: { readonly records: DraftRecords; readonly files: DraftFiles };
   private readonly options: RegistryOptions;
   private readonly scans: SourceScans;
   private readonly bodies: Bodies;
@@ -53,7 +57,8 @@ export class SkillRegistry {
 
   constructor(options: RegistryOptions) {
     this.options = options;
-    this.sources = resolveSources(options, options.config);
+    const drafts = options.untrustedSandbox ? [] : [draftsSource(options)]; // of a sandbox that nobody trusts nothing is read but what is listed
+    this.sources = [...drafts, ...resolveSources(options, options.config)];
     const trustedLinks = (options.config.trusted_links ?? []).map((path) => locate(path, options));
     const { dataDirectory, config, clock, logger } = options;
     const { sources } = this;
@@ -61,9 +66,18 @@ export class SkillRegistry {
     this.versions = new Versions({ dataDirectory, clock, config, isTrusted: (skill, copy) => this.isStillTrusted(skill, copy) });
     this.targets = targetsAt(options, dataDirectory, clock);
     this.history = new History({ dataDirectory, clock, logger, targets: this.targets, versions: this.versions });
+    this.drafts = { records: new DraftRecords(dataDirectory, clock), files: new DraftFiles(options.sandbox) };
     this.bodies = new Bodies({ sources, trustedLinks, logger });
     const kept = new KeptScans(stateFolder(dataDirectory, '.cache'), logger);
-    this.scans = new SourceScans({ sources, trustedLinks, trust: this.trust, clock, kept, goodBody: (file) => this.bodies.kept(file) });
+    this.scans = new SourceScans({
+      sources,
+      trustedLinks,
+      trust: this.trust,
+      drafts: this.drafts.records,
+      clock,
+      kept,
+      goodBody: (file) => this.bodies.kept(file),
+    });
   }
 
   /** The newest snapshot; empty, generation 0, before the first `refresh`. */

@@ -47,7 +47,7 @@ export function notOffered({ id, state, reason, file }: Skill): PithError {
 }
 
 const CURES = {
-  draft: "move it to 'sandbox/skills'",
+  draft: 'look at it and decide: pith skills accept, or pith skills discard',
   disabled: "its reason above says which line of 'skills' in pith.yaml keeps it off",
   untrusted: TRUST_CURE,
   invalid: "see 'pith skills validate' and correct its SKILL.md",

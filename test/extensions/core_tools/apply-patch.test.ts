@@ -2,12 +2,12 @@ import { chmod, readdir, stat, symlink, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { beforeEach, describe, expect, it } from 'vitest';
 import type { ToolCall } from 'pith';
-import { config } from '../../../sandbox/extensions/core_tools/config.ts';
 import { OneAtATime } from '@pith/folder-changes';
 import { fileBusy, FileRefused, Jail, stateFolder } from '@pith/safe-files';
 import { patchTool } from '../../../sandbox/extensions/core_tools/patch-tool.ts';
 import { Policy } from '../../../sandbox/extensions/core_tools/policy.ts';
 import { folderWith } from '../../places.ts';
+import { TURN } from '../../fixtures/agent-spec.ts';
 import { SYSTEMS, systemIs } from '../../without-proc.ts';
 import { workbench, type Workbench } from './workbench.ts';
 
@@ -22,10 +22,11 @@ const remove = (path: string, text: string) => `--- a/${path}\n+++ /dev/null\n@@
 const patched = async (jail: Jail, patch: string) =>
   patchTool(
     jail,
-    new Policy(jail, config.parse({}), () => join(bench.sandbox, 'data')),
+    new Policy(jail, { data: () => join(bench.sandbox, 'data'), drafts: () => null }),
     new OneAtATime({ folder: stateFolder(folderWith()), busy: fileBusy }),
   ).execute({ patch }, {
     signal: new AbortController().signal,
+    turn: TURN,
   } as ToolCall);
 const THREE = 'one\ntwo\nthree\n';
 
@@ -220,12 +221,14 @@ describe.each(SYSTEMS)('apply_patch on a system %s', (system) => {
     expect(await bench.get('a.txt')).toBe(THREE);
   });
 
-  it('K60 asks once for a new skill of several files or for code, not for notes', async () => {
+  it('K60 P1 asks nobody for a new skill of several files, which is a draft, or for notes; for code it asks once', async () => {
     const skill = add('skills/new/SKILL.md', '---') + add('skills/new/references/a.md', 'x');
-    expect(await bench.needsApproval('apply_patch', { patch: skill })).toBe(true);
+    expect(await bench.needsApproval('apply_patch', { patch: skill })).toBe(false);
     expect(await bench.needsApproval('apply_patch', { patch: add('note.md', 'x') + add('extensions/x/main.ts', 'x') })).toBe(true);
     expect(await bench.needsApproval('apply_patch', { patch: add('note.md', 'x') })).toBe(false);
-    expect(await bench.patch(skill)).toMatchObject({ ok: true });
-    expect(await bench.patch(skill)).toMatchObject({ ok: false, error: { code: 'use_proposal' } });
+    expect(await bench.patch(skill)).toMatchObject({ ok: true, output: { drafts: [{ skill: 'new', state: 'draft' }] } });
+    expect(await bench.names()).not.toContain('skills');
+    expect(await bench.get('.staging/skills/new/references/a.md')).toBe('x\n');
+    expect(await bench.patch(skill)).toMatchObject({ ok: false, error: { code: 'target_exists' } });
   });
 });

@@ -3,7 +3,6 @@ import { chmod, readFile, stat, symlink } from 'node:fs/promises';
 import { createHash } from 'node:crypto';
 import { join } from 'node:path';
 import { beforeEach, describe, expect, it } from 'vitest';
-import { config } from '../../../sandbox/extensions/core_tools/config.ts';
 import { Jail } from '@pith/safe-files';
 import { Policy } from '../../../sandbox/extensions/core_tools/policy.ts';
 import { SYSTEMS, systemIs } from '../../without-proc.ts';
@@ -157,13 +156,12 @@ describe('what needs a person', () => {
     expect(await asks({ action: 'write', path: 'team/notes.md', content: '' })).toBe(false);
   });
 
-  it('K60 asks before a new skill, unless new_skills is auto', async () => {
+  it('K60 asks before a new skill where nothing keeps drafts', async () => {
     const call = { action: 'write', path: 'skills/new/SKILL.md', content: '---' };
-    expect(await asks(call)).toBe(true);
-    const auto = await workbench({ extensions: { core_tools: { new_skills: 'auto' } } });
-    expect(await auto.needsApproval('file', call)).toBe(false);
-    expect(await auto.needsApproval('file', { ...call, path: 'extensions/x/SKILL.md' })).toBe(true);
-    expect(await auto.file(call)).toMatchObject({ ok: true });
+    const alone = await workbench({ extensions: { skill_registry: { enabled: false } } });
+    expect(await alone.needsApproval('file', call)).toBe(true);
+    expect(await asks(call)).toBe(false);
+    expect(await asks({ ...call, path: 'extensions/x/SKILL.md' })).toBe(true);
   });
 
   it('K60 refuses every change of an existing skill and names the way', async () => {
@@ -181,7 +179,7 @@ describe('what needs a person', () => {
       const result = await bench.file(call);
       expect({ call, result }).toMatchObject({
         call,
-        result: { ok: false, error: { code: 'use_proposal', message: expect.stringContaining('only a person changes it') } },
+        result: { ok: false, error: { code: 'use_proposal', message: expect.stringContaining('propose a change to the person') } },
       });
       expect(await asks(call)).toBe(false);
     }
@@ -223,7 +221,7 @@ describe('what needs a person', () => {
       }
       expect(await moved.file({ action: 'write', path: 'state/mine.md', content: 'x' })).toMatchObject({ ok: true });
     }
-    const policy = new Policy(new Jail(bench.sandbox), config.parse({}), () => bench.sandbox);
+    const policy = new Policy(new Jail(bench.sandbox), { data: () => bench.sandbox, drafts: () => null });
     expect(() => policy.requireReadable(['PITH.db'])).toThrow(expect.objectContaining({ code: 'protected' }));
   });
 });

@@ -1,9 +1,10 @@
 import type { Command, ExtensionContext } from 'pith';
 import commands from '../commands.ts';
 import type { SkillsConfig } from '../config.ts';
-import type { SkillWriter } from '../contract.ts';
+import type { SkillDrafts, SkillWriter } from '../contract.ts';
 import type { SkillRegistry } from '../registry.ts';
 import type { SkillSearch } from '../search/skill-search.ts';
+import { accept, discard } from './drafts.ts';
 import { explain } from './explain.ts';
 import { rollback } from './rollback.ts';
 import { trust, untrust } from './trust.ts';
@@ -11,8 +12,12 @@ import { trust, untrust } from './trust.ts';
 /** All commands, also those that need a kernel. */
 export function initializedCommands(
   context: ExtensionContext<SkillsConfig>,
-  registry: SkillRegistry,
-  { search, writer }: { readonly search: SkillSearch; readonly writer: SkillWriter },
+  {
+    registry,
+    search,
+    writer,
+    drafts,
+  }: { readonly registry: SkillRegistry; readonly search: SkillSearch; readonly writer: SkillWriter; readonly drafts: SkillDrafts },
 ): readonly Command[] {
   return [
     ...commands(context),
@@ -20,5 +25,7 @@ export function initializedCommands(
     untrust(context, registry),
     explain(context, registry, search),
     rollback(registry, writer),
+    accept(drafts),
+    discard(drafts),
   ];
 }

@@ -89,7 +89,7 @@ export function candidateOf({ source, distrustOf }: SourcedScan, found: FoundSki
     source,
     found,
     fields,
-    distrust: source.trusted ? null : distrustOf === undefined ? untrustedSource(source) : distrustOf(found),
+    distrust: source.trusted && source.holdsDrafts !== true ? null : distrustOf === undefined ? untrustedSource(source) : distrustOf(found),
   };
 }
 
@@ -113,7 +113,9 @@ export function rank(candidates: readonly Candidate[], filters: Filters): Skill[
 
 /** Filters come before precedence: what is refused hides nothing. */
 function refusalOf(candidate: Candidate, filters: Filters): { state: SkillState; reason: string; note?: Diagnostic } | null {
-  const { found, fields, distrust } = candidate;
+  const { source, found, fields, distrust } = candidate;
+  if (source.holdsDrafts === true)
+    return { state: 'draft', reason: `${distrust?.reason ?? 'nobody has accepted it'}: pith skills accept ${found.id}` };
   if (!found.parsed.valid && found.good === null) return { state: 'invalid', reason: invalidReason(found) };
   if (filters.off) return { state: 'disabled', reason: 'skills are switched off (skills.enabled)' };
   const named = namedOf(candidate);

@@ -1,6 +1,8 @@
 import type { Clock, Diagnostic } from 'pith';
 import type { KeptScans } from './kept-scans.ts';
 import type { Skill } from '../skill.ts';
+import type { DraftRecords } from '../drafts/draft-records.ts';
+import { authorOf } from '../drafts/draft-author.ts';
 import type { DistrustOf, Trust } from '../trust/trust.ts';
 import { isInside } from '@pith/safe-files';
 import {
@@ -26,6 +28,7 @@ export interface SourceScansOptions {
   readonly sources: readonly Source[];
   readonly trustedLinks: readonly string[];
   readonly trust: Trust;
+  readonly drafts: DraftRecords;
   readonly clock: Clock;
   readonly goodBody: (file: string) => SkillBody | null;
   readonly kept: KeptScans;
@@ -60,7 +63,7 @@ export class SourceScans {
 
   /** Looks at every source. */
   async look(): Promise<Look> {
-    const { sources, trust, kept } = this.#options;
+    const { sources, trust, kept, drafts } = this.#options;
     const isRestored = !this.#hasLooked;
     const known = isRestored ? kept.read() : this.#scans;
     const scanOptions = { ...this.#scanOptions, isRestored };
@@ -75,7 +78,7 @@ export class SourceScans {
       const other = taken.get(place);
       const scan = other === undefined ? await scanSource(source, before, scanOptions) : again(before, sourceTwice(source, other));
       if (place !== '') taken.set(place, other ?? source);
-      const checked = await trust.check(source, scan);
+      const checked = source.holdsDrafts === true ? draftsIn(scan, drafts) : await trust.check(source, scan);
       scans.set(directory, scan);
       checks.set(directory, checked);
       if (scan !== before) read.push(...scan.read);
@@ -154,6 +157,12 @@ function ownerOf(sources: readonly Source[], real: string): string | undefined {
 function again(before: SourceScan | null, finding: Diagnostic): SourceScan {
   const same = before?.skills.size === 0 && before.diagnostics[0]?.message === finding.message;
   return same ? before : { ...NOTHING_FOUND, diagnostics: [finding] };
+}
+
+/** Who wrote each draft. */
+function draftsIn({ skills }: SourceScan, records: DraftRecords): Checked {
+  const reasons = new Map([...skills.values()].map(({ directory, id }) => [directory, authorOf(records.of(id))]));
+  return { distrustOf: ({ directory }) => ({ reason: reasons.get(directory) ?? '', isChange: false }), key: JSON.stringify([...reasons]) };
 }
 
 /** Which folder of the file system that is; '' for none. */

@@ -1,5 +1,6 @@
 import { dirname, join, resolve } from 'node:path';
 import type { SkillsConfig } from '../config.ts';
+import { DRAFTS_FOLDER } from '../drafts/draft-files.ts';
 
 /** What `skills:` of the settings may say about where skills come from and which are used. */
 export type RegistryConfig = Partial<SkillsConfig>;
@@ -19,6 +20,8 @@ export interface Source {
   readonly trustedBySettings?: boolean;
   /** A person trusted it with the project: what it held then is used, and what it holds later as the setting `trust` says. */
   readonly trustedWithProject?: boolean;
+  /** Of skills that agents wrote and nobody has accepted: none of them is offered. */
+  readonly holdsDrafts?: true;
   /** Where it must really lie, or under `trusted_links`; absent: anywhere. */
   readonly within?: string;
 }
@@ -79,6 +82,11 @@ function untrustedSources({ untrustedSandbox }: Places): readonly Source[] {
     const directory = join(base === 'project' ? project : untrustedSandbox, path);
     return [{ label, directory, trusted: false, configured: false, within: project }];
   });
+}
+
+/** What agents write of new skills. Below all others: a draft hides nothing. */
+export function draftsSource({ sandbox }: Pick<Places, 'sandbox'>): Source {
+  return { label: 'drafts', directory: join(sandbox, ...DRAFTS_FOLDER), trusted: true, configured: false, holdsDrafts: true };
 }
 
 /** A path of the settings as an absolute one. */
