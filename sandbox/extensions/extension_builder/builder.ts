@@ -9,7 +9,6 @@ import { checkOf, type Check } from './finding.ts';
 import { KernelPort } from './kernel-port.ts';
 import { wantsNoSandbox } from './trial/trial.ts';
 import { activeFolder } from './places.ts';
-import { digestOf } from './sources.ts';
 import { Staging } from './staging.ts';
 import { Activation, type Asker } from './versions/activation.ts';
 import { SwitchJournal, type Switch, VersionStore } from './versions/version-store.ts';
@@ -64,12 +63,12 @@ export class Builder {
   }
 
   /** Lint and scan, by whoever provides skills. */
-  async checkSkill(id: string, signal: AbortSignal): Promise<{ readonly check: Check; readonly digest: string }> {
-    const digest = digestOf(await this.staging.sources('skills', id));
+  async checkSkill(id: string, signal: AbortSignal): Promise<Check> {
+    await this.staging.sources('skills', id);
     const [skills] = this.context.find(SkillProvider);
     if (skills === undefined)
       throw new PithError('provider_unavailable', 'nothing provides skills here', { cure: 'switch skill_registry on' });
-    return { check: checkOf('skill', await skills.validateSkill(this.staging.folder('skills', id), signal)), digest };
+    return checkOf('skill', await skills.validateSkill(this.staging.folder('skills', id), signal));
   }
 
   /** Folders of the extensions that are in this sandbox, sorted. */

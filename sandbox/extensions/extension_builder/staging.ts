@@ -12,7 +12,7 @@ const recordSchema = z.object({ digest: z.string(), ok: z.boolean(), at: z.numbe
 /** Where it lies, in the sandbox: free for agents to write, seen by people, loaded by nobody. */
 const STAGING = '.staging';
 
-/** What is being written, and which of it has passed its checks. */
+/** What is being written, and which extensions have passed their checks. */
 export class Staging {
   constructor(
     private readonly context: Pick<ExtensionContext, 'dataDirectory' | 'clock'>,
@@ -52,24 +52,18 @@ export class Staging {
     return readSources(this.folder(kind, id));
   }
 
-  async remember(kind: Kind, id: string, digest: string, ok: boolean): Promise<void> {
-    await writeJson(this.#checks(), recordOf(kind, id), { digest, ok, at: this.context.clock.now() });
+  async remember(id: string, digest: string, ok: boolean): Promise<void> {
+    await writeJson(this.#checks(), recordOf(id), { digest, ok, at: this.context.clock.now() });
   }
 
-  /** Reads the staged files once: they are these very bytes and passed their checks, or `why` says why they must not become active. */
-  async passed(kind: Kind, id: string, digest: string): Promise<{ readonly sources: readonly Source[]; readonly why: string | null }> {
-    const check = kind === 'skills' ? 'check_skill' : 'check_extension';
-    const sources = await this.sources(kind, id);
+  /** Reads the staged files of an extension once: they are these very bytes and passed their checks, or `why` says why they must not become active. */
+  async passed(id: string, digest: string): Promise<{ readonly sources: readonly Source[]; readonly why: string | null }> {
+    const sources = await this.sources('extensions', id);
     if (digestOf(sources) !== digest)
-      return { sources, why: `the staged files are not those with this digest; run ${check} and take its digest` };
-    const record = readJson(this.#checks(), recordOf(kind, id), recordSchema);
-    if (record?.digest !== digest) return { sources, why: `the staged files have not been checked; run ${check}` };
-    return { sources, why: record.ok ? null : `the staged files did not pass; fix what ${check} found` };
-  }
-
-  async end(kind: Kind, id: string): Promise<void> {
-    await rm(this.folder(kind, id), { recursive: true, force: true });
-    this.#checks().remove(recordOf(kind, id));
+      return { sources, why: 'the staged files are not those with this digest; run check_extension and take its digest' };
+    const record = readJson(this.#checks(), recordOf(id), recordSchema);
+    if (record?.digest !== digest) return { sources, why: 'the staged files have not been checked; run check_extension' };
+    return { sources, why: record.ok ? null : 'the staged files did not pass; fix what check_extension found' };
   }
 
   #checks(): StateFolder {
@@ -77,6 +71,6 @@ export class Staging {
   }
 }
 
-function recordOf(kind: Kind, id: string): string {
-  return `${kind}-${id}.json`;
+function recordOf(id: string): string {
+  return `extensions-${id}.json`;
 }

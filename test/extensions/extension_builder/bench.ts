@@ -64,6 +64,6 @@ export async function passed({ test }: Bench, id = 'city_time'): Promise<string>
   const dataDirectory = path.join(test.kernel.settings.data_dir, 'extensions', 'extension_builder');
   const staging = new Staging({ dataDirectory, clock: systemClock }, test.sandbox);
   const digest = digestOf(await staging.sources('extensions', id));
-  await staging.remember('extensions', id, digest, true);
+  await staging.remember(id, digest, true);
   return digest;
 }

@@ -238,7 +238,7 @@ describe('existing skills', () => {
       call('file', { action: 'write', path: 'Skills/old/SKILL.md', content: 'x' }),
       call('file', { action: 'write', path: 'skills/OLD/SKILL.md', content: 'x' }),
       call('file', { action: 'write', path: 'skills/wip/SKILL.md', content: 'x' }),
-      call('file', { action: 'write', path: 'skills/group/deep/SKILL.md/x', content: 'x' }),
+      call('file', { action: 'write', path: 'skills/group/deep/SKILL.md', content: 'x' }),
       call('file', { action: 'write', path: 'team/new/SKILL.md', content: 'x' }),
       call('file', { action: 'delete', path: 'skills/old/SKILL.md' }),
       call('file', { action: 'move', path: 'skills/old/SKILL.md', to: 'notes.md' }),

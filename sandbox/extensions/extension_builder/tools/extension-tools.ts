@@ -92,7 +92,7 @@ function check(builder: Builder): Tool {
       if (asked.has(key)) agreed.add(key); // it comes here only after a yes
       await staging.sources('extensions', input.id);
       const found = await builder.checkExtension(staging.folder('extensions', input.id), signal);
-      await staging.remember('extensions', input.id, found.digest, found.ok);
+      await staging.remember(input.id, found.digest, found.ok);
       return toolResult(
         {
           ok: found.ok,
@@ -132,7 +132,7 @@ function activate(builder: Builder): Tool {
     timeoutMs: 90_000,
     needsApproval: (input) =>
       questionOf(async () => {
-        const { sources, why } = await staging.passed('extensions', input.id, input.digest);
+        const { sources, why } = await staging.passed(input.id, input.digest);
         if (why !== null) return { why };
         const before = await new Place(activeFolder(sandbox, 'extensions', input.id)).sources();
         const summary = activationSummary(before, sources);
@@ -147,7 +147,7 @@ function activate(builder: Builder): Tool {
         };
       }),
     async execute(input, call) {
-      const { sources, why } = await staging.passed('extensions', input.id, input.digest);
+      const { sources, why } = await staging.passed(input.id, input.digest);
       if (why !== null) return toolError('not_checked', `'${input.id}' was not activated: ${why}`);
       const before = await new Place(activeFolder(sandbox, 'extensions', input.id)).sources();
       const summary = answered(activationSummary(before, sources)); // refuses what nobody could have read

@@ -59,6 +59,11 @@ export class Drafts implements SkillDrafts {
       throw new PithError('not_allowed', `'${printableLine(given)}' cannot be the id of a new skill`, {
         cure: 'write it in lower-case words with hyphens, such as release-notes',
       });
+    const misplaced = files.find((file) => /^skill\.md$/i.test(path.posix.basename(file.path)) && file.path !== 'SKILL.md');
+    if (misplaced !== undefined)
+      throw new PithError('not_allowed', `'${printableLine(misplaced.path)}' would be another skill in the draft '${id}'`, {
+        cure: `write it as skills/${id}/SKILL.md`,
+      });
     const record = folders.isThere(id) ? records.of(id) : null;
     if (record !== null && !isOwn(record, turn))
       throw new PithError('not_allowed', `'${id}' is a draft of the agent '${record.agent}', from another conversation`, {
