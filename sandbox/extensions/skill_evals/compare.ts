@@ -1,16 +1,17 @@
-import { existsSync } from 'node:fs';
-import type { ExtensionContext } from 'pith';
+import path from 'node:path';
+import { type ExtensionContext, messageOf, PithError } from 'pith';
 import { type SkillComparison, SkillLibrary, type SkillVersions } from 'pith/skill_registry';
 import { type SearchCase, SearchMeasurer, type SearchOutcome } from 'pith/skill_search';
 import { counted } from '@pith/plain-text';
 import { canonicalJson } from '@pith/plain-data';
+import { realPathOf } from '@pith/safe-files';
 import type { SkillCases, Task, Trigger } from './cases/case.ts';
 import { readCases } from './cases/case-files.ts';
 import { passes, SHOWN_BESIDE } from './command/search-figures.ts';
 import type { Config } from './config.ts';
 import { sideOf } from './runs/folders.ts';
 import { type RunResult, type RunStore, WITHOUT } from './runs/run-store.ts';
-import { isGain, type Judged, overall, tallyOf, textOf, triggerVerdict, verdictOf } from './verdict.ts';
+import { countsText, isGain, type Judged, overall, tallyOf, textOf, triggerVerdict, verdictOf } from './verdict.ts';
 
 export interface ComparePorts {
   readonly context: Pick<ExtensionContext<Config>, 'use' | 'find' | 'config'>;
@@ -19,14 +20,16 @@ export interface ComparePorts {
 
 /** Judges a new version of a skill by the cases of the old one; without any, by its own. Asks no model. null: there are no cases. */
 export async function compareVersions(versions: SkillVersions, ports: ComparePorts, signal: AbortSignal): Promise<SkillComparison | null> {
-  const { before, after } = versions;
-  const old = before === null || !existsSync(before) ? null : await readCases(before);
+  const before = versions.before === null ? null : realPathOf(versions.before);
+  const after = realPathOf(versions.after);
+  const old = before === null ? NONE : await casesOrReason(before);
   const own = await casesOrReason(after);
-  const cases = old ?? own.cases;
+  const cases = old.cases ?? own.cases ?? (old.reason === null && own.reason === null ? null : { triggers: [], tasks: [] });
   if (cases === null) return null;
-  const changesCases = before !== null && !isSame(old, own.cases);
-  const found = await comparedTriggers(cases.triggers, versions, ports, signal);
-  const ran = await comparedTasks(cases.tasks, versions, ports);
+  const changesCases = before !== null && !isSame(old.cases, own.cases);
+  const real = { id: versions.id, before, after };
+  const found = await comparedTriggers(cases.triggers, real, ports, signal);
+  const ran = await comparedTasks(cases.tasks, real, ports);
   const judged = [...found.judged, ...ran.judged];
   const verdict = overall(judged);
   const texts = (which: Judged['verdict']) => judged.filter((one) => one.verdict === which).map((one) => textOf(one.case));
@@ -35,7 +38,7 @@ export async function compareVersions(versions: SkillVersions, ports: ComparePor
     verdict,
     lines: [
       ...(changesCases ? ['it changes evals/: judged by the old cases'] : []),
-      ...(own.reason === null ? [] : [own.reason]),
+      ...[old, own].flatMap(({ reason }) => (reason === null ? [] : [reason])),
       ...found.lines,
       ...ran.lines,
       ...broken.map((text) => `broken: '${text}'`),
@@ -54,12 +57,21 @@ export async function compareVersions(versions: SkillVersions, ports: ComparePor
 /** With fewer cases a verdict says little. */
 const ENOUGH = 5;
 
-/** Broken cases of the new version do not stop the old ones from judging it. */
-async function casesOrReason(directory: string): Promise<{ readonly cases: SkillCases | null; readonly reason: string | null }> {
+interface Found {
+  readonly cases: SkillCases | null;
+  /** Why they cannot be read; null: they can, or there are none. */
+  readonly reason: string | null;
+}
+
+const NONE: Found = { cases: null, reason: null };
+
+/** What one version has wrong in its cases does not stop those of the other from judging it. */
+async function casesOrReason(directory: string): Promise<Found> {
   try {
     return { cases: await readCases(directory), reason: null };
   } catch (error) {
-    return { cases: null, reason: `its cases cannot be read: ${error instanceof Error ? error.message : String(error)}` };
+    const where = error instanceof PithError && error.where !== undefined ? `${path.relative(directory, error.where)}: ` : '';
+    return { cases: null, reason: `its cases cannot be read: ${where}${messageOf(error)}` };
   }
 }
 
@@ -116,18 +128,15 @@ function authorsTrigger({ text, should }: Trigger): string {
 }
 
 /** By what runs have shown before: those of the worker that ran the new version last. */
-async function comparedTasks(
-  tasks: readonly Task[],
-  { id, before, after }: SkillVersions,
-  { context, store }: ComparePorts,
-): Promise<Part> {
+async function comparedTasks(tasks: readonly Task[], { before, after }: SkillVersions, { context, store }: ComparePorts): Promise<Part> {
   if (tasks.length === 0) return NOTHING;
   const { repeats } = context.config;
   const [side, former] = [await sideOf(after), before === null ? WITHOUT : await sideOf(before)];
   const worker = side === null ? null : await store.latest(side, tasks);
-  const notRun = `${counted(tasks.length, 'task')} not run with this version: pith skills eval ${id}`;
+  const notRun = `${counted(tasks.length, 'task')} not run with this version: pith skills eval`;
   if (side === null || former === null || worker === null) return { ...NOTHING, lines: [notRun] };
   const judged: Judged[] = [];
+  const againstNone: Judged[] = [];
   const forAuthor: string[] = [];
   const all: { readonly then: RunResult[]; readonly now: RunResult[]; readonly without: RunResult[] } = { then: [], now: [], without: [] };
   for (const task of tasks) {
@@ -136,6 +145,7 @@ async function comparedTasks(
     if (task.split === 'train') forAuthor.push(...authorsTask(task, now));
     if (then.length < repeats || now.length < repeats) continue;
     judged.push({ case: task, verdict: verdictOf(tallyOf(then), tallyOf(now)) });
+    if (without.length === repeats) againstNone.push({ case: task, verdict: verdictOf(tallyOf(without), tallyOf(now)) });
     all.then.push(...then);
     all.now.push(...now);
     all.without.push(...without);
@@ -148,9 +158,8 @@ async function comparedTasks(
       : [
           `${counted(judged.length, 'task')} with ${worker.model}, ${repeats} runs each: ${compared}after ${share(all.now)} passed (${tallyOf(all.now).loaded} loaded it), without the skill ${share(all.without)}`,
         ]),
-    ...(judged.length < tasks.length
-      ? [`${counted(tasks.length - judged.length, 'task')} not run often enough: pith skills eval ${id}`]
-      : []),
+    ...(before !== null && againstNone.length > 0 ? [`against no skill: ${countsText(againstNone)}`] : []),
+    ...(judged.length < tasks.length ? [`${counted(tasks.length - judged.length, 'task')} not run often enough: pith skills eval`] : []),
   ];
   return { judged, lines, forAuthor };
 }

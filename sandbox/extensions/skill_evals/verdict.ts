@@ -49,6 +49,13 @@ export function overall(judged: readonly Judged[]): 'better' | 'same' | 'worse' 
   return judged.some(({ verdict }) => verdict === 'repaired') ? 'better' : 'same';
 }
 
+/** `1 repaired, 0 broken, 2 the same`; where nothing changed, that there is no measured gain: it is never shown as a pass. */
+export function countsText(judged: readonly Judged[]): string {
+  const count = (which: Verdict) => judged.filter(({ verdict }) => verdict === which).length;
+  const said = overall(judged) === 'same' ? 'no measured gain' : `${count('repaired')} repaired, ${count('broken')} broken`;
+  return `${said}, ${count('same')} the same`;
+}
+
 /** At least three cases of which a third are held out, none broken, and a held-out one repaired. */
 export function isGain(judged: readonly Judged[]): boolean {
   const heldOut = judged.filter((one) => one.case.split === 'held_out');

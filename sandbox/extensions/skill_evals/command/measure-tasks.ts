@@ -101,5 +101,5 @@ function progressTo(io: CommandIO): (now: { readonly done: number; readonly of: 
 }
 
 function stoppedLine({ why, done, left }: NonNullable<Stopped>): string {
-  return `Stopped after ${counted(done, 'run')} by the setting extensions.skill_evals.${why}; ${counted(left, 'run')} were not made. What was measured is kept.`;
+  return `Stopped after ${counted(done, 'run')} by the setting extensions.skill_evals.${why}; ${counted(left, 'run')} ${left === 1 ? 'was' : 'were'} not made. What was measured is kept.`;
 }

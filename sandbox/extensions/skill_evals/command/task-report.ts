@@ -2,8 +2,7 @@ import type { CommandIO, JsonValue } from 'pith';
 import { renderTable, textColumns, widthOf } from '@pith/command-line';
 import { printableLine } from '@pith/plain-text';
 import type { Task } from '../cases/case.ts';
-import type { RunResult } from '../runs/run-store.ts';
-import { overall, tallyOf, type Verdict, verdictOf } from '../verdict.ts';
+import { countsText, type Judged, overall, tallyOf, type Verdict, verdictOf } from '../verdict.ts';
 import type { ReadyWorker, ResultsOf, SideName } from './task-plan.ts';
 
 /** What the runs of a skill's tasks have shown. */
@@ -17,24 +16,31 @@ export interface TaskReport {
 export interface TaskCase {
   readonly task: Task;
   readonly results: ResultsOf;
-  /** The newest version against the one before it: `proposed` against `in use`, else `in use` against `without`. null: runs are missing. */
-  readonly verdict: Verdict | null;
+  /** The newest version against each of the other sides; without those for which runs are missing. */
+  readonly verdicts: ReadonlyMap<SideName, Verdict>;
 }
 
 export function taskCase(task: Task, results: ResultsOf, repeats: number): TaskCase {
-  const [after, before] =
-    (['proposed', 'in use', 'without'] as const).flatMap((name) => results.get(name) ?? []).length === 0 ? [] : newestTwo(results);
-  const isWhole = before !== undefined && after !== undefined && before.length === repeats && after.length === repeats;
-  return { task, results, verdict: isWhole ? verdictOf(tallyOf(before), tallyOf(after)) : null };
+  const newest = [...results.values()].at(-1) ?? [];
+  const verdicts = new Map<SideName, Verdict>();
+  for (const [name, before] of [...results].slice(0, -1))
+    if (before.length === repeats && newest.length === repeats) verdicts.set(name, verdictOf(tallyOf(before), tallyOf(newest)));
+  return { task, results, verdicts };
 }
 
-function newestTwo(results: ResultsOf): readonly (readonly RunResult[])[] {
-  return (['proposed', 'in use', 'without'] as const).flatMap((name) => (results.has(name) ? [results.get(name)!] : [])).slice(0, 2);
+/** The cases by the newest version against another side. */
+function judgedAgainst({ cases }: Pick<TaskReport, 'cases'>, name: SideName): readonly Judged[] {
+  return cases.flatMap(({ task, verdicts }) => (verdicts.has(name) ? [{ case: task, verdict: verdicts.get(name)! }] : []));
 }
 
-/** Whether a case is broken by the newest version. */
-export function isBroken({ cases }: TaskReport): boolean {
-  return cases.some(({ verdict }) => verdict === 'broken');
+/** The side that the newest version takes the place of. */
+function formerOf({ sides }: Pick<TaskReport, 'sides'>): SideName {
+  return sides.at(-2) ?? 'without';
+}
+
+/** Whether a case is broken by the newest version, against what it takes the place of. */
+export function isBroken(report: TaskReport): boolean {
+  return overall(judgedAgainst(report, formerOf(report))) === 'worse';
 }
 
 export function printTasks(io: CommandIO, report: TaskReport): void {
@@ -62,14 +68,14 @@ export function printTasks(io: CommandIO, report: TaskReport): void {
   );
   print(
     ['TASK', 'SPLIT', ...sides.flatMap((name) => (name === 'without' ? ['WITHOUT'] : [name.toUpperCase(), 'LOADED'])), 'VERDICT'],
-    cases.map(({ task, results, verdict }) => [
+    cases.map(({ task, results, verdicts }) => [
       printableLine(task.prompt, 60),
       task.split === 'train' ? 'train' : 'held out',
       ...sides.flatMap((name) => {
         const { runs, passed, loaded } = tallyOf(results.get(name) ?? []);
         return name === 'without' ? [`${passed}/${runs}`] : [`${passed}/${runs}`, `${loaded}/${runs}`];
       }),
-      verdict ?? 'not measured',
+      verdicts.get(formerOf(report)) ?? 'not measured',
     ]),
   );
   const newest = sides.at(-1)!;
@@ -78,19 +84,12 @@ export function printTasks(io: CommandIO, report: TaskReport): void {
       (results.get(newest) ?? []).flatMap((one) => [...one.reasons, ...one.judged.filter((said) => said.startsWith('fail'))]),
     ))
       io.print(`'${printableLine(task.prompt, 60)}', ${newest}: ${printableLine(reason, 300)}`);
-  io.print(gainLine(report));
-}
-
-/** What is said of the whole: an average would hide a broken case. */
-export function gainLine({ cases, sides }: Pick<TaskReport, 'cases' | 'sides'>): string {
-  const verdicts = cases.flatMap(({ task, verdict }) => (verdict === null ? [] : [{ case: task, verdict }]));
-  const count = (which: Verdict) => verdicts.filter(({ verdict }) => verdict === which).length;
-  const against = sides.includes('proposed') ? 'the version in use' : 'no skill';
-  const unmeasured = cases.length - verdicts.length;
-  const rest = unmeasured > 0 ? `; ${unmeasured} not measured` : '';
-  if (verdicts.length === 0) return `Nothing was measured against ${against}.`;
-  const said = overall(verdicts) === 'same' ? 'no measured gain' : `${count('repaired')} repaired, ${count('broken')} broken`;
-  return `Against ${against}: ${said}, ${count('same')} the same${rest}.`;
+  for (const name of sides.slice(0, -1).reverse()) {
+    const judged = judgedAgainst(report, name);
+    const missing = cases.length - judged.length;
+    const against = name === 'without' ? 'no skill' : `the version ${name}`;
+    io.print(`Against ${against}: ${countsText(judged)}${missing > 0 ? `, ${missing} not measured` : ''}.`);
+  }
 }
 
 /** The mean, with the least and the most. */
@@ -101,16 +100,17 @@ function spread(values: readonly number[], digits: number): string {
   return least === most ? mean.toFixed(digits) : `${mean.toFixed(digits)} (${least}–${most})`;
 }
 
-export function taskJson({ id, worker, sides, cases }: TaskReport): JsonValue {
+export function taskJson(report: TaskReport): JsonValue {
+  const { id, worker, sides, cases } = report;
   return {
     id,
     model: worker.model,
     agent: worker.agent,
-    verdict: overall(cases.flatMap(({ task, verdict }) => (verdict === null ? [] : [{ case: task, verdict }]))),
-    cases: cases.map(({ task, results, verdict }) => ({
+    verdict: overall(judgedAgainst(report, formerOf(report))),
+    cases: cases.map(({ task, results, verdicts }) => ({
       prompt: task.prompt,
       split: task.split,
-      verdict,
+      verdict: verdicts.get(formerOf(report)) ?? null,
       sides: sides.map((name) => ({
         name,
         ...tallyOf(results.get(name) ?? []),
