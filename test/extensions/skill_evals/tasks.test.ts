@@ -2,6 +2,7 @@ import { existsSync, readdirSync } from 'node:fs';
 import path from 'node:path';
 import { describe, expect, it } from 'vitest';
 import { startPith } from '../../journeys/pith-process.ts';
+import type { OpenAiServer } from '../../fixtures/openai-server.ts';
 import { until } from '../../waiting.ts';
 import { evalProject, obedient } from './eval-project.ts';
 
@@ -14,8 +15,7 @@ tasks:
 const settings = (values: string) => `extensions: { skill_evals: { ${values} } }\n`;
 const TWICE = settings('repeats: 2');
 
-const modelRequests = (server: { readonly requests: readonly { readonly method: string }[] }) =>
-  server.requests.filter(({ method }) => method === 'POST');
+const modelRequests = ({ requests }: OpenAiServer) => requests.filter(({ method }) => method === 'POST');
 
 describe('pith skills eval with a model', () => {
   it('P9 P12 P14 P15 runs each task with and without the skill, says before what it costs, and keeps what it measured', async () => {
