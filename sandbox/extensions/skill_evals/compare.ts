@@ -102,7 +102,7 @@ async function comparedTriggers(
   const passed = async (directory: string): Promise<ReadonlyMap<string, boolean> | null> => {
     const document = await ports.context.use(SkillLibrary).documentAt(directory, id);
     if (document === null) return null;
-    const { reports } = await measurer.measure({ skills: [], cases, ranker: 'lexical', instead: [document] }, signal);
+    const { reports } = await measurer.measure({ skills: [], cases, ranker: 'lexical', replacements: [document] }, signal);
     return new Map((reports[0]?.outcomes ?? []).map((outcome: SearchOutcome) => [keyOf(outcome.case), passes(outcome, SHOWN_BESIDE)]));
   };
   const now = await passed(after);
@@ -138,7 +138,7 @@ async function comparedTasks(tasks: readonly Task[], { before, after }: SkillVer
   const judged: Judged[] = [];
   const againstNone: Judged[] = [];
   const forAuthor: string[] = [];
-  const all: { readonly then: RunResult[]; readonly now: RunResult[]; readonly without: RunResult[] } = { then: [], now: [], without: [] };
+  const all = { former: [] as RunResult[], present: [] as RunResult[], without: [] as RunResult[] };
   for (const task of tasks) {
     const of = async (which: string) => [...(await store.of({ task: task.key, side: which, ...worker }, repeats)).values()];
     const [then, now, without] = [await of(former), await of(side), await of(WITHOUT)];
@@ -146,17 +146,17 @@ async function comparedTasks(tasks: readonly Task[], { before, after }: SkillVer
     if (then.length < repeats || now.length < repeats) continue;
     judged.push({ case: task, verdict: verdictOf(tallyOf(then), tallyOf(now)) });
     if (without.length === repeats) againstNone.push({ case: task, verdict: verdictOf(tallyOf(without), tallyOf(now)) });
-    all.then.push(...then);
-    all.now.push(...now);
+    all.former.push(...then);
+    all.present.push(...now);
     all.without.push(...without);
   }
   const share = (results: readonly RunResult[]) => `${tallyOf(results).passed}/${results.length}`;
-  const compared = before === null ? '' : `before ${share(all.then)}, `;
+  const compared = before === null ? '' : `before ${share(all.former)}, `;
   const lines = [
     ...(judged.length === 0
       ? []
       : [
-          `${counted(judged.length, 'task')} with ${worker.model}, ${repeats} runs each: ${compared}after ${share(all.now)} passed (${tallyOf(all.now).loaded} loaded it), without the skill ${share(all.without)}`,
+          `${counted(judged.length, 'task')} with ${worker.model}, ${repeats} runs each: ${compared}after ${share(all.present)} passed (${tallyOf(all.present).loaded} loaded it), without the skill ${share(all.without)}`,
         ]),
     ...(before !== null && againstNone.length > 0 ? [`against no skill: ${countsText(againstNone)}`] : []),
     ...(judged.length < tasks.length ? [`${counted(tasks.length - judged.length, 'task')} not run often enough: pith skills eval`] : []),

@@ -81,7 +81,7 @@ export interface SearchQuestion {
   /** `lexical`, `fused`, which asks the embedding model, or an extension's id: that one is beside `lexical`. */
   readonly ranker: string;
   /** What takes the place of the offered skills of the same ids, or comes beside them. */
-  readonly instead?: readonly RankerDocument[];
+  readonly replacements?: readonly RankerDocument[];
 }
 
 export interface SearchAnswer {

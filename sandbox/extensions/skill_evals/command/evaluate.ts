@@ -63,7 +63,8 @@ export function evaluate(context: ExtensionContext<Config>, runner: Runner): Com
         ...(final === null ? {} : { comparison: { ...final } as never }),
       });
       const isFailed = rankings.at(-1)?.failed.some((outcome) => outcome.case.from === 'evals') === true && proposal === null;
-      const isWrong = problems.length > 0 || search?.refused != null || isFailed || measured.isBroken || final?.verdict === 'worse';
+      const isWrong =
+        problems.length > 0 || (search?.refused ?? null) !== null || isFailed || measured.isBroken || final?.verdict === 'worse';
       return isWrong ? 1 : 0;
 
       function compared(versions: NonNullable<typeof proposal>) {

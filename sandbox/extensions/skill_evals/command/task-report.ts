@@ -70,7 +70,7 @@ export function printTasks(io: CommandIO, report: TaskReport): void {
     ['TASK', 'SPLIT', ...sides.flatMap((name) => (name === 'without' ? ['WITHOUT'] : [name.toUpperCase(), 'LOADED'])), 'VERDICT'],
     cases.map(({ task, results, verdicts }) => [
       printableLine(task.prompt, 60),
-      task.split === 'train' ? 'train' : 'held out',
+      task.split,
       ...sides.flatMap((name) => {
         const { runs, passed, loaded } = tallyOf(results.get(name) ?? []);
         return name === 'without' ? [`${passed}/${runs}`] : [`${passed}/${runs}`, `${loaded}/${runs}`];

@@ -28,14 +28,17 @@ export interface MeasurerPorts {
 export function measurer({ library, find, learned, written, reranking, vectors }: MeasurerPorts): SearchMeasurer {
   return {
     async measure(question, signal = new AbortController().signal) {
-      const { ranker: named, instead = [] } = question;
+      const { ranker: named, replacements = [] } = question;
       await learned?.look();
       await written.look();
       const extras = (document: RankerDocument) => [...(learned?.of(document.id) ?? []), ...written.of(digestOf(document))];
       const { skills } = await library.records();
       const offered = skills.filter(isOffered).map(({ id }) => id);
       const found = await documentsOf(offered, library, signal, extras);
-      const documents = new Map([...found, ...instead.map((document) => [document.id, searchedOf(document, extras(document))] as const)]);
+      const documents = new Map([
+        ...found,
+        ...replacements.map((document) => [document.id, searchedOf(document, extras(document))] as const),
+      ]);
       const own = skills.filter(({ id }) => question.skills.includes(id));
       const asked = own.flatMap((skill) => [...casesOf(skill), ...positive(skill.id, 'learned', learned?.of(skill.id) ?? [])]);
       const all = distinct([...asked, ...question.cases]);
