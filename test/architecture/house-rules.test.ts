@@ -273,6 +273,9 @@ const WRITES_NO_STATE: ReadonlyMap<string, string> = new Map([
   ['sandbox/extensions/skill_install/install/staged-skill.ts', 'a staging folder'],
   ['sandbox/extensions/skill_install/install/update.ts', 'a staging folder'],
   ['sandbox/extensions/skill_scripts/scripts/run-script.ts', 'a copy with a random name in a folder that the state module has made'],
+  ['sandbox/extensions/skill_evals/runs/folders.ts', 'copies of skills, in folders that the state module has made'],
+  ['sandbox/extensions/skill_evals/runs/runner.ts', 'the same'],
+  ['sandbox/extensions/skill_evals/runs/trial-project.ts', 'the project of one run, in a new folder that the state module has made'],
 ]);
 
 const WRITERS = /\b(?:mkdir|mkdtemp|writeFile|appendFile|rename|copyFile|symlink|link|cp|truncate)(?:Sync)?\b|\bcreateWriteStream\b/;

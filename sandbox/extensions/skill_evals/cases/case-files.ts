@@ -126,10 +126,7 @@ async function fileIn(directory: string, given: string): Promise<TaskFile | null
 async function textOf(directory: string, name: string): Promise<string | null> {
   const read = await resourceBytes(directory, name, MOST_BYTES);
   const file = path.join(directory, name);
-  if (read.kind === 'bytes' && read.path === name)
-    return Buffer.from(read.bytes)
-      .toString()
-      .replace(/^\uFEFF/, '');
+  if (read.kind === 'bytes' && read.path === name) return new TextDecoder().decode(read.bytes);
   if (!existsSync(file)) return null;
   throw invalid(`it is not a file of at most ${MOST_BYTES} bytes`, file, 'correct it or remove it');
 }
