@@ -1,0 +1,129 @@
+import { readdirSync, readFileSync, unlinkSync } from 'node:fs';
+import { describe, expect, it } from 'vitest';
+import { BETTER, codeOf, LETTERS, proposalsKernel, step } from './proposals-kernel.ts';
+
+const FOLDER = 'data/extensions/skill_registry/proposals';
+const DAY = 86_400_000;
+
+function movableClock(at = '2026-11-01T10:00:00Z') {
+  let now = Date.parse(at);
+  return {
+    clock: { now: () => now, sleep: () => Promise.resolve(), after: () => () => undefined },
+    pass: (ms: number) => void (now += ms),
+  };
+}
+
+describe('proposals that were decided, or cannot be', () => {
+  it('P21 a malformed file is listed with its problem, and can be rejected; its text is kept', async () => {
+    const { pith, run, place, status, list } = await proposalsKernel({ [`${FOLDER}/letters-x.md`]: 'Dear all,\n' });
+    expect(await list()).toEqual([
+      {
+        id: 'letters-x',
+        skill: null,
+        status: 'malformed',
+        author: null,
+        createdAt: null,
+        problem: expect.stringContaining('lacks'),
+        path: place(`${FOLDER}/letters-x.md`),
+      },
+    ]);
+    expect((await run('skills proposals')).text).toMatch(/letters-x +malformed/);
+    expect((await run('skills proposals show letters-x')).text).toContain('correct the file, or reject it');
+    expect(await codeOf(run('skills proposals approve letters-x'))).toBe('proposal_malformed');
+    expect((await run('skills proposals reject letters-x')).text).toContain("kept in the folder 'removed'");
+    expect(await status('letters-x')).toBeUndefined();
+    const [kept] = readdirSync(place(`${FOLDER}/removed`));
+    expect(readFileSync(place(`${FOLDER}/removed/${kept!}`), 'utf8')).toBe('Dear all,\n');
+    await pith.write(`${FOLDER}/letters-y.md`, '');
+    expect(await status('letters-y')).toBe('malformed');
+    expect(await codeOf(run('skills proposals reject letters-y'))).toBe('done');
+  });
+
+  it('P21 a stale one, and one whose skill is gone, can be rejected and is listed as it is', async () => {
+    const { proposed, run, pith, status, show } = await proposalsKernel();
+    const [one, two] = [await proposed(BETTER), await proposed(step('slowly'))];
+    await pith.write('skills/letters/SKILL.md', `${LETTERS}More.\n`);
+    expect(await status(one)).toBe('stale');
+    await run(['skills', 'proposals', 'reject', one, 'no']);
+    await pith.remove('skills/letters');
+    expect(await show(two)).toContain("there is no skill named 'letters'");
+    expect(await codeOf(run(['skills', 'proposals', 'approve', two]))).toBe('proposal_conflict');
+    await run(['skills', 'proposals', 'reject', two, 'gone']);
+    expect([await status(one), await status(two)]).toEqual(['rejected', 'rejected']);
+  });
+
+  it('P21 a person can open a rejected one again, and approve it', async () => {
+    const { proposed, run, show, skill, status } = await proposalsKernel();
+    const id = await proposed();
+    await run(['skills', 'proposals', 'reject', id, 'Too', 'long.']);
+    expect((await run(['skills', 'proposals', 'show', id])).text).toMatch(/: rejected by person, .*: Too long\./);
+    expect(await codeOf(run(['skills', 'proposals', 'reject', id]))).toBe('proposal_decided');
+    await expect(run(['skills', 'proposals', 'approve', id])).rejects.toMatchObject({
+      cure: expect.stringContaining('skills proposals reopen'),
+    });
+    await run(['skills', 'proposals', 'reopen', id]);
+    expect(await status(id)).toBe('open');
+    await show(id);
+    await run(['skills', 'proposals', 'approve', id]);
+    expect([skill().includes('Read it aloud.'), await status(id)]).toEqual([true, 'approved']);
+    await expect(run(['skills', 'proposals', 'reject', id])).rejects.toMatchObject({
+      code: 'proposal_decided',
+      cure: expect.stringContaining('pith skills rollback letters'),
+    });
+    expect(await codeOf(run(['skills', 'proposals', 'reopen', id]))).toBe('proposal_decided');
+  });
+
+  it('P21 on a terminal a rejection asks for its reason', async () => {
+    const { proposed, typed, review } = await proposalsKernel();
+    const id = await proposed();
+    const { asked } = await typed(`skills proposals reject ${id}`, ' Not for us. ');
+    expect(asked).toEqual(['Why? The agent is told; Enter for no reason.']);
+    expect(await review(id)).toMatchObject({ status: 'rejected', reason: 'Not for us.' });
+  });
+
+  it('P21 a hand edit with the same result closes it as superseded, also where the person did more', async () => {
+    const { proposed, run, pith, status, skill } = await proposalsKernel();
+    const [one, two] = [await proposed(BETTER), await proposed(step('slowly'))];
+    const same = LETTERS.replace('2. Write the letter.', '2. Write the letter in the language of the address.\n3. Read it aloud.');
+    await pith.write('skills/letters/SKILL.md', same);
+    expect([await status(one), await status(two)]).toEqual(['superseded', 'stale']);
+    const more = LETTERS.replace('2. Write the letter.', '2. Write the letter slowly.\n3. Read it aloud.').replace(
+      '# Letters',
+      '# Letters to all',
+    );
+    await pith.write('skills/letters/SKILL.md', more);
+    expect((await run(['skills', 'proposals', 'approve', two])).text).toContain('has this change already');
+    expect([await status(two), skill()]).toEqual(['superseded', more]);
+  });
+
+  it('P21 nothing times out on a person for 30 days; then it expires with a notice, and can be opened again', async () => {
+    const { clock, pass } = movableClock();
+    const { proposed, run, status, notices } = await proposalsKernel({}, { clock });
+    const id = await proposed();
+    pass(30 * DAY);
+    expect(await status(id)).toBe('open');
+    pass(1);
+    expect(await status(id)).toBe('expired');
+    expect(notices.at(-1)).toMatch(
+      /^A change to the skill letters expired, because nobody decided in 30 days\. Open it again: pith skills proposals reopen /,
+    );
+    await run(['skills', 'proposals', 'reopen', id]);
+    pass(29 * DAY);
+    expect(await status(id)).toBe('open');
+    expect(notices).toHaveLength(2);
+  });
+
+  it('P4 the list shows what waits, and all with --all; an empty one says so', async () => {
+    const { proposed, run, place } = await proposalsKernel();
+    expect((await run('skills proposals list')).text).toBe('Nothing was proposed.');
+    const id = await proposed();
+    expect((await run('skills proposals list')).text).toMatch(
+      new RegExp(`${id} +open +letters +reader .*Letters came in the wrong language`),
+    );
+    await run(['skills', 'proposals', 'reject', id]);
+    expect((await run('skills proposals list')).text).toContain('Nothing waits for you');
+    expect((await run('skills proposals list --all')).text).toContain('rejected');
+    unlinkSync(place(`${FOLDER}/${id}.md`));
+    expect((await run('skills proposals list')).text).toBe('Nothing was proposed.');
+  });
+});
