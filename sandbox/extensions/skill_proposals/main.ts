@@ -1,16 +1,13 @@
-import { type Command, type CommandProvider, type TurnInfo, type ToolProvider, type TurnProvider } from 'pith';
-import { once } from '@pith/promises';
+import type { Command, CommandProvider, ToolProvider, TurnInfo, TurnProvider } from 'pith';
+import { oncePromised } from '@pith/promises';
 import { ThreadSources } from 'pith/skill_registry';
 import { webRead } from 'pith/web';
 import { config, type Context } from './config.ts';
 import { SkillProposals } from './contract.ts';
-import { Decisions } from './decisions.ts';
-import { Notices } from './notices.ts';
 import { OutsideSources } from './outside-sources.ts';
-import { Proposals } from './proposal/proposals.ts';
 import { isWaiting } from './proposal/states.ts';
-import { Reviewer } from './reviewer.ts';
 import { proposeTool } from './tools/propose-tool.ts';
+import { reviewTool } from './tools/review-tool.ts';
 
 /** Takes changes of skills that agents propose, and puts in place what a person agrees to. */
 export default class SkillProposalsExtension implements ToolProvider, TurnProvider, CommandProvider {
@@ -20,19 +17,28 @@ export default class SkillProposalsExtension implements ToolProvider, TurnProvid
 
   readonly #context: Context;
   readonly #sources: OutsideSources;
-  readonly #notices: Notices;
-  readonly #decisions = once(() => new Decisions(this.#context, new Proposals(this.#context, this.#notices)));
+  /** Loaded when somebody proposes or decides: every turn loads the extension. */
+  readonly #parts = oncePromised(async () => {
+    const [{ Decisions }, { Notices }, { Proposals }, { Reviewer }] = await Promise.all([
+      import('./decisions.ts'),
+      import('./notices.ts'),
+      import('./proposal/proposals.ts'),
+      import('./reviewer.ts'),
+    ]);
+    const notices = new Notices(this.#context);
+    const decisions = new Decisions(this.#context, new Proposals(this.#context, notices));
+    return { notices, decisions, proposals: decisions.proposals, reviewer: new Reviewer(this.#context, decisions, notices) };
+  });
 
   constructor(context: Context) {
     this.#context = context;
     this.#sources = new OutsideSources(context);
-    this.#notices = new Notices(context);
     context.own(context.events.handle('tool.called', (call) => this.#sources.called(call)));
     context.own(context.events.handle(webRead, (read) => this.#sources.read(read)));
     context.provide(SkillProposals, { candidate: (id) => this.#candidate(id) });
     context.provide(ThreadSources, { sourcesOf: (threadId) => this.#sources.of(threadId) });
     context.jobs.define<{ id: string }>('review', async ({ payload, idempotencyKey }, signal) =>
-      this.#reviewer().review(payload.id, idempotencyKey, signal),
+      (await this.#parts()).reviewer.review(payload.id, idempotencyKey, signal),
     );
     context.jobs.define('tidy', () => this.#tidy());
   }
@@ -41,39 +47,28 @@ export default class SkillProposalsExtension implements ToolProvider, TurnProvid
     this.#sources.began(turn);
   }
 
-  endTurn(turn: TurnInfo): void {
-    this.#sources.ended(turn);
-  }
-
   getTools() {
-    const ports = { context: this.#context, proposals: this.#decisions().proposals, sources: this.#sources, notices: this.#notices };
-    return [proposeTool(ports), this.#reviewer().tool()];
+    const ports = async () => ({ context: this.#context, sources: this.#sources, ...(await this.#parts()) });
+    return [proposeTool(ports), reviewTool(async () => (await this.#parts()).reviewer)];
   }
 
   async getCommands(): Promise<readonly Command[]> {
     const { proposalCommands } = await import('./commands/commands.ts');
-    return proposalCommands(this.#context, this.#decisions());
-  }
-
-  #reviewer(): Reviewer {
-    return new Reviewer(this.#context, this.#decisions(), this.#notices);
+    return proposalCommands(this.#context, (await this.#parts()).decisions);
   }
 
   async #candidate(id: string): ReturnType<SkillProposals['candidate']> {
-    const entry = await this.#decisions()
-      .proposals.find(id)
-      .catch(() => null); // there is none, or several begin so
+    const { proposals } = await this.#parts();
+    const entry = await proposals.find(id).catch(() => null); // there is none, or several begin so
     if (entry === null || entry.proposal === null || !isWaiting(entry.state)) return null;
-    const review = await this.#decisions()
-      .proposals.candidates.fit(entry.proposal)
-      .catch(() => null); // the skill is gone
-    if (review === null || 'conflicts' in review) return null;
-    return { skill: entry.proposal.skill, before: review.present.directory, after: review.after.directory };
+    const fit = await proposals.candidates.fit(entry.proposal).catch(() => null); // the skill is gone
+    if (fit === null || 'conflicts' in fit) return null;
+    return { skill: entry.proposal.skill, before: fit.present.directory, after: fit.after.directory };
   }
 
   /** Proposals that nobody decided expire, and what was made for decided ones goes. */
   async #tidy(): Promise<void> {
-    const { proposals } = this.#decisions();
+    const { proposals } = await this.#parts();
     const entries = await proposals.list();
     proposals.candidates.keepOnly(new Set(entries.filter(({ state }) => isWaiting(state)).map(({ id }) => id)));
     await this.#sources.prune();

@@ -6,30 +6,25 @@ import type { WebRead } from 'pith/web';
 /** A thread keeps so many sources; the first ones say enough. */
 const MOST_SOURCES = 20;
 const LONGEST_SOURCE = 200;
-/** Turns that run at once, or were cut off. */
-const MOST_TURNS = 1000;
+/** The newest turns, of which events name only the id or the thread. */
+const MOST_TURNS = 2000;
 const DAY_MS = 86_400_000;
 const KEPT_DAYS = 400;
 /** Channels in which nobody types: what starts a turn there may come from anywhere. */
 const OUTSIDE_CHANNELS: ReadonlyMap<string, string> = new Map([['runs', 'a run of a saved skill, whose inputs may come from outside']]);
 
 /** A turn and what it belongs to. */
-type Conversation = Pick<TurnInfo, 'threadId' | 'correlationId'> & Partial<Pick<TurnInfo, 'depth' | 'channelId' | 'userId'>>;
+type Conversation = Pick<TurnInfo, 'threadId' | 'correlationId'> & Partial<Pick<TurnInfo, 'channelId' | 'userId'>>;
 
-/** Which conversations have read text from outside, and from where. A conversation counts with the turns that it delegates. */
+/** Which conversations have read text from outside, and from where. A conversation counts with the turns and tasks that it caused. */
 export class OutsideSources {
-  /** Those that run, by their ids: events name a turn or a thread only. */
   readonly #turns = new Map<string, Conversation>();
   #writing: Promise<void> = Promise.resolve();
 
   constructor(private readonly context: Pick<ExtensionContext, 'kv' | 'clock' | 'logger' | 'use'>) {}
 
-  began({ id, threadId, correlationId, depth, channelId, userId }: TurnInfo): void {
-    keepNewest(this.#turns, id, { threadId, correlationId, depth, channelId, userId }, MOST_TURNS);
-  }
-
-  ended({ id }: TurnInfo): void {
-    this.#turns.delete(id);
+  began({ id, threadId, correlationId, channelId, userId }: TurnInfo): void {
+    keepNewest(this.#turns, id, { threadId, correlationId, channelId, userId }, MOST_TURNS);
   }
 
   called({ extensionId, tool, ok, turnId }: TopicMap['tool.called']): void {
@@ -38,14 +33,14 @@ export class OutsideSources {
   }
 
   read({ address, ...conversation }: WebRead): void {
-    this.#add(this.#running(conversation.threadId) ?? conversation, address);
+    this.#add(conversation, address);
   }
 
   /** Those of the thread, of the threads that called it, and of the message that is being answered. */
   async of(threadId: string): Promise<readonly string[]> {
     await this.#writing;
-    const turn: Conversation = this.#running(threadId) ?? { threadId, correlationId: '' };
-    const found = await Promise.all(keysOf(turn).map((key) => this.#kept(key)));
+    const turn: Conversation = [...this.#turns.values()].findLast((each) => each.threadId === threadId) ?? { threadId, correlationId: '' };
+    const found = await Promise.all(this.#keysOf(turn).map((key) => this.#kept(key)));
     const channel = OUTSIDE_CHANNELS.get(turn.channelId ?? '');
     const { userId } = turn;
     const isOther = userId !== undefined && !(await this.context.use(Permissions).isAdmin(userId));
@@ -62,13 +57,17 @@ export class OutsideSources {
     }
   }
 
-  #running(threadId: string): Conversation | undefined {
-    return [...this.#turns.values()].findLast((turn) => turn.threadId === threadId);
+  /** Of the message, and of the threads that belong to it: a delegated turn has a thread below its caller's, a task one of its own. */
+  #keysOf({ threadId, correlationId }: Conversation): readonly string[] {
+    const isRelated = (other: Conversation) => other.correlationId === correlationId || threadId.startsWith(`${other.threadId}/`);
+    const threads = [...this.#turns.values()].filter(isRelated).map((other) => other.threadId);
+    const message = correlationId === '' ? [] : [`${PREFIX}message:${sha256(correlationId)}`];
+    return [...message, ...[...new Set([threadId, ...threads])].map((thread) => `${PREFIX}thread:${sha256(thread)}`)];
   }
 
   #add(turn: Conversation, source: string): void {
     const work = async (): Promise<void> => {
-      for (const key of keysOf(turn)) {
+      for (const key of this.#keysOf(turn)) {
         const sources = await this.#kept(key);
         const line = printableLine(source, LONGEST_SOURCE);
         if (sources.includes(line) || sources.length >= MOST_SOURCES) continue;
@@ -92,14 +91,3 @@ interface Kept {
 }
 
 const PREFIX = 'outside:';
-
-/** The message, the thread, and the threads above it: a delegated turn has a thread of its own below its caller's. */
-function keysOf({ threadId, correlationId, depth = 0 }: Conversation): readonly string[] {
-  const threads = [threadId];
-  for (let above = threadId, left = depth; left > 0 && above.includes('/'); left -= 1) {
-    above = above.slice(0, above.lastIndexOf('/'));
-    threads.push(above);
-  }
-  const message = correlationId === '' ? [] : [`${PREFIX}message:${sha256(correlationId)}`];
-  return [...message, ...threads.map((thread) => `${PREFIX}thread:${sha256(thread)}`)];
-}

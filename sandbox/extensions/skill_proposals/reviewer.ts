@@ -1,10 +1,18 @@
-import { codeOf, defineTool, messageOf, PithError, toolError, toolResult, type TurnInfo, z } from 'pith';
+import { PithError, type TurnInfo } from 'pith';
 import type { Context } from './config.ts';
 import type { Decisions } from './decisions.ts';
 import type { Notices } from './notices.ts';
 import { isWaiting } from './proposal/states.ts';
 import { diffText } from './review/changed-files.ts';
 import type { Review } from './review/review.ts';
+
+/** What a reviewing agent answers. */
+export interface Verdict {
+  /** Id of the proposal. */
+  readonly proposal: string;
+  readonly verdict: 'approve' | 'reject';
+  readonly reason: string;
+}
 
 /** The agent that the settings name to read proposals before a person does. */
 export class Reviewer {
@@ -28,37 +36,8 @@ export class Reviewer {
         logger.warn('the reviewer could not run', { id, reason: event.error.message });
   }
 
-  /** For the reviewer alone. */
-  tool() {
-    return defineTool({
-      name: 'review_skill_proposal',
-      description: 'Say what you think of a proposed change of a skill that you were given to review.',
-      input: z.object({
-        proposal: z.string().min(1).max(300),
-        verdict: z.enum(['approve', 'reject']),
-        reason: z.string().trim().min(1).max(2000),
-      }),
-      effect: 'idempotent',
-      optIn: true,
-      permission: { authoring: 'admin', safeToShare: false },
-      timeoutMs: 120_000,
-      execute: async ({ proposal, verdict, reason }, { turn, signal }) => {
-        try {
-          return toolResult({ status: await this.#answer({ id: proposal, verdict, reason }, turn, signal) });
-        } catch (error) {
-          if (codeOf(error, '') === '') throw error;
-          return toolError(codeOf(error, 'tool_failed'), messageOf(error));
-        }
-      },
-      present: (result) => (result.ok ? 'Reviewed a proposal' : `Error: ${result.error.message}`),
-    });
-  }
-
-  async #answer(
-    { id, verdict, reason }: { readonly id: string; readonly verdict: 'approve' | 'reject'; readonly reason: string },
-    turn: TurnInfo,
-    signal: AbortSignal,
-  ): Promise<string> {
+  /** Its answer by the tool: what became of the proposal. */
+  async answer({ proposal: id, verdict, reason }: Verdict, turn: TurnInfo, signal: AbortSignal): Promise<string> {
     const { config } = this.context;
     const by = turn.agent.id;
     const entry = await this.decisions.proposals.find(id);

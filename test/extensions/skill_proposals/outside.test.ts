@@ -61,8 +61,18 @@ describe('text from outside', () => {
       { calls: [{ name: 'propose_skill_update', input }] },
       { text: 'done' },
     );
-    const outcome = await pith.run(`Have the helper read ${address}`, { threadId: 'test', userId: 'local' });
-    expect(outcome, JSON.stringify(outcome.results)).toMatchObject({ reason: 'done' });
+    const waiting = await pith.run(`Have the helper read ${address}`, { threadId: 'test', userId: 'local' });
+    expect(waiting).toMatchObject({ reason: 'awaiting_approval' });
+    const [question] = await pith.kernel.approvals.list();
+    await pith.kernel.approvals.answer(question!.id, { answer: 'once', by: 'local' });
+    for await (const event of pith.kernel.agents.run({
+      agent: 'reader',
+      threadId: 'test',
+      userId: 'local',
+      channelId: 'test',
+      resume: true,
+    }))
+      if (event.type === 'turn-end') expect(event).toMatchObject({ reason: 'done' });
     const [{ id } = { id: '' }] = await list();
     expect(await review(id)).toMatchObject({ sources: [address] });
     const later = String((await propose(step('slowly')))['proposal']);
