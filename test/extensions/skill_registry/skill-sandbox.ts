@@ -25,7 +25,7 @@ export interface Asked extends Partial<CommandInput> {
   readonly json?: boolean;
   readonly columns?: number;
   /** Of a person on a terminal; absent: there is nobody. */
-  readonly answer?: string | null;
+  readonly answer?: string | null | ((question: string) => Promise<string>);
   /** It is typed in a conversation. */
   readonly session?: boolean;
   readonly config?: Readonly<Record<string, JsonValue>>;
@@ -146,7 +146,7 @@ async function attempt(box: Box, name: string, given: Asked): Promise<Answered> 
     print: (text) => void (json || lines.push(text)),
     error: (text) => void lines.push(text),
     json: (value) => void values.push(value),
-    ask: async (question) => (asked.push(question), answer ?? null),
+    ask: async (question) => (asked.push(question), typeof answer === 'function' ? answer(question) : (answer ?? null)),
     input: (async function* () {})(),
     interactive: columns > 0,
     wantsJson: json,
