@@ -296,7 +296,7 @@ describe('P7: while Pith runs', () => {
   ])('P7: the service records skills in the background, at most as many as the setting says: %i', async (most, recorded) => {
     const files = Object.assign({}, ...['a', 'b', 'c', 'd'].map((id) => skill(`skill-${id}`))) as Record<string, string>;
     const kernel = await skillKernel({ ...files, ...settings(`history_skills: ${most}`) });
-    await kernel.pith.kernel.start('used');
+    await kernel.pith.kernel.start();
     const folder = path.join(kernel.pith.sandbox, 'data/extensions/skill_registry/history');
     const count = () => (existsSync(folder) ? readdirSync(folder).filter((name) => name.endsWith('.json')).length : 0);
     await until(() => count() >= recorded, 30_000);
