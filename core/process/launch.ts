@@ -19,7 +19,7 @@ import { askedPath, credentialPlaces, type Manifest } from '../trust/index.ts';
 import { codeOf } from '../contract/index.ts';
 import { elapsed } from '@pith/promises';
 import type { ErrorCode, Folders } from '../kernel/index.ts';
-import { stateFolder } from '@pith/safe-files';
+import { skillFolders, stateFolder } from '@pith/safe-files';
 
 import { capOutput } from '@pith/process-rpc';
 import { packagesAbove, sandboxArguments, withoutHome } from './sandboxing.ts';
@@ -156,7 +156,9 @@ function commandOf(spec: LaunchSpec, heap: number, marker: string): readonly str
     const [read, write] = [given('read'), given('write')];
     const permissions = { ...spec.permissions, read: read.map(({ real }) => real), write: write.map(({ real }) => real) };
     const links = [...read, ...write].filter(({ named, real }) => named !== real);
-    const places = { dataDirectory: spec.dataDirectory, stateDirectory: state, visible, project, hidden, permissions, links, home };
+    const readOnly = skillFolders({ sandbox: spec.sandbox, project, home });
+    const folders = { dataDirectory: spec.dataDirectory, stateDirectory: state, project, home };
+    const places = { ...folders, visible, hidden, readOnly, permissions, links };
     return [spec.sandboxing.program, ...sandboxArguments(places, { ...environmentOf(spec), [HOST_VARIABLE]: marker }, argv)];
   }
   return killWithParent(argv);

@@ -13,6 +13,8 @@ export interface SandboxPlaces {
   readonly visible: readonly string[];
   /** Seen, not written, without its environment files. */
   readonly project: string;
+  /** Seen, not written, whatever may be written around them. */
+  readonly readOnly: readonly string[];
   /** Of the user: `~/` stands for it, and it is not opened as a project. */
   readonly home: string;
   /** Folders and files in what is visible of which nothing is seen. */
@@ -44,12 +46,17 @@ export function sandboxArguments(places: SandboxPlaces, environment: Readonly<Re
     pathsOf(file).flatMap((at) =>
       at !== realPathOf(file) && open.some((folder) => isBelow(at, folder)) ? [] : [{ at, args: ['--ro-bind-try', realPathOf(file), at] }],
     );
+  const fixed = [...new Set(places.readOnly.filter((at) => existsSync(at)).map(realPathOf))];
+  const isFixed = (at: string): boolean => fixed.some((folder) => isInside(at, folder));
   const mounts: Mount[] = [
     ...shown.flatMap(mountsOf),
     ...open.flatMap(bind),
     ...packagesAbove(project).flatMap(bind),
     ...permissions.read.map((at): Mount => ({ at, args: ['--ro-bind-try', at, at] })),
-    ...permissions.write.map((at): Mount => ({ at, args: ['--bind-try', at, at] })),
+    ...permissions.write.map((at): Mount => ({ at, args: [isFixed(at) ? '--ro-bind-try' : '--bind-try', at, at] })),
+    ...fixed
+      .filter((at) => permissions.write.some((place) => isBelow(at, place)))
+      .map((at): Mount => ({ at, args: ['--ro-bind-try', at, at] })),
     // A name that leads to what is given is a link here too: a second mount would have no covers.
     ...newLinks(links.filter(({ named }) => !isSeen(named))).map(([named, to]): Mount => ({ at: named, args: ['--symlink', to, named] })),
     ...folders.map((at): Mount => ({ at, args: ['--size', `${STATE_BYTES}`, '--tmpfs', at] })),

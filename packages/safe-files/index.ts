@@ -19,6 +19,7 @@ export { NO_REGULAR_FILE, readRegularFile, withRegularFile } from './regular-fil
 export { systemCure, systemReason } from './system-errors.ts';
 export { runsLater, runsLaterIn } from './runs-later.ts';
 export { isSecretFile, secretPlaces } from './secret-names.ts';
+export { SKILL_HOMES, SKILL_PROJECTS, skillFolders, type SkillFolderPlaces } from './skill-folders.ts';
 export { isCaseOfSkill, isSkillCase } from './skill-cases.ts';
 export type { StagedFile } from './staged-file.ts';
 export { StagingNotes } from './staging-notes.ts';

@@ -15,6 +15,7 @@ import { printable, printableLine, withCure } from '@pith/plain-text';
 import { untilAborted, within } from '@pith/promises';
 import { bound } from './bounded-transport.ts';
 import { hasKey, type ServerConfig } from './config.ts';
+import { protectedFolders } from 'pith/skill_registry';
 import { contained, type Containment } from './contained.ts';
 import { KnownTools } from './known-tools.ts';
 import { StderrTail, ServerProcess } from './server-process.ts';
@@ -356,7 +357,11 @@ export class Connection {
     const { getDefaultEnvironment } = await import('@modelcontextprotocol/client/stdio');
     const inherited = getDefaultEnvironment();
     const searchPath = inherited['PATH'] ?? '/usr/bin:/bin';
-    const program = await contained({ command, args }, await containment.container(searchPath), { cwd, searchPath });
+    const program = await contained({ command, args }, await containment.container(searchPath), {
+      cwd,
+      searchPath,
+      fixed: await protectedFolders(context),
+    });
     const environment = { ...inherited, ...filled(env, secret), ...(await containment.mark()) };
     this.#stderr = new StderrTail((text) => this.#hidden(text));
     this.#process = new ServerProcess({ ...program, cwd, env: environment }, { clock: context.clock, stderr: this.#stderr, lost });

@@ -1,6 +1,8 @@
 import { execFile } from 'node:child_process';
+import { existsSync } from 'node:fs';
 import { access, constants } from 'node:fs/promises';
 import path from 'node:path';
+import { realPathOf } from '@pith/safe-files';
 import { familyOf, Guardian, HOST_VARIABLE } from '@pith/supervised-process';
 
 /** How a server is started, so that it ends with Pith. */
@@ -11,8 +13,12 @@ export interface Program {
   readonly outer: number;
 }
 
-/** A process namespace ends with its first process, whatever those in it do. It hides no files and no network: that is not what it is for. */
-const NAMESPACE: Program = { command: 'bwrap', args: ['--dev-bind', '/', '/', '--unshare-pid', '--die-with-parent', '--'], outer: 2 };
+/** A process namespace ends with its first process, whatever those in it do. It hides no files and no network; of files only some are fixed. */
+const NAMESPACE = {
+  command: 'bwrap',
+  args: ['--dev-bind', '/', '/', '--unshare-pid', '--die-with-parent', '--'],
+  outer: 2,
+} satisfies Program;
 /** The server itself ends with Pith, also when it clears its environment; what it starts, the guardian must find. */
 const SIGNAL: Program = { command: 'setpriv', args: ['--pdeathsig', 'KILL', '--'], outer: 0 };
 const TRY_MS = 3000;
@@ -46,14 +52,28 @@ async function container(searchPath: string): Promise<Program | null> {
   return null;
 }
 
+/** How a server is started. */
+interface Start {
+  readonly cwd: string;
+  readonly searchPath: string;
+  /** Folders that it must not write. */
+  readonly fixed: readonly string[];
+}
+
+function existing(folders: readonly string[]): readonly string[] {
+  return [...new Set(folders.filter((folder) => existsSync(folder)).map(realPathOf))];
+}
+
 /** The program behind `container`; itself where it is not there, so that its start says so. */
 export async function contained(
   program: Pick<Program, 'command' | 'args'>,
   within: Program | null,
-  { cwd, searchPath }: { cwd: string; searchPath: string },
+  { cwd, searchPath, fixed }: Start,
 ): Promise<Program> {
   if (within === null || !(await isThere(program.command, cwd, searchPath))) return { ...program, outer: 0 };
-  return { ...within, args: [...within.args, program.command, ...program.args] };
+  const { args } = within;
+  const mounts = within.command === NAMESPACE.command ? existing(fixed).flatMap((at) => ['--ro-bind', at, at]) : [];
+  return { ...within, args: [...args.slice(0, -1), ...mounts, ...args.slice(-1), program.command, ...program.args] };
 }
 
 /** Asks the program and what it started to end, as a terminal does. False: there is none that could be asked. */

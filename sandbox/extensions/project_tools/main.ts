@@ -9,6 +9,7 @@ import {
   type ToolProvider,
   type TurnInfo,
 } from 'pith';
+import { protectedFolders } from 'pith/skill_registry';
 import { WorkProvider, type RunningWork } from 'pith/task_engine';
 import { printableLine } from '@pith/plain-text';
 import { OneAtATime } from '@pith/folder-changes';
@@ -36,7 +37,10 @@ export default class ProjectTools implements ToolProvider, ContextProvider, Comm
 
   constructor(private readonly context: ExtensionContext<Config>) {
     const notes = new StagingNotes(stateFolder(context.dataDirectory, 'staged'));
-    this.#project = openProject(context.use(Places), () => dirname(dirname(context.dataDirectory)), notes);
+    this.#project = openProject(context.use(Places), () => dirname(dirname(context.dataDirectory)), {
+      notes,
+      skills: () => protectedFolders(context),
+    });
     this.#changes = {
       undo: new UndoLog(context, stateFolder(context.dataDirectory, 'undo')),
       inTurn: new OneAtATime({ folder: stateFolder(context.dataDirectory, 'locks'), busy: fileBusy }),

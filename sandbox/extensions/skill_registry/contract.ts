@@ -1,5 +1,16 @@
-import { type AgentSpec, defineProtocol, method, defineTopic, type Diagnostic, type SkillProvider, type TurnInfo } from 'pith';
+import {
+  type AgentSpec,
+  defineProtocol,
+  method,
+  defineTopic,
+  type Diagnostic,
+  type SkillProvider,
+  type TurnInfo,
+  type ExtensionContext,
+  Places,
+} from 'pith';
 import type { FolderChange } from '@pith/folder-changes';
+import { skillFolders } from '@pith/safe-files';
 import type { CopiedFile, SkillFields } from '@pith/skill-files';
 
 export type { CopiedFile };
@@ -527,4 +538,10 @@ export function proposeInstead({ tools }: Pick<TurnInfo, 'tools'>, id = 'it'): s
   return tools.some((tool) => tool.endsWith('/propose_skill_update'))
     ? `propose a change${whose} with propose_skill_update`
     : `propose a change${whose} to the person, who makes it`;
+}
+
+/** Absolute paths of the folders in which skills lie: nothing that an agent starts writes there. Also where the registry is switched off. */
+export async function protectedFolders({ find, use }: Pick<ExtensionContext, 'find' | 'use'>): Promise<readonly string[]> {
+  const [drafts] = find(SkillDrafts);
+  return drafts === undefined ? skillFolders(use(Places)) : drafts.folders();
 }

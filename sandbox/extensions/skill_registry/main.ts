@@ -93,7 +93,7 @@ export default class SkillRegistryExtension
     context.own(() => this.#writer.close());
     context.provide(SkillWriter, this.#writer);
     context.provide(SkillHistory, { of: (reference) => versionsOf(registry, reference) });
-    this.#drafts = new Drafts({ context, registry, search, writer: this.#writer, sandbox: context.use(Places).sandbox });
+    this.#drafts = new Drafts({ context, registry, search, writer: this.#writer, places: context.use(Places) });
     context.provide(SkillDrafts, this.#drafts);
     context.provide(SkillLibrary, new Library(this.#ports));
     context.own(events.handle('turn.started', ({ turnId }) => this.#turns.started(turnId)));

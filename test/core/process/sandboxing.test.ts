@@ -1,6 +1,6 @@
 import { findProgram, probeSandboxing } from '@pith/supervised-process';
 import { createServer } from 'node:http';
-import { mkdir, rename, rm, symlink, writeFile } from 'node:fs/promises';
+import { mkdir, readFile, rename, rm, symlink, writeFile } from 'node:fs/promises';
 import type { AddressInfo } from 'node:net';
 import os from 'node:os';
 import path from 'node:path';
@@ -60,6 +60,22 @@ describe.runIf(sandboxing.available)(`a process in bubblewrap${why}`, () => {
       home,
     );
     expect(results).toEqual({ notes: 'notes', ssh: 'ENOENT', netrc: 'EACCES', env: 'ENOENT', link: 'ENOENT' });
+  });
+
+  it('P20: writes no skill, whatever it may write: around it, it, or in it', async () => {
+    const places = ['sandbox/skills/old', '.claude/skills/theirs', 'notes'];
+    for (const place of places) writeFiles(folder.project, { [`${place}/SKILL.md`]: 'kept' });
+    const at = (place: string) => path.join(folder.project, place, 'SKILL.md');
+    const [own, theirs, notes] = places.map((place) => path.join(folder.project, place)) as [string, string, string];
+    for (const allowed of [
+      [folder.sandbox, path.join(folder.project, '.claude'), notes],
+      [path.dirname(own), path.dirname(theirs), notes],
+      [own, theirs, notes],
+    ]) {
+      const results = await tried(Object.fromEntries(places.map((place) => [place, write(at(place))])), { write: allowed });
+      expect(results).toEqual({ 'sandbox/skills/old': 'EROFS', '.claude/skills/theirs': 'EROFS', notes: 'done' });
+    }
+    expect(await readFile(at('sandbox/skills/old'), 'utf8')).toBe('kept');
   });
 
   it('T10: starts whatever the paths are that it may read and write: with a slash, twice, a link, below a link, of the system', async () => {

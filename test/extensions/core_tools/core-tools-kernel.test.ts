@@ -20,7 +20,9 @@ describe.each([{ wire: false }, { wire: true }])('core tools in the kernel (wire
     for (const name of ['manifest.yaml', 'main.ts']) expect(await write(`.staging/extensions/x/${name}`)).toBe('ok');
     expect(await write('extensions/x/main.ts')).toBe('approval_needed');
     expect(await write('skills/new/SKILL.md')).toBe('ok');
-    expect(await kernel.agents.callTool('editor', 'file', { action: 'stat', path: '.staging/skills/new/SKILL.md' })).toMatchObject({ ok: true });
+    expect(await kernel.agents.callTool('editor', 'file', { action: 'stat', path: '.staging/skills/new/SKILL.md' })).toMatchObject({
+      ok: true,
+    });
     expect(await write('skills/old/SKILL.md')).toBe('use_proposal');
     expect(await outcome('file', { action: 'read', path: '../../etc/passwd' })).toBe('file_unavailable');
   });

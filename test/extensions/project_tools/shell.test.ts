@@ -125,7 +125,7 @@ describe('U3 shell', () => {
 });
 
 describe.skipIf(!available)('U3 in a sandbox', () => {
-  it('U3 writes the project; not the sandbox of Pith, folders of skills, git hooks; sees no secrets, no state, no home', async () => {
+  it('U3 P20: writes the project; not the sandbox of Pith, folders of skills of any source, git hooks; sees no secrets, no state, no home', async () => {
     const home = folderWith({ 'diary.txt': 'canary' });
     const project = await projectWith(
       {
@@ -133,6 +133,9 @@ describe.skipIf(!available)('U3 in a sandbox', () => {
         '.env': 'canary\n',
         'deep/id_rsa': 'canary\n',
         '.claude/skills/x/SKILL.md': 'kept\n',
+        'team/x/SKILL.md': 'kept\n',
+        'sandbox/pith.yaml': 'skills: { sources: [team] }\n',
+        'sandbox/skills/x/SKILL.md': 'kept\n',
         'sandbox/agents/x/AGENT.md': 'kept\n',
       },
       { git: true, home },
@@ -144,7 +147,7 @@ describe.skipIf(!available)('U3 in a sandbox', () => {
       'echo b > b.txt; cat b.txt',
       'echo x > sandbox/extensions.txt; mkdir -p sandbox/extensions/evil',
       'echo x > sandbox/agents/x/AGENT.md',
-      'echo x > .claude/skills/x/SKILL.md',
+      'for skill in .claude/skills/x team/x sandbox/skills/x; do echo x > $skill/SKILL.md; rm -rf $skill; mv $skill gone; done',
       'echo x > .git/hooks/post-commit; echo x >> .git/config',
       'git add b.txt && git status --short b.txt',
     ].join('\n');
@@ -154,7 +157,7 @@ describe.skipIf(!available)('U3 in a sandbox', () => {
     expect(printed).toContain('A  b.txt');
     expect(project.read('b.txt')).toBe('b\n');
     expect(project.read('.env')).toBe('canary\n');
-    expect(project.read('.claude/skills/x/SKILL.md')).toBe('kept\n');
+    for (const skill of ['.claude/skills/x', 'team/x', 'sandbox/skills/x']) expect(project.read(`${skill}/SKILL.md`)).toBe('kept\n');
     expect(project.read('sandbox/agents/x/AGENT.md')).toBe('kept\n');
     for (const path of ['sandbox/extensions', 'sandbox/extensions.txt', '.git/hooks/post-commit'])
       expect(existsSync(project.at(path)), path).toBe(false);

@@ -85,7 +85,9 @@ describe('skills update (S83)', () => {
       { path: 'tool', change: 'changed', patch: 'it was a file, and is a program now' },
     ];
     expect(json).toMatchObject([{ changes }]);
-    expect(text).toMatch(/changed +data\.bin \(too large to show, or not text: sha256 \w{12} to \w{12}\)\n +changed +large\.py \(too large/);
+    expect(text).toMatch(
+      /changed +data\.bin \(too large to show, or not text: sha256 \w{12} to \w{12}\)\n +changed +large\.py \(too large/,
+    );
   });
 
   it('S83 refuses to overwrite what was changed by hand, unless --force says so', async () => {

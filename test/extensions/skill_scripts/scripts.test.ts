@@ -68,7 +68,7 @@ describe.skipIf(!available)('S72 run_skill_script', () => {
     ]);
   });
 
-  it('S73 a script sees its skill, read only, and neither home, other skills, the data of the sandbox, network nor environment', async () => {
+  it('S73 P20: a script sees its skill, read only, and neither home, other skills, the data of the sandbox, network nor environment', async () => {
     let asked = 0;
     const server = createServer((socket) => socket.end(String(++asked)));
     await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));

@@ -1,4 +1,5 @@
 import { defineTool, toolResult, z, type Tool, type ToolCall, type ToolResult, type TurnInfo } from 'pith';
+import { proposeInstead } from 'pith/skill_registry';
 import type { OneAtATime } from '@pith/folder-changes';
 import { FileRefused, unlessRefused } from '@pith/safe-files';
 import { noFile } from '../files/read-file.ts';
@@ -72,12 +73,17 @@ function changeTool<Schema extends z.ZodType<{ readonly path: string }>>(
   { undo, inTurn }: Changes,
   { plan, ...tool }: ChangeTool<Schema>,
 ): Tool {
-  const planned = async (call: z.infer<Schema>): Promise<TextChange> => {
+  const planned = async (call: z.infer<Schema>, turn: TurnInfo): Promise<TextChange> => {
     const [names, real] = [project.names(call.path), project.followed(call.path)];
     if (names.join('/') !== real.join('/'))
       throw new FileRefused('file_unavailable', `'${names.join('/')}' is a link to '${real.join('/')}': change that file instead`);
+    project.changeGuard(names); // throws for files that are changed in another way
+    if (await project.isOfSkills(names))
+      throw new FileRefused(
+        'use_proposal',
+        `'${names.join('/')}' is in a folder of skills, where only people write: ${proposeInstead(turn)}`,
+      );
     const change = await plan(call, names);
-    project.changeGuard(change.names); // throws for files that are changed in another way
     if (change.before?.equals(change.after)) throw new FileRefused('edit_empty', `'${change.names.join('/')}' has this text already`);
     return change;
   };
@@ -85,9 +91,9 @@ function changeTool<Schema extends z.ZodType<{ readonly path: string }>>(
     ...tool,
     effect: 'write',
     permission: { authoring: 'admin', safeToShare: false },
-    needsApproval: (call) => unlessRefused(async () => changeQuestion(project, await planned(call)) ?? false, false),
+    needsApproval: (call, turn) => unlessRefused(async () => changeQuestion(project, await planned(call, turn)) ?? false, false),
     execute: (call, about) =>
-      inTurn.run(placeOfFile(project, call.path), async () => apply(project, undo, await planned(call), about), about.signal),
+      inTurn.run(placeOfFile(project, call.path), async () => apply(project, undo, await planned(call, about.turn), about), about.signal),
     present: (result) => (result.ok ? (result.title ?? 'Changed') : `Error: ${result.error.message}`),
   });
 }

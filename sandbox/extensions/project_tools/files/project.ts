@@ -18,6 +18,10 @@ export interface Project {
   followed(given: string): readonly string[];
   /** A function that is false for state, settings, git's own files and the cases of skills, as they are now: no tool reads them. */
   visible(): (names: readonly string[]) => boolean;
+  /** Absolute paths of the folders of skills, wherever they are. */
+  skills(): Promise<readonly string[]>;
+  /** Whether it lies in one of them. */
+  isOfSkills(names: readonly string[]): Promise<boolean>;
   /** Why a change needs a person's approval each time; null: an `always` may cover it. Throws for files that are changed in another way. */
   changeGuard(names: readonly string[]): string | null;
 }
@@ -26,7 +30,7 @@ export interface Project {
 export function openProject(
   places: Pick<Places, 'project' | 'sandbox' | 'home'>,
   data: () => string,
-  notes: StagingNotes | null = null,
+  { skills, notes = null }: { skills(): Promise<readonly string[]>; readonly notes?: StagingNotes | null },
 ): Project | null {
   if (places.project === null) return null;
   const jail = new Jail(places.project, undefined, notes);
@@ -68,16 +72,15 @@ export function openProject(
       return isInside(real, jail.root) ? names(path.relative(jail.root, real)) : found; // which the jail refuses
     },
     visible,
+    skills,
+    async isOfSkills(found) {
+      return (await skills()).some((folder) => below(found, folder) || below(found, realPathOf(folder)));
+    },
     changeGuard(found) {
       if (below(found, sandbox))
         throw new FileRefused(
           'use_file',
           `'${found.join('/')}' is in Pith's own sandbox: change extensions, agents and skills with the tool 'file' or the builder`,
-        );
-      if (SKILL_SOURCES.some((source) => found[0]?.toLowerCase() === source && found[1]?.toLowerCase() === 'skills'))
-        throw new FileRefused(
-          'use_proposal',
-          `'${found.join('/')}' belongs to a folder of skills: only a person changes it, so propose the change to them`,
         );
       if (found[0]?.toLowerCase() === 'sandbox') return 'is where Pith looks for the settings and extensions of a project';
       return isSecretFile(found) ? 'may contain secrets' : runsLaterIn(found);
@@ -89,6 +92,3 @@ export function openProject(
 export function isSettingsFile(name: string): boolean {
   return /^pith(?:\..*)?\.ya?ml$/iu.test(name);
 }
-
-/** Folders of other tools with skills. */
-export const SKILL_SOURCES: readonly string[] = ['.agent', '.agents', '.claude', '.codex', '.cursor', '.kodelet'];

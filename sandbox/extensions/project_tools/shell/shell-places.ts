@@ -2,7 +2,7 @@ import path from 'node:path';
 import { existsSync } from 'node:fs';
 import type { CoveredPath } from '@pith/supervised-process';
 import { isBelow, isSecretFile, realPathOf, FileRefused, isInside, secretPlaces } from '@pith/safe-files';
-import { SKILL_SOURCES, type Project } from '../files/project.ts';
+import type { Project } from '../files/project.ts';
 import { guardedPlaces } from './git-guard.ts';
 import type { ProjectSecrets } from './secret-files.ts';
 
@@ -19,7 +19,7 @@ export async function placesOf(
   const isShown = (at: string) => isBelow(at, root);
   const readOnly = [
     sandbox,
-    ...SKILL_SOURCES.map((folder) => realPathOf(path.join(root, folder, 'skills'))),
+    ...(await project.skills()).flatMap((folder) => [folder, realPathOf(folder)]),
     path.join(root, '.mcp.json'),
     ...(await guardedPlaces({ root, home, dotGits: repositories }, signal)),
   ];

@@ -2,6 +2,7 @@ import { existsSync } from 'node:fs';
 import path from 'node:path';
 import { type ExtensionContext, messageOf, PithError, type TurnInfo } from 'pith';
 import { sha256 } from '@pith/plain-data';
+import { type SkillFolderPlaces, skillFolders } from '@pith/safe-files';
 import { enumerated, printableLine } from '@pith/plain-text';
 import { canonical, isComparable, likenessOf, parseSkillFile, treeDigest, wordsOf } from '@pith/skill-files';
 import {
@@ -17,6 +18,7 @@ import {
 import type { SkillsConfig } from '../config.ts';
 import type { SkillRegistry } from '../registry.ts';
 import type { SkillSearch } from '../search/skill-search.ts';
+import type { Source } from '../scan/sources.ts';
 import type { Snapshot } from '../skill.ts';
 import { isDraftId, writeDraft } from './draft-files.ts';
 import { lookAt, textOf, type Looked } from './draft-review.ts';
@@ -26,7 +28,7 @@ export interface DraftPorts {
   readonly registry: SkillRegistry;
   readonly search: SkillSearch;
   readonly writer: Pick<SkillWriter, 'places' | 'stage' | 'change' | 'unstage'>;
-  readonly sandbox: string;
+  readonly places: SkillFolderPlaces;
 }
 
 /** New skills that agents write: recorded as theirs before the first byte, offered by nobody, and made skills by who accepts what they were shown. */
@@ -37,10 +39,11 @@ export class Drafts implements SkillDrafts {
   constructor(private readonly ports: DraftPorts) {}
 
   async folders(): Promise<readonly string[]> {
-    const { registry, sandbox } = this.ports;
-    return [
-      ...new Set([path.join(sandbox, 'skills'), ...registry.sources.flatMap((each) => (each.holdsDrafts === true ? [] : each.directory))]),
-    ];
+    const { registry, places } = this.ports;
+    const { all } = await registry.fresh();
+    const holding = new Set(all.map(({ source }) => source));
+    const isOfSkills = ({ configured, label, holdsDrafts }: Source) => holdsDrafts !== true && (configured || holding.has(label));
+    return [...new Set([...skillFolders(places), ...registry.sources.filter(isOfSkills).map(({ directory }) => directory)])];
   }
 
   async write(given: string, files: readonly DraftedFile[], turn: TurnInfo): Promise<readonly string[]> {
@@ -49,7 +52,7 @@ export class Drafts implements SkillDrafts {
     const id = canonical(given);
     const snapshot = await registry.fresh();
     const known = snapshot.skills.get(id);
-    if ((known !== undefined && known.state !== 'draft') || existsSync(path.join(this.ports.sandbox, 'skills', given)))
+    if ((known !== undefined && known.state !== 'draft') || existsSync(path.join(this.ports.places.sandbox, 'skills', given)))
       throw new PithError('use_proposal', `the skill '${printableLine(given)}' exists: ${proposeInstead(turn)}`);
     if (context.config.new_skills === 'never')
       throw new PithError('not_allowed', 'agents write no new skills here (skills.new_skills: never)', {
@@ -179,12 +182,12 @@ export class Drafts implements SkillDrafts {
   }
 
   async #looked(id: string): Promise<Looked> {
-    const { context, registry, sandbox } = this.ports;
+    const { context, registry, places } = this.ports;
     const { records, files } = registry.drafts;
     const content = isDraftId(id) ? await files.read(id) : null;
     if (content === null) throw notThere(id);
     // Of a killed process that had accepted it, this is what it left.
-    const accepted = await treeDigest(path.join(sandbox, 'skills', id)).catch(() => null);
+    const accepted = await treeDigest(path.join(places.sandbox, 'skills', id)).catch(() => null);
     if (accepted === content.digest) {
       await this.#forget(id, accepted);
       throw notThere(id);

@@ -1,4 +1,5 @@
 import { dirname, join, resolve } from 'node:path';
+import { SKILL_HOMES, SKILL_PROJECTS } from '@pith/safe-files';
 import type { SkillsConfig } from '../config.ts';
 import { DRAFTS_FOLDER } from '../drafts/draft-files.ts';
 
@@ -50,14 +51,11 @@ interface DefaultSource {
   readonly trusted: boolean;
 }
 
-const HOMES = ['.pith', '.agents', '.claude', '.cursor', '.codex', '.openclaw', '.kodelet', '.agent', '.pickle-bot'];
-const PROJECTS = ['.cursor', '.codex', '.agent', '.kodelet', '.claude', '.agents'];
-
 /** Every default source, lowest precedence first. What the settings add is before the last, which always wins. */
 export const DEFAULT_SOURCES: readonly DefaultSource[] = [
   { label: 'bundled', base: 'bundled', path: '', trusted: true },
-  ...HOMES.map((name): DefaultSource => ({ label: `~/${name}/skills`, base: 'home', path: `${name}/skills`, trusted: true })),
-  ...PROJECTS.map((name): DefaultSource => ({ label: `${name}/skills`, base: 'project', path: `${name}/skills`, trusted: false })),
+  ...SKILL_HOMES.map((name): DefaultSource => ({ label: `~/${name}/skills`, base: 'home', path: `${name}/skills`, trusted: true })),
+  ...SKILL_PROJECTS.map((name): DefaultSource => ({ label: `${name}/skills`, base: 'project', path: `${name}/skills`, trusted: false })),
   { label: 'skills', base: 'project', path: 'skills', trusted: false },
   { label: 'sandbox/skills', base: 'sandbox', path: 'skills', trusted: true },
 ];
