@@ -8,6 +8,7 @@ import { describe, expect, it } from 'vitest';
 import { skillUsed } from '../../../sandbox/extensions/skill_registry/contract.ts';
 import { runs } from '../../core/process/hosts.ts';
 import { words } from '../../words.ts';
+import { skillText } from '../skill_registry/skill-sandbox.ts';
 import { scriptKernel } from './script-kernel.ts';
 import { onDisk } from '../../places.ts';
 
@@ -50,6 +51,34 @@ describe.skipIf(!available)('S72 run_skill_script', () => {
       output: expect.stringContaining('exit code 1'),
     });
     expect(await readdir(path.join(kit.pith.sandbox, 'data/extensions/skill_scripts/scripts'))).toEqual([]);
+  });
+
+  it('P8: an agent that names a version has the scripts of that version, with the files that they read, while others have the present ones', async () => {
+    const script = (mark: string) => `console.log('${mark}', require('./lib/part.js'));\n`;
+    const kit = await scriptKernel(
+      { 'scripts/say.js': script('old'), 'scripts/lib/part.js': "module.exports = 'old part';\n" },
+      {
+        more: 'version: 1.0.0\n',
+        files: {
+          'agents/pinned/manifest.yaml':
+            'id: pinned\nagent: { uses_tools: [skill_registry, skill_scripts/run_skill_script], uses_skills: [tool-kit@1.0.0] }\n',
+        },
+      },
+    );
+    const say = async (agent: string) => {
+      kit.model.add({ calls: [{ name: 'run_skill_script', input: { skill_id: 'tool-kit', script: 'scripts/say.js' } }] }, { text: 'done' });
+      return (await kit.pith.run('go on', { agent, threadId: agent })).results[0]?.output;
+    };
+    expect(await say('pinned')).toContain('old old part');
+    await kit.pith.write('skills/tool-kit/scripts/say.js', script('new'));
+    await kit.pith.write('skills/tool-kit/scripts/lib/part.js', "module.exports = 'new part';\n");
+    await kit.pith.write('skills/tool-kit/SKILL.md', skillText({ name: 'tool-kit', more: 'version: 2.0.0\n' }));
+    for (const [agent, answer] of [
+      ['pinned', 'old old part'],
+      ['runner', 'new new part'],
+      ['pinned', 'old old part'],
+    ] as const)
+      expect(await say(agent), agent).toContain(answer);
   });
 
   it('S74 S90 a failure has its exit code and the last 500 characters of the error output; each run is in the ledger', async () => {
