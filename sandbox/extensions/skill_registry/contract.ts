@@ -375,11 +375,17 @@ export interface SkillNote extends Pick<SkillVersion, 'how' | 'by'> {
 
 /** The accepted changes of skills in the folders that the writer writes. */
 export interface SkillHistory {
+  /** `source/id` of every skill that has a history, sorted. */
+  recorded(): Promise<readonly string[]>;
   /** Oldest first. What the folder holds now is recorded before. `reference`: `source/id`, or the id; empty for a skill without a history. */
   of(reference: string): Promise<readonly SkillVersion[]>;
 }
 
-export const SkillHistory = defineProtocol<SkillHistory>('skills.history', { of: method({ timeoutMs: 60_000 }) }, { inProcessOnly: true });
+export const SkillHistory = defineProtocol<SkillHistory>(
+  'skills.history',
+  { recorded: method(), of: method({ timeoutMs: 60_000 }) },
+  { inProcessOnly: true },
+);
 
 /** The file of a proposed change of a skill, for a person to read. */
 export interface SkillProposalFile {

@@ -92,7 +92,10 @@ export default class SkillRegistryExtension
     });
     context.own(() => this.#writer.close());
     context.provide(SkillWriter, this.#writer);
-    context.provide(SkillHistory, { of: (reference) => versionsOf(registry, reference) });
+    context.provide(SkillHistory, {
+      recorded: async () => registry.history.recorded(),
+      of: (reference) => versionsOf(registry, reference),
+    });
     this.#drafts = new Drafts({ context, registry, search, writer: this.#writer, places: context.use(Places) });
     context.provide(SkillDrafts, this.#drafts);
     context.provide(SkillLibrary, new Library(this.#ports));

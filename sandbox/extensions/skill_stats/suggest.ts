@@ -1,10 +1,10 @@
 import { type Command, type CommandContext, type CommandIO, type ExtensionContext, PithError } from 'pith';
 import { localTime, renderTable, textColumns, widthOf } from '@pith/command-line';
 import { counted, printableLine } from '@pith/plain-text';
-import { SkillLibrary } from 'pith/skill_registry';
+import { SkillHistory, SkillLibrary, type SkillRecord, type SkillVersion } from 'pith/skill_registry';
 import { type Database, hasSearches, type Ledger } from './ledger.ts';
 
-type SuggestContext = CommandContext & Pick<ExtensionContext, 'database' | 'use'>;
+type SuggestContext = CommandContext & Pick<ExtensionContext<{ readonly stats_days: number }>, 'config' | 'database' | 'use'>;
 
 const DAY_MS = 86_400_000;
 const DEFAULT_DAYS = 30;
@@ -63,7 +63,11 @@ async function suggestionsOf(context: SuggestContext, days: number): Promise<rea
   const { skills } = await context.use(SkillLibrary).records();
   const offered = new Map(skills.filter(({ state }) => state === 'offered').map((skill) => [skill.id, skill]));
   const ofSkills = [...(await unsuccessful(database, since)), ...(await passedOver(database, since))];
-  return [...ofSkills.filter(({ about }) => offered.has(about)), ...(await missing(database, since))];
+  return [
+    ...(await ofVersions(context, offered)),
+    ...ofSkills.filter(({ about }) => offered.has(about)),
+    ...(await missing(database, since)),
+  ];
 }
 
 async function passedOver(database: Database, since: number): Promise<readonly Suggestion[]> {
@@ -99,6 +103,49 @@ async function missing(database: Database, since: number): Promise<readonly Sugg
     why: `${Number(count) === 1 ? 'once' : `${Number(count)} times`}, last ${localTime(Number(at))} in conversation ${String(thread)}`,
     next: 'write a skill for it, or add the words to the examples of one: pith skills new',
   }));
+}
+
+/** What the history says about skills that were changed, and of those that agents made. */
+async function ofVersions(context: SuggestContext, offered: ReadonlyMap<string, SkillRecord>): Promise<readonly Suggestion[]> {
+  const { config, database, clock } = context;
+  const history = context.use(SkillHistory);
+  const now = clock.now();
+  const [worse, made]: [Suggestion[], { id: string; at: number; lastUsed: number }[]] = [[], []];
+  const all = new Set(await history.recorded());
+  for (const { id, source } of [...offered.values()].filter((skill) => all.has(`${skill.source}/${skill.id}`))) {
+    const versions = await history.of(`${source}/${id}`);
+    const [last, before] = [versions.at(-1), versions.at(-2)];
+    if (last && before) worse.push(...(await worseSince(database, id, [before, last])));
+    const isMade = versions[0]?.how === 'accepted' && !versions.some(({ how }) => how === 'by_hand');
+    if (isMade && config.stats_days * DAY_MS >= UNUSED_MS)
+      made.push({ id, at: versions[0]!.at, lastUsed: Number((await database.get(LAST_USE, id))?.['at'] ?? 0) });
+  }
+  const unused = made.filter(({ at, lastUsed }) => Math.max(at, lastUsed) < now - UNUSED_MS);
+  const rest = made.filter((one) => !unused.includes(one)).sort((a, b) => Math.max(b.at, b.lastUsed) - Math.max(a.at, a.lastUsed));
+  const beyond = rest.slice(MOST_MADE);
+  return [...worse, ...[...unused, ...beyond].map((one) => archive(one, made.length))];
+}
+
+function archive({ id, lastUsed }: { readonly id: string; readonly lastUsed: number }, made: number): Suggestion {
+  const used = lastUsed === 0 ? 'not used since it was made' : `last used ${localTime(lastUsed)}`;
+  const why = made > MOST_MADE ? `${used}; agents made ${made} skills` : used;
+  return { kind: 'unused', about: id, why, next: `remove it, its history stays: pith skills remove ${printableLine(id)}` };
+}
+
+async function worseSince(
+  database: Database,
+  id: string,
+  [before, last]: readonly [before: SkillVersion, last: SkillVersion],
+): Promise<readonly Suggestion[]> {
+  const rate = async (from: number, to: number) => {
+    const row = await database.get(SUCCESS, id, from, to);
+    return { turns: Number(row?.['turns'] ?? 0), good: Number(row?.['good'] ?? 0) };
+  };
+  const [old, now] = [await rate(before.how === 'found' ? 0 : before.at, last.at), await rate(last.at, Number.MAX_SAFE_INTEGER)];
+  if (Math.min(old.turns, now.turns) < ENOUGH_AROUND_A_CHANGE || !isWorse(old, now)) return [];
+  const percent = ({ turns, good }: Rate) => `${Math.round((good / turns) * 100)} % of ${turns} turns`;
+  const why = `with success in ${percent(now)} since ${localTime(last.at)}, in ${percent(old)} before`;
+  return [{ kind: 'worse', about: id, why, next: `go back: pith skills rollback ${printableLine(id)} ${before.number}` }];
 }
 
 interface Rate {

@@ -80,7 +80,7 @@ export interface SkillKernel {
 }
 
 /** The extensions that have to do with skills. */
-const SKILLS = ['agent_files', 'compaction', 'skill_registry', 'skill_scripts', 'skill_search', 'skill_stats', 'skill_triggers'];
+export const SKILLS = ['agent_files', 'compaction', 'skill_registry', 'skill_scripts', 'skill_search', 'skill_stats', 'skill_triggers'];
 
 /** The real kernel over these files, with the skills of the sandbox only; the default agent, `reader`, holds the read tools. Ends with the test. */
 export async function skillKernel(

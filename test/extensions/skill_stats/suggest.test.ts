@@ -1,7 +1,20 @@
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import { openDatabase } from '../../../core/store/index.ts';
-import { call, crowd, settings, skill, skillKernel, type SkillKernel, without } from '../skill_registry/skill-kernel.ts';
+import type { ScriptedStep } from 'pith/testing';
+import { systemClock } from '@pith/promises';
+import { putFiles } from '../../journeys/pith-process.ts';
+import {
+  agent,
+  call,
+  crowd,
+  settings,
+  skill,
+  skillKernel,
+  SKILLS as SKILL_EXTENSIONS,
+  type SkillKernel,
+  without,
+} from '../skill_registry/skill-kernel.ts';
 
 const read = (id: string) => call('read_skill', { skill_id: id });
 const failing = [call('read_skill', { skill_id: 'nobody' }), call('read_skill', { skill_id: 'nobody' })];
@@ -90,5 +103,63 @@ describe('P11 skills suggest', () => {
     const world = await skillKernel({ ...skill('alpha'), ...settings('stats_days: 0') });
     await world.chat('go', [call('list_skills', { query: 'nothing like it' })]);
     expect(await suggestions(world, 'missing')).toEqual([]);
+  });
+
+  it('P23 offers to go back from a change after which a skill succeeds more seldom, over at least 20 turns each', async () => {
+    const world = await skillKernel({ ...skill('deploy') });
+    const turns = async (count: number, steps: readonly ScriptedStep[], name: string) => {
+      for (let at = 0; at < count; at++) await world.chat('go', [read('deploy'), ...steps], `${name}-${at}`);
+    };
+    await turns(20, [], 'before');
+    await world.print('skills history deploy');
+    await putFiles(world.pith.sandbox, skill('deploy', { body: 'ANOTHER-BODY\n' }));
+    await world.print('skills history deploy');
+    await turns(19, failing, 'after');
+    expect(await suggestions(world, 'worse')).toEqual([]);
+    await turns(1, failing, 'last');
+    expect(await suggestions(world, 'worse')).toEqual([
+      {
+        kind: 'worse',
+        about: 'deploy',
+        why: expect.stringMatching(/^with success in 0 % of 20 turns since .*, in 100 % of 20 turns before$/) as string,
+        next: 'go back: pith skills rollback deploy 1',
+      },
+    ]);
+    expect(await world.print('skills rollback deploy 1 --yes')).toContain('deploy');
+    const { requests } = await world.chat('go', [read('deploy')], 'back');
+    expect(JSON.stringify(requests.at(-1)?.messages.at(-1))).toContain('BODY-OF-deploy');
+  });
+
+  it('P23 says nothing of a change after which a skill does as well as before', async () => {
+    const world = await skillKernel({ ...skill('deploy') });
+    for (let at = 0; at < 20; at++) await world.chat('go', [read('deploy'), ...(at < 4 ? failing : [])], `before-${at}`);
+    await world.print('skills history deploy');
+    await putFiles(world.pith.sandbox, skill('deploy', { body: 'ANOTHER-BODY\n' }));
+    await world.print('skills history deploy');
+    for (let at = 0; at < 20; at++) await world.chat('go', [read('deploy'), ...(at < 5 ? failing : [])], `after-${at}`);
+    expect(await suggestions(world, 'worse')).toEqual([]);
+  });
+
+  it('P23 offers what an agent made and nobody used for 60 days for removal, and never what a person made', async () => {
+    let ahead = 0;
+    const clock = { ...systemClock, now: () => Date.now() + ahead };
+    const files = { ...skill('mine'), ...agent('reader', 'uses_tools: [skill_registry, core_tools]') };
+    const world = await skillKernel(files, { clock, only: [...SKILL_EXTENSIONS, 'core_tools'] });
+    await world.chat('go', [read('mine')]);
+    for (const id of ['made', 'busy', 'taken']) {
+      const content = `---\nname: ${id}\ndescription: Knows how ${id} things are done with ${id}.\n---\n\nDo ${id} things.\n`;
+      await world.chat('go', [call('file', { action: 'write', path: `skills/${id}/SKILL.md`, content })]);
+      const { digest } = await world.command(`skills accept ${id}`);
+      await world.print(`skills accept ${id} --digest ${String(digest)}`);
+    }
+    await putFiles(world.pith.sandbox, { 'skills/taken/SKILL.md': '---\nname: taken\ndescription: Mine now.\n---\n\nMine.\n' });
+    await world.print('skills history taken');
+    ahead = 61 * 86_400_000;
+    await world.chat('go', [read('busy')]);
+    expect(await suggestions(world, 'unused')).toEqual([
+      { kind: 'unused', about: 'made', why: 'not used since it was made', next: 'remove it, its history stays: pith skills remove made' },
+    ]);
+    ahead = 0;
+    expect(await suggestions(world, 'unused')).toEqual([]);
   });
 });

@@ -81,6 +81,18 @@ export class HistoryFiles {
     }
   }
 
+  /** Without those that are damaged. */
+  subjects(): readonly HistorySubject[] {
+    return this.#folder.list().flatMap((name) => {
+      try {
+        const { id, label, folder } = schema().parse(JSON.parse(String(this.#folder.read(name))));
+        return [{ id, label, folder }];
+      } catch {
+        return []; // whoever asks for it is told
+      }
+    });
+  }
+
   async write(history: RecordedHistory): Promise<void> {
     const versions = history.versions.map(({ number: _, ...version }) => version);
     await this.#folder.write(nameOf(history.id, history.label), JSON.stringify({ ...history, versions }));

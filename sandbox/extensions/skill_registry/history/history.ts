@@ -49,6 +49,14 @@ export class History {
     return null;
   }
 
+  /** `source/id` of every skill that has a history, sorted. */
+  recorded(): readonly string[] {
+    return this.#files
+      .subjects()
+      .map(({ label, id }) => `${label}/${id}`)
+      .sort();
+  }
+
   has(subject: HistorySubject): boolean {
     return this.#files.has(subject);
   }
