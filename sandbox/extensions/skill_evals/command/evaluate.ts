@@ -91,14 +91,14 @@ async function proposedBy(context: Pick<ExtensionContext, 'find'>, input: Comman
   });
 }
 
-/** The offered skills that the command names; all without ids or with `--all`. */
+/** The offered skills and drafts that the command names; all offered ones without ids or with `--all`. */
 async function offeredSkills({ arguments: given, options }: CommandInput, library: Remote<SkillLibrary>): Promise<readonly SkillRecord[]> {
   const ids = [given['ids'] ?? []].flat();
   if (ids.length > 0 && options['all'] === true)
     throw new PithError('usage', 'ids and --all cannot be used together', { cure: 'name skills, or take all' });
   if (ids.length === 0) return (await library.records()).skills.filter(({ state }) => state === 'offered');
   const skills = await Promise.all(ids.map((id) => library.named(id)));
-  const hidden = skills.find(({ state }) => state !== 'offered');
+  const hidden = skills.find(({ state }) => state !== 'offered' && state !== 'draft');
   if (hidden === undefined) return skills;
   throw new PithError('skill_not_offered', `skill '${printableLine(hidden.id)}' is ${hidden.state}, so nothing finds it`, {
     where: hidden.file,
@@ -128,7 +128,7 @@ interface Searched {
 
 /** null where nothing searches. */
 async function searched(
-  context: Pick<ExtensionContext, 'find'>,
+  context: Pick<ExtensionContext, 'find' | 'use'>,
   { skills, cases, ranker }: Searched,
   signal: AbortSignal,
 ): Promise<SearchAnswer | null> {
@@ -137,5 +137,16 @@ async function searched(
   const further = [...cases].flatMap(([{ id }, { triggers }]) =>
     triggers.map(({ text, should }): SearchCase => ({ skillId: id, text, should, from: 'evals' })),
   );
-  return measurer.measure({ skills: skills.map(({ id }) => id), cases: further, ranker: ranker ?? 'lexical' }, signal);
+  const library = context.use(SkillLibrary);
+  const drafts = skills.filter(({ state }) => state === 'draft');
+  const replacements = await Promise.all(drafts.map(({ realDirectory, id }) => library.documentAt(realDirectory, id)));
+  return measurer.measure(
+    {
+      skills: skills.map(({ id }) => id),
+      cases: further,
+      ranker: ranker ?? 'lexical',
+      replacements: replacements.filter((document) => document !== null),
+    },
+    signal,
+  );
 }

@@ -1,4 +1,4 @@
-import { type CommandInput, type CommandIO, type ExtensionContext, type JsonValue, PithError } from 'pith';
+import { type CommandInput, type CommandIO, type ExtensionContext, type JsonValue, PithError, Places } from 'pith';
 import { SkillLibrary, type SkillRecord } from 'pith/skill_registry';
 import type { ProposedSkill } from 'pith/skill_proposals';
 import { counted } from '@pith/plain-text';
@@ -41,11 +41,12 @@ export async function measureTasks(
   if (count === 0) return NOTHING;
   const notRun = `${count} ${count === 1 ? 'task was' : 'tasks were'} not run`;
   if (input.options['offline'] === true) return said(`${notRun}: --offline.`);
+  if (context.use(Places).untrustedSandbox !== null) return said(`${notRun}: the sandbox is not trusted (see: pith trust).`);
   const worker = await workerOf(context, { agent: option(input, 'agent'), model: option(input, 'model') }, signal);
   if (!isReady(worker)) return said(`${notRun}: no model is connected (see: pith setup).`);
   const plans: SkillPlan[] = [];
   for (const [skill, { tasks }] of measured) {
-    if (!(await context.use(SkillLibrary).isTrusted(`${skill.source}/${skill.id}`)))
+    if (skill.state !== 'draft' && !(await context.use(SkillLibrary).isTrusted(`${skill.source}/${skill.id}`)))
       throw new PithError('skill_not_offered', `skill '${skill.id}' is not as it was trusted`, {
         cure: `look at it: pith skills trust ${skill.id}`,
       });

@@ -50,8 +50,9 @@ export async function planFor(
     if (folder !== null) sides.push({ name, side: folder.side, folder });
   }
   const runs: PlannedRun[] = [];
+  const different = [...new Map(sides.map((one) => [one.side, one])).values()]; // a proposal may change nothing that a run sees
   for (const task of tasks)
-    for (const { side, folder } of sides) {
+    for (const { side, folder } of different) {
       const kept = await runner.store.of({ task: task.key, side, ...worker }, config.repeats);
       for (let repetition = 1; repetition <= config.repeats; repetition++)
         if (!kept.has(repetition))

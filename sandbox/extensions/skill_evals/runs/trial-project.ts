@@ -1,4 +1,4 @@
-import { existsSync } from 'node:fs';
+import { existsSync, lstatSync } from 'node:fs';
 import { cp, mkdir, readFile, writeFile } from 'node:fs/promises';
 import path from 'node:path';
 import type { Places } from 'pith';
@@ -34,8 +34,7 @@ export async function layOut({ root, skill, others, files }: TrialProject, place
   if (places.sandbox !== places.shippedSandbox) for (const part of ['agents', 'extensions']) await copyPart(places.sandbox, sandbox, part);
   if (skill !== null) await cp(skill, path.join(sandbox, 'skills', path.basename(skill)), { recursive: true });
   await put(path.join(sandbox, 'pith.yaml'), await settingsFor(places.sandbox, others));
-  const environment = path.join(places.project ?? path.dirname(places.sandbox), '.env');
-  if (places.projectFiles.includes(environment) || existsSync(environment)) await keepKeys(environment, path.join(project, '.env'));
+  await copyKeys(path.join(places.project ?? path.dirname(places.sandbox), '.env'), path.join(project, '.env'));
   return sandbox;
 }
 
@@ -51,9 +50,9 @@ async function copyPart(from: string, to: string, part: string): Promise<void> {
   if (existsSync(path.join(from, part))) await cp(path.join(from, part), path.join(to, part), { recursive: true, verbatimSymlinks: true });
 }
 
-/** A project's keys are used as where it lies itself; agents are asked for `.env` in the run, too. */
-async function keepKeys(from: string, to: string): Promise<void> {
-  await writeFile(to, await readFile(from), { mode: 0o600 });
+/** A project's keys are used as where it lies itself; the tools of agents are asked about `.env` in the run, too. */
+async function copyKeys(from: string, to: string): Promise<void> {
+  if (lstatSync(from, { throwIfNoEntry: false })?.isFile() === true) await writeFile(to, await readFile(from), { mode: 0o600 });
 }
 
 async function settingsFor(sandbox: string, others: string): Promise<PlainMap> {
