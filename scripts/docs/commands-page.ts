@@ -22,6 +22,7 @@ import { listRecipes, showRecipe } from '../../sandbox/extensions/recipes/comman
 import { initializedCommands } from '../../sandbox/extensions/skill_registry/commands/initialized.ts';
 import { installCommands } from '../../sandbox/extensions/skill_install/commands.ts';
 import { allow } from '../../sandbox/extensions/skill_scripts/allow.ts';
+import { proposalCommands } from '../../sandbox/extensions/skill_proposals/commands/commands.ts';
 import lintCommands from '../../sandbox/extensions/skill_lint/commands.ts';
 import SkillLint from '../../sandbox/extensions/skill_lint/main.ts';
 import { enrich } from '../../sandbox/extensions/skill_search/enriching/enrich.ts';
@@ -44,6 +45,7 @@ export async function commandsPage(root: string): Promise<string> {
     allow({} as never),
     ...new SkillLint({} as never).getCommands(),
     ...lintCommands(),
+    ...proposalCommands({} as never, {} as never),
     stats({} as never, {} as never),
     search({} as never, {} as never),
     enrich({} as never, {} as never, {} as never),

@@ -16,6 +16,8 @@ import { searchFilesTool } from '../../sandbox/extensions/project_tools/files/se
 import { shellTools } from '../../sandbox/extensions/project_tools/shell/shell-tools.ts';
 import { skillTools } from '../../sandbox/extensions/saved_skills/skill-tools.ts';
 import { scheduleTools } from '../../sandbox/extensions/scheduler/tools.ts';
+import { proposeTool } from '../../sandbox/extensions/skill_proposals/tools/propose-tool.ts';
+import { reviewTool } from '../../sandbox/extensions/skill_proposals/tools/review-tool.ts';
 import { createTools } from '../../sandbox/extensions/skill_registry/tools.ts';
 import { scriptTool } from '../../sandbox/extensions/skill_scripts/scripts/script-tool.ts';
 import { vaultTools } from '../../sandbox/extensions/skill_vault/tools.ts';
@@ -41,6 +43,7 @@ function shippedTools(): Readonly<Record<string, readonly Tool[]>> {
     ],
     saved_skills: skillTools(NOTHING),
     scheduler: scheduleTools(NOTHING, NOTHING),
+    skill_proposals: [proposeTool(NOTHING), reviewTool(NOTHING)],
     skill_registry: createTools(NOTHING),
     skill_scripts: [scriptTool({ config: { scripts: {} } } as never, NOTHING)],
     skill_vault: vaultTools(NOTHING, () => NOTHING),

@@ -49,7 +49,7 @@ describe('the review of a proposal', () => {
     expect(rows(text)['invisible']).toContain('2 lines with invisible characters');
     expect(text).toContain('Kind\\u{202e} \\x1b[31mred');
     const diff = (await run(['skills', 'proposals', 'diff', String(proposal)])).text;
-    expect(`${text}${diff}`).not.toMatch(/[\u202e\u200b\u001b\u{e0041}]/u);
+    for (const character of ['\u202e', '\u200b', '\u001b', '\u{e0041}']) expect(`${text}${diff}`).not.toContain(character);
   });
 
   it('P5 shows the catalog line where it changes, new findings of lint, and the version that P7 gives it', async () => {

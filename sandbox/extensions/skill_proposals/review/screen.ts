@@ -170,12 +170,10 @@ function lintText({ before, after, newLint, warnings }: Review): string {
 function measuredText({ comparison, canMeasure, proposal }: Review): string {
   if (!canMeasure) return 'not measured: no extension that measures skills is on';
   if (comparison === null) return 'not measured: the skill has no cases; write some in its evals/evals.yaml';
-  const { verdict, lines, broken, changesCases } = comparison;
+  const { verdict, lines } = comparison;
   return [
-    verdict === 'worse' ? 'WORSE' : verdict === 'same' ? 'no measured gain' : 'better',
+    ...(verdict === 'same' ? [] : [verdict === 'worse' ? 'WORSE: it cannot be approved without --despite-evals' : 'better']),
     ...lines,
-    ...broken.map((each) => `broken: ${each}`),
-    ...(changesCases ? ['it changes evals/: judged by the old cases'] : []),
     `to measure more: pith skills eval ${proposal.skill} --proposal ${proposal.id}`,
   ].join('\n');
 }
