@@ -42,6 +42,10 @@ export const SKILLS_SETTINGS: ReadonlyMap<string, string> = new Map([
     'Seconds between looks at the folders, more where a look takes over a hundredth of that; 0 switches them off. A turn looks anyway.',
   ],
   [
+    'history_skills',
+    'How many skills of `sandbox/skills` and `~/.pith/skills` get a history in the background. Others get one when they are first loaded, changed by a command, or asked for.',
+  ],
+  [
     'trust',
     'Which changes of a trusted project source are asked about again: `ask` all, `auto` those of links, scripts and toolsets. See [Bring your skills](bring-your-skills.md).',
   ],

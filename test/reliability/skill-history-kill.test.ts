@@ -104,7 +104,7 @@ it(
         expect([round, id, versions[0]!.how, byHand]).toEqual([round, id, 'found', id === 'alpha' ? edits : 0]); // all else has its author
         for (const version of versions.slice(-3)) await registry.history.folderOf(subject, version); // and is kept whole
       }
-      if (edited !== null) expect(readFileSync(edited, 'utf8')).toBe(`mine, round ${round}\n`);
+      expect(edited && readFileSync(edited, 'utf8')).toBe(edited && `mine, round ${round}\n`);
       expect([round, readdirSync(path.join(box.sandbox, 'data/extensions/skill_registry/installs'))]).toEqual([round, []]);
       expect([round, readdirSync(skills(box)).filter((name) => name === '.staging' || name === '.busy')]).toEqual([round, []]);
     }

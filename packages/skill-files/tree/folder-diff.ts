@@ -39,8 +39,8 @@ export async function folderDiff(before: string | null, after: string | null): P
 export function folderDiffLines(changes: readonly FileChange[]): readonly string[] {
   return changes.flatMap(({ path: name, change, from, to, patch }) => {
     const digests = [from, to].flatMap((digest) => digest?.slice(0, 12) ?? []).join(' to ');
-    const untold = patch === null ? ` (too large to show, or not text: sha256 ${digests})` : '';
-    return [`  ${change.padEnd(9)} ${printableLine(name)}${untold}`, ...(patch?.split('\n') ?? [])];
+    const note = patch === null ? ` (too large to show, or not text: sha256 ${digests})` : '';
+    return [`  ${change.padEnd(9)} ${printableLine(name)}${note}`, ...(patch?.split('\n') ?? [])];
   });
 }
 

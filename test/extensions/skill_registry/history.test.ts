@@ -184,7 +184,7 @@ describe('P7: skills diff', () => {
       ['data.bin', 'removed'],
       ['scripts/run.sh', 'changed'],
     ]);
-    expect((await box.run('diff', { from: '2' })).text).toContain('They hold the same.');
+    expect((await box.run('diff', { from: '2' })).text).toContain('They are identical.');
   });
 });
 

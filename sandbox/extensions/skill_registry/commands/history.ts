@@ -61,7 +61,7 @@ export function diff(context: CommandContext): Command {
     arguments: [
       ID,
       { name: 'from', description: `${VERSION} (default: the one before the last)` },
-      { name: 'to', description: 'the same (default: what the folder holds now)' },
+      { name: 'to', description: 'the same (default: what is in the folder now)' },
     ],
     run: (input, io) =>
       withRegistry(context, async (registry, snapshot) => {
@@ -76,7 +76,7 @@ export function diff(context: CommandContext): Command {
         const name = (version: SkillVersion | undefined) => (version === undefined ? 'nothing' : nameOf(version));
         io.print(printableLine(`${subject.id}: from ${name(before)} to ${name(after)}`));
         for (const line of folderDiffLines(changes)) io.print(printable(line));
-        if (changes.length === 0) io.print('They hold the same.');
+        if (changes.length === 0) io.print('They are identical.');
       }),
   };
 }

@@ -35,7 +35,7 @@ export function rollback(registry: SkillRegistry, writer: SkillWriter): Command 
           });
         if (wanted.digest === now?.digest) {
           io.json({ id: subject.id, rolledBack: false, version: wanted.number });
-          io.print(`'${id}' holds version ${nameOf(wanted)} already.`);
+          io.print(`'${id}' is at version ${nameOf(wanted)} already.`);
           return 0;
         }
         const changes = await changesBetween(registry, subject, now, wanted);

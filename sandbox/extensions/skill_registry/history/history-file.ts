@@ -76,7 +76,7 @@ export class HistoryFiles {
       throw new PithError('history_damaged', `the history of the skill '${id}' cannot be read: ${messageOf(error)}`, {
         cause: error,
         where: `${this.#folder.path}/${name}`,
-        cure: 'restore the file from a backup, or move it away; the history then begins anew',
+        cure: 'restore the file from a backup, or move it away; a new history then begins',
       });
     }
   }
@@ -94,8 +94,7 @@ export class HistoryFiles {
   }
 
   async write(history: RecordedHistory): Promise<void> {
-    const versions = history.versions.map(({ number: _, ...version }) => version);
-    await this.#folder.write(nameOf(history.id, history.label), JSON.stringify({ ...history, versions }));
+    await this.#folder.write(nameOf(history.id, history.label), JSON.stringify(history));
   }
 }
 
