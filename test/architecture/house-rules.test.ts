@@ -257,6 +257,11 @@ const WRITES_NO_STATE: ReadonlyMap<string, string> = new Map([
   ['sandbox/extensions/skill_install/install/plugin-mark.ts', 'a staging folder'],
   ['sandbox/extensions/skill_install/install/plugin-parts.ts', 'a part of a plugin, in the folder that the journaled writer gave'],
   ['sandbox/extensions/skill_search/enriching/write-into-skill.ts', 'a copy of a skill, in the folder that the journaled writer gave'],
+  [
+    'sandbox/extensions/skill_proposals/change/skill-tree.ts',
+    'a skill, in a new folder that the state module or the journaled writer gave',
+  ],
+  ['sandbox/extensions/skill_proposals/proposal/fit.ts', 'renames in a folder that the state module has made'],
   ['packages/skill-conformance/fixture.ts', 'skills of tests, in a folder of its own below the temporary one'],
   ['packages/skill-conformance/check-loader.ts', 'the same'],
   ['packages/skill-files/tree/copy-skill.ts', 'a copy with a random name in a folder that the state module has made'],

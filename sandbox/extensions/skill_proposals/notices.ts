@@ -5,7 +5,7 @@ import type { Entry, Proposal } from './proposal/proposal.ts';
 
 const LONGEST_WHY = 120;
 
-/** Tells people of proposals: in every channel, and later where nobody is there. */
+/** Notifies people of proposals: in every channel, and later where nobody is there. */
 export class Notices {
   constructor(private readonly context: Context) {}
 
@@ -14,7 +14,10 @@ export class Notices {
     const { id, author, skill, justification, sources } = proposal;
     const from = sources.length === 0 ? '' : ' It was written after text from outside.';
     const why = printableLine(justification, LONGEST_WHY);
-    return this.#tell(proposal, `The agent ${author} proposes a change to the skill ${skill}: ${why}${from} See: ${command(`show ${id}`)}`);
+    return this.#notify(
+      proposal,
+      `The agent ${author} proposes a change to the skill ${skill}: ${why}${from} See: ${command(`show ${id}`)}`,
+    );
   }
 
   /** A reviewing agent has said something of it. */
@@ -23,7 +26,7 @@ export class Notices {
     if (recommendation === null) return Promise.resolve();
     const said = recommendation.verdict === 'approve' ? 'recommends' : 'advises against';
     const why = printableLine(recommendation.reason, LONGEST_WHY);
-    return this.#tell(
+    return this.#notify(
       proposal,
       `The agent ${recommendation.by} ${said} the change to the skill ${skill}: ${why} See: ${command(`show ${id}`)}`,
     );
@@ -33,25 +36,25 @@ export class Notices {
   decided(proposal: Proposal): Promise<void> {
     const { id, skill, status, decided_by: by, reason } = proposal;
     const why = reason === null ? '' : `: ${printableLine(reason, LONGEST_WHY)}`;
-    return this.#tell(proposal, `The agent ${by} ${status} the change to the skill ${skill}${why}. See: ${command(`show ${id}`)}`);
+    return this.#notify(proposal, `The agent ${by} ${status} the change to the skill ${skill}${why}. See: ${command(`show ${id}`)}`);
   }
 
   expired({ proposal }: Entry): Promise<void> {
     if (proposal === null) return Promise.resolve();
     const { id, skill } = proposal;
     const days = this.context.config.expire_days;
-    return this.#tell(
+    return this.#notify(
       proposal,
       `A change to the skill ${skill} expired, because nobody decided in ${days} days. Open it again: ${command(`reopen ${id}`)}`,
     );
   }
 
-  async #tell({ id, user, thread }: Proposal, text: string): Promise<void> {
+  async #notify({ id, user, thread }: Proposal, text: string): Promise<void> {
     const notice = { v: 1, text: printableLine(text), kind: 'proposal', target: null, threadId: null, userId: user } as const;
     try {
       await this.context.events.publish('notify', notice, { key: `skill_proposals/${id}` });
     } catch (error) {
-      this.context.logger.warn('people could not be told of a proposal', { id, thread, reason: messageOf(error) });
+      this.context.logger.warn('people could not be notified of a proposal', { id, thread, reason: messageOf(error) });
     }
   }
 }

@@ -64,9 +64,9 @@ export class Reviewer {
 }
 
 /** Whether an agent may approve it: nothing from outside, nothing that runs, and no harm that was measured or found. */
-function isHarmless({ proposal, comparison, newScan, loosened, newHosts, files, fit }: Review): boolean {
+function isHarmless({ proposal, comparison, newScan, weakened, newHosts, files, fit }: Review): boolean {
   const runs = files.some(({ path, mode }) => mode !== null || /^(?:scripts|toolsets)\//u.test(path));
-  const isWider = loosened === 'all' || loosened.length > 0 || newHosts.length > 0;
+  const isWider = weakened === 'all' || weakened.length > 0 || newHosts.length > 0;
   return proposal.sources.length === 0 && comparison?.verdict !== 'worse' && newScan.length === 0 && !isWider && !runs && !fit.isMerged;
 }
 

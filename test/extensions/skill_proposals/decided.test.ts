@@ -77,7 +77,7 @@ describe('proposals that were decided, or cannot be', () => {
     const { proposed, typed, review } = await proposalsKernel();
     const id = await proposed();
     const { asked } = await typed(`skills proposals reject ${id}`, ' Not for us. ');
-    expect(asked).toEqual(['Why? The agent is told; Enter for no reason.']);
+    expect(asked).toEqual(['Why? The agent reads it; Enter for no reason.']);
     expect(await review(id)).toMatchObject({ status: 'rejected', reason: 'Not for us.' });
   });
 

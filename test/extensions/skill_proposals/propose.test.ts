@@ -8,7 +8,7 @@ describe('propose_skill_update', () => {
   it('P2 stores a file for people, and changes nothing of the skill', async () => {
     const { propose, files, skill, place, list } = await proposalsKernel();
     const answer = await propose(BETTER, { evidence: 'A letter to Lyon was in English.' });
-    expect(answer).toMatchObject({ status: 'open', next: expect.stringContaining('A person was told') });
+    expect(answer).toMatchObject({ status: 'open', next: expect.stringContaining('A person was notified') });
     expect(files()).toEqual([`${String(answer['proposal'])}.md`]);
     const text = readFileSync(place(`data/extensions/skill_registry/proposals/${files()[0]!}`), 'utf8');
     expect(text).toMatch(/^---\nid: letters-\d{8}T\d{9}Z\nskill: letters\nstatus: open\nbase: "sha256:[0-9a-f]{64}"\n/);

@@ -66,7 +66,7 @@ function requireInside(name: string): void {
     throw new Unfit(`'${name}' leads out of the skill: paths are relative to its folder, such as 'SKILL.md' or 'references/more.md'`);
   if (parts.length > SKILL_LIMITS.depth || name.length > LONGEST_PATH) throw new Unfit(`'${name}' is too long or too deep`);
   if (parts.some((part) => part === '.git' || part === 'node_modules'))
-    throw new Unfit(`'${name}' lies in a folder that is no part of skills`);
+    throw new Unfit(`'${name}' lies in a folder that skills never have`);
 }
 
 /** Models name files as they see them in the project. */

@@ -130,7 +130,7 @@ function reject(decisions: Decisions): Command {
     async run({ arguments: { id, why } }, io) {
       const entry = await decisions.proposals.find(String(id));
       const given = [why ?? []].flat().join(' ').trim();
-      const asked = given === '' && io.interactive ? ((await io.ask('Why? The agent is told; Enter for no reason.')) ?? '').trim() : given;
+      const asked = given === '' && io.interactive ? ((await io.ask('Why? The agent reads it; Enter for no reason.')) ?? '').trim() : given;
       const rejected = await decisions.reject(entry.id, 'person', asked === '' ? null : asked.slice(0, 2000));
       io.json(entryJson(rejected));
       io.print(

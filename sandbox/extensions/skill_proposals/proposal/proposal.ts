@@ -28,7 +28,7 @@ export const headSchema = z.strictObject({
   reason: text.nullable().default(null),
   /** The folder that is being written, or was. */
   target: digest.nullable().default(null),
-  /** When a person opened it again: from then on it has its time anew. */
+  /** When a person opened it again: it then has as much time as a new one. */
   reopened: z.iso.datetime().nullable().default(null),
   /** What a reviewing agent says. */
   recommendation: z
@@ -45,7 +45,7 @@ export interface Proposal extends Readonly<z.output<typeof headSchema>> {
   readonly evidence: string;
 }
 
-/** What a person agrees to: everything but how it stands. */
+/** What a person agrees to: everything but its state. */
 export function contentDigest(proposal: Proposal): string {
   const { id, skill, base, result, author, thread, user, sources, created, diff, justification, evidence } = proposal;
   return sha256(JSON.stringify([id, skill, base, result, author, thread, user, sources, created, diff, justification, evidence]));

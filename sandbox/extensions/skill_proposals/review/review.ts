@@ -33,7 +33,7 @@ export interface Review {
   readonly newLint: readonly string[];
   readonly newScan: readonly SkillFinding[];
   /** Tools that it may use from now on; `all`: it is restricted no more. */
-  readonly loosened: readonly string[] | 'all';
+  readonly weakened: readonly string[] | 'all';
   readonly newHosts: readonly string[];
   readonly warnings: readonly string[];
   /** null: it has no cases, or nothing measures them. */
@@ -88,7 +88,7 @@ export async function reviewOf(
       ({ severity, message, line }) => `${severity}: ${message}${line === undefined ? '' : ` (line ${line})`}`,
     ),
     newScan: newOnes(old.scan ?? [], next.scan ?? []),
-    loosened: loosened(old.fields.allowedTools, next.fields.allowedTools),
+    weakened: weakened(old.fields.allowedTools, next.fields.allowedTools),
     newHosts: [...next.hosts].filter((host) => !old.hosts.has(host)),
     warnings: lintOfDiff(files.map(({ patch }) => patch ?? '').join('\n')),
     comparison: (await evaluator?.compare({ id: skill.id, before: present.directory, after: after.directory })) ?? null,
@@ -103,7 +103,7 @@ export function reviewDigest(proposal: Proposal, { present, after }: Fitted): st
   return sha256(JSON.stringify([contentDigest(proposal), present.digest, after.digest]));
 }
 
-function loosened(before: readonly string[] | null, after: readonly string[] | null): Review['loosened'] {
+function weakened(before: readonly string[] | null, after: readonly string[] | null): Review['weakened'] {
   if (before === null) return [];
   return after === null ? 'all' : after.filter((tool) => !before.includes(tool));
 }

@@ -117,14 +117,14 @@ function sourceRows(sources: readonly string[], io: CommandIO): readonly Row[] {
 /** Only what there is: a row that says nothing hides the one that does. */
 function dangerRows(review: Review, io: CommandIO): readonly Row[] {
   const { red, yellow } = pc.createColors(io.colour);
-  const { newScan, loosened, newHosts, files, after } = review;
+  const { newScan, weakened, newHosts, files, after } = review;
   const programs = files.filter(({ mode }) => mode !== null).map(({ path, mode }) => `${path} ${mode}`);
   const hidden = files.reduce((sum, { patch }) => sum + hiddenIn(patch ?? ''), 0);
   const scan = newScan.slice(0, SHOWN_FINDINGS).map(({ severity, file, line, message }) => `${severity}: ${file}:${line}: ${message}`);
   const more = newScan.length > SHOWN_FINDINGS ? [`and ${newScan.length - SHOWN_FINDINGS} more`] : [];
   return [
-    ...(loosened === 'all' ? [['tools', 'allowed-tools is removed: it may use every tool', red] as const] : []),
-    ...(loosened !== 'all' && loosened.length > 0 ? [['tools', `allowed-tools is wider: ${enumerated(loosened)}`, red] as const] : []),
+    ...(weakened === 'all' ? [['tools', 'allowed-tools is removed: it may use every tool', red] as const] : []),
+    ...(weakened !== 'all' && weakened.length > 0 ? [['tools', `allowed-tools is wider: ${enumerated(weakened)}`, red] as const] : []),
     ...(newHosts.length === 0 ? [] : [['addresses', `new: ${enumerated(newHosts)}`, red] as const]),
     ...(hidden === 0
       ? []
@@ -219,7 +219,7 @@ export function reviewJson(review: Review): { [key: string]: JsonValue } {
     lint: [...review.newLint],
     warnings: [...review.warnings],
     scan: review.newScan.map((finding) => ({ ...finding })),
-    tools: review.loosened === 'all' ? 'all' : [...review.loosened],
+    tools: review.weakened === 'all' ? 'all' : [...review.weakened],
     addresses: [...review.newHosts],
     evaluation: comparison === null ? null : { verdict: comparison.verdict, lines: [...comparison.lines], broken: [...comparison.broken] },
     boundBy: [...review.boundBy],

@@ -24,7 +24,7 @@ export function proposeTool(ports: () => Promise<ProposePorts>) {
     name: 'propose_skill_update',
     description:
       'Propose a change to an existing skill, when its text was wrong, incomplete or unclear for the work. Nothing changes until a person agrees. ' +
-      'Small and general: what holds for everybody, not what happened once.',
+      'Small and general: what is true for everybody, not what happened once.',
     input,
     effect: 'idempotent',
     permission: { authoring: 'admin', safeToShare: false },

@@ -90,7 +90,7 @@ export async function propose(ports: ProposePorts, given: ProposalInput, turn: T
     const output = {
       proposal: answer.proposal.id,
       status: 'open',
-      next: 'A person was told and decides. Go on with the skill as it is; do not propose the same again.',
+      next: 'A person was notified and decides. Go on with the skill as it is; do not propose the same again.',
       ...(warnings.length === 0 ? {} : { warnings: [...warnings] }),
       ...(forAuthor.length === 0 ? {} : { failed_training_cases: [...forAuthor] }),
       ...rejections(answer.its),
