@@ -1,4 +1,4 @@
-import { rm } from 'node:fs/promises';
+import { mkdir, rm } from 'node:fs/promises';
 import { existsSync, renameSync } from 'node:fs';
 import path from 'node:path';
 import { randomUUID } from 'node:crypto';
@@ -39,6 +39,7 @@ export async function keepFolder(folders: StateFolder, id: string, directory: st
 }
 
 export async function copyWithoutCases(directory: string, to: string, signal?: AbortSignal): Promise<void> {
+  await mkdir(to, { recursive: true });
   await copySkill(directory, to, signal);
   for (const name of [EVALS, ...QUERIES]) await rm(path.join(to, name), { recursive: true, force: true });
 }
