@@ -133,8 +133,8 @@ async function comparedTasks(tasks: readonly Task[], { before, after }: SkillVer
   const { repeats } = context.config;
   const [side, former] = [await sideOf(after), before === null ? WITHOUT : await sideOf(before)];
   const worker = side === null ? null : await store.latest(side, tasks);
-  const notRun = `${counted(tasks.length, 'task')} not run with this version: pith skills eval`;
-  if (side === null || former === null || worker === null) return { ...NOTHING, lines: [notRun] };
+  const notRun = [`${counted(tasks.length, 'task')} not run with this version: pith skills eval`];
+  if (side === null || former === null || worker === null) return { ...NOTHING, lines: notRun, forAuthor: await failedNow(former) };
   const judged: Judged[] = [];
   const againstNone: Judged[] = [];
   const forAuthor: string[] = [];
@@ -162,6 +162,16 @@ async function comparedTasks(tasks: readonly Task[], { before, after }: SkillVer
     ...(judged.length < tasks.length ? [`${counted(tasks.length - judged.length, 'task')} not run often enough: pith skills eval`] : []),
   ];
   return { judged, lines, forAuthor };
+
+  /** Of what the author starts from, where nobody has measured the change yet. */
+  async function failedNow(now: string | null): Promise<readonly string[]> {
+    const known = now === null ? null : await store.latest(now, tasks);
+    if (now === null || known === null || now === WITHOUT) return [];
+    const told = tasks
+      .filter(({ split }) => split === 'train')
+      .map(async (task) => authorsTask(task, [...(await store.of({ task: task.key, side: now, ...known }, repeats)).values()]));
+    return (await Promise.all(told)).flat().map((sentence) => `With the version in use: ${sentence}`);
+  }
 }
 
 /** What a judge said stays with the person. */
