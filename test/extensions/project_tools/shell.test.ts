@@ -125,6 +125,19 @@ describe('U3 shell', () => {
 });
 
 describe.skipIf(!available)('U3 in a sandbox', () => {
+  it('P13 sees nothing of the cases by which skills are measured', async () => {
+    const project = await projectWith({
+      '.claude/skills/x/SKILL.md': 'text\n',
+      '.claude/skills/x/evals/evals.yaml': 'canary\n',
+      '.claude/skills/x/evals/files/deep/a.txt': 'canary\n',
+      '.claude/skills/x/eval_queries.json': 'canary\n',
+      'evals/notes.txt': 'of the project\n',
+    });
+    const seen = out(await project.call('shell', { command: 'grep -rs "" . || true' }));
+    expect(seen).toContain('of the project');
+    expect(seen).not.toContain('canary');
+  });
+
   it('U3 P20: writes the project; not the sandbox of Pith, folders of skills of any source, git hooks; sees no secrets, no state, no home', async () => {
     const home = folderWith({ 'diary.txt': 'canary' });
     const project = await projectWith(
