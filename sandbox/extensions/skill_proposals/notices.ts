@@ -59,7 +59,7 @@ export class Notices {
   }
 }
 
-/** As it is typed on the command line and, with a slash in the place of `pith`, in a conversation. */
+/** A channel in which commands begin with a slash writes it so. */
 function command(what: string): string {
-  return `pith skills proposals ${what} (in a conversation: /skills proposals ${what})`;
+  return `pith skills proposals ${what}`;
 }

@@ -106,7 +106,7 @@ describe('propose_skill_update', () => {
     const { proposed, notices } = await proposalsKernel();
     const id = await proposed();
     expect(notices).toEqual([
-      `The agent reader proposes a change to the skill letters: Letters came in the wrong language. See: pith skills proposals show ${id} (in a conversation: /skills proposals show ${id})`,
+      `The agent reader proposes a change to the skill letters: Letters came in the wrong language. See: pith skills proposals show ${id}`,
     ]);
   });
 

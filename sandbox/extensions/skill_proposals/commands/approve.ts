@@ -64,10 +64,10 @@ export function approve(context: Context, decisions: Decisions, shown: Shown): C
       const now = await decisions.proposals.find(entry.id);
       if (done === 'already') return already(now, io);
       io.json(entryJson(now));
-      const { to } = review.fit.version;
-      io.print(
-        `Applied to ${printableLine(review.proposal.skill)}${to === null ? '' : `, version ${to}`}. Undo it with: pith skills rollback ${printableLine(review.proposal.skill)} VERSION`,
-      );
+      const { from, to } = review.fit.version;
+      const skill = printableLine(review.proposal.skill);
+      const undo = from === null || from === to ? `history ${skill}` : `rollback ${skill} ${printableLine(from)}`;
+      io.print(`Applied to ${skill}${to === null ? '' : `, version ${printableLine(to)}`}. Undo it with: pith skills ${undo}`);
       return 0;
     },
   };

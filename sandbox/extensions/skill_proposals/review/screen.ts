@@ -1,12 +1,14 @@
 import pc from 'picocolors';
 import type { CommandIO, JsonValue } from 'pith';
-import { localTime } from '@pith/command-line';
-import { counted, enumerated, printable, printableLine, someOf } from '@pith/plain-text';
+import { localTime, widthOf } from '@pith/command-line';
+import { counted, enumerated, printable, printableLine, someOf, wrapLines } from '@pith/plain-text';
 import type { Entry } from '../proposal/proposal.ts';
 import { diffText } from './changed-files.ts';
 import { type Misfit, type Review, wholeTexts } from './review.ts';
 
 const SHOWN_FINDINGS = 10;
+/** A row has so many columns at least, however narrow the terminal is. */
+const LEAST_ROOM = 24;
 
 type Row = readonly [name: string, value: string, paint?: (text: string) => string];
 
@@ -191,8 +193,10 @@ function signed(count: number): string {
 function printRows(rows: readonly Row[], io: CommandIO): void {
   const { dim } = pc.createColors(io.colour);
   const width = Math.max(...rows.map(([name]) => name.length));
+  const room = widthOf(io) === 0 ? Infinity : Math.max(LEAST_ROOM, widthOf(io) - width - 2);
   for (const [name, value, paint = String] of rows) {
-    const [first = '', ...more] = printable(value).split('\n');
+    const text = printable(value);
+    const [first = '', ...more] = (room === Infinity ? text : wrapLines(text, room)).split('\n');
     io.print(`${dim(name.padEnd(width))}  ${paint(first)}`);
     for (const line of more) io.print(`${' '.repeat(width)}  ${paint(line)}`);
   }
