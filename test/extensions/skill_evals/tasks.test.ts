@@ -135,6 +135,22 @@ describe('pith skills eval with a model', () => {
     expect(existsSync(path.join(folder, 'aunt.txt'))).toBe(false);
   });
 
+  it('P12 a run that could not be made is said and counts for nothing', async () => {
+    const evals = `tasks:
+  - { prompt: Write a letter to my aunt., expect: [{ contains: ahoy }], split: train }
+  - { prompt: Write a card., expect: [{ judge: It is a card. }], split: train }
+`;
+    const { pith } = await evalProject({
+      evals,
+      settings: settings('repeats: 1'),
+      reply: (body) => (JSON.stringify(body.messages).includes('You judge the work') ? { text: 'Well done!' } : obedient(body)),
+    });
+    const { out, err } = await pith('skills', 'eval', 'letters');
+    expect(err).toContain('could not be made: the judge did not answer with PASS or FAIL for each statement');
+    expect(out).toContain('Against no skill: no measured gain, 1 the same, 1 not measured.');
+    expect((await pith('doctor')).out).not.toContain('skill_evals.run');
+  });
+
   it('P9 without a model it says that tasks were not run', async () => {
     const { pith } = await evalProject({
       evals: EVALS,

@@ -4,7 +4,7 @@ import type { ProposedSkill } from 'pith/skill_proposals';
 import { counted } from '@pith/plain-text';
 import type { SkillCases } from '../cases/case.ts';
 import type { Config } from '../config.ts';
-import type { Runner, Stopped } from '../runs/runner.ts';
+import type { Runner, RunsEnded } from '../runs/runner.ts';
 import { planFor, type ReadyWorker, resultsOf, type SkillPlan } from './task-plan.ts';
 import { isBroken, printTasks, taskCase, taskJson, type TaskReport } from './task-report.ts';
 import { type Worker, workerOf } from './worker.ts';
@@ -54,7 +54,7 @@ export async function measureTasks(
   }
   const runs = plans.flatMap((plan) => plan.runs);
   if (!(await agreed(runs.length, worker, ports))) return said(`${notRun}.`);
-  const stopped = runs.length === 0 ? null : await runner.run(runs, progressTo(io), signal);
+  const ended = runs.length === 0 ? null : await runner.run(runs, progressTo(io), signal);
   const reports: TaskReport[] = [];
   for (const plan of plans) {
     const found: TaskReport['cases'][number][] = [];
@@ -63,8 +63,13 @@ export async function measureTasks(
     reports.push(report);
     printTasks(io, report);
   }
-  if (stopped !== null) io.error(stoppedLine(stopped));
-  const json = { model: worker.model, stopped: stopped === null ? null : { ...stopped }, skills: reports.map(taskJson) };
+  for (const line of ended === null ? [] : endLines(ended)) io.error(line);
+  const json = {
+    model: worker.model,
+    stopped: ended?.limit ?? null,
+    failures: [...(ended?.failures ?? [])],
+    skills: reports.map(taskJson),
+  };
   return { reports, isBroken: reports.some(isBroken), json };
 
   function said(line: string): Measured {
@@ -101,6 +106,11 @@ function progressTo(io: CommandIO): (now: { readonly done: number; readonly of: 
   };
 }
 
-function stoppedLine({ why, done, left }: NonNullable<Stopped>): string {
-  return `Stopped after ${counted(done, 'run')} by the setting extensions.skill_evals.${why}; ${counted(left, 'run')} ${left === 1 ? 'was' : 'were'} not made. What was measured is kept.`;
+/** What was not measured, and why. */
+function endLines({ limit, made, left, failures }: RunsEnded): readonly string[] {
+  const rest = `${counted(left, 'run')} ${left === 1 ? 'was' : 'were'} not made. What was measured is kept.`;
+  return [
+    ...new Set(failures),
+    ...(limit === null ? [] : [`Stopped after ${counted(made, 'run')} by the setting extensions.skill_evals.${limit}; ${rest}`]),
+  ];
 }

@@ -1,5 +1,6 @@
 import type { CommandIO, JsonValue } from 'pith';
 import { renderTable, textColumns, widthOf } from '@pith/command-line';
+import { counted } from '@pith/plain-text';
 import { clean } from '@pith/skill-files';
 import type { SearchAnswer, SearchFigures, SearchOutcome } from 'pith/skill_search';
 
@@ -65,7 +66,8 @@ export function printRankings(io: CommandIO, rankings: readonly [Ranking, ...Ran
     const titles = ['RANKER', 'CASES', 'R@1', 'R@5', 'R@12', 'nDCG@10', 'MRR', 'NOT LOADED'];
     io.print(renderTable(rows, textColumns(titles), widthOf(io)));
     for (const outcome of rankings.at(-1)!.failed) io.print(clean(failure(outcome, k)));
-    if (first.cases < ENOUGH_CASES) io.print(`${first.cases} cases say little; ${ENOUGH_CASES} and more say something.`);
+    if (first.cases < ENOUGH_CASES)
+      io.print(`${counted(first.cases, 'case')} ${first.cases === 1 ? 'says' : 'say'} little; ${ENOUGH_CASES} and more say something.`);
   }
   if (refused !== null) io.print(clean(refused));
 }

@@ -2,9 +2,9 @@ import { existsSync, lstatSync, renameSync } from 'node:fs';
 import path from 'node:path';
 import { randomUUID } from 'node:crypto';
 import { rm } from 'node:fs/promises';
-import { codeOf, type ExtensionContext, type JobInfo, PithError, Places, z } from 'pith';
+import { codeOf, type ExtensionContext, type JobInfo, messageOf, PithError, Places, z } from 'pith';
 import { SkillLibrary } from 'pith/skill_registry';
-import { canonicalJson, sha256 } from '@pith/plain-data';
+import { canonicalJson, fieldsOf, sha256 } from '@pith/plain-data';
 import { once } from '@pith/promises';
 import { stateFolder, type StateFolder } from '@pith/safe-files';
 import { readCases } from '../cases/case-files.ts';
@@ -16,6 +16,10 @@ import { runTask } from './task-run.ts';
 const JOB = 'run';
 /** What a killed process left is removed after so long. */
 const DAY_MS = 24 * 60 * 60_000;
+/** As the manifest has it: a crash, or an answer of the model that cannot be used, is tried once more. */
+const ATTEMPTS = 2;
+/** So many failures are no accident: the command ends. */
+const MOST_FAILURES = 3;
 /** Runs of one command that go on at the same time, as the manifest has it. */
 const AT_ONCE = 2;
 
@@ -43,7 +47,14 @@ export interface Progress {
   readonly of: number;
 }
 
-export type Stopped = { readonly why: 'max_runs' | 'max_tokens'; readonly done: number; readonly left: number } | null;
+export interface RunsEnded {
+  /** The setting that stopped it; null: it made all. */
+  readonly limit: 'max_runs' | 'max_tokens' | null;
+  readonly made: number;
+  readonly left: number;
+  /** Why runs could not be made. */
+  readonly failures: readonly string[];
+}
 
 /** Makes runs as jobs: a crash loses the one that was being made, and what was measured is kept. */
 export class Runner {
@@ -53,9 +64,14 @@ export class Runner {
   constructor(private readonly context: ExtensionContext<Config>) {
     this.store = new RunStore(context.database);
     this.#folders = stateFolder(context.dataDirectory, 'folders');
-    context.jobs.define(JOB, async ({ payload }, signal) => {
-      const { passed, loaded } = await this.#make(payloadSchema().parse(payload), signal);
-      return { passed, loaded };
+    context.jobs.define(JOB, async ({ payload, attempt }, signal) => {
+      try {
+        const { passed, loaded } = await this.#make(payloadSchema().parse(payload), signal);
+        return { passed, loaded };
+      } catch (error) {
+        if (signal.aborted || attempt < ATTEMPTS) throw error;
+        return { code: codeOf(error, 'internal'), failed: messageOf(error) }; // nobody has to look after it: the command says it
+      }
     });
   }
 
@@ -79,23 +95,29 @@ export class Runner {
     return place;
   }
 
-  /** Makes the runs, two at a time, until a limit of the settings is reached. Rejects with the error of one that could not be made. */
-  async run(planned: readonly PlannedRun[], progress: (now: Progress) => void, signal: AbortSignal): Promise<Stopped> {
+  /** Makes the runs, two at a time, until a limit of the settings is reached. Rejects with the error of the third that could not be made. */
+  async run(planned: readonly PlannedRun[], progress: (now: Progress) => void, signal: AbortSignal): Promise<RunsEnded> {
     const { max_runs: maxRuns, max_tokens: maxTokens } = this.context.config;
     const waiting = [...planned];
     const stop = new AbortController();
     let [begun, done, tokens] = [0, 0, 0];
-    let stopped: Stopped = null;
+    let limit: RunsEnded['limit'] = null;
+    const failures: string[] = [];
     const work = async (): Promise<void> => {
       for (let next = waiting.shift(); next !== undefined; next = waiting.shift()) {
         const why = begun >= maxRuns ? 'max_runs' : tokens >= maxTokens ? 'max_tokens' : null;
         if (why !== null) {
-          stopped ??= { why, done: begun, left: planned.length - begun };
+          limit ??= why;
           return;
         }
         begun += 1;
-        const result = await this.#finish(next, AbortSignal.any([signal, stop.signal]));
-        tokens += result.inputTokens + result.outputTokens;
+        try {
+          const result = await this.#finish(next, AbortSignal.any([signal, stop.signal]));
+          tokens += result.inputTokens + result.outputTokens;
+        } catch (error) {
+          failures.push(messageOf(error));
+          if (signal.aborted || stop.signal.aborted || failures.length >= Math.min(MOST_FAILURES, planned.length)) throw error;
+        }
         done += 1;
         progress({ done, of: planned.length });
       }
@@ -104,7 +126,7 @@ export class Runner {
       stop.abort(error);
       throw error;
     });
-    return stopped;
+    return { limit, made: begun - failures.length, left: planned.length - begun, failures };
   }
 
   /** One job from its start to its end. Where the command is interrupted, the job is too: nobody wants to pay for it. */
@@ -121,8 +143,8 @@ export class Runner {
     }
     const result = await this.#kept(keyOf(planned));
     if (ended.state === 'done' && result !== null) return result;
-    const { code, message } = ended.error ?? { code: 'cancelled', message: 'it was cancelled' };
-    throw new PithError(code, `a run of '${planned.id}' could not be made: ${message}`, {
+    const { code = 'cancelled', failed = 'it was cancelled' } = { failed: ended.error?.message, ...fieldsOf(ended.result) };
+    throw new PithError(String(code), `a run of '${planned.id}' could not be made: ${String(failed)}`, {
       cure: 'run the command again: what was measured is kept',
     });
   }
