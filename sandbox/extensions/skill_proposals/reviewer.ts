@@ -1,4 +1,5 @@
 import { PithError, type TurnInfo } from 'pith';
+import { isCaseOfSkill } from '@pith/safe-files';
 import type { Context } from './config.ts';
 import type { Decisions } from './decisions.ts';
 import type { Notices } from './notices.ts';
@@ -72,9 +73,11 @@ function isHarmless({ proposal, comparison, newScan, weakened, newHosts, files, 
 
 /** Without what cases say, which no agent reads. */
 function textFor({ proposal, files, newLint, newScan, warnings, isRewrite, comparison }: Review): string {
+  const seen = files.filter(({ path }) => !isCaseOfSkill(path));
   const notes = [
     ...proposal.sources.map((source) => `It was written after reading text from outside: ${source}`),
     ...(isRewrite ? ['It is a rewrite.'] : []),
+    ...(seen.length === files.length ? [] : ['It changes cases of the skill, which only people read.']),
     ...newLint,
     ...newScan.map(({ severity, file, message }) => `${severity}: ${file}: ${message}`),
     ...warnings,
@@ -87,7 +90,7 @@ function textFor({ proposal, files, newLint, newScan, warnings, isRewrite, compa
     `Reason given:\n${proposal.justification}`,
     `Evidence given:\n${proposal.evidence === '' ? 'none' : proposal.evidence}`,
     `To look at:\n${notes.map((note) => `- ${note}`).join('\n')}`,
-    `The change:\n${diffText(files)}`,
+    `The change:\n${diffText(seen)}`,
     'Is it right, general, small and harmless? Answer with the tool review_skill_proposal.',
   ].join('\n\n');
 }

@@ -19,9 +19,13 @@ describe('approving a proposal', () => {
     await show(id);
     expect(await run(['skills', 'proposals', 'approve', id])).toMatchObject({
       code: 0,
-      text: expect.stringContaining('Applied to letters, version 1.0.1'),
+      text: 'Applied to letters, version 1.0.1. Undo it with: pith skills rollback letters 1',
     });
     expect([skill(), await status(id)]).toEqual([CHANGED, 'approved']);
+    expect((await run('skills history letters', { json: true })).values[0]).toMatchObject([
+      { version: '1.0.1', how: 'proposal', by: 'reader' },
+      { version: '1.0.0' },
+    ]);
   });
 
   it('P6 takes the digest of a review in the place of a show', async () => {

@@ -1,4 +1,4 @@
-import { readFileSync } from 'node:fs';
+import { readFileSync, symlinkSync } from 'node:fs';
 import { describe, expect, it } from 'vitest';
 import { BETTER, LETTERS, proposalsKernel, step } from './proposals-kernel.ts';
 
@@ -138,5 +138,52 @@ describe('propose_skill_update', () => {
       "SKILL.md names a ticket, which says nothing to others: 'PROJ-123'",
     ]);
     expect(await show(String(proposal))).toContain("command not found'");
+  });
+
+  it('P10 agents of two processes together have no more than three open', async () => {
+    const one = await proposalsKernel();
+    const other = await proposalsKernel({}, { sandbox: one.pith.sandbox });
+    const texts = [
+      ['a', 'b'],
+      ['c', 'd'],
+    ];
+    await Promise.all(
+      [one, other].map(async ({ propose }, at) => {
+        for (const text of texts[at]!) await propose(step(text), {}, { threadId: `thread-${at}` });
+      }),
+    );
+    expect((await one.list()).map(({ status }) => status)).toEqual(['open', 'open', 'open']);
+  });
+
+  it('P13 no message quotes a case of the skill, and none is moved to where agents read', async () => {
+    const { propose } = await proposalsKernel({
+      'skills/letters/evals/evals.yaml': 'triggers:\n  - { text: held out aunt ABC-123, should: load }\n',
+    });
+    const guess = await propose('--- a/evals/evals.yaml\n+++ b/evals/evals.yaml\n@@ -1,2 +1,2 @@\n triggers:\n-  - a\n+  - b\n');
+    expect(guess).toMatchObject({ error: 'proposal_invalid', message: expect.stringContaining('which only people read') });
+    const moved = await propose(
+      'diff --git a/evals/evals.yaml b/references/x.md\nsimilarity index 100%\nrename from evals/evals.yaml\nrename to references/x.md\n',
+    );
+    expect(moved).toMatchObject({ error: 'proposal_invalid', message: expect.stringContaining('stay where they are') });
+    const copied = await propose(
+      'diff --git a/evals/evals.yaml b/evals/copy.yaml\nsimilarity index 100%\ncopy from evals/evals.yaml\ncopy to evals/copy.yaml\n',
+    );
+    expect(copied).toMatchObject({ status: 'open' });
+    expect(JSON.stringify([guess, moved, copied])).not.toMatch(/aunt|ABC/);
+  });
+
+  it('P2 a skill that is a link is not changed', async () => {
+    const { propose, pith, place } = await proposalsKernel();
+    await pith.write('elsewhere/cards/SKILL.md', LETTERS.replaceAll('letters', 'cards'));
+    symlinkSync(place('elsewhere/cards'), place('skills/cards'));
+    await pith.write(
+      'pith.yaml',
+      'default_agent: reader\nskills: { sources: { replace: [sandbox/skills] }, trusted_links: [sandbox/elsewhere], poll_seconds: 0 }\n',
+    );
+    await pith.restart();
+    expect(await propose(BETTER, { skill_id: 'cards' })).toMatchObject({
+      error: 'skill_not_writable',
+      message: expect.stringContaining('is a link'),
+    });
   });
 });

@@ -61,6 +61,14 @@ describe('a reviewing agent', () => {
     expect([wider.state, wider.skill()]).toEqual(['open', LETTERS]);
   });
 
+  it('P13 reads no cases, and never approves where they change', async () => {
+    const cases = '--- /dev/null\n+++ b/evals/evals.yaml\n@@ -0,0 +1,2 @@\n+triggers:\n+  - { text: write to my aunt, should: load }\n';
+    const { state, asked } = await judged(', reviewer_may_approve: true', { diff: BETTER + cases });
+    expect(state).toBe('open');
+    expect(JSON.stringify(asked.messages)).toContain('It changes cases of the skill, which only people read.');
+    expect(JSON.stringify(asked.messages)).not.toContain('my aunt');
+  });
+
   it('P4 the author never decides, and no other agent does', async () => {
     const { proposed, chat, status, skill } = await proposalsKernel(
       {

@@ -1,6 +1,7 @@
 import { codeOf, messageOf } from 'pith';
 import { notTextAt } from '@pith/plain-text';
 import { applyTo, type FilePatch, parsePlan } from '@pith/text-changes';
+import { isCaseOfSkill } from '@pith/safe-files';
 import { SKILL_LIMITS } from '@pith/skill-files';
 import type { SkillFile, SkillTree } from './skill-tree.ts';
 
@@ -48,7 +49,9 @@ function apply(files: Map<string, SkillFile>, patch: FilePatch): void {
   if (from !== null && old === undefined) throw new Unfit(`'${from}' is not a file of this skill`);
   if (from === null && files.has(to!)) throw new Unfit(`'${to}' exists already: change it by hunks against its text`);
   if (old !== undefined && notTextAt(old.bytes) !== null) throw new Unfit(`'${from}' is not text, so a diff cannot change it`);
-  const text = applyTo(old?.bytes.toString() ?? '', patch);
+  const isCase = from !== null && isCaseOfSkill(from);
+  if (isCase && to !== null && !isCaseOfSkill(to)) throw new Unfit(`'${from}' has cases of the skill, which stay where they are`);
+  const text = isCase ? appliedUnseen(old!, patch) : applyTo(old?.bytes.toString() ?? '', patch);
   if (from !== null && !isCopy) files.delete(from);
   if (to === null) {
     if (text !== '') throw new Unfit(`'${from}' is removed, but the diff leaves lines of it`);
@@ -56,6 +59,16 @@ function apply(files: Map<string, SkillFile>, patch: FilePatch): void {
   }
   if (to !== from && files.has(to)) throw new Unfit(`'${to}' exists already`);
   files.set(to, { bytes: Buffer.from(text), executable: executable ?? old?.executable ?? false });
+}
+
+/** Nothing of a case may be in a message: agents never read those that are held out (P13). */
+function appliedUnseen({ bytes }: SkillFile, patch: FilePatch): string {
+  try {
+    return applyTo(bytes.toString(), patch);
+  } catch (error) {
+    if (codeOf(error, '') === '') throw error;
+    throw new Unfit(`the hunks do not fit '${patch.from}', which only people read: describe the cases that you want in the justification`);
+  }
 }
 
 function requireInside(name: string): void {

@@ -1,5 +1,6 @@
 import { type Command, type CommandIO, PithError } from 'pith';
 import { printableLine } from '@pith/plain-text';
+import { SkillHistory } from 'pith/skill_registry';
 import type { Context } from '../config.ts';
 import type { Decisions } from '../decisions.ts';
 import type { Entry } from '../proposal/proposal.ts';
@@ -64,13 +65,20 @@ export function approve(context: Context, decisions: Decisions, shown: Shown): C
       const now = await decisions.proposals.find(entry.id);
       if (done === 'already') return already(now, io);
       io.json(entryJson(now));
-      const { from, to } = review.fit.version;
+      const { to } = review.fit.version;
       const skill = printableLine(review.proposal.skill);
-      const undo = from === null || from === to ? `history ${skill}` : `rollback ${skill} ${printableLine(from)}`;
+      const undo = await undoOf(context, review.proposal.skill);
       io.print(`Applied to ${skill}${to === null ? '' : `, version ${printableLine(to)}`}. Undo it with: pith skills ${undo}`);
       return 0;
     },
   };
+}
+
+/** The command that puts back what was there before, by its number in the history of the skill. */
+async function undoOf(context: Context, skill: string): Promise<string> {
+  const versions = (await context.find(SkillHistory)[0]?.of(skill)) ?? [];
+  const before = versions.slice(0, -1).findLast(({ digest }) => digest !== null);
+  return before === undefined ? `history ${printableLine(skill)}` : `rollback ${printableLine(skill)} ${before.number}`;
 }
 
 function already(entry: Entry, io: CommandIO): number {

@@ -1,5 +1,6 @@
 import { codeOf, messageOf, type Remote, toolError, toolResult, type ToolResult, type TurnInfo } from 'pith';
 import { counted } from '@pith/plain-text';
+import { isCaseOfSkill } from '@pith/safe-files';
 import { SkillEvaluator, SkillLibrary, type SkillRecord } from 'pith/skill_registry';
 import type { Context } from '../config.ts';
 import { plannedChange } from '../change/planned-change.ts';
@@ -133,10 +134,12 @@ async function check(
   const again = plannedChange(before, own, name);
   if ('problems' in again || changedFiles(planned.tree, again.tree).length > 0)
     return { problems: ['the diff cannot be kept exactly: change texts only, without odd line ends'] };
-  const scan = newOnes(old.scan ?? [], next.scan ?? []).map(
-    ({ severity, file, line, message }) => `scan, ${severity}: ${file}:${line} ${message}`,
-  );
-  return { skill, base, after, diff: own, warnings: [...lintOfDiff(own), ...scan] };
+  const scan = newOnes(old.scan ?? [], next.scan ?? []).filter(({ file }) => !isCaseOfSkill(file));
+  const warnings = [
+    ...lintOfDiff(unifiedDiff(files.filter((file) => !isCaseOfSkill(file.path)))), // what is in cases is no agent's business
+    ...scan.map(({ severity, file, line, message }) => `scan, ${severity}: ${file}:${line} ${message}`),
+  ];
+  return { skill, base, after, diff: own, warnings };
 }
 
 function invalid(problems: readonly string[]): ToolResult {
