@@ -277,6 +277,10 @@ const WRITES_NO_STATE: ReadonlyMap<string, string> = new Map([
   ['sandbox/extensions/skill_install/install/new-skill.ts', 'a staging folder'],
   ['sandbox/extensions/skill_install/install/staged-skill.ts', 'a staging folder'],
   ['sandbox/extensions/skill_install/install/update.ts', 'a staging folder'],
+  [
+    'sandbox/extensions/skill_registry/drafts/draft-files.ts',
+    'a draft that is accepted, in the folder that the journaled writer gave; one rename',
+  ],
   ['sandbox/extensions/skill_scripts/scripts/run-script.ts', 'a copy with a random name in a folder that the state module has made'],
   ['sandbox/extensions/skill_evals/runs/folders.ts', 'copies of skills, in folders that the state module has made'],
   ['sandbox/extensions/skill_evals/runs/runner.ts', 'the same'],

@@ -2,7 +2,7 @@ import path from 'node:path';
 import { codeOf, messageOf, type TurnInfo } from 'pith';
 import { FileRefused, GuardedPlaces, isInside, isSkillCase, isThere, type Jail, realPathOf } from '@pith/safe-files';
 import { sha256 } from '@pith/plain-data';
-import { type DraftedFile, proposeInstead, type SkillDrafts } from 'pith/skill_registry';
+import { type DraftedFile, proposalCure, type SkillDrafts } from 'pith/skill_registry';
 
 /** A file that a tool is about to write. */
 export interface WrittenFile {
@@ -74,12 +74,12 @@ export class Policy {
     if (guard?.kind === 'skill')
       throw new FileRefused(
         'use_proposal',
-        `'${names.join('/')}' belongs to the skill '${guard.skill}', which exists: ${proposeInstead(turn)}`,
+        `'${names.join('/')}' belongs to the skill '${guard.skill}', which exists: ${proposalCure(turn)}`,
       );
     if (drafts !== null && (await this.isOfSkills(names, drafts)))
       throw new FileRefused(
         'use_proposal',
-        `'${names.join('/')}' is in a folder of skills, where only people write: ${proposeInstead(turn)}; a new skill is made as skills/<id>/SKILL.md`,
+        `'${names.join('/')}' is in a folder of skills, where only people write: ${proposalCure(turn)}; a new skill is made as skills/<id>/SKILL.md`,
       );
     return guard?.why ?? null;
   }

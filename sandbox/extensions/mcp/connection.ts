@@ -15,7 +15,8 @@ import { printable, printableLine, withCure } from '@pith/plain-text';
 import { untilAborted, within } from '@pith/promises';
 import { bound } from './bounded-transport.ts';
 import { hasKey, type ServerConfig } from './config.ts';
-import { protectedFolders } from 'pith/skill_registry';
+import { skillFolders } from '@pith/safe-files';
+import { SkillDrafts } from 'pith/skill_registry';
 import { contained, type Containment } from './contained.ts';
 import { KnownTools } from './known-tools.ts';
 import { StderrTail, ServerProcess } from './server-process.ts';
@@ -352,7 +353,9 @@ export class Connection {
         }),
       });
     }
-    const { project, sandbox } = context.use(Places);
+    const places = context.use(Places);
+    const { project, sandbox } = places;
+    const [drafts] = context.find(SkillDrafts);
     const { command, args, env, cwd = project ?? sandbox } = this.config; // it works on the project; where there is none, on the sandbox
     const { getDefaultEnvironment } = await import('@modelcontextprotocol/client/stdio');
     const inherited = getDefaultEnvironment();
@@ -360,7 +363,7 @@ export class Connection {
     const program = await contained({ command, args }, await containment.container(searchPath), {
       cwd,
       searchPath,
-      fixed: await protectedFolders(context),
+      fixed: drafts === undefined ? skillFolders(places) : await drafts.folders(),
     });
     const environment = { ...inherited, ...filled(env, secret), ...(await containment.mark()) };
     this.#stderr = new StderrTail((text) => this.#hidden(text));

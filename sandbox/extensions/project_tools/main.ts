@@ -9,11 +9,11 @@ import {
   type ToolProvider,
   type TurnInfo,
 } from 'pith';
-import { protectedFolders } from 'pith/skill_registry';
+import { SkillDrafts } from 'pith/skill_registry';
 import { WorkProvider, type RunningWork } from 'pith/task_engine';
 import { printableLine } from '@pith/plain-text';
 import { OneAtATime } from '@pith/folder-changes';
-import { fileBusy, StagingNotes, stateFolder } from '@pith/safe-files';
+import { fileBusy, skillFolders, StagingNotes, stateFolder } from '@pith/safe-files';
 import { changeTools, type Changes } from './changes/change-tools.ts';
 import { undoCommand } from './changes/undo-command.ts';
 import { UndoLog } from './changes/undo-log.ts';
@@ -39,7 +39,7 @@ export default class ProjectTools implements ToolProvider, ContextProvider, Comm
     const notes = new StagingNotes(stateFolder(context.dataDirectory, 'staged'));
     this.#project = openProject(context.use(Places), () => dirname(dirname(context.dataDirectory)), {
       notes,
-      skills: () => protectedFolders(context),
+      skills: async () => context.find(SkillDrafts)[0]?.folders() ?? skillFolders(context.use(Places)),
     });
     this.#changes = {
       undo: new UndoLog(context, stateFolder(context.dataDirectory, 'undo')),

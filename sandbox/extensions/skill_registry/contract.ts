@@ -1,16 +1,5 @@
-import {
-  type AgentSpec,
-  defineProtocol,
-  method,
-  defineTopic,
-  type Diagnostic,
-  type SkillProvider,
-  type TurnInfo,
-  type ExtensionContext,
-  Places,
-} from 'pith';
+import { type AgentSpec, defineProtocol, method, defineTopic, type Diagnostic, type SkillProvider, type TurnInfo } from 'pith';
 import type { FolderChange } from '@pith/folder-changes';
-import { skillFolders } from '@pith/safe-files';
 import type { CopiedFile, SkillFields } from '@pith/skill-files';
 
 export type { CopiedFile };
@@ -538,16 +527,12 @@ export const SkillDrafts = defineProtocol<SkillDrafts>(
   { inProcessOnly: true },
 );
 
-/** What an agent does instead of changing a skill, as the end of a sentence. */
-export function proposeInstead({ tools }: Pick<TurnInfo, 'tools'>, id = 'it'): string {
-  const whose = id === 'it' ? '' : ` to '${id}'`;
-  return tools.some((tool) => tool.endsWith('/propose_skill_update'))
-    ? `propose a change${whose} with propose_skill_update`
-    : `propose a change${whose} to the person, who makes it`;
+/** What an agent does in place of a change of a skill, as the end of a sentence. */
+export function proposalCure({ tools, agent }: Pick<TurnInfo, 'tools' | 'agent'>, id?: string): string {
+  const change = id === undefined ? 'propose a change' : `propose a change to '${id}'`;
+  if (tools.includes(PROPOSING)) return `${change} with propose_skill_update`;
+  if (agent.findsTools?.includes(PROPOSING)) return `${change} with propose_skill_update, which find_tools finds`;
+  return `${change} to the person, who makes it`;
 }
 
-/** Absolute paths of the folders in which skills lie: nothing that an agent starts writes there. Also where the registry is switched off. */
-export async function protectedFolders({ find, use }: Pick<ExtensionContext, 'find' | 'use'>): Promise<readonly string[]> {
-  const [drafts] = find(SkillDrafts);
-  return drafts === undefined ? skillFolders(use(Places)) : drafts.folders();
-}
+const PROPOSING = 'skill_proposals/propose_skill_update';

@@ -20,8 +20,9 @@ const write = (id: string, text = NOTES, file = 'SKILL.md') =>
 async function drafting(
   files: Readonly<Record<string, string>> = {},
   more = '',
+  extensions = '',
 ): Promise<SkillKernel & { at(...names: string[]): string }> {
-  const kernel = await skillKernel({ ...writer, ...settings(more), ...files }, WITH_FILES);
+  const kernel = await skillKernel({ ...writer, ...settings(more, extensions), ...files }, WITH_FILES);
   return { ...kernel, at: (...names) => path.join(kernel.pith.sandbox, ...names) };
 }
 
@@ -188,12 +189,17 @@ export default class Keeper {
 }`;
     const manifest =
       'id: keeper\nversion: 1.0.0\nentrypoint: main.ts\nisolation: in_process\nprovides: [skills.thread_sources, skills.evaluator]\ndepends_on: [skill_registry]\n';
-    const kernel = await drafting({ 'extensions/keeper/manifest.yaml': manifest, 'extensions/keeper/main.ts': keeper }, 'new_skills: auto');
+    const kernel = await drafting(
+      { 'extensions/keeper/manifest.yaml': manifest, 'extensions/keeper/main.ts': keeper },
+      'new_skills: auto',
+      'extensions: { keeper: { isolation: in_process } }\n',
+    );
     const told: string[] = [];
     kernel.pith.kernel.events.handle('notify', ({ text }) => void told.push(text));
     const steps = Object.entries({ 'SKILL.md': NOTES, ...files }).map(([file, text]) => write('release-notes', text, file));
     await kernel.turn('writer', 'write it down', ...steps);
-    await expect.poll(() => told).toEqual([expect.stringContaining(why ?? 'and it is offered')]);
+    await expect.poll(() => told).toHaveLength(1);
+    expect(told[0]).toContain(why ?? 'and it is offered');
     expect(await stateOf(kernel, 'release-notes')).toMatchObject({ state: why === null ? 'offered' : 'draft' });
     if (sources.length > 0)
       expect((await kernel.print('skills accept release-notes')).split('\n')[0]).toBe(

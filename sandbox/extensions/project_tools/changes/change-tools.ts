@@ -1,5 +1,5 @@
 import { defineTool, toolResult, z, type Tool, type ToolCall, type ToolResult, type TurnInfo } from 'pith';
-import { proposeInstead } from 'pith/skill_registry';
+import { proposalCure } from 'pith/skill_registry';
 import type { OneAtATime } from '@pith/folder-changes';
 import { FileRefused, unlessRefused } from '@pith/safe-files';
 import { noFile } from '../files/read-file.ts';
@@ -81,7 +81,7 @@ function changeTool<Schema extends z.ZodType<{ readonly path: string }>>(
     if (await project.isOfSkills(names))
       throw new FileRefused(
         'use_proposal',
-        `'${names.join('/')}' is in a folder of skills, where only people write: ${proposeInstead(turn)}`,
+        `'${names.join('/')}' is in a folder of skills, where only people write: ${proposalCure(turn)}`,
       );
     const change = await plan(call, names);
     if (change.before?.equals(change.after)) throw new FileRefused('edit_empty', `'${change.names.join('/')}' has this text already`);

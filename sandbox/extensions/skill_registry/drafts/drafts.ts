@@ -8,7 +8,7 @@ import { canonical, isComparable, likenessOf, parseSkillFile, treeDigest, wordsO
 import {
   type DraftedFile,
   type DraftOrigin,
-  proposeInstead,
+  proposalCure,
   type SkillDraft,
   type SkillDrafts,
   SkillEvaluator,
@@ -53,10 +53,10 @@ export class Drafts implements SkillDrafts {
     const snapshot = await registry.fresh();
     const known = snapshot.skills.get(id);
     if ((known !== undefined && known.state !== 'draft') || existsSync(path.join(this.ports.places.sandbox, 'skills', given)))
-      throw new PithError('use_proposal', `the skill '${printableLine(given)}' exists: ${proposeInstead(turn)}`);
+      throw new PithError('use_proposal', `the skill '${printableLine(given)}' exists: ${proposalCure(turn)}`);
     if (context.config.new_skills === 'never')
       throw new PithError('not_allowed', 'agents write no new skills here (skills.new_skills: never)', {
-        cure: 'say what it would hold to the person',
+        cure: 'describe the skill to the person',
       });
     if (!isDraftId(given))
       throw new PithError('not_allowed', `'${printableLine(given)}' cannot be the id of a new skill`, {
@@ -140,14 +140,14 @@ export class Drafts implements SkillDrafts {
     const wrote = `The agent '${turn.agent.id}' wrote`;
     if (isAuto && why === null) {
       await this.#accept(id, looked.content.digest, { how: 'accepted', by: turn.agent.id, reason: 'skills.new_skills: auto' });
-      this.#tell(
+      this.#notify(
         turn,
         `${wrote} the skill '${id}', and it is offered: it is text only and gains in its own cases. To look at it: pith skills show ${id}`,
       );
       return;
     }
     const held = why === null ? '' : ` (${why})`;
-    this.#tell(
+    this.#notify(
       turn,
       `${wrote} a draft of a skill, '${id}', which nothing offers yet${held}. To look at it and decide: pith skills accept ${id}, or pith skills discard ${id}`,
     );
@@ -218,7 +218,7 @@ export class Drafts implements SkillDrafts {
         if (skill.state !== 'offered' || likenessOf(words, wordsOf(skill)) === null) continue;
         throw new PithError(
           'use_proposal',
-          `'${id}' would be nearly the skill '${printableLine(skill.id)}': ${proposeInstead(turn, skill.id)}, or say in the description what '${id}' alone is for`,
+          `'${id}' would be nearly the skill '${printableLine(skill.id)}': ${proposalCure(turn, skill.id)}, or say in the description what '${id}' alone is for`,
         );
       }
     return this.#search(id, fields.description, snapshot);
@@ -247,10 +247,10 @@ export class Drafts implements SkillDrafts {
     }
   }
 
-  #tell({ threadId, userId }: TurnInfo, text: string): void {
+  #notify({ threadId, userId }: TurnInfo, text: string): void {
     const { events, logger } = this.ports.context;
     void Promise.resolve(events.publish('notify', { v: 1, text, kind: 'info', target: null, threadId, userId }, { key: threadId })).catch(
-      (error: unknown) => logger.warn(`${text}; people could not be told: ${messageOf(error)}`),
+      (error: unknown) => logger.warn(`${text}; the notice could not be sent: ${messageOf(error)}`),
     );
   }
 }
@@ -276,7 +276,7 @@ function againstAuto({ origin, content, why, findings, fields, comparison }: Loo
     return 'it allows tools that its author does not have';
   if (findings === null) return 'nothing scanned it';
   if (findings.some(({ severity }) => severity !== 'low')) return 'the scan found something';
-  return comparison?.gain === true ? null : 'no gain is measured in three cases, of which a third are held out';
+  return comparison?.gain === true ? null : 'no gain is measured by at least three cases, a third of them held out';
 }
 
 function notThere(id: string): PithError {
