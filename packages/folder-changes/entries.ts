@@ -18,15 +18,17 @@ const LARGEST = 16 * 1024 * 1024;
 
 /** The entries by id; empty where the file is absent. */
 export async function readEntries<Entry>(
-  { file, name, entryOf }: EntriesFile<Entry>,
+  entries: EntriesFile<Entry> | null,
   { damaged }: Pick<Refusals, 'damaged'>,
 ): Promise<Map<string, Entry>> {
+  if (entries === null) return new Map();
+  const { file, name, entryOf } = entries;
   try {
     const value = JSON.parse(await textOf(file)) as Record<string, unknown>;
-    const entries = value[name];
+    const found = value[name];
     if (value['version'] !== VERSION) throw new TypeError(`its version is ${JSON.stringify(value['version'])} and not ${VERSION}`);
-    if (typeof entries !== 'object' || entries === null || Array.isArray(entries)) throw new TypeError(`it has no ${name}`);
-    return new Map(Object.entries(entries).map(([id, entry]) => [id, entryOf(id, entry)]));
+    if (typeof found !== 'object' || found === null || Array.isArray(found)) throw new TypeError(`it has no ${name}`);
+    return new Map(Object.entries(found).map(([id, entry]) => [id, entryOf(id, entry)]));
   } catch (error) {
     if (codeOf(error) === 'ENOENT') return new Map();
     throw new ChangeRefused(damaged(error instanceof Error ? error.message : String(error)), { where: file, cause: error });

@@ -27,7 +27,8 @@ export interface Journaled<Entry> {
    * a folder are not trusted.
    */
   readonly journals: StateFolder;
-  readonly entries: EntriesFile<Entry>;
+  /** null: the folders have none. */
+  readonly entries: EntriesFile<Entry> | null;
   /** A digest of a folder's content. */
   readonly digestOf: (folder: string) => Promise<string>;
   readonly refusals: Refusals;
@@ -67,7 +68,7 @@ export async function commit<Entry>(operation: Operation<Entry>, changes: readon
     const { place, from } = await placesOf(operation, change);
     const [old, next] = [place && (await digestAt(operation, place)), from && (await digestAt(operation, from))];
     if (place !== null) refuseOther({ ...change, expects }, { old, where: place }, refusals);
-    const entry = change.entry && entries.entryOf(change.id, change.entry);
+    const entry = entries && change.entry && entries.entryOf(change.id, change.entry);
     recorded.push({ ...change, entry, before: now.get(change.id) ?? null, old, next });
   }
   await journals.write(journalOf(directory), JSON.stringify({ root, changes: recorded }));
@@ -137,12 +138,12 @@ function changesIn<Entry>({ journals, directory, root, entries, refusals }: Oper
   }
 }
 
-function recordedIn<Entry>(value: unknown, { entryOf }: EntriesFile<Entry>): Recorded<Entry> {
+function recordedIn<Entry>(value: unknown, entries: EntriesFile<Entry> | null): Recorded<Entry> {
   const { folder, id, from, entry, before, old, next } = (value ?? {}) as Partial<Recorded<unknown>>;
   const isText = (one: unknown): boolean => typeof one === 'string' || one === null;
   if (typeof folder !== 'string' || typeof id !== 'string' || ![from, old, next].every(isText))
     throw new TypeError('a change is incomplete');
-  const entryIn = (one: unknown): Entry | null => (one === null || one === undefined ? null : entryOf(id, one));
+  const entryIn = (one: unknown): Entry | null => (entries === null || one === null || one === undefined ? null : entries.entryOf(id, one));
   return { folder, id, from: from!, old: old!, next: next!, entry: entryIn(entry), before: entryIn(before) };
 }
 
@@ -160,7 +161,7 @@ async function apply<Entry>(operation: Operation<Entry>, changes: readonly Recor
   const now = await readEntries(entries, refusals);
   for (const { id, entry } of changes) setEntry(now, id, entry);
   requireOwn(operation);
-  if (now.size > 0 || (await exists(entries.file, refusals.failed))) writeEntries(entries, now);
+  if (entries !== null && (now.size > 0 || (await exists(entries.file, refusals.failed)))) writeEntries(entries, now);
 }
 
 /**
@@ -191,14 +192,14 @@ async function undo<Entry>(operation: Operation<Entry>, changes: readonly Record
   const now = await readEntries(entries, refusals);
   const changed = changes.filter(({ id, entry }) => isDeepStrictEqual(now.get(id) ?? null, entry));
   for (const { id, before } of changed) setEntry(now, id, before);
-  if (changed.some(({ entry, before }) => !isDeepStrictEqual(entry, before))) writeEntries(entries, now);
+  if (entries !== null && changed.some(({ entry, before }) => !isDeepStrictEqual(entry, before))) writeEntries(entries, now);
   await removeEmptied(operation, changes);
   journals.remove(journalOf(directory));
 }
 
 /** Throws where another process has undone this change, because this process was suspended for so long that it seemed dead. */
-function requireOwn<Entry>({ journals, directory, entries, refusals }: Operation<Entry>): void {
-  if (!journals.has(journalOf(directory))) throw new ChangeRefused(refusals.takenOver, { where: entries.file });
+function requireOwn<Entry>({ journals, directory, entries, root, refusals }: Operation<Entry>): void {
+  if (!journals.has(journalOf(directory))) throw new ChangeRefused(refusals.takenOver, { where: entries?.file ?? root });
 }
 
 function setEntry<Entry>(entries: Map<string, Entry>, id: string, entry: Entry | null): void {

@@ -272,7 +272,6 @@ const WRITES_NO_STATE: ReadonlyMap<string, string> = new Map([
   ['core/trust/sandbox-trust.ts', 'the state of restricted sandboxes in ~/.pith'],
   ['sandbox/extensions/extension_builder/sources.ts', 'sources; of versions, below a folder that the state module has made'],
   ['sandbox/extensions/extension_builder/trial/trial.ts', 'packages of what is tried, below a folder that the state module has made'],
-  ['sandbox/extensions/extension_builder/versions/place.ts', 'folders of extensions'],
   ['sandbox/extensions/skill_install/install/git-origin.ts', 'a staging folder'],
   ['sandbox/extensions/skill_install/install/new-skill.ts', 'a staging folder'],
   ['sandbox/extensions/skill_install/install/staged-skill.ts', 'a staging folder'],

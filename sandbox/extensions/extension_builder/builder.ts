@@ -11,6 +11,7 @@ import { wantsNoSandbox } from './trial/trial.ts';
 import { activeFolder } from './places.ts';
 import { Staging } from './staging.ts';
 import { Activation, type Asker } from './versions/activation.ts';
+import { ExtensionFolders } from './versions/extension-folders.ts';
 import { SwitchJournal, type Switch, VersionStore } from './versions/version-store.ts';
 
 /** The parts of the builder over one sandbox. */
@@ -18,6 +19,7 @@ export class Builder {
   readonly staging: Staging;
   readonly kernel: KernelPort;
   readonly versions: VersionStore;
+  readonly folders: ExtensionFolders;
   readonly activation: Activation;
   readonly places: Places;
   /** Runs programs that end with this extension. */
@@ -32,11 +34,13 @@ export class Builder {
     this.staging = new Staging(context, this.sandbox);
     this.kernel = new KernelPort(context);
     this.versions = new VersionStore(() => stateFolder(context.dataDirectory, 'versions'), context.clock);
+    this.folders = new ExtensionFolders(this.sandbox, stateFolder(context.dataDirectory, 'exchanges'));
     this.activation = new Activation({
       context,
       sandbox: this.sandbox,
       kernel: this.kernel,
       versions: this.versions,
+      folders: this.folders,
       journal: new SwitchJournal(() => stateFolder(context.dataDirectory, 'switches')),
       report: (record, text) => this.#report(record, text),
     });

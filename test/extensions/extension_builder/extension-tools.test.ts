@@ -1,9 +1,11 @@
 import { probeSandboxing } from '@pith/supervised-process';
-import { existsSync, renameSync } from 'node:fs';
+import { existsSync, mkdirSync, renameSync } from 'node:fs';
 import { readdir, writeFile } from 'node:fs/promises';
 import path from 'node:path';
 import type { JsonValue } from 'pith';
 import { beforeEach, describe, expect, it } from 'vitest';
+import { stateFolder } from '@pith/safe-files';
+import { digestOf, readSources } from '../../../sandbox/extensions/extension_builder/sources.ts';
 import { TURN } from '../../fixtures/agent-spec.ts';
 import { askedTools } from '../asked-tools.ts';
 import { bench, CITY_TIME, passed, toolSource, type Bench } from './bench.ts';
@@ -104,9 +106,14 @@ describe('the tools of the builder', () => {
     const { sandbox, kernel } = made.test;
     const journal = path.join(kernel.settings.data_dir, 'extensions/extension_builder/switches/city_time.json');
     expect(existsSync(journal)).toBe(true); // still watched
-    renameSync(path.join(sandbox, 'extensions/city_time'), path.join(sandbox, 'extensions/.city_time.previous'));
-    const half = { id: 'city_time', phase: 'switching', from: 1, to: 2, digest: 'x', agents: [], threadId: null, userId: null };
+    const half = { id: 'city_time', from: 1, to: 2, digest: 'x', agents: [], threadId: null, userId: null };
     await writeFile(journal, JSON.stringify(half));
+    const [active, staged] = [path.join(sandbox, 'extensions/city_time'), path.join(sandbox, 'extensions/.staging/killed')];
+    const change = { folder: 'city_time', id: '', from: 'city_time', entry: null, old: digestOf(await readSources(active)), next: 'x' };
+    const exchanges = stateFolder(kernel.settings.data_dir, 'extensions', 'extension_builder', 'exchanges');
+    await exchanges.write('killed.json', JSON.stringify({ root: path.join(sandbox, 'extensions'), changes: [change] }));
+    mkdirSync(path.join(staged, 'old'), { recursive: true });
+    renameSync(active, path.join(staged, 'old/0'));
     await made.test.restart();
     await made.test.kernel.start();
     await expect.poll(() => existsSync(journal)).toBe(false);

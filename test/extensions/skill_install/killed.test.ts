@@ -219,13 +219,13 @@ describe('a command that is killed (S83)', () => {
     const box = await installSandbox({ 'from/notes/SKILL.md': skillText({ name: 'notes' }) });
     const at = await serverOf((_, response) => void response.writeHead(200).write('PK')); // and never ends
     const source = `import { installSkills } from '${ROOT}/sandbox/extensions/skill_install/install/install.ts';
-      import { targetsAt } from '${ROOT}/sandbox/extensions/skill_registry/writing/writer.ts';
+      import { targetsAt } from '${ROOT}/sandbox/extensions/skill_registry/writing/targets.ts';
       import { Writer } from '${ROOT}/sandbox/extensions/skill_registry/writing/writer.ts';
       const clock = { now: () => Date.now(), after: (ms, run) => { const timer = setTimeout(run, ms); return () => clearTimeout(timer); } };
       const io = { print() {}, json() {}, interactive: false };
       const request = { from: '${at}/a.zip', source: 'project', skills: [], all: true };
       const places = { sandbox: '${box.sandbox}', home: null };
-      const writer = new Writer(targetsAt(places, '${dataOf(box)}', clock));
+      const writer = new Writer({ targets: targetsAt(places, '${dataOf(box)}', clock) });
       const use = ({ id }) => (id === 'places' ? places : writer);
       void installSkills(request, { use, clock, config: {} }, io, new AbortController().signal);`;
     const child = startProgram(await bundleText(source, box.project));

@@ -2,10 +2,8 @@ import { defineTool, messageOf, toolError, toolResult, z, type Tool, type TurnIn
 import { giveTools } from '../agent-tools.ts';
 import { askerOf, type Builder } from '../builder.ts';
 import { checkJson } from '../finding.ts';
-import { activeFolder } from '../places.ts';
 import { readSources, type Source } from '../sources.ts';
 import { extensionTemplate, KINDS, type ExtensionKind } from '../templates.ts';
-import { Place } from '../versions/place.ts';
 import { WATCH_MS } from '../versions/activation.ts';
 import { activationSummary, answered, enforcedText, subjectOf, summaryText } from '../activation-summary.ts';
 
@@ -134,7 +132,7 @@ function activate(builder: Builder): Tool {
       questionOf(async () => {
         const { sources, why } = await staging.passed(input.id, input.digest);
         if (why !== null) return { why };
-        const before = await new Place(activeFolder(sandbox, 'extensions', input.id)).sources();
+        const before = await builder.folders.sources(input.id);
         const summary = activationSummary(before, sources);
         const missing = await builder.unconfined().catch(messageOf);
         const text = summaryText(summary, input.give_to, missing === null);
@@ -149,7 +147,7 @@ function activate(builder: Builder): Tool {
     async execute(input, call) {
       const { sources, why } = await staging.passed(input.id, input.digest);
       if (why !== null) return toolError('not_checked', `'${input.id}' was not activated: ${why}`);
-      const before = await new Place(activeFolder(sandbox, 'extensions', input.id)).sources();
+      const before = await builder.folders.sources(input.id);
       const summary = answered(activationSummary(before, sources)); // refuses what nobody could have read
       requireAgreed(subjectOf(before, sources, input.give_to), call.approved, input.id);
       const given: string[] = [];
@@ -201,7 +199,7 @@ function rollBack(builder: Builder): Tool {
 
 /** What a person agrees to when they go back. */
 async function rollbackOf(builder: Builder, extension: string, version: number): Promise<Agreed> {
-  const active = await new Place(activeFolder(builder.sandbox, 'extensions', extension)).sources();
+  const active = await builder.folders.sources(extension);
   const wanted = await builder.versions.read(extension, version);
   const summary = activationSummary(active, wanted);
   const isConfined = (await builder.unconfined().catch(messageOf)) === null;

@@ -2,11 +2,10 @@ import { KeyedQueue } from '@pith/promises';
 import { type Clock, type ExtensionContext, messageOf, PithError, type TopicMap } from 'pith';
 import { takeTools } from '../agent-tools.ts';
 import type { KernelPort } from '../kernel-port.ts';
-import { activeFolder } from '../places.ts';
 import { asksOf } from '../activation-summary.ts';
 import { digestOf, type Source } from '../sources.ts';
-import { Place } from './place.ts';
-import type { Switch, SwitchJournal, VersionStore } from './version-store.ts';
+import type { ExtensionFolders } from './extension-folders.ts';
+import type { Switch, SwitchJournal, Version, VersionStore } from './version-store.ts';
 
 /** Failures within this time are part of the answer. */
 const FIRST_MOMENT_MS = 500;
@@ -16,9 +15,17 @@ export interface ActivationPorts {
   readonly sandbox: string;
   readonly kernel: KernelPort;
   readonly versions: VersionStore;
+  readonly folders: ExtensionFolders;
   readonly journal: SwitchJournal;
   /** Tells people that a version was taken back. */
   report(record: Switch, text: string): void;
+}
+
+/** What is put in the place of the files with the digest `former`; null: there are none. */
+interface Exchange {
+  readonly sources: readonly Source[];
+  readonly former: string | null;
+  edit(): Promise<readonly string[]>;
 }
 
 /** Who asks, and where the answer belongs. */
@@ -49,8 +56,9 @@ export class Activation {
       const { kernel, versions } = this.ports;
       await kernel.allow(id, asksOf(sources), signal);
       const from = await this.#keepActive(id);
-      const to = await versions.add(id, sources, by, from === null ? [] : [from]);
-      return this.#exchange({ id, from, to: to.number, digest: to.digest, agents: [], ...recipient }, sources, edit, signal);
+      const to = await versions.add(id, sources, by, from === null ? [] : [from.number]);
+      const record = { id, from: from?.number ?? null, to: to.number, digest: to.digest, agents: [], ...recipient };
+      return this.#exchange(record, { sources, former: from?.digest ?? null, edit }, signal);
     });
   }
 
@@ -58,10 +66,11 @@ export class Activation {
   rollBack(id: string, number: number | null, { threadId, userId, correlationId }: Asker, signal: AbortSignal): Promise<Activated> {
     return this.#exchanges.run(id, async () => {
       const from = await this.#keepActive(id);
-      const wanted = number ?? (await this.#before(id, from));
+      const wanted = number ?? (await this.#before(id, from?.number ?? null));
       const sources = await this.ports.versions.read(id, wanted);
-      const record = { id, from, to: wanted, digest: digestOf(sources), agents: [], threadId, userId, correlationId };
-      return this.#exchange(record, sources, async () => [], signal);
+      const digest = digestOf(sources);
+      const record = { id, from: from?.number ?? null, to: wanted, digest, agents: [], threadId, userId, correlationId };
+      return this.#exchange(record, { sources, former: from?.digest ?? null, edit: async () => [] }, signal);
     });
   }
 
@@ -84,33 +93,28 @@ export class Activation {
   }
 
   async #recover(record: Switch, signal: AbortSignal): Promise<void> {
-    const place = this.#place(record.id);
-    await place.tidy();
-    const digest = await place.digest();
-    if (digest === null && record.from !== null) await place.put(await this.ports.versions.read(record.id, record.from));
-    if (digest !== record.digest) {
+    const { folders } = this.ports;
+    await folders.recover();
+    if ((await folders.digest(record.id)) !== record.digest) {
       this.ports.journal.close(record.id); // the new version never came, or a person has changed it since
       return this.#reloadQuietly(record.id, signal);
     }
     const watch = new FailureWatch(this.ports.context, record.id);
-    await this.ports.journal.write({ ...record, phase: 'watching' });
     const reason = await this.#load(record.id, watch, signal);
     if (reason === null) this.#watch(record, watch);
     else await this.#takeBack(record, watch, reason);
   }
 
-  async #exchange(
-    begun: Omit<Switch, 'phase'>,
-    sources: readonly Source[],
-    edit: () => Promise<readonly string[]>,
-    signal: AbortSignal,
-  ): Promise<Activated> {
+  async #exchange(begun: Switch, { sources, former: expects, edit }: Exchange, signal: AbortSignal): Promise<Activated> {
     const { journal } = this.ports;
     this.#watches.get(begun.id)?.();
-    await journal.write({ ...begun, phase: 'switching' });
+    await journal.write(begun);
     const watch = new FailureWatch(this.ports.context, begun.id);
-    await this.#place(begun.id).put(sources);
-    const record: Switch = { ...begun, phase: 'watching', agents: [...(await edit())] };
+    await this.ports.folders.exchange(begun.id, sources, expects).catch((error: unknown) => {
+      journal.close(begun.id); // what was there is there
+      throw error;
+    });
+    const record: Switch = { ...begun, agents: [...(await edit())] };
     await journal.write(record);
     const reason = await this.#load(begun.id, watch, signal);
     const { to: version, from: former } = record;
@@ -159,30 +163,29 @@ export class Activation {
 
   /** The version before is in its place again; what was new goes. */
   async #takeBack(record: Switch, watch: FailureWatch, reason: string): Promise<void> {
-    const { versions, sandbox } = this.ports;
+    const { versions, folders, sandbox } = this.ports;
     watch.end();
-    const place = this.#place(record.id);
-    if ((await place.digest()) !== record.digest) return this.ports.journal.close(record.id); // a person has changed it since
+    if ((await folders.digest(record.id)) !== record.digest) return this.ports.journal.close(record.id); // a person has changed it since
     const { signal } = new AbortController();
     if (record.from === null) {
       // The folder goes last: as long as it is there, whoever takes over after a crash does all of this again.
       await this.ports.kernel.takeBack(record.id, signal);
       for (const agent of record.agents) await takeTools(sandbox, agent, record.id);
-      await place.remove();
-    } else await place.put(await versions.read(record.id, record.from));
+      await folders.exchange(record.id, null, record.digest);
+    } else await folders.exchange(record.id, await versions.read(record.id, record.from), record.digest);
     await this.#reloadQuietly(record.id, signal);
     this.ports.journal.close(record.id);
     const now = record.from === null ? 'it was removed' : `version ${record.from} is active again`;
     this.ports.report(record, `Version ${record.to} of the extension '${record.id}' failed and was taken back: ${reason}. Now ${now}.`);
   }
 
-  /** What is in the extension's place is a version; null: nothing does. */
-  async #keepActive(id: string): Promise<number | null> {
-    const sources = await this.#place(id).sources();
+  /** What is in the extension's place, as a version; null: nothing is. */
+  async #keepActive(id: string): Promise<Version | null> {
+    const sources = await this.ports.folders.sources(id);
     if (sources === null) return null;
     const digest = digestOf(sources);
     const known = (await this.ports.versions.list(id)).findLast((version) => version.digest === digest);
-    return (known ?? (await this.ports.versions.add(id, sources, 'found'))).number;
+    return known ?? this.ports.versions.add(id, sources, 'found');
   }
 
   async #before(id: string, active: number | null): Promise<number> {
@@ -197,10 +200,6 @@ export class Activation {
     await this.ports.kernel.reload(id, signal).catch((error: unknown) => {
       this.ports.context.logger.debug(`'${id}' is not loaded`, { reason: messageOf(error) }); // it was removed, which the kernel has seen by this
     });
-  }
-
-  #place(id: string): Place {
-    return new Place(activeFolder(this.ports.sandbox, 'extensions', id));
   }
 }
 

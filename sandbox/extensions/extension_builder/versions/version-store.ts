@@ -1,6 +1,6 @@
-import { join } from 'node:path';
 import { PithError, z, type Clock } from 'pith';
-import { syncFolder, type StateFolder } from '@pith/safe-files';
+import { type Kept, KeptFolders } from '@pith/kept-folders';
+import type { StateFolder } from '@pith/safe-files';
 import { readJson, writeJson } from '../json-file.ts';
 import { digestOf, readSources, writeSources, type Source } from '../sources.ts';
 
@@ -15,6 +15,12 @@ const versionSchema = z.object({
 export type Version = z.infer<typeof versionSchema>;
 
 const KEPT = 5;
+
+/** As kept folders are named. */
+function nameOf({ digest }: Pick<Version, 'digest'>): string {
+  return `sha256:${digest}`;
+}
+
 const INDEX = 'versions.json';
 
 /** What was active of each extension: the last five versions, as whole folders. */
@@ -36,14 +42,12 @@ export class VersionStore {
     const digest = digestOf(sources);
     if (newest?.digest === digest) return newest;
     const version: Version = { number: (newest?.number ?? 0) + 1, digest, at: this.clock.now(), by };
-    const folder = this.#of(id);
-    folder.remove(String(version.number)); // of an attempt that was cut off before it was listed
-    await writeSources(folder.folder(String(version.number)).make(), sources);
-    syncFolder(folder.path);
+    const describe = (named: string): Kept => ({ digest: named });
+    await this.#kept(id).keep(id, (folder) => writeSources(folder, sources), describe);
     const all = [...known, version];
     const kept = all.filter(({ number }, index) => index >= all.length - KEPT || keep.includes(number));
-    await writeJson(folder, INDEX, kept);
-    for (const { number } of all) if (!kept.some((each) => each.number === number)) folder.remove(String(number));
+    await writeJson(this.#of(id), INDEX, kept);
+    for (const one of all) if (!kept.includes(one)) this.#remove(id, one, kept);
     return version;
   }
 
@@ -57,26 +61,30 @@ export class VersionStore {
         cure: known === '' ? 'activate it first' : `choose one of ${known}`,
       });
     }
-    const sources = await readSources(this.#place(id, number));
-    if (digestOf(sources) === version.digest) return sources;
-    throw new PithError('internal', `version ${number} of '${id}' was changed in ${this.#place(id, number)}`, {
-      cure: 'choose another version',
-    });
+    const former = this.#of(id).folder(String(number)).path;
+    const sources = await readSources((await this.#kept(id).at(nameOf(version))) ?? former).catch(() => null); // it is gone, or no folder of sources
+    if (sources !== null && digestOf(sources) === version.digest) return sources;
+    throw new PithError('internal', `version ${number} of '${id}' was changed in ${this.#of(id).path}`, { cure: 'choose another version' });
   }
 
   #of(id: string): StateFolder {
     return this.folder().folder(id);
   }
 
-  #place(id: string, number: number): string {
-    return join(this.#of(id).path, String(number));
+  #kept(id: string): KeptFolders<Kept> {
+    const digestIn = async (folder: string) => nameOf({ digest: digestOf(await readSources(folder)) });
+    return new KeptFolders({ folder: this.#of(id), now: () => this.clock.now(), digestOf: digestIn, factsOf: (value) => value as Kept });
+  }
+
+  /** Another version that stays may have the same files. */
+  #remove(id: string, { number, digest }: Version, staying: readonly Version[]): void {
+    this.#of(id).remove(String(number)); // where earlier versions of Pith kept it
+    if (!staying.some((each) => each.digest === digest)) this.#kept(id).remove(nameOf({ digest }));
   }
 }
 
 const recordSchema = z.object({
   id: z.string(),
-  /** `switching` until the new files are in their place, then `watching`. */
-  phase: z.enum(['switching', 'watching']),
   /** The version before; null: there was none. */
   from: z.int().nullable(),
   to: z.int(),
