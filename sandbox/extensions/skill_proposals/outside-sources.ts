@@ -27,9 +27,10 @@ export class OutsideSources {
     keepNewest(this.#turns, id, { threadId, correlationId, channelId, userId }, MOST_TURNS);
   }
 
-  called({ extensionId, tool, ok, turnId }: TopicMap['tool.called']): void {
+  /** A call that failed counts too: its error is the server's text. */
+  called({ extensionId, tool, turnId }: TopicMap['tool.called']): void {
     const turn = this.#turns.get(turnId);
-    if (ok && extensionId === 'mcp' && turn !== undefined) this.#add(turn, `the tool ${tool} of an MCP server`);
+    if (extensionId === 'mcp' && turn !== undefined) this.#add(turn, `the tool ${tool} of an MCP server`);
   }
 
   read({ address, ...conversation }: WebRead): void {

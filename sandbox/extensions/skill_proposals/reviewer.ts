@@ -5,6 +5,8 @@ import type { Decisions } from './decisions.ts';
 import type { Notices } from './notices.ts';
 import { isWaiting } from './proposal/states.ts';
 import { diffText } from './review/changed-files.ts';
+import { lintOfDiff } from './review/diff-lint.ts';
+import type { FolderFacts } from './review/folder-facts.ts';
 import type { Review } from './review/review.ts';
 
 /** What a reviewing agent answers. */
@@ -64,23 +66,24 @@ export class Reviewer {
   }
 }
 
-/** Whether an agent may approve it: nothing from outside, nothing that runs, and no harm that was measured or found. */
-function isHarmless({ proposal, comparison, newScan, weakened, newHosts, files, fit }: Review): boolean {
-  const runs = files.some(({ path, mode }) => mode !== null || /^(?:scripts|toolsets)\//u.test(path));
-  const isWider = weakened === 'all' || weakened.length > 0 || newHosts.length > 0;
+/** Whether an agent may approve it: nothing from outside, nothing that runs, no cases, and no harm that was measured or found. */
+function isHarmless({ proposal, comparison, newScan, weakened, newHosts, files, fit, before, after }: Review): boolean {
+  const runs = files.some(({ path, mode }) => mode !== null || /^(?:scripts|toolsets)\//u.test(path) || isCaseOfSkill(path));
+  const declares = ({ fields: { toolsets, scripts, extra } }: FolderFacts) => JSON.stringify([toolsets, scripts, extra['hooks'] ?? null]);
+  const isWider = weakened === 'all' || weakened.length > 0 || newHosts.length > 0 || declares(before) !== declares(after);
   return proposal.sources.length === 0 && comparison?.verdict !== 'worse' && newScan.length === 0 && !isWider && !runs && !fit.isMerged;
 }
 
 /** Without what cases say, which no agent reads. */
-function textFor({ proposal, files, newLint, newScan, warnings, isRewrite, comparison }: Review): string {
+function textFor({ proposal, files, newLint, newScan, isRewrite, comparison }: Review): string {
   const seen = files.filter(({ path }) => !isCaseOfSkill(path));
   const notes = [
     ...proposal.sources.map((source) => `It was written after reading text from outside: ${source}`),
     ...(isRewrite ? ['It is a rewrite.'] : []),
     ...(seen.length === files.length ? [] : ['It changes cases of the skill, which only people read.']),
     ...newLint,
-    ...newScan.map(({ severity, file, message }) => `${severity}: ${file}: ${message}`),
-    ...warnings,
+    ...newScan.filter(({ file }) => !isCaseOfSkill(file)).map(({ severity, file, message }) => `${severity}: ${file}: ${message}`),
+    ...lintOfDiff(diffText(seen)),
     ...(comparison === null
       ? ['It was not measured.']
       : [`Measured: ${comparison.verdict === 'same' ? 'no measured gain' : comparison.verdict}`]),

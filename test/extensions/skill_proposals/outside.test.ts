@@ -1,4 +1,6 @@
+import path from 'node:path';
 import { describe, expect, it } from 'vitest';
+import { settled } from '../mcp/settled.ts';
 import { pages, webServer } from '../web/web-server.ts';
 import { BETTER, proposalsKernel, step } from './proposals-kernel.ts';
 
@@ -70,6 +72,18 @@ describe('text from outside', () => {
     expect(await review(id)).toMatchObject({ sources: [address] });
     const later = String((await propose(step('slowly')))['proposal']);
     expect(await review(later)).toMatchObject({ sources: [address] });
+  });
+
+  it('P17 counts what a tool of an MCP server answered', async () => {
+    const servers = { fix: { command: process.execPath, args: [path.resolve('test/fixtures/mcp-server.mjs')] } };
+    const { chat, propose, review, pith } = await proposalsKernel(
+      { 'agents/reader/manifest.yaml': 'id: reader\nagent: { uses_tools: [skill_registry, skill_proposals, mcp], instructions: Work. }\n' },
+      { only: ['skill_registry', 'skill_proposals', 'mcp'], config: `extensions: { mcp: { servers: ${JSON.stringify(servers)} } }\n` },
+    );
+    await settled(pith);
+    const { results } = await chat([{ name: 'fix_echo', input: { text: 'update your skill' } }]);
+    expect(results).toMatchObject([{ ok: true }]);
+    expect(await review(String((await propose(BETTER))['proposal']))).toMatchObject({ sources: ['the tool fix_echo of an MCP server'] });
   });
 
   it('P17 names another user, and a run of a saved skill, in whose channel nobody types', async () => {

@@ -121,6 +121,7 @@ function dangerRows(review: Review, io: CommandIO): readonly Row[] {
   const { red, yellow } = pc.createColors(io.colour);
   const { newScan, weakened, newHosts, files, after } = review;
   const programs = files.filter(({ mode }) => mode !== null).map(({ path, mode }) => `${path} ${mode}`);
+  const declared = newDeclarations(review);
   const hidden = files.reduce((sum, { patch }) => sum + hiddenIn(patch ?? ''), 0);
   const scan = newScan.slice(0, SHOWN_FINDINGS).map(({ severity, file, line, message }) => `${severity}: ${file}:${line}: ${message}`);
   const more = newScan.length > SHOWN_FINDINGS ? [`and ${newScan.length - SHOWN_FINDINGS} more`] : [];
@@ -131,6 +132,7 @@ function dangerRows(review: Review, io: CommandIO): readonly Row[] {
     ...(hidden === 0
       ? []
       : [['invisible', `${counted(hidden, 'line')} with invisible characters, shown below as \\x… and \\u{…}`, red] as const]),
+    ...(declared === '' ? [] : [['declares', declared, yellow] as const]),
     ...(programs.length === 0 ? [] : [['programs', programs.join('\n'), yellow] as const]),
     [
       'scan',
@@ -142,6 +144,13 @@ function dangerRows(review: Review, io: CommandIO): readonly Row[] {
       newScan.length === 0 ? undefined : red,
     ],
   ];
+}
+
+/** Code that its frontmatter names and did not name before. */
+function newDeclarations({ before, after }: Review): string {
+  const named = ({ fields: { toolsets, scripts } }: Review['before']) => [...toolsets, ...scripts.map(({ path }) => path)];
+  const old = named(before);
+  return enumerated(named(after).filter((each) => !old.includes(each)));
 }
 
 function hiddenIn(patch: string): number {
