@@ -167,10 +167,10 @@ async function comparedTasks(tasks: readonly Task[], { before, after }: SkillVer
   async function failedNow(now: string | null): Promise<readonly string[]> {
     const known = now === null ? null : await store.latest(now, tasks);
     if (now === null || known === null || now === WITHOUT) return [];
-    const told = tasks
+    const sentences = tasks
       .filter(({ split }) => split === 'train')
       .map(async (task) => authorsTask(task, [...(await store.of({ task: task.key, side: now, ...known }, repeats)).values()]));
-    return (await Promise.all(told)).flat().map((sentence) => `With the version in use: ${sentence}`);
+    return (await Promise.all(sentences)).flat().map((sentence) => `With the version in use: ${sentence}`);
   }
 }
 

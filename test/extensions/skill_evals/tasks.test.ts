@@ -90,20 +90,20 @@ describe('pith skills eval with a model', () => {
     let answered = 0;
     const { folder, server, pith } = await evalProject({
       evals: `tasks:\n  - { prompt: Write a letter., expect: [{ contains: ahoy }], split: train }\n`,
-      settings: settings('repeats: 3'),
+      settings: TWICE,
       reply: (body) => {
         answered++;
         return obedient(body);
       },
     });
     const child = startPith(['skills', 'eval', 'letters', '--trust'], { cwd: folder, env: { OPENAI_API_KEY: 'sk-test' }, ownGroup: true });
-    await until(() => answered >= 4);
+    await until(() => answered >= 3);
     process.kill(-child.child.pid!, 'SIGKILL');
     await child.ended;
     const before = modelRequests(server).length;
     const { err, out } = await pith('skills', 'eval', 'letters');
     const left = Number(/(\d) runs? with openai/.exec(err)?.[1]);
-    expect(left).toBeLessThan(6);
+    expect(left).toBeLessThan(4);
     expect(modelRequests(server).length - before).toBeLessThanOrEqual(left * 2);
     expect(out).toContain('1 repaired');
   });
