@@ -60,7 +60,8 @@ const skills = ({ sandbox }: SkillSandbox) => path.join(sandbox, 'skills');
 function dead(box: SkillSandbox): void {
   const staging = path.join(skills(box), '.staging');
   const staged = existsSync(staging) ? readdirSync(staging).map((name) => path.join(staging, name)) : [];
-  for (const folder of [path.join(skills(box), '.busy'), ...staged]) if (existsSync(folder)) utimesSync(folder, 1, 1);
+  const locks = [path.join(skills(box), '.busy'), path.join(box.sandbox, 'data/extensions/skill_registry/history/.busy')];
+  for (const folder of [...locks, ...staged]) if (existsSync(folder)) utimesSync(folder, 1, 1);
 }
 
 /** The marks of a skill's files that no person wrote; empty where the skill is gone. */

@@ -77,6 +77,16 @@ describe('P7: the history of a skill', () => {
     );
   });
 
+  it('P7: to look at it writes nothing into the folder of skills', async () => {
+    const box = await project();
+    const times = () => [box.folder, path.dirname(box.folder)].map((folder) => statSync(folder).mtimeMs);
+    const before = times();
+    await box.rows();
+    await box.write(FILE, text('1.0.1', 'Two.\n'));
+    await box.run('diff');
+    expect(times()).toEqual(before);
+  });
+
   it('P7: keeps the same content once, and a version that came back is a version again', async () => {
     const box = await project();
     const versions = () => readdirSync(path.join(data(box), 'versions')).flatMap((id) => readdirSync(path.join(data(box), 'versions', id)));

@@ -1,4 +1,5 @@
-import { messageOf, PithError, z } from 'pith';
+import { type Clock, messageOf, PithError, z } from 'pith';
+import { exclusively } from '@pith/folder-changes';
 import { sha256 } from '@pith/plain-data';
 import { once } from '@pith/promises';
 import { type StateFolder, stateFolder } from '@pith/safe-files';
@@ -91,6 +92,13 @@ export class HistoryFiles {
         return []; // whoever asks for it is told
       }
     });
+  }
+
+  /** No two processes read and write at once. */
+  exclusively<T>(clock: Clock, work: () => Promise<T>): Promise<T> {
+    const busy = (where: string) =>
+      new PithError('history_busy', 'another process is writing the history of skills', { where, cure: 'try again when it has ended' });
+    return exclusively({ folder: this.#folder, name: '.busy', busy }, clock, work);
   }
 
   async write(history: RecordedHistory): Promise<void> {

@@ -69,7 +69,15 @@ export class History {
   async record(subject: HistorySubject, { mustKeep = false } = {}): Promise<RecordedHistory> {
     const known = this.#files.read(subject);
     if (!mustKeep && known !== null && known.pending === null && (await this.#isUnchanged(subject, known))) return known;
-    return this.#targetOf(subject.label).folders.settled(() => this.#update(subject, { mustKeep }));
+    const update = () => this.#update(subject, { mustKeep });
+    // The skills' folder is locked only where a change of this skill is under way, or was cut off: looking at it writes nothing there.
+    const isChanging = () => this.#files.read(subject)?.pending != null;
+    const done = await this.#exclusively(async () => (isChanging() ? null : update()));
+    return done ?? this.#targetOf(subject.label).folders.settled(() => this.#exclusively(update));
+  }
+
+  #exclusively<T>(work: () => Promise<T>): Promise<T> {
+    return this.#files.exclusively(this.options.clock, work);
   }
 
   /** The folder of a version, which nobody may write into; null where the skill was absent. Rejects `version_not_kept`. */
@@ -105,11 +113,11 @@ export class History {
     };
     return {
       before: async () => {
-        for (const change of changes) if (isOfSkill(change)) await before(change);
+        for (const change of changes) if (isOfSkill(change)) await this.#exclusively(() => before(change));
       },
       after: async () => {
         for (const { subject, version } of pending)
-          await this.#settle(subject, version).catch((error: unknown) =>
+          await this.#exclusively(() => this.#settle(subject, version)).catch((error: unknown) =>
             // It stays pending, and the next reader records it.
             this.options.logger.warn(`a change of the skill '${subject.id}' is not in its history yet: ${messageOf(error)}`),
           );
