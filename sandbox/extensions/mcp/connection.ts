@@ -7,6 +7,7 @@ import {
   type ExtensionContext,
   type JsonValue,
   type ToolResult,
+  type TurnInfo,
   z,
   codeOf,
   PithError,
@@ -17,7 +18,7 @@ import { bound } from './bounded-transport.ts';
 import { hasKey, type ServerConfig } from './config.ts';
 import { skillFolders } from '@pith/safe-files';
 import { SkillDrafts } from 'pith/skill_registry';
-import { contained, type Containment } from './contained.ts';
+import { contained, keepsFolders, type Containment } from './contained.ts';
 import { KnownTools } from './known-tools.ts';
 import { StderrTail, ServerProcess } from './server-process.ts';
 import { type ServerTool, listing, type Listing } from './listing.ts';
@@ -68,6 +69,8 @@ export class Connection {
   /** Why the last connection ended. */
   #end = '';
   #process: ServerProcess | null = null;
+  /** Of one that was started here: it cannot write skills. */
+  #isConfined = true;
   #stderr = new StderrTail((text) => this.#hidden(text));
   /** Values that its texts must not show, and what stands for them. */
   #secrets: readonly (readonly [value: string, name: string])[] = [];
@@ -109,6 +112,11 @@ export class Connection {
   /** The last lines that it printed on its error stream, oldest first. */
   get stderrTail(): readonly string[] {
     return this.#stderr.lines;
+  }
+
+  /** Before a tool of it is called: what a server changes that nothing confines waits for a person. */
+  async begins(turn: TurnInfo): Promise<void> {
+    if (!this.#isConfined) await this.#context.find(SkillDrafts)[0]?.unconfined(`the MCP server '${this.name}'`, turn);
   }
 
   /** A line of its output that is no message; null: it printed none. */
@@ -365,6 +373,7 @@ export class Connection {
       searchPath,
       fixed: drafts === undefined ? skillFolders(places) : await drafts.folders(),
     });
+    this.#isConfined = keepsFolders(program);
     const environment = { ...inherited, ...filled(env, secret), ...(await containment.mark()) };
     this.#stderr = new StderrTail((text) => this.#hidden(text));
     this.#process = new ServerProcess({ ...program, cwd, env: environment }, { clock: context.clock, stderr: this.#stderr, lost });

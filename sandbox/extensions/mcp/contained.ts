@@ -52,6 +52,11 @@ async function container(searchPath: string): Promise<Program | null> {
   return null;
 }
 
+/** Whether folders that it must not write are kept from it. */
+export function keepsFolders({ command }: Pick<Program, 'command'>): boolean {
+  return command === NAMESPACE.command;
+}
+
 /** How a server is started. */
 interface Start {
   readonly cwd: string;

@@ -22,11 +22,12 @@ export function serverTool(connection: Connection, { name, description, tool }: 
     effect: isReadOnly ? 'read' : annotations['idempotentHint'] === true ? 'idempotent' : 'write',
     needsApproval: async (given) => question(connection, await connection.current(tool), ownNames(given, tool.sent.names)),
     timeoutMs: connection.longestCall + 1000,
-    async execute(input, { signal, approved }) {
+    async execute(input, { signal, approved, turn }) {
       const now = await connection.current(tool, signal);
       if (approved === subjectOf(connection.name, now)) await connection.known.agree(connection.name, now);
       else if (changesIn(saidOf(now), saidOf(tool)).length > 0)
         return toolError('mcp_error', `the MCP server '${connection.name}' has changed this tool meanwhile: call it again`);
+      await connection.begins(turn);
       return connection.call(now, ownNames(input, tool.sent.names), signal);
     },
   });

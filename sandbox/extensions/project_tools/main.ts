@@ -39,6 +39,7 @@ export default class ProjectTools implements ToolProvider, ContextProvider, Comm
     const notes = new StagingNotes(stateFolder(context.dataDirectory, 'staged'));
     this.#project = openProject(context.use(Places), () => dirname(dirname(context.dataDirectory)), {
       notes,
+      unconfined: async (program, turn) => context.find(SkillDrafts)[0]?.unconfined(program, turn),
       skills: async () => context.find(SkillDrafts)[0]?.folders() ?? skillFolders(context.use(Places)),
     });
     this.#changes = {

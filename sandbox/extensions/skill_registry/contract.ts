@@ -507,6 +507,8 @@ export interface SkillDrafts {
    * a skill that exists or is nearly this one, `not_allowed` for the draft of another agent. Without files it only says whether it may be.
    */
   write(id: string, files: readonly DraftedFile[], turn: TurnInfo): Promise<readonly string[]>;
+  /** Before a program runs that no sandbox holds back, such as an unconfined command: what it changes in skills during this turn waits for a person. */
+  unconfined(program: string, turn: TurnInfo): Promise<void>;
   /** Rejects `skill_not_found`. */
   look(id: string): Promise<SkillDraft>;
   /** Makes it a skill, where it is what was shown. `by`: `person`, or the id of an agent. Rejects `skill_edited`, and what `skills.writer` rejects. */
@@ -520,6 +522,7 @@ export const SkillDrafts = defineProtocol<SkillDrafts>(
   {
     folders: method(),
     write: method({ timeoutMs: 60_000 }),
+    unconfined: method({ timeoutMs: 60_000 }),
     look: method({ timeoutMs: 60_000 }),
     accept: method({ timeoutMs: null }),
     discard: method({ timeoutMs: null }),

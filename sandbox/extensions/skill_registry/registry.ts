@@ -5,6 +5,7 @@ import type { Skill, SkillState, Snapshot } from './skill.ts';
 import { Bodies, type SkillBody } from './bodies.ts';
 import type { CopiedFile, SkillsChange } from './contract.ts';
 import { DraftFiles } from './drafts/draft-files.ts';
+import { OutsideChanges } from './drafts/outside-changes.ts';
 import { DraftRecords } from './drafts/draft-records.ts';
 import { buildSnapshot, changeBetween } from './scan/snapshot.ts';
 import { findSkill } from './scan/names.ts';
@@ -40,6 +41,8 @@ export class SkillRegistry {
   readonly history: History;
   /** What agents wrote of new skills, and who. */
   readonly drafts: { readonly records: DraftRecords; readonly files: DraftFiles };
+  /** What programs changed that nothing confines. */
+  readonly outside: OutsideChanges;
   private readonly options: RegistryOptions;
   private readonly scans: SourceScans;
   private readonly bodies: Bodies;
@@ -52,6 +55,7 @@ export class SkillRegistry {
   private removed = new Map<string, Skill>();
   /** Tokens were counted that no snapshot says yet. */
   private hasCounted = false;
+  private outsideStamp = '';
   /** What killed commands left to be looked at. */
   private leftovers: readonly Diagnostic[] = [];
 
@@ -66,6 +70,7 @@ export class SkillRegistry {
     this.versions = new Versions({ dataDirectory, clock, config, isTrusted: (skill, copy) => this.isStillTrusted(skill, copy) });
     this.targets = targetsAt(options, dataDirectory, clock);
     this.history = new History({ dataDirectory, clock, logger, targets: this.targets, versions: this.versions });
+    this.outside = new OutsideChanges({ dataDirectory, clock, logger, history: this.history, versions: this.versions });
     this.drafts = { records: new DraftRecords(dataDirectory, clock), files: new DraftFiles(options.sandbox) };
     this.bodies = new Bodies({ sources, trustedLinks, logger });
     const kept = new KeptScans(stateFolder(dataDirectory, '.cache'), logger);
@@ -223,7 +228,10 @@ export class SkillRegistry {
     if (first) await this.recover();
     const { changed, read } = await this.scans.look();
     this.scanMs = clock.now() - began;
-    if (!changed && !first && !this.hasCounted) return before;
+    const { stamp } = this.outside;
+    const isOther = stamp !== this.outsideStamp;
+    this.outsideStamp = stamp;
+    if (!changed && !first && !this.hasCounted && !isOther) return before;
     this.bodies.forgetRoots();
     const next = await this.swap();
     const change = await inPieces(changeBetween(before, next));
@@ -248,8 +256,8 @@ export class SkillRegistry {
     const sourced = this.scans.sourced();
     this.hasCounted = false; // what is counted from here on is for the next
     const next = await inPieces(buildSnapshot(sourced, this.options.config, this.snapshot, [...this.leftovers, ...this.scans.findings()]));
-    this.snapshot = next;
-    return next;
+    this.snapshot = await this.outside.apply(next);
+    return this.snapshot;
   }
 
   /** Broken and over-long skills, once for each version. Of a change while Pith runs also repairs, and a missing description. */

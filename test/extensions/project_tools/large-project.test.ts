@@ -40,7 +40,10 @@ it('S12 a file behind many others is listed, found and said to be left out where
 
 it('S12 what is not found says how much was looked at, where there are too many files or it takes too long', async () => {
   const root = folderWith();
-  const project = openProject({ project: root, sandbox: `${root}/sandbox`, home: null }, () => `${root}/data`, { skills: async () => [] })!;
+  const project = openProject({ project: root, sandbox: `${root}/sandbox`, home: null }, () => `${root}/data`, {
+    skills: async () => [],
+    unconfined: async () => undefined,
+  })!;
   const entries = (type: Entry['type'], count: number) =>
     Array.from({ length: count }, (_, at) => ({ name: `${at}.ts`, type, size: 0, modified: '' }));
   const [folders, files] = [entries('directory', 2), entries('file', 50_001)];

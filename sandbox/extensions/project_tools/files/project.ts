@@ -1,5 +1,5 @@
 import path from 'node:path';
-import type { Places } from 'pith';
+import type { Places, TurnInfo } from 'pith';
 import { FileRefused, isInside, isSecretFile, isSkillCase, Jail, realPathOf, runsLaterIn, type StagingNotes } from '@pith/safe-files';
 
 /** The person's project: the folder that file tools and commands stay in, and the parts of it that they may not use. */
@@ -20,6 +20,8 @@ export interface Project {
   visible(): (names: readonly string[]) => boolean;
   /** Absolute paths of the folders of skills, wherever they are. */
   skills(): Promise<readonly string[]>;
+  /** Before a command runs in no sandbox: what it changes in them waits for a person. */
+  unconfined(program: string, turn: TurnInfo): Promise<void>;
   /** Whether it lies in one of them. */
   isOfSkills(names: readonly string[]): Promise<boolean>;
   /** Why a change needs a person's approval each time; null: an `always` may cover it. Throws for files that are changed in another way. */
@@ -30,7 +32,7 @@ export interface Project {
 export function openProject(
   places: Pick<Places, 'project' | 'sandbox' | 'home'>,
   data: () => string,
-  { skills, notes = null }: { skills(): Promise<readonly string[]>; readonly notes?: StagingNotes | null },
+  { skills, unconfined, notes = null }: Pick<Project, 'skills' | 'unconfined'> & { readonly notes?: StagingNotes | null },
 ): Project | null {
   if (places.project === null) return null;
   const jail = new Jail(places.project, undefined, notes);
@@ -73,6 +75,7 @@ export function openProject(
     },
     visible,
     skills,
+    unconfined,
     async isOfSkills(found) {
       return (await skills()).some((folder) => below(found, folder) || below(found, realPathOf(folder)));
     },

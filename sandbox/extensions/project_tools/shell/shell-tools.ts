@@ -197,6 +197,7 @@ async function run(
     readOnlyCommand,
     asker: turn,
   };
+  if (!sandboxed) await runs.project.unconfined(`the command '${shortened(wanted.command)}'`, turn);
   if (wanted.background) {
     const { id } = runs.start(shell);
     await undo.noteCommand(placeOf(turn), wanted.command);

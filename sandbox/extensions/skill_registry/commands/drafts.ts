@@ -1,10 +1,13 @@
 import { type Command, type CommandIO, PithError } from 'pith';
-import { needsPerson } from '@pith/command-line';
+import { localTime, needsPerson } from '@pith/command-line';
+import { folderDiffLines } from '@pith/skill-files';
 import { printable, printableLine } from '@pith/plain-text';
 import type { SkillDraft, SkillDrafts } from '../contract.ts';
+import type { SkillRegistry } from '../registry.ts';
+import { changesBetween } from './history.ts';
 
 /** Shows a draft whole, and has it offered by a yes to exactly that. */
-export function accept(drafts: Pick<SkillDrafts, 'look' | 'accept'>): Command {
+export function accept(drafts: Pick<SkillDrafts, 'look' | 'accept'>, registry: SkillRegistry): Command {
   const command: Command = {
     path: 'skills accept',
     needsTrust: true,
@@ -13,6 +16,8 @@ export function accept(drafts: Pick<SkillDrafts, 'look' | 'accept'>): Command {
     options: [{ name: 'digest', type: 'string', description: 'accept without a question what has this digest, as this command showed it' }],
     async run(input, io) {
       const id = String(input.arguments['id']);
+      const outside = await acceptOutside(registry, id, input.options['digest'], io);
+      if (outside !== null) return outside;
       const draft = await drafts.look(id);
       io.print(printable(draft.text));
       const isAccepted = draft.why === null && (await isWanted(draft, input.options['digest'], io));
@@ -31,7 +36,7 @@ export function accept(drafts: Pick<SkillDrafts, 'look' | 'accept'>): Command {
   return needsPerson<CommandIO, Command>(command, (message, options) => new PithError('confirmation_needed', message, options));
 }
 
-async function isWanted({ id, digest }: SkillDraft, wanted: unknown, io: CommandIO): Promise<boolean> {
+async function isWanted({ id, digest }: Pick<SkillDraft, 'id' | 'digest'>, wanted: unknown, io: CommandIO): Promise<boolean> {
   if (typeof wanted === 'string') {
     if (wanted === digest) return true;
     throw new PithError('skill_edited', `the draft '${id}' is not what has that digest`, {
@@ -56,4 +61,28 @@ export function discard(drafts: Pick<SkillDrafts, 'discard'>): Command {
       io.print(`Discarded: the draft ${printableLine(id)}.`);
     },
   };
+}
+
+/** What programs changed that nothing confines: shown as a difference, and used from then on by a yes. */
+async function acceptOutside(registry: SkillRegistry, id: string, wanted: unknown, io: CommandIO): Promise<number | null> {
+  await registry.refresh();
+  const change = registry.outside.all().find((each) => each.id === id || `${each.label}/${each.id}` === id);
+  if (change === undefined) return null;
+  const { versions } = await registry.history.record(change);
+  const last = versions.at(-1);
+  const before = versions.findLast(({ digest }) => digest !== null && digest === change.serves);
+  io.print(
+    printableLine(
+      `${id}: ${change.serves === null ? 'came' : 'changed'} while ${change.program} ran, which nothing confines, ${localTime(change.at)}`,
+    ),
+  );
+  for (const line of folderDiffLines(await changesBetween(registry, change, before, last))) io.print(printable(line));
+  const digest = last?.digest ?? '';
+  io.print(digest);
+  const isAccepted = await isWanted({ id, digest }, wanted, io);
+  if (isAccepted) registry.outside.accept(change);
+  await registry.refresh();
+  io.json({ id, digest, accepted: isAccepted, reason: null, origin: null });
+  if (isAccepted) io.print(`Accepted: ${printableLine(id)} is used as it is now from the next message on.`);
+  return isAccepted ? 0 : 1;
 }

@@ -25,7 +25,7 @@ export function initializedCommands(
     untrust(context, registry),
     explain(context, registry, search),
     rollback(registry, writer),
-    accept(drafts),
+    accept(drafts, registry),
     discard(drafts),
   ];
 }

@@ -6,6 +6,7 @@ import { briefOf, diagnosticJson, diagnosticText, idOf, LINK_REFUSED } from '@pi
 import type { SkillRegistry } from '../registry.ts';
 import { type Skill, type Snapshot, summaryOf } from '../skill.ts';
 import { withRegistry } from './open-registry.ts';
+import { CHANGED_OUTSIDE } from '../drafts/outside-changes.ts';
 import { SKILL_UNSCANNED } from '../scan/precedence.ts';
 
 export function list(context: CommandContext): Command {
@@ -77,7 +78,9 @@ function print(shown: readonly Skill[], snapshot: Snapshot, { registry, all, isR
 /** What a person may trust, and how. */
 function printWaiting({ all }: Snapshot, isRestricted: boolean, io: CommandIO): void {
   const waiting = new Map<string, number>();
-  for (const { state, source } of all) if (state === 'untrusted') waiting.set(source, (waiting.get(source) ?? 0) + 1);
+  for (const { state, source, diagnostics } of all)
+    if (state === 'untrusted' && !diagnostics.some(({ code }) => code === CHANGED_OUTSIDE))
+      waiting.set(source, (waiting.get(source) ?? 0) + 1);
   const [first] = waiting.keys();
   if (first === undefined) return;
   const word = /^[\w./~-]+$/.test(first) ? first : JSON.stringify(first);

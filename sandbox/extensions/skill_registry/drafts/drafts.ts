@@ -93,6 +93,11 @@ export class Drafts implements SkillDrafts {
     return nearest;
   }
 
+  async unconfined(program: string, turn: TurnInfo): Promise<void> {
+    const { registry } = this.ports;
+    await registry.outside.begin(turn.id, program, await registry.refresh());
+  }
+
   async look(id: string): Promise<SkillDraft> {
     const looked = await this.#looked(id);
     const { origin, directory, content, why } = looked;
@@ -126,9 +131,25 @@ export class Drafts implements SkillDrafts {
   turnEnded(turn: TurnInfo): void {
     const written = this.#written.get(turn.id) ?? [];
     this.#written.delete(turn.id);
+    void this.#lookOutside(turn).catch((error: unknown) =>
+      this.ports.context.logger.warn(`skills could not be compared: ${messageOf(error)}`),
+    );
     for (const id of written)
       void this.#settle(id, turn).catch((error: unknown) =>
         this.ports.context.logger.warn(`the draft '${id}' stays one`, { why: messageOf(error) }),
+      );
+  }
+
+  /** What changed below the tools while something ran that nothing confines. */
+  async #lookOutside(turn: TurnInfo): Promise<void> {
+    const { registry } = this.ports;
+    const changes = await registry.outside.end(turn.id, () => registry.refresh());
+    if (changes.length === 0) return;
+    await registry.refresh();
+    for (const { id, program, serves } of changes)
+      this.#notify(
+        turn,
+        `The skill '${id}' ${serves === null ? 'came' : 'changed'} while ${program} ran, which nothing confines: ${serves === null ? 'nothing offers it' : 'the version before is used'} until you decide. To look at it: pith skills accept ${id}${serves === null ? '' : `; to take it back: pith skills rollback ${id}`}`,
       );
   }
 

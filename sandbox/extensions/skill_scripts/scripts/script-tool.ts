@@ -13,7 +13,7 @@ import { createConfinedPrograms } from '@pith/supervised-process';
 import { once } from '@pith/promises';
 import { stateFolder } from '@pith/safe-files';
 import { copySkill } from '@pith/skill-files';
-import { type SkillLibrary, type SkillRecord, skillUsed } from 'pith/skill_registry';
+import { SkillDrafts, type SkillLibrary, type SkillRecord, skillUsed } from 'pith/skill_registry';
 import { printableLine } from '@pith/plain-text';
 import type { ScriptsConfig } from '../config.ts';
 import { presentScript, scriptError } from './results.ts';
@@ -78,6 +78,10 @@ export function scriptTool(context: ExtensionContext<ScriptsConfig>, library: Pi
           printableLine(`Scripts of '${printableLine(skill.id)}' are not run: ${skill.reason ?? skill.state}.`),
         );
       if (settings.sandbox === 'none') warn(call.turn);
+      if ((await confinementOf(ports())).by !== 'bubblewrap')
+        await context
+          .find(SkillDrafts)[0]
+          ?.unconfined(`the script ${printableLine(script)} of the skill '${printableLine(skill.id)}'`, call.turn);
       const { result, ran } = await runScript(ports(), skill, {
         script,
         args,

@@ -1,0 +1,152 @@
+import { type Clock, type Logger, messageOf, z } from 'pith';
+import { once } from '@pith/promises';
+import { stateFolder, type StateFolder } from '@pith/safe-files';
+import { sha256 } from '@pith/plain-data';
+import { KEPT_VERSION, type SkillVersion } from '../contract.ts';
+import type { History } from '../history/history.ts';
+import type { HistorySubject } from '../history/history-file.ts';
+import type { Skill, Snapshot } from '../skill.ts';
+import type { Versions } from '../versions/versions.ts';
+
+/** A skill that changed while a program ran that nothing confines, and nobody recorded who changed it. */
+export interface OutsideChange extends HistorySubject {
+  /** What is used until a person accepts the change; null: the skill came with it. */
+  readonly serves: string | null;
+  readonly program: string;
+  readonly at: number;
+}
+
+export interface OutsidePorts {
+  readonly dataDirectory: string;
+  readonly clock: Clock;
+  readonly logger: Logger;
+  readonly history: History;
+  readonly versions: Versions;
+}
+
+const schema = once(() =>
+  z.object({ id: z.string(), label: z.string(), folder: z.string(), serves: z.string().nullable(), program: z.string(), at: z.number() }),
+);
+
+interface Before {
+  readonly program: string;
+  /** By `label/folder`: how many versions its history had, and which is used. */
+  readonly skills: ReadonlyMap<string, { readonly count: number; readonly serves: string | null }>;
+}
+
+/** Finds what changes in skills below the tools, where no sandbox holds it back, and keeps the recorded version in use. */
+export class OutsideChanges {
+  readonly #folder: StateFolder;
+  readonly #turns = new Map<string, Before>();
+
+  constructor(private readonly ports: OutsidePorts) {
+    this.#folder = stateFolder(ports.dataDirectory, 'outside');
+  }
+
+  /** Changes with what it holds. */
+  get stamp(): string {
+    return this.#folder.list().join(' ');
+  }
+
+  all(): readonly OutsideChange[] {
+    return this.#folder.list().flatMap((name) => {
+      try {
+        return schema().safeParse(JSON.parse(String(this.#folder.read(name)))).data ?? [];
+      } catch {
+        return []; // it is no JSON, and so none of ours
+      }
+    });
+  }
+
+  /** Before such a program runs in a turn. */
+  async begin(turnId: string, program: string, snapshot: Snapshot): Promise<void> {
+    if (this.#turns.has(turnId)) return;
+    const held = new Map(this.all().map((each) => [keyOf(each), each.serves]));
+    const skills = new Map<string, { readonly count: number; readonly serves: string | null }>();
+    for (const subject of this.#subjects(snapshot)) {
+      const { versions } = await this.ports.history.record(subject);
+      const key = keyOf(subject);
+      skills.set(key, { count: versions.length, serves: held.has(key) ? held.get(key)! : (versions.at(-1)?.digest ?? null) });
+    }
+    this.#turns.set(turnId, { program, skills });
+  }
+
+  /** After the turn: what changed. */
+  async end(turnId: string, snapshot: () => Promise<Snapshot>): Promise<readonly OutsideChange[]> {
+    const before = this.#turns.get(turnId);
+    this.#turns.delete(turnId);
+    if (before === undefined) return [];
+    const found: OutsideChange[] = [];
+    for (const subject of this.#subjects(await snapshot())) {
+      const key = keyOf(subject);
+      const { count, serves } = before.skills.get(key) ?? { count: 0, serves: null };
+      const last = (await this.ports.history.record(subject)).versions.slice(count).at(-1);
+      if (last === undefined || isAuthored(last) || last.digest === serves) continue;
+      const change = { ...subject, serves, program: before.program, at: this.ports.clock.now() };
+      await this.#folder.write(`${sha256(key)}.json`, JSON.stringify(change));
+      found.push(change);
+    }
+    return found;
+  }
+
+  /** A person wants it as it is now. */
+  accept(change: HistorySubject): void {
+    this.#folder.remove(`${sha256(keyOf(change))}.json`);
+  }
+
+  /** The snapshot with the recorded versions in the place of what changed. */
+  async apply(snapshot: Snapshot): Promise<Snapshot> {
+    let next = snapshot;
+    for (const change of this.all()) {
+      const directory = this.ports.history.directoryOf(change);
+      const live = next.all.find((skill) => skill.directory === directory);
+      if (live === undefined) continue;
+      const last = (await this.ports.history.record(change)).versions.at(-1);
+      if (last === undefined || last.digest === change.serves || isAuthored(last)) this.accept(change); // it is as it was, or a person put it right
+      else next = inPlace(next, live, { change, kept: await this.#kept(change) });
+    }
+    return next;
+  }
+
+  async #kept({ serves, id }: OutsideChange): Promise<Skill | null> {
+    if (serves === null) return null;
+    try {
+      return await this.ports.versions.at(KEPT_VERSION + serves, id);
+    } catch (error) {
+      this.ports.logger.warn(`the recorded version of the skill '${id}' cannot be used: ${messageOf(error)}`);
+      return null;
+    }
+  }
+
+  #subjects({ all }: Snapshot): readonly HistorySubject[] {
+    return all.flatMap((skill) => this.ports.history.subjectOf(skill) ?? []);
+  }
+}
+
+/** Of a skill that changed while a program ran that nothing confines. */
+export const CHANGED_OUTSIDE = 'changed_outside';
+
+function inPlace(
+  snapshot: Snapshot,
+  live: Skill,
+  { change, kept }: { readonly change: OutsideChange; readonly kept: Skill | null },
+): Snapshot {
+  const reason = `changed outside: it ${change.serves === null ? 'came' : 'changed'} while ${change.program} ran, which nothing confines`;
+  const cure = `look at it and decide: pith skills accept ${change.id}${change.serves === null ? '' : `, or pith skills rollback ${change.id}`}`;
+  const message = `${reason}${kept === null ? '' : '; the version before is used'}`;
+  const finding = { severity: 'warning', code: CHANGED_OUTSIDE, message, file: live.file, cure } as const;
+  const held: Skill = { ...live, state: 'untrusted', reason, diagnostics: [...live.diagnostics, finding] };
+  const all = snapshot.all.flatMap((skill) => (skill === live ? [...(kept === null ? [] : [kept]), held] : [skill]));
+  const skills = new Map(snapshot.skills);
+  if (skills.get(live.id) === live) skills.set(live.id, kept ?? all.find(({ id, state }) => id === live.id && state === 'offered') ?? held);
+  return Object.freeze({ ...snapshot, skills, all });
+}
+
+/** Somebody said who changes it, and why. */
+function isAuthored({ how }: SkillVersion): boolean {
+  return how !== 'found' && how !== 'by_hand';
+}
+
+function keyOf({ label, folder }: HistorySubject): string {
+  return `${label}/${folder}`;
+}
