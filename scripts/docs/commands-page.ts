@@ -2,6 +2,7 @@ import { runCommands } from '../../sandbox/extensions/saved_skills/commands/run-
 import { savedCommands } from '../../sandbox/extensions/saved_skills/commands/saved-commands.ts';
 import { vaultCommands } from '../../sandbox/extensions/skill_vault/commands.ts';
 import { webhookCommands } from '../../sandbox/extensions/skill_webhooks/commands.ts';
+import { suggest } from '../../sandbox/extensions/skill_stats/suggest.ts';
 import { stats } from '../../sandbox/extensions/skill_stats/stats.ts';
 import { readdir, readFile } from 'node:fs/promises';
 import path from 'node:path';
@@ -47,6 +48,7 @@ export async function commandsPage(root: string): Promise<string> {
     ...lintCommands(),
     ...proposalCommands({} as never, {} as never),
     stats({} as never, {} as never),
+    suggest({} as never, {} as never),
     search({} as never, {} as never),
     enrich({} as never, {} as never, {} as never),
     evaluate({} as never, {} as never),
