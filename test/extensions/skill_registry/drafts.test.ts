@@ -170,7 +170,7 @@ describe('new skills by the settings', () => {
   it.each([
     ['text only, with a gain', [], true, {}, null],
     ['read from outside', ['https://evil.example/'], true, {}, 'its conversation read https://evil.example/'],
-    ['without a gain', [], false, {}, 'no gain is measured'],
+    ['without a gain', [], false, {}, 'a gain by them'],
     ['with a script', [], true, { 'scripts/run.sh': 'echo\n' }, 'it has more than text'],
     [
       'with wider tools',

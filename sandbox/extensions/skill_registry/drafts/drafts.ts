@@ -297,7 +297,7 @@ function againstAuto({ origin, content, why, findings, fields, comparison }: Loo
     return 'it allows tools that its author does not have';
   if (findings === null) return 'nothing scanned it';
   if (findings.some(({ severity }) => severity !== 'low')) return 'the scan found something';
-  return comparison?.gain === true ? null : 'at least three cases, a third of them held out, must show a gain';
+  return comparison?.gain === true ? null : 'it needs three cases, a third of them not for training, and a gain by them';
 }
 
 function notThere(id: string): PithError {
