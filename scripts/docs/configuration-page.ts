@@ -51,14 +51,14 @@ ${keyTable(
   new Map(),
 )}
 
-Further keys below \`extensions.<id>\` belong to the extension: they override the \`config\` of its manifest, and the extension checks them. An example is \`new_skills\` of \`core_tools\`: \`ask\` (default) makes an agent wait for a person before it writes a new skill, \`auto\` lets it. See [Approvals](approvals.md).
+Further keys below \`extensions.<id>\` belong to the extension: they override the \`config\` of its manifest, and the extension checks them. An example is \`shell.timeout_seconds\` of \`project_tools\`.
 
 \`\`\`yaml
 models:
   default: ollama/qwen3:4b
 extensions:
-  core_tools:
-    new_skills: auto
+  project_tools:
+    shell: { timeout_seconds: 300 }
 skills:
   sources: [team-skills]
 \`\`\`

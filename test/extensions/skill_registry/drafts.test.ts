@@ -201,10 +201,8 @@ export default class Keeper {
     await expect.poll(() => told).toHaveLength(1);
     expect(told[0]).toContain(why ?? 'and it is offered');
     expect(await stateOf(kernel, 'release-notes')).toMatchObject({ state: why === null ? 'offered' : 'draft' });
-    if (sources.length > 0)
-      expect((await kernel.print('skills accept release-notes')).split('\n')[0]).toBe(
-        'Its conversation had read from outside: https://evil.example/',
-      );
+    const shown = why === null ? '' : await kernel.print('skills accept release-notes');
+    expect(shown.startsWith('Its conversation had read from outside: https://evil.example/\n')).toBe(sources.length > 0);
   });
 });
 
