@@ -4,10 +4,10 @@ import type { ScriptedReply } from '../../fixtures/scripted-server.ts';
 import { evalProject, letters, obedient } from './eval-project.ts';
 
 const TRAINING = 'Write a letter to my aunt.';
-const HELD_OUT = 'Write a letter to the secret uncle.';
-const EVALS = `tasks:
+const HELD_OUT = 'qwertz for the secret uncle';
+const EVALS = `triggers: [{ text: ${HELD_OUT}, should: load, split: held_out }]
+tasks:
   - { prompt: ${TRAINING}, expect: [{ contains: ahoy }], split: train }
-  - { prompt: ${HELD_OUT}, expect: [{ contains: ahoy }], split: held_out }
 `;
 const diff = (greeting: string) => `--- a/SKILL.md
 +++ b/SKILL.md
@@ -41,17 +41,17 @@ it('P9 P12 P13 P14 a proposal is measured against the version in use and no skil
   await pith('chat', '-p', 'Propose AHOY');
   const [{ id }] = JSON.parse((await pith('skills', 'proposals', 'list', '--json')).out) as [{ readonly id: string }];
   const { code, out, err } = await pith('skills', 'eval', '--proposal', id);
-  expect(err).toContain('12 runs with openai/test-model');
+  expect(err).toContain('6 runs with openai/test-model');
   expect(out).toMatch(/aunt\. +train +0\/2 +0\/2 +2\/2 +2\/2 +2\/2 +repaired/);
-  expect(out).toContain('Against the version in use: 2 repaired, 0 broken, 0 the same.');
-  expect(out).toContain('Against no skill: 2 repaired, 0 broken, 0 the same.');
+  expect(out).toContain('Against the version in use: 1 repaired, 0 broken, 0 the same.');
+  expect(out).toContain('Against no skill: 1 repaired, 0 broken, 0 the same.');
   expect(code).toBe(0);
   const bodies = server.requests.map(({ body }) => JSON.stringify(body));
   expect(bodies.some((body) => body.includes('AHOY') && body.includes('BONJOUR') && !body.includes('Propose'))).toBe(false);
 
   const shown = (await pith('skills', 'proposals', 'show', id)).out;
-  expect(shown).toContain(`repaired: '${HELD_OUT}'`);
-  expect(shown).toContain('2 tasks with openai/test-model, 2 runs each: before 0/4, after 4/4 passed (4 loaded it), without the skill 0/4');
+  expect(shown).toContain(`repaired: '${TRAINING}'`);
+  expect(shown).toContain('1 task with openai/test-model, 2 runs each: before 0/2, after 2/2 passed (2 loaded it), without the skill 0/2');
 
   const before = server.requests.length;
   await pith('chat', '-p', 'Propose MOIN', '--thread', 'again');
