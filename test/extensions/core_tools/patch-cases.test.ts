@@ -50,8 +50,10 @@ function put(folder: string, files: PatchCase['files']): void {
   }
 }
 
+/** Without the state of Pith, which logs there. */
 function treeOf(folder: string): Record<string, string> {
-  const found = readdirSync(folder, { recursive: true, withFileTypes: true }).filter((entry) => entry.isFile());
+  const all = readdirSync(folder, { recursive: true, withFileTypes: true });
+  const found = all.filter((entry) => entry.isFile() && !`${entry.parentPath}/`.startsWith(`${folder}/data/`));
   return Object.fromEntries(
     found.map((entry) => {
       const file = path.join(entry.parentPath, entry.name);

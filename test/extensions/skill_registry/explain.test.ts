@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest';
-import { agent, call, crowd, skill, skillKernel, type SkillKernel } from './skill-kernel.ts';
+import { agent, call, crowd, skill, skillKernel, SKILLS, type SkillKernel } from './skill-kernel.ts';
 
 let world: SkillKernel;
 
@@ -77,7 +77,8 @@ it('R12 explain --text tells rank, reason, where it stands for that text, and th
 });
 
 it('R12 explain shows no line of what the agent may not see, and refuses an empty text as search does', async () => {
-  world = await skillKernel({ ...skill('alpha'), ...skill('beta'), ...scoped('two', '{ allow: [beta] }') });
+  const only = [...SKILLS, 'skill_evals'];
+  world = await skillKernel({ ...skill('alpha'), ...skill('beta'), ...scoped('two', '{ allow: [beta] }') }, { only });
   expect(await world.print('skills explain alpha --agent two')).not.toContain('line: ');
   expect(await world.print('skills explain beta --agent two')).toContain('line: • `beta`');
   for (const wrong of ['0', '1.5', '-1']) {

@@ -71,7 +71,7 @@ export class History {
     if (!mustKeep && known !== null && known.pending === null && (await this.#isUnchanged(subject, known))) return known;
     const update = () => this.#update(subject, { mustKeep });
     // The skills' folder is locked only where a change of this skill is under way, or was cut off: looking at it writes nothing there.
-    const isChanging = () => this.#files.read(subject)?.pending != null;
+    const isChanging = () => (this.#files.read(subject)?.pending ?? null) !== null;
     const done = await this.#exclusively(async () => (isChanging() ? null : update()));
     return done ?? this.#targetOf(subject.label).folders.settled(() => this.#exclusively(update));
   }
