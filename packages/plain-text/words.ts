@@ -16,6 +16,11 @@ export function someOf(names: readonly string[], most: number): string {
   return `${names.slice(0, most).join(', ')}${names.length > most ? ` and ${names.length - most} more` : ''}`;
 }
 
+/** `2,000,000`, `16.8`. */
+export function numberText(value: number, digits = 0): string {
+  return value.toLocaleString('en-US', { minimumFractionDigits: digits, maximumFractionDigits: digits });
+}
+
 /** `1 skill`, `2 skills`. */
 export function counted(count: number, what: string): string {
   return `${count} ${what}${count === 1 ? '' : 's'}`;

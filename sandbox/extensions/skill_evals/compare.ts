@@ -44,7 +44,7 @@ export async function compareVersions(versions: SkillVersions, ports: ComparePor
       ...broken.map((text) => `broken: '${text}'`),
       ...repaired.map((text) => `repaired: '${text}'`),
       ...(verdict === 'same' ? ['no measured gain'] : []),
-      ...(judged.length < ENOUGH ? [`${counted(judged.length, 'case')} say little`] : []),
+      ...(judged.length < ENOUGH ? [`${counted(judged.length, 'case')} ${judged.length === 1 ? 'says' : 'say'} little`] : []),
     ],
     broken,
     repaired,
@@ -133,7 +133,7 @@ async function comparedTasks(tasks: readonly Task[], { before, after }: SkillVer
   const { repeats } = context.config;
   const [side, former] = [await sideOf(after), before === null ? WITHOUT : await sideOf(before)];
   const worker = side === null ? null : await store.latest(side, tasks);
-  const notRun = [`${counted(tasks.length, 'task')} not run with this version: pith skills eval`];
+  const notRun = [`${counted(tasks.length, 'task')} not run with this version`];
   if (side === null || former === null || worker === null) return { ...NOTHING, lines: notRun, forAuthor: await failedNow(former) };
   const judged: Judged[] = [];
   const againstNone: Judged[] = [];
@@ -159,7 +159,7 @@ async function comparedTasks(tasks: readonly Task[], { before, after }: SkillVer
           `${counted(judged.length, 'task')} with ${worker.model}, ${repeats} runs each: ${compared}after ${share(all.present)} passed (${tallyOf(all.present).loaded} loaded it), without the skill ${share(all.without)}`,
         ]),
     ...(before !== null && againstNone.length > 0 ? [`against no skill: ${countsText(againstNone)}`] : []),
-    ...(judged.length < tasks.length ? [`${counted(tasks.length - judged.length, 'task')} not run often enough: pith skills eval`] : []),
+    ...(judged.length < tasks.length ? [`${counted(tasks.length - judged.length, 'task')} not run often enough`] : []),
   ];
   return { judged, lines, forAuthor };
 

@@ -49,11 +49,15 @@ export function overall(judged: readonly Judged[]): 'better' | 'same' | 'worse' 
   return judged.some(({ verdict }) => verdict === 'repaired') ? 'better' : 'same';
 }
 
-/** `1 repaired, 0 broken, 2 the same`; where nothing changed, that there is no measured gain: it is never shown as a pass. */
+/** `1 repaired, 0 broken, 2 the same`. */
 export function countsText(judged: readonly Judged[]): string {
   const count = (which: Verdict) => judged.filter(({ verdict }) => verdict === which).length;
-  const said = overall(judged) === 'same' ? 'no measured gain' : `${count('repaired')} repaired, ${count('broken')} broken`;
-  return `${said}, ${count('same')} the same`;
+  return `${count('repaired')} repaired, ${count('broken')} broken, ${count('same')} the same`;
+}
+
+/** The same; where nothing changed, that there is no measured gain: it is never shown as a pass. */
+export function gainText(judged: readonly Judged[]): string {
+  return overall(judged) === 'same' ? `no measured gain, ${judged.length} the same` : countsText(judged);
 }
 
 /** At least three cases of which a third are held out, none broken, and a held-out one repaired. */

@@ -53,6 +53,12 @@ it('P9 P12 P13 P14 a proposal is measured against the version in use and no skil
   expect(shown).toContain(`repaired: '${TRAINING}'`);
   expect(shown).toContain('1 task with openai/test-model, 2 runs each: before 0/2, after 2/2 passed (2 loaded it), without the skill 0/2');
 
+  expect(shown).toContain(`to measure more: pith skills eval --proposal ${id}`);
+  expect(shown).toContain('against no skill: 1 repaired, 0 broken, 0 the same');
+  expect((await pith('skills', 'eval', 'letters', '--proposal', id)).code).toBe(0);
+  const other = await pith('skills', 'eval', 'birds', '--proposal', id);
+  expect([other.code, other.err]).toEqual([2, expect.stringContaining("the proposal is for the skill 'letters', not for 'birds'")]);
+
   const before = server.requests.length;
   await pith('chat', '-p', 'Propose MOIN', '--thread', 'again');
   const told = JSON.stringify(server.requests.slice(before).map(({ body }) => body));

@@ -21,7 +21,9 @@ describe('pith skills eval with a model', () => {
   it('P9 P12 P14 P15 runs each task with and without the skill, says before what it costs, and keeps what it measured', async () => {
     const { pith, server, folder } = await evalProject({ evals: EVALS, settings: TWICE });
     const { code, out, err } = await pith('skills', 'eval', 'letters');
-    expect(err).toContain('4 runs with openai/test-model, about 20000 tokens in all (no prices are known); at most 600 runs');
+    expect(err).toContain(
+      '4 runs with openai/test-model, about 20,000 tokens in all (no prices are known); at most 600 runs and 2,000,000 tokens',
+    );
     expect(err).toContain('run 4 of 4');
     expect(out).toContain('letters: 1 task with openai/test-model, agent writer');
     expect(out).toMatch(/without +2 +0\/2 \(0 %\) +– +15 +\d/);

@@ -81,10 +81,15 @@ function textOption({ options }: Pick<CommandInput, 'options'>, name: string): s
 async function proposedBy(context: Pick<ExtensionContext, 'find'>, input: CommandInput) {
   const id = textOption(input, 'proposal');
   if (id === null) return null;
-  if ([input.arguments['ids'] ?? []].flat().length > 0 || input.options['all'] === true)
-    throw new PithError('usage', 'skills and --proposal cannot be used together', { cure: 'the proposal names its skill' });
+  if (input.options['all'] === true)
+    throw new PithError('usage', '--all and --proposal cannot be used together', { cure: 'leave out --all' });
   const [proposals] = context.find(SkillProposals);
   const found = (await proposals?.candidate(id)) ?? null;
+  const other = [input.arguments['ids'] ?? []].flat().find((each) => each !== found?.skill);
+  if (found !== null && other !== undefined)
+    throw new PithError('usage', `the proposal is for the skill '${printableLine(found.skill)}', not for '${printableLine(other)}'`, {
+      cure: `write: pith skills eval --proposal ${printableLine(id)}`,
+    });
   if (found !== null) return found;
   throw new PithError('not_found', `there is no proposal '${printableLine(id)}' that fits its skill`, {
     cure: 'see: pith skills proposals',

@@ -1,7 +1,7 @@
 import { type CommandInput, type CommandIO, type ExtensionContext, type JsonValue, PithError, Places } from 'pith';
 import { SkillLibrary, type SkillRecord } from 'pith/skill_registry';
 import type { ProposedSkill } from 'pith/skill_proposals';
-import { counted } from '@pith/plain-text';
+import { counted, numberText } from '@pith/plain-text';
 import type { SkillCases } from '../cases/case.ts';
 import type { Config } from '../config.ts';
 import type { Runner, RunsEnded } from '../runs/runner.ts';
@@ -92,11 +92,13 @@ async function agreed(runs: number, { model }: ReadyWorker, { context, runner, i
   const { ask_above: askAbove, max_runs: maxRuns, max_tokens: maxTokens } = context.config;
   const each = (await runner.store.meanTokens()) ?? FIRST_TOKENS;
   const about = Math.ceil((Math.min(runs, maxRuns) * each) / 100) * 100;
-  const what = `${counted(runs, 'run')} with ${model}, about ${about} tokens in all (no prices are known)`;
-  io.error(`${what}; at most ${maxRuns} runs and ${maxTokens} tokens (extensions.skill_evals).`);
+  const what = `${counted(runs, 'run')} with ${model}, about ${numberText(about)} tokens in all (no prices are known)`;
+  io.error(`${what}; at most ${numberText(maxRuns)} runs and ${numberText(maxTokens)} tokens (extensions.skill_evals).`);
   if (runs <= askAbove || input.options['yes'] === true) return true;
   if (!io.interactive)
-    throw new PithError('confirmation_needed', `${what} are more than ${askAbove}, and nobody can be asked`, { cure: 'add --yes' });
+    throw new PithError('confirmation_needed', `${what} are more than ${numberText(askAbove)}, and nobody can be asked`, {
+      cure: 'add --yes',
+    });
   return (await io.ask(`${what}. Go on?`, { choices: ['yes', 'no'] })) === 'yes';
 }
 

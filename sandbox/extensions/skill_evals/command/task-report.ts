@@ -1,8 +1,8 @@
 import type { CommandIO, JsonValue } from 'pith';
 import { renderTable, textColumns, widthOf } from '@pith/command-line';
-import { printableLine } from '@pith/plain-text';
+import { numberText, printableLine } from '@pith/plain-text';
 import type { Task } from '../cases/case.ts';
-import { countsText, type Judged, overall, tallyOf, type Verdict, verdictOf } from '../verdict.ts';
+import { countsText, gainText, type Judged, overall, tallyOf, type Verdict, verdictOf } from '../verdict.ts';
 import type { ReadyWorker, ResultsOf, SideName } from './task-plan.ts';
 
 /** What the runs of a skill's tasks have shown. */
@@ -88,7 +88,8 @@ export function printTasks(io: CommandIO, report: TaskReport): void {
     const judged = judgedAgainst(report, name);
     const missing = cases.length - judged.length;
     const against = name === 'without' ? 'no skill' : `the version ${name}`;
-    io.print(`Against ${against}: ${countsText(judged)}${missing > 0 ? `, ${missing} not measured` : ''}.`);
+    const counts = sides.length > 2 ? countsText(judged) : gainText(judged); // of a proposal the comparison that follows says what was gained
+    io.print(`Against ${against}: ${counts}${missing > 0 ? `, ${missing} not measured` : ''}.`);
   }
 }
 
@@ -96,8 +97,8 @@ export function printTasks(io: CommandIO, report: TaskReport): void {
 function spread(values: readonly number[], digits: number): string {
   if (values.length === 0) return '–';
   const mean = values.reduce((sum, one) => sum + one, 0) / values.length;
-  const [least, most] = [Math.min(...values), Math.max(...values)].map((one) => one.toFixed(digits));
-  return least === most ? mean.toFixed(digits) : `${mean.toFixed(digits)} (${least}–${most})`;
+  const [said, least, most] = [mean, Math.min(...values), Math.max(...values)].map((one) => numberText(one, digits));
+  return least === most ? said! : `${said} (${least}–${most})`;
 }
 
 export function taskJson(report: TaskReport): JsonValue {
