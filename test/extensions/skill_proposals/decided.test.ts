@@ -1,5 +1,6 @@
 import { readdirSync, readFileSync, unlinkSync } from 'node:fs';
 import { describe, expect, it } from 'vitest';
+import { printedHints } from '../../../sandbox/extensions/cli_channel/commands.ts';
 import { BETTER, codeOf, LETTERS, proposalsKernel, step } from './proposals-kernel.ts';
 
 const FOLDER = 'data/extensions/skill_registry/proposals';
@@ -125,5 +126,42 @@ describe('proposals that were decided, or cannot be', () => {
     expect((await run('skills proposals list --all')).text).toContain('rejected');
     unlinkSync(place(`${FOLDER}/${id}.md`));
     expect((await run('skills proposals list')).text).toBe('Nothing was proposed.');
+  });
+
+  it('P6 the id of a skill means its open proposal, though others of it were decided; to reopen, the decided one', async () => {
+    const { proposed, run, status } = await proposalsKernel({
+      'skills/letters-by-hand/SKILL.md': LETTERS.replace('letters\n', 'letters-by-hand\n'),
+    });
+    const [one, two, three] = [await proposed(step('slowly')), await proposed(step('twice')), await proposed(BETTER)];
+    await proposed(BETTER, { skill_id: 'letters-by-hand' });
+    expect(await codeOf(run('skills proposals show letters'))).toBe('proposal_ambiguous');
+    for (const id of [one, two]) await run(['skills', 'proposals', 'reject', id, 'no']);
+    expect((await run('skills proposals show letters')).text).toContain(`${three} (open)`);
+    expect((await run('skills proposals diff letters')).text).toContain('+2. Write the letter in the language of the address.');
+    await run('skills proposals approve letters');
+    expect(await status(three)).toBe('approved');
+    expect(await codeOf(run('skills proposals reopen letters'))).toBe('proposal_ambiguous');
+    await run(['skills', 'proposals', 'reopen', one]);
+    expect((await run('skills proposals reopen letters')).text).toContain(two);
+  });
+
+  it('P6 a rejection says how long the change is refused, and what becomes of the reason', async () => {
+    const { proposed, run } = await proposalsKernel();
+    const say = async (...why: string[]) => (await run(['skills', 'proposals', 'reject', 'letters', ...why])).text;
+    const one = await proposed();
+    expect(await say()).toContain('Rejected. The same change is refused for 30 days.');
+    await run(['skills', 'proposals', 'reopen', one]);
+    expect(await say('Too', 'long')).toContain('Rejected. The same change is refused for 30 days; agents read your reason.');
+  });
+
+  it('P6 T18 a chat names the commands that decide as they are typed there', async () => {
+    const { proposed, run } = await proposalsKernel();
+    const id = await proposed();
+    const shown = printedHints((await run(['skills', 'proposals', 'show', id])).text, [
+      'skills proposals approve',
+      'skills proposals reject',
+    ]);
+    expect(shown).toContain(`Approve it with: /skills proposals approve ${id}`);
+    expect(shown).toContain(`Reject it with: /skills proposals reject ${id} WHY`);
   });
 });

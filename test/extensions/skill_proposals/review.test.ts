@@ -96,7 +96,7 @@ describe('the review of a proposal', () => {
   it('P22 shows how much it grew since the last version that a person wrote', async () => {
     const { proposed, run, show, review } = await proposalsKernel();
     const first = await proposed(hunk('Be kind to everybody who reads it.'));
-    await show(first);
+    expect(rows(await show(first))).not.toHaveProperty('growth'); // that is what the row of the change says
     await run(['skills', 'proposals', 'approve', first]);
     const second = await proposed(
       `--- a/SKILL.md\n+++ b/SKILL.md\n@@ -11,1 +11,2 @@\n 2. Write the letter.\n+Sign it with your whole name.\n`,

@@ -22,7 +22,7 @@ export function approve(context: Context, decisions: Decisions, shown: Shown): C
     path: 'skills proposals approve',
     needsTrust: true,
     description: 'Put a proposed change in place, after showing it',
-    arguments: [{ name: 'id', description: 'id of the proposal, or its beginning', required: true }],
+    arguments: [{ name: 'id', description: 'id of the proposal, its beginning, or the id of its skill', required: true }],
     options: [
       {
         name: 'digest',

@@ -1,22 +1,22 @@
 import { type Command, type CommandIO, PithError } from 'pith';
 import { needsPerson } from '@pith/command-line';
 import { textColumns, renderTable, widthOf, localTime } from '@pith/command-line';
-import { printableLine } from '@pith/plain-text';
+import { counted, printableLine } from '@pith/plain-text';
 import type { Context } from '../config.ts';
 import type { Decisions } from '../decisions.ts';
 import type { Entry } from '../proposal/proposal.ts';
-import { isWaiting } from '../proposal/states.ts';
+import { isWaiting, moved, type State } from '../proposal/states.ts';
 import { diffText } from '../review/changed-files.ts';
 import { entryJson, printDiff, printMalformed, printMisfit, printReview, reviewJson } from '../review/screen.ts';
 import { approve } from './approve.ts';
 import { Shown } from './shown.ts';
 
-const ID = { name: 'id', description: 'id of the proposal, or its beginning', required: true } as const;
+const ID = { name: 'id', description: 'id of the proposal, its beginning, or the id of its skill', required: true } as const;
 
 export function proposalCommands(context: Context, decisions: Decisions): readonly Command[] {
   const shown = new Shown(context);
   const needed = (message: string, options: { readonly cure: string }) => new PithError('confirmation_needed', message, options);
-  const asking = [approve(context, decisions, shown), reject(decisions), reopen(decisions)];
+  const asking = [approve(context, decisions, shown), reject(context, decisions), reopen(decisions)];
   return [
     { ...list(context, decisions), path: 'skills proposals' },
     list(context, decisions),
@@ -84,7 +84,7 @@ function show(context: Context, decisions: Decisions, shown: Shown): Command {
       await shown.keep(entry.id, review.digest, io);
       if (!io.quiet)
         io.print(
-          `\nApprove it with: pith skills proposals approve ${entry.id}\nReject it with:  pith skills proposals reject ${entry.id} WHY`,
+          `\nApprove it with: pith skills proposals approve ${entry.id}\nReject it with: pith skills proposals reject ${entry.id} WHY`,
         );
     },
   };
@@ -121,7 +121,7 @@ function diff(decisions: Decisions): Command {
   };
 }
 
-function reject(decisions: Decisions): Command {
+function reject(context: Context, decisions: Decisions): Command {
   return {
     path: 'skills proposals reject',
     needsTrust: true,
@@ -136,11 +136,13 @@ function reject(decisions: Decisions): Command {
       io.print(
         rejected.proposal === null
           ? `Rejected: its text is kept in the folder 'removed' beside it.`
-          : `Rejected. The same change is refused from now on, with this reason.`,
+          : `Rejected. The same change is refused for ${counted(context.config.refuse_days, 'day')}${asked === '' ? '' : '; agents read your reason'}.`,
       );
     },
   };
 }
+
+const canReopen = (state: State) => moved(state, 'reopen') !== null;
 
 function reopen(decisions: Decisions): Command {
   return {
@@ -149,7 +151,7 @@ function reopen(decisions: Decisions): Command {
     description: 'Open a proposal again that was rejected, superseded or has expired',
     arguments: [ID],
     async run({ arguments: { id } }, io) {
-      const entry = await decisions.reopen((await decisions.proposals.find(String(id))).id);
+      const entry = await decisions.reopen((await decisions.proposals.find(String(id), canReopen)).id);
       io.json(entryJson(entry));
       io.print(`Open again. Look at it with: pith skills proposals show ${printableLine(entry.id)}`);
     },

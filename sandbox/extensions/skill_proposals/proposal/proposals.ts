@@ -8,7 +8,7 @@ import type { Notices } from '../notices.ts';
 import { Candidates } from './fit.ts';
 import { type Entry, type Proposal } from './proposal.ts';
 import { entryOf, fileText } from './proposal-file.ts';
-import { isWaiting, type Move, moved } from './states.ts';
+import { isWaiting, type Move, moved, type State } from './states.ts';
 
 const DAY_MS = 86_400_000;
 
@@ -35,11 +35,20 @@ export class Proposals {
     return this.change(async (all) => all);
   }
 
-  /** The one with that id, or whose id alone begins so. Rejects `proposal_not_found` and `proposal_ambiguous`. */
-  async find(beginning: string): Promise<Entry> {
+  /**
+   * The one with that id; else that of the skill with that id, or whose id begins so: one in a state that is meant comes before others.
+   * Rejects `proposal_not_found` and `proposal_ambiguous`.
+   */
+  async find(beginning: string, isMeant: (state: State) => boolean = isWaiting): Promise<Entry> {
     const entries = await this.list();
-    const exact = entries.find(({ id }) => id === beginning);
-    const found = exact === undefined ? entries.filter(({ id }) => beginning !== '' && id.startsWith(beginning)) : [exact];
+    const begins = ({ id }: Entry) => beginning !== '' && id.startsWith(beginning);
+    const ways: readonly ((entry: Entry) => boolean)[] = [
+      ({ id }) => id === beginning,
+      ({ state, proposal }) => isMeant(state) && proposal?.skill === beginning,
+      (entry) => isMeant(entry.state) && begins(entry),
+      begins,
+    ];
+    const found = ways.map((is) => entries.filter(is)).find(({ length }) => length > 0) ?? [];
     const [first] = found;
     if (first !== undefined && found.length === 1) return first;
     if (first === undefined)
@@ -185,9 +194,11 @@ function refusedMove({ id, state, proposal, problem }: Entry, move: Move): PithE
       ? `undo it with: pith skills rollback ${proposal?.skill ?? 'ID'} VERSION`
       : state === 'malformed'
         ? 'correct its file, or reject it'
-        : moved(state, 'reopen') !== null && move !== 'reopen'
-          ? `open it again with: pith skills proposals reopen ${id}`
-          : 'see pith skills proposals list';
+        : isWaiting(state)
+          ? `look at it with: pith skills proposals show ${id}`
+          : moved(state, 'reopen') !== null && move !== 'reopen'
+            ? `open it again with: pith skills proposals reopen ${id}`
+            : 'see pith skills proposals list';
   return new PithError('proposal_decided', printableLine(`the proposal '${id}' ${SAID[state]}${problem === null ? '' : `: ${problem}`}`), {
     cure,
   });

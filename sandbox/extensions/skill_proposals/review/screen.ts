@@ -31,7 +31,7 @@ export function printReview(review: Review, io: CommandIO, now: number): void {
     ['lint', lintText(review)],
     ['measured', measuredText(review), review.comparison?.verdict === 'worse' ? colour.red : undefined],
     ['bound by', review.boundBy.length === 0 ? 'no agent; whoever finds it reads it' : someOf(review.boundBy, 8)],
-    ...(review.growth === null ? [] : [['growth', growthText(review)] as const]),
+    ...(review.growth === null || review.growth.version.digest === fit.present.digest ? [] : [['growth', growthText(review)] as const]),
     ...(fit.isMerged
       ? [['merged', 'the skill changed since this was proposed: both changes are in what follows', colour.yellow] as const]
       : []),
@@ -185,7 +185,7 @@ function measuredText({ comparison, canMeasure, proposal }: Review): string {
   return [
     ...(verdict === 'same' ? [] : [verdict === 'worse' ? 'WORSE: it cannot be approved without --despite-evals' : 'better']),
     ...lines,
-    `to measure more: pith skills eval ${proposal.skill} --proposal ${proposal.id}`,
+    `to measure more: pith skills eval --proposal ${proposal.id}`,
   ].join('\n');
 }
 
